@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs build/bench/bin/inference and its peers in turn; see compare.sh."""
+"""Runs build/bench/bin/inference and its peers alternately; see compare.sh."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ PROGRAM = HERE.parent / "build/bench/bin/inference"
 WORKLOADS = ["resnet8:128", "resnet20:128", "mobilenet_v1_025:32",
              "resnet50:8", "resnet50:1", "mobilenet_v2:8",
              "efficientnet_b0:8", "resnet8:1"]
-NOISE = 1.2  # what is slower than the fastest by a larger factor is left out
+NOISE = 1.2  # runs slower than the fastest by more than this are discarded
 COLUMNS = {
     "octet fp32": ("octet", "fp32"),
     "octet int8": ("octet", "int8"),
@@ -48,7 +48,7 @@ def measure(column, model, batch, folder, options):
 
 
 def undisturbed(rates):
-    """The runs but for those that something slowed down."""
+    """Returns the rates of the runs without disturbance."""
     return [r for r in rates if r * NOISE >= max(rates)]
 
 
@@ -65,13 +65,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("workloads", nargs="*", default=WORKLOADS,
                         metavar="MODEL:BATCH")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--threads", type=int, default=2,
+                        help="number of threads")
+    parser.add_argument("--rounds", type=int, default=5,
+                        help="runs per engine and workload")
+    parser.add_argument("--seconds", type=float, default=2,
+                        help="minimum duration of a run")
     options = parser.parse_args()
 
-    print("images/s, median of the rounds' medians but for those slower than "
-          f"the fastest by\nmore than a factor of {NOISE} (peak memory in MB)\n")
+    print("images/s (peak memory in MB): median of the rounds, without rounds "
+          f"slower than the\nfastest by more than a factor of {NOISE}\n")
     print("| |", " | ".join(COLUMNS), "|")
     print("|---" * (len(COLUMNS) + 1) + "|")
     peaks = {"fp32": 0, "int8": 0}
@@ -101,8 +104,8 @@ def main():
                 peaks[form] = max(peaks[form], *(
                     r["peak_gflops_a_core"] for r in found[f"octet {form}"]))
     runs = len(options.workloads) * len(COLUMNS) * options.rounds
-    print(f"\n{left_out} of {runs} runs were left out. At most, measured "
-          f"beside them, a core did\n{peaks['fp32']:,.0f} GFLOP/s and "
+    print(f"\n{left_out} of {runs} runs discarded. Peak of a core, measured "
+          f"alongside: {peaks['fp32']:,.0f} GFLOP/s,\n"
           f"{peaks['int8']:,.0f} GOP/s.")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Inference of networks of the zoo by Octet, OpenVINO and ONNX Runtime, in turn
-# on this machine, as a Markdown table. Nothing else should run beside it.
+# Compares inference of zoo networks by Octet, OpenVINO and ONNX Runtime on this
+# machine, as a Markdown table. Run nothing else at the same time.
 #
 #   benchmarks/compare.sh [--threads T] [--rounds N] [--seconds S] [MODEL:BATCH...]
 set -euo pipefail

@@ -1,6 +1,6 @@
-// Convolution forward, of floats and of codes, and a whole forward-backward
-// pass, in operations a second and of the peak of a core, against im2col and
-// OpenBLAS where that is there. One thread: kernels, not threads.
+// Convolution: forward in FP32 and INT8, and forward with backward. Reports
+// operations per second and the fraction of a core's peak, next to im2col with
+// OpenBLAS if available. Single-threaded, to measure kernels.
 #include <benchmark/benchmark.h>
 
 #ifdef OCTET_OPENBLAS
@@ -54,7 +54,7 @@ Tensor random(const Shape& shape) {
   return t;
 }
 
-// Operations a second, and what they are of the peak of a core.
+// Reports operations per second and the fraction of a core's peak.
 void report(benchmark::State& state, double operations, double peak) {
   const auto rate = benchmark::Counter::kIsIterationInvariantRate;
   state.counters["op/s"] =
@@ -101,7 +101,7 @@ void forward_backward(benchmark::State& state) {
   report(state, 3 * s.flop(), flop_peak());
 }
 
-// The product alone, of bytes to bytes: a step of a program.
+// Measures one step of a program, from bytes to bytes.
 void forward_codes(benchmark::State& state) {
   const SerialGuard serial;
   const NoGradGuard no_grad;
@@ -115,7 +115,7 @@ void forward_codes(benchmark::State& state) {
   const Program::Function net = [=](std::span<const Variable> in) {
     const Variable y = conv2d(fake_quantize(in[0], image),
                               fake_quantize(w, weight), s.options());
-    // What reads it makes it bytes.
+    // Its consumer makes the output INT8.
     return conv2d(fake_quantize(relu(y), image),
                   fake_quantize(Variable(random({1, 1, s.k, 1})), image));
   };
@@ -138,7 +138,7 @@ void forward_codes(benchmark::State& state) {
 }
 
 #ifdef OCTET_OPENBLAS
-// One image at a time: its windows as rows of a matrix, then one product.
+// im2col and one matrix product per image.
 void im2col_openblas(benchmark::State& state) {
   openblas_set_num_threads(1);
   const Conv& s = kConvs[state.range(0)];

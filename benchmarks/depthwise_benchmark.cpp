@@ -1,7 +1,6 @@
-// Depthwise convolution forward and a whole forward-backward pass, in GFLOP/s,
-// of the peak of a core and in GB/s, against the plain loops. The shapes are
-// those of MobileNetV1 0.25 on images of 96x96. One thread: kernels, not
-// threads.
+// Depthwise convolution: forward, and forward with backward. Reports GFLOP/s,
+// the fraction of the peak, and GB/s, next to plain loops. Shapes of
+// MobileNetV1 0.25 with 96x96 images. Single-threaded, to measure kernels.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -55,7 +54,7 @@ Tensor random(const Shape& shape) {
   return t;
 }
 
-// GFLOP/s, and GB/s of images read and written, each counted once.
+// Reports GFLOP/s, and GB/s of input and output images, each counted once.
 void report(benchmark::State& state, const Depthwise& s, double passes) {
   state.SetLabel(s.name());
   for (const auto& [name, amount] :

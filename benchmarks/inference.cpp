@@ -1,4 +1,4 @@
-// Inference of a network of the zoo, in images a second.
+// Inference of a zoo network, in images per second.
 #include <cstdio>
 #include <exception>
 
@@ -7,7 +7,7 @@
 namespace octet::bench {
 namespace {
 
-// The network itself is gone once the session is there.
+// Returns a session; releases the network.
 InferenceSession session_of(const Arguments& a, double& operations_of_one) {
   const Model net = !a.load.empty()    ? io::load_model(a.load)
                     : a.mode == "int8" ? quantized(a.model)
@@ -34,7 +34,7 @@ void run(const Arguments& a) {
 int main(int argc, char** argv) {
   try {
     octet::bench::run(octet::bench::read_arguments(
-        argc, argv, "Inference of a network of the zoo.", {"fp32", "int8"},
+        argc, argv, "Measures inference of a zoo network.", {"fp32", "int8"},
         true));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "inference: %s\n", error.what());

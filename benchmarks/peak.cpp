@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRounds = 4000;
 
-// Operations of a round, by its fastest repetition.
+// Returns the operations per second of the fastest repetition.
 template <class Run>
 double rate(double operations, Run run) {
   double best = 0;
@@ -27,7 +27,7 @@ double rate(double operations, Run run) {
   return best;
 }
 
-// Twelve independent sums, so that none waits for the one before.
+// Twelve independent sums, to hide latency.
 #define OCTET_TWELVE(instruction)                                              \
   asm volatile(instruction(0) instruction(1) instruction(2) instruction(3)     \
                    instruction(4) instruction(5) instruction(6) instruction(7) \
@@ -41,7 +41,7 @@ double rate(double operations, Run run) {
 #define OCTET_FLOATS_256(i) "vfmadd231ps %%ymm15, %%ymm14, %%ymm" #i "\n"
 #define OCTET_BYTES_512(i) "vpdpbusd %%zmm15, %%zmm14, %%zmm" #i "\n"
 #define OCTET_BYTES_256(i) "%{vex%} vpdpbusd %%ymm15, %%ymm14, %%ymm" #i "\n"
-// Of 16 bits, and a sum: as a set without dot products of bytes does it.
+// 16-bit products and a sum, for instruction sets without byte dot products.
 #define OCTET_SHORTS_512(i)              \
   "vpmaddwd %%zmm15, %%zmm14, %%zmm12\n" \
   "vpaddd %%zmm12, %%zmm" #i ", %%zmm" #i "\n"
@@ -49,7 +49,7 @@ double rate(double operations, Run run) {
   "vpmaddwd %%ymm15, %%ymm14, %%ymm12\n" \
   "vpaddd %%ymm12, %%ymm" #i ", %%ymm" #i "\n"
 
-// From zeros: numbers that are hardly normal take longer.
+// Zero operands: subnormal numbers would take longer.
 #define OCTET_ROUNDS(name, instruction)                          \
   void name() {                                                  \
     asm volatile("vzeroall");                                    \
@@ -63,7 +63,7 @@ OCTET_ROUNDS(bytes_256, OCTET_BYTES_256)
 OCTET_ROUNDS(shorts_512, OCTET_SHORTS_512)
 OCTET_ROUNDS(shorts_256, OCTET_SHORTS_256)
 
-// Whole tile registers.
+// Full tile registers.
 void matrices() {
   struct alignas(64) {
     uint8_t palette = 1, start_row = 0, reserved[14] = {};

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Inference of an ONNX file by another engine, as one line of JSON.
+"""Measures inference of an ONNX file by another engine; prints one line of JSON.
 
     peer.py onnxruntime|openvino FILE.onnx BATCH THREADS SECONDS
     peer.py quantize FP32.onnx OUT.onnx
 
-The second form writes what ONNX Runtime's own static quantization makes of a
-float model: uint8 activations, int8 weights per channel, as Q/DQ.
+The second form quantizes a float model with ONNX Runtime's static quantization:
+uint8 activations, int8 weights per channel, as Q/DQ.
 """
 
 import json
@@ -44,7 +44,7 @@ def openvino_run(path, batch, threads):
     model.reshape({model.inputs[0].get_any_name(): shape})
     compiled = core.compile_model(model, "CPU", {
         "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
-        # Not bfloat16, which it takes where the CPU has it.
+        # The default would be bfloat16 on CPUs that support it.
         "INFERENCE_PRECISION_HINT": "f32"})
     request = compiled.create_infer_request()
     x = random_images(shape, batch)

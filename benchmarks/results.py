@@ -1,4 +1,5 @@
-"""The accuracy table of results.sh: trains, judges the files, writes rows."""
+"""Trains networks, evaluates the files and writes the accuracy table; see
+results.sh."""
 
 import argparse
 import json
@@ -11,7 +12,7 @@ import onnxruntime
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/oracle"))
 from fashion_mnist import FOLDER as DATA, accuracy, test_set  # noqa: E402
-# With what makes large ones fit images of 28x28.
+# With options that fit large networks to images of 28x28.
 NETWORKS = {
     "resnet20": [],
     "mobilenet_v1_025": [],
@@ -31,14 +32,14 @@ def session_of(path):
 
 
 def train(network, policy, arguments):
-    """The summary of train_zoo --qat, which goes on where it was ended."""
+    """Runs train_zoo --qat, resuming an interrupted run; returns its folder."""
     out = arguments.out / network / policy
     if (out / "summary.json").exists():
         return out
     command = [str(ROOT / "build/release/bin/train_zoo"), network, "--qat",
                *NETWORKS.get(network, []), "--policy", policy, "--epochs", str(arguments.epochs),
                "--out", str(out), "--resume",
-               # The float phase is the same for all policies.
+               # All policies share the float phase.
                "--checkpoint", str(arguments.out / network / "states")]
     if arguments.limit:
         command += ["--limit", str(arguments.limit)]
@@ -54,7 +55,7 @@ def joined(percents):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--limit", type=int, help="training images")
+    parser.add_argument("--limit", type=int, help="number of training images (default: all)")
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--out", type=pathlib.Path,
                         default=ROOT / "build/results")
@@ -76,7 +77,7 @@ def main():
                   for out, summary in zip(outs, summaries)]
         floats = {f"{summary['fp32_accuracy']:.2f}" for summary in summaries}
         if len(floats) != 1:
-            sys.exit(f"{network}: expected one float model, got {floats}")
+            sys.exit(f"{network}: policies differ in FP32 accuracy: {floats}")
         cells = [network, *floats,
                  joined(s["ptq_accuracy"] for s in summaries),
                  joined(s["qat_accuracy"] for s in summaries),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Accuracy of networks of the zoo on Fashion-MNIST: float, calibrated, fine-tuned,
-# and the exported file in ONNX Runtime, by policy, as a Markdown table. Takes
-# hours; what is done is not done again.
+# Measures accuracy of zoo networks on Fashion-MNIST per policy: float,
+# calibrated, fine-tuned, and the exported file in ONNX Runtime, as a Markdown
+# table. Takes hours; an interrupted run resumes.
 #
 #   benchmarks/results.sh [--epochs N] [--limit N] [--policies P,...] [--out DIR] [NETWORK...]
 set -euo pipefail

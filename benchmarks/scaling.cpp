@@ -1,6 +1,6 @@
-// Steps of fit() on the ranks that mpirun starts: how long one takes, what it
-// sends and how long it is in exchanges. With --compute it calculates what more
-// machines would take; see README.md for the formula.
+// Training steps of fit() on the ranks of mpirun: time per step, bytes sent and
+// time in exchanges. --compute extrapolates to more machines; see README.md for
+// the formula.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,16 +20,17 @@ namespace {
 
 struct Arguments {
   std::string network = "resnet20";
-  int64_t batch = 128;  // of all ranks
+  int64_t batch = 128;  // of all ranks together
   int64_t shards = 8;
   int64_t steps = 20;
   int threads = 1;
   bool synchronized = false;
-  double compute = 0;   // ms of a machine's step; 0: no table
-  double latency = 20;  // us of a message
+  double compute = 0;   // ms per step of one machine; 0: no table
+  double latency = 20;  // us per message
 };
 
-/// The time of each step but the first ones, which fill the arena.
+/// Records the time of each step except for the first ones, which fill the
+/// arena.
 class StepTimes final : public train::Callback {
  public:
   void on_step(const train::Progress& progress) override {
@@ -52,7 +53,7 @@ class StepTimes final : public train::Callback {
   std::vector<double> times_;
 };
 
-/// What each step adds to the traffic, without what the fit begins with.
+/// Records the traffic per step, without that of the start of fit().
 class StepTraffic final : public train::Callback {
  public:
   explicit StepTraffic(const train::Communicator& ranks) : ranks_(ranks) {}
@@ -90,7 +91,7 @@ Dataset random_images(const Model& model, int64_t samples) {
 void print_table(const Arguments& a, double parameter_bytes, double messages,
                  double report_bytes) {
   std::printf(
-      "calculated, each machine with a batch of %lld: ms a step (efficiency)\n"
+      "calculated, batch %lld per machine: ms per step (efficiency)\n"
       "| machines | 10 Gbit/s | 25 Gbit/s | 100 Gbit/s |\n|---|---|---|---|\n",
       static_cast<long long>(a.batch));
   for (int machines = 4; machines <= 256; machines *= 2) {
@@ -132,15 +133,15 @@ void run(const Arguments& a) {
   if (ranks.rank() != 0) return;
   const train::Traffic mean = traffic->mean();
   std::printf(
-      "%s b%lld%s: %d ranks, %d threads each: %.1f ms a step, sent %.1f kB in "
-      "%lld messages, %.2f ms in exchanges\n",
+      "%s b%lld%s: %d ranks, %d threads each: %.1f ms per step, sent %.1f kB "
+      "in %lld messages, %.2f ms in exchanges\n",
       a.network.c_str(), static_cast<long long>(a.batch),
       a.synchronized ? ", synchronized" : "", ranks.size(), a.threads,
       times->median(), 1e-3 * static_cast<double>(mean.bytes),
       static_cast<long long>(mean.messages), 1e3 * mean.seconds);
   if (a.compute == 0) return;
   if (ranks.size() == 1) {
-    std::printf("--compute: expected several ranks to learn messages from\n");
+    std::printf("--compute: needs at least 2 ranks, to measure messages\n");
     return;
   }
   const double others = ranks.size() - 1;
@@ -154,16 +155,18 @@ void run(const Arguments& a) {
 
 int main(int argc, char** argv) {
   octet::bench::Arguments a;
-  CLI::App app("Training steps on several ranks.");
-  app.add_option("network", a.network, "of the zoo");
-  app.add_option("--batch", a.batch, "of all ranks together");
-  app.add_option("--shards", a.shards, "that a batch is cut in");
-  app.add_option("--steps", a.steps)->check(CLI::Range(8, 10000));
-  app.add_option("--threads", a.threads, "of each rank");
+  CLI::App app("Measures training steps on several ranks.");
+  app.add_option("network", a.network, "network of the zoo");
+  app.add_option("--batch", a.batch, "batch size of all ranks together");
+  app.add_option("--shards", a.shards, "shards per batch");
+  app.add_option("--steps", a.steps, "number of steps")
+      ->check(CLI::Range(8, 10000));
+  app.add_option("--threads", a.threads, "threads per rank");
   app.add_flag("--sync-batch-norm", a.synchronized,
-               "statistics of the whole batch");
-  app.add_option("--compute", a.compute, "ms that a machine computes a step");
-  app.add_option("--latency", a.latency, "us of a message");
+               "batch statistics across shards");
+  app.add_option("--compute", a.compute,
+                 "compute time of one machine, ms per step");
+  app.add_option("--latency", a.latency, "latency, us per message");
   CLI11_PARSE(app, argc, argv);
   try {
     octet::bench::run(a);

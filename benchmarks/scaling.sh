@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training steps on 1 and 2 ranks against 1 and 2 threads on this machine, and
-# what more machines would take, calculated. Nothing else should run beside it.
+# Measures training steps on 1 and 2 ranks against 1 and 2 threads on this
+# machine, and extrapolates to more machines. Run nothing else at the same time.
 #
 #   benchmarks/scaling.sh [NETWORK [BATCH [STEPS]]]
 set -euo pipefail
@@ -12,7 +12,7 @@ steps=${3:-20}
 
 cmake --preset bench -S "$root" --log-level=WARNING
 if ! cmake --build "$root/build/bench" --target scaling; then
-  printf 'scaling: expected a build with MPI. Hint: %s\n' \
+  printf 'scaling: needs MPI. Hint: %s\n' \
     'apt-get install libopenmpi-dev openmpi-bin' >&2
   exit 1
 fi
@@ -26,9 +26,9 @@ run() { # RANKS THREADS [ARGUMENTS]
 run 1 1
 whole=$(run 1 2)
 printf '%s\n' "$whole"
-compute=$(sed -n 's/.*: \([0-9.]*\) ms a step.*/\1/p' <<<"$whole")
+compute=$(sed -n 's/.*: \([0-9.]*\) ms per step.*/\1/p' <<<"$whole")
 run 2 1 --compute "$compute"
 synchronized=$(run 1 2 --sync-batch-norm)
 printf '%s\n' "$synchronized"
-compute=$(sed -n 's/.*: \([0-9.]*\) ms a step.*/\1/p' <<<"$synchronized")
+compute=$(sed -n 's/.*: \([0-9.]*\) ms per step.*/\1/p' <<<"$synchronized")
 run 2 1 --sync-batch-norm --compute "$compute"

@@ -1,5 +1,5 @@
-// The main job's network: training steps and inference, in images/s, on all
-// threads. FP32, QAT, and QAT computed eagerly, op by op.
+// Training steps and inference of the quickstart network, in images/s, on all
+// threads: FP32, QAT, and QAT computed eagerly, op by op.
 #include <benchmark/benchmark.h>
 
 #include <octet/octet.h>

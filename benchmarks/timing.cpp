@@ -34,27 +34,28 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
                          const std::vector<std::string>& modes, bool files) {
   Arguments a;
   CLI::App app(description);
-  app.add_option("--model", a.model, "Name in the zoo")->capture_default_str();
-  app.add_option("--mode", a.mode, "What is measured")
+  app.add_option("--model", a.model, "network of the zoo")
+      ->capture_default_str();
+  app.add_option("--mode", a.mode, "measured variant")
       ->check(CLI::IsMember(modes))
       ->capture_default_str();
-  app.add_option("--batch", a.batch, "Images a run")
+  app.add_option("--batch", a.batch, "images per run")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  app.add_option("--threads", a.threads, "0: all cores")
+  app.add_option("--threads", a.threads, "number of threads; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  app.add_option("--seconds", a.seconds, "To measure for, at least")
+  app.add_option("--seconds", a.seconds, "minimum duration in seconds")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   if (files) {
     app.add_option("--write", a.write,
-                   "File to write the network to, .onnx or .h5");
+                   "output file for the network, .onnx or .h5");
     app.add_option("--load", a.load,
-                   "The .h5 file of the network, made earlier: peak memory is "
-                   "that of a program which has it");
+                   "load the network from this .h5 file; peak memory is then "
+                   "that of a deployed program");
   }
-  app.add_flag("--json", a.json, "One line of JSON at the end");
+  app.add_flag("--json", a.json, "print one line of JSON at the end");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -75,7 +76,7 @@ Tensor images(const Shape& sample, int64_t n) {
 
 Model quantized(const std::string& network,
                 const quant::QuantizeOptions& options) {
-  // The float network goes before anything is packed.
+  // The float network is released before weights are packed.
   Model result = quant::quantize_model(zoo::make(network), options);
   const Shape in = result.inputs()[0].shape();
   const Tensor x = images(in.slice(1, in.rank()), 8);
@@ -124,7 +125,8 @@ void report(const Arguments& a, double operations,
   fmt::print(
       "{} {}, batch {}, {} threads, {}: {:.1f} images/s, median {:.2f} ms, "
       "best "
-      "{:.2f} ms of {}, {:.0f} GFLOP/s of at most {:.0f} a core, {:.0f} MB\n",
+      "{:.2f} ms of {} runs, {:.0f} GFLOP/s (peak {:.0f} per core), {:.0f} "
+      "MB\n",
       a.model, a.mode, a.batch, num_threads(), to_string(active_isa()), rate,
       median * 1e3, times.front() * 1e3, times.size(), gflops, peak,
       peak_rss_mb());

@@ -1,5 +1,5 @@
-// What train_step and inference have in common: their command line, a network
-// in FP32 or INT8, and the figures of repeated runs.
+// Common parts of train_step and inference: the command line, networks in FP32
+// or INT8, and statistics of repeated runs.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,32 @@ struct Arguments {
   std::string mode = "fp32";
   int64_t batch = 32;
   int threads = 0;     // 0: all cores
-  double seconds = 3;  // measured for at least so long, and five times
+  double seconds = 3;  // minimum duration; at least five runs
   bool json = false;
-  std::string write = "";  // .onnx or .h5 file for the network
-  std::string load = "";   // .h5 file that it comes from
+  std::string write = "";  // output file of the network, .onnx or .h5
+  std::string load = "";   // .h5 file of the network
 };
 
-/// Reads the command line and sets the number of threads; the help and its
-/// errors end the program. `files` is whether there are --write and --load.
+/// Parses the command line and sets the number of threads. Exits after --help
+/// and on errors. `files` adds --write and --load.
 Arguments read_arguments(int argc, char** argv, const std::string& description,
                          const std::vector<std::string>& modes, bool files);
 
-/// Random images, [n, ...sample].
+/// Returns random images, [n, ...sample].
 Tensor images(const Shape& sample, int64_t n);
-/// A network of the zoo with Q/DQ as policy = tensorrt places it, calibrated on
-/// 8 random images.
+/// Returns a zoo network with the Q/DQ pairs of policy = tensorrt, calibrated
+/// on 8 random images.
 Model quantized(const std::string& network,
                 const quant::QuantizeOptions& options = {});
 
-/// Runs `body` twice without a clock, then with one, and prints the median and
-/// the best time: for people, or with --json as one line of JSON.
-/// `operations` are the additions and multiplications of one run, beside which
-/// stands what a core can do at most, of integers in mode int8 (see peak.h).
+/// Runs `body` twice to warm up, measures it and prints the median and the best
+/// time as text, or with --json as one line of JSON. `operations` are the
+/// additions and multiplications of one run, printed next to the peak of a core
+/// (of integers in mode int8; see peak.h).
 void report(const Arguments& arguments, double operations,
             const std::function<void()>& body);
 
-/// Of one image in a forward pass.
+/// Returns additions and multiplications per image of a forward pass.
 double operations(const Model& model);
 
 }  // namespace octet::bench

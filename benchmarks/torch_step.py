@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Training steps of PyTorch on the topologies of Octet's zoo, as one line of JSON.
+"""Measures training steps in PyTorch on Octet's zoo topologies; prints one line
+of JSON.
 
     torch_step.py NETWORK BATCH THREADS SECONDS MODE
 
-NETWORK: lenet, resnet8, resnet20, mobilenet_v1_025, resnet18, resnet50; quickstart,
-that of examples/quickstart.sh and of step_benchmark.
+NETWORK: lenet, resnet8, resnet20, mobilenet_v1_025, resnet18, resnet50, or
+quickstart (the network of examples/quickstart.sh and step_benchmark).
 
-MODE: fp32; qdq, convolutions and dense layers behind fake-quantization with frozen
-scales; fx and pt2e, QAT as the two front ends of torch.ao prepare it, with moving
-averages. Channels last, SGD with momentum, random images, as train_step. Needs torch
-(2.8 was measured).
+MODE: fp32; qdq, fake-quantized inputs and weights with frozen scales; fx or pt2e,
+QAT by the two front ends of torch.ao with moving averages. Channels last, SGD with
+momentum and random images, like train_step. Needs torch (measured with 2.8).
 """
 
 import json
@@ -117,7 +117,7 @@ def resnet50():
     return classifier(layers, 2048, 1000)
 
 
-# How it is made, channels and side of its images, classes.
+# Constructor, image channels, image side, classes.
 NETWORKS = {"lenet": (lenet, 1, 28, 10),
             "quickstart": (quickstart, 1, 28, 10),
             "resnet8": (lambda: resnet_cifar(1), 3, 32, 10),
@@ -128,7 +128,7 @@ NETWORKS = {"lenet": (lenet, 1, 28, 10),
 
 
 class FakeQuantized(nn.Module):
-    """A layer behind Q/DQ with frozen scales, weights per channel."""
+    """A layer with Q/DQ and frozen scales, per channel for weights."""
 
     def __init__(self, layer):
         super().__init__()
@@ -170,12 +170,12 @@ def prepared_by_pt2e(model, x):
     quantizer = x86.X86InductorQuantizer()
     quantizer.set_global(
         x86.get_default_x86_inductor_quantization_config(is_qat=True))
-    # Strict: what is exported otherwise has no layer that the quantizer finds.
+    # Strict: otherwise the quantizer finds no layers in the export.
     exported = torch.export.export(model.train(), (x,), strict=True).module()
     prepared = prepare_qat_pt2e(exported, quantizer)
     if not any(isinstance(module, torch.ao.quantization.FakeQuantizeBase)
                for module in prepared.modules()):
-        sys.exit("pt2e: expected fake-quantization, got a float model")
+        sys.exit("pt2e: the prepared model has no fake-quantization")
     torch.ao.quantization.move_exported_model_to_train(prepared)
     return prepared
 

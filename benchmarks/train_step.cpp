@@ -1,6 +1,6 @@
-// Training steps of a network of the zoo, in images a second: forward,
-// backward and SGD. qat_float multiplies the codes as floats, qat_learned has
-// scales that learn (LSQ).
+// Training steps of a zoo network, in images per second: forward, backward and
+// SGD. qat_float multiplies quantized values as floats, qat_learned learns its
+// scales (LSQ).
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -21,7 +21,7 @@ void run(const Arguments& a) {
     model = quantized(a.model, options);
   }
   const Tensor data = images(zoo::entry(a.model).input, a.batch);
-  // One a sample, or one a pixel.
+  // One label per sample or per pixel.
   const Shape logits = model.outputs()[0].shape().with(0, a.batch);
   Tensor labels(logits.slice(0, logits.rank() - 1), DType::i64);
   for (int64_t i = 0; i < labels.size(); ++i) {
@@ -49,7 +49,7 @@ void run(const Arguments& a) {
 int main(int argc, char** argv) {
   try {
     octet::bench::run(octet::bench::read_arguments(
-        argc, argv, "Training steps of a network of the zoo.",
+        argc, argv, "Measures training steps of a zoo network.",
         {"fp32", "qat", "qat_float", "qat_learned"}, false));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "train_step: %s\n", error.what());

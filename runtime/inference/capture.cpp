@@ -32,8 +32,8 @@ Expression expression_of(const Term& term, const Shape& shape) {
 }  // namespace
 
 Variable Capture::input(const Shape& shape) {
-  // Not what was in memory, which might be what a layer that looks at values is
-  // checked with later.
+  // Zeros: stale memory might equal the data of a later check for layers that
+  // depend on values.
   const Tensor x = Tensor::zeros(shape.with(0, 1));
   graph_.inputs.push_back(add_value({.shape = x.shape(), .grid = {}}, x));
   const Variable input(x);
@@ -52,8 +52,8 @@ void Capture::drop(const Buffer* buffer) {
   if (--readers_[buffer] == 0) unread_.push_back(buffer);
 }
 
-// Counts what the Variable can be read from by now: computing its value moves
-// it to another tensor.
+// Retains the buffers that x is read from now: computing its value moves it to
+// another tensor.
 void Capture::hold(const Variable& x) {
   const Expression e = autograd::expression_of(x);
   std::vector<const Buffer*> buffers{x.node()->value.buffer_,
@@ -65,7 +65,7 @@ void Capture::hold(const Variable& x) {
   for (const Buffer* buffer : buffers) drop(buffer);
 }
 
-// Returns the memory of tensors that no Variable can be read from any more.
+// Frees the memory of tensors that are no longer reachable from a Variable.
 void Capture::give_memory() {
   for (; looked_at_ < alive_.size(); ++looked_at_) {
     const Buffer* buffer = alive_[looked_at_].buffer_;
@@ -94,8 +94,8 @@ int Capture::add_value(Value value, const Tensor& tensor) {
   return id;
 }
 
-// -1 for what was not captured. A tensor that shares the buffer under another
-// shape is not the one that was captured.
+// Returns -1 if the tensor was not captured. A tensor that shares the buffer
+// under another shape is a different tensor.
 int Capture::value_of(const Tensor& tensor) {
   if (const auto found = tensors_.find(tensor.raw()); found != tensors_.end()) {
     const Value& v = at(graph_.values, found->second);
@@ -104,7 +104,7 @@ int Capture::value_of(const Tensor& tensor) {
   if (const auto found = evaluated_.find(tensor.raw());
       found != evaluated_.end()) {
     if (found->second.shape != tensor.shape()) return -1;
-    // An expression of expressions would be followed once on every way there.
+    // Cached: nested expressions would be followed once per path.
     const auto known = resolved_.find(tensor.raw());
     return known != resolved_.end() ? known->second
                                     : resolve(tensor.raw(), found->second);
@@ -112,7 +112,7 @@ int Capture::value_of(const Tensor& tensor) {
   return -1;
 }
 
-// The value of an expression that `tensor` stands for.
+// Returns the value of the expression that `tensor` represents.
 int Capture::resolve(const void* tensor, const Expression& e) {
   const int value = value_of(e);
   if (value < 0) return value;
@@ -158,8 +158,8 @@ int Capture::add_pointwise(const Expression& given, int first, int second) {
   return graph_.add(std::move(p));
 }
 
-// Which sums the expression could follow at once: those that are there last.
-// What is added to them is then stored as it is added.
+// Selects the sums whose epilogue could evaluate the expression: the latest to
+// be available. The other term is stored as the operand to add.
 void Capture::fuse(Pointwise& p) {
   const auto is_sums = [&](int v) {
     return v >= 0 && at(graph_.values, v).sums;
@@ -192,7 +192,7 @@ void Capture::fuse(Pointwise& p) {
   Expression other = expression_of(rest, p.e.shape);
   p.other_plain = other.plain();
   p.other = value_of(other);
-  // What is read there is stored as bytes, where it has a grid.
+  // The operand is stored as bytes if it is quantized.
   const auto fits = [](const Grid& grid) {
     return grid.empty() || fits_bytes(grid);
   };
@@ -200,7 +200,8 @@ void Capture::fuse(Pointwise& p) {
               fits(other.grid) && fits(at(graph_.values, p.other).grid);
 }
 
-// The value whose windows are read, and zeros around it: its grid holds zero.
+// Returns the input of a windowed op and its zero padding. The range of the
+// quantization parameters must include 0.
 std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   const int value = value_of(e);
   if (value < 0 || e.second || e.first.scaled() || e.clipped()) {
@@ -218,7 +219,7 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   return {graph_.evaluation(pointwise, v.shape, e.grid), pads};
 }
 
-// `value` stands for it.
+// `value` represents the result.
 void Capture::compute(Pointwise p, const Tensor& value) {
   const int last = graph_.add(std::move(p));
   name(value);
@@ -239,7 +240,7 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
   return true;
 }
 
-// As a*t - 0, which has the bits of the product.
+// Expressed as a*t - 0, which is bit-identical to the product.
 bool Capture::multiplied(const Variable& x, const Variable& by,
                          const Tensor& value) {
   const int rank = x.shape().rank();
@@ -306,7 +307,7 @@ bool Capture::linear(const LinearCall& call) {
   noted.rescale = rescale_of(call.x, call.weight.scale, call.y.shape()[-1]);
   noted.linear->x = {};
   noted.linear->weight.multiplied = {};
-  // A kernel may read the weight where it is, which may change.
+  // A panel may alias the weight, which may change later.
   for (Tensor& panel : noted.linear->weight.panels) {
     const Tensor& weight = call.weight.multiplied.source.now();
     if (panel.raw() == weight.raw()) panel = panel.clone();
@@ -339,7 +340,8 @@ void Capture::forget_since(const Graph::Sizes& before) {
       resolved_.erase(found);
     }
   }
-  // But for the inputs' own values: these Variables have them from now on.
+  // Materialized inputs stay: their Variables refer to these tensors from now
+  // on.
   for (const void* tensor : named_) {
     const auto found = evaluated_.find(tensor);
     if (found != evaluated_.end() && value_of(found->second) < 0) {
@@ -368,7 +370,7 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   for (const Variable& x : inputs) {
     read.push_back(value_of(x));
     if (read.back() < 0) {
-      throw InternalError("capture: expected an input that was captured");
+      throw InternalError("internal", "capture", "an input was not captured");
     }
   }
   const Graph::Sizes before = graph_.sizes();
@@ -377,10 +379,11 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   const RecorderGuard recording(*this);
   const Variable y = function(inputs);
   if (y.shape().rank() < 1 || y.shape()[0] != 1) {
-    throw UnsupportedError(fmt::format(
-        "'{}': expected an output whose first axis is the batch, got {} for "
-        "one sample",
-        name, y.shape().to_string()));
+    throw UnsupportedError(
+        "unsupported_layer", fmt::format("'{}'", name),
+        fmt::format("the first axis of the output must be the batch, got {} "
+                    "for one sample",
+                    y.shape().to_string()));
   }
   if (!opaque_ && value_of(y) >= 0) return y;
 
@@ -391,12 +394,12 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   noted.name = name;
   noted.function = lasting();
   noted.inputs = read;
-  // An expression goes on after the call, as in the model.
+  // The output stays an expression of the call's result, as in the model.
   Expression known = autograd::expression_of(y);
   noted.affine =
       !known.second && !known.clipped() && known.first.t.shape() == y.shape();
   const Grid grid = known.grid;
-  // A custom layer need not keep to what it did once.
+  // A custom layer may return negative values in another call.
   const bool nonnegative = zeros && autograd::nonnegative(known);
   const Tensor result = Tensor::zeros(y.shape());
   if (!noted.affine) known = autograd::expression_of(result, nullptr);
@@ -416,7 +419,7 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   return autograd::wrap("call", std::move(known));
 }
 
-// If y is something with zeros around its images, and nothing else.
+// Returns the padding that produced y, if y is nothing but a padded tensor.
 std::optional<Capture::Zeros> Capture::zeros_of(const Variable& y) const {
   const auto found = padded_.find(y.node()->value.raw());
   if (found == padded_.end()) return {};
@@ -432,11 +435,11 @@ Graph Capture::finish(std::span<const Variable> outputs) {
   for (const Variable& y : outputs) {
     const int value = value_of(y);
     if (value < 0) {
-      throw InternalError("capture: expected an output that was captured");
+      throw InternalError("internal", "capture", "an output was not captured");
     }
     graph_.outputs.push_back(value);
   }
-  // Tensors have served as names.
+  // Tensors only served as names.
   for (Pointwise& p : graph_.pointwise) {
     p.e.first.t = {};
     p.e.first.target = nullptr;

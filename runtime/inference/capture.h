@@ -1,5 +1,5 @@
-// The capture of a program: it runs functions once, and notes in a Graph what
-// they compute.
+// Captures a program: runs functions once and records their computation in a
+// Graph. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class Capture : public Recorder {
   Variable call(const std::string& name, std::span<const Variable> inputs,
                 const Program::Function& function,
                 const std::function<Program::Function()>& lasting);
-  /// Nothing that is called from now on reads it.
+  /// Declares that later calls do not consume x.
   void release(const Variable& x);
   Graph finish(std::span<const Variable> outputs);
 
@@ -42,7 +42,7 @@ class Capture : public Recorder {
               const Tensor& value) override;
 
  private:
-  // A value with zeros around it: what reads windows of it need not store it.
+  // A value and its zero padding. Consumers of windows need no padded copy.
   struct Padded {
     int value;
     Pads pads;
@@ -52,7 +52,7 @@ class Capture : public Recorder {
     Pads pads;
   };
   std::optional<Zeros> zeros_of(const Variable& y) const;
-  // A Variable that later calls may read, and the memory that it is in.
+  // A Variable that later calls may consume, and its buffers.
   struct Held {
     Variable variable;
     std::vector<const Buffer*> buffers;
@@ -76,21 +76,21 @@ class Capture : public Recorder {
   void fuse(Pointwise& p);
 
   Graph graph_;
-  std::string name_;  // of the call that is running
+  std::string name_;  // of the current call
   bool opaque_ = false;
-  std::vector<Tensor> alive_;  // a tensor's address is its name here
-  size_t looked_at_ = 0;       // of them, by give_memory()
-  std::unordered_set<const Buffer*> full_;          // those with memory still
-  std::unordered_map<const Buffer*, int> readers_;  // Variables of a buffer
-  std::vector<const Buffer*> unread_;               // that may have no readers
-  std::unordered_map<uint64_t, Held> held_;         // by Variable
-  std::vector<const void*> named_;  // in the call that is running
+  std::vector<Tensor> alive_;  // since addresses identify tensors
+  size_t looked_at_ = 0;       // number of these that give_memory() has seen
+  std::unordered_set<const Buffer*> full_;          // still allocated
+  std::unordered_map<const Buffer*, int> readers_;  // Variables per buffer
+  std::vector<const Buffer*> unread_;        // possibly without Variables
+  std::unordered_map<uint64_t, Held> held_;  // by Variable
+  std::vector<const void*> named_;           // by the current call
   std::map<const void*, int> tensors_;
   std::map<const void*, autograd::Expression> evaluated_;
-  std::map<const void*, int> resolved_;        // values of these
-  std::vector<const void*> resolved_by_call_;  // the one that is running
-  std::map<const void*, Zeros> padded_;        // what an op made
-  std::map<int, Padded> padded_values_;        // what a call made
+  std::map<const void*, int> resolved_;        // their values
+  std::vector<const void*> resolved_by_call_;  // added by the current call
+  std::map<const void*, Zeros> padded_;        // outputs of ops
+  std::map<int, Padded> padded_values_;        // outputs of calls
 };
 
 }  // namespace octet::inference

@@ -40,7 +40,7 @@ std::string joined(const std::vector<std::string>& words,
   return fmt::format("{}", fmt::join(words, between));
 }
 
-// The first few of many.
+// Truncates long lists.
 std::string sum_text(std::vector<std::string> terms) {
   constexpr size_t kMost = 8;
   if (terms.size() > kMost) {
@@ -86,9 +86,9 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
           result.multiply_adds / (whole.h * whole.w) * (y.h * y.w);
       result.note =
           y.shape.rank() == 4
-              ? fmt::format("of {}x{}: nobody reads the other pixels", whole.h,
+              ? fmt::format("of {}x{} pixels; the others are unused", whole.h,
                             whole.w)
-              : fmt::format("of {}: nobody reads the other steps", whole.w);
+              : fmt::format("of {} steps; the others are unused", whole.w);
     }
     for (const Tensor& panel : fused->linear.weight.panels) {
       result.weight_bytes += panel.bytes();

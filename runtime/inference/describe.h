@@ -1,4 +1,4 @@
-// A step of a plan, for people.
+// Human-readable description of a plan's step.
 #pragma once
 
 #include "plan.h"

@@ -26,7 +26,7 @@ bool same_term(const Term& a, const Term& b) {
          a.high == b.high && same_grid(a.grid, b.grid);
 }
 
-// But for the tensors they are of.
+// Compares structure only; tensors may differ.
 bool same_form(const Expression& a, const Expression& b) {
   return a.shape == b.shape && same_term(a.first, b.first) &&
          a.second.has_value() == b.second.has_value() &&
@@ -34,7 +34,7 @@ bool same_form(const Expression& a, const Expression& b) {
          a.high == b.high;
 }
 
-// Equal for expressions that read the same values in the same form.
+// Hash key of find(): equal for expressions of the same values and structure.
 uint64_t key_of(const Pointwise& p) {
   Fnv1a hash;
   const auto number = [&](auto value) {

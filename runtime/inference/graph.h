@@ -1,5 +1,5 @@
-// What was captured of a program: which tensors there are, what computes them,
-// and which pointwise expressions of them are read. plan.h makes steps of it.
+// The captured computation: values, the calls that produce them, and their
+// pointwise expressions. plan.h turns it into steps.
 #pragma once
 
 #include <cstddef>
@@ -15,57 +15,57 @@
 
 namespace octet::inference {
 
-/// An expression of values, a function of one, or a product, before Q, and the
-/// form in which a linear op could compute it as its sums are complete:
+/// A pointwise expression of values, an activation of it, or a product, before
+/// Q. `fusable` expressions can run in the epilogue of a linear op, as
 ///   f(clip(Q2(clip2(a*sums + b)) + other))
 struct Pointwise {
-  autograd::Expression e;  // its tensors are those of the capture; no grid
-  int first = -1;          // values that it reads
+  autograd::Expression e;  // with the tensors of the capture; without grid
+  int first = -1;          // input values
   int second = -1;
-  int after = -1;  // the call whose outputs it has to wait for; -1: none
+  int after = -1;  // last call that it depends on; -1: none
   std::optional<kernels::Activation> function;
-  int multiplier = -1;  // of a product: one number a channel of each sample
+  int multiplier = -1;  // second factor of a product: [1, ..., c] per sample
 
   bool fusable = false;
-  int sums = -1;  // of the value that may be fused with
+  int sums = -1;  // sums whose epilogue could evaluate it
   Tensor a, b;
   float low2 = 0, high2 = 0;
   Grid grid2;
   int other = -1;
   bool other_plain = false;
 
-  /// Whether it is the value that it reads.
+  /// Whether it is the identity of its input.
   bool plain() const { return e.plain() && expression_only(); }
   bool expression_only() const { return !function && multiplier < 0; }
 };
 
-/// A tensor of the capture, or an expression on a grid or none.
+/// A captured tensor, or a pointwise expression, quantized or not.
 struct Value {
   Shape shape;         // [1, ...]
-  int call = -1;       // that computes it; -1: an input
-  bool sums = false;   // of a linear call
-  bool codes = false;  // a call stores it as codes
-  int pointwise = -1;  // what it evaluates, or -1
+  int call = -1;       // producer; -1: an input
+  bool sums = false;   // raw output of a linear op
+  bool codes = false;  // stored quantized by its producer
+  int pointwise = -1;  // the expression that it is, or -1
   Grid grid;
 };
 
-/// The largest values of windows, which may be taken of codes.
+/// Max pooling, possibly of quantized values.
 struct Pool {
   kernels::MaxPool sizes;
-  int value = -1;  // whose windows they are,
-  Pads pads{};     // and zeros around it
+  int value = -1;  // input,
+  Pads pads{};     // and its zero padding
 };
 
-/// A linear op, or a function of whole tensors.
+/// A linear op, or an opaque function of tensors.
 struct Call {
   std::string name;
   std::optional<LinearCall> linear;
-  Tensor rescale;  // of its codes' sums
+  Tensor rescale;  // factors of integer sums
   Program::Function function;
   std::optional<Pool> pool;
   std::vector<int> inputs;  // values
-  Pads pads{};              // zeros around the input of a linear op
-  bool affine = false;      // the output is what the result is an expression of
+  Pads pads{};              // zero padding of a linear op's input
+  bool affine = false;      // the result is an affine expression of the output
   int output = -1;
 };
 
@@ -75,20 +75,21 @@ struct Graph {
   std::vector<Call> calls;
   std::vector<int> inputs, outputs;  // values
 
-  /// The call after which a value is there; -1: at the beginning.
+  /// Returns the last call that a value depends on; -1: none.
   int after(int value) const;
-  /// Of each call, whether its output is read.
+  /// Returns for each call whether its output has a consumer.
   std::vector<bool> read_calls() const;
   /// Appends to `pointwise`; returns the index.
   int add(Pointwise p);
-  /// The first expression without a function or multiplier that reads the same
-  /// values in the same form, or -1.
+  /// Returns the first expression of the same values and structure without a
+  /// function or multiplier, or -1.
   int find(const Pointwise& p) const;
-  /// The expression that is the value itself.
+  /// Returns the identity expression of a value.
   int plain(int value);
-  /// What an expression is on a grid; a new value if there is none.
+  /// Returns the value of an expression under quantization parameters; adds it
+  /// if missing.
   int evaluation(int pointwise, const Shape& shape, const Grid& grid);
-  /// The values that evaluate an expression, by evaluation().
+  /// Returns all values of an expression.
   const std::vector<int>& evaluations(int pointwise_of) const;
 
   struct Sizes {
@@ -97,13 +98,13 @@ struct Graph {
   Sizes sizes() const {
     return {calls.size(), values.size(), pointwise.size()};
   }
-  /// Removes what was appended since.
+  /// Removes all later additions.
   void shrink(const Sizes& before);
 
  private:
   // Indices of `pointwise` by a hash of find()'s key, and of `values` by
   // expression, both ascending.
-  std::vector<uint64_t> keys_;  // of each expression
+  std::vector<uint64_t> keys_;  // per expression
   std::unordered_map<uint64_t, std::vector<int>> expressions_;
   std::unordered_map<int, std::vector<int>> evaluations_;
 };

@@ -1,4 +1,4 @@
-// What a plan stores.
+// First part of the planner: selects buffers and their formats.
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
@@ -107,8 +107,7 @@ int Planner::find(int value, Stored form, bool tensor) const {
   return found == found_.end() ? -1 : found->second;
 }
 
-// Without recursion: expressions of expressions may be as many as there are
-// layers.
+// Iterative: nested expressions may be as deep as the network.
 int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
   std::vector<Need> open;
   const int storage = store({value, form, pads, tensor}, open);
@@ -127,7 +126,7 @@ int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
 
 int Planner::store(Need need, std::vector<Need>& open) {
   const Value v = at(graph_.values, need.value);
-  const bool whole = v.pointwise < 0 && !v.sums;  // an input's, or a call's
+  const bool whole = v.pointwise < 0 && !v.sums;  // input or call output
   if (whole && need.form == Stored::values && need.pads == Pads{}) {
     need.tensor = true;
   }
@@ -197,7 +196,7 @@ std::vector<int> Planner::followers(const Call& call) const {
 }
 
 void Planner::skip_pixels() {
-  // Each so many pixels of a storage are read; 0: none yet is.
+  // Stride of the consumed pixels of each storage; 0: none so far.
   std::vector<Size2> read(plan_.storages.size(), {0, 0});
   const auto add = [](Size2& all, const Size2& more) {
     all = {std::gcd(all.h, more.h), std::gcd(all.w, more.w)};
@@ -216,7 +215,7 @@ void Planner::skip_pixels() {
     const bool pixels = sampling && sampling->pixels && call.pads == Pads{} &&
                         kernels.padding() == Pads{};
     for (const int follower : followers(call)) {
-      Size2 every{0, 0};  // of all that the step stores
+      Size2 every{0, 0};  // over all outputs of the step
       for (const int output : at(outputs_, follower)) {
         add(every, at(read, output));
       }

@@ -1,5 +1,5 @@
-// The plan of a program: what is stored in which form, and the steps that store
-// it.
+// The plan of a program: buffers with their formats, and the steps that fill
+// them.
 #pragma once
 
 #include <memory>
@@ -13,35 +13,35 @@
 
 namespace octet::inference {
 
-/// A linear op and the expression that follows its sums.
+/// A linear op with its epilogue.
 struct FusedStep {
   LinearCall linear;
   Windows windows;
-  Pads pads{};        // around the image that they are of
-  bool flat = false;  // all images are one row of pixels
-  int64_t rows = 0, cols = 0, channels = 0;  // that are computed
-  Size2 other_every{1, 1};  // pixels of what is added, to each of them
+  Pads pads{};        // padding of the input
+  bool flat = false;  // all images form one row of pixels
+  int64_t rows = 0, cols = 0, channels = 0;  // computed outputs
+  Size2 other_every{1, 1};  // pixel stride of `other` per output
   Tensor rescale, a, b;
-  kernels::Fused fused;  // but for pointers into storages
+  kernels::Fused fused;  // without pointers into storages
   int x = -1;
   int other = -1;
   std::vector<int> outputs;
 };
 
-/// An expression that could not follow a linear op, and why.
+/// An expression outside of epilogues, with the reason.
 struct EvaluateStep {
   std::string why;
   autograd::Expression e;
-  std::optional<kernels::Activation> function;  // of e before Q
-  int multiplier = -1;                          // a storage: e.a of each sample
+  std::optional<kernels::Activation> function;  // applied to e before Q
+  int multiplier = -1;                          // storage of e.a per sample
   int first = -1, second = -1;
   int output = -1;
 };
 
-/// The largest codes of windows.
+/// Max pooling of quantized values.
 struct PoolStep {
   kernels::MaxPool sizes;
-  Pads pads{};  // around the image that they are of
+  Pads pads{};  // padding of the input
   int x = -1;
   int output = -1;
 };
@@ -50,20 +50,20 @@ struct CallStep {
   Program::Function function;
   std::vector<int> inputs;
   std::vector<autograd::Expression> forms;  // of the inputs, without tensors
-  bool affine = false;  // the output is what the result is an expression of
+  bool affine = false;  // the result is an affine expression of the output
   int output = -1;
 };
 
 struct Step {
   std::string name;
   std::variant<FusedStep, EvaluateStep, PoolStep, CallStep> what;
-  std::vector<int> gone;  // tensors that no later step reads
+  std::vector<int> gone;  // tensors without later consumers
 };
 
-/// Finds when each storage lives, and a place for it.
+/// Computes the lifetime and the offset of each storage.
 void place_storages(Program::Plan& plan);
 
-/// Storages of the graph's inputs and outputs included.
+/// Plans storages and steps, including those of the graph's inputs and outputs.
 Program::Plan make_plan(Graph graph);
 
 }  // namespace octet::inference
@@ -74,8 +74,8 @@ struct Program::Plan {
   std::vector<inference::Storage> storages;
   std::vector<inference::Step> steps;
   std::vector<int> inputs, outputs;
-  std::vector<bool> direct;  // outputs that steps may write where they go
-  int64_t block = 0;         // bytes a sample
+  std::vector<bool> direct;  // outputs that steps write in place
+  int64_t block = 0;         // bytes per sample
   int64_t weights = 0;       // bytes
   const kernels::Table* table = nullptr;
   std::unique_ptr<inference::Workspaces> workspaces =

@@ -1,4 +1,4 @@
-// The steps of a plan.
+// Second part of the planner: emits steps.
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -12,11 +12,11 @@ using autograd::Factor;
 using autograd::kInfinity;
 using kernels::Stored;
 
-// Pixels of a storage that keeps every `of`th one, to each `every` of its
-// value: skip_pixels() makes it a whole number.
+// Returns the stride `every` in units of a storage that contains every `of`th
+// pixel. skip_pixels() ensures a whole number.
 Size2 ratio(const Size2& every, const Size2& of) {
   if (every.h % of.h != 0 || every.w % of.w != 0) {
-    throw InternalError("plan: expected pixels that are stored");
+    throw InternalError("internal", "plan", "a consumed pixel is not stored");
   }
   return {every.h / of.h, every.w / of.w};
 }
@@ -25,7 +25,7 @@ Size2 ratio(const Size2& every, const Size2& of) {
 
 void Planner::emit() {
   plan_.table = &kernels::table();
-  // By the call that they wait for, from -1 on.
+  // By the last call that they depend on, from -1 on.
   std::vector<std::vector<int>> ready(graph_.calls.size() + 1);
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     const Pointwise& p = graph_.pointwise[i];
@@ -132,9 +132,11 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     contiguous &= !other.padded() && step.other_every == Size2{1, 1};
   }
   if (step.outputs.size() > size_t{kernels::kMostFusedOutputs}) {
-    throw UnsupportedError(fmt::format(
-        "'{}': expected sums that are stored in at most {} forms, got {}",
-        call.name, kernels::kMostFusedOutputs, step.outputs.size()));
+    throw UnsupportedError(
+        "unsupported_layer", fmt::format("'{}'", call.name),
+        fmt::format("the output needs {} storage formats, at most {} are "
+                    "supported",
+                    step.outputs.size(), kernels::kMostFusedOutputs));
   }
   for (const int output : step.outputs) {
     const Storage& s = at(plan_.storages, output);
@@ -165,12 +167,12 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
 }
 
 std::string Planner::why_not_fused(const Pointwise& p) const {
-  if (p.fusable) return "its sums are read in another way, too";
-  if (p.sums >= 0) return "what is added is not there before the sums are";
-  if (p.multiplier >= 0) return "multiplies by what is computed";
-  if (p.after < 0) return "reads an input";
-  if (p.second >= 0) return "adds what no linear op computed";
-  return "reads what no linear op computed";
+  if (p.fusable) return "its input has other consumers";
+  if (p.sums >= 0) return "the other operand is computed after the linear op";
+  if (p.multiplier >= 0) return "the multiplier is computed";
+  if (p.after < 0) return "consumes an input of the program";
+  if (p.second >= 0) return "no operand is the output of a linear op";
+  return "its input is not the output of a linear op";
 }
 
 void Planner::emit_evaluations(const std::vector<int>& expressions) {
@@ -182,7 +184,7 @@ void Planner::emit_evaluations(const std::vector<int>& expressions) {
       step.e = p.e;
       step.function = p.function;
       step.e.grid = at(graph_.values, at(plan_.storages, output).value).grid;
-      step.e.on_grid = false;  // bytes are made of what is there, too
+      step.e.on_grid = false;  // quantized inputs are converted to bytes, too
       step.first = find(p.first, floats_of(p.first), true);
       if (p.second >= 0) {
         step.second = find(p.second, floats_of(p.second), true);

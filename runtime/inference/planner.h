@@ -1,4 +1,5 @@
-// How a plan is made: first what is stored, then the steps that store it.
+// Planner: selects buffers and formats first, then emits the steps that fill
+// them.
 #pragma once
 
 #include <map>
@@ -13,7 +14,7 @@
 
 namespace octet::inference {
 
-/// `a` and `b` one around the other.
+/// Returns the padding `a` around the padding `b`.
 inline Pads sum(const Pads& a, const Pads& b) {
   return {a.top + b.top, a.bottom + b.bottom, a.left + b.left,
           a.right + b.right};
@@ -26,26 +27,27 @@ class Planner {
   Program::Plan run();
 
  private:
-  // Which values are stored, in which forms.
+  // Selects the stored values and their formats.
   void collect();
   int need(int value, kernels::Stored form, const Pads& pads, bool tensor);
-  // A storage that is needed, maybe as what an expression adds.
+  // A request for a storage, possibly as the operand that an expression adds.
   struct Need {
     int value;
     kernels::Stored form;
     Pads pads;
     bool tensor;
-    int added_by = -1;  // an expression
+    int added_by = -1;  // expression
   };
-  // The storage; what it is computed of is appended to `open`.
+  // Returns the storage; appends requests for its inputs to `open`.
   int store(Need need, std::vector<Need>& open);
-  // Where that is, or -1.
+  // Returns the storage, or -1.
   int find(int value, kernels::Stored form, bool tensor) const;
-  // Expressions that compete for the same sums, or want too many outputs, are
-  // evaluated by themselves. Whether there were any.
+  // Evaluates expressions in separate steps if they compete for the same sums
+  // or have too many outputs. Returns whether there were any.
   bool unfuse();
   int plain_of(int value);
-  // What a call reads of an expression that it may go on with.
+  // Returns the value that a call consumes: it applies affine expressions
+  // itself.
   int term_of(int value) const {
     const Value& v = at(graph_.values, value);
     if (v.pointwise < 0 || !v.grid.empty()) return value;
@@ -57,17 +59,16 @@ class Planner {
                                                  : kernels::Stored::real;
   }
   kernels::Stored form_of(const LinearCall& call, int x) const;
-  // As the first linear op reads them, or, where none does, as any could.
+  // Returns the format of the first linear consumer, or the default.
   kernels::Stored code_form_of(int value) const;
   void find_code_forms();
 
-  // Leaves out what fused steps would store and nobody reads: all pixels but
-  // some, where only convolutions with a stride and windows of one pixel
-  // follow.
+  // Drops pixels without consumers from the outputs of fused steps: only
+  // strided convolutions with 1x1 windows follow.
   void skip_pixels();
-  // What follows the sums of a call as they are complete.
+  // Returns the expressions in the epilogue of a call.
   std::vector<int> followers(const Call& call) const;
-  // Lays pixels apart that fused steps store.
+  // Pads the pixel stride of fused outputs.
   void spread();
   void emit();
   void emit_call(int call);
@@ -78,13 +79,13 @@ class Planner {
   Graph graph_;
   Program::Plan plan_;
   std::map<std::tuple<int, kernels::Stored, bool>, int> found_;  // by find()
-  std::unordered_map<int, kernels::Stored> code_forms_;          // of values
+  std::unordered_map<int, kernels::Stored> code_forms_;          // by value
   std::set<int> unfused_;                                        // expressions
-  std::map<int, std::vector<int>> followers_;  // expressions, of sums
+  std::map<int, std::vector<int>> followers_;  // expressions by sums
   std::vector<std::vector<int>> outputs_;      // storages of each expression
-  std::vector<int> others_;                    // and what is added, where fused
-  std::vector<std::vector<int>> reads_;        // storages of each call
-  std::vector<bool> read_;                     // whether its output is read
+  std::vector<int> others_;  // added operand of each fused expression
+  std::vector<std::vector<int>> reads_;  // inputs of each call
+  std::vector<bool> read_;               // whether each call has a consumer
 };
 
 }  // namespace octet::inference

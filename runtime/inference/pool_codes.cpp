@@ -12,7 +12,7 @@ bool reads_codes(const Call& call) {
   return call.linear && call.linear->factor == autograd::Factor::codes;
 }
 
-// Which calls and expressions read each value.
+// Consumers of each value.
 class Readers {
  public:
   explicit Readers(const Graph& graph) : graph_(graph) {
@@ -24,7 +24,7 @@ class Readers {
     add_expressions();
   }
 
-  /// To be told of expressions that were appended.
+  /// Adds expressions appended to the graph since the last call.
   void add_expressions() {
     for (; expressions_seen_ < graph_.pointwise.size(); ++expressions_seen_) {
       const Pointwise& p = graph_.pointwise[expressions_seen_];
@@ -35,13 +35,13 @@ class Readers {
       }
     }
   }
-  /// A call reads another value.
+  /// Replaces an input of a call.
   void move(int call, int from, int to) {
     std::erase(calls_[from], call);
     add(calls_, to, call);
   }
 
-  /// Each once, in order.
+  /// Without duplicates, in order.
   std::span<const int> calls(int value) const { return of(calls_, value); }
   std::span<const int> expressions(int value) const {
     return of(expressions_, value);
@@ -64,13 +64,14 @@ class Readers {
   size_t expressions_seen_ = 0;
 };
 
-// What a call's output is on a grid, if codes of that are all that is read.
+// Returns the quantized value of a call's output if it is the only one with
+// consumers, otherwise -1.
 int only_codes_of(const Graph& graph, const Readers& readers,
                   const std::unordered_set<int>& outputs, const Call& call) {
   if (outputs.contains(call.output) || !readers.calls(call.output).empty()) {
     return -1;
   }
-  int of = -1;  // its own expression
+  int of = -1;  // identity expression
   for (const int i : readers.expressions(call.output)) {
     if (of >= 0 || !at(graph.pointwise, i).plain()) return -1;
     of = i;
@@ -89,7 +90,7 @@ int only_codes_of(const Graph& graph, const Readers& readers,
     const Call& reader = at(graph.calls, i);
     if (!reads_codes(reader)) return -1;
     const kernels::CodeTable* own = &reader.linear->kernels->code_table;
-    if (table != nullptr && table != own) return -1;  // in two forms
+    if (table != nullptr && table != own) return -1;  // in two formats
     table = own;
   }
   return outputs.contains(codes) ? -1 : codes;
@@ -107,7 +108,7 @@ void pool_codes(Graph& graph) {
     const int codes = only_codes_of(graph, readers, outputs, call);
     const Value x = at(graph.values, call.pool->value);
     const Grid grid = codes < 0 ? Grid{} : at(graph.values, codes).grid;
-    const bool there = same_grid(x.grid, grid);  // the pooled value, already
+    const bool there = same_grid(x.grid, grid);  // input is already quantized
     if (codes < 0 || !(x.grid.empty() || there)) {
       call.pool.reset();
       continue;

@@ -1,12 +1,12 @@
-// Max pooling of codes in place of numbers.
+// Rewrites max pooling to quantized values.
 #pragma once
 
 #include "graph.h"
 
 namespace octet::inference {
 
-/// Where nothing but codes of the largest values are read, those of codes are
-/// taken: rounding keeps the order.
+/// Pools quantized values if the result is only consumed quantized: rounding is
+/// monotonic.
 void pool_codes(Graph& graph);
 
 }  // namespace octet::inference

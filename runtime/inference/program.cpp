@@ -30,7 +30,9 @@ std::vector<ProgramStep> Program::profile(std::span<const Tensor> inputs,
   std::vector<ProgramStep> result = steps();
   std::vector<double> seconds(result.size());
   if (!inference::time_plan(*plan_, inputs, outputs, seconds)) {
-    throw ValueError("profile: expected numbers, got NaN");
+    throw ValueError("not_finite", "profile",
+                     "a value to be quantized is NaN. Hint: look for NaN or "
+                     "infinity in the inputs");
   }
   for (size_t i = 0; i < result.size(); ++i) result[i].seconds = seconds[i];
   return result;

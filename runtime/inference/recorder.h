@@ -1,6 +1,6 @@
-// What ops tell whoever captures them (see capture.h). While a recorder is set
-// in a thread, linear ops and expressions of captured tensors are noted instead
-// of computed: their outputs have shapes, and undefined values.
+// Interface from ops to a capture (see capture.h). While a recorder is set in a
+// thread, ops on captured tensors record themselves instead of computing: their
+// outputs have shapes and undefined values.
 #pragma once
 
 #include <memory>
@@ -26,32 +26,33 @@ struct LinearCall {
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  /// False if x is nothing captured: then the op is to be computed.
+  /// Returns false if x was not captured: the caller must compute the op.
   virtual bool linear(const LinearCall& call) = 0;
-  /// `value` stands for what the expression is. False as above.
+  /// `value` represents the expression. Returns false like linear().
   virtual bool evaluated(const autograd::Expression& expression,
                          const Tensor& value) = 0;
-  /// `value` stands for f(x). False as above.
+  /// `value` represents f(x). Returns false like linear().
   virtual bool activated(const Variable& x, const kernels::Activation& f,
                          const Tensor& value) = 0;
-  /// `value` stands for x times numbers that are one a channel of each sample.
-  /// False as above, and for `by` of another shape.
+  /// `value` represents x times a factor per channel and sample. Returns false
+  /// like linear(), or if the shape of `by` differs.
   virtual bool multiplied(const Variable& x, const Variable& by,
                           const Tensor& value) = 0;
-  /// `value` stands for function({x}), which will be called. False as above.
+  /// `value` represents function({x}), called by the program. Returns false
+  /// like linear().
   virtual bool called(const Variable& x, const Program::Function& function,
                       const Tensor& value) = 0;
-  /// `value` stands for function({x}), which takes the largest value of each
-  /// window. False as above.
+  /// `value` represents function({x}), a max pooling. Returns false like
+  /// linear().
   virtual bool pooled(const Variable& x, const kernels::MaxPool& sizes,
                       const Program::Function& function,
                       const Tensor& value) = 0;
-  /// `value` is x with zeros around its images.
+  /// `value` represents x with zero padding around its images.
   virtual void padded(const Variable& x, const Pads& pads,
                       const Tensor& value) = 0;
 };
 
-/// Of this thread, or null.
+/// Returns the recorder of this thread, or null.
 Recorder* recorder();
 
 class RecorderGuard {

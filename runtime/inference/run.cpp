@@ -20,7 +20,7 @@ using autograd::Form;
 using autograd::Reader;
 using kernels::Stored;
 
-// One run of a plan, on n samples.
+// One run of a plan for n samples.
 class Run {
  public:
   Run(const Program::Plan& plan, int64_t n)
@@ -53,7 +53,7 @@ class Run {
     } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
       run(*pool);
     } else {
-      run(std::get<CallStep>(step.what));
+      run(std::get<CallStep>(step.what), step.name);
     }
     for (const int gone : step.gone) bind(gone, {});
   }
@@ -62,13 +62,13 @@ class Run {
   void run(const FusedStep& step);
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
-  void run(const CallStep& step);
+  void run(const CallStep& step, const std::string& name);
   void store(const Reader& reader, const Reader::Rows& rows, int output,
              int64_t image, int64_t row);
-  // What is computed at a time of a step, by one thread.
+  // Part of a step for one thread.
   struct Part {
-    int64_t image;        // of a step that is not flat
-    int64_t first, last;  // rows, or pixels of one that is
+    int64_t image;        // unused if the step is flat
+    int64_t first, last;  // rows, or pixels if flat
     int64_t first_channel, last_channel;
   };
   void run(const FusedStep& step, const Part& part);
@@ -77,12 +77,12 @@ class Run {
   const Storage& storage(int id) const {
     return plan_.storages[static_cast<size_t>(id)];
   }
-  // Allocates a tensor that is not bound yet.
+  // Allocates an output tensor unless one is bound.
   void prepare(int id) {
     const Storage& s = storage(id);
     if (s.tensor && tensor(id).empty()) bind(id, Tensor(s.shape.with(0, n_)));
   }
-  // The first byte of an image with its padding.
+  // Returns the address of an image with its padding.
   char* image_of(int id, int64_t image) {
     const Storage& s = storage(id);
     char* base =
@@ -90,13 +90,13 @@ class Run {
                  : block_at_ + s.offset * n_;
     return base + image * s.bytes();
   }
-  // Of a row, after the padding.
+  // Returns the address of a row after its padding.
   char* row_of(int id, int64_t image, int64_t row) {
     const Storage& s = storage(id);
     return image_of(id, image) +
            ((s.pads.top + row) * s.row + s.pads.left * s.pixel) * s.element;
   }
-  // Zeros around rows [first, last).
+  // Clears the padding around rows [first, last).
   void pad(int id, int64_t image, int64_t first, int64_t last);
 
   const Program::Plan& plan_;
@@ -176,8 +176,7 @@ void Run::run(const FusedStep& step, const Part& part) {
   if (nan) nan_ = true;
 }
 
-// Where pixels are few, threads share channels: each then reads its own part
-// of the weights.
+// With few pixels, threads split channels: each reads its part of the weights.
 int64_t Run::channel_parts(const FusedStep& step, int64_t pixels) const {
   constexpr int64_t kFew = 64;
   const int64_t threads = available_threads();
@@ -210,7 +209,7 @@ void Run::run(const FusedStep& step) {
   });
 }
 
-// f(e) on the grid of e, in a tensor of its own.
+// Returns f(e) with the quantization parameters of e, in a new tensor.
 autograd::Expression activated(autograd::Expression e,
                                const kernels::Activation& f) {
   const Grid grid = std::exchange(e.grid, {});
@@ -228,7 +227,7 @@ autograd::Expression activated(autograd::Expression e,
   return result;
 }
 
-// Rows of what the reader is of, to those of an image from `row` on.
+// Evaluates rows into rows of an image from `row` on.
 void Run::store(const Reader& reader, const Reader::Rows& rows, int output,
                 int64_t image, int64_t row) {
   const Storage& s = storage(output);
@@ -296,7 +295,7 @@ void Run::run(const PoolStep& step) {
   });
 }
 
-void Run::run(const CallStep& step) {
+void Run::run(const CallStep& step, const std::string& name) {
   std::vector<Variable> inputs;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     const Tensor& t = tensor(step.inputs[i]);
@@ -311,16 +310,19 @@ void Run::run(const CallStep& step) {
                                : result.value();
   const Shape expected = storage(step.output).shape.with(0, n_);
   if (y.shape() != expected) {
-    throw ShapeError(fmt::format("expected {}, as for one sample, got {}",
+    throw ShapeError("shape_mismatch", fmt::format("'{}'", name),
+                     fmt::format("output shape must be {} as for one sample, "
+                                 "got {}",
                                  expected.to_string(), y.shape().to_string()));
   }
   bind(step.output, y);
 }
 
-constexpr int64_t kMostSamples = 8;  // of a chunk
+constexpr int64_t kMostSamples = 8;  // per chunk
 
-// Samples that are taken through all steps at a time, so few that what they
-// need stays in a core's cache; or all, one step after another on all threads.
+// Returns the number of samples that pass all steps together: few enough for
+// their activations to stay in a core's cache, or all, one step after another
+// on all threads.
 int64_t chunk_of(const Program::Plan& plan, int64_t n, int64_t threads) {
   constexpr int64_t kCache = int64_t{1} << 20;
   if (n < threads) return n;
@@ -331,8 +333,9 @@ int64_t chunk_of(const Program::Plan& plan, int64_t n, int64_t threads) {
 void expect_own_table(const Program::Plan& plan) {
   if (&kernels::table() == plan.table) return;
   throw ValueError(
-      "program: expected the instruction set that it was captured for, got "
-      "another one. Hint: make it again after set_active_isa()");
+      "invalid_state", "program",
+      "the active instruction set differs from that of the capture. Hint: "
+      "create the program or session after set_active_isa()");
 }
 
 bool run_chunk(const Program::Plan& plan, std::span<const Tensor> inputs,
@@ -378,7 +381,8 @@ bool time_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
 void reserve(const Program::Plan& plan, int64_t most) {
   if (most < 1) {
     throw ValueError(
-        fmt::format("reserve: expected at least 1 sample, got {}", most));
+        "out_of_range", "reserve",
+        fmt::format("number of samples must be at least 1, got {}", most));
   }
   const int64_t threads = available_threads();
   std::vector<Workspaces::Blocks> blocks;
@@ -386,7 +390,7 @@ void reserve(const Program::Plan& plan, int64_t most) {
     blocks.push_back({count, Run::floats_of(plan, samples)});
   };
   if (threads > 1) add(1, std::min(most, threads - 1));
-  if (most >= threads) {  // a chunk a thread
+  if (most >= threads) {  // one chunk per thread
     const int64_t n = std::min(most, kMostSamples * threads);
     add(threads, chunk_of(plan, n, threads));
   }

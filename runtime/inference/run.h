@@ -1,4 +1,4 @@
-// Running a plan.
+// Execution of a plan.
 #pragma once
 
 #include <span>
@@ -8,14 +8,15 @@
 
 namespace octet::inference {
 
-/// Chunks of the samples, or one sample on all threads. See Program::run.
+/// Runs chunks of samples in parallel, or one sample on all threads. See
+/// Program::run.
 bool run_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
               std::span<Tensor> outputs);
 
 /// See Program::reserve.
 void reserve(const Program::Plan& plan, int64_t most);
 
-/// All samples at once; the seconds of each step are added. See
+/// Runs all samples at once and adds the time of each step to `seconds`. See
 /// Program::profile.
 bool time_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
                std::span<Tensor> outputs, std::vector<double>& seconds);

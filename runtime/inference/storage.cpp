@@ -90,7 +90,7 @@ void Storage::set_pixel(int64_t elements) {
   size = (pads.top + h + pads.bottom) * row;
 }
 
-// Each at the lowest place that is free while it lives; the largest first.
+// Assigns the lowest offset that is free during the lifetime, largest first.
 void place_storages(Program::Plan& plan) {
   find_lifetimes(plan);
   std::vector<Storage*> order;
@@ -102,7 +102,7 @@ void place_storages(Program::Plan& plan) {
   std::vector<const Storage*> placed;
   for (Storage* s : order) {
     s->offset = 0;
-    for (const Storage* other : placed) {  // by offset
+    for (const Storage* other : placed) {  // in ascending order of offset
       if (other->last < s->first || s->last < other->first) continue;
       const int64_t other_end = rounded_up(other->offset + other->bytes(), 64);
       if (s->offset + s->bytes() <= other->offset) break;

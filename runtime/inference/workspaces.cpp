@@ -11,7 +11,7 @@ void Workspaces::reserve(const std::vector<Blocks>& blocks) {
   for (const auto& [count, floats] : blocks) {
     sizes.push_back(floats);
     for (int64_t i = 0; i < count; ++i) {
-      free.push_back(Tensor::zeros({floats}));  // the system's pages, too
+      free.push_back(Tensor::zeros({floats}));  // touches the pages, too
     }
   }
   std::ranges::sort(sizes);

@@ -1,4 +1,4 @@
-// Memory of a program's activations that is kept from run to run.
+// Activation memory of a program, reused across runs. Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -10,16 +10,16 @@ namespace octet::inference {
 
 class Workspaces {
  public:
-  /// So many blocks of so many floats.
+  /// `count` blocks of `floats` floats.
   struct Blocks {
     int64_t count, floats;
   };
-  /// Those that are kept from now on, instead of those before.
+  /// Allocates blocks for reuse, in place of the previous ones.
   void reserve(const std::vector<Blocks>& blocks);
-  /// A block of at least so many floats: the smallest one that is there, or a
+  /// Returns a block of at least `floats` floats: the smallest free one, or a
   /// new one.
   Tensor take(int64_t floats);
-  /// Gives back what take() gave. One of a size that is kept is kept, too.
+  /// Returns a block of take(). Blocks of a reserved size are reused.
   void give(Tensor block);
 
  private:

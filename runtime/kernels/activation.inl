@@ -1,6 +1,6 @@
-// Activation functions and their gradients, value by value. The polynomials
-// are minimax fits (Lawson's iteration on Chebyshev nodes) in relative error;
-// the degree is the least that leaves rounding as the larger part.
+// Elementwise activation functions and their derivatives. The polynomials are
+// minimax fits of the relative error (Lawson's iteration on Chebyshev nodes),
+// of the lowest degree whose error is below the rounding error.
 
 OCTET_INLINE int32_t as_int(float v) { return __builtin_bit_cast(int32_t, v); }
 OCTET_INLINE IntLanes as_int(Lanes v) {
@@ -16,8 +16,8 @@ OCTET_INLINE V polynomial(V x, const float (&c)[N]) {
   return y;
 }
 
-// x = k * ln 2 + r with |r| <= ln(2)/2; p = exp(r) - 1. The low bits of
-// `biased` are those of k + 127, the exponent of a float.
+// x = k * ln 2 + r with |r| <= ln(2)/2; p = exp(r) - 1. `biased` holds k + 127,
+// the exponent of a float, in its low bits.
 template <class V>
 struct Exponent {
   decltype(as_int(V{})) biased;
@@ -32,9 +32,9 @@ OCTET_INLINE Exponent<V> split_exponent(V x) {
   const V magic = splat<V>(12582912.0f + 127);
   const V m = x * 1.44269504f + magic;
   const V k = m - magic;
-  // ln 2 in two parts, the first of so few bits that k times it is exact.
+  // ln 2 in two parts; the first has few bits, so that k times it is exact.
   const V r = (x - k * 0.693359375f) - k * -2.12194440e-4f;
-  // Estrin's scheme: what waits for r is half as long as by Horner's.
+  // Estrin's scheme: half the dependency chain of Horner's.
   const V r2 = r * r;
   const V low = r * c[1] + c[0], high = r * c[3] + c[2];
   return {as_int(m), r + r2 * ((r2 * c[4] + high) * r2 + low)};
@@ -51,7 +51,7 @@ OCTET_INLINE V exp_of(V x) {
          as_float((k - half + 127) << 23);
 }
 
-// exp(x) for |x| <= kNormalExponent, where no factor leaves the normal numbers.
+// exp(x) for |x| <= kNormalExponent; all factors are normal numbers.
 constexpr float kNormalExponent = 87;
 template <class V>
 OCTET_INLINE V normal_exp(V x) {
@@ -60,7 +60,7 @@ OCTET_INLINE V normal_exp(V x) {
   return e.p * scale + scale;
 }
 
-// exp(x) + 1 for such x.
+// exp(x) + 1 for |x| <= kNormalExponent.
 template <class V>
 OCTET_INLINE V normal_exp_plus_one(V x) {
   const Exponent<V> e = split_exponent(x);
@@ -87,14 +87,14 @@ OCTET_INLINE V log1p_of(V u) {
   return (s + s * z * polynomial(z, c)) * 2.0f;
 }
 
-// Where the logistic function and what follows from it are normal numbers;
-// below, it stays at its value of 1.6e-38.
+// Clips x so that the logistic function and its derivative are normal numbers.
+// The function is constant, 1.6e-38, below.
 template <class V>
 OCTET_INLINE V logistic_bound(V x) {
   return clip<V>(x, splat<V>(-kNormalExponent), splat<V>(kNormalExponent));
 }
 
-// The logistic function and its derivative.
+// Value and derivative of the logistic function.
 template <class V>
 struct Logistic {
   V value, slope;
@@ -119,8 +119,8 @@ OCTET_INLINE V tanh_of(V x) {
   return x < 0.0f ? -t : t;
 }
 
-// The standard normal distribution at -|x|: density * sqrt(2 pi), and the
-// probability of the tail, both to a few units of their last place.
+// Standard normal distribution at -|x|: density * sqrt(2 pi) and tail
+// probability, both accurate to a few units in the last place.
 template <class V>
 struct NormalTail {
   V density, probability;
@@ -133,7 +133,7 @@ OCTET_INLINE NormalTail<V> normal_tail(V x) {
                          0.191785261f,  -0.228214145f, 0.112435848f,
                          -0.0206235126f};
   const V a = clip<V>(magnitude(x), splat<V>(0), splat<V>(14.5f));
-  // a*a in two parts: `high` has 12 bits, so that its square is exact.
+  // a*a in two parts; `high` has 12 bits, so that its square is exact.
   const V high = as_float(as_int(a) & -4096);
   const V rest = (a - high) * (a + high) * -0.5f;
   const V correction =
@@ -147,7 +147,7 @@ OCTET_INLINE NormalTail<V> normal_tail(V x) {
 constexpr float kTanhGelu = 1.59576912f;  // 2 sqrt(2 / pi)
 constexpr float kTanhGeluCube = 0.044715f;
 
-// One function for value and slope: both branches are chosen at compile time.
+// The branches are selected at compile time.
 template <Function F, class V>
 OCTET_INLINE V activated(const Activation& a, V x) {
   const V zero = splat<V>(0);
@@ -158,7 +158,7 @@ OCTET_INLINE V activated(const Activation& a, V x) {
     return exp_of(x);
   } else if constexpr (F == Function::gelu) {
     const V tail = normal_tail(x).probability;
-    // Where the tail is 0 the product must be too, even of -infinity.
+    // -infinity times a tail of 0 must be 0, not NaN.
     const V bounded = x < -40.0f ? splat<V>(-40) : x;
     return bounded * (x < 0.0f ? tail : one - tail);
   } else if constexpr (F == Function::gelu_tanh) {
@@ -173,7 +173,7 @@ OCTET_INLINE V activated(const Activation& a, V x) {
   } else if constexpr (F == Function::relu) {
     const V top = splat<V>(a.gamma);
     const V above = x > top ? top : x;
-    // 0 * infinity is no number, so a slope of 0 is a case of its own.
+    // 0 * infinity is NaN: a slope of 0 is a special case.
     const V below = a.alpha == 0 ? (x != x ? x : zero) : (x - a.beta) * a.alpha;
     return x > a.beta ? above : below;
   } else if constexpr (F == Function::sigmoid) {

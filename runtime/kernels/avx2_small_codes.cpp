@@ -1,4 +1,4 @@
-// Codes of seven bits alone: all else is as in avx2.cpp.
+// Kernels on 7-bit quantized values only; avx2.cpp has the rest.
 #define OCTET_LANES 8
 #define OCTET_TILE_REGISTERS 12
 #define OCTET_CODE_BYTES

@@ -1,4 +1,4 @@
-// Products of codes alone: all else is as in avx512_vnni.cpp.
+// Products of quantized values only; avx512_vnni.cpp has the rest.
 #define OCTET_LANES 16
 #define OCTET_TILE_REGISTERS 28
 #define OCTET_VNNI
@@ -12,7 +12,7 @@ namespace {
 void multiply_codes_amx(const CodeProduct& c, const Epilogue& e) {
   if (c.rows == 0 || c.cols == 0) return;
   const int64_t words = words_at_once(c.steps);
-  // Steps that hardly fill an instruction.
+  // Too few words per AMX instruction.
   if (words < 3 && c.steps > kMatrixWords)
     return kAvx512VnniCodes.multiply(c, e);
   const Lines lines = lines_of(c);

@@ -1,4 +1,4 @@
-// Codes alone: all else is as in avx512.cpp.
+// Kernels on quantized values only; avx512.cpp has the rest.
 #define OCTET_LANES 16
 #define OCTET_TILE_REGISTERS 28
 #define OCTET_VNNI

@@ -1,4 +1,4 @@
-// Codes alone: all else is as in avx2.cpp.
+// Kernels on quantized values only; avx2.cpp has the rest.
 #define OCTET_LANES 8
 #define OCTET_TILE_REGISTERS 12
 #define OCTET_VNNI

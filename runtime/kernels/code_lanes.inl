@@ -1,5 +1,4 @@
-// Vectors of integers of at most 8 bits, in memory as bytes or in 16 bits (see
-// Stored).
+// Vectors of quantized values, stored as bytes or in 16 bits (see Stored).
 
 template <int Bytes, int N>
 struct CodeVector {
@@ -10,7 +9,8 @@ struct CodeVector<2, N> {
   typedef int16_t Type __attribute__((vector_size(2 * N)));
 };
 
-// Their low bits. GCC 12 would narrow most of them element by element.
+// Returns the low bits of each element. GCC 12 would narrow most vectors
+// element by element.
 template <class Codes, class Ints>
 OCTET_INLINE Codes narrowed(Ints bits) {
   Codes codes;
@@ -59,7 +59,8 @@ OCTET_INLINE Codes narrowed(Ints bits) {
   return codes;
 }
 
-// Of shifted_codes() and untied_codes(), whose low bits are those of the codes.
+// Stores the results of shifted_codes() or untied_codes(): their low bits are
+// q.
 template <class V, class Code>
 OCTET_INLINE void store_low_bits(Code* out, V shifted) {
   using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
@@ -67,8 +68,8 @@ OCTET_INLINE void store_low_bits(Code* out, V shifted) {
   __builtin_memcpy(out, &codes, sizeof(codes));
 }
 
-// What code 0 is in memory is added behind the rounding: in front, an odd
-// number would turn ties.
+// The zero offset is added after rounding: before it, an odd offset would break
+// ties the other way.
 template <class V, class Code>
 OCTET_INLINE void store_codes(Code* out, V shifted, int zero_byte) {
   const int zero = zero_code<Code>(zero_byte);
@@ -79,8 +80,8 @@ OCTET_INLINE void store_codes(Code* out, V shifted, int zero_byte) {
   }
 }
 
-// As 32-bit integers. GCC 12 would widen by four element by element, and warns
-// of the intrinsics without a mask.
+// Widens to 32-bit integers. GCC 12 would widen vectors of four element by
+// element, and warns about the unmasked intrinsics.
 template <class Ints, class Codes>
 OCTET_INLINE Ints widened(Codes codes) {
 #ifdef __AVX512F__
@@ -100,7 +101,7 @@ OCTET_INLINE Ints widened(Codes codes) {
     return __builtin_convertvector(codes, Ints);
 }
 
-// The codes, as floats.
+// Loads quantized values as floats.
 template <class V, class Code>
 OCTET_INLINE V load_codes(const Code* from, int zero_byte) {
   const int zero = zero_code<Code>(zero_byte);

@@ -1,7 +1,7 @@
-// What becomes of a tile's sums of codes: scaled to floats with their
-// statistics, or on through the fused expression.
+// Epilogues of integer sums: scaling to floats with statistics, or the fused
+// expression.
 
-// One column of vectors of a tile's sums through the epilogue.
+// Applies the epilogue to one column of vectors of a tile.
 template <class V>
 OCTET_INLINE void finish_column(const int32_t* sums, int64_t rows, int width,
                                 const Epilogue& e) {
@@ -51,7 +51,7 @@ OCTET_NOINLINE void finish_codes(const int32_t* sums, int64_t rows, int width,
   }
 }
 
-// A tile of channels [k, k + channels) to where the product's epilogue says.
+// Stores a tile of channels [k, k + channels) by the product's epilogue.
 template <bool Fuse>
 OCTET_INLINE void finish_tile(const int32_t* sums, const FusedTile& t,
                               int64_t k, int channels, const Epilogue& e) {

@@ -1,8 +1,8 @@
-// Integers of at most 8 bits: expressions evaluated to codes, and products of
-// codes. A word of 32 bits holds those of neighbouring channels: four bytes of
-// code + zero_byte and four signed bytes of weights for vpdpbusd, the same for
-// vpmaddubsw, whose sums of two products have 16 bits, where codes have no more
-// than seven, and else two of 16 bits. Sums are 32 bits wide and exact.
+// Kernels on quantized values: evaluation of expressions, and products. A
+// 32-bit word packs neighboring channels: four bytes q + zero_byte, multiplied
+// with four signed weight bytes by vpdpbusd; the same for vpmaddubsw, whose
+// 16-bit sums of two products require q of at most 7 bits; or two 16-bit values
+// otherwise. Sums are 32 bits wide and exact.
 
 #include "code_sums.inl"
 
@@ -18,7 +18,7 @@ constexpr bool kSevenBits = true;
 constexpr bool kSevenBits = false;
 #endif
 
-// Of numbers of kToInteger + code, whether a code is negative.
+// Detects negative q among values kToInteger + q.
 template <class V>
 struct Signs {
   using Ints = typename IntsOf<V>::Type;
@@ -33,7 +33,7 @@ struct Signs {
   OCTET_INLINE bool any() const {
     if constexpr (lanes_of<V>() == 1) {
       return bits < 0;
-    } else {  // all ones, which are a NaN, where one is
+    } else {  // all ones, a NaN, if negative
       return any_above((V)(bits >> 31), V{});
     }
   }
@@ -58,7 +58,7 @@ OCTET_INLINE int64_t code_run(const Runs<Terms>& runs, const Constants<V>& k,
   return i;
 }
 
-// Constants of all widths of vectors.
+// Constants for each vector width.
 struct RunConstants {
   Constants<Lanes> whole;
   Constants<FourLanes> four;
@@ -76,9 +76,9 @@ OCTET_INLINE void codes_of_run(const Runs<Terms>& runs, const RunConstants& k,
   code_run<float, Terms, Keep>(runs, k.one, out, at, i, run, nan);
 }
 
-// Pixels of c channels to words of their own. Bytes up to four codes after the
-// row are read. C is c, if that is known: loops of a few rounds would become
-// calls of memcpy.
+// Spreads pixels of c channels to whole words. Reads up to four values beyond
+// the row. C is c, or 0 if unknown at compile time: loops of a few iterations
+// would become calls of memcpy.
 template <int C>
 OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
                              int64_t c, Code zero, Code* out) {
@@ -125,8 +125,8 @@ OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
   }
 }
 
-// A row of few channels that do not fill their words: many pixels at once,
-// which are then moved apart.
+// Evaluates a row whose few channels do not fill words: many pixels at once,
+// then spread.
 constexpr int kRowCodes = 256;
 template <int Terms, bool Keep>
 OCTET_INLINE void codes_of_narrow_row(const Runs<Terms>& runs,
@@ -278,7 +278,7 @@ OCTET_INLINE void multiply_codes_block(const CodeProduct& c, const Epilogue& e,
 }
 
 void multiply_codes(const CodeProduct& c, const Epilogue& e) {
-  // Fused outputs are mostly codes.
+  // Most fused outputs are quantized.
   const int64_t a_pixel = c.pixel * static_cast<int64_t>(sizeof(CodeWord)) +
                           c.channels * (e.fused == nullptr          ? 4
                                         : e.fused->other == nullptr ? 1
@@ -293,7 +293,7 @@ void multiply_codes(const CodeProduct& c, const Epilogue& e) {
              });
 }
 
-// Codes of one channel each, joined to words.
+// Joins the values of single channels to words.
 OCTET_INLINE IntLanes joined(const IntLanes* codes) {
 #ifdef OCTET_CODE_BYTES
   return (codes[0] & 255) | (codes[1] & 255) << 8 | (codes[2] & 255) << 16 |
@@ -303,7 +303,7 @@ OCTET_INLINE IntLanes joined(const IntLanes* codes) {
 #endif
 }
 
-// `channels` channels, kLanes at most.
+// Loads `channels` channels, kLanes at most.
 OCTET_INLINE IntLanes codes_from(const float* from, int64_t channels,
                                  bool& nan) {
   Lanes codes = {};
@@ -316,7 +316,7 @@ OCTET_INLINE IntLanes codes_from(const float* from, int64_t channels,
   return __builtin_convertvector(codes, IntLanes);
 }
 
-// Panels as of floats (see pack), a row being a word of each channel.
+// Panels have the layout of pack(); a row is one word per channel.
 bool pack_codes(const CodePanels& p) {
   bool nan = false;
   CodeWord* out = p.out;
@@ -351,7 +351,7 @@ bool pack_codes(const CodePanels& p) {
 
 constexpr Code kLowest = sizeof(Code) == 1 ? 0 : -0x8000;
 
-// N codes of each window of a row.
+// Pools N channels of all windows of a row.
 template <int N>
 OCTET_INLINE void pool_codes_at(const CodePool& p, const Code* image, Code* out,
                                 int64_t row) {
@@ -388,7 +388,7 @@ void max_pool_codes(const CodePool& arguments) {
     for (; c + kNarrow <= channels; c += kNarrow) {
       pool_codes_at<kNarrow>(p, image + c, out + c, row);
     }
-    if (c < channels && channels >= kNarrow) {  // some of them once more
+    if (c < channels && channels >= kNarrow) {  // the last vector overlaps
       c = channels - kNarrow;
       pool_codes_at<kNarrow>(p, image + c, out + c, row);
       continue;

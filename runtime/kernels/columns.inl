@@ -1,4 +1,4 @@
-// Weights: matrices whose columns are output channels.
+// Operations on weight matrices whose columns are output channels.
 
 template <class V>
 OCTET_INLINE void absmax_block(float* top, const float* x, int64_t rows,
@@ -6,7 +6,7 @@ OCTET_INLINE void absmax_block(float* top, const float* x, int64_t rows,
   V best = {};
   for (int64_t row = 0; row < rows; ++row, x += channels) {
     const V v = magnitude<V>(load<V>(x));
-    // A NaN wins and stays: nothing compares greater than it.
+    // NaN wins: no value compares greater.
     best = ((v > best) | (v != v)) ? v : best;
   }
   store(top, best);
@@ -32,7 +32,7 @@ OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t first,
   }
 }
 
-// A few rows at a time: neighbouring columns share pages.
+// Processes a few rows at a time: neighboring columns share pages.
 template <bool Real>
 OCTET_INLINE void quantize_rows(const ColumnGrid& g) {
   constexpr int64_t kRows = 32;
@@ -53,7 +53,7 @@ void quantize_columns(const ColumnGrid& arguments) {
   }
 }
 
-// out = g where low < x < high, with bounds for each column, else 0.
+// out = g if low < x < high (bounds per column), otherwise 0.
 template <class V>
 OCTET_INLINE void pass_block(const ColumnPass& p, int64_t c) {
   const V low = load<V>(p.low + c), high = load<V>(p.high + c);

@@ -1,9 +1,9 @@
-// What all kernels are written with. The including file defines
+// Helpers shared by all kernels. The including file defines
 //   OCTET_LANES           floats per vector
 //   OCTET_TILE_REGISTERS  vector registers for the sums of a tile
 // and may define
-//   OCTET_VNNI            codes are bytes, for dot products of four
-//   OCTET_CODE_BYTES      they are bytes without that
+//   OCTET_VNNI            quantized values are bytes, multiplied by vpdpbusd
+//   OCTET_CODE_BYTES      quantized values are bytes, without vpdpbusd
 
 #ifdef OCTET_VNNI
 #define OCTET_CODE_BYTES
@@ -20,11 +20,11 @@
 namespace octet::kernels {
 namespace {
 #include "lanes.inl"
-// The others build on it.
+// Used by the files below.
 #include "code_lanes.inl"
 #include "expression.inl"
 #include "tile.inl"
-// Needs tiles.
+// Uses tile.inl.
 #include "fused.inl"
 }  // namespace
 }  // namespace octet::kernels

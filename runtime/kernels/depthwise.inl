@@ -1,9 +1,9 @@
-// Depthwise convolution: every channel has a window of its own. Vectors run
-// over channels, tiles over neighbouring outputs of a row, so that a tap's
-// weights are loaded once for all of them.
+// Depthwise convolution: one filter per channel. Vectors run over channels,
+// tiles over neighboring outputs of a row, so that the weights of a tap are
+// loaded once per tile.
 
 // Per-channel sums over all pixels: of the value and its square, or the three
-// of a gradient mask.
+// sums of a gradient mask.
 template <class V>
 struct RunningSums {
   V of[3];
@@ -66,7 +66,7 @@ OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
   }
 }
 
-// Runs of up to 8 pixels: run(col, Index<size>).
+// Calls run(col, Index<size>) for runs of up to 8 pixels.
 template <class Run>
 OCTET_INLINE void for_pixels(int64_t cols, Run run) {
   int64_t col = 0;
@@ -117,8 +117,8 @@ OCTET_NOINLINE void depthwise_block(const Depthwise& p, const Epilogue& e,
   }
 }
 
-// body(vector, c, last) for runs of channels that fill vectors: whole ones,
-// then narrower ones.
+// Calls body(vector, c, last) for runs of channels that fill vectors: whole
+// ones, then narrower ones.
 template <class Body>
 OCTET_INLINE void for_channel_runs(int64_t channels, Body body) {
   int64_t c = 0;
@@ -134,8 +134,8 @@ OCTET_INLINE void for_channel_runs(int64_t channels, Body body) {
   run(0.0f);
 }
 
-// Pixels first, then channels: what one tile reads lies in a few runs of
-// memory.
+// Loops over pixels, then channels: the inputs of a tile are a few contiguous
+// runs of memory.
 template <class V, int T>
 OCTET_NOINLINE void depthwise_fused(const Depthwise& p, const Epilogue& e,
                                     int64_t row, int64_t col, int64_t c,
@@ -177,7 +177,7 @@ void depthwise(const Depthwise& call, const Epilogue& epilogue) {
   });
 }
 
-// T taps at once, their sums in registers through all pixels.
+// Processes T taps at once, with their sums in registers across all pixels.
 template <class V, int T>
 OCTET_NOINLINE void depthwise_gradient_taps(const DepthwiseGradient& g,
                                             int64_t first, int64_t c) {

@@ -1,10 +1,10 @@
-// Depthwise convolution of codes. The codes of a few lines at one pixel make a
-// word of each channel, so one instruction multiplies the taps of a column;
-// the words of a column serve all windows that it lies in, and two lines of
-// outputs.
+// Depthwise convolution of quantized values. A word packs the values of a few
+// lines at one pixel and channel, so that one instruction multiplies the taps
+// of a column. The words of a column serve all windows that contain it, and two
+// output lines.
 
-// The codes of channels [c, c + lanes) at one pixel of kCodesPerWord lines.
-// `most` of them may be read.
+// Packs channels [c, c + lanes) at one pixel of kCodesPerWord lines. At most
+// `most` channels are readable.
 template <class V>
 OCTET_INLINE typename IntsOf<V>::Type joined_lines(
     const Code* const (&lines)[kCodesPerWord], int64_t at, int64_t most) {
@@ -12,7 +12,7 @@ OCTET_INLINE typename IntsOf<V>::Type joined_lines(
   using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
 #if defined(OCTET_VNNI) && defined(__AVX512BW__)
   if constexpr (sizeof(Ints) == 64) {
-    // A line a quarter; then four channels a quarter; then their codes.
+    // One line per quarter; then four channels per quarter; then words.
     __m512i words = _mm512_castsi128_si512(
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(lines[0] + at)));
     words = _mm512_inserti32x4(
@@ -70,8 +70,9 @@ OCTET_INLINE typename IntsOf<V>::Type joined_lines(
   return words;
 }
 
-// Sums of R lines of outputs, `sums_line` apart, and `count` columns, of
-// channels [c, c + lanes). `first` is where their codes begin in the lines.
+// Computes the sums of R output lines, `sums_line` apart, and `count` columns,
+// of channels [c, c + lanes). `first` is the offset of their inputs in the
+// lines.
 template <class V, int R>
 OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
                                         const Code* const* lines, int64_t first,
@@ -118,10 +119,10 @@ OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
   });
 }
 
-// Columns whose sums are in memory at once.
+// Columns whose sums are buffered at once.
 constexpr int kColumnsAtOnce = 64;
 
-// R lines of outputs from `row` on.
+// Computes R output lines from `row` on.
 template <int R, bool Fuse>
 OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
                                       int64_t row) {
@@ -142,7 +143,7 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
     const auto run = [&](auto v) OCTET_INLINE_LAMBDA {
       using V = decltype(v);
       constexpr int kStep = lanes_of<V>();
-      // The last vector of all may be of fewer channels.
+      // The last vector may have fewer channels.
       for (; c + kStep <= p.channels || (kStep == 4 && c < p.channels);
            c += kStep) {
         for (int64_t t = 0; t < count; t += T) {
@@ -168,8 +169,8 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
   }
 }
 
-// Statistics are sums over pixels in their order, line after line: of two lines
-// at once where these are there as a whole.
+// Statistics are sequential sums over pixels in line order: lines are paired
+// only if whole lines are buffered.
 template <bool Fuse>
 OCTET_INLINE void depthwise_codes_with(const CodeDepthwise& p,
                                        const Epilogue& e) {

@@ -3,14 +3,14 @@
 typedef uint32_t BitLanes __attribute__((vector_size(kLanes * 4)));
 
 // exp(x - shift) for x <= shift, within 1.2e-7 of the exact value (normal
-// numbers). NaN stays, as does the NaN of equal infinities.
+// numbers). NaN propagates, including the NaN of equal infinities.
 OCTET_INLINE Lanes exponential(Lanes x, Lanes shift) {
-  // The difference and what its rounding lost: at x - shift = -50 that is
-  // already 30 units in the last place of the result.
+  // The difference and its rounding error, which at x - shift = -50 is already
+  // 30 units in the last place of the result.
   Lanes d = x - shift;
   const Lanes minus_shift = d - x;
   Lanes lost = (x - (d - minus_shift)) - (shift + minus_shift);
-  // Below -104 the result is 0, and infinities have lost NaN.
+  // Below -104 the result is 0, and the error term of infinities is NaN.
   const Lanes lowest = splat<Lanes>(-110.0f);
   d = lowest > d ? lowest : d;
   lost = d > splat<Lanes>(-104.0f) ? lost : Lanes{};
@@ -30,7 +30,7 @@ OCTET_INLINE Lanes exponential(Lanes x, Lanes shift) {
   p = p * r + splat<Lanes>(0.5f);
   p = p * (r * r) + r;
   p = p + splat<Lanes>(1.0f);
-  // Times 2^n in two factors, as n reaches below the normal exponents.
+  // Times 2^n in two factors, since n may be below the normal exponents.
   const IntLanes exponent = (IntLanes)shifted - 0x4B400000;
   const IntLanes half = exponent >> 1;
   const BitLanes low = (BitLanes)(half + 127) << 23;

@@ -1,6 +1,6 @@
-// The value of a pointwise expression (see Evaluation) at one run of channels.
+// Evaluation of a pointwise expression (see Evaluation) for a run of channels.
 
-// What all runs share.
+// Constants of all runs.
 template <class V>
 struct Constants {
   V low2, high2, low, high;
@@ -19,8 +19,8 @@ OCTET_INLINE Constants<V> constants(const Evaluation& e) {
           splat<V>(e.factor)};
 }
 
-// One plain function per kind of expression: nested closures would keep every
-// constant on the stack.
+// One plain function per kind of expression: nested closures would spill every
+// constant to the stack.
 template <class V, int Terms>
 OCTET_INLINE V value_at(const Evaluation& e, const Constants<V>& k, int64_t at,
                         int64_t c) {
@@ -31,7 +31,7 @@ OCTET_INLINE V value_at(const Evaluation& e, const Constants<V>& k, int64_t at,
     u = clip<V>(u, k.low2, k.high2);
     if constexpr (Terms == 3) {
       u = codes<V>(u, k.grid2) * k.scale2;
-      u = rounded(u);  // a value of its own, as DequantizeLinear's output is
+      u = rounded(u);  // rounded separately, like DequantizeLinear's output
     }
     v = v + u;
   }
@@ -39,9 +39,9 @@ OCTET_INLINE V value_at(const Evaluation& e, const Constants<V>& k, int64_t at,
   return v;
 }
 
-// How the rows of an image are gone through: where the low bits of a position
-// in a row name its channel, as one run, else pixel by pixel. Few channels are
-// repeated until they fill a vector.
+// Traversal of image rows. If the low bits of a position give its channel, a
+// row is one run, otherwise each pixel is. Few channels are repeated to fill a
+// vector.
 template <int Terms>
 struct Runs {
   explicit Runs(const Evaluation& arguments) : e(arguments) {
@@ -61,19 +61,19 @@ struct Runs {
 
   Evaluation e;  // a copy: stores cannot alias it
   bool whole;
-  int64_t mask = -1;  // of a position in a run, for its channel
+  int64_t mask = -1;  // position in a run -> channel
   float repeated[4][kLanes];
 };
 
-// Values [i, run) of a run in whole vectors V, rounded; `put(i, codes)` takes
-// them as kToInteger + code. Returns where they end.
+// Quantizes values [i, run) of a run in whole vectors V and calls put(i,
+// kToInteger + q). Returns the end of the processed values.
 template <class V, int Terms, bool Keep, class Put>
 OCTET_INLINE int64_t rounded_run(const Runs<Terms>& runs, const Constants<V>& k,
                                  int64_t at, int64_t i, int64_t run, bool& nan,
                                  Put put) {
   const Evaluation& e = runs.e;
   constexpr int kStep = lanes_of<V>();
-  constexpr int64_t kBlock = 16 * kStep;  // that seldom hold a near tie
+  constexpr int64_t kBlock = 16 * kStep;  // seldom contains a near tie
   while (i + kStep <= run) {
     const int64_t begin = i;
     const int64_t end = run - begin < kBlock ? run : begin + kBlock;

@@ -1,7 +1,7 @@
-// Sums through the expression that follows them, to where they are stored (see
-// Fused): the arithmetic of expression.inl, without a way through memory.
+// Fused epilogue of sums (see Fused): the arithmetic of expression.inl without
+// a round trip through memory.
 
-// Sums of `count` pixels of a row, `width` apart: at most 32.
+// Sums of `count` pixels of a row, at most 32, `width` apart.
 constexpr int kMostFusedPixels = 32;
 static_assert(kMaxRows1 <= kMostFusedPixels);
 struct FusedTile {
@@ -11,10 +11,10 @@ struct FusedTile {
 
 enum class OtherTerm { none, affine, floats, bytes, shorts };
 
-// What the outputs are: one of those that most are, or anything.
+// Specialized kinds of output, or any.
 enum class FusedOutputs { any, values, real, float_codes, bytes, shorts };
-// The codes that follow sums of codes: those that are multiplied. Eight lanes
-// without dot products multiply either form.
+// Storage formats specialized for integer sums: the format of the multiplied
+// values. Eight lanes without dot products multiply both formats.
 constexpr bool follows(Stored form, const int32_t*) {
 #ifdef OCTET_VNNI
   return form == Stored::bytes;
@@ -22,8 +22,8 @@ constexpr bool follows(Stored form, const int32_t*) {
   return form == Stored::shorts || kLanes == 8;
 #endif
 }
-// Those that follow sums of floats: eight lanes serve sets with dot products of
-// bytes and sets without.
+// Storage formats specialized for float sums: eight lanes serve instruction
+// sets with byte dot products and sets without.
 constexpr bool follows(Stored form, const float*) {
   return form == Stored::bytes ? kLanes >= 8 : kLanes <= 8;
 }
@@ -52,7 +52,7 @@ OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
   }
 }
 
-// What most outputs are, without dividing.
+// Stores the specialized kinds without division.
 template <class V, FusedOutputs Outputs>
 OCTET_INLINE void store_fast(void* to, int zero_byte, const Rounding<V>& grid,
                              int64_t at, V v, LargestMagnitude<V>& off) {
@@ -72,7 +72,7 @@ OCTET_INLINE void store_fast(void* to, int zero_byte, const Rounding<V>& grid,
   }
 }
 
-// z, which no product that follows may be contracted with.
+// Returns z behind a barrier against contraction with a later product.
 template <class V>
 OCTET_INLINE V sum_at(const float* sums, const float* rescale, V) {
   V z = load<V>(sums);
@@ -101,7 +101,7 @@ OCTET_INLINE FusedOutputs outputs_of(const Fused& f, const Sum* sums) {
   return form == Stored::bytes ? FusedOutputs::bytes : FusedOutputs::shorts;
 }
 
-// The value of a pointwise expression at a run of channels, from sums.
+// Evaluates a pointwise expression of sums for a run of channels.
 template <class V, OtherTerm Other>
 struct FusedValue {
   V a{}, b{}, low{}, high{}, low2{}, high2{}, other_scale{}, other_zero{};
@@ -163,8 +163,8 @@ OCTET_INLINE Rounding<V> grid_of(const FusedOutput& o) {
           splat<V>(o.code_high), splat<V>(o.sure)};
 }
 
-// Channels [c, c + lanes) of a tile, the first of which is image channel `at`,
-// to `values`, pixel by pixel.
+// Writes channels [c, c + lanes) of a tile to `values`, pixel by pixel. `at` is
+// the first channel in the image.
 template <class V, OtherTerm Other, class Sum>
 OCTET_INLINE void values_of(float* values, const Sum* sums, const FusedTile& t,
                             int64_t at, const float* rescale, const Fused& f,
@@ -183,7 +183,7 @@ OCTET_INLINE void values_of(float* values, const Sum* sums, const FusedTile& t,
   f.activate(call);
 }
 
-// The same channels to all outputs.
+// Writes the same channels to all outputs.
 template <class V, OtherTerm Other, class Sum>
 OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
                                 const float* rescale, const Fused& f) {
@@ -203,7 +203,8 @@ OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
   if (nan) *f.nan = true;
 }
 
-// The same to the only output. False if it has to be done with more care.
+// Writes the same channels to the only output. Returns false if a value is near
+// a tie: then fuse_to_any() must repeat the tile.
 template <class V, OtherTerm Other, FusedOutputs Outputs, class Sum>
 OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
                               const float* rescale, const Fused& f) {
@@ -291,7 +292,7 @@ OCTET_INLINE void fuse_with(const Sum* sums, const FusedTile& t, int64_t k,
   }
 }
 
-// Channels [k, k + channels) of the product.
+// Applies the fused epilogue to channels [k, k + channels) of the product.
 template <class Sum>
 OCTET_INLINE void fuse_tile(const Sum* sums, const FusedTile& t, int64_t k,
                             int channels, const Epilogue& e) {
@@ -309,7 +310,7 @@ OCTET_INLINE void fuse_tile(const Sum* sums, const FusedTile& t, int64_t k,
   }
 }
 
-// Lines of so many bytes, of each of `count` pixels.
+// Prefetches `bytes` bytes of each of `count` pixels.
 template <int Write>
 OCTET_INLINE void fetch_pixels(const void* from, int64_t pixel, int64_t bytes,
                                int64_t count) {
@@ -325,8 +326,8 @@ OCTET_INLINE int64_t bytes_of(Stored form) {
   return form == Stored::bytes ? 1 : form == Stored::shorts ? 2 : 4;
 }
 
-// Fetches what a tile will read and write behind its sums while it is summed:
-// its lines lie too far apart for the processor to see them coming.
+// Prefetches the epilogue's inputs and outputs during the sums of a tile: their
+// cache lines are too far apart for the hardware prefetcher.
 OCTET_INLINE void fetch_fused(const FusedTile& t, int64_t k, int channels,
                               const Epilogue& e) {
   const Fused& f = *e.fused;

@@ -1,9 +1,12 @@
-// The inner loops, one table of functions per instruction set. The sources
-// (*.inl) are written once with GCC vector extensions and compiled once
-// for each; isa.cpp picks the table. Kernels trust their arguments.
+// Inner loops, as one function table per instruction set. The sources (*.inl)
+// use GCC vector extensions and are compiled once for each set; isa.cpp selects
+// the table. Kernels do not check their arguments.
 //
-// Bits: every output is one sequential chain of multiply-adds over k, and
-// every per-channel sum one chain over pixels, so the results depend neither
+// Quantized values `q` ("codes" in names) are integers of at most 8 bits with
+// zero point 0: real value = scale * q.
+//
+// Reproducibility: every output is one sequential chain of multiply-adds over
+// k, and every per-channel sum one chain over pixels, so results depend neither
 // on tile shapes nor on the vector width. AVX2 and AVX-512 agree bit for bit;
 // the baseline has no fused multiply-add and rounds once more.
 #pragma once
@@ -28,24 +31,24 @@ struct Evaluation {
   float low = 0, high = 0;
   bool quantize = false;
   float scale = 1, code_low = 0, code_high = 0;
-  float factor = 1;       // y = code * factor: the scale, or 1 for codes
-  int zero_byte = 128;    // of code 0, where codes are bytes
-  float* keep = nullptr;  // [h][w][c]: the value before Q, if wanted
+  float factor = 1;       // y = q * factor: the scale, or 1 for q itself
+  int zero_byte = 128;    // byte that stores q = 0
+  float* keep = nullptr;  // [h][w][c]: values before Q, or null
   float* out = nullptr;   // [top+h+bottom][left+w+right][c]
   int64_t h = 0, w = 0, c = 0;
   int64_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
-/// What happens to a gradient on its way through a pointwise expression: the
-/// others' gradients are added, the value's interval masks, sums are taken.
+/// Backward pass of a pointwise expression: adds the other consumers'
+/// gradients, masks by the interval of the value and sums per channel.
 struct GradientMask {
   const float* z = nullptr;  // first term's tensor
-  const float* a = nullptr;  // the masked value is a*z + b per channel,
+  const float* a = nullptr;  // value = a*z + b per channel,
   const float* b = nullptr;
-  const float* value = nullptr;   // or stored here if not null
+  const float* value = nullptr;   // unless this stores it
   const float* second = nullptr;  // second term's tensor, or null
-  const float* others = nullptr;  // gradients to add, or null
-  float low = 0, high = 0;        // passes strictly between
+  const float* others = nullptr;  // other consumers' gradients, or null
+  float low = 0, high = 0;        // gradient passes if low < value < high
   float* sums = nullptr;          // [3][channels]: g, g*z, g*second; or null
   int64_t channels = 0;
 };
@@ -65,7 +68,7 @@ enum class Function {
   tanh,
 };
 
-/// out = f(x), or dy * f'(x) if there is a dy; out may be dy.
+/// out = f(x), or dy * f'(x) unless dy is null; out may alias dy.
 struct Activation {
   Function function = Function::relu;
   float alpha = 0, beta = 0, gamma = 0;
@@ -75,35 +78,36 @@ struct Activation {
   int64_t n = 0;
 };
 
-/// What is stored of a value. Codes lie as CodeTable::codes_per_word says.
+/// Storage format of a value. CodeTable::codes_per_word gives the layout of
+/// quantized values.
 enum class Stored {
   values,
-  real,         ///< scale * code
-  float_codes,  ///< codes as floats
-  bytes,        ///< code + zero_byte in 8 bits: four a word
-  shorts,       ///< codes in 16 bits: two a word
+  real,         ///< scale * q
+  float_codes,  ///< q as float
+  bytes,        ///< q + zero_byte in 8 bits, four per word
+  shorts,       ///< q in 16 bits, two per word
 };
 
-/// A place in an image that begins at `to`; pixels and lines lie so many
-/// elements (floats, bytes or shorts) apart.
+/// Part of an image that starts at `to`. `pixel` and `line` are the strides
+/// between pixels and rows, in elements (floats, bytes or shorts).
 struct FusedOutput {
   Stored form = Stored::values;
   void* to = nullptr;
   int64_t pixel = 0, line = 0;
   float scale = 1, code_low = 0, code_high = 0;
   int zero_byte = 128;
-  float inverse = 1, sure = 0;  // by Table::prepare()
+  float inverse = 1, sure = 0;  // set by Table::prepare()
 };
 inline constexpr int kMostFusedOutputs = 8;
 
-/// In inference, what becomes of sums z before they reach memory:
+/// Inference epilogue, applied to sums z before they reach memory:
 ///   terms == 0: z
 ///   terms == 1: clip(a*z + b)
 ///   terms == 2: clip(Q2(clip2(a*z + b)) + other), Q2 only if quantize2
-/// `other` is as it was stored: values, real, bytes or shorts.
+/// `other` has the format values, real, bytes or shorts.
 struct Fused {
   int terms = 0;
-  const float* a = nullptr;  // [channels], as b
+  const float* a = nullptr;  // [channels], like b
   const float* b = nullptr;
   float low2 = 0, high2 = 0;
   bool quantize2 = false;
@@ -113,29 +117,29 @@ struct Fused {
   int64_t other_pixel = 0, other_line = 0;  // elements
   float other_scale = 1;
   int other_zero_byte = 128;
-  float other_zero = -0.0f;  // is added to it: +0 makes +0 of -0
+  float other_zero = -0.0f;  // added to `other`: +0 turns -0 into +0
   float low = 0, high = 0;
-  bool clips = true;   // else [low, high] holds all values, or outputs clip
-  bool clips2 = true;  // else [low2, high2] holds all values
+  bool clips = true;   // needed, and not done by the outputs' ranges
+  bool clips2 = true;  // needed
   int output_count = 0;
   FusedOutput outputs[kMostFusedOutputs];
-  bool* nan = nullptr;  // set where one has no code
-  /// Then f of that is stored: `activate` is the table's, or null.
+  bool* nan = nullptr;  // set to true if an output to be quantized is NaN
+  /// Applies `function` to the result: the table's activate(), or null.
   void (*activate)(const Activation&) = nullptr;
   Activation function;
 };
 
 struct Epilogue {
   float* out = nullptr;
-  int64_t pixel = 0;                   // floats between neighbouring outputs
-  int64_t line = 0;                    // and between rows
-  bool resume = false;                 // continue the sums that out holds
-  const float* rescale = nullptr;      // [channels] factor, or null
-  float* statistics = nullptr;         // sums of each channel, and
-  int64_t statistics_row = 0;          // this far on sums of squares
-  const GradientMask* mask = nullptr;  // pointers laid out like out
-  const Fused* fused = nullptr;        // then none of the others but rescale
-  int64_t channel = 0;                 // of the fused image, where this begins
+  int64_t pixel = 0;               // floats between neighboring outputs
+  int64_t line = 0;                // floats between rows
+  bool resume = false;             // add to the sums in `out`
+  const float* rescale = nullptr;  // [channels] factors of the sums, or null
+  float* statistics = nullptr;     // per-channel sums, and
+  int64_t statistics_row = 0;      // at this distance sums of squares
+  const GradientMask* mask = nullptr;  // pointers have the layout of out
+  const Fused* fused = nullptr;        // excludes all others but rescale
+  int64_t channel = 0;                 // first channel in the fused image
 };
 
 /// out[row][col][k] = sum over segments s and steps i of
@@ -149,38 +153,37 @@ struct ProductOf {
   int64_t pixel = 0;
   int64_t line = 0;
   const Element* weights = nullptr;  // packed panels
-  int64_t panel_rows = 0;            // rows that each panel holds
-  int64_t first_row = 0;             // where the sum starts in them
+  int64_t panel_rows = 0;            // rows of each panel
+  int64_t first_row = 0;             // first row of the sum
   int64_t rows = 0, cols = 0, channels = 0;
 };
 using Product = ProductOf<float>;
 
-/// Integers of 8 bits of neighbouring channels, multiplied together. How many
-/// and how they lie in it is a matter of the instruction set (see codes.inl).
+/// Quantized values of neighboring channels, multiplied by one instruction.
+/// Their number and layout depend on the instruction set (see codes.inl).
 using CodeWord = int32_t;
 
-/// The same sums, exact, of the codes in words; what cannot be a Product's
-/// epilogue: resume and mask.
+/// The same sums of quantized values, exact. The epilogue cannot resume or
+/// mask.
 struct CodeProduct : ProductOf<CodeWord> {
-  const int32_t* start = nullptr;  // [channels]: what the sums start with
+  const int32_t* start = nullptr;  // [channels]: initial values of the sums
 };
 
-/// Matrices [rows][channels] of weights, one below the other, and where they
-/// are packed to.
+/// Weight matrices [rows][channels], stacked along rows, and the packed result.
 struct WeightPanels {
   const float* const* blocks = nullptr;
   int64_t block_count = 0;
   int64_t rows = 0, channels = 0;
-  int64_t row = 0;       // floats between neighbouring rows
+  int64_t row = 0;       // floats between neighboring rows
   float* out = nullptr;  // packed_size(block_count * rows, channels)
 };
 
-/// A matrix [taps][c][channels] of codes, and where it is packed to.
+/// A quantized matrix [taps][c][channels] and the packed result.
 struct CodePanels {
   const float* codes = nullptr;
   int64_t taps = 0, c = 0, channels = 0;
-  int64_t row = 0;           // floats between neighbouring c
-  int zero_byte = 128;       // of what they are multiplied with
+  int64_t row = 0;           // floats between neighboring c
+  int zero_byte = 128;       // of the activations
   CodeWord* out = nullptr;   // packed_size(taps * words(c), channels)
   int32_t* start = nullptr;  // packed_size(1, channels)
 };
@@ -229,31 +232,31 @@ struct DepthwiseGradient {
   float* out = nullptr;  // [tap_count][channels]
 };
 
-/// out[row][col][c] = start[c] + sum over i < kh and j < kw of
-///   image[row*stride_h + i*dilation_h][col*stride_w + j*dilation_w][c]
-///     * code[i][j][c]
-/// of codes as CodeTable::form says.
+/// Depthwise convolution of quantized values in the format CodeTable::form:
+///   out[row][col][c] = start[c] + sum over i < kh and j < kw of
+///     image[row*stride_h + i*dilation_h][col*stride_w + j*dilation_w][c]
+///       * q[i][j][c]
 struct CodeDepthwise {
-  /// Outputs of a line that are computed together. Lines that they read,
-  /// rounded up to whole words, and columns: as many at most.
+  /// Outputs per tile in a line; upper bounds of the input lines of a tile
+  /// (rounded up to whole words) and of its input columns.
   static constexpr int kCols = 8;
   static constexpr int64_t kMostLines = 32;
   static constexpr int64_t kMostColumns = 64;
 
   const void* image = nullptr;
-  int64_t lines = 0;            // of the image, that may be read
-  int64_t pixel = 0, line = 0;  // codes between neighbours of the image
+  int64_t lines = 0;            // readable lines of the image
+  int64_t pixel = 0, line = 0;  // strides of the image, in quantized values
   int64_t stride_h = 1, stride_w = 1;
   int64_t dilation_h = 1, dilation_w = 1;
   int64_t kw = 0;
-  /// [groups][lines_packed][kw][weight_row] words: the codes of as many
-  /// neighbouring kernel rows as a word holds, for the first of two lines of
-  /// outputs and (lines_packed == 2: stride_h and dilation_h are 1) the second.
+  /// [groups][lines_packed][kw][weight_row] words. A word packs neighboring
+  /// kernel rows, for the first of two output lines and (lines_packed == 2:
+  /// stride_h and dilation_h are 1) for the second.
   const CodeWord* weights = nullptr;
   int64_t lines_packed = 1;
-  int64_t weight_row = 0;          // channels, and zeros that fill words
-  int64_t groups[2] = {};          // that one line of outputs takes, and two
-  const int32_t* start = nullptr;  // [weight_row]: what sums start with
+  int64_t weight_row = 0;          // channels, padded with zeros
+  int64_t groups[2] = {};          // for one output line and for two
+  const int32_t* start = nullptr;  // [weight_row]: initial values of the sums
   int64_t rows = 0, cols = 0, channels = 0;
 };
 
@@ -266,80 +269,80 @@ struct MaxPool {
   uint8_t* index = nullptr;  // [oh][ow][c]: kh*KW + kw of the largest, or null
 };
 
-/// dx[pixel][c] = sum of the gradients of the outputs that its value became.
+/// dx[pixel][c] = sum of the gradients of all outputs whose maximum the pixel
+/// is.
 struct MaxPoolGradient {
-  MaxPool sizes;                   // but for its pointers
+  MaxPool sizes;                   // pointers unused
   const float* dy = nullptr;       // [oh][ow][c]
-  const uint8_t* index = nullptr;  // as of the pool
+  const uint8_t* index = nullptr;  // index of the forward pass
   float* dx = nullptr;             // [h][w][c]
 };
 
-/// The pool of codes, which are ordered like the values. Rows of the image and
-/// of the outputs lie so many elements apart, pixels sizes.c.
+/// Max pooling of quantized values, which have the order of the real values.
+/// Row strides are in elements; the pixel stride is sizes.c.
 struct CodePool {
-  MaxPool sizes;  // but for its pointers; c: bytes or shorts of a pixel
+  MaxPool sizes;  // pointers unused; c: elements per pixel
   const void* image = nullptr;
   int64_t line = 0;
-  void* out = nullptr;  // of row `first`
+  void* out = nullptr;  // output row `first`
   int64_t out_line = 0;
-  int64_t first = 0, last = 0;  // rows of outputs
+  int64_t first = 0, last = 0;  // output rows
 };
 
-/// A matrix [rows][channels] rounded to a grid with one scale per channel.
+/// Quantizes a matrix [rows][channels] with one scale per channel.
 struct ColumnGrid {
   const float* x = nullptr;
   const float* scale = nullptr;  // [channels]
   int64_t rows = 0, channels = 0;
   float low = 0, high = 0;
-  bool real = false;     // scale * code, else the integers
+  bool real = false;     // store scale * q instead of q
   float* out = nullptr;  // [rows][channels]
 };
 
-/// A matrix [rows][channels] of gradients, of which those pass whose value lies
-/// strictly between its column's bounds.
+/// Masks a gradient matrix [rows][channels]: passes g if x is strictly between
+/// the bounds of its column, otherwise 0.
 struct ColumnPass {
   const float* g = nullptr;
   const float* x = nullptr;
-  const float* low = nullptr;  // [channels], as high
+  const float* low = nullptr;  // [channels], like high
   const float* high = nullptr;
   int64_t rows = 0, channels = 0;
   float* out = nullptr;
 };
 
-/// A matrix [rows][channels] that was rounded to a grid whose scale, one for
-/// each column, learns: adds g * slope to the column's sum, where the slope is
-/// code - x/scale times `between` inside of the grid's ends, and the code at
-/// and beyond them.
+/// Gradient of a learned scale per column of a matrix [rows][channels]: adds
+/// the products of g and slope to the sum of the column. The slope is `between`
+/// * (q - x/scale) inside the range (low, high), and q at and beyond its ends.
 struct ColumnSlopes {
   const float* g = nullptr;
   const float* x = nullptr;
   const float* scale = nullptr;  // [channels]
   int64_t rows = 0, channels = 0;
-  int64_t stride = 0;  // from row to row
+  int64_t stride = 0;  // floats between rows
   float low = 0, high = 0;
   float between = 1;
   double* sums = nullptr;  // [channels]
 };
 
-/// Arithmetic on codes, of weights from -128 to 127 and of what they are
-/// multiplied with in any 256 integers that hold zero, or in 7 bits (see
-/// zero_byte()): sums are exact as long as they fit in 32 bits.
+/// Kernels on quantized values. Weights are in [-128, 127]; activations in any
+/// 256 consecutive integers that include 0, or in 7 bits (see zero_byte()).
+/// Sums are exact if they fit in 32 bits.
 struct CodeTable {
-  int64_t codes_per_word;  // of one pixel; the last word is filled with zeros
+  int64_t codes_per_word;  // of one pixel; zeros fill the last word
   Stored form;             // bytes or shorts
-  bool seven_bits;         // codes from 0 to 127 alone
-  int64_t panel;           // channels that pack() keeps together
-  /// Evaluates an expression that ends on a grid (see Evaluation; `out` and
-  /// `factor` are not used) into words. False if there was a NaN, which has
-  /// no code, or a negative code where there are seven bits.
+  bool seven_bits;         // activations must be in [0, 127]
+  int64_t panel;           // channels per panel of pack()
+  /// Evaluates a quantized expression into words (ignores Evaluation::out and
+  /// factor). Returns false if a value is NaN, or negative although seven_bits
+  /// is set.
   bool (*evaluate)(const Evaluation&, CodeWord* out);
   void (*multiply)(const CodeProduct&, const Epilogue&);
   void (*depthwise)(const CodeDepthwise&, const Epilogue&);
-  /// False if there was a NaN.
+  /// Returns false if a weight is NaN.
   bool (*pack)(const CodePanels&);
   void (*max_pool)(const CodePool&);
 
-  /// Words that the codes of c channels take.
+  /// Returns the number of words of c channels.
   int64_t words(int64_t c) const {
     return (c + codes_per_word - 1) / codes_per_word;
   }
@@ -358,24 +361,24 @@ struct Table {
   void (*max_pool)(const MaxPool&);
   void (*max_pool_gradient)(const MaxPoolGradient&);
   void (*activate)(const Activation&);
-  /// top[k] = largest magnitude of column k; NaN if it holds one.
+  /// top[k] = largest magnitude of column k, or NaN if the column contains NaN.
   void (*absmax_columns)(float* top, const float* x, int64_t rows,
                          int64_t channels);
   void (*quantize_columns)(const ColumnGrid&);
   void (*pass_columns)(const ColumnPass&);
   void (*add_slopes)(const ColumnSlopes&);
-  /// Fills in what is derived from the rest.
+  /// Sets the derived fields of the epilogue.
   void (*prepare)(Fused&);
-  /// Floats that `rows` x `channels` weights take when packed.
+  /// Returns the number of floats of packed [rows][channels] weights.
   int64_t (*packed_size)(int64_t rows, int64_t channels);
   void (*pack)(const WeightPanels&);
   /// out[i] = exp(x[i] - shift) for x[i] <= shift, within 1.2e-7 of it.
   void (*exponentials)(float* out, const float* x, int64_t n, float shift);
   CodeTable codes;
-  /// Of seven bits, where that is faster, or null: its form is another one.
+  /// A faster table with seven_bits and another storage format, or null.
   const CodeTable* small_codes = nullptr;
 
-  /// That whose codes lie in this form.
+  /// Returns the table with this storage format.
   const CodeTable& codes_in(Stored form) const {
     const bool small = small_codes != nullptr && small_codes->form == form;
     return small ? *small_codes : codes;
@@ -387,13 +390,13 @@ extern const Table kBaseline;
 extern const Table kAvx2;
 extern const CodeTable kAvx2SmallCodes;
 extern const Table kAvx512;
-extern const CodeTable kAvxVnniCodes;     // the rest is kAvx2's
-extern const CodeTable kAvx512VnniCodes;  // the rest is kAvx512's
-/// CodeTable::multiply, of codes as kAvx512VnniCodes lays them out.
+extern const CodeTable kAvxVnniCodes;     // extends kAvx2
+extern const CodeTable kAvx512VnniCodes;  // extends kAvx512
+/// CodeTable::multiply() by AMX, in the layout of kAvx512VnniCodes.
 void multiply_codes_amx(const CodeProduct&, const Epilogue&);
 #endif
 
-/// Of the active instruction set.
+/// Returns the table of the active instruction set.
 const Table& table();
 
 }  // namespace octet::kernels

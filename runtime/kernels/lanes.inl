@@ -1,6 +1,6 @@
-// Vectors of OCTET_LANES floats and the scalar and vector forms of the few
-// operations that the kernels are made of. No standard library here: the
-// linker could keep an AVX-512 copy of an inline function for everyone.
+// Vectors of OCTET_LANES floats, and scalar and vector versions of the basic
+// operations of the kernels. Standard library functions are avoided: the linker
+// could select the AVX-512 copy of an inline function for all callers.
 
 #define OCTET_INLINE __attribute__((always_inline)) inline
 #define OCTET_NOINLINE __attribute__((noinline))
@@ -9,16 +9,16 @@ constexpr int kLanes = OCTET_LANES;
 
 typedef float Lanes __attribute__((vector_size(kLanes * 4)));
 typedef int32_t IntLanes __attribute__((vector_size(kLanes * 4)));
-// Memory is addressed through this one: unaligned, and it may alias floats.
+// For memory access: unaligned, and may alias floats.
 typedef float MemoryLanes
     __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
-// For channels that do not fill a whole vector.
+// For channel counts below a whole vector.
 typedef float EightLanes __attribute__((vector_size(8 * 4)));
 typedef float FourLanes __attribute__((vector_size(4 * 4)));
 typedef int32_t EightInts __attribute__((vector_size(8 * 4)));
 typedef int32_t FourInts __attribute__((vector_size(4 * 4)));
 
-// Integers of as many lanes.
+// Integer vector with as many lanes.
 template <class V>
 struct IntsOf {
   typedef IntLanes Type;
@@ -37,7 +37,7 @@ struct IntsOf<float> {
   typedef int32_t Type;
 };
 
-// Doubles of as many lanes.
+// Double vector with as many lanes.
 template <class V>
 struct DoublesOf {
   typedef double Type __attribute__((vector_size(sizeof(V) * 2)));
@@ -46,7 +46,7 @@ template <>
 struct DoublesOf<float> {
   typedef double Type;
 };
-// By reference: no register holds so many, which functions could return.
+// Output by reference: too wide for a register, and so for a return value.
 template <class V, class Doubles>
 OCTET_INLINE void widen(V v, Doubles& to) {
   if constexpr (sizeof(V) == sizeof(float)) {
@@ -96,8 +96,8 @@ OCTET_INLINE V splat(float v) {
   }
 }
 
-// Keeps a product from being contracted with a sum that takes it, or the other
-// way round from being moved away from it.
+// Optimization barrier: prevents contraction of a product with a later sum, and
+// movement of the product away from its sum.
 template <class V>
 OCTET_INLINE V rounded(V v) {
 #if defined(OCTET_X86)
@@ -110,9 +110,9 @@ OCTET_INLINE V rounded(V v) {
   return v;
 }
 
-// sum + x * y, rounded once on processors that can. Written out for single
-// numbers: a compiler might multiply those of several rows at once, and add
-// them one by one.
+// sum + x * y, rounded once if the processor has FMA. The scalar version is
+// explicit: a compiler might vectorize the products of several rows and then
+// add them one by one.
 template <class V>
 OCTET_INLINE V plus_product(V sum, V x, V y) {
   return sum + x * y;
@@ -125,9 +125,9 @@ OCTET_INLINE float plus_product(float sum, float x, float y) {
 #endif
 }
 
-// The bound where it is above v, or below: NaN in v stays. One instruction,
-// which compilers of AVX-512 do not make of a comparison and a choice; the
-// plain intrinsics of g++ 12 warn of a register that they leave undefined.
+// Maximum or minimum of v and bound; NaN in v propagates. AVX-512 intrinsics,
+// since compilers do not turn a comparison and a select into one instruction;
+// masked, since g++ 12 warns about an undefined register in the plain ones.
 template <class V>
 OCTET_INLINE V at_least(V v, V bound) {
   return bound > v ? bound : v;
@@ -157,7 +157,7 @@ OCTET_INLINE FourLanes at_most(FourLanes v, FourLanes bound) {
 }
 #endif
 
-// NaN passes through both.
+// NaN propagates.
 template <class V>
 OCTET_INLINE V clip(V v, V low, V high) {
   return at_most(at_least(v, low), high);
@@ -172,7 +172,7 @@ OCTET_INLINE V magnitude(V v) {
   }
 }
 
-// Whether any lane is not at most the other's: NaN counts as more.
+// Returns whether a > b or NaN in any lane.
 OCTET_INLINE bool any_above(float a, float b) { return !(a <= b); }
 #ifdef __AVX512F__
 OCTET_INLINE bool any_above(Lanes a, Lanes b) {
@@ -194,8 +194,8 @@ OCTET_INLINE bool any_above(FourLanes a, FourLanes b) {
 #endif
 }
 
-// The largest magnitude of many numbers, lane by lane: NaN is above all others,
-// as the bits of magnitudes are ordered like them.
+// Running maximum of magnitudes per lane. NaN wins, since the bits of
+// magnitudes are ordered like the magnitudes.
 template <class V>
 struct LargestMagnitude {
   typename IntsOf<V>::Type bits = {};
@@ -215,7 +215,7 @@ template <>
 struct LargestMagnitude<float> {
   float largest = 0;
   OCTET_INLINE void add(float v) {
-    const bool is_nan = any_above(largest, largest);  // and stays
+    const bool is_nan = any_above(largest, largest);  // NaN is kept
     if (!is_nan && any_above(magnitude(v), largest)) largest = magnitude(v);
   }
   OCTET_INLINE bool above(float bound) const {
@@ -223,21 +223,21 @@ struct LargestMagnitude<float> {
   }
 };
 
-// Codes in memory: bytes of code + zero_byte, or 16 bits.
+// Quantized values in memory: bytes q + zero_byte, or q in 16 bits.
 typedef uint8_t CodeByte;
-typedef int16_t __attribute__((may_alias)) CodeShort;  // bytes always may
+typedef int16_t __attribute__((may_alias)) CodeShort;  // bytes always may alias
 
-// Code 0.
+// The stored value of q = 0.
 template <class Code>
 constexpr int zero_code(int zero_byte) {
   return sizeof(Code) == 1 ? zero_byte : 0;
 }
 
-// A grid of integers, for codes(). `sure` is how far from an integer v*inverse
-// may lie for v/scale to have the same neighbour: a little less than a half,
-// since both are within three roundings of each other, but a half where they
-// are equal, since the scale is a power of two. Nowhere where the reciprocal
-// may overflow or lose bits.
+// Quantization parameters for codes(). v / scale certainly rounds to the
+// integer nearest to v * inverse if the two are at most `sure` apart: slightly
+// below 0.5, since v * inverse and v / scale are within three roundings of each
+// other, and 0.5 if both are equal (scale is a power of two). -1 (never sure)
+// if the reciprocal may overflow or lose bits.
 template <class V>
 struct Rounding {
   V scale, inverse, low, high, sure;
@@ -254,14 +254,13 @@ OCTET_INLINE Rounding<V> rounding(V scale, float low, float high) {
   return {scale, splat<V>(1) / scale, splat<V>(low), splat<V>(high), sure};
 }
 
-// Adding it rounds values below 2^22 to integers, halves to even, which then
-// are the low bits of the sum.
+// Adding this rounds values below 2^22 to integers, ties to even, and leaves
+// the integer in the low bits of the sum.
 constexpr float kToInteger = 12582912.0f;  // 1.5 * 2^23
 
-// clip(round_half_even(v / scale), low, high) + kToInteger: the bounds are
-// integers, so clipping may come first. Dividing takes an order of magnitude
-// longer than multiplying, so it is done near ties only. `nan` is set if there
-// is one, and NaN is its sum.
+// Returns clip(round_half_even(v / scale), low, high) + kToInteger. The bounds
+// are integers, so clipping comes first. Division is ten times slower than
+// multiplication and only used near ties. A NaN sets `nan` and returns NaN.
 template <class V>
 OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
   const V magic = splat<V>(kToInteger);
@@ -275,8 +274,9 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
   }
   return sum;
 }
-// The same without the division and plus `zero`, right where all are within
-// g.sure of an integer: ties are not, where zero is odd and would turn them.
+// Returns shifted_codes() + zero without the division. Exact if the distances
+// in `off` are at most g.sure. An odd `zero` would break ties the other way, so
+// prepare() then sets `sure` below 0.5.
 template <class V>
 OCTET_INLINE V untied_codes(V v, const Rounding<V>& g, LargestMagnitude<V>& off,
                             int zero = 0) {
@@ -294,14 +294,14 @@ OCTET_INLINE V untied_codes(V v, const Rounding<V>& g, LargestMagnitude<V>& off,
 }
 template <class V>
 OCTET_INLINE V codes(V v, const Rounding<V>& g) {
-  bool nan = false;  // passes through
+  bool nan = false;  // NaN propagates
   return shifted_codes<V>(v, g, nan) - splat<V>(kToInteger);
 }
 
-// g where low < y < high, else 0.
+// Returns g if low < y < high, otherwise 0.
 OCTET_INLINE float masked(float g, float y, float low, float high) {
-  // Closed off, or a product that takes it becomes part of the branch and is
-  // rounded before it is added, which vectors do not do.
+  // Without the barrier, a product of the result moves into the branch and is
+  // rounded before its sum, unlike in vectors.
   return rounded(y > low && y < high ? g : 0.0f);
 }
 template <class V>
@@ -310,7 +310,7 @@ OCTET_INLINE V masked(V g, V y, V low, V high) {
   return pass ? g : V{};
 }
 
-// What happens to a sum once it is complete (see Epilogue).
+// Operation on a finished sum (see Epilogue).
 enum class Finish { store, statistics, mask };
 
 template <int... I>
@@ -327,8 +327,8 @@ struct Index {
   constexpr operator int() const { return N; }
 };
 
-// f(0), f(1), ... with constant arguments: accumulators indexed by them stay
-// in registers, which a loop would not guarantee.
+// Calls f(0), f(1), ... with constant arguments. Accumulators indexed by them
+// stay in registers, which a loop would not guarantee.
 template <class F, int... I>
 OCTET_INLINE void unroll_over(Indices<I...>, F f) {
   (f(Index<I>{}), ...);
@@ -338,7 +338,8 @@ OCTET_INLINE void unroll(F f) {
   unroll_over(typename MakeIndices<N>::Type{}, f);
 }
 
-// body(vector, c) for blocks of channels: whole vectors, then narrower ones.
+// Calls body(vector, c) for blocks of channels: whole vectors, then narrower
+// ones.
 template <class Body>
 OCTET_INLINE void for_channel_blocks(int64_t channels, Body body) {
   int64_t c = 0;

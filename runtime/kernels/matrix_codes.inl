@@ -1,16 +1,15 @@
-// Products of codes by AMX, in which one instruction adds the products of 16
-// pixels' bytes with those of 16 channels, 64 of each, to 256 sums. What is
-// multiplied lies in memory as for vpdpbusd (see codes.inl).
-// Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
-// volume 1, chapter 18.
+// Products of quantized values by AMX: one instruction multiplies 64 bytes of
+// each of 16 pixels with those of 16 channels and adds to 256 sums. Operands
+// have the memory layout of vpdpbusd (see codes.inl). Source: Intel 64 and
+// IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
 
 #include "code_sums.inl"
 
-constexpr int kMatrixRows = 16;   // of a tile register
-constexpr int kMatrixWords = 16;  // of 32 bits in each of its rows
+constexpr int kMatrixRows = 16;   // rows of a tile register
+constexpr int kMatrixWords = 16;  // 32-bit words per row
 constexpr int64_t kWordBytes = sizeof(CodeWord);
 
-// Which tile registers hold what.
+// Assignment of tile registers.
 constexpr int kSumTiles = 4;    // 0 to 3
 constexpr int kImageTile = 4;   // and 5
 constexpr int kWeightTile = 6;  // and 7
@@ -44,7 +43,7 @@ OCTET_INLINE void add_tile_product() {
                : "i"(Sums), "i"(Image), "i"(Weights));
 }
 
-// For sums of `pixels` pixels, of `words` words at once.
+// Configures tiles for `pixels` pixels and `words` words per instruction.
 OCTET_INLINE void shape_tiles(int64_t pixels, int64_t words) {
   TileShapes shapes;
   const auto set = [&](int tile, int64_t rows, int64_t row_words) {
@@ -61,13 +60,13 @@ OCTET_INLINE void shape_tiles(int64_t pixels, int64_t words) {
 
 OCTET_INLINE void release_tiles() { asm volatile("tilerelease"); }
 
-// The pixels of a product's outputs, in lines that are cut into runs: each row
-// by itself, or, where that makes fewer runs, all rows as they lie in the
-// image, with the pixels between them, whose sums nobody reads.
+// Output pixels of a product as lines, cut into runs. Each row is a line, or,
+// if that makes fewer runs, all rows are one line as stored in the image,
+// including the pixels between them, whose sums are discarded.
 struct Lines {
   int64_t count, pixels;
-  int64_t pitch;  // from row to row
-  int64_t run;    // pixels at once
+  int64_t pitch;  // pixels between rows
+  int64_t run;    // pixels per run
 };
 
 OCTET_INLINE int64_t runs_of(int64_t pixels) {
@@ -86,22 +85,22 @@ OCTET_INLINE Lines lines_of(const CodeProduct& c) {
   return lines;
 }
 
-// Neighbouring pixels of a line, whose sums take one register.
+// Neighboring pixels of a line, whose sums fill one register.
 struct PixelRun {
   int64_t line, first;
-  int64_t skip;  // of its pixels, which the run before has, too
+  int64_t skip;  // pixels that overlap the previous run
 };
 
 struct RunProduct {
   const CodeProduct* of;
-  const CodeWord* images[kSumTiles];  // of each run
-  const CodeWord* weights;            // a panel
+  const CodeWord* images[kSumTiles];  // per run
+  const CodeWord* weights;            // one panel
   const int32_t* start;
-  int64_t words;  // that one instruction takes
+  int64_t words;  // words per instruction
   int32_t* sums;  // [runs][kMatrixRows][V * kLanes]
 };
 
-// Runs times V vectors of channels.
+// Multiplies Runs runs with V vectors of channels.
 template <int V, int Runs>
 OCTET_NOINLINE void multiply_runs(const RunProduct& p) {
   static_assert(V * Runs <= kSumTiles);
@@ -154,8 +153,7 @@ OCTET_INLINE void multiply_runs(const RunProduct& p, int runs) {
   }
 }
 
-// The sums of neighbouring runs, which end at pixel `end`, to where they go,
-// row by row.
+// Stores the sums of neighboring runs up to pixel `end`, row by row.
 template <bool Fuse>
 OCTET_INLINE void finish_runs(const CodeProduct& c, const Lines& lines,
                               const PixelRun& run, int64_t end,
@@ -174,7 +172,7 @@ OCTET_INLINE void finish_runs(const CodeProduct& c, const Lines& lines,
   }
 }
 
-// Of channels [k, k + V vectors).
+// Computes the V vectors of channels from k on.
 template <int V, bool Fuse>
 OCTET_INLINE void multiply_panel(const CodeProduct& c, const Lines& lines,
                                  int64_t words, int64_t k, const Epilogue& e) {
@@ -196,7 +194,7 @@ OCTET_INLINE void multiply_panel(const CodeProduct& c, const Lines& lines,
       const PixelRun& run = runs[i];
       const int32_t* const from = sums + i * kMatrixRows * kWidth;
       int64_t end = run.first + lines.run;
-      // The next one, unless it begins earlier than the first ends.
+      // Merges the next run unless it overlaps this one.
       static_assert(2 * kMatrixRows <= kMostFusedPixels);
       if (++i < count && runs[i].line == run.line && runs[i].first == end &&
           lines.run == kMatrixRows) {
@@ -209,7 +207,7 @@ OCTET_INLINE void multiply_panel(const CodeProduct& c, const Lines& lines,
   };
   for (int64_t line = 0; line < lines.count; ++line) {
     for (int64_t next = 0; next < lines.pixels; next += lines.run) {
-      // A last run that is shorter begins earlier.
+      // A shorter last run starts earlier, to overlap.
       const int64_t left = lines.pixels - next;
       const int64_t skip = left < lines.run ? lines.run - left : 0;
       runs[count] = {line, next - skip, skip};
@@ -234,7 +232,7 @@ OCTET_INLINE void multiply_panels(const CodeProduct& c, const Lines& lines,
   }
 }
 
-// The most words that whole instructions cut the steps of a segment into.
+// Returns the largest divisor of `steps` that fits an instruction, in words.
 OCTET_INLINE int64_t words_at_once(int64_t steps) {
   int64_t words = steps < kMatrixWords ? steps : kMatrixWords;
   while (steps % words != 0) --words;

@@ -1,4 +1,4 @@
-// Products of floats: tiles with what follows their sums.
+// Products of floats: tiles and their epilogues.
 
 struct Tile : Factors<float> {
   float* out;
@@ -28,14 +28,14 @@ OCTET_NOINLINE void tile(const Tile& p) {
   });
 }
 
-// Where a tile left its sums, which are in the nearest cache still.
+// Sums of a tile, still in the first-level cache.
 struct TileSums {
   const float* at;
   int64_t row;
   int rows;
 };
 
-// What follows the sums of channels [k, k + lanes).
+// Applies the epilogue to channels [k, k + lanes).
 template <class V, Finish F>
 OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
   const GradientMask& m = p.mask;
@@ -85,8 +85,8 @@ OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
   for (int i = 0; i < sum_count; ++i) store(sums_at + i * sums_row, sums[i]);
 }
 
-// Of `channels`, in vectors that grow narrower: the same bits as in one wide
-// vector that reached beyond them.
+// Applies the epilogue to `channels` channels in ever narrower vectors: the
+// same bits as one wide vector that overlaps the end.
 template <Finish F>
 OCTET_NOINLINE void finish_tile(const Tile& p, const TileSums& from,
                                 int channels) {
@@ -121,8 +121,7 @@ OCTET_INLINE void run_tile(const Tile& p, int64_t rows, int vectors) {
   (vectors == 1 ? kTiles1.of[rows] : kTiles2.of[rows])(p);
 }
 
-// A tile whose last vector reaches beyond the channels: its sums go through a
-// buffer.
+// Runs a tile whose last vector exceeds the channels, by means of a buffer.
 template <Finish F>
 OCTET_NOINLINE void narrow_tile(const Tile& p, int rows, int vectors,
                                 int channels) {
@@ -140,7 +139,7 @@ OCTET_NOINLINE void narrow_tile(const Tile& p, int rows, int vectors,
   finish_tile<F>(p, {buffer, width, rows}, channels);
 }
 
-// Runs `rows` tile rows, cut evenly, for one panel; move(tile, t) shifts the
+// Runs `rows` tile rows, cut evenly, for one panel. move(tile, t) advances the
 // tile's pointers to row t.
 template <Finish F, class Move>
 OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
@@ -159,7 +158,7 @@ OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
   });
 }
 
-// Bytes of the images that a product reads and writes.
+// Returns the bytes of the input and output images of a product.
 OCTET_INLINE int64_t image_bytes(const Product& c, const Epilogue& e) {
   int64_t a_pixel = c.pixel + c.channels;
   if (e.mask != nullptr) a_pixel += 2 * c.channels;
@@ -167,7 +166,7 @@ OCTET_INLINE int64_t image_bytes(const Product& c, const Epilogue& e) {
   return c.rows * c.cols * a_pixel * static_cast<int64_t>(sizeof(float));
 }
 
-// What a tile of the panel that begins at channel k multiplies.
+// Returns the operands of a tile of the panel that starts at channel k.
 OCTET_INLINE Tile tile_of(const Product& c, int64_t k, int width) {
   Tile p{};
   p.a_row = c.pixel;
@@ -226,11 +225,11 @@ OCTET_INLINE void multiply_block(const Product& c, const Epilogue& e,
   }
 }
 
-// Through a buffer, and what follows from there.
+// Multiplies into a buffer and applies the fused epilogue to it.
 OCTET_INLINE void multiply_fused_block(const Product& c, const Epilogue& e,
                                        const Block& block) {
-  // Sums of more steps leave time enough, and so do those of codes, whose
-  // outputs are bytes.
+  // More steps leave enough time without prefetching, and so do integer sums,
+  // whose outputs are bytes.
   constexpr int64_t kFewSteps = 256;
   const bool fetches = c.segment_count * c.steps <= kFewSteps;
   alignas(64) float sums[kMaxRows1 * kLanes];
@@ -308,7 +307,7 @@ OCTET_INLINE void weight_gradient_block(const WeightGradient& g,
 void weight_gradient(const WeightGradient& g) {
   const int64_t bytes = g.rows * g.cols * (g.pixel + g.channels) *
                         static_cast<int64_t>(sizeof(float));
-  // Sums are read and written again.
+  // Sums are read and written.
   const int64_t weights = 2 * g.segment_count * g.steps * g.channels *
                           static_cast<int64_t>(sizeof(float));
   for_blocks(g.rows, g.cols, bytes, weights,
@@ -319,7 +318,8 @@ int64_t packed_size(int64_t rows, int64_t channels) {
   return rows * ((channels + kLanes - 1) / kLanes * kLanes);
 }
 
-// Panels of two vectors, then one of one; missing channels are zeros.
+// Packs panels of two vectors, and a last panel of one vector if needed, padded
+// with zeros.
 void pack(const WeightPanels& p) {
   float* out = p.out;
   for (int64_t k = 0; k < p.channels;) {

@@ -1,16 +1,17 @@
-// Pointwise passes: evaluating expressions, masking gradients.
+// Pointwise passes: evaluation of expressions, masking of gradients.
 
 OCTET_INLINE void clear(float* p, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = 0.0f;
 }
 
-// Values [i, run) of a run in whole vectors V; returns where they end.
+// Evaluates values [i, run) of a run in whole vectors V. Returns the end of the
+// processed values.
 template <class V, int Terms, bool Quantize, bool Keep>
 OCTET_INLINE int64_t evaluate_run(const Runs<Terms>& runs,
                                   const Constants<V>& k, float* out, int64_t at,
                                   int64_t i, int64_t run) {
   if constexpr (Quantize) {
-    bool nan = false;  // passes through
+    bool nan = false;  // NaN propagates
     return rounded_run<V, Terms, Keep>(
         runs, k, at, i, run, nan,
         [&](int64_t to, V shifted) OCTET_INLINE_LAMBDA {
@@ -81,7 +82,7 @@ void evaluate(const Evaluation& e) {
   }
 }
 
-// One block of channels through all pixels, its sums in registers.
+// Masks one block of channels over all pixels, with its sums in registers.
 template <class V>
 OCTET_INLINE void mask_block(float* out, const float* in, int64_t pixels,
                              const GradientMask& m, int64_t c) {
@@ -146,8 +147,8 @@ void prepare(Fused& f) {
   const float infinity = __builtin_inff();
   f.clips = f.low > -infinity || f.high < infinity;
   f.clips2 = f.low2 > -infinity || f.high2 < infinity;
-  // Rounding keeps the order: codes of what is clipped are codes, clipped at
-  // the bounds' own.
+  // Rounding is monotonic: quantizing clipped values equals clipping quantized
+  // values at the quantized bounds.
   if (!quantized || !f.clips || f.activate != nullptr) return;
   f.clips = false;
   for (int o = 0; o < f.output_count; ++o) {

@@ -1,6 +1,6 @@
-// The largest values of windows, and where their gradients go.
+// Max pooling and its gradient.
 
-// The cells of a window that lie in the image: f(cell, pixel), row by row.
+// Calls f(cell, pixel) for the cells of a window inside the image, row by row.
 template <class F>
 OCTET_INLINE void for_cells(const MaxPool& p, int64_t oh, int64_t ow, F f) {
   for (int64_t kh = 0; kh < p.kh; ++kh) {
@@ -30,7 +30,7 @@ OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
       begun = true;
       return;
     }
-    // A NaN wins and stays: nothing compares greater than it.
+    // NaN wins: no value compares greater.
     const auto take = (v > best) | (v != v);
     best = take ? v : best;
     where = take ? here : where;

@@ -1,5 +1,5 @@
-// Compiled once per instruction set; the including file defines
-// what common.inl asks for, and
+// Compiled once per instruction set. The including file defines the macros of
+// common.inl, and
 //   OCTET_TABLE           name of the table to define
 
 #include "common.inl"
@@ -13,7 +13,7 @@ namespace {
 #include "exponential.inl"
 #include "multiply.inl"
 #include "pointwise.inl"
-// Needs clear().
+// Uses clear().
 #include "pooling.inl"
 }  // namespace
 

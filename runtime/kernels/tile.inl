@@ -1,24 +1,25 @@
 // The micro-kernel: a tile of T x V vectors of sums over k, in registers. It
-// serves convolution forward, backward to the image, backward to the weights,
-// and dense layers, on floats and on codes: only the strides differ.
+// serves convolution (forward, input gradient, weight gradient) and dense
+// layers, on floats and on quantized values; only the strides differ.
 
-constexpr int kMaxRows1 = OCTET_TILE_REGISTERS;      // of tiles one vector wide
-constexpr int kMaxRows2 = OCTET_TILE_REGISTERS / 2;  // of tiles two wide
+constexpr int kMaxRows1 = OCTET_TILE_REGISTERS;  // in tiles one vector wide
+constexpr int kMaxRows2 =
+    OCTET_TILE_REGISTERS / 2;  // in tiles two vectors wide
 
-// Weights that a tile fetches into the second-level cache for those after it.
+// Weights that a tile prefetches into the second-level cache for later tiles.
 template <class Element>
 struct Ahead {
   const Element* at;
-  int64_t step;  // from step to step
+  int64_t step;  // elements between steps
 };
 
 template <class Element>
 struct Factors {
   const Element* a;
-  int64_t a_row;   // between the rows t of the tile
+  int64_t a_row;   // between rows t of the tile
   int64_t a_step;  // between steps
   const int64_t* a_segments;
-  int64_t a_segment;  // used where a_segments is null
+  int64_t a_segment;  // used if a_segments is null
   const Element* b;
   int64_t b_step;
   int64_t b_segment;
@@ -27,14 +28,14 @@ struct Factors {
   int64_t steps;
 };
 
-// Weights of large layers come from memory. While a panel passes all tiles, the
-// next one is fetched, a part with each; the first tile of all fetches its own
-// panel, 16 KiB ahead.
+// Prefetches the weights of large layers from memory. While a panel is
+// multiplied by all tiles, each tile prefetches a part of the next panel; the
+// very first tile prefetches its own panel, 16 KiB ahead.
 template <class Element>
 class Fetching {
  public:
-  // Of a panel, whether it is the first or the last, and the tiles that it
-  // passes.
+  // `first` and `last`: whether the panel is the first or the last. `tiles`:
+  // number of tiles that the panel serves.
   OCTET_INLINE Fetching(const Factors<Element>& panel, bool first, bool last,
                         int64_t tiles)
       : now_{panel.b, 0}, next_{panel.b, 0}, part_(0) {
@@ -63,7 +64,7 @@ OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
   sum += x * weights;
 }
 
-// Of all codes in words (see codes.inl).
+// Adds the products of all values of a word (see codes.inl).
 template <class Ints>
 OCTET_INLINE void add_words(Ints& sum, Ints words, Ints weights) {
 #if defined(OCTET_VNNI) && defined(__AVX512VL__)
@@ -107,7 +108,7 @@ OCTET_INLINE void add_product(IntLanes& sum, CodeWord x, IntLanes weights) {
   add_words(sum, x - IntLanes{}, weights);
 }
 
-// Every function below takes accumulators by reference; all are inlined.
+// Passed by reference to inlined functions.
 template <class Vector, int T, int V>
 struct Accumulators {
   Vector of[T][V];
@@ -154,24 +155,25 @@ OCTET_INLINE void accumulate_tile(const Factors<Element>& p,
   }
 }
 
-// Vectors in the panel that starts at `channel`: two, or a last one.
+// Returns the number of vectors of the panel that starts at `channel`: two, or
+// one for the last.
 OCTET_INLINE int panel_vectors(int64_t channel, int64_t channels) {
   return channels - channel > kLanes ? 2 : 1;
 }
-// Channels in it that are there.
+// Returns the number of channels of that panel without its padding.
 OCTET_INLINE int panel_channels(int64_t channel, int64_t channels) {
   const int64_t left = channels - channel;
   const int64_t width = panel_vectors(channel, channels) * kLanes;
   return static_cast<int>(left < width ? left : width);
 }
 
-// Tiles that take so many rows.
+// Returns the number of tiles for `rows` rows.
 OCTET_INLINE int64_t tile_count(int64_t rows, int vectors) {
   const int64_t most = vectors == 1 ? kMaxRows1 : kMaxRows2;
   return (rows + most - 1) / most;
 }
 
-// Cuts `rows` evenly into runs that a tile takes: run(first, count).
+// Cuts `rows` evenly into tiles and calls run(first, count).
 template <class Run>
 OCTET_INLINE void for_tiles(int64_t rows, int vectors, Run run) {
   const int64_t count = tile_count(rows, vectors);
@@ -183,14 +185,13 @@ OCTET_INLINE void for_tiles(int64_t rows, int vectors, Run run) {
   }
 }
 
-// Of a product.
 template <class Element>
 OCTET_INLINE int64_t weight_bytes(const ProductOf<Element>& c) {
   return c.segment_count * c.steps * c.channels *
          static_cast<int64_t>(sizeof(Element));
 }
 
-// A rectangle of outputs, or of what is summed over.
+// A rectangle of outputs, or of the pixels of a sum.
 struct Block {
   int64_t first_row, last_row, first_col, last_col;
 };
@@ -200,10 +201,9 @@ OCTET_INLINE int64_t tiles_of(const Block& b, int vectors) {
          tile_count(b.last_col - b.first_col, vectors);
 }
 
-// Cuts rows x cols pixels into blocks: of each, what is read and written of
-// images, `bytes` in all, stays in the second-level cache while all panels
-// pass, whose `weights` bytes are then read again. Every sum goes on from one
-// block to the next in the order of the pixels.
+// Cuts rows x cols pixels into blocks whose share of the image `bytes` stays in
+// the second-level cache while all panels pass; each block rereads the
+// `weights` bytes. Every sum continues from block to block in pixel order.
 template <class Run>
 OCTET_INLINE void for_blocks(int64_t rows, int64_t cols, int64_t bytes,
                              int64_t weights, Run run) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The keywords of kws01 as x.npy and y.npy, and the first of them as few.npy.
+"""Writes the keywords of kws01 as x.npy and y.npy, and the first ones as few.npy.
 
     make_keywords.py KWS01 FOLDER COUNT
 """
@@ -19,7 +19,7 @@ def main():
     codes = array.array("b", (source /
                               "features_int8_1000x49x10.bin").read_bytes())
     labels = array.array("q", list((source / "labels_u8_1000.bin").read_bytes()))
-    # As testdata/README.md says.
+    # Source: testdata/README.md.
     values = array.array("f", ((code - 83) * 0.5847029 for code in codes))
     n = len(labels)
     write_npy(folder / "x.npy", (n, 49, 10, 1), values)

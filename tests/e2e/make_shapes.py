@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes PNGs of discs, bars and crosses in colours, a folder each; and beside
-FOLDER the same images as FOLDER.x.npy, float32 [N,3,h,w] in [0,1], and
-FOLDER.y.npy. Without NumPy.
+"""Writes PNGs of colored discs, bars and crosses, one folder per class; and next
+to FOLDER the same images as FOLDER.x.npy, float32 [N,3,h,w] in [0,1], and labels
+as FOLDER.y.npy. Does not need NumPy.
 
     make_shapes.py FOLDER COUNT SEED
 """

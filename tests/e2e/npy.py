@@ -1,10 +1,10 @@
-"""NumPy's files without NumPy."""
+"""Writes NumPy files without NumPy."""
 
 import sys
 
 
 def write_npy(path, shape, values):
-    """Writes an array.array of "f" or "q" in C order."""
+    """Writes an array.array of type "f" or "q" in C order."""
     assert sys.byteorder == "little"
     kind = {"f": "<f4", "q": "<i8"}[values.typecode]
     sizes = "".join(f"{size}," for size in shape)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks that the documentation of each public options struct lists its fields
-in the order in which C++ wants designated initializers:
+in the order that designated initializers require:
 
     /// Fields in order: filters, kernel_size, strides, ...
     struct Conv2DOptions {
 
-option_order.py ROOT          exits with 1 and names the structs to update
+option_order.py ROOT          exits with 1 and lists outdated structs
 option_order.py ROOT --write  updates the headers
 """
 import pathlib
@@ -23,7 +23,7 @@ def without_comments(line):
 
 
 def fields_of(lines, first):
-    """Names of the data members of the struct that begins in line `first`."""
+    """Returns the data members of the struct that starts in line `first`."""
     text, depth = "", 0
     for line in lines[first:]:
         for char in without_comments(line) + "\n":
@@ -66,8 +66,8 @@ def documentation(indent, names):
 
 
 def updated(lines):
-    """The lines with the documentation that they should have, and the names of
-    the structs in which it differs."""
+    """Returns the lines with updated documentation, and the names of changed
+    structs."""
     result, stale = [], []
     for number, line in enumerate(lines):
         found = STRUCT.match(line)

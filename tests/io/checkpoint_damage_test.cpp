@@ -1,4 +1,4 @@
-// Octet's files with every kind of damage: each is noticed.
+// Every kind of damage to Octet's files is detected.
 #include <memory>
 #include <random>
 #include <set>
@@ -37,9 +37,9 @@ class DamagedFile : public ::testing::Test {
   }
 };
 
-TEST_F(DamagedFile, IsWholeToBeginWith) { EXPECT_FALSE(is_refused(whole())); }
+TEST_F(DamagedFile, IsValidBeforeDamage) { EXPECT_FALSE(is_refused(whole())); }
 
-TEST_F(DamagedFile, IsRefusedAtEveryLength) {
+TEST_F(DamagedFile, IsRejectedAtEveryTruncation) {
   const std::string contents = whole();
   for (size_t length = 0; length < contents.size(); ++length) {
     ASSERT_TRUE(is_refused(contents.substr(0, length))) << length;
@@ -50,7 +50,7 @@ TEST_F(DamagedFile, IsRefusedAtEveryLength) {
   }
 }
 
-TEST_F(DamagedFile, IsRefusedWithAnyBitFlipped) {
+TEST_F(DamagedFile, IsRejectedWithAnyBitFlipped) {
   const std::string contents = whole();
   std::mt19937_64 random(4);
   for (int i = 0; i < 3000; ++i) {
@@ -75,7 +75,7 @@ TEST_F(DamagedFile, IsRefusedWithAnyBitFlipped) {
   }
 }
 
-TEST_F(DamagedFile, IsRefusedWithPartsLostOrSwapped) {
+TEST_F(DamagedFile, IsRejectedWithLostOrSwappedParts) {
   const std::string contents = whole();
   constexpr size_t kBlock = 512;
   const size_t blocks = contents.size() / kBlock;

@@ -1,4 +1,4 @@
-// Octet's own files: models that come back, in Keras' layout.
+// Octet's own files: round trips of models, in Keras' layout.
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -24,14 +24,14 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(ModelFile, GivesAFloatModelBack) {
+TEST(ModelFile, RestoresAFloatModel) {
   const TempFolder folder;
   const Model model = branches();
   save_model(model, folder / "a.h5");
   expect_equal(load_model(folder / "a.h5"), model);
 }
 
-TEST(ModelFile, GivesAQuantizedModelBackWithItsSwitches) {
+TEST(ModelFile, RestoresAQuantizedModelAndItsSwitches) {
   const TempFolder folder;
   Model model = quantized_branches();
   save_model(model, folder / "a.h5");
@@ -41,14 +41,14 @@ TEST(ModelFile, GivesAQuantizedModelBackWithItsSwitches) {
   EXPECT_EQ(loaded.training_passes(), 1234u);
   EXPECT_TRUE(loaded.layer("quant_norm").statistics_frozen());
   EXPECT_FALSE(loaded.layer("quant_logits").trainable());
-  // Random layers and the next pass in training are the same, too.
+  // Random layers and the next training pass are equal, too.
   const Tensor x = noise({2, 6, 5, 2});
   const Variable inputs[] = {Variable(x), Variable(x)};
   EXPECT_EQ(bits(loaded(inputs, Mode::training)[0]),
             bits(model(inputs, Mode::training)[0]));
 }
 
-TEST(ModelFile, KeepsFixedScalesPerChannel) {
+TEST(ModelFile, PreservesFixedScalesPerChannel) {
   const TempFolder folder;
   Model model =
       quant::quantize_model(zoo::make("resnet8", {.input = {16, 16, 3}}));
@@ -63,7 +63,7 @@ TEST(ModelFile, KeepsFixedScalesPerChannel) {
             bits(Variable(folded.predict(x))));
 }
 
-TEST(ModelFile, GivesNetworksOfTheZooBack) {
+TEST(ModelFile, RestoresNetworksOfTheZoo) {
   const TempFolder folder;
   const std::pair<const char*, Shape> networks[] = {
       {"lenet", {28, 28, 1}},   {"resnet8", {32, 32, 3}},
@@ -81,7 +81,7 @@ TEST(ModelFile, GivesNetworksOfTheZooBack) {
   }
 }
 
-TEST(ModelFile, KeepsWhatNestedModelsHaveInCommon) {
+TEST(ModelFile, PreservesSharingBetweenNestedModels) {
   const SymbolicTensor a = input({4}, "a");
   Model encoder(a, Dense({.units = 4, .name = "d"})(a), {.name = "encoder"});
   const SymbolicTensor x = input({4}, "x");
@@ -94,7 +94,7 @@ TEST(ModelFile, KeepsWhatNestedModelsHaveInCommon) {
   EXPECT_EQ(loaded.parameter_count(), model.parameter_count());
 }
 
-TEST(ModelFile, IsReadWithinTheLimitsThatAreGiven) {
+TEST(ModelFile, IsLoadedWithinTheGivenLimits) {
   const TempFolder folder;
   Model model = quantized_branches();
   save_model(model, folder / "a.h5");
@@ -109,7 +109,7 @@ TEST(ModelFile, IsReadWithinTheLimitsThatAreGiven) {
               HasSubstr("took more than 1e-09 s"));
 }
 
-TEST(ModelFile, IsTheSameBytesForTheSameModel) {
+TEST(ModelFile, IsReproducible) {
   const TempFolder folder;
   save_model(quantized_branches(), folder / "a.h5");
   save_model(quantized_branches(), folder / "b.h5");
@@ -135,7 +135,7 @@ TEST(ModelFile, IsWrittenBySeveralThreadsAtOnce) {
   }
 }
 
-TEST(ModelFile, IsReadByH5pyTheWayKerasDoes) {
+TEST(ModelFile, IsReadableByH5pyInKerasLayout) {
   const TempFolder folder;
   const Model model = quantized_branches();
   save_model(model, folder / "a.h5");
@@ -183,7 +183,7 @@ TEST(ModelFile, IsReadByH5pyTheWayKerasDoes) {
 TEST(ModelFile, HasAttributesThatOtherProgramsCanRead) {
   const TempFolder folder;
   save_model(quantized_branches(), folder / "a.h5");
-  // The checksum after the image does not disturb the library.
+  // The HDF5 library ignores the checksum after the image.
   const Hdf5Reader reader(read_file(folder / "a.h5"), "a.h5");
   EXPECT_EQ(reader.attribute("model_weights", "keras_version"),
             Config("2.15.0"));
@@ -199,7 +199,7 @@ TEST(ModelFile, HasAttributesThatOtherProgramsCanRead) {
   EXPECT_EQ(status.at("frozen_statistics").as_list().size(), 1u);
 }
 
-TEST(LoadWeights, TakesThoseOfAFloatOrAQuantizedCounterpart) {
+TEST(LoadWeights, AcceptsFloatAndQuantizedCounterparts) {
   const TempFolder folder;
   const Model trained = branches();
   save_model(trained, folder / "float.h5");
@@ -218,7 +218,7 @@ TEST(LoadWeights, TakesThoseOfAFloatOrAQuantizedCounterpart) {
   }
 }
 
-TEST(LoadWeights, ChangesNothingWhereSomethingDoesNotFit) {
+TEST(LoadWeights, ChangesNothingOnAMismatch) {
   const TempFolder folder;
   save_model(branches(), folder / "a.h5");
   const SymbolicTensor x = input({6, 5, 2}, "x");
@@ -241,7 +241,7 @@ TEST(LoadWeights, ChangesNothingWhereSomethingDoesNotFit) {
                 "[3,3,2,4]"));
 }
 
-TEST(ModelFile, RefusesNamesThatItCannotHold) {
+TEST(ModelFile, RejectsNamesThatItCannotStore) {
   const TempFolder folder;
   const auto refusal = [&](const std::string& name) {
     const SymbolicTensor x = input({4}, "x");

@@ -1,4 +1,4 @@
-// checkpoint_folder: which files stay, and what becomes of damaged ones.
+// checkpoint_folder: retention of files, and handling of damaged files.
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -75,7 +75,7 @@ void damage(const fs::path& path, size_t at) {
   write_file(path, contents);
 }
 
-/// Ends a fit by an exception, after a number of batches.
+/// Stops a fit by an exception after a number of batches.
 class Breaker final : public train::Callback {
  public:
   explicit Breaker(int64_t batches) : left_(batches) {}
@@ -98,7 +98,7 @@ void train_until(int64_t batches,
                ValueError);
 }
 
-TEST(CheckpointFolder, LetsAFitGoOnFromEveryFile) {
+TEST(CheckpointFolder, ResumesAFitFromEveryFile) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
   const auto all =
@@ -114,7 +114,7 @@ TEST(CheckpointFolder, LetsAFitGoOnFromEveryFile) {
   }
 }
 
-TEST(CheckpointFolder, KeepsTheNewestAndLeavesOtherFilesAlone) {
+TEST(CheckpointFolder, KeepsTheNewestFilesAndIgnoresOthers) {
   const TempFolder folder;
   for (const char* name :
        {"notes.txt", "checkpoint-1.h5", "checkpoint-000000000002.h5.old",
@@ -131,14 +131,14 @@ TEST(CheckpointFolder, KeepsTheNewestAndLeavesOtherFilesAlone) {
   EXPECT_EQ(newest_checkpoint(folder.path()), folder / name_of(21));
 }
 
-TEST(CheckpointFolder, SavesEpochsAloneUnlessToldOtherwise) {
+TEST(CheckpointFolder, SavesOnlyEpochsByDefault) {
   const TempFolder folder;
   train_in(checkpoint_folder(folder / "a" / "b"), true);
   EXPECT_THAT(names_in(folder / "a" / "b"),
               ElementsAre(name_of(7), name_of(14), name_of(21)));
 }
 
-TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
+TEST(CheckpointFolder, SkipsADamagedFileWithAWarning) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
   const auto checkpoints =
@@ -165,7 +165,7 @@ TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
   EXPECT_EQ(warnings.messages.size(), 2u);
 }
 
-/// Those of files: a training as short as these is warned of, too.
+/// Warnings about files: such short trainings cause others, too.
 std::vector<std::string> of_files(const WarningsKept& warnings) {
   std::vector<std::string> result = warnings.messages;
   std::erase_if(result, [](const std::string& message) {
@@ -174,7 +174,7 @@ std::vector<std::string> of_files(const WarningsKept& warnings) {
   return result;
 }
 
-TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
+TEST(CheckpointFolder, RestartsIfAllFilesAreDamaged) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
   const auto checkpoints = checkpoint_folder(folder.path(), {.keep = 2});
@@ -187,7 +187,7 @@ TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
   EXPECT_EQ(of_files(warnings).size(), 2u);
 }
 
-TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
+TEST(CheckpointFolder, DoesNotSkipAFileOfANewerVersion) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   train_until(16, checkpoints);
@@ -204,7 +204,7 @@ TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
   EXPECT_TRUE(fs::exists(folder / name_of(15)));
 }
 
-TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatCannotBeRead) {
+TEST(CheckpointFolder, DoesNotSkipAValidFileThatCannotBeRead) {
   const TempFolder folder;
   train_until(16, checkpoint_folder(folder.path()));
   const std::vector<std::string> before = names_in(folder.path());
@@ -215,12 +215,12 @@ TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatCannotBeRead) {
   EXPECT_EQ(names_in(folder.path()), before);
 }
 
-TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatDoesNotFit) {
+TEST(CheckpointFolder, DoesNotSkipAValidFileThatDoesNotFit) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   train_until(16, checkpoints);
   train::TrainingState state = load_checkpoint(folder / name_of(14));
-  // What a checksum cannot tell: a state of something else.
+  // A state of another training, which a checksum does not detect.
   state.progress.set("epoch", "two");
   save_checkpoint(state, folder / name_of(14));
   EXPECT_THAT(error_of<ValueError>([&] { train_in(checkpoints, true); }),
@@ -229,7 +229,7 @@ TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatDoesNotFit) {
   EXPECT_TRUE(fs::exists(folder / name_of(14)));
 }
 
-TEST(CheckpointFolder, IsRefusedWhereAnotherRunUsesIt) {
+TEST(CheckpointFolder, IsRejectedWhileAnotherRunUsesIt) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   {
@@ -238,7 +238,7 @@ TEST(CheckpointFolder, IsRefusedWhereAnotherRunUsesIt) {
                     [&] { train_in(checkpoint_folder(folder.path()), true); }),
                 HasSubstr("expected to be the only one to write here"));
     EXPECT_TRUE(folder.empty());
-    // In another process, too.
+    // Also from another process.
     const pid_t child = ::fork();
     if (child == 0) {
       try {
@@ -256,7 +256,7 @@ TEST(CheckpointFolder, IsRefusedWhereAnotherRunUsesIt) {
   train_in(checkpoints, true);
 }
 
-TEST(CheckpointFolder, RemovesWhatAKilledRunLeft) {
+TEST(CheckpointFolder, RemovesFilesOfAKilledRun) {
   const TempFolder folder;
   write_file(folder / ".checkpoint-000000000007.h5.4711.5", "part");
   write_file(folder / ".checkpoint-000000000007.h5.4711.5.Ab3xyz", "part");
@@ -265,7 +265,7 @@ TEST(CheckpointFolder, RemovesWhatAKilledRunLeft) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre(".checkpoint"));
 }
 
-TEST(CheckpointFolder, IsRefusedWhereNothingCanBeWritten) {
+TEST(CheckpointFolder, IsRejectedIfNotWritable) {
   const TempFolder folder;
   write_file(folder / "file", "in the way");
   const auto refusal = [](const fs::path& path) {
@@ -276,7 +276,7 @@ TEST(CheckpointFolder, IsRefusedWhereNothingCanBeWritten) {
   EXPECT_THAT(refusal("/proc/octet"), HasSubstr("/proc/octet"));
 }
 
-TEST(CheckpointFolder, IsRefusedWhereTheUserMayNotWrite) {
+TEST(CheckpointFolder, IsRejectedWithoutWritePermission) {
   const TempFolder folder;
   const fs::path closed = folder / "closed";
   fs::create_directory(closed);
@@ -287,7 +287,7 @@ TEST(CheckpointFolder, IsRefusedWhereTheUserMayNotWrite) {
   fs::permissions(closed, read_only);
   const pid_t child = ::fork();
   if (child == 0) {
-    // Root may write anywhere.
+    // Root can write anywhere.
     constexpr uid_t kNobody = 65534;
     if (::geteuid() == 0 && ::setuid(kNobody) != 0) ::_exit(9);
     try {
@@ -308,8 +308,8 @@ TEST(CheckpointFolder, IsRefusedWhereTheUserMayNotWrite) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
-/// Lets no file become larger than some bytes, as a full disk does in the
-/// middle of a write, from a number of batches on.
+/// Limits the file size from a number of batches on: like a disk that fills up
+/// during a write.
 class SmallDisk final : public train::Callback {
  public:
   explicit SmallDisk(int64_t batches) : left_(batches) {
@@ -344,7 +344,7 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
         options.callbacks.push_back(std::make_shared<SmallDisk>(10));
       });
   EXPECT_EQ(trained, expected);
-  // Nothing is there of steps 12, 14 and so on.
+  // There are no files of steps 12, 14 and so on.
   EXPECT_THAT(names_in(folder.path()), ElementsAre(name_of(8), name_of(10)));
   ASSERT_FALSE(of_files(warnings).empty());
   EXPECT_THAT(of_files(warnings)[0],
@@ -354,7 +354,7 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
   EXPECT_EQ(train_in(checkpoints, true), expected);
 }
 
-TEST(CheckpointFolder, RefusesOptionsOutOfRange) {
+TEST(CheckpointFolder, RejectsOptionsOutOfRange) {
   EXPECT_THAT(error_of<ValueError>([] { checkpoint_folder(""); }),
               HasSubstr("expected a folder, got an empty path"));
   EXPECT_THAT(
@@ -367,7 +367,7 @@ TEST(CheckpointFolder, RefusesOptionsOutOfRange) {
       HasSubstr("/nowhere: expected a folder with a whole checkpoint"));
 }
 
-TEST(CheckpointFolder, HoldsModelsThatLoad) {
+TEST(CheckpointFolder, ContainsLoadableModels) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   Model model = train::image_network();

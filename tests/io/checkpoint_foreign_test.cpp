@@ -1,4 +1,4 @@
-// Files in Octet's format that another program may have made.
+// Files in Octet's format from other programs.
 #include <functional>
 #include <string>
 
@@ -20,7 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// A file of Octet's with one attribute of `octet` replaced.
+/// Octet's file with one attribute of `octet` replaced.
 std::string with_attribute(const Model& model, const std::string& name,
                            const Config& value) {
   const quant::ModelState state = quant::state_of(model);
@@ -61,7 +61,7 @@ class ForeignFile : public ::testing::Test {
     write_file(folder_ / "a.h5", contents);
     return error_of<E>([&] { (void)load_model(folder_ / "a.h5"); });
   }
-  /// Of a model with a changed graph.
+  /// The file of a model with a changed graph.
   template <class E = FormatError>
   std::string graph_refusal(const std::function<void(Config&)>& change) {
     Config graph = to_config(branches());
@@ -72,12 +72,12 @@ class ForeignFile : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(ForeignFile, IsReadIfItIsAsDocumented) {
+TEST_F(ForeignFile, IsLoadedIfItFollowsTheFormat) {
   write_file(folder_ / "a.h5", with_attribute(branches(), "", {}));
   expect_equal(load_model(folder_ / "a.h5"), branches());
 }
 
-TEST_F(ForeignFile, OfANewerVersionIsToldApart) {
+TEST_F(ForeignFile, OfANewerVersionIsReported) {
   EXPECT_THAT(
       refusal<UnsupportedError>(with_attribute(branches(), "format", 2)),
       AllOf(HasSubstr("format: expected at most 1, got 2, which Octet "
@@ -89,7 +89,7 @@ TEST_F(ForeignFile, OfANewerVersionIsToldApart) {
               HasSubstr("expected an integer"));
 }
 
-TEST_F(ForeignFile, WithoutWhatIsNeededIsRefused) {
+TEST_F(ForeignFile, WithoutRequiredEntriesIsRejected) {
   Hdf5Writer writer;
   writer.dataset("weights", Tensor::zeros({3}));
   EXPECT_THAT(refusal(with_checksum(writer.finish())),
@@ -108,7 +108,7 @@ TEST_F(ForeignFile, WithoutWhatIsNeededIsRefused) {
               HasSubstr("expected an object"));
 }
 
-TEST_F(ForeignFile, WithAGraphThatCannotBeIsRefused) {
+TEST_F(ForeignFile, WithAnInvalidGraphIsRejected) {
   const auto entry = [](Config& graph, const char* list,
                         size_t index) -> Config& {
     auto& entries = const_cast<Config::List&>(graph.at(list).as_list());
@@ -145,7 +145,7 @@ TEST_F(ForeignFile, WithAGraphThatCannotBeIsRefused) {
               HasSubstr("got 'add' (Foo), 'relu' (Bar)"));
 }
 
-TEST_F(ForeignFile, ThatAsksForMoreWeightsThanItHasIsRefused) {
+TEST_F(ForeignFile, WithMoreWeightsThanDataIsRejected) {
   // 2^35 elements, more than 100 GB.
   EXPECT_THAT(
       graph_refusal([&](Config& graph) {
@@ -156,7 +156,7 @@ TEST_F(ForeignFile, ThatAsksForMoreWeightsThanItHasIsRefused) {
             HasSubstr("in layer 'logits' (Dense)")));
 }
 
-TEST_F(ForeignFile, WithAStatusThatCannotBeIsRefused) {
+TEST_F(ForeignFile, WithAnInvalidStatusIsRejected) {
   const Model model = branches();
   Config status = quant::state_of(model).status;
   status.set("training_passes", "many");

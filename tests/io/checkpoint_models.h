@@ -1,4 +1,4 @@
-// Models for the tests of Octet's files, and what h5py says of these.
+// Models for the tests of Octet's files, and h5py's view of the files.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@
 
 namespace octet::io {
 
-/// Two inputs and outputs, a layer called twice, an Add, batch normalization;
-/// all weights are noise.
+/// Returns a model with two inputs and outputs, a layer called twice, an Add
+/// and batch normalization; all weights are noise.
 inline Model branches(const std::string& name = "branches") {
   const SymbolicTensor left = input({6, 5, 2}, "left");
   const SymbolicTensor right = input({6, 5, 2}, "right");
@@ -38,7 +38,7 @@ inline Model branches(const std::string& name = "branches") {
   return model;
 }
 
-/// branches(), calibrated, with a switch, passes and frozen parts.
+/// Returns branches(), calibrated, with a switch, passes and frozen layers.
 inline Model quantized_branches() {
   Model model = quant::quantize_model(branches());
   float scale = 0.015625f;
@@ -54,7 +54,7 @@ inline Model quantized_branches() {
   return model;
 }
 
-/// All outputs for inputs of noise.
+/// Returns all outputs for inputs of noise.
 inline std::vector<std::vector<uint32_t>> outputs_of(const Model& model) {
   std::vector<Tensor> inputs;
   for (const SymbolicTensor& input : model.inputs()) {
@@ -75,7 +75,7 @@ inline std::vector<std::vector<uint32_t>> weight_bits(const Model& model) {
   return result;
 }
 
-/// All that a model is.
+/// Returns the complete state of a model.
 inline void expect_equal(const Model& loaded, const Model& model) {
   EXPECT_EQ(to_config(loaded), to_config(model));
   EXPECT_EQ(weight_bits(loaded), weight_bits(model));

@@ -1,4 +1,4 @@
-// What Octet's files are made of: numbers as text, and the checksum.
+// Components of Octet's files: numbers as text, and the checksum.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -13,7 +13,7 @@
 namespace octet::io {
 namespace {
 
-TEST(CheckpointValues, ReadBackAsTheSameBits) {
+TEST(CheckpointValues, AreRestoredBitForBit) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   const Config values =
@@ -49,7 +49,7 @@ TEST(CheckpointValues, LeaveOtherObjectsAlone) {
   EXPECT_EQ(from_text(to_text(values)), values);
 }
 
-TEST(Checksum, IsTheOneThatIsDocumented) {
+TEST(Checksum, FollowsTheFormat) {
   const std::string contents = with_checksum("image");
   EXPECT_EQ(contents.substr(0, 5), "image");
   EXPECT_EQ(contents.substr(5, 16),
@@ -62,7 +62,7 @@ TEST(Checksum, IsTheOneThatIsDocumented) {
   EXPECT_EQ(verify_checksum(contents), "image");
 }
 
-TEST(Crc32c, TakesEightBytesAtATimeAsOneByOne) {
+TEST(Crc32c, IsTheSameForEightBytesAtATime) {
   std::string bytes;
   uint32_t crc = ~0u;
   for (int i = 0; i < 100; ++i) {

@@ -17,7 +17,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A record whose red, green and blue planes start with 0, 255 and `blue`.
+/// Returns a record whose red, green and blue planes start with 0, 255 and
+/// `blue`.
 std::string record(const std::string& labels, uint8_t blue = 51) {
   std::string bytes = labels + std::string(3 * 1024, '\0');
   bytes[labels.size() + 1024] = '\xff';
@@ -50,7 +51,7 @@ class Cifar : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(Cifar, TurnsPlanesIntoPixelsBetweenZeroAndOne) {
+TEST_F(Cifar, ConvertsPlanesToPixelsBetweenZeroAndOne) {
   put(folder_ / "data.bin", record("\x03") + record("\x09", 102));
   const Dataset data = read_cifar10(folder_ / "data.bin");
   EXPECT_EQ(data.input_shape(), Shape({32, 32, 3}));
@@ -75,7 +76,7 @@ TEST_F(Cifar, ReadsTheFiveTrainingFilesInTheirOrderAndTheTestFile) {
   EXPECT_EQ(elements<int64_t>(data.test.batch(0, 1).label())[0], 7);
 }
 
-TEST_F(Cifar, FindsTheFolderThatTheArchiveUnpacksTo) {
+TEST_F(Cifar, FindsTheFolderOfTheArchive) {
   put_cifar10(folder_ / "cifar-10-batches-bin");
   EXPECT_EQ(load_cifar10(folder_.path()).train.size(), 10);
 }
@@ -96,7 +97,7 @@ TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
   EXPECT_EQ(values(fine.train.batch(0, 1).input())[1], 1.0f);
 }
 
-TEST_F(Cifar, RefusesASizeThatIsNoMultipleOfARecord) {
+TEST_F(Cifar, RejectsASizeThatIsNotAMultipleOfARecord) {
   EXPECT_THAT(refusal10(record("\x01") + "x"),
               AllOf(HasSubstr("3073"), HasSubstr("3074"),
                     HasSubstr((folder_ / "data.bin").string())));
@@ -104,11 +105,11 @@ TEST_F(Cifar, RefusesASizeThatIsNoMultipleOfARecord) {
   EXPECT_THAT(refusal100(record("\x01")), HasSubstr("3074"));
 }
 
-TEST_F(Cifar, RefusesAnEmptyFile) {
+TEST_F(Cifar, RejectsAnEmptyFile) {
   EXPECT_THAT(refusal10(""), HasSubstr("got an empty file"));
 }
 
-TEST_F(Cifar, RefusesALabelOutOfRangeNamingTheRecord) {
+TEST_F(Cifar, RejectsALabelOutOfRangeNamingTheRecord) {
   EXPECT_THAT(refusal10(record("\x01") + record("\x0a")),
               HasSubstr("expected a label of 0 to 9, got 10 in record 1"));
   EXPECT_THAT(refusal100(record("\x14\x01")),
@@ -117,20 +118,20 @@ TEST_F(Cifar, RefusesALabelOutOfRangeNamingTheRecord) {
               HasSubstr("expected a fine label of 0 to 99, got 100"));
 }
 
-TEST_F(Cifar, NamesTheFileThatIsMissing) {
+TEST_F(Cifar, NamesAMissingFile) {
   put_cifar10(folder_.path());
   std::filesystem::remove(folder_ / "data_batch_3.bin");
   EXPECT_THAT(error_of<IoError>([&] { load_cifar10(folder_.path()); }),
               AllOf(HasSubstr("data_batch_3.bin"), HasSubstr("CIFAR-10")));
 }
 
-TEST_F(Cifar, NamesTheFolderThatIsMissing) {
+TEST_F(Cifar, NamesAMissingFolder) {
   EXPECT_THAT(error_of<IoError>([&] { load_cifar100(folder_ / "none"); }),
               HasSubstr((folder_ / "none").string()));
   EXPECT_THAT(error_of<IoError>([&] { load_cifar10(""); }), HasSubstr("empty"));
 }
 
-TEST_F(Cifar, RefusesAnEmptyListOfFiles) {
+TEST_F(Cifar, RejectsAnEmptyListOfFiles) {
   EXPECT_THROW(read_cifar10(std::span<const std::filesystem::path>()),
                ValueError);
 }

@@ -1,5 +1,5 @@
-// Comparing models value by value: against closed forms, and with a fault put
-// into one layer.
+// Comparison of models value by value: with closed forms, and with an error
+// inserted into one layer.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Tensor noise_samples(const Shape& shape, uint64_t seed = 7) {
   return x;
 }
 
-/// H, W and C differ: conv -> batch norm -> relu -> conv -> pool -> dense.
+/// conv -> batch norm -> relu -> conv -> pool -> dense; H, W and C differ.
 Model small_model() {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   SymbolicTensor y =
@@ -68,22 +68,22 @@ TEST(Compare, AnExportedFileHasTheModelsValues) {
   for (const int64_t batch : {1, 2, 5}) {
     const Comparison result = compare_models(
         model, file, noise_samples({5, 6, 5, 3}), {.batch = batch});
-    // What is flattened lies in another order; all else is there.
+    // Flattened values have another order; all others match.
     EXPECT_EQ(result.values.size(), model.values().size() - 1);
     for (const ValueDifference& value : result.values) {
       EXPECT_GT(value.sqnr(), 110) << value.name;
     }
   }
-  // Samples of the file's layout fit as well, whichever comes first.
+  // Samples in the file's layout fit, too, in either order of arguments.
   const Comparison turned =
       compare_models(file, model, noise_samples({2, 3, 6, 5}));
   EXPECT_GT(turned.output_sqnr(), 110);
   EXPECT_LT(batch_difference(file, noise_samples({4, 3, 6, 5})), 1e-6);
 }
 
-/// Keras' default names: the activation of 'conv2d' may not be the file's
+/// Keras' default names: the activation of 'conv2d' must not match the file's
 /// 'conv2d_1', which is the next layer.
-TEST(Compare, ALayerWithAnActivationIsComparedBehindIt) {
+TEST(Compare, ALayerWithAnActivationIsComparedAfterIt) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   SymbolicTensor y =
       Conv2D({.filters = 17, .activation = "relu", .name = "conv2d"})(x);
@@ -96,7 +96,7 @@ TEST(Compare, ALayerWithAnActivationIsComparedBehindIt) {
   EXPECT_GT(value_of(result, "conv2d_1").sqnr(), 110);
 }
 
-TEST(Compare, AFoldedNormalizationIsComparedBehindIt) {
+TEST(Compare, AFoldedNormalizationIsComparedAfterIt) {
   const TracedModel model(small_model());
   const auto folded = TracedModel::from_onnx_bytes(
       to_onnx(small_model(), {.fold_batch_norm = true}).bytes);
@@ -119,8 +119,8 @@ TEST(Compare, TheLayerWithTheFaultComesFirst) {
   }
 }
 
-TEST(Compare, NoiseIsTheSharePowerOfTheDifference) {
-  // y = x against y = 1.01 x: a share of 1e-4, 40 dB.
+TEST(Compare, NoiseIsTheRelativePowerOfTheDifference) {
+  // y = x against y = 1.01 x: relative noise power 1e-4, 40 dB.
   const auto scaled = [](float factor) {
     onnx::ModelProto model =
         graph_model("(float[N,3] x) => (float[N,3] y)", "y = Mul (x, k)");
@@ -133,7 +133,7 @@ TEST(Compare, NoiseIsTheSharePowerOfTheDifference) {
   EXPECT_NEAR(result.by_noise().front().added_noise(), 1e-4, 1e-8);
 }
 
-TEST(Compare, CodesThatFlipAreCounted) {
+TEST(Compare, FlippedQuantizedValuesAreCounted) {
   const auto shifted = [](float shift) {
     onnx::ModelProto model =
         graph_model("(float[N,4] x) => (float[N,4] y)",
@@ -145,7 +145,7 @@ TEST(Compare, CodesThatFlipAreCounted) {
     *graph.add_initializer() = int8_tensor("z", {}, {0});
     return TracedModel::from_onnx_bytes(model.SerializeAsString());
   };
-  // 0.25 is a tie, which goes to 0; 0.26 goes to 1, and 0.75 to 2 as 0.76 does.
+  // 0.25 is a tie and rounds to 0; 0.26 rounds to 1, and 0.75 to 2 like 0.76.
   const Tensor x = Tensor::of<float>(Shape{1, 4}, {0.25f, 0.75f, 0, 100});
   const Comparison result = compare_models(shifted(0), shifted(0.01f), x);
   const ValueDifference& sum = value_of(result, "a");
@@ -154,9 +154,9 @@ TEST(Compare, CodesThatFlipAreCounted) {
   EXPECT_DOUBLE_EQ(result.flip_share(), 0.25);
 }
 
-// ONNX Runtime's quantizer leaves out a ReLU in front of such codes, and the
-// tensor with its name is the one before.
-TEST(Compare, CodesFromZeroOnAreComparedBehindTheirReLU) {
+// ONNX Runtime's quantizer removes a ReLU before such a quantizer; the tensor
+// with the ReLU's name is then its input.
+TEST(Compare, RangesFromZeroAreComparedAfterTheirReLU) {
   const auto file = [](const std::string& function, float scale,
                        const std::string& end = "y = Neg (d)") {
     onnx::ModelProto model =
@@ -180,10 +180,10 @@ TEST(Compare, CodesFromZeroOnAreComparedBehindTheirReLU) {
   };
   EXPECT_EQ(noise(file("Relu", 0.1f), file("Identity", 0.1f)), 0);
   EXPECT_GT(noise(file("Relu", 0.1f), file("Abs", 0.1f)), 0);
-  // Another reader sees what is below zero.
+  // Another consumer needs the negative values.
   const std::string twice = "e = Neg (r)\n y = Add (d, e)";
   EXPECT_GT(noise(file("Relu", 0.1f, twice), file("Identity", 0.1f, twice)), 0);
-  // Codes that end at 6 stand for a ReLU6.
+  // A range that ends at 6 represents a ReLU6.
   EXPECT_EQ(noise(file("Relu", 6.0f / 255), file("Identity", 6.0f / 255)), 0);
   EXPECT_LT(value_of(compare_models(file("Relu", 6.0f / 255),
                                     file("Identity", 6.0f / 255), x),
@@ -230,7 +230,7 @@ TEST(Compare, AQuantizedModelAgainstItsFile) {
       compare_models(TracedModel(from_onnx(bytes)), file, x);
   EXPECT_GT(imported.output_sqnr(), 35);
   EXPECT_GT(imported.values.size(), 5u);
-  // Against the float model there is more noise, and every layer is found.
+  // The noise against the float model is larger, and every layer is found.
   const Comparison against =
       compare_models(TracedModel(small_model()), file, x);
   EXPECT_LT(against.output_sqnr(), same.output_sqnr());
@@ -238,7 +238,7 @@ TEST(Compare, AQuantizedModelAgainstItsFile) {
   EXPECT_EQ(value_of(against, "second").op, "Conv2D");
 }
 
-TEST(Compare, RefusesWhatCannotBeCompared) {
+TEST(Compare, RejectsIncomparableModels) {
   const TracedModel model(small_model());
   EXPECT_THAT(error_of<ShapeError>([&] {
                 (void)compare_models(model, model, noise_samples({2, 9, 5, 3}));

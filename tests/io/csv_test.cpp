@@ -51,16 +51,16 @@ TEST_F(Csv, HasNumbersAndClasses) {
   EXPECT_THAT(table.columns_but({"height", "kind"}), ElementsAre("width"));
 }
 
-TEST_F(Csv, GivesColumnsInTheOrderThatIsAskedFor) {
+TEST_F(Csv, ReturnsColumnsInTheRequestedOrder) {
   const CsvTable table = load("a,b,c\n1,2,3\n4,5,6\n");
   const Tensor x = table.numbers({"c", "a"});
   EXPECT_EQ(x.shape(), Shape({2, 2}));
   EXPECT_THAT(values(x), ElementsAre(3, 1, 6, 4));
 }
 
-TEST_F(Csv, ReadsWhatSpreadsheetsWrite) {
-  // A mark, CRLF, quotes with a separator, a quote and a line end in them, an
-  // empty line, and no line end after the last row.
+TEST_F(Csv, ReadsSpreadsheetExports) {
+  // A byte order mark, CRLF, quoted separators, quotes and line ends, an empty
+  // line, and no line end after the last row.
   const CsvTable table = load(
       "\xEF\xBB\xBFname;value\r\n\"a;b\";1\r\n\r\n\"say \"\"hi\"\"\";2\r\n"
       "\"two\nlines\";3",
@@ -71,7 +71,7 @@ TEST_F(Csv, ReadsWhatSpreadsheetsWrite) {
   EXPECT_THAT(values(table.numbers({"value"})), ElementsAre(1, 2, 3));
 }
 
-TEST_F(Csv, TakesTablesWithoutNames) {
+TEST_F(Csv, AcceptsTablesWithoutNames) {
   const CsvTable table = load("1,2\n3,4\n", {.header = false});
   EXPECT_THAT(table.columns(), ElementsAre("0", "1"));
   EXPECT_THAT(values(table.numbers({"1"})), ElementsAre(2, 4));
@@ -80,20 +80,20 @@ TEST_F(Csv, TakesTablesWithoutNames) {
               ElementsAre(1, 2));
 }
 
-TEST_F(Csv, WarnsOfNumbersAsNames) {
+TEST_F(Csv, WarnsAboutNumericNames) {
   ::testing::internal::CaptureStderr();
   (void)load("5.1,3.5\n4.9,3.0\n");
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               HasSubstr(".header = false"));
 }
 
-TEST_F(Csv, NumbersClassesOfWholeNumbersInTheirOrder) {
+TEST_F(Csv, SortsIntegerClassesNumerically) {
   const auto [labels, names] = load("k\n10\n9\n-1\n10\n").classes("k");
   EXPECT_THAT(names, ElementsAre("-1", "9", "10"));
   EXPECT_THAT(elements<int64_t>(labels), ElementsAre(2, 1, 0, 2));
 }
 
-TEST_F(Csv, RefusesWhatIsNoNumber) {
+TEST_F(Csv, RejectsNonNumericValues) {
   const auto message = [&](const std::string& cell) {
     return error_of<FormatError>(
         [&] { (void)load("x,y\n1,2\n1," + cell + "\n").numbers({"y"}); });
@@ -109,13 +109,13 @@ TEST_F(Csv, RefusesWhatIsNoNumber) {
   EXPECT_THAT(message("++1"), HasSubstr("got '++1'"));
 }
 
-TEST_F(Csv, TakesANumberForWhatIsMissing) {
+TEST_F(Csv, ReplacesMissingValuesByANumber) {
   const CsvTable table = load("x,y\n1,\nNA,2\n", {.missing = -1.0f});
   EXPECT_THAT(values(table.numbers({"x", "y"})), ElementsAre(1, -1, -1, 2));
   EXPECT_THROW((void)table.classes("y"), FormatError);
 }
 
-TEST_F(Csv, RefusesTablesThatAreNone) {
+TEST_F(Csv, RejectsInvalidTables) {
   EXPECT_THAT(refusal("a,b\n1,2\n1,2,3\n"),
               HasSubstr("expected 2 cells in every row as in the first, got 3 "
                         "in line 3"));

@@ -1,5 +1,5 @@
-// What users put in the place of Octet's own in quantization, with public
-// headers alone: observers and the wrappers of Octet's layer classes.
+// User-defined quantization by public headers alone: observers, and wrappers of
+// Octet's layer classes.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -40,7 +40,7 @@ class MeanObserver final : public RangeObserver {
   int64_t count_ = 0;
 };
 
-/// Says the same whatever it sees.
+/// Returns a constant range.
 class FixedObserver final : public RangeObserver {
  public:
   explicit FixedObserver(std::optional<float> range) : range_(range) {}
@@ -75,7 +75,7 @@ const quant::Quantizer& input_quantizer(const Model& model) {
   return *quant::activation_quantizers(model).at(0).quantizer;
 }
 
-TEST(CustomObserver, GivesTheScalesOfCalibrate) {
+TEST(CustomObserver, DeterminesTheScalesOfCalibrate) {
   Model model = quantized_dense();
   const auto ranges = quant::calibrate(
       model, run,
@@ -91,14 +91,14 @@ TEST(CustomObserver, GivesTheScalesOfCalibrate) {
   EXPECT_EQ(bits(again.predict(batch())), bits(model.predict(batch())));
 }
 
-TEST(CustomObserver, OfZerosAloneGivesTheScaleOne) {
+TEST(CustomObserver, OfZerosHasScaleOne) {
   const WarningsKept warnings;
   Model model = quantized_dense();
   EXPECT_TRUE(quant::calibrate(model, run, fixed_at(0.0f)).at(0).all_zero);
   EXPECT_EQ(input_quantizer(model).scale(), 1.0f);
 }
 
-TEST(CustomObserver, IsRefusedWithoutAUsableRangeAndNothingChanges) {
+TEST(CustomObserver, IsRejectedWithoutAUsableRangeAndNothingChanges) {
   Model model = quantized_dense();
   quant::calibrate(model, run);
   const auto scale = input_quantizer(model).scale();
@@ -121,7 +121,7 @@ TEST(CustomObserver, IsRefusedWithoutAUsableRangeAndNothingChanges) {
   }
 }
 
-TEST(CustomObserver, KeepsAModelFromFilesUntilItIsDone) {
+TEST(CustomObserver, PreventsSavingUntilItIsFinished) {
   const Model model = quantized_dense();
   const auto quantizer = quant::activation_quantizers(model).at(0).quantizer;
   quantizer->start_observing(fixed_at(127.0f));
@@ -136,7 +136,7 @@ TEST(CustomObserver, KeepsAModelFromFilesUntilItIsDone) {
   EXPECT_EQ(input_quantizer(io::load_model(folder / "model.h5")).scale(), 1);
 }
 
-/// Q/DQ at the first input alone, and one forward pass more to count.
+/// Q/DQ at the first input only; counts forward passes.
 class CountingQuantizeWrapper : public quant::BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
@@ -163,14 +163,14 @@ std::vector<std::string> sites_of(const quant::QdqPlan& plan) {
   return sites;
 }
 
-TEST(CustomWrapper, ReplacesThatOfAClassOfOctetsOnRequest) {
+TEST(CustomWrapper, ReplacesAWrapperOfOctetOnRequest) {
   const quant::WrapperDef def{.name = "MinimumQuantizeWrapper"};
   EXPECT_THAT(error_of<ValueError>([&] {
                 quant::register_wrapper<CountingQuantizeWrapper>(def);
               }),
               HasSubstr("MinimumQuantizeWrapper"));
   const size_t known = quant::wrapper_infos().size();
-  // The second time it replaces the user's.
+  // The second call replaces the user's wrapper.
   for (int i = 0; i < 2; ++i) {
     quant::register_wrapper<CountingQuantizeWrapper>(
         {.name = "MinimumQuantizeWrapper", .replace = true});

@@ -1,6 +1,6 @@
-// What a device computes, layer by layer: an InferenceSession that multiplies
-// integers, fed with the codes of the exported file, against the file's
-// reference, which computes in floats.
+// Integer arithmetic of devices, layer by layer: an InferenceSession, fed with
+// the quantized values of the exported file, against the file's float
+// reference.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -32,7 +32,8 @@ Tensor noise_for(const Model& model, int64_t n) {
   return x;
 }
 
-/// The values behind each pair of a file, by the name of its quantizer, NHWC.
+/// Returns the values after each pair of a file, by the name of its quantizer,
+/// NHWC.
 std::map<std::string, Tensor> dequantized_values(const OnnxFile& file,
                                                  const Tensor& x) {
   onnx::ModelProto proto;
@@ -66,7 +67,7 @@ std::map<std::string, Tensor> dequantized_values(const OnnxFile& file,
   return result;
 }
 
-/// The part of a model between quantizers that ends in one of them.
+/// The part of a model between quantizers and its last quantizer.
 class Segment {
  public:
   Segment(Model& model, const std::map<std::string, Tensor>& values,
@@ -75,7 +76,8 @@ class Segment {
     for (const auto& layer : model.layers()) layers_[layer.get()] = layer;
   }
 
-  /// Codes of what `node` makes, by a session, where `quantizer` reads it.
+  /// Returns the quantized output of `node` as computed by a session for
+  /// `quantizer`.
   std::vector<float> codes(const GraphNode& node,
                            const quant::Quantizer& quantizer) {
     const SymbolicTensor y = Activation(
@@ -140,7 +142,7 @@ struct Network {
 
 class DeviceCodes : public ::testing::TestWithParam<Network> {};
 
-TEST_P(DeviceCodes, AreThoseOfTheFileLayerByLayer) {
+TEST_P(DeviceCodes, MatchTheFileLayerByLayer) {
   const Model net = zoo::make(GetParam().name, GetParam().options);
   disturb(net);
   Model int8 = quant::quantize_model(net);

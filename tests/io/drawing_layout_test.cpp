@@ -1,5 +1,4 @@
-// Where a drawing's boxes and edges go: on random graphs, against what may not
-// happen in any picture.
+// Layout of boxes and edges: invariants of any picture, on random graphs.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -33,7 +32,7 @@ RandomGraph random_graph(unsigned seed) {
       return 20 + static_cast<double>(random() % most);
     };
     graph.sizes.push_back({some(300), some(90)});
-    // Near ones as in networks, some far away.
+    // Mostly short edges as in networks, and some long ones.
     for (size_t k = random() % 4; i > 0 && k > 0; --k) {
       const size_t reach = random() % 5 == 0 ? i : std::min<size_t>(i, 4);
       graph.edges.push_back({i - 1 - random() % reach, i});
@@ -47,7 +46,7 @@ bool boxes_meet(Point a, BoxSize as, Point b, BoxSize bs) {
          a.y < b.y + bs.height - 1e-6 && b.y < a.y + as.height - 1e-6;
 }
 
-TEST(DrawingLayout, BoxesAreApartAndEdgesLeadDownBesideThem) {
+TEST(DrawingLayout, BoxesDoNotOverlapAndEdgesAvoidThem) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const RandomGraph graph = random_graph(seed);
     const Layout layout = lay_out(graph.sizes, graph.edges);
@@ -95,19 +94,19 @@ TEST(DrawingLayout, AChainIsStraight) {
   EXPECT_EQ(layout.width, 100);
 }
 
-TEST(DrawingLayout, NothingIsAPicture) {
+TEST(DrawingLayout, AnEmptyGraphIsAPicture) {
   EXPECT_EQ(lay_out({}, {}).height, 0);
   EXPECT_EQ(lay_out({{40, 20}}, {}).width, 40);
 }
 
-// What reads nothing stands above its reader, not at the top.
-TEST(DrawingLayout, AnInputOfALateLayerStandsAboveIt) {
+// A node without inputs is placed above its consumer, not at the top.
+TEST(DrawingLayout, AnInputOfALateLayerIsPlacedAboveIt) {
   const std::vector<BoxSize> sizes(5, {100, 30});
   const Layout layout = lay_out(sizes, {{0, 1}, {1, 2}, {2, 4}, {3, 4}});
   EXPECT_EQ(layout.boxes[3].y, layout.boxes[2].y);
 }
 
-TEST(DrawingLayout, CountsCrossingsAsPairsOfEdgesDo) {
+TEST(DrawingLayout, CountsCrossingPairsOfEdges) {
   std::mt19937 random(3);
   for (int round = 0; round < 100; ++round) {
     const size_t upper = 1 + random() % 8, lower = 1 + random() % 8;
@@ -138,12 +137,12 @@ TEST(DrawingLayout, TwistedRowsAreUntwisted) {
   EXPECT_EQ(crossings(rows, below), 0);
 }
 
-TEST(DrawingLayout, GraphsThatAreTooLargeAreRefused) {
+TEST(DrawingLayout, GraphsThatAreTooLargeAreRejected) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)lay_out(std::vector<BoxSize>(20001, {1, 1}), {});
               }),
               HasSubstr("at most 20000 boxes, got 20001"));
-  // A chain, each box of which all before it feed.
+  // A chain in which every box has edges from all previous boxes.
   std::vector<DrawnEdge> edges;
   for (size_t i = 0; i < 200; ++i) {
     for (size_t k = 0; k < i; ++k) edges.push_back({k, i});

@@ -1,5 +1,5 @@
-// Networks as pictures: what is in a box, where Q/DQ points are, and text that
-// would break a picture.
+// Drawings of networks: contents of boxes, positions of Q/DQ points, and text
+// that could break a picture.
 #include <algorithm>
 #include <set>
 
@@ -75,7 +75,7 @@ TEST(Drawing, AKernelIsOneBox) {
   EXPECT_THAT(drawing.boxes[2].reason, HasSubstr("output"));
   EXPECT_EQ(drawing.boxes[3].layers[0].op, "Output");
   EXPECT_EQ(drawing.boxes[3].precision, std::nullopt);
-  // The input is read by the convolution and, rounded alike, by the Add.
+  // The convolution and the Add consume the input with the same scale.
   ASSERT_EQ(drawing.edges.size(), 3u);
   EXPECT_EQ(drawing.edges[0].to, 1u);
   EXPECT_THAT(drawing.edges[0].pair, HasSubstr("scale 0.02"));
@@ -106,8 +106,8 @@ TEST(Drawing, AModelThatIsNotCalibratedIsDrawnWithoutAForecast) {
   EXPECT_THAT(drawing.edges[0].pair, Not(IsEmpty()));
 }
 
-// Within a box everything is what octet lint says of the file.
-TEST(Drawing, TheForecastIsThatOfLint) {
+// The texts of a box equal octet lint's findings for the file.
+TEST(Drawing, TheForecastMatchesLint) {
   for (const char* name : {"resnet8", "unet", "inception_small", "densenet40",
                            "mobilenet_v1_025", "vit_tiny"}) {
     const Model model = drawn_int8(zoo::make(name));
@@ -121,18 +121,18 @@ TEST(Drawing, TheForecastIsThatOfLint) {
     }
     size_t found = 0;
     for (const DrawnBox& box : drawing.boxes) {
-      // The exporter names a node as its layer, with its wrapper.
+      // The exporter names a node like its layer, including the wrapper.
       for (const DrawnLayer& layer : box.layers) {
         auto at = expected.find(layer.name);
         if (at == expected.end()) at = expected.find("quant_" + layer.name);
         if (at == expected.end()) continue;
         ++found;
-        if (layer.op == "ScaledDotProductAttention") continue;  // two of them
+        if (layer.op == "ScaledDotProductAttention") continue;  // two boxes
         EXPECT_EQ(box.precision, at->second) << name << " " << layer.name;
       }
     }
     EXPECT_GT(found, 5u) << name;
-    // Each layer is drawn once, and the output.
+    // Each layer, and the output, is drawn once.
     size_t layers = 0;
     for (const DrawnBox& box : drawing.boxes) layers += box.layers.size();
     EXPECT_EQ(layers, model.nodes().size() + 1) << name;
@@ -140,8 +140,8 @@ TEST(Drawing, TheForecastIsThatOfLint) {
   }
 }
 
-// relu is read by two: what follows it is another kernel.
-TEST(Drawing, WhatOthersReadEndsABox) {
+// relu has two consumers: the next layers are another kernel.
+TEST(Drawing, AValueWithSeveralConsumersEndsABox) {
   const auto model = lint_model(
       "(float[N,4,8,8] x) => (float[N,4,8,8] y, float[N,4,8,8] n)",
       pair("x", "xd") + weight_pairs("v") +
@@ -189,7 +189,7 @@ Drawing hostile_drawing() {
   return drawing;
 }
 
-TEST(Drawing, TextOfModelsBreaksNoPicture) {
+TEST(Drawing, TextOfModelsCannotBreakAPicture) {
   const std::string svg = to_svg(hostile_drawing());
   EXPECT_THAT(svg, Not(HasSubstr("<script")));
   EXPECT_THAT(svg, Not(HasSubstr("alert(\"")));
@@ -213,7 +213,7 @@ TEST(Drawing, LongNamesAreCutBetweenCharacters) {
   EXPECT_THAT(svg, HasSubstr(name));  // in the tooltip
 }
 
-TEST(Drawing, DrawingsThatAreNoneAreRefused) {
+TEST(Drawing, InvalidDrawingsAreRejected) {
   Drawing drawing;
   drawing.boxes.push_back({{{"a", "b", ""}}});
   drawing.edges.push_back({0, 1, ""});
@@ -231,7 +231,7 @@ TEST(Drawing, DrawingsThatAreNoneAreRefused) {
   EXPECT_THAT(to_svg({}), HasSubstr("</svg>"));
 }
 
-/// The characters of a text in UTF-8 that XML 1.0 does not allow.
+/// Returns the characters of a UTF-8 text that XML 1.0 does not allow.
 int forbidden_in_xml(const std::string& text) {
   int count = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -249,7 +249,7 @@ int forbidden_in_xml(const std::string& text) {
   return count;
 }
 
-TEST(Drawing, NamesOfAnyBytesAreCharactersOfXml) {
+TEST(Drawing, NamesOfAnyBytesAreValidXml) {
   std::string name;
   for (const char* part :
        {"\x01\x08\x0b\x1f\x7f", "\xc2\x80\xc2\x9b", "\xef\xbf\xbe",

@@ -1,4 +1,4 @@
-// A small network, exported and read back by hand.
+// A small network, exported and parsed by the test.
 #pragma once
 
 #include <cstring>
@@ -19,7 +19,7 @@
 
 namespace octet::io {
 
-// Height, width and channels all differ, so that no two can be mixed up.
+// Height, width and channels all differ, so that mistakes show.
 inline constexpr int64_t kH = 6, kW = 4, kC = 3;
 
 inline Model small_cnn() {

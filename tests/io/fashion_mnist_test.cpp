@@ -77,8 +77,8 @@ TEST_F(FashionMnist, NamesThePackageWhenTheFolderIsAFile) {
               HasSubstr("dataset-fashion-mnist"));
 }
 
-// Links in a circle fail for root too, unlike missing permissions.
-TEST_F(FashionMnist, SaysWhyItCannotOpenWhatIsThere) {
+// Circular links fail for root, too, unlike missing permissions.
+TEST_F(FashionMnist, ReportsWhyAnExistingFileCannotBeOpened) {
   const auto refusal_at = [&](const std::string& link,
                               const std::filesystem::path& folder) {
     std::filesystem::remove(folder_ / link);
@@ -94,33 +94,33 @@ TEST_F(FashionMnist, SaysWhyItCannotOpenWhatIsThere) {
                     Not(HasSubstr("install"))));
 }
 
-TEST_F(FashionMnist, RefusesAnEmptyPath) {
+TEST_F(FashionMnist, RejectsAnEmptyPath) {
   EXPECT_THAT(error_of<IoError>([] { fashion_mnist(""); }),
               AllOf(HasSubstr("folder: expected a path, got an empty one"),
                     Not(HasSubstr("install"))));
 }
 
-TEST_F(FashionMnist, RefusesCountsThatDiffer) {
+TEST_F(FashionMnist, RejectsCountsThatDiffer) {
   write("train", 3, "\x01\x02");
   EXPECT_THAT(refusal(), HasSubstr("each of the 3 images"));
 }
 
-TEST_F(FashionMnist, RefusesALabelAboveNine) {
+TEST_F(FashionMnist, RejectsALabelAboveNine) {
   write("t10k", 2, "\x01\x0a");
   EXPECT_THAT(refusal(), HasSubstr("expected labels 0 to 9, got 10 at 1"));
 }
 
-TEST_F(FashionMnist, RefusesImagesOfAnotherSize) {
+TEST_F(FashionMnist, RejectsImagesOfAnotherSize) {
   put_images("train", idx_header({3, 14, 56}) + std::string(3 * 28 * 28, 'x'));
   EXPECT_THAT(refusal(), HasSubstr("[3,14,56]"));
 }
 
-TEST_F(FashionMnist, RefusesLabelsInPlaceOfImages) {
+TEST_F(FashionMnist, RejectsLabelsInPlaceOfImages) {
   put_images("train", idx_header({3}) + "xyz");
   EXPECT_THAT(refusal(), HasSubstr("[N,28,28]"));
 }
 
-TEST_F(FashionMnist, RefusesPartsWithoutImages) {
+TEST_F(FashionMnist, RejectsPartsWithoutImages) {
   write("train", 0, "");
   EXPECT_THAT(refusal(), HasSubstr("got none"));
 }

@@ -1,5 +1,4 @@
-// Every reader, handed every kind of file: it says what the file is and what
-// to do with it.
+// Every reader with every kind of file: errors name the kind and the cure.
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -28,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using std::literals::string_literals::operator""s;
 
-/// A field of bytes of a protobuf message.
+/// Returns a bytes field of a protobuf message.
 std::string field(int number, const std::string& body) {
   std::string bytes(1, static_cast<char>(number << 3 | 2));
   for (size_t rest = body.size();; rest >>= 7) {
@@ -38,7 +37,7 @@ std::string field(int number, const std::string& body) {
   }
 }
 
-/// A member as zipfile stores it, as far as names matter.
+/// Returns a member in the form of Python's zipfile, as far as names matter.
 std::string member(const std::string& name) {
   return "PK\x03\x04"s + std::string(22, '\0') +
          static_cast<char>(name.size()) + std::string(3, '\0') + name + "data";
@@ -76,7 +75,7 @@ std::string tar_file() {
 
 struct Sample {
   std::string contents;
-  std::string what;  ///< how it is called
+  std::string what;  ///< its name
   std::string cure;
 };
 
@@ -88,7 +87,7 @@ const std::vector<Sample>& samples() {
        "io::load_keras"},
       {read_file(keras_golden("k3_functional.weights.h5")),
        "a file of Keras (HDF5)", "io::load_keras"},
-      // A user block before it.
+      // With a user block.
       {std::string(1024, 'x') + read_file(keras_golden("k1_tf.h5")),
        "a file of Keras (HDF5)", "io::load_keras"},
       {plain_hdf5(), "an HDF5 file with neither", "numpy.save"},
@@ -131,7 +130,7 @@ const std::vector<Sample>& samples() {
 struct Reader {
   std::string name;
   std::function<void(const std::filesystem::path&)> read;
-  /// Words of samples that it reads, or of which it has something else to say.
+  /// Words of samples that the reader accepts, or reports differently.
   std::set<std::string> own;
 };
 
@@ -197,11 +196,11 @@ std::string refusal(const Reader& reader, const std::filesystem::path& path) {
   return "no error";
 }
 
-TEST(FileKind, IsNamedWithItsCureByEveryReaderOfAnother) {
+TEST(FileKind, IsNamedWithACureByEveryOtherReader) {
   const TempFolder folder;
   int pairs = 0;
   for (const Sample& sample : samples()) {
-    // The name says nothing.
+    // The file name gives no hint.
     write_file(folder / "a.file", sample.contents);
     for (const Reader& reader : readers()) {
       if (reader.own.contains(sample.what)) continue;
@@ -237,7 +236,7 @@ TEST(FileKind, OfAFolderIsNamedByEveryReader) {
   }
 }
 
-TEST(FileKind, IsToldOfAFile) {
+TEST(FileKind, IsDetected) {
   const TempFolder folder;
   write_file(folder / "a", "GGUF\3\0\0\0\0\0\0\0"s);
   EXPECT_THAT(describe_file(folder / "a"), HasSubstr("a GGUF file. Hint: "));
@@ -247,7 +246,7 @@ TEST(FileKind, IsToldOfAFile) {
   EXPECT_THROW((void)describe_file(folder / "none"), IoError);
 }
 
-TEST(FileKind, OfADamagedFileIsItsOwn) {
+TEST(FileKind, OfADamagedFileIsStillDetected) {
   const TempFolder folder;
   const std::string whole = octet_file();
   for (const double share : {0.3, 0.6, 0.9, 0.999}) {
@@ -274,7 +273,7 @@ TEST(FileKind, LeavesUnknownContentsToTheReader) {
   }
 }
 
-TEST(LoadKeras, OfOctetsOwnFileSaysLoadModel) {
+TEST(LoadKeras, OfOctetsOwnFileHintsAtLoadModel) {
   const TempFolder folder;
   save_model(branches(), folder / "a.h5");
   EXPECT_THAT(

@@ -1,4 +1,4 @@
-// Writers refuse names of other formats.
+// Writers reject file names of other formats.
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(FileName, OfAnotherFormatIsRefusedByEachWriter) {
+TEST(FileName, OfAnotherFormatIsRejectedByEachWriter) {
   const TempFolder folder;
   const Model model = zoo::make("lenet");
   const auto refused = [&](const std::function<void()>& write,

@@ -85,7 +85,7 @@ TEST_P(Hdf5Attributes, AreBoolsAsH5pyWritesThem) {
   EXPECT_EQ(value("list"), Config(Config::List{false, true}));
 }
 
-TEST_P(Hdf5Attributes, AreNothingWhereTheyAreAbsent) {
+TEST_P(Hdf5Attributes, AreEmptyIfAbsent) {
   image_.group("g");
   image_.attribute<int8_t>("/", "a", H5T_STD_I8LE, {}, {1});
   const Hdf5Reader file = read();
@@ -93,7 +93,7 @@ TEST_P(Hdf5Attributes, AreNothingWhereTheyAreAbsent) {
   EXPECT_EQ(file.strings("g", "a"), std::nullopt);
 }
 
-TEST_P(Hdf5Attributes, RefusesOtherTypesAndShapes) {
+TEST_P(Hdf5Attributes, RejectsOtherTypesAndShapes) {
   const Handle pair(H5Tcreate(H5T_COMPOUND, 8), H5Tclose);
   H5Tinsert(pair.get(), "r", 0, H5T_IEEE_F32LE);
   const Handle color(H5Tenum_create(H5T_STD_I8LE), H5Tclose);
@@ -116,7 +116,7 @@ TEST_P(Hdf5Attributes, RefusesOtherTypesAndShapes) {
   EXPECT_THAT(refusal("null"), HasSubstr("an empty one"));
 }
 
-TEST_P(Hdf5Attributes, RefusesNamesThatAreNone) {
+TEST_P(Hdf5Attributes, RejectsInvalidNames) {
   EXPECT_NE(refusal(""), "");
   EXPECT_NE(refusal(std::string("a\0b", 3)), "");
 }
@@ -125,7 +125,7 @@ TEST(Hdf5LargeAttributes, AreBounded) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "large.h5";
   {
-    // More than 64 KiB an attribute takes the format of HDF5 1.8 and later.
+    // Attributes above 64 KiB need the format of HDF5 1.8 and later.
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
     const Handle file(
@@ -169,7 +169,7 @@ TEST_P(Hdf5Attributes, AreEmptyListsWhateverTheirType) {
   }
 }
 
-TEST_P(Hdf5Attributes, RefusesListsOfWhatAreNoStrings) {
+TEST_P(Hdf5Attributes, RejectsListsOfNonStrings) {
   image_.attribute<int8_t>("/", "ints", H5T_STD_I8LE, {2}, {1, 2});
   image_.texts("/", "one", {}, {"a"});
   EXPECT_THAT(error_of<FormatError>([&] { read().strings("", "ints"); }),

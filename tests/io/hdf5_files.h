@@ -1,5 +1,4 @@
-// HDF5 files made on the spot with the library's own C interface, sound and
-// hostile ones.
+// Writes valid and hostile HDF5 files with the library's C interface.
 #pragma once
 
 #include <initializer_list>
@@ -36,7 +35,7 @@ class Hdf5Image {
            H5Gclose);
   }
 
-  /// `data` is of the stored type; without it nothing is written.
+  /// `data` has the stored type; null writes nothing.
   void dataset(const std::string& path, hid_t type, const Dims& dims,
                const void* data, hid_t how = H5P_DEFAULT) {
     const Handle space(sure(H5Screate_simple(static_cast<int>(dims.size()),
@@ -64,7 +63,7 @@ class Hdf5Image {
                            H5Aclose);
     if (data != nullptr) sure(H5Awrite(attribute.get(), type, data));
   }
-  /// A list, or one value for no `dims`.
+  /// A list, or one value if `dims` is empty.
   template <class T>
   void attribute(const std::string& object, const std::string& name, hid_t type,
                  const Dims& dims, std::initializer_list<T> values) {
@@ -77,7 +76,7 @@ class Hdf5Image {
               values.size() == 0 ? nullptr : values.begin());
   }
 
-  /// Strings of variable length: a list, or one for no `dims`.
+  /// Strings of variable length: a list, or one if `dims` is empty.
   void texts(const std::string& object, const std::string& name,
              const Dims& dims, std::initializer_list<const char*> values) {
     Handle type(sure(H5Tcopy(H5T_C_S1)), H5Tclose);
@@ -106,7 +105,7 @@ class Hdf5Image {
   Handle links_;
 };
 
-/// Both ways of reading end in the same checks; every test runs on both.
+/// Both ways of reading share their checks; every test runs with both.
 class ReadBothWays : public ::testing::TestWithParam<Isolation> {
  protected:
   Hdf5Reader read() {
@@ -121,7 +120,7 @@ inline std::string isolation_name(
   return test.param == Isolation::none ? "InProcess" : "InChild";
 }
 
-/// How a dataset is stored in chunks.
+/// Storage options of a chunked dataset.
 inline Handle chunked(const Dims& chunk) {
   Handle how(sure(H5Pcreate(H5P_DATASET_CREATE)), H5Pclose);
   H5Pset_chunk(how.get(), static_cast<int>(chunk.size()), chunk.data());

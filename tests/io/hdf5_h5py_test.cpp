@@ -1,4 +1,4 @@
-// Files that h5py wrote, and h5py's opinion of ours.
+// Files of h5py, and h5py's view of Octet's files.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -33,8 +33,8 @@ class FileOfH5py : public ::testing::Test {
     if (made.exit_code == 77) GTEST_SKIP() << made.output;
     ASSERT_EQ(made.exit_code, 0) << made.output;
   }
-  /// Runs `body` on the same contents in the oldest and in the newest format
-  /// that h5py writes.
+  /// Runs `body` on files with the same contents in h5py's oldest and newest
+  /// format.
   template <class Body>
   void for_each_format(Body body) {
     for (const char* name : {"old.h5", "new.h5"}) {
@@ -46,7 +46,7 @@ class FileOfH5py : public ::testing::Test {
   TempFolder folder_;
 };
 
-/// Equal, or both not a number.
+/// Equal, or both NaN.
 void expect_same(const Tensor& got, const Tensor& expected,
                  const std::string& name) {
   ASSERT_EQ(got.shape(), expected.shape()) << name;
@@ -66,7 +66,7 @@ void expect_same(const Tensor& got, const Tensor& expected,
   }
 }
 
-TEST_F(FileOfH5py, HasTheNumbersThatNumPyHas) {
+TEST_F(FileOfH5py, HasTheValuesOfNumPy) {
   for_each_format([&](const Hdf5Reader& file) {
     int compared = 0;
     for (const char* name :
@@ -90,7 +90,7 @@ TEST_F(FileOfH5py, HasTheNumbersThatNumPyHas) {
   });
 }
 
-TEST_F(FileOfH5py, HasBfloat16AsKerasWritesIt) {
+TEST_F(FileOfH5py, HasBfloat16InKerasForm) {
   for_each_format([&](const Hdf5Reader& file) {
     EXPECT_THAT(
         values(file.f32("bfloat16", {3})),
@@ -136,7 +136,7 @@ TEST_F(FileOfH5py, HasListsOfStringsInEveryForm) {
   });
 }
 
-TEST_F(FileOfH5py, IsRefusedWhereItIsNotPlainData) {
+TEST_F(FileOfH5py, IsRejectedUnlessItIsPlainData) {
   for_each_format([&](const Hdf5Reader& file) {
     const auto refusal = [&](const char* name, const Shape& shape = {3}) {
       return error_of<FormatError>([&] { (void)file.f32(name, shape); });

@@ -1,5 +1,5 @@
-// Damaged files: whatever they make libhdf5 do in its worker, the reader gives
-// values or an error.
+// Damaged files: the reader returns values or an error, whatever libhdf5 does
+// in its worker.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// How much of a file could be read.
+/// The readable part of a file.
 struct Visit {
   int values = 0;
   int errors = 0;
@@ -102,7 +102,7 @@ Visit visit(const std::string& bytes, const std::string& name,
   return Visitor(file).visit();
 }
 
-/// All that Keras' files consist of, and what repacking makes of them.
+/// All features of Keras' files, and of repacked files.
 std::string own_file() {
   Hdf5Image image;
   std::vector<float> values(500);
@@ -141,7 +141,7 @@ std::vector<std::string> seeds() {
   return files;
 }
 
-TEST(Hdf5Mutation, GivesValuesOrErrors) {
+TEST(Hdf5Mutation, ReturnsValuesOrErrors) {
   const std::vector<std::string> files = seeds();
   for (const std::string& file : files) {
     const Visit whole = visit(file, "whole");
@@ -154,7 +154,7 @@ TEST(Hdf5Mutation, GivesValuesOrErrors) {
   for (const FuzzRuns runs(100); runs.more(seed); ++seed) {
     const std::string name = fmt::format("mutant {}", seed);
     SCOPED_TRACE(name);
-    // The real models take ten times as long.
+    // Real models take ten times as long.
     const size_t file = seed % 8 < 6 ? seed % 2 : seed / 8;
     try {
       const Visit one =
@@ -175,7 +175,7 @@ TEST(Hdf5Mutation, GivesValuesOrErrors) {
   EXPECT_GT(all.errors + refused, 0);
 }
 
-TEST(Hdf5Corpus, GivesValuesOrErrors) {
+TEST(Hdf5Corpus, ReturnsValuesOrErrors) {
   const std::filesystem::path folder = testdata("bad_inputs");
   if (!std::filesystem::exists(folder)) {
     GTEST_SKIP() << folder << ": expected the hostile files, got no folder";

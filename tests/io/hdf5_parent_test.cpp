@@ -1,5 +1,4 @@
-// The worker that reads an HDF5 file and what becomes of the one that started
-// it.
+// The HDF5 worker process when its parent ends.
 #include <atomic>
 #include <csignal>
 #include <future>
@@ -21,7 +20,7 @@
 namespace octet::io {
 namespace {
 
-/// What a worker in a loop tells, to processes that share it.
+/// State of a looping worker, in shared memory.
 struct Shared {
   std::atomic<pid_t> child = 0;
 };
@@ -38,7 +37,7 @@ pid_t child_in_loop() {
   return shared->child;
 }
 
-/// Of a file whose worker goes into that loop with each request.
+/// Reads a file whose worker enters that loop with each request.
 Hdf5Reader reader(const FileLimits& limits = {}) {
   Hdf5Image image;
   image.dataset("w", H5T_IEEE_F32LE, {2}, {1.f, 2.f});
@@ -51,7 +50,7 @@ class Hdf5WorkerAlone : public ::testing::Test {
     void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shared = new (memory) Shared;
-    // Children of killed children are this process's then.
+    // Orphans become children of this process.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   ~Hdf5WorkerAlone() override {
@@ -60,13 +59,13 @@ class Hdf5WorkerAlone : public ::testing::Test {
   }
 };
 
-TEST_F(Hdf5WorkerAlone, EndsWithAParentThatIsKilled) {
+TEST_F(Hdf5WorkerAlone, EndsIfItsParentIsKilled) {
 #ifdef OCTET_EMULATED
   GTEST_SKIP() << "the emulator takes in no orphans";
 #endif
   const pid_t parent = fork();
   if (parent == 0) {
-    // Without an end to its loop, the child's own limit is the last resort.
+    // The child's own limit ends the loop as a last resort.
     (void)reader({.time_limit = 20}).kind("w");
     _exit(0);
   }
@@ -79,7 +78,7 @@ TEST_F(Hdf5WorkerAlone, EndsWithAParentThatIsKilled) {
       << "ended by its own limit, signal " << WTERMSIG(status);
 }
 
-TEST_F(Hdf5WorkerAlone, WorksOnWhenTheThreadThatStartedItEnds) {
+TEST_F(Hdf5WorkerAlone, SurvivesTheThreadThatStartedIt) {
   std::optional<Hdf5Reader> file;
   std::promise<void> started, over;
   std::thread starter([&] {

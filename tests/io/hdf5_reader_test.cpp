@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(, Hdf5Reading,
                                            Isolation::none),
                          isolation_name);
 
-TEST_P(Hdf5Reading, TellsGroupsFromDatasetsFromNothing) {
+TEST_P(Hdf5Reading, DistinguishesGroupsDatasetsAndMissingObjects) {
   image_.group("/a/b");
   image_.dataset("/a/w", H5T_IEEE_F32LE, {1}, {1.f});
   const Hdf5Reader file = read();
@@ -109,7 +109,7 @@ TEST_P(Hdf5Reading, ReadsIntegersOfEveryWidthSignAndByteOrder) {
   EXPECT_EQ(first("u8"), INT64_MAX);
 }
 
-TEST_P(Hdf5Reading, RefusesIntegersThatInt64CannotHold) {
+TEST_P(Hdf5Reading, RejectsIntegersOutsideInt64) {
   image_.dataset<uint64_t>("u8", H5T_STD_U64LE, {2},
                            {1, uint64_t{INT64_MAX} + 1});
   EXPECT_THAT(error_of<FormatError>([&] { (void)read().i64("u8", {2}); }),
@@ -137,7 +137,7 @@ TEST_P(Hdf5Reading, ReadsChunkedPackedAndCompactData) {
   }
 }
 
-TEST_P(Hdf5Reading, ReadsScalarsAndArraysOfNoElements) {
+TEST_P(Hdf5Reading, ReadsScalarsAndEmptyArrays) {
   image_.dataset<float>("none", H5T_IEEE_F32LE, {0, 3}, {});
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle set(H5Dcreate2(image_.id(), "one", H5T_IEEE_F32LE, space.get(),
@@ -159,7 +159,7 @@ TEST_P(Hdf5Reading, FollowsASecondHardLink) {
   EXPECT_THAT(values(read().f32("again", {1})), ElementsAre(7.f));
 }
 
-TEST_P(Hdf5Reading, ComparesShapesBeforeItTakesMemory) {
+TEST_P(Hdf5Reading, ChecksShapesBeforeAllocating) {
   image_.dataset<float>("w", H5T_IEEE_F32LE, {2, 3}, {1, 2, 3, 4, 5, 6});
   const Handle packed = chunked({1024});
   image_.dataset("bomb", H5T_IEEE_F32LE, {hsize_t{1} << 40}, nullptr,
@@ -175,7 +175,7 @@ TEST_P(Hdf5Reading, ComparesShapesBeforeItTakesMemory) {
   EXPECT_EQ(read().shape("bomb"), Shape({int64_t{1} << 40}));
 }
 
-TEST_P(Hdf5Reading, RefusesDimensionsThatOverflow) {
+TEST_P(Hdf5Reading, RejectsDimensionsThatOverflow) {
   const Handle packed = chunked({1, 1});
   image_.dataset("w", H5T_IEEE_F32LE, {hsize_t{1} << 40, hsize_t{1} << 40},
                  nullptr, packed.get());
@@ -184,7 +184,7 @@ TEST_P(Hdf5Reading, RefusesDimensionsThatOverflow) {
   EXPECT_THAT(refusal_of_f32("w", {1, 1}), HasSubstr("2^63"));
 }
 
-TEST_P(Hdf5Reading, RefusesMoreThanEightDimensions) {
+TEST_P(Hdf5Reading, RejectsMoreThanEightDimensions) {
   image_.dataset("w", H5T_IEEE_F32LE, Dims(9, 1), {1.f});
   image_.dataset("v", H5T_IEEE_F32LE, Dims(8, 1), {1.f});
   EXPECT_THAT(error_of<FormatError>([&] { read().shape("w"); }),
@@ -192,7 +192,7 @@ TEST_P(Hdf5Reading, RefusesMoreThanEightDimensions) {
   EXPECT_EQ(read().f32("v", {1, 1, 1, 1, 1, 1, 1, 1}).size(), 1);
 }
 
-TEST_P(Hdf5Reading, RefusesTypesThatAreNoFloats) {
+TEST_P(Hdf5Reading, RejectsNonFloatTypes) {
   const Handle pair(H5Tcreate(H5T_COMPOUND, 8), H5Tclose);
   H5Tinsert(pair.get(), "r", 0, H5T_IEEE_F32LE);
   H5Tinsert(pair.get(), "i", 4, H5T_IEEE_F32LE);
@@ -221,7 +221,7 @@ TEST_P(Hdf5Reading, RefusesTypesThatAreNoFloats) {
               HasSubstr("expected integers"));
 }
 
-TEST_P(Hdf5Reading, TakesTwoOpaqueBytesForBfloat16WhereAnAttributeSaysSo) {
+TEST_P(Hdf5Reading, ReadsTwoOpaqueBytesAsBfloat16IfAnAttributeSaysSo) {
   const Handle opaque(H5Tcreate(H5T_OPAQUE, 2), H5Tclose);
   image_.dataset<uint16_t>("w", opaque.get(), {2}, {0x3fc0, 0xff80});
   const char* name = "bfloat16";
@@ -230,7 +230,7 @@ TEST_P(Hdf5Reading, TakesTwoOpaqueBytesForBfloat16WhereAnAttributeSaysSo) {
               ElementsAre(1.5f, -std::numeric_limits<float>::infinity()));
 }
 
-TEST_P(Hdf5Reading, RefusesLinksThatAreNotHardAtEveryComponent) {
+TEST_P(Hdf5Reading, RejectsNonHardLinksAtEveryComponent) {
   image_.dataset("real/w", H5T_IEEE_F32LE, {1}, {1.f});
   H5Lcreate_soft("/real", image_.id(), "soft", H5P_DEFAULT, H5P_DEFAULT);
   H5Lcreate_soft("/real/w", image_.id(), "soft_w", H5P_DEFAULT, H5P_DEFAULT);
@@ -250,7 +250,7 @@ TEST_P(Hdf5Reading, RefusesLinksThatAreNotHardAtEveryComponent) {
   EXPECT_THAT(refusal("out/w"), HasSubstr("'/out'"));
 }
 
-TEST_P(Hdf5Reading, RefusesDataOfOtherFiles) {
+TEST_P(Hdf5Reading, RejectsDataOfOtherFiles) {
   const Handle external(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_external(external.get(), "/etc/passwd", 0, 8);
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr, external.get());
@@ -258,7 +258,7 @@ TEST_P(Hdf5Reading, RefusesDataOfOtherFiles) {
               AllOf(HasSubstr("'/w'"), HasSubstr("other files")));
 }
 
-TEST_P(Hdf5Reading, RefusesVirtualDatasets) {
+TEST_P(Hdf5Reading, RejectsVirtualDatasets) {
   const hsize_t two = 2;
   const Handle space(H5Screate_simple(1, &two, nullptr), H5Sclose);
   const Handle virtual_set(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -268,7 +268,7 @@ TEST_P(Hdf5Reading, RefusesVirtualDatasets) {
   EXPECT_THAT(refusal_of_f32("w", {2}), HasSubstr("a virtual dataset"));
 }
 
-TEST_P(Hdf5Reading, NamesTheFilterThatIsMissing) {
+TEST_P(Hdf5Reading, NamesAMissingFilter) {
   for (const auto& [id, name] : {std::pair{32000, "lzf"},
                                  {32001, "blosc"},
                                  {32015, "zstd"},
@@ -284,12 +284,12 @@ TEST_P(Hdf5Reading, NamesTheFilterThatIsMissing) {
   }
 }
 
-TEST_P(Hdf5Reading, RefusesDatasetsThatNobodyWrote) {
+TEST_P(Hdf5Reading, RejectsDatasetsWithoutData) {
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr);
   EXPECT_THAT(refusal_of_f32("w", {2}), HasSubstr("expected stored values"));
 }
 
-TEST_P(Hdf5Reading, RefusesObjectsOfTheWrongKind) {
+TEST_P(Hdf5Reading, RejectsObjectsOfTheWrongKind) {
   image_.dataset("w", H5T_IEEE_F32LE, {1}, {1.f});
   const Handle type(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
   H5Tcommit2(image_.id(), "type", type.get(), H5P_DEFAULT, H5P_DEFAULT,
@@ -307,7 +307,7 @@ TEST_P(Hdf5Reading, RefusesObjectsOfTheWrongKind) {
   EXPECT_THAT(refusal([&] { file.children("x"); }), HasSubstr("got none"));
 }
 
-TEST_P(Hdf5Reading, RefusesPathsThatAreNone) {
+TEST_P(Hdf5Reading, RejectsInvalidPaths) {
   image_.dataset("w", H5T_IEEE_F32LE, {1}, {1.f});
   const Hdf5Reader file = read();
   for (const std::string& path :
@@ -323,7 +323,7 @@ TEST_P(Hdf5Reading, RefusesPathsThatAreNone) {
               HasSubstr("at most 64 components, got 100"));
 }
 
-TEST_P(Hdf5Reading, PrintsNamesFitForATerminal) {
+TEST_P(Hdf5Reading, PrintsNamesSafelyForATerminal) {
   EXPECT_THAT(refusal_of_f32("a\x1b[31m\n", {1}), HasSubstr("'/a?[31m?'"));
 }
 

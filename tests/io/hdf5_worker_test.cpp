@@ -1,5 +1,4 @@
-// What a worker may do to the process that started it: nothing but an
-// error. A hook makes workers misbehave.
+// A worker can cause only errors in its parent. A hook makes workers misbehave.
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -68,7 +67,7 @@ TEST(Hdf5Worker, TurnsACrashIntoAnError) {
               HasSubstr("gave up on it (exit code 3)"));
 }
 
-TEST(Hdf5Worker, GivesTheSameErrorEverAfter) {
+TEST(Hdf5Worker, RepeatsItsErrorAfterwards) {
   const Hdf5Reader file = reader_with([](std::string_view) { std::abort(); });
   const auto refusal_of = [&] {
     return error_of<FormatError>([&] { file.kind("w"); });
@@ -103,10 +102,10 @@ TEST(Hdf5Worker, HasOneTimeLimitForAllRequests) {
               HasSubstr("took more than 0.2 s"));
 }
 
-// Sanitizers keep the worker from these limits, and g++ 12's let a worker wait
-// for ever for an allocator that another thread was in.
+// Sanitizers prevent these limits, and with g++ 12's, a worker may wait forever
+// for an allocator lock that another thread held.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(Hdf5Worker, CanOpenNoFile) {
+TEST(Hdf5Worker, CannotOpenFiles) {
   EXPECT_THAT(refusal([](std::string_view) {
                 const int got = open("/etc/passwd", O_RDONLY);
                 _exit(got < 0 && errno == EMFILE ? 42 : 1);
@@ -114,7 +113,7 @@ TEST(Hdf5Worker, CanOpenNoFile) {
               HasSubstr("exit code 42"));
 }
 
-TEST(Hdf5Worker, WorksBesideOthersInThreads) {
+TEST(Hdf5Worker, WorksConcurrentlyInThreads) {
   const std::string bytes = small_file();
   constexpr int64_t kFiles = 40;
   std::vector<float> last(kFiles);
@@ -130,7 +129,7 @@ TEST(Hdf5Worker, WorksBesideOthersInThreads) {
   EXPECT_THAT(last, ::testing::Each(2.f));
 }
 
-TEST(Hdf5Worker, GetsNoMoreMemoryThanItsLimit) {
+TEST(Hdf5Worker, IsLimitedInMemory) {
 #ifdef OCTET_EMULATED
   GTEST_SKIP() << "the emulator does not limit a process' memory";
 #endif
@@ -138,7 +137,7 @@ TEST(Hdf5Worker, GetsNoMoreMemoryThanItsLimit) {
   EXPECT_THAT(
       refusal(
           [](std::string_view) {
-            // Not malloc, which may find what the parent has freed.
+            // Not malloc, which may reuse memory that the parent has freed.
             int taken = 0;
             while (mmap(nullptr, 1 << 20, PROT_READ,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
@@ -165,7 +164,7 @@ TEST(Hdf5Worker, GetsNoMoreMemoryThanItsLimit) {
 }
 #endif
 
-TEST(Hdf5Worker, InheritsNoFileButItsSocket) {
+TEST(Hdf5Worker, InheritsOnlyItsSocket) {
   const int other = open("/dev/zero", O_RDONLY);
   EXPECT_THAT(refusal([](std::string_view) {
                 int still_open = 0;
@@ -190,7 +189,7 @@ TEST(Hdf5Worker, LeavesNoProcessAndNoFileBehind) {
   EXPECT_EQ(errno, ECHILD);
 }
 
-TEST(Hdf5Worker, WorksWhereTheProgramIgnoresItsChildren) {
+TEST(Hdf5Worker, WorksIfTheProgramIgnoresItsChildren) {
   struct sigaction before {};
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
@@ -200,7 +199,7 @@ TEST(Hdf5Worker, WorksWhereTheProgramIgnoresItsChildren) {
   sigaction(SIGCHLD, &before, nullptr);
 }
 
-TEST(Hdf5Worker, IsReadFromAcrossInterruptions) {
+TEST(Hdf5Worker, SurvivesInterruptedReads) {
   struct sigaction before {};
   struct sigaction count {};
   static volatile sig_atomic_t signals = 0;
@@ -221,13 +220,13 @@ TEST(Hdf5Worker, IsReadFromAcrossInterruptions) {
   sigaction(SIGALRM, &before, nullptr);
 }
 
-TEST(Hdf5Worker, MayBeUsedInAnotherThreadThanItWasStartedIn) {
+TEST(Hdf5Worker, CanBeUsedFromAnotherThread) {
   std::optional<Hdf5Reader> file;
   std::thread([&] { file = reader_with(nullptr); }).join();
   EXPECT_THAT(values(file->f32("w", {2})), ElementsAre(1, 2));
 }
 
-// A file that takes the worker over can make it say anything.
+// A file that takes over the worker can send any message.
 constexpr int kSocket = 3;
 
 void say(ResponseHeader::Status status, uint64_t bytes, std::string_view text) {
@@ -254,7 +253,7 @@ TEST(Hdf5Worker, IsNotTrustedAboutLengths) {
                 pause();
               }),
               HasSubstr("something else"));
-  // An end in the middle.
+  // A truncated message.
   EXPECT_THAT(refusal([](std::string_view) {
                 say(elements, 8, "1234");
                 _exit(5);
@@ -295,7 +294,7 @@ TEST(Hdf5Worker, CannotWriteToATerminalThroughErrors) {
               HasSubstr("?[31m"));
 }
 
-TEST(Hdf5Socket, TellsThatTheOtherEndIsGoneWithoutASignal) {
+TEST(Hdf5Socket, ReportsAClosedPeerWithoutASignal) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   EXPECT_EQ(send_all(ends[1], "abc"), Transfer::done);
@@ -308,7 +307,7 @@ TEST(Hdf5Socket, TellsThatTheOtherEndIsGoneWithoutASignal) {
   close(ends[0]);
 }
 
-TEST(Hdf5Wire, KeepsQuestionsAndValues) {
+TEST(Hdf5Wire, PreservesRequestsAndValues) {
   const Hdf5Request request{.op = Hdf5Request::Op::read,
                             .path = "a/b",
                             .name = std::string("x\0y", 3),
@@ -327,7 +326,7 @@ TEST(Hdf5Wire, KeepsQuestionsAndValues) {
   }
 }
 
-TEST(Hdf5Wire, RefusesEveryTruncationAndWhatIsNoValue) {
+TEST(Hdf5Wire, RejectsEveryTruncationAndInvalidValue) {
   const std::string bytes = to_wire(Config(Config::List{"abc", 1, 0.5, true}));
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_THROW(value_from_wire(bytes.substr(0, size)), FormatError) << size;

@@ -37,7 +37,7 @@ std::string refusal(Body body) {
   });
 }
 
-TEST(Hdf5Writer, WritesWhatTheReaderReads) {
+TEST(Hdf5Writer, WritesReadableFiles) {
   Hdf5Writer writer;
   writer.dataset("model_weights/conv/conv/kernel:0",
                  Tensor::of<float>({1, 2}, {1.5f, -2.f}));
@@ -60,7 +60,7 @@ TEST(Hdf5Writer, WritesWhatTheReaderReads) {
   EXPECT_EQ(file.attribute("", "config"), Config("{}"));
 }
 
-TEST(Hdf5Writer, WritesAFileWithNothingInIt) {
+TEST(Hdf5Writer, WritesAnEmptyFile) {
   const Hdf5Reader file(Hdf5Writer().finish(), "a.h5");
   EXPECT_THAT(file.children(""), ::testing::IsEmpty());
 }
@@ -75,7 +75,7 @@ TEST(Hdf5Writer, WritesTheSameBytesForTheSameCalls) {
   };
   const std::string bytes = write();
   EXPECT_EQ(write(), bytes);
-  // Another second would write other times, were there any.
+  // In another second, stored times would differ.
   TempFolder folder;
   write_file(folder / "a.h5", bytes);
   const Handle file(
@@ -89,7 +89,7 @@ TEST(Hdf5Writer, WritesTheSameBytesForTheSameCalls) {
   }
 }
 
-TEST(Hdf5Writer, KeepsLargeData) {
+TEST(Hdf5Writer, StoresLargeData) {
   Hdf5Writer writer;
   Tensor values(Shape{3, 1 << 20});
   float next = 0;
@@ -102,8 +102,8 @@ TEST(Hdf5Writer, KeepsLargeData) {
             0);
 }
 
-// Source: Keras, hdf5_format.py: an attribute of more than 64512 bytes is
-// split; a string of variable length takes 16 there.
+// Source: Keras, hdf5_format.py: attributes above 64512 bytes are split; a
+// string of variable length counts 16 bytes.
 TEST(Hdf5Writer, SplitsListsOfStringsThatAreTooLongForAnAttribute) {
   Hdf5Writer writer;
   writer.attribute("", "most", names(4032));
@@ -122,7 +122,7 @@ TEST(Hdf5Writer, SplitsListsOfStringsThatAreTooLongForAnAttribute) {
   EXPECT_EQ(whole.back(), "layer_4032");
 }
 
-TEST(Hdf5Writer, RefusesListsOfNumbersThatAreTooLong) {
+TEST(Hdf5Writer, RejectsListsOfNumbersThatAreTooLong) {
   EXPECT_EQ(refusal([](Hdf5Writer& writer) {
               writer.attribute("", "a", Config::List(8064, Config(1)));
             }),
@@ -133,7 +133,7 @@ TEST(Hdf5Writer, RefusesListsOfNumbersThatAreTooLong) {
               HasSubstr("at most 8064 values, got 8065"));
 }
 
-TEST(Hdf5Writer, RefusesValuesThatAttributesDoNotHave) {
+TEST(Hdf5Writer, RejectsUnsupportedAttributeValues) {
   for (const Config& value :
        {Config(), Config(Config::Object{}), Config(Config::List{"a", 1}),
         Config(Config::List{Config(Config::List{})}),
@@ -146,7 +146,7 @@ TEST(Hdf5Writer, RefusesValuesThatAttributesDoNotHave) {
   }
 }
 
-TEST(Hdf5Writer, RefusesNamesThatComeTwice) {
+TEST(Hdf5Writer, RejectsDuplicateNames) {
   const Tensor one = Tensor::scalar(1);
   EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
                 writer.dataset("w", one);
@@ -181,7 +181,7 @@ TEST(Hdf5Writer, RefusesNamesThatComeTwice) {
             "");
 }
 
-TEST(Hdf5Writer, RefusesNamesThatAreNone) {
+TEST(Hdf5Writer, RejectsInvalidNames) {
   const Tensor one = Tensor::scalar(1);
   for (const std::string& path :
        {std::string("a//b"), std::string("a/"), std::string("./a"),
@@ -197,13 +197,13 @@ TEST(Hdf5Writer, RefusesNamesThatAreNone) {
             "");
 }
 
-TEST(Hdf5Writer, RefusesAttributesOfWhatIsNotThere) {
+TEST(Hdf5Writer, RejectsAttributesOfMissingObjects) {
   EXPECT_THAT(
       refusal([](Hdf5Writer& writer) { writer.attribute("g", "a", 1); }),
       HasSubstr("'/g'"));
 }
 
-TEST(Hdf5Writer, RefusesTensorsThatItHasNoTypeFor) {
+TEST(Hdf5Writer, RejectsUnsupportedTensorTypes) {
   EXPECT_THAT(
       refusal([](Hdf5Writer& writer) { writer.dataset("w", Tensor()); }),
       HasSubstr("'/w'"));

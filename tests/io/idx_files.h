@@ -1,4 +1,4 @@
-// IDX files made on the spot, plain and gzipped.
+// Writes IDX files, plain and gzipped.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace octet::io {
 
-/// The header for unsigned bytes.
+/// Returns the header for unsigned bytes.
 inline std::string idx_header(const std::vector<uint32_t>& dims) {
   std::string bytes{'\0', '\0', '\x08', static_cast<char>(dims.size())};
   for (const uint32_t dim : dims) {
@@ -24,7 +24,7 @@ inline std::string idx_header(const std::vector<uint32_t>& dims) {
   return bytes;
 }
 
-/// Contents packed as one gzip member.
+/// Returns the contents as one gzip member.
 inline std::string gzip(std::string_view contents) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 16 + MAX_WBITS, 8,

@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Bytes of memory this process had in use at most.
+/// Returns the peak memory of this process in bytes.
 int64_t peak_memory() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
@@ -45,7 +45,7 @@ TEST_F(ReadIdx, ReadsAPlainFile) {
               ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
 }
 
-TEST_F(ReadIdx, ReadsAGzippedFileWhateverItsName) {
+TEST_F(ReadIdx, ReadsAGzippedFileOfAnyName) {
   const Tensor tensor = read(gzip(six_));
   EXPECT_EQ(tensor.shape(), Shape({2, 3}));
   EXPECT_EQ(tensor.data<uint8_t>()[5], 'f');
@@ -64,12 +64,12 @@ TEST_F(ReadIdx, ReadsMoreThanOneBlock) {
   EXPECT_EQ(tensor.data<uint8_t>()[2999999], 2999999LL * 7 % 251);
 }
 
-TEST_F(ReadIdx, ReadsAFileOfNoElements) {
+TEST_F(ReadIdx, ReadsAnEmptyArray) {
   EXPECT_EQ(read(idx_header({0, 28, 28})).shape(), Shape({0, 28, 28}));
   EXPECT_EQ(read(gzip(idx_header({0}))).shape(), Shape({0}));
 }
 
-TEST_F(ReadIdx, RefusesAMissingFile) {
+TEST_F(ReadIdx, RejectsAMissingFile) {
   EXPECT_THAT(error_of<IoError>([&] { (void)read_idx(folder_ / "none"); }),
               HasSubstr("none"));
 }
@@ -78,9 +78,9 @@ TEST_F(ReadIdx, NamesTheFile) {
   EXPECT_THAT(refusal("x"), HasSubstr((folder_ / "data").string()));
 }
 
-TEST_F(ReadIdx, RefusesAnEmptyFile) { EXPECT_NE(refusal(""), ""); }
+TEST_F(ReadIdx, RejectsAnEmptyFile) { EXPECT_NE(refusal(""), ""); }
 
-TEST_F(ReadIdx, RefusesATruncatedGzipWhereverItEnds) {
+TEST_F(ReadIdx, RejectsAGzipTruncatedAnywhere) {
   const std::string packed = gzip(six_);
   for (size_t size = 2; size < packed.size(); ++size) {
     EXPECT_NE(refusal(std::string_view(packed).substr(0, size)), "") << size;
@@ -89,20 +89,20 @@ TEST_F(ReadIdx, RefusesATruncatedGzipWhereverItEnds) {
               HasSubstr("truncated"));
 }
 
-TEST_F(ReadIdx, RefusesAGzipWhoseChecksumIsWrong) {
+TEST_F(ReadIdx, RejectsAGzipWithAWrongChecksum) {
   std::string packed = gzip(six_);
   packed[packed.size() - 8] = static_cast<char>(packed[packed.size() - 8] ^ 1);
   EXPECT_THAT(refusal(packed), HasSubstr("corrupt"));
 }
 
-TEST_F(ReadIdx, RefusesAGzipWhoseLengthIsWrong) {
+TEST_F(ReadIdx, RejectsAGzipWithAWrongLength) {
   std::string packed = gzip(six_);
   packed[packed.size() - 4] = static_cast<char>(packed[packed.size() - 4] ^ 1);
   EXPECT_THAT(refusal(packed), HasSubstr("corrupt"));
 }
 
-TEST_F(ReadIdx, RefusesOrReadsTheSameForEveryFlippedBitOfAGzip) {
-  // Bits of the header that say nothing (time, system) may differ.
+TEST_F(ReadIdx, RejectsOrReadsTheSameForEveryFlippedBitOfAGzip) {
+  // Header bits without meaning (time, system) may differ.
   const std::string packed = gzip(six_);
   for (size_t bit = 0; bit < packed.size() * 8; ++bit) {
     std::string damaged = packed;
@@ -114,46 +114,46 @@ TEST_F(ReadIdx, RefusesOrReadsTheSameForEveryFlippedBitOfAGzip) {
   }
 }
 
-TEST_F(ReadIdx, RefusesBytesAfterAGzip) {
+TEST_F(ReadIdx, RejectsBytesAfterAGzip) {
   EXPECT_THAT(refusal(gzip(six_) + "xy"), HasSubstr("2 more bytes"));
 }
 
-TEST_F(ReadIdx, RefusesAWrongMagic) {
+TEST_F(ReadIdx, RejectsAWrongMagic) {
   EXPECT_THAT(refusal("PNG\x08 abcdefgh"), HasSubstr("no IDX file"));
 }
 
-TEST_F(ReadIdx, RefusesAnotherElementType) {
+TEST_F(ReadIdx, RejectsAnotherElementType) {
   std::string bytes = six_;
   bytes[2] = '\x0d';
   EXPECT_THAT(refusal(bytes), HasSubstr("0x0d"));
 }
 
-TEST_F(ReadIdx, RefusesRanksThatNoTensorHas) {
+TEST_F(ReadIdx, RejectsUnsupportedRanks) {
   EXPECT_THAT(refusal(idx_header({})), HasSubstr("rank"));
   EXPECT_THAT(refusal(idx_header({1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x"),
               HasSubstr("rank"));
   EXPECT_NO_THROW(read(idx_header({1, 1, 1, 1, 1, 1, 1, 1}) + "x"));
 }
 
-TEST_F(ReadIdx, RefusesAHeaderThatEndsEarly) {
+TEST_F(ReadIdx, RejectsAHeaderThatEndsEarly) {
   const std::string header = idx_header({2, 3});
   for (size_t size = 1; size < header.size(); ++size) {
     EXPECT_THAT(refusal(header.substr(0, size)), HasSubstr("IDX header"));
   }
 }
 
-TEST_F(ReadIdx, RefusesFewerElementsThanTheHeaderSays) {
+TEST_F(ReadIdx, RejectsFewerElementsThanDeclared) {
   const std::string fewer = idx_header({2, 3}) + "abcde";
   EXPECT_THAT(refusal(fewer), AllOf(HasSubstr("expected 6"), HasSubstr("5")));
   EXPECT_THAT(refusal(gzip(fewer)), HasSubstr("expected 6"));
 }
 
-TEST_F(ReadIdx, RefusesMoreElementsThanTheHeaderSays) {
+TEST_F(ReadIdx, RejectsMoreElementsThanDeclared) {
   EXPECT_THAT(refusal(six_ + "g"), HasSubstr("more"));
   EXPECT_THAT(refusal(gzip(six_ + "g")), HasSubstr("more"));
 }
 
-TEST_F(ReadIdx, RefusesSizesBeyondTheLimit) {
+TEST_F(ReadIdx, RejectsSizesBeyondTheLimit) {
   EXPECT_THAT(refusal(idx_header({0xffffffff, 28, 28}) + "x"),
               HasSubstr("2^31"));
   EXPECT_THAT(refusal(idx_header({0xffffffff, 0xffffffff, 0xffffffff,
@@ -164,7 +164,7 @@ TEST_F(ReadIdx, RefusesSizesBeyondTheLimit) {
               HasSubstr("2^31"));
 }
 
-TEST_F(ReadIdx, RefusesAHeaderThatPromisesTwoGigabytesWithoutAllocatingThem) {
+TEST_F(ReadIdx, RejectsADeclarationOfTwoGigabytesWithoutAllocating) {
   const int64_t before = peak_memory();
   EXPECT_THAT(refusal(idx_header({0x80000000}) + "x"), HasSubstr("got 1"));
   EXPECT_THAT(refusal(gzip(idx_header({0x80000000}) + "x")),

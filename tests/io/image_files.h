@@ -1,4 +1,4 @@
-// PNG and JPEG files made on the spot.
+// Writes PNG and JPEG files.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +102,7 @@ inline std::string jpeg_bytes(uint32_t width, uint32_t height, int channels,
   return bytes;
 }
 
-/// Smooth enough for JPEG to keep it. Shapes: [height,width,channels].
+/// An image that is smooth enough for JPEG. Shapes: [height,width,channels].
 inline std::vector<uint8_t> gradient_pixels(uint32_t width, uint32_t height,
                                             int channels) {
   std::vector<uint8_t> pixels;

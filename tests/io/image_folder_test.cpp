@@ -49,7 +49,7 @@ class LoadImageFolder : public ::testing::Test {
   WarningSink before_;
 };
 
-TEST_F(LoadImageFolder, MakesClassesOfSubFoldersAndSortsByName) {
+TEST_F(LoadImageFolder, UsesSubfoldersAsClassesAndSortsByName) {
   put_two_classes();
   for (const bool eager : {false, true}) {
     const ImageFolder images = load_image_folder(
@@ -71,7 +71,7 @@ TEST_F(LoadImageFolder, MakesClassesOfSubFoldersAndSortsByName) {
   }
 }
 
-// A part of a folder that is sorted by class has few of them.
+// Part of a folder sorted by class would have few classes.
 TEST_F(LoadImageFolder, ShufflesByTheSeed) {
   for (const char* name : {"a", "b", "c"}) {
     for (int i = 0; i < 10; ++i) {
@@ -82,7 +82,7 @@ TEST_F(LoadImageFolder, ShufflesByTheSeed) {
     const Dataset data = load_image_folder(folder_.path(), options).data;
     const Tensor known = data.labels();
     const auto values = known.data<int64_t>();
-    // What is known beforehand is what is read.
+    // Predicted and actual properties are equal.
     const Batch all = data.batch(0, 30);
     EXPECT_THAT(all.label().data<int64_t>(),
                 ::testing::ElementsAreArray(values));
@@ -125,7 +125,7 @@ TEST_F(LoadImageFolder, ReadsSamplesInAnyOrder) {
   EXPECT_NEAR(batch.input().f32()[1], 0.2, 1e-6);
 }
 
-TEST_F(LoadImageFolder, LeavesOutOtherFilesWithAWarningAndHiddenOnesWithout) {
+TEST_F(LoadImageFolder, SkipsOtherFilesWithAWarningAndHiddenFilesSilently) {
   put_two_classes();
   put_file("cat/.DS_Store", "x");
   put_file(".git/config", "x");
@@ -138,7 +138,7 @@ TEST_F(LoadImageFolder, LeavesOutOtherFilesWithAWarningAndHiddenOnesWithout) {
   EXPECT_THAT(warnings_, HasSubstr("2 entries"));
 }
 
-TEST_F(LoadImageFolder, LeavesOutPipesAndFollowsLinks) {
+TEST_F(LoadImageFolder, SkipsPipesAndFollowsLinks) {
   put_two_classes();
   ASSERT_EQ(::mkfifo((folder_ / "cat/pipe.png").c_str(), 0600), 0);
   std::filesystem::create_symlink(folder_ / "cat/z.png",
@@ -152,7 +152,7 @@ TEST_F(LoadImageFolder, LeavesOutPipesAndFollowsLinks) {
       HasSubstr("loop.png"));
 }
 
-TEST_F(LoadImageFolder, NamesTheOneFileThatCannotBeRead) {
+TEST_F(LoadImageFolder, NamesTheUnreadableFile) {
   put_two_classes();
   put_file("cat/broken.png", png_bytes({}, {51}).substr(0, 40));
   const auto names_it = AllOf(HasSubstr("broken.png"), HasSubstr("PNG"));
@@ -168,7 +168,7 @@ TEST_F(LoadImageFolder, NamesTheOneFileThatCannotBeRead) {
               names_it);
 }
 
-TEST_F(LoadImageFolder, RefusesAFolderWithoutClasses) {
+TEST_F(LoadImageFolder, RejectsAFolderWithoutClasses) {
   EXPECT_THAT(
       error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
       AllOf(HasSubstr("sub-folder"), HasSubstr(folder_.path().string())));
@@ -177,7 +177,7 @@ TEST_F(LoadImageFolder, RefusesAFolderWithoutClasses) {
             "");
 }
 
-TEST_F(LoadImageFolder, RefusesAClassWithoutImages) {
+TEST_F(LoadImageFolder, RejectsAClassWithoutImages) {
   put_two_classes();
   put_file("empty/notes.txt", "x");
   EXPECT_THAT(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
@@ -188,7 +188,7 @@ TEST_F(LoadImageFolder, RefusesAClassWithoutImages) {
               HasSubstr("got none. Hint: remove the folder"));
 }
 
-TEST_F(LoadImageFolder, OneLevelTooHighNamesTheFolderThatIsMeant) {
+TEST_F(LoadImageFolder, OneLevelTooHighSuggestsTheRightFolder) {
   for (const char* file : {"train/cat/a.png", "train/dog/a.png",
                            "val/cat/a.png", "val/dog/a.png"}) {
     put_file(file, png_bytes({}, {1}));
@@ -202,7 +202,7 @@ TEST_F(LoadImageFolder, OneLevelTooHighNamesTheFolderThatIsMeant) {
               ElementsAre("cat", "dog"));
 }
 
-TEST_F(LoadImageFolder, OneLevelTooDeepNamesTheFolderAbove) {
+TEST_F(LoadImageFolder, OneLevelTooDeepSuggestsTheParent) {
   put_two_classes();
   for (const char* name : {"cat", "cat/"}) {
     EXPECT_THAT(
@@ -213,7 +213,7 @@ TEST_F(LoadImageFolder, OneLevelTooDeepNamesTheFolderAbove) {
   }
 }
 
-TEST_F(LoadImageFolder, WarnsOfImagesThatStandWhereNoneIsLookedFor) {
+TEST_F(LoadImageFolder, WarnsAboutMisplacedImages) {
   put_two_classes();
   put_file("loose.png", png_bytes({}, {1}));
   put_file("cat/more/b.png", png_bytes({}, {1}));
@@ -226,7 +226,7 @@ TEST_F(LoadImageFolder, WarnsOfImagesThatStandWhereNoneIsLookedFor) {
                     Not(HasSubstr("entries"))));
 }
 
-TEST_F(LoadImageFolder, OfAFileSaysWhatItIs) {
+TEST_F(LoadImageFolder, OfAFileNamesItsKind) {
   put_two_classes();
   EXPECT_THAT(
       error_of<IoError>([&] { load_image_folder(folder_ / "cat/z.png"); }),
@@ -244,13 +244,13 @@ TEST_F(LoadImageFolder, KnowsItsLabelsWithoutReadingImages) {
               ElementsAre(0, 0, 0, 1, 1));
 }
 
-TEST_F(LoadImageFolder, RefusesAMissingFolder) {
+TEST_F(LoadImageFolder, RejectsAMissingFolder) {
   EXPECT_THAT(error_of<IoError>([&] { load_image_folder(folder_ / "none"); }),
               HasSubstr((folder_ / "none").string()));
   EXPECT_THROW(load_image_folder(""), IoError);
 }
 
-TEST_F(LoadImageFolder, RefusesOptionsOutOfRange) {
+TEST_F(LoadImageFolder, RejectsOptionsOutOfRange) {
   put_two_classes();
   EXPECT_THROW(load_image_folder(folder_.path(), {.size = {0, 1}}), ValueError);
   EXPECT_THROW(load_image_folder(folder_.path(), {.size = {1, 40000}}),
@@ -258,7 +258,7 @@ TEST_F(LoadImageFolder, RefusesOptionsOutOfRange) {
   EXPECT_THROW(load_image_folder(folder_.path(), {.channels = 2}), ValueError);
 }
 
-/// A grey image whose pixel (y, x) is 6 (8 y + x), 5 x 8.
+/// A gray 5 x 8 image with pixels 6 (8 y + x).
 std::string ramp_bytes() {
   std::vector<uint8_t> rows(40);
   for (size_t i = 0; i < 40; ++i) rows[i] = static_cast<uint8_t>(6 * i);
@@ -266,7 +266,7 @@ std::string ramp_bytes() {
 }
 
 // Expected: smart_resize of Keras 3.15 on the same image.
-TEST_F(LoadImageFolder, CropsTheMiddleWhereAskedTo) {
+TEST_F(LoadImageFolder, CropsTheCenterOnRequest) {
   put_file("a/ramp.png", ramp_bytes());
   const auto pixels = [&](Size2 size) {
     const ImageFolder images = load_image_folder(
@@ -287,7 +287,7 @@ TEST_F(LoadImageFolder, CropsTheMiddleWhereAskedTo) {
             40u);  // a crop of less than a pixel's height
 }
 
-TEST_F(LoadImageFolder, PreparesInputsAsTheNetworkTakesThem) {
+TEST_F(LoadImageFolder, PreprocessesInputsForTheNetwork) {
   put_two_classes();
   for (const bool eager : {false, true}) {
     ImageOptions options{.size = 1, .eager = eager, .shuffle = false};
@@ -304,7 +304,7 @@ TEST_F(LoadImageFolder, PreparesInputsAsTheNetworkTakesThem) {
   }
 }
 
-TEST_F(LoadImageFolder, SkipsAndListsCorruptFilesWhereAskedTo) {
+TEST_F(LoadImageFolder, SkipsAndListsCorruptFilesOnRequest) {
   put_two_classes();
   put_file("cat/broken.png", "no image");
   put_file("dog/short.png", ramp_bytes().substr(0, 60));
@@ -326,7 +326,7 @@ TEST_F(LoadImageFolder, SkipsAndListsCorruptFilesWhereAskedTo) {
               HasSubstr("expected sound images of class 'empty'"));
 }
 
-TEST_F(LoadImageFolder, ReadsFilesOnceThatFitTheCache) {
+TEST_F(LoadImageFolder, ReadsCachedFilesOnce) {
   put_two_classes();
   const auto read = [&](int64_t cache_bytes) {
     const ImageFolder images = load_image_folder(
@@ -338,13 +338,13 @@ TEST_F(LoadImageFolder, ReadsFilesOnceThatFitTheCache) {
     try {
       second = values(images.data.batch(0, 2).input());
     } catch (const IoError&) {
-      // It was not kept.
+      // The image was not cached.
     }
     std::filesystem::rename(folder_ / "cat/gone", folder_ / "cat/a.png");
     return first == second;
   };
   EXPECT_FALSE(read(0));
-  EXPECT_FALSE(read(11));  // 2 x 2 x 3 bytes an image
+  EXPECT_FALSE(read(11));  // 2 x 2 x 3 bytes per image
   EXPECT_TRUE(read(2 * 12));
   EXPECT_THROW(load_image_folder(folder_.path(), {.cache_bytes = -1}),
                ValueError);

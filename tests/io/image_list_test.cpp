@@ -1,4 +1,4 @@
-// Images with labels from elsewhere.
+// Images with separate labels.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-/// Images of one grey pixel: file i has 10 * i.
+/// Images of one gray pixel: file i has value 10 * i.
 class LoadImages : public ::testing::Test {
  protected:
   LoadImages()
@@ -93,7 +93,7 @@ TEST_F(LoadImages, SkipsLabelsOfCorruptImages) {
   EXPECT_THROW((void)load_images(files_, labels, options_), FormatError);
 }
 
-TEST_F(LoadImages, RefusesLabelsThatDoNotFit) {
+TEST_F(LoadImages, RejectsLabelsThatDoNotFit) {
   EXPECT_THROW((void)load_images(files_, Tensor::zeros({5, 1})), ShapeError);
   EXPECT_THROW((void)load_images(files_, Tensor::zeros({})), ShapeError);
   EXPECT_THROW((void)load_images(files_, Tensor::zeros({6, 1}, DType::i64)),
@@ -106,14 +106,14 @@ TEST_F(LoadImages, RefusesLabelsThatDoNotFit) {
                ValueError);
 }
 
-TEST_F(LoadImages, NamesAFileThatIsMissing) {
+TEST_F(LoadImages, NamesAMissingFile) {
   files_[3] = folder_ / "gone.png";
   const Dataset data = load_images(files_, Tensor::zeros({6}), options_).data;
   EXPECT_THAT(error_of<IoError>([&] { (void)data.batch(0, 6); }),
               HasSubstr("gone.png"));
 }
 
-TEST_F(LoadImages, DoesNotFollowChangesOfTheLabels) {
+TEST_F(LoadImages, CopiesTheLabels) {
   Tensor labels = Tensor::zeros({6});
   const Dataset data = load_images(files_, labels, options_).data;
   labels.f32()[0] = 7;

@@ -23,7 +23,7 @@ std::string refusal(const std::string& bytes) {
   return error_of<FormatError>([&] { (void)decode_image(bytes); });
 }
 
-/// What a damaged file may do: give an image of a sane size, or be refused.
+/// A damaged file must be rejected or give an image of a sane size.
 void read_or_refuse(const std::string& bytes) {
   try {
     const Tensor image = decode_image(bytes);
@@ -32,7 +32,7 @@ void read_or_refuse(const std::string& bytes) {
   }
 }
 
-/// Cuts the file at every place and changes every byte in four ways.
+/// Truncates the file at every position and changes every byte in four ways.
 void mutate_everywhere(const std::string& whole) {
   for (size_t i = 0; i < whole.size(); ++i) {
     read_or_refuse(whole.substr(0, i));
@@ -44,7 +44,7 @@ void mutate_everywhere(const std::string& whole) {
   }
 }
 
-TEST(PngImage, ReadsGreyRgbAndRgbaAsStored) {
+TEST(PngImage, ReadsGrayRgbAndRgbaAsStored) {
   const Tensor grey =
       decode_image(png_bytes({.width = 3, .height = 2}, {0, 1, 2, 3, 4, 255}));
   EXPECT_EQ(grey.shape(), Shape({2, 3, 1}));
@@ -70,7 +70,7 @@ TEST(PngImage, ScalesSixteenBitsToEightRounding) {
   EXPECT_NEAR(image.data<uint8_t>()[2], 127.5, 0.5);
 }
 
-TEST(PngImage, ExpandsFewBitsAndPalettes) {
+TEST(PngImage, ExpandsLowBitDepthsAndPalettes) {
   EXPECT_THAT(elements<uint8_t>(
                   decode_image(png_bytes({.width = 4, .bits = 1}, {0xa0}))),
               ElementsAre(255, 0, 255, 0));
@@ -85,7 +85,7 @@ TEST(PngImage, ExpandsFewBitsAndPalettes) {
               ElementsAre(250, 251, 252, 255, 1, 2, 3, 7));
 }
 
-TEST(PngImage, ReadsInterlacedFilesAlike) {
+TEST(PngImage, ReadsInterlacedFiles) {
   PngSpec spec{.width = 13, .height = 9, .colour = PNG_COLOR_TYPE_RGB};
   const std::vector<uint8_t> pixels = gradient_pixels(13, 9, 3);
   spec.interlaced = true;
@@ -93,7 +93,7 @@ TEST(PngImage, ReadsInterlacedFilesAlike) {
   EXPECT_THAT(image.data<uint8_t>(), ::testing::ElementsAreArray(pixels));
 }
 
-TEST(PngImage, ReadsOrRefusesEveryMutation) {
+TEST(PngImage, ReadsOrRejectsEveryMutation) {
   mutate_everywhere(
       png_bytes({.width = 7, .height = 5, .colour = PNG_COLOR_TYPE_RGB_ALPHA},
                 gradient_pixels(7, 5, 4)));
@@ -106,7 +106,7 @@ TEST(PngImage, ReadsOrRefusesEveryMutation) {
                               std::vector<uint8_t>(27, 1)));
 }
 
-TEST(PngImage, RefusesEveryTruncation) {
+TEST(PngImage, RejectsEveryTruncation) {
   const std::string whole =
       png_bytes({.width = 7, .height = 5}, gradient_pixels(7, 5, 1));
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -114,7 +114,7 @@ TEST(PngImage, RefusesEveryTruncation) {
   }
 }
 
-/// The CRC-32 of a PNG chunk, zlib's.
+/// CRC-32 of a PNG chunk, as in zlib.
 void set_size(std::string& png, uint32_t width, uint32_t height) {
   const auto put_big_endian = [&png](size_t at, uint32_t value) {
     for (size_t i = 0; i < 4; ++i) {
@@ -127,7 +127,7 @@ void set_size(std::string& png, uint32_t width, uint32_t height) {
                          0, reinterpret_cast<const Bytef*>(&png[12]), 17)));
 }
 
-TEST(PngImage, RefusesSizesBeyondTheLimitsAndBombs) {
+TEST(PngImage, RejectsSizesBeyondTheLimitsAndBombs) {
   std::string bytes = png_bytes({}, {0});
   set_size(bytes, 100000, 1);
   EXPECT_NE(refusal(bytes), "");
@@ -139,7 +139,7 @@ TEST(PngImage, RefusesSizesBeyondTheLimitsAndBombs) {
   EXPECT_NE(refusal(bytes), "");
 }
 
-TEST(JpegImage, ReadsGreyAndColourNearWhatWasWritten) {
+TEST(JpegImage, ReadsGrayAndColorApproximately) {
   for (const bool progressive : {false, true}) {
     for (const int channels : {1, 3}) {
       const std::vector<uint8_t> pixels = gradient_pixels(19, 11, channels);
@@ -147,19 +147,19 @@ TEST(JpegImage, ReadsGreyAndColourNearWhatWasWritten) {
           decode_image(jpeg_bytes(19, 11, channels, pixels, progressive));
       ASSERT_EQ(image.shape(), Shape({11, 19, channels}));
       for (size_t i = 0; i < pixels.size(); ++i) {
-        // Quality 95, with colour at half the resolution.
+        // Quality 95, with color at half the resolution.
         EXPECT_NEAR(image.data<uint8_t>()[i], pixels[i], 16) << i;
       }
     }
   }
 }
 
-TEST(JpegImage, ReadsOrRefusesEveryMutation) {
+TEST(JpegImage, ReadsOrRejectsEveryMutation) {
   mutate_everywhere(jpeg_bytes(9, 7, 3, gradient_pixels(9, 7, 3)));
   mutate_everywhere(jpeg_bytes(9, 7, 3, gradient_pixels(9, 7, 3), true));
 }
 
-TEST(JpegImage, RefusesFilesThatEndEarly) {
+TEST(JpegImage, RejectsTruncatedFiles) {
   for (const bool progressive : {false, true}) {
     const std::string whole =
         jpeg_bytes(33, 29, 3, gradient_pixels(33, 29, 3), progressive);
@@ -169,12 +169,12 @@ TEST(JpegImage, RefusesFilesThatEndEarly) {
   }
 }
 
-TEST(JpegImage, RefusesCmyk) {
+TEST(JpegImage, RejectsCmyk) {
   EXPECT_THAT(refusal(jpeg_bytes(8, 8, 4, gradient_pixels(8, 8, 4))),
               HasSubstr("CMYK"));
 }
 
-TEST(JpegImage, RefusesSizesBeyondTheLimits) {
+TEST(JpegImage, RejectsSizesBeyondTheLimits) {
   std::string bytes = jpeg_bytes(8, 8, 1, gradient_pixels(8, 8, 1));
   const size_t frame = bytes.find("\xff\xc0");
   ASSERT_NE(frame, std::string::npos);
@@ -182,9 +182,9 @@ TEST(JpegImage, RefusesSizesBeyondTheLimits) {
   EXPECT_THAT(refusal(bytes), HasSubstr("65500x65500"));
 }
 
-TEST(JpegImage, RefusesFilesOfManyScans) {
-  // Each coefficient of each channel in a scan of its own: legal, and each
-  // costs time for all pixels.
+TEST(JpegImage, RejectsFilesWithManyScans) {
+  // Each coefficient of each channel in a separate scan: valid, and each takes
+  // time for all pixels.
   std::vector<jpeg_scan_info> scans = {{3, {0, 1, 2, 0}, 0, 0, 0, 0}};
   for (int channel = 0; channel < 3; ++channel) {
     for (int k = 1; k < 64; ++k) {
@@ -199,7 +199,7 @@ TEST(JpegImage, RefusesFilesOfManyScans) {
   EXPECT_EQ(refusal(bytes(scans)), "");
 }
 
-TEST(JpegImage, RefusesAScanThatComesAgain) {
+TEST(JpegImage, RejectsRepeatedScans) {
   const std::string whole =
       jpeg_bytes(16, 16, 1, gradient_pixels(16, 16, 1), true);
   const size_t first = whole.find("\xff\xda");

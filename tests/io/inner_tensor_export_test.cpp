@@ -1,5 +1,5 @@
-// No product of an exported file is half INT8 unless somebody asked for it:
-// data and weights come from DequantizeLinear, or neither.
+// No product of an exported file is partly INT8 unless requested: data and
+// weights come from DequantizeLinear, or neither.
 #include <set>
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ onnx::ModelProto exported(Model quantized) {
   return proto;
 }
 
-/// Whether a value comes from DequantizeLinear, through what moves values.
+/// Whether a value comes from DequantizeLinear, possibly by data movement.
 bool is_int8(const GraphView& view, const std::string& value) {
   const onnx::NodeProto* maker = view.maker(value);
   while (maker != nullptr) {
@@ -48,7 +48,7 @@ void expect_whole(const onnx::ModelProto& proto, int products) {
   EXPECT_EQ(seen, products);
 }
 
-TEST(InnerTensorExport, BothConvolutionsOfASeparableOneReadInt8) {
+TEST(InnerTensorExport, BothConvolutionsOfASeparableOneConsumeInt8) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   const Model model(
       x,
@@ -63,7 +63,7 @@ TEST(InnerTensorExport, BothConvolutionsOfASeparableOneReadInt8) {
   EXPECT_EQ(pairs, 4);
 }
 
-TEST(InnerTensorExport, NoLinearLayerIsHalfInt8) {
+TEST(InnerTensorExport, NoLinearLayerIsPartlyInt8) {
   for (const auto& kind : linear_kinds()) {
     SCOPED_TRACE(kind.name);
     const SymbolicTensor x = input(kind.sample, "x");

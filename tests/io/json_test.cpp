@@ -39,7 +39,7 @@ TEST(ToJson, KeepsTheOrderOfEntriesAndIndentsByTwo) {
             "}");
 }
 
-TEST(ToJson, WritesNumbersThatReadBackAsTheSameBits) {
+TEST(ToJson, WritesNumbersExactly) {
   for (const double value : {0.1, -0.0, 1.0, 1.0 / 3.0, double{0.1f}, 5e-324,
                              2.5e-310, std::numeric_limits<double>::max(),
                              std::numeric_limits<double>::min()}) {
@@ -66,14 +66,14 @@ TEST(ToJson, ReplacesTextThatIsNotUtf8) {
   EXPECT_EQ(from_json(text).as_string(), "a\xef\xbf\xbd");
 }
 
-TEST(ToJson, RefusesWhatFromJsonWouldNotRead) {
+TEST(ToJson, RejectsValuesThatFromJsonRejects) {
   Config config;
   for (int i = 0; i < 101; ++i) config = Config(Config::List{config});
   EXPECT_THAT(error_of<ValueError>([&] { to_json(config); }),
               HasSubstr("at most 100 levels"));
 }
 
-TEST(FromJson, ReadsBackWhatToJsonWrites) {
+TEST(FromJson, ParsesOutputOfToJson) {
   Config inner;
   inner.set("quote", "\"\\\n\t\x01").set("empty", Config::List());
   Config config;
@@ -84,7 +84,7 @@ TEST(FromJson, ReadsBackWhatToJsonWrites) {
   EXPECT_EQ(from_json(to_json(config)), config);
 }
 
-TEST(FromJson, TellsIntegersFromOtherNumbers) {
+TEST(FromJson, DistinguishesIntegersFromOtherNumbers) {
   EXPECT_TRUE(from_json("3").is_int());
   EXPECT_FALSE(from_json("3.0").is_int());
   EXPECT_FALSE(from_json("3e0").is_int());
@@ -97,38 +97,38 @@ TEST(FromJson, NamesLineAndColumnOfASyntaxError) {
   EXPECT_THAT(json_refusal("[1,]"), HasSubstr("line 1, column 4:"));
 }
 
-TEST(FromJson, RefusesTextThatEndsEarly) {
+TEST(FromJson, RejectsTruncatedText) {
   for (const char* text : {"", " ", "{", "[1", "\"abc", "{\"a\"", "tru"}) {
     EXPECT_NE(json_refusal(text), "") << text;
   }
 }
 
-TEST(FromJson, RefusesTextAfterTheValue) {
+TEST(FromJson, RejectsTextAfterTheValue) {
   EXPECT_THAT(json_refusal("{}\n {}"), HasSubstr("line 2, column 2:"));
 }
 
-TEST(FromJson, RefusesWhatJsonLacks) {
+TEST(FromJson, RejectsExtensionsOfJson) {
   for (const char* text : {"NaN", "[Infinity]", "{a: 1}", "'x'", "// x\n1",
                            "01", "+1", "[1,2,]"}) {
     EXPECT_NE(json_refusal(text), "") << text;
   }
 }
 
-TEST(FromJson, AcceptsAHundredLevelsAndRefusesMore) {
+TEST(FromJson, AcceptsAHundredLevelsAndRejectsMore) {
   EXPECT_NO_THROW(from_json(nested(100)));
   const std::string message = json_refusal(nested(101));
   EXPECT_THAT(message, HasSubstr("at most 100 levels"));
   EXPECT_THAT(message, HasSubstr("line 1, column 101:"));
 }
 
-TEST(FromJson, RefusesAMillionLevelsWithoutUsingTheStack) {
+TEST(FromJson, RejectsAMillionLevelsWithoutUsingTheStack) {
   EXPECT_NE(json_refusal(std::string(1000000, '[')), "");
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
   EXPECT_NE(json_refusal(objects), "");
 }
 
-TEST(FromJson, RefusesIntegersOutsideInt64) {
+TEST(FromJson, RejectsIntegersOutsideInt64) {
   EXPECT_EQ(from_json("-9223372036854775808").as_int(),
             std::numeric_limits<int64_t>::min());
   for (const char* text :
@@ -138,22 +138,22 @@ TEST(FromJson, RefusesIntegersOutsideInt64) {
   }
 }
 
-TEST(FromJson, RefusesNumbersBeyondDouble) {
+TEST(FromJson, RejectsNumbersBeyondDouble) {
   EXPECT_NE(json_refusal("1e999"), "");
 }
 
-TEST(FromJson, RefusesAKeyThatComesTwice) {
+TEST(FromJson, RejectsDuplicateKeys) {
   const std::string message = json_refusal("{\"a\": 1,\n\"a\": 2}");
   EXPECT_THAT(message, HasSubstr("'a'"));
   EXPECT_THAT(message, HasSubstr("line 2"));
   EXPECT_NO_THROW(from_json("{\"a\": {\"a\": 1}}"));
 }
 
-TEST(FromJson, RefusesTextThatIsNotUtf8) {
+TEST(FromJson, RejectsTextThatIsNotUtf8) {
   EXPECT_THAT(json_refusal("[\"a\xff\"]"), HasSubstr("UTF-8"));
 }
 
-TEST(FromJson, QuotesNothingThatATerminalCannotShow) {
+TEST(FromJson, QuotesOnlyPrintableText) {
   for (const char* text : {"{\"a\": \xff}", "\"\xc3(\"", "\x1b[31m", "\xff\xfe",
                            "{\"\xc2\x9b\": 1, \"\xc2\x9b\": 2}"}) {
     for (const char c : json_refusal(text)) {

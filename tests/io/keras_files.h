@@ -1,5 +1,5 @@
-// Keras files for tests: those of tests/golden/keras, those of the project's
-// shared test data, and ones made on the spot.
+// Keras files for tests: from tests/golden/keras, from the project's shared
+// test data, and generated files.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,7 @@ struct KerasCase {
   std::vector<Tensor> outputs;
 };
 
-/// What Keras computes, tests/golden/keras/NAME.json.
+/// Keras' outputs: tests/golden/keras/NAME.json.
 inline KerasCase keras_case(const std::string& name) {
   const Config file = from_json(read_file(keras_golden(name + ".json")));
   KerasCase result;
@@ -45,7 +45,7 @@ inline KerasCase keras_case(const std::string& name) {
   return result;
 }
 
-/// A raw file of little-endian float32.
+/// Reads a raw file of little-endian float32.
 inline Tensor raw_floats(const std::filesystem::path& path,
                          const Shape& shape) {
   const std::string bytes = read_file(path);
@@ -81,7 +81,7 @@ inline Keywords keywords() {
   return words;
 }
 
-/// The largest difference; NaN if there is one.
+/// Returns the largest difference; NaN if any is NaN.
 inline float largest_difference(const Tensor& a, const Tensor& b) {
   float largest = 0;
   for (size_t i = 0; i < a.f32().size(); ++i) {
@@ -102,7 +102,8 @@ inline void expect_computes(const Model& model, const KerasCase& expected,
   }
 }
 
-/// A legacy file in the making: an architecture and weights under any names.
+/// A legacy file under construction: an architecture and weights under any
+/// names.
 class KerasFile {
  public:
   explicit KerasFile(const std::string& architecture,
@@ -142,7 +143,7 @@ class KerasFile {
   Config::List layers_;
 };
 
-/// An entry of `layers`. `options` are further entries of its configuration.
+/// An entry of `layers`. `options` are additional entries of its configuration.
 inline std::string keras_layer(const std::string& class_name,
                                const std::string& name,
                                const std::string& options = "",

@@ -1,4 +1,4 @@
-// Models of Keras files that are written on the spot, and what they have.
+// Models of generated Keras files, and their properties.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace octet::io {
 
-/// A model of layers without weights.
+/// Returns a model of layers without weights.
 inline Model keras_model(const std::string& architecture,
                          const KerasOptions& options = {},
                          const std::string& version = "2.15.0") {
@@ -30,7 +30,7 @@ inline std::vector<std::string> layer_classes(const Model& model) {
   return result;
 }
 
-/// The values of the one layer for 0, 1, 2, ...
+/// Returns the layer's outputs for inputs 0, 1, 2, ...
 inline std::vector<float> values_of_layer(
     const std::string& layer, const std::string& shape = "[null,6]",
     const KerasOptions& options = {}, const std::string& version = "2.15.0") {

@@ -1,4 +1,4 @@
-// The many forms in which versions of Keras write the same thing.
+// Equivalent forms in files of different Keras versions.
 #include "keras_forms.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST(KerasInput, ComesInManyForms) {
             (Shape{-1, 5}));
 }
 
-TEST(KerasInput, SizesThatAreOpenCanBeGiven) {
+TEST(KerasInput, DynamicSizesCanBeSet) {
   const std::string architecture = keras_sequential(
       {keras_input("i", "[null,null,null,3]"), keras_layer("ReLU", "r")});
   const Model model = keras_model(architecture, {.input_shapes = {{5, 4, 3}}});
@@ -79,7 +79,7 @@ TEST(KerasInput, ASequentialMayBeginWithAModel) {
 
 // --- calls -------------------------------------------------------------------
 
-/// A functional model i -> r -> a(r, i) with the calls written in a form.
+/// A functional model i -> r -> a(r, i) with calls in a given form.
 std::string in_form(const std::string& of_r, const std::string& of_a,
                     const std::string& inputs, const std::string& outputs) {
   return keras_functional(
@@ -131,8 +131,8 @@ TEST(KerasCalls, ADictionaryOfOutputsIsInTheOrderOfItsKeys) {
   EXPECT_EQ(model.outputs()[1].node->layer->name(), "r");
 }
 
-/// A nested model that is called on i and on what it gives, with the second
-/// call as the output.
+/// A nested model called on i and on its own output; the second call is the
+/// output.
 std::string called_twice(const std::string& first, const std::string& output,
                          bool sequential, bool new_form) {
   std::string inner =
@@ -163,8 +163,8 @@ std::string called_twice(const std::string& first, const std::string& output,
 }
 
 TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
-  // Keras 2: the model's own making is call 0.
-  // Keras 3: in output_layers only, and not of a Sequential.
+  // Keras 2 counts the construction of the model as call 0, Keras 3 only in
+  // output_layers, and not for a Sequential.
   for (const auto& [first, output, sequential, new_form] :
        std::vector<std::tuple<std::string, std::string, bool, bool>>{
            {R"(["n",1,0])", R"([["n",2,0]])", false, false},
@@ -177,15 +177,15 @@ TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
               (std::vector<float>{4, 8, 12}))
         << first << output;
   }
-  // The first call as the output, which only the version tells apart.
+  // The first call is the output; only the version disambiguates it.
   const Model model =
       keras_model(called_twice(R"(["n",1,0])", R"([["n",1,0]])", false, false));
   EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
             (std::vector<float>{2, 4, 6}));
 }
 
-// As tf.keras writes x[:, 1:, 0] and x[..., ::2].
-TEST(KerasCalls, PartsOfTensorsBecomeLayers) {
+// tf.keras' form of x[:, 1:, 0] and x[..., ::2].
+TEST(KerasCalls, SlicesOfTensorsBecomeLayers) {
   const auto part = [](const std::string& index) {
     return keras_model(keras_functional(
         {keras_input("i", "[null,4,3]"),
@@ -283,7 +283,7 @@ TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {
 
 // --- layers that are nothing, or another, in inference ----------------------
 
-TEST(KerasAugmentation, IsLeftOutWithAWarningOfAllOfIt) {
+TEST(KerasAugmentation, IsSkippedWithOneWarning) {
   const WarningsKept kept;
   const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
@@ -299,7 +299,7 @@ TEST(KerasAugmentation, IsLeftOutWithAWarningOfAllOfIt) {
                         "train::Augmentation, or octet train --augment"));
 }
 
-TEST(KerasAugmentation, ARandomCropIsOfTheMiddle) {
+TEST(KerasAugmentation, ARandomCropBecomesACenterCrop) {
   const WarningsKept kept;
   const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
@@ -314,7 +314,7 @@ TEST(KerasAugmentation, ARandomCropIsOfTheMiddle) {
                                           "Resizing of the middle"));
 }
 
-TEST(KerasAugmentation, WhatIsNoIdentityIsRefused) {
+TEST(KerasAugmentation, NonIdentitiesAreRejected) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)keras_model(keras_sequential(
                     {keras_input("i", "[null,6,4,3]"),
@@ -332,7 +332,7 @@ TEST(KerasApplications, StochasticDepthIsADropoutOfSamples) {
   EXPECT_EQ(config.at("noise_shape"), Config(Config::List{-1, 1, 1, 1}));
 }
 
-TEST(KerasModelClass, IsNamedWhereItIsNoGraph) {
+TEST(KerasModelClass, IsNamedIfItIsNotAGraph) {
   EXPECT_THAT(
       error_of<UnsupportedError>([] {
         (void)keras_model(R"({"class_name":"MyNet","config":{"units":4}})");

@@ -1,4 +1,4 @@
-// Functions of tf and keras.ops that a model's file calls in place of layers.
+// Functions of tf and keras.ops in place of layers.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Of 0, 1, 2, ... [1,2,3]; all the values of the outputs.
+// Returns all output values for input 0, 1, 2, ... [1,2,3].
 std::vector<float> values_of_function(const std::string& function,
                                       const std::string& arguments,
                                       int outputs = 1) {
@@ -120,8 +120,8 @@ TEST(KerasFunctions, FunctionsKeepTheOrderOfAModel) {
   EXPECT_EQ(values(y), (std::vector<float>{66, 210}));
 }
 
-/// What a function makes of images that a pooling with `format` hands on; Keras
-/// has them as [3,2,3], Octet's input is 0, 1, 2, ... [1,2,3,3] if the channels
+/// Returns the output of a function after a pooling with `format`. Images are
+/// [3,2,3] in Keras; Octet's input is 0, 1, 2, ... [1,2,3,3] if the channels
 /// are first.
 Tensor behind_pooling(const std::string& format, const std::string& function,
                       const std::string& settings,
@@ -153,8 +153,8 @@ TEST(KerasFunctions, ListsOfNumbersAreForTheLastAxisInKerasOrder) {
   }
 }
 
-TEST(KerasFunctions, ResizeTakesTheFormatOfTheModelsLayers) {
-  // The first pixel is that of the corner.
+TEST(KerasFunctions, ResizeUsesTheDataFormatOfTheModelsLayers) {
+  // The first pixel is the corner.
   const auto corner = [](const std::string& format, const std::string& function,
                          const std::string& settings,
                          const std::string& arguments) {
@@ -167,13 +167,13 @@ TEST(KerasFunctions, ResizeTakesTheFormatOfTheModelsLayers) {
   constexpr const char* kSize = R"(,"size":[4,5],"data_format":null)";
   EXPECT_EQ(corner("channels_first", "Resize", kSize, "{}"), (V{0, 1, 2}));
   EXPECT_EQ(corner("channels_last", "Resize", kSize, "{}"), (V{0, 1, 2}));
-  // tf.image has the channels last: of [3,2,3] in Keras' order.
+  // tf.image expects channels last: [3,2,3] in Keras' order.
   EXPECT_EQ(corner("channels_first", "image.resize", R"(,"unused":null)",
                    R"({"size":[4,5]})"),
             (V{0, 3, 6}));
 }
 
-TEST(KerasFunctions, SoftmaxOverAllSamplesIsRefused) {
+TEST(KerasFunctions, SoftmaxOverAllSamplesIsRejected) {
   for (const char* function : {"Softmax", "LogSoftmax"}) {
     EXPECT_THAT(error_of<UnsupportedError>([&] {
                   (void)behind_pooling("channels_last", function,
@@ -183,7 +183,7 @@ TEST(KerasFunctions, SoftmaxOverAllSamplesIsRefused) {
   }
 }
 
-TEST(KerasFunctions, LengthsHaveTheLeastOfTheirFunction) {
+TEST(KerasFunctions, NormsHaveTheMinimumOfTheirFunction) {
   const auto normalized = [](const std::string& function, float x) {
     const Model model = keras_model(keras_functional(
         {keras_input("i", "[null,2]"),

@@ -1,5 +1,5 @@
-// Models that Keras wrote, against what Keras computes. Who wrote each file of
-// tests/golden/keras is in its .json; tests/oracle/make_keras_golden.py.
+// Models of Keras against Keras' outputs. Each .json in tests/golden/keras
+// names its writer; see tests/oracle/make_keras_golden.py.
 #include <array>
 #include <fstream>
 #include <sstream>
@@ -18,7 +18,7 @@ namespace octet::io {
 namespace {
 
 // Both compute in float32, in different orders: sums of a few hundred products
-// of size 1, in outputs of size up to 10.
+// of magnitude 1, in outputs of magnitude up to 10.
 constexpr float kTolerance = 1e-5f;
 
 struct GoldenFile {
@@ -67,7 +67,7 @@ std::vector<GoldenFile> golden_files() {
 
 class KerasGolden : public ::testing::TestWithParam<GoldenFile> {};
 
-TEST_P(KerasGolden, ComputesWhatKerasDoes) {
+TEST_P(KerasGolden, MatchesKeras) {
   const GoldenFile& golden = GetParam();
   KerasOptions options{.backend = golden.backend};
   if (!golden.architecture.empty()) {
@@ -125,7 +125,7 @@ TEST(KerasModel, ImagesWithTheirChannelsFirstBecomeNhwc) {
             (Shape{3, 3, 3, 4}));
   EXPECT_EQ(model.layer("each").parameter("alpha").variable.shape(),
             (Shape{8, 3, 4}));
-  // No layer turns images on the way to this Dense.
+  // No layer transposes images before this Dense.
   const auto dense = std::ranges::find_if(model.nodes(), [](const auto& node) {
     return node->layer->name() == "row_dense";
   });
@@ -140,13 +140,13 @@ TEST(KerasModel, ImagesWithTheirChannelsFirstBecomeNhwc) {
   EXPECT_GT(before.size(), 10u);
 }
 
-TEST(KerasModel, ReadsWholeNumbersWhereKerasHasThem) {
+TEST(KerasModel, ReadsIntegersWhereKerasHasThem) {
   const Model model = load_keras(keras_golden("k3_sequence.keras"));
   EXPECT_EQ(model.layer("learned").parameter("count").variable.value().item(),
             7);
 }
 
-// --- models that others trained ----------------------------------------------
+// --- third-party models ------------------------------------------------------
 
 class SharedModels : public ::testing::Test {
  protected:
@@ -178,7 +178,7 @@ TEST_F(SharedModels, DsCnnGivesThePublishedOutputs) {
   expect_computes(model, published(name, {-1, 49, 10, 1}, 12), kTolerance);
 }
 
-TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
+TEST_F(SharedModels, DsCnnHasThePublishedAccuracy) {
   const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
   const Keywords words = keywords();
   const Tensor y = model.predict(words.x);
@@ -191,7 +191,7 @@ TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
   }
   EXPECT_EQ(correct, 913);
 
-  // What the published float model answers for the first of them.
+  // Outputs of the published float model for the first inputs.
   std::ifstream csv(testdata("kws01/expected_float_softmax_first16.csv"));
   std::string line;
   size_t compared = 0;

@@ -1,4 +1,4 @@
-// Layers of the user's own classes in Keras files.
+// Layers of user-defined classes in Keras files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What the one layer makes of 0, 1, 2.
+/// Returns the layer's output for 0, 1, 2.
 std::vector<float> computed(const std::string& layer,
                             const KerasOptions& options) {
   const TempFolder folder;
@@ -24,7 +24,7 @@ std::vector<float> computed(const std::string& layer,
   return values(load_keras(folder / "m.h5", options).predict(counting({1, 3})));
 }
 
-/// x * factor, for each channel.
+/// x * factor per channel.
 class ScaleLayer final : public Layer {
  public:
   std::string class_name() const override { return "UserScale"; }
@@ -44,7 +44,7 @@ class ScaleLayer final : public Layer {
   size_t factor_ = 0;
 };
 
-TEST(KerasHook, MakesLayersOfTheUsersClasses) {
+TEST(KerasHook, CreatesLayersOfUserClasses) {
   const TempFolder folder;
   KerasFile(keras_sequential({keras_input("i", "[null,2]"),
                               keras_layer("pkg>Scale", "s1", R"("power":3)"),
@@ -69,7 +69,7 @@ TEST(KerasHook, MakesLayersOfTheUsersClasses) {
   }
 }
 
-TEST(KerasHook, ComesBeforeOctetsOwnAndServesAsActivation) {
+TEST(KerasHook, HasPriorityAndServesAsActivation) {
   KerasOptions options;
   options.layers["mish"] = [](const Config&) {
     return create_layer("Rescaling", Config().set("scale", 3.0));

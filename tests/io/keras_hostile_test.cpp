@@ -1,5 +1,5 @@
-// Files that are damaged, malicious, or of something that Octet does not have:
-// each is refused with the object and the reason, and quickly.
+// Damaged, malicious or unsupported files are rejected quickly, with the object
+// and the reason.
 #include <algorithm>
 #include <map>
 
@@ -42,7 +42,7 @@ class BadInputs : public ::testing::Test {
   }
 };
 
-TEST_F(BadInputs, SoundFilesLoad) {
+TEST_F(BadInputs, ValidFilesLoad) {
   ASSERT_EQ(files("ok_").size(), 9u);
   for (const auto& path : files("ok_")) {
     SCOPED_TRACE(path.string());
@@ -53,7 +53,7 @@ TEST_F(BadInputs, SoundFilesLoad) {
   }
 }
 
-// What their messages must say besides the name of the file.
+// Required content of the messages besides the file name.
 const std::map<std::string, std::vector<std::string>>& reasons() {
   static const std::map<std::string, std::vector<std::string>> all{
       {"bad_json", {"JSON, line 1"}},
@@ -107,7 +107,7 @@ const std::map<std::string, std::vector<std::string>>& reasons() {
   return all;
 }
 
-TEST_F(BadInputs, BadFilesAreRefusedWithTheObjectAndTheReason) {
+TEST_F(BadInputs, BadFilesAreRejectedWithTheObjectAndTheReason) {
   for (const auto& path : files("bad_")) {
     const auto expected = reasons().find(path.stem().string());
     ASSERT_NE(expected, reasons().end()) << path;
@@ -127,7 +127,7 @@ TEST_F(BadInputs, BadFilesAreRefusedWithTheObjectAndTheReason) {
   }
 }
 
-TEST_F(BadInputs, MutatedFilesAreReadOrRefused) {
+TEST_F(BadInputs, MutatedFilesAreLoadedOrRejected) {
   ASSERT_EQ(files("fuzz_").size(), 10u);
   for (const auto& path : files("fuzz_")) {
     try {
@@ -142,7 +142,7 @@ TEST_F(BadInputs, MutatedFilesAreReadOrRefused) {
 
 // --- architectures -----------------------------------------------------------
 
-/// What load_keras says of a file with this architecture and no weights.
+/// Returns load_keras' error for a file with this architecture and no weights.
 template <class Expected = FormatError>
 std::string refusal(const std::string& architecture,
                     const KerasOptions& options = {}) {
@@ -177,7 +177,7 @@ TEST(KerasArchitecture, AllUnknownLayersAreListedAtOnce) {
                     HasSubstr("'act' (Swish)")));
 }
 
-TEST(KerasArchitecture, WeightsThatTheFileCannotHoldTakeNoMemory) {
+TEST(KerasArchitecture, ImpossibleWeightsAreNotAllocated) {
   for (const std::string& layer :
        {keras_layer("Dense", "d", R"("units":2147483647)"),
         keras_layer("Conv2D", "d",
@@ -192,12 +192,12 @@ TEST(KerasArchitecture, WeightsThatTheFileCannotHoldTakeNoMemory) {
                             HasSubstr("the file or the memory limit has left")))
         << layer;
   }
-  // One for each value of a sample.
+  // One per value of a sample.
   EXPECT_THAT(
       refusal(keras_sequential({keras_input("i", "[null,100000,100000,3]"),
                                 keras_layer("PReLU", "d")})),
       HasSubstr("the file or the memory limit has left"));
-  // Many that are small.
+  // Many small arrays.
   std::vector<std::string> layers{keras_input("i")};
   for (int k = 0; k < 40; ++k) {
     layers.push_back(
@@ -207,7 +207,7 @@ TEST(KerasArchitecture, WeightsThatTheFileCannotHoldTakeNoMemory) {
               HasSubstr("the file or the memory limit has left"));
 }
 
-TEST(KerasArchitecture, ModelsInModelsCannotMultiplyWithoutEnd) {
+TEST(KerasArchitecture, NestedModelsAreLimited) {
   std::string model = keras_functional(
       {keras_input("i"), keras_layer("ReLU", "x", "", R"([[["i",0,0]]])")},
       R"([["i",0,0]])", R"([["x",0,0]])", "x");
@@ -221,7 +221,7 @@ TEST(KerasArchitecture, ModelsInModelsCannotMultiplyWithoutEnd) {
   EXPECT_THAT(refusal(model), HasSubstr("at most 100000 calls"));
 }
 
-TEST(KerasArchitecture, SaysWhatIsMissingOrOfTheWrongKind) {
+TEST(KerasArchitecture, ReportsMissingAndWronglyTypedEntries) {
   const std::map<std::string, std::string> texts{
       {"[1,2]", "expected an object, got a list"},
       {"{}", "expected an entry 'class_name'"},
@@ -282,7 +282,7 @@ TEST(KerasArchitecture, SaysWhatIsMissingOrOfTheWrongKind) {
   }
 }
 
-TEST(KerasArchitecture, SaysWhatOctetDoesNotHave) {
+TEST(KerasArchitecture, ReportsUnsupportedFeatures) {
   const std::map<std::string, std::string> texts{
       {R"({"class_name":"MyModel","config":{"name":"x"}})",
        "got the class 'MyModel', whose code is not in the file"},
@@ -355,7 +355,7 @@ TEST(KerasArchitecture, LongChainsInAnyOrderAreRead) {
   EXPECT_EQ(model.layers().size(), kLayers + 1u);
 }
 
-TEST(KerasArchive, SaysWhatIsMissing) {
+TEST(KerasArchive, ReportsMissingMembers) {
   const TempFolder folder;
   write_file(folder / "m.keras", "PK\x03\x04");
   EXPECT_THAT(
@@ -373,7 +373,7 @@ TEST(KerasArchive, SaysWhatIsMissing) {
       HasSubstr("got a text file"));
 }
 
-TEST(KerasFiles, AreKnownByTheirContents) {
+TEST(KerasFiles, AreDetectedByTheirContents) {
   EXPECT_TRUE(is_keras_file(keras_golden("k1_tf.h5")));
   EXPECT_TRUE(is_keras_file(keras_golden("k3_bfloat16.keras")));
   EXPECT_FALSE(is_keras_file(keras_golden("k1_tf.json")));

@@ -1,5 +1,5 @@
-// Keras files changed at random: each is read or refused, in time, and leaves
-// the model that it was loaded onto alone.
+// Randomly changed Keras files: each is loaded or rejected in bounded time; a
+// failed load leaves its model unchanged.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What became of many files.
+/// Results over many files.
 struct Tally {
   int read = 0;
   int refused = 0;
@@ -44,8 +44,8 @@ struct Tally {
   }
 };
 
-/// Those that Keras wrote and, where they are, the shared models and the
-/// corpus of bad files.
+/// Keras' files and, if available, the shared models and the corpus of bad
+/// files.
 std::vector<std::string> seeds() {
   std::vector<std::string> files;
   for (const std::filesystem::path& folder :
@@ -62,7 +62,7 @@ std::vector<std::string> seeds() {
   return files;
 }
 
-TEST(KerasMutation, IsReadOrRefused) {
+TEST(KerasMutation, IsLoadedOrRejected) {
   const std::vector<std::string> files = seeds();
   const TempFolder folder;
   const WarningsKept warnings;
@@ -71,7 +71,7 @@ TEST(KerasMutation, IsReadOrRefused) {
   for (const FuzzRuns runs(150); runs.more(seed); ++seed) {
     SCOPED_TRACE(seed);
     write_file(folder / "m", Mutator(seed).damage(files[seed % files.size()]));
-    // libhdf5 itself does not come to an end with some.
+    // libhdf5 itself does not terminate for some files.
     tally.count(
         [&] { (void)load_keras(folder / "m", {.limits = {.time_limit = 2}}); });
   }
@@ -79,8 +79,8 @@ TEST(KerasMutation, IsReadOrRefused) {
   EXPECT_GT(tally.refused, 0);
 }
 
-/// Architectures beside sound weights: what is after the container.
-TEST(KerasMutation, OfAnArchitectureIsReadOrRefused) {
+/// Changed architectures with valid weights, to get past the container.
+TEST(KerasMutation, OfAnArchitectureIsLoadedOrRejected) {
   struct Seed {
     std::string architecture;
     std::filesystem::path weights;

@@ -1,4 +1,4 @@
-// The many forms in which versions of Keras write the options of layers.
+// Equivalent forms of layer options in files of different Keras versions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,8 +80,7 @@ TEST(KerasOptionForms, OptionsOfOldAndNewVersionsAreRead) {
             (V{1}));
 }
 
-// For the last axis, whatever the order: here it is the length. Expected:
-// Keras 3.15.
+// For the last axis in any axis order: here the length. Expected: Keras 3.15.
 TEST(KerasOptionForms, ListsOfRescalingAreForTheLastAxisOfASequence) {
   const std::string conv =
       R"("data_format":"channels_first","kernel_size":[1],"use_bias":false,)"
@@ -101,7 +100,7 @@ TEST(KerasOptionForms, ListsOfRescalingAreForTheLastAxisOfASequence) {
   EXPECT_EQ(values(model.predict(x)), (std::vector<float>{27, 360, 4500}));
 }
 
-// As Keras 1 calls them; a default in their place would be another network.
+// Keras 1 names; ignoring them would result in another network.
 TEST(KerasOptionForms, OptionsOverSequencesHaveOtherNames) {
   const auto chain = [](const std::string& name, const std::string& options) {
     return keras_sequential(
@@ -129,7 +128,7 @@ TEST(KerasOptionForms, OptionsOverSequencesHaveOtherNames) {
       .write(folder / "m.h5");
   EXPECT_EQ(load_keras(folder / "m.h5").outputs()[0].shape().slice(1, 3),
             Shape({10, 4}));
-  // Its kernels had an axis more.
+  // Its kernels had one more axis.
   KerasFile(conv, "1.2.2")
       .layer("x", {{"x_W:0", Tensor::zeros({7, 1, 3, 4})}})
       .write(folder / "old.h5");
@@ -153,7 +152,7 @@ TEST(KerasOptionForms, CustomInitializersAndRegularizersAreSkipped) {
             (std::vector<float>{-1, -2, -3}));
 }
 
-TEST(KerasOptionForms, WhatTrainingNeedsIsKept) {
+TEST(KerasOptionForms, TrainingOptionsArePreserved) {
   const std::string dense = keras_layer(
       "Dense", "d",
       R"("units":2,"trainable":false,)"

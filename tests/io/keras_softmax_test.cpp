@@ -1,5 +1,5 @@
-// Keras classifiers end in a softmax: what is trained, quantized and exported
-// of one that was read from a file.
+// Keras classifiers end in a softmax: training, quantization and export of
+// imported ones.
 #include <filesystem>
 #include <vector>
 
@@ -25,7 +25,7 @@ class KerasSoftmax : public testing::Test {
 
   Model load() const { return load_keras(path_); }
 
-  /// Spectra of 12 classes, by chance.
+  /// Random spectra of 12 classes.
   static Dataset data() {
     Tensor labels(Shape{24}, DType::i64);
     int64_t next = 0;
@@ -42,7 +42,7 @@ class KerasSoftmax : public testing::Test {
   std::filesystem::path path_ = testdata("models/kws_ref_model_converted.h5");
 };
 
-TEST_F(KerasSoftmax, TrainsAsTheLogitsDo) {
+TEST_F(KerasSoftmax, TrainsLikeItsLogits) {
   Model model = load();
   EXPECT_EQ(train::output_activation(model), "softmax");
   Model logits = train::logits_model(model);
@@ -58,8 +58,8 @@ TEST_F(KerasSoftmax, TrainsAsTheLogitsDo) {
   EXPECT_EQ(bits(softmax(Variable(logits.predict(x)))), bits(model.predict(x)));
 }
 
-// Octet's reading of the file is the standard's, node by node.
-TEST_F(KerasSoftmax, LeavesInEitherForm) {
+// Octet's import agrees with the standard's reference, node by node.
+TEST_F(KerasSoftmax, IsExportedInEitherForm) {
   const TempFolder folder;
   const Tensor x = data().batch(0, 8).input();
   const auto expect_exported = [&](const Model& model) {
@@ -71,7 +71,7 @@ TEST_F(KerasSoftmax, LeavesInEitherForm) {
     ASSERT_EQ(theirs.size(), ours.size());
     for (int64_t i = 0; i < ours.size(); ++i) {
       const auto at = static_cast<size_t>(i);
-      // A code of the last INT8 tensor may round the other way.
+      // A value of the last INT8 tensor may round differently.
       EXPECT_NEAR(theirs.f32()[at], ours.f32()[at], 0.02f);
     }
   };

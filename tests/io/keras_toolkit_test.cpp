@@ -1,5 +1,5 @@
-// Files of NVIDIA's tensorflow-quantization: weights and ranges.
-// tests/oracle/make_toolkit_golden.py had TensorFlow write and compute them.
+// Files of NVIDIA's tensorflow-quantization: weights and ranges, written and
+// evaluated by TensorFlow in tests/oracle/make_toolkit_golden.py.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,10 +27,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Sums in float32 of products of grid values, in another order.
+// Float32 sums of products of quantized values, in another order.
 constexpr float kToolkitTolerance = 1e-5f;
 
-/// The plan as "layer site" lines.
+/// Returns the plan as "layer site" lines.
 std::vector<std::string> sites(const Model& model) {
   std::vector<std::string> lines;
   for (const quant::QdqPoint& point : quant::plan_of(model).points) {
@@ -39,7 +39,7 @@ std::vector<std::string> sites(const Model& model) {
   return lines;
 }
 
-/// The float model that a quantized one was made of, with other weights.
+/// Returns the float counterpart of a quantized model, with other weights.
 Model float_counterpart(const Model& model) {
   return model_from_config(octet::to_config(model, quant::float_layer));
 }
@@ -51,7 +51,7 @@ const quant::Quantizer& weight_quantizer_of(const Model& model,
   return *wrapper->weights().front().quantizer;
 }
 
-TEST(ToolkitFile, ComputesWhatTensorFlowDoes) {
+TEST(ToolkitFile, MatchesTensorFlow) {
   for (const char* name : {"toolkit_residual", "toolkit_sequence"}) {
     SCOPED_TRACE(name);
     const Model model = load_keras(keras_golden(std::string(name) + ".h5"));
@@ -73,7 +73,7 @@ TEST(ToolkitFile, QuantizesWhereItHasRanges) {
   EXPECT_EQ(quant::plan_of(model).points.front().rule, "file");
 }
 
-TEST(ToolkitFile, HasScalesOfItsOwnForWeights) {
+TEST(ToolkitFile, HasSeparateScalesForWeights) {
   // The weights moved by 3 % after their ranges were taken.
   const Model model = load_keras(keras_golden("toolkit_sequence.h5"));
   const quant::Quantizer& quantizer = weight_quantizer_of(model, "conv");
@@ -90,18 +90,18 @@ TEST(ToolkitFile, HasScalesOfItsOwnForWeights) {
   }
 }
 
-TEST(ToolkitFile, IsExportedWithOnePairATensor) {
+TEST(ToolkitFile, IsExportedWithOnePairPerTensor) {
   const Model model = load_keras(keras_golden("toolkit_residual.h5"));
   const quant::PairCount count =
       quant::count_pairs(quant::plan_of(model), float_counterpart(model));
-  // `relu` and `preact` are each read by two of the 13 quantized inputs, and
-  // `concatenate` by two.
+  // `relu` and `preact` each feed two of the 13 quantized inputs, and
+  // `concatenate` feeds two.
   EXPECT_EQ(count.to_string(),
             "pairs: 14 activations + 5 weights = 19 per edge, 17 shared");
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, count.shared);
 }
 
-TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
+TEST(ToolkitFile, IsTheSameFromSeparateWeightsAndArchitecture) {
   const TempFolder folder;
   const std::string architecture = keras_sequential(
       {keras_input("image", "[null,6,5]"),
@@ -117,7 +117,7 @@ TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
   expect_computes(model, keras_case("toolkit_sequence"), kToolkitTolerance);
 }
 
-TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
+TEST(ToolkitWeights, LoadIntoAModelQuantizedAlike) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
   Model model =
       quant::apply(quant::plan_of(original), float_counterpart(original));
@@ -125,7 +125,7 @@ TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
   expect_computes(model, keras_case("toolkit_residual"), kToolkitTolerance);
 }
 
-TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
+TEST(ToolkitWeights, DoNotChangeScalesThatFollowTheWeights) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
   Model model = quant::quantize_model(float_counterpart(original),
                                       {.policy = quant::Policy::toolkit});
@@ -135,13 +135,13 @@ TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
        quant::activation_quantizers(model)) {
     EXPECT_TRUE(placed.quantizer->calibrated()) << placed.quantizer->name();
   }
-  // 3 % of 127 codes are less than 4.
+  // 3 % of 127 steps are less than 4.
   const KerasCase expected = keras_case("toolkit_sequence");
   const Tensor y = model.predict(expected.inputs[0]);
   EXPECT_LT(largest_difference(y, expected.outputs[0]), 0.1f);
 }
 
-TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
+TEST(ToolkitWeights, LoadIntoAFloatModelWithoutTheirRanges) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
   Model model = float_counterpart(original);
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
@@ -156,7 +156,7 @@ TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
   }
 }
 
-TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
+TEST(ToolkitWeights, AreRejectedIfOtherTensorsAreQuantized) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
   Model model = quant::quantize_model(float_counterpart(original));
   const auto load = [&](bool partial) {
@@ -175,7 +175,7 @@ TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
       quant::activation_quantizers(model).front().quantizer->calibrated());
 }
 
-// One Dense layer in a wrapper, with any weights.
+// One wrapped Dense layer, with any weights.
 struct Weights {
   std::vector<std::pair<std::string, Tensor>> list = {
       {"bias:0", Tensor::of<float>({1}, {0.5f})},
@@ -218,7 +218,7 @@ Model loaded(const Weights& weights) {
   return load_keras(folder / "q.h5");
 }
 
-TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedCounterpart) {
+TEST(ToolkitWeights, OfAFloatModelLoadIntoItsQuantizedCounterpart) {
   const TempFolder folder;
   KerasFile("")
       .layer("d", {{"kernel:0", Tensor::of<float>({2, 1}, {3, -4})},
@@ -231,7 +231,7 @@ TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedCounterpart) {
   EXPECT_EQ(quant::quantizers(model)[0]->scale(), 4.0f / 127);
 }
 
-TEST(ToolkitRange, GivesTheScaleOfItsLargerEnd) {
+TEST(ToolkitRange, DeterminesTheScaleByItsLargerEnd) {
   const Model model = loaded(Weights()
                                  .set("d_ip_min:0", Tensor::scalar(-12.7f))
                                  .set("d_ip_max:0", Tensor::scalar(1)));
@@ -242,7 +242,7 @@ TEST(ToolkitRange, GivesTheScaleOfItsLargerEnd) {
   EXPECT_EQ(model.layer("quant_d").class_name(), "DenseQuantizeWrapper");
 }
 
-TEST(ToolkitRange, OfZerosAloneGivesTheScaleOne) {
+TEST(ToolkitRange, OfZerosHasScaleOne) {
   const WarningsKept warnings;
   const Model model = loaded(Weights()
                                  .set("d_ip_min:0", Tensor::scalar(0))
@@ -252,7 +252,7 @@ TEST(ToolkitRange, OfZerosAloneGivesTheScaleOne) {
               ElementsAre(HasSubstr("input range 0 of layer 'quant_d'")));
 }
 
-TEST(ToolkitRange, ThatTrainingNeverMovedIsWarnedOf) {
+TEST(ToolkitRange, ThatTrainingNeverChangedCausesAWarning) {
   const WarningsKept warnings;
   (void)loaded(Weights()
                    .set("kernel_min:0", Tensor::of<float>({1}, {-6}))
@@ -263,7 +263,7 @@ TEST(ToolkitRange, ThatTrainingNeverMovedIsWarnedOf) {
               ElementsAre(HasSubstr("got [-6, 6] everywhere")));
 }
 
-TEST(ToolkitRange, ThatCannotBeIsRefused) {
+TEST(ToolkitRange, ThatIsInvalidIsRejected) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor two = Tensor::of<float>({2}, {-1, -1});
   const Tensor ones = Tensor::of<float>({2}, {1, 1});
@@ -308,8 +308,7 @@ TEST(ToolkitRange, ThatCannotBeIsRefused) {
   }
 }
 
-/// Three tensors of four features, `merge` of them, and a range for each of
-/// `sizes`.
+/// `merge` of three tensors of four features, with a range for each of `sizes`.
 Model merged(const std::string& merge, const std::vector<float>& sizes) {
   const TempFolder folder;
   const auto dense = [](const std::string& name) {
@@ -338,7 +337,7 @@ Model merged(const std::string& merge, const std::vector<float>& sizes) {
   return load_keras(folder / "m.h5");
 }
 
-TEST(ToolkitRange, OfOneTensorReadTwiceIsTheLarger) {
+TEST(ToolkitRange, OfATensorWithTwoConsumersIsTheLarger) {
   const WarningsKept warnings;
   const Model model = merged("Concatenate", {1, 2, 3});
   const auto quantizers = quant::quantizers(model);
@@ -349,7 +348,7 @@ TEST(ToolkitRange, OfOneTensorReadTwiceIsTheLarger) {
               ElementsAre(HasSubstr("input range 2 of layer 'quant_m'")));
 }
 
-TEST(ToolkitRange, OfSomeInputsIsRefusedWhereTheFileDoesNotSayWhich) {
+TEST(ToolkitRange, OfSomeInputsIsRejectedIfAmbiguous) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)merged("Concatenate", {1, 2});
               }),
@@ -362,8 +361,8 @@ TEST(ToolkitRange, OfSomeInputsIsRefusedWhereTheFileDoesNotSayWhich) {
               HasSubstr("at most 3 input ranges, got 4"));
 }
 
-/// conv_a(x) + conv_b(x), one of them quantized, with the range 2; relu(conv_a)
-/// is read by a Dense with the range `other`.
+/// conv_a(x) + conv_b(x), one input quantized with range 2; a Dense with the
+/// range `other` consumes relu(conv_a).
 Model projected(float other) {
   const TempFolder folder;
   const std::string wrapped_add = keras_layer(
@@ -395,10 +394,10 @@ Model projected(float other) {
   return load_keras(folder / "m.h5");
 }
 
-TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
+TEST(ToolkitRange, OfAnAddIsForTheTensorWithTheSameRangeElsewhere) {
   const WarningsKept warnings;
-  // Else the residual case leaves a convolution alone that nothing else reads:
-  // b, and takes a.
+  // By default the residual case skips a convolution without other consumers,
+  // b, and quantizes a.
   EXPECT_THAT(sites(projected(2)), ElementsAre("m input 0", "p input 0"));
   EXPECT_THAT(warnings.messages, IsEmpty());
   // a has another range.
@@ -406,7 +405,7 @@ TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
   EXPECT_THAT(warnings.messages, IsEmpty());
 }
 
-TEST(ToolkitRange, GoesByNameAlone) {
+TEST(ToolkitRange, IsMatchedByNameOnly) {
   Model model =
       float_counterpart(load_keras(keras_golden("toolkit_sequence.h5")));
   EXPECT_THAT(error_of<UnsupportedError>([&] {
@@ -416,7 +415,7 @@ TEST(ToolkitRange, GoesByNameAlone) {
               HasSubstr("expected by_name for a file with the ranges"));
 }
 
-TEST(ToolkitWrapper, HoldsALayerOfItsClass) {
+TEST(ToolkitWrapper, ContainsALayerOfItsClass) {
   const auto refusal = [](const std::string& wrapper,
                           const std::string& inner) {
     const TempFolder folder;

@@ -1,4 +1,4 @@
-// Options of Keras layers that matter in training alone.
+// Options of Keras layers that only affect training.
 #include <cmath>
 #include <string>
 
@@ -22,7 +22,7 @@ Tensor row(std::initializer_list<float> values) {
 }
 
 // Inference is gamma (x - mean) / sqrt(variance + epsilon) + beta in any case.
-TEST(KerasTrainingOptions, OfBatchRenormalizationAreLeftOutWithANote) {
+TEST(KerasTrainingOptions, OfBatchRenormalizationAreSkippedWithANote) {
   const TempFolder folder;
   KerasFile(
       keras_sequential({keras_input("i", "[null,2]"),

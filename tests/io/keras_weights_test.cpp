@@ -1,4 +1,4 @@
-// Weights of a file onto a model that is there already.
+// Loading of weights into an existing model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ Tensor kernel(float start) {
 }
 Tensor bias(float start) { return Tensor::of<float>({2}, {start, start + 1}); }
 
-/// A file without architecture and these two layers.
+/// A file with these two layers and without architecture.
 void write_two(const std::filesystem::path& path,
                const std::string& first = "a", const std::string& second = "b",
                const Tensor& last = bias(40)) {
@@ -57,14 +57,14 @@ TEST(KerasWeights, FindTheirLayersByName) {
   write_two(folder / "w.h5");
   load_keras_weights(model, folder / "w.h5");
   EXPECT_EQ(all_values(model), kLoaded);
-  // Wherever they are in the file.
+  // At any position in the file.
   Model other = two_dense("b", "a");
   load_keras_weights(other, folder / "w.h5");
   EXPECT_EQ(values(other.layer("a").parameter("kernel").variable),
             values(kernel(10)));
 }
 
-TEST(KerasWeights, FindTheirLayersByOrderIfAsked) {
+TEST(KerasWeights, FindTheirLayersByOrderOnRequest) {
   const TempFolder folder;
   Model model = two_dense("x", "y");
   write_two(folder / "w.h5");
@@ -124,7 +124,7 @@ TEST(KerasWeights, OfABackboneFitUnderANewHead) {
   EXPECT_EQ(values(model.layer("new_head").parameter("kernel").variable), head);
 }
 
-TEST(KerasWeights, AreKnownByNameWhereverTheyStandInTheirLayer) {
+TEST(KerasWeights, AreMatchedByNameInAnyOrder) {
   const TempFolder folder;
   Model model = two_dense();
   KerasFile("")
@@ -135,7 +135,7 @@ TEST(KerasWeights, AreKnownByNameWhereverTheyStandInTheirLayer) {
   EXPECT_EQ(all_values(model), kLoaded);
 }
 
-/// What make_keras_golden.py calls functional(), with Octet's own layers.
+/// functional() of make_keras_golden.py with Octet's layers.
 Model functional() {
   const auto image = input({6, 5, 3}, "image");
   SymbolicTensor y = Conv2D({.filters = 4, .name = "conv1"})(image);
@@ -178,7 +178,7 @@ Model functional() {
 
 class KerasWeightFiles : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(KerasWeightFiles, FitAModelMadeWithOctet) {
+TEST_P(KerasWeightFiles, FitAModelBuiltWithOctet) {
   Model model = functional();
   load_keras_weights(model, keras_golden(GetParam()));
   const std::string name = GetParam();
@@ -186,7 +186,7 @@ TEST_P(KerasWeightFiles, FitAModelMadeWithOctet) {
                   kWeightTolerance);
 }
 
-// Keras 2 computes another hard_sigmoid; its weights are compared below.
+// Keras 2 has another hard_sigmoid; its weights are compared below.
 INSTANTIATE_TEST_SUITE_P(Files, KerasWeightFiles,
                          ::testing::Values("k3_functional.h5",
                                            "k3_functional.keras",
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Files, KerasWeightFiles,
                            return name;
                          });
 
-TEST(KerasWeights, OfKeras2FitAModelMadeWithOctet) {
+TEST(KerasWeights, OfKeras2FitAModelBuiltWithOctet) {
   Model model = functional();
   load_keras_weights(model, keras_golden("k2_functional.legacy_weights.h5"));
   const Model read = load_keras(keras_golden("k2_functional.h5"));
@@ -211,7 +211,7 @@ TEST(KerasWeights, OfKeras2FitAModelMadeWithOctet) {
   }
 }
 
-/// Two blocks with a long and a short branch, made branch after branch.
+/// Two blocks with a long and a short branch, created branch by branch.
 Model branches(bool names_of_keras) {
   const auto name = [&](const char* keras) {
     return names_of_keras ? std::string(keras) : std::string();
@@ -233,8 +233,8 @@ Model branches(bool names_of_keras) {
 }
 
 TEST(KerasWeights, WithoutNamesAreInTheOrderOfKeras) {
-  // The short and the second convolution have equal shapes: another order
-  // would be accepted and wrong.
+  // The short and the second convolution have equal shapes: a wrong order would
+  // be accepted.
   const Model model = branches(true);
   std::vector<std::string> order;
   for (const TargetLayer& layer : targets_of(model)) {
@@ -249,7 +249,7 @@ TEST(KerasWeights, WithoutNamesAreInTheOrderOfKeras) {
   }
 }
 
-TEST(KerasWeights, OfKeras3AreTakenByOrderWhereNamesDiffer) {
+TEST(KerasWeights, OfKeras3AreMatchedByOrderIfNamesDiffer) {
   const Model model = load_keras(keras_golden("k3_bfloat16.keras"));
   Model other = Sequential({5}, {Dense({.units = 4}), Dense({.units = 2})});
   EXPECT_THAT(error_of<FormatError>([&] {
@@ -279,7 +279,7 @@ TEST(KerasWeights, OfKeras3MustFitTheModel) {
               HasSubstr("layer"));
 }
 
-TEST(KerasWeights, NeedAFileThatHasSome) {
+TEST(KerasWeights, NeedAFileWithWeights) {
   const TempFolder folder;
   Hdf5Writer writer;
   writer.attribute("", "title", "nothing of Keras");

@@ -1,4 +1,4 @@
-// Weights that are read from the model only when its file is written.
+// Weights that stay in the model until the file is written.
 #include <cmath>
 #include <set>
 #include <string>
@@ -20,7 +20,7 @@
 namespace octet::io {
 namespace {
 
-/// Weights above 64 KiB in all arrangements, one layer twice, a Dense behind a
+/// Weights above 64 KiB in all layouts, a layer called twice, a Dense after a
 /// flattened image.
 Model large_network() {
   const SymbolicTensor x = input({6, 4, 3});
@@ -55,7 +55,7 @@ std::set<std::string> large_names(const Model& model,
   return names;
 }
 
-TEST(LargeConstants, AreWrittenAsTheModelHasThem) {
+TEST(LargeConstants, AreWrittenUnchanged) {
   const Model model = large_network();
   EXPECT_THAT(large_names(model),
               testing::IsSupersetOf({"twice/kernel", "dense/kernel"}));
@@ -73,7 +73,7 @@ TEST(LargeConstants, AreWrittenAsTheModelHasThem) {
   }
 }
 
-TEST(LargeConstants, GiveTheBytesThatDataInTheGraphGives) {
+TEST(LargeConstants, ProduceTheSameBytesAsDataInTheGraph) {
   const Model model = large_network();
   ExportedGraph exported = build_onnx(model, {});
   onnx::GraphProto& graph = *exported.model.mutable_graph();
@@ -103,7 +103,7 @@ TEST(LargeConstants, AreTheSameInAFileAndInMemory) {
   }
 }
 
-TEST(LargeConstants, AreNoneWhereTheyAreQuantized) {
+TEST(LargeConstants, AreNotUsedForQuantizedWeights) {
   Model model = quant::quantize_model(large_network());
   quant::calibrate(model,
                    Dataset(some_images(), Tensor::zeros({5}, DType::i64)));
@@ -113,7 +113,7 @@ TEST(LargeConstants, AreNoneWhereTheyAreQuantized) {
       large_names(large_network(), {.opset = 21, .float16 = true}).empty());
 }
 
-TEST(LargeConstants, TellWhatTheFileThrows) {
+TEST(LargeConstants, PassOnErrorsOfTheFile) {
   ExportedGraph exported = build_onnx(large_network(), {});
   int64_t left = 300'000;
   EXPECT_THROW(write_onnx(exported.model, exported.large,

@@ -1,4 +1,4 @@
-// A folder of images that would not fit where it is kept.
+// A folder of images that exceeds the cache.
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace octet::io {
 namespace {
 
-/// Resident memory of this process in MiB.
+/// Returns the resident memory of this process in MiB.
 int64_t resident_mib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -34,7 +34,7 @@ class Watcher final : public train::Callback {
   int64_t most = 0;
 };
 
-// As floats they take 527 MiB, as bytes 132.
+// 527 MiB as floats, 132 as bytes.
 TEST(SlowLargeFolder, OfTwentyThousandImagesTrainsInBoundedMemory) {
 #ifdef OCTET_EMULATED
   GTEST_SKIP() << "takes long in an emulator";

@@ -1,4 +1,4 @@
-// Rules E01 to E21: each with a graph that breaks it; the sound graphs break
+// Rules E01 to E21: each with a graph that violates it; sound graphs violate
 // none.
 #include <functional>
 
@@ -68,7 +68,7 @@ TEST(LintErrors, E01APairWithoutAScale) {
   EXPECT_NE(report.incomplete, "");
 }
 
-TEST(LintErrors, E02CodesThatAreUint8) {
+TEST(LintErrors, E02Uint8Values) {
   const auto model = changed([](onnx::ModelProto& m) {
     auto tensor = int8_tensor("z0", {}, {0});
     tensor.set_data_type(onnx::TensorProto::UINT8);
@@ -106,12 +106,12 @@ TEST(LintErrors, E04AZeroPointThatIsNotZeroOrIsComputed) {
   EXPECT_THAT(errors_of(with_scale), UnorderedElementsAre("E04"));
 }
 
-TEST(LintErrors, E05OtherCountsOfZeroPointsAndScales) {
+TEST(LintErrors, E05DifferentNumbersOfZeroPointsAndScales) {
   const auto model = changed([](onnx::ModelProto& m) {
     initializer(m, "z4") = int8_tensor("z4", {}, {0});
   });
   EXPECT_THAT(errors_of(model), UnorderedElementsAre("E05"));
-  // One number is one, whatever its shape.
+  // One number is one scale, whatever its shape.
   EXPECT_THAT(errors_of(changed([](onnx::ModelProto& m) {
                 initializer(m, "z0") = int8_tensor("z0", {1}, {0});
               })),
@@ -130,19 +130,19 @@ TEST(LintErrors, E06ScalesThatAreNotFiniteAndPositive) {
   }
 }
 
-TEST(LintErrors, E07AScaleThatTheGraphComputes) {
+TEST(LintErrors, E07AComputedScale) {
   EXPECT_THAT(errors_of(lint_model(
                   "(float[N,3] x) => (float[N,3] y)",
                   "m = ReduceMax <keepdims = 0> (x)\n" + pair("x", "y", "m"))),
               UnorderedElementsAre("E07"));
-  // What folds to a constant is one.
+  // A constant expression is a constant.
   EXPECT_THAT(
       errors_of(lint_model("(float[N,3] x) => (float[N,3] y)",
                            "m = Identity (s0)\n" + pair("x", "y", "m"))),
       IsEmpty());
 }
 
-TEST(LintErrors, E08OtherScalesThanChannels) {
+TEST(LintErrors, E08DifferentNumbersOfScalesAndChannels) {
   const auto model = changed([](onnx::ModelProto& m) {
     initializer(m, "s4") = float_tensor("s4", {3}, {0.1f, 0.1f, 0.1f});
     initializer(m, "z4") = int8_tensor("z4", {3}, {0, 0, 0});
@@ -204,7 +204,7 @@ TEST(LintErrors, E12AScalar) {
               UnorderedElementsAre("E12"));
 }
 
-TEST(LintErrors, E13OpsetsThatLackWhatIsUsedOrAreTooNew) {
+TEST(LintErrors, E13OpsetsThatAreTooOldOrTooNew) {
   EXPECT_THAT(ids_of(lint_of(with_opset(two_convolutions(), 11)), kError),
               UnorderedElementsAre("E13"));
   const auto half = [](int64_t opset) {
@@ -221,7 +221,7 @@ TEST(LintErrors, E13OpsetsThatLackWhatIsUsedOrAreTooNew) {
   EXPECT_THAT(errors_of(half(10)), IsEmpty());
 }
 
-TEST(LintErrors, E14AnOutputTypeThatTheZeroPointContradicts) {
+TEST(LintErrors, E14AnOutputTypeThatContradictsTheZeroPoint) {
   auto model = lint_model("(float[N,3] x) => (float[N,3] y)",
                           "xq = QuantizeLinear <output_dtype = 2> (x, s0, z0)\n"
                           "y = DequantizeLinear (xq, s0, z0)",
@@ -286,7 +286,7 @@ TEST(LintErrors, E17AQuantizedBias) {
   EXPECT_THAT(finding_of(report, "E17").reason, HasSubstr("int32"));
 }
 
-TEST(LintErrors, E18AnOperatorThatReadsCodes) {
+TEST(LintErrors, E18AnOperatorOnQuantizedValues) {
   const std::string ends = "(float[N,4,8,8] x) => (float[N,4,4,4] y)";
   const std::string pool =
       "q = QuantizeLinear (x, s0, z0)\n"
@@ -300,7 +300,7 @@ TEST(LintErrors, E18AnOperatorThatReadsCodes) {
       UnorderedElementsAre("E18"));
 }
 
-TEST(LintErrors, E19WeightsThatAreStoredAsCodes) {
+TEST(LintErrors, E19WeightsStoredAsIntegers) {
   auto model = changed([](onnx::ModelProto& m) {
     node_that_makes(m, "wd").set_input(0, "codes");
     *m.mutable_graph()->add_initializer() =
@@ -310,7 +310,7 @@ TEST(LintErrors, E19WeightsThatAreStoredAsCodes) {
   EXPECT_THAT(errors_of(model), IsEmpty());
 }
 
-TEST(LintErrors, E20CodesOfMinus128) {
+TEST(LintErrors, E20ValuesOfMinus128) {
   const auto model = changed([](onnx::ModelProto& m) {
     initializer(m, "w").set_float_data(30, -128 * 0.011f);
   });
@@ -322,7 +322,7 @@ TEST(LintErrors, E20CodesOfMinus128) {
   EXPECT_THAT(ids_of(lint_of(two_convolutions())), Not(Contains("E20")));
 }
 
-TEST(LintErrors, E21AWeightThatIsComputed) {
+TEST(LintErrors, E21AComputedWeight) {
   const auto model =
       lint_model("(float[N,3,8,8] x, float[4,3,3,3] k) => (float[N,4,6,6] y)",
                  "y = Conv (x, k)");
@@ -331,7 +331,7 @@ TEST(LintErrors, E21AWeightThatIsComputed) {
   EXPECT_EQ(finding_of(lint_of(model), "E21").severity, LintSeverity::warning);
 }
 
-TEST(Lint, RefusesWhatIsNoModel) {
+TEST(Lint, RejectsInvalidModels) {
   EXPECT_NE(error_of<FormatError>([] { lint_onnx_bytes("no model"); }), "");
   EXPECT_NE(error_of<IoError>([] { lint_onnx("/none/such.onnx"); }), "");
   EXPECT_THAT(error_of<ValueError>([] { lint_target("tensorrt9"); }),

@@ -1,5 +1,5 @@
-// lint --fix: each repair removes its finding, and the answers are those that
-// the standard's reference gives before.
+// lint --fix: each fix removes its finding and preserves the outputs of the
+// standard's reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ float largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-/// Fixes `model` and expects that `id` is gone. Returns the file.
+/// Fixes `model` and expects that `id` is no longer found. Returns the file.
 std::string fixed(const onnx::ModelProto& model, const std::string& id,
                   LintTarget target = LintTarget::tensorrt10) {
   EXPECT_THAT(ids_of(lint_of(model, target)), Contains(id));
@@ -58,7 +58,7 @@ std::string fixed(const onnx::ModelProto& model, const std::string& id,
   return fix.bytes;
 }
 
-/// The same with equal answers.
+/// The same, and expects equal outputs.
 void expect_same(const onnx::ModelProto& model, const std::string& id,
                  LintTarget target = LintTarget::tensorrt10, float low = -2) {
   const std::string bytes = fixed(model, id, target);
@@ -68,7 +68,7 @@ void expect_same(const onnx::ModelProto& model, const std::string& id,
       << id;
 }
 
-TEST(LintFix, LeavesASoundFileAsItIs) {
+TEST(LintFix, DoesNotChangeASoundFile) {
   const auto model = one_convolution();
   const LintFix fix = fix_onnx_bytes(model.SerializeAsString());
   EXPECT_THAT(fix.repairs, IsEmpty());
@@ -84,7 +84,7 @@ TEST(LintFix, Uint8Around128BecomesInt8) {
   zero.set_data_type(onnx::TensorProto::UINT8);
   zero.set_int32_data(0, 128);
   expect_same(model, "E02");
-  // Around 100 it is another grid.
+  // A zero point of 100 is not equivalent to int8.
   zero.set_int32_data(0, 100);
   EXPECT_THAT(fix_onnx_bytes(model.SerializeAsString()).repairs, IsEmpty());
 }
@@ -94,14 +94,14 @@ TEST(LintFix, AMissingZeroPointIsInt8) {
   for (const char* name : {"xd_q", "xd"}) {
     maker_of(model, name).mutable_input()->RemoveLast();
   }
-  // Where nothing is below 0 and no code above 127, uint8 is the same.
+  // uint8 and int8 agree for quantized values from 0 to 127.
   expect_same(model, "E03", LintTarget::tensorrt10, 0);
   EXPECT_EQ(largest_difference(answer(fixed(model, "E03")),
                                answer(one_convolution().SerializeAsString())),
             0);
 }
 
-TEST(LintFix, ZeroPointsAreAsManyAsScales) {
+TEST(LintFix, ZeroPointsMatchTheNumberOfScales) {
   auto model = one_convolution();
   initializer(model, "z4") = int8_tensor("z4", {}, {0});
   EXPECT_EQ(largest_difference(answer(fixed(model, "E05")),
@@ -109,12 +109,12 @@ TEST(LintFix, ZeroPointsAreAsManyAsScales) {
             0);
 }
 
-TEST(LintFix, TheAxisThatFitsIsWritten) {
+TEST(LintFix, AMissingAxisIsInferred) {
   auto model = one_convolution();
   for (const char* name : {"wd_q", "wd"}) {
     maker_of(model, name).clear_attribute();
   }
-  // w is [4,3,3,3], so that ONNX' default of 1 cannot be meant.
+  // w is [4,3,3,3], so ONNX' default of 1 is impossible.
   EXPECT_EQ(largest_difference(answer(fixed(model, "E09")),
                                answer(one_convolution().SerializeAsString())),
             0);
@@ -126,14 +126,14 @@ TEST(LintFix, AScaleOfAChannelOfZerosIsRaised) {
   const std::string sound = model.SerializeAsString();
   initializer(model, "s4").set_float_data(1, 0);
   EXPECT_EQ(largest_difference(answer(fixed(model, "E06")), answer(sound)), 0);
-  // A channel with weights needs another cure.
+  // A channel with weights needs another fix.
   initializer(model, "w").set_float_data(30, 0.5f);
   const LintFix fix = fix_onnx_bytes(model.SerializeAsString());
   EXPECT_THAT(fix.repairs, IsEmpty());
   EXPECT_THAT(ids_of(lint_onnx_bytes(fix.bytes)), Contains("E06"));
 }
 
-/// The bias of one_convolution() as int32 behind DQ.
+/// one_convolution() with an int32 bias and DQ.
 onnx::ModelProto with_int32_bias() {
   auto model = lint_model(kOneConv,
                           weight_pairs("w") + pair("x", "xd") +
@@ -160,7 +160,7 @@ TEST(LintFix, WeightsAreStoredAsFloatsForTensorrt8) {
   expect_same(model, "E19", LintTarget::tensorrt8);
 }
 
-TEST(LintFix, CodesOfMinus128AreClipped) {
+TEST(LintFix, ValuesOfMinus128AreClipped) {
   auto model = one_convolution();
   initializer(model, "w").set_float_data(5, -128 * 0.01f);
   const std::string bytes = fixed(model, "E20");
@@ -171,7 +171,7 @@ TEST(LintFix, CodesOfMinus128AreClipped) {
   EXPECT_LE(difference, 0.0201f);
 }
 
-TEST(LintFix, ADequantizerAndQuantizerOfOneScaleGo) {
+TEST(LintFix, ADequantizerAndQuantizerOfOneScaleAreRemoved) {
   const auto model = lint_model(kOneConv, weight_pairs("w") + pair("x", "xe") +
                                               pair("xe", "xd") + "y = Conv " +
                                               kPads + " (xd, wd)");
@@ -185,7 +185,7 @@ TEST(LintFix, ADequantizerAndQuantizerOfOneScaleGo) {
   EXPECT_EQ(joined.graph().node_size(), 5);  // two pairs and a Conv
 }
 
-TEST(LintFix, AnOutputIsNoLongerRounded) {
+TEST(LintFix, AnOutputIsNoLongerQuantized) {
   const auto model =
       lint_model(kOneConv, weight_pairs("w") + pair("x", "xd") + "c = Conv " +
                                kPads + " (xd, wd)\n" + pair("c", "y", "s1"));
@@ -197,7 +197,7 @@ TEST(LintFix, AnOutputIsNoLongerRounded) {
   EXPECT_EQ(largest_difference(answer(fixed(model, "P16")), expected), 0);
 }
 
-TEST(LintFix, AnOutputIsClippedAsItWas) {
+TEST(LintFix, AnOutputKeepsItsClipping) {
   for (const std::string zero : {"z0", "from_0"}) {  // uint8 from 0: a ReLU
     auto model =
         lint_model(kOneConv, weight_pairs("w") + pair("x", "xd") + "c = Conv " +
@@ -221,7 +221,7 @@ TEST(LintFix, AnOutputIsClippedAsItWas) {
   }
 }
 
-TEST(LintFix, CodesThatArePaddedStayUnsigned) {
+TEST(LintFix, PaddedValuesStayUnsigned) {
   const std::string start =
       weight_pairs("w") + "q = QuantizeLinear (x, s0, from_128)\n";
   auto model = lint_model("(float[N,3,8,8] x) => (float[N,4,10,10] y)",
@@ -244,7 +244,7 @@ TEST(LintFix, CodesThatArePaddedStayUnsigned) {
       0);
 }
 
-TEST(LintFix, CodesWithoutAZeroPointStayThoseOfOnnxForItsRuntime) {
+TEST(LintFix, ValuesWithoutAZeroPointStayUint8ForOnnxRuntime) {
   auto model = one_convolution();
   auto& dequantize = maker_of(model, "xd");
   auto& quantize = maker_of(model, dequantize.input(0));
@@ -258,7 +258,7 @@ TEST(LintFix, CodesWithoutAZeroPointStayThoseOfOnnxForItsRuntime) {
             0);
 }
 
-TEST(LintFix, WritesAFileAndLeavesTheOld) {
+TEST(LintFix, WritesANewFile) {
   const TempFolder folder;
   save(with_int32_bias(), folder / "old.onnx");
   const LintFix fix = fix_onnx(folder / "old.onnx");

@@ -1,4 +1,4 @@
-// The forecast of precisions and kernels, rules A and D, and the report.
+// Forecast of precisions and kernels, rules A and D, and the report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST(LintForecast, ASwishAndABiasBelongToTheKernel) {
   EXPECT_EQ(layer_of(lint_of(model), "m").precision, LayerPrecision::int8);
 }
 
-// What its optimizer (1.31) makes of these graphs.
+// Expected: ONNX Runtime 1.31's optimizer.
 TEST(LintForecast, OnnxRuntimeFusesUint8AndNoNormalization) {
   const auto with_uint8 = [](onnx::ModelProto model) {
     initializer(model, "z0").set_data_type(onnx::TensorProto::UINT8);
@@ -131,7 +131,7 @@ TEST(LintAccuracy, A04AChannelWithoutWeights) {
                         "first is 2"));
 }
 
-TEST(LintAccuracy, A05AQuantizerBehindRelu) {
+TEST(LintAccuracy, A05AQuantizerAfterRelu) {
   const std::string ends = "(float[N,4] x) => (float[N,8] y)";
   const std::string end = pair("r", "rd", "s1") + weight_pairs("u") +
                           "y = Gemm <transB = 1> (rd, ud)";
@@ -152,7 +152,7 @@ TEST(LintAccuracy, A06AndA08TheMostSensitiveLayers) {
       Not(Contains("A06")));
 }
 
-TEST(LintDeployment, TellsHowToBuildAQuantizedFile) {
+TEST(LintDeployment, ShowsHowToBuildAQuantizedFile) {
   const auto model = convolution_of("s4", "z4", "<axis = 0>");
   EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt8), "D01").cure,
               HasSubstr("--int8"));
@@ -200,7 +200,7 @@ TEST(LintDeployment, D04AndD05EqualScalesAndPlugins) {
   EXPECT_THAT(ids_of(lint_of(model)), Contains("D05"));
 }
 
-/// y = x through a pair of scale `scale` and an identity matrix.
+/// y = x by way of a pair with scale `scale` and an identity matrix.
 onnx::ModelProto rounded_identity(float scale) {
   auto model = lint_model("(float[N,4] x) => (float[N,4] y)",
                           pair("x", "xd", "s") + "y = MatMul (xd, k)");
@@ -218,7 +218,7 @@ LintReport lint_with_samples(const onnx::ModelProto& model) {
   return lint_onnx_bytes(model.SerializeAsString(), {.samples = x});
 }
 
-TEST(LintAccuracy, A03AScaleThatReachesTooFar) {
+TEST(LintAccuracy, A03AScaleThatIsTooLarge) {
   EXPECT_THAT(ids_of(lint_with_samples(rounded_identity(1.0f / 127))),
               Not(Contains("A03")));
   EXPECT_THAT(ids_of(lint_with_samples(rounded_identity(5.0f / 127))),
@@ -228,8 +228,8 @@ TEST(LintAccuracy, A03AScaleThatReachesTooFar) {
 }
 
 TEST(LintAccuracy, A07TheErrorOfALayer) {
-  // Steps of s make noise of power s^2 / 12, uniform values have 1/3:
-  // 10 log10(4 / s^2) dB, 26.0 for 0.1.
+  // A step of s causes noise of power s^2 / 12, uniform values have 1/3: 10
+  // log10(4 / s^2) dB, 26.0 for 0.1.
   const LintReport report = lint_with_samples(rounded_identity(0.1f));
   EXPECT_THAT(finding_of(report, "A07").reason, HasSubstr("SQNR 26."));
   EXPECT_EQ(finding_of(report, "A07").node, "y");
@@ -246,7 +246,7 @@ TEST(Lint, SamplesHaveToFit) {
             "");
 }
 
-TEST(Lint, ReportsInWordsAndAsJson) {
+TEST(Lint, ReportsAsTextAndJson) {
   const LintReport report = lint_of(block("x", kNextLayer));
   const std::string text = report.to_string();
   EXPECT_THAT(text, HasSubstr("P04 warning: "));

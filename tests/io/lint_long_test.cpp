@@ -1,4 +1,4 @@
-// Lint, repairs and names of long and wide graphs: linear in their nodes.
+// Lint, fixes and names of long and wide graphs take linear time.
 #include <string>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLong = 10'000;
 
-TEST(LintLong, JudgesAChainOfWhatCommutes) {
+TEST(LintLong, ChecksAChainOfCommutingOperators) {
   std::string nodes = "v0 = QuantizeLinear (x, s0, z0)\n";
   for (int i = 0; i < kLong; ++i) {
     nodes += fmt::format("v{} = Identity (v{})\n", i + 1, i);
@@ -46,7 +46,7 @@ TEST(LintLong, RemovesAChainOfPairs) {
                                 nodes + "y = Relu (" + value + ")")
                          .SerializeAsString());
   EXPECT_EQ(std::ssize(fix.repairs), kLong / 2 - 1);
-  // Each remaining DQ reads the codes of the first Q.
+  // Each remaining DQ consumes the output of the first Q.
   onnx::ModelProto fixed;
   ASSERT_TRUE(fixed.ParseFromString(fix.bytes));
   EXPECT_EQ(fixed.graph().node_size(), 3);

@@ -1,4 +1,4 @@
-// Small Q/DQ graphs for the tests of lint: each breaks one rule or none.
+// Small Q/DQ graphs for the tests of lint: each violates at most one rule.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ inline onnx::ModelProto with_opset(onnx::ModelProto model, int64_t opset) {
   return model;
 }
 
-/// A graph with what its pairs read: scales s0 = 0.02, s1 = 0.05, s4 of four
-/// channels, s8 of eight; zero points z0, z4, z8; weights w [4,3,3,3], v
-/// [4,4,3,3], u [8,4], b [4] of noise.
+/// Returns a graph with operands for its pairs: scales s0 = 0.02, s1 = 0.05, s4
+/// of four channels, s8 of eight; zero points z0, z4, z8; weights w [4,3,3,3],
+/// v [4,4,3,3], u [8,4], b [4] of noise.
 inline onnx::ModelProto lint_model(const std::string& ends,
                                    const std::string& nodes,
                                    int64_t opset = 13) {
@@ -43,7 +43,7 @@ inline onnx::ModelProto lint_model(const std::string& ends,
   return model;
 }
 
-/// The nodes of a pair: `to` is `from` on a grid.
+/// Returns the nodes of a pair: `to` is the quantized `from`.
 inline std::string pair(const std::string& from, const std::string& to,
                         const std::string& scale = "s0",
                         const std::string& zero = "z0",
@@ -53,7 +53,7 @@ inline std::string pair(const std::string& from, const std::string& to,
          to + "_q, " + scale + ", " + zero + ")\n";
 }
 
-/// Weights w, v and u, through Q and DQ as wd, vd and ud.
+/// Q and DQ of the weights w, v and u, as wd, vd and ud.
 inline std::string weight_pairs(const std::string& names) {
   std::string text;
   for (const char name : names) {

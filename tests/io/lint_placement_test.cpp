@@ -1,4 +1,4 @@
-// Rules P01 to P28: each with a graph that breaks it and one that does not.
+// Rules P01 to P28: each with a graph that violates it and one that does not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(LintPlacement, P03ANormalizationAloneBeforeQuantizedLayers) {
                             end));
 }
 
-// x -> Conv (INT8) -> c, which an Add joins to `other`.
+// x -> Conv (INT8) -> c, added to `other`.
 onnx::ModelProto residual(const std::string& between,
                           const std::string& operands) {
   return lint_model(kFour, pair("x", "xd") + weight_pairs("v") +
@@ -78,7 +78,7 @@ onnx::ModelProto residual(const std::string& between,
                                operands + ")");
 }
 
-TEST(LintPlacement, P04AFloatBranchThatNoConvolutionMakes) {
+TEST(LintPlacement, P04AFloatBranchWithoutConvolution) {
   expect_broken("P04", residual("", "c, x"), residual("", "c, xd"));
   expect_broken("P04", residual(pair("c", "cd", "s1"), "cd, x"),
                 residual("", "xd, c"));
@@ -87,13 +87,13 @@ TEST(LintPlacement, P04AFloatBranchThatNoConvolutionMakes) {
 TEST(LintPlacement, P05AQuantizedBranchThatCouldFuse) {
   expect_broken("P05", residual(pair("c", "cd", "s1"), "cd, xd"),
                 residual("", "c, xd"));
-  // Behind an activation nothing is left to fuse with.
+  // After an activation, nothing can be fused.
   EXPECT_THAT(ids_of(lint_of(residual("r = Relu (c)\n" + pair("r", "rd", "s1"),
                                       "rd, xd"))),
               Not(Contains("P05")));
 }
 
-TEST(LintPlacement, P06AFloatAddBeforeQuantizedReaders) {
+TEST(LintPlacement, P06AFloatAddBeforeQuantizedConsumers) {
   const std::string end =
       pair("a", "ad", "s1") + weight_pairs("v") + conv("y", "ad", "vd");
   expect_broken("P06",
@@ -111,7 +111,7 @@ TEST(LintPlacement, P07TwoConvolutionsIntoOneAdd) {
       lint_model(kFour, both + pair("d", "dd", "s1") + "y = Add (c, dd)"));
 }
 
-TEST(LintPlacement, P08AFloatBranchWithOtherReaders) {
+TEST(LintPlacement, P08AFloatBranchWithOtherConsumers) {
   auto model = residual("t = Tanh (c)\n", "c, xd");
   expect_broken(
       "P08",
@@ -121,7 +121,7 @@ TEST(LintPlacement, P08AFloatBranchWithOtherReaders) {
       residual("", "c, xd"));
 }
 
-TEST(LintPlacement, P09AQuantizedLayerThatIsReadInFloats) {
+TEST(LintPlacement, P09AQuantizedLayerWithFloatConsumers) {
   const std::string start =
       pair("x", "xd") + weight_pairs("v") + conv("c", "xd", "vd");
   const auto read_float =
@@ -142,7 +142,7 @@ TEST(LintPlacement, P10AMaxPoolBetweenScales) {
                 lint_model(ends, pool + pair("p", "pd") + end));
 }
 
-TEST(LintPlacement, P11AFloatAveragePoolBeforeQuantizedReaders) {
+TEST(LintPlacement, P11AFloatAveragePoolBeforeQuantizedConsumers) {
   const std::string ends = "(float[N,4,8,8] x) => (float[N,8] y)";
   const std::string end = "f = Flatten (g)\n" + pair("f", "fd", "s1") +
                           weight_pairs("u") + "y = Gemm <transB = 1> (fd, ud)";
@@ -151,7 +151,7 @@ TEST(LintPlacement, P11AFloatAveragePoolBeforeQuantizedReaders) {
       lint_model(ends, pair("x", "xd") + "g = GlobalAveragePool (xd)\n" + end));
 }
 
-TEST(LintPlacement, P12ReadersWithOtherScales) {
+TEST(LintPlacement, P12ConsumersWithOtherScales) {
   const std::string ends =
       "(float[N,4,8,8] x) => (float[N,4,8,8] y, float[N,4,8,8] z)";
   const std::string end =
@@ -161,7 +161,7 @@ TEST(LintPlacement, P12ReadersWithOtherScales) {
                 lint_model(ends, pair("x", "xd") + pair("x", "xe") + end));
 }
 
-TEST(LintPlacement, P13AReaderThatIsLeftOut) {
+TEST(LintPlacement, P13AnUnquantizedConsumer) {
   const std::string ends =
       "(float[N,4,8,8] x) => (float[N,4,8,8] y, float[N,4,8,8] z)";
   const std::string start = pair("x", "xd") + weight_pairs("v");
@@ -214,7 +214,7 @@ TEST(LintPlacement, P17AQuantizedSoftmax) {
                 lint_model(ends, "y = Softmax (x)"));
 }
 
-TEST(LintPlacement, P18PairsThatAreNone) {
+TEST(LintPlacement, P18IncompletePairs) {
   const std::string ends = "(float[N,4] x) => (float[N,4] y)";
   expect_broken("P18",
                 lint_model(ends,
@@ -237,7 +237,7 @@ TEST(LintPlacement, P19ADequantizerBeforeAQuantizer) {
       lint_model(ends, pair("x", "xe") + end));
 }
 
-TEST(LintPlacement, P20AQuantizerBehindAPad) {
+TEST(LintPlacement, P20AQuantizerAfterAPad) {
   const std::string ends = "(float[N,3,6,6] x) => (float[N,4,6,6] y)";
   const auto padded = [&](const std::string& nodes) {
     auto model =
@@ -272,7 +272,7 @@ TEST(LintPlacement, P22ABroadcastAdd) {
   expect_broken("P22", add("[N,4,1,1]"), add("[N,4,8,8]"));
 }
 
-// A convolution of `in` channels to `out` in `group` groups.
+// A convolution from `in` to `out` channels in `group` groups.
 onnx::ModelProto convolution(int64_t in, int64_t out, int64_t group,
                              const std::string& op = "Conv") {
   const bool transposed = op == "ConvTranspose";
@@ -312,13 +312,13 @@ TEST(LintPlacement, P26GroupedAndTransposedConvolutions) {
                 convolution(16, 32, 1));
 }
 
-TEST(LintPlacement, P27PairsWithoutAnInt8Reader) {
+TEST(LintPlacement, P27PairsWithoutAnInt8Consumer) {
   const std::string ends = "(float[N,4] x) => (float[N,4] y)";
   expect_broken("P27", lint_model(ends, pair("x", "xd") + "y = Sin (xd)"),
                 lint_model(ends, pair("x", "xd") + "y = Relu (xd)"));
 }
 
-TEST(LintPlacement, AsksNothingOfAFloatNetwork) {
+TEST(LintPlacement, HasNoFindingsForAFloatNetwork) {
   const LintReport report =
       lint_of(lint_model(kFour,
                          "c = Conv <pads = [1,1,1,1]> (x, v)\n"

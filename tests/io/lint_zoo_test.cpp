@@ -1,4 +1,4 @@
-// Octet's own exports break no rule but those that are named here.
+// Octet's own exports violate only the rules listed here.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(, LintZoo,
                                            "vit_tiny"),
                          [](const auto& name) { return name.param; });
 
-/// The rules that a file breaks, infos aside, for any TensorRT.
+/// Returns the violated rules of a file for any TensorRT, without infos.
 std::set<std::string> broken_by(const std::string& bytes) {
   std::set<std::string> ids;
   for (const LintTarget target : {LintTarget::tensorrt8, LintTarget::tensorrt10,
@@ -49,13 +49,13 @@ std::set<std::string> broken_by(const std::string& bytes) {
   return ids;
 }
 
-TEST_P(LintZoo, TheTensorrtPolicyBreaksNoRule) {
+TEST_P(LintZoo, TheTensorrtPolicyViolatesNoRule) {
   Model model = quant::quantize_model(zoo::make(GetParam()));
   EXPECT_THAT(broken_by(exported_zoo(std::move(model))), IsEmpty());
 }
 
-// Neither of its convolutions is half quantized (P01).
-TEST(LintExports, ASeparableConvolutionIsWhole) {
+// Neither of its convolutions is partly quantized (P01).
+TEST(LintExports, ASeparableConvolutionIsFullyQuantized) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   Model model(x, SeparableConv2D({.filters = 4, .depth_multiplier = 2})(x));
   const std::string bytes = exported_zoo(quant::quantize_model(model));
@@ -66,16 +66,16 @@ TEST(LintExports, ASeparableConvolutionIsWhole) {
   EXPECT_EQ(report.layers[1].precision, LayerPrecision::int8_to_float);
 }
 
-// Its defaults leave every Add to the cases, and quantize what a ZeroPadding2D
-// gives instead of what it reads.
-TEST_P(LintZoo, TheToolkitsDefaultsBreakThoseOfAddAndPad) {
+// The toolkit's defaults leave every Add to the cases, and quantize the output
+// of a ZeroPadding2D instead of its input.
+TEST_P(LintZoo, TheToolkitsDefaultsViolateOnlyRulesOfAddAndPad) {
   Model model = quant::quantize_model(zoo::make(GetParam()),
                                       {.policy = quant::Policy::toolkit});
   EXPECT_THAT(broken_by(exported_zoo(std::move(model))),
               IsSubsetOf({"P04", "P07", "P20"}));
 }
 
-TEST_P(LintZoo, PatternsBreakNoRule) {
+TEST_P(LintZoo, PatternsViolateNoRule) {
   Model model = quant::place_by_patterns(zoo::make(GetParam())).model;
   EXPECT_THAT(broken_by(exported_zoo(std::move(model))), IsEmpty());
 }

@@ -1,4 +1,4 @@
-// Damage to ONNX models that protobuf still reads.
+// Random changes to ONNX models that protobuf still parses.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace octet::io {
 
-/// Changes the parts of a model at random: the messages stay sound.
+/// Randomly changes parts of a model; the messages stay well-formed.
 class ModelMutator {
  public:
   explicit ModelMutator(uint64_t seed) : random_(seed) {}
@@ -124,7 +124,8 @@ class ModelMutator {
     }
   }
 
-  // Other numbers, other dimensions of as many elements, or too many.
+  // Other numbers, other dimensions with the same number of elements, or too
+  // many.
   void change_tensor(onnx::TensorProto& tensor) {
     const auto elements = [&] {
       int64_t count = 1;

@@ -1,4 +1,4 @@
-// Damage to files, at random and mostly where it matters.
+// Random damage to files, mostly at sensitive positions.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace octet::io {
 
-/// How long a test goes on: as many runs as it says, or OCTET_FUZZ_SECONDS.
+/// Duration of a test: the given number of runs, or OCTET_FUZZ_SECONDS.
 class FuzzRuns {
  public:
   explicit FuzzRuns(uint64_t runs) : runs_(runs) {
@@ -36,7 +36,7 @@ class FuzzRuns {
       std::chrono::steady_clock::now();
 };
 
-/// Of HDF5 and other binary files.
+/// Damages HDF5 and other binary files.
 class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}
@@ -51,13 +51,13 @@ class Mutator {
  private:
   uint64_t below(uint64_t end) { return random_() % end; }
 
-  /// Mostly near what describes the data, rather than in the data.
+  /// Prefers metadata to data.
   size_t place(const std::string& bytes) {
     static constexpr const char* kMarks[] = {"TREE", "HEAP", "SNOD", "GCOL"};
     size_t at = below(bytes.size());
     if (below(4) != 0) {
       const size_t mark = bytes.find(kMarks[below(std::size(kMarks))], at);
-      // The headers of objects have no mark, but lie around these.
+      // Object headers have no signature, but are near these.
       if (mark != std::string::npos) at = mark - std::min(mark, below(600));
       at += below(300);
     } else if (below(2) != 0) {
@@ -109,7 +109,7 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
-/// Of JSON: words and numbers become others, so that it still parses.
+/// Damages JSON: replaces words and numbers, so that it still parses.
 class JsonMutator {
  public:
   explicit JsonMutator(uint64_t seed) : random_(seed) {}
@@ -141,7 +141,7 @@ class JsonMutator {
     return text.substr(from.at, from.size);
   }
 
-  /// Strings, numbers and the three words.
+  /// Strings, numbers and the three literals.
   static std::vector<Token> tokens_of(const std::string& text) {
     constexpr std::string_view kWord =
         "0123456789+-.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -1,6 +1,5 @@
-// A layer that somebody adds outside the library: one LayerDef and one class
-// tell the Keras import, the size limit, placement, folding and the export all
-// they need.
+// A layer added outside the library: one LayerDef and one class suffice for the
+// Keras import, the size limit, placement, folding and the export.
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A Dense layer on each pixel, as one might write it for custom hardware.
+// A Dense layer per pixel, as for custom hardware.
 class PixelDenseLayer final : public Layer {
  public:
   PixelDenseLayer(int64_t units, std::string activation, bool use_bias)
@@ -108,8 +107,8 @@ class NewLayer : public testing::Test {
  protected:
   static void SetUpTestSuite() { register_layer(kPixelDense); }
 
-  // A file in which an older version wrote the layer, with channels first, and
-  // a normalization after it.
+  // A file of an older version of the layer, with channels first, followed by a
+  // normalization.
   Model imported(const std::string& more = "") const {
     const std::string format = R"("data_format":"channels_first")";
     KerasFile(keras_sequential(
@@ -134,13 +133,13 @@ TEST_F(NewLayer, IsImportedUnderItsOldNamesAndWithChannelsFirst) {
   EXPECT_EQ(model.layer("pixel").class_name(), "PixelDense");
   EXPECT_EQ(model.inputs()[0].shape(), Shape({Shape::kAnySize, 4, 5, 3}));
   const Tensor y = model.predict(Tensor::full({1, 4, 5, 3}, 1));
-  // Sums of the kernel's columns, -1 and 8, normalized.
+  // Column sums of the kernel, -1 and 8, normalized.
   const float epsilon = 1e-3f;
   EXPECT_FLOAT_EQ(y.f32()[0], 2 * (-1.0f - 1) / std::sqrt(4 + epsilon) + 0.5f);
   EXPECT_FLOAT_EQ(y.f32()[1], -3 * (8.0f - 2) / std::sqrt(9 + epsilon) + 1);
 }
 
-TEST_F(NewLayer, CannotAskForMoreWeightsThanTheFileHas) {
+TEST_F(NewLayer, CannotExceedTheWeightsOfTheFile) {
   EXPECT_THAT(error_of<FormatError>(
                   [&] { (void)imported(R"(,"units":1000000000000)"); }),
               HasSubstr("in layer 'pixel' (PixelDense)"));
@@ -158,7 +157,7 @@ TEST_F(NewLayer, IsPlacedWithItsDataAndItsWeights) {
   EXPECT_EQ(rule(quant::QdqSite::weight("kernel")), "P01");
 }
 
-TEST_F(NewLayer, TakesInTheNormalizationBehindIt) {
+TEST_F(NewLayer, FoldsTheNextNormalization) {
   const Model model = imported();
   const auto folds = quant::batch_norm_folds(model);
   ASSERT_EQ(folds.size(), 1u);
@@ -169,7 +168,7 @@ TEST_F(NewLayer, TakesInTheNormalizationBehindIt) {
   EXPECT_LT(largest_difference(folded.predict(x), model.predict(x)), 1e-5f);
 }
 
-TEST_F(NewLayer, SaysWhatFunctionItEndsIn) {
+TEST_F(NewLayer, ReportsItsActivation) {
   const Model linear = imported();
   EXPECT_EQ(linear.layer("pixel").activation(), "linear");
   const Model relu = imported(R"(,"activation":"relu")");

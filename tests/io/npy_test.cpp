@@ -53,9 +53,9 @@ class Npy : public ::testing::Test {
   const std::filesystem::path path_ = folder_ / "array.npy";
 };
 
-TEST_F(Npy, WritesTheBytesThatNumPyWrites) {
+TEST_F(Npy, WritesTheBytesOfNumPy) {
   write_npy(path_, Tensor::of<int32_t>({2, 3}, {1, 2, 3, 4, 5, -1}));
-  // numpy.save of the same array, NumPy 2.4: a header padded to 128 bytes.
+  // Output of numpy.save, NumPy 2.4: a header padded to 128 bytes.
   std::string expected(
       "\x93NUMPY\x01\x00\x76\x00{'descr': '<i4', 'fortran_order': False, "
       "'shape': (2, 3), }",
@@ -69,7 +69,7 @@ TEST_F(Npy, WritesTheBytesThatNumPyWrites) {
   EXPECT_EQ(read_file(path_), expected);
 }
 
-TEST_F(Npy, ReadsBackWhatItWroteForEveryTypeAndRank) {
+TEST_F(Npy, RoundTripsEveryTypeAndRank) {
   const auto round_trip = [&](const Tensor& tensor) {
     write_npy(path_, tensor);
     const Tensor again = read_npy(path_);
@@ -153,7 +153,7 @@ TEST_F(Npy, ReadsVersionsTwoAndThree) {
   EXPECT_THAT(refusal(npy(header("|u1", "(1,)"), "a", 4)), HasSubstr("4.0"));
 }
 
-TEST_F(Npy, TakesTheHeaderInAnyOrderAndSpacing) {
+TEST_F(Npy, AcceptsHeadersInAnyOrderAndSpacing) {
   const Tensor tensor = read(npy(
       "{\"shape\":(3L,1),'fortran_order':False,'descr':'|i1'}   \n", "abc"));
   EXPECT_EQ(tensor.shape(), Shape({3, 1}));
@@ -165,7 +165,7 @@ TEST_F(Npy, NamesTheFile) {
               HasSubstr("none"));
 }
 
-TEST_F(Npy, RefusesOtherElementTypes) {
+TEST_F(Npy, RejectsOtherElementTypes) {
   for (const char* type :
        {"|O", "<U5", "|S3", "<c8", "<M8[ns]", "<f16", "<i2", "f4", "|f4", ""}) {
     EXPECT_THAT(refusal(npy(header(type, "(1,)"), "abcdefgh")),
@@ -178,7 +178,7 @@ TEST_F(Npy, RefusesOtherElementTypes) {
               HasSubstr("records"));
 }
 
-TEST_F(Npy, RefusesHeadersThatLieAboutTheData) {
+TEST_F(Npy, RejectsHeadersThatContradictTheData) {
   EXPECT_THAT(refusal(npy(header("<f4", "(3,)"), "12345678")),
               AllOf(HasSubstr("expected 12 bytes"), HasSubstr("got 8")));
   EXPECT_THAT(refusal(npy(header("<f4", "(1,)"), "12345678")),
@@ -186,7 +186,7 @@ TEST_F(Npy, RefusesHeadersThatLieAboutTheData) {
   EXPECT_THAT(refusal(npy(header("<f4", "()"), "")), HasSubstr("got 0"));
 }
 
-TEST_F(Npy, RefusesSizesThatOverflow) {
+TEST_F(Npy, RejectsSizesThatOverflow) {
   for (const char* shape :
        {"(4294967296, 4294967296)", "(9223372036854775807, 8)",
         "(0, 9223372036854775807, 2)", "(2147483649,)"}) {
@@ -200,7 +200,7 @@ TEST_F(Npy, RefusesSizesThatOverflow) {
               HasSubstr("at most 8 dimensions"));
 }
 
-TEST_F(Npy, RefusesHeadersThatAreNoDictionaryOfTheThreeKeys) {
+TEST_F(Npy, RejectsHeadersWithoutTheThreeKeys) {
   for (const char* text :
        {"", "{", "{}", "[]", "{'descr'", "{'descr': ", "{'descr': '<f4'",
         "{'descr: <f4}", "{'descr': '<f4', 'shape': (1,)}",
@@ -216,7 +216,7 @@ TEST_F(Npy, RefusesHeadersThatAreNoDictionaryOfTheThreeKeys) {
   }
 }
 
-TEST_F(Npy, RefusesAHugeHeader) {
+TEST_F(Npy, RejectsAHugeHeader) {
   EXPECT_THAT(
       refusal(npy(header("|u1", "(1,)") + std::string(70000, ' '), "a", 2)),
       HasSubstr("65536"));
@@ -224,14 +224,14 @@ TEST_F(Npy, RefusesAHugeHeader) {
               HasSubstr("expected 4294967295 bytes, got 1"));
 }
 
-TEST_F(Npy, RefusesEveryTruncation) {
+TEST_F(Npy, RejectsEveryTruncation) {
   const std::string whole = npy(header("<f4", "(2, 1)"), "12345678");
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
   }
 }
 
-TEST_F(Npy, ReadsOrRefusesEveryFlippedBit) {
+TEST_F(Npy, ReadsOrRejectsEveryFlippedBit) {
   const std::string whole = npy(header("<f4", "(2, 1)"), "12345678");
   for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
     std::string damaged = whole;
@@ -243,7 +243,7 @@ TEST_F(Npy, ReadsOrRefusesEveryFlippedBit) {
   }
 }
 
-TEST_F(Npy, RefusesToWriteNoTensor) {
+TEST_F(Npy, RejectsAnEmptyTensor) {
   EXPECT_THROW(write_npy(path_, Tensor()), ValueError);
 }
 

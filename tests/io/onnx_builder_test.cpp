@@ -48,7 +48,7 @@ TEST_F(Builder, WritesTheBatchAsNamedDimension) {
   EXPECT_EQ(type.shape().dim(1).dim_value(), 3);
 }
 
-TEST_F(Builder, GivesEveryNodeAndValueANameOfItsOwn) {
+TEST_F(Builder, GivesEveryNodeAndValueAUniqueName) {
   const std::string a = builder_.add_node("Relu", "relu", {"input"});
   const std::string b = builder_.add_node("Relu", "relu", {a});
   EXPECT_EQ(node(0).name(), "relu");
@@ -92,7 +92,7 @@ TEST_F(Builder, WritesAttributesOfEveryType) {
   EXPECT_THAT(node(0).attribute(3).ints(), ElementsAre(1, 2));
 }
 
-TEST_F(Builder, RefusesInputsThatNoNodeMakes) {
+TEST_F(Builder, RejectsInputsWithoutProducer) {
   EXPECT_THAT(error_of<InternalError>(
                   [&] { builder_.add_node("Relu", "relu", {"nowhere"}); }),
               HasSubstr("'nowhere'"));
@@ -119,7 +119,7 @@ TEST_F(Builder, KeepsOneInitializerForASharedLayer) {
   EXPECT_EQ(graph_.initializer_size(), 2);
 }
 
-TEST_F(Builder, RefusesWeightsThatAreNotFiniteAndNamesThem) {
+TEST_F(Builder, RejectsWeightsThatAreNotFiniteAndNamesThem) {
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
     EXPECT_THAT(error_of<ValueError>([&] {
                   builder_.add_initializer("conv/kernel",
@@ -140,7 +140,7 @@ TEST_F(Builder, WritesMasks) {
             "");
 }
 
-TEST_F(Builder, RefusesElementTypesThatOnnxLayersDoNotUse) {
+TEST_F(Builder, RejectsElementTypesThatOnnxLayersDoNotUse) {
   EXPECT_NE(error_of<UnsupportedError>([&] {
               builder_.add_initializer("b", Tensor::zeros({1}, DType::boolean));
             }),
@@ -156,7 +156,7 @@ TEST_F(Builder, WritesAPairWithScalarScaleAndNoAxis) {
   EXPECT_EQ(node(0).attribute_size() + node(1).attribute_size(), 0);
   EXPECT_EQ(node(1).output(0), out);
   EXPECT_EQ(node(1).input(0), node(0).output(0));
-  // Both read the same scale and the same zero point.
+  // Both share the scale and the zero point.
   EXPECT_EQ(node(0).input(1), node(1).input(1));
   EXPECT_EQ(node(0).input(2), node(1).input(2));
   ASSERT_EQ(graph_.initializer_size(), 2);
@@ -180,7 +180,7 @@ TEST_F(Builder, WritesTheAxisOfAPairPerChannel) {
   EXPECT_THAT(graph_.initializer(2).dims(), ElementsAre(2));
 }
 
-TEST_F(Builder, WritesOnePairPerValueAndGrid) {
+TEST_F(Builder, WritesOnePairPerValueAndQuantization) {
   const std::string first = builder_.add_qdq("input", "a", per_tensor(0.5f));
   EXPECT_EQ(builder_.add_qdq("input", "b", per_tensor(0.5f)), first);
   EXPECT_NE(builder_.add_qdq("input", "c", per_tensor(0.25f)), first);
@@ -189,7 +189,7 @@ TEST_F(Builder, WritesOnePairPerValueAndGrid) {
   EXPECT_EQ(builder_.qdq_pairs(), 3);
 }
 
-TEST_F(Builder, ClipsAnActivationToAGridNarrowerThanInt8) {
+TEST_F(Builder, ClipsAnActivationToARangeNarrowerThanInt8) {
   Grid grid = per_tensor(0.5f);
   grid.low = -8;
   grid.high = 7;
@@ -205,13 +205,13 @@ TEST_F(Builder, ClipsAnActivationToAGridNarrowerThanInt8) {
   EXPECT_EQ(node(1).input(0), node(0).output(0));
 }
 
-TEST_F(Builder, DoesNotClipWeightsThatAreOnTheirGrid) {
+TEST_F(Builder, DoesNotClipWeightsWithinTheirRange) {
   const std::string kernel = builder_.add_initializer("k", Tensor::zeros({2}));
   builder_.add_qdq(kernel, "k", per_channel({0.5f, 0.25f}, 0));
   EXPECT_EQ(node(0).op_type(), "QuantizeLinear");
 }
 
-TEST_F(Builder, RefusesScalesThatAreNotFiniteAndPositive) {
+TEST_F(Builder, RejectsScalesThatAreNotFiniteAndPositive) {
   for (const float scale : {0.0f, -0.5f, NAN, INFINITY}) {
     EXPECT_THAT(error_of<ValueError>([&] {
                   builder_.add_qdq("input", "conv/input", per_tensor(scale));
@@ -222,13 +222,13 @@ TEST_F(Builder, RefusesScalesThatAreNotFiniteAndPositive) {
   EXPECT_EQ(graph_.node_size(), 0);
 }
 
-TEST_F(Builder, RefusesAQuantizerWithoutAScale) {
+TEST_F(Builder, RejectsAQuantizerWithoutAScale) {
   EXPECT_THAT(error_of<ValueError>(
                   [&] { builder_.add_qdq("input", "conv/input", Grid{}); }),
               HasSubstr("calibrate"));
 }
 
-TEST_F(Builder, RefusesScalesThatDoNotFitTheWeights) {
+TEST_F(Builder, RejectsScalesThatDoNotFitTheWeights) {
   const std::string kernel =
       builder_.add_initializer("k", Tensor::zeros({3, 2}));
   for (const int axis : {-1, 0, 2}) {
@@ -241,14 +241,14 @@ TEST_F(Builder, RefusesScalesThatDoNotFitTheWeights) {
   EXPECT_NO_THROW(builder_.add_qdq(kernel, "k", per_channel({0.5f, 0.25f}, 1)));
 }
 
-TEST_F(Builder, RefusesCodesOutsideInt8) {
+TEST_F(Builder, RejectsValuesOutsideInt8) {
   Grid grid = per_tensor(0.5f);
   grid.high = 128;
   EXPECT_NE(error_of<ValueError>([&] { builder_.add_qdq("input", "a", grid); }),
             "");
 }
 
-TEST_F(Builder, RenamesTheOutputWhereverItIsRead) {
+TEST_F(Builder, RenamesTheOutputForAllConsumers) {
   builder_.reserve("logits");
   const std::string a = builder_.add_node("Relu", "a", {"input"});
   builder_.add_node("Abs", "b", {a});
@@ -259,7 +259,7 @@ TEST_F(Builder, RenamesTheOutputWhereverItIsRead) {
   EXPECT_EQ(graph_.output(0).type().tensor_type().shape().dim_size(), 4);
 }
 
-TEST_F(Builder, PutsAnIdentityBehindAnInputThatIsTheOutput) {
+TEST_F(Builder, InsertsAnIdentityIfAnInputIsTheOutput) {
   builder_.reserve("logits");
   builder_.add_output("input", "logits", {Shape::kAnySize, 3, 8, 8});
   ASSERT_EQ(graph_.node_size(), 1);
@@ -274,7 +274,7 @@ TEST_F(Builder, KeepsReservedNamesFromOtherValues) {
   EXPECT_NE(error_of<ValueError>([&] { builder_.reserve("k"); }), "");
 }
 
-TEST(OnnxShape, TurnsImagesOnly) {
+TEST(OnnxShape, TransposesImagesOnly) {
   EXPECT_EQ(onnx_shape({"", {Shape::kAnySize, 5, 6, 7}}),
             Shape({Shape::kAnySize, 7, 5, 6}));
   EXPECT_EQ(onnx_shape({"", {Shape::kAnySize, 10}}),

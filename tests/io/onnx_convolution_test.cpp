@@ -1,4 +1,4 @@
-// What the convolution layers besides Conv2D are in ONNX, read back by hand.
+// ONNX form of convolution layers other than Conv2D, parsed by the test.
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -67,13 +67,13 @@ std::vector<float> values(const onnx::TensorProto& tensor) {
   return result;
 }
 
-TEST(OnnxConvolution, DepthwiseHasOneGroupAChannel) {
+TEST(OnnxConvolution, DepthwiseHasOneGroupPerChannel) {
   const auto graph = graph_of(DepthwiseConv2D(
       {.kernel_size = {1, 2}, .depth_multiplier = 2, .name = "dw"}));
   EXPECT_THAT(ints_of(node(graph, "Conv"), "group"), ElementsAre(3));
   const auto& w = tensor_named(graph, "dw/depthwise_kernel");
   EXPECT_THAT(w.dims(), ElementsAre(6, 1, 1, 2));
-  // [kw][c][m] counted up, as [c][m][kw].
+  // [kw][c][m] numbered consecutively, as [c][m][kw].
   EXPECT_THAT(values(w), ElementsAre(1, 7, 2, 8, 3, 9, 4, 10, 5, 11, 6, 12));
 }
 

@@ -1,4 +1,4 @@
-// The Q/DQ pairs of exported models, read back by hand.
+// Q/DQ pairs of exported models, parsed by the test.
 #include <cmath>
 #include <string>
 
@@ -53,7 +53,7 @@ TEST_F(ExportQuantized, PutsPairsAtTheDataAndWeightsOfConvAndGemm) {
                                                                  : 5);
   }
   EXPECT_EQ(weights, 2);
-  // The bias stays as it is.
+  // The bias is not quantized.
   EXPECT_EQ(node("Gemm").input(2), "quant_dense/bias");
 }
 
@@ -74,7 +74,7 @@ TEST_F(ExportQuantized, WritesAxisOnPairsPerChannelOnly) {
   }
 }
 
-TEST_F(ExportQuantized, StoresWeightsOnTheirGrid) {
+TEST_F(ExportQuantized, StoresQuantizedWeights) {
   export_model(calibrated());
   const auto& w = initializer("quant_conv/kernel");
   for (const auto& node : proto_.graph().node()) {
@@ -101,7 +101,7 @@ TEST_F(ExportQuantized, QuantizesTheWeightsOfASharedLayerOnce) {
   Tensor vectors({16, 7});
   rng.fill_normal(vectors, 0.0f, 1.0f);
   quant::calibrate(model, Dataset(vectors, Tensor::zeros({16}, DType::i64)));
-  // The weights, the input and what lies between the two calls.
+  // The weights, the input and the tensor between the two calls.
   EXPECT_EQ(export_model(model).qdq_pairs, 3);
 }
 

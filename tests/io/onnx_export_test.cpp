@@ -1,5 +1,5 @@
-// The structure and the weights of exported models, read back by hand; that
-// they compute the same numbers is for ONNX Runtime to say (tests/oracle).
+// Structure and weights of exported models, parsed by the test. ONNX Runtime
+// verifies their outputs (tests/oracle).
 
 #include <cmath>
 #include <memory>
@@ -28,7 +28,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-/// 0, 1, 2, ... so that every weight tells where it came from.
+/// 0, 1, 2, ...: every weight identifies its origin.
 void count_up(const Parameter& parameter) {
   Tensor value(parameter.variable.shape());
   float next = 0;
@@ -36,7 +36,7 @@ void count_up(const Parameter& parameter) {
   parameter.variable.assign(value);
 }
 
-TEST_F(ExportOnnx, WritesTheFactsOfTheFile) {
+TEST_F(ExportOnnx, WritesModelMetadata) {
   const OnnxReport report =
       export_model(small_cnn(), {.description = "a small network"});
   EXPECT_EQ(report.bytes,
@@ -62,7 +62,7 @@ TEST_F(ExportOnnx, KeepsTheNamesOfTheClasses) {
   EXPECT_THROW(export_model(model, {.classes = {"cat", "dog"}}), ValueError);
 }
 
-TEST_F(ExportOnnx, TakesImagesAsNchwAndABatchOfAnySize) {
+TEST_F(ExportOnnx, HasNchwImagesAndADynamicBatch) {
   export_model(small_cnn());
   ASSERT_EQ(proto_.graph().input_size(), 1);
   EXPECT_EQ(proto_.graph().input(0).name(), "input");
@@ -82,7 +82,7 @@ TEST_F(ExportOnnx, WritesOneNodePerLayerUnderItsName) {
   EXPECT_EQ(node("Gemm").output(0), "logits");
 }
 
-TEST_F(ExportOnnx, TurnsConvolutionKernelsToOihw) {
+TEST_F(ExportOnnx, TransposesConvolutionKernelsToOihw) {
   const Model model = small_cnn();
   count_up(model.layer("conv").parameter("kernel"));
   export_model(model);
@@ -101,7 +101,7 @@ TEST_F(ExportOnnx, TurnsConvolutionKernelsToOihw) {
   }
 }
 
-TEST_F(ExportOnnx, PutsTheRowsOfDenseInTheOrderOfAFlattenedNchwImage) {
+TEST_F(ExportOnnx, OrdersRowsOfDenseForAFlattenedNchwImage) {
   const Model model = small_cnn();
   count_up(model.layer("dense").parameter("kernel"));
   export_model(model);
@@ -130,7 +130,7 @@ TEST_F(ExportOnnx, LeavesAFlattenedImageInKerasOrder) {
   EXPECT_THAT(dims(proto_.graph().output(0)), ElementsAre("N", "72"));
 }
 
-TEST_F(ExportOnnx, LeavesAnImageAsNchwAndSaysSo) {
+TEST_F(ExportOnnx, LeavesAnImageAsNchwAndReportsIt) {
   const auto x = input({kH, kW, kC});
   export_model(Model(x, ReLU()(x)), {.output_name = "image"});
   EXPECT_THAT(dims(proto_.graph().output(0)), ElementsAre("N", "3", "6", "4"));
@@ -138,7 +138,7 @@ TEST_F(ExportOnnx, LeavesAnImageAsNchwAndSaysSo) {
                                       Pair("output_layout", "NCHW")));
 }
 
-TEST_F(ExportOnnx, TakesVectorsAsTheyAre) {
+TEST_F(ExportOnnx, DoesNotTransposeVectors) {
   const auto x = input({7});
   export_model(Model(x, Dense({.units = 2})(x)));
   EXPECT_THAT(dims(proto_.graph().input(0)), ElementsAre("N", "7"));
@@ -202,7 +202,7 @@ TEST_F(ExportOnnx, KeepsTheWeightsOfASharedLayerOnce) {
   EXPECT_EQ(proto_.graph().node(1).name(), "dense_1");
 }
 
-TEST_F(ExportOnnx, WritesTheSameBytesAgain) {
+TEST_F(ExportOnnx, IsReproducible) {
   const Model model = small_cnn();
   export_model(model);
   const std::string first = read_file(path_);
@@ -210,7 +210,7 @@ TEST_F(ExportOnnx, WritesTheSameBytesAgain) {
   EXPECT_EQ(read_file(path_), first);
 }
 
-TEST_F(ExportOnnx, GivesTheBytesAndReportOfTheFileItWrites) {
+TEST_F(ExportOnnx, ReturnsTheBytesAndReportOfTheFile) {
   const Model model = small_cnn();
   const OnnxReport report = export_model(model, {.opset = 15});
   const OnnxFile file = to_onnx(model, {.opset = 15});
@@ -220,7 +220,7 @@ TEST_F(ExportOnnx, GivesTheBytesAndReportOfTheFileItWrites) {
   EXPECT_EQ(file.report.qdq_pairs, report.qdq_pairs);
 }
 
-TEST_F(ExportOnnx, WritesTheOpsetAskedFor) {
+TEST_F(ExportOnnx, WritesTheRequestedOpset) {
   for (int opset = 13; opset <= 21; ++opset) {
     export_model(small_cnn(), {.opset = opset});
     EXPECT_EQ(proto_.opset_import(0).version(), opset);
@@ -260,7 +260,7 @@ TEST_F(ExportOnnx, FixesTheBatchOfInputsAndOutputs) {
   }
 }
 
-TEST_F(ExportOnnx, RepeatsConstantsOnlyWhereNothingBroadcasts) {
+TEST_F(ExportOnnx, ExpandsConstantsOnlyWithoutBroadcasting) {
   const SymbolicTensor x = input({2});
   const auto constant = [](const SymbolicTensor& like) {
     return Constant({.value = Tensor::of<float>({2}, {3, -5})})(like);
@@ -273,7 +273,7 @@ TEST_F(ExportOnnx, RepeatsConstantsOnlyWhereNothingBroadcasts) {
   EXPECT_EQ(count("Expand"), 0);
   export_model(Model(x, Concatenate()({x, constant(x)})));
   EXPECT_EQ(count("Expand"), 1);
-  // As an output of its own, counted by another one.
+  // As a model output of its own: one row per sample, too.
   const SymbolicTensor y = ReLU()(x);
   export_model(Model({x}, {y, constant(y)}));
   const std::vector<Tensor> outputs = load_onnx_reference(path_).predict(
@@ -283,7 +283,7 @@ TEST_F(ExportOnnx, RepeatsConstantsOnlyWhereNothingBroadcasts) {
   EXPECT_THAT(values(outputs[1]), ElementsAre(3, -5, 3, -5));
 }
 
-TEST_F(ExportOnnx, RefusesOptionsOutOfRange) {
+TEST_F(ExportOnnx, RejectsOptionsOutOfRange) {
   const Model model = small_cnn();
   for (const int64_t batch : {int64_t{-1}, (int64_t{1} << 20) + 1}) {
     EXPECT_THAT(error_of<ValueError>(
@@ -305,7 +305,7 @@ TEST_F(ExportOnnx, RefusesOptionsOutOfRange) {
   EXPECT_TRUE(folder_.empty());
 }
 
-TEST_F(ExportOnnx, RefusesWeightsThatAreNotFiniteAndWritesNothing) {
+TEST_F(ExportOnnx, RejectsWeightsThatAreNotFiniteAndWritesNothing) {
   const Model model = small_cnn();
   model.layer("bn").parameter("gamma").variable.mutable_value()[3] = NAN;
   EXPECT_THAT(error_of<ValueError>([&] { export_onnx(model, path_); }),
@@ -339,7 +339,7 @@ TEST_F(ExportOnnx, NamesALayerWithoutOnnxFormAndKeepsTheOldFile) {
   EXPECT_EQ(read_file(path_), before);
 }
 
-TEST_F(ExportOnnx, ReportsAFolderThatIsNotThere) {
+TEST_F(ExportOnnx, ReportsAMissingFolder) {
   EXPECT_NE(error_of<IoError>(
                 [&] { export_onnx(small_cnn(), folder_ / "none/model.onnx"); }),
             "");

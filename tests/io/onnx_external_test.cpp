@@ -1,5 +1,5 @@
-// Data of tensors in files beside the model: read where it lies in the model's
-// folder, refused where its name leads elsewhere.
+// External tensor data: read from files in the model's folder, rejected if the
+// path leads elsewhere.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// y = x + w with w of two floats behind four bytes of a file.
+// y = x + w with w of two floats at offset 4 of a file.
 class ExternalData : public ::testing::Test {
  protected:
   ExternalData() {
@@ -69,12 +69,12 @@ class ExternalData : public ::testing::Test {
   onnx::ModelProto model_;
 };
 
-TEST_F(ExternalData, IsReadFromItsPlaceInAFile) {
+TEST_F(ExternalData, IsReadAtItsOffset) {
   EXPECT_THAT(values_of(load().predict(numbers({1, 1}))),
               ElementsAre(2.5f, -1));
 }
 
-TEST_F(ExternalData, MayLieInAFolderBelowAndSayNoLength) {
+TEST_F(ExternalData, MayBeInASubfolderAndHaveNoLength) {
   fs::create_directory(folder_ / "data");
   fs::rename(folder_ / "weights.bin", folder_ / "data" / "weights.bin");
   set("location", "./data/weights.bin");
@@ -83,7 +83,7 @@ TEST_F(ExternalData, MayLieInAFolderBelowAndSayNoLength) {
               ElementsAre(2.5f, -1));
 }
 
-TEST_F(ExternalData, KeysThatAreNotKnownDoNotMatter) {
+TEST_F(ExternalData, UnknownKeysAreIgnored) {
   set("checksum", "none");
   set("basepath", "/etc");
   EXPECT_THAT(values_of(load().predict(numbers({0, 0}))),
@@ -101,14 +101,14 @@ TEST_F(ExternalData, OfAConstantIsReadToo) {
   value->set_name("value");
   value->set_type(onnx::AttributeProto::TENSOR);
   *value->mutable_t() = tensor;
-  // Behind the node that reads it, as some writers leave it.
+  // After its consumer, as in files of some writers.
   add->set_name("sum");
   *model_.mutable_graph()->add_node() = constant;
   EXPECT_THAT(values_of(load().predict(numbers({1, 1}))),
               ElementsAre(2.5f, -1));
 }
 
-TEST_F(ExternalData, MustLieInTheFolderOfTheModel) {
+TEST_F(ExternalData, MustBeInTheFolderOfTheModel) {
   for (const char* location :
        {"/etc/passwd", "../weights.bin", "data/../../weights.bin", "..", "",
         "weights.bin/"}) {
@@ -155,8 +155,8 @@ TEST_F(ExternalData, MustBeAsLongAsItsTensor) {
   }
 }
 
-TEST_F(ExternalData, KeepsToTheMemoryLimit) {
-  // One part of a file many times over.
+TEST_F(ExternalData, RespectsTheMemoryLimit) {
+  // The same part of a file many times.
   set("offset", "0");
   set("length", "4194304");
   initializer(model_, "w").set_dims(0, 1 << 20);
@@ -173,7 +173,7 @@ TEST_F(ExternalData, KeepsToTheMemoryLimit) {
               HasSubstr("at most 16 MiB of external data"));
 }
 
-TEST_F(ExternalData, HasNoFolderWhereThereIsNoFile) {
+TEST_F(ExternalData, HasNoFolderWithoutAFile) {
   EXPECT_THAT(error_of<FormatError>([&] { to_run(model_); }),
               HasSubstr("load the model by its path"));
 }

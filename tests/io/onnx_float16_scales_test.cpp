@@ -1,5 +1,5 @@
-// Scales that float16 does not hold. tests/oracle/compare_forms.py runs such a
-// file in ONNX Runtime.
+// Scales that float16 does not represent. tests/oracle/compare_forms.py runs
+// such a file in ONNX Runtime.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr float kInputs = 200;  // of bytes, whose weights are small
+constexpr float kInputs = 200;  // of INT8 values, whose weights are small
 
 Tensor inputs() {
   Tensor x = noise({2, 4, 4, 3});
@@ -34,7 +34,7 @@ Tensor inputs() {
   return x;
 }
 
-/// A convolution whose channels have weights up to `largest`.
+/// A convolution with weights per channel up to `largest`.
 Model convolution(const std::vector<float>& largest) {
   const SymbolicTensor x = input({4, 4, 3});
   const Model model(x, Conv2D({.filters = static_cast<int>(largest.size()),
@@ -95,7 +95,7 @@ TEST(OnnxFloat16Scales, ChannelsThatVanishBecomeZero) {
   const Tensor x = nchw(inputs());
   const Tensor expected = onnx_from_bytes(to_onnx(model).bytes).predict(x);
   const Tensor y = onnx_from_bytes(file.bytes).predict(x);
-  // Inputs in float16 may go on with the next of their int8 values.
+  // Inputs in float16 may round to a neighboring INT8 value.
   const float step = kInputs / 127 * 0.5f;
   expect_near(y, expected, 2 * step);
   for (int64_t n = 0; n < y.shape()[0]; ++n) {
@@ -106,7 +106,7 @@ TEST(OnnxFloat16Scales, ChannelsThatVanishBecomeZero) {
   }
 }
 
-TEST(OnnxFloat16Scales, RefusesWeightsBeyondFloat16) {
+TEST(OnnxFloat16Scales, RejectsWeightsBeyondFloat16) {
   const Model model = convolution({70000.0f});
   EXPECT_THAT(error_of<ValueError>([&] { (void)to_onnx(model, kHalf); }),
               AllOf(HasSubstr("conv/kernel"), HasSubstr("65504")));

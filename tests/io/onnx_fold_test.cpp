@@ -1,5 +1,5 @@
-// Folded models as files: the codes read back from them. That the files
-// compute the same numbers is for ONNX Runtime to say (tests/oracle).
+// Quantized weights of exported folded models. ONNX Runtime verifies their
+// outputs (tests/oracle).
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -39,8 +39,8 @@ class File {
     }
     throw NotFoundError("test: no initializer " + name);
   }
-  /// What QuantizeLinear makes of a weight, in ONNX' order, with a scale for
-  /// each slice of its axis.
+  /// Returns QuantizeLinear's output for a weight in ONNX' order, with a scale
+  /// per slice of its axis.
   std::vector<int> codes(const std::string& weight) const {
     for (const auto& node : proto_.graph().node()) {
       if (node.op_type() != "QuantizeLinear" || node.input(0) != weight) {
@@ -53,7 +53,7 @@ class File {
       for (size_t i = 0; i < values.size(); ++i) {
         const float s = scales[i / inner % scales.size()];
         const float q = std::nearbyint(values[i] / s);
-        // ONNX saturates, but these were stored on the grid.
+        // ONNX saturates; these values are within the range.
         EXPECT_EQ(values[i], q * s);
         result.push_back(static_cast<int>(q));
       }
@@ -85,7 +85,7 @@ class ExportFolded : public ::testing::TestWithParam<LinearKind> {};
 INSTANTIATE_TEST_SUITE_P(, ExportFolded, ::testing::ValuesIn(linear_kinds()),
                          [](const auto& kind) { return kind.param.name; });
 
-TEST_P(ExportFolded, WritesTheCodesOfTheUnfoldedModel) {
+TEST_P(ExportFolded, WritesTheQuantizedWeightsOfTheUnfoldedModel) {
   const LinearKind& kind = GetParam();
   for (const bool per_channel : {true, false}) {
     const Model model = quantized_and_calibrated(
@@ -98,7 +98,7 @@ TEST_P(ExportFolded, WritesTheCodesOfTheUnfoldedModel) {
     EXPECT_EQ(folded.count("BatchNormalization"), 0);
     EXPECT_EQ(folded.count("QuantizeLinear"), plain.count("QuantizeLinear"));
 
-    // The channels are the first axis but for the transposes.
+    // Channels are the first axis except for transposed convolutions.
     const bool second =
         kind.name == "Conv2DTranspose" || kind.name == "DenseOnTokens";
     auto expected = plain.codes("quant_linear/" + kind.kernel);
@@ -153,7 +153,7 @@ TEST(ExportFolding, WritesQdqWhetherFakeQuantIsOnOrOff) {
   }
 }
 
-TEST(ExportFolding, OfAFloatModelGivesItBiases) {
+TEST(ExportFolding, OfAFloatModelAddsBiases) {
   const Model model = normalized(linear_kinds()[0], false);
   const File plain(model);
   const File folded(model, {.fold_batch_norm = true});

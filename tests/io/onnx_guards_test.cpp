@@ -1,5 +1,5 @@
-// What is checked before the libraries that read ONNX files see them, and what
-// of their inference does not count.
+// Checks in front of the ONNX libraries, and results of their inference that
+// are ignored.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ std::filesystem::path robust(const std::string& name) {
   return testdata("faults/robust/" + name + ".onnx");
 }
 
-/// With the small files that were faults once.
+/// With small files that once caused faults.
 class OnnxFaults : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -41,7 +41,7 @@ class OnnxFaults : public ::testing::Test {
   }
 };
 
-TEST(OnnxGuards, WeightsOfAnyRankAreRefusedWithAKernelShape) {
+TEST(OnnxGuards, WeightsOfAnyRankAreRejectedWithAKernelShape) {
   for (const char* op : {"Conv", "ConvTranspose"}) {
     for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{
              {}, {1}, {1, 1}, {1, 1, 3}, {1, 1, 3, 3, 1}}) {
@@ -57,15 +57,15 @@ TEST(OnnxGuards, WeightsOfAnyRankAreRefusedWithAKernelShape) {
   }
 }
 
-TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRefused) {
+TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRejected) {
   EXPECT_THAT(error_of<FormatError>([] {
                 (void)inspect_onnx(robust("ConvTranspose_w_rank1_ks_13"));
               }),
               HasSubstr("rank"));
 }
 
-// Shape inference makes a size for each entry of the list.
-TEST(OnnxGuards, ListsOfManySizesAreRefused) {
+// Shape inference creates a size for each entry of the list.
+TEST(OnnxGuards, ListsOfManySizesAreRejected) {
   EXPECT_THAT(refused_model(graph_model("(int64[2000000000] s) => (float y)",
                                         "y = ConstantOfShape (s)")),
               HasSubstr("at most 64 sizes"));
@@ -75,15 +75,15 @@ TEST(OnnxGuards, ListsOfManySizesAreRefused) {
               HasSubstr("at most 64 sizes"));
 }
 
-// It counts windows one by one.
-TEST(OnnxGuards, AutomaticPaddingOfHugeImagesIsRefused) {
+// Shape inference counts windows one by one.
+TEST(OnnxGuards, AutomaticPaddingOfHugeImagesIsRejected) {
   onnx::ModelProto model =
       graph_model("(float[1,1,2147483647] x, float[1,1,3] w) => (float y)",
                   "y = Conv <auto_pad = \"SAME_UPPER\", strides = [2]> (x, w)");
   EXPECT_THAT(refused_model(model), HasSubstr("pixels an axis"));
 }
 
-TEST_F(OnnxFaults, ValuesOutsideOfTheirTypeAreRefused) {
+TEST_F(OnnxFaults, ValuesOutsideOfTheirTypeAreRejected) {
   for (const char* name : {"range_zp1000", "range_w300"}) {
     EXPECT_THAT(error_of<FormatError>([&] { (void)load_onnx(robust(name)); }),
                 HasSubstr("from -128 to 127"));
@@ -100,7 +100,7 @@ TEST_F(OnnxFaults, ADequantizeWithoutScaleIsAFindingOrAnError) {
   EXPECT_THROW((void)inspect_onnx(robust("02714_struct")), FormatError);
 }
 
-TEST_F(OnnxFaults, StatedSizesThatDoNotFitAreIgnored) {
+TEST_F(OnnxFaults, WrongDeclaredSizesAreIgnored) {
   std::string warned;
   const WarningSink before =
       set_warning_sink([&](std::string_view text) { warned += text; });
@@ -110,7 +110,7 @@ TEST_F(OnnxFaults, StatedSizesThatDoNotFitAreIgnored) {
                             HasSubstr("[N,1,3,3]"), HasSubstr("ignored")));
   const Model model = load_onnx(robust("ceil_inferred"));
   EXPECT_EQ(model.outputs()[0].shape().slice(1, 4), (Shape{3, 3, 1}));
-  // Between nodes it takes no word, be it another rank or type.
+  // Declared ranks and types of intermediate values are ignored.
   warned.clear();
   onnx::ModelProto inner = graph_model("(float[N,4] x) => (float[N,4] y)",
                                        "t = Neg (x)\ny = Abs (t)");
@@ -124,7 +124,7 @@ TEST_F(OnnxFaults, StatedSizesThatDoNotFitAreIgnored) {
   set_warning_sink(before);
 }
 
-TEST(OnnxGuards, OutputsOfAnotherRankOrTypeAreRefused) {
+TEST(OnnxGuards, OutputsOfAnotherRankOrTypeAreRejected) {
   EXPECT_THAT(refused_model(
                   graph_model("(float[N,4] x) => (float[N] y)", "y = Neg (x)")),
               AllOf(HasSubstr("'y'"), HasSubstr("[N,4]")));
@@ -139,7 +139,7 @@ TEST_F(OnnxFaults, LayersAreLoadedWithinTheMemoryLimit) {
                   [&] { (void)load_onnx(robust("02957_pool"), little); }),
               AllOf(HasSubstr("limit is 64 MiB"), HasSubstr("'y'"),
                     HasSubstr("--memory-limit")));
-  // Many small values that exist at a time.
+  // Many small values that are alive together.
   std::string nodes;
   std::string sum = "y = Sum (";
   for (int i = 0; i < 100; ++i) {
@@ -155,7 +155,7 @@ TEST_F(OnnxFaults, LayersAreLoadedWithinTheMemoryLimit) {
   EXPECT_NO_THROW((void)from_onnx(bytes));
 }
 
-TEST(OnnxGuards, SessionsKeepToTheirLimits) {
+TEST(OnnxGuards, SessionsRespectTheirLimits) {
   const SymbolicTensor x = input({512, 512, 1}, "x");
   const Model large(x, UpSampling2D({.size = 8, .name = "up"})(x));
   EXPECT_THAT(error_of<ValueError>([&] {

@@ -1,5 +1,4 @@
-// Graphs written by hand: what becomes of their operators and names, and what
-// is refused.
+// Handwritten graphs: import of operators and names, and rejected graphs.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -31,7 +30,7 @@ std::string import_refusal(const onnx::ModelProto& model,
       [&] { (void)from_onnx(model.SerializeAsString(), options); });
 }
 
-TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
+TEST(OnnxImportGraphs, ListsAllUnsupportedNodes) {
   const onnx::ModelProto model =
       graph_model("(float[N,3,8,8] x) => (float[N,3,8,8] y, float[N,3,8,8] z)",
                   "a = Tan (x)\n"
@@ -39,14 +38,14 @@ TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
                   "y = Cos (b)\n"
                   "c = Asinh (x)\n"
                   "z = Add (c, x)");
-  // What only follows from these is not told.
+  // Consequences of these are not reported.
   EXPECT_THAT(import_refusal(model),
               AllOf(HasSubstr("got 2 that are not"), HasSubstr("'a' (Tan)"),
                     HasSubstr("'c' (Asinh)"), Not(HasSubstr("(Cos)")),
                     Not(HasSubstr("(Add)")), Not(HasSubstr("(Relu)"))));
 }
 
-TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
+TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
   const auto said = [](const std::string& nodes) {
     onnx::ModelProto model =
         graph_model("(float[N,4,9,7] x) => (float[N,A,B,C] y)", nodes);
@@ -136,8 +135,8 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
       HasSubstr("with reflect less than their size, got 9 and 1 of axis 2"));
 }
 
-// A query without keys would be zeros there, and no number in the products.
-TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
+// A query without keys would give zeros there, but NaN in the products.
+TEST(OnnxImportGraphs, RejectsUnsupportedAttention) {
   const auto said = [](const std::string& node, int64_t opset = 23) {
     onnx::ModelProto model =
         graph_model("(float[N,5,8] q) => (float[N,5,8] y)", node);
@@ -169,7 +168,7 @@ TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
               HasSubstr("(Attention): expected opset 23"));
 }
 
-TEST(OnnxImportGraphs, PutsGeluByTanhTogether) {
+TEST(OnnxImportGraphs, RecognizesGeluByTanh) {
   const auto classes = [](const std::string& factor) {
     onnx::ModelProto model = graph_model(
         "(float[N,5] x) => (float[N,5] y)",
@@ -196,7 +195,7 @@ TEST(OnnxImportGraphs, PutsGeluByTanhTogether) {
   EXPECT_GT(classes("0.05").size(), 5u);
 }
 
-TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {
+TEST(OnnxImportGraphs, HonorsAllAttributesOfAnOperator) {
   const auto said = [](int64_t opset, const std::string& nodes) {
     onnx::ModelProto model = graph_model(
         "(float[N,4,6,10] x, float[N,10] z) => (float[A,B] y)", nodes);
@@ -219,7 +218,7 @@ TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {
   EXPECT_THAT(
       resized("1,4,12,20", ", keep_aspect_ratio_policy = \"not_larger\""),
       HasSubstr("expected stretch, got 'not_larger'"));
-  // -rank is the axis of the samples, 1 - rank the next.
+  // -rank is the batch axis, 1 - rank the next.
   const auto flattened = [&](int axis) {
     return said(13, "a = Flatten <axis = " + std::to_string(axis) +
                         "> (x)\ny = Concat <axis = 1> (a, z)");
@@ -275,7 +274,7 @@ TEST(OnnxImportGraphs, RepeatsConstantsForEachSample) {
                   "e = Expand (t, s)\n"
                   "y = Add (x, e)");
   EXPECT_THAT(import_refusal(two), HasSubstr("repeated for each sample"));
-  // The sum of a token over the samples is no sum of one token.
+  // The sum of a token over the batch is not a sum within a sample.
   const onnx::ModelProto summed =
       graph_model("(float[N,1,3] x) => (float[N,1,3] y)",
                   "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
@@ -309,7 +308,7 @@ TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
   EXPECT_THAT(imported.report.to_string(), HasSubstr("Relu"));
 }
 
-TEST(OnnxImportGraphs, TellsWhatBecameOfEachNode) {
+TEST(OnnxImportGraphs, ReportsTheImportOfEachNode) {
   onnx::ModelProto model = graph_model("(float[N,3,9,7] x) => (float[N,5] y)",
                                        "t = Constant <value = float {3.0}> ()\n"
                                        "s = Constant <value = float {6.0}> ()\n"
@@ -335,7 +334,7 @@ TEST(OnnxImportGraphs, TellsWhatBecameOfEachNode) {
   EXPECT_EQ(imported.model.layers().size(), 4u);  // no Permute
 }
 
-TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
+TEST(OnnxImportGraphs, AcceptsSizesForDynamicAxes) {
   onnx::ModelProto model =
       graph_model("(float[N,3,H,W] x) => (float[N,4,A,B] y)",
                   "y = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w)");
@@ -356,8 +355,8 @@ TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
               HasSubstr("expected at most 1"));
 }
 
-// F.normalize of PyTorch. A sample of zeros has no direction, and no gradient.
-TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
+// PyTorch's F.normalize. A sample of zeros has no direction and no gradient.
+TEST(OnnxImportGraphs, ImportsDivisionByTheNormAsALayer) {
   const auto file = [](const std::string& least, const std::string& axis) {
     return graph_model(
         "(float[N,3,4] x) => (float[N,A,4] y)",
@@ -379,7 +378,8 @@ TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
     const Model model = from_onnx(bytes);
     EXPECT_TRUE(normalizes(model));
     Tensor y = model.predict(x);
-    if (axis == "1") y = y.transposed({0, 2, 1});  // as a sequence of Octet's
+    if (axis == "1")
+      y = y.transposed({0, 2, 1});  // as a sequence in Octet's layout
     const Tensor expected = onnx_from_bytes(bytes).predict(x);
     for (size_t i = 0; i < y.f32().size(); ++i) {
       EXPECT_NEAR(y.f32()[i], expected.f32()[i], 1e-6f);
@@ -391,7 +391,7 @@ TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
   EXPECT_FALSE(normalizes(from_onnx(file("0.5", "-1").SerializeAsString())));
 }
 
-TEST(OnnxImportGraphs, MakesOneLayerOfNodesWithOneWeight) {
+TEST(OnnxImportGraphs, ImportsNodesWithOneWeightAsOneLayer) {
   onnx::ModelProto model = graph_model("(float[N,6] x) => (float[N,6] y)",
                                        "a = Gemm (x, w)\n"
                                        "b = Relu (a)\n"

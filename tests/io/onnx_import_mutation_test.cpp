@@ -1,4 +1,4 @@
-// ONNX files changed at random: each becomes a model or is refused, in time.
+// Randomly changed ONNX files: each is imported or rejected in bounded time.
 #include <iostream>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@
 namespace octet::io {
 namespace {
 
-/// Sizes and attributes of a graph become others, so that it still parses.
+/// Changes sizes and attributes of a graph, so that it still parses.
 class GraphMutator {
  public:
   explicit GraphMutator(uint64_t seed) : random_(seed) {}
@@ -131,13 +131,13 @@ void read_all(const char* what, uint64_t count, Damage damage) {
   EXPECT_GT(refused, 0);
 }
 
-TEST(OnnxImportMutation, OfBytesIsReadOrRefused) {
+TEST(OnnxImportMutation, OfBytesIsImportedOrRejected) {
   read_all("bytes", 300, [](uint64_t seed, const std::string& file) {
     return Mutator(seed).damage(file);
   });
 }
 
-TEST(OnnxImportMutation, OfAGraphIsReadOrRefused) {
+TEST(OnnxImportMutation, OfAGraphIsImportedOrRejected) {
   read_all("graphs", 600, [](uint64_t seed, const std::string& file) {
     return GraphMutator(seed).damage(file);
   });

@@ -1,4 +1,4 @@
-// Q/DQ pairs of ONNX files as quantizers.
+// Import of Q/DQ pairs as quantizers.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -41,7 +41,7 @@ Model quantized(const Model& model, quant::Policy policy) {
   return result;
 }
 
-/// Scales of activations, and of weights as the layers have them.
+/// Returns the scales of activations, and of weights in the layers' layout.
 std::multiset<float> activation_scales(const Model& model) {
   std::multiset<float> scales;
   std::set<const quant::Quantizer*> seen;
@@ -53,7 +53,7 @@ std::multiset<float> activation_scales(const Model& model) {
   return scales;
 }
 
-TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
+TEST(OnnxImportQdq, RestoresScalesOfOctetsFiles) {
   const std::vector<QuantizedNetwork> networks{
       {"resnet8"},
       {"mobilenet_v2", {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35}},
@@ -76,7 +76,7 @@ TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
       EXPECT_EQ(activation_scales(back), activation_scales(int8));
       const OnnxFile again = to_onnx(back);
       EXPECT_EQ(again.report.qdq_pairs, file.report.qdq_pairs);
-      // Judged by the operators, not by the layers.
+      // By operators, not by layers.
       Tensor x = images_for(model);
       const OnnxModel first = onnx_from_bytes(file.bytes);
       const OnnxModel second = onnx_from_bytes(again.bytes);
@@ -86,15 +86,15 @@ TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
   }
 }
 
-/// Of all layers, in their order.
+/// For all layers, in order.
 std::vector<std::string> names_of_layers(const Model& model) {
   std::vector<std::string> names;
   for (const auto& layer : model.layers()) names.push_back(layer->name());
   return names;
 }
 
-// Not "quant_quant_conv", however often a file goes and comes back.
-TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
+// Not "quant_quant_conv", after any number of round trips.
+TEST(OnnxImportQdq, WrapsLayersUnderTheirFormerNames) {
   const Model model = zoo::make("lenet", {});
   const Model int8 = quantized(model, quant::Policy::tensorrt);
   const OnnxFile file = to_onnx(int8);
@@ -109,8 +109,8 @@ TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
               ::testing::IsSupersetOf({"conv1", "conv2", "fc1", "fc2"}));
 }
 
-// Where several nodes are one layer, too.
-TEST(OnnxImportQdq, WrapsLayersOfFormsUnderTheNamesThatTheyHad) {
+// Also if several nodes form one layer.
+TEST(OnnxImportQdq, WrapsPatternsUnderTheirFormerNames) {
   const Model model =
       zoo::make("vit_tiny", {.input = {32, 48, 3}, .classes = 10});
   const Model int8 = quantized(model, quant::Policy::tensorrt);
@@ -123,8 +123,8 @@ TEST(OnnxImportQdq, WrapsLayersOfFormsUnderTheNamesThatTheyHad) {
   }
 }
 
-// Scales stay with layers that are called like outputs.
-TEST(OnnxImportQdq, KeepsScalesOfSeveralOutputsThatHaveNames) {
+// Scales stay with layers named like outputs.
+TEST(OnnxImportQdq, KeepsScalesOfNamedOutputs) {
   const SymbolicTensor x = input({6}, "x");
   const SymbolicTensor h = ReLU()(Dense({.units = 5, .name = "body"})(x));
   const SymbolicTensor a = Dense({.units = 4, .name = "scores"})(h);
@@ -147,15 +147,15 @@ TEST(OnnxImportQdq, KeepsScalesOfSeveralOutputsThatHaveNames) {
   EXPECT_EQ(activation_scales(read), activation_scales(int8));
 }
 
-// A layer of somebody's in a float file is called as it is.
-TEST(OnnxImportQdq, LeavesNamesOfFloatFiles) {
+// A user's layer in a float file keeps its name.
+TEST(OnnxImportQdq, KeepsNamesOfFloatFiles) {
   const SymbolicTensor x = input({3}, "x");
   const Model model(x, Dense({.units = 2, .name = "quant_mine"})(x));
   EXPECT_THAT(names_of_layers(from_onnx(to_onnx(model).bytes)),
               ::testing::Contains("quant_mine"));
 }
 
-TEST(OnnxImportQdq, OfFewerBitsComesBackWithThem) {
+TEST(OnnxImportQdq, RestoresFewerBits) {
   const Model model = zoo::make("merry", {});
   for (const quant::QuantizerConfig config :
        {quant::QuantizerConfig{.bits = 4},
@@ -177,7 +177,7 @@ TEST(OnnxImportQdq, OfFewerBitsComesBackWithThem) {
   }
 }
 
-TEST(OnnxImportQdq, KeepsScalesOfWeightsThatTrainingMoves) {
+TEST(OnnxImportQdq, KeepsScalesOfTrainedWeights) {
   const Model read = from_onnx(quantized_model().SerializeAsString());
   const auto weights = quant::weight_quantizers(read);
   ASSERT_EQ(weights.size(), 1u);
@@ -190,7 +190,7 @@ TEST(OnnxImportQdq, KeepsScalesOfWeightsThatTrainingMoves) {
   EXPECT_EQ(activations[0].quantizer->scale(), 0.02f);
 }
 
-TEST(OnnxImportQdq, OfCodesAloneAndIntegerBiasesIsTheSame) {
+TEST(OnnxImportQdq, AcceptsStoredIntegersAndIntegerBiases) {
   onnx::ModelProto model = model_of(
       "g (float[N,3] x) => (float[N,2] y) {\n"
       "  xq = QuantizeLinear (x, xs, xz)\n"
@@ -217,10 +217,11 @@ TEST(OnnxImportQdq, OfCodesAloneAndIntegerBiasesIsTheSame) {
   *graph.add_initializer() = float_tensor("bs", {2}, {0.002f, 0.0002f});
   const std::string bytes = model.SerializeAsString();
   const Model read = from_onnx(bytes);
-  // The second output is 86.93 steps of its grid; with -127 for -128, 86.43.
+  // The second output is 86.93 quantization steps; with -127 in place of -128,
+  // 86.43.
   const Tensor x = Tensor::of<float>({1, 3}, {0.4f, -1.0f, 0.5f});
   expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
-  // The output is behind a pair as well.
+  // The output is quantized, too.
   EXPECT_EQ(quant::activation_quantizers(read).size(), 2u);
   expect_equal(onnx_from_bytes(to_onnx(read).bytes).predict(x),
                read.predict(x));

@@ -1,5 +1,6 @@
-// Files of ONNX Runtime's QOperator form, read as layers with quantizers. The
-// reference executor, which ONNX Runtime judges bit by bit, has the numbers.
+// Import of ONNX Runtime's QOperator form as layers with quantizers. The
+// reference executor, which is bit-identical to ONNX Runtime, computes the
+// expected values.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -54,7 +55,8 @@ void add_zero(onnx::GraphProto& graph, const std::string& name,
   tensor.add_int32_data(value);
 }
 
-// As onnxruntime.quantization writes it; `zero` is the input's zero point.
+// A network in the form of onnxruntime.quantization; `zero` is the input's zero
+// point.
 std::string network(int zero = 0) {
   onnx::ModelProto model = model_of(
       "g (float[N,3,8,8] x) => (float[N,5] y) {\n"
@@ -91,7 +93,7 @@ std::string network(int zero = 0) {
   *graph.add_initializer() = float_tensor("gs", {}, {0.021f});
   add_zero(graph, "xz", onnx::TensorProto::INT8, zero);
   add_zero(graph, "wz", onnx::TensorProto::INT8, 0);
-  add_zero(graph, "rz", onnx::TensorProto::INT8, -128);  // of a ReLU's codes
+  add_zero(graph, "rz", onnx::TensorProto::INT8, -128);  // after a ReLU
   add_codes(graph, "w", {4, 3, 3, 3}, 1);
   add_codes(graph, "v", {4, 4, 3, 3}, 2);
   add_codes(graph, "u", {5, 4}, 3);
@@ -106,7 +108,7 @@ Tensor images() {
   return x;
 }
 
-/// The same codes, times the same scale; not all of them 0 or at an end.
+/// Expects equal quantized values and scales; not all of them 0 or saturated.
 void expect_the_same(const Model& model, const std::string& file) {
   const Tensor x = images();
   const Tensor y = model.predict(x);
@@ -121,7 +123,7 @@ void expect_the_same(const Model& model, const std::string& file) {
   EXPECT_GE(seen.size(), 5u);
 }
 
-TEST(OnnxImportQoperator, BecomesLayersWithItsScalesAndCodes) {
+TEST(OnnxImportQoperator, BecomesLayersWithItsScalesAndValues) {
   const Model model = from_onnx(network());
   std::set<float> scales;
   for (const auto& placed : quant::activation_quantizers(model)) {
@@ -141,8 +143,8 @@ TEST(OnnxImportQoperator, OtherZeroPointsAreKeptOrDropped) {
   EXPECT_EQ(y.shape(), (Shape{3, 5}));
 }
 
-// A border has the code that it stands for.
-TEST(OnnxImportQoperator, CodesAreCutTurnedAndPadded) {
+// The border is a quantized value.
+TEST(OnnxImportQoperator, QuantizedValuesAreSlicedTransposedAndPadded) {
   onnx::ModelProto model = model_of(
       "g (float[N,3,8,8] x) => (float[N,5,6,2] y) {\n"
       "  q = QuantizeLinear (x, s, z)\n"
@@ -174,7 +176,7 @@ TEST(OnnxImportQoperator, CodesAreCutTurnedAndPadded) {
   expect_the_same(from_onnx(file), file);
 }
 
-TEST(OnnxImportQoperator, OperatorsWithChannelsLastAreRefused) {
+TEST(OnnxImportQoperator, OperatorsWithChannelsLastAreRejected) {
   onnx::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(network()));
   for (auto& node : *model.mutable_graph()->mutable_node()) {

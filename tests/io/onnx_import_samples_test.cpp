@@ -1,5 +1,5 @@
-// Samples that share an axis with others, and products of values: what is read
-// so, and what is refused, since it would join samples.
+// Batch axes merged with other axes, and products of values: imported if
+// samples stay independent, otherwise rejected.
 #include <string>
 #include <utility>
 
@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Empty where it becomes a model.
+/// Returns the error of the import; empty if it succeeds.
 std::string import_refusal(const onnx::ModelProto& model) {
   try {
     (void)from_onnx(model.SerializeAsString());
@@ -34,7 +34,7 @@ std::string import_refusal(const onnx::ModelProto& model) {
   }
 }
 
-/// Of y = f(x), x being [`batch`,3,4,5].
+/// Returns the error for y = f(x) with x [`batch`,3,4,5].
 std::string refusal_of(const std::string& batch, const std::string& nodes) {
   return import_refusal(
       graph_model("(float[" + batch + ",3,4,5] x) => (float[A,B,C,D] y)",
@@ -69,7 +69,7 @@ TEST(OnnxImportSamples, KeepsInfinitiesOfMasks) {
       graph_model("(float[N,2,3] x) => (float[N,2,3] y)",
                   "m = Constant <value = float[1,2,3] {0,-1,0,-1,0,0}> ()\n"
                   "o = Constant <value_float = 0.0> ()\n"
-                  "i = Div (m, o)\n"  // infinities, and no numbers
+                  "i = Div (m, o)\n"  // infinities, and NaN
                   "t = Constant <value = bool[1,2,3] {0,1,0,1,0,0}> ()\n"
                   "k = Where (t, i, o)\n"
                   "s = Add (x, k)\n"
@@ -80,7 +80,7 @@ TEST(OnnxImportSamples, KeepsInfinitiesOfMasks) {
   const Tensor y = masked.predict(x);
   EXPECT_THAT(y.f32(), expected);
   EXPECT_TRUE(masked.clone().trainable_variables().empty());
-  // In the file as well.
+  // In the file, too.
   const Model again = from_onnx(to_onnx(masked).bytes);
   const Tensor z = again.predict(x);
   EXPECT_THAT(z.f32(), expected);
@@ -132,8 +132,9 @@ TEST(OnnxImportSamples, KeepsSamplesApartInEquationsWithConstants) {
               HasSubstr("the same to all samples"));
 }
 
-/// Entries among all values of x, [`batch`,3,4,5], as dynamo writes
-/// as_strided(): those of `table` for each sample, `step` further on.
+/// Gathers from all values of x, [`batch`,3,4,5], in dynamo's form of
+/// as_strided(): indices `table` for the first sample, `step` more for each
+/// further one.
 onnx::ModelProto gathered_by_place(const std::string& table, int step) {
   return graph_model("(float[N,3,4,5] x) => (float[A,B] y)",
                      fmt::format("all = Constant <value_ints = [-1]> ()\n"
@@ -153,7 +154,7 @@ onnx::ModelProto gathered_by_place(const std::string& table, int step) {
                                  table, step));
 }
 
-TEST(OnnxImportSamples, GathersByPlacesOfEachSample) {
+TEST(OnnxImportSamples, GathersByIndicesWithinEachSample) {
   const TempFolder folder;
   const auto file = folder / "m.onnx";
   write_file(file, gathered_by_place("7,59,0,7", 60).SerializeAsString());
@@ -166,13 +167,13 @@ TEST(OnnxImportSamples, GathersByPlacesOfEachSample) {
             values(expected));
 }
 
-TEST(OnnxImportSamples, RefusesPlacesOfOtherSamples) {
+TEST(OnnxImportSamples, RejectsIndicesOfOtherSamples) {
   const std::string others =
       "expected entries of a sample for each sample, got others";
   EXPECT_THAT(import_refusal(gathered_by_place("7,59", 59)), HasSubstr(others));
   EXPECT_THAT(import_refusal(gathered_by_place("7,60", 60)), HasSubstr(others));
   EXPECT_THAT(import_refusal(gathered_by_place("7,-1", 60)), HasSubstr(others));
-  // Numbers that count samples, where the same to all are wanted.
+  // Counts of samples as operands that must be equal for all samples.
   const std::string numbers =
       "zero = Constant <value_int = 0> ()\n"
       "last = Constant <value_ints = [-1]> ()\n"
@@ -194,8 +195,8 @@ TEST(OnnxImportSamples, RefusesPlacesOfOtherSamples) {
       HasSubstr("is no"));
 }
 
-TEST(OnnxImportSamples, RefusesCountersThatAreNoLongerNumbers) {
-  // 0 for the fourth sample alone, and what float32 rounds.
+TEST(OnnxImportSamples, RejectsConvertedCounters) {
+  // 0 for the fourth sample only, and values that float32 rounds.
   for (const char* shift : {"-3", "1073741824"}) {
     const std::string count = fmt::format(
         "sizes = Shape (x)\n"
@@ -217,8 +218,8 @@ TEST(OnnxImportSamples, RefusesCountersThatAreNoLongerNumbers) {
   }
 }
 
-TEST(OnnxImportSamples, RefusesConstantsBesideOtherAxesThanTheirs) {
-  // [N,N] by NumPy's rules.
+TEST(OnnxImportSamples, RejectsPerSampleConstantsOnOtherAxes) {
+  // NumPy's rules give [N,N].
   EXPECT_THAT(
       import_refusal(graph_model("(float[N,1] x) => (float[A,B] y)",
                                  "sizes = Shape (x)\n"
@@ -230,7 +231,7 @@ TEST(OnnxImportSamples, RefusesConstantsBesideOtherAxesThanTheirs) {
       HasSubstr("expected a constant that is the same to all samples"));
 }
 
-TEST(OnnxImportSamples, ReducesWhereSamplesShareAnAxis) {
+TEST(OnnxImportSamples, ReducesMergedBatchAxes) {
   const TempFolder folder;
   const auto file = folder / "m.onnx";
   const auto agrees = [&](const std::string& given, const Shape& shape,
@@ -243,7 +244,7 @@ TEST(OnnxImportSamples, ReducesWhereSamplesShareAnAxis) {
               values(load_onnx_reference(file).predict(x)))
         << nodes;
   };
-  // [3,2N], the samples last.
+  // [3,2N], samples last.
   agrees("(float[N,2,3] x) => (float[A,B] y)", {4, 2, 3},
          "s = Constant <value_ints = [3,-1]> ()\n"
          "b = Constant <value_ints = [2,-1]> ()\n"
@@ -252,7 +253,7 @@ TEST(OnnxImportSamples, ReducesWhereSamplesShareAnAxis) {
          "r = ReduceMax <axes = [0]> (q)\n"
          "u = Reshape (r, b)\n"
          "y = Transpose <perm = [1,0]> (u)");
-  // [2N,5] of [3,2N,5]: what follows must not take it for [2,5N].
+  // [2N,5] of [3,2N,5] must not be interpreted as [2,5N].
   EXPECT_THAT(import_refusal(
                   graph_model("(float[N,2,3,5] x) => (float[A,B,C] y)",
                               "s = Constant <value_ints = [3,-1,5]> ()\n"
@@ -266,7 +267,7 @@ TEST(OnnxImportSamples, ReducesWhereSamplesShareAnAxis) {
               HasSubstr("axis: expected one of a sample"));
 }
 
-TEST(OnnxImportSamples, RefusesPlacesAmongSamplesThatLieOtherwise) {
+TEST(OnnxImportSamples, RejectsIndicesUnderAnotherLayout) {
   for (const char* perm : {"1,0,2", "1,2,0"}) {
     EXPECT_THAT(import_refusal(graph_model(
                     "(float[N,3,4] x) => (float[A,B] y)",
@@ -291,8 +292,8 @@ TEST(OnnxImportSamples, RefusesPlacesAmongSamplesThatLieOtherwise) {
   }
 }
 
-TEST(OnnxImportSamples, FoldsWhatIsNotEqual) {
-  // As the masks of Swin, of sizes that are known once the inputs are.
+TEST(OnnxImportSamples, FoldsComparisons) {
+  // Like Swin's masks, from sizes that follow from the inputs.
   const Model model =
       from_onnx(graph_model("(float[N,3] x) => (float[N,3] y)",
                             "sizes = Shape (x)\n"
@@ -326,14 +327,14 @@ TEST(OnnxImportSamples, FoldsLongChainsOfSizes) {
   EXPECT_EQ(model.outputs()[0].shape(), Shape({Shape::kAnySize, 4, 6}));
 }
 
-TEST(OnnxImportSamples, RefusesProductsOfDifferentSamples) {
+TEST(OnnxImportSamples, RejectsProductsOfDifferentSamples) {
   const std::string same =
       "a = Reshape (x, open)\n"
       "t = Transpose <perm = [0,2,1]> (a)\n"
       "p = MatMul (a, t)\n"
       "y = Reshape (p, whole)";
   EXPECT_EQ(refusal_of("N", same), "");
-  // N*3 matrices by 3*N.
+  // N*3 matrices times 3*N.
   const std::string turned =
       "a = Reshape (x, open)\n"
       "z = Transpose <perm = [1,0,2,3]> (x)\n"
@@ -355,7 +356,7 @@ TEST(OnnxImportSamples, RefusesProductsOfDifferentSamples) {
                 HasSubstr("expected axes 'a' of one size"))
         << batch;
   }
-  // Weights of tokens that are broadcast over values of another rank.
+  // Attention weights broadcast over values of another rank.
   EXPECT_THAT(
       import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C,D] y)",
                                  "k = Transpose <perm = [0,2,1]> (x)\n"
@@ -367,7 +368,7 @@ TEST(OnnxImportSamples, RefusesProductsOfDifferentSamples) {
       HasSubstr("expected values for"));
 }
 
-TEST(OnnxImportSamples, RefusesToCutByTheirNumber) {
+TEST(OnnxImportSamples, RejectsSlicesByTheBatchSize) {
   const std::string count =
       "s = Shape (x)\n"
       "n = Slice (s, zero, one)\n";
@@ -382,7 +383,7 @@ TEST(OnnxImportSamples, RefusesToCutByTheirNumber) {
   }
   EXPECT_THAT(refusal_of("N", count + "y = Tile (x, s)"),
               HasSubstr("got that of samples"));
-  // All samples are no cut.
+  // A slice of all samples is allowed.
   EXPECT_EQ(refusal_of("N", count + "y = Slice (x, zero, n, zero)"), "");
 }
 

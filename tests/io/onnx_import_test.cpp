@@ -1,5 +1,5 @@
-// Models from ONNX: what Octet exports comes back and computes the same. What
-// other exporters write is judged by tests/oracle/compare_import.py.
+// ONNX import of Octet's own exports. tests/oracle/compare_import.py tests
+// files of other exporters.
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -39,7 +39,7 @@ std::vector<Tensor> noise_for(const Model& model, int64_t samples = 2) {
   return x;
 }
 
-/// Sums in another order at most: of the largest output.
+/// At most sums in another order: relative to the largest output.
 void expect_near(const Tensor& got, const Tensor& expected) {
   ASSERT_EQ(got.shape(), expected.shape());
   float largest = 1;
@@ -49,7 +49,7 @@ void expect_near(const Tensor& got, const Tensor& expected) {
   }
 }
 
-/// Its file as a model computes what the model does, and so does that one's.
+/// The imported export agrees with the model, and so does a second round trip.
 void expect_returns(const Model& model) {
   const OnnxFile file = to_onnx(model);
   const Model back = from_onnx(file.bytes);
@@ -63,7 +63,7 @@ void expect_returns(const Model& model) {
   expect_near(twice.predict(x)[0], expected[0]);
 }
 
-/// What the outputs of a file with these names are called when it is read.
+/// Returns the output names after the import of a file with these names.
 std::vector<std::string> read_names(const Model& model,
                                     std::vector<std::string> outputs) {
   OnnxOptions options;
@@ -76,8 +76,7 @@ std::vector<std::string> read_names(const Model& model,
   return quant::output_names(read);
 }
 
-// Losses and labels go by them, whatever layer or form of several nodes makes
-// the output.
+// Losses and labels refer to output names, for any producing layer or pattern.
 TEST(OnnxImport, KeepsTheNamesOfSeveralOutputs) {
   const SymbolicTensor x = input({6, 5, 4}, "x");
   const SymbolicTensor conv = Conv2D({.filters = 4})(x);
@@ -93,7 +92,7 @@ TEST(OnnxImport, KeepsTheNamesOfSeveralOutputs) {
   EXPECT_EQ(read_names(model, names), names);
 }
 
-TEST(OnnxImport, GivesOutputsTheirNamesBeforeOtherLayers) {
+TEST(OnnxImport, PrefersOutputNamesToLayerNames) {
   const SymbolicTensor x = input({5}, "x");
   const SymbolicTensor a = Dense({.units = 4, .name = "a"})(x);
   const SymbolicTensor b = Dense({.units = 3, .name = "scores"})(x);
@@ -102,7 +101,7 @@ TEST(OnnxImport, GivesOutputsTheirNamesBeforeOtherLayers) {
   EXPECT_THAT(read_names(model, {"boxes", "scores"}),
               ElementsAre("boxes", "scores"));
   EXPECT_THAT(read_names(model, {"probs", "a"}), ElementsAre("probs", "a"));
-  // Those that exporters number are nobody's.
+  // Names numbered by exporters are ignored.
   EXPECT_THAT(read_names(model, {"12", "/b/Softmax_output_0"}),
               ElementsAre("a", "probs"));
   EXPECT_THAT(read_names(model, {"onnx::Gemm_17", "a"}),
@@ -114,7 +113,7 @@ struct Network {
   zoo::Options options = {};
 };
 
-TEST(SlowOnnxImport, TakesTheZooBack) {
+TEST(SlowOnnxImport, RoundTripsTheZoo) {
   const std::vector<Network> networks{
       {"lenet"},
       {"resnet8"},
@@ -146,7 +145,7 @@ TEST(SlowOnnxImport, TakesTheZooBack) {
   }
 }
 
-TEST(OnnxImport, TakesLayersBackThatKerasComputedToo) {
+TEST(OnnxImport, RoundTripsLayersWithKerasOutputs) {
   int read = 0;
   std::set<std::string> refused;  // classes
   for (const auto& path : golden_files("layers")) {
@@ -158,7 +157,7 @@ TEST(OnnxImport, TakesLayersBackThatKerasComputedToo) {
       const Model back = from_onnx(to_onnx(model).bytes);
       std::vector<Tensor> inputs;
       for (const GoldenArray& x : c.inputs) {
-        // A sequence that no convolution reads stays as the file has it.
+        // A sequence without convolutions keeps the file's layout.
         const Shape& wanted = back.inputs()[inputs.size()].shape();
         const bool turned =
             x.value.shape().rank() == 3 && wanted[1] != x.value.shape()[1];
@@ -179,7 +178,7 @@ TEST(OnnxImport, TakesLayersBackThatKerasComputedToo) {
   EXPECT_GT(read, 100);
 }
 
-TEST(OnnxImport, KeepsTheNamesOfLayersFromFileToFile) {
+TEST(OnnxImport, KeepsLayerNamesOverRoundTrips) {
   const auto names = [](const Model& model) {
     std::vector<std::string> result;
     for (const auto& layer : model.layers()) result.push_back(layer->name());
@@ -187,7 +186,7 @@ TEST(OnnxImport, KeepsTheNamesOfLayersFromFileToFile) {
   };
   for (const auto& path : golden_files("layers")) {
     SCOPED_TRACE(path.stem().string());
-    // A signal of one channel lies one way and then the other.
+    // The layout of a single-channel signal alternates.
     if (path.stem() == "zero_padding1d_ends") continue;
     const Model first =
         from_onnx(to_onnx(golden_model(read_golden(path))).bytes);
@@ -196,7 +195,7 @@ TEST(OnnxImport, KeepsTheNamesOfLayersFromFileToFile) {
   }
 }
 
-TEST(OnnxImport, IsPlacedByEveryPolicyAsTheModelItWas) {
+TEST(OnnxImport, IsPlacedLikeTheOriginalByEveryPolicy) {
   for (const char* name : {"resnet8", "pippin", "merry", "ds_cnn"}) {
     SCOPED_TRACE(name);
     const Model model = zoo::make(name, {});
@@ -217,7 +216,7 @@ TEST(OnnxImport, IsPlacedByEveryPolicyAsTheModelItWas) {
   }
 }
 
-TEST(OnnxImport, IsKeptInFilesOfOctets) {
+TEST(OnnxImport, IsPreservedInOctetsFiles) {
   onnx::ModelProto proto = graph_model(
       "(float[N,3,9,7] image) => (float[N,2] y)",
       "a = Conv <kernel_shape = [3,3], strides = [2,2]> (image, w)\n"
@@ -237,7 +236,7 @@ TEST(OnnxImport, IsKeptInFilesOfOctets) {
   expect_near(kept.predict(x)[0], model.predict(x)[0]);
 }
 
-TEST(OnnxImport, TakesModelsOfKerasThatWereExported) {
+TEST(OnnxImport, ImportsExportedKerasModels) {
   int read = 0;
   if (!std::filesystem::exists(testdata("models"))) GTEST_SKIP();
   for (const auto& entry :

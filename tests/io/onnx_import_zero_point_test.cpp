@@ -1,4 +1,4 @@
-// Q/DQ pairs around a zero point, and codes from zero on, which are a ReLU too.
+// Q/DQ pairs with zero points, and ranges from zero on, which act as a ReLU.
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST(OnnxImportZeroPoint, TakesCodesAroundAnyZeroPoint) {
+TEST(OnnxImportZeroPoint, AcceptsAnyZeroPoint) {
   const auto bytes_with = [](int32_t zero_point, bool sign = false) {
     onnx::ModelProto model = model_of(
         "g (float[N,3] x) => (float[N,3] y) {\n"
@@ -42,7 +42,8 @@ TEST(OnnxImportZeroPoint, TakesCodesAroundAnyZeroPoint) {
   };
   const Model dropped = read(17, true);
   EXPECT_TRUE(quant::quantizers(dropped).empty());
-  // Around any zero point; int8 is uint8 with one 128 further up.
+  // Any zero point; int8 is equivalent to uint8 with a zero point higher by
+  // 128.
   const Tensor wide = Tensor::of<float>({1, 3}, {90, 0.33f, -1});
   for (const auto& [zero_point, sign] :
        {std::pair(17, false), {255, false}, {-111, true}, {90, true}}) {
@@ -64,15 +65,15 @@ TEST(OnnxImportZeroPoint, TakesCodesAroundAnyZeroPoint) {
   EXPECT_EQ(quant::activation_quantizers(same).size(), 1u);
   const Tensor x = Tensor::of<float>({1, 3}, {2.7f, 0.011f, -1});
   const Tensor y = same.predict(x);
-  EXPECT_NEAR(y.f32()[0], 2.54f, 1e-6f);  // 127 codes
+  EXPECT_NEAR(y.f32()[0], 2.54f, 1e-6f);  // 127 steps
   EXPECT_NEAR(y.f32()[1], 0.02f, 1e-6f);
   const Model from_zero = read(0, false);
   EXPECT_FALSE(quant::quantizers(from_zero)[0]->config().is_signed);
   const Tensor z = from_zero.predict(x);
-  EXPECT_NEAR(z.f32()[0], 2.7f, 1e-6f);  // 135 codes
+  EXPECT_NEAR(z.f32()[0], 2.7f, 1e-6f);  // 135 steps
 }
 
-// One weight, read at one scale around two zero points.
+// One weight with one scale and two zero points.
 TEST(OnnxImportZeroPoint, OfOneWeightAtTwoZeroPointsAreTwoLayers) {
   onnx::ModelProto model = model_of(
       "g (float[N,3] x) => (float[N,2] y) {\n"
@@ -96,7 +97,7 @@ TEST(OnnxImportZeroPoint, OfOneWeightAtTwoZeroPointsAreTwoLayers) {
   expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
 }
 
-TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeThatAnAttributeSays) {
+TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeOfTheAttribute) {
   for (const bool moved : {false, true}) {
     onnx::ModelProto model = model_of(
         std::string("g (float[N,3] x) => (float[N,3] y) {\n"
@@ -123,8 +124,8 @@ TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeThatAnAttributeSays) {
   }
 }
 
-// ONNX Runtime's quantizer leaves out a ReLU in front of such a pair.
-TEST(OnnxImportZeroPoint, PutsBackAReluThatCodesFromZeroOnStandFor) {
+// ONNX Runtime's quantizer removes a ReLU before such a pair.
+TEST(OnnxImportZeroPoint, RestoresAReluFromARangeFromZero) {
   const auto file = [](const std::string& function, float scale) {
     onnx::ModelProto model = model_of(
         "g (float[N,3] x) => (float[N,2] y) {\n"
@@ -167,7 +168,7 @@ TEST(OnnxImportZeroPoint, PutsBackAReluThatCodesFromZeroOnStandFor) {
   using ::testing::IsEmpty;
   const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, 0, 0.1f});
   for (const bool drop : {false, true}) {
-    const WarningsKept warnings;  // of what drop_quantizers cannot tell
+    const WarningsKept warnings;  // about losses of drop_quantizers
     const OnnxImportOptions options{.drop_quantizers = drop};
     EXPECT_THAT(relus(from_onnx(file("Identity", 0.05f), options)),
                 ElementsAre("relu open"));
@@ -183,8 +184,7 @@ TEST(OnnxImportZeroPoint, PutsBackAReluThatCodesFromZeroOnStandFor) {
   }
 }
 
-TEST(OnnxImportZeroPoint,
-     OfConstantsMayLieAroundAnyZeroPointUnlessTheyAreWeights) {
+TEST(OnnxImportZeroPoint, OfConstantsIsArbitraryUnlessTheyAreWeights) {
   const auto bytes_of = [](const std::string& op) {
     onnx::ModelProto model = model_of(
         "g (float[N,2] x) => (float[N,2] y) {\n"

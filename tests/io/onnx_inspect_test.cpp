@@ -23,7 +23,7 @@ class InspectOnnx : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(InspectOnnx, TellsTheFactsOfTheFile) {
+TEST_F(InspectOnnx, ReportsModelMetadata) {
   onnx::ModelProto model = quantized_model();
   model.set_producer_name("somebody");
   model.set_producer_version("1.2");
@@ -60,7 +60,7 @@ TEST_F(InspectOnnx, DoesNotCountInitializersAsInputs) {
   EXPECT_EQ(inspect(model).inputs.size(), 1u);
 }
 
-TEST_F(InspectOnnx, InfersTheShapeBehindEveryNode) {
+TEST_F(InspectOnnx, InfersTheShapeOfEveryOutput) {
   const OnnxSummary summary = inspect(
       model_of("g (float[N,3,8,8] x) => (float[N,3] y) {\n"
                "  a = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)\n"
@@ -75,7 +75,7 @@ TEST_F(InspectOnnx, InfersTheShapeBehindEveryNode) {
   EXPECT_THAT(summary.nodes[2].outputs, ElementsAre("y"));
 }
 
-TEST_F(InspectOnnx, KeepsTheNamesOfOpenSizes) {
+TEST_F(InspectOnnx, KeepsTheNamesOfDynamicSizes) {
   const OnnxSummary summary =
       inspect(model_of("g (float[N,M,4] x) => (float[N,M,4] y) {\n"
                        "  y = Relu (x)\n"
@@ -105,7 +105,7 @@ TEST_F(InspectOnnx, ListsPairsOfActivationsAndWeights) {
   EXPECT_EQ(weight.largest_scale, 0.4f);
 }
 
-TEST_F(InspectOnnx, CountsAnAxisFromTheFront) {
+TEST_F(InspectOnnx, NormalizesNegativeAxes) {
   onnx::ModelProto model = quantized_model();
   for (const int node : {2, 3}) {
     attribute(*model.mutable_graph()->mutable_node(node), "axis").set_i(-4);
@@ -113,7 +113,7 @@ TEST_F(InspectOnnx, CountsAnAxisFromTheFront) {
   EXPECT_EQ(inspect(model).qdq_pairs[1].axis, 0);
 }
 
-TEST_F(InspectOnnx, TakesOneScaleInAListForTheWholeTensor) {
+TEST_F(InspectOnnx, TreatsAListOfOneScaleAsPerTensor) {
   onnx::ModelProto model = quantized_model();
   initializer(model, "xs") = float_tensor("xs", {1}, {0.02f});
   initializer(model, "xz") = int8_tensor("xz", {1}, {0});
@@ -121,7 +121,7 @@ TEST_F(InspectOnnx, TakesOneScaleInAListForTheWholeTensor) {
   EXPECT_FALSE(summary.qdq_pairs[0].axis.has_value());
 }
 
-TEST_F(InspectOnnx, ListsStoredIntegersBehindALoneDequantizeLinear) {
+TEST_F(InspectOnnx, ListsStoredIntegersOfALoneDequantizeLinear) {
   onnx::ModelProto model = model_of(
       "g (float[N,2] x) => (float[N,2] y) {\n"
       "  wd = DequantizeLinear <axis = 0> (wq, ws, wz)\n"
@@ -138,7 +138,7 @@ TEST_F(InspectOnnx, ListsStoredIntegersBehindALoneDequantizeLinear) {
   EXPECT_EQ(summary.qdq_pairs[0].type, "int8");
 }
 
-TEST_F(InspectOnnx, NamesTheTypeThatAMissingZeroPointMeans) {
+TEST_F(InspectOnnx, NamesTheTypeOfAMissingZeroPoint) {
   onnx::ModelProto model = model_of(
       "g (float[4] x, float s) => (float[4] y) {\n"
       "  q = QuantizeLinear (x, c)\n"

@@ -1,4 +1,4 @@
-// Q/DQ of int16: messages call it int16, and no layer is forecast in INT8.
+// Q/DQ of int16: messages name the type, and no INT8 layer is forecast.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// An INT8 convolution whose zero point of this name is of another type.
+/// An INT8 convolution with another type of the named zero point.
 onnx::ModelProto with_zero_point(const std::string& name,
                                  onnx::TensorProto::DataType type) {
   onnx::ModelProto model =

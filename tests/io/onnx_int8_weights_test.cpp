@@ -1,5 +1,5 @@
-// Weights as codes in the file. That other readers find the same numbers in
-// both forms is for ONNX Runtime to say (tests/oracle/compare_forms.py).
+// Weights stored as INT8. ONNX Runtime verifies that both forms agree
+// (tests/oracle/compare_forms.py).
 #include <set>
 #include <string>
 
@@ -32,7 +32,7 @@ Model quantized_by(const Model& model, const quant::QuantizeOptions& o = {}) {
   return result;
 }
 
-// Channels of 1, 3 and 17, sides that differ, one layer called twice.
+// 1, 3 and 17 channels, unequal sides, one layer called twice.
 Model shared_and_odd() {
   const SymbolicTensor x = input({7, 9, 3});
   const Conv2D twice(
@@ -58,7 +58,7 @@ TEST(OnnxInt8Weights, ComputeTheSameBits) {
   expect_same(zoo::make("vit_tiny", {.input = {32, 48, 3}, .classes = 10}));
 }
 
-TEST(OnnxInt8Weights, LeaveNoFloatsOfWhatIsQuantized) {
+TEST(OnnxInt8Weights, LeaveNoFloatsOfQuantizedWeights) {
   const Model model = quantized_by(shared_and_odd());
   const onnx::ModelProto floats = written(model, {});
   const onnx::ModelProto codes = written(model, kInt8Weights);
@@ -82,7 +82,7 @@ TEST(OnnxInt8Weights, LeaveNoFloatsOfWhatIsQuantized) {
   EXPECT_LT(after.bytes, before.bytes / 2);
 }
 
-TEST(OnnxInt8Weights, OfFewerBitsKeepTheirCodes) {
+TEST(OnnxInt8Weights, OfFewerBitsKeepTheirValues) {
   const Model model =
       quantized_by(shared_and_odd(), {.bits = {{.layer = "*", .weight = 4}}});
   const Tensor x = noise({2, 3, 7, 9});
@@ -96,7 +96,7 @@ TEST(OnnxInt8Weights, ChangeNothingInAFloatModel) {
             to_onnx(shared_and_odd()).bytes);
 }
 
-TEST(OnnxInt8Weights, AreReadAsTheModelTheyCameFrom) {
+TEST(OnnxInt8Weights, AreImportedAsTheOriginalModel) {
   const Model model = quantized_by(zoo::make("lenet"));
   TempFolder folder;
   export_onnx(model, folder / "f.onnx");

@@ -1,4 +1,4 @@
-// ONNX in, ONNX out: names, types and axis order of inputs and outputs.
+// ONNX to ONNX: names, types and axis order of inputs and outputs.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -76,7 +76,7 @@ class Interface : public ::testing::Test {
     save(model, folder_ / name);
     return folder_ / name;
   }
-  /// Whether both files have the same interface and the same answers.
+  /// Expects the same interface and outputs from both files.
   void expect_alike(const std::filesystem::path& given,
                     const std::filesystem::path& written, const Tensor& x) {
     const OnnxModel a = load_onnx_reference(given);
@@ -91,7 +91,7 @@ class Interface : public ::testing::Test {
       ASSERT_EQ(answers[i].dtype(), expected[i].dtype());
       if (expected[i].dtype() != DType::f32) continue;
       for (size_t k = 0; k < expected[i].f32().size(); ++k) {
-        // Sums of 27 numbers up to 6 in another order.
+        // Sums of 27 numbers of magnitude up to 6, in another order.
         ASSERT_NEAR(answers[i].f32()[k], expected[i].f32()[k], 1e-4f);
       }
     }
@@ -100,7 +100,7 @@ class Interface : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(Interface, ComesWithTheImport) {
+TEST_F(Interface, IsPartOfTheImport) {
   const OnnxImport read = import_onnx(save_as("in.onnx", two_heads()));
   const OnnxInterface& interface = read.interface;
   ASSERT_EQ(interface.inputs.size(), 1u);
@@ -115,7 +115,7 @@ TEST_F(Interface, ComesWithTheImport) {
   EXPECT_EQ(onnx_interface(folder_ / "in.onnx"), interface);
 }
 
-TEST_F(Interface, OfTheFileThatLeavesIsThatOfTheFileThatCame) {
+TEST_F(Interface, OfTheExportIsThatOfTheImportedFile) {
   const auto given = save_as("in.onnx", two_heads());
   const OnnxImport read = import_onnx(given);
   export_onnx(read.model, folder_ / "out.onnx", {.interface = read.interface});
@@ -123,7 +123,7 @@ TEST_F(Interface, OfTheFileThatLeavesIsThatOfTheFileThatCame) {
   EXPECT_EQ(transposes_in(folder_ / "out.onnx"), transposes_in(given));
 }
 
-TEST_F(Interface, StaysWithQuantizedAndFoldedModels) {
+TEST_F(Interface, IsPreservedByQuantizingAndFolding) {
   const auto given = save_as("in.onnx", two_heads());
   const OnnxImport read = import_onnx(given);
   const Tensor x = random({8, 6, 10, 3});
@@ -146,12 +146,12 @@ TEST_F(Interface, StaysWithQuantizedAndFoldedModels) {
         signal += e * e;
         noise += (e - answers[i].f32()[k]) * (e - answers[i].f32()[k]);
       }
-      EXPECT_GT(signal, 100 * noise) << i;  // 20 dB; about 0 if scrambled
+      EXPECT_GT(signal, 100 * noise) << i;  // 20 dB; about 0 if permuted
     }
   }
 }
 
-TEST_F(Interface, TravelsThroughFilesOfOctet) {
+TEST_F(Interface, IsPreservedInOctetsFiles) {
   const auto given = save_as("in.onnx", two_heads());
   const OnnxImport read = import_onnx(given);
   save_model(read.model, folder_ / "m.h5", {.interface = read.interface});
@@ -219,7 +219,7 @@ TEST_F(Interface, KeepsAFixedBatch) {
               ElementsAre("image float32[3,3,6,10]"));
 }
 
-TEST_F(Interface, KeepsIntegersAndTruth) {
+TEST_F(Interface, KeepsIntegersAndBooleans) {
   const auto given =
       save_as("in.onnx",
               model_of("g (int64[N,4] x) => (bool[N,4] y) {\n"
@@ -237,7 +237,7 @@ TEST_F(Interface, KeepsIntegersAndTruth) {
   EXPECT_THAT(y.data<bool>(), ElementsAre(false, false, true, true));
 }
 
-TEST_F(Interface, RefusesArithmeticOnIntegersOfAnInput) {
+TEST_F(Interface, RejectsArithmeticOnIntegersOfAnInput) {
   onnx::ModelProto model = model_of(
       "g (uint8[N,4] x) => (float[N,4] y) {\n"
       "  s = Add (x, x)\n  y = Cast <to = 1> (s)\n}");
@@ -275,7 +275,7 @@ TEST_F(Interface, SharedFilesKeepTheirTypes) {
   }
 }
 
-TEST_F(Interface, RefusesOneOfAnotherModel) {
+TEST_F(Interface, RejectsTheInterfaceOfAnotherModel) {
   const OnnxImport read = import_onnx(save_as("in.onnx", two_heads()));
   const SymbolicTensor x = input({4});
   const Model other(x, Dense({.units = 2})(x));
@@ -287,7 +287,7 @@ TEST_F(Interface, RefusesOneOfAnotherModel) {
       ValueError);
 }
 
-TEST_F(Interface, IsRefusedWhereItIsDamaged) {
+TEST_F(Interface, IsRejectedIfDamaged) {
   const Config good =
       to_config(OnnxInterface{.inputs = {{"x", "uint8", {0, 2, 3, 1}}},
                               .outputs = {{"y", "float32", {0, 1}}}});
@@ -313,7 +313,7 @@ TEST_F(Interface, IsRefusedWhereItIsDamaged) {
                FormatError);
 }
 
-TEST(OnnxTransposes, BesideOutputsCancelThoseOfLayers) {
+TEST(OnnxTransposes, OfOutputsCancelThoseOfLayers) {
   const SymbolicTensor x = input({4, 6}, "x");
   const Model model(x, Permute({.dims = {2, 1}})(x));
   const OnnxInterface interface {

@@ -1,5 +1,5 @@
-// The ONNX forms of layers that move values: axes of images go from NHWC to
-// NCHW, and what has no part in inference leaves no node.
+// ONNX form of data movement layers: NHWC axes become NCHW, and training-only
+// layers emit no node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -35,7 +35,7 @@ const onnx::AttributeProto& attribute(const onnx::ModelProto& proto,
   throw std::runtime_error("no attribute " + name);
 }
 
-TEST(OnnxLayout, JoinsImagesAlongTheirAxisInNchw) {
+TEST(OnnxLayout, ConcatenatesImagesAlongTheNchwAxis) {
   const SymbolicTensor x = input({4, 6, 3});
   const auto axis = [&](int64_t keras) {
     const auto proto = proto_of(x, Concatenate({.axis = keras})({x, x}));
@@ -81,7 +81,7 @@ TEST(OnnxLayout, FlattensGlobalPoolingUnlessAxesAreKept) {
               ElementsAre("GlobalMaxPool"));
 }
 
-TEST(OnnxLayout, ResizesAsKeras) {
+TEST(OnnxLayout, ResizesLikeKeras) {
   const SymbolicTensor x = input({4, 6, 3});
   const auto nearest = proto_of(x, UpSampling2D()(x));
   EXPECT_EQ(attribute(nearest, "mode").s(), "nearest");
@@ -102,7 +102,7 @@ TEST(OnnxLayout, PadsAndCropsRowsAndColumns) {
               ElementsAre("Pad", "Slice"));
 }
 
-TEST(OnnxLayout, LeavesOutWhatOnlyTrainingDoes) {
+TEST(OnnxLayout, SkipsTrainingOnlyLayers) {
   const SymbolicTensor x = input({4, 6, 3});
   const SymbolicTensor y =
       GaussianNoise()(SpatialDropout2D()(Dropout()(ReLU()(x))));

@@ -1,5 +1,5 @@
-// Files of a kilobyte that ask for more memory or time than there is. Nothing
-// of it is a size that may not be: only the sum is.
+// Files of a kilobyte that exceed memory or time limits. Each size is valid;
+// only their sum is not.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,7 +28,7 @@ OnnxModel limited(const std::string& ends, const std::string& nodes,
   return onnx_from_bytes(bytes, limits);
 }
 
-/// A node that makes `name` of those dimensions.
+/// A node that produces `name` with these dimensions.
 std::string fill(const std::string& name, const std::string& dims) {
   const auto rank = std::count(dims.begin(), dims.end(), ',') + 1;
   return fmt::format(
@@ -44,7 +44,7 @@ std::string refused(const OnnxModel& model) {
 const std::string kEnds = "(float[1] x) => (float[A] y)";
 
 TEST(OnnxLimits, HoldForAllValuesTogether) {
-  // 40 values of 4 MiB that are all read at the end.
+  // 40 values of 4 MiB, all consumed at the end.
   std::string nodes;
   std::string sum = "y = Sum (x";
   for (int i = 0; i < 40; ++i) {
@@ -61,8 +61,8 @@ TEST(OnnxLimits, HoldForAllValuesTogether) {
             Shape{1 << 20});
 }
 
-TEST(OnnxLimits, DoNotCountWhatIsReleased) {
-  // As many one after another.
+TEST(OnnxLimits, DoNotCountReleasedValues) {
+  // As many values, one after another.
   std::string nodes = fill("v0", "1048576");
   for (int i = 0; i < 40; ++i)
     nodes += fmt::format("v{} = Neg (v{})\n", i + 1, i);
@@ -71,7 +71,7 @@ TEST(OnnxLimits, DoNotCountWhatIsReleased) {
       limited(kEnds, nodes, kLittleMemory).predict(Tensor::zeros({1})));
 }
 
-TEST(OnnxLimits, CountOnceWhatSharesItsElements) {
+TEST(OnnxLimits, CountSharedElementsOnce) {
   std::string nodes = fill("v0", "8388608");  // 32 MiB
   std::string sum = "y = Add (s0, s5)";
   for (int i = 0; i < 5; ++i) {
@@ -84,7 +84,7 @@ TEST(OnnxLimits, CountOnceWhatSharesItsElements) {
       limited(kEnds, nodes + sum, kLittleMemory).predict(Tensor::zeros({1})));
 }
 
-TEST(OnnxLimits, HoldForEveryOperatorThatMakesMuchOfLittle) {
+TEST(OnnxLimits, HoldForEveryOperatorWithLargeOutputs) {
   const std::string many = "n = Constant <value = int64[1] {33554432}> ()\n";
   for (const std::string& nodes :
        {fill("y", "33554432"), many + "y = Expand (x, n)",
@@ -114,8 +114,8 @@ TEST(OnnxLimits, HoldForOutputsThatAreCopies) {
               HasSubstr("outputs that fit into 64 MiB"));
 }
 
-// Each would run for many seconds at least, most for hours.
-TEST(OnnxLimits, EndAnOperatorThatTakesTooLong) {
+// Each would run for many seconds, most for hours.
+TEST(OnnxLimits, StopASlowOperator) {
   const std::string ends = "(float[1] x) => (float[A,B,C,D] y)";
   const std::string image = fill("i", "1, 1, 4096, 4096");  // 64 MiB
   const std::string kernel = fill("k", "1, 1, 2048, 2048");
@@ -126,7 +126,7 @@ TEST(OnnxLimits, EndAnOperatorThatTakesTooLong) {
            image + "y = MaxPool <kernel_shape = [2048,2048]> (i)",
            image + "y = AveragePool <kernel_shape = [2048,2048]> (i)",
            image + "y = MatMul (i, i)",
-           // Many parts with little to do for each.
+           // Many parts with little work each.
            fill("i", "4096, 128, 8, 8") + fill("k", "128, 128, 8, 8") +
                "y = Conv <kernel_shape = [8,8], pads = [7,7,7,7]> (i, k)",
        }) {
@@ -137,7 +137,7 @@ TEST(OnnxLimits, EndAnOperatorThatTakesTooLong) {
   }
 }
 
-TEST(OnnxLimits, EndAnIntegerOperatorThatTakesTooLong) {
+TEST(OnnxLimits, StopASlowIntegerOperator) {
   const std::string ends = "(float[1] x) => (int32[A,B,C,D] y)";
   const std::string codes =
       "c = Constant <value = int64[4] {1,1,4096,4096}> ()\n"
@@ -151,7 +151,7 @@ TEST(OnnxLimits, EndAnIntegerOperatorThatTakesTooLong) {
   }
 }
 
-TEST(OnnxLimits, EndALongChain) {
+TEST(OnnxLimits, StopALongChain) {
   std::string nodes = fill("v0", "16777216");
   for (int i = 0; i < 200; ++i) {
     nodes += fmt::format("v{} = Exp (v{})\n", i + 1, i);
@@ -160,7 +160,7 @@ TEST(OnnxLimits, EndALongChain) {
               HasSubstr("runs within 0.5 s"));
 }
 
-TEST(OnnxLimits, EndANodeOfManyInputs) {
+TEST(OnnxLimits, StopANodeWithManyInputs) {
   std::string nodes = fill("v", "16777216") + "y = Sum (x";
   for (int i = 0; i < 1'000; ++i) nodes += ", v";
   EXPECT_THAT(

@@ -1,4 +1,4 @@
-// ONNX files that run: what they take, give and refuse as a whole.
+// Reference execution of ONNX files: inputs, outputs and rejected models.
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -20,9 +20,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(OnnxModel, TellsItsInputsAndOutputs) {
+TEST(OnnxModel, ReportsItsInputsAndOutputs) {
   onnx::ModelProto proto = conv_model();
-  // As before IR 4: the initializer is an input, too.
+  // Before IR 4 an initializer is an input, too.
   *proto.mutable_graph()->add_input() =
       model_of("g (float[4,3,3,3] w) => (float[4,3,3,3] y) {\n y = Relu (w)\n}")
           .graph()
@@ -37,7 +37,7 @@ TEST(OnnxModel, TellsItsInputsAndOutputs) {
   EXPECT_EQ(values(model.predict(Tensor::full({2, 3, 8, 8}, 1)))[7], 13.5f);
 }
 
-TEST(OnnxModel, TakesAnInputForEachOfTheGraph) {
+TEST(OnnxModel, NeedsAllInputsOfTheGraph) {
   const OnnxModel model = to_run(
       "(float[N,2] a, float[N,2] b) => (float[N,2] y)", "y = Add (a, b)");
   const Tensor x = Tensor::zeros({3, 2});
@@ -56,7 +56,7 @@ TEST(OnnxModel, TakesAnInputForEachOfTheGraph) {
   EXPECT_EQ(model.predict(std::vector{x, x})[0].shape(), (Shape{3, 2}));
 }
 
-TEST(OnnxModel, OfImagesWithTheChannelsLastSaysHowToTransposeThem) {
+TEST(OnnxModel, HintsAtTransposingChannelsLastImages) {
   const OnnxModel model = to_run(conv_model());
   EXPECT_THAT(error_of<ShapeError>([&] {
                 (void)model.predict(Tensor::zeros({2, 8, 8, 3}));
@@ -70,7 +70,7 @@ TEST(OnnxModel, OfImagesWithTheChannelsLastSaysHowToTransposeThem) {
               HasSubstr("x.reshaped({1,3,8,8})"));
 }
 
-TEST(OnnxModel, HoldsShapesAgainstThoseOfTheGraph) {
+TEST(OnnxModel, ChecksShapesAgainstTheGraph) {
   const OnnxModel model = to_run(
       "(float[N,2,M] a, float[N,M] b) => (float[N,2,M] y)", "y = Identity (a)");
   const auto refused = [&](const Shape& a, const Shape& b) {
@@ -87,7 +87,7 @@ TEST(OnnxModel, HoldsShapesAgainstThoseOfTheGraph) {
   EXPECT_EQ(refused({3, 2, 4}, {3, 4}), "");
 }
 
-TEST(OnnxModel, ListsAllThatItDoesNotRun) {
+TEST(OnnxModel, ListsAllUnsupportedOperators) {
   onnx::ModelProto model = model_of(
       "g (float[2,2] x, double[2] h) => (float[2,2] y) {\n"
       "  a = Hardmax (x)\n"
@@ -111,7 +111,7 @@ TEST(OnnxModel, ListsAllThatItDoesNotRun) {
             HasSubstr("float64 (value 'h')")));
 }
 
-TEST(OnnxModel, RefusesSubgraphs) {
+TEST(OnnxModel, RejectsSubgraphs) {
   onnx::ModelProto model = model_of(
       "g (bool c) => (float[1] y) {\n"
       "  y = If (c)\n"
@@ -130,7 +130,7 @@ TEST(OnnxModel, RefusesSubgraphs) {
               HasSubstr("If (node 'y')"));
 }
 
-TEST(OnnxModel, RefusesFilesThatAreNone) {
+TEST(OnnxModel, RejectsInvalidFiles) {
   EXPECT_THAT(error_of<FormatError>([] { onnx_from_bytes(""); }),
               HasSubstr("empty file"));
   const TempFolder folder;
@@ -147,7 +147,7 @@ TEST(OnnxModel, RefusesFilesThatAreNone) {
   EXPECT_TRUE(is_onnx_file(folder / "model"));
 }
 
-TEST(OnnxModel, BeginsOnTheFirstElementWhereASliceGoesBack) {
+TEST(OnnxModel, ClampsStartsOfReversedSlices) {
   const OnnxModel slice = to_run(
       "(float[5] x, int64[1] s, int64[1] e, int64[1] a, int64[1] p) => "
       "(float[N] y)",
@@ -157,7 +157,7 @@ TEST(OnnxModel, BeginsOnTheFirstElementWhereASliceGoesBack) {
         numbers({0, 1, 2, 3, 4}), integers({start}), integers({end}),
         integers({0}), integers({step})})[0]);
   };
-  // As ONNX Runtime: starts are clamped to [0, size - 1] there.
+  // ONNX Runtime clamps starts to [0, size - 1].
   EXPECT_THAT(sliced(-100, -200, -1), ElementsAre(0));
   EXPECT_THAT(sliced(-100, INT64_MIN, -2), ElementsAre(0));
   EXPECT_THAT(sliced(100, INT64_MIN, -2), ElementsAre(4, 2, 0));
@@ -165,7 +165,7 @@ TEST(OnnxModel, BeginsOnTheFirstElementWhereASliceGoesBack) {
   EXPECT_THAT(sliced(-100, 2, 1), ElementsAre(0, 1));
 }
 
-TEST(OnnxModel, PutsTheSecondOperandAtItsAxisBeforeOpset7) {
+TEST(OnnxModel, AlignsTheSecondOperandAtItsAxisBeforeOpset7) {
   const OnnxModel less = to_run("(float[2,3] x, float[2] k) => (bool[2,3] y)",
                                 "y = Less <broadcast = 1, axis = 0> (x, k)", 6);
   const Tensor y = less.predict(std::vector<Tensor>{
@@ -174,7 +174,7 @@ TEST(OnnxModel, PutsTheSecondOperandAtItsAxisBeforeOpset7) {
               ElementsAre(false, false, false, true, true, true));
 }
 
-TEST(OnnxModel, LeavesOutATermOfGemmThatBetaTakesAway) {
+TEST(OnnxModel, SkipsTheTermOfGemmIfBetaIsZero) {
   const OnnxModel gemm =
       to_run("(float[1,2] a, float[2,1] b, float[1,1] c) => (float[1,1] y)",
              "y = Gemm <beta = 0.0> (a, b, c)");
@@ -185,7 +185,7 @@ TEST(OnnxModel, LeavesOutATermOfGemmThatBetaTakesAway) {
               ElementsAre(11));
 }
 
-TEST(OnnxModel, GivesOutputsThatShareNothing) {
+TEST(OnnxModel, ReturnsOutputsWithoutSharedMemory) {
   const OnnxModel model = to_run(
       "(float[2] x) => (float[2] same, float[2] twice, float[2] constant)",
       "c = Constant <value = float[2] {1.0, 2.0}> ()\n"
@@ -202,7 +202,7 @@ TEST(OnnxModel, GivesOutputsThatShareNothing) {
   EXPECT_THAT(values_of(y[2]), ElementsAre(1, 2));
 }
 
-TEST(OnnxModel, LeavesOutInputsAndOutputsWithoutAName) {
+TEST(OnnxModel, SkipsUnnamedInputsAndOutputs) {
   const OnnxModel model = to_run("(float[3] x) => (float[3] y)",
                                  "m = Constant <value_float = 1.5> ()\n"
                                  "y = Clip (x, , m)");
@@ -210,7 +210,7 @@ TEST(OnnxModel, LeavesOutInputsAndOutputsWithoutAName) {
               ElementsAre(-9, 1, 1.5f));
 }
 
-TEST(OnnxModel, TakesEmptyTensors) {
+TEST(OnnxModel, AcceptsEmptyTensors) {
   const OnnxModel model = to_run(
       "(float[N,4] x) => (float[N,3] y, float[M,4] z, float[1,4] s)",
       "r = Relu (x)\n"
@@ -229,8 +229,8 @@ TEST(OnnxModel, TakesEmptyTensors) {
             (Shape{0, 4, 6, 6}));
 }
 
-TEST(OnnxModel, ComputesWhatKerasDoesForEachExportedLayer) {
-  // Sequences are turned where they are not of the size that is wanted.
+TEST(OnnxModel, MatchesKerasForEachExportedLayer) {
+  // Transposes sequences unless they have the required size.
   const auto turned = [](const Tensor& x, std::initializer_list<int> order,
                          int64_t rows) {
     if (x.shape().rank() == 3 && x.shape()[1] != rows) {
@@ -264,7 +264,7 @@ TEST(OnnxModel, ComputesWhatKerasDoesForEachExportedLayer) {
   EXPECT_GT(run, 100);
 }
 
-// A convolution, a product and a mean, wide enough for several tasks.
+// A convolution, a product and a mean, large enough for several tasks.
 Model wide() {
   const auto image = input({17, 19, 3}, "image");
   auto x = Conv2D({.filters = 23, .kernel_size = {3, 3}})(image);

@@ -1,4 +1,4 @@
-// ONNX models made by hand for the tests: from text, changed, saved.
+// ONNX models for tests: parsed from text, changed, saved.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,8 @@
 
 namespace octet::io {
 
-/// A model of opset 13 from onnx's text form, `g (float[N,3,8,8] x) => ...`.
+/// Returns a model of opset 13 from onnx' text form, `g (float[N,3,8,8] x) =>
+/// ...`.
 inline onnx::ModelProto model_of(const std::string& graph) {
   onnx::ModelProto model;
   const auto status = onnx::OnnxParser::Parse(
@@ -103,7 +104,7 @@ inline void save(const onnx::ModelProto& model,
   write_file(path, model.SerializeAsString());
 }
 
-/// Text of a graph as a model; `nodes` is its body.
+/// Returns a model of a graph in text form; `nodes` is its body.
 inline onnx::ModelProto graph_model(const std::string& ends,
                                     const std::string& nodes) {
   return model_of("g " + ends + " {\n" + nodes + "\n}");
@@ -118,7 +119,7 @@ inline void add_noise(onnx::ModelProto& model, const std::string& name,
       float_tensor(name, dims, {all.begin(), all.end()});
 }
 
-/// But for the order of float sums.
+/// Up to the order of float sums.
 inline void expect_equal(const Tensor& a, const Tensor& b) {
   ASSERT_EQ(a.shape(), b.shape());
   for (size_t i = 0; i < a.f32().size(); ++i) {

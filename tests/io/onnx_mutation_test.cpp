@@ -1,5 +1,5 @@
-// Models that are no longer what their writer made: an error of Octet's or a
-// model that runs or is refused as it runs, but no crash and no other error.
+// Mutated models: loading or running them gives Octet's errors or outputs, but
+// no crash and no other exception.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -44,7 +44,7 @@ std::vector<std::string> originals() {
   return models;
 }
 
-/// Zeros of the shapes that a model states; nothing where they are large.
+/// Returns zeros of the model's input shapes; nothing if they are large.
 std::vector<Tensor> zeros(const OnnxModel& model) {
   std::vector<Tensor> inputs;
   for (const OnnxTensorInfo& input : model.inputs()) {
@@ -70,14 +70,14 @@ std::vector<Tensor> zeros(const OnnxModel& model) {
   return inputs;
 }
 
-TEST(OnnxMutation, EndsInAnErrorOfOctetsOrAModelThatRuns) {
+TEST(OnnxMutation, EndsInAnOctetErrorOrARunnableModel) {
   const std::vector<std::string> models = originals();
   FileLimits limits;
   limits.memory_limit = 64 << 20;
   limits.time_limit = 2;
   int loaded = 0, ran = 0, refused = 0;
   const FuzzRuns runs(3000);
-  // Where to leave the model that ends the process.
+  // File for a model that crashes the process.
   const char* last = std::getenv("OCTET_FUZZ_LAST");
   for (uint64_t seed = 0; runs.more(seed); ++seed) {
     onnx::ModelProto model;

@@ -1,7 +1,6 @@
-// The conformance tests of the ONNX project: one node or a few each, with
-// inputs and the outputs that the specification asks for. Those of another
-// folder run with OCTET_ONNX_NODE_TESTS=FOLDER: what is refused there is
-// skipped (tests/oracle/count_conformance.py).
+// Conformance tests of the ONNX project: one or a few nodes each, with inputs
+// and expected outputs. OCTET_ONNX_NODE_TESTS=FOLDER runs another folder's
+// tests and skips unsupported ones (tests/oracle/count_conformance.py).
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -28,14 +27,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Those of ONNX' own runner: numbers were computed by NumPy.
+// Tolerances of ONNX' own runner: the expected values are NumPy's.
 constexpr float kRelative = 1e-3f;
 constexpr float kAbsolute = 1e-7f;
-// Values of several nodes that are rounded after each: two steps of the type.
+// Several nodes round one after another: two steps of the type.
 constexpr float kHalf = 0x1p-9f;
 constexpr float kBfloat = 0x1p-6f;
 
-// What Octet refuses, and what its message names.
+// Unsupported tests, and the name in the message.
 const std::map<std::string, std::string>& refused() {
   static const std::map<std::string, std::string> all{
       {"test_cast_DOUBLE_to_FLOAT", "float64"},
@@ -51,7 +50,7 @@ std::filesystem::path folder() {
                                    : testdata("onnx_node_tests");
 }
 
-// Sorted; one empty name where there is no test data.
+// Sorted; one empty name if there is no test data.
 std::vector<std::string> names() {
   if (!std::filesystem::exists(folder())) return {""};
   std::vector<std::string> result;
@@ -132,7 +131,7 @@ void expect_outputs(const std::string& name) {
   }
 }
 
-TEST_P(OnnxNode, ComputesWhatTheSpecificationSays) {
+TEST_P(OnnxNode, FollowsTheSpecification) {
   if (other_folder() != nullptr) {
     try {
       expect_outputs(GetParam());
@@ -157,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Conformance, OnnxNode, ::testing::ValuesIn(names()),
                                                      : test.param;
                          });
 
-TEST(OnnxNodes, AreAllThere) {
+TEST(OnnxNodes, AreComplete) {
   if (!std::filesystem::exists(folder()) || other_folder() != nullptr) {
     GTEST_SKIP() << testdata() << ": expected the shared test data";
   }

@@ -1,6 +1,6 @@
-// Files of one node for every operator that the checker knows: inputs of ranks
-// 0 to 5, known and unknown, constant and not, attributes present and absent.
-// An Error or an answer, but no crash and no other exception.
+// Files of one node for every operator of the checker: inputs of ranks 0 to 5,
+// known and unknown, constant or not, attributes present or absent. Each gives
+// an Error or an output, but no crash and no other exception.
 #include <cstdint>
 #include <exception>
 #include <random>
@@ -198,7 +198,7 @@ std::vector<std::string> known_operators(int64_t opset) {
   return names;
 }
 
-/// Empty, or what left `body` that is no Error.
+/// Returns an exception from `body` other than Error, or empty.
 template <class Body>
 std::string foreign_exception(const Body& body) {
   try {
@@ -259,7 +259,7 @@ void fuzz_operators(uint64_t least_runs) {
        ++run) {
     NodeFuzzer fuzzer(seed + run);
     const size_t at = fuzzer.below(std::size(kOpsets));
-    // Every operator in turn.
+    // Cycles through all operators.
     const std::string& op = operators[at][run % operators[at].size()];
     const onnx::ModelProto model = fuzzer.model(op, kOpsets[at]);
     SCOPED_TRACE(fmt::format("seed {}, {}", seed + run, model.DebugString()));
@@ -268,15 +268,15 @@ void fuzz_operators(uint64_t least_runs) {
   set_warning_sink(sink);
 }
 
-TEST(OnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
+TEST(OnnxOperatorFuzz, EveryOperatorAcceptsOrRejectsInputsOfAnyRank) {
   fuzz_operators(400);
 }
-TEST(SlowOnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
+TEST(SlowOnnxOperatorFuzz, EveryOperatorAcceptsOrRejectsInputsOfAnyRank) {
   fuzz_operators(4000);
 }
 
-// Operators that an opset does not have are unknown to the checker, but not to
-// the rules of lint.
+// Operators missing in an opset are unknown to the checker, but not to the
+// rules of lint.
 TEST(OnnxOperatorFuzz, OperatorsOfOtherOpsetsMayLackTheirInputs) {
   const WarningSink sink = set_warning_sink([](std::string_view) {});
   for (const std::string& op : known_operators(21)) {

@@ -1,5 +1,5 @@
-// Operators as older opsets have them, and at their edges; the conformance
-// tests and ONNX Runtime judge the rest.
+// Operators of older opsets, and edge cases; the conformance tests and ONNX
+// Runtime cover the rest.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -39,7 +39,7 @@ TEST(OnnxOperator, AddBeforeOpset7AlignsAtAnAxis) {
       ElementsAre(1, 1, 1, 2, 2, 2));
 }
 
-TEST(OnnxOperator, MatMulTakesVectors) {
+TEST(OnnxOperator, MatMulAcceptsVectors) {
   EXPECT_THAT(
       values_of(one(to_run("(float[2] x, float[2,3] w) => (float[3] y)",
                            "y = MatMul (x, w)"),
@@ -63,7 +63,7 @@ TEST(OnnxOperator, QuantizeLinearRoundsHalvesToEvenAndSaturates) {
               ElementsAre(0, 2, 2, 0, -2, 127, -128, 127, -128, -128));
 }
 
-TEST(OnnxOperator, QuantizeLinearMakesUnsignedCodesWithoutAZeroPoint) {
+TEST(OnnxOperator, QuantizeLinearIsUnsignedWithoutAZeroPoint) {
   const OnnxModel model = to_run("(float[N] x, float s) => (uint8[N] y)",
                                  "y = QuantizeLinear (x, s)");
   EXPECT_THAT(elements<uint8_t>(one(
@@ -93,7 +93,7 @@ TEST(OnnxOperator, IntegersWrapAndSaturateWithoutTraps) {
               HasSubstr("node 'y' (Div): expected divisors other than 0"));
 }
 
-TEST(OnnxOperator, CastBringsNumbersOutOfRangeToTheNearest) {
+TEST(OnnxOperator, CastSaturates) {
   const OnnxModel model =
       to_run("(float[N] x) => (int8[N] y)", "y = Cast <to = 3> (x)");
   EXPECT_THAT(
@@ -101,14 +101,14 @@ TEST(OnnxOperator, CastBringsNumbersOutOfRangeToTheNearest) {
       ElementsAre(-1, 127, -128, 127));
 }
 
-TEST(OnnxOperator, MaxAndReluKeepNaN) {
+TEST(OnnxOperator, MaxAndReluPropagateNaN) {
   EXPECT_THAT(values_of(one(to_run("(float[2] a, float[2] b) => (float[2] y)",
                                    "m = Max (a, b)\ny = Relu (m)"),
                             {numbers({NAN, 1}), numbers({1, NAN})})),
               ElementsAre(::testing::IsNan(), ::testing::IsNan()));
 }
 
-TEST(OnnxOperator, SliceTakesTheLargestNumbersForEnds) {
+TEST(OnnxOperator, SliceAcceptsTheLargestIntegersAsEnds) {
   const OnnxModel model = to_run(
       "(float[4] x, int64[1] s, int64[1] e, int64[1] a, int64[1] p) => "
       "(float[M] y)",
@@ -125,7 +125,7 @@ TEST(OnnxOperator, SliceTakesTheLargestNumbersForEnds) {
   EXPECT_THAT(slice(2, 1, 1), ElementsAre());
 }
 
-TEST(OnnxOperator, MaxPoolTellsWhereItFoundTheLargest) {
+TEST(OnnxOperator, MaxPoolReturnsIndices) {
   const OnnxModel model =
       to_run("(float[1,1,2,4] x) => (float[1,1,1,2] y, int64[1,1,1,2] i)",
              "y, i = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)");
@@ -135,8 +135,8 @@ TEST(OnnxOperator, MaxPoolTellsWhereItFoundTheLargest) {
   EXPECT_THAT(y[1].data<int64_t>(), ElementsAre(4, 2));
 }
 
-TEST(OnnxOperator, PoolingLeavesOutWindowsThatBeginBehindTheImage) {
-  // Two windows of 1 would begin at 0 and 3, after the two cells.
+TEST(OnnxOperator, PoolingSkipsWindowsThatStartBeyondTheImage) {
+  // Two windows of 1 would start at 0 and 3, beyond the two cells.
   const OnnxModel model =
       to_run("(float[1,1,1,3] x) => (float[A,B,C,D] y)",
              "y = AveragePool <kernel_shape = [1,2], strides = [1,3], pads = "
@@ -160,7 +160,7 @@ TEST(OnnxOperator, RangeCountsUpAndDown) {
   EXPECT_THAT(range(0, -5, 1), ElementsAre());
 }
 
-TEST(OnnxOperator, TrainingIsRefused) {
+TEST(OnnxOperator, TrainingIsRejected) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 to_run("(float[2] x, float r, bool t) => (float[2] y)",
                        "y = Dropout (x, r, t)")
@@ -170,7 +170,7 @@ TEST(OnnxOperator, TrainingIsRefused) {
               HasSubstr("node 'y' (Dropout)"));
 }
 
-TEST(OnnxOperator, ImagesOfThreeAxesAreRefused) {
+TEST(OnnxOperator, ImagesOfThreeAxesAreRejected) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)to_run("(float[1,1,2,2,2] x) => (float[A,B,C,D,E] y)",
                              "y = MaxPool <kernel_shape = [1,1,1]> (x)")

@@ -1,5 +1,5 @@
-// Convolutions and products of the reference executor that are larger than the
-// parts it cuts them into, against plain sums.
+// Convolutions and products of the reference executor above its block sizes,
+// against plain sums.
 #include <cstdint>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace octet::io {
 namespace {
 
-// From -range to range, the same each time.
+// Values from -range to range, reproducible.
 int next(uint32_t& state, int range) {
   state = state * 1664525 + 1013904223;
   return static_cast<int>((state >> 8) % static_cast<uint32_t>(2 * range + 1)) -
@@ -59,7 +59,7 @@ std::vector<float> plain_sums(const Case& g, const Tensor& x, const Tensor& w,
   return y;
 }
 
-TEST(OnnxProduct, ConvolutionsOfManyPartsAreThePlainSums) {
+TEST(OnnxProduct, BlockedConvolutionsMatchPlainSums) {
   for (const Case& g : {Case{3, 40, 37, 150, 3, 3, 1, 1, 1, 1, 1},
                         Case{64, 9, 11, 131, 3, 5, 2, 1, 2, 1, 1},
                         Case{12, 33, 30, 24, 3, 3, 1, 2, 2, 2, 4},
@@ -90,7 +90,7 @@ TEST(OnnxProduct, ConvolutionsOfManyPartsAreThePlainSums) {
   }
 }
 
-TEST(OnnxProduct, MatricesOfManyPartsAreThePlainSums) {
+TEST(OnnxProduct, BlockedMatricesMatchPlainSums) {
   const int64_t batch = 2, m = 131, k = 515, n = 530;
   const Tensor a = filled<float>(Shape{batch, m, k}, 5, 1);
   const Tensor b = filled<float>(Shape{k, n}, 5, 2);
@@ -111,8 +111,8 @@ TEST(OnnxProduct, MatricesOfManyPartsAreThePlainSums) {
   EXPECT_EQ(values_of(y[0]), expected);
 }
 
-// Floats hold only what is below 2^24; these are up to 2^26.
-TEST(OnnxProduct, SumsOfCodesAreExactHoweverLarge) {
+// Floats are exact below 2^24; these values are up to 2^26.
+TEST(OnnxProduct, LargeIntegerSumsAreExact) {
   const int64_t k = 1000;
   const Tensor a = filled<uint8_t>(Shape{3, k}, 2, 1, 253);
   const Tensor b = filled<uint8_t>(Shape{k, 5}, 2, 2, 253);

@@ -1,5 +1,4 @@
-// From calibration to a file: the sequence of the documents, on the wrapper
-// route.
+// From calibration to a file: the documented sequence, with wrappers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +67,7 @@ TEST_P(QatSequence, EndsInAFileWithEveryPairAndTheTrainedWeights) {
             expected);
 }
 
-TEST_P(QatSequence, GoesOnAfterFolding) {
+TEST_P(QatSequence, ContinuesAfterFolding) {
   Model model = calibrated(zoo::pippin());
   quant::prepare_qat(model);
   train(model);

@@ -1,6 +1,6 @@
-// Operators on codes, as ONNX Runtime's quantizer writes them. The values
-// follow from scales and zero points by hand; tests/oracle/compare_writers.py
-// has whole networks.
+// Operators on quantized values, in the form of ONNX Runtime's quantizer.
+// Expected values follow from scales and zero points;
+// tests/oracle/compare_writers.py tests whole networks.
 #include <string>
 #include <vector>
 
@@ -48,9 +48,9 @@ std::vector<int> codes_of(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-TEST(OnnxQuantizer, AddsAndMultipliesWhatCodesStandFor) {
+TEST(OnnxQuantizer, AddsAndMultipliesRealValues) {
   const std::string ends = "(uint8[2,2] a, uint8[2] b) => (uint8[M,N] y)";
-  // a: (code - 10) / 2, b: (code - 128) / 4.
+  // a: (q - 10) / 2, b: (q - 128) / 4.
   const std::vector<Tensor> inputs{codes(Shape{2, 2}, {10, 12, 0, 255}),
                                    codes(Shape{2}, {128, 132})};
   const auto sum =
@@ -107,7 +107,7 @@ TEST(OnnxQuantizer, MultipliesMatricesInIntegers) {
   EXPECT_THAT(codes_of(model.predict(inputs)[0]), ElementsAre(130, 136, 0));
 }
 
-TEST(OnnxQuantizer, RefusesImagesWithTheChannelsLast) {
+TEST(OnnxQuantizer, RejectsImagesWithTheChannelsLast) {
   const auto model = codes_model(
       "(uint8[1,2,1,2] a) => (y)",
       "y = QLinearGlobalAveragePool <channels_last = 1> (a, half, z10, "

@@ -1,4 +1,4 @@
-// ONNX models from text, made to run.
+// Runs ONNX models from text.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ inline OnnxModel to_run(const onnx::ModelProto& model) {
   return onnx_from_bytes(model.SerializeAsString());
 }
 
-/// `nodes` is the body of a graph, `ends` its inputs and outputs:
-/// "(float[N] x) => (float[N] y)".
+/// `nodes` is the body of a graph, `ends` its inputs and outputs: "(float[N] x)
+/// => (float[N] y)".
 inline OnnxModel to_run(const std::string& ends, const std::string& nodes,
                         int64_t opset = 13) {
   onnx::ModelProto model = model_of("g " + ends + " {\n" + nodes + "\n}");
@@ -41,7 +41,7 @@ inline std::vector<float> values_of(const Tensor& tensor) {
   return {tensor.f32().begin(), tensor.f32().end()};
 }
 
-/// The message of the FormatError that the node ends in.
+/// Returns the message of the FormatError from running the node.
 inline std::string refusal(const OnnxModel& model,
                            const std::vector<Tensor>& inputs) {
   return error_of<FormatError>([&] { model.predict(inputs); });

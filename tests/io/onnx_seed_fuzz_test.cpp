@@ -1,5 +1,5 @@
-// Mutants of files that were faults once, through everything that reads an ONNX
-// file: an Error or an answer.
+// Mutants of files that once caused faults, in everything that parses ONNX
+// files: each gives an Error or an output.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -60,7 +60,7 @@ void expect_error_or_answer(const char* what, const Body& body) {
   }
 }
 
-TEST(OnnxSeedFuzz, MutantsOfFaultsAreReadOrRefused) {
+TEST(OnnxSeedFuzz, MutantsOfFaultsAreAcceptedOrRejected) {
   const WarningSink sink = set_warning_sink([](std::string_view) {});
   const FileLimits limits{.memory_limit = 64 << 20, .time_limit = 2};
   const TempFolder folder;

@@ -1,4 +1,4 @@
-// Operators that pick, place and count, by hand; tests/oracle has more of them
+// Operators that gather, scatter and count; tests/oracle has more of them
 // against ONNX Runtime.
 #include <cmath>
 #include <string>
@@ -28,7 +28,7 @@ const Tensor& grid() {
   return x;
 }
 
-TEST(OnnxSelection, CumSumGoesFromEitherEndWithOrWithoutTheElement) {
+TEST(OnnxSelection, CumSumSupportsReverseAndExclusive) {
   const auto sum = [](const std::string& attributes) {
     return values_of(to_run("(float[2,3] x) => (y)",
                             "a = Constant <value_int = 1> ()\n"
@@ -41,14 +41,14 @@ TEST(OnnxSelection, CumSumGoesFromEitherEndWithOrWithoutTheElement) {
   EXPECT_THAT(sum("<reverse = 1>"), ElementsAre(-2, -3, -3, 11, 11, 6));
 }
 
-TEST(OnnxSelection, NonZeroTellsIndicesByAxis) {
+TEST(OnnxSelection, NonZeroReturnsIndicesByAxis) {
   const auto model = to_run("(float[2,3] x) => (y)", "y = NonZero (x)");
   const Tensor y = model.predict(grid());
   EXPECT_EQ(y.shape(), (Shape{2, 4}));
   EXPECT_THAT(integers_of(y), ElementsAre(0, 0, 1, 1, 0, 2, 1, 2));
 }
 
-TEST(OnnxSelection, OneHotPutsTheAxisWhereItIsAskedTo) {
+TEST(OnnxSelection, OneHotInsertsTheRequestedAxis) {
   const auto model = to_run("(int64[3] x) => (y)",
                             "d = Constant <value_int = 2> ()\n"
                             "v = Constant <value_floats = [0.5, 3.0]> ()\n"
@@ -58,7 +58,7 @@ TEST(OnnxSelection, OneHotPutsTheAxisWhereItIsAskedTo) {
   EXPECT_THAT(values_of(y), ElementsAre(0.5f, 3, 0.5f, 3, 0.5f, 0.5f));
 }
 
-TEST(OnnxSelection, GatherNDTakesTuplesBehindABatch) {
+TEST(OnnxSelection, GatherNDIndexesAfterBatchAxes) {
   const auto model = to_run("(float[2,3] x, int64[2,1] i) => (y)",
                             "y = GatherND <batch_dims = 1> (x, i)");
   EXPECT_THAT(values_of(model.predict(std::vector{
@@ -81,7 +81,7 @@ TEST(OnnxSelection, EyeLikeAndIsInf) {
               ElementsAre(false, true, false, false));
 }
 
-TEST(OnnxSelection, DepthToSpaceCountsChannelsInTwoWays) {
+TEST(OnnxSelection, DepthToSpaceHasTwoChannelOrders) {
   const auto image = [](const std::string& mode) {
     const auto model =
         to_run("(float[1,8,1,2] x) => (y)",
@@ -100,8 +100,8 @@ TEST(OnnxSelection, DepthToSpaceCountsChannelsInTwoWays) {
                                               8, 10, 9, 11, 12, 14, 13, 15}));
 }
 
-TEST(OnnxSelection, LrnDividesByTheSquaresOfChannelsAround) {
-  // Of an even size, one more channel lies behind than before.
+TEST(OnnxSelection, LrnDividesBySquaresOfNeighborChannels) {
+  // An even size has one more channel after the center than before it.
   const auto model =
       to_run("(float[1,3,1] x) => (y)",
              "y = LRN <size = 2, alpha = 2.0, beta = 1.0, bias = 1.0> (x)");
@@ -109,7 +109,7 @@ TEST(OnnxSelection, LrnDividesByTheSquaresOfChannelsAround) {
               ElementsAre(1.0f / 6, 2.0f / 14, 3.0f / 10));
 }
 
-TEST(OnnxSelection, TopKTakesTheFirstOfEqualOnes) {
+TEST(OnnxSelection, TopKReturnsTheFirstOfEqualValues) {
   const auto model = to_run("(float[4] x) => (y, i)",
                             "k = Constant <value_ints = [2]> ()\n"
                             "y, i = TopK (x, k)");

@@ -1,5 +1,5 @@
-// Sequences [n,l,c] in ONNX: [n,c,l] from input to output where convolutions
-// read them, turned where other layers do, and Q/DQ where the convolution is.
+// Sequences [n,l,c] in ONNX: [n,c,l] from input to output if convolutions
+// consume them, transposed for other layers, with Q/DQ next to the convolution.
 #include <algorithm>
 #include <map>
 
@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> metadata(
   return result;
 }
 
-/// Noise through the model and through the file, which takes [n,c,l].
+/// Compares model and file, which has [n,c,l], on noise.
 void expect_same(const Model& model, float tolerance = 2e-6f) {
   const OnnxModel file = onnx_from_bytes(to_onnx(model).bytes);
   const Tensor x = noise(model.inputs()[0].shape().with(0, 3));
@@ -88,7 +88,7 @@ TEST(OnnxSequences, HaveTheirChannelsFirstFromInputToOutput) {
   }
 }
 
-TEST(OnnxSequences, OfTokensStayAsTheyAre) {
+TEST(OnnxSequences, OfTokensAreNotTransposed) {
   const SymbolicTensor x = input({7, 5}, "x");
   const onnx::ModelProto proto =
       exported(Model(x, LayerNormalization()(Dense({.units = 4})(x))));
@@ -96,9 +96,8 @@ TEST(OnnxSequences, OfTokensStayAsTheyAre) {
   EXPECT_THAT(metadata(proto), ElementsAre());
 }
 
-// Of the readers of one sequence some want it so, some the other way: it is
-// turned once.
-TEST(OnnxSequences, AreTurnedOnceForThoseWhoReadThemOtherwise) {
+// Consumers of one sequence need both layouts: it is transposed once.
+TEST(OnnxSequences, AreTransposedOnceForAllConsumers) {
   const SymbolicTensor x = input({7, 4}, "x");
   const SymbolicTensor y = Conv1D({.filters = 4, .padding = "same"})(x);
   const SymbolicTensor p = Permute({.dims = {2, 1}})(y);
@@ -106,11 +105,11 @@ TEST(OnnxSequences, AreTurnedOnceForThoseWhoReadThemOtherwise) {
   const SymbolicTensor r = PositionEmbedding()(y);
   const onnx::ModelProto proto = exported(Model({x}, {p, q, r, y}));
   const std::vector<std::string> nodes = ops(proto);
-  // One for all, and the Permute itself.
+  // One Transpose for all, and the Permute itself.
   EXPECT_EQ(std::ranges::count(nodes, "Transpose"), 2);
 }
 
-TEST(OnnxSequences, ComputeWhatTheModelDoes) {
+TEST(OnnxSequences, MatchTheModel) {
   const SymbolicTensor x = input({12, 3}, "x");
   SymbolicTensor y = Conv1D(
       {.filters = 6, .kernel_size = 4, .strides = 2, .padding = "same"})(x);
@@ -129,7 +128,7 @@ TEST(OnnxSequences, ComputeWhatTheModelDoes) {
 }
 
 // [n,l] becomes one channel without a Transpose.
-TEST(OnnxSequences, OfOneChannelComeFromRowsAsTheyAre) {
+TEST(OnnxSequences, OfOneChannelNeedNoTranspose) {
   const SymbolicTensor x = input({20}, "x");
   SymbolicTensor y = Reshape({.target_shape = {-1, 1}})(x);
   y = Conv1D({.filters = 2})(y);
@@ -142,7 +141,7 @@ TEST(OnnxSequences, AreQuantizedRightBeforeTheConvolution) {
   const SymbolicTensor x = input({16, 3}, "x");
   SymbolicTensor y = Conv1D({.filters = 5, .name = "first"})(x);
   y = ReLU()(BatchNormalization()(y));
-  y = PositionEmbedding()(y);  // which takes [n,l,c]
+  y = PositionEmbedding()(y);  // which has [n,l,c]
   y = DepthwiseConv1D({.depth_multiplier = 2, .name = "each"})(y);
   y = SeparableConv1D({.filters = 4, .name = "both"})(y);
   Model model(x, Dense({.units = 3})(GlobalAveragePooling1D()(y)));
@@ -161,7 +160,7 @@ TEST(OnnxSequences, AreQuantizedRightBeforeTheConvolution) {
       const auto* dq = makers.at(node.input(i));
       ASSERT_EQ(dq->op_type(), "DequantizeLinear") << node.name();
       ASSERT_EQ(makers.at(dq->input(0))->op_type(), "QuantizeLinear");
-      // Weights along their outputs.
+      // Weights along their output channels.
       for (const auto& attribute : dq->attribute()) {
         if (i == 1 && attribute.name() == "axis") {
           EXPECT_EQ(attribute.i(), 0);
@@ -170,7 +169,7 @@ TEST(OnnxSequences, AreQuantizedRightBeforeTheConvolution) {
     }
   }
   EXPECT_EQ(convolutions, 4);
-  // A code may move where sums are rounded otherwise: a step of a scale.
+  // Different rounding of sums may change a quantized value by one step.
   expect_same(int8, 0.05f);
 }
 

@@ -1,5 +1,5 @@
 // Export of models with several inputs and outputs: names, order, and outputs
-// that something else reads too.
+// with other consumers.
 #include <string>
 #include <vector>
 
@@ -82,7 +82,7 @@ TEST(ExportSeveral, KeepsTheNameOfOneInputBesideSeveralOutputs) {
   EXPECT_THAT(outputs(proto), ElementsAre("y", "z"));
 }
 
-TEST(ExportSeveral, TakesNamesOfTheCallersChoice) {
+TEST(ExportSeveral, AcceptsCustomNames) {
   const auto a = input({7}, "a"), b = input({7}, "b");
   const auto proto = proto_of(
       Model({a, b}, {relu(a, "y"), relu(b, "z")}),
@@ -96,7 +96,7 @@ TEST(ExportSeveral, TakesNamesOfTheCallersChoice) {
   EXPECT_THAT(outputs(one), ElementsAre("p"));
 }
 
-TEST(ExportSeveral, MakesTheNamesOfLayersGiveWayToChosenOnes) {
+TEST(ExportSeveral, PrefersCustomNamesToLayerNames) {
   const auto a = input({7}, "a"), b = input({7}, "y");
   const auto proto = proto_of(Model({a, b}, {relu(a, "z"), relu(b, "p")}),
                               {.output_names = {"y", "a"}});
@@ -104,7 +104,7 @@ TEST(ExportSeveral, MakesTheNamesOfLayersGiveWayToChosenOnes) {
   EXPECT_THAT(outputs(proto), ElementsAre("y", "a"));
 }
 
-TEST(ExportSeveral, RefusesNamesOfAnotherNumberOrTwiceTheSame) {
+TEST(ExportSeveral, RejectsDuplicateNamesAndWrongCounts) {
   const auto a = input({7}, "a"), b = input({7}, "b");
   const Model model({a, b}, {relu(a, "y"), relu(b, "z")});
   const auto refusal = [&](const OnnxOptions& options) {
@@ -120,7 +120,7 @@ TEST(ExportSeveral, RefusesNamesOfAnotherNumberOrTwiceTheSame) {
   EXPECT_THAT(refusal({.input_names = {"x", ""}}), HasSubstr("got ''"));
 }
 
-TEST(ExportSeveral, WritesAnOutputThatAnotherLayerReads) {
+TEST(ExportSeveral, WritesAnOutputWithAnotherConsumer) {
   const auto x = input({7});
   const auto y = relu(x, "y");
   const auto z = Dense({.units = 2, .name = "z"})(y);
@@ -149,7 +149,7 @@ TEST(ExportSeveral, PassesAnInputStraightToAnOutput) {
               ElementsAre("Identity(input)->logits"));
 }
 
-TEST(ExportSeveral, KeepsAnInputThatNoOutputNeeds) {
+TEST(ExportSeveral, KeepsAnUnusedInput) {
   const auto x = input({7}, "x"), u = input({7}, "u");
   EXPECT_THAT(inputs(proto_of(Model({x, u}, {relu(x, "y")}))),
               ElementsAre("x", "u"));
@@ -192,7 +192,7 @@ TEST(ExportSeveral, WritesOneSetOfWeightsForASharedLayer) {
   EXPECT_THAT(nodes(proto), ElementsAre("Gemm(a)->dense", "Gemm(b)->dense_1"));
 }
 
-TEST(ExportSeveral, RefusesAQuantizerThatIsNotCalibrated) {
+TEST(ExportSeveral, RejectsAQuantizerThatIsNotCalibrated) {
   const auto a = input({7}, "a"), b = input({7}, "b");
   Model model = quant::quantize_model(
       Model({a, b}, {Dense({.units = 2, .name = "y"})(a),

@@ -1,5 +1,4 @@
-// Sizes that a file reveals only as it runs: they end in an error that names
-// the node, and cost nothing before.
+// Sizes known only at run time: errors name the node, before any cost.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -55,7 +54,7 @@ TEST_F(OnnxSizes, OfExpandAndConstantOfShape) {
            {1 << 20, 1 << 20},
            {INT64_MAX, INT64_MAX},
            {INT64_MIN},
-           {kHuge, 0},  // nothing in it, but nothing has such a size
+           {kHuge, 0},  // no elements, but an invalid size
            std::vector<int64_t>(9, 1)}) {
     expect_refused(expand, {Tensor::zeros({1}), integers(sizes)});
     expect_refused(fill, {integers(sizes)});
@@ -203,7 +202,7 @@ TEST_F(OnnxSizes, OfConvolutionsAndPools) {
     expect_refused(pool("kernel_shape = [4,4]"), {x}, "fits the image");
     expect_refused(pool("kernel_shape = [1,1], pads = [1,1,1,1]"), {x},
                    "pads smaller than the kernel");
-    // A kernel of many cells looks at those of the image only.
+    // A large kernel only visits cells of the image.
     EXPECT_EQ(refusal(pool("kernel_shape = [2147483647,2147483647], auto_pad = "
                            "\"SAME_UPPER\""),
                       {x}),
@@ -227,8 +226,8 @@ TEST_F(OnnxSizes, OfMatricesAndScales) {
                  "3 numbers for axis 1 of [2,3]");
 }
 
-// Numbers of a sound model, replaced by the worst there are. A file may be
-// refused or run; it must not crash or take long.
+// Replaces numbers of a valid model by extreme ones. A file may be rejected or
+// run; it must not crash or take long.
 TEST_F(OnnxSizes, SurviveAnyNumbers) {
   constexpr int64_t kNumbers[] = {
       0,       1,         2,         3,     -1,        -2,       7,

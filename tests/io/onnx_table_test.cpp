@@ -87,7 +87,7 @@ TEST(ToTable, CutsLongNamesAndHidesControlCharacters) {
   }
 }
 
-TEST(ToConfig, HoldsEverything) {
+TEST(ToConfig, ContainsEverything) {
   const Config config = to_config(sample());
   EXPECT_EQ(config.at("opset").as_int(), 13);
   EXPECT_EQ(config.at("inputs").as_list()[0].at("shape"),

@@ -1,5 +1,5 @@
-// What is written for whom. Of each form in it
-// tests/oracle/compare_forms.py compares the bits.
+// Files per target. tests/oracle/compare_forms.py compares the bits of each
+// form.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ int count(const onnx::ModelProto& model, const std::string& op) {
   return result;
 }
 
-TEST(OnnxTarget, HasANameThatLeadsBack) {
+TEST(OnnxTarget, HasANameThatParses) {
   for (const OnnxTarget target : kTargets) {
     EXPECT_EQ(onnx_target(to_string(target)), target);
   }
@@ -71,7 +71,7 @@ TEST(OnnxTarget, SetsTheFormOfItsFiles) {
             to_onnx(model).bytes);
 }
 
-TEST(OnnxTarget, GivesWayToOptions) {
+TEST(OnnxTarget, IsOverriddenByOptions) {
   auto options = OnnxOptions::for_target(OnnxTarget::onnxruntime);
   options.weights = OnnxWeights::float32;
   options.fold_batch_norm = false;
@@ -81,7 +81,7 @@ TEST(OnnxTarget, GivesWayToOptions) {
   EXPECT_EQ(to_onnx(model, options).bytes, to_onnx(model).bytes);
 }
 
-TEST(OnnxTarget, SaysWhoTakesCodesWithoutASign) {
+TEST(OnnxTarget, NamesTargetsForUnsignedValues) {
   const SymbolicTensor x = input({5, 6, 3});
   const Model net(x, Conv2D({.filters = 2})(ReLU()(x)));
   Model model =
@@ -104,7 +104,7 @@ TEST(OnnxTarget, SaysWhoTakesCodesWithoutASign) {
       (void)to_onnx(model, OnnxOptions::for_target(OnnxTarget::openvino)));
 }
 
-TEST(OnnxTarget, RefusesWhatItWouldNotRead) {
+TEST(OnnxTarget, RejectsFormsThatItDoesNotSupport) {
   const Model model = conv_and_norm();
   const auto refusal = [&](OnnxTarget target, int opset, OnnxWeights weights) {
     return error_of<ValueError>([&] {
@@ -127,7 +127,7 @@ OnnxOptions half(int opset, OnnxWeights weights) {
   return {.opset = opset, .weights = weights, .float16 = true};
 }
 
-TEST(OnnxFloat16, LeavesNoFloatsWithinTheFile) {
+TEST(OnnxFloat16, LeavesNoFloat32WithinTheFile) {
   const Model model = conv_and_norm();
   const onnx::ModelProto file =
       parse_onnx(to_onnx(model, half(19, OnnxWeights::int8)).bytes);
@@ -164,7 +164,7 @@ TEST(OnnxFloat16, KeepsTheSquaresOfNormalization) {
   }
 }
 
-TEST(OnnxFloat16, RefusesWhatItDoesNotHold) {
+TEST(OnnxFloat16, RejectsValuesOutsideFloat16) {
   const auto refusal = [](const Model& model, const OnnxOptions& options) {
     return error_of<ValueError>([&] { (void)to_onnx(model, options); });
   };

@@ -1,6 +1,6 @@
-// Operators whose meaning depends on the opset, and what real writers leave out
-// or write otherwise. Expected values follow from the specification of each
-// operator by hand; tests/oracle/count_conformance.py has ONNX' own.
+// Operators whose meaning depends on the opset, and forms of real writers.
+// Expected values follow from the specifications;
+// tests/oracle/count_conformance.py has ONNX' own.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ std::string shape_text(const OnnxModel& model) {
   return to_text(model.outputs()[0].shape);
 }
 
-TEST(OnnxVersions, ReductionsTakeTheirAxesFromAnInputSinceOpset18) {
+TEST(OnnxVersions, ReductionsHaveAxesAsAnInputSinceOpset18) {
   const auto now = to_run("(float[2,3] x) => (y)",
                           "a = Constant <value_ints = [1]> ()\n"
                           "y = ReduceMean <keepdims = 0> (x, a)",
@@ -42,7 +42,7 @@ TEST(OnnxVersions, ReductionsTakeTheirAxesFromAnInputSinceOpset18) {
       to_run("(float[2,3] x) => (y)",
              "y = ReduceMean <keepdims = 0, axes = [1]> (x)", 17);
   EXPECT_THAT(values_of(before.predict(six())), ElementsAre(2, 6));
-  // The attribute of old would be read as all axes.
+  // The old attribute would be interpreted as all axes.
   EXPECT_THAT(error_of<FormatError>([] {
                 to_run("(float[2,3] x) => (y)",
                        "y = ReduceMean <axes = [1]> (x)", 18);
@@ -50,7 +50,7 @@ TEST(OnnxVersions, ReductionsTakeTheirAxesFromAnInputSinceOpset18) {
               HasSubstr("axes"));
 }
 
-TEST(OnnxVersions, ReductionsWithoutAxesKeepAllIfAskedTo) {
+TEST(OnnxVersions, ReductionsWithoutAxesKeepAllOnRequest) {
   const auto sum =
       to_run("(float[2,3] x) => (y)",
              "y = ReduceSumSquare <noop_with_empty_axes = 1> (x)", 18);
@@ -58,7 +58,7 @@ TEST(OnnxVersions, ReductionsWithoutAxesKeepAllIfAskedTo) {
   EXPECT_EQ(shape_text(sum), "[2,3]");
 }
 
-TEST(OnnxVersions, SplitMakesASmallerLastPartSinceOpset18) {
+TEST(OnnxVersions, SplitAllowsASmallerLastPartSinceOpset18) {
   const auto model = to_run("(float[2,3] x) => (a, b)",
                             "a, b = Split <axis = 1, num_outputs = 2> (x)", 18);
   const std::vector<Tensor> parts = model.predict(std::vector{six()});
@@ -85,7 +85,7 @@ TEST(OnnxVersions, PadHasAxesSinceOpset18AndWrapsSince19) {
               ElementsAre(3, 1, 2, 3, 1, 2, 3, 1, 2));
 }
 
-TEST(OnnxVersions, BlocksHaveScalesOfTheirOwnSinceOpset21) {
+TEST(OnnxVersions, BlocksHaveSeparateScalesSinceOpset21) {
   // Two blocks along axis 1, the second one shorter.
   const auto model = to_run(
       "(float[2,3] x, float[2,2] s) => (y)",
@@ -100,7 +100,7 @@ TEST(OnnxVersions, BlocksHaveScalesOfTheirOwnSinceOpset21) {
   EXPECT_THAT(refusal(model, {x, numbers(Shape{2, 2}, {1, 2, 4, 8})}), "");
 }
 
-TEST(OnnxVersions, RefusesBlocksThatDoNotFitTheScales) {
+TEST(OnnxVersions, RejectsBlocksThatDoNotFitTheScales) {
   EXPECT_THAT(error_of<FormatError>([] {
                 to_run("(float[2,3] x, float[2,3] s) => (y)",
                        "y = QuantizeLinear <axis = 1, block_size = 2> (x, s)",
@@ -137,13 +137,14 @@ TEST(OnnxVersions, AnOperatorIsUnknownBeforeItsOpset) {
               HasSubstr("Gelu (node 'y')"));
 }
 
-TEST(OnnxVersions, HalvesAreRoundedAtEachNode) {
+TEST(OnnxVersions, Float16IsRoundedAtEachNode) {
   const auto model = to_run("(float16[3] x) => (float16[3] y)",
                             "h = Constant <value = float[1] {0.0004}> ()\n"
                             "c = Cast <to = 10> (h)\n"
                             "y = Add (x, c)");
   EXPECT_EQ(model.inputs()[0].type, "float16");
-  // 1 + 0.0004 is no float16, 0.25 + 0.0004 is near one; 65504 is the largest.
+  // 1 + 0.0004 is not representable in float16, 0.25 + 0.0004 is nearly; 65504
+  // is the largest.
   const auto y = values_of(model.predict(numbers({1, 0.25f, 70000})));
   EXPECT_EQ(y[0], 1);
   EXPECT_EQ(y[1], 0.25f + 2 * 0x1p-12f);
@@ -169,9 +170,9 @@ TEST(OnnxVersions, ShortFloatsOfInitializersAreRead) {
               ElementsAre(1.5f, -2));
 }
 
-TEST(OnnxVersions, AWindowOfPoolingBeginsOnTheImageOrThePaddingBefore) {
-  // Of 4 cells with one of padding on each side, a third window of 2 would
-  // begin in the padding behind.
+TEST(OnnxVersions, PoolingWindowsStartInTheImageOrItsStartPadding) {
+  // 4 cells with padding of 1 on each side: a third window of 2 would start in
+  // the end padding.
   const auto model =
       to_run("(float[1,1,4] x) => (y)",
              "y = MaxPool <kernel_shape = [2], strides = [3], pads = [1,1], "
@@ -191,7 +192,7 @@ TEST(OnnxWriters, MayLeaveOutShapesAndTypesOfOutputs) {
   EXPECT_EQ(to_run(model).outputs()[0].type, "float32");
 }
 
-TEST(OnnxWriters, MayWriteOpenDimensionsAsMinusOne) {
+TEST(OnnxWriters, MayWriteDynamicDimensionsAsMinusOne) {
   onnx::ModelProto model = conv_model();
   for (auto* value : {model.mutable_graph()->mutable_input(0),
                       model.mutable_graph()->mutable_output(0)}) {
@@ -207,7 +208,7 @@ TEST(OnnxWriters, MayWriteOpenDimensionsAsMinusOne) {
             (Shape{5, 4, 6, 6}));
 }
 
-TEST(OnnxWriters, MayLeaveShapesBetweenNodesThatAreOutOfDate) {
+TEST(OnnxWriters, MayLeaveOutdatedShapes) {
   onnx::ModelProto model = model_of(
       "g (float[2,3] x) => (float[2,3] y) {\n"
       "  a = Abs (x)\n"
@@ -237,7 +238,7 @@ TEST(OnnxWriters, MaySpellTheStandardDomain) {
   EXPECT_EQ(shape_text(to_run(model)), "[N,4,6,6]");
 }
 
-TEST(OnnxWriters, GetAllOperatorsThatAreNotRunAtOnce) {
+TEST(OnnxWriters, GetAllUnsupportedOperatorsAtOnce) {
   const std::string message = error_of<std::runtime_error>([] {
     to_run("(float[2] x) => (y)",
            "a = Convolute <size = 3> (x)\n"
@@ -249,7 +250,7 @@ TEST(OnnxWriters, GetAllOperatorsThatAreNotRunAtOnce) {
                              HasSubstr("Hardmax2 (node 'b')")));
 }
 
-TEST(OnnxWriters, GetTypesThatAreNotRunByName) {
+TEST(OnnxWriters, GetUnsupportedTypesByName) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 to_run("(float[2] x) => (y)", "y = Cast <to = 17> (x)", 19);
               }),

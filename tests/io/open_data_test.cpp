@@ -52,7 +52,7 @@ class OpenData : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(OpenData, TakesOneFileWithAndWithoutLabels) {
+TEST_F(OpenData, OpensOneFileWithAndWithoutLabels) {
   put_npy("x.npy", Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
   put_npy("y.npy", Tensor::of<int32_t>({3}, {2, 0, 1}));
   EXPECT_TRUE(open_data(folder_ / "x.npy").train.label_specs().empty());
@@ -64,7 +64,7 @@ TEST_F(OpenData, TakesOneFileWithAndWithoutLabels) {
               ElementsAre(3, 4, 5, 6));
 }
 
-TEST_F(OpenData, TakesPartsFromAFolderOfArrays) {
+TEST_F(OpenData, OpensPartsOfAFolderOfArrays) {
   put_npy("x_train.npy", Tensor::of<float>({2, 1}, {1, 2}));
   put_npy("y_train.npy", Tensor::of<float>({2, 1}, {3, 4}));
   put_npy("x_test.npy", Tensor::of<float>({1, 1}, {5}));
@@ -75,7 +75,7 @@ TEST_F(OpenData, TakesPartsFromAFolderOfArrays) {
   EXPECT_THAT(numbers<float>(opened.test->labels()), ElementsAre(6));
 }
 
-TEST_F(OpenData, TakesIdxFilesPlainAndGzipped) {
+TEST_F(OpenData, OpensIdxFilesPlainAndGzipped) {
   put_idx("train", std::string("\x00\xff\x33\x66", 4),
           std::string("\x01\x00", 2));
   put_idx("t10k", std::string("\xff\x00", 2), std::string("\x07", 1));
@@ -113,7 +113,7 @@ TEST_F(OpenData, PreprocessesBytesOnly) {
               ElementsAre(1));
 }
 
-TEST_F(OpenData, RefusesLabelsThatDoNotFit) {
+TEST_F(OpenData, RejectsLabelsThatDoNotFit) {
   put_npy("x.npy", Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
   const auto with = [&](const Tensor& labels) {
     put_npy("y.npy", labels);
@@ -129,7 +129,7 @@ TEST_F(OpenData, RefusesLabelsThatDoNotFit) {
               HasSubstr("labels >= 0, got -1"));
 }
 
-TEST_F(OpenData, RefusesWhatItCannotTell) {
+TEST_F(OpenData, RejectsUnknownData) {
   EXPECT_THAT(refusal("none"), HasSubstr("there is no such file or folder"));
   EXPECT_THAT(refusal(""), HasSubstr("an empty folder"));
   put(folder_ / "notes.txt", "text");

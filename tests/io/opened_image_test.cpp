@@ -1,4 +1,4 @@
-// open_data on folders of images.
+// open_data() for folders of images.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -39,7 +39,7 @@ class OpenImages : public ::testing::Test {
   const OpenOptions options_{.image = Shape{3, 2, 1}};
 };
 
-TEST_F(OpenImages, TakesAFolderForEachClass) {
+TEST_F(OpenImages, OpensAFolderPerClass) {
   put_image("dog/1.png");
   put_image("cat/1.png");
   const OpenedData opened = open_data(folder_.path(), options_);
@@ -50,7 +50,7 @@ TEST_F(OpenImages, TakesAFolderForEachClass) {
   EXPECT_NEAR(first.input().f32()[0], 0.2, 1e-6);
 }
 
-TEST_F(OpenImages, TakesTwoPartsOfTheSameClasses) {
+TEST_F(OpenImages, OpensTwoPartsWithTheSameClasses) {
   for (const char* name :
        {"train/a/1.png", "train/b/1.png", "train/b/2.png", "val/a/1.png"}) {
     put_image(name);
@@ -63,7 +63,7 @@ TEST_F(OpenImages, TakesTwoPartsOfTheSameClasses) {
   EXPECT_EQ(opened.test->size(), 2);
 }
 
-TEST_F(OpenImages, RefusesOneClassAndOtherChannels) {
+TEST_F(OpenImages, RejectsOneClassAndOtherChannels) {
   put_image("a/1.png");
   EXPECT_THAT(refusal(options_), HasSubstr("at least two classes, got 'a'"));
   put_image("b/1.png");
@@ -71,12 +71,12 @@ TEST_F(OpenImages, RefusesOneClassAndOtherChannels) {
   EXPECT_THAT(refusal({.image = Shape{4, 4, 2}}), HasSubstr("channels"));
 }
 
-TEST_F(OpenImages, LeavesTheWordsOfTheReaderToImagesWithoutClasses) {
+TEST_F(OpenImages, PassesOnTheReadersErrorForImagesWithoutClasses) {
   put_image("1.png");
   EXPECT_THAT(refusal(options_), HasSubstr("images in the folder itself"));
 }
 
-TEST_F(OpenImages, TakesImagesOfAnyFoldersWhereLabelsAreOptional) {
+TEST_F(OpenImages, OpensImagesOfAnyFoldersIfLabelsAreOptional) {
   OpenOptions options = options_;
   options.labels_optional = true;
   put_image("1.png");
@@ -89,7 +89,7 @@ TEST_F(OpenImages, TakesImagesOfAnyFoldersWhereLabelsAreOptional) {
   EXPECT_THROW((void)open_data(folder_ / "1.png", options_), Error);
 }
 
-TEST_F(OpenImages, TakesTheLayoutsOfYolo) {
+TEST_F(OpenImages, OpensYoloLayouts) {
   OpenOptions options = options_;
   options.labels_optional = true;
   put_image("a/images/train/1.png");
@@ -111,7 +111,7 @@ TEST_F(OpenImages, TakesTheLayoutsOfYolo) {
   EXPECT_EQ(open_data(folder_ / "c", options).train.size(), 1);
 }
 
-TEST_F(OpenImages, GivesFoldersTheLabelsOfTheModelsNames) {
+TEST_F(OpenImages, MapsFoldersToTheModelsClassNames) {
   put_image("cat/1.png");
   put_image("dog/1.png");
   put_image("dog/2.png");
@@ -135,7 +135,7 @@ TEST_F(OpenImages, GivesFoldersTheLabelsOfTheModelsNames) {
   EXPECT_THAT(refusal(options), HasSubstr("twice"));
 }
 
-TEST_F(OpenImages, NamesFormatsThatAreNotRead) {
+TEST_F(OpenImages, NamesUnsupportedFormats) {
   OpenOptions options = options_;
   options.labels_optional = true;
   put(folder_ / "1.bmp", "BM");

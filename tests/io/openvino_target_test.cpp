@@ -1,5 +1,5 @@
-// What OpenVINO gets: uint8 activations where it computes int8 wrongly, with
-// the same numbers. tests/oracle/compare_openvino.py runs such files there.
+// Files for OpenVINO: uint8 activations, with the same values, in place of INT8
+// that it computes wrongly. tests/oracle/compare_openvino.py runs such files.
 #include <set>
 #include <string>
 
@@ -27,7 +27,8 @@ using ::testing::Not;
 
 constexpr auto kOpenvino = LintTarget::openvino;
 
-/// Two convolutions, a Concat and a convolution, quantized and calibrated.
+/// Returns two convolutions, a Concat and a convolution, quantized and
+/// calibrated.
 Model concat_network(bool relu, bool is_signed) {
   const SymbolicTensor x = input({8, 8, 3});
   const auto branch = [&](int filters) {
@@ -51,7 +52,7 @@ onnx::ModelProto for_openvino(const Model& model) {
       to_onnx(model, OnnxOptions::for_target(OnnxTarget::openvino)).bytes);
 }
 
-/// The types of zero points of activations, with their values.
+/// Returns the types and values of activations' zero points.
 std::multiset<std::string> zero_points(const onnx::ModelProto& file) {
   std::multiset<std::string> result;
   for (const auto& node : file.graph().node()) {
@@ -89,7 +90,7 @@ TEST(OpenvinoTarget, WritesNonnegativeValuesFromZero) {
             (std::multiset<std::string>{"int8 0", "uint8 0"}));
 }
 
-TEST(OpenvinoTarget, LeavesOtherFilesAsTheyAre) {
+TEST(OpenvinoTarget, DoesNotChangeOtherFiles) {
   const SymbolicTensor x = input({8, 8, 3});
   const SymbolicTensor y = Conv2D({.filters = 4, .kernel_size = {3, 3}})(x);
   Model model = quant::quantize_model(
@@ -101,8 +102,8 @@ TEST(OpenvinoTarget, LeavesOtherFilesAsTheyAre) {
             (std::multiset<std::string>{"int8 0", "int8 0"}));
 }
 
-/// Convolutions of w into a Concat, and what `middle` makes of it as "md" into
-/// a convolution of k.
+/// Convolutions of w into a Concat; `middle` transforms it to "md", the input
+/// of a convolution of k.
 onnx::ModelProto concat_graph(const std::string& middle,
                               const std::string& attributes = "",
                               std::vector<int64_t> kernel = {4, 8, 3, 3}) {
@@ -139,7 +140,7 @@ TEST(LintOpenvino, E22Int8ThroughAConcat) {
   }
 }
 
-TEST(LintOpenvino, E22LeavesOthersAlone) {
+TEST(LintOpenvino, E22HasNoOtherFindings) {
   const std::string sound[] = {
       "p = MaxPool <kernel_shape = [1,1]> (cat)\n" + pair("p", "md"),
       "o = Sigmoid (cat)\n" + pair("o", "md"),

@@ -1,5 +1,5 @@
-// Exported files of the pattern route: where the pairs stand, and the
-// documents' sequence from calibration over fine-tuning to export.
+// Export with patterns: placement of pairs, and the documented sequence from
+// calibration and fine-tuning to export.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -51,7 +51,7 @@ Dataset images(int64_t n) {
   return Dataset(x, labels);
 }
 
-/// Quantized by patterns, the small classifier too, and calibrated.
+/// Quantized by patterns, including the small classifier, and calibrated.
 Model calibrated() {
   quant::TransformResult result = quant::transform(network());
   result.match("dense").apply = true;
@@ -76,7 +76,7 @@ const onnx::NodeProto& maker(const onnx::GraphProto& graph,
   throw std::runtime_error("no node makes " + value);
 }
 
-/// Operations from the graph's input to the node of that name, along first
+/// Returns the operators from the graph's input to the named node, along first
 /// inputs.
 std::vector<std::string> path_to(const onnx::GraphProto& graph,
                                  const std::string& name) {
@@ -105,15 +105,15 @@ TEST(PatternExport, PutsThePairsAroundFusedChains) {
                   "QuantizeLinear", "DequantizeLinear", "Gemm"));
 }
 
-TEST(PatternExport, WritesOnePairBetweenThePoolAndItsReader) {
+TEST(PatternExport, WritesOnePairBetweenThePoolAndItsConsumer) {
   const Model model = calibrated();
-  // Stem, block input (of conv and Add), pool in and out, three weights: the
-  // Dense layer reads what stands after the pool.
+  // Stem, block input (of conv and Add), pool input and output, three weights:
+  // the Dense layer consumes the pair after the pool.
   EXPECT_EQ(quant::activation_quantizers(model).size(), 6u);
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, 4 + 3);
 }
 
-TEST(PatternExport, WritesAnOutputPairForAllThatReadIt) {
+TEST(PatternExport, WritesOneOutputPairForAllConsumers) {
   const SymbolicTensor image = input({4, 4, 3}, "image");
   const SymbolicTensor pool = GlobalAveragePooling2D({.name = "pool"})(image);
   const Model model({image}, {Activation("tanh", "a")(pool),
@@ -148,13 +148,13 @@ TEST(PatternExport, WritesAttentionsThreePairs) {
     Rng(1).fill_uniform(data, -1, 1);
     (void)m.predict(data);
   });
-  // What the projections read, their weights, query, key and value.
+  // Input and weights of the projections, query, key and value.
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, 1 + 3 + 3);
 }
 
 TEST(PatternExport, IsTheSameWithFakeQuantizationOnAndOff) {
   Model model = calibrated();
-  // The documents' sequence: prepare, train, evaluate, switch off, export.
+  // The documented sequence: prepare, train, evaluate, disable, export.
   quant::prepare_qat(model);
   quant::enable_fake_quant(model);
   quant::freeze_bn_stats(model);
@@ -172,12 +172,12 @@ TEST(PatternExport, IsTheSameWithFakeQuantizationOnAndOff) {
   EXPECT_EQ(off, on);
   EXPECT_NE(on, untrained);
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, 7);
-  // Switched off, the model itself computes in float.
+  // Without fake-quantization, the model computes in float.
   const Tensor floats = model.predict(x);
   EXPECT_FALSE(std::ranges::equal(floats.f32(), quantized.f32()));
 }
 
-TEST(PatternExport, RefusesAModelThatIsNotCalibrated) {
+TEST(PatternExport, RejectsAModelThatIsNotCalibrated) {
   const quant::TransformResult result = quant::transform(network());
   const Model model = quant::insert_qdq(result.model, result.matches);
   EXPECT_THAT(error_of<ValueError>([&] { (void)to_onnx(model); }),

@@ -1,6 +1,6 @@
-// Placement as exported files show it: what NVIDIA's checker asserts of the
-// ONNX graph, for every row of the toolkit's table that has counts.
-// Source: tensorflow-quantization 0.2.0, tests/onnx_graph_qdq_validator.py.
+// Placement in exported files: the assertions of NVIDIA's checker for every row
+// of the toolkit's table with counts. Source: tensorflow-quantization 0.2.0,
+// tests/onnx_graph_qdq_validator.py.
 #include <map>
 #include <set>
 #include <string>
@@ -20,11 +20,11 @@ namespace {
 
 using quant::ToolkitRow;
 
-/// Of each node, by name, the operands that come from DequantizeLinear.
+/// For each node, by name, the operands from DequantizeLinear.
 using DequantizedOperands = std::map<std::string, std::set<int>>;
 
-/// The same of what a row asserts: a layer's first node has its name, the
-/// weight is the second operand.
+/// The same from the assertions of a row: a layer's first node has its name,
+/// the weight is the second operand.
 DequantizedOperands operands_of(const quant::Positions& positions) {
   DequantizedOperands result;
   for (const auto& [layer, sites] : positions) {
@@ -59,7 +59,7 @@ int64_t count(const onnx::GraphProto& graph, std::string_view op) {
       graph.node(), [&](const auto& node) { return node.op_type() == op; });
 }
 
-/// Every Q feeds DQs alone, and every DQ is fed by a Q and read.
+/// Every Q feeds only DQs, and every DQ has a Q and a consumer.
 void expect_pairs(const GraphView& view) {
   for (const onnx::NodeProto& node : view.graph().node()) {
     if (!is_qdq(node)) continue;
@@ -103,7 +103,7 @@ void expect_row(const ToolkitRow& row, const Model& model) {
 
 class PlacementExport : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(PlacementExport, HasQdqWhereTheTableSays) {
+TEST_P(PlacementExport, HasQdqAsInTheTable) {
   const Model model = quant::toolkit_network(GetParam());
   auto rows = quant::toolkit_rows_of_small_networks();
   std::ranges::move(quant::toolkit_rows_of_families(),

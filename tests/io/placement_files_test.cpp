@@ -44,14 +44,14 @@ QdqPlan a_plan() {
       .plan;
 }
 
-/// What load_spec() says of a file of that text.
+/// Returns load_spec()'s error for a file with this text.
 std::string spec_refusal(const std::string& text) {
   const TempFolder folder;
   write_file(folder / "spec.json", text);
   return error_of<Error>([&] { (void)load_spec(folder / "spec.json"); });
 }
 
-/// What load_plan() says of the saved plan with `from` replaced by `to`.
+/// Returns load_plan()'s error for the saved plan with `from` replaced by `to`.
 std::string plan_refusal(const std::string& from, const std::string& to) {
   const TempFolder folder;
   save_plan(a_plan(), folder / "plan.json");
@@ -62,7 +62,7 @@ std::string plan_refusal(const std::string& from, const std::string& to) {
   return error_of<Error>([&] { (void)load_plan(folder / "plan.json"); });
 }
 
-TEST(SpecFile, ReadsBackWhatWasSaved) {
+TEST(SpecFile, RoundTrips) {
   const TempFolder folder;
   save_spec(a_spec(), folder / "spec.json");
   EXPECT_EQ(load_spec(folder / "spec.json"), a_spec());
@@ -82,7 +82,7 @@ TEST(SpecFile, IsEasyToWriteByHand) {
   EXPECT_EQ(load_spec(folder / "spec.json"), expected);
 }
 
-TEST(SpecFile, TellsLineAndColumnOfWhatIsNoJson) {
+TEST(SpecFile, ReportsLineAndColumnOfInvalidJson) {
   EXPECT_THAT(
       spec_refusal("{\"spec\": [\n  {\"name\" \"conv1\"}]}"),
       AllOf(HasSubstr("JSON, line 2, column 17"), HasSubstr("spec.json'")));
@@ -90,7 +90,7 @@ TEST(SpecFile, TellsLineAndColumnOfWhatIsNoJson) {
   EXPECT_THAT(spec_refusal("{\"spec\": []} more"), HasSubstr("JSON, line 1"));
 }
 
-TEST(SpecFile, TellsTheEntryAndTheKeyAtFault) {
+TEST(SpecFile, ReportsTheEntryAndTheKey) {
   EXPECT_THAT(
       spec_refusal(R"({"spec": [{"name": "a"},
                                {"name": "b", "quantize_input": "no"}]})"),
@@ -112,7 +112,7 @@ TEST(SpecFile, TellsTheEntryAndTheKeyAtFault) {
                     HasSubstr("in entry 0 of the spec")));
 }
 
-TEST(SpecFile, RefusesOtherDocuments) {
+TEST(SpecFile, RejectsOtherDocuments) {
   EXPECT_THAT(spec_refusal("[]"), HasSubstr("expected an object, got a list"));
   EXPECT_THAT(spec_refusal("{\"plan\": []}"),
               HasSubstr("expected an entry 'spec'"));
@@ -122,7 +122,7 @@ TEST(SpecFile, RefusesOtherDocuments) {
               HasSubstr("in entry 0 of the spec"));
 }
 
-TEST(SpecFile, NamesAFileThatIsMissingOrTooLarge) {
+TEST(SpecFile, NamesAMissingOrTooLargeFile) {
   const TempFolder folder;
   EXPECT_THAT(error_of<IoError>([&] { (void)load_spec(folder / "none.json"); }),
               HasSubstr("none.json: cannot open"));
@@ -145,7 +145,7 @@ TEST(SpecFile, KeepsTheOldFileWhenANameIsNotUtf8) {
   EXPECT_EQ(load_spec(folder / "spec.json"), a_spec());
 }
 
-TEST(SpecFile, SaysWhereItCannotBeWritten) {
+TEST(SpecFile, ReportsAnUnwritablePath) {
   const TempFolder folder;
   EXPECT_THAT(error_of<IoError>(
                   [&] { save_spec(a_spec(), folder / "none/spec.json"); }),
@@ -153,7 +153,7 @@ TEST(SpecFile, SaysWhereItCannotBeWritten) {
   EXPECT_TRUE(folder.empty());
 }
 
-TEST(PlanFile, ReadsBackWhatWasSaved) {
+TEST(PlanFile, RoundTrips) {
   const TempFolder folder;
   QdqPlan plan = a_plan();
   plan.points[0].site = quant::QdqSite::output();
@@ -175,7 +175,7 @@ TEST(PlanFile, QuantizesAModelAsThePlanItself) {
   EXPECT_EQ(quant::quantizers(quantized).size(), 4u);  // one shared
 }
 
-TEST(PlanFile, TellsThePointAndTheKeyAtFault) {
+TEST(PlanFile, ReportsThePointAndTheKey) {
   EXPECT_THAT(plan_refusal("\"bits\": 8", "\"bits\": 9"),
               AllOf(HasSubstr("expected an integer in [2,8], got 9"),
                     HasSubstr("at 'bits'"), HasSubstr("in point 0 of the plan"),
@@ -199,7 +199,7 @@ TEST(PlanFile, TellsThePointAndTheKeyAtFault) {
               HasSubstr("expected a boolean, got an integer"));
 }
 
-TEST(PlanFile, IsNotTakenForASpecNorTheOtherWayRound) {
+TEST(PlanFile, IsNotConfusedWithASpec) {
   const TempFolder folder;
   save_plan(a_plan(), folder / "plan.json");
   save_spec(a_spec(), folder / "spec.json");

@@ -29,10 +29,10 @@ Tensor bytes_of_image() {
 
 struct Mode {
   const char* name;
-  std::vector<float> expected;  // of preprocess_input of Keras 3.15
+  std::vector<float> expected;  // from preprocess_input of Keras 3.15
 };
 
-TEST(PreprocessInput, IsThatOfKeras) {
+TEST(PreprocessInput, MatchesKeras) {
   for (const Mode& mode :
        {Mode{"tf",
              {-1.0f, 0.003921627998352051f, 1.0f, -0.8666666746139526f,
@@ -58,7 +58,7 @@ TEST(PreprocessInput, IsThatOfKeras) {
   }
 }
 
-TEST(PreprocessInput, TakesFloatsToo) {
+TEST(PreprocessInput, AcceptsFloats) {
   const Tensor floats =
       Tensor::of<float>({1, 1, 2, 3}, {0, 128, 255, 17, 99, 203});
   EXPECT_EQ(values(preprocess_input(floats, "caffe")),
@@ -71,7 +71,7 @@ TEST(PreprocessInput, HasNumbersForEachChannelInTheOrderOfTheResult) {
             (std::vector<float>{2540, 126, -1.5f, 2020, 97, 7}));
 }
 
-TEST(PreprocessInput, TakesMeanAndDeviationAsTorchvisionDoes) {
+TEST(PreprocessInput, AcceptsMeanAndDeviationLikeTorchvision) {
   const Tensor image = bytes_of_image();
   EXPECT_EQ(
       values(preprocess_input(image, "0.485,0.456,0.406/0.229,0.224,0.225")),
@@ -96,7 +96,7 @@ TEST(PreprocessInput, TakesMeanAndDeviationAsTorchvisionDoes) {
   EXPECT_THROW(preprocess_input(grey, "0.1,0.2,0.3/0.5"), ValueError);
 }
 
-TEST(PreprocessInput, RefusesWhatDoesNotFit) {
+TEST(PreprocessInput, RejectsMismatches) {
   EXPECT_THAT(error_of<ValueError>([] { preprocess_mode("imagenet"); }),
               HasSubstr("expected a mode, or MEAN/STD, got 'imagenet'"));
   EXPECT_THAT(error_of<ValueError>([] { preprocess_mode("Caffe"); }),
@@ -114,8 +114,8 @@ TEST(PreprocessInput, RefusesWhatDoesNotFit) {
   EXPECT_THROW(preprocess_input(Tensor(), "tf"), ShapeError);
 }
 
-/// Padding after the preprocessing is of zeros, not of bytes; two layers read
-/// the image.
+/// Padding after the preprocessing is zero, not a byte; two layers consume the
+/// image.
 Model small_model(int64_t channels = 3) {
   const SymbolicTensor image = input({5, 7, channels}, "image");
   const SymbolicTensor y =
@@ -140,7 +140,7 @@ void expect_close(const Tensor& a, const Tensor& b, float tolerance) {
   }
 }
 
-TEST(WithPreprocessing, TakesBytes) {
+TEST(WithPreprocessing, AcceptsBytes) {
   const Model model = small_model();
   const Tensor bytes = random_bytes({2, 5, 7, 3});
   for (const char* mode : {"tf", "torch", "caffe", "unit", "none"}) {
@@ -153,13 +153,13 @@ TEST(WithPreprocessing, TakesBytes) {
   EXPECT_EQ(model.layers().size(), small_model().layers().size());
 }
 
-TEST(WithPreprocessing, KeepsWhatIsQuantized) {
+TEST(WithPreprocessing, KeepsQuantization) {
   const Tensor bytes = random_bytes({8, 5, 7, 3});
   const Tensor floats = preprocess_input(bytes, "torch");
   Model int8 = quant::quantize_model(small_model());
   quant::calibrate(int8, Dataset(floats, Tensor::zeros({8}, DType::i64)));
   const Model taking = with_preprocessing(int8, preprocess_mode("torch"));
-  // A value at a tie of rounding may become the next code.
+  // A value at a tie may round to the neighboring step.
   expect_close(taking.predict(bytes), int8.predict(floats), 0.02f);
 }
 
@@ -182,7 +182,7 @@ TEST(WithPreprocessing, IsPartOfTheFileInEitherLayout) {
   }
 }
 
-TEST(WithPreprocessing, OfAFileOfBytesTakesUint8) {
+TEST(WithPreprocessing, OfAFileOfBytesHasUint8Input) {
   const Model model =
       with_preprocessing(small_model(), preprocess_mode("caffe"));
   const Tensor images = random_bytes({2, 5, 7, 3});
@@ -195,7 +195,7 @@ TEST(WithPreprocessing, OfAFileOfBytesTakesUint8) {
                .layout = OnnxLayout::channels_last});
   const OnnxSummary file = inspect_onnx(path);
   EXPECT_EQ(file.inputs[0].type, "uint8");
-  EXPECT_EQ(file.nodes[0].op, "Cast");  // as TensorRT wants it
+  EXPECT_EQ(file.nodes[0].op, "Cast");  // as required by TensorRT
   expect_close(load_onnx_reference(path).predict(bytes), model.predict(images),
                1e-5f);
   const OnnxImport again = import_onnx(path);
@@ -203,7 +203,7 @@ TEST(WithPreprocessing, OfAFileOfBytesTakesUint8) {
   expect_close(again.model.predict(images), model.predict(images), 1e-5f);
 }
 
-TEST(OnnxChannelsLast, IsOfSequencesToo) {
+TEST(OnnxChannelsLast, AppliesToSequencesToo) {
   const SymbolicTensor x = input({9, 3}, "x");
   const Model model(x, Conv1D({.filters = 5, .kernel_size = 3})(x));
   const Tensor values = random_bytes({2, 9, 3});
@@ -214,7 +214,7 @@ TEST(OnnxChannelsLast, IsOfSequencesToo) {
                1e-5f);
 }
 
-TEST(WithPreprocessing, RefusesWhatDoesNotFit) {
+TEST(WithPreprocessing, RejectsMismatches) {
   EXPECT_THAT(error_of<ValueError>([] {
                 (void)with_preprocessing(small_model(1), {.bgr = true});
               }),

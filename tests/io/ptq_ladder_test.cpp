@@ -1,4 +1,4 @@
-// The ladder of post-training methods on a real network and real data.
+// The PTQ pipeline on a real network and real data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,15 +43,15 @@ TEST_F(SlowKeywordLadder, KeepsTheAccuracyOfWeightsOf4Bits) {
     const auto best = std::ranges::max_element(scores) - scores.begin();
     correct += best == labels[n] ? 1 : 0;
   }
-  // Float: 913 of 1000, measured: 913. These are the samples that the rung was
-  // fitted to and chosen by.
+  // Float: 913 of 1000; measured: 913. The stage was fitted to, and selected
+  // by, these samples.
   EXPECT_GE(correct, 900) << ladder.to_string();
   EXPECT_FALSE(ladder.met);
   EXPECT_THAT(ladder.to_string(), HasSubstr("target missed: "));
   EXPECT_THAT(ladder.rungs.back().method, HasSubstr("AdaRound"));
 }
 
-TEST_F(KeywordLadder, StopsAtTheFirstRungThatMeetsTheTarget) {
+TEST_F(KeywordLadder, StopsAtTheFirstStageThatMeetsTheTarget) {
   const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
   const Keywords words = keywords();
   const quant::Ladder ladder =

@@ -1,4 +1,4 @@
-// Parts of a report that no command fills in.
+// Parts of a report that no command produces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Resizing, judged by Pillow and ONNX Runtime (tests/oracle).
+// Resizing against Pillow and ONNX Runtime (tests/oracle).
 #include <cmath>
 #include <string>
 #include <vector>
@@ -43,7 +43,7 @@ Tensor formula(const Shape& shape) {
   return image;
 }
 
-TEST(ResizeImage, GivesThePixelsOfPillowAndOfOnnxRuntime) {
+TEST(ResizeImage, MatchesPillowAndOnnxRuntime) {
   const Config golden = from_json(
       read_file(std::string(OCTET_SOURCE_DIR) + "/tests/golden/resize.json"));
   const auto& cases = golden.at("cases").as_list();
@@ -58,7 +58,7 @@ TEST(ResizeImage, GivesThePixelsOfPillowAndOfOnnxRuntime) {
     const Tensor result =
         resize_image(formula(Shape(std::span<const int64_t>(dims))),
                      {size[0].as_int(), size[1].as_int()}, resize_mode(mode));
-    // Pillow's are bytes; the others are not rounded.
+    // Pillow's pixels are bytes; the others are not rounded.
     const bool bytes = mode.starts_with("antialias") ||
                        mode.starts_with("bicubic") || mode == "nearest";
     const auto& expected = entry.at("values").as_list();
@@ -72,7 +72,7 @@ TEST(ResizeImage, GivesThePixelsOfPillowAndOfOnnxRuntime) {
   }
 }
 
-TEST(ResizeImage, AntialiasesOnlyWhereTheFilterSaysSo) {
+TEST(ResizeImage, AntialiasesOnlyIfTheFilterDoes) {
   // (3, 3, 1) / 7 at the left end and (1, 3, 3, 1) / 8 inside, against the mean
   // of the two nearest pixels.
   const Tensor image = row_of({70, 0, 140, 0, 80, 0});
@@ -115,7 +115,7 @@ TEST(ResizeImage, CropsAndPadsWithoutStretching) {
       Shape({224, 224, 1}));
 }
 
-TEST(ResizeImage, RefusesWhatIsNoImage) {
+TEST(ResizeImage, RejectsInvalidImages) {
   EXPECT_THROW(resize_image(Tensor::zeros({1, 1, 1}), {1, 1}), ValueError);
   EXPECT_THROW(resize_image(Tensor(), {1, 1}), ValueError);
   EXPECT_THROW(resize_image(Tensor::zeros({1, 1}, DType::u8), {1, 1}),
@@ -131,7 +131,7 @@ TEST(ResizeImage, RefusesWhatIsNoImage) {
                ValueError);
 }
 
-TEST(ResizeMode, ReadsWhatToStringWrites) {
+TEST(ResizeMode, ParsesOutputOfToString) {
   for (const char* mode :
        {"bilinear", "antialias", "bicubic", "keras-bicubic", "nearest",
         "bilinear crop aspect", "antialias crop 256", "bicubic crop 0.875",
@@ -140,7 +140,7 @@ TEST(ResizeMode, ReadsWhatToStringWrites) {
   }
 }
 
-TEST(ResizeMode, RefusesOtherText) {
+TEST(ResizeMode, RejectsOtherText) {
   const auto message = [](const char* mode) {
     return error_of<ValueError>([&] { (void)resize_mode(mode); });
   };

@@ -34,7 +34,7 @@ class Segmentation : public ::testing::Test {
     put(folder_ / name, contents);
     return folder_ / name;
   }
-  /// Grey, of two rows of three pixels unless said otherwise.
+  /// Returns a gray image, by default of two rows of three pixels.
   std::filesystem::path put_grey(const std::string& name,
                                  const std::vector<uint8_t>& pixels,
                                  uint32_t width = 3) {
@@ -79,16 +79,16 @@ TEST_F(Segmentation, ReadsTheNumbersOfMasks) {
                          {2, 1}));
   EXPECT_THAT(numbers_of(read_mask(palette)), ElementsAre(2, 1));
   EXPECT_EQ(read_mask(palette).shape(), (Shape{1, 2}));
-  // Two bits a pixel: 3, 0, 2, 1, 1 in two bytes.
+  // Two bits per pixel: 3, 0, 2, 1, 1 in two bytes.
   const auto bits =
       put_file("bits.png",
                png_bytes({.width = 5, .height = 1, .bits = 2}, {0xc9, 0x40}));
   EXPECT_THAT(numbers_of(read_mask(bits)), ElementsAre(3, 0, 2, 1, 1));
-  // As an image the same is grey of 0 to 255.
+  // As an image, the same is gray from 0 to 255.
   EXPECT_THAT(numbers_of(read_image(bits)), ElementsAre(255, 0, 170, 85, 85));
 }
 
-TEST_F(Segmentation, RefusesMasksThatAreNone) {
+TEST_F(Segmentation, RejectsInvalidMasks) {
   const auto colour =
       put_file("a.png", png_bytes({.colour = PNG_COLOR_TYPE_RGB}, {1, 2, 3}));
   EXPECT_THAT(error_of<FormatError>([&] { (void)read_mask(colour); }),
@@ -141,9 +141,9 @@ TEST_F(Segmentation, PairsNamesWithASuffixInOneFolder) {
   EXPECT_THAT(labels_of_first(files), ElementsAre(0, 1, 0));
 }
 
-TEST_F(Segmentation, CutsAndResizesAMaskAsItsImage) {
-  // The image shows ten times the class: they agree wherever they go, but for
-  // what a resized image takes from its neighbours.
+TEST_F(Segmentation, CropsAndResizesAMaskLikeItsImage) {
+  // The image shows ten times the class: both agree everywhere, except that a
+  // resized image blends neighbors.
   const std::vector<uint8_t> classes = {0, 0, 1, 1, 2, 2, 3, 3,  //
                                         0, 0, 1, 1, 2, 2, 3, 3,  //
                                         4, 4, 5, 5, 6, 6, 7, 7,  //
@@ -165,14 +165,14 @@ TEST_F(Segmentation, CutsAndResizesAMaskAsItsImage) {
       EXPECT_NEAR(pixels[i], static_cast<float>(10 * labels[i]), 9);
     }
   }
-  // 4 to 3 and 8 to 5 places: those of the centres.
+  // 4 to 3 and 8 to 5 positions: nearest to the centers.
   const Tensor odd = resize_mask(read_mask(mask), {3, 5});
   EXPECT_THAT(odd.data<uint8_t>(), ElementsAre(0, 1, 2, 2, 3,  //
                                                4, 5, 6, 6, 7,  //
                                                4, 5, 6, 6, 7));
 }
 
-TEST_F(Segmentation, TakesOtherNumbersForClasses) {
+TEST_F(Segmentation, MapsOtherNumbersToClasses) {
   const auto image = put_grey("i.png", {1, 2, 3});
   const auto mask = put_grey("m.png", {0, 255, 128});
   SegmentationOptions options = sized({1, 3});
@@ -181,7 +181,7 @@ TEST_F(Segmentation, TakesOtherNumbersForClasses) {
   options.values = {0, 255};
   EXPECT_THAT(labels_of_first(load_segmentation({image}, {mask}, options)),
               ElementsAre(0, 1, 128));
-  // The number of a class that no pixel may have.
+  // A class number that no pixel may have.
   options.values = {255, 128};
   const ImageFiles wrong = load_segmentation({image}, {mask}, options);
   EXPECT_THAT(
@@ -195,7 +195,7 @@ TEST_F(Segmentation, TakesOtherNumbersForClasses) {
   EXPECT_THROW((void)load_segmentation({image}, {mask}, options), ValueError);
 }
 
-TEST_F(Segmentation, RefusesWhatDoesNotGoTogether) {
+TEST_F(Segmentation, RejectsMismatchedPairs) {
   const auto image = put_grey("images/i.png", {1, 2, 3});
   const auto other = put_grey("masks/i.png", {1, 2}, 2);
   const ImageFiles files = load_segmentation({image}, {other}, sized({1, 3}));
@@ -216,7 +216,7 @@ TEST_F(Segmentation, RefusesWhatDoesNotGoTogether) {
                     HasSubstr("lists of files")));
 }
 
-TEST_F(Segmentation, SkipsPairsOfWhichOneIsDamaged) {
+TEST_F(Segmentation, SkipsPairsWithADamagedFile) {
   const auto good = put_grey("a.png", {1, 2, 3});
   const auto mask = put_grey("m.png", {0, 1, 2});
   const auto bad = put_file("b.png", "no image");
@@ -229,7 +229,7 @@ TEST_F(Segmentation, SkipsPairsOfWhichOneIsDamaged) {
   EXPECT_THAT(labels_of_first(files), ElementsAre(0, 1, 2));
 }
 
-TEST_F(Segmentation, GivesTheSameFromItsCache) {
+TEST_F(Segmentation, IsTheSameFromItsCache) {
   const auto image = put_grey("i.png", {1, 2, 3});
   const auto mask = put_grey("m.png", {2, 1, 0});
   SegmentationOptions options = sized({1, 3});

@@ -1,4 +1,4 @@
-// What the tests of io share: the message of the error that is expected.
+// Shared by the tests of io: the message of an expected error.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace octet::io {
 
-/// The full text, context included, of the Expected that `body` throws;
-/// "" if nothing or something else is thrown.
+/// Returns the full text, including context, of the Expected that `body`
+/// throws; "" if nothing or something else is thrown.
 template <class Expected, class Body>
 std::string error_of(Body body) {
   try {

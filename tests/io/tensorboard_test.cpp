@@ -73,7 +73,7 @@ TEST(Event, IsFramedByLengthAndChecksums) {
             std::string(reinterpret_cast<const char*>(&masked), 4));
 }
 
-TEST(Histogram, CutsTheRangeIntoThirtyBuckets) {
+TEST(Histogram, DividesTheRangeIntoThirtyBuckets) {
   Tensor values(Shape{61});
   for (size_t i = 0; i < 61; ++i) {
     values.f32()[i] = static_cast<float>(i) - 30;
@@ -89,16 +89,16 @@ TEST(Histogram, CutsTheRangeIntoThirtyBuckets) {
   EXPECT_EQ(histogram.limits[29], 30);
   ASSERT_THAT(histogram.counts, SizeIs(30));
   EXPECT_EQ(histogram.counts[0], 2);
-  EXPECT_EQ(histogram.counts[29], 3);  // the largest value belongs to it
+  EXPECT_EQ(histogram.counts[29], 3);  // includes the largest value
 }
 
-TEST(Histogram, HasOneBucketWhereAllValuesAreTheSame) {
+TEST(Histogram, HasOneBucketForEqualValues) {
   const Histogram histogram = histogram_of(Tensor::full({3, 5}, 0.5f));
   EXPECT_THAT(histogram.limits, ElementsAre(0.5));
   EXPECT_THAT(histogram.counts, ElementsAre(15));
 }
 
-TEST(Histogram, CountsEveryValueHoweverNearOrFarTheyAre) {
+TEST(Histogram, CountsEveryValueAtAnyDistance) {
   const float most = std::numeric_limits<float>::max();
   const float least = std::numeric_limits<float>::denorm_min();
   for (const Tensor& values : {Tensor::of<float>({2}, {-most, most}),
@@ -129,7 +129,7 @@ TEST_F(TensorBoard, WritesTheVersionAndTheEventsInOrder) {
                     1, 8, "kernel", histogram_of(Tensor::full({2}, 1.0f)))));
 }
 
-TEST_F(TensorBoard, WritesWhatIsLeftWhenItEnds) {
+TEST_F(TensorBoard, FlushesOnDestruction) {
   {
     TensorBoardWriter writer(folder_.path(), options_);
     for (int64_t step = 0; step < 10000; ++step) writer.scalar("x", 1, step);
@@ -139,7 +139,7 @@ TEST_F(TensorBoard, WritesWhatIsLeftWhenItEnds) {
   EXPECT_THAT(bytes, EndsWith(record_of(scalar_event(1, 9999, "x", 1))));
 }
 
-TEST_F(TensorBoard, MakesANewFileForEachRunInAFolder) {
+TEST_F(TensorBoard, CreatesANewFilePerRun) {
   put(folder_ / "events.out.tfevents.1700000000.host.1.0",
       "of another program");
   const TensorBoardWriter first(folder_.path());
@@ -156,12 +156,12 @@ TEST_F(TensorBoard, PassesOverNumbersBeyondAll) {
   EXPECT_EQ(writer.path().filename(), "events.out.tfevents.0000000001.octet");
 }
 
-TEST_F(TensorBoard, TakesScalarsThatAreNotFinite) {
+TEST_F(TensorBoard, AcceptsNonFiniteScalars) {
   TensorBoardWriter writer(folder_.path(), options_);
   EXPECT_NO_THROW(writer.scalar("loss", NAN, 0));
 }
 
-TEST_F(TensorBoard, RefusesWhatHasNoHistogram) {
+TEST_F(TensorBoard, RejectsValuesWithoutHistogram) {
   TensorBoardWriter writer(folder_.path(), options_);
   const auto refusal = [&](const Tensor& values) {
     return error_of<ValueError>([&] { writer.histogram("w", values, 0); });
@@ -173,7 +173,7 @@ TEST_F(TensorBoard, RefusesWhatHasNoHistogram) {
   EXPECT_THROW(writer.scalar("", 1, 0), ValueError);
 }
 
-TEST_F(TensorBoard, WritesWhatAFitReports) {
+TEST_F(TensorBoard, WritesTheReportsOfAFit) {
   Tensor inputs = Tensor::zeros({4, 2});
   inputs.f32()[0] = 1;
   const Dataset data(inputs, Tensor::of<int64_t>({4}, {0, 1, 1, 1}));
@@ -199,7 +199,7 @@ TEST_F(TensorBoard, WritesWhatAFitReports) {
   EXPECT_THAT(bytes,
               scalar("epoch/val_loss", history[1].validation[0].loss, 1));
   EXPECT_THAT(bytes, scalar("epoch/learning_rate", 1e-3, 1));
-  // Two steps an epoch: step 4 is the second epoch's last.
+  // Two steps per epoch: step 4 is the last of the second epoch.
   EXPECT_THAT(bytes, scalar("step/loss", history[1].loss, 4));
   EXPECT_THAT(
       bytes,
@@ -209,7 +209,7 @@ TEST_F(TensorBoard, WritesWhatAFitReports) {
               model.layers().back()->parameters()[1].variable.value())))));
 }
 
-TEST_F(TensorBoard, TellsBeforeTheTrainingThatAFolderCannotBeWritten) {
+TEST_F(TensorBoard, ReportsAnUnwritableFolderBeforeTraining) {
   put(folder_ / "file", "");
   const SymbolicTensor x = input({2});
   Model model(x, Dense({.units = 2})(x));
@@ -221,7 +221,7 @@ TEST_F(TensorBoard, TellsBeforeTheTrainingThatAFolderCannotBeWritten) {
   EXPECT_THROW(tensorboard(folder_.path(), {.every_steps = -1}), ValueError);
 }
 
-TEST_F(TensorBoard, RefusesAFolderThatIsAFile) {
+TEST_F(TensorBoard, RejectsAFolderThatIsAFile) {
   put(folder_ / "file", "");
   EXPECT_THROW(TensorBoardWriter(folder_ / "file"), IoError);
 }

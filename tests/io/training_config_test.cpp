@@ -1,4 +1,4 @@
-// How a file says that its model was trained.
+// Training configuration in Keras files.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@
 namespace octet::io {
 namespace {
 
-/// A file as h5py writes it, with this training_config.
+/// A file in h5py's form with this training_config.
 std::optional<TrainingConfig> of_h5(const Config& training_config) {
   const TempFolder folder;
   Hdf5Writer writer;
@@ -53,7 +53,7 @@ TEST(TrainingConfig, ReadsOptimizersOfKeras) {
   EXPECT_EQ(of_optimizer(R"("sgd")"), (TrainingConfig{"sgd", 0.01, false}));
 }
 
-TEST(TrainingConfig, TakesTheLargestRateOfASchedule) {
+TEST(TrainingConfig, UsesTheLargestRateOfASchedule) {
   const auto rate = [](const std::string& schedule) {
     return of_optimizer(
         R"({"class_name": "SGD", "config": {"learning_rate": )" + schedule +
@@ -71,7 +71,7 @@ TEST(TrainingConfig, TakesTheLargestRateOfASchedule) {
             (TrainingConfig{"sgd", 1.0, true}));
 }
 
-TEST(TrainingConfig, IgnoresWhatMakesNoSense) {
+TEST(TrainingConfig, IgnoresInvalidEntries) {
   for (const char* optimizer :
        {R"({"class_name": "Adam"})", R"({"config": {}})", "7", "[]", "null",
         R"({"class_name": 3, "config": {"learning_rate": 1}})",
@@ -159,7 +159,7 @@ TEST(TrainingConfig, OfATrainedFileOfOthers) {
             std::nullopt);
 }
 
-TEST(TrainingConfig, IsKeptInFilesOfOctet) {
+TEST(TrainingConfig, IsPreservedInOctetsFiles) {
   const TempFolder folder;
   const SymbolicTensor x = input({2}, "x");
   const Model model(x, Dense({.units = 3})(x));

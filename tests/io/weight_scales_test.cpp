@@ -1,5 +1,5 @@
-// Channels whose weights are next to nothing beside their bias: ONNX Runtime
-// adds it in steps of the input's scale times the channel's.
+// Channels whose weights are tiny compared to their bias: ONNX Runtime adds the
+// bias in steps of the input's scale times the channel's.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kFilters = 4;
 
-/// A convolution whose channels 1 and 2 are zeros, and zeros but for 1e-10.
+/// A convolution with zero weights in channel 1, and tiny ones (1e-10) in 2.
 Model nearly_dead() {
   const SymbolicTensor x = input({6, 5, 3});
   SymbolicTensor y =
@@ -94,7 +94,7 @@ TEST(WeightScales, LetABiasBeAnInteger) {
   }
 }
 
-TEST(WeightScales, RefuseFloat16ForOnnxRuntime) {
+TEST(WeightScales, RejectFloat16ForOnnxRuntime) {
   OnnxOptions options = OnnxOptions::for_target(OnnxTarget::onnxruntime);
   options.float16 = true;
   options.opset = 19;

@@ -87,9 +87,9 @@ Member member(const std::string& name, const std::string& contents,
 
 struct End {
   uint16_t disk = 0;
-  int more_here = 0;  // members than there are
+  int more_here = 0;  // members declared in excess
   int more = 0;
-  int64_t later = 0;  // where the directory starts
+  int64_t later = 0;  // excess of the directory offset
   std::string before = {};
   std::string comment = {};
 };
@@ -128,7 +128,7 @@ std::string refusal(std::string_view bytes, const ZipLimits& limits = {}) {
   return error_of<E>([&] { read(bytes, limits); });
 }
 
-/// A refusal after `change` of one sound member.
+/// Returns the error after `change` of one valid member.
 template <class E = FormatError>
 std::string refusal_after(const std::function<void(Member&)>& change,
                           uint16_t method = 0) {
@@ -160,7 +160,7 @@ constexpr auto kPython = std::to_array<uint8_t>(
      0x00, 0x02, 0x00, 0x6b, 0x00, 0x00, 0x00, 0x58, 0x00, 0x00, 0x00, 0x00,
      0x00});
 
-TEST(Zip, ReadsWhatPythonWrites) {
+TEST(Zip, ReadsPythonsArchives) {
   const std::string bytes(kPython.begin(), kPython.end());
   std::string expected;
   for (int i = 0; i < 20; ++i) expected += "abc";
@@ -181,7 +181,7 @@ TEST(Zip, ReadsStoredAndDeflatedMembers) {
   }
 }
 
-TEST(Zip, LeavesAloneWhatIsNotAskedFor) {
+TEST(Zip, IgnoresOtherMembers) {
   Member odd = member("../../etc/passwd", "x");
   odd.central.flags = odd.local.flags = 1;
   odd.central.crc = 7;
@@ -191,7 +191,7 @@ TEST(Zip, LeavesAloneWhatIsNotAskedFor) {
   EXPECT_THAT(read(zip({})), IsEmpty());
 }
 
-TEST(Zip, TakesSizesBehindTheDataExtraFieldsAndComments) {
+TEST(Zip, AcceptsTrailingSizesExtraFieldsAndComments) {
   Member streamed = member("w.h5", std::string(99, 'w'), 8);
   streamed.central.flags = streamed.local.flags = 8;
   streamed.local.crc = streamed.local.packed = streamed.local.unpacked = 0;
@@ -201,7 +201,7 @@ TEST(Zip, TakesSizesBehindTheDataExtraFieldsAndComments) {
               ElementsAre(Pair("w.h5", std::string(99, 'w'))));
 }
 
-TEST(Zip, RefusesMembersWhoseCrcIsAnother) {
+TEST(Zip, RejectsWrongCrcs) {
   for (const uint16_t method : kMethods) {
     EXPECT_THAT(
         refusal_after([](Member& m) { m.local.crc = m.central.crc ^= 1; },
@@ -210,7 +210,7 @@ TEST(Zip, RefusesMembersWhoseCrcIsAnother) {
   }
 }
 
-TEST(Zip, RefusesHeadersThatDisagree) {
+TEST(Zip, RejectsHeadersThatDisagree) {
   for (const auto& change : std::vector<std::function<void(Member&)>>{
            [](Member& m) { m.local.name = "w.h6"; },
            [](Member& m) { m.local.flags = 2; },
@@ -223,7 +223,7 @@ TEST(Zip, RefusesHeadersThatDisagree) {
   }
 }
 
-TEST(Zip, RefusesSizesThatAreNotThoseOfTheData) {
+TEST(Zip, RejectsWrongSizes) {
   EXPECT_THAT(
       refusal_after([](Member& m) { m.local.packed = m.central.packed = 999; }),
       HasSubstr("expected 1000 stored bytes, got 999"));
@@ -249,19 +249,19 @@ TEST(Zip, RefusesSizesThatAreNotThoseOfTheData) {
   EXPECT_EQ(deflated_refusal(1000, 0), "");
 }
 
-TEST(Zip, RefusesDataThatIsNotDeflated) {
+TEST(Zip, RejectsDataThatIsNotDeflated) {
   EXPECT_THAT(refusal_after([](Member& m) { m.data[0] = '\xff'; }, 8),
               HasSubstr("'w.h5': expected 1000 bytes of sound deflated data"));
 }
 
-TEST(Zip, RefusesNamesThatComeTwice) {
+TEST(Zip, RejectsDuplicateNames) {
   EXPECT_THAT(refusal(zip({member("w.h5", "a"), member("w.h5", "b")})),
               HasSubstr("'w.h5': expected it once"));
   EXPECT_THAT(refusal(zip({member("x", "a"), member("x", "a")})),
               HasSubstr("'x'"));
 }
 
-TEST(Zip, RefusesWhatItDoesNotSupportWithTheReason) {
+TEST(Zip, RejectsUnsupportedArchivesWithTheReason) {
   const auto both = [](auto change) {
     return refusal_after<UnsupportedError>([&](Member& m) {
       change(m.local);
@@ -288,7 +288,7 @@ TEST(Zip, RefusesWhatItDoesNotSupportWithTheReason) {
               HasSubstr("ZIP64"));
 }
 
-TEST(Zip, RefusesDirectoriesThatAreNotWhereTheyShouldBe) {
+TEST(Zip, RejectsMisplacedDirectories) {
   const std::vector<Member> one = {member("w.h5", "w")};
   EXPECT_THAT(refusal(zip(one, {.later = 1})), HasSubstr("to end at"));
   EXPECT_THAT(refusal("before" + zip(one)), HasSubstr("to end at"));
@@ -299,7 +299,7 @@ TEST(Zip, RefusesDirectoriesThatAreNotWhereTheyShouldBe) {
               HasSubstr("bytes more"));
 }
 
-TEST(Zip, RefusesMembersAboveTheLimits) {
+TEST(Zip, RejectsMembersAboveTheLimits) {
   const std::string bytes = zip({member("w.h5", std::string(100000, 'w'), 8)});
   EXPECT_THAT(refusal(bytes, {.most_bytes = 99999}),
               HasSubstr("at most 99999 bytes, got 100000"));
@@ -309,14 +309,14 @@ TEST(Zip, RefusesMembersAboveTheLimits) {
   EXPECT_EQ(refusal(bytes, {.most_bytes = 100000, .most_ratio = 1000}), "");
 }
 
-TEST(Zip, StopsABombAtThePromisedSize) {
-  // 1000 bytes are promised, in both headers; 8 MiB would come.
+TEST(Zip, StopsABombAtTheDeclaredSize) {
+  // Both headers declare 1000 bytes; the data would be 8 MiB.
   Member bomb = member("w.h5", std::string(8 << 20, '\0'), 8);
   bomb.local.unpacked = bomb.central.unpacked = 1000;
   EXPECT_THAT(refusal(zip({bomb})), HasSubstr("expected 1000 bytes"));
 }
 
-TEST(Zip, RefusesEveryTruncation) {
+TEST(Zip, RejectsEveryTruncation) {
   const std::string whole =
       zip({member("config.json", "{}"), member("w.h5", "abcabcabc", 8)});
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -324,7 +324,7 @@ TEST(Zip, RefusesEveryTruncation) {
   }
 }
 
-TEST(Zip, ReadsOrRefusesEveryFlippedBit) {
+TEST(Zip, ReadsOrRejectsEveryFlippedBit) {
   const std::string whole =
       zip({member("config.json", "{}"), member("w.h5", "abcabcabc", 8)});
   for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
@@ -340,7 +340,7 @@ TEST(Zip, ReadsOrRefusesEveryFlippedBit) {
   }
 }
 
-TEST(Zip, IsToldFromOtherFiles) {
+TEST(Zip, IsDetected) {
   EXPECT_FALSE(is_zip(""));
   EXPECT_FALSE(is_zip("PK"));
   EXPECT_FALSE(is_zip("\x89HDF\r\n\x1a\n"));

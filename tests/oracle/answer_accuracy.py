@@ -1,4 +1,4 @@
-"""How many answers of an ONNX file are right, by ONNX Runtime.
+"""Prints the accuracy of an ONNX file in ONNX Runtime.
 
     answer_accuracy.py MODEL.onnx X.npy Y.npy
 """

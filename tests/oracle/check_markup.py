@@ -1,5 +1,6 @@
-"""Whether the SVG and HTML files of a folder are well-formed and take nothing
-from elsewhere: every tag is closed in its turn, no scripts, no addresses."""
+"""Checks that the SVG and HTML files of a folder are well-formed and
+self-contained: properly nested tags, no scripts, no external addresses.
+"""
 import html.parser
 import pathlib
 import sys

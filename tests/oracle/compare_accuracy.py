@@ -1,4 +1,4 @@
-"""Whether ONNX Runtime finds the accuracies that qat_accuracy wrote down.
+"""Compares the accuracies reported by qat_accuracy with ONNX Runtime's.
 
     compare_accuracy.py FOLDER
 
@@ -13,15 +13,15 @@ import onnxruntime
 
 from fashion_mnist import accuracy, test_set
 
-# The file of each column of the table.
+# File of each table column.
 FILES = {"PTQ INT8": "ptq_int8.onnx", "QAT INT8": "qat_int8.onnx",
          "PTQ W4A8 (ladder)": "ptq_w4a8.onnx", "QAT W4A4": "qat_w4a4.onnx"}
-# Percent: codes that the two round to different sides, one in thousands.
+# Percentage points: about one quantized value in thousands rounds differently.
 MOST_APART = 0.1
 
 
 def session_of(path):
-    """The graph computed as it is written."""
+    """Returns a session without graph optimization."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = (
         onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)

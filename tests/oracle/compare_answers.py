@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs an exported network in ONNX Runtime on samples that were kept with it.
+"""Runs an exported network in ONNX Runtime on samples stored with it.
 
     compare_answers.py FOLDER
 
-FOLDER has model.onnx and an array for each of its inputs and outputs, which are
-called as they are in the graph: <input>.npy, and <output>.npy as Octet answers.
+FOLDER has model.onnx and one array per graph input and output: <input>.npy, and
+<output>.npy with Octet's output.
 
-Exit codes: 0 they agree, 1 they do not, 2 wrong usage or missing files.
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
 
 import argparse
@@ -16,8 +16,8 @@ import sys
 import numpy as np
 import onnxruntime
 
-# Of the largest answer: float32 sums in another order. Where they fall on the
-# border of two codes a sample goes on with the other one, which few may.
+# Relative to the largest output: float32 sums in another order. Near a tie this
+# changes a quantized value, which few samples may have.
 TOLERANCE = 1e-5
 CODE_TOLERANCE = 0.1
 MOST_MOVED = 0.1
@@ -48,10 +48,10 @@ def main():
             print(f"FAIL  {name}: {wanted.shape} expected, got {answer.shape}")
             problems += 1
             continue
-        # Of a sample, or of each place of a map [n,channels,...].
+        # Per sample, or per position of a map [n,channels,...].
         worst = np.abs(answer - wanted).max(axis=1) / np.abs(wanted).max()
         moved = float((worst > TOLERANCE).mean())
-        # Written so that a NaN is no agreement.
+        # A NaN fails the comparison.
         good = worst.max() <= CODE_TOLERANCE and moved <= MOST_MOVED
         problems += not good
         print(f"{'ok  ' if good else 'FAIL'}  {name} {wanted.shape}: largest "

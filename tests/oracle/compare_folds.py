@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares folded ONNX files with those of the models before folding.
+"""Compares folded ONNX files with the files of the models before folding.
 
     compare_folds.py FOLDER
 
-FOLDER is what tests/e2e/fold_export wrote: <name>.onnx, <name>.folded.onnx and
-Octet's inputs and answers before folding in <name>.json; the names of
-quantized ones end in ".int8". Of each linear node the codes of its weight, its
-scales and its bias are computed here from the first file, and looked up in the
-second. Then ONNX Runtime runs both.
+FOLDER is the output of tests/e2e/fold_export: <name>.onnx, <name>.folded.onnx,
+and Octet's inputs and outputs before folding in <name>.json; the names of
+quantized networks end in ".int8". The quantized weight, scales and bias of each
+linear node are computed here from the first file and compared with the second.
+Then ONNX Runtime runs both.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -21,15 +21,14 @@ from onnx import numpy_helper
 from compare_layers import read_golden, run
 from verdicts import Disagreement, judge_folder
 
-# The output channels of a weight. Of Dense on tokens, MatMul, they are last.
+# Axis of a weight's output channels. MatMul is Dense on tokens.
 CHANNEL_AXIS = {"Conv": 0, "Gemm": 0, "ConvTranspose": 1, "MatMul": 1}
-# Of float32 numbers that are computed in another way: two roundings.
+# Relative: two float32 roundings.
 ROUNDING = 3e-7
-# Of the largest output: sums in another rounding, through 120 layers.
+# Relative to the largest output: different rounding in 120 layers.
 TOLERANCE = 1e-5
-# Where such a difference falls on the border of two codes a network with Q/DQ
-# further on goes on with the other code. In DenseNet that happens to most
-# samples and was seen to move an output by 0.009.
+# Near a tie such a difference changes a quantized value further on. In DenseNet
+# this happens to most samples and changed an output by 0.009.
 CODE_TOLERANCE = 0.05
 
 
@@ -58,11 +57,11 @@ class Graph:
                    for node in self.nodes)
 
     def weight(self, node):
-        """(values or codes, scales or None), the channels first; scales as
-        many as channels."""
+        """Returns (values or quantized values, scales or None), channels first;
+        one scale per channel."""
         value = node.input[1]
         scale = None
-        if value not in self.constants:  # behind Q and DQ
+        if value not in self.constants:  # after Q and DQ
             quantize = self.makers[self.makers[value].input[0]]
             value, scale = quantize.input[0], self.constants[quantize.input[1]]
         w = np.moveaxis(self.constants[value], CHANNEL_AXIS[node.op_type], 0)
@@ -74,7 +73,7 @@ class Graph:
         return codes, scale
 
     def bias(self, node, channels):
-        if node.op_type == "MatMul":  # an Add follows where there is one
+        if node.op_type == "MatMul":  # a bias is an Add
             add = self.readers(node.output[0])[0]
             if add.op_type != "Add" or add.input[1] not in self.constants:
                 return np.zeros(channels), node.output[0]
@@ -84,9 +83,10 @@ class Graph:
         return self.constants[node.input[2]], node.output[0]
 
     def normalization(self, value):
-        """(factor, shift) of BatchNormalization, if it alone reads value."""
+        """Returns (factor, shift) of the BatchNormalization that alone consumes
+        value, if any."""
         readers = self.readers(value)
-        # On tokens a Transpose comes before it.
+        # For tokens, a Transpose precedes it.
         if len(readers) == 1 and readers[0].op_type == "Transpose":
             readers = self.readers(readers[0].output[0])
         if len(readers) != 1 or value in self.outputs or (
@@ -110,8 +110,8 @@ def expect_close(what, actual, expected):
 
 
 def compare_weights(before, after):
-    """How many linear nodes took in a normalization, and how many codes were
-    compared."""
+    """Returns the number of linear nodes with a folded normalization, and of
+    compared quantized values."""
     folded = codes = 0
     others = after.linear()
     for name, node in before.linear().items():
@@ -137,14 +137,14 @@ def compare_weights(before, after):
                 raise Disagreement(f"{name}: {np.sum(got != expected)} of "
                               f"{got.size} codes differ")
             codes += got.size
-            # Codes of zeros may have any scale.
+            # All-zero channels may have any scale.
             zeros = ~expected.reshape(len(w), -1).any(axis=1)
             expect_close(f"{name}: scales", got_scale,
                          np.where(zeros, np.abs(got_scale),
                                   scale * np.abs(factor)))
         new_bias = after.bias(other, len(w))[0]
         wanted = bias * factor + shift
-        # The sum may be small beside its terms.
+        # The sum may be smaller than its terms.
         terms = np.abs(bias * factor) + np.abs(shift)
         error = np.abs(new_bias - wanted) > ROUNDING * terms
         if error.any():
@@ -160,15 +160,15 @@ def compare_weights(before, after):
 
 
 def compare_outputs(graph, actual, expected):
-    """The difference, of the largest output."""
+    """Returns the difference relative to the largest output."""
     if actual.shape != expected.shape:
         raise Disagreement(f"expected {expected.shape}, got {actual.shape}")
     difference = float(np.abs(actual - expected).max() /
                        np.abs(expected).max())
-    # Only the input's Q reads the same values in both files for certain.
+    # Only the Q of the input certainly has the same input in both files.
     rounds_again = graph.rounded_activations() > 1
     tolerance = CODE_TOLERANCE if rounds_again else TOLERANCE
-    if not difference <= tolerance:  # a NaN is no agreement
+    if not difference <= tolerance:  # a NaN fails
         raise Disagreement(f"outputs differ by {difference:.2g}")
     return difference
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the forms in which one model is exported.
+"""Compares export variants of the same model.
 
     compare_forms.py FOLDER
 
-FOLDER is what tests/e2e/form_export wrote: <name>.onnx, the same model in
-another form as <name>.<form>.onnx, and inputs in <name>.json. onnx' checker
-judges each file, and ONNX Runtime, nothing fused, computes the same bits with
-all forms of a model but float16.
+FOLDER is the output of tests/e2e/form_export: <name>.onnx, variants of the same
+model as <name>.<form>.onnx, and inputs in <name>.json. Each file must pass onnx'
+checker, and all variants but float16 must give the same bits in ONNX Runtime
+without fusion.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -26,7 +26,8 @@ def constants_of(model):
 
 
 def check_int8_weights(path, base):
-    """Codes in place of floats, and about a quarter of the size."""
+    """Checks that weights are INT8, and the file is about a quarter of the
+    size."""
     model = onnx.load(path)
     constants = constants_of(model)
     left = [node.name for node in model.graph.node
@@ -42,16 +43,16 @@ def check_int8_weights(path, base):
         raise Disagreement(f"expected {3 * of_floats} bytes less, got {saved}")
 
 
-# Of the largest output. Float16 rounds to 5e-4, which adds up over the layers
-# to 1.4e-3 in unet; where it moves a quantized value over the border of two
-# codes, 0.05 were seen there.
+# Relative to the largest output. Float16 rounds to 5e-4, which adds up over the
+# layers to 1.4e-3 in unet; near a tie it changes a quantized value, with
+# differences of up to 0.05.
 HALF_TOLERANCE = 5e-3
 HALF_CODE_TOLERANCE = 0.1
 
 
 def check_float16(path, _):
-    """Float32 at the ends alone, but for normalization over features and
-    scales that float16 does not hold to a 256th."""
+    """Checks for float32 only at inputs and outputs, except for feature
+    normalization and scales that float16 does not represent to within 1/256."""
     model = onnx.load(path)
     left = [tensor.name for tensor in model.graph.initializer
             if tensor.data_type == onnx.TensorProto.FLOAT
@@ -71,12 +72,12 @@ def agrees(form, y, e, quantized):
     return bool(np.abs(y - e).max() <= tolerance * np.abs(e).max())
 
 
-# The IR version that came with an opset: onnx/docs/Versioning.md.
+# IR version of each opset. Source: onnx/docs/Versioning.md.
 IR_VERSIONS = {14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
 
 
 def check_opset(path, _):
-    """The opset of the file's name, and its IR version."""
+    """Checks for the opset in the file name, and its IR version."""
     model = onnx.load(path)
     expected = int(path.name.split(".opset")[1].split(".")[0])
     got = [entry.version for entry in model.opset_import]
@@ -87,7 +88,7 @@ def check_opset(path, _):
 
 
 def check_batch(path, _):
-    """No open sizes at the ends."""
+    """Checks that inputs and outputs have no dynamic sizes."""
     graph = onnx.load(path).graph
     sizes = [value.type.tensor_type.shape.dim[0].dim_value
              for value in [*graph.input, *graph.output]]
@@ -103,7 +104,7 @@ CHECKS |= {f"opset{opset}": check_opset for opset in IR_VERSIONS}
 
 
 def judge(name, folder):
-    """The forms of one network."""
+    """Compares all variants of a network."""
     _, inputs, _ = read_golden(folder / f"{name}.json")
     base = folder / f"{name}.onnx"
     expected, _ = run(base, inputs)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""ONNX files that Octet reads as models, judged by ONNX Runtime.
+"""Compares Octet's import of ONNX files with ONNX Runtime.
 
     compare_import.py PROGRAM [NAME...]
 
-PROGRAM is tests/e2e/import_check. For each graph of import_graphs.py: the
-model's outputs against the file's, those of the model exported again against
-the file's, and those of the quantized model that was trained for a step against
-its own file's. Then the files that PyTorch exported for ONNX' own tests, which
-pip's onnx package brings: those that become models against their outputs.
+PROGRAM is tests/e2e/import_check. For each graph of import_graphs.py, it compares
+with the file's outputs: the imported model, and the model exported again; and the
+quantized model, trained for one step, with its own file. Then it compares the
+models that result from PyTorch's files in ONNX' own tests (part of pip's onnx
+package) with the outputs stored there.
 
-Exit codes: 0 all agree, 1 one does not, 2 wrong usage.
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage.
 """
 
 import pathlib
@@ -24,14 +24,14 @@ from onnx import numpy_helper
 from import_graphs import CASES
 from reference import reference_session
 
-# Of the largest output: sums of float32 in another order.
+# Relative to the largest output: float32 sums in another order.
 TOLERANCE = 1e-5
-# Codes move where a value lies on a tie.
+# Quantized values may differ near ties.
 INT8_TOLERANCE = 5e-2
 
 
 def run(path, samples, turned=None):
-    """`turned`: the samples of the same model in Octet's order."""
+    """Returns the outputs. `turned`: the same samples in Octet's axis order."""
     session = reference_session(str(path))
     feed = {}
     for i, entry in enumerate(session.get_inputs()):
@@ -43,7 +43,8 @@ def run(path, samples, turned=None):
 
 
 def as_file(y, like):
-    """An output in the order of another; sizes differ, so that shapes tell."""
+    """Returns an output in the axis order of another; all sizes differ, so
+    shapes tell."""
     if y.shape == like.shape:
         return y
     turned = np.moveaxis(y, -1, 1)
@@ -54,7 +55,7 @@ def difference(ours, theirs):
     ours = as_file(ours, theirs)
     if ours.shape != theirs.shape:
         return f"expected {theirs.shape}, got {ours.shape}"
-    # Of numbers below 0 a root is none, in either.
+    # Roots of negative numbers are NaN in both.
     none = np.isnan(ours) & np.isnan(theirs)
     largest = max(1.0, float(np.abs(theirs[~none]).max(initial=0)))
     gap = np.abs(ours.astype(np.float64) - theirs)[~none]
@@ -62,7 +63,8 @@ def difference(ours, theirs):
 
 
 def converted_difference(ours, theirs):
-    """Of small images, whose shapes do not always tell the order."""
+    """Returns the difference for small images, whose shapes may not tell the
+    axis order."""
     orders = [ours] if ours.ndim < 3 else [ours, np.moveaxis(ours, -1, 1)]
     found = [difference(y, theirs) for y in orders if y.shape == theirs.shape]
     return min(found, default="another shape")
@@ -75,7 +77,8 @@ def read_tensor(path):
 
 
 def compare_converted(program):
-    """How many files there are, became models and disagree, with a line each."""
+    """Returns the number of files, the number imported, and one line per
+    disagreement."""
     data = pathlib.Path(onnx.__file__).parent / "backend/test/data"
     problems, read, cases = [], 0, []
     with tempfile.TemporaryDirectory() as temporary:
@@ -106,7 +109,8 @@ def outputs_of(folder, name, count):
 
 
 def other_order(x):
-    """What Octet's own files take for the same samples: channels first."""
+    """Returns the samples in the axis order of Octet's files: channels first.
+    """
     return np.moveaxis(x, -1, 1)
 
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Classifiers on real data: OpenVINO's integers against Octet's.
+"""Compares OpenVINO's integer inference with Octet's for classifiers on real data.
 
     compare_integers.py IMPORT_CHECK OCTET FOLDER MAIN_JOB [TRAIN_ZOO]
 
 IMPORT_CHECK is tests/e2e/import_check, OCTET the command line program, FOLDER
-is for what they write. MAIN_JOB is what the main job left: its INT8 network is
-judged on its 10,000 test images, and one of Keras', quantized by OCTET, on
-1,000 sounds. With TRAIN_ZOO, the example of this name, networks of the zoo are
-trained for a short while on Fashion-MNIST and judged on its test images.
+the output folder. MAIN_JOB is the output of the main job: its INT8 network is
+evaluated on 10,000 test images, and a Keras network quantized by OCTET on 1,000
+sounds. With TRAIN_ZOO, the example of this name, networks of the zoo are trained
+briefly on Fashion-MNIST and evaluated on its test images.
 
-Octet's answers are those of its session for the file, read as a model. Top-1
-answers agree on 99.9 %, and accuracies within 0.1 points. Where OpenVINO
-disagrees more often, ONNX Runtime decides whose answers are others: Octet's have
-to agree with it so well, and OpenVINO's with both alike. A network that has
-hardly learned may turn on rounding everywhere: there it is enough to agree as
-well as `octet predict`, which runs the file node by node by other kernels.
+Octet's outputs are those of a session of the imported file. Top-1 answers must
+agree on 99.9 %, accuracies within 0.1 points. If OpenVINO disagrees more often,
+ONNX Runtime decides: Octet must agree with it that well, and OpenVINO with both
+alike. A barely trained network may depend on rounding everywhere: then Octet
+must agree as well as `octet predict`, which runs the file node by node with other
+kernels.
 
 Exit codes: 0 all bounds hold, 1 one is missed, 77 test data are missing, 2
 wrong usage.
@@ -36,7 +36,7 @@ TESTDATA = pathlib.Path(os.environ.get("OCTET_TESTDATA",
                                        ROOT.parent / "shared/testdata"))
 LEAST_AGREEMENT = 0.999
 MOST_ACCURACY_DIFFERENCE = 0.001
-# With what makes them fit images of 28x28, and learn in a short while.
+# With options for images of 28x28 and brief training.
 ZOO = {
     "resnet8": [],
     "resnet20": [],
@@ -54,10 +54,10 @@ def run(*command):
 
 
 def keyword_network(octet, folder):
-    """A network of Keras' as INT8 file, its inputs and labels."""
+    """Returns a Keras network as INT8 file, its inputs and labels."""
     sounds = TESTDATA / "kws01"
     inputs = np.fromfile(sounds / "features_int8_1000x49x10.bin", np.int8)
-    # As testdata/README.md says.
+    # Source: testdata/README.md.
     inputs = (inputs.reshape(1000, 49, 10, 1).astype(np.float32) - 83) * \
         np.float32(0.5847029)
     labels = np.fromfile(sounds / "labels_u8_1000.bin", np.uint8)
@@ -69,7 +69,7 @@ def keyword_network(octet, folder):
 
 
 def trained_network(program, name, folder, images):
-    """A network of the zoo, trained and fine-tuned in INT8."""
+    """Returns a network of the zoo, trained and fine-tuned in INT8."""
     run(program, name, *ZOO[name], "--qat", "--limit", 20000, "--epochs", 3,
         "--out", folder / name)
     scale = 255 if name == "efficientnet_b0" else 1
@@ -92,7 +92,7 @@ def node_by_node(octet, place, inputs):
 
 
 def judge(path, inputs, labels, import_check, octet, folder):
-    """The figures of one file."""
+    """Returns the figures of one file."""
     place = folder / "reading"
     place.mkdir(exist_ok=True)
     for old in place.iterdir():

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Judges that files which octet makes of ONNX files keep their interface.
+"""Checks that octet preserves the interface of ONNX files.
 
     compare_interface.py OCTET [FAULTS]
 
-OCTET is the command line program. Graphs are made here, in both axis orders, of
-sizes that differ and of sizes that are equal; those of FAULTS/*.onnx join them.
-Each is written again by octet convert and fold, through an .h5 file, and
-quantized on samples in the file's own axis order. Inputs and outputs must have
-the names, element types and sizes of the file that came, and ONNX Runtime's
-answers to the same inputs must agree.
+OCTET is the command line program. Graphs are built here in both axis orders, with
+distinct and with equal sizes; FAULTS/*.onnx are tested as well. Each is rewritten
+by octet convert and fold, by way of an .h5 file, and quantized on samples in the
+file's axis order. Inputs and outputs must keep names, element types and sizes,
+and ONNX Runtime's outputs for the same inputs must agree.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -24,15 +23,15 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 RNG = np.random.default_rng(48)
-# Of the largest output: sums of floats in another order.
+# Relative to the largest output: float sums in another order.
 TOLERANCE = 1e-4
-# Of INT8 against float. What is in another axis order is below 5 dB.
+# dB, of INT8 against float. A wrong axis order is below 5 dB.
 LEAST_SQNR = 15
 FAULTS = ["uint8_input", "bool_input", "transposes_reshape", "transposes_heads"]
 
 
 class Graph:
-    """A graph under construction; node() returns the value's name."""
+    """A graph under construction; node() returns the name of its output."""
 
     def __init__(self):
         self.nodes, self.constants = [], []
@@ -72,7 +71,7 @@ class Graph:
 
 
 def detector(channels, h, w):
-    """Anchors [N,H*W*2,3] of an image, as SSD and YOLO heads have them."""
+    """Returns anchors [N,H*W*2,3] of an image, as in SSD and YOLO heads."""
     g = Graph()
     y = g.conv("image", 6, channels, 3, 3)
     y = g.node("Transpose", y, perm=[0, 2, 3, 1])
@@ -128,7 +127,7 @@ def tokens(length, features):
 
 
 def heads(length, count, size):
-    """[N,heads,length,size] of tokens."""
+    """Returns [N,heads,length,size] of tokens."""
     g = Graph()
     y = g.node("MatMul", "tokens", g.weight(10, count * size))
     y = g.node("Reshape", y, g.constant(np.array([0, 0, count, size])))
@@ -151,7 +150,7 @@ def several():
 
 
 def integers():
-    """int64 pixels in, bool out."""
+    """int64 pixels as input, bool as output."""
     g = Graph()
     x = g.node("Cast", "pixels", to=TensorProto.FLOAT)
     y = g.conv(g.node("Mul", x, g.constant(np.float32(1 / 255))), 4, 3, 3, 3)
@@ -223,7 +222,7 @@ def octet(program, *arguments):
 
 
 def difference(expected, got, least_sqnr):
-    """In words, or nothing."""
+    """Returns a description of the difference, or nothing."""
     if expected.shape != got.shape or expected.dtype != got.dtype:
         return f"{got.dtype} {got.shape} in place of " \
                f"{expected.dtype} {expected.shape}"
@@ -237,7 +236,7 @@ def difference(expected, got, least_sqnr):
 
 def judge(name, given, written, samples, expected, least_sqnr, problems):
     model = onnx.load(written)
-    # A file that states no shape of an output gets one.
+    # Octet adds the shape of an output if the file has none.
     for old, new in zip(sum(interface(given), []), sum(interface(model), [])):
         if old[:2] != new[:2] or (old[2] and old[2] != new[2]):
             problems.append(f"{name}: {new} in place of {old}")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs imported Keras models in ONNX Runtime and compares them with Keras.
+"""Compares imported Keras models in ONNX Runtime with Keras.
 
     compare_keras.py FOLDER
 
-FOLDER is what tests/e2e/keras_export wrote: what Keras computes in
-<name>.json, the model that Octet imported and exported in <name>.onnx.
+FOLDER is the output of tests/e2e/keras_export: Keras' outputs in <name>.json, the
+model that Octet imported and exported in <name>.onnx.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -16,12 +16,12 @@ import numpy as np
 from compare_layers import read_golden, run
 from verdicts import Disagreement, judge_folder
 
-# Absolute; outputs are of size 1 to 10.
+# Absolute; outputs have magnitudes of 1 to 10.
 TOLERANCE = 1e-4
 
 
 def judge(name, folder):
-    """The figures of one model."""
+    """Returns the figures of one model."""
     _, inputs, expected = read_golden(folder / f"{name}.json")
     outputs, nodes = run(folder / f"{name}.onnx", inputs)
     got, wanted = ([y.shape for y in ys] for ys in (outputs, expected))
@@ -29,7 +29,7 @@ def judge(name, folder):
         raise Disagreement(f"expected {wanted}, got {got}")
     difference = max(
         float(np.abs(y - e).max()) for y, e in zip(outputs, expected))
-    # A NaN is no agreement.
+    # A NaN fails.
     if not difference <= TOLERANCE:
         raise Disagreement(f"differs by {difference:.2g}")
     return f"{difference:8.1e}  {len(nodes)} nodes"

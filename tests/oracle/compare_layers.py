@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every exported layer in ONNX Runtime and compares it with Keras.
+"""Compares every exported layer in ONNX Runtime with Keras.
 
     compare_layers.py GOLDEN FOLDER
 
-GOLDEN is tests/golden/layers, FOLDER what tests/e2e/layer_export wrote.
-Octet's files against Keras' numbers, with graph optimisation disabled, so
-that every node runs as it is written. Images go in and come out as NCHW,
-sequences as the file says.
+GOLDEN is tests/golden/layers, FOLDER the output of tests/e2e/layer_export. Octet's
+files are compared with Keras' outputs, without graph optimization, so that every
+node runs as written. Images are NCHW, sequences as declared by the file.
 
 Exit codes: 0 all agree, 1 one disagrees or has no ONNX form, 2 wrong usage or
 missing files.
@@ -22,19 +21,19 @@ import onnx
 
 from reference import reference_session
 
-# Of the largest number expected, or of 1. Keras computed in float64; both
-# Octet's constants and ONNX Runtime's sums have float32's 6e-8, and its exp
-# and erf err by a few units more.
+# Relative to the largest expected value, or to 1. Keras computed in float64;
+# Octet's constants and ONNX Runtime's sums have the 6e-8 of float32, and its
+# exp and erf a few units more.
 TOLERANCE = 1e-5
-# Of files in float16, whose inputs are rounded to 5e-4 and each node again.
+# For float16 files, which round inputs to 5e-4 and each node again.
 HALF_TOLERANCE = 2e-3
 
-# Classes that cannot be exported, and why.
+# Classes without export, and the reason.
 WITHOUT_ONNX_FORM = {}
 
 
 def read_golden(path):
-    """(class, inputs, outputs) of a file."""
+    """Returns (class, inputs, outputs) of a file."""
     with open(path, encoding="utf-8") as file:
         case = json.load(file)
     array = lambda entry: np.array(
@@ -45,7 +44,8 @@ def read_golden(path):
 
 
 def layouts(model):
-    """Of inputs and outputs: "NCHW", "NCL", both or nothing."""
+    """Returns the layout of inputs and outputs: "NCHW", "NCL", both or nothing.
+    """
     said = {entry.key: entry.value for entry in model.metadata_props}
     return said.get("input_layout", ""), said.get("output_layout", "")
 
@@ -63,7 +63,7 @@ def to_keras(array, layout):
 
 
 def run(path, inputs):
-    """The outputs in Keras' layout and the nodes of the file."""
+    """Returns the outputs in Keras' layout and the nodes of the file."""
     model = onnx.load(path)
     onnx.checker.check_model(model, full_check=True)
     session = reference_session(model.SerializeToString())
@@ -83,7 +83,7 @@ def run(path, inputs):
 
 
 def judge(golden, file, refusals):
-    """(class, nodes, difference, problem) of one file."""
+    """Returns (class, nodes, difference, problem) of one file."""
     class_name, inputs, expected = read_golden(golden)
     if file.stem in refusals:
         if class_name in WITHOUT_ONNX_FORM:
@@ -94,7 +94,7 @@ def judge(golden, file, refusals):
         return class_name, [], None, "expected no file, got one"
     try:
         outputs, nodes = run(file, inputs)
-    except Exception as error:  # of onnx, onnxruntime or ours: all the same
+    except Exception as error:  # from onnx, onnxruntime or this script
         return class_name, [], None, str(error).strip().splitlines()[0]
     got, wanted = ([y.shape for y in ys] for ys in (outputs, expected))
     if got != wanted:
@@ -102,7 +102,7 @@ def judge(golden, file, refusals):
     difference = max(
         float(np.abs(y - e).max() / max(1.0, np.abs(e).max()))
         for y, e in zip(outputs, expected))
-    # A NaN is no agreement.
+    # A NaN fails.
     half = file.stem.endswith(".float16")
     problem = "" if difference <= (HALF_TOLERANCE if half else TOLERANCE) else (
         f"differs by {difference:.2g}")
@@ -126,8 +126,8 @@ def main():
         print(f"{arguments.golden}: expected golden files, got none",
               file=sys.stderr)
         return 2
-    # A golden case may have other files, of later opsets, in float16, or which
-    # flatten images first, or have the channels of sequences first.
+    # A golden case may have more files: of later opsets, in float16, with
+    # flattened images, or with the channels of sequences first.
     pairs = [(arguments.folder / "branches.json",
               arguments.folder / "branches.onnx")]
     for golden in goldens:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs an exported model in ONNX Runtime and compares it with Octet.
+"""Compares an exported model in ONNX Runtime with Octet.
 
-Octet's own evaluation comes as raw little-endian files without headers:
+Octet's own evaluation is stored in raw little-endian files without headers:
 inputs float32 in the order of the model's input (NCHW for images), labels
-int64 [N], logits float32 [N, classes]. Graph optimisation is disabled, so
-that every node runs as it is written.
+int64 [N], logits float32 [N, classes]. Graph optimization is disabled, so that
+every node runs as written.
 
-Exit codes: 0 all bounds hold, 1 one is missed or the model is not sound,
-2 wrong usage, missing files or sizes that do not fit.
+Exit codes: 0 all bounds hold, 1 one is missed or the model is invalid, 2 wrong
+usage, missing files or mismatched sizes.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from reference import reference_session
 
 
 class UsageError(Exception):
-    """The caller's mistake: exit code 2."""
+    """Wrong usage: exit code 2."""
 
 
 def shape_of(text):
@@ -85,7 +85,7 @@ def parse_arguments():
 
 
 def read_array(path, dtype, shape):
-    """A raw little-endian file; one size of `shape` may be -1."""
+    """Reads a raw little-endian file; one size of `shape` may be -1."""
     try:
         values = np.fromfile(path, dtype=dtype)
         size = os.path.getsize(path)
@@ -107,9 +107,9 @@ QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 
 
 class Structure:
-    """What an int8 file must look like to be taken by TensorRT.
+    """Checks the structure that TensorRT requires of an int8 file.
 
-    In a `partial` one, linear nodes may be without Q/DQ.
+    In a `partial` file, linear nodes may lack Q/DQ.
     """
 
     def __init__(self, model, partial):
@@ -184,7 +184,8 @@ class Structure:
                     f"{who}: expected the axis of its {QUANTIZE}")
 
     def quantized_source(self, value):
-        """What Q reads in front of a DQ's output; None without a pair."""
+        """Returns the input of the Q in front of a DQ's output; None without a
+        pair."""
         dequantize = self.makers.get(value)
         if dequantize is None or dequantize.op_type != DEQUANTIZE:
             return None
@@ -237,20 +238,20 @@ class Structure:
             self.expect(axes == [0] and scale.size == weight.shape[0],
                         f"{who}: expected {weight.shape[0]} scales on axis 0, "
                         f"got {scale.size} on {axes}")
-            # Codes of weights stay within [-127,127].
+            # Quantized weights are in [-127,127].
             columns = scale.reshape([-1] + [1] * (weight.ndim - 1))
             self.expect(bool(np.all(np.abs(np.rint(weight / columns)) <= 127)),
                         f"{who}: expected weight codes within [-127,127]")
 
 
 def check_model(path, quantized, partial=False):
-    """The problems of a file; loads it with onnx' full check."""
+    """Returns the problems of a file; loads it with onnx' full check."""
     try:
         model = onnx.load(path, load_external_data=False)
         onnx.checker.check_model(model, full_check=True)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except Exception as error:  # onnx and protobuf have no common base
+    except Exception as error:  # onnx and protobuf share no base class
         return [f"onnx.checker: {error}"], 0
     if not quantized:
         return [], 0
@@ -297,11 +298,11 @@ def compare(arguments, problems):
     print(f"  top-1 agreement           {100.0 * agreement:.3f} %")
     print(f"  largest logit difference  {difference:.3g}")
 
-    # A NaN misses every bound.
+    # A NaN fails every bound.
     accuracy_difference = abs(octet_accuracy - ort_accuracy)
     if not np.isfinite(ort).all() or not np.isfinite(octet).all():
         problems.append("logits: expected finite values")
-    # The slack is for the rounding of percentages, below one image in 10^9.
+    # The slack covers the rounding of percentages, below one image in 10^9.
     if not accuracy_difference <= arguments.max_accuracy_difference + 1e-9:
         problems.append(
             f"accuracy: expected a difference of at most "
@@ -331,7 +332,7 @@ def main():
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except Exception as error:  # a model that ONNX Runtime refuses
+    except Exception as error:  # a model that ONNX Runtime rejects
         problems.append(f"ONNX Runtime: {error}")
     for problem in problems:
         print(f"FAILED: {problem}", file=sys.stderr)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A network of PyTorch's, as its exporter writes it, made INT8 by Octet.
+"""Quantizes a network in the form of PyTorch's exporter with Octet.
 
     compare_onnx_job.py PROGRAM FOLDER
 
-PROGRAM is examples/onnx_to_int8. It gets a small network in the form of
-torch.onnx.export, with random weights; ONNX Runtime judges what it exports on
-all test images.
+PROGRAM is examples/onnx_to_int8. Its input is a small network with random weights
+in the form of torch.onnx.export; ONNX Runtime evaluates its output on all test
+images.
 
 Exit codes: 0 all bounds hold, 1 one is missed, 2 wrong usage.
 """
@@ -22,7 +22,7 @@ from import_graphs import Graph, basic_block
 from reference import reference_session
 
 LEAST_AGREEMENT = 0.999
-# Ten classes: a network that learned nothing is right in 0.1.
+# Ten classes: chance level is 0.1.
 LEAST_ACCURACY = 0.7
 
 

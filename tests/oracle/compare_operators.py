@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs single operators in ONNX Runtime and with `octet predict`.
+"""Compares single operators in ONNX Runtime with `octet predict`.
 
     compare_operators.py OCTET
 
-OCTET is the program. The cases are what the conformance tests of ONNX leave
-open: other strides, pads, groups and dilations, ranks, modes and opsets.
+OCTET is the program. The cases complement ONNX' conformance tests: other strides,
+pads, groups and dilations, ranks, modes and opsets.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage.
 """
@@ -20,7 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from reference import reference_session
 
-# Of the largest output: sums of float32 in another order.
+# Relative to the largest output: float32 sums in another order.
 TOLERANCE = 1e-5
 
 RANDOM = np.random.default_rng(1)
@@ -44,7 +44,7 @@ def number(value, dtype=np.float32):
 
 
 class Case:
-    """y = op(x, *constants); a constant of None is left out."""
+    """y = op(x, *constants); omits constants that are None."""
 
     def __init__(self, op, x, *constants, opset=13, **attributes):
         self.op, self.x, self.constants = op, x, constants
@@ -303,7 +303,7 @@ def resizes():
 
 
 def newer():
-    """Operators by their meaning in opsets after 17."""
+    """Cases of operators as defined in opsets after 17."""
     x = floats(3, 4, 5, 2)
     for op in ("ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax",
                "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSumSquare"):
@@ -388,7 +388,7 @@ def selection():
     for attributes in ({}, {"detect_negative": 0}, {"detect_positive": 0}):
         yield Case("IsInf", wild, opset=10, **attributes)
     yield Case("IsNaN", wild)
-    for size in (1, 3, 5, 29):  # ONNX Runtime takes odd ones only
+    for size in (1, 3, 5, 29):  # ONNX Runtime supports odd values only
         yield Case("LRN", image, size=size, alpha=0.3, beta=0.6, bias=1.5)
     yield Case("NonZero", np.round(x))
     for axis in (-1, 0, 1):
@@ -434,7 +434,7 @@ def by_octet(octet, model, x, folder):
 
 
 def problem(y, expected):
-    """What is wrong, or nothing."""
+    """Returns a description of the problem, or nothing."""
     if y.dtype != expected.dtype or y.shape != expected.shape:
         return (f"expected {expected.dtype} {expected.shape}, got {y.dtype} "
                 f"{y.shape}")
@@ -443,7 +443,7 @@ def problem(y, expected):
         return f"{wrong} of {y.size} differ" if wrong else ""
     difference = float(np.abs(y - expected).max() / max(
         1e-6, np.abs(expected).max()))
-    # A NaN is no agreement.
+    # A NaN fails.
     return "" if difference <= TOLERANCE else f"differs by {difference:.2g}"
 
 
@@ -461,7 +461,7 @@ def main():
                 text = problem(
                     by_octet(octet, model, case.x, pathlib.Path(name)),
                     by_onnx_runtime(model, case.x))
-            except Exception as error:  # of onnx or onnxruntime: all the same
+            except Exception as error:  # from onnx or onnxruntime
                 text = str(error).strip().splitlines()[0]
             problems += bool(text)
             if text:

@@ -3,9 +3,9 @@
 
     compare_placements.py FOLDER
 
-FOLDER is what tests/e2e/placement_export wrote: cases.json, for each network
-its test images and labels, for each case <name>.onnx and Octet's logits. The
-bounds are those of the main job; logits are compared as in compare_zoo.
+FOLDER is the output of tests/e2e/placement_export: cases.json, test images and
+labels per network, and <name>.onnx with Octet's logits per case. The bounds are
+those of the main job; logits are compared as in compare_zoo.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -25,25 +25,25 @@ from compare_onnx import UsageError
 from compare_zoo import CODE_TOLERANCE, TOLERANCE
 from count_integers import convolutions
 
-# What the agreement allows: two of 2,000 images.
+# Two of 2,000 images may disagree.
 MIN_AGREEMENT = 0.999
 MAX_ACCURACY_DIFFERENCE = 0.1
-# Their biases are integers, too, and means are rounded.
+# Integer kernels also quantize biases and round means.
 MIN_AGREEMENT_OF_INTEGERS = 0.99
-# Wide convolutions in a row have many values near the border of two codes: of
-# Bilbo's images 62 % were seen without another code, of others 85 % or more.
+# Consecutive wide convolutions have many values near ties: 62 % of Bilbo's
+# images had no changed value, 85 % or more of others.
 LEAST_UNMOVED = 0.25
 
 
 def inputs_shape(model_path, samples):
-    """[samples, ...] as the file says."""
+    """Returns [samples, ...] with the sizes of the file."""
     [model_input] = onnx.load(model_path).graph.input
     dims = model_input.type.tensor_type.shape.dim
     return [samples] + [dim.dim_value for dim in dims[1:]]
 
 
 def judge(case, folder):
-    """The problems of one case; prints its figures."""
+    """Returns the problems of one case; prints its figures."""
     name = case["name"]
     model = str(folder / f"{name}.onnx")
     labels = str(folder / f"{case['network']}.labels.i64")
@@ -85,7 +85,7 @@ def judge(case, folder):
 
 
 def judge_integers(model, case, folder, octet):
-    """What ONNX Runtime answers by default, with convolutions in integers."""
+    """Compares with ONNX Runtime's default mode: convolutions in integers."""
     inputs = np.fromfile(folder / f"{case['network']}.inputs.f32", np.float32)
     inputs = inputs.reshape(inputs_shape(model, len(octet)))
     session = onnxruntime.InferenceSession(

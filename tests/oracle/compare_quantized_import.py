@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Files of ONNX Runtime's quantizer that Octet reads as models.
+"""Compares Octet's import of files of ONNX Runtime's quantizer.
 
     compare_quantized_import.py PROGRAM [NAME...]
 
-PROGRAM is tests/e2e/import_check. Each graph of import_graphs.py goes through
-onnxruntime.quantization.quantize_static in five forms: as it is without options
-(int8 activations around any zero point), symmetric int8 with weights per
-channel, uint8 with weights per channel, uint8 for weights, too, around any zero
-point (which become floats), and QOperator. ONNX Runtime judges the
-model's outputs, the model exported again, and the model after a step of
-training at the file's scales.
+PROGRAM is tests/e2e/import_check. Each graph of import_graphs.py is quantized by
+onnxruntime.quantization.quantize_static in five forms: with default options (int8
+activations with any zero point), symmetric int8 with weights per channel, uint8
+with weights per channel, uint8 for weights, too, with any zero point (which are
+imported as floats), and QOperator. ONNX Runtime is the reference for the
+model's outputs, for the model exported again, and for the model after one
+training step with the file's scales.
 
-Exit codes: 0 all agree, 1 one does not, 2 wrong usage.
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage.
 """
 
 import contextlib
@@ -45,16 +45,16 @@ FORMS = {
                   "quant_format": QuantFormat.QOperator},
 }
 
-# Part of what is said of files that are no models.
+# Part of the error of files that cannot be imported.
 REFUSED = {
-    # Infinities of the mask give scales that are infinite.
+    # Infinities of the mask result in infinite scales.
     "masked_attention": "got inf",
-    # The quantizer states shapes that its own output does not have.
+    # The quantizer declares shapes that contradict its own output.
     "resized": "Inferred shape and existing shape differ",
-    # Scales of a channel stay where they are when the weight is turned.
+    # The transposed weight keeps scales of the former channel axis.
     "large_weight_read_twice.symmetric": "expected 150 scales for axis 1",
     "large_weight_read_twice.uint8": "expected 150 scales for axis 1",
-    # It writes an axis that opset 11 does not know.
+    # The quantizer writes an axis, which opset 11 does not have.
     "flatten_by_sizes.symmetric": "Unrecognized attribute: axis",
     "flatten_by_sizes.uint8": "Unrecognized attribute: axis",
 }
@@ -70,7 +70,7 @@ class Samples(quantization.CalibrationDataReader):
 
 
 def quantize(graph, options, path):
-    """False where ONNX Runtime cannot."""
+    """Returns false if ONNX Runtime cannot quantize the graph."""
     with tempfile.TemporaryDirectory() as folder:
         source = f"{folder}/float.onnx"
         onnx.save(graph.model(), source)
@@ -78,14 +78,15 @@ def quantize(graph, options, path):
             with contextlib.redirect_stdout(io.StringIO()):
                 quantization.quantize_static(source, str(path), Samples(graph),
                                              **options)
-        except Exception as error:  # of many kinds
+        except Exception as error:  # many types
             print(f"{path.name}: not quantized: {str(error)[:100]}")
             return False
     return True
 
 
 def judge(what, ours, theirs, bound):
-    """A tie that falls to the other side moves a code, and few outputs."""
+    """Returns problems. Ties may round differently, which changes few outputs.
+    """
     problems = []
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         largest = difference(a, b)

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Networks of PyTorch 2.x, exported by both of its exporters, as models.
+"""Compares Octet's import of networks from both exporters of PyTorch 2.x.
 
     compare_torch.py PROGRAM [NAME...]
 
-PROGRAM is tests/e2e/import_check. What is compared is as in compare_import.py:
-the model, its own file, and what is quantized and trained for a step. Names are
-those of torch_networks.py; by default its own networks, "torchvision" for all
-of torchvision's. Each is exported with an open batch and with one of 1, by dynamo
-also with opset 23, which has an operator Attention.
+PROGRAM is tests/e2e/import_check. As in compare_import.py, it compares the model,
+its own file, and the quantized model trained for one step. Names are those of
+torch_networks.py; the default is its own networks, "torchvision" selects all of
+torchvision's. Each is exported with a dynamic batch and with a batch of 1, and by
+dynamo also with opset 23, which has an operator Attention.
 
     python3 -m venv venv
     venv/bin/pip install torch==2.8.0 torchvision==0.23.0 onnxscript onnxruntime
     venv/bin/python tests/oracle/compare_torch.py build/dev/bin/import_check
 
-Exit codes: 0 all agree, 1 one does not, 2 wrong usage, 77 without torch.
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage, 77 without torch.
 """
 
 import logging
@@ -35,18 +35,18 @@ except ImportError as error:
 from compare_import import INT8_TOLERANCE, compare
 
 
-# Exporter, opset (None: its own choice) and whether the batch is open.
+# Exporter, opset (None: its default) and whether the batch is dynamic.
 FORMS = [("script", None, True), ("script", None, False),
          ("dynamo", None, True), ("dynamo", None, False),
          ("dynamo23", 23, True)]
 
-# Scores that are ten times those of unit vectors: ONNX Runtime and `octet
-# predict`, node by node, differ by 0.14 on one and the same file.
+# Scores are ten times those of unit vectors: for the same file, ONNX Runtime
+# and `octet predict`, node by node, differ by 0.14.
 NOISY = {"swin_v2_t": 0.2}
 
 
 class Exported:
-    """What compare() needs of a graph."""
+    """The part of a graph that compare() needs."""
 
     def __init__(self, name, samples):
         self.samples = [samples]
@@ -55,7 +55,8 @@ class Exported:
 
 
 def network(name):
-    """The module in inference, with statistics as training would leave them."""
+    """Returns the module in inference mode, with statistics as after training.
+    """
     torch.manual_seed(len(name))
     if name in NETWORKS:
         make, sample = NETWORKS[name]
@@ -71,7 +72,7 @@ def network(name):
             part.running_mean.normal_(0, 0.1)
             part.running_var.uniform_(0.8, 1.2)
     with torch.no_grad():
-        for value in module.parameters():  # ViT's head begins as zeros
+        for value in module.parameters():  # ViT's head is initialized with zeros
             if value.dim() > 1 and value.abs().max() == 0:
                 value.normal_(0, 0.05)
     return module.eval(), sample

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Runs files as real writers make them in ONNX Runtime and with Octet.
+"""Compares ONNX Runtime and Octet on files of real writers.
 
     compare_writers.py OCTET
 
-OCTET is the program. A network with branches goes through ONNX Runtime's
-quantizer in its forms: Q/DQ and QOperator, signed and unsigned, symmetric or
-not, per channel or not; through its conversion to float16; and into files with
-external data. `octet predict` and ONNX Runtime, its optimization disabled, must
-say the same.
+OCTET is the program. A network with branches passes through ONNX Runtime's
+quantizer (Q/DQ and QOperator, signed and unsigned, symmetric or not, per channel
+or not), its conversion to float16, and files with external data. `octet predict`
+must agree with ONNX Runtime without optimization.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage.
 """
@@ -28,11 +27,11 @@ from onnxruntime.transformers.float16 import convert_float_to_float16
 
 from reference import reference_session
 
-# Of the largest output. A tie that falls to the other side moves a code, and
-# with it an output by a few steps of 1/128.
+# Relative to the largest output. A tie that rounds differently changes a
+# quantized value, and an output by a few steps of 1/128.
 MEDIAN = 1e-5
 LARGEST = 0.03
-# Halves that are rounded after each node, in sums of another order.
+# Float16 rounded after each node, sums in another order.
 HALF = 4e-3
 
 RANDOM = np.random.default_rng(7)
@@ -72,7 +71,8 @@ class Network:
 
 
 def network(opset):
-    """Convolutions, a residual sum, branches, gates and a classifier."""
+    """Returns convolutions, a residual sum, branches, gates and a classifier.
+    """
     n = Network()
     x = n.add("Relu", n.conv("input", 3, 8, strides=[2, 2]))
     y = n.add("Relu", n.conv(x, 8, 8, group=8))
@@ -119,7 +119,7 @@ def quantized(source, target, **options):
 
 
 def quantizer_cases(folder):
-    """(name, file, tolerance of the median)."""
+    """Returns (name, file, tolerance of the median)."""
     types = {"s8": QuantType.QInt8, "u8": QuantType.QUInt8}
     for opset in (13, 17, 21):
         source = folder / f"float{opset}.onnx"
@@ -211,7 +211,7 @@ def main():
                 count += 1
                 try:
                     verdict = judge(octet, path, tolerance)
-                except Exception as error:  # of any of the programs
+                except Exception as error:  # from any of the programs
                     verdict = f"FAIL  {str(error).strip().splitlines()[0]}"
                 problems += verdict.startswith("FAIL")
                 print(f"{verdict}  {title}")

@@ -3,10 +3,10 @@
 
     compare_zoo.py FOLDER
 
-FOLDER is what tests/e2e/zoo_export wrote: Octet's inputs and outputs in
-<name>.json, the network in <name>.onnx; the names of quantized ones end in
-".int8". Octet answers twice, as a model of layers and by running the file: both
-have to agree with ONNX Runtime.
+FOLDER is the output of tests/e2e/zoo_export: Octet's inputs and outputs in
+<name>.json, the network in <name>.onnx; the names of quantized networks end in
+".int8". Octet's outputs are computed twice, by the model and by running the file:
+both must agree with ONNX Runtime.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -19,24 +19,23 @@ import numpy as np
 from compare_layers import read_golden, run
 from verdicts import Disagreement, judge_folder
 
-# Of the largest output. Float32 sums in another order, through 120 layers,
-# differ by 2e-6.
+# Relative to the largest output. Float32 sums in another order differ by 2e-6
+# in 120 layers.
 TOLERANCE = 1e-5
-# Where such a difference falls on the border of two codes, a quantized network
-# goes on with the other code, which was seen to move an output by 0.04, and
-# happens the more often the more is quantized: to three of densenet121's first four
-# samples. The others agree as float networks do, which no other function
-# would: one in four is enough.
+# Near a tie such a difference changes a quantized value, which changed an
+# output by up to 0.04, the more often the more layers are quantized: three of
+# densenet121's first four samples. The others agree as well as float networks
+# do, which no other function would: one in four is enough.
 CODE_TOLERANCE = 0.1
 LEAST_UNMOVED = 0.25
-# Steps of uint8 from 0 are half as wide, so that more values are at a border:
-# each of eight samples of inception_v3 went on with another code somewhere, and
-# differed by 0.009 at most. Less is allowed in turn.
+# Steps of uint8 from 0 are half as wide, so that more values are near ties:
+# each of eight samples of inception_v3 had a changed value, with differences of
+# at most 0.009. The bound is tighter in turn.
 UINT8_TOLERANCE = 0.05
 
 
 def file_outputs(path):
-    """What Octet computes from the ONNX file."""
+    """Returns Octet's outputs from running the ONNX file."""
     with open(path, encoding="utf-8") as file:
         entries = json.load(file)["file_outputs"]
     return [np.array(entry["values"], np.float32).reshape(entry["shape"])
@@ -44,13 +43,13 @@ def file_outputs(path):
 
 
 def difference(y, e, quantized, uint8=False):
-    """The largest one, of the largest output e of Octet."""
+    """Returns the largest difference, relative to Octet's largest output."""
     if y.shape != e.shape:
         raise Disagreement(f"expected {e.shape}, got {y.shape}")
     samples = np.abs(y - e).reshape(len(e), -1).max(axis=1) / np.abs(e).max()
     largest = float(samples.max())
     unmoved = float((samples <= TOLERANCE).mean())
-    # A NaN is no agreement.
+    # A NaN fails.
     if uint8:
         agrees = largest <= UINT8_TOLERANCE
     elif quantized:
@@ -64,7 +63,7 @@ def difference(y, e, quantized, uint8=False):
 
 
 def judge(name, folder):
-    """The figures of one network."""
+    """Returns the figures of one network."""
     _, inputs, by_layers = read_golden(folder / f"{name}.json")
     by_file = file_outputs(folder / f"{name}.json")
     outputs, nodes = run(folder / f"{name}.onnx", inputs)

@@ -3,12 +3,12 @@
 
     count_conformance.py IO_TEST [--at-least N] [--list]
 
-IO_TEST is the test program of the module io. The cases are those that the
-package `onnx` makes for single operators (onnx.backend.test), of all opsets.
-Octet may refuse one as unsupported; --list says which and why.
+IO_TEST is the test program of the module io. The cases are those of the package
+`onnx` for single operators (onnx.backend.test), of all opsets. Octet may reject a
+case as unsupported; --list prints which, and the reason.
 
-Exit codes: 0 none of what is not refused differs, 1 one does, or fewer than N
-pass, 2 wrong usage.
+Exit codes: 0 all other cases agree, 1 one disagrees, or fewer than N pass, 2
+wrong usage.
 """
 
 import argparse
@@ -27,8 +27,8 @@ from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
 
-# As ONNX Runtime has it: the last cell of an axis that shrinks to a part of a
-# cell lies on the last one of the input.
+# Expected output of ONNX Runtime: on an axis that shrinks to a fraction of a
+# cell, the last output cell aligns with the last input cell.
 DEVIATIONS = {
     "test_resize_downsample_scales_cubic_align_corners",
     "test_resize_downsample_scales_linear_align_corners",
@@ -36,7 +36,8 @@ DEVIATIONS = {
 
 
 def write_case(case, folder):
-    """As the ONNX project stores them: model.onnx, test_data_set_0/*.pb."""
+    """Writes the files of the ONNX project: model.onnx, test_data_set_0/*.pb.
+    """
     data = folder / case.name / "test_data_set_0"
     data.mkdir(parents=True)
     onnx.save(case.model, folder / case.name / "model.onnx")
@@ -45,7 +46,7 @@ def write_case(case, folder):
             if isinstance(value, (np.ndarray, np.generic)):
                 value = numpy_helper.from_array(np.asarray(value))
             if not hasattr(value, "SerializeToString"):
-                # A sequence or nothing; no model that takes it is run.
+                # A sequence or nothing: models with such inputs are not run.
                 value = onnx.TensorProto()
             (data / f"{kind}_{i}.pb").write_bytes(value.SerializeToString())
 
@@ -78,7 +79,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name) / "cases"
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy
+            warnings.simplefilter("ignore", RuntimeWarning)  # from NumPy
             cases = collect_testcases(None)
         for case in cases:
             write_case(case, folder)

@@ -5,9 +5,9 @@
 
 OCTET is the command line program. Each network of the zoo is quantized with
 `--target onnxruntime`, on random images, into FOLDER. At least 95 % of the
-convolutions of the graph that ONNX Runtime optimizes are QLinearConv.
+convolutions in ONNX Runtime's optimized graph must be QLinearConv.
 
-Exit codes: 0 all have as many, 1 one has not, 2 wrong usage.
+Exit codes: 0 all have as many, 1 one has fewer, 2 wrong usage.
 """
 
 import collections
@@ -24,7 +24,7 @@ FLOATS = {"Conv", "FusedConv", "NhwcFusedConv"}
 
 
 def optimized_operators(path):
-    """How often each operator is in what ONNX Runtime makes of a file."""
+    """Returns the count of each operator in ONNX Runtime's optimized graph."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.optimized_model_filepath = str(path) + ".optimized"
@@ -35,7 +35,7 @@ def optimized_operators(path):
 
 
 def convolutions(path):
-    """(in integers, all)"""
+    """Returns (in integers, all)."""
     operators = optimized_operators(path)
     integers = operators["QLinearConv"]
     return integers, integers + sum(operators[name] for name in FLOATS)

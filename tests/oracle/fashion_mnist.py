@@ -1,4 +1,4 @@
-"""Fashion-MNIST as the Debian package has it, and answers to it."""
+"""Reads Fashion-MNIST from the Debian package, and evaluates sessions on it."""
 
 import gzip
 import pathlib
@@ -9,7 +9,7 @@ FOLDER = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 
 def test_set(folder=FOLDER):
-    """Images [n,1,28,28] in [0,1] and their classes."""
+    """Returns images [n,1,28,28] in [0,1] and their classes."""
     with gzip.open(folder / "t10k-images-idx3-ubyte.gz") as file:
         images = np.frombuffer(file.read(), np.uint8, offset=16)
     with gzip.open(folder / "t10k-labels-idx1-ubyte.gz") as file:
@@ -18,7 +18,7 @@ def test_set(folder=FOLDER):
 
 
 def accuracy(session, images, labels):
-    """That of an ONNX Runtime session of one input, in percent."""
+    """Returns the accuracy of a session with one input, in percent."""
     name = session.get_inputs()[0].name
     right = 0
     for first in range(0, len(images), 500):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # h5py_python.sh SCRIPT [ARGUMENTS]: runs a script of this folder with Debian's
-# Python and its h5py. Exit code 77 (skipped) where that is missing, unless
+# Python and its h5py. Exit code 77 (skipped) if that is missing, unless
 # CI=true.
 set -euo pipefail
 

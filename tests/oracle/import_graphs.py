@@ -1,7 +1,7 @@
-"""ONNX graphs as exporters write them, for compare_import.py.
+"""ONNX graphs in the form of real exporters, for compare_import.py.
 
 Forms are those of torch.onnx.export (TorchScript-based and dynamo), tf2onnx and
-scikit-learn's converters; weights are random. Sizes differ from one another.
+scikit-learn's converters; weights are random. All sizes differ.
 """
 
 import zlib
@@ -14,7 +14,8 @@ RANDOM = np.random.default_rng(7)
 
 
 class Graph:
-    """Nodes one after another; a call gives the name of the first output."""
+    """A graph under construction; a node method returns the name of its first
+    output."""
 
     def __init__(self, opset=17):
         self.opset = opset
@@ -23,7 +24,8 @@ class Graph:
         self.samples = []
 
     def input(self, name, sample, batch="N"):
-        """`sample` is [batch size, ...]; `batch` what the file says of it."""
+        """`sample` has shape [batch size, ...]; `batch` is the size declared in
+        the file."""
         shape = [batch] + list(sample[1:])
         self.inputs.append(
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
@@ -115,7 +117,7 @@ class Graph:
                          name=f"/{name}/Gemm", alpha=1.0, beta=1.0, transB=1)
 
     def linear(self, x, name, c, k):
-        """nn.Linear of more than two axes: MatMul and Add."""
+        """nn.Linear with more than two axes: MatMul and Add."""
         y = self.node("MatMul", x, self.weight(f"{name}.weight", c, k,
                                                scale=(1 / c) ** 0.5),
                       name=f"/{name}/MatMul")
@@ -144,11 +146,11 @@ class Graph:
                         self.floats(0.5))
 
     def size(self, x, axis):
-        """x.shape[axis], as the TorchScript exporter reads it."""
+        """x.shape[axis] in the form of the TorchScript exporter."""
         return self.Gather(self.Shape(x), self.integer(axis), axis=0)
 
     def sizes(self, *values):
-        """A list of sizes, of numbers and names of scalars."""
+        """A list of sizes from numbers and names of scalars."""
         parts = [
             self.Unsqueeze(value, self.integers(0))
             if isinstance(value, str) else self.integers(value)
@@ -161,7 +163,7 @@ CASES = {}
 
 
 def case(build):
-    """Its numbers do not depend on the other cases."""
+    """Registers a case with its own random stream."""
     def seeded():
         global RANDOM
         RANDOM = np.random.default_rng(zlib.crc32(build.__name__.encode()))
@@ -192,7 +194,8 @@ def mlp_of_products():
 
 @case
 def mixer():
-    """Weights on the left: of tokens, of pixels behind a convolution."""
+    """Weights as left operands: of tokens, and of pixels after a convolution.
+    """
     g = Graph(17)
     x = g.input("tokens", [3, 7, 5])
     y = g.Add(g.MatMul(g.weight("mix", 4, 7), x), g.weight("mix.bias", 4, 1))
@@ -343,7 +346,7 @@ def flatten_by_view():
 
 @case
 def features_in_order():
-    """A flattened image is an output, and what BatchNormalization reads."""
+    """A flattened image is an output, and the input of BatchNormalization."""
     g = Graph(13)
     x = g.input("input", [3, 2, 4, 5])
     x = g.Flatten(g.conv(x, "conv", 2, 3), axis=1)
@@ -388,7 +391,7 @@ def transposed_with_output_padding():
 
 @case
 def channels_last_at_the_ends():
-    """tf2onnx: images [N,h,w,c], transposed to convolutions and back."""
+    """tf2onnx: images [N,h,w,c], transposed before and after convolutions."""
     g = Graph(13)
     x = g.input("input_1:0", [2, 9, 12, 3])
     x = g.Transpose(x, perm=[0, 3, 1, 2])
@@ -529,7 +532,7 @@ def sequences():
 
 
 def attention(g, x, name, tokens, heads, width):
-    """As nn.MultiheadAttention's scaled_dot_product_attention is written."""
+    """nn.MultiheadAttention's scaled_dot_product_attention."""
     d = width // heads
     batch = g.size(x, 0)
 
@@ -587,7 +590,7 @@ def vit_of_one_image():
 
 
 def packed_attention(g, x, name, tokens, heads, width, taken):
-    """Queries, keys and values of one Linear, as timm has them."""
+    """Queries, keys and values of one Linear, as in timm."""
     d = width // heads
     y = g.linear(x, f"{name}.qkv", width, 3 * width)
     y = g.Reshape(y, g.integers(-1, tokens, 3, heads, d))
@@ -616,7 +619,8 @@ def packed_heads():
 
 @case
 def tokens_before_samples():
-    """nn.MultiheadAttention turns [N,t,d] to [t,N,d] and packs its weights."""
+    """nn.MultiheadAttention transposes [N,t,d] to [t,N,d] and packs its
+    weights."""
     g = Graph(13)
     x = g.input("tokens", [2, 5, 12])
     y = g.Transpose(x, perm=[1, 0, 2])
@@ -641,9 +645,9 @@ def tokens_before_samples():
 
 
 def heads_beside_samples_of(batch, samples, sizes):
-    """nn.MultiheadAttention: bmm over samples and heads, which share an axis.
+    """nn.MultiheadAttention: bmm over samples and heads, merged into one axis.
 
-    `sizes(g, *values)` is what Reshape gets, "N" and "N*3" in it.
+    `sizes(g, *values)` returns the shape for Reshape; values may be "N", "N*3".
     """
     g = Graph(17)
     x = g.input("tokens", [samples, 5, 12], batch)
@@ -673,7 +677,7 @@ def fixed_sizes(samples):
 
 @case
 def heads_beside_samples():
-    """Sizes are calculated, as TorchScript's exporter writes them."""
+    """Computed sizes, as in TorchScript's exporter."""
     def sizes(g, *values):
         factors = {"N*3": 3, "5*N": 5}
         return g.sizes(*(
@@ -684,7 +688,7 @@ def heads_beside_samples():
 
 @case
 def heads_beside_open_samples():
-    """As dynamo writes them."""
+    """Sizes in the form of dynamo."""
     def sizes(g, *values):
         return g.integers(*(-1 if isinstance(v, str) else v for v in values))
     return heads_beside_samples_of("N", 2, sizes)
@@ -717,7 +721,7 @@ def tokens_beside_samples():
 
 @case
 def values_beside_samples():
-    """Sums of them, as in MobileViT, a factor for each head, as in XCiT, and
+    """Sums of merged axes, as in MobileViT, a factor per head, as in XCiT, and
     Flatten of samples and tokens, as in LeViT."""
     g = Graph(17)
     x = g.input("tokens", [2, 5, 12])
@@ -735,14 +739,14 @@ def values_beside_samples():
 
 
 def masked_attention_of(hide):
-    """Causal: what comes later is taken out."""
+    """Causal attention: later tokens are masked."""
     g = Graph(17)
     x = g.input("tokens", [2, 5, 12])
     batch = g.size(x, 0)
     q, k, v = (g.Transpose(
         g.Reshape(g.linear(x, part, 12, 12), g.sizes(batch, 5, 3, 4)),
         perm=[0, 2, 1, 3]) for part in "qkv")
-    # dynamo turns the last two axes of a value of three.
+    # dynamo transposes the last two axes of a value of rank 3.
     k = g.Transpose(g.Reshape(k, g.integers(-1, 5, 4)), perm=[0, 2, 1])
     k = g.Reshape(k, g.sizes(batch, 3, 4, 5))
     scores = hide(g, g.Mul(g.MatMul(q, k), g.floats(0.5)))
@@ -760,7 +764,7 @@ def masked_attention():
 
 @case
 def filled_attention():
-    """As masked_fill() is written, and torch.where() by a low number."""
+    """Masks by masked_fill(), and by torch.where() with a low number."""
     later = ~np.tri(5, dtype=bool)
 
     def hide(g, scores):
@@ -773,8 +777,8 @@ def filled_attention():
 
 @case
 def attention_of_windows():
-    """As Swin: windows beside samples, a bias for each pair of tokens, and a
-    mask for each window."""
+    """Swin: windows merged with samples, a bias per pair of tokens, and a mask
+    per window."""
     g = Graph(17)
     x = g.input("pixels", [2, 8, 6, 10], batch="N")
     x = g.Transpose(x, perm=[0, 2, 3, 1])
@@ -812,7 +816,7 @@ def products_of_values():
     g.output(g.Einsum(x, y, equation="nhid,nhdj->nhij"), 4)
     z = g.Transpose(x, perm=[0, 1, 3, 2])
     g.output(g.MatMul(g.Relu(x), z), 4)
-    # Over rows, which is no attention.
+    # Softmax over rows, which is not attention.
     scores = g.Softmax(g.MatMul(g.Sigmoid(x), z), axis=2)
     g.output(g.MatMul(scores, x), 4)
     return g
@@ -863,7 +867,7 @@ def equations():
 
 @case
 def all_values_by_number():
-    """as_strided as dynamo writes it."""
+    """as_strided in the form of dynamo."""
     g = Graph(17)
     x = g.input("pixels", [1, 6, 5, 3], batch=1)
     y = g.Reshape(g.ReduceMean(x, axes=[-1, -2], keepdims=1), g.integers(-1))
@@ -893,7 +897,7 @@ def parts_of_channels():
 
 @case
 def near_forms():
-    """What looks like a form and is none, or is read elsewhere, too."""
+    """Almost matches of patterns, and matches with other consumers."""
     g = Graph(17)
     x = g.input("input", [2, 5, 8])
     y = g.layer_norm(x, "norm", 8)
@@ -966,7 +970,7 @@ def other_normalizations():
 
 @case
 def lengths():
-    """Rows divided by their length or their root mean square."""
+    """Rows divided by their norm or root mean square."""
     g = Graph(17)
     x = g.input("tokens", [2, 5, 8])
     length = g.Clip(g.ReduceL2(x, axes=[-1]), g.floats(1e-12))
@@ -1004,7 +1008,7 @@ def resized():
 
 @case
 def chosen_entries():
-    """Pixels by number: mirrored and repeated borders, tiles, odd sizes."""
+    """Indexed pixels: reflected and repeated borders, tiles, odd sizes."""
     g = Graph(17)
     x = g.input("input", [2, 3, 5, 7])
     y = g.Pad(x, g.integers(0, 0, 2, 3, 0, 0, 1, 0), mode="reflect")
@@ -1031,7 +1035,7 @@ def chosen_entries():
 
 @case
 def entries_in_place():
-    """As dynamo writes x[:, 1:3] = y, and x[:] = y."""
+    """dynamo's form of x[:, 1:3] = y, and x[:] = y."""
     g = Graph(17)
     x = g.input("input", [2, 3, 5, 7])
     x = g.Transpose(g.conv(x, "conv", 3, 6), perm=[1, 0, 2, 3])
@@ -1046,8 +1050,8 @@ def entries_in_place():
 
 @case
 def samples_behind_others():
-    """Means of what is stacked in front of the samples, and parts of windows,
-    which share their axis; as CrossViT's and MaxxViT's."""
+    """Means over an axis in front of the samples, and slices of windows merged
+    with samples, as in CrossViT and MaxxViT."""
     g = Graph(17)
     x = g.input("input", [2, 3, 4, 6])
     x = g.conv(x, "conv", 3, 8)
@@ -1069,7 +1073,7 @@ def samples_behind_others():
 
 @case
 def chosen_values():
-    """Comparisons, what is done with their results, and Where."""
+    """Comparisons, logic on their results, and Where."""
     g = Graph(17)
     x = g.input("input", [2, 3, 5, 7])
     y = g.conv(x, "conv", 3, 6)
@@ -1091,7 +1095,7 @@ def chosen_values():
 
 @case
 def constants_beside_values():
-    """Constants of several numbers, which are the same for every sample."""
+    """Constant operands of several numbers, equal for all samples."""
     g = Graph(17)
     x = g.input("input", [2, 3, 5, 7])
     z = g.conv(x, "conv", 3, 6)
@@ -1110,8 +1114,8 @@ def constants_beside_values():
 
 @case
 def queries_of_a_decoder():
-    """Learned queries, repeated for each sample, read what the image says; as
-    DETR's and PyTorch's nn.Transformer with tokens first."""
+    """Learned queries, repeated per sample, attend to the image, as in DETR and
+    PyTorch's nn.Transformer with tokens first."""
     g = Graph(17)
     x = g.input("tokens", [2, 5, 12])
     batch = g.Gather(g.Shape(x), g.integer(0), axis=0)
@@ -1137,7 +1141,7 @@ def queries_of_a_decoder():
 
 @case
 def operators_of_opset_23():
-    """Attention in its forms, and RMSNormalization."""
+    """Variants of Attention, and RMSNormalization."""
     g = Graph(23)
     x = g.input("tokens", [2, 5, 12])
     y = g.RMSNormalization(x, g.weight("norm", 12), epsilon=1e-4)
@@ -1147,7 +1151,7 @@ def operators_of_opset_23():
     seen = g.constant("seen", np.tril(np.ones((5, 5)), 1).astype(bool))
     z = g.Attention(q, k, v, seen, scale=0.3, **heads)
     y = g.Add(y, g.Attention(z, k, v, g.weight("bias", 5, 5), **heads))
-    # Depends on the inputs; some queries see no key.
+    # Depends on the inputs; for some queries all keys are masked.
     products = g.MatMul(q, g.Transpose(k, perm=[0, 2, 1]))
     near = g.Greater(g.Unsqueeze(products, g.integers(1)), g.floats(0.6))
     y = g.Add(y, g.Attention(q, k, y, near, **heads))
@@ -1167,7 +1171,8 @@ def operators_of_opset_23():
 
 @case
 def large_weight_read_twice():
-    """As it is and turned, by a node that depends on no input."""
+    """One consumer of the weight, and one of its transpose, a constant
+    expression."""
     g = Graph(17)
     x = g.input("input", [2, 150])
     w = g.weight("w", 150, 120)

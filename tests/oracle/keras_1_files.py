@@ -1,8 +1,8 @@
-"""Files of Keras 1, which does not run on today's Python.
+"""Writes files of Keras 1, which does not run on current Python versions.
 
-Written as keras/models.py, keras/engine/topology.py and keras/layers of
-Keras 1.2.2 do, for models whose numbers Keras 3 computes. Kernels with the
-channels first are [o,c,kh,kw] there; with Theano they are turned besides.
+Format: keras/models.py, keras/engine/topology.py and keras/layers of Keras 1.2.2,
+for models whose outputs Keras 3 computes. Kernels of channels-first models are
+[o,c,kh,kw]; with Theano they are also flipped.
 """
 
 import json
@@ -17,7 +17,7 @@ layers = keras.layers
 
 
 def twin(name):
-    """The model in Keras 3, with the channels last."""
+    """The same model in Keras 3, channels last."""
     image = keras.Input((6, 5, 3), name="image")
     x = layers.Conv2D(4, (3, 2), padding="same", strides=(1, 2),
                       activation="relu", name="conv")(image)
@@ -28,7 +28,7 @@ def twin(name):
     x = layers.ReLU(threshold=0.25, name="clip")(x)
     x = layers.MaxPooling2D((2, 1), name="pool")(x)
     x = layers.ZeroPadding2D(((1, 0), (0, 2)), name="pad")(x)
-    # Keras 1 flattens in the order in which it has the axes.
+    # Keras 1 flattens in its own axis order.
     if name.startswith("k1_th"):
         x = layers.Permute((3, 1, 2))(x)
     x = layers.Flatten(name="flat")(x)
@@ -96,7 +96,7 @@ def config(name, ordering):
 
 
 def stored(layer, ordering, theano):
-    """(name, value) of each weight, as Keras 1 has them."""
+    """Returns (name, value) of each weight in the form of Keras 1."""
     names = {"kernel": "W", "bias": "b", "moving_mean": "running_mean",
              "moving_variance": "running_std"}
     for weight in layer.weights:
@@ -122,7 +122,7 @@ def write_file(path, name, model, ordering, theano):
             inner = group.create_group(entry)
             try:
                 weights = list(stored(model.get_layer(entry), ordering, theano))
-            except ValueError:  # Keras 3 has another layer in its place
+            except ValueError:  # Keras 3 replaces this layer
                 weights = []
             inner.attrs["weight_names"] = [
                 weight.encode("utf8") for weight, _ in weights]

@@ -1,6 +1,6 @@
-"""Models of every kind that io::load_keras reads, and their outputs.
+"""Builds models with every feature that io::load_keras supports, and their outputs.
 
-    make_keras_golden.py writes them with the version of Keras it finds.
+make_keras_golden.py writes them with the installed version of Keras.
 """
 
 import json
@@ -10,13 +10,14 @@ import numpy as np
 
 
 def numbers(name, shape, scale=1.0):
-    """Normal numbers of four decimals, from a stream of the name's own."""
+    """Returns normal numbers with four decimals, from a random stream per name.
+    """
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     return np.round(rng.normal(size=shape) * scale, 4).astype(np.float32)
 
 
 def fill(model):
-    """Gives every weight numbers that depend on its place and shape."""
+    """Sets every weight to numbers that depend on its position and shape."""
     values = []
     for i, weight in enumerate(model.weights):
         name = weight.name.split("/")[-1].split(":")[0]
@@ -52,7 +53,8 @@ def write_outputs(path, origin, inputs, outputs):
 
 
 def flat(structure):
-    """The tensors of a list, or of a dictionary in the order of its keys."""
+    """Returns the tensors of a list, or of a dictionary in the order of its
+    keys."""
     if isinstance(structure, dict):
         return [structure[key] for key in sorted(structure)]
     if isinstance(structure, (list, tuple)):

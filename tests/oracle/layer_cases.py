@@ -1,7 +1,7 @@
-"""The layer cases of make_layer_golden.py: (name, layer, input shapes).
+"""Layer cases of make_layer_golden.py: (name, layer, input shapes).
 
-Shapes are with the batch, which is 1 or 2; height, width and channels all
-differ, so that no two can be mixed up. Sizes stay small: a case is a file.
+Shapes include the batch, which is 1 or 2; height, width and channels all differ,
+so that mistakes show. Sizes are small: each case is a file.
 """
 
 from keras import layers, saving
@@ -9,9 +9,9 @@ from keras import layers, saving
 IMAGE = (2, 5, 4, 3)
 LINE = (1, 4, 6, 1)  # one channel
 WIDE = (1, 3, 2, 17)  # more channels than a vector register holds
-VECTOR = (2, 12)  # divisible by 4: may be a flattened image, too
+VECTOR = (2, 12)  # divisible by 4: also a flattened image
 TOKENS = (2, 3, 5)  # [n,t,d]
-SIGNAL = (2, 9, 3)  # [n,l,c]; those who read files tell l and c by size
+SIGNAL = (2, 9, 3)  # [n,l,c]; file tests distinguish l and c by size
 TRACE = (1, 7, 1)  # one channel
 BANDS = (1, 5, 17)
 
@@ -149,7 +149,7 @@ def sequences():
         ("spatial_dropout1d", layers.SpatialDropout1D(0.3), [SIGNAL]),
         ("batch_normalization_signal", layers.BatchNormalization(),
          [(3, 7, 4)]),
-        # Layers that are exported with the channels first, too.
+        # Layers that are also exported channels-first.
         ("normalization_signal",
          layers.Normalization(mean=[0.5, -1.0, 0.25],
                               variance=[0.25, 4.0, 1.0]), [SIGNAL]),
@@ -321,7 +321,7 @@ def poolings():
 
 
 class GetItem(layers.Layer):
-    """x[index] as a layer; the index as Keras writes it of the operation."""
+    """x[index] as a layer; the index is in Keras' serialized form."""
 
     def __init__(self, index, **options):
         super().__init__(**options)
@@ -476,14 +476,14 @@ def all_cases():
 
 
 def composites():
-    """Layers of Keras that are functions of several layers in Octet. The
-    inputs are query, value and key, the order in which Keras takes them."""
+    """Keras layers that correspond to several Octet layers. Inputs are query,
+    value, key: Keras' order."""
     attention = layers.MultiHeadAttention
     return [
         ("multi_head_attention", attention(num_heads=2, key_dim=3),
          [(2, 4, 5), (2, 3, 6), (2, 3, 7)]),
         ("multi_head_attention_value_dim",
-         # Keras on JAX fails for value_dim != key_dim without a dropout.
+         # Keras on JAX fails for value_dim != key_dim without dropout.
          attention(num_heads=3, key_dim=2, value_dim=4, use_bias=False,
                    dropout=0.1),
          [(1, 4, 5), (1, 4, 5), (1, 4, 5)]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads golden inputs as polygraphy's --data-loader-script does.
+"""Loads golden inputs like polygraphy's --data-loader-script.
 
     load_golden.py FOLDER
 

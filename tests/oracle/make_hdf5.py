@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes HDF5 files as h5py and Keras write them, with what is in them.
+"""Writes HDF5 files with features of h5py and Keras, and their contents.
 
 make_hdf5.py FOLDER
 
-  old.h5    the format of HDF5 1.0, behind 512 bytes of something else
+  old.h5    the format of HDF5 1.0, after 512 bytes of other data
   new.h5    the newest format: other groups, links, attributes and checksums
   NAME.npy  a dataset of these files as float32 (NAME_i64.npy: as int64)
 
@@ -17,7 +17,7 @@ import numpy as np
 
 
 def datasets(rng):
-    """Name, values, and how they are stored."""
+    """Returns name, values and storage options."""
     floats = rng.standard_normal((3, 4, 5)).astype(np.float32)
     halves = np.arange(65536, dtype=np.uint16).view(np.float16)
     yield "float32", floats, {}
@@ -62,7 +62,7 @@ def attributes(file):
     file.attrs["no_weights"] = np.array([])
     file.attrs["complex"] = np.complex64(1)
     file.attrs["matrix"] = np.eye(2)
-    # As Keras splits a list that is too long for one attribute.
+    # Keras splits lists that are too long for one attribute.
     names = np.array([b"layer_%05d" % i for i in range(10000)])
     for part, some in enumerate(np.array_split(names, 3)):
         file.attrs[f"split{part}"] = some
@@ -79,7 +79,7 @@ def write(path, folder, **how):
                 np.save(f"{folder}/{flat}.npy", values.astype(np.float32))
             else:
                 np.save(f"{folder}/{flat}_i64.npy", values.astype(np.int64))
-        # Keras 3: ml_dtypes.bfloat16 becomes two opaque bytes.
+        # Keras 3 stores ml_dtypes.bfloat16 as two opaque bytes.
         bits = np.array([0x3FC0, 0xC000, 0x7F80], np.uint16)
         opaque = file.create_dataset("bfloat16", data=bits.view("V2"))
         opaque.attrs["dtype"] = "bfloat16"

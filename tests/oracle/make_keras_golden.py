@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/keras: files of Keras with what their models compute.
+"""Writes tests/golden/keras: Keras files with the outputs of their models.
 
 For developers; tests only read the files. Each version writes its own:
 
@@ -7,9 +7,8 @@ For developers; tests only read the files. Each version writes its own:
     KERAS_BACKEND=jax v3/bin/python tests/oracle/make_keras_golden.py
 
 and the same with keras==3.0.5 "jax<0.5" h5py, and with tensorflow-cpu==2.15.1
-"numpy<2", which brings Keras 2. Files of Keras 1 are written by the first, in
-the form that its source describes (keras_1_files.py), for models that Keras 3
-computes.
+"numpy<2", which contains Keras 2. The first also writes files of Keras 1, in the
+form of its source (keras_1_files.py), for models that Keras 3 computes.
 """
 
 import os
@@ -42,8 +41,8 @@ def computed(model, inputs):
 
 
 def record(name, model, samples=2):
-    """The outputs for some inputs. Images are written as [n,h,w,c], sequences
-    as [n,l,c]."""
+    """Records the outputs for some inputs. Images are [n,h,w,c], sequences
+    [n,l,c]."""
     first = keras.config.image_data_format() if VERSION[0] == "3" else ""
     inputs = [numbers(f"{name} input {i}", (samples, *x.shape[1:]))
               for i, x in enumerate(model.inputs)]
@@ -85,7 +84,7 @@ def save_legacy_weights(model, path):
 
 
 def deflate(path):
-    """Packs the members of an archive, which Keras only stores."""
+    """Compresses the members of an archive, which Keras only stores."""
     with zipfile.ZipFile(path) as old:
         members = {name: old.read(name) for name in old.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
@@ -104,8 +103,8 @@ def encoder(name="encoder", shape=(6, 5, 3)):
 
 
 def functional(outputs_as_dict):
-    """Nested models called twice, one in another, a shared layer, arithmetic
-    on tensors, layers as activations, attention, several ends."""
+    """Nested models called twice, one inside another, a shared layer, tensor
+    arithmetic, layers as activations, attention, several inputs and outputs."""
     inner = encoder()
     middle_input = keras.Input((6, 5, 3), name="picture")
     middle = keras.Model(
@@ -137,7 +136,7 @@ def functional(outputs_as_dict):
 
 
 def sequence():
-    """A chain of layers with weights and constants of every kind."""
+    """A chain of layers with all kinds of weights and constants."""
     return keras.Sequential([
         keras.Input((8, 6, 3)),
         layers.Rescaling([0.5, 0.25, 1.0], offset=-0.125),
@@ -163,8 +162,8 @@ def sequence():
 
 
 def branches():
-    """Layers of equal shape on branches of different lengths: their order in
-    a file is that of Keras, not that in which they were made."""
+    """Layers of equal shape on branches of different lengths: a file has Keras'
+    order, not the order of creation."""
     x = stem = keras.Input((6, 6, 2), name="x")
     for name in ("s1", "s2"):
         x = layers.Conv2D(2, 1, name=f"{name}_shortcut")(stem)
@@ -176,7 +175,7 @@ def branches():
 
 
 def signal():
-    """Layers over sequences: a residual, pads of every kind, a gate."""
+    """Layers on sequences: a residual, all kinds of padding, a gate."""
     x = trace = keras.Input((23, 3), name="trace")
     x = layers.Rescaling([0.5, 0.25, 1.0], offset=-0.125, name="scale")(x)
     x = layers.Conv1D(6, 5, strides=2, padding="same", activation="relu",
@@ -231,7 +230,7 @@ def signal_channels_first():
     kept = layers.GlobalMaxPooling1D(keepdims=True, name="gmp")(x)
     gated = layers.Multiply(name="gated")([soft, kept])
     x = layers.LayerNormalization(axis=1, name="ln")(x)
-    # Not over the channels, which come first.
+    # Not over the channels, which are first.
     wide = layers.Dense(2, name="wide")(x)
     wide = layers.Flatten(data_format="channels_last", name="wide_flat")(wide)
     flat = layers.Flatten(data_format="channels_last", name="flat")(gated)
@@ -311,7 +310,7 @@ def keras_3_old():
 
 
 def operations():
-    """Functions on tensors: slices, keras.ops, arithmetic."""
+    """Functions of tensors: slices, keras.ops, arithmetic."""
     ops = keras.ops
     x = keras.Input((6, 5, 3), name="image")
     y = layers.Conv2D(4, 3, padding="same", name="conv")(x)
@@ -328,7 +327,7 @@ def operations():
 
 
 def functions_of_tf():
-    """The same kinds of functions by tf.*, as Keras 2 writes them."""
+    """The same functions as tf.*, in the form of Keras 2."""
     import tensorflow as tf
     image = keras.Input((6, 5, 3), name="image")
     x = layers.Conv2D(4, 3, padding="same", name="conv")(image)
@@ -356,7 +355,7 @@ def functions_of_tf():
 
 
 def functions():
-    """keras.ops of attention, of normalization and of axes."""
+    """keras.ops of attention, normalization and axes."""
     ops = keras.ops
     first = keras.config.image_data_format() == "channels_first"
     channels = 1 if first else -1
@@ -373,7 +372,7 @@ def functions():
     x = ops.gelu(left) + ops.leaky_relu(right, 0.1) * ops.sum(
         right, axis=pixels, keepdims=True)
     x = ops.image.resize(x, (8, 7))
-    # Of tokens.
+    # For tokens.
     rows = ops.transpose(x, (0, 3, 2, 1))
     scores = ops.softmax(rows ** 2, axis=2)
     scores = scores / ops.sum(ops.exp(rows), axis=-1, keepdims=True)
@@ -390,8 +389,7 @@ def functions():
 
 
 def preprocessing(augments=True):
-    """Layers that augment, that bring images to a size, and the others of
-    Keras 3 that images go through."""
+    """Augmentation, resizing and other image layers of Keras 3."""
     first = keras.config.image_data_format() == "channels_first"
     channels = 1 if first else -1
     x = image = keras.Input((3, 12, 10) if first else (12, 10, 3),
@@ -427,8 +425,8 @@ def preprocessing(augments=True):
 
 
 def applications():
-    """The classes of their own that keras.applications has, in a ConvNeXt of
-    one block a stage and a block of InceptionResNetV2."""
+    """Custom classes of keras.applications, in a ConvNeXt with one block per
+    stage and a block of InceptionResNetV2."""
     from keras.src.applications.convnext import ConvNeXt
     from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
     body = ConvNeXt(depths=[1, 1, 1, 1], projection_dims=[4, 6, 8, 10],
@@ -470,7 +468,7 @@ def keras_3():
     fill(model)
     save(model, "k3_preprocessing", [".deflated.keras"])
     record("k3_preprocessing", model)
-    # Keras 3 cannot write layers that augment into this format.
+    # Keras 3 cannot store augmentation layers in this format.
     model = preprocessing(augments=False)
     fill(model)
     save(model, "k3_not_augmenting", [".h5"])
@@ -503,8 +501,8 @@ def keras_3():
 
 
 def bfloat16():
-    """Weights of two bytes, and what a model of float32 computes with the
-    same numbers."""
+    """Weights of two bytes, and the outputs of a float32 model with the same
+    values."""
     def small(policy):
         return keras.Sequential(
             [keras.Input((5,)), layers.Dense(4, activation="relu",

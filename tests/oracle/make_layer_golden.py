@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/layers: what Keras computes for each layer.
+"""Writes tests/golden/layers: Keras' outputs and gradients of each layer.
 
 For developers, when a layer or a case is added; tests only read the files:
 
@@ -7,13 +7,12 @@ For developers, when a layer or a case is added; tests only read the files:
     KERAS_BACKEND=jax venv/bin/python tests/oracle/make_layer_golden.py
 
 Each case is a layer with random weights and inputs: its output in inference
-and, by a random upstream gradient, the gradients of inputs and weights.
-BatchNormalization, which does something else in training, is recorded there
-too, with the statistics it leaves. Keras computes in float64 from float32
-numbers, so that the only rounding in a comparison is the reader's own (a few
-functions, like tanh, it casts to float32 all the same).
-Layers that Keras does not have are written out here (DEFINITIONS).
-Each case draws from a stream of its own name: a new one changes no other.
+and, for a random upstream gradient, the gradients of inputs and weights.
+BatchNormalization, which differs in training, is recorded there, too, with its
+updated statistics. Keras computes in float64 from float32 numbers, so that a
+comparison only sees the tested rounding (Keras casts a few functions, like tanh,
+to float32 nevertheless). Layers that Keras does not have are defined here
+(DEFINITIONS). Each case has its own random stream: a new one changes no other.
 """
 
 import argparse
@@ -40,8 +39,8 @@ GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 # --- numbers -----------------------------------------------------------------
 
 def draw(rng, shape, name=""):
-    """Normal float32 numbers of five decimals, the last one 5 and no two
-    alike: none lies on a kink or a tie."""
+    """Returns distinct normal float32 numbers with five decimals, the last one
+    5: none is at a kink or a tie."""
     size = int(np.prod(shape))
     numbers = np.zeros(0)
     while numbers.size < size:
@@ -53,13 +52,14 @@ def draw(rng, shape, name=""):
         numbers = 0.5 + np.abs(numbers)
     elif name == "gamma":
         numbers = 1 + 0.25 * numbers
-    elif name:  # other weights
+    elif name:  # different weights
         numbers = 0.5 * numbers
     return np.round(numbers, 7).astype(np.float32).reshape(shape)
 
 
 def text_of(value):
-    """Shortest text that reads back as the same float32; 9 digits otherwise."""
+    """Returns the shortest text that parses to the same float32; 9 digits
+    otherwise."""
     if isinstance(value, np.float32):
         return np.format_float_positional(value, unique=True, trim="-")
     return f"{float(value):.9g}"
@@ -73,7 +73,7 @@ def array(value, name=None):
 
 
 class Encoder(json.JSONEncoder):
-    """Config entries that are NumPy's or tuples."""
+    """Encodes NumPy values and tuples of configs."""
 
     def default(self, o):
         if isinstance(o, np.generic):
@@ -116,7 +116,7 @@ class KerasLayer:
         double(*self.arguments(inputs))
         self.layer = double
         self.trainable = list(double.trainable_variables)
-        # Seeds of random layers and the like are no weights.
+        # Excludes seeds of random layers and the like.
         self.fixed = list(double.non_trainable_variables)
         self.origin = f"Keras {keras.__version__}, JAX {jax.__version__}"
         self.class_name = type(layer).__name__
@@ -131,7 +131,7 @@ class KerasLayer:
                 [self.name_of(v) for v in self.fixed if self.is_weight(v)])
 
     def name_of(self, variable):
-        # Of a layer made of layers the whole path, without its own name.
+        # For nested layers, the whole path without the outer name.
         path = variable.path.split("/")
         return "/".join(path[1:]) if self.separate else path[-1]
 
@@ -159,8 +159,8 @@ class KerasLayer:
 # --- layers that Keras does not have -----------------------------------------
 
 def scaled_dot_product_attention(config, weights, inputs):
-    """softmax(q k^T / sqrt(d)) v in each of the heads, which are equal parts
-    of the features."""
+    """softmax(q k^T / sqrt(d)) v in each head; heads are equal parts of the
+    features."""
     def heads(x):
         n, t, d = x.shape
         count = config["num_heads"]
@@ -172,13 +172,13 @@ def scaled_dot_product_attention(config, weights, inputs):
 
 
 def constant(config, weights, inputs):
-    """The value for each sample of what it is called on."""
+    """The value, repeated for each sample of the input."""
     value, = weights
     return jnp.broadcast_to(value, (inputs[0].shape[0],) + value.shape)
 
 
 def class_token(config, weights, inputs):
-    """A learned token before the others."""
+    """A learned token in front of the others."""
     x, = inputs
     token, = weights
     first = jnp.broadcast_to(token.reshape(1, 1, -1),
@@ -187,7 +187,7 @@ def class_token(config, weights, inputs):
 
 
 def position_embedding(config, weights, inputs):
-    """x + a learned vector of each position."""
+    """x + a learned vector per position."""
     return inputs[0] + weights[0]
 
 
@@ -197,7 +197,7 @@ def select_token(config, weights, inputs):
 
 
 def layer_scale(config, weights, inputs):
-    """A factor for each channel: keras/src/applications/convnext.py."""
+    """A factor per channel. Source: keras/src/applications/convnext.py."""
     return inputs[0] * weights[0]
 
 
@@ -249,7 +249,7 @@ def clip_by_value(config, weights, inputs):
 
 
 def local_response_normalization(config, weights, inputs):
-    """ONNX LRN-13, with the channels last."""
+    """ONNX LRN-13, channels last."""
     x, = inputs
     size, c = config["size"], inputs[0].shape[-1]
     first = (size - 1) // 2
@@ -285,7 +285,7 @@ def interpolate(config, weights, inputs):
                       matrix(x.shape[2], config["width"]), x)
 
 
-# Functions that are not defined for every number, or grow without bound.
+# Functions with a restricted domain, or that grow without bound.
 OF_POSITIVE = {"unary_log", "unary_sqrt", "unary_reciprocal", "divide",
                "divide_channels", "divide_broadcast", "power_of_positive"}
 

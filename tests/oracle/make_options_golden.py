@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/options.json: layers as their users type them.
+"""Writes tests/golden/options.json: layers as typed by users.
 
-For developers, when an option is added; the test only reads the file. Needs
-what make_layer_golden.py needs:
+For developers, when an option is added; the test only reads the file. Needs the
+packages of make_layer_golden.py:
 
     KERAS_BACKEND=jax venv/bin/python tests/oracle/make_options_golden.py
 
-Each entry is a call as Keras' documentation writes it, with the shape and the
-number of parameters it gives on one input. tests/layers/options_test.cpp types
-the same in C++.
+Each entry is a call in the style of Keras' documentation, with its output shape
+and number of parameters for one input. tests/layers/options_test.cpp has the same
+calls in C++.
 """
 
 import json
@@ -23,7 +23,7 @@ from keras import layers
 TARGET = (pathlib.Path(__file__).resolve().parent.parent / "golden" /
           "options.json")
 
-# Shape of the input -> calls. Height, width and channels differ.
+# Input shape -> calls. Height, width and channels differ.
 CALLS = {
     (9, 14, 3): [
         'Conv2D(4, 3)',

@@ -1,10 +1,10 @@
 """Writes tests/golden/resize.json: images resized by Pillow and ONNX Runtime.
 
-Pillow 13 judges "antialias" and "bicubic"; the geometry of the center crop is
-that of torchvision's Resize and CenterCrop. ONNX Runtime's Resize
-(half_pixel), whose formulas are those of tf.image.resize, judges "bilinear" and
-"keras-bicubic"; the geometry of the letterbox is that of Ultralytics. The image
-is a formula, which the test repeats.
+References: Pillow 13 for "antialias" and "bicubic", with the geometry of
+torchvision's Resize and CenterCrop; ONNX Runtime's Resize (half_pixel), whose
+formulas are those of tf.image.resize, for "bilinear" and "keras-bicubic"; the
+geometry of Ultralytics for the letterbox. The image is a formula, repeated in the
+test.
 
 Needs numpy, pillow, onnx and onnxruntime:
     python tests/oracle/make_resize_golden.py tests/golden/resize.json
@@ -103,7 +103,8 @@ def main():
     for name, resize in filters.items():
         for shape, size in [((7, 11, 3), (3, 4)), ((5, 4, 1), (9, 6)),
                             ((23, 17, 1), (4, 5))]:
-            # New centers on the edge of two pixels: libraries round differently.
+            # New centers on the edge of two pixels: libraries round
+            # differently.
             if name == "nearest" and size == (9, 6):
                 continue
             x = image(*shape)

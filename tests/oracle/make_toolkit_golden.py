@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/keras/toolkit_*: models that NVIDIA's
-tensorflow-quantization would have quantized, with ranges, and what they compute.
+"""Writes tests/golden/keras/toolkit_*: models as quantized by NVIDIA's
+tensorflow-quantization, with ranges and outputs.
 
 For developers; tests only read the files:
 
     python3 -m venv v2 && v2/bin/pip install tensorflow-cpu==2.15.1 "numpy<2" h5py
     v2/bin/python tests/oracle/make_toolkit_golden.py
 
-The toolkit itself needs TensorFlow 2.8, which no Python of today runs. Its
-wrappers are described here anew, with the names, order and values of their
+The toolkit itself needs TensorFlow 2.8, which current Python versions do not run.
+Its wrappers are reimplemented here with the names, order and values of their
 variables. Source: quantize_wrapper_base.py, quantize_wrappers.py and
 quantizers.py of tensorflow-quantization 0.2.0.
 """
@@ -28,13 +28,14 @@ layers = tf.keras.layers
 
 
 class Untracked:
-    """Holds variables where Keras does not count them a second time."""
+    """Holds variables without tracking by Keras, to avoid counting them twice.
+    """
 
 
 class QuantizeWrapper(layers.Wrapper):
-    """Around a layer that is built. `kernel` is the attribute to quantize, or
-    None; `inputs` are the indices to quantize, None for a layer of one input
-    that is quantized."""
+    """Wraps a built layer. `kernel` is the attribute to quantize, or None;
+    `inputs` are the indices to quantize, None for a layer with one quantized
+    input."""
 
     def __init__(self, layer, kernel=None, inputs=None, **kwargs):
         super().__init__(layer, name=f"quant_{layer.name}", **kwargs)
@@ -58,7 +59,7 @@ class QuantizeWrapper(layers.Wrapper):
             self.held.kernel_range = self.range(
                 self.held.variable.name.split(":")[0],
                 (self.held.variable.shape[self.channels],))
-            # What the layer no longer has once call() has put a tensor there.
+            # The variable that call() replaces by a tensor.
             self._trainable_weights.append(self.held.variable)
         if self.indices is None:
             self.held.input_ranges = {0: self.range(f"{self.layer.name}_ip")}
@@ -106,7 +107,7 @@ KERNELS = {"Conv2D": "kernel", "Dense": "kernel",
 
 
 def quantize(model, inputs_of):
-    """`inputs_of` has the layers to quantize: None or the indices."""
+    """`inputs_of` maps the layers to quantize to None or indices of inputs."""
     def wrap(layer):
         if layer.name not in inputs_of:
             return layer
@@ -117,8 +118,8 @@ def quantize(model, inputs_of):
 
 
 def train_ranges(model, x, share):
-    """The ranges of one step, and weights a little larger or smaller than they
-    were then."""
+    """Sets ranges as after one step, and weights slightly larger or smaller
+    than then."""
     model(x, training=True)
     for i, variable in enumerate(model.trainable_weights):
         variable.assign(variable * (share if i % 2 else 1 / share))
@@ -137,7 +138,7 @@ def save(model, name, x):
 
 
 def residual():
-    """Every class of wrapper; an Add of which one input is quantized."""
+    """Every class of wrapper, and an Add with one quantized input."""
     x = i = layers.Input((7, 6, 3), name="image")
     x = layers.Conv2D(4, 3, padding="same", use_bias=False, name="conv")(x)
     x = layers.BatchNormalization(name="bn")(x)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Writes what tests/layers/zoo_keras_test.cpp compares the model zoo with.
+"""Writes the references of tests/layers/zoo_keras_test.cpp.
 
-For each network of keras.applications that Octet has, one file
-tests/golden/zoo/NAME.json: a heading and then one layer a line, with its name,
-class, output shape (the batch is null) and number of parameters. Weights are
-not part of it, so nothing is downloaded.
+For each network of keras.applications in Octet, one file tests/golden/zoo/NAME.json:
+a heading and then one layer per line, with its name, class, output shape (the
+batch is null) and number of parameters. Weights are not included, so nothing is
+downloaded.
 
     pip install keras==3.15.1 jax
     KERAS_BACKEND=jax python tests/oracle/make_zoo_golden.py tests/golden/zoo
 
-The files that the project holds come from Keras 3.15.1. The last activation
-is left out (classifier_activation=None), as Octet's networks end in logits.
+The project's files come from Keras 3.15.1, without the last activation
+(classifier_activation=None), since Octet's networks end in logits.
 """
 
 import json
@@ -70,7 +70,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in APPLICATIONS.items():
-        keras.backend.clear_session()  # numbers in names begin at 0 again
+        keras.backend.clear_session()  # restarts numbers in names at 0
         model = make(weights=None, classifier_activation=None)
         write(folder / f"{name}.json", make.__name__, model)
         print(name, model.count_params())

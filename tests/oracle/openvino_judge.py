@@ -1,9 +1,9 @@
-"""Files run by OpenVINO, which computes quantized layers in integers."""
+"""Runs files in OpenVINO, which computes quantized layers in integers."""
 
 import os
 
-# With AMX OpenVINO 2026.4 moves other quantizers than without, and ResNet-18
-# answers otherwise: the same kernels judge on every processor.
+# With AMX, OpenVINO 2026.4 moves other quantizers and ResNet-18 has other
+# outputs: use the same kernels on every processor.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
 
 import numpy as np
@@ -12,25 +12,22 @@ import openvino
 
 from verdicts import Disagreement
 
-# Layers that are sums of products, in the file and in OpenVINO's graph.
+# Linear layers, in the file and in OpenVINO's graph.
 LAYERS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 PRODUCTS = {"Convolution", "Deconvolution", "FullyConnected", "MatMul"}
 CODES = {"i8", "u8"}
-# What moves or picks values and leaves codes what they are.
+# Operators that commute with quantization.
 MOVES = {"Reshape", "Transpose", "Flatten", "MaxPool", "Squeeze", "Unsqueeze"}
 
 
 class File:
-    """A compiled file.
-
-    `count` layers are sums of products; `floats` are those that OpenVINO
-    computes in float32, each with the reason. Raises Disagreement where the
-    file has codes for a layer and OpenVINO takes floats.
-    """
+    """A compiled file. `count` is the number of linear layers; `floats` are the
+    layers that OpenVINO computes in float32, each with the reason. Raises
+    Disagreement if OpenVINO computes a quantized layer in floats."""
 
     def __init__(self, path):
         core = openvino.Core()
-        # Floats stay float32, also where the processor has bfloat16.
+        # Floats stay float32 on processors with bfloat16, too.
         self.compiled = core.compile_model(
             core.read_model(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
         graph = FileGraph(onnx.load(path).graph)
@@ -43,7 +40,7 @@ class File:
             names = info["originalLayersNames"].split(",")
             types = [each.get_element_type().to_string()
                      for each in op.inputs()[:2]]
-            if info["layerType"] == "Subgraph":  # attention in one piece
+            if info["layerType"] == "Subgraph":  # fused attention
                 found = graph.products_of(names)
             elif info["layerType"] not in PRODUCTS:
                 continue
@@ -64,13 +61,14 @@ class File:
                 f"{len(self.floats)} floats")
 
     def __call__(self, inputs, batch=500):
-        """Its output for each sample."""
+        """Returns the output for each sample."""
         return np.concatenate([
             self.compiled(inputs[at:at + batch])[0].copy()
             for at in range(0, len(inputs), batch)])
 
     def summary(self):
-        """One line: how much of it ran in integers, and why not all."""
+        """Returns one line: the number of integer layers, and reasons for the
+        others."""
         text = f"{self.count - len(self.floats)} of {self.count} in integers"
         for why in sorted(set(self.floats.values())):
             names = [name for name in self.floats if self.floats[name] == why]
@@ -80,7 +78,7 @@ class File:
 
 
 class FileGraph:
-    """The layers of a file, and where their operands come from."""
+    """The layers of a file, and the producers of their operands."""
 
     def __init__(self, graph):
         self.inputs = {each.name for each in graph.input}
@@ -91,8 +89,8 @@ class FileGraph:
                        if node.op_type in LAYERS}
 
     def layer_of(self, names):
-        """The layer that OpenVINO calls by these names: its own, or those of
-        what follows it."""
+        """Returns the layer with one of these OpenVINO names: its own, or a
+        consumer's."""
         for name in names:
             node = self.nodes.get(name)
             while node is not None:
@@ -102,27 +100,29 @@ class FileGraph:
         raise Disagreement(f"no layer of the file is {names[0]}")
 
     def products_of(self, names):
-        """The MatMuls among these nodes, and those whose results they scale."""
+        """Returns the MatMuls among these nodes, and those whose results they
+        scale."""
         nodes = [self.nodes[name] for name in names if name in self.nodes]
         nodes += [self.makers[node.input[0]] for node in nodes
                   if node.input and node.input[0] in self.makers]
         return [node for node in nodes if node.op_type == "MatMul"]
 
     def has_codes(self, name):
-        """Whether a value comes from a DequantizeLinear."""
+        """Returns whether a value comes from a DequantizeLinear."""
         node = self.makers.get(name)
         while node is not None and node.op_type in MOVES:
             node = self.makers.get(node.input[0])
         return node is not None and node.op_type == "DequantizeLinear"
 
     def is_weight(self, name):
-        """Whether a value is computed from constants alone."""
+        """Returns whether a value is computed from constants only."""
         node = self.makers.get(name)
         return name not in self.inputs if node is None else all(
             self.is_weight(each) for each in node.input)
 
     def reason(self, layer):
-        """Why a layer is computed in floats; "" where none is known."""
+        """Returns why a layer is computed in floats; "" if there is no known
+        reason."""
         missing = [i for i in (0, 1) if not self.has_codes(layer.input[i])]
         if len(missing) == 2:
             return "both operands are floats in the file"
@@ -131,8 +131,9 @@ class FileGraph:
         if layer.op_type == "MatMul" and not self.is_weight(layer.input[1]):
             return "two activations, attention that OpenVINO fuses in floats"
         values = {a.name: list(a.ints) for a in layer.attribute}
-        # Its graph optimization picks the cells before, and the products of
-        # what it picked are floats: the codes times their scale.
+        # OpenVINO's graph optimization selects the pixels before the
+        # convolution, and multiplies the selection as floats: quantized values
+        # times their scale.
         if (set(values.get("kernel_shape", [])) == {1}
                 and max(values.get("strides", [1])) > 1):
             return "1x1 with a stride, which OpenVINO makes a pooling of"

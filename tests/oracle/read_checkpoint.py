@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Shows what h5py reads from Octet's files, the way Keras finds weights.
+"""Prints h5py's view of Octet's files, in the order in which Keras finds weights.
 
 read_checkpoint.py FILE
 
-One line per weight, in the order of the attributes layer_names and
-weight_names: LAYER PATH TYPE SHAPE and the numbers, as hexadecimal floats.
+One line per weight, in the order of the attributes layer_names and weight_names:
+LAYER PATH TYPE SHAPE and the values as hexadecimal floats.
 """
 
 import sys

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Shows what TensorBoard makes of the event files of a folder.
+"""Prints TensorBoard's view of the event files of a folder.
 
 One line per point, sorted by tag and step, numbers as Python's repr:
   scalars TAG STEP VALUE
   histograms TAG STEP [[left, right, count], ...]
-TensorBoard's own reader checks the CRCs of all records and warns of damage;
-a warning fails the run.
+TensorBoard's own reader checks the CRCs of all records and warns about damage; a
+warning fails the run.
 
-Exit codes: 0 read, 1 damaged or of an unknown kind, 2 wrong usage.
+Exit codes: 0 success, 1 damaged or of an unknown kind, 2 wrong usage.
 """
 
 import logging
@@ -18,7 +18,7 @@ from tensorboard.util import tensor_util
 
 
 class Complaints(logging.Handler):
-    """Collects what the reader warns of."""
+    """Collects the reader's warnings."""
 
     def __init__(self):
         super().__init__(logging.WARNING)

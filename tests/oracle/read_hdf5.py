@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows what h5py reads from a file: one line per object and attribute.
+"""Prints h5py's view of a file: one line per object and attribute.
 
 read_hdf5.py FILE
 

@@ -1,10 +1,10 @@
-"""ONNX Runtime as the judge: the file's own operators, nothing fused."""
+"""ONNX Runtime as the reference: the file's own operators, without fusion."""
 
 import onnxruntime
 
 
 def reference_session(model):
-    """`model` is a path or the bytes of a file."""
+    """Returns a session. `model` is a path or the bytes of a file."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = (
         onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)

@@ -1,9 +1,10 @@
 """Renders an HTML report in headless Chromium, at the width of a phone and of a
-desk, and looks for what hangs over and what is not there.
+desktop, and finds overflowing and missing content.
 
     render_report.py FOLDER [PICTURE.png]
 
-FOLDER has report.html. Exit code 77: there is no Chromium."""
+FOLDER has report.html. Exit code 77: Chromium is not installed.
+"""
 import html
 import json
 import pathlib
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-# The page is put into a frame: windows of headless Chromium have a least width.
+# The page is in a frame, since windows of headless Chromium have a minimum
+# width.
 PROBE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
 <iframe id="page" width="{width}" height="{height}" style="border:0"
  srcdoc="{page}"></iframe><pre id="found"></pre><script>

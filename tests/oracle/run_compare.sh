@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_compare.sh FOLDER MODEL [ARGUMENTS]: compares FOLDER/MODEL.onnx in ONNX
-# Runtime with the logits that Octet wrote beside it. Exit code 77 (skipped)
-# where build/venv is missing, unless CI=true.
+# Runtime with Octet's logits in the same folder. Exit code 77 (skipped) if
+# build/venv is missing, unless CI=true.
 set -euo pipefail
 
 folder=$1

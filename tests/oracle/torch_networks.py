@@ -1,5 +1,6 @@
-"""Networks as people write them in PyTorch, for compare_torch.py: a module and
-the shape of a sample each, all sizes different from one another."""
+"""Networks in typical PyTorch style, for compare_torch.py: a module and a sample
+shape each, with distinct sizes.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -203,7 +204,8 @@ class Gated(nn.Module):
 
 
 class ResponseNorm(nn.Module):
-    """Of ConvNeXt V2, whose factors begin as zeros."""
+    """Global response normalization of ConvNeXt V2, whose factors start as
+    zeros."""
 
     def __init__(self, channels, factor):
         super().__init__()
@@ -237,7 +239,7 @@ class ConvNextV2(nn.Module):
 
 
 class Masked(nn.Module):
-    """Attention that looks back, as it is written by hand."""
+    """Causal attention, written by hand."""
 
     def __init__(self):
         super().__init__()
@@ -256,7 +258,7 @@ class Masked(nn.Module):
 
 
 class Piecewise(nn.Module):
-    """Functions of pieces, masks that depend on values, and GeM pooling."""
+    """Piecewise functions, data-dependent masks, and GeM pooling."""
 
     def __init__(self):
         super().__init__()
@@ -275,7 +277,8 @@ class Piecewise(nn.Module):
 
 
 class Queries(nn.Module):
-    """Of DETR: learned queries read an image's places, tokens first."""
+    """DETR: learned queries attend to the positions of an image, tokens first.
+    """
 
     def __init__(self):
         super().__init__()
@@ -299,7 +302,7 @@ class Queries(nn.Module):
 
 
 class Anchors(nn.Module):
-    """Of YOLO: places and sizes from tables, padding by a number."""
+    """YOLO: positions and sizes from tables, padding by a constant."""
 
     def __init__(self):
         super().__init__()
@@ -324,8 +327,8 @@ class Anchors(nn.Module):
 
 
 class Registers(nn.Module):
-    """Several learned tokens before those of the image, and scores with
-    rotated queries and keys; as DINOv3's and language models'."""
+    """Several learned tokens in front of the image's, and scores of rotated
+    queries and keys, as in DINOv3 and language models."""
 
     def __init__(self):
         super().__init__()
@@ -355,7 +358,7 @@ class Registers(nn.Module):
 
 
 class Upsampled(nn.Module):
-    """Between pixels in PyTorch's ways."""
+    """Interpolation in PyTorch's modes."""
 
     def __init__(self):
         super().__init__()
@@ -405,7 +408,7 @@ NETWORKS = {
     "unet_interpolated": (lambda: UNet(False), (3, 32, 48)),
 }
 
-# Of torchvision, with random weights; size of their images.
+# torchvision networks, with random weights; image size.
 TORCHVISION = {
     "convnext_tiny": 64, "densenet121": 64, "efficientnet_b0": 64,
     "googlenet": 64, "inception_v3": 299, "maxvit_t": 224, "mnasnet0_5": 64,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # venv_python.sh SCRIPT [ARGUMENTS]: runs a script of this folder with the
-# Python of build/venv. Exit code 77 (skipped) where that is missing, unless
+# Python of build/venv. Exit code 77 (skipped) if that is missing, unless
 # CI=true.
 set -euo pipefail
 

@@ -1,4 +1,4 @@
-"""One line a network of a folder, and the exit code of all."""
+"""Prints one line per network of a folder, and returns the exit code."""
 
 import argparse
 import pathlib
@@ -6,14 +6,13 @@ import sys
 
 
 class Disagreement(Exception):
-    """What is wrong with a network."""
+    """A failed check of a network."""
 
 
 def judge_folder(description, judge, pattern="*.json"):
-    """Calls judge(name, folder) for each <name>.json of the command line's
-    folder that has the pattern; it returns what there is to say or raises. Exit codes: 0 all agree,
-    1 one disagrees, 2 wrong usage or missing files.
-    """
+    """Calls judge(name, folder) for each <name>.json that matches the pattern
+    in the folder of the command line; judge returns a summary or raises. Exit
+    codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("folder", type=pathlib.Path)
     folder = parser.parse_args().folder
@@ -27,7 +26,7 @@ def judge_folder(description, judge, pattern="*.json"):
     for name in names:
         try:
             print(f"ok    {name:{width}}  {judge(name, folder)}")
-        except Exception as error:  # of onnx or onnxruntime: all the same
+        except Exception as error:  # from onnx or onnxruntime
             problems += 1
             print(f"FAIL  {name:{width}}  "
                   f"{str(error).strip().splitlines()[0]}")

@@ -73,7 +73,7 @@ TEST_P(Programs, ComputeThePixelsThatAreRead) {
 TEST_P(Programs, SayWhatTheyLeaveOut) {
   const Program program = capture(Stage{{2, 2}, false}, {1, 7, 9, 3});
   const ProgramStep step = program.steps()[2];
-  EXPECT_EQ(step.note, "of 7x9: nobody reads the other pixels");
+  EXPECT_EQ(step.note, "of 7x9 pixels; the others are unused");
   EXPECT_EQ(step.multiply_adds, 4 * 5 * 3 * 3 * 8 * 8);
   EXPECT_EQ(program.steps()[0].note, "");
   const Program one = capture(Stage{{2, 2}, false}, {1, 1, 1, 3});
@@ -157,7 +157,7 @@ TEST_P(Programs, LeaveOutStepsOfSequences) {
   expect_same(net, {1, 15, 4}, 1);
   const Program program = capture(net, {1, 15, 4});
   EXPECT_THAT(stores(program), ElementsAre("f32 15x4", "f32 8x18", "f32 8x5"));
-  EXPECT_EQ(program.steps()[1].note, "of 15: nobody reads the other steps");
+  EXPECT_EQ(program.steps()[1].note, "of 15 steps; the others are unused");
 }
 
 }  // namespace
