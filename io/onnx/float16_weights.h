@@ -5,8 +5,8 @@
 
 namespace octet::io {
 
-/// Smallest scale that float16 represents with a relative error up to 1/256:
-/// below it, the spacing of float16 exceeds 1/128 of the value.
+/// Smallest scale that float16 always represents with a relative error up to
+/// 1/256: below it, the spacing of float16 exceeds 1/128 of the value.
 inline constexpr float kLeastHalfScale = 0x1p-17f;
 
 /// Sets channels of int8 weights whose products all round to 0 in float16 to 0,

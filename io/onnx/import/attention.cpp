@@ -41,8 +41,8 @@ View with_heads(const Conversion& c, const View& view) {
   return heads;
 }
 
-/// Skips Rescaling layers by a single number, unless their input is quantized,
-/// and multiplies `scale` by their factors.
+/// Skips Rescaling layers by a single number, unless their input or output is
+/// quantized, and multiplies `scale` by their factors.
 Value without_factor(const Conversion& c, Value value, float& scale) {
   for (;;) {
     const GraphNode& node = *value.view.tensor.node;

@@ -21,9 +21,8 @@ inline constexpr const char* kFromParts = "from_parts";
 /// - Add of a constant to a convolution or product with a weight: its bias, the
 ///   third input, also of MatMul;
 /// - Mul and Add of constants: an Add with the factor as third input;
-/// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also with Clip: HardSwish;
-/// such
-///   a Clip alone: HardSigmoid;
+/// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also with Clip: HardSwish; the
+///   Clip alone: HardSigmoid;
 /// - x / 2 * (1 + erf(x / sqrt(2))) in any order: Gelu, also with tanh for erf;
 /// - x / max(|x|, 1e-12): UnitNormalization, with the sizes to which the length
 ///   was expanded as second input;

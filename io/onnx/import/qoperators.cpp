@@ -84,7 +84,8 @@ bool moves_codes(const onnx::NodeProto& node) {
   };
   if (node.op_type() == "MaxPool") return node.output_size() == 1;
   if (node.op_type() == "Resize") return mode("nearest") == "nearest";
-  // The float operator pads with 0, which may be another quantized value.
+  // By default, this Pad inserts quantized values of 0, the float operator the
+  // number 0.
   if (node.op_type() == "Pad") {
     return mode("constant") != "constant" ||
            (node.input_size() > kPadValue && !node.input(kPadValue).empty());
