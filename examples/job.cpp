@@ -122,8 +122,14 @@ void add_words(const CLI::App& command, std::string_view key,
                                  path, expected, key, command.get_name(),
                                  line_of(value)));
   };
+  const auto* flag = value.as_boolean();
+  if (flag != nullptr && option.get_items_expected_max() > 0 &&
+      option.get_items_expected_min() == 0) {
+    // "--pad", whose value may be left out.
+    if (**flag) add_word(option, "", words);
+    return;
+  }
   if (option.get_items_expected_max() == 0) {
-    const auto* flag = value.as_boolean();
     if (flag == nullptr) refuse("true or false");
     if (**flag) words.options.push_back("--" + option.get_lnames()[0]);
     return;

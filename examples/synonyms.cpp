@@ -1,7 +1,10 @@
 #include "synonyms.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -70,6 +73,16 @@ const CLI::Option* option_of(const CLI::App& command, const std::string& word) {
     if (option->check_sname(word.substr(1, 1))) return option;
   }
   return nullptr;
+}
+
+/// Whether a word names a file or a network, and no number.
+bool names_model(const std::string& word) {
+  double number = 0;
+  const char* end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, number);
+  if (error == std::errc() && rest == end) return false;
+  return word.find_first_of("./:") != word.npos ||
+         std::filesystem::exists(word);
 }
 
 /// Adds an option's word in its own name. Returns whether the next word is its
@@ -157,7 +170,14 @@ std::vector<std::string> canonical_words(
     if (option == nullptr) {
       result.push_back(word);
     } else if (add_option(*option, word, result) && at + 1 < words.size()) {
-      result.push_back(words[++at]);
+      // The parser would take an argument as the value of "--pad", which may be
+      // without one.
+      const bool optional = option->get_items_expected_min() == 0;
+      if (optional && names_model(words[at + 1])) {
+        result.emplace_back();
+      } else {
+        result.push_back(words[++at]);
+      }
     }
   }
   result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(at),

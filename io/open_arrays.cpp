@@ -19,6 +19,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
+template <class Number>
+Tensor as_f32(const Tensor& numbers) {
+  Tensor x(numbers.shape());
+  std::ranges::transform(numbers.data<Number>(), x.f32().begin(),
+                         [](Number n) { return static_cast<float>(n); });
+  return x;
+}
+
+/// Numbers that are not bytes, with their values. Empty for other types.
+Tensor numbers_of(const Tensor& x) {
+  switch (x.dtype()) {
+    case DType::i8:
+      return as_f32<int8_t>(x);
+    case DType::i32:
+      return as_f32<int32_t>(x);
+    case DType::i64:
+      return as_f32<int64_t>(x);
+    case DType::boolean:
+      return as_f32<bool>(x);
+    default:
+      return {};
+  }
+}
+
 Tensor read_samples(const fs::path& path, const OpenOptions& options) {
   const Tensor x = read_npy(path);
   if (x.dtype() == DType::f32 && !options.preprocess) return x;
@@ -26,6 +50,9 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
     const std::string& mode = options.preprocess.value_or(options.usual);
     return with_context([&] { return fmt::format("in '{}'", path.string()); },
                         [&] { return preprocess_input(x, mode); });
+  }
+  if (options.takes_numbers && !options.preprocess) {
+    if (Tensor numbers = numbers_of(x); !numbers.empty()) return numbers;
   }
   if (x.dtype() == DType::f32) {
     throw ValueError(fmt::format(
@@ -163,11 +190,13 @@ std::string labels_hint(const Tensor& labels, const std::string& name) {
     return "";
   }
   const Shape& shape = labels.shape();
-  const bool list = shape.size() == shape[0];
+  const bool list = shape.size() == std::ranges::max(shape.dims());
   if (labels.dtype() != DType::f32) {
-    return shape.rank() == 2 && !list
-               ? kOneHot
-               : ". Hint: labels.reshape(-1).astype(\"int64\")";
+    if (list) return ". Hint: labels.reshape(-1).astype(\"int64\")";
+    if (shape.rank() == 2) return kOneHot;
+    return labels.dtype() == DType::i64
+               ? ". Hint: octet evaluate judges one class for each pixel"
+               : ". Hint: labels.astype(\"int64\")";
   }
   const auto values = labels.f32();
   const bool whole = std::ranges::all_of(

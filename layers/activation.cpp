@@ -33,7 +33,8 @@ class ActivationLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (o_.activation.ends_with("softmax") && x.rank() < 2) {
-      throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+      throw ShapeError("invalid_shape", "input",
+                       "must be [n,...,c], got " + x.to_string());
     }
     return x;
   }

@@ -18,7 +18,7 @@
 namespace octet {
 namespace {
 
-// A function that is one ONNX node without attributes.
+// Exports a function as a single ONNX node without attributes.
 template <const char* Op>
 OnnxValue emit_node(EmitContext& context, const OnnxValue& x) {
   OnnxValue y = x;
@@ -41,7 +41,7 @@ OnnxValue emit_relu6(EmitContext& context, const OnnxValue& x) {
   return emit_relu(context, x, {.max_value = 6});
 }
 
-// Keras' default slope of the function; that of the layer is 0.3.
+// Keras' default slope of the function; the layer's default is 0.3.
 OnnxValue emit_leaky_relu(EmitContext& context, const OnnxValue& x) {
   return emit_relu(context, x, {.negative_slope = 0.2f});
 }
@@ -59,7 +59,7 @@ OnnxValue emit_hard_sigmoid(EmitContext& context, const OnnxValue& x) {
   return y;
 }
 
-// x * gate(x): the nodes HardSwish and Gelu came with opsets 14 and 20.
+// x * gate(x): the operators HardSwish and Gelu require opsets 14 and 20.
 OnnxValue emit_hard_swish(EmitContext& context, const OnnxValue& x) {
   OnnxValue y = x;
   y.name = context.node("Mul", {x.name, emit_hard_sigmoid(context, x).name});
@@ -83,7 +83,7 @@ OnnxValue emit_gelu(EmitContext& context, const OnnxValue& x) {
   return y;
 }
 
-// Over all features of a pixel or row: their order is no matter.
+// Over all features of a pixel or row, in any order.
 OnnxValue emit_softmax(EmitContext& context, const OnnxValue& x) {
   OnnxValue y = x;
   const int64_t axis = x.channels_first() ? 1 : -1;
@@ -187,9 +187,10 @@ void expect_activation_function(std::string_view name) {
     }
   }
   std::ranges::sort(known);
-  throw ValueError(fmt::format("activation: expected {}, got '{}'{}",
-                               fmt::join(known, ", "), name,
-                               suggest_names(std::string(name), known)));
+  throw ValueError("unknown_name", "activation",
+                   fmt::format("unknown function '{}' (known: {}){}", name,
+                               fmt::join(known, ", "),
+                               suggest_near(std::string(name), known)));
 }
 
 const ActivationFunction& find_activation(const std::string& name) {

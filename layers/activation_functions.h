@@ -1,5 +1,5 @@
-// Keras' activation functions by name: what the option `activation` of a
-// layer and the layer Activation look up.
+// Keras' activation functions by name, for the option `activation` and the
+// layer Activation.
 #pragma once
 
 #include <string>
@@ -14,18 +14,19 @@ namespace octet {
 struct ActivationFunction {
   std::string_view name;
   Variable (*apply)(const Variable& x);
-  /// Writes the function as ONNX nodes.
+  /// Exports the function as ONNX nodes.
   OnnxValue (*emit)(EmitContext& context, const OnnxValue& x);
-  bool non_negative = false;  ///< gives no negative value
+  bool non_negative = false;  ///< outputs are never negative
 };
 
-/// False for names of no function.
+/// Returns whether outputs of the function are never negative; false for
+/// unknown names.
 bool is_non_negative_function(std::string_view name);
 
-/// Throws: ValueError naming the nearest names.
+/// Throws: ValueError with the nearest names.
 const ActivationFunction& find_activation(const std::string& name);
 
-/// relu(x, options) as ONNX nodes, for all layers that are a form of it.
+/// Exports relu(x, options), for all layers based on it.
 OnnxValue emit_relu(EmitContext& context, const OnnxValue& x,
                     const ReluOptions& options);
 

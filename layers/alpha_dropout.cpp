@@ -39,13 +39,13 @@ class AlphaDropoutLayer final : public Layer {
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
     if (!context.training || o_.rate == 0) return inputs[0];
-    // The limit of selu(x) for small x.
+    // Limit of selu(x) for x -> -infinity.
     constexpr double kLimit = -1.6732632423543772 * 1.0507009873554805;
     const double rate = o_.rate;
     const double scale =
         1 / std::sqrt((1 - rate) * (1 + rate * kLimit * kLimit));
     const Shape drawn = noise_shape(o_.noise_shape, inputs[0].shape());
-    // 1 where x is kept, else 0.
+    // 1 for kept elements, else 0.
     const Variable kept =
         dropout(Variable(Tensor::full(drawn, static_cast<float>(1 - rate))),
                 o_.rate, *context.rng);

@@ -33,16 +33,13 @@ class BatchNormalizationLayer final : public Layer {
   explicit BatchNormalizationLayer(const BatchNormalizationOptions& options)
       : o_(options) {
     if (!(o_.momentum >= 0 && o_.momentum <= 1)) {
-      throw ValueError(
-          fmt::format("momentum: expected a value in [0,1], got "
-                      "{}",
-                      o_.momentum));
+      throw ValueError("out_of_range", "momentum",
+                       fmt::format("must be in [0,1], got {}", o_.momentum));
     }
     if (!(o_.epsilon > 0) || std::isinf(o_.epsilon)) {
       throw ValueError(
-          fmt::format("epsilon: expected a finite value > 0, got "
-                      "{}",
-                      o_.epsilon));
+          "out_of_range", "epsilon",
+          fmt::format("must be finite and greater than 0, got {}", o_.epsilon));
     }
   }
 
@@ -52,8 +49,8 @@ class BatchNormalizationLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
-      throw ShapeError(
-          fmt::format("input: expected [n,...,c], got {}", x.to_string()));
+      throw ShapeError("invalid_shape", "input",
+                       fmt::format("must be [n,...,c], got {}", x.to_string()));
     }
     return x;
   }
@@ -93,7 +90,7 @@ class BatchNormalizationLayer final : public Layer {
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     OnnxValue x = context.keras_order(inputs[0]);
-    // ONNX has the channels on axis 1, where images and vectors have them.
+    // ONNX normalizes axis 1, the channel axis of images and vectors there.
     const int rank = x.shape.rank();
     const bool moved = rank != 2 && !x.channels_first();
     std::vector<int64_t> to{0, rank - 1};
@@ -133,7 +130,7 @@ class BatchNormalizationLayer final : public Layer {
   }
 
  private:
-  /// Of the statistics there are, before those of `samples` more.
+  /// Returns the weight of the current statistics and counts `samples` more.
   float momentum_for(int64_t samples) const {
     std::optional<int64_t>& averaged = statistics_averaged();
     if (!averaged) return o_.momentum;
@@ -159,9 +156,8 @@ BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
 static void upgrade_batch_normalization(Config& config) {
   const Config* mode = config.find("mode");
   if (mode == nullptr || mode->is_null() || *mode == Config(0)) return;
-  throw UnsupportedError(
-      "mode: expected 0, got one of Keras 1's other forms of batch "
-      "normalization");
+  throw UnsupportedError("unsupported_value", "mode",
+                         "only mode 0 of Keras 1 is supported");
 }
 
 extern const LayerDef batch_normalization_def;

@@ -13,12 +13,12 @@ namespace {
 void expect_between(const char* what, int64_t value, int64_t least,
                     int64_t most) {
   if (value < least) {
-    throw ValueError(
-        fmt::format("{}: expected at least {}, got {}", what, least, value));
+    throw ValueError("out_of_range", what,
+                     fmt::format("must be at least {}, got {}", least, value));
   }
   if (value > most) {
-    throw ValueError(
-        fmt::format("{}: expected at most {}, got {}", what, most, value));
+    throw ValueError("out_of_range", what,
+                     fmt::format("must be at most {}, got {}", most, value));
   }
 }
 
@@ -46,15 +46,16 @@ void expect_ends(const char* what, const Ends& ends) {
 
 void expect_not_negative(const char* what, float value) {
   if (!(value >= 0) || std::isinf(value)) {
-    throw ValueError(fmt::format(
-        "{}: expected a finite value of at least 0, got {}", what, value));
+    throw ValueError(
+        "out_of_range", what,
+        fmt::format("must be finite and at least 0, got {}", value));
   }
 }
 
 void expect_rate(float rate) {
   if (rate >= 0 && rate < 1) return;
-  throw ValueError(
-      fmt::format("rate: expected a value in [0,1), got {}", rate));
+  throw ValueError("out_of_range", "rate",
+                   fmt::format("must be in [0,1), got {}", rate));
 }
 
 Shape noise_shape(const std::vector<int64_t>& given, const Shape& x) {
@@ -66,9 +67,11 @@ Shape noise_shape(const std::vector<int64_t>& given, const Shape& x) {
     fits = result[axis] == 1 || result[axis] == x[axis];
   }
   if (!fits) {
-    throw ShapeError(fmt::format(
-        "noise_shape: expected sizes of {}, 1 or -1, got {}", x.to_string(),
-        Shape(std::span<const int64_t>(given)).to_string()));
+    throw ShapeError(
+        "shape_mismatch", "noise_shape",
+        fmt::format("sizes must be those of the input {}, 1 or -1, got {}",
+                    x.to_string(),
+                    Shape(std::span<const int64_t>(given)).to_string()));
   }
   return result;
 }
@@ -76,23 +79,27 @@ Shape noise_shape(const std::vector<int64_t>& given, const Shape& x) {
 void expect_epsilon(float epsilon) {
   if (epsilon > 0 && std::isfinite(epsilon)) return;
   throw ValueError(
-      fmt::format("epsilon: expected a finite value > 0, got {}", epsilon));
+      "out_of_range", "epsilon",
+      fmt::format("must be finite and greater than 0, got {}", epsilon));
 }
 
 void expect_last_axis(const std::vector<int64_t>& axis, const Shape& x) {
   if (x.rank() < 2) {
-    throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+    throw ShapeError("invalid_shape", "input",
+                     "must be [n,...,c], got " + x.to_string());
   }
   if (axis.size() == 1 && (axis[0] == -1 || axis[0] == x.rank() - 1)) return;
   throw UnsupportedError(
-      fmt::format("axis: expected the last one (-1), got [{}] of {}",
-                  fmt::join(axis, ","), x.to_string()));
+      "unsupported_value", "axis",
+      fmt::format("must be the last axis (-1) of {}, got [{}]", x.to_string(),
+                  fmt::join(axis, ",")));
 }
 
 const Shape& single_input(std::span<const Shape> inputs) {
   if (inputs.size() != 1) {
     throw ValueError(
-        fmt::format("inputs: expected one, got {}", inputs.size()));
+        "count_mismatch", "inputs",
+        fmt::format("the layer takes 1 input, got {}", inputs.size()));
   }
   return inputs[0];
 }
@@ -101,7 +108,8 @@ const Shape& image_input(std::span<const Shape> inputs) {
   const Shape& x = single_input(inputs);
   if (x.rank() != 4) {
     throw ShapeError(
-        fmt::format("input: expected images [n,h,w,c], got {}", x.to_string()));
+        "invalid_shape", "input",
+        fmt::format("must be images [n,h,w,c], got {}", x.to_string()));
   }
   return x;
 }
@@ -109,8 +117,9 @@ const Shape& image_input(std::span<const Shape> inputs) {
 const Shape& sequence_input(std::span<const Shape> inputs) {
   const Shape& x = single_input(inputs);
   if (x.rank() != 3) {
-    throw ShapeError(fmt::format("input: expected sequences [n,l,c], got {}",
-                                 x.to_string()));
+    throw ShapeError(
+        "invalid_shape", "input",
+        fmt::format("must be sequences [n,l,c], got {}", x.to_string()));
   }
   return x;
 }
@@ -119,7 +128,8 @@ const Shape& token_input(std::span<const Shape> inputs) {
   const Shape& x = single_input(inputs);
   if (x.rank() != 3) {
     throw ShapeError(
-        fmt::format("input: expected tokens [n,t,d], got {}", x.to_string()));
+        "invalid_shape", "input",
+        fmt::format("must be tokens [n,t,d], got {}", x.to_string()));
   }
   return x;
 }
@@ -127,11 +137,12 @@ const Shape& token_input(std::span<const Shape> inputs) {
 void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow) {
   if (oh >= 1 && ow >= 1) return;
   const bool image = x.rank() == 4;
-  throw ShapeError(fmt::format(
-      "input: expected {} of at least the window {}{} (with dilation and "
-      "padding), got {}; padding 'same' always fits",
-      image ? "images" : "sequences", image ? fmt::format("{}x", window.h) : "",
-      window.w, x.to_string()));
+  throw ShapeError(
+      "invalid_shape", "input",
+      fmt::format("{} is smaller than the {}{} window after dilation and "
+                  "padding. Hint: padding 'same' always fits",
+                  x.to_string(), image ? fmt::format("{}x", window.h) : "",
+                  window.w));
 }
 
 }  // namespace octet

@@ -1,4 +1,5 @@
-// Checks that several layers share, in the same words everywhere.
+// Argument checks shared by layers. Errors have the name of the option, `what`,
+// or "input" as subject.
 #pragma once
 
 #include <cstdint>
@@ -10,42 +11,43 @@
 
 namespace octet {
 
-/// Sizes that people give. The upper bounds keep products of them in int64.
-/// Throws: ValueError "`what`: expected ..., got `value`".
+/// Sizes from users. The upper bounds prevent overflow of their products in
+/// int64. Throw: ValueError.
 void expect_count(const char* what, int64_t value);  // [1, 2^31)
 void expect_window(const char* what, Size2 value, int64_t least = 1);  // < 2^20
-/// Cells given one by one, [0, 2^20).
+/// Explicit padding or cropping, [0, 2^20).
 void expect_padding(const Padding& padding);
 void expect_ends(const char* what, const Ends& ends);
-/// [0, infinity). Throws: ValueError as above.
+/// [0, infinity). Throws: ValueError.
 void expect_not_negative(const char* what, float value);
 
-/// Of dropout. Throws: ValueError outside [0,1).
+/// Dropout rate. Throws: ValueError outside [0,1).
 void expect_rate(float rate);
 
-/// The shape of the noise that is drawn for x: `given`, where -1 is x's own
-/// size, or x's. Throws: ShapeError unless its sizes are those of x or 1.
+/// Returns the shape of the random mask for x: x's shape if `given` is empty,
+/// else `given` with -1 replaced by x's size. Throws: ShapeError unless each
+/// size is 1 or x's.
 Shape noise_shape(const std::vector<int64_t>& given, const Shape& x);
 
-/// Of normalizations: > 0 and finite. Throws: ValueError.
+/// Epsilon of normalizations: > 0 and finite. Throws: ValueError.
 void expect_epsilon(float epsilon);
-/// Throws: ShapeError for rank < 2; UnsupportedError for other axes than the
-/// last one.
+/// Throws: ShapeError for rank < 2; UnsupportedError for axes other than the
+/// last.
 void expect_last_axis(const std::vector<int64_t>& axis, const Shape& x);
 
-/// The one input. Throws: ValueError if there are more or none.
+/// Returns the only input. Throws: ValueError for any other number of inputs.
 const Shape& single_input(std::span<const Shape> inputs);
-/// The one input, an image [n,h,w,c]. Throws: ShapeError.
+/// Returns the only input, images [n,h,w,c]. Throws: ShapeError.
 const Shape& image_input(std::span<const Shape> inputs);
 
-/// The one input, a sequence [n,l,c]. Throws: ShapeError.
+/// Returns the only input, sequences [n,l,c]. Throws: ShapeError.
 const Shape& sequence_input(std::span<const Shape> inputs);
 
-/// The one input, tokens [n,t,d]. Throws: ShapeError.
+/// Returns the only input, tokens [n,t,d]. Throws: ShapeError.
 const Shape& token_input(std::span<const Shape> inputs);
 
-/// Throws: ShapeError if there are no positions for a window on `x`, which for
-/// a sequence is one of a row.
+/// Checks that a window has at least one position on `x`. A sequence is an
+/// image of one row. Throws: ShapeError.
 void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow);
 
 }  // namespace octet

@@ -28,10 +28,10 @@ class ClipByValueLayer final : public Layer {
     const float low = o_.min.value_or(std::numeric_limits<float>::lowest());
     const float high = o_.max.value_or(std::numeric_limits<float>::max());
     if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
-      throw ValueError(fmt::format(
-          "min, max: expected finite bounds, the first at most the second, got "
-          "{} and {}",
-          low, high));
+      throw ValueError(
+          "out_of_range", "min, max",
+          fmt::format("must be finite, with min <= max, got {} and {}", low,
+                      high));
     }
   }
 

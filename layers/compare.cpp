@@ -26,7 +26,7 @@ struct NamedComparison {
   std::string_view name;
   Comparison comparison;
   const char* onnx_op;
-  bool inverse = false;  // of what the operator says
+  bool inverse = false;  // negated operator
 };
 
 constexpr std::array kComparisons{
@@ -47,9 +47,10 @@ const NamedComparison& find_comparison(const std::string& name) {
   for (const NamedComparison& each : kComparisons) {
     known.emplace_back(each.name);
   }
-  throw ValueError(fmt::format("operation: expected {}, got '{}'{}",
-                               fmt::join(known, ", "), name,
-                               suggest_names(name, known)));
+  throw ValueError(
+      "unknown_name", "operation",
+      fmt::format("unknown operation '{}' (known: {}){}", name,
+                  fmt::join(known, ", "), suggest_near(name, known)));
 }
 
 class CompareLayer final : public Layer {
@@ -64,11 +65,12 @@ class CompareLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const size_t expected = o_.value ? 1 : 2;
     if (inputs.size() != expected) {
-      throw ValueError(fmt::format("inputs: expected {}, got {}",
-                                   expected == 1 ? "one, beside the value"
-                                                 : "two, or one and a "
-                                                   "value",
-                                   inputs.size()));
+      throw ValueError(
+          "count_mismatch", "inputs",
+          fmt::format("the layer takes {}, got {}",
+                      expected == 1 ? "1 input with the option value"
+                                    : "2 inputs without the option value",
+                      inputs.size()));
     }
     return merged_shape(inputs);
   }
@@ -86,7 +88,7 @@ class CompareLayer final : public Layer {
     if (o_.value) operands.push_back(context.scalar("value", *o_.value));
     y.name = context.node(named_.onnx_op, operands);
     if (named_.inverse) y.name = context.node("Not", {y.name});
-    constexpr int64_t kFloat = 1;  // of TensorProto
+    constexpr int64_t kFloat = 1;  // TensorProto::FLOAT
     y.name = context.node("Cast", {y.name}, {{"to", kFloat}});
     return y;
   }

@@ -1,5 +1,5 @@
 // Source of the formulas: keras/src/activations/activations.py and
-// keras/src/backend/jax/nn.py of Keras 3, with their default arguments.
+// keras/src/backend/jax/nn.py of Keras 3, with default arguments.
 #include "composed_activations.h"
 
 #include <octet/runtime/ops.h>
@@ -17,7 +17,7 @@ OnnxValue emit_celu(EmitContext& context, const OnnxValue& x) {
   return renamed(x, context.node("Elu", {x.name}, {{"alpha", 1.0f}}));
 }
 
-// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is near gelu.
+// Approximates gelu: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 // Source: Hendrycks and Gimpel 2016, arXiv 1606.08415.
 constexpr float kInner = 0.797884561f;
 constexpr float kCubic = 0.044715f;
@@ -41,12 +41,12 @@ OnnxValue emit_gelu_tanh(EmitContext& context, const OnnxValue& x) {
   return renamed(x, mul(mul(x.name, number("half", 0.5f)), gate));
 }
 
-// x where |x| > 0.5, else 0.
+// x for |x| > 0.5, else 0.
 Variable hard_shrink(const Variable& x) {
   const ReluOptions above{.threshold = 0.5f};
   return relu(x, above) - relu(-x, above);
 }
-// (Shrink is what older TensorRT has not.)
+// Not exported as Shrink, which older TensorRT lacks.
 OnnxValue emit_hard_shrink(EmitContext& context, const OnnxValue& x) {
   const std::string above = context.node(
       "Greater",
@@ -88,7 +88,7 @@ OnnxValue emit_mish(EmitContext& context, const OnnxValue& x) {
       x, context.node("Mul", {x.name, context.node("Tanh", {softplus})}));
 }
 
-// x moved by 0.5 towards 0, and 0 where that crosses it.
+// Reduces |x| by 0.5, down to 0.
 Variable soft_shrink(const Variable& x) {
   return relu(x - 0.5f) - relu(-x - 0.5f);
 }
@@ -102,7 +102,7 @@ OnnxValue emit_soft_shrink(EmitContext& context, const OnnxValue& x) {
   return renamed(x, context.node("Sub", {above, below}));
 }
 
-// 0 up to -1, (x + 1)^2 / 4 up to 1, then x.
+// 0 for x <= -1, (x + 1)^2 / 4 up to 1, then x.
 Variable sparse_plus(const Variable& x) {
   return 0.25f * square(hard_tanh(x) + 1) + relu(x - 1);
 }

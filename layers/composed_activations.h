@@ -1,4 +1,4 @@
-// Keras' activation functions that are made of several operations.
+// Keras' activation functions composed of several ops.
 #pragma once
 
 #include <span>

@@ -22,27 +22,28 @@ class ConcatenateLayer final : public Layer {
  public:
   explicit ConcatenateLayer(const ConcatenateOptions& options) : o_(options) {
     if (o_.axis == 0) {
-      throw ValueError("axis: expected one after the batch, got 0");
+      throw ValueError("out_of_range", "axis", "must not be the batch axis 0");
     }
   }
 
   std::string class_name() const override { return "Concatenate"; }
   Config config() const override { return write_fields(o_); }
   bool is_non_negative(bool inputs) const override { return inputs; }
-  // Of one tensor.
+  // Asked for a single input.
   bool is_identity(const Shape&, bool) const override { return true; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.empty()) {
-      throw ValueError("inputs: expected at least one, got none");
+      throw ValueError("count_mismatch", "inputs", "at least one is required");
     }
     const int axis = axis_of(inputs[0]);
     int64_t total = 0;
     for (const Shape& x : inputs) {
       if (x.rank() != inputs[0].rank() ||
           x.with(axis, 0) != inputs[0].with(axis, 0)) {
-        throw ShapeError(fmt::format(
-            "inputs: expected equal shapes except on axis {}, got {} and {}",
-            o_.axis, inputs[0].to_string(), x.to_string()));
+        throw ShapeError(
+            "shape_mismatch", "inputs",
+            fmt::format("must agree in all axes but axis {}, got {} and {}",
+                        o_.axis, inputs[0].to_string(), x.to_string()));
       }
       total += x[axis];
     }
@@ -67,12 +68,13 @@ class ConcatenateLayer final : public Layer {
   }
 
  private:
-  // From 0. Throws: ValueError for the batch; ShapeError.
+  // The axis, counted from 0. Throws: ShapeError.
   int axis_of(const Shape& x) const {
     const int64_t axis = o_.axis < 0 ? o_.axis + x.rank() : o_.axis;
     if (axis < 1 || axis >= x.rank()) {
       throw ShapeError(
-          fmt::format("axis: expected one of {} after the batch, got {}",
+          "out_of_range", "axis",
+          fmt::format("must be an axis of {} other than the batch, got {}",
                       x.to_string(), o_.axis));
     }
     return static_cast<int>(axis);

@@ -28,12 +28,12 @@ class ConstantLayer final : public Layer {
       : ConstantLayer(shape_of(options.value)) {
     value_ = options.value;
   }
-  /// Zeros, until somebody gives it its parameter.
+  /// Starts with zeros; the value is set later as a parameter.
   explicit ConstantLayer(const Shape& sample) : sample_(sample) {
     if (sample_.rank() >= Shape::kMaxRank) {
-      throw ShapeError(
-          fmt::format("value: expected a sample of at most {} axes, got {}",
-                      Shape::kMaxRank - 1, sample_.to_string()));
+      throw ShapeError("invalid_shape", "value",
+                       fmt::format("must have at most {} axes, got {}",
+                                   Shape::kMaxRank - 1, sample_.to_string()));
     }
     Layer::set_trainable(false);
   }
@@ -79,18 +79,19 @@ class ConstantLayer final : public Layer {
  private:
   static Shape shape_of(const Tensor& value) {
     if (value.empty()) {
-      throw ValueError(
-          "value: expected a tensor, got none; Constant({.value = tensor})(x)");
+      throw ValueError("missing_value", "value",
+                       "no tensor given. Hint: Constant({.value = tensor})(x)");
     }
     if (value.dtype() != DType::f32) {
       throw ValueError(
-          fmt::format("value: expected f32, got {}", to_string(value.dtype())));
+          "dtype_mismatch", "value",
+          fmt::format("must be f32, got {}", to_string(value.dtype())));
     }
     return value.shape();
   }
 
   Shape sample_;
-  Tensor value_;  // until it is the parameter's
+  Tensor value_;  // moved to the parameter by build()
 };
 
 }  // namespace

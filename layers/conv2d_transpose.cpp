@@ -47,10 +47,11 @@ class Conv2DTransposeLayer final : public Layer {
     const Size2 more = *o_.output_padding;
     if (more.h < 0 || more.w < 0 || more.h >= o_.strides.h ||
         more.w >= o_.strides.w) {
-      throw ValueError(fmt::format(
-          "output_padding: expected at least 0 and less than the strides "
-          "{}x{}, got {}x{}",
-          o_.strides.h, o_.strides.w, more.h, more.w));
+      throw ValueError(
+          "out_of_range", "output_padding",
+          fmt::format(
+              "must be at least 0 and less than the strides {}x{}, got {}x{}",
+              o_.strides.h, o_.strides.w, more.h, more.w));
     }
   }
 
@@ -68,10 +69,9 @@ class Conv2DTransposeLayer final : public Layer {
     const int64_t h = rows.size;
     const int64_t w = columns.size;
     if (h < 1 || w < 1) {
-      throw ShapeError(
-          fmt::format("padding: expected some of the output to be left, got "
-                      "{}x{} for {}",
-                      h, w, x.to_string()));
+      throw ShapeError("out_of_range", "padding",
+                       fmt::format("leaves an empty output of {}x{} for {}", h,
+                                   w, x.to_string()));
     }
     return {x[0], h, w, o_.filters};
   }
@@ -79,8 +79,8 @@ class Conv2DTransposeLayer final : public Layer {
   void build(std::span<const Shape> inputs) override {
     const int64_t c = inputs[0][3];
     const Shape kernel{o_.kernel_size.h, o_.kernel_size.w, o_.filters, c};
-    (void)kernel.size();  // refuses one too large to count
-    // Fans as Keras counts them, from the kernel's last two axes.
+    (void)kernel.size();  // throws if the size overflows
+    // Fans as in Keras: from the kernel's last two axes.
     kernel_ = add_parameter("kernel", kernel,
                             {.initializer = o_.kernel_initializer,
                              .fan_in = window_.cells() * o_.filters,
@@ -133,11 +133,11 @@ class Conv2DTransposeLayer final : public Layer {
   }
 
  private:
-  // The output along one axis.
+  // Geometry of the output along an axis.
   struct Span {
     int64_t size;
-    Ends pads;       ///< of the convolution that leads back
-    int64_t beyond;  ///< cells after the last window
+    Ends pads;       ///< of the forward convolution
+    int64_t beyond;  ///< elements after the last window
   };
 
   Span along_rows(int64_t size) const {

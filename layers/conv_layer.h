@@ -1,4 +1,5 @@
-// Conv1D and Conv2D: one layer over sequences or images, as its options say.
+// Conv1D and Conv2D: a layer template over sequences or images, selected by the
+// type of the options.
 #pragma once
 
 #include <array>
@@ -43,9 +44,9 @@ class ConvLayer final : public Layer {
     expect_count("filters", o_.filters);
     expect_count("groups", o_.groups);
     if (o_.filters % o_.groups != 0) {
-      throw ValueError(
-          fmt::format("groups: expected a divisor of the {} filters, got {}",
-                      o_.filters, o_.groups));
+      throw ValueError("out_of_range", "groups",
+                       fmt::format("must divide the {} filters, got {}",
+                                   o_.filters, o_.groups));
     }
     window_.check();
   }
@@ -66,8 +67,8 @@ class ConvLayer final : public Layer {
     const Shape& x = window_.input(inputs);
     if (x[-1] % o_.groups != 0) {
       throw ValueError(
-          fmt::format("groups: expected a divisor of the {} channels, got {}",
-                      x[-1], o_.groups));
+          "out_of_range", "groups",
+          fmt::format("must divide the {} channels, got {}", x[-1], o_.groups));
     }
     return window_.output_shape(x, o_.filters);
   }

@@ -16,7 +16,7 @@ void ConvolutionWindow::check() const {
 Shape ConvolutionWindow::kernel(int64_t in, int64_t out) const {
   const Shape k = over_images() ? Shape{size().h, size().w, in, out}
                                 : Shape{size().w, in, out};
-  (void)k.size();  // refuses one too large to count
+  (void)k.size();  // throws if the size overflows
   return k;
 }
 

@@ -33,9 +33,10 @@ class Cropping1DLayer final : public Layer {
     const Shape& x = sequence_input(inputs);
     const int64_t length = x[1] - o_.cropping.begin - o_.cropping.end;
     if (length < 1) {
-      throw ShapeError(fmt::format(
-          "cropping: expected to leave something of {}, got ({},{})",
-          x.to_string(), o_.cropping.begin, o_.cropping.end));
+      throw ShapeError(
+          "out_of_range", "cropping",
+          fmt::format("({},{}) leaves nothing of {}", o_.cropping.begin,
+                      o_.cropping.end, x.to_string()));
     }
     return x.with(1, length);
   }

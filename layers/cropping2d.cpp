@@ -36,10 +36,10 @@ class Cropping2DLayer final : public Layer {
     const int64_t h = x[1] - p.top - p.bottom;
     const int64_t w = x[2] - p.left - p.right;
     if (h < 1 || w < 1) {
-      throw ShapeError(fmt::format(
-          "cropping: expected to leave at least one pixel of {}, got "
-          "(({},{}),({},{}))",
-          x.to_string(), p.top, p.bottom, p.left, p.right));
+      throw ShapeError(
+          "out_of_range", "cropping",
+          fmt::format("(({},{}),({},{})) leaves nothing of {}", p.top, p.bottom,
+                      p.left, p.right, x.to_string()));
     }
     return {x[0], h, w, x[3]};
   }

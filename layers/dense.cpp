@@ -38,8 +38,8 @@ class DenseLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
-      throw ShapeError(
-          fmt::format("input: expected [n,...,c], got {}", x.to_string()));
+      throw ShapeError("invalid_shape", "input",
+                       fmt::format("must be [n,...,c], got {}", x.to_string()));
     }
     return x.with(-1, o_.units);
   }
@@ -91,7 +91,7 @@ class DenseLayer final : public Layer {
     return context.node("Gemm", operands, {{"transB", int64_t{1}}});
   }
 
-  // Every pixel of an image or sequence, whose channels ONNX stores first.
+  // A 1x1 convolution, since ONNX stores the channels first.
   std::string emit_convolution(EmitContext& context, const OnnxValue& x) const {
     const std::vector<int64_t> cell(static_cast<size_t>(x.shape.rank() - 2), 1);
     const Shape& kernel = at(kernel_).variable.shape();
@@ -115,8 +115,7 @@ class DenseLayer final : public Layer {
                                       {product, context.weight(at(bias_))});
   }
 
-  // [units, c]; where the features come from a flattened NCHW image, with
-  // them in its order.
+  // [units, c], the features permuted to NCHW order after Flatten of an image.
   Arrangement gemm_weight(const Shape& image) const {
     if (image.rank() != 3) return {.order = {1, 0}};
     const Shape& kernel = at(kernel_).variable.shape();

@@ -1,5 +1,5 @@
-// DepthwiseConv1D and DepthwiseConv2D: one layer over sequences or images, as
-// its options say.
+// DepthwiseConv1D and DepthwiseConv2D: a layer template over sequences or
+// images, selected by the type of the options.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ class DepthwiseConvLayer final : public Layer {
 
   void build(std::span<const Shape> inputs) override {
     const int64_t c = inputs[0][-1];
-    // Fans as Keras counts them, from the kernel's last two axes.
+    // Fans as in Keras: from the kernel's last two axes.
     kernel_ = add_parameter("depthwise_kernel",
                             window_.kernel(c, o_.depth_multiplier),
                             {.initializer = o_.depthwise_initializer,

@@ -22,23 +22,24 @@ static void fields(Visitor& v, DotOptions& o) {
 
 namespace {
 
-// One operand as matrices: x as [n,m,k], y as [n,k,m]; k is summed over.
+// An operand as matrices: x is [n,m,k], y is [n,k,m], contracted over k.
 struct Operand {
-  int axis;         ///< that is summed over
-  bool vector;      ///< [n,k]: one row, or one column
-  bool transposed;  ///< of a sequence
+  int axis;         ///< contracted axis
+  bool vector;      ///< [n,k]: a single row or column
+  bool transposed;  ///< sequence only
   int64_t k, m;
 };
 
 class DotLayer final : public Layer {
  public:
-  // Source: keras.config.epsilon(), of keras.utils.normalize.
+  // Source: keras.config.epsilon(), used by keras.utils.normalize.
   static constexpr float kEpsilon = 1e-7f;
 
   explicit DotLayer(const DotOptions& options) : o_(options) {
     if (o_.axes.empty() || o_.axes.size() > 2) {
       throw ValueError(
-          fmt::format("axes: expected one for both inputs or one each, got {}",
+          "count_mismatch", "axes",
+          fmt::format("must have 1 entry for both inputs or 1 for each, got {}",
                       o_.axes.size()));
     }
   }
@@ -110,7 +111,8 @@ class DotLayer final : public Layer {
   std::array<Operand, 2> operands(std::span<const Shape> inputs) const {
     if (inputs.size() != 2) {
       throw ValueError(
-          fmt::format("inputs: expected two, got {}; pass a vector: "
+          "count_mismatch", "inputs",
+          fmt::format("the layer takes 2 inputs, got {}. Hint: pass a vector, "
                       "Dot()({{x, y}})",
                       inputs.size()));
     }
@@ -119,29 +121,31 @@ class DotLayer final : public Layer {
       const Shape& shape = inputs[i];
       if (shape.rank() != 2 && shape.rank() != 3) {
         throw ShapeError(
-            fmt::format("inputs: expected vectors [n,c] or sequences [n,l,c], "
-                        "got {}",
+            "invalid_shape", "inputs",
+            fmt::format("must be vectors [n,c] or sequences [n,l,c], got {}",
                         shape.to_string()));
       }
       const int64_t given = o_.axes[std::min(i, o_.axes.size() - 1)];
       const int64_t axis = given < 0 ? given + shape.rank() : given;
       if (axis < 0 || axis >= shape.rank()) {
-        throw ShapeError(fmt::format("axes: expected one of {}, got {}",
+        throw ShapeError("out_of_range", "axes",
+                         fmt::format("must be axes of {}, got {}",
                                      shape.to_string(), given));
       }
       if (axis == 0) {
-        throw ValueError("axes: expected axes of a sample, got the batch's");
+        throw ValueError("out_of_range", "axes",
+                         "must not include the batch axis 0");
       }
       const bool vector = shape.rank() == 2;
-      const int wanted = i == 0 ? 2 : 1;  // of matrices
+      const int wanted = i == 0 ? 2 : 1;  // contracted axis of a matrix product
       const auto own = static_cast<int>(axis);
       result[i] = {own, vector, !vector && own != wanted, shape[own],
                    vector ? 1 : shape[3 - own]};
     }
     if (result[0].k != result[1].k) {
       throw ShapeError(
-          fmt::format("axes: expected equal sizes along them, got {} of {} and "
-                      "{} of {}",
+          "shape_mismatch", "axes",
+          fmt::format("must have equal sizes, got {} of {} and {} of {}",
                       result[0].k, inputs[0].to_string(), result[1].k,
                       inputs[1].to_string()));
     }

@@ -24,8 +24,8 @@ class ELULayer final : public Layer {
  public:
   explicit ELULayer(const ELUOptions& options) : o_(options) {
     if (!std::isfinite(o_.alpha)) {
-      throw ValueError(
-          fmt::format("alpha: expected a finite value, got {}", o_.alpha));
+      throw ValueError("not_finite", "alpha",
+                       fmt::format("must be finite, got {}", o_.alpha));
     }
   }
 

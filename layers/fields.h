@@ -1,4 +1,4 @@
-// One declaration of a layer's options serves for writing and reading its
+// A single declaration of a layer's options serves to write and read its
 // configuration:
 //
 //   template <class Visitor>
@@ -7,9 +7,8 @@
 //     v("use_bias", o.use_bias);
 //   }
 //
-// (static and not in an unnamed namespace, where it would not be found.)
-// The name of a layer is not an option in this sense: it belongs to the layer
-// in its model.
+// It must be static and outside of unnamed namespaces to be found. The layer's
+// name is not a field: it belongs to the layer in its model.
 #pragma once
 
 #include <cmath>
@@ -34,7 +33,7 @@ class FieldWriter {
  public:
   void operator()(const char* name, int64_t value) { config_.set(name, value); }
   void operator()(const char* name, bool value) { config_.set(name, value); }
-  // Infinity is "no limit", which Keras writes as null.
+  // Keras writes infinity ("no limit") as null.
   void operator()(const char* name, float value) {
     config_.set(name, std::isinf(value) ? Config() : Config(value));
   }
@@ -44,12 +43,12 @@ class FieldWriter {
   void operator()(const char* name, const Size2& value) {
     config_.set(name, Config::List{value.h, value.w});
   }
-  // Nothing is null.
+  // Unset is null.
   void operator()(const char* name, const std::optional<Size2>& value) {
     config_.set(name,
                 value ? Config(Config::List{value->h, value->w}) : Config());
   }
-  // JSON has no infinity and no NaN: their names are written.
+  // Infinity and NaN, which JSON lacks, are written by name.
   void operator()(const char* name, const std::optional<float>& value) {
     config_.set(name, !value ? Config()
                       : std::isfinite(*value)
@@ -60,7 +59,7 @@ class FieldWriter {
     if (const Pads* pads = value.given()) return (*this)(name, *pads);
     config_.set(name, value == Padding::same ? "same" : "valid");
   }
-  // Keras writes one size, too, as a list.
+  // A list, as in Keras.
   void operator()(const char* name, const Size1& value) {
     config_.set(name, Config::List{value.length});
   }
@@ -71,7 +70,7 @@ class FieldWriter {
   void operator()(const char* name, const Ends& value) {
     config_.set(name, Config::List{value.begin, value.end});
   }
-  // [[top, bottom], [left, right]], as Keras' ZeroPadding2D.
+  // [[top, bottom], [left, right]], as in Keras' ZeroPadding2D.
   void operator()(const char* name, const Pads& value) {
     config_.set(name, Config::List{Config::List{value.top, value.bottom},
                                    Config::List{value.left, value.right}});
@@ -82,12 +81,12 @@ class FieldWriter {
   void operator()(const char* name, const Regularizer& value) {
     config_.set(name, to_config(value));
   }
-  // An empty list is null, which is how Keras writes one that is not given.
+  // An empty list is null, as for unset lists in Keras.
   void operator()(const char* name, const std::vector<int64_t>& value) {
     config_.set(name, value.empty() ? Config()
                                     : Config::List(value.begin(), value.end()));
   }
-  // As Keras 3 writes what is between the brackets of x[...].
+  // As Keras 3 serializes the index of x[...].
   void operator()(const char* name, const std::vector<Index>& value) {
     Config::List list;
     for (const Index& index : value) {
@@ -116,7 +115,7 @@ class FieldWriter {
     }
     config_.set(name, std::move(list));
   }
-  // One number is written as such.
+  // A single number is written as a scalar.
   void operator()(const char* name, const std::vector<float>& value) {
     config_.set(name, value.size() == 1
                           ? Config(value[0])
@@ -131,8 +130,8 @@ class FieldWriter {
   Config config_;
 };
 
-/// Entries that are absent keep their defaults; unknown ones are ignored, as
-/// configurations of other versions hold more.
+/// Reads a configuration. Absent entries keep their defaults; unknown entries
+/// are ignored, since other versions write more.
 class FieldReader {
  public:
   explicit FieldReader(const Config& config) : config_(config) {}
@@ -153,11 +152,11 @@ class FieldReader {
     read(name, [&](const Config& c) { value = c.as_string(); });
   }
   void operator()(const char* name, Size2& value) {
-    read(name, [&](const Config& c) { value = size2(c); });
+    read(name, [&](const Config& c) { value = size2(name, c); });
   }
   void operator()(const char* name, std::optional<Size2>& value) {
     read(name, [&](const Config& c) {
-      value = c.is_null() ? std::nullopt : std::optional(size2(c));
+      value = c.is_null() ? std::nullopt : std::optional(size2(name, c));
     });
   }
   void operator()(const char* name, std::optional<float>& value) {
@@ -172,29 +171,32 @@ class FieldReader {
       } else if (c.as_string() == "nan" || c.as_string() == "-nan") {
         value = std::numeric_limits<float>::quiet_NaN();
       } else {
-        throw ValueError(fmt::format(
-            "expected a number, inf, -inf or nan, got '{}'", c.as_string()));
+        throw ValueError(
+            "invalid_value", name,
+            fmt::format("must be a number, inf, -inf or nan, got '{}'",
+                        c.as_string()));
       }
     });
   }
   void operator()(const char* name, Padding& value) {
     read(name, [&](const Config& c) {
-      value = c.is_list() ? Padding(pads(c)) : Padding(c.as_string());
+      value = c.is_list() ? Padding(pads(name, c)) : Padding(c.as_string());
     });
   }
   void operator()(const char* name, Pads& value) {
-    read(name, [&](const Config& c) { value = pads(c); });
+    read(name, [&](const Config& c) { value = pads(name, c); });
   }
   void operator()(const char* name, Size1& value) {
-    read(name, [&](const Config& c) { value = size1(c); });
+    read(name, [&](const Config& c) { value = size1(name, c); });
   }
   void operator()(const char* name, Padding1D& value) {
     read(name, [&](const Config& c) {
-      value = c.is_string() ? Padding1D(c.as_string()) : Padding1D(ends(c));
+      value =
+          c.is_string() ? Padding1D(c.as_string()) : Padding1D(ends(name, c));
     });
   }
   void operator()(const char* name, Ends& value) {
-    read(name, [&](const Config& c) { value = ends(c); });
+    read(name, [&](const Config& c) { value = ends(name, c); });
   }
   void operator()(const char* name, Initializer& value) {
     read(name, [&](const Config& c) { value = Initializer::from_config(c); });
@@ -202,8 +204,8 @@ class FieldReader {
   void operator()(const char* name, Regularizer& value) {
     read(name, [&](const Config& c) { value = regularizer_from(c); });
   }
-  // One integer stands for a list of it, null for an empty one, and null in
-  // a list for a size that is not known.
+  // An integer is a list of one, null an empty list, and null within a list an
+  // unknown size.
   void operator()(const char* name, std::vector<int64_t>& value) {
     read(name, [&](const Config& c) {
       value.clear();
@@ -239,35 +241,50 @@ class FieldReader {
   }
 
  private:
-  // One integer stands for two of it.
-  static Size2 size2(const Config& c) {
+  // n or [h, w].
+  static Size2 size2(const char* name, const Config& c) {
     if (!c.is_list()) return {c.as_int(), c.as_int()};
     const Config::List& list = c.as_list();
-    if (list.size() != 2) throw ValueError("expected two integers");
+    if (list.size() != 2) {
+      throw ValueError(
+          "count_mismatch", name,
+          fmt::format("must be an integer or a list of 2, got {} entries",
+                      list.size()));
+    }
     return {list[0].as_int(), list[1].as_int()};
   }
   // n or [n].
-  static Size1 size1(const Config& c) {
+  static Size1 size1(const char* name, const Config& c) {
     if (!c.is_list()) return c.as_int();
-    if (c.as_list().size() != 1) throw ValueError("expected one integer");
+    if (c.as_list().size() != 1) {
+      throw ValueError(
+          "count_mismatch", name,
+          fmt::format("must be an integer or a list of 1, got {} entries",
+                      c.as_list().size()));
+    }
     return c.as_list()[0].as_int();
   }
   // n or [begin, end].
-  static Ends ends(const Config& c) {
-    const Size2 both = size2(c);
+  static Ends ends(const char* name, const Config& c) {
+    const Size2 both = size2(name, c);
     return {both.h, both.w};
   }
   // Keras' three forms: n, [h, w] and [[top, bottom], [left, right]].
-  static Pads pads(const Config& c) {
+  static Pads pads(const char* name, const Config& c) {
     if (!c.is_list()) return {c.as_int(), c.as_int(), c.as_int(), c.as_int()};
     const Config::List& list = c.as_list();
-    if (list.size() != 2) throw ValueError("expected two entries");
-    const Size2 h = size2(list[0]);
-    const Size2 w = size2(list[1]);
+    if (list.size() != 2) {
+      throw ValueError(
+          "count_mismatch", name,
+          fmt::format("must be an integer or a list of 2, got {} entries",
+                      list.size()));
+    }
+    const Size2 h = size2(name, list[0]);
+    const Size2 w = size2(name, list[1]);
     return {h.h, h.w, w.h, w.w};
   }
 
-  // Keras 3 says of what class an object is; tf.keras has slices alone.
+  // Keras 3 writes a class name; tf.keras writes slices only.
   static Index index(const Config& c) {
     if (!c.is_object()) return c.as_int();
     const Config* class_name = c.find("class_name");

@@ -36,8 +36,8 @@ class FlattenLayer final : public Layer {
       y.flattened_from = x.flattened_from;
       return y;
     }
-    // A sequence is an image of one row. One pixel, or one channel, flattens to
-    // the same order either way.
+    // A sequence is an image of one row. With a single pixel or channel, both
+    // layouts flatten to the same order.
     const Shape image =
         x.ncl ? Shape{1, x.shape[1], x.shape[2]} : x.shape.slice(1, 4);
     if (image[0] * image[1] > 1 && image[2] > 1) y.flattened_from = image;

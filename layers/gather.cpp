@@ -23,7 +23,7 @@ class GatherLayer final : public Layer {
  public:
   explicit GatherLayer(const GatherOptions& options) : o_(options) {
     if (o_.indices.empty()) {
-      throw ValueError("indices: expected at least one, got none");
+      throw ValueError("missing_value", "indices", "at least one is required");
     }
   }
 
@@ -63,15 +63,16 @@ class GatherLayer final : public Layer {
   int axis_of(const Shape& x) const {
     const int64_t axis = o_.axis < 0 ? o_.axis + x.rank() : o_.axis;
     if (axis < 0 || axis >= x.rank()) {
-      throw ShapeError(fmt::format("axis: expected one of {}, got {}",
-                                   x.to_string(), o_.axis));
+      throw ShapeError(
+          "out_of_range", "axis",
+          fmt::format("must be an axis of {}, got {}", x.to_string(), o_.axis));
     }
     if (axis == 0) {
-      throw ValueError("axis: expected one of a sample, got the batch's");
+      throw ValueError("out_of_range", "axis", "must not be the batch axis 0");
     }
     return static_cast<int>(axis);
   }
-  // From the front.
+  // Nonnegative indices.
   std::vector<int64_t> indices_in(const Shape& x) const {
     const int64_t size = x[axis_of(x)];
     std::vector<int64_t> result = o_.indices;
@@ -80,9 +81,9 @@ class GatherLayer final : public Layer {
       if (index < 0) index += size;
       if (index < 0 || index >= size) {
         throw ShapeError(
-            fmt::format("indices: expected entries of axis {} of "
-                        "{}, got {}",
-                        axis_of(x), x.to_string(), given));
+            "out_of_range", "indices",
+            fmt::format("must be in range of axis {} of {}, got {}", axis_of(x),
+                        x.to_string(), given));
       }
     }
     return result;

@@ -25,8 +25,9 @@ class GaussianNoiseLayer final : public Layer {
   explicit GaussianNoiseLayer(const GaussianNoiseOptions& options)
       : o_(options) {
     if (!(o_.stddev >= 0 && std::isfinite(o_.stddev))) {
-      throw ValueError(fmt::format(
-          "stddev: expected a finite value >= 0, got {}", o_.stddev));
+      throw ValueError(
+          "out_of_range", "stddev",
+          fmt::format("must be finite and at least 0, got {}", o_.stddev));
     }
   }
 

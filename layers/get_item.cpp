@@ -29,8 +29,9 @@ class GetItemLayer final : public Layer {
   explicit GetItemLayer(const GetItemOptions& options) : o_(options) {
     if (!o_.index.empty() && !is_whole(o_.index.front())) {
       throw ValueError(
-          "index: expected Slice() or \"...\" first, for the batch, got a part "
-          "of it. Hint: x[:, 0] of Keras is x.index({Slice(), 0})");
+          "invalid_value", "index",
+          "the first index must leave the batch whole: Slice() or \"...\". "
+          "Hint: x[:, 0] in Keras is x.index({Slice(), 0})");
     }
   }
 
@@ -54,18 +55,19 @@ class GetItemLayer final : public Layer {
     std::vector<int64_t> sizes{x[0]};
     for (size_t axis = 1; axis < parts.size(); ++axis) {
       if (parts[axis].count == 0) {
-        throw ShapeError(
-            fmt::format("index: expected to leave something of axis {} of {}, "
-                        "got none",
-                        axis, x.to_string()));
+        throw ShapeError("out_of_range", "index",
+                         fmt::format("leaves nothing of axis {} of {}", axis,
+                                     x.to_string()));
       }
       if (!parts[axis].dropped) sizes.push_back(parts[axis].count);
     }
     if (sizes.size() == 1) {
       throw ShapeError(
-          fmt::format("index: expected to leave an axis of {} besides the "
-                      "batch, got none. Hint: Slice(i, i + 1) keeps an axis",
-                      x.to_string()));
+          "out_of_range", "index",
+          fmt::format(
+              "leaves no axis of {} but the batch. Hint: Slice(i, i + 1) "
+              "keeps an axis",
+              x.to_string()));
     }
     return Shape(std::span<const int64_t>(sizes));
   }
@@ -80,7 +82,7 @@ class GetItemLayer final : public Layer {
     const Shape& x = inputs[0].shape;
     const std::vector<AxisPart> parts = parts_of_samples(x);
     const bool drops = std::ranges::any_of(parts, &AxisPart::dropped);
-    // With an axis less the others are in Keras' order.
+    // Dropping an axis requires Keras' layout of the others.
     OnnxValue y = drops ? OnnxValue{context.keras_layout(inputs[0]), x}
                         : context.keras_order(inputs[0]);
     const auto place = [&](size_t axis) {
@@ -94,7 +96,7 @@ class GetItemLayer final : public Layer {
       if (part.dropped || (part.count == size && part.step == 1)) continue;
       const int64_t end = part.first + part.count * part.step;
       starts.push_back(part.first);
-      // Before the first one, which -1 is not: it is the last one.
+      // An end before the first element; -1 would be the last element.
       ends.push_back(end < 0 ? -size - 1 : std::min(end, size));
       axes.push_back(place(axis));
       steps.push_back(part.step);
@@ -121,7 +123,7 @@ class GetItemLayer final : public Layer {
   }
 
  private:
-  // The batch, whose size may be unknown, counts as one.
+  // Treats the batch, whose size may be unknown, as size 1.
   std::vector<AxisPart> parts_of_samples(const Shape& x) const {
     return parts_of(x.with(0, 1), o_.index);
   }

@@ -1,5 +1,5 @@
 // GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalAveragePooling1D and
-// GlobalAveragePooling2D: one layer over sequences or images.
+// GlobalAveragePooling2D: a layer template over sequences or images.
 #pragma once
 
 #include <fmt/format.h>

@@ -12,8 +12,8 @@
 namespace octet {
 namespace {
 
-// Long chains must not overflow the stack when they go: nodes whose last owner
-// lets go hand their inputs to this list, which is emptied one after another.
+// Releases long chains without recursion, which would overflow the stack: a
+// released node moves its inputs to this list, which is then emptied.
 thread_local std::vector<SymbolicTensor>* dying = nullptr;
 
 void release(const GraphNode* node) {
@@ -36,18 +36,19 @@ void release(const GraphNode* node) {
 
 const Shape& SymbolicTensor::shape() const {
   if (node == nullptr) {
-    throw ValueError(
-        "symbolic tensor: expected the output of a layer, got "
-        "none");
+    throw ValueError("missing_value", "symbolic tensor",
+                     "is empty, not the output of a layer");
   }
   return node->shape;
 }
 
 SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs) {
-  // Ids only order nodes; their values never reach a result.
+  // Ids only order nodes; results do not depend on their values.
   static std::atomic<uint64_t> next_id{0};
-  if (layer == nullptr) throw ValueError("call: expected a layer, got none");
+  if (layer == nullptr) {
+    throw ValueError("missing_value", "call", "no layer given");
+  }
   std::vector<Shape> shapes;
   for (const SymbolicTensor& input : inputs) shapes.push_back(input.shape());
   const std::string text = shapes_text(inputs);
@@ -59,7 +60,7 @@ SymbolicTensor call(const std::shared_ptr<Layer>& layer,
       },
       [&] {
         const Shape shape = layer->output_shape(shapes);
-        // Refuses samples that no tensor could hold.
+        // Throws if a sample is too large for a tensor.
         if (shape.rank() > 0) (void)shape.slice(1, shape.rank()).size();
         layer->build_once(shapes);
         return SymbolicTensor{std::shared_ptr<GraphNode>(

@@ -41,13 +41,14 @@ class GroupNormalizationLayer final : public Layer {
     const Shape& x = single_input(inputs);
     expect_last_axis(o_.axis, x);
     if (x.rank() > 4) {
-      throw ShapeError("input: expected at most images [n,h,w,c], got " +
-                       x.to_string());
+      throw ShapeError(
+          "invalid_shape", "input",
+          "must have at most 4 axes, [n,h,w,c], got " + x.to_string());
     }
     if (x[-1] % groups_of(x) != 0) {
-      throw ShapeError(fmt::format(
-          "groups: expected a divisor of the channels of {}, got {}",
-          x.to_string(), o_.groups));
+      throw ShapeError("out_of_range", "groups",
+                       fmt::format("must divide the channels of {}, got {}",
+                                   x.to_string(), o_.groups));
     }
     return x;
   }
@@ -66,7 +67,7 @@ class GroupNormalizationLayer final : public Layer {
     }
   }
 
-  // A row for each group: [n,g,pixels * c / g].
+  // One row per group: [n,g,pixels * c / g].
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
     const Shape& shape = inputs[0].shape();
@@ -85,7 +86,7 @@ class GroupNormalizationLayer final : public Layer {
     return y;
   }
 
-  // As PyTorch writes it: InstanceNormalization of the groups.
+  // As exported by PyTorch: InstanceNormalization of the groups.
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue x = context.keras_order(inputs[0]);

@@ -13,12 +13,13 @@ Size2 cut(const Shape& x, const Pads& p) {
   return {x[1] - p.top - p.bottom, x[2] - p.left - p.right};
 }
 
-// The size that a width of `other` gives, rounded down.
+// Scales `other` by target / other_target, rounded down.
 int64_t in_ratio(int64_t other, int64_t target, int64_t other_target) {
   return other * target / other_target;
 }
 
-// Resize finds floor(size * scale), in whatever precision.
+// Returns a scale for which Resize computes `target` as floor(size * scale) in
+// any precision.
 float scale_to(int64_t size, int64_t target) {
   const auto reached = [&](float scale) {
     return static_cast<double>(size) * static_cast<double>(scale) >=
@@ -41,7 +42,7 @@ std::string emit_resize(EmitContext& context, const std::string& x, Size2 from,
   return context.node("Resize", {x, "", scales}, attributes);
 }
 
-// The pixels under the centres, by number: Resize rounds them in its own way.
+// Gathers the source pixels by index, since rounding in Resize differs.
 std::string emit_nearest(EmitContext& context, std::string x, Size2 from,
                          Size2 to) {
   if (to.h % from.h == 0 && to.w % from.w == 0) {

@@ -1,5 +1,5 @@
-// How an image comes to another size: cut, padded, then resized; for the layers
-// that are a form of it.
+// Cropping, padding and resizing of images, shared by the layers that combine
+// them.
 #pragma once
 
 #include <octet/layers/onnx_builder.h>
@@ -10,20 +10,20 @@ namespace octet {
 struct ImageFit {
   Pads crop{};
   Pads pad{};
-  float fill = 0;  ///< of the padding
+  float fill = 0;  ///< padding value
   Size2 size{1, 1};
   ResizeOptions resize = {};
 };
 
-/// Cells to cut in the middle of x [n,h,w,c] so that height and width have the
-/// ratio of `size`, as far as whole pixels allow.
+/// Returns the pixels to crop around the center of x [n,h,w,c] so that height
+/// and width have the ratio of `size`, up to whole pixels.
 /// Source: keras/src/utils/image_utils.py, smart_resize.
 Pads crop_to_ratio(const Shape& x, Size2 size);
-/// Cells to add around it instead. Source: keras/src/backend/jax/image.py,
-/// resize.
+/// Returns the padding instead.
+/// Source: keras/src/backend/jax/image.py, resize.
 Pads pad_to_ratio(const Shape& x, Size2 size);
 
-/// By ONNX's name, "half_pixel".
+/// Returns ONNX' name, "half_pixel".
 const char* name_of(PixelCoordinates coordinates);
 
 Variable fitted(const Variable& x, const ImageFit& fit);

@@ -18,25 +18,27 @@ constexpr int64_t kTriedSamples = 2;
 
 void check_limits(const Model& model, const SessionOptions& options) {
   if (options.memory_limit < 0 || !(options.time_limit >= 0)) {
-    throw ValueError(
-        fmt::format("memory_limit and time_limit must not be negative, got {} "
-                    "bytes and {} s",
-                    options.memory_limit, options.time_limit));
+    throw ValueError("out_of_range", "memory_limit, time_limit",
+                     fmt::format("must not be negative, got {} bytes and {} s",
+                                 options.memory_limit, options.time_limit));
   }
   if (options.memory_limit == 0) return;
   const ActivationMemory memory = activation_memory(model);
   if (memory.bytes <= options.memory_limit / kTriedSamples) return;
   constexpr int64_t kMiB = int64_t{1} << 20;
-  throw ValueError(fmt::format(
-      "activations of {} samples need {} MiB, the limit is {} MiB; the largest "
-      "are those {}, {}. Hint: if the model can be trusted, raise "
-      "SessionOptions::memory_limit (octet: --memory-limit)",
-      kTriedSamples, memory.bytes / kMiB * kTriedSamples,
-      options.memory_limit / kMiB, memory.largest->layer->describe(),
-      memory.largest->shape.to_string()));
+  throw ValueError(
+      "memory_limit", fmt::format("model '{}'", model.name()),
+      fmt::format("activations of {} samples need {} MiB, the limit is {} MiB; "
+                  "the largest, {}, "
+                  "are those {}. Hint: if the model is trusted, raise "
+                  "SessionOptions::memory_limit (command line: --memory-limit)",
+                  kTriedSamples, memory.bytes / kMiB * kTriedSamples,
+                  options.memory_limit / kMiB,
+                  memory.largest->shape.to_string(),
+                  memory.largest->layer->describe()));
 }
 
-/// Throws once the time is over; empty without a limit.
+/// Returns a function that throws after the time limit; empty without a limit.
 LayerCheck deadline_of(const SessionOptions& options) {
   if (!(options.time_limit > 0)) return {};
   const auto start = std::chrono::steady_clock::now();
@@ -44,10 +46,12 @@ LayerCheck deadline_of(const SessionOptions& options) {
     const std::chrono::duration<double> taken =
         std::chrono::steady_clock::now() - start;
     if (taken.count() <= limit) return;
-    throw ValueError(fmt::format(
-        "making the session took more than {} s. Hint: if the model can be "
-        "trusted, raise SessionOptions::time_limit (octet: --time-limit)",
-        limit));
+    throw ValueError(
+        "time_limit", "session",
+        fmt::format("construction took more than {} s. Hint: if the model is "
+                    "trusted, raise "
+                    "SessionOptions::time_limit (command line: --time-limit)",
+                    limit));
   };
 }
 
@@ -63,24 +67,27 @@ InferenceSession::InferenceSession(const Model& model,
     : name_(model.name()),
       options_(options),
       program_(with_context(
-          [&] { return fmt::format("in a session of '{}'", model.name()); },
+          [&] {
+            return fmt::format("in InferenceSession of model '{}'",
+                               model.name());
+          },
           [&] {
             if (options.threads < 0) {
               throw ValueError(
-                  fmt::format("threads: expected at least 1, or 0 for all, "
-                              "got {}",
+                  "out_of_range", "threads",
+                  fmt::format("must be at least 1, or 0 for all, got {}",
                               options.threads));
             }
             check_limits(model, options);
             if (options.max_batch < 0) {
               throw ValueError(
-                  fmt::format("max_batch: expected at least 1, or 0 for any "
-                              "number of samples, got {}",
+                  "out_of_range", "max_batch",
+                  fmt::format("must be at least 1, or 0 for no maximum, got {}",
                               options.max_batch));
             }
-            release_memory();  // what reading the model took
+            release_memory();  // freed while loading the model
             Program program = make_program(model, CalledLayers::copies, late);
-            release_memory();  // and capturing it
+            release_memory();  // freed while capturing it
             return program;
           })) {
   for (const SymbolicTensor& input : model.inputs()) {
@@ -95,17 +102,18 @@ InferenceSession::InferenceSession(const Model& model,
   for (const Shape& shape : input_shapes_) {
     rng.fill_uniform(x.emplace_back(shape.with(0, kTriedSamples)), -1, 1);
   }
-  const bool same =
-      with_context([&] { return fmt::format("in a session of '{}'", name_); },
-                   [&] { return gives_bits_of(program_, model, x, late); });
+  const bool same = with_context(
+      [&] { return fmt::format("in InferenceSession of model '{}'", name_); },
+      [&] { return gives_bits_of(program_, model, x, late); });
   if (!same) {
-    throw UnsupportedError(fmt::format(
-        "in a session of '{}': expected the numbers of the model, got others. "
-        "Hint: a layer that looks at values, or at how many samples there are, "
-        "cannot be part of a session; use predict()",
-        name_));
+    throw UnsupportedError("unsupported_model",
+                           fmt::format("model '{}'", name_),
+                           "outputs of the session differ from the model's. "
+                           "Hint: a layer that branches on values or "
+                           "on the number of samples cannot run in a session; "
+                           "use Model::predict()");
   }
-  // What the model took to answer: more than the session takes.
+  // The model's own run needs more memory than the session.
   release_memory();
   if (options_.max_batch == 0) return;
   const ThreadLimit limit(options_.threads);
@@ -115,23 +123,25 @@ InferenceSession::InferenceSession(const Model& model,
 std::vector<Tensor> InferenceSession::outputs_for(
     std::span<const Tensor> inputs) const {
   if (inputs.size() != input_shapes_.size()) {
-    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
-                                 name_, input_shapes_.size(), inputs.size()));
+    throw ValueError("count_mismatch", fmt::format("model '{}'", name_),
+                     fmt::format("takes {} inputs, got {}",
+                                 input_shapes_.size(), inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     expect_fits(inputs[i], input_shapes_[i], input_names_[i]);
     if (inputs[i].shape()[0] != inputs[0].shape()[0]) {
       throw ShapeError(
-          fmt::format("run: expected one number of samples, got {} and {}",
+          "shape_mismatch", "inputs",
+          fmt::format("must have equal numbers of samples, got {} and {}",
                       inputs[0].shape()[0], inputs[i].shape()[0]));
     }
   }
   const int64_t samples = inputs[0].shape()[0];
   if (options_.max_batch > 0 && samples > options_.max_batch) {
     throw ValueError(
-        fmt::format("model '{}': expected at most {} samples (max_batch of the "
-                    "session), got {}",
-                    name_, options_.max_batch, samples));
+        "out_of_range", fmt::format("model '{}'", name_),
+        fmt::format("the session takes at most {} samples (max_batch), got {}",
+                    options_.max_batch, samples));
   }
   std::vector<Tensor> outputs;
   for (const Shape& shape : output_shapes_) {
@@ -145,18 +155,20 @@ std::vector<Tensor> InferenceSession::run(
   const ThreadLimit limit(options_.threads);
   std::vector<Tensor> outputs = outputs_for(inputs);
   if (!program_.run(inputs, outputs)) {
-    throw ValueError(fmt::format(
-        "model '{}': expected numbers, got NaN where a value is rounded to 8 "
-        "bits. Hint: look for NaN or infinity in the inputs",
-        name_));
+    throw ValueError("not_finite", fmt::format("model '{}'", name_),
+                     "NaN in a tensor to be quantized. Hint: look for NaN or "
+                     "infinity in the inputs");
   }
   return outputs;
 }
 
 Tensor InferenceSession::run(const Tensor& x) const {
   if (output_shapes_.size() != 1) {
-    throw ValueError(fmt::format("model '{}': expected one output, got {}",
-                                 name_, output_shapes_.size()));
+    throw ValueError(
+        "count_mismatch", fmt::format("model '{}'", name_),
+        fmt::format(
+            "has {} outputs. Hint: run(std::span<const Tensor>) returns all",
+            output_shapes_.size()));
   }
   return run(std::span(&x, 1))[0];
 }

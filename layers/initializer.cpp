@@ -17,8 +17,8 @@ namespace {
 using Spread = Initializer::Spread;
 using Fan = Initializer::Fan;
 
-// A normal cut off at two deviations has this deviation, which Keras divides
-// by. Source: keras/src/initializers/random_initializers.py, VarianceScaling.
+// Standard deviation of a unit normal truncated at 2, by which Keras divides.
+// Source: keras/src/initializers/random_initializers.py, VarianceScaling.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
 struct Preset {
@@ -40,7 +40,8 @@ Initializer preset(std::string_view class_name) {
   for (const Preset& p : kPresets) {
     if (class_name == p.class_name) return {p.spread, p.scale, 0, p.fan};
   }
-  throw InternalError(fmt::format("initializer: no preset '{}'", class_name));
+  throw InternalError("internal", "initializer",
+                      fmt::format("no preset '{}'", class_name));
 }
 
 struct Numbers {
@@ -64,8 +65,9 @@ Initializer variance_scaling(const Config& config) {
   } else if (mode == "fan_avg") {
     fan = Fan::average;
   } else if (mode != "fan_in") {
-    throw ValueError(fmt::format(
-        "mode: expected fan_in, fan_out or fan_avg, got '{}'", mode));
+    throw ValueError(
+        "invalid_value", "mode",
+        fmt::format("must be fan_in, fan_out or fan_avg, got '{}'", mode));
   }
   Spread spread = Spread::truncated_normal;
   if (distribution == "uniform") {
@@ -74,9 +76,10 @@ Initializer variance_scaling(const Config& config) {
     spread = Spread::normal;
   } else if (distribution != "truncated_normal" && distribution != "normal") {
     throw ValueError(
-        fmt::format("distribution: expected uniform, truncated_normal or "
-                    "untruncated_normal, got '{}'",
-                    distribution));
+        "invalid_value", "distribution",
+        fmt::format(
+            "must be uniform, truncated_normal or untruncated_normal, got '{}'",
+            distribution));
   }
   return {spread, Numbers{config}("scale", 1), 0, fan};
 }
@@ -105,11 +108,12 @@ Initializer make(std::string_view wanted, const Config& config) {
     return truncated_normal(number("mean", 0), number("stddev", 0.05));
   }
   if (name == "variance_scaling") return variance_scaling(config);
-  throw ValueError(fmt::format("initializer: expected a known one, got '{}'{}",
-                               wanted, suggest_names(name, known)));
+  throw ValueError("unknown_name", "initializer",
+                   fmt::format("unknown initializer '{}'{}", wanted,
+                               suggest_names(name, known)));
 }
 
-// Normal values within two deviations, by drawing again.
+// Draws from a normal distribution, rejecting values beyond two deviations.
 float truncated(Rng& rng) {
   float v = rng.normal();
   while (std::fabs(v) > 2.0f) v = rng.normal();
@@ -126,10 +130,11 @@ Initializer::Initializer(Spread spread, double a, double b, Fan fan)
   if (!std::isfinite(a) || !std::isfinite(b) || (scale && a < 0) ||
       (!scale && normal && b < 0) ||
       (!scale && spread == Spread::uniform && b < a)) {
-    throw ValueError(fmt::format(
-        "initializer: expected finite numbers, a deviation and scale of at "
-        "least 0 and ordered limits, got {} and {}",
-        a, b));
+    throw ValueError("out_of_range", "initializer",
+                     fmt::format("parameters must be finite, deviation and "
+                                 "scale at least 0, and the "
+                                 "lower limit at most the upper, got {} and {}",
+                                 a, b));
   }
 }
 

@@ -18,7 +18,8 @@ class InputLayer final : public Layer {
     std::vector<int64_t> dims{Shape::kAnySize};
     for (const int64_t dim : shape.dims()) {
       if (dim < 1) {
-        throw ShapeError(fmt::format("input: expected dimensions >= 1, got {}",
+        throw ShapeError("invalid_shape", "input",
+                         fmt::format("dimensions must be at least 1, got {}",
                                      shape.to_string()));
       }
       dims.push_back(dim);
@@ -43,13 +44,13 @@ class InputLayer final : public Layer {
   }
 
  private:
-  Shape shape_;  // with the batch
+  Shape shape_;  // including the batch
 };
 
 }  // namespace
 
 std::shared_ptr<Layer> make_input(const Shape& shape, std::string name) {
-  (void)active_isa();  // a bad OCTET_ISA is told before any layer is named
+  (void)active_isa();  // reports an invalid OCTET_ISA outside of any layer
   auto layer = std::make_shared<InputLayer>(shape);
   layer->set_name(std::move(name));
   return layer;

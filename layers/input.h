@@ -1,4 +1,4 @@
-// The start of a graph, as a layer: Keras' InputLayer.
+// The input layer of a graph, as Keras' InputLayer.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace octet {
 /// Throws: ShapeError for a dimension < 1.
 std::shared_ptr<Layer> make_input(const Shape& shape, std::string name);
 
-/// Whether `layer` starts a graph.
+/// Returns whether `layer` is an input layer.
 bool is_input(const Layer& layer);
 
 }  // namespace octet

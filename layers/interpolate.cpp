@@ -31,10 +31,11 @@ PixelCoordinates find_coordinates(const std::string& name) {
         PixelCoordinates::asymmetric}) {
     if (name == name_of(coordinates)) return coordinates;
   }
-  throw ValueError(fmt::format(
-      "coordinates: expected 'half_pixel', 'align_corners' or 'asymmetric', "
-      "got '{}'",
-      name));
+  throw ValueError(
+      "invalid_value", "coordinates",
+      fmt::format(
+          "must be 'half_pixel', 'align_corners' or 'asymmetric', got '{}'",
+          name));
 }
 
 class InterpolateLayer final : public Layer {
@@ -44,13 +45,17 @@ class InterpolateLayer final : public Layer {
     expect_count("height", o_.height);
     expect_count("width", o_.width);
     if (o_.mode != "bilinear" && o_.mode != "bicubic") {
-      throw ValueError(fmt::format(
-          "mode: expected 'bilinear' or 'bicubic', got '{}'{}", o_.mode,
-          o_.mode == "nearest" ? "; Resizing has it" : ""));
+      throw ValueError(
+          "invalid_value", "mode",
+          fmt::format("must be 'bilinear' or 'bicubic', got '{}'{}", o_.mode,
+                      o_.mode == "nearest"
+                          ? ". Hint: the layer Resizing supports it"
+                          : ""));
     }
     if (!std::isfinite(o_.cubic_coefficient)) {
       throw ValueError(
-          "cubic_coefficient: expected a finite value, got another");
+          "not_finite", "cubic_coefficient",
+          fmt::format("must be finite, got {}", o_.cubic_coefficient));
     }
   }
 

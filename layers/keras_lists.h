@@ -1,4 +1,4 @@
-// Lists in lists, as Keras writes arrays, in one.
+// Flattening of nested lists, the form in which Keras writes arrays.
 #pragma once
 
 #include <octet/runtime/config.h>
@@ -13,7 +13,7 @@ inline void append_flat(const Config& value, Config::List& list) {
   for (const Config& entry : value.as_list()) append_flat(entry, list);
 }
 
-/// The field of that name, if it is a list, without the lists in it.
+/// Flattens the field `name` in place if it is a list.
 inline void flatten_list(Config& config, const char* name) {
   const Config* value = config.find(name);
   if (value == nullptr || !value->is_list()) return;

@@ -6,6 +6,7 @@
 #include <octet/runtime/error.h>
 
 #include "activation_functions.h"
+#include "names.h"
 
 namespace octet {
 
@@ -33,8 +34,8 @@ bool Layer::is_non_negative(bool inputs) const {
 }
 
 OnnxValue Layer::emit(EmitContext&, std::span<const OnnxValue>) const {
-  throw UnsupportedError(
-      fmt::format("{}: the class has no ONNX form", class_name()));
+  throw UnsupportedError("unsupported_layer", subject_of(*this),
+                         "has no ONNX export. Hint: override Layer::emit()");
 }
 
 std::shared_ptr<Layer> Layer::clone(CloneContext&) const {
@@ -49,13 +50,13 @@ const Parameter& Layer::parameter(std::string_view wanted) const {
     if (p.name == wanted) return p;
     names += (names.empty() ? "'" : ", '") + p.name + "'";
   }
-  throw NotFoundError(fmt::format("{}: expected a parameter '{}', got {}",
-                                  describe(), wanted,
+  throw NotFoundError("unknown_name", subject_of(*this),
+                      fmt::format("no parameter '{}'; it has {}", wanted,
                                   names.empty() ? "none" : names));
 }
 
 std::string Layer::describe() const {
-  return name_.empty() ? fmt::format("in a layer {}", class_name())
+  return name_.empty() ? fmt::format("in an unnamed layer ({})", class_name())
                        : fmt::format("in layer '{}' ({})", name_, class_name());
 }
 
@@ -69,10 +70,10 @@ void Layer::build_once(std::span<const Shape> inputs) {
   if (parameters().empty()) return;
   for (size_t i = 0; i < inputs.size() && i < built_for_.size(); ++i) {
     if (inputs[i][-1] != built_for_[i][-1]) {
-      throw ShapeError(fmt::format(
-          "input: expected {} channels, as in the first call of this layer, "
-          "got {}",
-          built_for_[i][-1], inputs[i].to_string()));
+      throw ShapeError("shape_mismatch", "input",
+                       fmt::format("must have {} channels, as in the first "
+                                   "call of this layer, got {}",
+                                   built_for_[i][-1], inputs[i].to_string()));
     }
   }
 }
@@ -103,8 +104,9 @@ void Layer::copy_parameters(const Layer& from) {
 void Layer::set_parameters(std::span<const Tensor> values) {
   const auto ours = parameters();
   if (values.size() != ours.size()) {
-    throw ShapeError(fmt::format("{}: expected {} parameters to copy, got {}",
-                                 describe(), ours.size(), values.size()));
+    throw ShapeError("count_mismatch", subject_of(*this),
+                     fmt::format("has {} parameters, got values for {}",
+                                 ours.size(), values.size()));
   }
   for (size_t i = 0; i < ours.size(); ++i) {
     with_context([&] { return fmt::format("in parameter '{}'", ours[i].name); },
@@ -116,14 +118,16 @@ void Layer::set_parameters(std::span<const Tensor> values) {
 
 void Layer::share_parameters(const Layer& from) {
   if (from.parameters().size() != parameters_.size()) {
-    throw InternalError(fmt::format("{}: expected {} parameters to share",
-                                    describe(), parameters_.size()));
+    throw InternalError(
+        "internal", subject_of(*this),
+        fmt::format("has {} parameters, cannot share {}", parameters_.size(),
+                    from.parameters().size()));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     parameters_[i] = from.parameters()[i];
   }
   trainable_ = from.trainable();
-  // A class that keeps its own flag has the same value, but not in common.
+  // A class with a separate flag takes over its value, but does not share it.
   statistics_ = from.shared_statistics();
   freeze_statistics(from.statistics_frozen());
   pending_.clear();
@@ -137,8 +141,8 @@ void Layer::set_trainable(bool trainable) {
   }
 }
 
-// The parameters know, as they may be shared; the flag serves where there are
-// none that train.
+// Derived from the parameters, which may be shared; the flag serves layers
+// without trainable parameters.
 bool Layer::trainable() const {
   for (const Parameter& p : parameters_) {
     if (p.trainable) return p.variable.requires_grad();

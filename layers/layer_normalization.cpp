@@ -62,7 +62,7 @@ class LayerNormalizationLayer final : public Layer {
     return layer_norm(inputs[0], gamma, beta, o_.epsilon);
   }
 
-  // From primitives: the operator of this name came with opset 17.
+  // Composed of primitives: the operator LayerNormalization requires opset 17.
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue x = context.keras_order(inputs[0]);
@@ -94,13 +94,14 @@ class LayerNormalizationLayer final : public Layer {
   size_t beta_ = 0;
 };
 
-// Keras writes this entry into every configuration; true is another formula.
+// Keras writes this entry into every configuration; true selects another
+// formula.
 void refuse_rms_scaling(const Config& config) {
   const Config* rms = config.find("rms_scaling");
   if (rms != nullptr && rms->as_bool()) {
     throw UnsupportedError(
-        "rms_scaling: expected false, got true; normalization without the "
-        "mean is another layer");
+        "unsupported_value", "rms_scaling",
+        "must be false. Hint: RMSNormalization normalizes without the mean");
   }
 }
 

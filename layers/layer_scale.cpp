@@ -25,8 +25,8 @@ class LayerScaleLayer final : public Layer {
  public:
   explicit LayerScaleLayer(const LayerScaleOptions& options) : o_(options) {
     if (!std::isfinite(o_.init_values)) {
-      throw ValueError(fmt::format(
-          "init_values: expected a finite value, got {}", o_.init_values));
+      throw ValueError("not_finite", "init_values",
+                       fmt::format("must be finite, got {}", o_.init_values));
     }
     if (o_.projection_dim != 0) {
       expect_count("projection_dim", o_.projection_dim);
@@ -39,11 +39,14 @@ class LayerScaleLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
-      throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+      throw ShapeError("invalid_shape", "input",
+                       "must be [n,...,c], got " + x.to_string());
     }
     if (o_.projection_dim != 0 && o_.projection_dim != x[-1]) {
-      throw ShapeError(fmt::format("input: expected {} channels, got {}",
-                                   o_.projection_dim, x.to_string()));
+      throw ShapeError(
+          "shape_mismatch", "input",
+          fmt::format("must have {} channels (projection_dim), got {}",
+                      o_.projection_dim, x.to_string()));
     }
     return x;
   }

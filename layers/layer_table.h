@@ -1,6 +1,6 @@
-// The table of Octet's own layers; its source is generated from the list of
-// layer sources in CMakeLists.txt. No static initialisers: a static library
-// drops objects that nobody refers to.
+// The table of Octet's layer classes, generated from the list of layer sources
+// in CMakeLists.txt. Static initializers would not work: linkers drop
+// unreferenced objects of static libraries.
 #pragma once
 
 #include <span>

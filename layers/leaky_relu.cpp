@@ -28,7 +28,7 @@ class LeakyReLULayer final : public Layer {
 
   std::string class_name() const override { return "LeakyReLU"; }
   Config config() const override { return write_fields(o_); }
-  // The function's slope in Keras; that of the layer is 0.3.
+  // 0.2 is the slope of Keras' function; the layer's default is 0.3.
   std::string activation() const override {
     return o_.negative_slope == 0.2f ? "leaky_relu" : "";
   }

@@ -31,17 +31,18 @@ class LocalResponseNormalizationLayer final : public Layer {
       : o_(options) {
     expect_count("size", o_.size);
     if (o_.size % 2 == 0) {
-      throw ValueError(
-          fmt::format("size: expected an odd number, got {}", o_.size));
+      throw ValueError("out_of_range", "size",
+                       fmt::format("must be odd, got {}", o_.size));
     }
     expect_not_negative("alpha", o_.alpha);
     if (!std::isfinite(o_.beta)) {
-      throw ValueError(
-          fmt::format("beta: expected a finite value, got {}", o_.beta));
+      throw ValueError("not_finite", "beta",
+                       fmt::format("must be finite, got {}", o_.beta));
     }
     if (!(o_.bias > 0) || std::isinf(o_.bias)) {
       throw ValueError(
-          fmt::format("bias: expected a finite value > 0, got {}", o_.bias));
+          "out_of_range", "bias",
+          fmt::format("must be finite and greater than 0, got {}", o_.bias));
     }
   }
 
@@ -54,7 +55,7 @@ class LocalResponseNormalizationLayer final : public Layer {
     return image_input(inputs);
   }
 
-  // The sums over windows are a product with ones around the diagonal.
+  // Sums over windows are a product with a band matrix of ones.
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
     const Variable& x = inputs[0];

@@ -1,4 +1,4 @@
-// How a handle makes its layer: named, and with its name in every refusal.
+// Creation of a handle's layer, with its name as context of errors.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,10 @@ std::shared_ptr<Layer> make_layer(const char* class_name,
                                   const Options& options) {
   return with_context(
       [&] {
-        std::string frame = "in a layer ";
-        if (!options.name.empty()) frame = "in layer '" + options.name + "' (";
-        frame += class_name;
-        if (!options.name.empty()) frame += ')';
-        return frame;
+        const std::string layer = options.name.empty()
+                                      ? "an unnamed layer"
+                                      : "layer '" + options.name + "'";
+        return "in " + layer + " (" + class_name + ')';
       },
       [&]() -> std::shared_ptr<Layer> {
         auto layer = std::make_shared<Concrete>(options);

@@ -32,17 +32,19 @@ class MatmulLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.size() != 2) {
       throw ValueError(
-          fmt::format("inputs: expected two, got {}; pass a vector: "
+          "count_mismatch", "inputs",
+          fmt::format("the layer takes 2 inputs, got {}. Hint: pass a vector, "
                       "Matmul()({{x, y}})",
                       inputs.size()));
     }
     const Shape& a = inputs[0];
     const Shape& b = inputs[1];
     if (a.rank() < 3 || a.rank() != b.rank()) {
-      throw ShapeError(
-          fmt::format("inputs: expected matrices [n,...,m,k] and [n,...,k,l] "
-                      "of one rank, got {} and {}",
-                      a.to_string(), b.to_string()));
+      throw ShapeError("invalid_shape", "inputs",
+                       fmt::format("must be matrices [n,...,m,k] and "
+                                   "[n,...,k,l] of equal rank, got {} "
+                                   "and {}",
+                                   a.to_string(), b.to_string()));
     }
     const int rank = a.rank();
     const int64_t depth = a[o_.transpose_a ? -2 : -1];
@@ -53,12 +55,11 @@ class MatmulLayer final : public Layer {
       y = y.with(axis, a[axis] == 1 ? b[axis] : a[axis]);
     }
     if (!fits) {
-      throw ShapeError(
-          fmt::format("inputs: expected {} matrices to multiply {}, got {} "
-                      "and {}",
-                      o_.transpose_b ? "[...,l,k]" : "[...,k,l]",
-                      o_.transpose_a ? "[...,k,m]" : "[...,m,k]", a.to_string(),
-                      b.to_string()));
+      throw ShapeError("shape_mismatch", "inputs",
+                       fmt::format("{} cannot be multiplied by {} as {} by {}",
+                                   a.to_string(), b.to_string(),
+                                   o_.transpose_a ? "[...,k,m]" : "[...,m,k]",
+                                   o_.transpose_b ? "[...,l,k]" : "[...,k,l]"));
     }
     return y.with(rank - 2, a[o_.transpose_a ? -1 : -2])
         .with(rank - 1, b[o_.transpose_b ? -2 : -1]);

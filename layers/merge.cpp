@@ -13,7 +13,7 @@
 namespace octet {
 namespace {
 
-// Axes of size 1 after the batch, up to `rank`.
+// Inserts axes of size 1 after the batch axis, up to `rank`.
 // Source: Keras 3, keras/src/layers/merging/base_merge.py.
 Shape expanded(const Shape& shape, int rank) {
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
@@ -25,7 +25,8 @@ int highest_rank(std::span<const Shape> inputs) {
   int rank = 0;
   for (const Shape& input : inputs) {
     if (input.rank() < 1) {
-      throw ShapeError("inputs: expected [n,...], got " + input.to_string());
+      throw ShapeError("invalid_shape", "inputs",
+                       "must be [n,...], got " + input.to_string());
     }
     rank = std::max(rank, input.rank());
   }
@@ -41,7 +42,7 @@ std::string text(std::span<const Shape> inputs) {
   return result;
 }
 
-// The value with as many axes as `y`, stored as that is.
+// Returns the value with the rank and layout of `y`.
 std::string widened(EmitContext& context, const OnnxValue& x,
                     const OnnxValue& y) {
   const int rank = y.shape.rank();
@@ -62,14 +63,15 @@ class MergeLayer final : public Layer {
   bool is_non_negative(bool inputs) const override {
     return inputs && !merge_.negative;
   }
-  // Of one tensor.
+  // Asked for a single input.
   bool is_identity(const Shape&, bool) const override { return !merge_.pair; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (merge_.pair && inputs.size() != 2) {
-      throw ValueError(fmt::format(
-          "inputs: expected two, got {}; pass a vector: {}()({{x, y}})",
-          inputs.size(), merge_.class_name));
+      throw ValueError("count_mismatch", "inputs",
+                       fmt::format("the layer takes 2 inputs, got {}. Hint: "
+                                   "pass a vector, {}()({{x, y}})",
+                                   inputs.size(), merge_.class_name));
     }
     return merged_shape(inputs);
   }
@@ -105,7 +107,7 @@ class MergeLayer final : public Layer {
 
 Shape merged_shape(std::span<const Shape> inputs) {
   if (inputs.empty()) {
-    throw ValueError("inputs: expected at least one, got 0");
+    throw ValueError("count_mismatch", "inputs", "at least one is required");
   }
   const int rank = highest_rank(inputs);
   Shape result = expanded(inputs[0], rank);
@@ -114,10 +116,11 @@ Shape merged_shape(std::span<const Shape> inputs) {
     for (int axis = 0; axis < rank; ++axis) {
       if (result[axis] == next[axis] || next[axis] == 1) continue;
       if (result[axis] != 1) {
-        throw ShapeError(fmt::format(
-            "inputs: expected shapes that are equal or broadcast (sizes "
-            "equal or 1), got {}",
-            text(inputs)));
+        throw ShapeError(
+            "shape_mismatch", "inputs",
+            fmt::format(
+                "must have broadcastable shapes (sizes equal or 1), got {}",
+                text(inputs)));
       }
       result = result.with(axis, next[axis]);
     }
@@ -146,7 +149,7 @@ MergedOperands merged_operands(EmitContext& context,
   }
   MergedOperands merged{{"", merged_shape(shapes)}, {}};
   OnnxValue& y = merged.result;
-  // Sequences among the inputs are all stored alike.
+  // All sequences among the inputs have the same layout.
   for (const OnnxValue& x : inputs) y.ncl = y.ncl || x.ncl;
   y.ncl = y.ncl && y.shape.rank() == 3;
   if (one_order) y.flattened_from = inputs[0].flattened_from;
@@ -154,7 +157,7 @@ MergedOperands merged_operands(EmitContext& context,
     const OnnxValue x = one_order ? input : context.keras_order(input);
     merged.operands.push_back(widened(context, x, y));
   }
-  // What is the same for all samples broadcasts over what is not.
+  // Constants that repeat for all samples broadcast over the other operands.
   const auto is_repeated = [&](const std::string& value) {
     return context.builder().one_sample(value) != value;
   };

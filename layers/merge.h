@@ -1,4 +1,4 @@
-// What the layers that combine several inputs value by value have in common.
+// Shared implementation of layers that combine several inputs elementwise.
 #pragma once
 
 #include <memory>
@@ -12,25 +12,26 @@
 
 namespace octet {
 
-/// What sets one of them apart.
+/// Definition of such a layer.
 struct Merge {
   const char* class_name;
   Variable (*combine)(const Variable& x, const Variable& y);
   const char* onnx_op;
-  bool pair = false;      ///< takes two inputs, no more and no less
+  bool pair = false;      ///< takes exactly two inputs
   bool mean = false;      ///< divides by the number of inputs
-  bool negative = false;  ///< may give negative values of others
+  bool negative = false;  ///< may be negative for nonnegative inputs
 };
 
-/// `merge` must live as long as the layer.
+/// Creates the layer. `merge` must outlive it.
 std::shared_ptr<Layer> make_merge(const Merge& merge, std::string name);
 
-/// What the inputs broadcast to; those of lower rank get axes of size 1 after
-/// the batch. Throws: ShapeError; ValueError for no input.
+/// Returns the shape that the inputs broadcast to; inputs of lower rank get
+/// axes of size 1 after the batch axis. Throws: ShapeError; ValueError for no
+/// input.
 Shape merged_shape(std::span<const Shape> inputs);
-/// The inputs with those axes.
+/// Returns the inputs reshaped to equal rank.
 std::vector<Variable> of_one_rank(std::span<const Variable> inputs);
-/// The same in ONNX, stored alike, and the result, which has no name yet.
+/// ONNX operands of equal rank and layout, and the result, without a name yet.
 struct MergedOperands {
   OnnxValue result;
   std::vector<std::string> operands;

@@ -29,26 +29,28 @@ void check_fits(const Shape& x, const Shape& input, const std::string& name) {
     fits = x[axis] == input[axis];
   }
   if (!fits) {
-    throw ShapeError(fmt::format("input '{}': expected {}, got {}{}", name,
-                                 input.to_string(), x.to_string(),
-                                 shape_hint(x, input)));
+    throw ShapeError("shape_mismatch", fmt::format("input '{}'", name),
+                     fmt::format("must be {}, got {}{}", input.to_string(),
+                                 x.to_string(), shape_hint(x, input)));
   }
 }
 
 void check_is_f32(const Tensor& x, const std::string& name) {
   if (x.dtype() == DType::f32) return;
-  throw ValueError(fmt::format(
-      "input '{}': expected f32, got {}; Dataset(inputs, labels, scale) turns "
-      "u8 images into f32",
-      name, to_string(x.dtype())));
+  throw ValueError(
+      "dtype_mismatch", fmt::format("input '{}'", name),
+      fmt::format(
+          "must be f32, got {}. Hint: Dataset(inputs, labels, scale) converts "
+          "u8 images to f32",
+          to_string(x.dtype())));
 }
 
 }  // namespace
 
 void expect_fits(const Tensor& x, const Shape& input, const std::string& name) {
   if (x.empty()) {
-    throw ValueError(
-        fmt::format("input '{}': expected a tensor, got none", name));
+    throw ValueError("missing_value", fmt::format("input '{}'", name),
+                     "no tensor given");
   }
   check_fits(x.shape(), input, name);
   check_is_f32(x, name);
@@ -76,26 +78,28 @@ Model::Model(std::vector<SymbolicTensor> inputs,
 
 void Model::collect() {
   if (inputs_.empty() || outputs_.empty()) {
-    throw ValueError("model: expected at least one input and one output");
+    throw ValueError("missing_value", "model",
+                     "needs at least one input and one output");
   }
-  // Every node that the outputs need; ids rise along edges, so sorting by id
-  // is a topological order.
+  // All nodes that the outputs depend on. Ids increase along edges, so sorting
+  // by id is a topological order.
   std::unordered_set<const GraphNode*> seen;
   std::vector<SymbolicTensor> stack(outputs_.begin(), outputs_.end());
   std::unordered_set<const GraphNode*> given;
   for (const SymbolicTensor& input : inputs_) {
-    (void)input.shape();  // refuses an empty one
+    (void)input.shape();  // throws for an empty tensor
     if (!is_input(*input.node->layer)) {
       throw ValueError(
-          fmt::format("model: expected inputs made by input(), got the output "
-                      "of a layer {}",
-                      input.node->layer->class_name()));
+          "invalid_value", "model",
+          fmt::format(
+              "an input is the output of a {} layer. Hint: create inputs with "
+              "input()",
+              input.node->layer->class_name()));
     }
     if (!given.insert(input.node.get()).second) {
       throw ValueError(
-          fmt::format("model: expected each input once, got '{}' "
-                      "twice",
-                      input.node->layer->name()));
+          "duplicate_name", "model",
+          fmt::format("input '{}' is given twice", input.node->layer->name()));
     }
     stack.push_back(input);
   }
@@ -117,15 +121,17 @@ void Model::collect() {
     const GraphNode& node = *nodes_[i];
     slot[&node] = i;
     if (known.insert(node.layer.get()).second) {
-      // call() was given a layer that may change; graphs share it as const.
+      // call() received a non-const layer; graphs share it as const.
       layers_.push_back(std::const_pointer_cast<Layer>(node.layer));
     }
     if (is_input(*node.layer)) {
       if (!given.contains(&node)) {
-        throw ValueError(fmt::format(
-            "model: the outputs need the input {} '{}', which is not among the "
-            "model's inputs",
-            node.shape.to_string(), node.layer->name()));
+        throw ValueError(
+            "missing_value", "model",
+            fmt::format("the outputs depend on the input {} '{}', which is not "
+                        "among the "
+                        "model's inputs",
+                        node.shape.to_string(), node.layer->name()));
       }
       continue;
     }
@@ -148,10 +154,12 @@ void Model::name_layers() {
   for (const auto& layer : layers_) {
     if (layer->name().empty()) continue;
     if (!taken.insert(layer->name()).second) {
-      throw ValueError(fmt::format(
-          "model: expected layer names to be unique, got two layers '{}'; "
-          "layers of nested models begin with the name of their model",
-          layer->name()));
+      throw ValueError(
+          "duplicate_name", "model",
+          fmt::format(
+              "two layers are named '{}'. Hint: layers of a nested model are "
+              "prefixed with the name of their model",
+              layer->name()));
     }
   }
   std::map<std::string, int> count;
@@ -173,7 +181,7 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
   expect_inputs(inputs.size());
   std::optional<Rng> stream;
   std::vector<Variable> values(nodes_.size());
-  // A value goes with its last reader, so that its memory serves again.
+  // A value is released after its last consumer, so that its memory is reused.
   std::vector<size_t> readers(nodes_.size());
   for (const Step& step : steps_) {
     for (const size_t input : step.inputs) ++readers[input];
@@ -214,14 +222,18 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
 
 void Model::expect_inputs(size_t count) const {
   if (count == inputs_.size()) return;
-  throw ValueError(fmt::format("model '{}': expected {} inputs, got {}", name(),
-                               inputs_.size(), count));
+  throw ValueError(
+      "count_mismatch", fmt::format("model '{}'", name()),
+      fmt::format("takes {} inputs, got {}", inputs_.size(), count));
 }
 
 void Model::expect_one_output() const {
   if (outputs_.size() == 1) return;
-  throw ValueError(fmt::format("model '{}': expected one output, got {}",
-                               name(), outputs_.size()));
+  throw ValueError(
+      "count_mismatch", fmt::format("model '{}'", name()),
+      fmt::format(
+          "has {} outputs. Hint: call it with a vector of inputs to get all",
+          outputs_.size()));
 }
 
 std::vector<Variable> Model::run(std::span<const Variable> inputs,
@@ -253,7 +265,7 @@ std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
   if (mode == Mode::inference) return run(inputs, {});
   expect_inputs(inputs.size());
   expect_fitted_model();
-  // Into a list of this pass, since parts of a batch may take turns.
+  // A list per pass, since shards of a batch may alternate.
   std::vector<Variable> losses;
   const Rng pass = Rng(options_.seed).child("pass").child(training_.passes++);
   std::vector<Variable> outputs = run(
@@ -262,16 +274,15 @@ std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
   return outputs;
 }
 
-// What passes in training move is known of the model that is cut in shards
-// alone.
+// Only the model that is split into shards has separate training state per
+// shard.
 void Model::expect_fitted_model() const {
   const void* fitted = thread_modes().model_in_shards;
   if (fitted == nullptr || fitted == this) return;
-  throw UnsupportedError(fmt::format(
-      "model '{}': expected passes in training of the model that trains in "
-      "shards alone, got one of another. Hint: nest it in the graph, "
-      "model(tensor), or run it in inference",
-      name()));
+  throw UnsupportedError("invalid_state", fmt::format("model '{}'", name()),
+                         "cannot run a training pass while another model "
+                         "trains in shards. Hint: nest it in the graph, "
+                         "model(tensor), or run it in inference mode");
 }
 
 Variable Model::operator()(const Variable& x, Mode mode) {
@@ -350,8 +361,9 @@ const std::shared_ptr<Layer>& Model::find(std::string_view wanted) const {
   }
   std::vector<std::string> names;
   for (const auto& layer : layers_) names.push_back(layer->name());
-  throw NotFoundError(fmt::format("model '{}': expected a layer '{}'{}", name(),
-                                  wanted, suggest_names(wanted, names)));
+  throw NotFoundError(
+      "unknown_name", fmt::format("model '{}'", name()),
+      fmt::format("no layer '{}'{}", wanted, suggest_names(wanted, names)));
 }
 
 SymbolicTensor Model::output(std::string_view wanted) const {
@@ -360,10 +372,11 @@ SymbolicTensor Model::output(std::string_view wanted) const {
   for (const auto& node : nodes_) {
     if (node->layer.get() != &layer) continue;
     if (found != nullptr) {
-      throw ValueError(fmt::format(
-          "model '{}': expected a layer with one output, got '{}', which is "
-          "called several times",
-          name(), wanted));
+      throw ValueError(
+          "invalid_value", fmt::format("model '{}'", name()),
+          fmt::format(
+              "layer '{}' is called several times and has no single output",
+              wanted));
     }
     found = node;
   }
@@ -387,10 +400,9 @@ int64_t Model::set_trainable(std::string_view pattern, bool trainable) {
     if (!layer->parameters().empty()) ++count;
   }
   if (count == 0) {
-    throw NotFoundError(
-        fmt::format("model '{}': expected layers with parameters that "
-                    "'{}' fits, got none{}",
-                    name(), pattern, suggest_names(pattern, names)));
+    throw NotFoundError("unknown_name", fmt::format("model '{}'", name()),
+                        fmt::format("no layer with parameters matches '{}'{}",
+                                    pattern, suggest_names(pattern, names)));
   }
   return count;
 }

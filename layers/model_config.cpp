@@ -10,6 +10,8 @@
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
+#include "names.h"
+
 namespace octet {
 namespace {
 
@@ -22,10 +24,10 @@ Config::List indices(std::span<const SymbolicTensor> tensors,
   return list;
 }
 
-/// A layer that is being put back into a graph.
+/// A layer being restored into a graph.
 struct Made {
   std::shared_ptr<Layer> layer;
-  std::string shares;  // the name of the layer whose parameters it has
+  std::string shares;  // name of the layer whose parameters it shares
 };
 
 using MadeLayers = std::map<std::string, Made, std::less<>>;
@@ -40,9 +42,10 @@ void refuse_unknown_classes(const Config::List& layers) {
   }
   if (!unknown.empty()) {
     throw UnsupportedError(
-        fmt::format("layers: expected classes that are known, got {}; "
-                    "register_layer adds custom ones",
-                    unknown));
+        "unsupported_layer", "layers",
+        fmt::format(
+            "unknown classes: {}. Hint: register_layer() adds custom classes",
+            unknown));
   }
 }
 
@@ -52,8 +55,9 @@ MadeLayers make_layers(const Config::List& layers) {
   for (const Config& entry : layers) {
     const std::string& name = entry.at("name").as_string();
     if (name.empty() || made.contains(name)) {
-      throw ValueError(fmt::format(
-          "layers: expected a name of its own for each, got '{}'", name));
+      throw ValueError(
+          "duplicate_name", "layers",
+          fmt::format("each layer needs a unique name, got '{}'", name));
     }
     Made& one = made[name];
     one.layer =
@@ -74,7 +78,8 @@ Made& find(MadeLayers& layers, const std::string& name) {
   const auto found = layers.find(name);
   if (found == layers.end()) {
     throw NotFoundError(
-        fmt::format("graph: expected a layer of the list, got '{}'", name));
+        "unknown_name", "graph",
+        fmt::format("no layer '{}' in the list of layers", name));
   }
   return found->second;
 }
@@ -88,10 +93,11 @@ void share_parameters(const Made& one, MadeLayers& layers) {
     fits = ours[i].variable.shape() == theirs[i].variable.shape();
   }
   if (!fits) {
-    throw ShapeError(
-        fmt::format("{}: expected the parameters of an earlier layer of equal "
-                    "shapes, got those of '{}'",
-                    one.layer->describe(), one.shares));
+    throw ShapeError("shape_mismatch", subject_of(*one.layer),
+                     fmt::format("cannot share the parameters of '{}', which "
+                                 "must be an earlier layer "
+                                 "with parameters of equal shapes",
+                                 one.shares));
   }
   one.layer->share_parameters(owner);
 }
@@ -102,9 +108,9 @@ std::vector<SymbolicTensor> tensors(const Config& indices,
   for (const Config& entry : indices.as_list()) {
     const int64_t index = entry.as_int();
     if (index < 0 || index >= std::ssize(calls)) {
-      throw ValueError(
-          fmt::format("graph: expected the index of a call in [0,{}), got {}",
-                      calls.size(), index));
+      throw ValueError("out_of_range", "graph",
+                       fmt::format("indices of calls must be in [0,{}), got {}",
+                                   calls.size(), index));
     }
     result.push_back(calls[static_cast<size_t>(index)]);
   }
@@ -118,7 +124,7 @@ Config to_config(const Model& model, const LayerView& view) {
     return view ? view(layer) : layer;
   };
   Config::List layers;
-  std::map<uint64_t, std::string> owners;  // of a first parameter
+  std::map<uint64_t, std::string> owners;  // by first parameter
   for (const auto& each : model.layers()) {
     const Layer& layer = seen(*each);
     Config& entry = layers.emplace_back();

@@ -26,13 +26,14 @@ namespace {
 void check_count(std::string_view subject, const Model& model,
                  const std::vector<TensorSpec>& given) {
   if (given.size() == model.inputs().size()) return;
-  throw ValueError(fmt::format(
-      "{}: expected data with {} inputs as model '{}' takes ({}), got {}",
-      subject, model.inputs().size(), model.name(),
-      fmt::join(input_names(model), ", "), given.size()));
+  throw ValueError(
+      "count_mismatch", std::string(subject),
+      fmt::format("model '{}' takes {} inputs ({}), the data has {}",
+                  model.name(), model.inputs().size(),
+                  fmt::join(input_names(model), ", "), given.size()));
 }
 
-/// The place of each of the model's inputs among those of the data.
+/// Returns the position in the data of each of the model's inputs.
 std::vector<size_t> places_of(std::string_view subject, const Model& model,
                               const std::vector<TensorSpec>& given) {
   std::vector<size_t> places(given.size());
@@ -42,9 +43,10 @@ std::vector<size_t> places_of(std::string_view subject, const Model& model,
   for (size_t i = 0; i < given.size(); ++i) {
     const auto at = std::ranges::find(names, given[i].name);
     if (at == names.end()) {
-      throw ValueError(fmt::format(
-          "{}: expected data for inputs of model '{}', got '{}'{}", subject,
-          model.name(), given[i].name, suggest_names(given[i].name, names)));
+      throw ValueError(
+          "unknown_name", std::string(subject),
+          fmt::format("model '{}' has no input '{}'{}", model.name(),
+                      given[i].name, suggest_names(given[i].name, names)));
     }
     places[static_cast<size_t>(at - names.begin())] = i;
   }
@@ -60,12 +62,14 @@ void check_shape(std::string_view subject, const Model& model,
   std::vector<int64_t> dims{samples};
   dims.insert(dims.end(), given.shape.dims().begin(), given.shape.dims().end());
   const bool several = model.inputs().size() > 1;
-  throw ValueError(fmt::format(
-      "{}: expected data with samples {} as {}model '{}' takes, got {}{}",
-      subject, sample.to_string(),
-      several ? fmt::format("input '{}' of ", input.node->layer->name()) : "",
-      model.name(), given.shape.to_string(),
-      shape_hint(Shape(std::span<const int64_t>(dims)), wanted, "inputs")));
+  throw ValueError(
+      "shape_mismatch", std::string(subject),
+      fmt::format(
+          "{}model '{}' takes samples {}, the data has {}{}",
+          several ? fmt::format("input '{}' of ", input.node->layer->name())
+                  : "",
+          model.name(), sample.to_string(), given.shape.to_string(),
+          shape_hint(Shape(std::span<const int64_t>(dims)), wanted, "inputs")));
 }
 
 }  // namespace
@@ -73,8 +77,8 @@ void check_shape(std::string_view subject, const Model& model,
 Dataset data_for(std::string_view subject, const Model& model,
                  const Dataset& data) {
   if (data.size() < 1) {
-    throw ValueError(fmt::format(
-        "{}: expected data of 1 or more samples, got none", subject));
+    throw ValueError("missing_value", std::string(subject),
+                     "the data has no samples");
   }
   const std::vector<TensorSpec> given = data.input_specs();
   check_count(subject, model, given);

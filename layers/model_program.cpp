@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 
 #include "input.h"
+#include "names.h"
 #include "shapes_text.h"
 
 namespace octet {
@@ -21,7 +22,7 @@ std::vector<Shape> shapes_of(std::span<const SymbolicTensor> tensors) {
   return shapes;
 }
 
-// Copies of layers, one for each.
+// Creates and caches a copy of each layer.
 class Copies {
  public:
   std::shared_ptr<const Layer> of(const GraphNode& node) {
@@ -56,10 +57,9 @@ Program make_program(const Model& model, CalledLayers called,
                      const LayerCheck& check) {
   for (const auto& layer : model.layers()) {
     if (!layer->observing()) continue;
-    throw ValueError(fmt::format(
-        "{}: expected a model that is ready for inference, got one that is "
-        "being calibrated",
-        layer->describe()));
+    throw ValueError(
+        "invalid_state", subject_of(*layer),
+        "is being calibrated, so the model is not ready for inference");
   }
   const NoGradGuard no_grad;
   ProgramCapture capture;

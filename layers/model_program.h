@@ -1,4 +1,4 @@
-// The program of a model: its layers' ops, captured by running them once.
+// Capture of a model as a program of fused ops.
 #pragma once
 
 #include <functional>
@@ -8,27 +8,29 @@
 
 namespace octet {
 
-/// What a program calls is a copy of the layer, or the layer itself: then the
-/// model must neither change nor go while the program is used.
+/// Whether a program calls copies of layers or the model's own layers. In the
+/// latter case the model must neither change nor be destroyed while the program
+/// is in use.
 enum class CalledLayers { copies, own };
 
 /// Called before each layer; may throw.
 using LayerCheck = std::function<void()>;
 
-/// Throws: ValueError for a model that observes; UnsupportedError, naming the
-/// layer, for an output whose first axis is not the batch.
+/// Captures the ops of a model by running its layers once.
+/// Throws: ValueError for a model with observing layers; UnsupportedError with
+/// the name of the layer for an output whose first axis is not the batch.
 Program make_program(const Model& model, CalledLayers called,
                      const LayerCheck& check = {});
 
-/// Whether a program, and the model that it is of, answer with the same bits.
-/// Those of layers that look at values, or at how many samples there are, need
-/// not.
+/// Returns whether a program's outputs are bit-identical to the model's. They
+/// may differ for layers that branch on values or on the number of samples.
 bool gives_bits_of(const Program& program, const Model& model,
                    std::span<const Tensor> inputs,
                    const LayerCheck& check = {});
 
-/// Throws: ShapeError if x does not fit the input; ValueError for no tensor, or
-/// one that is not f32.
+/// Checks an input tensor.
+/// Throws: ShapeError if x does not fit the input; ValueError for an empty
+/// tensor or an element type other than f32.
 void expect_fits(const Tensor& x, const Shape& input, const std::string& name);
 
 }  // namespace octet

@@ -2,6 +2,10 @@
 
 #include <cctype>
 
+#include <fmt/format.h>
+
+#include <octet/layers/layer.h>
+
 namespace octet {
 namespace {
 
@@ -9,6 +13,11 @@ bool upper(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 bool lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }
 
 }  // namespace
+
+std::string subject_of(const Layer& layer) {
+  if (layer.name().empty()) return layer.class_name();
+  return fmt::format("{} '{}'", layer.class_name(), layer.name());
+}
 
 std::string snake_case(std::string_view name) {
   std::string result;
@@ -24,9 +33,10 @@ std::string snake_case(std::string_view name) {
 }
 
 bool fits_pattern(std::string_view name, std::string_view pattern) {
-  size_t at = 0;    // in the name
-  size_t next = 0;  // in the pattern
-  // Where the last * stands, and what it has taken so far ends.
+  size_t at = 0;    // position in the name
+  size_t next = 0;  // position in the pattern
+  // Position of the last *, and the end of the characters that it matches so
+  // far.
   size_t star = std::string_view::npos;
   size_t taken = 0;
   while (at < name.size()) {

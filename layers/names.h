@@ -1,3 +1,4 @@
+// Names of layers, in models and in errors.
 #pragma once
 
 #include <span>
@@ -6,12 +7,18 @@
 
 namespace octet {
 
-/// "MaxPooling2D" -> "max_pooling2d", as Keras names layers.
+class Layer;
+
+/// Returns "Conv2D 'stem'", the subject of errors; "Conv2D" for an unnamed
+/// layer.
+std::string subject_of(const Layer& layer);
+
+/// Converts "MaxPooling2D" to "max_pooling2d", as Keras names layers.
 /// Source: Keras, to_snake_case in keras/src/utils/naming.py.
 std::string snake_case(std::string_view class_name);
 
-/// Whether a name is like a pattern, in which * stands for any characters, or
-/// none, and ? for one.
+/// Returns whether a name matches a pattern, in which * matches any characters,
+/// or none, and ? a single character.
 bool fits_pattern(std::string_view name, std::string_view pattern);
 
 }  // namespace octet

@@ -27,7 +27,7 @@ namespace {
 
 // Source: Keras, backend.epsilon().
 constexpr float kLeastDeviation = 1e-7f;
-// Samples read at a time.
+// Samples per batch of adapt().
 constexpr int64_t kBatch = 256;
 
 using Batches = std::function<Tensor(int64_t first, int64_t count)>;
@@ -37,18 +37,19 @@ class NormalizationLayer final : public Layer {
   explicit NormalizationLayer(const NormalizationOptions& options)
       : o_(options) {
     if (o_.mean.size() != o_.variance.size()) {
-      throw ValueError(fmt::format(
-          "mean, variance: expected both or none, of one length, got {} and "
-          "{} numbers",
-          o_.mean.size(), o_.variance.size()));
+      throw ValueError(
+          "count_mismatch", "mean, variance",
+          fmt::format("must have equal lengths, got {} and {} numbers",
+                      o_.mean.size(), o_.variance.size()));
     }
     for (size_t i = 0; i < o_.mean.size(); ++i) {
       if (!std::isfinite(o_.mean[i]) || !std::isfinite(o_.variance[i]) ||
           o_.variance[i] < 0) {
-        throw ValueError(fmt::format(
-            "mean, variance: expected finite numbers and variances of at "
-            "least 0, got {} and {}",
-            o_.mean[i], o_.variance[i]));
+        throw ValueError(
+            "out_of_range", "mean, variance",
+            fmt::format(
+                "must be finite, with variances of at least 0, got {} and {}",
+                o_.mean[i], o_.variance[i]));
       }
     }
   }
@@ -61,16 +62,17 @@ class NormalizationLayer final : public Layer {
     const int64_t size = kept(x).size();
     const auto count = static_cast<int64_t>(o_.mean.size());
     if (count > 1 && count != size) {
-      throw ShapeError(fmt::format(
-          "mean: expected one number or {}, one for each entry of the axes "
-          "of {}, got {}",
-          size, x.to_string(), count));
+      throw ShapeError(
+          "count_mismatch", "mean",
+          fmt::format("must have 1 number or {} for the axes of {}, got {}",
+                      size, x.to_string(), count));
     }
     if (built() && (x.rank() != input_.rank() || kept(x) != kept(input_))) {
-      throw ShapeError(fmt::format(
-          "input: expected the rank and the sizes with statistics of {}, as in "
-          "the first call of this layer, got {}",
-          input_.to_string(), x.to_string()));
+      throw ShapeError("shape_mismatch", "input",
+                       fmt::format("must agree with {} of the first call in "
+                                   "rank and in the axes with "
+                                   "statistics, got {}",
+                                   input_.to_string(), x.to_string()));
     }
     return x;
   }
@@ -82,7 +84,7 @@ class NormalizationLayer final : public Layer {
     mean_ = add_parameter("mean", shape, {.trainable = false});
     variance_ = add_parameter("variance", shape,
                               {.initializer = ones(), .trainable = false});
-    // Keras keeps it, so files and parameter counts have it.
+    // Stored by Keras, so files and parameter counts include it.
     count_ = add_parameter("count", {}, {.trainable = false});
   }
 
@@ -123,19 +125,23 @@ class NormalizationLayer final : public Layer {
 
   void adapt(const Shape& data, const Batches& batches) {
     if (given()) {
-      throw ValueError("adapt: expected a layer without given statistics");
+      throw ValueError("conflicting_options", "adapt",
+                       "the layer has given statistics");
     }
-    if (data[0] < 1) throw ValueError("adapt: expected data, got none");
+    if (data[0] < 1) {
+      throw ValueError("missing_value", "adapt", "the data has no samples");
+    }
     const Shape sample = data.with(0, Shape::kAnySize);
     (void)output_shape(std::span(&sample, 1));
     build_once(std::span(&sample, 1));
     if (sample != input_) {
-      throw ShapeError(fmt::format("adapt: expected data {}, got {}",
+      throw ShapeError("shape_mismatch", "adapt",
+                       fmt::format("data must be {}, got {}",
                                    input_.to_string(), data.to_string()));
     }
     std::vector<Tensor> statistics = statistics_of(data, batches);
     assign(statistics);
-    // A model gives its layers their first values when it is made.
+    // Model construction initializes the layers later.
     if (!initialized_) adapted_ = std::move(statistics);
   }
 
@@ -154,14 +160,15 @@ class NormalizationLayer final : public Layer {
     });
   }
 
-  // The sizes of the axes with statistics of their own.
+  // Returns the sizes of the axes with separate statistics.
   Shape kept(const Shape& x) const {
     for (const int64_t axis : o_.axis) {
       if (axis < -x.rank() || axis >= x.rank() || axis == 0 ||
           axis == -x.rank()) {
-        throw ValueError(fmt::format(
-            "axis: expected an axis of {} that is not the batch, got {}",
-            x.to_string(), axis));
+        throw ValueError(
+            "out_of_range", "axis",
+            fmt::format("must be an axis of {} other than the batch, got {}",
+                        x.to_string(), axis));
       }
     }
     std::vector<int64_t> dims;
@@ -171,7 +178,7 @@ class NormalizationLayer final : public Layer {
     return Shape(dims);
   }
 
-  // `values` in the shape that broadcasts to the input.
+  // Returns `values` in the shape that broadcasts to the input.
   Tensor placed(const Tensor& values) const {
     Shape shape = input_;
     for (int axis = 0; axis < input_.rank(); ++axis) {
@@ -194,14 +201,14 @@ class NormalizationLayer final : public Layer {
     return result;
   }
 
-  // In two passes: the mean first, so that the variance does not come out as
-  // a difference of large numbers.
+  // In two passes, mean first, so that the variance is no difference of large
+  // numbers.
   std::vector<Tensor> statistics_of(const Shape& data,
                                     const Batches& batches) const {
     const Shape shape = kept(data);
     const Shape sample = data.slice(1, data.rank());
     const size_t size = static_cast<size_t>(sample.size());
-    // Which statistic each value of a sample belongs to.
+    // Index of the statistic of each element of a sample.
     std::vector<size_t> slot(size, 0);
     for (size_t i = 0; i < size; ++i) {
       auto rest = static_cast<int64_t>(i);
@@ -249,7 +256,7 @@ class NormalizationLayer final : public Layer {
   size_t variance_ = 0;
   size_t count_ = 0;
   bool initialized_ = false;
-  std::vector<Tensor> adapted_;  // mean, variance, count, until initialized
+  std::vector<Tensor> adapted_;  // mean, variance, count until initialized
 };
 
 }  // namespace
@@ -271,18 +278,20 @@ void Normalization::adapt(const Dataset& data) const {
 }
 
 void Normalization::adapt(const Tensor& data) const {
-  with_context([&] { return layer()->describe(); },
-               [&] {
-                 if (data.empty() || data.shape().rank() < 2) {
-                   throw ShapeError(fmt::format(
-                       "adapt: expected data [n,...,c], got {}",
-                       data.empty() ? "none" : data.shape().to_string()));
-                 }
-                 static_cast<NormalizationLayer&>(**this).adapt(
-                     data.shape(), [&](int64_t first, int64_t count) {
-                       return data.slice(first, count);
-                     });
-               });
+  with_context(
+      [&] { return layer()->describe(); },
+      [&] {
+        if (data.empty() || data.shape().rank() < 2) {
+          throw ShapeError(
+              "invalid_shape", "adapt",
+              fmt::format("data must be [n,...,c], got {}",
+                          data.empty() ? "none" : data.shape().to_string()));
+        }
+        static_cast<NormalizationLayer&>(**this).adapt(
+            data.shape(), [&](int64_t first, int64_t count) {
+              return data.slice(first, count);
+            });
+      });
 }
 
 static void upgrade_normalization(Config& config) {

@@ -5,8 +5,8 @@
 namespace octet {
 namespace {
 
-// Each scale as often as makes `count` in all: `arrange` may have split every
-// channel into several outputs, as depthwise convolutions with a multiplier do.
+// Repeats each scale to `count` in total: `arrange` may have split every
+// channel into several outputs, as in depthwise convolutions with a multiplier.
 Tensor repeated(const Tensor& scale, int64_t count) {
   const int64_t copies = count / scale.size();
   if (copies <= 1) return scale;

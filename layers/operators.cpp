@@ -46,7 +46,9 @@ SymbolicTensor operator*(double x, const SymbolicTensor& y) {
 SymbolicTensor operator-(const SymbolicTensor& x) { return rescaled(x, -1, 0); }
 
 SymbolicTensor operator/(const SymbolicTensor& x, double y) {
-  if (y == 0) throw ValueError("operator/: expected a divisor but 0, got 0");
+  if (y == 0) {
+    throw ValueError("out_of_range", "operator/", "division by 0");
+  }
   return rescaled(x, 1 / y, 0);
 }
 

@@ -9,7 +9,7 @@
 namespace octet {
 namespace {
 
-// Cells to add along one axis so that there are ceil(size / stride) windows.
+// Padding along an axis for ceil(size / stride) windows.
 Ends same_padding(int64_t size, int64_t window, int64_t stride,
                   int64_t dilation) {
   const int64_t positions = (size + stride - 1) / stride;
@@ -23,8 +23,8 @@ Ends same_padding(int64_t size, int64_t window, int64_t stride,
 Padding::Padding(const std::string& name)
     : kind_(name == "same" ? Kind::same : Kind::valid) {
   if (name == "same" || name == "valid") return;
-  throw ValueError(
-      fmt::format("padding: expected 'valid' or 'same', got '{}'", name));
+  throw ValueError("invalid_value", "padding",
+                   fmt::format("must be 'valid' or 'same', got '{}'", name));
 }
 
 Pads Padding::pads(Size2 image, Size2 window, Size2 strides,
@@ -42,8 +42,9 @@ Padding1D::Padding1D(const std::string& name)
   if (name == this->name()) return;
   const std::vector<std::string> names{"valid", "same", "causal"};
   throw ValueError(
-      fmt::format("padding: expected 'valid', 'same' or 'causal', got '{}'{}",
-                  name, suggest_near(name, names)));
+      "invalid_value", "padding",
+      fmt::format("must be 'valid', 'same' or 'causal', got '{}'{}", name,
+                  suggest_near(name, names)));
 }
 
 std::string Padding1D::name() const {

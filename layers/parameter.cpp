@@ -30,10 +30,12 @@ void ParameterLimit::take(const Shape& shape) {
        limit = limit->before_) {
     const int64_t size = shape.size();
     if (size > limit->left_) {
-      throw ValueError(fmt::format(
-          "parameters: expected at most {} more elements, which the "
-          "file or the memory limit has left, got {}",
-          limit->left_, shape.to_string()));
+      throw ValueError(
+          "size_limit", "parameters",
+          fmt::format(
+              "{} exceeds the {} elements left by the size of the file or the "
+              "memory limit",
+              shape.to_string(), limit->left_));
     }
     limit->left_ -= size;
   }

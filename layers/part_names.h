@@ -1,4 +1,4 @@
-// Names of the layers that a function makes of one name, and its own.
+// Names of the layers of a composite, and its error context.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace octet {
 
-/// "block/query"; empty, so that the model finds a name, if `whole` is.
+/// Returns "block/query"; empty if `whole` is, so that the model chooses a
+/// name.
 inline std::string part_name(const std::string& whole, const char* part) {
   return whole.empty() ? "" : fmt::format("{}/{}", whole, part);
 }
 
-/// "in transformer_block 'block'", for messages.
+/// Returns "in transformer_block 'block'", for error contexts.
 inline std::string frame_of(const char* function, const std::string& name) {
   return name.empty() ? fmt::format("in {}", function)
                       : fmt::format("in {} '{}'", function, name);

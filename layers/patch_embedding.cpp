@@ -19,9 +19,12 @@ SymbolicTensor patch_embedding(const SymbolicTensor& x,
         const Shape& image = image_input(std::span(&shape, 1));
         expect_window("patch_size", o.patch_size);
         if (image[1] % o.patch_size.h != 0 || image[2] % o.patch_size.w != 0) {
-          throw ShapeError(fmt::format(
-              "input: expected images that patches of {}x{} divide, got {}",
-              o.patch_size.h, o.patch_size.w, image.to_string()));
+          throw ShapeError(
+              "invalid_shape", "input",
+              fmt::format(
+                  "height and width must be multiples of the patch size {}x{}, "
+                  "got {}",
+                  o.patch_size.h, o.patch_size.w, image.to_string()));
         }
         const auto y = Conv2D({.filters = o.dim,
                                .kernel_size = o.patch_size,

@@ -31,8 +31,9 @@ class PermuteLayer final : public Layer {
                          !seen[static_cast<size_t>(dim)];
       if (!valid) {
         throw ValueError(
-            fmt::format("dims: expected a permutation of 1 to {}, got ({})",
-                        rank, fmt::join(o_.dims, ",")));
+            "invalid_value", "dims",
+            fmt::format("must be a permutation of 1 to {}, got ({})", rank,
+                        fmt::join(o_.dims, ",")));
       }
       seen[static_cast<size_t>(dim)] = true;
     }
@@ -47,7 +48,8 @@ class PermuteLayer final : public Layer {
     const Shape& x = single_input(inputs);
     if (x.rank() != static_cast<int>(o_.dims.size()) + 1) {
       throw ShapeError(
-          fmt::format("input: expected samples of {} axes, as dims has, got {}",
+          "shape_mismatch", "input",
+          fmt::format("samples must have {} axes, as in dims, got {}",
                       o_.dims.size(), x.to_string()));
     }
     Shape y = x;
@@ -79,7 +81,7 @@ class PermuteLayer final : public Layer {
   }
 
  private:
-  // Of all axes, from 0.
+  // Permutation of all axes including the batch, from 0.
   std::vector<int> order() const {
     std::vector<int> axes{0};
     for (const int64_t dim : o_.dims) axes.push_back(static_cast<int>(dim));

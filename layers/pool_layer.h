@@ -1,5 +1,5 @@
-// MaxPooling1D, MaxPooling2D, AveragePooling1D and AveragePooling2D: one layer
-// over sequences or images, as its options say.
+// MaxPooling1D, MaxPooling2D, AveragePooling1D and AveragePooling2D: a layer
+// template over sequences or images, selected by the type of the options.
 #pragma once
 
 #include <fmt/format.h>
@@ -37,8 +37,9 @@ class PoolLayer final : public Layer {
     }
     if (kKind == Pooling::max && window_.cells() > kMaxPoolCells) {
       throw UnsupportedError(
-          fmt::format("pool_size: expected at most {} cells, got {}x{}",
-                      kMaxPoolCells, window_.size().h, window_.size().w));
+          "unsupported_value", "pool_size",
+          fmt::format("must have at most {} elements, got {}x{}", kMaxPoolCells,
+                      window_.size().h, window_.size().w));
     }
   }
 

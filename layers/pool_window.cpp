@@ -27,9 +27,11 @@ PoolWindow::PoolWindow(Size2 pool_size, Size2 strides, const Padding& padding)
   const Pads* p = padding.given();
   if (p != nullptr && (std::max(p->top, p->bottom) >= pool_size.h ||
                        std::max(p->left, p->right) >= pool_size.w)) {
-    throw ValueError(fmt::format(
-        "padding: expected less than the window {}x{}, got (({},{}),({},{}))",
-        pool_size.h, pool_size.w, p->top, p->bottom, p->left, p->right));
+    throw ValueError(
+        "out_of_range", "padding",
+        fmt::format("must be less than the {}x{} window, got (({},{}),({},{}))",
+                    pool_size.h, pool_size.w, p->top, p->bottom, p->left,
+                    p->right));
   }
 }
 
@@ -42,15 +44,15 @@ PoolWindow::PoolWindow(Size1 pool_size, Size1 strides, const Padding1D& padding)
           padding, 1) {
   check_padding();
   if (padding == Padding1D::causal) {
-    throw ValueError(
-        "padding: expected 'valid' or 'same', got 'causal'. Hint: a "
-        "ZeroPadding1D of {pool_size - 1, 0} before it pools what has been");
+    throw ValueError("invalid_value", "padding",
+                     "must be 'valid' or 'same', got 'causal'. Hint: pad with "
+                     "ZeroPadding1D({pool_size - 1, 0}) before the layer");
   }
   const Ends* p = padding.given();
   if (p != nullptr && std::max(p->begin, p->end) >= pool_size.length) {
-    throw ValueError(
-        fmt::format("padding: expected less than the window {}, got ({},{})",
-                    pool_size.length, p->begin, p->end));
+    throw ValueError("out_of_range", "padding",
+                     fmt::format("must be less than the window {}, got ({},{})",
+                                 pool_size.length, p->begin, p->end));
   }
 }
 

@@ -1,4 +1,4 @@
-// What pooling layers have in common: the window over images or sequences.
+// Window of pooling layers over images or sequences.
 #pragma once
 
 #include "window.h"
@@ -7,9 +7,9 @@ namespace octet {
 
 class PoolWindow : public Window {
  public:
-  /// Strides of 0 are the window's size.
-  /// Throws: ValueError for windows below 1, strides below 0, causal padding,
-  /// or padding so wide that a window would hold nothing else.
+  /// Strides of 0 select the window size.
+  /// Throws: ValueError for windows < 1, strides < 0, causal padding, or
+  /// padding that fills a whole window.
   PoolWindow(Size2 pool_size, Size2 strides, const Padding& padding);
   PoolWindow(Size1 pool_size, Size1 strides, const Padding1D& padding);
 };

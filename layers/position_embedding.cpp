@@ -30,9 +30,10 @@ class PositionEmbeddingLayer final : public Layer {
     const Shape& x = token_input(inputs);
     if (built() && at(embedding_).variable.shape()[1] != x[1]) {
       throw ShapeError(
-          fmt::format("input: expected {} tokens, as in the first call of this "
-                      "layer, got {}",
-                      at(embedding_).variable.shape()[1], x.to_string()));
+          "shape_mismatch", "input",
+          fmt::format(
+              "must have {} tokens, as in the first call of this layer, got {}",
+              at(embedding_).variable.shape()[1], x.to_string()));
     }
     return x;
   }

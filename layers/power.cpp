@@ -24,15 +24,15 @@ class PowerLayer final : public Layer {
  public:
   explicit PowerLayer(const PowerOptions& options) : o_(options) {
     if (!std::isfinite(o_.exponent)) {
-      throw ValueError(fmt::format("exponent: expected a finite number, got {}",
-                                   o_.exponent));
+      throw ValueError("not_finite", "exponent",
+                       fmt::format("must be finite, got {}", o_.exponent));
     }
   }
 
   std::string class_name() const override { return "Power"; }
   Config config() const override { return write_fields(o_); }
   std::string activation() const override { return ""; }
-  // What is no number of negative ones is no negative number, either.
+  // NaN, the result for negative inputs, does not count as negative.
   bool is_non_negative(bool inputs) const override {
     return inputs || std::fmod(o_.exponent, 2.0f) == 0;
   }

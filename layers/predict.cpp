@@ -1,4 +1,5 @@
-// Model::predict: a program where it pays, else chunks of samples in parallel.
+// Model::predict: runs a program for large batches, else chunks of samples in
+// parallel.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -16,9 +17,10 @@
 namespace octet {
 namespace {
 
-// Samples of a batch of n that a thread takes through the whole graph at a
-// time, so few that what two neighbouring nodes hold stays in its cache. Where
-// there would be fewer chunks than threads, the ops share the threads.
+// Returns the number of samples per chunk of a batch of n. A thread runs a
+// chunk through the whole graph; chunks are small enough that the outputs of
+// two adjacent nodes fit in its cache. With fewer samples than threads, a
+// single chunk is used and the ops share the threads.
 int64_t predict_chunk(std::span<const std::shared_ptr<const GraphNode>> nodes,
                       int64_t n) {
   constexpr int64_t kCacheFloats = int64_t{1} << 18;  // 1 MiB
@@ -33,11 +35,11 @@ int64_t predict_chunk(std::span<const std::shared_ptr<const GraphNode>> nodes,
   return std::clamp<int64_t>(kCacheFloats / largest, 1, most);
 }
 
-// From so many on, predict() captures a program first.
+// Minimum batch size for which predict() captures a program.
 constexpr int64_t kProgramSamples = 16;
 
-// The answers of a program; nothing where there is none that gives the bits of
-// the model.
+// Runs a program of the model; returns false if none is bit-identical to the
+// model.
 bool run_program(const Model& model, std::span<const Tensor> inputs,
                  std::span<Tensor> results) {
   try {
@@ -46,7 +48,7 @@ bool run_program(const Model& model, std::span<const Tensor> inputs,
     for (const Tensor& x : inputs) few.push_back(x.slice(0, 2));
     return gives_bits_of(program, model, few) && program.run(inputs, results);
   } catch (const Error&) {
-    return false;  // whatever it is, the model says it better
+    return false;  // the model reports the error with more context
   }
 }
 
@@ -61,13 +63,14 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   expect_inputs(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].empty()) {
-      throw ValueError("predict: expected a tensor, got none");
+      throw ValueError("missing_value", "predict", "no tensor given");
     }
     const GraphNode& node = *inputs_[i].node;
     expect_fits(inputs[i], node.shape, node.layer->name());
     if (inputs[i].shape()[0] != inputs[0].shape()[0]) {
       throw ShapeError(
-          fmt::format("predict: expected one number of samples, got {} and {}",
+          "shape_mismatch", "inputs",
+          fmt::format("must have equal numbers of samples, got {} and {}",
                       inputs[0].shape()[0], inputs[i].shape()[0]));
     }
   }
@@ -77,7 +80,7 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   for (const SymbolicTensor& output : outputs_) {
     to.push_back(results.emplace_back(output.shape().with(0, n)).f32().data());
   }
-  // Layers that observe see all samples at once, as they were given.
+  // Observing layers need the whole batch at once.
   const bool observing = std::ranges::any_of(
       layers_, [](const auto& layer) { return layer->observing(); });
   if (!observing && n >= kProgramSamples &&

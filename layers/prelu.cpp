@@ -32,20 +32,22 @@ class PReLULayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
-      throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+      throw ShapeError("invalid_shape", "input",
+                       "must be [n,...,c], got " + x.to_string());
     }
     for (const int64_t axis : o_.shared_axes) {
       if (axis < 1 || axis >= x.rank()) {
-        throw ValueError(fmt::format(
-            "shared_axes: expected axes in [1,{}), got {}", x.rank(), axis));
+        throw ValueError(
+            "out_of_range", "shared_axes",
+            fmt::format("axes must be in [1,{}), got {}", x.rank(), axis));
       }
     }
     if (built() && at(alpha_).variable.shape() != slopes(x)) {
-      throw ShapeError(fmt::format(
-          "input: expected slopes {}, as in the first call of this layer, got "
-          "{} for {}",
-          at(alpha_).variable.shape().to_string(), slopes(x).to_string(),
-          x.to_string()));
+      throw ShapeError("shape_mismatch", "input",
+                       fmt::format("slopes have shape {}, as in the first call "
+                                   "of this layer; {} needs {}",
+                                   at(alpha_).variable.shape().to_string(),
+                                   x.to_string(), slopes(x).to_string()));
     }
     return x;
   }
@@ -77,7 +79,7 @@ class PReLULayer final : public Layer {
   }
 
  private:
-  // The shape of alpha.
+  // Returns the shape of alpha.
   Shape slopes(const Shape& x) const {
     Shape shape = x.slice(1, x.rank());
     for (const int64_t axis : o_.shared_axes) {

@@ -13,12 +13,14 @@ SymbolicTensor Rebuild::at(const SymbolicTensor& old) {
   copy_before(limit_);
   const auto found = made_.find(old.node.get());
   if (found == made_.end()) {
-    throw ValueError(fmt::format(
-        "rebuild: expected a tensor of model '{}' from before node {}, got {}",
-        model_.name(), limit_,
-        old.node == nullptr
-            ? "none"
-            : fmt::format("the output of '{}'", old.node->layer->name())));
+    throw ValueError("invalid_value", "Rebuild::at",
+                     fmt::format("needs a tensor of model '{}' that is "
+                                 "computed before node {}, got {}",
+                                 model_.name(), limit_,
+                                 old.node == nullptr
+                                     ? "none"
+                                     : fmt::format("the output of '{}'",
+                                                   old.node->layer->name())));
   }
   return found->second;
 }
@@ -27,7 +29,7 @@ SymbolicTensor Rebuild::call(const GraphNode& node,
                              std::vector<SymbolicTensor> inputs) {
   const std::shared_ptr<Layer> copy = copy_of(*node.layer);
   SymbolicTensor y = octet::call(copy, std::move(inputs));
-  // At once: what the copy was built with takes memory, too.
+  // Share at once, to free the memory of the parameters just built.
   if (weights_ == CopyOf::parameters) copy->share_parameters(*node.layer);
   return y;
 }
@@ -65,7 +67,7 @@ const std::shared_ptr<Layer>& Rebuild::copy_of(const Layer& layer) {
   return copy;
 }
 
-// In the model's order, so that the new nodes have it too.
+// In model order, which the new nodes preserve.
 void Rebuild::copy_before(size_t index) {
   for (; next_ < index; ++next_) {
     const GraphNode& node = *model_.nodes()[next_];
@@ -82,20 +84,22 @@ void Rebuild::replace(size_t index, SymbolicTensor replacement) {
   const GraphNode& node = *model_.nodes()[index];
   const std::string& name = node.layer->name();
   if (counts_.uses.contains(replacement.node.get())) {
-    throw ValueError(fmt::format(
-        "rebuild: expected a tensor of the new model in place of '{}', got one "
-        "of the old; Rebuild::at finds its counterpart",
-        name));
+    throw ValueError(
+        "invalid_value", "rebuild",
+        fmt::format("the replacement of '{}' belongs to the old model. Hint: "
+                    "Rebuild::at() returns its counterpart in the new model",
+                    name));
   }
   if (!(replacement.shape() == node.shape)) {
-    throw ShapeError(fmt::format(
-        "rebuild: expected {} in place of '{}', got {}", node.shape.to_string(),
-        name, replacement.shape().to_string()));
+    throw ShapeError(
+        "shape_mismatch", "rebuild",
+        fmt::format("the replacement of '{}' must be {}, got {}", name,
+                    node.shape.to_string(), replacement.shape().to_string()));
   }
   made_[&node] = std::move(replacement);
 }
 
-// Layers that have parameters in common have them in common again.
+// Layers with shared parameters share them again.
 void Rebuild::copy_parameters() {
   std::map<uint64_t, const Layer*> owners;
   for (const auto& layer : model_.layers()) {
@@ -141,7 +145,9 @@ std::optional<Model> Model::rebuild(const NodeRewriter& rewrite) const {
     if (is_input(*node.layer)) continue;
     rebuild.limit_ = i;
     std::optional<SymbolicTensor> replacement = with_context(
-        [&] { return fmt::format("while replacing '{}'", node.layer->name()); },
+        [&] {
+          return fmt::format("in replacement of '{}'", node.layer->name());
+        },
         [&] { return rewrite(node, rebuild); });
     if (!replacement) continue;
     rebuild.replace(i, std::move(*replacement));

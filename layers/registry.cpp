@@ -57,8 +57,8 @@ std::vector<const LayerDef*> layer_defs() {
 void register_layer(const LayerDef& def) {
   const auto expect_new = [](std::string_view name) {
     if (find_layer_def(name) == nullptr) return;
-    throw ValueError(fmt::format(
-        "register_layer: expected a new class, got '{}', which exists", name));
+    throw ValueError("duplicate_name", "register_layer",
+                     fmt::format("class '{}' already exists", name));
   };
   expect_new(def.class_name);
   for (const std::string_view alias : def.keras.aliases) expect_new(alias);
@@ -73,13 +73,15 @@ std::shared_ptr<Layer> create_layer(std::string_view class_name,
     for (const LayerDef* each : layer_defs()) {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", each->class_name);
     }
-    throw UnsupportedError(fmt::format(
-        "layer class: expected one of {}, got '{}'; register_layer adds custom "
-        "ones",
-        known, class_name));
+    throw UnsupportedError(
+        "unsupported_layer", fmt::format("layer class '{}'", class_name),
+        fmt::format(
+            "unknown class (known: {}). Hint: register_layer() adds custom "
+            "classes",
+            known));
   }
   return with_context(
-      [&] { return fmt::format("in the configuration of {}", class_name); },
+      [&] { return fmt::format("in configuration of {}", class_name); },
       [&] { return def->create(config); });
 }
 

@@ -20,8 +20,8 @@ Regularizer regularizer_from(const Config& config) {
   if (config.is_null()) return {};
   const std::string& name = config.at("class_name").as_string();
   if (name != "L1" && name != "L2" && name != "L1L2") {
-    throw ValueError(
-        fmt::format("regularizer: expected L1, L2 or L1L2, got '{}'", name));
+    throw ValueError("invalid_value", "regularizer",
+                     fmt::format("must be L1, L2 or L1L2, got '{}'", name));
   }
   const Config& numbers = config.at("config");
   const auto number = [&](const char* entry) {
@@ -38,9 +38,10 @@ Regularizer regularizer_from(const Config& config) {
 void check_regularizer(const char* what, const Regularizer& regularizer) {
   for (const float value : {regularizer.l1, regularizer.l2}) {
     if (!(value >= 0) || std::isinf(value)) {
-      throw ValueError(fmt::format(
-          "{}: expected finite factors of at least 0, got {} and {}", what,
-          regularizer.l1, regularizer.l2));
+      throw ValueError(
+          "out_of_range", what,
+          fmt::format("factors must be finite and at least 0, got {} and {}",
+                      regularizer.l1, regularizer.l2));
     }
   }
 }

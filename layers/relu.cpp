@@ -27,7 +27,8 @@ class ReLULayer final : public Layer {
   explicit ReLULayer(const ReLUOptions& options) : o_(options) {
     if (!(o_.max_value > 0)) {
       throw ValueError(
-          fmt::format("max_value: expected a value > 0, got {}", o_.max_value));
+          "out_of_range", "max_value",
+          fmt::format("must be greater than 0, got {}", o_.max_value));
     }
     expect_not_negative("negative_slope", o_.negative_slope);
     expect_not_negative("threshold", o_.threshold);

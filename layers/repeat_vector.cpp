@@ -29,7 +29,8 @@ class RepeatVectorLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() != 2) {
-      throw ShapeError("input: expected vectors [n,c], got " + x.to_string());
+      throw ShapeError("invalid_shape", "input",
+                       "must be vectors [n,c], got " + x.to_string());
     }
     return {x[0], o_.n, x[1]};
   }

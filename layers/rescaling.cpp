@@ -28,11 +28,11 @@ class RescalingLayer final : public Layer {
       : o_(options),
         scale_(vector("scale", o_.scale)),
         offset_(vector("offset", o_.offset)) {
-    // Factors of channels that are all 0 are what some networks begin with.
+    // Per-channel factors of 0 are valid: some networks start with them.
     if (o_.scale.size() == 1 && o_.scale[0] == 0) {
       throw ValueError(
-          "scale: expected a number that is not 0, got 0. Hint: 1 / 255 is 0 "
-          "in C++; write 1 / 255.0f");
+          "out_of_range", "scale",
+          "must not be 0. Hint: 1 / 255 is 0 in C++; write 1 / 255.0f");
     }
   }
 
@@ -45,9 +45,10 @@ class RescalingLayer final : public Layer {
          {std::pair("scale", &o_.scale), std::pair("offset", &o_.offset)}) {
       const auto size = static_cast<int64_t>(numbers->size());
       if (size != 1 && (x.rank() < 2 || size != x[-1])) {
-        throw ShapeError(fmt::format(
-            "{}: expected one number or one for each channel of {}, got {}",
-            name, x.to_string(), size));
+        throw ShapeError(
+            "count_mismatch", name,
+            fmt::format("must have 1 number or 1 per channel of {}, got {}",
+                        x.to_string(), size));
       }
     }
     return x;
@@ -81,12 +82,12 @@ class RescalingLayer final : public Layer {
 
   static Variable vector(const char* name, const std::vector<float>& numbers) {
     if (numbers.empty()) {
-      throw ValueError(fmt::format("{}: expected numbers, got none", name));
+      throw ValueError("missing_value", name, "no numbers given");
     }
     for (const float value : numbers) {
       if (!std::isfinite(value)) {
-        throw ValueError(
-            fmt::format("{}: expected finite values, got {}", name, value));
+        throw ValueError("not_finite", name,
+                         fmt::format("must be finite, got {}", value));
       }
     }
     const auto size = static_cast<int64_t>(numbers.size());

@@ -18,8 +18,8 @@ static void fields(Visitor& v, ReshapeOptions& o) {
 
 namespace {
 
-// Whether it is one order, with the channels first and last: there is one
-// pixel, or one channel.
+// Returns whether channels-first and channels-last orders are equal: for a
+// single pixel or channel.
 bool is_one_order(const Shape& shape) {
   return shape[-1] == 1 || shape.slice(1, shape.rank() - 1).size() == 1;
 }
@@ -30,9 +30,11 @@ class ReshapeLayer final : public Layer {
     bool open = false;
     for (const int64_t dim : o_.target_shape) {
       if (dim == Shape::kAnySize ? open : dim < 1) {
-        throw ValueError(fmt::format(
-            "target_shape: expected sizes >= 1 and at most one -1, got ({})",
-            fmt::join(o_.target_shape, ",")));
+        throw ValueError(
+            "invalid_value", "target_shape",
+            fmt::format(
+                "sizes must be at least 1, with at most one -1, got ({})",
+                fmt::join(o_.target_shape, ",")));
       }
       open = open || dim == Shape::kAnySize;
     }
@@ -62,9 +64,10 @@ class ReshapeLayer final : public Layer {
     }
     fits &= open || known == size;
     if (!fits) {
-      throw ShapeError(fmt::format(
-          "target_shape: expected the {} values of a sample of {}, got ({})",
-          size, x.to_string(), fmt::join(o_.target_shape, ",")));
+      throw ShapeError(
+          "shape_mismatch", "target_shape",
+          fmt::format("({}) does not hold the {} elements of a sample of {}",
+                      fmt::join(o_.target_shape, ","), size, x.to_string()));
     }
     return Shape(std::span<const int64_t>(dims));
   }
@@ -82,8 +85,8 @@ class ReshapeLayer final : public Layer {
                                  : context.keras_order(x).name;
     std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
     dims[0] = -1;
-    // What is stored alike either way has its channels first: convolutions read
-    // such sequences.
+    // If both orders are equal, declare the result channels-first, as
+    // convolutions require it for sequences.
     const int rank = shape.rank();
     const bool first = (rank == 3 || rank == 4) && is_one_order(shape);
     if (first) {

@@ -32,18 +32,18 @@ class ResizingLayer final : public Layer {
     expect_count("height", o_.height);
     expect_count("width", o_.width);
     if (o_.interpolation != "nearest" && o_.interpolation != "bilinear") {
-      throw ValueError(fmt::format(
-          "interpolation: expected 'nearest' or 'bilinear', got '{}'",
-          o_.interpolation));
+      throw ValueError("invalid_value", "interpolation",
+                       fmt::format("must be 'nearest' or 'bilinear', got '{}'",
+                                   o_.interpolation));
     }
     if (o_.crop_to_aspect_ratio && o_.pad_to_aspect_ratio) {
-      throw ValueError(
-          "crop_to_aspect_ratio, pad_to_aspect_ratio: expected one of them, "
-          "got "
-          "both");
+      throw ValueError("conflicting_options",
+                       "crop_to_aspect_ratio, pad_to_aspect_ratio",
+                       "at most one may be set");
     }
     if (!std::isfinite(o_.fill_value)) {
-      throw ValueError("fill_value: expected a finite value, got another");
+      throw ValueError("not_finite", "fill_value",
+                       fmt::format("must be finite, got {}", o_.fill_value));
     }
   }
 
@@ -83,17 +83,19 @@ class ResizingLayer final : public Layer {
   ResizingOptions o_;
 };
 
-// What Keras writes besides.
+// Rejects options of Keras that have no counterpart.
 void refuse_other_forms(const Config& config) {
   const Config* antialias = config.find("antialias");
   if (antialias != nullptr && *antialias == Config(true)) {
     throw UnsupportedError(
-        "antialias: expected false, got true. Hint: resize the images before, "
-        "where they are read, and give the model without this layer");
+        "unsupported_value", "antialias",
+        "must be false. Hint: remove this layer from the model and resize the "
+        "images when loading them");
   }
   const Config* mode = config.find("fill_mode");
   if (mode != nullptr && *mode != Config("constant")) {
-    throw UnsupportedError("fill_mode: expected 'constant', got another");
+    throw UnsupportedError("unsupported_value", "fill_mode",
+                           "must be 'constant'");
   }
 }
 

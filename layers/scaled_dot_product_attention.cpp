@@ -28,8 +28,8 @@ class ScaledDotProductAttentionLayer final : public Layer {
       : o_(options) {
     expect_count("num_heads", o_.num_heads);
     if (!(o_.dropout >= 0 && o_.dropout < 1)) {
-      throw ValueError(
-          fmt::format("dropout: expected a rate in [0,1), got {}", o_.dropout));
+      throw ValueError("out_of_range", "dropout",
+                       fmt::format("must be in [0,1), got {}", o_.dropout));
     }
   }
 
@@ -41,7 +41,8 @@ class ScaledDotProductAttentionLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.size() != 3) {
       throw ValueError(
-          fmt::format("inputs: expected three, query, key and value, got {}",
+          "count_mismatch", "inputs",
+          fmt::format("the layer takes query, key and value, got {} inputs",
                       inputs.size()));
     }
     const Shape& q = inputs[0];
@@ -49,13 +50,15 @@ class ScaledDotProductAttentionLayer final : public Layer {
     const Shape& v = inputs[2];
     const auto check = [&](const char* name, const Shape& x) {
       if (x.rank() != 3) {
-        throw ShapeError(fmt::format("{}: expected tokens [n,t,c], got {}",
-                                     name, x.to_string()));
+        throw ShapeError(
+            "invalid_shape", name,
+            fmt::format("must be tokens [n,t,c], got {}", x.to_string()));
       }
       if (x[2] % o_.num_heads != 0) {
         throw ShapeError(
-            fmt::format("{}: expected features that {} heads divide, got {}",
-                        name, o_.num_heads, x.to_string()));
+            "invalid_shape", name,
+            fmt::format("features must be a multiple of the {} heads, got {}",
+                        o_.num_heads, x.to_string()));
       }
     };
     check("query", q);
@@ -63,13 +66,14 @@ class ScaledDotProductAttentionLayer final : public Layer {
     check("value", v);
     if (q[2] != k[2]) {
       throw ShapeError(
-          fmt::format("key: expected {} features as in the query, got {}", q[2],
+          "shape_mismatch", "key",
+          fmt::format("must have {} features, as the query, got {}", q[2],
                       k.to_string()));
     }
     if (k[1] != v[1]) {
-      throw ShapeError(
-          fmt::format("value: expected {} tokens as in the key, got {}", k[1],
-                      v.to_string()));
+      throw ShapeError("shape_mismatch", "value",
+                       fmt::format("must have {} tokens, as the key, got {}",
+                                   k[1], v.to_string()));
     }
     return {q[0], q[1], v[2]};
   }

@@ -28,8 +28,9 @@ class SelectTokenLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = token_input(inputs);
     if (o_.index < -x[1] || o_.index >= x[1]) {
-      throw ShapeError(fmt::format("index: expected one of {} tokens, got {}",
-                                   x[1], o_.index));
+      throw ShapeError(
+          "out_of_range", "index",
+          fmt::format("must be in range of {} tokens, got {}", x[1], o_.index));
     }
     return {x[0], x[2]};
   }

@@ -1,5 +1,5 @@
-// SeparableConv1D and SeparableConv2D: one layer over sequences or images, as
-// its options say.
+// SeparableConv1D and SeparableConv2D: a layer template over sequences or
+// images, selected by the type of the options.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace octet {
 
-/// What the depthwise convolution makes and the pointwise one reads.
+/// Name of the intermediate tensor, the output of the depthwise convolution.
 inline constexpr std::string_view kSeparableInner = "depthwise";
 
 template <class Visitor, class Options>
@@ -67,7 +67,7 @@ class SeparableConvLayer final : public Layer {
 
   void build(std::span<const Shape> inputs) override {
     const int64_t c = inputs[0][-1];
-    // Fans as Keras counts them, from the kernel's last two axes.
+    // Fans as in Keras: from the kernel's last two axes.
     depthwise_ = add_parameter(
         "depthwise_kernel", window_.kernel(c, o_.depth_multiplier),
         {.initializer = o_.depthwise_initializer,

@@ -1,4 +1,4 @@
-// The shapes of a call, for messages.
+// Shapes of a call, for error contexts.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace octet {
 
-/// "[N,28,28,1], [N,10]" of anything that has shapes; empty for none.
+/// Returns "[N,28,28,1], [N,10]" for a range of values with shape(); empty for
+/// none.
 template <class Values>
 std::string shapes_text(const Values& values) {
   std::string text;

@@ -30,19 +30,22 @@ class SoftmaxLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
-      throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+      throw ShapeError("invalid_shape", "input",
+                       "must be [n,...,c], got " + x.to_string());
     }
     const int64_t rank = x.rank();
     if (o_.axis < -rank || o_.axis >= rank || o_.axis == 0 ||
         o_.axis == -rank) {
       throw ShapeError(
-          fmt::format("axis: expected one of the sample, -1 or 1 to {}, got {}",
-                      rank - 1, o_.axis));
+          "out_of_range", "axis",
+          fmt::format("must be -1 or in [1,{}], got {}", rank - 1, o_.axis));
     }
     if (built() && last_ != is_last(x)) {
-      throw ShapeError(fmt::format(
-          "axis: expected the last one in all calls or in none, got {} of {}",
-          o_.axis, x.to_string()));
+      throw ShapeError("shape_mismatch", "axis",
+                       fmt::format("must be the last axis in all calls of this "
+                                   "layer or in none, got "
+                                   "{} of {}",
+                                   o_.axis, x.to_string()));
     }
     return x;
   }
@@ -55,7 +58,7 @@ class SoftmaxLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];  // over all features: their order is no matter
+    OnnxValue y = inputs[0];  // over all features, in any order
     y.name = context.node("Softmax", {y.name},
                           {{"axis", y.onnx_axis(axis(y.shape))}});
     return y;
@@ -69,7 +72,7 @@ class SoftmaxLayer final : public Layer {
   bool is_last(const Shape& x) const { return axis(x) == x.rank() - 1; }
 
   SoftmaxOptions o_;
-  bool last_;  // whether the axis is the last one of its input
+  bool last_;  // whether `axis` is the input's last axis
 };
 
 }  // namespace
@@ -77,7 +80,7 @@ class SoftmaxLayer final : public Layer {
 Softmax::Softmax(const SoftmaxOptions& options)
     : LayerHandle(make_layer<SoftmaxLayer>("Softmax", options)) {}
 
-// tf.keras writes one axis as a list, too.
+// tf.keras writes a single axis as a list.
 static void upgrade_softmax(Config& config) {
   const Config* axis = config.find("axis");
   if (axis != nullptr && axis->is_list() && axis->as_list().size() == 1) {

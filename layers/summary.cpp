@@ -37,8 +37,8 @@ std::vector<NodeSize> Model::sizes() const {
 
 namespace {
 
-/// "Conv2D, relu": the class, with a function at its end that the class does
-/// not say.
+/// Returns "Conv2D, relu": the class, with its final activation unless the
+/// class name implies it.
 std::string class_text(const Layer& layer) {
   const std::string function = layer.activation();
   const std::string name = layer.class_name();
@@ -60,7 +60,7 @@ std::string reads_text(const GraphNode& node) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Whether each node reads the one above it.
+/// Returns whether each node consumes only the previous node.
 bool is_chain(std::span<const std::shared_ptr<const GraphNode>> nodes) {
   for (size_t i = 1; i < nodes.size(); ++i) {
     const auto& inputs = nodes[i]->inputs;
@@ -84,7 +84,7 @@ std::string Model::summary() const {
     heading.emplace_back(name);
   };
   if (some_frozen) add_column("training");
-  if (!chain) add_column("reads");
+  if (!chain) add_column("inputs");
   TextTable table(columns);
   table.add_row(heading);
   table.add_rule();
@@ -113,10 +113,10 @@ std::string Model::summary() const {
     if (!p.trainable || p.variable.requires_grad()) continue;
     frozen += p.variable.shape().size();
   }
-  text += fmt::format("{} parameters are trained, {} are statistics",
+  text += fmt::format("{} trainable parameters, {} statistics",
                       group_digits(sum.trainable),
                       group_digits(sum.parameters - sum.trainable - frozen));
-  if (frozen > 0) text += fmt::format(", {} are frozen", group_digits(frozen));
+  if (frozen > 0) text += fmt::format(", {} frozen", group_digits(frozen));
   return text + "\n";
 }
 

@@ -34,7 +34,8 @@ SymbolicTensor build(const SymbolicTensor& x,
   expect_count("mlp_dim", o.mlp_dim);
   if (d % o.num_heads != 0) {
     throw ShapeError(
-        fmt::format("input: expected features that {} heads divide, got {}",
+        "invalid_shape", "input",
+        fmt::format("features must be a multiple of the {} heads, got {}",
                     o.num_heads, shape.to_string()));
   }
   SymbolicTensor y = normalize(x, o, "norm1");

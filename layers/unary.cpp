@@ -25,10 +25,10 @@ namespace {
 struct UnaryOperation {
   std::string_view name;
   Variable (*apply)(const Variable& x);
-  const char* onnx_op;  // of x, or of x and x
+  const char* onnx_op;  // of x, or of (x, x) if `twice`
   bool twice = false;
   bool non_negative = false;
-  bool keeps_sign = false;  // of what is not negative
+  bool keeps_sign = false;  // for nonnegative inputs
 };
 
 constexpr UnaryOperation kUnaryOperations[] = {
@@ -59,9 +59,10 @@ const UnaryOperation& find_operation(const std::string& name) {
   for (const UnaryOperation& each : kUnaryOperations) {
     known.emplace_back(each.name);
   }
-  throw ValueError(fmt::format("operation: expected {}, got '{}'{}",
-                               fmt::join(known, ", "), name,
-                               suggest_names(name, known)));
+  throw ValueError(
+      "unknown_name", "operation",
+      fmt::format("unknown operation '{}' (known: {}){}", name,
+                  fmt::join(known, ", "), suggest_near(name, known)));
 }
 
 class UnaryLayer final : public Layer {

@@ -1,4 +1,4 @@
-// x / max(|x|, epsilon) with the Euclidean length over some axes, as op and as
+// x / max(|x|, epsilon) with the Euclidean norm over some axes, as an op and as
 // ONNX nodes.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace octet {
 Variable unit_length(const Variable& x, const std::vector<int>& axes,
                      float epsilon);
 
-/// `axes` are those in ONNX. Returns the name of the result.
+/// Adds the nodes and returns the name of the result. `axes` are ONNX axes.
 std::string emit_unit_length(EmitContext& context, const std::string& x,
                              const std::vector<int64_t>& axes, float epsilon);
 

@@ -27,17 +27,19 @@ class UnitNormalizationLayer final : public Layer {
   explicit UnitNormalizationLayer(const UnitNormalizationOptions& options)
       : o_(options) {
     if (o_.axis.empty()) {
-      throw ValueError("axis: expected at least one, got none");
+      throw ValueError("missing_value", "axis",
+                       "at least one axis is required");
     }
-    // Its square is a float, too.
+    // The square of epsilon must be a normal float.
     if (!(o_.epsilon >= 1e-18f && o_.epsilon <= 1)) {
-      throw ValueError(fmt::format(
-          "epsilon: expected a number from 1e-18 to 1, got {}", o_.epsilon));
+      throw ValueError(
+          "out_of_range", "epsilon",
+          fmt::format("must be in [1e-18, 1], got {}", o_.epsilon));
     }
   }
 
   std::string class_name() const override { return "UnitNormalization"; }
-  // Keras has no such option: only where it is another one.
+  // Keras has no option epsilon: written only if not the default.
   Config config() const override {
     const Config all = write_fields(o_);
     if (o_.epsilon != UnitNormalizationOptions().epsilon) return all;
@@ -70,19 +72,19 @@ class UnitNormalizationLayer final : public Layer {
     for (const int64_t axis : o_.axis) {
       const int64_t place = axis < 0 ? axis + x.rank() : axis;
       if (place < 0 || place >= x.rank()) {
-        throw ShapeError(fmt::format("axis: expected one of {}, got {}",
-                                     x.to_string(), axis));
+        throw ShapeError(
+            "out_of_range", "axis",
+            fmt::format("must be an axis of {}, got {}", x.to_string(), axis));
       }
       if (place == 0) {
         throw ValueError(
-            "axis: expected axes of a sample, got that of the batch, over "
-            "which "
-            "samples would depend on each other");
+            "out_of_range", "axis",
+            "must not be the batch axis: samples would depend on each other");
       }
       axes.push_back(static_cast<int>(place));
       if (std::ranges::count(axes, axes.back()) > 1) {
-        throw ValueError(
-            fmt::format("axis: expected each once, got {} twice", axis));
+        throw ValueError("invalid_value", "axis",
+                         fmt::format("{} is given twice", axis));
       }
     }
     return axes;

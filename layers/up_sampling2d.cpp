@@ -24,9 +24,9 @@ class UpSampling2DLayer final : public Layer {
   explicit UpSampling2DLayer(const UpSampling2DOptions& options) : o_(options) {
     expect_window("size", o_.size);
     if (o_.interpolation != "nearest" && o_.interpolation != "bilinear") {
-      throw ValueError(fmt::format(
-          "interpolation: expected 'nearest' or 'bilinear', got '{}'",
-          o_.interpolation));
+      throw ValueError("invalid_value", "interpolation",
+                       fmt::format("must be 'nearest' or 'bilinear', got '{}'",
+                                   o_.interpolation));
     }
   }
 

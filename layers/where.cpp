@@ -34,9 +34,10 @@ class WhereLayer final : public Layer {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const size_t expected = 1 + (o_.x ? 0 : 1) + (o_.y ? 0 : 1);
     if (inputs.size() != expected) {
-      throw ValueError(fmt::format(
-          "inputs: expected the condition{}{}, got {}; pass a vector",
-          o_.x ? "" : ", x", o_.y ? "" : ", y", inputs.size()));
+      throw ValueError(
+          "count_mismatch", "inputs",
+          fmt::format("the layer takes {{condition{}{}}}, got {} inputs",
+                      o_.x ? "" : ", x", o_.y ? "" : ", y", inputs.size()));
     }
     return merged_shape(inputs);
   }
@@ -61,7 +62,7 @@ class WhereLayer final : public Layer {
     };
     const std::string x = operand("x", o_.x);
     const std::string y = operand("y", o_.y);
-    constexpr int64_t kBool = 9;  // of TensorProto
+    constexpr int64_t kBool = 9;  // TensorProto::BOOL
     const std::string holds =
         context.part("Cast", "condition", {given[0]}, {{"to", kBool}});
     result.name = context.node("Where", {holds, x, y});

@@ -1,6 +1,6 @@
-// Windows that slide over images [n,h,w,c] or sequences [n,l,c], as layers have
-// them: sizes, checks, geometry and ONNX attributes. A sequence is an image of
-// one row.
+// Sliding windows over images [n,h,w,c] or sequences [n,l,c], for layers:
+// sizes, checks, geometry and ONNX attributes. A sequence is an image with a
+// single row.
 #pragma once
 
 #include <octet/layers/onnx_builder.h>
@@ -28,15 +28,15 @@ class Window {
 
   /// Throws: ValueError for a padding outside [0, 2^20).
   void check_padding() const;
-  /// The one input, an image or a sequence. Throws: ShapeError.
+  /// Returns the only input, images or sequences. Throws: ShapeError.
   const Shape& input(std::span<const Shape> inputs) const;
   /// Throws: ShapeError if the window does not fit.
   Shape output_shape(const Shape& x, int64_t channels) const;
-  /// On x.
+  /// Returns the options of the runtime's ops for input x.
   WindowOptions on(const Shape& x) const;
   WindowOptions1D on_sequence(const Shape& x) const;
 
-  /// The attributes that say so, in lists of one number an axis.
+  /// ONNX attributes: lists of one number per axis.
   OnnxBuilder::Attribute onnx_size() const { return by_axis(size_); }
   OnnxBuilder::Attribute onnx_strides() const { return by_axis(strides_); }
   OnnxBuilder::Attribute onnx_dilations() const { return by_axis(dilation_); }

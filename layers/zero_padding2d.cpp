@@ -55,7 +55,7 @@ class ZeroPadding2DLayer final : public Layer {
 ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
     : LayerHandle(make_layer<ZeroPadding2DLayer>("ZeroPadding2D", options)) {}
 
-// Keras 1.2 lists top, bottom, left and right.
+// Keras 1.2 writes [top, bottom, left, right].
 static void upgrade_zero_padding2d(Config& config) {
   const Config* value = config.find("padding");
   if (value == nullptr || !value->is_list() || value->as_list().size() != 4) {

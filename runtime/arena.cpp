@@ -27,7 +27,7 @@
 namespace octet::arena {
 namespace {
 
-// A cache would hide use after free from the address sanitizer.
+// A cache would hide use-after-free from the address sanitizer.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kCaching = false;
 #else
@@ -36,7 +36,7 @@ constexpr bool kCaching = true;
 
 std::atomic<int64_t> system_count{0};
 
-// Larger buffers are blocks of the heap.
+// Larger buffers are blocks of the RegionHeap.
 constexpr int64_t kLargestOfLists = int64_t{1} << 18;
 // Never destroyed, since tensors may outlive statics.
 RegionHeap& heap() {
@@ -47,7 +47,7 @@ bool of_heap(int64_t capacity) {
   return kCaching && capacity > kLargestOfLists;
 }
 
-// Eight classes per power of two: at most 12 % more than asked for.
+// Eight classes per power of two: at most 12 % of slack.
 int64_t size_class(int64_t bytes) {
   int64_t step = 4096;
   while (step * 16 < bytes) step *= 2;
@@ -75,21 +75,21 @@ Buffer* pop(FreeLists& lists, int64_t capacity) {
 
 struct Cache;
 
-// What threads have left over: where one allocates and another frees, buffers
-// come back through here. Never destroyed, as the heap.
+// Free buffers of all threads: buffers allocated by one thread and freed by
+// another return through here. Never destroyed, like the heap.
 struct Shared {
   std::mutex mutex;
   FreeLists free;
   int64_t bytes = 0;
-  std::set<Cache*> caches;  // of all threads
+  std::set<Cache*> caches;  // one per thread
 };
 Shared& shared() {
   static Shared* const instance = new Shared;
   return *instance;
 }
 
-// The system is not asked for more while more than this lies idle. A loop takes
-// the same classes again and again, and never comes here.
+// Idle memory above this is freed before more is requested from the system.
+// Loops reuse the same size classes and never get here.
 constexpr int64_t kMostIdle = int64_t{1} << 30;
 
 void free_all(FreeLists& lists) {
@@ -99,7 +99,7 @@ void free_all(FreeLists& lists) {
   lists.clear();
 }
 
-// What lies idle for all, if it is more than `most` bytes.
+// Frees the shared idle memory if it exceeds `most` bytes.
 void free_idle(int64_t most) {
   FreeLists idle;
   {
@@ -111,11 +111,11 @@ void free_idle(int64_t most) {
   free_all(idle);
 }
 
-// A thread keeps this much to itself.
+// Most idle memory that a thread keeps in its own cache.
 constexpr int64_t kMostCached = int64_t{64} << 20;
 
 struct Cache {
-  std::mutex mutex;  // others take it in release_memory() alone
+  std::mutex mutex;  // contended only by release_memory()
   FreeLists free;
   int64_t bytes = 0;
 
@@ -128,8 +128,8 @@ struct Cache {
   }
 };
 
-// Null before the first use and after the thread's cache is gone: a static
-// Tensor may outlive it.
+// Null before the first use and after destruction of the thread's cache: a
+// static Tensor may outlive it.
 thread_local Cache* mine = nullptr;
 
 Cache::Cache() {
@@ -155,7 +155,7 @@ Cache* cache() {
   return mine;
 }
 
-// A buffer of that class which was freed before, or null.
+// Returns a previously freed buffer of this class, or null.
 Buffer* reuse(int64_t capacity) {
   if (!kCaching || of_heap(capacity)) return nullptr;
   if (Cache* own = cache()) {
@@ -220,7 +220,7 @@ void give(Buffer* buffer) noexcept {
       keep(buffer);
       return;
     } catch (const std::bad_alloc&) {
-      // No memory to remember it by: then it goes.
+      // No memory for the free list entry: free the buffer.
     }
   }
   free_buffer(buffer);
@@ -228,7 +228,7 @@ void give(Buffer* buffer) noexcept {
 
 void give_memory(const Buffer& buffer) noexcept {
 #ifdef __linux__
-  const auto page = [](char* at) {  // the first one from there on
+  const auto page = [](char* at) {  // rounds up to a page
     const auto place = reinterpret_cast<uintptr_t>(at);
     constexpr uintptr_t kPage = RegionHeap::kPage;
     return reinterpret_cast<char*>((place + kPage - 1) / kPage * kPage);
@@ -274,7 +274,7 @@ void release_memory() {
     for (arena::Cache* cache : shared.caches) cache->clear();
   }
 #ifdef __GLIBC__
-  malloc_trim(0);  // which large buffers may have become part of
+  malloc_trim(0);  // freed large buffers may have become part of the heap
 #endif
 }
 

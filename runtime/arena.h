@@ -1,8 +1,8 @@
-// Caching arena: a step allocates nothing after the second one. Buffers of up
-// to 256 KiB wait, once freed, on lists of their size class, one set a thread
-// and one for all, so that a chunk's working set stays in its core's cache;
-// before the system is asked for more, what waits there for all is freed if it
-// is over 1 GiB. Larger buffers are blocks of a RegionHeap.
+// Caching arena: from the third step on, training allocates nothing. Freed
+// buffers of up to 256 KiB go to free lists by size class, a set per thread and
+// a shared set, so that a chunk's working set stays in its core's cache. Before
+// allocating from the system, the shared lists are freed if they exceed 1 GiB.
+// Larger buffers are blocks of a RegionHeap.
 #pragma once
 
 #include <atomic>
@@ -15,30 +15,30 @@ struct Buffer {
   int64_t capacity;
   std::atomic<int> references;
   std::atomic<uint64_t> writes;  // through Variables, since take()
-  std::atomic<int> writers;      // WriteSpans that live
+  std::atomic<int> writers;      // number of existing WriteSpans
 };
 
 namespace arena {
 
-/// Readable and writable bytes beyond what was asked for, so that kernels may
-/// load whole vectors at the end of a buffer.
+/// Readable and writable bytes beyond the requested size: kernels may load
+/// whole vectors at the end of a buffer.
 inline constexpr int64_t kSlack = 256;
 
-/// A buffer of at least `bytes` (+ kSlack), aligned to 64, with one
-/// reference. Throws: ValueError if the system has no memory left.
+/// Allocates at least `bytes` (+ kSlack), aligned to 64, with a reference count
+/// of 1. Throws: ValueError if the system is out of memory.
 Buffer* take(int64_t bytes);
-/// Returns a buffer that nobody references.
+/// Frees a buffer without references.
 void give(Buffer* buffer) noexcept;
 
-/// Gives the memory of a buffer back to the system, but not its addresses: what
-/// is in it is undefined from then on.
+/// Returns the physical memory of a buffer to the system but keeps its
+/// addresses; its contents become undefined.
 void give_memory(const Buffer& buffer) noexcept;
 
-/// Buffers asked of the system so far, by all threads.
+/// Number of system allocations so far, by all threads.
 int64_t system_allocations();
 
-/// Memory that this thread reuses from call to call; it grows and never
-/// shrinks. `slot` in [0, kScratchSlots) names independent regions.
+/// Returns scratch memory of this thread, reused between calls; it grows and
+/// never shrinks. `slot` in [0, kScratchSlots) selects an independent region.
 inline constexpr int kScratchSlots = 4;
 float* scratch(int slot, int64_t floats);
 

@@ -13,14 +13,15 @@ std::vector<Tensor> list_of(Tensor tensor) {
   return {std::move(tensor)};
 }
 
-/// The only one of `tensors`.
+/// Returns the single element of `tensors`.
 template <class Tensors>
 auto& only(std::string_view which, std::string_view all, Tensors& tensors) {
   if (tensors.size() != 1) {
-    throw ValueError(fmt::format(
-        "batch: expected one {}, got {}{}", which, tensors.size(),
-        tensors.empty() ? ""
-                        : fmt::format(". Hint: batch.{} has them all", all)));
+    throw ValueError(
+        "count_mismatch", "batch",
+        fmt::format(
+            "needs exactly 1 {}, has {}{}", which, tensors.size(),
+            tensors.empty() ? "" : fmt::format(". Hint: use batch.{}", all)));
   }
   return tensors[0];
 }
@@ -40,7 +41,7 @@ Batch::Batch(std::vector<Tensor> all_inputs, std::vector<Tensor> all_labels,
 
 int64_t Batch::size() const {
   if (inputs.empty() || inputs[0].shape().rank() < 1) {
-    throw ValueError("batch: expected inputs [n,...], got none");
+    throw ValueError("missing_value", "batch", "has no inputs [n,...]");
   }
   return inputs[0].shape()[0];
 }

@@ -10,7 +10,7 @@
 namespace octet {
 namespace {
 
-// The size along an axis of the result, 1 where there is no such axis.
+// Size along an axis of the result; 1 if the shape lacks the axis.
 int64_t aligned(const Shape& shape, int axis, int rank) {
   const int own = axis - (rank - shape.rank());
   return own < 0 ? 1 : shape[own];
@@ -33,10 +33,11 @@ std::optional<Shape> broadcast_shape(const Shape& x, const Shape& y) {
 Broadcast::Broadcast(const char* op, const Shape& x, const Shape& y) {
   const std::optional<Shape> shape = broadcast_shape(x, y);
   if (!shape) {
-    throw ShapeError(fmt::format(
-        "{}: expected shapes that are equal or broadcast (sizes equal or 1, "
-        "counted from the last axis), got {} and {}",
-        op, x.to_string(), y.to_string()));
+    throw ShapeError(
+        "shape_mismatch", op,
+        fmt::format("shapes {} and {} do not broadcast (sizes, aligned at the "
+                    "last axis, must be equal or 1)",
+                    x.to_string(), y.to_string()));
   }
   shape_ = *shape;
   const int rank = shape_.rank();
@@ -58,8 +59,8 @@ Broadcast::Broadcast(const char* op, const Shape& x, const Shape& y) {
   find_steps();
 }
 
-// A last axis that both move along, in one that only one of them moves along,
-// is one run with the other one's values over and over.
+// If both operands advance along the last axis and only one along the axis
+// before, the two form a run in which the other operand cycles.
 void Broadcast::find_steps() {
   int64_t x_size = 1;
   int64_t y_size = 1;
@@ -118,8 +119,7 @@ void Broadcast::advance(Cursor& c, int64_t n) const {
 
 namespace {
 
-// Eight chains, joined pairwise: a fixed order that the compiler can keep in
-// vectors.
+// Eight partial sums, added pairwise: a fixed order that vectorizes.
 double gradient_sum(const float* g, int64_t n) {
   std::array<double, 8> chains{};
   int64_t i = 0;
@@ -131,8 +131,8 @@ double gradient_sum(const float* g, int64_t n) {
          ((chains[2] + chains[6]) + (chains[3] + chains[7]));
 }
 
-// Sums g, laid out along `axes`, into `sums`, which has those axes along
-// which y moves.
+// Sums g, with axes `axes`, into `sums`, which has the axes along which y
+// advances.
 class BroadcastSum {
  public:
   explicit BroadcastSum(std::span<const Broadcast::Axis> axes) : axes_(axes) {
@@ -146,7 +146,7 @@ class BroadcastSum {
 
   int64_t outputs() const { return y_size_; }
 
-  // Indices [first, last) of the axis `level` and all of the further ones.
+  // Sums indices [first, last) of axis `level` and all inner axes.
   void run(double* sums, const float* g, size_t level, int64_t first,
            int64_t last) const {
     if (level + 1 == axes_.size()) {
@@ -176,16 +176,17 @@ class BroadcastSum {
 Tensor sum_to(const Tensor& g, const Shape& shape) {
   if (g.shape() == shape) return g;
   if (broadcast_shape(g.shape(), shape) != g.shape()) {
-    throw ShapeError(fmt::format("gradient: expected shape {}, got {}",
-                                 shape.to_string(), g.shape().to_string()));
+    throw ShapeError("shape_mismatch", "gradient",
+                     fmt::format("has shape {}, which does not reduce to {}",
+                                 g.shape().to_string(), shape.to_string()));
   }
   const Broadcast plan("sum", g.shape(), shape);
   const BroadcastSum reduction(plan.axes());
   const Broadcast::Axis outer = plan.axes()[0];
   const int64_t partitions = std::min(partition_count(g.size()), outer.size);
   const size_t outputs = static_cast<size_t>(reduction.outputs());
-  // Partitions along an axis that stays write apart; along one that is summed
-  // each has sums of its own.
+  // Partitions along a kept axis write disjoint sums; along a reduced axis each
+  // partition has its own copy.
   const size_t copies =
       outer.y ? 1 : static_cast<size_t>(std::max<int64_t>(partitions, 1));
   std::vector<double> sums(outputs * copies, 0.0);

@@ -1,6 +1,5 @@
-// NumPy's broadcasting of two tensors: which values of each meet. Axes are
-// aligned at the last one; where one tensor has size 1 or no axis at all, its
-// values repeat.
+// NumPy broadcasting of two tensors. Axes are aligned at the last; a tensor
+// repeats along axes of size 1 and along axes that it lacks.
 #pragma once
 
 #include <array>
@@ -15,37 +14,36 @@
 
 namespace octet {
 
-/// The shape that `x` and `y` broadcast to; nothing if they do not fit.
+/// The shape that `x` and `y` broadcast to; empty if they are incompatible.
 std::optional<Shape> broadcast_shape(const Shape& x, const Shape& y);
 
-/// How the values of x and y lie in the result. Neighbouring axes along which
-/// both move, or the same one repeats, are taken together: equal shapes are
-/// one axis, [n,h,w,c] with [n,1,1,c] three, with [c] two.
+/// Iteration over broadcast operands. Adjacent axes are merged if both operands
+/// advance along them, or if the same operand repeats: equal shapes become a
+/// single axis, [n,h,w,c] with [n,1,1,c] three, with [c] two.
 class Broadcast {
  public:
   struct Axis {
     int64_t size;
-    bool x;  // whether x moves along the axis, or repeats
+    bool x;  // whether x advances along the axis or repeats
     bool y;
   };
 
-  /// Throws: ShapeError naming `op` and both shapes.
+  /// Throws: ShapeError with `op` as subject.
   Broadcast(const char* op, const Shape& x, const Shape& y);
 
   const Shape& shape() const { return shape_; }
-  /// Outermost first; at least one.
+  /// Outermost first; never empty.
   std::span<const Axis> axes() const {
     return {axes_.data(), static_cast<size_t>(count_)};
   }
 
-  /// Values that lie one after another in the result, and where those that
-  /// meet in them begin.
+  /// Consecutive values of the result and the offsets of their operands.
   struct Run {
     int64_t at, x, y, n;
-    int64_t phase;  // of the first value in the period, if there is one
+    int64_t phase;  // position of the first value in the period, if any
   };
 
-  /// Runs `run(Run)` for runs of values along the last axis, in partitions.
+  /// Calls `run(Run)` for runs along the last axis, in parallel partitions.
   template <class F>
   void for_each_run(const F& run) const {
     parallel_partitions(shape_.size(), [&](int64_t first, int64_t last) {
@@ -58,9 +56,8 @@ class Broadcast {
     });
   }
 
-  /// Along a run x and y move or repeat as these say. With a period (of
-  /// channels, as a rule) the one that repeats is that many values, over and
-  /// over.
+  /// Whether x and y advance along a run or repeat. With a period (usually the
+  /// channels), the repeating operand cycles through that many values.
   bool x_moves() const { return steps_[last_step()].x != 0; }
   bool y_moves() const { return steps_[last_step()].y != 0; }
   int64_t period() const { return period_; }
@@ -76,7 +73,7 @@ class Broadcast {
   };
 
   Cursor cursor(int64_t at) const;
-  // Past `n` values; to the next run where they were all that was left.
+  // Advances by `n` values, to the next run at the end of a run.
   void advance(Cursor& cursor, int64_t n) const;
 
   void find_steps();
@@ -90,8 +87,8 @@ class Broadcast {
   int64_t period_ = 0;
 };
 
-/// `n` values of `period` that repeat, begun at `phase`, in pieces of one
-/// buffer: `body(first, values, count)`.
+/// Expands `n` values of a repeating sequence of length `period`, starting at
+/// `phase`, in pieces of a buffer: `body(first, values, count)`.
 template <class Body>
 void for_each_repetition(const float* values, int64_t period, int64_t phase,
                          int64_t n, const Body& body) {
@@ -110,8 +107,7 @@ void for_each_repetition(const float* values, int64_t period, int64_t phase,
   }
 }
 
-/// out = f(x, y), or f(g, x, y) with a `g` of the result's shape, value by
-/// value.
+/// Elementwise out = f(x, y), or f(g, x, y) with `g` of the result's shape.
 template <class F>
 Tensor combine(const Broadcast& plan, const Tensor& g, const Tensor& x,
                const Tensor& y, F f) {
@@ -158,9 +154,10 @@ Tensor combine(const Broadcast& plan, const Tensor& g, const Tensor& x,
   return out;
 }
 
-/// The other way: sums `g` down to `shape`, which broadcasts to g's. Sums run
-/// in doubles and in an order set by the shapes alone.
-/// Throws: ShapeError if `shape` does not broadcast to g's.
+/// Inverse of broadcasting: sums `g` to `shape`, which must broadcast to g's
+/// shape. Accumulates in double precision, in an order determined by the
+/// shapes.
+/// Throws: ShapeError if `shape` does not broadcast to g's shape.
 Tensor sum_to(const Tensor& g, const Shape& shape);
 
 }  // namespace octet

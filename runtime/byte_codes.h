@@ -1,4 +1,4 @@
-// Codes of activations in a byte each, as kernels::CodeTable multiplies them.
+// Quantized activations as bytes, the operands of kernels::CodeTable.
 #pragma once
 
 #include <octet/runtime/grid.h>
@@ -7,21 +7,21 @@
 
 namespace octet {
 
-/// Whether the grid's codes fit in bytes as code + zero_byte: at most 256
-/// integers that hold zero, per tensor.
+/// Whether quantized values fit in bytes as q + zero_byte: per tensor, a range
+/// of at most 256 integers that includes 0.
 inline bool fits_bytes(const Grid& grid) {
   return !grid.empty() && !grid.per_channel() && grid.low <= 0 &&
          grid.high >= 0 && grid.high - grid.low <= 255;
 }
 
-/// Whether the grid's integers lie within [-128, 127]. Else they are seen as
-/// unsigned ones.
+/// Whether the range lies within [-128, 127]. Other ranges are treated as
+/// unsigned.
 inline bool fits_int8(const Grid& grid) {
   return grid.low >= -128 && grid.high <= 127;
 }
 
-/// The byte of code 0. Grids that fit in int8 share one: weights that follow
-/// any of them are packed alike.
+/// The byte of quantized value 0. All ranges within int8 share it, so weights
+/// are packed alike for their consumers.
 inline int zero_byte(const Grid& grid, const kernels::CodeTable& table) {
   if (table.seven_bits) return 0;
   return fits_int8(grid) ? 128 : -grid.low;

@@ -16,8 +16,9 @@ constexpr const char* kKinds[] = {"null",     "a boolean", "an integer",
 template <class T, class Variant>
 const T& get(const Variant& value, const char* expected) {
   if (const T* found = std::get_if<T>(&value)) return *found;
-  throw ValueError(fmt::format("configuration: expected {}, got {}", expected,
-                               kKinds[value.index()]));
+  throw ValueError(
+      "invalid_value", "configuration",
+      fmt::format("must be {}, got {}", expected, kKinds[value.index()]));
 }
 
 }  // namespace
@@ -49,8 +50,9 @@ const Config& Config::at(std::string_view name) const& {
   if (const Config* found = find(name)) return *found;
   std::vector<std::string> names;
   for (const auto& [key, value] : as_object()) names.push_back(key);
-  throw NotFoundError(fmt::format("configuration: expected an entry '{}'{}",
-                                  name, suggest_names(name, names)));
+  throw NotFoundError(
+      "unknown_name", "configuration",
+      fmt::format("no entry '{}'{}", name, suggest_names(name, names)));
 }
 
 Config& Config::set(std::string_view name, Config value) {

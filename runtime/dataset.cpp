@@ -16,10 +16,10 @@
 namespace octet {
 namespace {
 
-// Samples read at a time for their labels.
+// Batch size for reading labels.
 constexpr int64_t kLabelsRead = 256;
 
-/// [n] followed by the dimensions of one sample.
+/// [n] followed by the dimensions of a sample.
 Shape batch_shape(int64_t n, const Shape& sample) {
   std::vector<int64_t> dims{n};
   dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
@@ -29,19 +29,20 @@ Shape batch_shape(int64_t n, const Shape& sample) {
 void check_read(std::string_view what, const Tensor& got, const Shape& shape,
                 DType type) {
   if (got.empty() || got.dtype() != type || got.shape() != shape) {
-    throw ValueError(fmt::format(
-        "dataset: expected its source to read {} {} of {}, got {} of {}", what,
-        shape.to_string(), to_string(type), got.shape().to_string(),
-        to_string(got.dtype())));
+    throw ValueError(
+        "shape_mismatch", "dataset",
+        fmt::format("source must return {} {} of {}, returned {} of {}", what,
+                    shape.to_string(), to_string(type), got.shape().to_string(),
+                    to_string(got.dtype())));
   }
 }
 
 void check_all(std::string_view what, const std::vector<Tensor>& got,
                int64_t count, const std::vector<TensorSpec>& specs) {
   if (got.size() != specs.size()) {
-    throw ValueError(
-        fmt::format("dataset: expected its source to read {} {}, got {}",
-                    specs.size(), what, got.size()));
+    throw ValueError("count_mismatch", "dataset",
+                     fmt::format("source must return {} {}, returned {}",
+                                 specs.size(), what, got.size()));
   }
   for (size_t i = 0; i < got.size(); ++i) {
     check_read(what, got[i], batch_shape(count, specs[i].shape),
@@ -49,7 +50,7 @@ void check_all(std::string_view what, const std::vector<Tensor>& got,
   }
 }
 
-/// A source is written by a user: what it returns is checked once, here.
+/// Checks the result of a source, which users implement.
 void check_batch(const Batch& batch, int64_t count,
                  const SampleSource& source) {
   check_all("inputs", batch.inputs, count, source.input_specs());
@@ -62,7 +63,8 @@ void check_batch(const Batch& batch, int64_t count,
 TensorSpec only(std::string_view what, const std::vector<TensorSpec>& specs) {
   if (specs.size() != 1) {
     throw ValueError(
-        fmt::format("dataset: expected one {}, got {}", what, specs.size()));
+        "count_mismatch", "dataset",
+        fmt::format("needs exactly 1 {}, has {}", what, specs.size()));
   }
   return specs[0];
 }
@@ -72,12 +74,13 @@ TensorSpec only(std::string_view what, const std::vector<TensorSpec>& specs) {
 Dataset::Dataset(std::shared_ptr<const SampleSource> source)
     : source_(std::move(source)), count_(0) {
   if (source_ == nullptr) {
-    throw ValueError("dataset: expected a source, got a null pointer");
+    throw ValueError("missing_value", "dataset", "source is a null pointer");
   }
   count_ = source_->size();
   if (count_ < 0) {
-    throw ValueError(fmt::format(
-        "dataset: expected a source of 0 or more samples, got {}", count_));
+    throw ValueError(
+        "invalid_value", "dataset",
+        fmt::format("source size must not be negative, got {}", count_));
   }
 }
 
@@ -110,8 +113,8 @@ Shape Dataset::label_shape() const {
 Batch Dataset::batch(std::span<const int64_t> indices) const {
   for (const int64_t index : indices) {
     if (index < 0 || index >= count_) {
-      throw ValueError(fmt::format(
-          "dataset: expected indices in [0,{}), got {}", count_, index));
+      throw ValueError("out_of_range", "dataset",
+                       fmt::format("index {} is not in [0,{})", index, count_));
     }
   }
   Batch batch = source_->read(in_source(indices));
@@ -120,11 +123,12 @@ Batch Dataset::batch(std::span<const int64_t> indices) const {
 }
 
 Batch Dataset::batch(int64_t first, int64_t count) const {
-  // Written without first + count, which could overflow.
+  // first + count could overflow.
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
     throw ValueError(
-        fmt::format("dataset: expected samples in [0,{}), got {} from {} on",
-                    count_, count, first));
+        "out_of_range", "dataset",
+        fmt::format("cannot read {} samples from index {}: there are {}", count,
+                    first, count_));
   }
   std::vector<int64_t> indices(static_cast<size_t>(count));
   std::iota(indices.begin(), indices.end(), first);
@@ -133,8 +137,9 @@ Batch Dataset::batch(int64_t first, int64_t count) const {
 
 Dataset Dataset::take(int64_t count) const {
   if (count < 1) {
-    throw ValueError(fmt::format(
-        "dataset: expected to take 1 or more samples, got {}", count));
+    throw ValueError(
+        "out_of_range", "dataset",
+        fmt::format("take() needs a count of at least 1, got {}", count));
   }
   Dataset result = *this;
   result.count_ = std::min(count, count_);
@@ -144,8 +149,9 @@ Dataset Dataset::take(int64_t count) const {
 Dataset Dataset::drop(int64_t count) const {
   if (count < 0 || count >= count_) {
     throw ValueError(
-        fmt::format("dataset: expected to drop 0 to {} samples, got {}",
-                    count_ - 1, count));
+        "out_of_range", "dataset",
+        fmt::format("drop() must leave at least 1 of {} samples, got {}",
+                    count_, count));
   }
   Dataset result = *this;
   result.first_ += count;

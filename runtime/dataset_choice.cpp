@@ -1,4 +1,4 @@
-// Parts of a Dataset that are chosen by chance.
+// Random subsets of a Dataset.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,7 +17,7 @@
 namespace octet {
 namespace {
 
-/// `order` with the samples of a stratified choice of `count` first.
+/// Reorders `order` so that a stratified choice of `count` samples is first.
 std::vector<int64_t> stratified_order(std::span<const int64_t> order,
                                       std::span<const int64_t> labels,
                                       int64_t count) {
@@ -59,19 +59,20 @@ Dataset Dataset::shuffled(uint64_t seed) const {
   return at(Rng(seed).child("shuffled").permutation(count_));
 }
 
-/// Without strata the first of a permutation; with them the first of each
-/// class's samples in it, as many as its share, the largest fractions rounded
-/// up (Hamilton's method).
+/// Takes the first samples of a permutation. Stratified: the first of each
+/// class, in proportion, with the largest fractions rounded up (Hamilton's
+/// method).
 std::vector<int64_t> Dataset::chosen(int64_t count,
                                      const SplitOptions& options) const {
   std::vector<int64_t> order =
       Rng(options.seed).child("chosen").permutation(count_);
   if (options.stratified) {
     if (label_type() != DType::i64 || label_shape().rank() != 0) {
-      throw ValueError(fmt::format(
-          "dataset: expected labels of i64 (classes) for stratified parts, one "
-          "a sample, got {} {}",
-          to_string(label_type()), label_shape().to_string()));
+      throw ValueError(
+          "dtype_mismatch", "dataset",
+          fmt::format("stratified parts need class indices as labels (i64, one "
+                      "per sample), got {} {}",
+                      to_string(label_type()), label_shape().to_string()));
     }
     const Tensor all = labels();
     order = stratified_order(order, all.data<int64_t>(), count);
@@ -84,7 +85,8 @@ std::vector<int64_t> Dataset::chosen(int64_t count,
 Dataset Dataset::sample(int64_t count, const SplitOptions& options) const {
   if (count < 1) {
     throw ValueError(
-        fmt::format("dataset: expected a sample of 1 or more, got {}", count));
+        "out_of_range", "dataset",
+        fmt::format("sample() needs a count of at least 1, got {}", count));
   }
   return at(chosen(count, options));
 }
@@ -94,10 +96,12 @@ std::pair<Dataset, Dataset> Dataset::split(double share,
   const double wanted = share * static_cast<double>(count_);
   const int64_t count = share > 0 && share < 1 ? std::llround(wanted) : 0;
   if (count < 1 || count >= count_) {
-    throw ValueError(fmt::format(
-        "dataset: expected a share in (0,1) that leaves samples on both sides, "
-        "got {} of {} samples",
-        std::isnan(share) ? "nan" : fmt::format("{}", share), count_));
+    throw ValueError(
+        "out_of_range", "dataset",
+        fmt::format("split() needs a share in (0,1) that leaves samples in "
+                    "both parts, got {} of {} samples",
+                    std::isnan(share) ? "nan" : fmt::format("{}", share),
+                    count_));
   }
   const std::vector<int64_t> first = chosen(count, options);
   std::vector<int64_t> all(static_cast<size_t>(count_));

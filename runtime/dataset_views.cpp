@@ -1,4 +1,4 @@
-// Datasets made of others: map(), concat(), with_weights() and select().
+// Datasets derived from others: map(), concat(), with_weights(), select().
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -21,9 +21,10 @@ void check_mapped(const Tensor& tensor, int64_t count) {
   if (tensor.empty() || tensor.shape().rank() < 1 ||
       tensor.shape()[0] != count) {
     throw ShapeError(
-        fmt::format("dataset: expected map() to give inputs and labels of {} "
-                    "samples, got {}",
-                    count, tensor.shape().to_string()));
+        "count_mismatch", "dataset",
+        fmt::format(
+            "map() must return inputs and labels of {} samples, got shape {}",
+            count, tensor.shape().to_string()));
   }
 }
 
@@ -35,22 +36,21 @@ Batch mapped(const Dataset& data, const MapFunction& function,
   for (const Tensor& input : batch.inputs) {
     check_mapped(input, count);
     if (input.dtype() == DType::f32) continue;
-    throw ValueError(
-        fmt::format("dataset: expected map() to give inputs of f32, got {}",
-                    to_string(input.dtype())));
+    throw ValueError("dtype_mismatch", "dataset",
+                     fmt::format("map() must return f32 inputs, got {}",
+                                 to_string(input.dtype())));
   }
   for (const Tensor& label : batch.labels) {
     check_mapped(label, count);
     if (label.dtype() == DType::i64 || label.dtype() == DType::f32) continue;
-    throw ValueError(
-        fmt::format("dataset: expected map() to give labels of f32 or i64, got "
-                    "{}",
-                    to_string(label.dtype())));
+    throw ValueError("dtype_mismatch", "dataset",
+                     fmt::format("map() must return f32 or i64 labels, got {}",
+                                 to_string(label.dtype())));
   }
   return batch;
 }
 
-/// Of tensors with a batch; the names are those of `before`, if as many.
+/// Specs of batched tensors; takes the names from `before` if counts agree.
 std::vector<TensorSpec> specs_of(const std::vector<Tensor>& tensors,
                                  const std::vector<TensorSpec>& before) {
   std::vector<TensorSpec> specs;
@@ -88,8 +88,8 @@ class MappedSource final : public SampleSource {
   std::vector<TensorSpec> labels_;
 };
 
-/// Copies row i of one tensor to row `rows`[i] of another, which is made for
-/// `count` rows if it is empty.
+/// Copies row i of `source` to row `rows`[i] of `target`, which is allocated
+/// for `count` rows if empty.
 void copy_rows(const Tensor& source, const std::vector<int64_t>& rows,
                int64_t count, Tensor& target) {
   if (target.empty()) {
@@ -245,8 +245,9 @@ void check_places(std::string_view what, std::span<const size_t> places,
                   size_t count) {
   for (const size_t place : places) {
     if (place < count) continue;
-    throw ValueError(fmt::format("dataset: expected {} in [0,{}), got {}", what,
-                                 count, place));
+    throw ValueError(
+        "out_of_range", "dataset",
+        fmt::format("index {} of {} is not in [0,{})", place, what, count));
   }
 }
 
@@ -269,10 +270,11 @@ bool same_shapes(const std::vector<TensorSpec>& a,
 
 Dataset Dataset::map(std::function<Batch(Batch)> function) const {
   if (function == nullptr) {
-    throw ValueError("dataset: expected a function for map(), got none");
+    throw ValueError("missing_value", "dataset", "map() needs a function");
   }
   if (size() == 0) {
-    throw ValueError("dataset: expected samples to map, got none");
+    throw ValueError("missing_value", "dataset",
+                     "map() needs at least 1 sample");
   }
   return Dataset(std::make_shared<MappedSource>(*this, std::move(function)));
 }
@@ -282,39 +284,45 @@ Dataset Dataset::concat(const Dataset& other) const {
   const auto more_inputs = other.input_specs();
   const auto more_labels = other.label_specs();
   if (!same_shapes(inputs, more_inputs) || !same_shapes(labels, more_labels)) {
-    throw ShapeError(fmt::format(
-        "dataset: expected samples {} with labels {} to join, got {} with {}",
-        shapes_text(inputs), shapes_text(labels), shapes_text(more_inputs),
-        shapes_text(more_labels)));
+    throw ShapeError(
+        "shape_mismatch", "dataset",
+        fmt::format("cannot concatenate samples {} with labels {} and samples "
+                    "{} with labels {}",
+                    shapes_text(inputs), shapes_text(labels),
+                    shapes_text(more_inputs), shapes_text(more_labels)));
   }
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i].dtype == more_labels[i].dtype) continue;
-    throw ValueError(fmt::format(
-        "dataset: expected labels of {} to join, got {}",
-        to_string(labels[i].dtype), to_string(more_labels[i].dtype)));
+    throw ValueError("dtype_mismatch", "dataset",
+                     fmt::format("cannot concatenate labels of {} and {}",
+                                 to_string(labels[i].dtype),
+                                 to_string(more_labels[i].dtype)));
   }
   if (inputs != more_inputs || labels != more_labels) {
-    throw ValueError(
-        "dataset: expected samples of the same names to join, got "
-        "others");
+    throw ValueError("invalid_value", "dataset",
+                     "cannot concatenate data sets with inputs or labels of "
+                     "different names");
   }
   return Dataset(std::make_shared<JoinedSource>(*this, other));
 }
 
 Dataset Dataset::with_weights(Tensor weights) const {
   if (weights.empty() || weights.shape() != Shape{size()}) {
-    throw ShapeError(fmt::format(
-        "dataset: expected weights [{}], one for each sample, got {}", size(),
-        weights.empty() ? "none" : weights.shape().to_string()));
+    throw ShapeError(
+        "shape_mismatch", "dataset",
+        fmt::format("needs a weight per sample, [{}], got {}", size(),
+                    weights.empty() ? "none" : weights.shape().to_string()));
   }
   if (weights.dtype() != DType::f32) {
-    throw ValueError(fmt::format("dataset: expected weights of f32, got {}",
-                                 to_string(weights.dtype())));
+    throw ValueError(
+        "dtype_mismatch", "dataset",
+        fmt::format("weights must be f32, got {}", to_string(weights.dtype())));
   }
   for (const float weight : std::as_const(weights).f32()) {
     if (weight >= 0 && std::isfinite(weight)) continue;
     throw ValueError(
-        fmt::format("dataset: expected finite weights >= 0, got {}", weight));
+        "out_of_range", "dataset",
+        fmt::format("weights must be finite and not negative, got {}", weight));
   }
   return Dataset(std::make_shared<WeightedSource>(*this, std::move(weights)));
 }
@@ -322,7 +330,8 @@ Dataset Dataset::with_weights(Tensor weights) const {
 Dataset Dataset::select(std::span<const size_t> inputs,
                         std::span<const size_t> labels) const {
   if (inputs.empty()) {
-    throw ValueError("dataset: expected inputs to select, got none");
+    throw ValueError("missing_value", "dataset",
+                     "select() needs at least 1 input");
   }
   check_places("inputs", inputs, input_specs().size());
   check_places("labels", labels, label_specs().size());

@@ -29,12 +29,11 @@ std::string_view kind_of(mode_t mode) {
 
 void check_path(const fs::path& path, std::string_view subject) {
   if (path.empty()) {
-    throw IoError(
-        fmt::format("{}: expected a path, got an empty one", subject));
+    throw IoError("missing_value", subject, "path is empty");
   }
   if (path.native().find('\0') != std::string::npos) {
-    throw IoError(fmt::format("{}: expected a path without NUL bytes, got '{}'",
-                              subject, path.string()));
+    throw IoError("invalid_value", subject,
+                  fmt::format("path '{}' contains a NUL byte", path.string()));
   }
 }
 
@@ -42,9 +41,11 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-void fail(const fs::path& path, std::string_view action, int error) {
-  throw IoError(fmt::format("{}: cannot {}: {}", path.string(), action,
-                            std::strerror(error)));
+void fail(ErrorCode code, const fs::path& path, std::string_view action,
+          int error) {
+  throw IoError(error == ENOENT ? ErrorCode("file_not_found") : code,
+                path.string(),
+                fmt::format("cannot {}: {}", action, std::strerror(error)));
 }
 
 void sync_folder(const fs::path& folder) {
@@ -52,7 +53,7 @@ void sync_folder(const fs::path& folder) {
       ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor.is_open() || ::fsync(descriptor.get()) == 0) return;
   const bool cannot = errno == EINVAL || errno == ENOTSUP || errno == EROFS;
-  if (!cannot) fail(folder, "write the folder", errno);
+  if (!cannot) fail("cannot_write", folder, "write the folder", errno);
 }
 
 }  // namespace octet

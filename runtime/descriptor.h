@@ -1,4 +1,4 @@
-// What the sources that touch files share. Internal to runtime.
+// Helpers for file access. Internal to runtime.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,11 @@
 
 #include <sys/types.h>
 
+#include <octet/runtime/error.h>
+
 namespace octet {
 
-/// An open file, closed at the end.
+/// An owned file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -24,21 +26,23 @@ class Descriptor {
   int fd_;
 };
 
-/// "a folder", "a pipe": what a mode of stat() says that a path leads to.
+/// The kind of a file in words: "a folder", "a pipe". `mode` is from stat().
 std::string_view kind_of(mode_t mode);
 
-/// Throws: IoError for an empty path and for one with a NUL, at which the
-/// system would end it.
+/// Throws: IoError for an empty path or a path with a NUL byte, which would
+/// truncate it.
 void check_path(const std::filesystem::path& path, std::string_view subject);
 
 std::filesystem::path folder_of(const std::filesystem::path& path);
 
-/// Throws IoError: "PATH: cannot ACTION: what errno `error` means".
-[[noreturn]] void fail(const std::filesystem::path& path,
+/// Throws IoError "PATH: cannot ACTION: text of errno `error`", with `code`, or
+/// "file_not_found" for ENOENT.
+[[noreturn]] void fail(ErrorCode code, const std::filesystem::path& path,
                        std::string_view action, int error);
 
-/// Puts a folder's names on the disk: a rename is only durable then. Some file
-/// systems cannot; the files themselves are safe there. Throws: IoError.
+/// Syncs a folder's entries to the disk, which makes renames durable. Ignores
+/// file systems without support, where files are safe by themselves. Throws:
+/// IoError.
 void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace octet

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Opens a file and tells its status. A pipe is not waited for.
+/// Opens a file and gets its status. Does not block on pipes.
 int open_to_read(const fs::path& path, struct stat& status) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd >= 0) ::fstat(fd, &status);
@@ -34,16 +34,16 @@ int open_folder(const fs::path& folder) {
   return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/// The next bytes, `most` of them or fewer at the end, of a file of `size`.
+/// Reads up to `most` bytes from the current position of a file of `size`.
 std::string read_on(int fd, int64_t most, int64_t size, const fs::path& path) {
   std::string contents;
   try {
     contents.reserve(static_cast<size_t>(std::min(most, size)));
   } catch (const std::bad_alloc&) {
     throw IoError(
-        fmt::format("{}: out of memory: cannot allocate {} bytes to "
-                    "read it",
-                    path.string(), std::min(most, size)));
+        "memory_limit", path.string(),
+        fmt::format("out of memory: cannot allocate {} bytes to read the file",
+                    std::min(most, size)));
   }
   char block[1 << 16];
   while (most > 0) {
@@ -51,7 +51,7 @@ std::string read_on(int fd, int64_t most, int64_t size, const fs::path& path) {
     const ssize_t got = ::read(fd, block, static_cast<size_t>(count));
     if (got < 0) {
       if (errno == EINTR) continue;
-      fail(path, "read", errno);
+      fail("cannot_read", path, "read", errno);
     }
     if (got == 0) break;
     contents.append(block, static_cast<size_t>(got));
@@ -66,22 +66,23 @@ std::string read_file(const fs::path& path, int64_t limit) {
   check_path(path, "file");
   struct stat status {};
   const Descriptor file(open_to_read(path, status));
-  if (!file.is_open()) fail(path, "open", errno);
+  if (!file.is_open()) fail("cannot_read", path, "open", errno);
   if (!S_ISREG(status.st_mode)) {
-    throw IoError(fmt::format(
-        "{}: expected a file, got {}{}", path.string(), kind_of(status.st_mode),
-        S_ISFIFO(status.st_mode) ? "; Hint: write what it carries to a file "
-                                   "first"
-                                 : ""));
+    throw IoError("cannot_read", path.string(),
+                  fmt::format("is {}, not a file{}", kind_of(status.st_mode),
+                              S_ISFIFO(status.st_mode)
+                                  ? ". Hint: write its contents to a file first"
+                                  : ""));
   }
   if (status.st_size > limit) {
-    throw IoError(fmt::format("{}: expected at most {} bytes, got {}",
-                              path.string(), limit, status.st_size));
+    throw IoError("size_limit", path.string(),
+                  fmt::format("has {} bytes, more than the limit of {}",
+                              status.st_size, limit));
   }
   std::string contents = read_on(file.get(), limit + 1, status.st_size, path);
   if (static_cast<int64_t>(contents.size()) > limit) {
-    throw IoError(fmt::format("{}: expected at most {} bytes, got more",
-                              path.string(), limit));
+    throw IoError("size_limit", path.string(),
+                  fmt::format("has more than {} bytes, the limit", limit));
   }
   return contents;
 }
@@ -102,15 +103,15 @@ std::string read_part(const fs::path& path, int64_t offset, int64_t count) {
 
 FolderLock::FolderLock(const fs::path& folder)
     : descriptor_(open_folder(folder)) {
-  if (descriptor_ < 0) fail(folder, "open the folder", errno);
+  if (descriptor_ < 0) fail("cannot_read", folder, "open the folder", errno);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
     ::close(descriptor_);
-    if (error != EWOULDBLOCK) fail(folder, "lock the folder", error);
-    throw IoError(fmt::format(
-        "{}: expected to be the only one to write here, but another process "
-        "does; wait for it or choose another folder",
-        folder.string()));
+    if (error != EWOULDBLOCK)
+      fail("cannot_write", folder, "lock the folder", error);
+    throw IoError("cannot_write", folder.string(),
+                  "another process is writing to this folder. Hint: wait for "
+                  "it or choose another folder");
   }
 }
 
@@ -127,8 +128,8 @@ void ensure_writable_folder(const fs::path& folder) {
   }
   fs::create_directories(folder, error);
   if (error && !fs::is_directory(folder, ignored)) {
-    throw IoError(fmt::format("{}: cannot create the folder: {}",
-                              folder.string(), error.message()));
+    throw IoError("cannot_write", folder.string(),
+                  fmt::format("cannot create the folder: {}", error.message()));
   }
   const TemporaryFile probe(folder / "probe", 0600);
   for (const fs::path& each : made) sync_folder(folder_of(each));

@@ -12,15 +12,14 @@ namespace octet {
 namespace {
 
 constexpr std::string_view kEngine =
-    "export an .onnx file, from which trtexec builds the engine on the device";
-constexpr std::string_view kFromOnnx =
-    "export an .onnx file, which converters of that format read";
+    "export an .onnx file, from which trtexec builds the engine";
+constexpr std::string_view kFromOnnx = "export an .onnx file and convert it";
 constexpr std::string_view kHdf5 =
-    "io::save_model writes .h5, which Octet reads again";
+    "io::save_model writes .h5, which Octet can load";
 constexpr std::string_view kPicture =
     "draw an .svg file, which a browser prints as PDF or saves as an image";
 constexpr std::string_view kArray = "io::write_npy writes .npy";
-constexpr std::string_view kPacked = "write the file first, then pack it";
+constexpr std::string_view kPacked = "write the file first, then compress it";
 
 constexpr KnownExtension kExtensions[] = {
     {".onnx", "an ONNX model", "io::export_onnx writes it"},
@@ -34,9 +33,15 @@ constexpr KnownExtension kExtensions[] = {
     {".pb", "a TensorFlow graph", kFromOnnx},
     {".mlmodel", "a Core ML model", kFromOnnx},
     {".mlpackage", "a Core ML model", kFromOnnx},
+    {".ort", "an ONNX Runtime model", "ONNX Runtime reads .onnx files"},
+    {".rknn", "an RKNN model", kFromOnnx},
+    {".mnn", "an MNN model", kFromOnnx},
+    {".uff", "a TensorRT UFF model", kEngine},
     {".xml", "an XML file, such as OpenVINO's", "OpenVINO reads .onnx files"},
     {".pt", "a PyTorch file", kHdf5},
     {".pth", "a PyTorch file", kHdf5},
+    {".pt2", "a PyTorch file", kHdf5},
+    {".ckpt", "a PyTorch or TensorFlow checkpoint", kHdf5},
     {".safetensors", "a safetensors file", kHdf5},
     {".gguf", "a GGUF file", kHdf5},
     {".pkl", "a Python pickle", ""},
@@ -95,10 +100,12 @@ void check_file_name(const std::filesystem::path& path, std::string_view format,
                      std::initializer_list<std::string_view> own) {
   const KnownExtension* known = find_extension(path);
   if (known == nullptr || std::ranges::count(own, known->extension) > 0) return;
-  throw ValueError(fmt::format(
-      "'{}': expected the name of {} ({}), got that of {}{}",
-      printable(path.string()), format, fmt::join(own, ", "), known->format,
-      known->cure.empty() ? "" : fmt::format(". Hint: {}", known->cure)));
+  throw ValueError(
+      "unsupported_format", printable(path.string()),
+      fmt::format(
+          "'{}' is the extension of {}, expected {} ({}){}", known->extension,
+          known->format, format, fmt::join(own, ", "),
+          known->cure.empty() ? "" : fmt::format(". Hint: {}", known->cure)));
 }
 
 }  // namespace octet

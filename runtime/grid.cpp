@@ -13,8 +13,8 @@
 namespace octet {
 namespace {
 
-// The tensor as [outer][channels][inner] around the grid's axis; one channel
-// for a per-tensor grid.
+// Extents of a tensor as [outer][channels][inner] around the channel axis; a
+// single channel if quantized per tensor.
 struct Channels {
   int64_t outer = 1;
   int64_t count = 1;
@@ -31,27 +31,27 @@ Channels channels_around(const Shape& shape, int axis) {
 }
 
 Channels channels_of(const Shape& shape, const Grid& grid) {
-  if (grid.empty()) throw ValueError("grid: expected a scale, got none");
+  if (grid.empty())
+    throw ValueError("missing_value", "quantization parameters", "no scale");
   if (!grid.per_channel()) {
     if (grid.scale.size() != 1) {
-      throw ShapeError(
-          fmt::format("grid: expected a scale of shape [] or [c], "
-                      "got {}",
-                      grid.scale.shape().to_string()));
+      throw ShapeError("invalid_shape", "quantization parameters",
+                       fmt::format("scale must have shape [] or [c], got {}",
+                                   grid.scale.shape().to_string()));
     }
     return {1, 1, shape.size()};
   }
   const Channels result = channels_around(shape, grid.axis);
   if (grid.scale.size() != result.count) {
-    throw ShapeError(fmt::format(
-        "grid: expected {} scales for axis {} of {}, "
-        "got {}",
-        result.count, grid.axis, shape.to_string(), grid.scale.size()));
+    throw ShapeError(
+        "count_mismatch", "quantization parameters",
+        fmt::format("axis {} of {} needs {} scales, got {}", grid.axis,
+                    shape.to_string(), result.count, grid.scale.size()));
   }
   return result;
 }
 
-// body(channel, first, last) for each run of elements of one channel.
+// Calls body(channel, first, last) for each run of elements of a channel.
 template <class Body>
 void for_each_run(const Channels& c, Body body) {
   int64_t at = 0;
@@ -63,7 +63,7 @@ void for_each_run(const Channels& c, Body body) {
   }
 }
 
-// NaN wins, so that it cannot hide behind a comparison.
+// NaN takes precedence, as comparisons would drop it.
 float larger_magnitude(float top, float magnitude) {
   return magnitude > top || std::isnan(magnitude) ? magnitude : top;
 }
@@ -94,7 +94,8 @@ Tensor scales_of_log2(const Tensor& logarithms) {
 float scale_of_range(float absmax, int high) {
   if (!(absmax >= 0) || std::isinf(absmax)) {
     throw ValueError(
-        fmt::format("range: expected a finite magnitude >= 0, got {}", absmax));
+        "out_of_range", "range",
+        fmt::format("must be finite and not negative, got {}", absmax));
   }
   return absmax >= kSmallestRange ? absmax / static_cast<float>(high) : 1.0f;
 }
@@ -110,7 +111,7 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
   Tensor result = Tensor::zeros({channels.count});
   const auto top = result.f32();
   const auto values = x.f32();
-  if (channels.inner == 1) {  // every weight, every step: worth a kernel
+  if (channels.inner == 1) {  // weights, in every step: uses a kernel
     const int64_t count = channels.count;
     const int64_t chunks =
         x.size() < kFewValues ? 1 : chunk_count(channels.outer);
@@ -148,7 +149,7 @@ Tensor quantize(const Tensor& x, const Grid& grid) {
       codes[i] = std::isnan(q) ? int8_t{0} : static_cast<int8_t>(q);
     }
   });
-  if (nan) throw ValueError("quantize: expected numbers, got NaN");
+  if (nan) throw ValueError("not_finite", "quantize", "input contains NaN");
   return result;
 }
 
@@ -174,8 +175,8 @@ OpenInterval straight_through_interval(float scale, int low, int high) {
   const auto below = [&](float x) {
     return std::nearbyint(x / scale) < static_cast<float>(low);
   };
-  // Division and rounding are monotone, so the bounds lie a few steps from
-  // the real ones.
+  // Division and rounding are monotone: the bounds are within a few steps of
+  // the exact ones.
   float upper = (static_cast<float>(high) + 0.5f) * scale;
   while (!std::isinf(upper) && !above(upper)) {
     upper = std::nextafter(upper, kInfinity);

@@ -10,7 +10,7 @@ namespace {
 
 AxisPart part_of(int64_t size, const Slice& slice) {
   const bool forward = slice.step > 0;
-  // Places from which to go, and before which to stop.
+  // Range of the first index, and of the exclusive end.
   const int64_t lowest = forward ? 0 : -1;
   const int64_t highest = forward ? size : size - 1;
   const auto end = [&](std::optional<int64_t> given, int64_t otherwise) {
@@ -21,7 +21,7 @@ AxisPart part_of(int64_t size, const Slice& slice) {
   const int64_t first = end(slice.start, forward ? lowest : highest);
   const int64_t stop = end(slice.stop, forward ? highest : lowest);
   const int64_t distance = forward ? stop - first : first - stop;
-  // A longer step takes one entry, too, and none can overflow.
+  // Longer steps also select a single entry; the clamp prevents overflow.
   const int64_t stride = forward ? std::min(slice.step, size + 1)
                                  : -std::max(slice.step, -(size + 1));
   const int64_t count = distance <= 0 ? 0 : (distance - 1) / stride + 1;
@@ -32,13 +32,15 @@ AxisPart part_of(int64_t size, const Slice& slice) {
 
 Slice::Slice(std::optional<int64_t> from, std::optional<int64_t> to, int64_t by)
     : start(from), stop(to), step(by) {
-  if (by == 0) throw ValueError("Slice: expected a step but 0, got 0");
+  if (by == 0) throw ValueError("invalid_value", "Slice", "step must not be 0");
 }
 
 Index::Index(std::string_view ellipsis) : kind_(Kind::ellipsis) {
   if (ellipsis != "...") {
-    throw ValueError(fmt::format(
-        "Index: expected a number, a Slice or \"...\", got \"{}\"", ellipsis));
+    throw ValueError(
+        "invalid_value", "Index",
+        fmt::format("must be a number, a Slice or \"...\", got \"{}\"",
+                    ellipsis));
   }
 }
 
@@ -49,11 +51,12 @@ std::vector<AxisPart> parts_of(const Shape& shape,
   };
   const auto ellipses = std::ranges::count_if(indices, is_ellipsis);
   if (ellipses > 1)
-    throw ValueError("index: expected one \"...\", got several");
+    throw ValueError("invalid_value", "index", "has more than one \"...\"");
   const auto named = std::ssize(indices) - ellipses;
   if (named > shape.rank()) {
-    throw ShapeError(fmt::format("index: expected at most {} for {}, got {}",
-                                 shape.rank(), shape.to_string(), named));
+    throw ShapeError("count_mismatch", "index",
+                     fmt::format("{} indices for {} axes of {}", named,
+                                 shape.rank(), shape.to_string()));
   }
   const auto rest = static_cast<size_t>(shape.rank() - named);
   const std::vector<Index> all(rest, Index(Slice()));
@@ -72,9 +75,9 @@ std::vector<AxisPart> parts_of(const Shape& shape,
     }
     if (index.entry() < -size || index.entry() >= size) {
       throw ShapeError(
-          fmt::format("index: expected an entry in [{},{}) on axis {} of {}, "
-                      "got {}",
-                      -size, size, axis, shape.to_string(), index.entry()));
+          "out_of_range", "index",
+          fmt::format("entry {} of axis {} of {} is not in [{},{})",
+                      index.entry(), axis, shape.to_string(), -size, size));
     }
     const int64_t entry = index.entry();
     parts.push_back({entry < 0 ? entry + size : entry, 1, 1, true});

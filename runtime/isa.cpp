@@ -95,13 +95,13 @@ Active& active() {
 
 #ifdef OCTET_X86
 // Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
-// CPUID leaf 7, subleaf 1. Not every compiler knows it by name.
+// CPUID leaf 7, subleaf 1. Not all compilers have a name for it.
 bool has_avx_vnni() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
 
-// AMX-TILE and AMX-INT8, which a process has to ask the system for.
+// Requests AMX-TILE and AMX-INT8 from the system, as each process must.
 // Source: the same, CPUID leaf 7; Linux, Documentation/arch/x86/xstate.rst.
 bool has_amx() {
 #ifdef __linux__
@@ -149,10 +149,11 @@ Isa isa_named(std::string_view name, const std::vector<Isa>& supported) {
     if (std::ranges::find(supported, isa) != supported.end()) return isa;
     known = true;
   }
-  throw UnsupportedError(fmt::format(
-      "OCTET_ISA: expected {}, which this machine can run, got '{}'{}. Hint: "
-      "without OCTET_ISA the best one is taken",
-      names(supported), name, known ? ", which it cannot" : ""));
+  throw UnsupportedError(
+      "unsupported_value", "OCTET_ISA",
+      fmt::format("{} instruction set '{}'; this machine supports {}. Hint: "
+                  "unset OCTET_ISA to use the best",
+                  known ? "unsupported" : "unknown", name, names(supported)));
 }
 
 std::vector<Isa> supported_isas() {
@@ -190,9 +191,9 @@ void set_active_isa(Isa isa) {
     }
   }
   throw UnsupportedError(
-      fmt::format("instruction set: expected one of {}, "
-                  "got {}",
-                  names(supported_isas()), to_string(isa)));
+      "unsupported_value", "instruction set",
+      fmt::format("'{}' is not supported; this machine supports {}",
+                  to_string(isa), names(supported_isas())));
 }
 
 const kernels::Table& kernels::table() { return *active().table; }

@@ -14,7 +14,7 @@
 namespace octet {
 namespace {
 
-/// Bytes times `scale`.
+/// u8 values times `scale`.
 Tensor scaled(const Tensor& codes, float scale) {
   Tensor values(codes.shape());
   std::ranges::transform(
@@ -76,64 +76,69 @@ void check_names(std::string_view what,
   std::set<std::string_view> names;
   for (const auto& [name, tensor] : tensors) {
     if (name.empty() != tensors[0].name.empty()) {
-      throw ValueError(fmt::format(
-          "dataset: expected names for all {} or for none, got some", what));
+      throw ValueError(
+          "missing_value", "dataset",
+          fmt::format("only some {} have names. Hint: name all of them or none",
+                      what));
     }
     if (!name.empty() && !names.insert(name).second) {
-      throw ValueError(
-          fmt::format("dataset: expected {} of different names, got '{}' twice",
-                      what, name));
+      throw ValueError("duplicate_name", "dataset",
+                       fmt::format("two {} are named '{}'", what, name));
     }
   }
 }
 
 void check_input(const Tensor& input) {
   if (input.dtype() != DType::f32 && input.dtype() != DType::u8) {
-    throw ValueError(
-        fmt::format("dataset: expected inputs of f32 or u8, got "
-                    "{}",
-                    to_string(input.dtype())));
+    throw ValueError("dtype_mismatch", "dataset",
+                     fmt::format("inputs must be f32 or u8, got {}",
+                                 to_string(input.dtype())));
   }
   if (input.shape().rank() < 1) {
-    throw ShapeError("dataset: expected inputs [n,...], got rank 0");
+    throw ShapeError("invalid_shape", "dataset",
+                     "inputs must be [n,...], got a scalar");
   }
 }
 
 void check_label(const Tensor& label) {
   if (label.dtype() != DType::i64 && label.dtype() != DType::f32) {
     throw ValueError(
-        fmt::format("dataset: expected labels of i64 (classes) or f32 "
-                    "(targets), got {}",
-                    to_string(label.dtype())));
+        "dtype_mismatch", "dataset",
+        fmt::format(
+            "labels must be i64 (class indices) or f32 (targets), got {}",
+            to_string(label.dtype())));
   }
   if (label.shape().rank() < 1) {
-    throw ShapeError("dataset: expected labels [n,...], got rank 0");
+    throw ShapeError("invalid_shape", "dataset",
+                     "labels must be [n,...], got a scalar");
   }
-  // Classes of one place each are a column by mistake.
+  // A column of class indices is a mistake: it would be one index per position.
   if (label.dtype() == DType::i64 && label.shape().rank() == 2 &&
       label.shape()[1] == 1) {
     throw ShapeError(
-        fmt::format("dataset: expected classes as labels [n], or [n,...] for "
-                    "one of each place, got {}. Hint: labels.reshaped({{n}})",
+        "invalid_shape", "dataset",
+        fmt::format("class indices must be [n], or [n,...] per position, got "
+                    "{}. Hint: labels.reshaped({{n}})",
                     label.shape().to_string()));
   }
 }
 
 void check_scale(const std::vector<NamedTensor>& inputs, float scale) {
   if (!std::isfinite(scale) || scale == 0) {
-    throw ValueError(fmt::format(
-        "dataset: expected a finite input_scale, not 0, got {}{}", scale,
-        scale == 0 ? ". Hint: 1 / 255 is 0 in C++; write "
-                     "1 / 255.0f"
-                   : ""));
+    throw ValueError(
+        "out_of_range", "dataset",
+        fmt::format(
+            "input_scale must be finite and not 0, got {}{}", scale,
+            scale == 0 ? ". Hint: 1 / 255 is 0 in C++; write 1 / 255.0f" : ""));
   }
   const bool floats = std::ranges::any_of(inputs, [](const NamedTensor& each) {
     return each.tensor.dtype() == DType::f32;
   });
   if (floats && scale != 1.0f) {
     throw ValueError(
-        fmt::format("dataset: expected input_scale 1 for f32 inputs, got {}. "
-                    "Hint: the scale is for u8; multiply f32 inputs yourself",
+        "conflicting_options", "dataset",
+        fmt::format("input_scale applies to u8 inputs only and must be 1 for "
+                    "f32, got {}. Hint: multiply f32 inputs beforehand",
                     scale));
   }
 }
@@ -148,8 +153,7 @@ std::shared_ptr<const SampleSource> memory_source(
   };
   if (inputs.empty() || std::ranges::any_of(inputs, empty) ||
       std::ranges::any_of(labels, empty)) {
-    throw ValueError(
-        "dataset: expected inputs and labels, got an empty tensor");
+    throw ValueError("missing_value", "dataset", "an input or label is empty");
   }
   check_names("inputs", inputs);
   check_names("labels", labels);
@@ -159,15 +163,15 @@ std::shared_ptr<const SampleSource> memory_source(
   for (const auto& [name, tensor] : inputs) {
     if (tensor.shape()[0] == first[0]) continue;
     throw ShapeError(
-        fmt::format("dataset: expected inputs of as many samples, got {} and "
-                    "{}",
+        "count_mismatch", "dataset",
+        fmt::format("inputs must have equal numbers of samples, got {} and {}",
                     first.to_string(), tensor.shape().to_string()));
   }
   for (const auto& [name, tensor] : labels) {
     if (tensor.shape()[0] == first[0]) continue;
     throw ShapeError(
-        fmt::format("dataset: expected one label per input, got inputs {} and "
-                    "labels {}",
+        "count_mismatch", "dataset",
+        fmt::format("needs a label per sample, got inputs {} and labels {}",
                     first.to_string(), tensor.shape().to_string()));
   }
   check_scale(inputs, scale);

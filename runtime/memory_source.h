@@ -1,4 +1,4 @@
-// Samples in memory. Internal to runtime.
+// In-memory samples. Internal to runtime.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace octet {
 
-/// Shapes: inputs [n, ...] of f32, or of u8 that are multiplied by `scale` when
-/// read; labels i64 [n] or f32 [n, ...]; names for all inputs or for none, and
-/// so for labels. Throws: as the constructors of Dataset.
+/// Shapes: inputs [n, ...] of f32, or of u8 that read() multiplies by `scale`;
+/// labels i64 [n] or f32 [n, ...]. All inputs have names or none, and likewise
+/// the labels. Throws: as the constructors of Dataset.
 std::shared_ptr<const SampleSource> memory_source(
     std::vector<NamedTensor> inputs, std::vector<NamedTensor> labels,
     float scale);

@@ -34,8 +34,8 @@ std::string suggest_near(std::string_view wanted,
                          std::span<const std::string> names) {
   constexpr size_t kShortestBeginning = 3;
   struct Near {
-    int folded;  ///< distance, by which names are chosen
-    int exact;   ///< distance that counts case and separators
+    int folded;  ///< distance of folded names, for the choice
+    int exact;   ///< distance including case and separators
     std::string name;
   };
   std::vector<Near> near, longer;
@@ -48,7 +48,7 @@ std::string suggest_near(std::string_view wanted,
     if (entry.folded <= reach) near.push_back(entry);
     if (folded.starts_with(word)) longer.push_back(entry);
   }
-  // However much is missing, if nothing is nearer.
+  // Fall back to names that begin with the word, whatever their length.
   if (near.empty() && word.size() >= kShortestBeginning) near = longer;
   if (near.empty()) return "";
   std::ranges::stable_sort(near, {}, [](const Near& each) {
@@ -64,13 +64,13 @@ std::string suggest_near(std::string_view wanted,
 
 std::string suggest_names(std::string_view wanted,
                           std::span<const std::string> names) {
-  if (names.empty()) return "; there are none";
+  if (names.empty()) return "; none are available";
   if (std::string near = suggest_near(wanted, names); !near.empty()) {
     return near;
   }
   std::string text;
   for (size_t i = 0; i < std::min<size_t>(8, names.size()); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "; there are " : ", ", names[i]);
+    text += fmt::format("{}'{}'", i == 0 ? "; available: " : ", ", names[i]);
   }
   if (names.size() > 8) text += fmt::format(", ... ({} in all)", names.size());
   return text;

@@ -20,13 +20,12 @@ namespace fs = std::filesystem;
 using Status = struct stat;
 using Destination = NewFile::Destination;
 
-/// Throws IoError for a failed write; a limit on the size of files gets a hint.
+/// Throws IoError for a failed write, with a hint for the file size limit.
 [[noreturn]] void fail_to_write(const fs::path& path, int error) {
-  if (error != EFBIG) fail(path, "write", error);
-  throw IoError(
-      fmt::format("{}: cannot write: File too large. Hint: raise the limit on "
-                  "the size of files (ulimit -f)",
-                  path.string()));
+  if (error != EFBIG) fail("cannot_write", path, "write", error);
+  throw IoError("size_limit", path.string(),
+                "cannot write: File too large. Hint: raise the file size limit "
+                "(ulimit -f)");
 }
 
 void write_all(int fd, std::string_view contents, const fs::path& path) {
@@ -40,56 +39,56 @@ void write_all(int fd, std::string_view contents, const fs::path& path) {
   }
 }
 
-/// Whether a link is one of /proc to a file that some process has open, such
-/// as the one behind /dev/stdout. Its text is no path.
+/// Whether a link in /proc refers to an open file of a process, as behind
+/// /dev/stdout. Its text is not a path.
 bool is_link_to_open_file(const fs::path& link) {
   struct statfs system {};
   return ::statfs(folder_of(link).c_str(), &system) == 0 &&
          system.f_type == PROC_SUPER_MAGIC;
 }
 
-/// What a path leads to, whether it is there or not. No link, but for one to an
-/// open file.
+/// Follows links to a path that may not exist. The result is not a link, except
+/// to an open file.
 fs::path end_of_links(const fs::path& path) {
-  constexpr int kMostLinks = 40;  // as the kernel
+  constexpr int kMostLinks = 40;  // as in the kernel
   fs::path at = path;
   for (int i = 0; i < kMostLinks; ++i) {
     std::error_code error;
     if (!fs::is_symlink(at, error) || is_link_to_open_file(at)) return at;
     at = folder_of(at) / fs::read_symlink(at, error);
-    if (error) fail(path, "follow the link", error.value());
+    if (error) fail("cannot_write", path, "follow the link", error.value());
   }
-  fail(path, "follow the link", ELOOP);
+  fail("cannot_write", path, "follow the link", ELOOP);
 }
 
-/// Throws: IoError for what is neither a file nor a stream.
+/// Throws: IoError for a destination that is neither a file nor a stream.
 Destination destination_of(const fs::path& path) {
   check_path(path, "file");
   Destination to{.path = end_of_links(path)};
   Status status{};
   if (::stat(to.path.c_str(), &status) != 0) {
-    if (errno != ENOENT) fail(path, "write", errno);
+    if (errno != ENOENT) fail("cannot_write", path, "write", errno);
     std::error_code ignored;
     if (fs::exists(folder_of(to.path), ignored)) return to;
     throw IoError(
-        fmt::format("{}: expected a folder '{}' to write into, got none. Hint: "
-                    "create it",
-                    path.string(), folder_of(to.path).string()));
+        "file_not_found", path.string(),
+        fmt::format("the folder '{}' does not exist. Hint: create it first",
+                    folder_of(to.path).string()));
   }
   to.is_stream =
       S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode) ||
       (S_ISREG(status.st_mode) && fs::is_symlink(fs::symlink_status(to.path)));
   if (to.is_stream) return to;
   if (!S_ISREG(status.st_mode)) {
-    throw IoError(fmt::format("{}: expected a file to write, got {}",
-                              path.string(), kind_of(status.st_mode)));
+    throw IoError("cannot_write", path.string(),
+                  fmt::format("is {}, not a file", kind_of(status.st_mode)));
   }
   to.replaced = status;
   return to;
 }
 
-/// The number of the descriptor of this process that `path`, a link to an open
-/// file, stands for; -1 if there is none.
+/// The descriptor of this process that `path`, a link to an open file, refers
+/// to; -1 if none.
 int own_descriptor(const fs::path& path) {
   if (!fs::is_symlink(fs::symlink_status(path))) return -1;
   const std::string name = path.filename().string();
@@ -104,25 +103,25 @@ int own_descriptor(const fs::path& path) {
 }
 
 void write_stream(const fs::path& path, std::string_view contents) {
-  // What is open here is written on from where it is: a file behind
-  // /dev/stdout may hold something already.
+  // Own descriptors continue at their current position: the file behind
+  // /dev/stdout may already have contents.
   const int own = own_descriptor(path);
   const Descriptor stream(
       own >= 0
           ? ::fcntl(own, F_DUPFD_CLOEXEC, 0)
           : ::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC));
-  if (!stream.is_open()) fail(path, "open", errno);
+  if (!stream.is_open()) fail("cannot_write", path, "open", errno);
   write_all(stream.get(), contents, path);
 }
 
-/// Gives a file the rights of the one that it replaces, or less where the owner
-/// or group cannot be kept.
+/// Copies owner, group and mode of the replaced file; restricts the mode if
+/// owner or group cannot be set.
 void keep_rights(int fd, const Status& old) {
   mode_t mode = old.st_mode & 07777u;
   if (::fchown(fd, old.st_uid, old.st_gid) != 0) {
     mode &= 0777u;
     if (::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
-      mode &= 0707u | ((mode & 7u) << 3);  // another group: as all others
+      mode &= 0707u | ((mode & 7u) << 3);  // a different group: as others
     }
   }
   ::fchmod(fd, mode);
@@ -137,14 +136,14 @@ NewFile::NewFile(const fs::path& path,
     write([this](std::string_view bytes) { waiting_ += bytes; });
     return;
   }
-  // Nobody else may read what nobody else could before.
+  // Never more readable than the replaced file.
   with_context(
       [&] { return fmt::format("writing '{}'", path.string()); },
       [&] { temporary_.emplace(to_.path, to_.replaced ? 0600 : 0666); });
   const int fd = temporary_->descriptor();
   write([&](std::string_view bytes) { write_all(fd, bytes, path); });
   if (to_.replaced) keep_rights(fd, *to_.replaced);
-  if (::fsync(fd) != 0) fail(path, "write", errno);
+  if (::fsync(fd) != 0) fail("cannot_write", path, "write", errno);
 }
 
 void NewFile::put_in_place() {
@@ -157,7 +156,7 @@ void NewFile::put_in_place() {
 
 void NewFile::remove_old() const {
   if (to_.replaced && ::unlink(to_.path.c_str()) != 0) {
-    fail(to_.path, "remove the old file", errno);
+    fail("cannot_write", to_.path, "remove the old file", errno);
   }
 }
 

@@ -1,4 +1,4 @@
-// Contents on their way to a path. Internal to runtime.
+// Atomic replacement of files. Internal to runtime.
 #pragma once
 
 #include <filesystem>
@@ -14,30 +14,30 @@
 
 namespace octet {
 
-/// A file that is on the disk and not yet in place, or what a stream will get.
+/// A file written but not yet renamed, or buffered output of a stream.
 class NewFile {
  public:
-  /// Where a path leads to, past all links.
+  /// The target of a path after following links.
   struct Destination {
     std::filesystem::path path;
-    std::optional<struct stat> replaced = {};  ///< the file that is there
-    bool is_stream = false;  ///< a pipe, device or open file: not replaced
+    std::optional<struct stat> replaced = {};  ///< the existing file
+    bool is_stream = false;  ///< a pipe, device or open file: written in place
   };
 
-  /// Throws: IoError; what `write` throws.
+  /// Throws: IoError; errors of `write`.
   NewFile(const std::filesystem::path& path,
           const std::function<void(const PutBytes& put)>& write);
 
   /// Throws: IoError.
   void put_in_place();
-  /// Removes the file that this one is to replace. Throws: IoError.
+  /// Removes the file to be replaced. Throws: IoError.
   void remove_old() const;
-  /// Makes what was done to the name last a power failure. Throws: IoError.
+  /// Syncs the folder entry to the disk. Throws: IoError.
   void sync_name() const;
 
  private:
   Destination to_;
-  std::string waiting_;  ///< for a stream
+  std::string waiting_;  ///< output for a stream
   std::optional<TemporaryFile> temporary_;
 };
 

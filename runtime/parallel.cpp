@@ -1,4 +1,4 @@
-// The one door to TBB.
+// The only user of TBB.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -22,8 +22,9 @@ extern "C" void __tsan_release(void*);
 namespace octet {
 namespace {
 
-// Tells the thread sanitizer what TBB guarantees: Debian's TBB is not built
-// with it, so it cannot see for itself that tasks run between start and end.
+// Declares TBB's ordering guarantees to the thread sanitizer: Debian's TBB is
+// not instrumented, so the sanitizer cannot see that tasks run between start
+// and end.
 class Fence {
  public:
 #ifdef OCTET_ANNOTATE_THREADS
@@ -38,7 +39,7 @@ class Fence {
   [[maybe_unused]] char address_ = 0;
 };
 
-// The pool: TBB makes no more threads than cores unless it is told to.
+// The pool. By default TBB creates at most as many threads as cores.
 struct Workers {
   explicit Workers(int count)
       : limit(tbb::global_control::max_allowed_parallelism,
@@ -65,12 +66,12 @@ int num_threads() { return thread_count(); }
 
 void set_num_threads(int count) {
   if (count < 1) {
-    throw ValueError(
-        fmt::format("threads: expected at least 1, got {}", count));
+    throw ValueError("out_of_range", "threads",
+                     fmt::format("needs a count of at least 1, got {}", count));
   }
   if (count == thread_count()) return;
   thread_count() = count;
-  workers().reset();  // before the next one: limits are combined
+  workers().reset();  // before the new pool: TBB combines limits
   workers() = std::make_unique<Workers>(count);
 }
 
@@ -92,28 +93,28 @@ void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
     for (int64_t i = 0; i < tasks; ++i) run(body, i);
     return;
   }
-  // Under a limit so many workers take one task after another; else TBB may
-  // give each task to any thread.
+  // Under a limit, that many workers take tasks from a queue; otherwise TBB
+  // distributes the tasks.
   const bool limited = threads < num_threads() && threads < tasks;
   std::atomic<int64_t> next = 0;
   const Fence start;
   const Fence end;
   start.release();
-  // Isolated: a thread that waits here would else take tasks of other loops,
-  // and run them with its own guards (NoGradGuard, recorders).
+  // Isolated: a waiting thread would otherwise run tasks of other loops under
+  // its own guards (NoGradGuard, recorders).
   const auto loop = [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, limited ? threads : tasks, 1),
         [&](const tbb::blocked_range<int64_t>& range) {
           start.acquire();
           // A nested loop would interleave with others on this thread and
-          // fight over its scratch memory.
+          // overwrite its scratch memory.
           const SerialGuard guard;
           if (limited) {
             try {
               for (int64_t i = next++; i < tasks; i = next++) run(body, i);
             } catch (...) {
-              next = tasks;  // nobody goes on
+              next = tasks;  // stops all workers
               throw;
             }
           } else {

@@ -1,4 +1,4 @@
-// How passes over the values of a tensor are cut for the threads.
+// Partitioning of elementwise loops for threads.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace octet {
 
-/// Values below which a partition is not worth a thread's start.
+/// Fewest values for which a partition pays for starting a thread.
 inline constexpr int64_t kLeastPartition = 8192;
 
 /// Number of partitions of `n` values, by n alone.
@@ -17,16 +17,17 @@ constexpr int64_t partition_count(int64_t n) {
   return std::clamp<int64_t>(n / kLeastPartition, 1, 16);
 }
 
-/// Into how many bands of `rows` rows few blocks (images) are cut, so that all
-/// threads have as many. For what a thread computes for itself: the number
-/// depends on the threads.
+/// Number of bands of `rows` rows into which few blocks (images) are split to
+/// balance all threads. Depends on the number of threads: only for results that
+/// do not depend on the split.
 inline int64_t band_count(int64_t blocks, int64_t rows) {
   const int64_t threads = available_threads();
   if (blocks == 0 || blocks >= 4 * threads) return 1;
   return std::min(rows, threads / std::gcd(blocks, threads));
 }
 
-/// Runs `body(first, last)` for partitions of [0, n), at once if n is large.
+/// Runs `body(first, last)` for partitions of [0, n), in parallel if n is
+/// large.
 template <class Body>
 void parallel_partitions(int64_t n, const Body& body) {
   const int64_t partitions = partition_count(n);

@@ -8,10 +8,10 @@ namespace {
 
 struct Character {
   uint32_t code = 0;
-  size_t bytes = 0;  ///< 0: none in UTF-8
+  size_t bytes = 0;  ///< 0: invalid UTF-8
 };
 
-/// The character that a text begins with. Source: RFC 3629, section 3.
+/// Decodes the first character of a text. Source: RFC 3629, section 3.
 Character first_of(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {lead, 1};
@@ -29,8 +29,8 @@ Character first_of(std::string_view text) {
   return {code, bytes};
 }
 
-/// Controls, marks of lines and directions, and what Unicode says is no
-/// character. Source: Unicode 15, 23.7 and 23.8, and chapter 9 of UAX 9.
+/// Control characters, line and direction marks, and Unicode noncharacters.
+/// Source: Unicode 15, 23.7 and 23.8, and chapter 9 of UAX 9.
 bool is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
          code == 0x200e || code == 0x200f ||
@@ -39,8 +39,8 @@ bool is_control(uint32_t code) {
          (code >= 0xfdd0 && code <= 0xfdef) || (code & 0xfffe) == 0xfffe;
 }
 
-/// Moves the first character of `text` to the end of `to`, as it is shown;
-/// false if that would be longer than `longest`.
+/// Moves the first character of `text` to the end of `to`, sanitized; returns
+/// false if `to` would exceed `longest`.
 bool move_first(std::string_view& text, std::string& to, size_t longest,
                 std::string_view kept) {
   const Character character = first_of(text);

@@ -14,7 +14,7 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(1);
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
 
-/// A courtesy: what goes wrong here is nobody's concern.
+/// Ignores errors: progress is optional.
 void put(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -23,7 +23,7 @@ void put(const std::string& text) {
 }  // namespace
 
 std::string duration_text(double seconds) {
-  // Four years keep the cast in range, whatever the estimate says.
+  // Clamped to three years to keep the cast in range.
   const auto total =
       static_cast<int64_t>(std::ceil(std::clamp(seconds, 0.0, 1e8)));
   const int64_t minutes = total / 60;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// Pages that nobody has written take no memory, only addresses: regions may be
-// larger than what is asked for, and the fewer there are, the more can join.
+// Untouched pages use only address space: regions may exceed the request, and
+// fewer regions allow more merging.
 constexpr int64_t kSmallestRegion = int64_t{64} << 20;
 constexpr int64_t kLargestRoom = int64_t{1} << 30;
 
@@ -43,10 +43,12 @@ char* system_allocate(int64_t bytes) noexcept {
 }
 
 void throw_out_of_memory(int64_t bytes) {
-  throw ValueError(fmt::format(
-      "out of memory: cannot allocate {} bytes ({:.1f} MiB). Hint: a smaller "
-      "batch, fewer samples, or a higher limit on memory (ulimit -v)",
-      bytes, static_cast<double>(bytes) / (1 << 20)));
+  throw ValueError(
+      "memory_limit", "",
+      fmt::format("out of memory: cannot allocate {} bytes ({:.1f} MiB). Hint: "
+                  "use a smaller batch or fewer samples, or raise the memory "
+                  "limit (ulimit -v)",
+                  bytes, static_cast<double>(bytes) / (1 << 20)));
 }
 
 RegionHeap::~RegionHeap() {
@@ -57,8 +59,8 @@ char* RegionHeap::take(int64_t bytes) {
   const int64_t size = rounded_up(bytes, kPage);
   const std::lock_guard lock(mutex_);
   if (char* block = fit(size)) return block;
-  // As much may be free in pieces that are too small: whoever grows gives them
-  // back first.
+  // Enough memory may be free in blocks that are too small: return it to the
+  // system before growing.
   if (free_ >= size) trim_locked();
   const int64_t room = std::clamp(size_ / 4, kSmallestRegion, kLargestRoom);
   for (const int64_t region : {std::max(size, room), size}) {
@@ -83,7 +85,7 @@ char* RegionHeap::fit(int64_t bytes) {
   return nullptr;
 }
 
-// False if the system has no memory left.
+// Returns false if the system is out of memory.
 bool RegionHeap::add_region(int64_t bytes) {
   Region region{nullptr, bytes, {{0, Block{bytes, true}}}};
   regions_.reserve(regions_.size() + 1);
@@ -96,7 +98,7 @@ bool RegionHeap::add_region(int64_t bytes) {
   return true;
 }
 
-// Allocates nothing.
+// Does not allocate.
 void RegionHeap::give(char* memory) noexcept {
   const std::lock_guard lock(mutex_);
   const auto region = std::ranges::find_if(regions_, [&](const Region& r) {

@@ -1,5 +1,5 @@
-// Memory in large blocks, cut from regions of the system's: blocks that are
-// freed join their neighbours, so what was two may serve one that is larger.
+// Allocator of large blocks within regions of system memory. Adjacent free
+// blocks are merged, so that larger requests can reuse them.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ namespace octet::arena {
 
 class RegionHeap {
  public:
-  /// Blocks begin at multiples of it, and are as long as multiples of it.
+  /// Alignment and granularity of blocks.
   static constexpr int64_t kPage = 4096;
 
   RegionHeap() = default;
-  /// REQUIRES: nobody uses a block any more.
+  /// REQUIRES: no block is in use.
   ~RegionHeap();
   RegionHeap(const RegionHeap&) = delete;
   RegionHeap& operator=(const RegionHeap&) = delete;
 
-  /// The lowest place of the first region with room. Throws: ValueError if the
-  /// system has no memory left.
+  /// Allocates at the lowest address of the first region with room. Throws:
+  /// ValueError if the system is out of memory.
   char* take(int64_t bytes);
-  /// Of a block from take().
+  /// Frees a block from take().
   void give(char* block) noexcept;
-  /// Gives the memory of all that is free back to the system.
+  /// Returns all free memory to the system.
   void trim() noexcept;
-  /// Regions asked of the system so far.
+  /// Number of regions allocated from the system so far.
   int64_t regions_taken() const;
 
  private:
@@ -38,7 +38,7 @@ class RegionHeap {
   struct Region {
     char* base;
     int64_t size;
-    std::map<int64_t, Block> blocks;  // by offset, one after another
+    std::map<int64_t, Block> blocks;  // by offset, contiguous
     bool all_free() const {
       return blocks.size() == 1 && blocks.begin()->second.free;
     }
@@ -49,15 +49,15 @@ class RegionHeap {
 
   mutable std::mutex mutex_;
   std::vector<Region> regions_;
-  int64_t size_ = 0, free_ = 0;  // bytes of all regions
+  int64_t size_ = 0, free_ = 0;  // total bytes of all regions
   int64_t taken_ = 0;
 };
 
-/// Throws: ValueError that names the size.
+/// Throws: ValueError "memory_limit" with the size.
 [[noreturn]] void throw_out_of_memory(int64_t bytes);
 
-/// Bytes of the system, in huge pages where they are worth it, or null; free
-/// them by std::free().
+/// Allocates system memory, in huge pages if large enough; null on failure.
+/// Free it with std::free().
 char* system_allocate(int64_t bytes) noexcept;
 
 }  // namespace octet::arena

@@ -56,8 +56,8 @@ float Rng::uniform() { return static_cast<float>(next() >> 8) * 0x1p-24f; }
 
 int64_t Rng::below(int64_t bound) {
   if (bound <= 0) {
-    throw ValueError(
-        fmt::format("Rng::below: expected a bound > 0, got {}", bound));
+    throw ValueError("out_of_range", "Rng::below",
+                     fmt::format("bound must be positive, got {}", bound));
   }
   const uint64_t range = static_cast<uint64_t>(bound);
   const uint64_t limit = range * (UINT64_MAX / range);

@@ -12,14 +12,15 @@ Shape::Shape(std::initializer_list<int64_t> dims)
 
 Shape::Shape(std::span<const int64_t> dims) {
   if (dims.size() > kMaxRank) {
-    throw ShapeError(
-        fmt::format("shape: expected at most {} dimensions, got {}", kMaxRank,
-                    dims.size()));
+    throw ShapeError("invalid_shape", "shape",
+                     fmt::format("at most {} dimensions are supported, got {}",
+                                 kMaxRank, dims.size()));
   }
   for (const int64_t dim : dims) {
     if (dim < kAnySize) {
       throw ShapeError(
-          fmt::format("shape: expected dimensions >= 0, got {}", dim));
+          "invalid_shape", "shape",
+          fmt::format("dimensions must not be negative, got {}", dim));
     }
     dims_[static_cast<size_t>(rank_++)] = dim;
   }
@@ -28,8 +29,8 @@ Shape::Shape(std::span<const int64_t> dims) {
 int64_t Shape::operator[](int axis) const {
   const int index = axis < 0 ? axis + rank_ : axis;
   if (index < 0 || index >= rank_) {
-    throw ShapeError(
-        fmt::format("axis: expected one of {}, got {}", to_string(), axis));
+    throw ShapeError("out_of_range", "axis",
+                     fmt::format("{} is not an axis of {}", axis, to_string()));
   }
   return dims_[static_cast<size_t>(index)];
 }
@@ -39,14 +40,14 @@ int64_t Shape::size() const {
   bool overflow = false;
   for (const int64_t dim : dims()) {
     if (dim == kAnySize) {
-      throw ShapeError(
-          fmt::format("shape: expected known dimensions, got {}", to_string()));
+      throw ShapeError("invalid_shape", "shape",
+                       fmt::format("{} has unknown dimensions", to_string()));
     }
     overflow |= __builtin_mul_overflow(size, dim, &size);
   }
   if (overflow) {
-    throw ShapeError(fmt::format(
-        "shape: expected fewer than 2^63 elements, got {}", to_string()));
+    throw ShapeError("invalid_shape", "shape",
+                     fmt::format("{} has 2^63 or more elements", to_string()));
   }
   return size;
 }
@@ -60,10 +61,9 @@ Shape Shape::with(int axis, int64_t dim) const {
 
 Shape Shape::slice(int first, int last) const {
   if (first < 0 || last < first || last > rank_) {
-    throw ShapeError(
-        fmt::format("shape: expected a range within {}, got "
-                    "[{},{})",
-                    to_string(), first, last));
+    throw ShapeError("out_of_range", "shape",
+                     fmt::format("[{},{}) is not a range of axes of {}", first,
+                                 last, to_string()));
   }
   return Shape(dims().subspan(static_cast<size_t>(first),
                               static_cast<size_t>(last - first)));

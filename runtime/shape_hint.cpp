@@ -14,7 +14,7 @@
 namespace octet {
 namespace {
 
-/// Whether `given` has the sizes that are not open.
+/// Whether `given` matches `wanted`, in which kAnySize matches any size.
 bool fits(std::span<const int64_t> given, std::span<const int64_t> wanted) {
   return std::ranges::equal(given, wanted, [](int64_t size, int64_t expected) {
     return expected == Shape::kAnySize || size == expected;
@@ -28,7 +28,7 @@ std::vector<int64_t> without_ones(std::span<const int64_t> dims) {
   return kept;
 }
 
-/// An image's axes in another order.
+/// Whether an image with permuted axes matches.
 bool fits_moved(std::span<const int64_t> image, std::span<const int64_t> wanted,
                 std::span<const int> order) {
   const int64_t moved[] = {image[static_cast<size_t>(order[0])],
@@ -45,7 +45,7 @@ std::atomic<HintStyle> style{HintStyle::cpp};
 
 bool for_numpy() { return hint_style() == HintStyle::command_line; }
 
-/// Reshapes `x` to [n] and the sizes of `sample`.
+/// Code that reshapes `x` to [n] and the sizes of `sample`.
 std::string reshape_text(std::string_view x, int64_t n,
                          std::span<const int64_t> sample) {
   return for_numpy()
@@ -97,30 +97,28 @@ std::string shape_hint(const Shape& given, const Shape& wanted,
     case ShapeSlip::no_samples_axis: {
       const auto sample = wanted.dims().subspan(1);
       return fmt::format(
-          ". Hint: add the axis of the samples, {}",
+          ". Hint: add the batch dimension: {}",
           reshape_text(x, 1, has_open_size(sample) ? given.dims() : sample));
     }
     case ShapeSlip::no_channels_axis:
       return fmt::format(". Hint: {}",
                          reshape_text(x, given[0], wanted.dims().subspan(1)));
     case ShapeSlip::flattened:
-      return fmt::format(
-          ". Hint: {}, if the vectors are such samples row by row",
-          reshape_text(x, given[0], wanted.dims().subspan(1)));
+      return fmt::format(". Hint: if the vectors are flattened samples, {}",
+                         reshape_text(x, given[0], wanted.dims().subspan(1)));
     case ShapeSlip::channels_first:
       return fmt::format(
-          ". Hint: these are images with the channels first (NCHW), it takes "
-          "them last (NHWC): {}",
+          ". Hint: convert the images from channels-first (NCHW) to "
+          "channels-last (NHWC): {}",
           transpose_text(x, "0,2,3,1"));
     case ShapeSlip::channels_last:
       return fmt::format(
-          ". Hint: these are images with the channels last (NHWC), it takes "
-          "them first (NCHW): {}",
+          ". Hint: convert the images from channels-last (NHWC) to "
+          "channels-first (NCHW): {}",
           transpose_text(x, "0,3,1,2"));
     case ShapeSlip::another_order:
       return fmt::format(
-          ". Hint: these are the same sizes in another order: "
-          "{}",
+          ". Hint: transpose to the expected order: {}",
           transpose_text(
               x,
               fmt::format("{}", fmt::join(transposition(given, wanted), ","))));
@@ -159,7 +157,7 @@ std::string label_shape_hint(const Shape& given, const Shape& wanted,
   const std::vector<int> order = transposition(given, wanted);
   if (!order.empty()) {
     return fmt::format(
-        ". Hint: their axes are in another order: {}",
+        ". Hint: transpose to the expected order: {}",
         transpose_text(labels, fmt::format("{}", fmt::join(order, ","))));
   }
   if (given.rank() < 1 || wanted.rank() < 1) return "";
@@ -169,8 +167,7 @@ std::string label_shape_hint(const Shape& given, const Shape& wanted,
     return "";
   }
   return fmt::format(
-      ". Hint: if their values are in the order of the outputs, "
-      "{}",
+      ". Hint: if the values are in the order of the outputs, {}",
       given[0] == Shape::kAnySize
           ? fmt::format("{}.reshaped({{n{}{}}})", labels,
                         sample.empty() ? "" : ",", fmt::join(sample, ","))

@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How many may write one target at a time.
+/// Most concurrent writers of a target.
 constexpr int kSlots = 32;
 
 fs::path slot_of(const fs::path& target, int slot) {
-  // File systems take 255 bytes, of which the target may use all.
+  // File systems allow 255 bytes, which the target may use fully.
   constexpr size_t kMostOfName = 200;
   return folder_of(target) /
          fmt::format(".{}.octet-{}",
@@ -27,14 +27,14 @@ fs::path slot_of(const fs::path& target, int slot) {
 }
 
 [[noreturn]] void fail_in_folder(const fs::path& target, int error) {
-  fail(folder_of(target), "write to the folder", error);
+  fail("cannot_write", folder_of(target), "write to the folder", error);
 }
 
 std::string path_of(const Descriptor& descriptor) {
   return fmt::format("/proc/self/fd/{}", descriptor.get());
 }
 
-// The rule of the lock: only who holds it on a file changes the file's name.
+// Invariant: only the lock holder of a file changes the file's name.
 enum class Lock { mine, of_another, none_here };
 
 Lock lock(const Descriptor& file) {
@@ -55,7 +55,7 @@ bool is_removed(const Descriptor& file) {
   return ::fstat(file.get(), &status) == 0 && status.st_nlink == 0;
 }
 
-/// What processes that were killed have left beside `target`.
+/// Removes files that killed processes left beside `target`.
 void remove_leftovers(const fs::path& target) {
   for (int i = 0; i < kSlots; ++i) {
     const fs::path slot = slot_of(target, i);
@@ -83,7 +83,7 @@ TemporaryFile::~TemporaryFile() {
 void TemporaryFile::put_in_place() {
   if (name_.empty()) give_name();
   if (::rename(name_.c_str(), target_.c_str()) != 0) {
-    fail(target_, "put it in place", errno);
+    fail("cannot_write", target_, "rename it", errno);
   }
   name_.clear();
 }
@@ -93,7 +93,7 @@ void TemporaryFile::open_unnamed(mode_t mode) {
   descriptor_.reset(::open(folder_of(target_).c_str(),
                            O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
   if (!descriptor_.is_open()) return;
-  // give_name() goes through /proc, which is not mounted everywhere.
+  // give_name() needs /proc, which is not mounted everywhere.
   if (::access(path_of(descriptor_).c_str(), F_OK) != 0) descriptor_.reset();
   if (descriptor_.is_open()) lock(descriptor_);
 #endif
@@ -108,7 +108,7 @@ void TemporaryFile::open_named(mode_t mode) {
       if (errno == EEXIST) continue;
       fail_in_folder(target_, errno);
     }
-    // Another process may have taken it for a leftover before it was locked.
+    // Another process may have removed it as a leftover before it was locked.
     if (lock(descriptor_) == Lock::of_another || is_removed(descriptor_)) {
       continue;
     }

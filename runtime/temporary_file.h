@@ -1,4 +1,4 @@
-// A file that has contents but not yet its name. Internal to runtime.
+// A file with contents but without its final name. Internal to runtime.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@
 
 namespace octet {
 
-/// Where the file system can, the file has no name until put_in_place().
-/// Elsewhere, and for the moment before it is renamed, it is called
-/// ".NAME.octet-0" beside its target (-1, ... while others write the same one).
-/// The process that writes it holds a lock on it, which ends with the process:
-/// the next one that writes the same target removes what has no lock.
+/// The file has no name until put_in_place() if the file system supports it.
+/// Otherwise, and just before the rename, it is called ".NAME.octet-0" beside
+/// its target (-1, ... if several processes write the same target). The writing
+/// process holds a lock on it, which ends with the process; the next writer of
+/// the target removes unlocked files.
 class TemporaryFile {
  public:
-  /// An empty file of that mode under the process's umask. `target` is no link.
+  /// Creates an empty file with `mode` under the umask. `target` is not a link.
   /// Throws: IoError.
   TemporaryFile(std::filesystem::path target, mode_t mode);
   ~TemporaryFile();
@@ -34,7 +34,7 @@ class TemporaryFile {
   void give_name();
 
   std::filesystem::path target_;
-  std::filesystem::path name_;  ///< empty while it has none
+  std::filesystem::path name_;  ///< empty while unnamed
   Descriptor descriptor_;
 };
 

@@ -25,7 +25,7 @@ int64_t size_of(DType type) {
     case DType::boolean:
       return 1;
   }
-  throw InternalError("size_of: unknown element type");
+  throw InternalError("internal", "size_of", "unknown element type");
 }
 
 std::string_view to_string(DType type) {
@@ -52,11 +52,11 @@ Tensor::Tensor(const Shape& shape, DType type)
   if (__builtin_mul_overflow(size_, size_of(type), &bytes) ||
       bytes > int64_t{1} << 46) {
     throw ShapeError(
-        fmt::format("tensor: expected a size that fits in memory, "
-                    "got {} of {}",
+        "memory_limit", "tensor",
+        fmt::format("{} of {} exceeds the largest size of 2^46 bytes",
                     shape.to_string(), octet::to_string(type)));
   }
-  (void)active_isa();  // a bad OCTET_ISA is told here, not by some kernel
+  (void)active_isa();  // reports an invalid OCTET_ISA early
   buffer_ = with_context(
       [&] {
         return fmt::format("for a tensor {} of {}", shape.to_string(),
@@ -83,8 +83,9 @@ Tensor Tensor::scalar(float value) { return full(Shape{}, value); }
 Tensor Tensor::from_bytes(const Shape& shape, DType type, const void* values,
                           size_t count) {
   if (shape.size() != static_cast<int64_t>(count)) {
-    throw ShapeError(fmt::format("tensor: expected {} values for {}, got {}",
-                                 shape.size(), shape.to_string(), count));
+    throw ShapeError("count_mismatch", "tensor",
+                     fmt::format("{} needs {} values, got {}",
+                                 shape.to_string(), shape.size(), count));
   }
   Tensor result(shape, type);
   if (count > 0) {
@@ -124,7 +125,8 @@ Tensor::~Tensor() {
 
 float Tensor::item() const {
   if (size_ != 1) {
-    throw ShapeError(fmt::format("item: expected one element, got {}",
+    throw ShapeError("invalid_shape", "item",
+                     fmt::format("needs a tensor with 1 element, got {}",
                                  empty() ? "no tensor" : shape_.to_string()));
   }
   return f32()[0];
@@ -142,9 +144,9 @@ Tensor Tensor::reshaped(const Shape& shape) const {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == Shape::kAnySize) {
       if (unknown >= 0) {
-        throw ShapeError(fmt::format(
-            "reshape: expected at most one unknown dimension, got {}",
-            shape.to_string()));
+        throw ShapeError("invalid_shape", "reshape",
+                         fmt::format("{} has more than one unknown dimension",
+                                     shape.to_string()));
       }
       unknown = axis;
     } else {
@@ -153,9 +155,9 @@ Tensor Tensor::reshaped(const Shape& shape) const {
   }
   if (unknown >= 0 && known > 0) resolved = shape.with(unknown, size_ / known);
   if ((unknown >= 0 && known == 0) || resolved.size() != size_) {
-    throw ShapeError(
-        fmt::format("reshape: expected {} elements, got {} from {}", size_,
-                    shape.to_string(), shape_.to_string()));
+    throw ShapeError("shape_mismatch", "reshape",
+                     fmt::format("{} does not fit the {} elements of {}",
+                                 shape.to_string(), size_, shape_.to_string()));
   }
   Tensor result = *this;
   result.shape_ = resolved;
@@ -165,8 +167,9 @@ Tensor Tensor::reshaped(const Shape& shape) const {
 Tensor Tensor::slice(int64_t first, int64_t count) const {
   if (shape_.rank() == 0 || first < 0 || count < 0 || first > shape_[0] ||
       count > shape_[0] - first) {
-    throw ShapeError(fmt::format("slice: expected rows within {}, got [{},{})",
-                                 shape_.to_string(), first, first + count));
+    throw ShapeError("out_of_range", "slice",
+                     fmt::format("[{},{}) is not a range of rows of {}", first,
+                                 first + count, shape_.to_string()));
   }
   Tensor result = *this;
   const int64_t row = shape_[0] == 0 ? 0 : size_ / shape_[0];
@@ -178,8 +181,8 @@ Tensor Tensor::slice(int64_t first, int64_t count) const {
 
 namespace {
 
-// Where neighbours in the source are not those of the result, but lie along
-// `run`: blocks that both sides read and write by whole lines of a cache.
+// Transposes blocks of whole cache lines, for sources that are contiguous along
+// axis `run` instead of the last.
 template <class T>
 void gather_blocks(T* to, const T* from, std::span<const int64_t> dims,
                    std::span<const int64_t> strides, size_t run) {
@@ -223,7 +226,8 @@ void gather_blocks(T* to, const T* from, std::span<const int64_t> dims,
   }
 }
 
-// Walks the result in order; `strides` are the source's, per result axis.
+// Copies in the order of the result; `strides` are the source's strides per
+// result axis.
 template <class T>
 void gather(T* to, const T* from, std::span<const int64_t> dims,
             std::span<const int64_t> strides) {
@@ -270,7 +274,8 @@ Tensor Tensor::transposed(std::span<const int> order) const {
   }
   if (!valid) {
     throw ShapeError(
-        fmt::format("transpose: expected a permutation of {} axes", rank));
+        "invalid_value", "transpose",
+        fmt::format("the order must be a permutation of {} axes", rank));
   }
   std::array<int64_t, Shape::kMaxRank> own{};
   int64_t stride = 1;
@@ -325,7 +330,7 @@ void Tensor::begin_writing() const {
   ++buffer_->writes;
 }
 
-// In this order: nobody who sees the buffer without writers sees the old count.
+// In this order: a reader that sees no writers must not see the old count.
 void Tensor::end_writing() const noexcept {
   ++buffer_->writes;
   --buffer_->writers;
@@ -333,9 +338,10 @@ void Tensor::end_writing() const noexcept {
 
 void Tensor::check_type(DType expected) const {
   if (type_ != expected) {
-    throw ValueError(fmt::format("tensor: expected elements of type {}, got {}",
-                                 octet::to_string(expected),
-                                 octet::to_string(type_)));
+    throw ValueError(
+        "dtype_mismatch", "tensor",
+        fmt::format("has elements of type {}, accessed as {}",
+                    octet::to_string(type_), octet::to_string(expected)));
   }
 }
 

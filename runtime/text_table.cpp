@@ -22,8 +22,9 @@ TextTable::TextTable(std::vector<Align> columns)
 void TextTable::add_row(std::vector<std::string> cells,
                         std::string_view prefix) {
   if (cells.size() > columns_.size()) {
-    throw InternalError(fmt::format("table: expected at most {} cells, got {}",
-                                    columns_.size(), cells.size()));
+    throw InternalError("internal", "table",
+                        fmt::format("{} cells in a row of {} columns",
+                                    cells.size(), columns_.size()));
   }
   const bool is_short = cells.size() < columns_.size();
   for (size_t i = 0; i + (is_short ? 1 : 0) < cells.size(); ++i) {

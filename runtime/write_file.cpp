@@ -14,8 +14,8 @@ void FileSet::add(const fs::path& path, std::string_view contents) {
       path, [&](const PutBytes& put) { put(contents); }));
 }
 
-// What is on the disk after a power failure, too, is what was there at some
-// moment: each step is durable before the next one begins.
+// Each step is durable before the next begins: after a power failure the disk
+// has the state after some step.
 void FileSet::commit(const fs::path& manifest, std::string_view contents) {
   NewFile last(manifest, [&](const PutBytes& put) { put(contents); });
   last.remove_old();

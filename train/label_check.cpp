@@ -87,6 +87,11 @@ bool fits(const Shape& labels, const Shape& outputs) {
 /// Of one sample.
 void check_places(std::string_view subject, const std::string& whose,
                   const Shape& outputs, const Shape& labels) {
+  const auto without_ones = [](const Shape& shape) {
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    std::erase(dims, 1);
+    return dims;
+  };
   if (labels == outputs) return;
   if (fits(labels, outputs)) return;
   const std::vector<int> order =
@@ -100,6 +105,9 @@ void check_places(std::string_view subject, const std::string& whose,
     cure = labels.size() == 1
                ? "labels.reshaped({n}) has one class a sample"
                : "end the model with [N,h,w,classes] for one class a pixel";
+  } else if (without_ones(labels) == without_ones(outputs)) {
+    cure = fmt::format("labels.reshaped({{n,{}}})",
+                       fmt::join(outputs.dims(), ","));
   } else if (labels.rank() == 0) {
     cure = "end it with Flatten and Dense for one class a sample";
   }

@@ -60,6 +60,8 @@ Examples:
     second.what = options->b;
     warn_of_untrained(options->a);
     const Tensor x = io::read_npy(options->data);
+    check_samples(x, options->a);
+    check_samples(x, second);
     const Tensor labels =
         options->labels.empty() ? Tensor() : io::read_npy(options->labels);
     const io::Comparison result =

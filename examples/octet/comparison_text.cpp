@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/error.h>
 #include <octet/runtime/text_table.h>
 
 #include "../program.h"
+#include "data_options.h"
 
 namespace octet::program {
 namespace {
@@ -25,6 +27,15 @@ io::TracedModel read_traced(const ModelSource& source) {
   if (!is_onnx(source.what)) return io::TracedModel(read_model(source));
   check_no_architecture(source);
   return io::TracedModel::from_onnx(source.what, source.limits());
+}
+
+void check_samples(const Tensor& x, const ModelSource& source) {
+  if (x.dtype() != DType::u8 || is_onnx(source.what)) return;
+  if (mode_of(read_model(source), source) == "none") return;
+  throw FormatError(fmt::format(
+      "'{}': expected samples of float32, got uint8. Hint: bytes for both, by "
+      "octet convert {} float.onnx --from-bytes MODE",
+      source.what, source.what));
 }
 
 std::string values_text(const std::vector<io::ValueDifference>& values) {

@@ -14,6 +14,10 @@ namespace octet::program {
 /// reference runs it. Throws: as these.
 io::TracedModel read_traced(const ModelSource& source);
 
+/// Throws: FormatError for samples of bytes, which the model of a file of Keras
+/// or Octet takes only where it divides them itself.
+void check_samples(const Tensor& x, const ModelSource& source);
+
 /// One line a value.
 std::string values_text(const std::vector<io::ValueDifference>& values);
 

@@ -1,6 +1,7 @@
 #include "data_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,6 +59,16 @@ bool takes_bytes(const ModelSource& source) {
   return ports.size() == 1 && ports[0].type == "uint8";
 }
 
+/// For each input of an ONNX file whether it has another type than float32 and
+/// bytes.
+std::vector<bool> takes_numbers(const ModelSource& source) {
+  std::vector<bool> result;
+  for (const io::OnnxPort& port : interface_of(source).inputs) {
+    result.push_back(port.type != "float32" && port.type != "uint8");
+  }
+  return result;
+}
+
 /// They are taken as they are.
 bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
   return options.preprocess.empty() &&
@@ -69,12 +80,15 @@ bool has_images(const io::OpenedData& opened) {
   return opened.kind.find("image") != std::string::npos;
 }
 
-io::OpenOptions open_options(const DataOptions& o, const DataTarget& target) {
+io::OpenOptions open_options(const DataOptions& o, const DataTarget& target,
+                             size_t input = 0) {
   return {.image = target.image,
           .preprocess =
               o.preprocess.empty() ? std::nullopt : std::optional(o.preprocess),
           .usual = target.usual,
           .takes_bytes = target.takes_bytes,
+          .takes_numbers = input < target.takes_numbers.size() &&
+                           target.takes_numbers[input],
           // Of several inputs the others would move by a sample.
           .corrupt = o.skip_corrupt && target.inputs.size() == 1
                          ? io::CorruptFiles::skip
@@ -131,7 +145,7 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
           fmt::join(target.inputs, "', '"), target.inputs[i]));
     }
     const io::OpenedData opened =
-        io::open_data(files[i], open_options(o, target));
+        io::open_data(files[i], open_options(o, target, i));
     const Dataset& one = opened.train;
     if (!o.labels.empty() && !one.label_specs().empty()) {
       throw ValueError(
@@ -211,6 +225,7 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   target.inputs = input_names(model);
   target.outputs = quant::output_names(model);
   target.takes_bytes = takes_bytes(source);
+  target.takes_numbers = takes_numbers(source);
   // A file of Octet has its samples as Keras has, wherever it came from.
   const io::OnnxInterface file =
       is_onnx(source.what) ? interface_of(source) : io::OnnxInterface();
@@ -283,11 +298,52 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   return opened;
 }
 
+/// Throws: FormatError for numbers that an input of bytes cannot take.
+void check_bytes(const Dataset& data, const DataOptions& o) {
+  constexpr int64_t kChecked = 64;
+  const Tensor x = data.batch(0, std::min(kChecked, data.size())).input();
+  const auto values = x.f32();
+  const auto found = std::ranges::find_if(values, [](float v) {
+    return !(v >= 0 && v <= 255 && v == std::floor(v));
+  });
+  if (found == values.end()) return;
+  throw FormatError(fmt::format(
+      "'{}': expected whole numbers from 0 to 255 for the model's uint8 input, "
+      "got {}. Hint: bytes as in the images, {}",
+      o.paths[0], *found,
+      o.preprocess.empty() ? "x.astype(\"uint8\")" : "without --preprocess"));
+}
+
+/// Where arrays of images have another range than those of training.
+void warn_of_other_range(const Dataset& data, const DataTarget& target) {
+  constexpr int64_t kChecked = 64;
+  // Normalized images reach 3, bytes 255.
+  constexpr float kMostNormalized = 16;
+  if (target.image.rank() != 3 || target.takes.empty()) return;
+  const Tensor x = data.batch(0, std::min(kChecked, data.size())).input();
+  float largest = 0;
+  for (const float v : x.f32()) largest = std::max(largest, std::abs(v));
+  const bool normalizes = target.takes != "none" && target.takes != "caffe";
+  if (normalizes && largest > kMostNormalized) {
+    warn(fmt::format(
+        "--data: samples reach {:g}, but the model was trained on bytes as "
+        "'{}'. Hint: samples scaled as in training",
+        largest, target.takes));
+  } else if (target.takes == "none" && largest <= 1) {
+    warn(fmt::format(
+        "--data: samples reach {:g}, but the model takes bytes, from 0 to 255. "
+        "Hint: samples that are not divided by 255",
+        largest));
+  }
+}
+
 }  // namespace
 
 io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
   const io::OnnxLayout layout = layout_of(o.layout);
   io::OpenedData opened = open_any(o, target);
+  if (target.takes_bytes) check_bytes(opened.train, o);
+  if (has_floats(opened, o)) warn_of_other_range(opened.train, target);
   if (!has_arrays(opened)) return opened;
   const auto in_order = [&](const Dataset& data) {
     return in_wanted_order(data, target.input_orders, target.output_orders,

@@ -71,6 +71,8 @@ struct DataTarget {
   std::string takes;         ///< as mode_of()
   std::string usual;         ///< what bytes become unless --preprocess says
   bool takes_bytes = false;  ///< its file's input is uint8
+  /// For each input whether its file has it as signed integers or booleans.
+  std::vector<bool> takes_numbers = {};
   std::vector<AxisOrders> input_orders = {};
   std::vector<AxisOrders> output_orders = {};
   /// How images were resized: as its file says, or as for its kind of file; ""

@@ -24,6 +24,8 @@
 #include <octet/train/qat_preset.h>
 
 #include "../program.h"
+#include "batch_statistics.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "export_options.h"
@@ -31,6 +33,7 @@
 #include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
+#include "quantization_judgment.h"
 #include "read_model.h"
 #include "training_options.h"
 
@@ -98,11 +101,15 @@ int64_t epochs_of(const Options& o, const train::QatPreset& preset) {
 }
 
 /// Whether the statistics of batch normalization stay those of the float model.
-/// At a learning rate of the user's own they have to follow the weights.
-bool freezes_statistics(const Options& o, const train::QatPreset& preset) {
-  return o.freeze_batch_norm == 0 ||
-         (o.freeze_batch_norm < 0 && preset.freeze_batch_norm &&
-          o.training.rate == 0);
+/// At a learning rate of the user's own they follow the weights, unless
+/// statistics of the training samples make the calibrated model worse.
+bool freezes_statistics(const Options& o, const train::QatPreset& preset,
+                        const Model& calibrated, const Dataset& training,
+                        const Measured& by) {
+  constexpr int64_t kMostSamples = 2048;
+  if (o.freeze_batch_norm >= 0) return o.freeze_batch_norm == 0;
+  if (preset.freeze_batch_norm && o.training.rate == 0) return true;
+  return reestimation_costs(calibrated, training.sample(kMostSamples), by, {});
 }
 
 /// Optimizer and learning rate of the fine-tuning of a calibrated model.
@@ -283,6 +290,13 @@ void run_qat(Options o) {
                       parts.validation_is));
   }
   check_accuracy(o, by, model, judged);
+  constexpr int64_t kMostSamples = 2048;
+  const Dataset sample = training.sample(kMostSamples);
+  const train::EvaluateOptions how{.loss = by.loss, .verbose = false};
+  if (!has_qdq) {
+    warn_of_class_order("qat", model, sample, opened,
+                        train::evaluate(model, sample, how).accuracy);
+  }
   std::vector<Figures> figures;
   if (!has_qdq) {
     figures.push_back(
@@ -295,7 +309,9 @@ void run_qat(Options o) {
       resize_to_keep(opened, o.data, target));
   check_form(o, qat, form);
   quant::prepare_qat(qat);
-  if (freezes_statistics(o, preset)) quant::freeze_bn_stats(qat);
+  if (freezes_statistics(o, preset, qat, training, by)) {
+    quant::freeze_bn_stats(qat);
+  }
   FineTuning tuning = tuning_of(o, preset, qat, training, by);
   train::FitOptions options = fit_options(o, preset, parts, by);
   options.optimizer = tuning.optimizer;
@@ -335,6 +351,10 @@ void run_qat(Options o) {
           written);
   }
   expect_quality(o, by, figures[0].evaluation, outcome, start);
+  if (!has_qdq && !o.accept && !decisive_score(by, outcome.kept).is_accuracy) {
+    expect_outputs(model, qat, judged, figures[0].evaluation.loss,
+                   outcome.kept.loss, o.output);
+  }
 }
 
 }  // namespace
@@ -381,14 +401,15 @@ void add_qat(CommandLine& program) {
   command
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
            "epoch, from 0, from which statistics of batch normalization stay "
-           "as they are [0; never with int4 or --rate: re-estimated after each "
-           "epoch]")
+           "as they are [0; with int4 or --rate never, but re-estimated after "
+           "each epoch, unless such statistics make the model worse]")
       .type("EPOCH");
   command.add("--accuracy", o.accuracy, 0, 1,
               "required accuracy of the result: exit code 1 if it has less");
   command.add_flag("--accept", o.accept,
                    "accept an accuracy more than 5 points below the float "
-                   "model's, which has exit code 1 otherwise");
+                   "model's, or without an accuracy outputs much worse than "
+                   "its own; both have exit code 1 otherwise");
   command.add_flag("--force", o.force,
                    "write the model after the last epoch [the best of the "
                    "calibrated one and those after each epoch]");

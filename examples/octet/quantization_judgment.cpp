@@ -134,4 +134,20 @@ void expect_worth(const QuantizationJudgment& judgment,
   throw ValueError(text + ". --accept takes it as it is");
 }
 
+void expect_outputs(const Model& model, const Model& tuned,
+                    const Dataset& samples, double loss_before,
+                    double loss_after, const std::string& output) {
+  constexpr double kLargestRise = 2;
+  constexpr int64_t kMost = 2048;
+  if (loss_after <= kLargestRise * loss_before) return;
+  const quant::OutputJudgment outputs =
+      quant::judge_outputs(model, tuned, samples.sample(kMost));
+  if (outputs.sufficient()) return;
+  throw ValueError(fmt::format(
+      "'{}' is much worse than the model: the loss rises from {:.4g} to {:.4g};"
+      " {}. Hint: octet quantize --equalize before, or --exclude for the layer "
+      "that octet sensitivity names. --accept takes it as it is",
+      output, loss_before, loss_after, outputs.problems()));
+}
+
 }  // namespace octet::program

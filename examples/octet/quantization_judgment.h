@@ -61,4 +61,11 @@ void add_accept_option(Command& command, bool& accept);
 void expect_worth(const QuantizationJudgment& judgment,
                   const std::string& output, bool accept);
 
+/// Of a fine-tuned model that has no accuracy.
+/// Throws: ValueError if its loss is more than twice that of the float model,
+/// and its outputs fail quant::judge_outputs(). `output` is its file.
+void expect_outputs(const Model& model, const Model& tuned,
+                    const Dataset& samples, double loss_before,
+                    double loss_after, const std::string& output);
+
 }  // namespace octet::program

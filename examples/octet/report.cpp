@@ -22,6 +22,7 @@
 #include <octet/train/evaluate.h>
 
 #include "../program.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "io_names.h"
@@ -128,7 +129,7 @@ void add_facts(const Options& o, const Model& model, const std::string& data,
 
 void add_accuracy(const Options& o, const Model& model,
                   const std::optional<Model>& reference, const Dataset& data,
-                  io::Report& report) {
+                  const io::OpenedData& opened, io::Report& report) {
   if (data.label_specs().empty()) {
     report.notes.emplace_back("No accuracy: the data has no labels.");
     return;
@@ -143,6 +144,7 @@ void add_accuracy(const Options& o, const Model& model,
   const Measured by = measured_by(o.loss, model, data);
   const train::EvaluateOptions options{.loss = by.loss, .verbose = false};
   const train::Evaluation found = train::evaluate(model, data, options);
+  warn_of_class_order("report", model, data, opened, found.accuracy);
   std::optional<train::Evaluation> expected;
   if (reference) {
     expected = train::evaluate(*reference, data_for("report", *reference, data),
@@ -280,7 +282,7 @@ void make_report(const Options& o) {
   described.pop_back();  // its newline
   print(described + "\n");
   add_facts(o, model, described, report);
-  add_accuracy(o, model, reference, data, report);
+  add_accuracy(o, model, reference, data, opened, report);
   const std::vector<std::string> own = names_of(o.model, model).classes;
   report.classes = own.empty() ? opened.classes : own;
   if (report.confusion &&

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/runtime/error.h>
 
@@ -78,6 +79,31 @@ const AxisOrders* find(const std::vector<AxisOrders>& orders,
   return found == orders.end() ? nullptr : &*found;
 }
 
+/// Refuses labels that have the sizes of an output without its axes, if the
+/// axis order of the model's file is another one than the model's: messages
+/// about the model would name the wrong order.
+/// Throws: ValueError.
+void check_arrangement(const Tensor& labels, const AxisOrders& output) {
+  const Shape& shape = output.shape;
+  const std::vector<int>& own = output.own;
+  if (labels.dtype() != DType::f32 || labels.shape().rank() < 1 ||
+      labels.shape().rank() == shape.rank() || is_in_order(own) ||
+      std::ranges::count(shape.dims().subspan(1), Shape::kAnySize) > 0) {
+    return;
+  }
+  std::vector<int64_t> sizes(own.size() - 1);
+  for (size_t i = 1; i < own.size(); ++i) {
+    sizes[static_cast<size_t>(own[i]) - 1] = shape[static_cast<int>(i)];
+  }
+  const int64_t n = labels.shape()[0];
+  if (labels.size() != n * Shape(sizes).size()) return;
+  throw ValueError(fmt::format(
+      "--labels: output '{}' of the file has the shape [N,{}], got labels {}. "
+      "Hint: if their values are in that order, labels.reshape({}, {})",
+      output.port, fmt::join(sizes, ","), labels.shape().to_string(), n,
+      fmt::join(sizes, ", ")));
+}
+
 std::vector<NamedTensor> in_order(std::vector<Tensor> tensors,
                                   const std::vector<TensorSpec>& specs,
                                   const std::vector<AxisOrders>& orders,
@@ -86,6 +112,7 @@ std::vector<NamedTensor> in_order(std::vector<Tensor> tensors,
   for (size_t i = 0; i < tensors.size(); ++i) {
     const AxisOrders* wanted = find(orders, specs[i].name, i);
     if (wanted != nullptr) {
+      if (wanted->kind == "output") check_arrangement(tensors[i], *wanted);
       tensors[i] = in_wanted_order(tensors[i], *wanted, layout);
     }
     result.emplace_back(specs[i].name, std::move(tensors[i]));

@@ -53,6 +53,15 @@ Config to_config(const quant::QuantizationLoss& loss) {
   return config;
 }
 
+Config to_config(const quant::ChannelSensitivity& channel) {
+  Config config;
+  config.set("channel", channel.channel)
+      .set("range", channel.range)
+      .set("tensor_range", channel.tensor_range);
+  if (std::isfinite(channel.sqnr)) config.set("sqnr", channel.sqnr);
+  return config;
+}
+
 Config to_config(const quant::Sensitivity& s) {
   Config::List layers, tensors;
   for (const quant::LayerSensitivity& layer : s.layers) {
@@ -66,16 +75,26 @@ Config to_config(const quant::Sensitivity& s) {
     set("weights", layer.weights);
     set("activations", layer.activations);
     set("loss_rise", layer.loss_rise);
+    if (!layer.tensor.empty()) entry.set("tensor", layer.tensor);
+    if (layer.weight_channel) {
+      entry.set("weight_channel", to_config(*layer.weight_channel));
+    }
+    entry.set("equalizable", layer.equalizable);
     layers.push_back(std::move(entry));
   }
   for (const quant::TensorSensitivity& tensor : s.tensors) {
     Config entry;
     entry.set("tensor", tensor.quantizer).set("clipped", tensor.clipped);
     if (std::isfinite(tensor.sqnr)) entry.set("sqnr", tensor.sqnr);
+    if (tensor.worst_channel) {
+      entry.set("worst_channel", to_config(*tensor.worst_channel));
+    }
     tensors.push_back(std::move(entry));
   }
   Config config;
-  config.set("samples", s.samples).set("quantized", to_config(s.all));
+  config.set("blame", s.blame())
+      .set("samples", s.samples)
+      .set("quantized", to_config(s.all));
   if (s.float_score) config.set("float", *s.float_score);
   config.set("layers", layers).set("tensors", tensors);
   return config;

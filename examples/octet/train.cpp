@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,8 @@
 #include <octet/train/evaluate.h>
 
 #include "../program.h"
+#include "batch_statistics.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "fine_tuning.h"
@@ -163,9 +166,8 @@ Tuning tuning_of(const Options& o, const Model& model, const Dataset& training,
                  const Measured& by, bool untrained) {
   if (!untrained) {
     const std::optional<io::TrainingConfig> trained = training_of(o.model);
-    return {choose_fine_tuning(
-                model, training, by, o.training, trained,
-                {.share = trained ? 0.1 : 0.01, .optimizer = kOptimizer}),
+    return {choose_fine_tuning(model, training, by, o.training, trained,
+                               {.share = 0.1, .optimizer = kOptimizer}),
             trained};
   }
   const std::string& word =
@@ -267,6 +269,18 @@ void train_model(const Options& o) {
   options.loss = by.loss;
   options.schedule = make_schedule(o.training);
   const bool untrained = is_zoo(o) || is_untrained(by, model, measure(judged));
+  constexpr int64_t kMostSamples = 2048;
+  const Dataset sample = parts.training.sample(kMostSamples);
+  const train::Evaluation before = measure(sample);
+  if (!is_zoo(o)) {
+    warn_of_class_order("train", model, sample, job.data, before.accuracy);
+  }
+  const int64_t batch_size = batch_size_of(options, parts.training);
+  std::vector<std::shared_ptr<Layer>> frozen;
+  if (!untrained &&
+      reestimation_costs(model, sample, by, {.batch_size = batch_size})) {
+    frozen = freeze_statistics(model);
+  }
   const Tuning tuning = tuning_of(o, model, parts.training, by, untrained);
   options.optimizer = tuning.fine.optimizer;
   options.renews_statistics = true;
@@ -280,11 +294,13 @@ void train_model(const Options& o) {
                       o.model.what, model.parameter_count(),
                       model.outputs()[0].shape()[-1], num_threads(),
                       tuning.fine.text));
+    if (!frozen.empty()) {
+      print(
+          "statistics of batch normalization: those of the file, frozen, as "
+          "the model fits worse with statistics of these samples\n");
+    }
   }
-  constexpr int64_t kMostSamples = 2048;
   constexpr int64_t kMostStatistics = 8192;
-  const Dataset sample = parts.training.sample(kMostSamples);
-  const double loss_before = measure(sample).loss;
   const bool renewed = statistics_lag(model, parts.training, options);
   // A network of the zoo has nothing that could be lost.
   const Outcome outcome = fine_tune(
@@ -292,13 +308,13 @@ void train_model(const Options& o) {
       {.force = o.force || is_zoo(o),
        .renew_statistics =
            renewed ? std::optional(parts.training) : std::nullopt,
-       .statistics = {.batch_size = batch_size_of(options, parts.training),
-                      .samples = kMostStatistics}});
+       .statistics = {.batch_size = batch_size, .samples = kMostStatistics}});
+  for (const auto& layer : frozen) layer->freeze_statistics(false);
   // The model after the last epoch is at hand for networks of the zoo alone.
   const double loss_after =
       is_zoo(o) ? measure(sample).loss : outcome.training_loss;
   const bool diverged =
-      has_diverged(by, loss_before, loss_after, outcome, untrained);
+      has_diverged(by, before.loss, loss_after, outcome, untrained);
   const std::string written =
       write_model(o, model, job.data.classes,
                   preprocess_to_keep(job.data, o.data, job.target),
@@ -318,6 +334,7 @@ void train_model(const Options& o) {
         .set("training_loss", outcome.training_loss)
         .set("seconds", outcome.seconds)
         .set("statistics_renewed", renewed && outcome.epoch > 0)
+        .set("statistics_frozen", !frozen.empty())
         .set("diverged", diverged)
         .set("parameters", model.parameter_count())
         .set("output", o.output);
@@ -363,8 +380,8 @@ void add_train(CommandLine& program) {
       command, o.training,
       {.epochs = "passes over the samples [10]",
        .rate = "largest learning rate [0.001; of sgd 0.05, of lion 0.0002; of "
-               "a trained file a tenth of that in the file, or a hundredth of "
-               "the largest that a short range test finds stable]",
+               "a trained file a tenth of that in the file, or of the largest "
+               "that a short range test finds stable]",
        .optimizer = "optimizer [that of a trained file, if it says; else "
                     "adamw]; sgd has momentum 0.9",
        .schedule = "of the rate: to 1 % of it by a cosine or exponential, or a "

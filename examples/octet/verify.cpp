@@ -146,6 +146,9 @@ void verify(const VerifyOptions& options) {
   }
   const io::OnnxLayout layout = layout_of(options.layout);
   const Tensor x = io::read_npy(options.input);
+  if (!options.reference.empty()) {
+    check_samples(x, beside(options.file, options.reference));
+  }
   const io::TracedModel file = read_traced(options.file);
   const Reference reference = reference_of(options);
   const Judgment judgment =

@@ -116,12 +116,18 @@ class Comparer {
 
   Comparison finish(int64_t samples) const {
     Comparison result{.samples = samples};
+    // Of a value that is not compared: the largest of its inputs.
     std::vector<double> noise(a_.values().size(), -1);
+    size_t known = 0;
     for (size_t m = 0; m < matches_.size(); ++m) {
       const ValueMatch& match = matches_[m];
       const Sums& sums = sums_[m];
       if (!sums.comparable) continue;
       const TracedValue& value = a_.values()[match.a];
+      // Matches have the order of the values, as values that of their inputs.
+      for (; known < match.a; ++known) {
+        if (noise[known] == -1) noise[known] = noise_read(known, noise);
+      }
       ValueDifference difference{.name = value.name,
                                  .op = value.op,
                                  .elements = sums.elements,
@@ -233,15 +239,11 @@ class Comparer {
     }
   }
 
-  // Back to what is compared.
   double noise_read(size_t value, const std::vector<double>& noise) const {
     double largest = 0;
     for (const size_t read : a_.values()[value].reads) {
-      const double own = noise[read] >= 0 || std::isnan(noise[read])
-                             ? noise[read]
-                             : noise_read(read, noise);
-      if (std::isnan(own)) return own;
-      largest = std::max(largest, own);
+      if (std::isnan(noise[read])) return noise[read];
+      largest = std::max(largest, noise[read]);
     }
     return largest;
   }
@@ -319,7 +321,9 @@ double batch_difference(const TracedModel& model, const Tensor& x) {
       const auto together = row.f32();
       const auto alone = one[output].f32();
       for (size_t k = 0; k < alone.size(); ++k) {
-        const double error = std::abs(double{alone[k]} - together[k]);
+        const double error = alone[k] == together[k]  // infinite ones, too
+                                 ? 0
+                                 : std::abs(double{alone[k]} - together[k]);
         // NaN stays, whatever comes after it.
         if (!(error <= difference)) difference = error;
         largest = std::max(largest, std::abs(double{together[k]}));

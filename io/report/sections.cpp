@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/error.h>
 #include <octet/runtime/text_table.h>
 
 #include "charts.h"
@@ -305,8 +306,15 @@ std::string curve_section(const Report& report) {
 
 std::string graph_section(const Report& report) {
   if (!report.graph) return "";
-  return "<details open><summary>Show or hide</summary><div class=\"graph\">" +
-         to_svg(*report.graph) + "</div></details>\n";
+  try {
+    return "<details open><summary>Show or hide</summary><div "
+           "class=\"graph\">" +
+           to_svg(*report.graph) + "</div></details>\n";
+  } catch (const UnsupportedError&) {
+    return "<p class=\"quiet\">No picture: the graph is too large. Graphviz "
+           "draws "
+           "the output of octet graph --dot.</p>\n";
+  }
 }
 
 }  // namespace octet::io

@@ -1,5 +1,5 @@
-// ResNets for small images. Layers have no names of their own, so Model
-// numbers them, as Keras did in the files of MLPerf Tiny.
+// ResNets for small images. Layers are unnamed, so Model numbers them, as Keras
+// did in the files of MLPerf Tiny.
 #include <octet/layers/activation.h>
 #include <octet/layers/add.h>
 #include <octet/layers/average_pooling2d.h>
@@ -13,7 +13,7 @@ namespace {
 
 SymbolicTensor relu(const SymbolicTensor& x) { return Activation("relu")(x); }
 
-// The shortcut of a wider block is a convolution without normalization.
+// The shortcut of a widening block is a convolution without normalization.
 SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
                      int64_t filters, int64_t stride) {
   const auto conv = [&](const SymbolicTensor& from, int64_t window,

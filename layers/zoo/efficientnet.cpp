@@ -31,11 +31,11 @@ struct Stage {
 constexpr Stage kStages[] = {
     {3, 1, 16, 1, 1},  {3, 2, 24, 6, 2},  {5, 2, 40, 6, 2}, {3, 3, 80, 6, 2},
     {5, 3, 112, 6, 1}, {5, 4, 192, 6, 2}, {3, 1, 320, 6, 1}};
-// What a larger network of the family has more of.
+// Scaling of the larger networks of the family.
 // Source: keras.applications.efficientnet, EfficientNetB0 and EfficientNetB3.
 struct Scaling {
   double width = 1;  // filters
-  double depth = 1;  // blocks of a stage
+  double depth = 1;  // blocks per stage
   float dropout = 0.2f;
   // Source: keras.applications.efficientnet, round_filters and round_repeats.
   int64_t filters(int64_t base) const {
@@ -48,7 +48,7 @@ struct Scaling {
     return static_cast<int>(std::ceil(depth * stage.blocks));
   }
 };
-// Of the last block; it rises from 0 at the first.
+// Drop rate of the last block, increasing linearly from 0 at the first.
 constexpr double kDropConnect = 0.2;
 
 SymbolicTensor norm_swish(const SymbolicTensor& x, const std::string& norm,
@@ -56,7 +56,8 @@ SymbolicTensor norm_swish(const SymbolicTensor& x, const std::string& norm,
   return Activation("silu", activation)(BatchNormalization({.name = norm})(x));
 }
 
-// One squeezed number a channel says how much of the channel goes on.
+// Squeeze-and-excitation: scales each channel by a gate computed from channel
+// means.
 SymbolicTensor excited(const Kernels& kernels, const SymbolicTensor& x,
                        int64_t squeezed, const std::string& name) {
   const int64_t channels = x.shape()[3];

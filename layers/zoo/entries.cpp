@@ -73,8 +73,8 @@ const std::vector<Entry>& table() {
       {"otho", "placement test: two convolutions", flat, 0, 0, 58, otho},
       {"lotho", "placement test: depthwise", flat, 0, 0, 20, lotho},
       {"lobelia", "placement test: dense layers", flat, 10, 0, 79510, lobelia},
-      {"bilbo", "placement test: a row of convolutions", flat, 10, 1, 1598792,
-       bilbo},
+      {"bilbo", "placement test: consecutive convolutions", flat, 10, 1,
+       1598792, bilbo},
       {"frodo", "placement test: residual blocks", tiny, 10, 0, 41310, frodo},
       {"sam", "placement test: more residual blocks", tiny, 10, 0, 142530, sam},
       {"merry", "placement test: inception block", flat, 10, 0, 528226, merry},
@@ -97,8 +97,9 @@ const Entry& entry(std::string_view name) {
   for (const Entry& known : table()) {
     if (fold_name(known.name) == fold_name(name)) return known;
   }
-  throw NotFoundError(fmt::format("zoo: expected a known network, got '{}'{}",
-                                  name, suggest_names(name, names)));
+  throw NotFoundError(
+      "unknown_name", "zoo",
+      fmt::format("unknown network '{}'{}", name, suggest_names(name, names)));
 }
 
 Model make(std::string_view name, const Options& options) {

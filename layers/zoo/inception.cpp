@@ -1,5 +1,4 @@
-// Convolutions have no names of their own: Model numbers them in the order in
-// which Keras makes them.
+// Convolutions are unnamed: Model numbers them in Keras' creation order.
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ constexpr Size2 kTwo{2, 2};
 struct Inception {
   Kernels kernels;
 
-  // Convolutions one after another, each with normalization and ReLU.
+  // Consecutive convolutions, each with normalization and ReLU.
   SymbolicTensor chain(SymbolicTensor x, const std::vector<Conv>& convs) const {
     for (const Conv& c : convs) {
       x = kernels.conv(x, {.filters = c.filters,
@@ -66,7 +65,7 @@ SymbolicTensor stem(const Inception& net, SymbolicTensor x) {
   return halved(x);
 }
 
-// mixed0 to mixed2: windows of 5x5 and twice 3x3.
+// mixed0 to mixed2: a 5x5 and two 3x3 windows.
 SymbolicTensor fine(const Inception& net, const SymbolicTensor& x,
                     int64_t pool_filters, int mixed) {
   const auto one = net.chain(x, {{64, kOne}});
@@ -83,7 +82,7 @@ SymbolicTensor first_reduction(const Inception& net, const SymbolicTensor& x) {
   return joined({three, threes, halved(x)}, 3);
 }
 
-// mixed4 to mixed7: windows of 7x7 as rows and columns.
+// mixed4 to mixed7: 7x7 windows, factored into rows and columns.
 SymbolicTensor medium(const Inception& net, const SymbolicTensor& x,
                       int64_t inner, int mixed) {
   const Size2 row{1, 7};

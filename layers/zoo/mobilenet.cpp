@@ -17,7 +17,8 @@
 namespace octet::zoo {
 namespace {
 
-// A depthwise convolution of this stride, then a 1x1 one to `filters`.
+// A depthwise convolution with this stride, then a 1x1 convolution to
+// `filters`.
 struct Block {
   int64_t filters;
   int64_t stride;
@@ -80,7 +81,7 @@ SymbolicTensor norm_relu(const SymbolicTensor& x) {
   return Activation("relu")(BatchNormalization()(x));
 }
 
-// Unlike Keras' own, it has biases and plain ReLU, and pads evenly.
+// Unlike Keras' MobileNet: biases, plain ReLU and symmetric padding.
 SymbolicTensor tiny_body(const Options& o, const SymbolicTensor& image) {
   const Kernels kernels{.l2 = o.l2, .initializer = he_normal()};
   SymbolicTensor x = kernels.conv(

@@ -83,7 +83,7 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
       x = block(kernels, x, filters, i == 0 ? stage.stride : 1, id++);
     }
   }
-  // A narrower network keeps the width of its last convolution.
+  // Networks with alpha < 1 have the full width in the last convolution.
   x = kernels.conv(
       x, {.filters = o.alpha > 1 ? multiple_of_eight(1280 * o.alpha) : 1280,
           .kernel_size = 1,

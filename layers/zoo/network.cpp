@@ -16,35 +16,35 @@ Options complete(const Entry& own, Options options) {
   if (options.input.rank() == 0) options.input = own.input;
   if (options.input.rank() != own.input.rank()) {
     throw ShapeError(
-        fmt::format("input: expected one sample {}, as in {}, got {}",
+        "invalid_shape", "input",
+        fmt::format("must be one sample {}, such as {}, got {}",
                     own.input.rank() == 3 ? "[h,w,c]" : "[h,w]",
                     own.input.to_string(), options.input.to_string()));
   }
   if (options.classes == 0) options.classes = own.classes;
   if (own.classes == 0 && options.classes != 0) {
-    throw ValueError(fmt::format(
-        "classes: expected none, as the network has no classifier, got {}",
-        options.classes));
+    throw ValueError(
+        "unsupported_value", "classes",
+        fmt::format("the network has no classifier, got {}", options.classes));
   }
   if (own.classes != 0) expect_count("classes", options.classes);
   if (own.alpha == 0 && options.alpha != 0) {
-    throw ValueError(
-        fmt::format("alpha: expected none, as the network comes in one width, "
-                    "got {}",
-                    options.alpha));
+    throw ValueError("unsupported_value", "alpha",
+                     fmt::format("the width of the network is fixed, got {}",
+                                 options.alpha));
   }
   if (own.alpha != 0) {
     if (options.alpha == 0) options.alpha = own.alpha;
     if (!(options.alpha > 0 && options.alpha <= 64)) {
-      throw ValueError(fmt::format("alpha: expected a number in (0,64], got {}",
-                                   options.alpha));
+      throw ValueError("out_of_range", "alpha",
+                       fmt::format("must be in (0,64], got {}", options.alpha));
     }
   }
   if (options.patch_size != 0) {
     if (own.name != "vit_tiny") {
-      throw ValueError(fmt::format(
-          "patch_size: expected none, as the network has no patches, got {}",
-          options.patch_size));
+      throw ValueError("unsupported_value", "patch_size",
+                       fmt::format("the network has no patches, got {}",
+                                   options.patch_size));
     }
     expect_count("patch_size", options.patch_size);
   }
@@ -105,9 +105,9 @@ Pads pads_of_stride_two(const SymbolicTensor& x, int64_t window) {
 void expect_multiples(const Shape& input, int64_t divisor) {
   if (input[0] % divisor == 0 && input[1] % divisor == 0) return;
   throw ShapeError(
-      fmt::format("input: expected height and width to be multiples of {}, got "
-                  "{}",
-                  divisor, input.to_string()));
+      "invalid_shape", "input",
+      fmt::format("height and width must be multiples of {}, got {}", divisor,
+                  input.to_string()));
 }
 
 }  // namespace octet::zoo

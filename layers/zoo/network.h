@@ -1,4 +1,4 @@
-// What the networks of the zoo have in common.
+// Shared parts of the zoo's networks.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,15 @@
 
 namespace octet::zoo {
 
-/// From the input to the logits; `options` are complete.
+/// Builds the graph from the input to the logits; `options` are complete.
 using Body = std::function<SymbolicTensor(const Options& options,
                                           const SymbolicTensor& x)>;
 
-/// The network `name` of the table: completes and checks the options, then
-/// runs `body`, whose errors tell the network and its input.
+/// Builds the network `name` of the table: completes and checks the options,
+/// then calls `body`. Errors carry the network's name and input as context.
 Model network(std::string_view name, const Options& options, const Body& body);
 
-/// Makes the layers of a network whose kernels are penalized and initialised
-/// alike.
+/// Creates layers with equal kernel initializers and regularizers.
 struct Kernels {
   float l2 = 0;
   Initializer initializer = glorot_uniform();
@@ -31,12 +30,13 @@ struct Kernels {
   SymbolicTensor dense(const SymbolicTensor& x, DenseOptions options) const;
 };
 
-/// `value` rounded to a multiple of eight that is not below 90 % of it.
+/// Rounds `value` to a multiple of eight that is at least 90 % of it.
 /// Source: keras.applications.mobilenet_v2, _make_divisible.
 int64_t multiple_of_eight(double value);
 
-/// What surrounds an image so that a window of `window` cells, moved by two,
-/// ends at its border. Source: keras.applications.imagenet_utils, correct_pad.
+/// Returns the padding with which a window of size `window` and stride 2 ends
+/// at the border of the image.
+/// Source: keras.applications.imagenet_utils, correct_pad.
 Pads pads_of_stride_two(const SymbolicTensor& x, int64_t window);
 
 /// Throws: ShapeError unless height and width are multiples of `divisor`.

@@ -23,7 +23,7 @@ struct Conv {
   int64_t stride = 1;
 };
 
-// A network's layers; `biases` of its convolutions.
+// Builds the layers of a network. `biases` applies to convolutions.
 struct ResNet {
   Kernels kernels;
   Block kind;

@@ -24,11 +24,11 @@ SymbolicTensor norm_relu(const SymbolicTensor& x, const std::string& prefix) {
 struct BlockPlace {
   int64_t filters;
   int64_t stride;
-  bool first;  // of its stage: the shortcut is a convolution
+  bool first;  // block of its stage: the shortcut is a convolution
 };
 
-// Normalization and ReLU come before the convolutions; the stride is in the
-// last block of a stage.
+// Normalization and ReLU precede the convolutions; the last block of a stage
+// has the stride.
 SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
                      const BlockPlace& at, const std::string& name) {
   const Size2 strides{at.stride, at.stride};

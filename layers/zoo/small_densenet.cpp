@@ -11,8 +11,8 @@ namespace octet::zoo {
 namespace {
 
 constexpr int64_t kGrowth = 12;
-// Three stages; 40 = 2 * 3 * 6 convolutions in blocks, the first, two between
-// stages and the classifier.
+// Blocks in each of three stages: 40 layers = 2 * 3 * 6 convolutions in blocks,
+// the first, two in transitions, and the classifier.
 constexpr int kBlocks = 6;
 
 SymbolicTensor norm_relu(const SymbolicTensor& x) {

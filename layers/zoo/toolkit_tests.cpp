@@ -1,5 +1,5 @@
-// The networks of the toolkit's tests. Where these leave layers without a
-// name, Model numbers them in the same order.
+// Networks of the toolkit's tests. Model numbers unnamed layers in the
+// toolkit's order.
 #include <string>
 
 #include <fmt/format.h>
@@ -144,7 +144,7 @@ Model merry(const Options& options) {
     x = as_image(x);
     x = norm_relu(kernels.conv(x, {.filters = 8}));
     x = norm_relu(kernels.conv(x, {.filters = 12}));
-    // The toolkit makes a third branch after these and does not use it.
+    // The toolkit builds a third branch here and does not use it.
     const SymbolicTensor one = norm_relu(kernels.conv(
         x, {.filters = 12, .kernel_size = 1, .padding = Padding::same}));
     SymbolicTensor five = kernels.conv(

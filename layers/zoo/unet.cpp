@@ -15,7 +15,7 @@ namespace octet::zoo {
 namespace {
 
 constexpr int kLevels = 3;
-constexpr int64_t kFilters = 16;  // of the first level; doubled at each
+constexpr int64_t kFilters = 16;  // of the first level, doubled at each level
 
 SymbolicTensor twice(const Kernels& kernels, SymbolicTensor x, int64_t filters,
                      const std::string& name) {

@@ -24,8 +24,9 @@ std::vector<int64_t> classes_of(std::string_view subject, const Model& model,
   const auto all = std::as_const(labels).data<int64_t>();
   for (const int64_t label : all) {
     if (label >= 0 && label < output[1]) continue;
-    throw ValueError(fmt::format("{}: expected labels in [0,{}), got {}",
-                                 subject, output[1], label));
+    throw ValueError(
+        "out_of_range", std::string(subject),
+        fmt::format("labels must be in [0,{}), got {}", output[1], label));
   }
   if (std::set<int64_t>(all.begin(), all.end()).size() < 2) return {};
   return {all.begin(), all.end()};
@@ -52,15 +53,15 @@ double score_samples(
   if (score) {
     const double result = score(model, samples);
     if (!std::isnan(result)) return result;
-    throw ValueError(fmt::format("{}: expected a score, got nan", subject));
+    throw ValueError("not_finite", subject, "score is NaN");
   }
   const auto classes = classes_of(subject, model, samples);
   if (classes.empty()) {
-    throw ValueError(fmt::format(
-        "{}: expected labels that are classes of [n,classes], of two at least "
-        "among the samples that judge, got none such. Hint: more samples, or a "
-        "score of your own",
-        subject));
+    throw ValueError(
+        "missing_value", subject,
+        "accuracy needs class labels of an output [n,classes], with at least "
+        "two classes among the held-out samples. Hint: more samples, or a "
+        "custom score");
   }
   std::vector<Tensor> outputs;
   for (int64_t at = 0; at < samples.size(); at += batch_size) {

@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kPerTensor = "best per tensor";
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-// The observers of all methods at once.
+// Observes with all methods at once.
 class AllMethods final : public RangeObserver {
  public:
   AllMethods(const std::vector<CalibrationOptions>& methods, int high) {
@@ -46,7 +46,7 @@ class AllMethods final : public RangeObserver {
   std::vector<std::unique_ptr<RangeObserver>> observers_;
 };
 
-// How well one tensor is quantized with each of several scales.
+// Measures the SQNR of a tensor for several scales.
 class Measure final : public RangeObserver {
  public:
   explicit Measure(std::vector<Grid> grids)
@@ -64,7 +64,7 @@ class Measure final : public RangeObserver {
   std::vector<SignalNoise> powers_;
 };
 
-// Puts quantizers back as they were, unless what came of it is kept.
+// Restores quantizers on destruction unless keep() was called.
 class Before {
  public:
   explicit Before(Model& model) : quantizers_(quantizers(model)) {
@@ -88,25 +88,26 @@ class Before {
 
 void check(const AutoCalibrationOptions& options) {
   if (options.methods.empty()) {
-    throw ValueError("calibrate_auto: expected methods to try, got none");
+    throw ValueError("missing_value", "calibrate_auto",
+                     "methods must not be empty");
   }
   if (!(options.held_out > 0 && options.held_out < 1)) {
-    throw ValueError(fmt::format(
-        "calibrate_auto: expected held_out in (0,1), got {}. Hint: it is the "
-        "share of the samples that judge",
-        options.held_out));
+    throw ValueError("out_of_range", "calibrate_auto",
+                     fmt::format("held_out must be in (0,1), got {}. Hint: it "
+                                 "is a share of the samples",
+                                 options.held_out));
   }
 }
 
-// Labels of other samples, or counted from 1, choose by chance, too.
+// Wrong labels, or labels counted from 1, yield accuracy at chance level.
 void warn_of_chance(double accuracy, size_t classes) {
   const double chance = 1 / static_cast<double>(classes);
   if (accuracy > std::min(1.5 * chance, chance + 0.1 * (1 - chance))) return;
   warn(fmt::format(
-      "calibrate_auto: expected labels of these samples, got an accuracy of "
-      "{:.1f} % of the float model, hardly more than chance. Hint: preprocess "
-      "inputs as in training (octet: --preprocess, --resize), and give labels "
-      "of these samples, counted from 0, in the order of the outputs "
+      "calibrate_auto: the float model's accuracy of {:.1f} % is hardly above "
+      "chance; the labels may not belong to these samples. Hint: preprocess "
+      "inputs as in training (octet: --preprocess, --resize), and number "
+      "labels from 0, in the order of the outputs "
       "(--class-names)",
       100 * accuracy));
 }
@@ -114,29 +115,28 @@ void warn_of_chance(double accuracy, size_t classes) {
 void warn_of_loss(const AutoCalibration& result, const CalibrationTrial& kept) {
   constexpr double kLeastDecibels = 15, kLargestDrop = 0.05;
   constexpr const char* kHint =
-      "Hint: equalize() before quantize_model(), more bits, or the layers in "
-      "float that sensitivity() names";
+      "Hint: equalize() before quantize_model(), more bits, or the layers that "
+      "sensitivity() names in float";
   if (!(kept.output_sqnr >= kLeastDecibels)) {
     warn(fmt::format(
-        "calibrate_auto: the outputs have an SQNR of {} by the best method, "
-        "{}, below {:g} dB. {}",
+        "calibrate_auto: best output SQNR is {} ({}), below {:g} dB. {}",
         decibels_text(kept.output_sqnr), kept.method, kLeastDecibels, kHint));
     return;
   }
   if (!result.float_score || !kept.score) return;
   const double drop = *result.float_score - *kept.score;
-  // A single sample proves nothing.
+  // A single sample is not evidence.
   if (drop <= kLargestDrop ||
       std::lround(drop * static_cast<double>(result.held_out)) < 2) {
     return;
   }
   warn(fmt::format(
-      "calibrate_auto: the accuracy falls from {:.1f} to {:.1f} % by the best "
+      "calibrate_auto: accuracy falls from {:.1f} to {:.1f} % with the best "
       "method, {}. {}",
       100 * *result.float_score, 100 * *kept.score, kept.method, kHint));
 }
 
-// One call of calibrate_auto().
+// State of a calibrate_auto() call.
 class Search {
  public:
   Search(Model& model, const Dataset& samples, const Dataset& held_out,
@@ -154,9 +154,9 @@ class Search {
  private:
   void collect();
   void measure();
-  // Runs all held-out samples; the score where there is one.
+  // Runs all held-out samples; returns the score, if defined.
   std::optional<double> judge(std::vector<Tensor>& outputs);
-  // Which method each tensor takes in a trial; the last is kPerTensor.
+  // Returns the method of a tensor in a trial; the last trial is kPerTensor.
   size_t method_of(size_t trial, size_t tensor) const;
   CalibrationTrial attempt(size_t trial);
   void set_scales(size_t trial);
@@ -166,7 +166,7 @@ class Search {
   const Dataset& held_out_;
   const AutoCalibrationOptions& options_;
   Quantizers quantizers_;
-  // Of each quantizer, by method.
+  // By quantizer and method.
   std::vector<std::vector<float>> ranges_;
   std::vector<std::vector<double>> sqnr_;
   std::vector<int64_t> classes_;
@@ -190,10 +190,10 @@ void Search::collect() {
     for (size_t method = 0; method < options_.methods.size(); ++method) {
       const std::optional<float> range = observers[i]->range_of(method);
       if (!range) {
-        throw ValueError(fmt::format(
-            "calibrate_auto: expected a range from {} of quantizer '{}', which "
-            "saw data, got none",
-            to_string(options_.methods[method]), quantizers_[i]->name()));
+        throw ValueError("missing_value",
+                         fmt::format("quantizer '{}'", quantizers_[i]->name()),
+                         fmt::format("observed data, but {} returned no range",
+                                     to_string(options_.methods[method])));
       }
       ranges_[i].push_back(*range);
     }
@@ -218,7 +218,7 @@ void Search::measure() {
       return made;
     }});
   }
-  // Here, so that observers come to no threads of predict().
+  // Not predict(), whose threads must not share observers.
   expect_varied(model_, run_samples(model_, held_out_, options_.batch_size));
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     for (const SignalNoise& power : measures[i]->powers()) {
@@ -240,7 +240,7 @@ std::optional<double> Search::judge(std::vector<Tensor>& outputs) {
   }
   const double score = options_.score(model_, held_out_);
   if (std::isnan(score)) {
-    throw ValueError("calibrate_auto: expected a score, got nan");
+    throw ValueError("not_finite", "calibrate_auto", "score is NaN");
   }
   return score;
 }
@@ -312,7 +312,7 @@ AutoCalibration Search::run() {
   const auto rank = [&](size_t trial) {
     const CalibrationTrial& t = result.trials[trial];
     const double sqnr = std::isnan(t.output_sqnr) ? kLowest : t.output_sqnr;
-    // Accuracy, of a few samples, is too coarse to choose by.
+    // Accuracy of few samples is too coarse to select by.
     return std::pair(options_.score ? *t.score : 0, sqnr);
   };
   for (size_t trial = 0; trial < trials; ++trial) {
@@ -353,7 +353,7 @@ AutoCalibration calibrate_auto(Model& model, const Dataset& data,
                                const AutoCalibrationOptions& options) {
   check(options);
   check_calibration(model);
-  // All of them, before some are chosen.
+  // Validates all labels, before sampling.
   if (!options.score && data.labels_known())
     (void)classes_of("calibrate_auto", model, data);
   CheckedSamples chosen = checked_samples(

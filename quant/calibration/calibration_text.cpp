@@ -1,4 +1,4 @@
-// AutoCalibration as text.
+// Text of AutoCalibration.
 #include <algorithm>
 #include <cmath>
 
@@ -43,17 +43,17 @@ std::string summary(const AutoCalibration& result,
                         score_text(result, result.float_score));
   }
   if (!tensors.empty()) {
-    text += fmt::format(". Most is lost at '{}', {}", tensors[0]->quantizer,
+    text += fmt::format(". Largest loss: '{}', {}", tensors[0]->quantizer,
                         decibels_text(tensors[0]->sqnr));
   }
   if (tensors.size() > 1) {
-    text += fmt::format("; all others have {} or more",
+    text += fmt::format("; all others at least {}",
                         decibels_text(tensors[1]->sqnr));
   }
   text +=
-      fmt::format(".\nRanges of {} samples, judged by {}{}.\n",
+      fmt::format(".\nRanges from {} samples, evaluated on {}{}.\n",
                   group_digits(result.samples), group_digits(result.held_out),
-                  result.same_samples ? ", the same" : " others");
+                  result.same_samples ? " (the same)" : " held out");
   if (result.ignored.empty()) return text;
   return text + fmt::format("{} unusual samples ignored.\n",
                             group_digits(std::ssize(result.ignored)));

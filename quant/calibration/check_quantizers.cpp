@@ -18,7 +18,7 @@
 namespace octet::quant {
 namespace {
 
-// What values on a grid come to.
+// Statistics of values relative to their quantization range.
 struct Count {
   int64_t values = 0, not_finite = 0, nonzero = 0, coded = 0, clipped = 0;
 
@@ -43,7 +43,7 @@ double share_of(int64_t part, int64_t all) {
          static_cast<double>(std::max<int64_t>(1, all));
 }
 
-// Counts what an activation's quantizer reads.
+// Counts the input values of an activation quantizer.
 class Counter final : public RangeObserver {
  public:
   explicit Counter(const Quantizer& quantizer)
@@ -68,14 +68,14 @@ class Check {
     return std::ranges::count(findings_, fault, &QuantizerFinding::fault) > 0;
   }
 
-  // Whether the scales are numbers.
+  // Returns whether all scales are valid numbers.
   bool look_at_scales(const Quantizer& q) {
     const std::vector<float> scales = q.scales();
     const auto bad = std::ranges::count_if(
         scales, [](float s) { return !(s > 0) || std::isinf(s); });
     if (bad > 0) {
       add(q, QuantizerFault::not_finite, share_of(bad, std::ssize(scales)),
-          fmt::format("{} of {} scales are no finite numbers above 0. Hint: a "
+          fmt::format("{} of {} scales are not finite and positive. Hint: a "
                       "smaller learning rate",
                       bad, scales.size()));
       return false;
@@ -83,10 +83,9 @@ class Check {
     const int64_t fallen = q.scales_at_floor();
     if (fallen > 0) {
       add(q, QuantizerFault::collapsed, share_of(fallen, std::ssize(scales)),
-          fmt::format(
-              "{} of {} scales fell to a hundredth of where they "
-              "began. Hint: a smaller learning rate, or scale_rate with SGD",
-              fallen, scales.size()));
+          fmt::format("{} of {} scales fell to 1/100 of their initial value. "
+                      "Hint: a smaller learning rate, or scale_rate with SGD",
+                      fallen, scales.size()));
     }
     return true;
   }
@@ -117,15 +116,15 @@ class Check {
     const char* what = grid.per_channel() ? "channels" : "tensors";
     if (zeros > 0) {
       add(q, QuantizerFault::zeros, share_of(zeros, count),
-          fmt::format("{} of {} {} hold zeros alone, which no training moves "
-                      "behind a ReLU. Hint: fewer channels, or weights from "
-                      "before",
-                      zeros, count, what));
+          fmt::format(
+              "{} of {} {} are all zero; behind a ReLU, training cannot change "
+              "them. Hint: fewer channels, or restore earlier weights",
+              zeros, count, what));
     }
     if (zero_codes > 0) {
       add(q, QuantizerFault::zero_codes, share_of(zero_codes, count),
-          fmt::format("all weights of {} of {} {} are rounded to 0. Hint: "
-                      "calibrate the weights, or more bits",
+          fmt::format("all weights of {} of {} {} round to 0. Hint: "
+                      "calibrate the weights, or use more bits",
                       zero_codes, count, what));
     }
     look_at_clipped(q, all, "weights");
@@ -134,8 +133,8 @@ class Check {
   void look_at_activation(const Quantizer& q, const Count& count) {
     if (count.values == 0) {
       return add(q, QuantizerFault::never_ran, 1,
-                 "its tensor is not computed for the samples. Hint: no output "
-                 "reads it");
+                 "not computed for the samples. Hint: no output "
+                 "depends on it");
     }
     if (count.not_finite > 0) {
       return add(q, QuantizerFault::not_finite,
@@ -147,12 +146,12 @@ class Check {
     }
     if (count.nonzero == 0) {
       return add(q, QuantizerFault::zeros, 1,
-                 "its tensor holds zeros alone. Hint: the layer before it is "
-                 "dead, or the samples are");
+                 "its tensor is all zero. Hint: the preceding layer is dead, "
+                 "or the samples are zero");
     }
     if (count.coded == 0) {
       return add(q, QuantizerFault::zero_codes, 1,
-                 "all its values are rounded to 0. Hint: calibrate again");
+                 "all its values round to 0. Hint: calibrate again");
     }
     look_at_clipped(q, count, "values");
   }
@@ -165,7 +164,7 @@ class Check {
     const double share = share_of(count.clipped, count.values);
     if (share <= options_.clipped) return;
     add(q, QuantizerFault::clipped, share,
-        fmt::format("{:.1f} % of its {} lie beyond the range. Hint: calibrate "
+        fmt::format("{:.1f} % of its {} are clipped. Hint: calibrate "
                     "again, with Calibration::max or mse",
                     100 * share, what));
   }
@@ -189,7 +188,8 @@ class Check {
   std::vector<QuantizerFinding> findings_;
 };
 
-// Of each activation's quantizer that is on and has a scale, on the samples.
+// Counts values of each enabled, calibrated activation quantizer on the
+// samples.
 std::map<const Quantizer*, Count> counts_of(Model& model,
                                             const Dataset& samples,
                                             int64_t batch_size) {
@@ -197,13 +197,13 @@ std::map<const Quantizer*, Count> counts_of(Model& model,
   const Quantizers activations = activation_ranges(model);
   for (const auto& each : activations) {
     if (!each->enabled()) continue;
-    // Its scale is still to come from training.
+    // Training will set its scale.
     if (!each->calibrated()) {
       each->set_enabled(false);
       continue;
     }
     Counter*& counter = counters[each.get()];
-    // The quantizer owns it.
+    // Owned by the quantizer.
     each->start_observing({.observer = [&counter, q = each.get()] {
       auto made = std::make_unique<Counter>(*q);
       counter = made.get();
@@ -242,7 +242,7 @@ std::string_view to_string(QuantizerFault fault) {
     case QuantizerFault::never_ran:
       return "never ran";
   }
-  throw InternalError("to_string: unknown fault");
+  throw InternalError("internal", "to_string", "unknown QuantizerFault");
 }
 
 std::vector<QuantizerFinding> check_quantizers(const Model& given,
@@ -250,20 +250,22 @@ std::vector<QuantizerFinding> check_quantizers(const Model& given,
                                                const CheckOptions& options) {
   if (quantizers(given).empty()) {
     throw ValueError(
-        fmt::format("check_quantizers: expected a quantized model, got '{}' "
-                    "without quantizers",
-                    given.name()));
+        "not_quantized", "check_quantizers",
+        fmt::format(
+            "model '{}' has no quantizers. Hint: run quantize_model first",
+            given.name()));
   }
   if (!(options.clipped > 0 && options.clipped <= 1)) {
     throw ValueError(
-        fmt::format("check_quantizers: expected clipped in (0,1], got {}. "
+        "out_of_range", "check_quantizers",
+        fmt::format("clipped must be in (0,1], got {}. "
                     "Hint: it is a share; 0.05 allows one value in 20",
                     options.clipped));
   }
   if (options.batch_size < 1) {
     throw ValueError(
-        fmt::format("check_quantizers: expected batch_size >= 1, got {}",
-                    options.batch_size));
+        "out_of_range", "check_quantizers",
+        fmt::format("batch_size must be >= 1, got {}", options.batch_size));
   }
   expect_calibrated("check_quantizers", given);
   Model model = given.clone();
@@ -287,7 +289,7 @@ std::vector<QuantizerFinding> check_quantizers(const Model& given,
       }
     }
   }
-  // A model with such weights or scales does not run.
+  // Such a model cannot run.
   if (check.found(QuantizerFault::not_finite)) return check.take();
   const auto counts = counts_of(model, samples, options.batch_size);
   for (const Quantizer* q : activations) {

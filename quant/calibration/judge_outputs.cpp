@@ -12,7 +12,7 @@
 namespace octet::quant {
 namespace {
 
-// Labels that are classes say what an output without softmax is.
+// Class labels define the decision of an output without softmax.
 Decision decision_by_labels(const Model& model, size_t index,
                             const std::vector<TensorSpec>& labels) {
   const Decision known = decision_of(model, index);
@@ -29,13 +29,14 @@ Decision decision_by_labels(const Model& model, size_t index,
 
 void check(const JudgmentOptions& options) {
   if (options.batch_size < 1) {
-    throw ValueError(fmt::format(
-        "judge_outputs: expected batch_size >= 1, got {}", options.batch_size));
+    throw ValueError(
+        "out_of_range", "judge_outputs",
+        fmt::format("batch_size must be >= 1, got {}", options.batch_size));
   }
   if (!(options.least_agreement >= 0 && options.least_agreement <= 1)) {
-    throw ValueError(
-        fmt::format("judge_outputs: expected least_agreement in [0,1], got {}",
-                    options.least_agreement));
+    throw ValueError("out_of_range", "judge_outputs",
+                     fmt::format("least_agreement must be in [0,1], got {}",
+                                 options.least_agreement));
   }
 }
 
@@ -47,9 +48,10 @@ OutputJudgment judge_outputs(const Model& reference, const Model& quantized,
   check(options);
   const Dataset samples = data_for("judge_outputs", reference, data);
   if (reference.outputs().size() != quantized.outputs().size()) {
-    throw ValueError(fmt::format(
-        "judge_outputs: expected a model with {} outputs, got one with {}",
-        reference.outputs().size(), quantized.outputs().size()));
+    throw ValueError(
+        "count_mismatch", "judge_outputs",
+        fmt::format("models must have equally many outputs, got {} and {}",
+                    reference.outputs().size(), quantized.outputs().size()));
   }
   std::vector<OutputError> errors;
   for (size_t i = 0; i < reference.outputs().size(); ++i) {
@@ -64,9 +66,10 @@ OutputJudgment judge_outputs(const Model& reference, const Model& quantized,
     const std::vector<Tensor> rounded = quantized.predict(inputs);
     for (size_t i = 0; i < errors.size(); ++i) {
       if (exact[i].shape() != rounded[i].shape()) {
-        throw ValueError(fmt::format(
-            "judge_outputs: expected output {} of shape {}, got {}", i,
-            exact[i].shape().to_string(), rounded[i].shape().to_string()));
+        throw ValueError("shape_mismatch", "judge_outputs",
+                         fmt::format("output {} must have shape {}, got {}", i,
+                                     exact[i].shape().to_string(),
+                                     rounded[i].shape().to_string()));
       }
       errors[i].add(exact[i], rounded[i]);
     }

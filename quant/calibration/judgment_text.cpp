@@ -1,4 +1,4 @@
-// OutputJudgment: the verdict, and text.
+// OutputJudgment: thresholds and text.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@
 namespace octet::quant {
 namespace {
 
-// NaN, too, is less than any least value.
+// False for NaN.
 bool reaches(double decibels, double least) { return decibels >= least; }
 
 bool agrees(const OutputLoss& loss, const JudgmentOptions& least) {
@@ -20,6 +20,7 @@ bool agrees(const OutputLoss& loss, const JudgmentOptions& least) {
          *loss.agreement >= least.least_agreement;
 }
 
+// NaN counts as the least value.
 double least_of(const std::vector<OutputLoss>& outputs,
                 double OutputLoss::*figure) {
   double least = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// The error of a quantized model's outputs, sample by sample.
+// Per-sample error of a quantized model's outputs.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace octet::quant {
 
-/// How the class of a sample, or of each of its pixels, is read off an output.
+/// How an output determines the class of a sample or pixel.
 enum class Decision {
-  none,     ///< a regression
+  none,     ///< regression
   largest,  ///< index of the largest value along the last axis
   half,     ///< a single probability, above or below 0.5
   sign,     ///< a single logit, above or below 0
 };
 
-/// The error of one output over the samples added so far.
+/// Accumulates the error of an output over samples.
 class OutputError {
  public:
   explicit OutputError(Decision decision) : decision_(decision) {}
@@ -30,13 +30,12 @@ class OutputError {
 
   const std::vector<SignalNoise>& samples() const { return samples_; }
   SignalNoise pooled() const;
-  /// The median of the samples' SQNR in dB. Samples with less than a hundredth
-  /// of the power of the 90th percentile are left out: a heat map without an
-  /// object has no signal.
+  /// Returns the median per-sample SQNR in dB. Ignores samples below 1/100 of
+  /// the 90th percentile's power: a heat map without an object has no signal.
   double median_decibels() const;
 
-  /// Rows of the last axis that were compared, and rows with another decision.
-  /// A tie in the exact output counts for each of its classes.
+  /// Number of compared rows of the last axis, and of rows with another
+  /// decision. A tie in the exact output counts for each of its classes.
   int64_t rows() const { return rows_; }
   int64_t disagreements() const { return disagreements_; }
 
@@ -47,12 +46,12 @@ class OutputError {
   int64_t disagreements_ = 0;
 };
 
-/// The SQNR of several outputs in dB: that of their mean noise-to-signal ratio,
-/// so that an output of small values counts as much as one of large values. Of
-/// a single output, its SQNR.
+/// Returns the SQNR of several outputs in dB, from their mean noise-to-signal
+/// ratio, so that outputs count equally regardless of magnitude.
 double mean_decibels(std::span<const SignalNoise> outputs);
 
-/// How output `index` of a float model decides: by its softmax or sigmoid.
+/// Returns the decision of output `index` of a float model, from its softmax or
+/// sigmoid.
 Decision decision_of(const Model& model, size_t index);
 
 }  // namespace octet::quant

@@ -16,7 +16,7 @@ void set_enabled(Model& model, bool enabled) {
   }
 }
 
-// The names of quantizers that cannot quantize.
+// Returns the names of enabled quantizers that cannot quantize.
 std::vector<std::string> uncalibrated(const Model& model) {
   std::vector<std::string> names;
   for (const auto& quantizer : quantizers(model)) {
@@ -37,12 +37,14 @@ bool needs_calibration(const Model& model) {
 void expect_calibrated(std::string_view subject, const Model& model) {
   const std::vector<std::string> names = uncalibrated(model);
   if (names.empty()) return;
-  throw ValueError(fmt::format(
-      "{}: expected calibrated quantizers, but '{}'{} no scale; run "
-      "quant::calibrate first",
-      subject, names[0],
-      names.size() == 1 ? " has"
-                        : fmt::format(" and {} more have", names.size() - 1)));
+  throw ValueError(
+      "not_calibrated", std::string(subject),
+      fmt::format(
+          "quantizer '{}'{} not calibrated. Hint: run quant::calibrate first",
+          names[0],
+          names.size() == 1
+              ? " is"
+              : fmt::format(" and {} more are", names.size() - 1)));
 }
 
 ObservingPaused::ObservingPaused(const Model& model)
@@ -57,15 +59,18 @@ ObservingPaused::~ObservingPaused() {
 void prepare_qat(Model& model) {
   const auto all = quantizers(model);
   if (all.empty()) {
-    throw ValueError(fmt::format(
-        "prepare_qat: expected a quantized model, got '{}'", model.name()));
+    throw ValueError(
+        "not_quantized", "prepare_qat",
+        fmt::format(
+            "model '{}' has no quantizers. Hint: run quantize_model first",
+            model.name()));
   }
   for (const auto& quantizer : all) {
     if (!quantizer->calibrated() && !quantizer->config().follows()) {
-      throw ValueError(fmt::format(
-          "prepare_qat: expected calibrated quantizers, but '{}' has no scale; "
-          "run quant::calibrate first",
-          quantizer->name()));
+      throw ValueError("not_calibrated", "prepare_qat",
+                       fmt::format("quantizer '{}' is not calibrated. Hint: "
+                                   "run quant::calibrate first",
+                                   quantizer->name()));
     }
   }
   for (const auto& quantizer : all) quantizer->cancel_observing();

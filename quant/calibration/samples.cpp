@@ -1,4 +1,4 @@
-// Which samples calibration reads.
+// Selection of calibration samples.
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -11,11 +11,11 @@ namespace {
 void warn_of_missing_classes(const Dataset& chosen) {
   const std::vector<int64_t> missing = missing_classes(chosen, chosen.source());
   if (missing.empty()) return;
-  warn(fmt::format(
-      "calibrate: expected samples of all classes, got none of {} of them, the "
-      "first {}. Hint: .samples and data.sample(n) choose by chance, "
-      "data.sample(n, {{.stratified = true}}) from every class",
-      missing.size(), missing[0]));
+  warn(
+      fmt::format("calibrate: the samples lack {} classes, the first {}. Hint: "
+                  ".samples and data.sample(n) select at random, "
+                  "data.sample(n, {{.stratified = true}}) from every class",
+                  missing.size(), missing[0]));
 }
 
 }  // namespace
@@ -23,8 +23,8 @@ void warn_of_missing_classes(const Dataset& chosen) {
 CheckedSamples checked_samples(const Dataset& data, int64_t samples,
                                uint64_t seed, SampleCheck check) {
   if (samples < 0) {
-    throw ValueError(
-        fmt::format("calibrate: expected samples >= 0, got {}", samples));
+    throw ValueError("out_of_range", "calibrate",
+                     fmt::format("samples must be >= 0, got {}", samples));
   }
   const Dataset chosen =
       samples == 0 ? data : data.sample(samples, {.seed = seed});
@@ -46,8 +46,8 @@ HeldOut hold_out(std::string_view subject, const Dataset& data, double share,
   constexpr int64_t kFewest = 4;
   if (data.size() < kFewest) {
     warn(fmt::format(
-        "{}: {} sample{} too few to hold some out: ranges and judgment come "
-        "from the same. Hint: a few hundred samples",
+        "{}: {} sample{} too few for a held-out part; the same samples set "
+        "ranges and evaluate them. Hint: use a few hundred samples",
         subject, data.size(), data.size() == 1 ? " is" : "s are"));
     return {data, data, true};
   }

@@ -1,4 +1,4 @@
-// How far rounded values are from exact ones.
+// Signal-to-noise ratio of rounded values.
 #pragma once
 
 #include <string>
@@ -7,18 +7,18 @@
 
 namespace octet::quant {
 
-/// Sums of squares of a signal and of its error.
+/// Sums of squares of a signal and its error.
 struct SignalNoise {
   double signal = 0;
   double noise = 0;
 
-  /// Shapes: equal. The same bits for any number of threads.
+  /// Shapes: equal. Bit-identical for any number of threads.
   void add(const Tensor& exact, const Tensor& rounded);
-  /// 10 log10(signal / noise); infinite without an error.
+  /// Returns 10 log10(signal / noise); infinite without error.
   double decibels() const;
 };
 
-/// "32.1 dB", "exact".
+/// Formats as "32.1 dB" or "exact".
 std::string decibels_text(double decibels);
 
 }  // namespace octet::quant

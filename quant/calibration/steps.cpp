@@ -20,7 +20,7 @@ bool is_all(const Tensor& tensor, float value) {
   return std::ranges::all_of(tensor.f32(), [=](float x) { return x == value; });
 }
 
-/// Warns of batch normalization whose statistics are those it was made with.
+/// Warns of batch normalization with initial statistics.
 void warn_of_untrained_statistics(const Model& model) {
   int64_t untrained = 0;
   std::string first;
@@ -34,22 +34,22 @@ void warn_of_untrained_statistics(const Model& model) {
   }
   if (untrained == 0) return;
   warn(fmt::format(
-      "calibrate: expected a trained model, got the initial statistics in {} "
-      "BatchNormalization layers, the first '{}'. The ranges are not those of "
-      "the trained network, and QAT may not learn with them. Hint: train the "
+      "calibrate: {} BatchNormalization layers have their initial statistics, "
+      "the first is '{}'. The ranges will not be those of the trained network, "
+      "and QAT may not learn with them. Hint: train the "
       "float model before quantize_model, or load its weights",
       untrained, first));
 }
 
-/// Warns of quantizers that somebody switched off and that stay so.
+/// Warns of disabled quantizers, which remain disabled.
 void warn_of_switched_off(const Model& model) {
   const auto all = quantizers(model);
   const auto off = std::ranges::count_if(
       all, [](const auto& quantizer) { return !quantizer->enabled(); });
   if (off == 0) return;
   warn(fmt::format(
-      "calibrate: {} of {} quantizers are switched off and stay so: what is "
-      "measured is not INT8. Hint: enable_fake_quant or prepare_qat",
+      "calibrate: {} of {} quantizers are disabled and remain so: the model is "
+      "not fully INT8. Hint: enable_fake_quant or prepare_qat",
       off, all.size()));
 }
 
@@ -67,19 +67,21 @@ Quantizers activation_ranges(Model& model) {
 
 void check_calibration(const Model& model) {
   if (quantizers(model).empty()) {
-    throw ValueError(fmt::format(
-        "calibrate: expected a quantized model, got '{}'; run quantize_model "
-        "first",
-        model.name()));
+    throw ValueError(
+        "not_quantized", "calibrate",
+        fmt::format("model '{}' has no quantizers. Hint: run quantize_model "
+                    "first",
+                    model.name()));
   }
   for (const auto& quantizer : quantizers(model)) {
     if (quantizer->config().zero_point == 0) continue;
-    throw UnsupportedError(fmt::format(
-        "calibrate: expected codes around zero, or from zero on, got {} in "
-        "quantizer '{}', whose scale came with a file: ranges are magnitudes. "
-        "Hint: OnnxImportOptions::drop_quantizers reads the float model of an "
-        "ONNX file, to be quantized anew",
-        to_string(quantizer->config()), quantizer->name()));
+    throw UnsupportedError(
+        "unsupported_value", fmt::format("quantizer '{}'", quantizer->name()),
+        fmt::format(
+            "cannot calibrate {}: calibration ranges are symmetric. Hint: "
+            "OnnxImportOptions::drop_quantizers imports the float model of an "
+            "ONNX file, to quantize it again",
+            to_string(quantizer->config())));
   }
   warn_of_switched_off(model);
   warn_of_untrained_statistics(model);
@@ -134,12 +136,12 @@ std::vector<WeightScales> scales_of_weights(const Model& model,
     }
   }
   if (wanted == WeightRange::mse && !live.empty()) {
-    warn(fmt::format(
-        "calibrate: expected weights with scales of their own for "
-        "WeightRange::mse, got live ones, as of '{}', which follow the largest "
-        "magnitude in every pass and stay so. Hint: quantize_model with "
-        "`.weight.rule` fixed or learned",
-        live));
+    warn(
+        fmt::format("calibrate: WeightRange::mse does not apply to live "
+                    "scales, such as '{}', which follow the largest magnitude "
+                    "in every pass. Hint: quantize_model with "
+                    "`.weight.rule` fixed or learned",
+                    live));
   }
   return result;
 }
@@ -147,31 +149,30 @@ std::vector<WeightScales> scales_of_weights(const Model& model,
 void expect_ranges(const Quantizers& observing) {
   for (const auto& quantizer : observing) {
     if (!quantizer->observed()) {
-      throw ValueError(
-          fmt::format("calibrate: expected data for quantizer '{}', got none. "
-                      "Hint: evaluate() shows quantizers nothing; run the "
-                      "model, or predict()",
-                      quantizer->name()));
+      throw ValueError("invalid_state",
+                       fmt::format("quantizer '{}'", quantizer->name()),
+                       "received no calibration data. "
+                       "Hint: evaluate() pauses observers; call the "
+                       "model, or predict()");
     }
     if (!quantizer->observed_range()) {
-      throw ValueError(fmt::format(
-          "calibrate: expected a range from the observer of quantizer '{}', "
-          "which saw data, got none",
-          quantizer->name()));
+      throw ValueError("missing_value",
+                       fmt::format("quantizer '{}'", quantizer->name()),
+                       "observed data, but its observer returned no range");
     }
   }
 }
 
 void warn_of_zeros(const std::string& quantizer) {
   warn(fmt::format(
-      "calibrate: quantizer '{}' saw nothing but zeros; its scale is 1",
+      "calibrate: quantizer '{}' observed only zeros; its scale is 1",
       quantizer));
 }
 
 void check_batch_size(int64_t batch_size) {
   if (batch_size >= 1) return;
-  throw ValueError(
-      fmt::format("calibrate: expected batch_size >= 1, got {}", batch_size));
+  throw ValueError("out_of_range", "calibrate",
+                   fmt::format("batch_size must be >= 1, got {}", batch_size));
 }
 
 void InputValues::add(const Tensor& values) {
@@ -204,10 +205,12 @@ std::vector<InputValues> run_samples(const Model& model, const Dataset& samples,
 void expect_varied(const Model& model, std::span<const InputValues> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].first || inputs[i].varied) continue;
-    throw ValueError(fmt::format(
-        "calibrate: expected samples of input '{}' that vary, got {} "
-        "everywhere. Hint: is the data read and scaled as in training?",
-        model.inputs()[i].node->layer->name(), *inputs[i].first));
+    throw ValueError(
+        "invalid_value",
+        fmt::format("input '{}'", model.inputs()[i].node->layer->name()),
+        fmt::format("all calibration values are {}. Hint: load and scale the "
+                    "data as in training",
+                    *inputs[i].first));
   }
 }
 

@@ -1,4 +1,4 @@
-// What calibrate() and calibrate_auto() consist of.
+// Steps of calibrate() and calibrate_auto().
 #pragma once
 
 #include <memory>
@@ -17,15 +17,17 @@ namespace octet::quant {
 
 using Quantizers = std::vector<std::shared_ptr<Quantizer>>;
 
-/// Those whose ranges calibration collects: of activations, each once.
+/// Returns the quantizers whose ranges calibration collects: each activation
+/// quantizer once.
 Quantizers activation_ranges(Model& model);
 
-/// Warns of switched-off quantizers and untrained statistics. Throws:
-/// ValueError unless the model is quantized.
+/// Warns of disabled quantizers and untrained statistics.
+/// Throws: ValueError for a model without quantizers; UnsupportedError for a
+/// zero point other than 0.
 void check_calibration(const Model& model);
 
-/// Switches all quantizers off and back to what they were; observations that
-/// nobody finished are dropped.
+/// Disables all quantizers during its lifetime. Discards unfinished
+/// observations.
 class SwitchedOff {
  public:
   explicit SwitchedOff(Model& model);
@@ -45,43 +47,43 @@ struct WeightScales {
   void put_in_place() const;
 };
 
-/// Of weights that are not live: of all where `wanted` says how, else of those
-/// that have none yet, by WeightRange::max. Warns where `wanted` is in vain.
+/// Computes the scales of weights that are not live: of all if `wanted` is
+/// given, else by WeightRange::max of weights without scales. Warns if `wanted`
+/// does not apply.
 std::vector<WeightScales> scales_of_weights(const Model& model,
                                             std::optional<WeightRange> wanted);
 
-/// Throws: ValueError naming a quantizer that saw no data or gives no range.
+/// Throws: ValueError naming a quantizer without data or range.
 void expect_ranges(const Quantizers& observing);
 
-/// Says that a quantizer saw zeros alone.
+/// Warns of an all-zero quantizer.
 void warn_of_zeros(const std::string& quantizer);
 
 /// Throws: ValueError below 1.
 void check_batch_size(int64_t batch_size);
 
-/// Which samples calibration_samples() looks at.
+/// Samples included by calibration_samples().
 enum class SampleCheck { all, usual };
 
-/// The samples to calibrate on, without the unusual ones, which are named in a
-/// warning by their position in `data`; a further warning where classes are
-/// missing.
+/// Returns the calibration samples without unusual ones, which a warning names
+/// by their position in `data`. Warns of missing classes.
 /// Throws: ValueError for options out of range; as check_samples().
 Dataset calibration_samples(const Dataset& data, int64_t samples, uint64_t seed,
                             SampleCheck check = SampleCheck::usual);
 
-/// The same with a list of what was ignored.
+/// As above, with a list of the ignored samples.
 CheckedSamples checked_samples(const Dataset& data, int64_t samples,
                                uint64_t seed, SampleCheck check);
 
-/// Samples to find ranges by, and samples to judge by.
+/// Samples for ranges and held-out samples.
 struct HeldOut {
   Dataset samples;
   Dataset held_out;
-  bool same = false;  ///< too few to be two parts
+  bool same = false;  ///< too few samples to split
 };
 
-/// Splits the samples at random. Fewer than four samples are not split: all of
-/// them do both, with a warning that begins with `subject`.
+/// Splits the samples at random. Fewer than four samples are not split: all
+/// serve both purposes, with a warning with `subject`.
 /// Throws: ValueError unless both parts have samples.
 HeldOut hold_out(std::string_view subject, const Dataset& data, double share,
                  uint64_t seed);

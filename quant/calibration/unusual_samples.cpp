@@ -20,7 +20,7 @@ constexpr size_t kFewest = 4;
 constexpr double kLargestShare = 0.05;
 constexpr double kLeastRatio = 64;
 
-/// A part of a dataset, by positions.
+/// A subset of a dataset, by positions.
 class ChosenSource final : public SampleSource {
  public:
   ChosenSource(Dataset data, std::vector<int64_t> chosen)
@@ -62,7 +62,7 @@ class ChosenSource final : public SampleSource {
   std::vector<int64_t> chosen_;
 };
 
-// The largest magnitude of each sample; NaN where a value is not finite.
+// Returns the largest magnitude of each sample; NaN if any value is not finite.
 std::vector<double> magnitudes_of(const Tensor& values) {
   const auto count = static_cast<size_t>(values.shape()[0]);
   const size_t size = values.f32().size() / std::max<size_t>(1, count);
@@ -100,7 +100,7 @@ double quantile(const std::vector<double>& sorted, double share) {
                                     static_cast<double>(sorted.size() - 1))];
 }
 
-// The largest usual magnitude, and the median of those above zero.
+// Largest usual magnitude, and the median of the positive ones.
 struct Limit {
   double usual = std::numeric_limits<double>::infinity();
   double median = 0;
@@ -117,8 +117,8 @@ Limit limit_of(const std::vector<double>& magnitudes) {
   std::vector<double> deviations;
   for (const double log : logs) deviations.push_back(std::fabs(log - median));
   std::ranges::sort(deviations);
-  // Of an exponential distribution: the median absolute deviation in scales,
-  // and how far its percentiles are above the median.
+  // Exponential distribution: median absolute deviation relative to the scale;
+  // below, percentiles relative to the median.
   constexpr double kDeviation = 0.4812;
   const double scale =
       std::max({quantile(deviations, 0.5) / kDeviation,
@@ -128,6 +128,31 @@ Limit limit_of(const std::vector<double>& magnitudes) {
   const double above =
       std::max(std::log(kLeastRatio), scale * std::log(500 * count));
   return {std::exp(median + above), std::exp(median)};
+}
+
+/// Describes two groups of magnitudes with a factor of kLeastRatio between
+/// them; empty if there are none of at least kLargestShare each. Zeros are left
+/// out.
+std::string groups_of(const std::vector<double>& magnitudes) {
+  std::vector<double> sorted;
+  for (const double magnitude : magnitudes) {
+    if (magnitude > 0) sorted.push_back(magnitude);
+  }
+  std::ranges::sort(sorted);
+  const auto least = static_cast<size_t>(
+      std::ceil(kLargestShare * static_cast<double>(sorted.size())));
+  if (least < 2) return "";
+  for (size_t i = least; i + least <= sorted.size(); ++i) {
+    if (sorted[i] < kLeastRatio * sorted[i - 1]) continue;
+    const auto first = std::ranges::find_if(
+        magnitudes, [&](double magnitude) { return magnitude >= sorted[i]; });
+    return fmt::format(
+        "{} samples have largest magnitudes up to {:.4g}, {} others from "
+        "{:.4g}, the first is sample {}",
+        i, sorted[i - 1], sorted.size() - i, sorted[i],
+        first - magnitudes.begin());
+  }
+  return "";
 }
 
 std::string name_of(const std::vector<TensorSpec>& specs, size_t input) {
@@ -150,8 +175,8 @@ Dataset without(const Dataset& data,
   return Dataset(std::make_shared<ChosenSource>(data, std::move(kept)));
 }
 
-// The positions that Dataset::sample() chooses, which depend on the size and
-// the seed alone.
+// Returns the positions that Dataset::sample() selects; they depend only on
+// size and seed.
 std::vector<int64_t> positions(const Dataset& data,
                                const SampleCheckOptions& options) {
   Tensor all(Shape{data.size()}, DType::i64);
@@ -165,7 +190,7 @@ std::vector<int64_t> positions(const Dataset& data,
 }
 
 CheckedSamples compare(std::string_view subject, const Dataset& data) {
-  const std::vector<std::vector<double>> all = all_magnitudes(data);
+  std::vector<std::vector<double>> all = all_magnitudes(data);
   const std::vector<TensorSpec> specs = data.input_specs();
   const int64_t most = std::max<int64_t>(
       1,
@@ -189,18 +214,30 @@ CheckedSamples compare(std::string_view subject, const Dataset& data) {
     }
   }
   if (std::ssize(broken) > most || std::ssize(broken) == data.size()) {
-    throw ValueError(fmt::format(
-        "{}: {} of {} samples are unusable, the first is sample {} ({}). Hint: "
-        "repair the data",
-        subject, broken.size(), data.size(), broken.begin()->first,
-        text_of(broken.begin()->second)));
+    throw ValueError(
+        "not_finite", std::string(subject),
+        fmt::format(
+            "{} of {} samples are unusable, the first is sample {} ({}). Hint: "
+            "repair the data",
+            broken.size(), data.size(), broken.begin()->first,
+            text_of(broken.begin()->second)));
   }
   if (std::ssize(large) > most) large.clear();
   std::map<int64_t, UnusualSample> unusual = std::move(broken);
   unusual.merge(large);
-  if (unusual.empty()) return {.usual = data};
-  if (std::ssize(unusual) == data.size()) return {.usual = data};
-  CheckedSamples result{.usual = without(data, unusual)};
+  std::string mixed;
+  for (size_t input = 0; input < all.size() && mixed.empty(); ++input) {
+    for (const auto& [index, sample] : unusual) {
+      all[input][static_cast<size_t>(index)] = 0;
+    }
+    mixed = groups_of(all[input]);
+    const std::string name = name_of(specs, input);
+    if (!mixed.empty() && !name.empty()) mixed = name + ": " + mixed;
+  }
+  if (unusual.empty() || std::ssize(unusual) == data.size()) {
+    return {.usual = data, .mixed = mixed};
+  }
+  CheckedSamples result{.usual = without(data, unusual), .mixed = mixed};
   for (auto& [index, sample] : unusual) {
     result.unusual.push_back(std::move(sample));
   }
@@ -212,8 +249,9 @@ CheckedSamples compare(std::string_view subject, const Dataset& data) {
 CheckedSamples check_samples(std::string_view subject, const Dataset& data,
                              const SampleCheckOptions& options) {
   if (options.samples < 0) {
-    throw ValueError(fmt::format("{}: expected samples >= 0, got {}", subject,
-                                 options.samples));
+    throw ValueError(
+        "out_of_range", std::string(subject),
+        fmt::format("samples must be >= 0, got {}", options.samples));
   }
   if (options.samples == 0 || options.samples >= data.size()) {
     return compare(subject, data);
@@ -231,6 +269,12 @@ CheckedSamples check_samples(std::string_view subject, const Dataset& data,
 void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
                      std::span<const std::string> names) {
   constexpr size_t kNamed = 5;
+  if (!checked.mixed.empty()) {
+    warn(fmt::format(
+        "{}: two scales in one dataset: {}. Ranges cover both, and the smaller "
+        "values lose most of their levels. Hint: preprocess all samples alike",
+        subject, checked.mixed));
+  }
   if (checked.unusual.empty()) return;
   std::string text;
   for (size_t i = 0; i < std::min(kNamed, checked.unusual.size()); ++i) {
@@ -246,8 +290,8 @@ void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
     text += fmt::format(" and {} more", checked.unusual.size() - kNamed);
   }
   const auto count = std::ssize(checked.unusual);
-  warn(fmt::format("{}: ignored {} of {} samples, unlike all others: {}",
-                   subject, count, count + checked.usual.size(), text));
+  warn(fmt::format("{}: ignored {} of {} samples as unusual: {}", subject,
+                   count, count + checked.usual.size(), text));
 }
 
 }  // namespace octet::quant

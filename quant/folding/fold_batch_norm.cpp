@@ -20,7 +20,7 @@
 namespace octet::quant {
 namespace {
 
-// The quantizer at a site of a layer, or null.
+// Returns the quantizer at a site of a layer, or null.
 const PlacedQuantizer* quantizer_at(const Layer& layer, const QdqSite& site) {
   const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
   return wrapper == nullptr ? nullptr : wrapper->find(site);
@@ -34,8 +34,8 @@ bool quantizes_what_it_reads(const Layer& layer) {
           wrapper->activations().front().site.kind == SiteKind::input);
 }
 
-// In training too: what a Dropout drops would not pass the normalization any
-// more.
+// Includes training: a Dropout would act on values before, not after, the
+// normalization.
 bool hands_on(const GraphNode& node) {
   return node.inputs.size() == 1 &&
          node.layer->is_identity(node.inputs[0].shape(), true);
@@ -45,9 +45,9 @@ bool is_batch_norm(const Layer& layer) {
   return float_layer(layer).class_name() == "BatchNormalization";
 }
 
-// One layer and what it becomes.
+// The folded form of a layer.
 struct Fold {
-  const Layer* layer = nullptr;  // the wrapper, if there is one
+  const Layer* layer = nullptr;  // the wrapper, if any
   FoldedLayer folded;
   const PlacedQuantizer* output = nullptr;  // of the last normalization
 };
@@ -84,8 +84,8 @@ std::shared_ptr<Layer> wrapped(const Fold& fold, std::shared_ptr<Layer> inner,
 
 class Folding {
  public:
-  // Dropout between a layer and its normalization would drop other values
-  // after folding, so the graph is that of training.
+  // Uses the training graph: a Dropout between a layer and its normalization
+  // would act on other values after folding.
   explicit Folding(const Model& model)
       : model_(model), graph_(model, GraphView::training) {
     for (const auto& layer : model.layers()) {
@@ -150,8 +150,8 @@ class Folding {
 
  private:
   struct Trace {
-    const GraphNode* linear = nullptr;  // the call that is normalized
-    std::string reason = {};            // why there is none
+    const GraphNode* linear = nullptr;  // the normalized call
+    std::string reason = {};            // set if there is none
   };
 
   Trace trace_back(const GraphNode& batch_norm) const {
@@ -159,7 +159,7 @@ class Folding {
       return Trace{nullptr, std::move(reason)};
     };
     if (quantizes_what_it_reads(*batch_norm.layer)) {
-      return refused("Q/DQ stands between it and what it reads");
+      return refused("its input is quantized");
     }
     const GraphNode* from = &batch_norm;
     do {
@@ -169,8 +169,8 @@ class Folding {
                                    from->layer->name(), graph_.uses(*from)));
       }
       if (quantizer_at(*from->layer, QdqSite::output()) != nullptr) {
-        return refused(
-            fmt::format("Q/DQ stands behind '{}'", from->layer->name()));
+        return refused(fmt::format("the output of '{}' is quantized",
+                                   from->layer->name()));
       }
     } while (hands_on(*from) || in_chain_.contains(from));
     std::string reason = why_not_into(*from->layer);
@@ -180,7 +180,7 @@ class Folding {
 
   std::string why_not_into(const Layer& layer) const {
     if (folded_weight(layer).parameter.empty()) {
-      return fmt::format("it reads '{}', of class {}{}", layer.name(),
+      return fmt::format("its input '{}' is of class {}{}", layer.name(),
                          float_layer(layer).class_name(),
                          role_of(layer) == LayerRole::identity
                              ? ", which changes values in training"
@@ -197,14 +197,14 @@ class Folding {
     for (const Parameter& own : layer.parameters()) {
       for (const Layer* other : owners_.at(own.variable.id())) {
         if (other == &layer) continue;
-        return fmt::format("'{}' has '{}' in common with '{}'", layer.name(),
-                           own.name, other->name());
+        return fmt::format("'{}' shares '{}' with '{}'", layer.name(), own.name,
+                           other->name());
       }
     }
     return {};
   }
 
-  // Folds what follows all calls of the layer.
+  // Folds the normalizations common to all calls of the layer.
   void decide(const Layer& layer) {
     std::vector<std::span<const GraphNode* const>> chains;
     const auto calls = graph_.calls(layer);
@@ -228,9 +228,9 @@ class Folding {
         }
       }
     };
-    refuse(common, fmt::format("'{}' is called {} times and it does not stand "
-                               "behind each",
-                               layer.name(), calls.size()));
+    refuse(common,
+           fmt::format("'{}' is called {} times, not always followed by it",
+                       layer.name(), calls.size()));
     if (common == 0) return;
 
     ChannelAffine affine = affine_of(float_layer(*chains[0][0]->layer));
@@ -261,7 +261,8 @@ class Folding {
 
   const Model& model_;
   const GraphIndex graph_;
-  std::map<uint64_t, std::vector<const Layer*>> owners_;  // of parameters
+  std::map<uint64_t, std::vector<const Layer*>>
+      owners_;  // layers by parameter id
   std::map<const GraphNode*, std::vector<const GraphNode*>> chains_;
   std::set<const GraphNode*> in_chain_;
   std::map<const GraphNode*, std::string> reasons_;

@@ -28,7 +28,7 @@ bool finite(std::span<const float> values) {
   return true;
 }
 
-// A kernel as [...][channels][inner], with the channels of the output.
+// View of a kernel as [...][channels][inner], by output channel.
 struct OutputChannels {
   size_t count = 1;
   size_t inner = 1;
@@ -47,7 +47,7 @@ OutputChannels output_channels(const FoldedWeight& weight,
 
 struct Kernel {
   Tensor values;
-  std::vector<float> scales;  // on a grid
+  std::vector<float> scales;  // empty for float
   std::string problem;
 };
 
@@ -68,7 +68,7 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
       quantizer.weight_grid(parameter.variable, parameter.channel_axis);
   const Tensor codes = quantize(parameter.variable.value(), grid);
   const auto q = codes.data<int8_t>();
-  // Of a depthwise kernel each scale is for all outputs of a channel.
+  // A depthwise scale applies to all outputs of a channel.
   const size_t repeats =
       channels.count / static_cast<size_t>(grid.scale.size());
   Kernel result{Tensor(codes.shape()), {}, {}};
@@ -77,7 +77,7 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
     const float scale =
         static_cast<float>(std::as_const(grid.scale).f32()[channel / repeats] *
                            std::fabs(factor[channel]));
-    // The rule of scale_of_range() for what has no range.
+    // As scale_of_range() for an empty range.
     const bool all_zero =
         scale * static_cast<float>(grid.high) < kSmallestRange;
     result.scales.push_back(all_zero ? 1.0f : scale);
@@ -89,7 +89,7 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
     const int code = sign[channel] * q[i];
     if (code > grid.high) {
       result.problem = fmt::format(
-          "the code {} in channel {} would become {}, which [{},{}] lacks",
+          "quantized value {} in channel {} would become {}, outside [{},{}]",
           q[i], channel, code, grid.low, grid.high);
       return result;
     }
@@ -98,9 +98,10 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
   return result;
 }
 
-// One scale for each output, which a depthwise convolution has not with a
-// multiplier: its kernel [kh,kw,c,m] is that of c groups, [kh,kw,1,c*m], as it
-// stands; that over sequences likewise, without kh.
+// Converts a depthwise convolution with a multiplier to a grouped convolution,
+// which has a scale per output. The memory layout of the kernel is unchanged:
+// [kh,kw,c,m] is [kh,kw,1,c*m] for c groups; for sequences likewise, without
+// kh.
 void make_grouped(FoldedLayer& layer, Tensor& kernel) {
   const Shape& k = kernel.shape();
   const Config& from = layer.config;
@@ -119,9 +120,8 @@ void make_grouped(FoldedLayer& layer, Tensor& kernel) {
   const std::string depthwise =
       std::exchange(layer.class_name, k.rank() == 4 ? "Conv2D" : "Conv1D");
   layer.kernel = "kernel";
-  layer.note = fmt::format(
-      "{} becomes {} of {} groups, with a scale for each of {} outputs",
-      depthwise, layer.class_name, c, outputs);
+  layer.note = fmt::format("{} becomes {} with {} groups and {} output scales",
+                           depthwise, layer.class_name, c, outputs);
   kernel = kernel.reshaped(k.with(-2, 1).with(-1, outputs));
 }
 
@@ -165,8 +165,8 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
   };
   for (size_t c = 0; c < affine.factor.size(); ++c) {
     if (!std::isfinite(affine.factor[c]) || !std::isfinite(affine.shift[c])) {
-      return refused(fmt::format(
-          "its parameters give no finite factor and shift in channel {}", c));
+      return refused(
+          fmt::format("its factor or shift in channel {} is not finite", c));
     }
   }
   for (const Parameter& p : layer.parameters()) {
@@ -176,8 +176,8 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
     }
   }
   if (quantizer != nullptr && !quantizer->calibrated()) {
-    return refused(fmt::format("quantizer '{}' has no scale; calibrate first",
-                               quantizer->name()));
+    return refused(
+        fmt::format("quantizer '{}' is not calibrated", quantizer->name()));
   }
 
   FoldedLayer result;
@@ -188,7 +188,7 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
   result.config.set("use_bias", true);
   const Parameter* bias = find(layer, "bias");
   if (bias == nullptr) {
-    // It has had nothing to act on.
+    // It had no bias to act on.
     result.config.set("bias_regularizer", to_config(Regularizer()));
   }
 
@@ -206,13 +206,13 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
     shift.f32()[c] = static_cast<float>(b * affine.factor[c] + affine.shift[c]);
   }
   if (!finite(folded.values.f32()) || !finite(shift.f32())) {
-    return refused("weights or bias would not be finite");
+    return refused("folded weights or bias would not be finite");
   }
 
   if (quantizer != nullptr) {
     QuantizerConfig config = quantizer->config();
     if (!config.per_channel) {
-      result.note = "the weight's one scale becomes one a channel";
+      result.note = "the weight's scale becomes per channel";
     }
     config.per_channel = true;
     config.rule = ScaleRule::fixed;

@@ -1,4 +1,4 @@
-// What folding does to the numbers of a layer.
+// Arithmetic of batch normalization folding.
 #pragma once
 
 #include <memory>
@@ -10,32 +10,32 @@
 
 namespace octet::quant {
 
-/// y = factor * x + shift, channel by channel.
+/// The map y = factor * x + shift, per channel.
 struct ChannelAffine {
   std::vector<double> factor;
   std::vector<double> shift;
 };
 
-/// What a BatchNormalization computes in inference.
+/// Returns the inference function of a BatchNormalization.
 ChannelAffine affine_of(const Layer& batch_norm);
-/// `second` of what `first` computes.
+/// Returns the composition: `first`, then `second`.
 ChannelAffine in_sequence(const ChannelAffine& first,
                           const ChannelAffine& second);
 
-/// A layer that computes what another and an affine after it did.
+/// A layer with an affine map folded into it.
 struct FoldedLayer {
   std::string class_name;
   Config config;
   std::vector<Tensor> parameters;  ///< in the layer's order
   std::string kernel;              ///< folded_weight() of the class
-  /// Of the kernel, if it had one: fixed, with scales per channel.
+  /// Quantizer of the kernel, fixed and per channel; null for a float layer.
   std::shared_ptr<Quantizer> quantizer;
-  std::string note;     ///< what else changes
-  std::string problem;  ///< why it cannot be; then all else is empty
+  std::string note;     ///< side effects
+  std::string problem;  ///< reason if not foldable; all else is then empty
 };
 
-/// `layer` is of a class that has a folded_weight(); `quantizer` is its
-/// own, or null.
+/// Folds `affine` into a layer whose class has a folded_weight(). `quantizer`
+/// is the weight's, or null.
 FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
                       const ChannelAffine& affine);
 

@@ -1,6 +1,7 @@
 #include "graph/ancestor.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 
@@ -9,12 +10,16 @@ namespace octet::quant {
 Paths paths_to_ancestor(const GraphIndex& graph, const GraphNode& node) {
   struct Reached {
     const GraphNode* node = nullptr;
-    std::vector<int64_t> layers;  // from each input; -1: not from that one
+    std::vector<int64_t> layers;  // distance from each input; -1: unreachable
   };
   const size_t inputs = node.inputs.size();
   Paths paths{.layers = std::vector<int64_t>(inputs, 0)};
-  // Latest first. A node is created after its inputs, so whatever leads to one
-  // has been seen when its turn comes.
+  // Bounds the time for all merges of a large graph. A merge of two branches
+  // has thousands of layers of each.
+  constexpr size_t kMostSteps = 8000;
+  size_t steps = 0;
+  // Latest first. Nodes are created after their inputs, so all paths to a node
+  // are known when it is visited.
   std::map<uint64_t, Reached, std::greater<>> frontier;
   const auto reach = [&](const GraphNode& to) -> std::vector<int64_t>& {
     Reached& reached = frontier[to.id];
@@ -33,6 +38,11 @@ Paths paths_to_ancestor(const GraphIndex& graph, const GraphNode& node) {
     }
     for (size_t i = 0; i < inputs; ++i) {
       paths.layers[i] = std::max(paths.layers[i], at.layers[i]);
+    }
+    steps += inputs * at.node->inputs.size();
+    if (steps > kMostSteps) {
+      paths.complete = false;
+      break;
     }
     for (const SymbolicTensor& x : at.node->inputs) {
       std::vector<int64_t>& layers = reach(graph.source(x));

@@ -1,4 +1,4 @@
-// The way from the inputs of a layer back to what they have in common (P07).
+// Paths from the inputs of a layer back to their common ancestor (P07).
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace octet::quant {
 
-/// Where the inputs of a node come together, going back.
+/// The common ancestor of a node's inputs and the distances to it.
 struct Paths {
-  const GraphNode* ancestor = nullptr;  ///< null: nowhere
-  std::vector<int64_t> layers;  ///< on the longest way there from each input
+  const GraphNode* ancestor = nullptr;  ///< null if there is none
+  std::vector<int64_t> layers;  ///< longest distance from each input, in layers
+  bool complete = true;  ///< false: branches are too long, layers are partial
 };
-/// The ancestor is the latest node in the model's order that all inputs come
-/// from. Walks no further back than that.
+/// Finds the latest node in the model's order from which all inputs derive.
+/// Does not search beyond it, nor further than 8,000 steps.
 Paths paths_to_ancestor(const GraphIndex& graph, const GraphNode& node);
 
 }  // namespace octet::quant

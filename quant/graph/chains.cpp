@@ -34,10 +34,10 @@ const GraphNode* silu_gate(const GraphIndex& graph, const GraphNode& node) {
 
 LinearChain linear_chain(const GraphIndex& graph, const GraphNode& last) {
   LinearChain chain;
-  // A linear layer fuses with normalization that reads it directly.
+  // A linear layer fuses only with normalization directly behind it.
   bool normalized = false;
   const GraphNode* node = &graph.source(last);
-  int64_t own = 1;  // readers that belong to the chain
+  int64_t own = 1;  // consumers within the chain
   while (true) {
     if (graph.uses(*node) > own) chain.used_more = node;
     if (graph.is_linear(*node) && !is_softmax(*node)) {

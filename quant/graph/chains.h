@@ -1,34 +1,35 @@
-// Chains of a linear layer, normalizations and activations, which TensorRT
-// computes in one kernel.
+// Chains of a linear layer, normalizations and activations, which TensorRT runs
+// as a single kernel.
 #pragma once
 
 #include "graph/graph_index.h"
 
 namespace octet::quant {
 
-/// The activation or the layer's built-in one is a softmax, which is no
-/// element-wise function.
+/// Whether the activation, separate or built in, is a softmax, which is not
+/// elementwise.
 bool is_softmax(const GraphNode& node);
-/// The activation or the layer's built-in one is a (hard) sigmoid.
+/// Whether the activation, separate or built in, is a (hard) sigmoid.
 bool is_sigmoid(const GraphNode& node);
 
-/// An element-wise function, or a normalization that is one in inference.
+/// Whether the node is elementwise in inference; includes normalization.
 bool is_elementwise(const GraphIndex& graph, const GraphNode& node);
 
-/// SiLU as x * sigmoid(x): the activation, of x; null of other layers.
+/// Returns the sigmoid of SiLU, x * sigmoid(x); null for other layers.
 const GraphNode* silu_gate(const GraphIndex& graph, const GraphNode& node);
 
-/// A tensor as a linear layer makes it, through normalizations and then
-/// activations of any class, x * sigmoid(x) among them.
+/// A linear layer followed by normalizations, then activations of any class,
+/// including x * sigmoid(x).
 struct LinearChain {
-  const GraphNode* linear = nullptr;     ///< null: it comes from elsewhere
-  const GraphNode* used_more = nullptr;  ///< of these, read elsewhere too (P08)
+  const GraphNode* linear = nullptr;  ///< null if there is no chain
+  const GraphNode* used_more =
+      nullptr;  ///< chain node with other consumers (P08)
 
   bool fuses() const { return linear != nullptr && used_more == nullptr; }
 };
 
-/// The chain that ends with a node: the linear layer that a normalization
-/// fuses with, or an activation.
+/// Returns the chain that ends with a node: the linear layer that fuses with
+/// that normalization or activation.
 LinearChain linear_chain(const GraphIndex& graph, const GraphNode& last);
 
 }  // namespace octet::quant

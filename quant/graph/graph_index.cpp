@@ -39,7 +39,8 @@ const GraphIndex::Entry& GraphIndex::at(const GraphNode& node) const {
   const auto found = entries_.find(&node);
   if (found == entries_.end()) {
     throw InternalError(
-        fmt::format("graph index: expected a node of '{}'", model_.name()));
+        "internal", "graph index",
+        fmt::format("node is not part of model '{}'", model_.name()));
   }
   return found->second;
 }

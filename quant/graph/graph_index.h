@@ -1,4 +1,4 @@
-// GraphIndex: who makes and who reads the tensors of a model.
+// GraphIndex: producers and consumers of a model's tensors.
 #pragma once
 
 #include <map>
@@ -12,13 +12,13 @@
 namespace octet::quant {
 
 enum class GraphView {
-  /// Layers that only do something in training (LayerRole::identity) are seen
-  /// through: their readers read what they read.
+  /// Skips layers that act only in training (LayerRole::identity): their
+  /// consumers appear as consumers of their input.
   inference,
-  training,  ///< every layer counts
+  training,  ///< includes every layer
 };
 
-/// Whether a class is that one over images or sequences: "MaxPooling" is
+/// Returns whether a class is the 1-D or 2-D form of `stem`: "MaxPooling" for
 /// MaxPooling1D and MaxPooling2D.
 bool is_spatial_class(std::string_view class_name, std::string_view stem);
 
@@ -35,40 +35,40 @@ class GraphIndex {
 
   const Model& model() const { return model_; }
 
-  /// The node whose output this is.
+  /// Returns the producing node.
   const GraphNode& source(const SymbolicTensor& x) const;
   const GraphNode& source(const GraphNode& node) const;
-  /// All that read the output of source(node), in the model's order; layers
-  /// that are seen through are not among them.
+  /// Returns the consumers of source(node)'s output, in the model's order,
+  /// without skipped layers.
   std::span<const Reader> readers(const GraphNode& node) const;
-  /// Whether the output of source(node) is one of the model's.
+  /// Returns whether the output of source(node) is a model output.
   bool is_output(const GraphNode& node) const;
-  /// Reads plus model outputs.
+  /// Returns the number of consumers plus model outputs.
   int64_t uses(const GraphNode& node) const;
 
-  /// A name for the output of source(node): its layer's, with a number where
-  /// the layer is called several times.
+  /// Returns the name of source(node)'s output: the layer name, numbered for
+  /// layers called several times.
   const std::string& tensor_name(const GraphNode& node) const;
-  /// Null if there is none.
+  /// Returns null if unknown.
   const Layer* find_layer(std::string_view name) const;
-  /// Nodes that call a layer, in the model's order.
+  /// Returns the nodes that call a layer, in the model's order.
   std::span<const GraphNode* const> calls(const Layer& layer) const;
   bool is_called_once(const Layer& layer) const;
 
-  /// role_of() the layer.
+  /// Returns role_of() of the layer.
   LayerRole role(const GraphNode& node) const;
   bool is_linear(const GraphNode& node) const {
     return role(node) == LayerRole::linear;
   }
   static bool is(const GraphNode& node, std::string_view class_name);
-  /// The same of is_spatial_class().
+  /// As is_spatial_class(), for the node's class.
   static bool is_spatial(const GraphNode& node, std::string_view stem);
 
  private:
   struct Entry {
     const GraphNode* source = nullptr;
     std::vector<Reader> readers = {};
-    int64_t outputs = 0;  // of the model
+    int64_t outputs = 0;  // model outputs
     LayerRole role = LayerRole::other;
     std::string tensor = {};
   };

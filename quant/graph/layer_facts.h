@@ -1,4 +1,4 @@
-// What quant asks about the class of a layer, or of the one in a wrapper.
+// Properties of a layer's class, looking through wrappers.
 #pragma once
 
 #include <octet/layers/layer.h>
@@ -6,10 +6,10 @@
 
 namespace octet::quant {
 
-/// LayerRole::other of a class that is not registered.
+/// Returns LayerRole::other for unregistered classes.
 LayerRole role_of(const Layer& layer);
 
-/// Where a normalization after the layer folds.
+/// Returns the weight into which a following normalization folds.
 FoldedWeight folded_weight(const Layer& layer);
 
 }  // namespace octet::quant

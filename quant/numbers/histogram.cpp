@@ -13,7 +13,8 @@
 namespace octet::quant {
 namespace {
 
-// The widths that put `top` > 0 into the upper half of the bins.
+// The bin width, as an exponent, that puts `top` > 0 into the upper half of the
+// bins.
 int bin_exponent(float top) {
   int exponent = 0;
   (void)std::frexp(top, &exponent);  // top < 2^exponent
@@ -32,8 +33,8 @@ int64_t sum(std::span<const int64_t> counts) {
 float finite_absmax(const Tensor& x) {
   const float top = absmax(x);
   if (!std::isfinite(top)) {
-    throw ValueError(
-        fmt::format("calibration: expected finite values, got {}", top));
+    throw ValueError("not_finite", "calibration",
+                     fmt::format("values must be finite, got {}", top));
   }
   return top;
 }
@@ -41,8 +42,9 @@ float finite_absmax(const Tensor& x) {
 float magnitude_from(const Config& value) {
   const auto magnitude = static_cast<float>(value.as_number());
   if (!(magnitude >= 0) || std::isinf(magnitude)) {
-    throw ValueError(fmt::format(
-        "observer: expected a finite magnitude >= 0, got {}", magnitude));
+    throw ValueError(
+        "invalid_value", "observer state",
+        fmt::format("magnitude must be finite and >= 0, got {}", magnitude));
   }
   return magnitude;
 }
@@ -60,7 +62,8 @@ Config::List bins_of(std::span<const int64_t> counts) {
 std::vector<int64_t> counts_from(const Config::List& bins, int64_t size) {
   if (bins.size() % 2 != 0) {
     throw ValueError(
-        fmt::format("observer: expected bins with a count each, got {} numbers",
+        "count_mismatch", "observer state",
+        fmt::format("bins must be pairs of index and count, got {} numbers",
                     bins.size()));
   }
   std::vector<int64_t> counts(static_cast<size_t>(size));
@@ -71,10 +74,10 @@ std::vector<int64_t> counts_from(const Config::List& bins, int64_t size) {
     const bool known = bin >= 0 && bin < size;
     if (!known || counts[static_cast<size_t>(bin)] != 0 || count < 1 ||
         __builtin_add_overflow(total, count, &total)) {
-      throw ValueError(
-          fmt::format("observer: expected counts >= 1 of bins in [0,{}), each "
-                      "once, got {} of bin {}",
-                      size, count, bin));
+      throw ValueError("invalid_value", "observer state",
+                       fmt::format("bins must be distinct and in [0,{}) with "
+                                   "counts >= 1, got count {} of bin {}",
+                                   size, count, bin));
     }
     counts[static_cast<size_t>(bin)] = count;
   }
@@ -88,7 +91,7 @@ void MagnitudeHistogram::grow_to(float top) {
     counts_.assign(static_cast<size_t>(kBins), 0);
     counts_[0] = total_;  // zeros so far
   } else if (exponent > exponent_) {
-    // Halving an index rounds it down, as the wider bins do.
+    // Halving an index rounds it down, as merging pairs of bins does.
     const int shift = std::min(exponent - exponent_, 12);
     std::vector<int64_t> wider(counts_.size());
     for (size_t bin = 0; bin < counts_.size(); ++bin) {
@@ -121,7 +124,7 @@ void MagnitudeHistogram::add(const Tensor& x) {
 void MagnitudeHistogram::add(const MagnitudeHistogram& other) {
   grow_to(other.top_);
   total_ += other.total_;
-  if (counts_.empty()) return;  // zeros alone
+  if (counts_.empty()) return;  // all values are zero
   if (other.counts_.empty()) {
     counts_[0] += other.total_;
     return;
@@ -161,10 +164,10 @@ void MagnitudeHistogram::restore(const Config& state) {
       counts_from(state.at("bins").as_list(), top > 0 ? kBins : 0);
   const bool counted = sum(counts) > 0;
   if (zeros < 0 || (top > 0) != counted || (counted && zeros > 0)) {
-    throw ValueError(fmt::format(
-        "observer: expected counts of bins or of zeros alone, got {} zeros "
-        "beside the largest magnitude {}",
-        zeros, top));
+    throw ValueError("invalid_value", "observer state",
+                     fmt::format("bins, zeros and top are inconsistent: {} "
+                                 "zeros, largest magnitude {}",
+                                 zeros, top));
   }
   top_ = top;
   exponent_ = top > 0 ? bin_exponent(top) : 0;

@@ -1,5 +1,5 @@
-// MagnitudeHistogram: how often magnitudes of a tensor occur, for calibration
-// methods that look at their distribution. Not thread-safe.
+// MagnitudeHistogram: histogram of a tensor's magnitudes, for calibration
+// methods based on the distribution. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,35 @@
 
 namespace octet::quant {
 
-/// Bins are of equal width, a power of two that follows the largest magnitude,
-/// so that this lies in the upper half of the bins. When it grows, pairs of
-/// bins become one. Widths being powers of two, the counts are those of a
-/// histogram that knew the largest magnitude from the start: neither the order
-/// of values nor the batches matter.
+/// Bins have equal width, a power of two, so that the largest magnitude falls
+/// into their upper half. When it grows, pairs of bins are merged. The counts
+/// therefore equal those of a histogram with a known maximum, independent of
+/// the order and batching of values.
 class MagnitudeHistogram {
  public:
-  static constexpr int64_t kBins = 4096;  // at least half of them in use
+  static constexpr int64_t kBins = 4096;  // at least half are in use
 
-  /// Counts |x|. Throws: ValueError if x holds NaN or infinity.
+  /// Counts |x|.
+  /// Throws: ValueError if x has NaN or infinity.
   void add(const Tensor& x);
 
-  /// Adds the counts of another one.
+  /// Adds the counts of `other`.
   void add(const MagnitudeHistogram& other);
 
   /// Whether values have been counted.
   bool empty() const { return total_ == 0; }
   float top() const { return top_; }
-  /// Of a bin; 0 while there are zeros alone.
+  /// Returns the bin width; 0 while all values are zero.
   double width() const;
-  /// Of the bins up to that of top(); none while there are zeros alone.
+  /// Returns the counts up to the bin of top(); empty while all values are
+  /// zero.
   std::span<const int64_t> counts() const;
-  /// The upper edge of a bin, or top() where that is smaller.
+  /// Returns the upper edge of a bin, at most top().
   float edge(int64_t bin) const;
 
-  /// {"top", "zeros", "bins": [bin, count, ...]}, and back.
+  /// Serializes as {"top", "zeros", "bins": [bin, count, ...]}.
   Config state() const;
-  /// Throws: ValueError, NotFoundError for what state() does not give.
+  /// Throws: ValueError, NotFoundError for an invalid state.
   void restore(const Config& state);
 
  private:
@@ -47,17 +48,20 @@ class MagnitudeHistogram {
   float top_ = 0;
   int exponent_ = 0;  // the width is 2^exponent_
   int64_t total_ = 0;
-  std::vector<int64_t> counts_;  // empty while there are zeros alone
+  std::vector<int64_t> counts_;  // empty while all values are zero
 };
 
-/// Bins that hold something, as [bin, count, bin, count, ...].
+/// Returns the nonempty bins as [bin, count, bin, count, ...].
 Config::List bins_of(std::span<const int64_t> counts);
-/// Back, as `size` counts. Throws: ValueError.
+/// Inverse of bins_of(): returns `size` counts.
+/// Throws: ValueError.
 std::vector<int64_t> counts_from(const Config::List& bins, int64_t size);
 
-/// The largest magnitude. Throws: ValueError unless all values are finite.
+/// Returns the largest magnitude.
+/// Throws: ValueError unless all values are finite.
 float finite_absmax(const Tensor& x);
-/// What state() gave as a magnitude. Throws: ValueError unless it is one.
+/// Parses a magnitude of a state().
+/// Throws: ValueError if invalid.
 float magnitude_from(const Config& value);
 
 }  // namespace octet::quant

@@ -10,12 +10,11 @@
 namespace octet::quant {
 namespace {
 
-constexpr double kEmptyBin = 1e-4;  // of one count
+constexpr double kEmptyBin = 1e-4;  // in counts
 
 double times_log(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 
-// Sums over the bins before each, so that a candidate costs as many steps as
-// it has levels.
+// Prefix sums over the bins: a candidate range costs a step per level.
 struct Divergence {
   explicit Divergence(std::span<const int64_t> counts)
       : count(counts.size() + 1),
@@ -36,7 +35,7 @@ struct Divergence {
     const auto beyond = static_cast<double>(count.back() - count[end]);
     const auto last = static_cast<double>(count[end] - count[end - 1]);
     double all_q = static_cast<double>(count[end]);
-    // Sums of p * log(p) and p * log(q), of counts.
+    // Sums of p * log(p) and p * log(q), in counts.
     const double own = entropy[end - 1] + times_log(last + beyond);
     double cross = 0;
     double last_q = 0;
@@ -76,7 +75,7 @@ float entropy_range(const MagnitudeHistogram& histogram, int levels) {
   if (histogram.counts().empty()) return 0;
   std::vector<int64_t> counts(histogram.counts().begin(),
                               histogram.counts().end());
-  // Zeros, of which ReLU makes many, are exact in every range.
+  // Zeros, frequent after ReLU, are exact in every range.
   counts[0] = counts[1];
   const Divergence divergence(counts);
   double least = std::numeric_limits<double>::infinity();
@@ -93,9 +92,9 @@ float entropy_range(const MagnitudeHistogram& histogram, int levels) {
 float mse_range(const MagnitudeHistogram& histogram, int high) {
   const auto counts = histogram.counts();
   if (counts.empty()) return 0;
-  // Sums over the bins before each: of n and n*c, where the centre of bin j is
-  // c = j + 0.5 bins, and of the last one the value that is known. The sum of
-  // n*c*c is the same for every range.
+  // Prefix sums of n and n*c, with c the center of bin j, j + 0.5 bins, or the
+  // exact maximum for the last bin. The sum of n*c*c is the same for every
+  // range.
   std::vector<double> n(counts.size() + 1);
   std::vector<double> nc(counts.size() + 1);
   for (size_t j = 0; j < counts.size(); ++j) {
@@ -112,11 +111,11 @@ float mse_range(const MagnitudeHistogram& histogram, int high) {
   for (int64_t bin = 0; bin < std::ssize(counts); ++bin) {
     const double step =
         scale_of_range(histogram.edge(bin), high) / histogram.width();
-    double error = 0;  // less the sum of n*c*c
+    double error = 0;  // without the constant sum of n*c*c
     size_t first = 0;
     for (int code = 0; code <= high && first < counts.size(); ++code) {
-      // Centres up to (code + 0.5) steps have this code, and the largest code
-      // all others.
+      // Quantized value `code` covers centers up to (code + 0.5) steps, the
+      // largest all remaining centers.
       const double border = std::floor((code + 0.5) * step - 0.5) + 1;
       const auto next = code == high
                             ? counts.size()

@@ -1,4 +1,4 @@
-// Ranges that a histogram of magnitudes gives.
+// Calibration ranges from a histogram of magnitudes.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace octet::quant {
 
-/// The edge of a bin as the largest magnitude of codes 0..high that gives the
-/// least square error of the bins' centres, of the last bin that of top(); the
-/// largest of equals.
+/// Returns the bin edge that, as the range of quantized values 0..high,
+/// minimizes the square error of the bin centers (of the last bin: top()).
+/// Ties: the largest.
 float mse_range(const MagnitudeHistogram& histogram, int high);
 
-/// The edge of a bin with the least divergence() for as many levels; the
-/// largest of equals.
+/// Returns the bin edge with the least divergence() for `levels` levels. Ties:
+/// the largest.
 float entropy_range(const MagnitudeHistogram& histogram, int levels);
 
-/// KL(P||Q) for a range that ends after the first `bins` bins. P are their
-/// counts, what lies beyond being added to the last. Q are their counts alone,
-/// spread evenly over the occupied bins of each of `levels` groups, bin j being
-/// in group floor(j * levels / bins). Where Q is empty and P is not, Q is 1e-4
-/// of one count. Infinite if the bins are empty.
-/// Source: NVIDIA, pytorch-quantization 2.1, calib/histogram.py, but for empty
-/// bins, which are infinite there: one far outlier then makes nearly every
-/// range infinite, and wins.
+/// Returns KL(P||Q) for a range of the first `bins` bins. P: their counts,
+/// clipped values added to the last. Q: their counts alone, spread evenly over
+/// the occupied bins of each of `levels` groups; bin j is in group floor(j *
+/// levels / bins). If Q is empty and P is not, Q is 1e-4 counts. Infinite if
+/// all bins are empty.
+/// Source: NVIDIA, pytorch-quantization 2.1, calib/histogram.py, except for
+/// empty bins: their infinite divergence there lets a far outlier make nearly
+/// every range infinite, and win.
 double divergence(std::span<const int64_t> counts, int64_t bins, int levels);
 
 }  // namespace octet::quant

@@ -46,11 +46,12 @@ std::optional<float> range_from(const Config& state) {
 }
 
 [[noreturn]] void refuse_state() {
-  throw UnsupportedError(
-      "observer: expected one whose state can be kept, got one without");
+  throw UnsupportedError("unsupported_type", "observer",
+                         "custom observers cannot be saved or merged. Hint: "
+                         "override state(), restore() and merge()");
 }
 
-// The largest magnitude that was seen.
+// Largest magnitude.
 class MaxObserver final : public RangeObserver {
  public:
   void observe(const Tensor& x) override {
@@ -68,8 +69,8 @@ class MaxObserver final : public RangeObserver {
   std::optional<float> range_;
 };
 
-// The first batch assigns, later ones move the range: with a rate of 1, to
-// their own.
+// Moving average, initialized by the first batch. With a rate of 1: the last
+// batch.
 class EmaObserver final : public RangeObserver {
  public:
   explicit EmaObserver(float rate) : rate_(rate) {}
@@ -95,7 +96,7 @@ class EmaObserver final : public RangeObserver {
   }
   static std::vector<float> tops_from(const Config& state) {
     std::vector<float> tops;
-    // Older files do not have them.
+    // Absent in older files.
     const Config* list = state.find("tops");
     if (list == nullptr) return tops;
     for (const Config& top : list->as_list()) {
@@ -106,10 +107,11 @@ class EmaObserver final : public RangeObserver {
 
   float rate_;
   std::optional<float> range_;
-  std::vector<float> tops_;  // of the batches, for merge()
+  std::vector<float> tops_;  // batch maxima, for merge()
 };
 
-// A range that the distribution of magnitudes gives, by `choose` for `codes`.
+// Range computed by `choose` from a histogram, for quantized values up to
+// `codes`.
 class HistogramObserver final : public RangeObserver {
  public:
   using Choose = float (*)(const MagnitudeHistogram& histogram, int codes);
@@ -135,10 +137,9 @@ class HistogramObserver final : public RangeObserver {
   MagnitudeHistogram histogram_;
 };
 
-// A histogram of magnitudes with logarithmic bins: the exponent and the first
-// eight bits of the mantissa, 0.4 % wide. One outlier, however large, takes
-// nothing from the resolution of the rest, and the order of batches is no
-// matter.
+// Histogram with logarithmic bins, 0.4 % wide: the exponent and the first eight
+// bits of the mantissa. Outliers do not reduce the resolution, and the order of
+// batches does not matter.
 class PercentileObserver final : public RangeObserver {
  public:
   explicit PercentileObserver(float percentile) : percentile_(percentile) {}
@@ -152,8 +153,8 @@ class PercentileObserver final : public RangeObserver {
     total_ += x.size();
   }
 
-  // The upper edge of the first bin at which the share is reached. If these are
-  // zeros alone, the share says nothing of what else there is.
+  // Upper edge of the bin that reaches the percentile. If that is the bin of
+  // zeros, the largest magnitude.
   std::optional<float> range() const override {
     if (counts_.empty()) return std::nullopt;
     const double wanted = static_cast<double>(total_) * percentile_ / 100.0;
@@ -189,7 +190,7 @@ class PercentileObserver final : public RangeObserver {
   }
 
  private:
-  static constexpr uint32_t kDropped = 15;  // of the mantissa's 23 bits
+  static constexpr uint32_t kDropped = 15;  // of 23 mantissa bits
   static constexpr uint32_t kBins = uint32_t{1} << (31 - kDropped);
 
   static std::vector<int64_t> counts_of(const Config& state) {
@@ -214,8 +215,8 @@ std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
   if (options.observer) {
     auto made = options.observer();
     if (made != nullptr) return made;
-    throw ValueError(
-        "calibration: expected options.observer to make an observer, got none");
+    throw ValueError("missing_value", "CalibrationOptions.observer",
+                     "factory returned null");
   }
   switch (options.method) {
     case Calibration::max:
@@ -223,16 +224,17 @@ std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
     case Calibration::ema:
       if (!(options.ema_rate > 0 && options.ema_rate <= 1)) {
         throw ValueError(
-            fmt::format("calibration: expected ema_rate in (0,1], got {}",
-                        options.ema_rate));
+            "out_of_range", "CalibrationOptions.ema_rate",
+            fmt::format("must be in (0,1], got {}", options.ema_rate));
       }
       return std::make_unique<EmaObserver>(options.ema_rate);
     case Calibration::percentile:
       if (!(options.percentile >= 50 && options.percentile <= 100)) {
-        throw ValueError(fmt::format(
-            "calibration: expected percentile in [50,100], got {}. Hint: it is "
-            "a percentage; 99.99 leaves out one value in 10,000",
-            options.percentile));
+        throw ValueError(
+            "out_of_range", "CalibrationOptions.percentile",
+            fmt::format("must be in [50,100], got {}. Hint: a percentage; "
+                        "99.99 clips one value in 10,000",
+                        options.percentile));
       }
       return std::make_unique<PercentileObserver>(options.percentile);
     case Calibration::last_value:
@@ -242,7 +244,7 @@ std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
     case Calibration::entropy:
       return std::make_unique<HistogramObserver>(entropy_range, high + 1);
   }
-  throw InternalError("make_observer: unknown method");
+  throw InternalError("internal", "make_observer", "unknown method");
 }
 
 std::string to_string(const CalibrationOptions& options) {
@@ -256,8 +258,8 @@ std::string to_string(const CalibrationOptions& options) {
 Config to_config(const CalibrationOptions& options) {
   if (options.observer) {
     throw UnsupportedError(
-        "calibration: expected an observer of Octet's, which files can name, "
-        "got a custom one. Hint: finish calibration first");
+        "unsupported_type", "CalibrationOptions.observer",
+        "custom observers cannot be saved. Hint: finish calibration first");
   }
   return Config()
       .set("method", name_of(options.method))
@@ -269,8 +271,10 @@ CalibrationOptions calibration_options_from(const Config& config) {
   const std::string& wanted = config.at("method").as_string();
   const auto* found = std::ranges::find(kMethods, wanted, &Method::name);
   if (found == std::end(kMethods)) {
-    throw ValueError(
-        fmt::format("calibration: expected a method, got '{}'", wanted));
+    throw ValueError("invalid_value", "calibration method",
+                     fmt::format("unknown method '{}', expected max, ema, "
+                                 "percentile, last_value, mse or entropy",
+                                 wanted));
   }
   return {.method = found->method,
           .percentile = static_cast<float>(config.at("percentile").as_number()),

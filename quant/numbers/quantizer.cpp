@@ -14,13 +14,13 @@
 namespace octet::quant {
 namespace {
 
-// A scale that learns stays above this share of where it began.
+// Floor of learned scales, relative to their initial values.
 constexpr float kFloor = 0.01f;
 
-// In place of the id of a tensor: no variable has it.
+// Placeholder for a tensor id; no variable has it.
 constexpr uint64_t kElsewhere = std::numeric_limits<uint64_t>::max();
 
-// Tells a leaf that was written apart, too.
+// Also distinguishes writes to a leaf.
 std::pair<uint64_t, uint64_t> identity(const Variable& x) {
   return {x.id(), x.is_leaf() ? x.version() : 0};
 }
@@ -28,20 +28,22 @@ std::pair<uint64_t, uint64_t> identity(const Variable& x) {
 void check_zero_point(std::string_view name, const QuantizerConfig& config) {
   if (config.zero_point == 0) return;
   if (config.is_signed || config.low() > 0 || config.high() < 0) {
-    throw ValueError(fmt::format(
-        "quantizer '{}': expected a zero point in [0,{}], and codes without a "
-        "sign, got {} and codes {}",
-        name, (1 << config.bits) - 1, config.zero_point,
-        config.is_signed ? "with one" : "without"));
+    throw ValueError(
+        "invalid_value", fmt::format("quantizer '{}'", name),
+        fmt::format("zero point must be in [0,{}] of an unsigned range, got {} "
+                    "for {} range",
+                    (1 << config.bits) - 1, config.zero_point,
+                    config.is_signed ? "a signed" : "an unsigned"));
   }
   const bool takes_it = config.rule == ScaleRule::fixed ||
                         config.rule == ScaleRule::learned ||
                         config.rule == ScaleRule::learned_log2;
   if (takes_it) return;
-  throw ValueError(fmt::format(
-      "quantizer '{}': expected a fixed or learned scale beside zero point {}, "
-      "got {}, which knows magnitudes alone",
-      name, config.zero_point, to_string(config.rule)));
+  throw ValueError(
+      "conflicting_options", fmt::format("quantizer '{}'", name),
+      fmt::format(
+          "zero point {} requires a fixed or learned scale, got scale rule {}",
+          config.zero_point, to_string(config.rule)));
 }
 
 }  // namespace
@@ -49,28 +51,28 @@ void check_zero_point(std::string_view name, const QuantizerConfig& config) {
 Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     : name_(std::move(name)), config_(config) {
   if (config.bits < 2 || config.bits > 8) {
-    throw ValueError(fmt::format("quantizer '{}': expected 2 to 8 bits, got {}",
-                                 name_, config.bits));
+    throw ValueError("out_of_range", fmt::format("quantizer '{}'", name_),
+                     fmt::format("bits must be in [2,8], got {}", config.bits));
   }
   if (!(config.ema_rate > 0 && config.ema_rate <= 1)) {
     throw ValueError(
-        fmt::format("quantizer '{}': expected ema_rate in (0,1], got {}", name_,
-                    config.ema_rate));
+        "out_of_range", fmt::format("quantizer '{}'", name_),
+        fmt::format("ema_rate must be in (0,1], got {}", config.ema_rate));
   }
   if (!(config.scale_rate > 0 && config.scale_rate <= 1)) {
     throw ValueError(
-        fmt::format("quantizer '{}': expected scale_rate in (0,1], got {}",
-                    name_, config.scale_rate));
+        "out_of_range", fmt::format("quantizer '{}'", name_),
+        fmt::format("scale_rate must be in (0,1], got {}", config.scale_rate));
   }
   if (!(config.clip_decay >= 0 && config.clip_decay < 1)) {
     throw ValueError(
-        fmt::format("quantizer '{}': expected clip_decay in [0,1), got {}",
-                    name_, config.clip_decay));
+        "out_of_range", fmt::format("quantizer '{}'", name_),
+        fmt::format("clip_decay must be in [0,1), got {}", config.clip_decay));
   }
   if (config.freeze_step < 0) {
     throw ValueError(
-        fmt::format("quantizer '{}': expected freeze_step >= 0, got {}", name_,
-                    config.freeze_step));
+        "out_of_range", fmt::format("quantizer '{}'", name_),
+        fmt::format("freeze_step must be >= 0, got {}", config.freeze_step));
   }
   check_zero_point(name_, config);
 }
@@ -80,9 +82,10 @@ void Quantizer::expect_sign(const Tensor& x) const {
   for (const float v : x.f32()) {
     if (!(v < 0)) continue;
     throw ValueError(
-        fmt::format("range: expected no negative values for codes [{},{}], got "
-                    "{}. Hint: `.is_signed = true` in its point of the plan",
-                    config_.low(), config_.high(), v));
+        "invalid_value", fmt::format("quantizer '{}'", name_),
+        fmt::format("negative value {} for the unsigned range [{},{}]. Hint: "
+                    "set `.is_signed = true` in its plan point",
+                    v, config_.low(), config_.high()));
   }
 }
 
@@ -96,15 +99,15 @@ void Quantizer::observe(const Variable& x) const {
   last_observed_ = x.id();
 }
 
-// A scale beyond the largest magnitudes of the passes so far. Whether there is
-// none yet, since all values were zeros.
+// Updates a scale that follows training, after a pass with nonzero values.
+// Returns whether there is still no scale, as all values were zero.
 bool Quantizer::follow(const Variable& x) const {
   if (!config_.follows() || frozen_ || pauses_ > 0) return false;
   BatchParts* const parts = batch_parts();
   const auto part = static_cast<size_t>(parts != nullptr ? parts->part() : 0);
   const auto seen = identity(x);
   if (part < followed_.size() && followed_[part] == seen) {
-    return !scale_;  // by another reader
+    return !scale_;  // seen by another consumer
   }
   float top = absmax(x.value());
   float scale =
@@ -165,7 +168,7 @@ Variable Quantizer::weight(const Variable& w, int axis) const {
   return fake_quantize(w, weight_grid(w, axis), config_.straight_through);
 }
 
-// Of a tensor of so many values.
+// Gradient factor for a tensor of `values` values.
 LearnedScale Quantizer::learned_scale(int64_t values) const {
   keep_above_floor();
   const float rate = config_.scale_rate;
@@ -173,7 +176,7 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
   if (config_.rule == ScaleRule::learned_log2) {
     return {.scale = scale_, .gradient_factor = rate, .log2 = true};
   }
-  // A step of the scale is 1/high of one of the range, whose gradient is
+  // A step of the scale is 1/high of a step of the range, whose gradient is
   // 1/high of the scale's.
   if (config_.rule == ScaleRule::learned_clip) {
     return {.scale = scale_,
@@ -181,7 +184,7 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
             .slope = ScaleSlope::none};
   }
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
-  // Around a zero point it is the longer side that counts.
+  // With a zero point, the longer side counts.
   const double codes = config_.zero_point == 0
                            ? config_.high()
                            : std::max(config_.high(), -config_.low());
@@ -197,20 +200,22 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
         if (config_.rule != ScaleRule::live) {
           if (!scale_) {
             throw ValueError(
-                "scale: expected a calibrated quantizer, got one without a "
-                "scale; run quant::calibrate first");
+                "not_calibrated", fmt::format("quantizer '{}'", name_),
+                "not calibrated. Hint: run quant::calibrate first");
           }
           grid.scale = current_scale();
           if (config_.per_channel && x.shape()[axis] != grid.scale.size()) {
             throw ShapeError(
-                fmt::format("scales: expected {} for axis {} of {}, got {}",
+                "count_mismatch", fmt::format("quantizer '{}'", name_),
+                fmt::format("expected {} scales for axis {} of {}, got {}",
                             x.shape()[axis], axis, x.shape().to_string(),
                             grid.scale.size()));
           }
           return;
         }
         if (x.empty()) {
-          throw InternalError("grid: expected the tensor for a live scale");
+          throw InternalError("internal", fmt::format("quantizer '{}'", name_),
+                              "live scale without a tensor");
         }
         grid.scale = config_.per_channel ? absmax_per_channel(x, axis)
                                          : Tensor::scalar(absmax(x));
@@ -236,11 +241,9 @@ bool Quantizer::rounds() const {
   if (!enabled_) return false;
   if (calibrated()) return true;
   if (observer_ != nullptr) return false;
-  throw ValueError(
-      fmt::format("quantizer '{}': expected a calibrated quantizer, got one "
-                  "without a scale; run quant::calibrate first, or "
-                  "quant::disable_fake_quant for the float model",
-                  name_));
+  throw ValueError("not_calibrated", fmt::format("quantizer '{}'", name_),
+                   "not calibrated. Hint: run quant::calibrate first, or "
+                   "quant::disable_fake_quant for the float model");
 }
 
 bool Quantizer::calibrated() const {
@@ -263,7 +266,7 @@ Variable Quantizer::moving_scale() const {
   return config_.follows() || config_.learns() ? scale_ : Variable();
 }
 
-// The scale as the leaf has it, and back.
+// Converts scales to the leaf's representation, and back.
 Tensor Quantizer::as_leaf(const Tensor& scale) const {
   Tensor result = scale.clone();
   if (config_.rule == ScaleRule::learned_log2) {
@@ -277,7 +280,7 @@ Tensor Quantizer::as_scale(const Tensor& leaf) const {
                                                  : leaf.clone();
 }
 
-// A copy, not below the floor. NaN stays, so that it is found.
+// Returns a copy, clamped to the floor. NaN remains, so that checks find it.
 Tensor Quantizer::current_scale() const {
   Tensor result = as_scale(scale_.value());
   if (floor_.empty()) return result;
@@ -294,13 +297,13 @@ int64_t Quantizer::scales_at_floor() const {
   const Tensor scale = as_scale(scale_.value());
   int64_t count = 0;
   for (size_t i = 0; i < scale.f32().size(); ++i) {
-    // A logarithm is not the floor's to the bit.
+    // Tolerance: the floor's logarithm is rounded.
     count += scale.f32()[i] <= std::as_const(floor_).f32()[i] * 1.0001f;
   }
   return count;
 }
 
-// Puts what fell below its floor there; a logarithm above it stays to the bit.
+// Clamps scales to their floor. Logarithms above it keep their bits.
 void Quantizer::keep_above_floor() const {
   if (floor_.empty()) return;
   const Tensor scale = as_scale(scale_.value());
@@ -353,24 +356,28 @@ void Quantizer::set(const Tensor& scale) {
 void Quantizer::check_scales(std::span<const float> scales,
                              bool per_channel) const {
   if (config_.rule == ScaleRule::live) {
-    throw UnsupportedError(fmt::format(
-        "quantizer '{}': expected a rule that keeps scales, got the live one",
-        name_));
+    throw UnsupportedError("unsupported_value",
+                           fmt::format("quantizer '{}'", name_),
+                           "live scales cannot be set");
   }
   if (per_channel != config_.per_channel) {
-    throw UnsupportedError(fmt::format(
-        "quantizer '{}': expected {}, got {}", name_,
-        config_.per_channel ? "scales per channel" : "one scale per tensor",
-        per_channel ? "scales per channel" : "one scale per tensor"));
+    throw UnsupportedError(
+        "count_mismatch", fmt::format("quantizer '{}'", name_),
+        fmt::format(
+            "expected {}, got {}",
+            config_.per_channel ? "one scale per channel"
+                                : "one scale per tensor",
+            per_channel ? "scales per channel" : "one scale per tensor"));
   }
   if (scales.empty()) {
-    throw ValueError(fmt::format(
-        "quantizer '{}': expected a scale for each channel, got none", name_));
+    throw ValueError("missing_value", fmt::format("quantizer '{}'", name_),
+                     "expected a scale per channel, got none");
   }
   for (const float scale : scales) {
     if (!(scale > 0) || std::isinf(scale)) {
-      throw ValueError(fmt::format(
-          "quantizer '{}': expected a finite scale > 0, got {}", name_, scale));
+      throw ValueError(
+          "invalid_value", fmt::format("quantizer '{}'", name_),
+          fmt::format("scale must be finite and > 0, got {}", scale));
     }
   }
 }

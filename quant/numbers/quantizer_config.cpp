@@ -35,10 +35,12 @@ std::string_view to_string(ScaleRule rule) {
 ScaleRule scale_rule_from(std::string_view name) {
   const auto* found = std::ranges::find(kRules, name, &RuleName::name);
   if (found != std::end(kRules)) return found->rule;
-  throw ValueError(fmt::format(
-      "expected fixed, live, ema, last_value, learned (LSQ), learned_log2 "
-      "(TQT) or learned_clip (PACT), got '{}'",
-      name));
+  throw ValueError(
+      "invalid_value", "scale rule",
+      fmt::format(
+          "must be fixed, live, ema, last_value, learned (LSQ), learned_log2 "
+          "(TQT) or learned_clip (PACT), got '{}'",
+          name));
 }
 
 std::string codes_text(const QuantizerConfig& c) {
@@ -61,23 +63,24 @@ void expect_for_activation(std::string_view subject,
                            const QuantizerConfig& config) {
   if (config.rule != ScaleRule::live && !config.per_channel) return;
   throw UnsupportedError(
-      fmt::format("{}: expected one scale per tensor, got {}; a file "
-                  "and its readers need one constant",
-                  subject, to_string(config)));
+      "unsupported_value", std::string(subject),
+      fmt::format("activations need one constant scale per tensor, got {}",
+                  to_string(config)));
 }
 
 void expect_for_weight(std::string_view subject,
                        const QuantizerConfig& config) {
   if (config.follows() || config.rule == ScaleRule::learned_clip) {
     throw UnsupportedError(
-        fmt::format("{}: expected a live, fixed or learned scale for a weight, "
-                    "got {}. Hint: a live one follows the weight in every pass",
-                    subject, to_string(config)));
+        "unsupported_value", std::string(subject),
+        fmt::format("weights need a live, fixed or learned scale, got {}. "
+                    "Hint: a live scale follows the weight in every pass",
+                    to_string(config)));
   }
   if (!config.is_signed) {
     throw UnsupportedError(
-        fmt::format("{}: expected codes with a sign for a weight, got {}",
-                    subject, to_string(config)));
+        "unsupported_value", std::string(subject),
+        fmt::format("weights need a signed range, got {}", to_string(config)));
   }
 }
 

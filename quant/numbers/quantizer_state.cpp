@@ -1,4 +1,4 @@
-// What a quantizer remembers, as plain values and back.
+// Serialization of a quantizer's state.
 #include <limits>
 #include <span>
 #include <utility>
@@ -59,13 +59,14 @@ void Quantizer::restore(const Config& state) {
         if (const Config* list = state.find("scales")) {
           made.set_scales(floats(*list));
         }
-        // To the bit: a logarithm of the scale would not be.
+        // Restores the exact bits; log2 of the scale would round.
         const Config* logarithms = state.find("log2_scales");
         if (logarithms != nullptr && config_.rule == ScaleRule::learned_log2) {
           const std::vector<float> leaf = floats(*logarithms);
           if (leaf.size() != made.scales().size()) {
             throw ValueError(
-                fmt::format("expected logarithms of {} scales, got {}",
+                "count_mismatch", fmt::format("quantizer '{}'", name_),
+                fmt::format("log2_scales must have {} entries, got {}",
                             made.scales().size(), leaf.size()));
           }
           const Tensor value =
@@ -78,10 +79,10 @@ void Quantizer::restore(const Config& state) {
           const std::vector<float> floor = floats(*list);
           made.check_scales(floor, config_.per_channel);
           if (floor.size() != made.scales().size()) {
-            throw ValueError(
-                fmt::format("expected a floor for {} scales, got "
-                            "{}",
-                            made.scales().size(), floor.size()));
+            throw ValueError("count_mismatch",
+                             fmt::format("quantizer '{}'", name_),
+                             fmt::format("floor must have {} entries, got {}",
+                                         made.scales().size(), floor.size()));
           }
           made.floor_ =
               Tensor::of(made.scale_.shape(), std::span<const float>(floor));

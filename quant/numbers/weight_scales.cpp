@@ -21,8 +21,9 @@ double square_error(std::span<const float> values, float scale, int low,
   return error;
 }
 
-// The scale of the share of `top` with the least error: of all hundredths, and
-// then of the thousandths around the best one. Few bits want small shares.
+// Returns the scale with the least square error among fractions of `top`:
+// multiples of 0.01, then of 0.001 around the best. Few bits need small
+// fractions.
 float mse_scale(std::span<const float> values, float top, int low, int high) {
   int best = 1000;
   double least = std::numeric_limits<double>::infinity();
@@ -43,7 +44,7 @@ float mse_scale(std::span<const float> values, float top, int low, int high) {
   return scale_of(best);
 }
 
-// The values of each slice of `axis`, one after another.
+// Returns the values of each slice along `axis`.
 std::vector<std::vector<float>> slices(const Tensor& weight, int axis) {
   const Shape& shape = weight.shape();
   const int at = axis < 0 ? axis + shape.rank() : axis;

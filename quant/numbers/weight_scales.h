@@ -1,4 +1,4 @@
-// Scales of a weight, from its values.
+// Weight scales computed from the values.
 #pragma once
 
 #include <octet/quant/observer.h>
@@ -7,8 +7,9 @@
 
 namespace octet::quant {
 
-/// As `config` has them: one for each slice of `axis`, [c], or one in all, [].
-/// Values of no range give 1. Throws: ValueError for NaN or infinity.
+/// Returns the scales for `config`: per slice of `axis`, [c], or per tensor,
+/// []. All-zero values have scale 1.
+/// Throws: ValueError for NaN or infinity.
 Tensor weight_scales(const Tensor& weight, int axis,
                      const QuantizerConfig& config, WeightRange range);
 

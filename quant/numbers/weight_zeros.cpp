@@ -31,7 +31,7 @@ const Quantizer* quantizer_of(const Layer& layer, const std::string& name) {
   return placed == nullptr ? nullptr : placed->quantizer.get();
 }
 
-/// The values that inference multiplies with.
+/// Returns the values that inference multiplies by.
 Tensor quantized_values(const Layer& layer, const Parameter& parameter) {
   const Tensor& values = std::as_const(parameter.variable).value();
   const Quantizer* quantizer = quantizer_of(layer, parameter.name);
@@ -47,7 +47,7 @@ bool is_kernel(const Parameter& parameter) {
          parameter.variable.shape().size() > 0;
 }
 
-/// Calls `body(layer, parameter, values)` for each kernel once.
+/// Calls `body(layer, parameter, values)` for each kernel, shared ones once.
 template <class Body>
 void for_kernels(const Model& model, bool quantized, const Body& body) {
   const ObservingPaused paused(model);
@@ -142,7 +142,7 @@ void PrunedKernels::warn_if_filled(std::string_view subject,
   const std::string text = filled(model);
   if (text.empty()) return;
   warn(fmt::format(
-      "{}: {}: the network is no longer pruned. Hint: calibration and "
+      "{}: {}. The network is no longer pruned. Hint: calibration and "
       "nearest rounding preserve zeros; train and round weights before "
       "pruning, "
       "or prune again afterwards",

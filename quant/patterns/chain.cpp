@@ -25,7 +25,7 @@ bool takes_function(const PatternStep& step, const std::string& function) {
              step.roles.end();
 }
 
-// The activation built into a linear layer, which is a step of its own.
+// Returns the built-in activation of a linear layer, a separate step.
 std::optional<std::string> built_in_activation(const GraphIndex& graph,
                                                const GraphNode& node) {
   if (!graph.is_linear(node)) return std::nullopt;
@@ -107,7 +107,7 @@ bool ChainFinder::extend(size_t next, const std::optional<std::string>& own,
 }
 
 Chain ChainFinder::from(const GraphNode& start) {
-  // Inputs of the model are nobody's to match.
+  // Model inputs are never matched.
   if (start.inputs.empty() || taken_.contains(start.layer.get())) return {};
   for (size_t i = 0; i < pattern_.steps.size(); ++i) {
     const PatternStep& step = pattern_.steps[i];

@@ -1,4 +1,4 @@
-// Chains: layers in a row that fit the steps of one pattern.
+// Chains: consecutive layers that fit the steps of a pattern.
 #pragma once
 
 #include <optional>
@@ -12,43 +12,43 @@
 
 namespace octet::quant {
 
-/// A layer of a chain and the step it is there for. One that ends with an
-/// activation of its own is there for two steps, one after the other.
+/// A layer of a chain and its step. A layer with a built-in activation occurs
+/// twice, with consecutive steps.
 struct ChainLink {
   const GraphNode* node;
-  int input;  ///< that the layer before feeds; of the first layer, -1
+  int input;  ///< index of the input from the preceding layer; -1 for the first
   const PatternStep* step;
 };
 
 using Chain = std::vector<ChainLink>;
 
-/// Looks for the chains of one pattern.
+/// Finds the chains of a pattern.
 class ChainFinder {
  public:
-  /// `skipped` takes conditions that throw.
+  /// Conditions that throw are added to `skipped`.
   ChainFinder(const GraphIndex& graph, const Pattern& pattern,
               const std::set<const Layer*>& taken,
               std::vector<TransformReport::Skipped>& skipped)
       : graph_(graph), pattern_(pattern), taken_(taken), skipped_(skipped) {}
 
-  /// The chain that begins at `start`, with as many optional steps as there
-  /// are layers for; empty if there is none.
+  /// Returns the chain from `start` with as many optional steps as possible;
+  /// empty if there is none.
   Chain from(const GraphNode& start);
 
-  /// Why the chain is to be skipped, or empty.
+  /// Returns the reason to skip the chain, or an empty string.
   std::string objection(const Chain& chain) const;
 
  private:
   bool fits(const PatternStep& step, const GraphNode& node);
-  // Whether the steps from `next` on can extend the chain, whose last layer has
-  // the activation `own` built in, if any; one without a name is empty.
+  // Extends the chain by the steps from `next` on. `own` is the built-in
+  // activation of its last layer, if any; empty if unnamed.
   bool extend(size_t next, const std::optional<std::string>& own, Chain& chain);
-  // The only reader, if the chain may go on there.
+  // Returns the only consumer, if the chain can continue there.
   const GraphIndex::Reader* successor(const GraphNode& node) const;
-  // Nothing if it throws; `failure` then says what.
+  // Returns nothing if the condition throws; `failure` has the message.
   std::optional<bool> ask(const Condition& condition, const GraphNode& node,
                           std::string& failure) const;
-  // Whether the step's own condition lets the layer in.
+  // Returns whether the step's only_if admits the layer.
   bool admits(const PatternStep& step, const GraphNode& node);
 
   const GraphIndex& graph_;

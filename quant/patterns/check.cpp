@@ -18,11 +18,13 @@ void check_names(const std::vector<Named>& list, std::string_view what) {
   std::set<std::string> seen;
   for (const Named& each : list) {
     if (each.name.empty()) {
-      throw ValueError(fmt::format("{}: expected a name, got none", what));
+      throw ValueError("missing_value", std::string(what),
+                       "name must not be empty");
     }
     if (!seen.insert(each.name).second) {
-      throw ValueError(fmt::format(
-          "{}: expected each name once, got '{}' twice", what, each.name));
+      throw ValueError("duplicate_name",
+                       fmt::format("{} '{}'", what, each.name),
+                       "occurs twice in the list");
     }
   }
 }
@@ -34,27 +36,30 @@ void check_class(const std::string& name) {
     for (const LayerDef* each : layer_defs()) {
       known.emplace_back(each->class_name);
     }
-    throw NotFoundError(fmt::format("expected a layer class, got '{}'{}", name,
+    throw NotFoundError("unknown_name", "pattern step",
+                        fmt::format("'{}' is not a layer class{}", name,
                                     suggest_names(name, known)));
   }
   if (def->role == LayerRole::identity) {
-    throw ValueError(fmt::format(
-        "expected a layer that does something in inference, got {}, which "
-        "matching looks through",
-        def->class_name));
+    throw ValueError(
+        "invalid_value", "pattern step",
+        fmt::format("{} is an identity in inference, which matching skips",
+                    def->class_name));
   }
 }
 
 void check_condition(const Condition& condition, std::string_view which) {
   if (condition.text.empty() == !condition.holds) return;
   throw ValueError(
-      fmt::format("{}: expected words and a function, got {}", which,
-                  condition.holds ? "a function alone" : "words alone"));
+      "missing_value", "pattern step",
+      fmt::format("{} needs a text and a function, got {}", which,
+                  condition.holds ? "only a function" : "only a text"));
 }
 
 void check(const PatternStep& step) {
   if (step.classes.empty() && step.roles.empty() && step.activations.empty()) {
-    throw ValueError("expected classes, roles or activations, got none");
+    throw ValueError("missing_value", "pattern step",
+                     "needs classes, roles or activations");
   }
   for (const std::string& name : step.classes) check_class(name);
   for (const std::string& name : step.activations) {
@@ -66,7 +71,8 @@ void check(const PatternStep& step) {
 
 void check(const Pattern& pattern) {
   if (std::ranges::all_of(pattern.steps, &PatternStep::optional)) {
-    throw ValueError("expected a step that is not optional, got none");
+    throw ValueError("missing_value", fmt::format("pattern '{}'", pattern.name),
+                     "needs a step that is not optional");
   }
   for (size_t i = 0; i < pattern.steps.size(); ++i) {
     with_context([&] { return fmt::format("in step {}", i); },
@@ -88,8 +94,9 @@ void check(const std::vector<Conversion>& conversions) {
   check_names(conversions, "conversion");
   for (const Conversion& conversion : conversions) {
     if (conversion.convert) continue;
-    throw ValueError(fmt::format(
-        "conversion '{}': expected a function, got none", conversion.name));
+    throw ValueError("missing_value",
+                     fmt::format("conversion '{}'", conversion.name),
+                     "convert must not be null");
   }
 }
 

@@ -1,4 +1,4 @@
-// What patterns and conversions must be.
+// Validation of patterns and conversions.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace octet::quant {
 
-/// Throws: as transform() says.
+/// Throw: as documented for transform().
 void check(const std::vector<Pattern>& patterns);
 void check(const std::vector<Conversion>& conversions);
 

@@ -16,18 +16,18 @@ namespace {
 
 using Replacement = std::optional<SymbolicTensor>;
 
-// Of an image, or of a sequence.
+// For images and sequences.
 bool is_one_pixel(const Shape& shape) {
   const int rank = shape.rank();
   return (rank == 3 || rank == 4) && shape.slice(1, rank - 1).size() == 1;
 }
 
-// In training too, on its one input.
+// Includes training; for a single input.
 bool is_identity(const GraphNode& node) {
   return node.layer->is_identity(node.inputs[0].shape(), true);
 }
 
-// With several outputs, files call each after its layer, which then stays.
+// Files name several outputs after their layers, which must therefore remain.
 bool names_an_output(const GraphNode& node, const Model& model) {
   return model.outputs().size() > 1 &&
          std::ranges::any_of(model.outputs(), [&](const SymbolicTensor& x) {
@@ -73,7 +73,7 @@ Replacement remove_identity_pool(const GraphNode& node, Rebuild& rebuild) {
   return Flatten({.name = layer.name()})(rebuild.at(x));
 }
 
-// Whether the layer does to a pixel of an image what it does to a row.
+// Returns whether the layer acts on a pixel as on a row.
 bool is_elementwise(const GraphNode& node) {
   if (node.inputs.size() != 1) return false;
   const Layer& layer = *node.layer;
@@ -102,7 +102,7 @@ void give_weights(Layer& to, const Layer& from,
   to.set_trainable(from.trainable());
 }
 
-// A convolution of one cell with the weights of a Dense layer, called on x.
+// Returns a 1x1 convolution with the weights of a Dense layer, called on x.
 SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
   const bool image = x.shape().rank() == 4;
   Config config = dense.config();
@@ -123,12 +123,13 @@ SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
   return y;
 }
 
-// ONNX Runtime has integers for what only bounds its values.
+// Returns whether the function only clips values; ONNX Runtime computes these
+// in integers.
 bool is_bound(const std::string& function) {
   return function == "linear" || function == "relu" || function == "relu6";
 }
 
-// What Q/DQ then stands in front of.
+// Splits the activation off, so that Q/DQ fits before it.
 Replacement split_activation(const GraphNode& node, Rebuild& rebuild) {
   constexpr std::array<std::string_view, 7> kClasses = {"Conv1D",
                                                         "Conv2D",

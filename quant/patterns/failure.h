@@ -1,4 +1,4 @@
-// Functions of the user's that may throw without ending a transformation.
+// Calls to user functions that may throw without aborting a transformation.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,8 @@
 
 namespace octet::quant {
 
-/// What `body` returns; if it throws, nothing, and `failure` says what.
+/// Returns the result of `body`, or nothing if it throws; `failure` then has
+/// the message.
 template <class T, class Body>
 std::optional<T> result_of(Body body, std::string& failure) {
   try {

@@ -19,13 +19,13 @@ namespace {
 void check(const QuantConfig& config) {
   const auto check_bits = [](const QuantizerConfig& each, const char* which) {
     if (each.bits >= 2 && each.bits <= 8) return;
-    throw ValueError(
-        fmt::format("{}: expected bits in [2,8], got {}", which, each.bits));
+    throw ValueError("out_of_range", which,
+                     fmt::format("bits must be in [2,8], got {}", each.bits));
   };
-  check_bits(config.activation, "activation");
-  check_bits(config.weight, "weight");
-  expect_for_activation("activation", config.activation);
-  expect_for_weight("weight", config.weight);
+  check_bits(config.activation, "QuantConfig.activation");
+  check_bits(config.weight, "QuantConfig.weight");
+  expect_for_activation("QuantConfig.activation", config.activation);
+  expect_for_weight("QuantConfig.weight", config.weight);
 }
 
 std::set<std::string_view> skipped_classes(
@@ -38,9 +38,9 @@ std::set<std::string_view> skipped_classes(
       for (const LayerDef* each : layer_defs()) {
         known.emplace_back(each->class_name);
       }
-      throw NotFoundError(fmt::format(
-          "skip_weight_quant_for: expected layer classes, got '{}'{}", name,
-          suggest_names(name, known)));
+      throw NotFoundError("unknown_name", "QuantConfig.skip_weight_quant_for",
+                          fmt::format("'{}' is not a layer class{}", name,
+                                      suggest_names(name, known)));
     }
     result.insert(def->class_name);
   }
@@ -52,7 +52,7 @@ std::string describe(const PatternMatch& match) {
                      fmt::join(match.layers, ", "));
 }
 
-// Matches as decisions on the layers of one model.
+// Converts matches to decisions on the layers of a model.
 class Reader {
  public:
   Reader(const GraphIndex& graph, const QuantConfig& config)
@@ -61,8 +61,8 @@ class Reader {
 
   void read(const PatternMatch& match) {
     if (match.layers.empty()) {
-      throw ValueError(
-          fmt::format("match {}: expected layers, got none", match.pattern));
+      throw ValueError("missing_value", fmt::format("match {}", match.pattern),
+                       "has no layers");
     }
     check_chain(match);
     for (const MatchPoint& point : match.qdq_points) check(match, point);
@@ -70,9 +70,9 @@ class Reader {
       const Layer& layer = find(match, name);
       const auto [entry, added] = decisions_.emplace(&layer, Decision{});
       if (!added) {
-        throw ValueError(fmt::format(
-            "{}: expected layers of no other match, got '{}', which is in {}",
-            describe(match), name, owners_.at(&layer)));
+        throw ValueError("duplicate_name", describe(match),
+                         fmt::format("layer '{}' is already in {}", name,
+                                     owners_.at(&layer)));
       }
       owners_.emplace(&layer, describe(match));
       Decision& decision = entry->second;
@@ -97,8 +97,9 @@ class Reader {
     const Layer* layer = graph_.find_layer(name);
     if (layer == nullptr) {
       throw NotFoundError(
-          fmt::format("{}: expected layers of model '{}', got '{}'{}",
-                      describe(match), graph_.model().name(), name,
+          "unknown_name", describe(match),
+          fmt::format("no layer '{}' in model '{}'{}", name,
+                      graph_.model().name(),
                       suggest_names(name, layer_names(graph_.model()))));
     }
     return *layer;
@@ -109,25 +110,28 @@ class Reader {
       return other.layer == point.layer && other.site == point.site;
     };
     if (std::ranges::count_if(match.qdq_points, same) > 1) {
-      throw ValueError(
-          fmt::format("{}: expected each point once, got {} of '{}' twice",
-                      describe(match), to_string(point.site), point.layer));
+      throw ValueError("duplicate_name", describe(match),
+                       fmt::format("point {} of '{}' occurs twice",
+                                   to_string(point.site), point.layer));
     }
     if (std::ranges::find(match.layers, point.layer) == match.layers.end()) {
       throw ValueError(
-          fmt::format("{}: expected points at its layers, got one at '{}'",
-                      describe(match), point.layer));
+          "unknown_name", describe(match),
+          fmt::format("a point is at '{}', which is not a layer of the match",
+                      point.layer));
     }
     const Layer& layer = find(match, point.layer);
     switch (point.site.kind) {
       case SiteKind::inner:
       case SiteKind::weight:
-        throw ValueError(fmt::format(
-            "{}: expected points around layers, got the {} '{}' of '{}', "
-            "which needs none: it follows from any point",
-            describe(match),
-            point.site.kind == SiteKind::inner ? "inner tensor" : "weight",
-            point.site.parameter, point.layer));
+        throw ValueError(
+            "invalid_value", describe(match),
+            fmt::format(
+                "points must be inputs or outputs, got the {} '{}' of '{}', "
+                "which any point of the match implies",
+                point.site.kind == SiteKind::inner ? "intermediate tensor"
+                                                   : "weight",
+                point.site.parameter, point.layer));
       case SiteKind::input:
         for (const GraphNode* call : graph_.calls(layer)) {
           const size_t count = call->inputs.size();
@@ -135,9 +139,10 @@ class Reader {
               static_cast<size_t>(point.site.index) < count) {
             continue;
           }
-          throw ValueError(fmt::format(
-              "{}: expected an input of '{}' in [0,{}), got {}",
-              describe(match), point.layer, count, point.site.index));
+          throw ValueError(
+              "out_of_range", describe(match),
+              fmt::format("input index of '{}' must be in [0,{}), got {}",
+                          point.layer, count, point.site.index));
         }
         break;
       case SiteKind::output:
@@ -145,7 +150,7 @@ class Reader {
     }
   }
 
-  // Each layer reads the one before, as in the model that was matched.
+  // Checks that each layer consumes its predecessor.
   void check_chain(const PatternMatch& match) const {
     for (size_t i = 0; i < match.layers.size(); ++i) {
       const Layer& layer = find(match, match.layers[i]);
@@ -157,15 +162,16 @@ class Reader {
             return reader.node->layer.get() == &layer;
           });
       if (follows) continue;
-      throw ValueError(fmt::format(
-          "{}: expected '{}' to read '{}' in model '{}', which transform() "
-          "did not return",
-          describe(match), match.layers[i], match.layers[i - 1],
-          graph_.model().name()));
+      throw ValueError(
+          "invalid_graph", describe(match),
+          fmt::format("'{}' does not consume '{}' in model '{}'. Hint: use the "
+                      "model that transform() returned",
+                      match.layers[i], match.layers[i - 1],
+                      graph_.model().name()));
     }
   }
 
-  // Weights, and what stands between two products of the layer.
+  // Returns the sites of weights and the intermediate tensor.
   std::vector<QdqSite> sites_inside(const Layer& layer) const {
     const std::string name = layer.class_name();
     if (skipped_.contains(canonical_class_name(name))) return {};
@@ -204,11 +210,13 @@ Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
                  const QuantConfig& config) {
   const QdqPlan plan = plan_of_matches(model, matches, config);
   if (plan.points.empty()) {
-    throw ValueError(fmt::format(
-        "insert_qdq: expected matches with points to apply to '{}', got none. "
-        "Hint: no layer is part of a pattern; the policies tensorrt and "
-        "toolkit go by layers",
-        model.name()));
+    throw ValueError(
+        "unsupported_model", "insert_qdq",
+        fmt::format(
+            "no match has points for model '{}'. "
+            "Hint: no layer is part of a pattern; the policies tensorrt and "
+            "toolkit decide layer by layer",
+            model.name()));
   }
   return apply(plan, model);
 }

@@ -14,22 +14,28 @@
 namespace octet::quant {
 namespace {
 
-// A chain and, where it runs through a layer of several inputs, which way.
+// A chain and its path through a layer with several inputs, if any.
 struct Candidate {
   Chain chain;
   const GraphNode* merge = nullptr;
   int input = 0;
-  int64_t length = 0;  // of the branch it comes through
+  int64_t length = 0;  // of its branch, in layers
 };
 
-Candidate candidate_of(const GraphIndex& graph, Chain chain) {
+/// Lengths of the branches of each merge (P07).
+using BranchLengths =
+    std::unordered_map<const GraphNode*, std::vector<int64_t>>;
+
+Candidate candidate_of(const GraphIndex& graph, Chain chain,
+                       BranchLengths& lengths) {
   Candidate result{.chain = std::move(chain)};
   for (const ChainLink& link : result.chain) {
     if (link.input < 0 || link.node->inputs.size() < 2) continue;
     result.merge = link.node;
     result.input = link.input;
-    result.length = paths_to_ancestor(graph, *link.node)
-                        .layers[static_cast<size_t>(link.input)];
+    const auto [found, is_new] = lengths.try_emplace(link.node);
+    if (is_new) found->second = paths_to_ancestor(graph, *link.node).layers;
+    result.length = found->second.at(static_cast<size_t>(link.input));
     break;
   }
   return result;
@@ -41,7 +47,8 @@ bool is_free(const Candidate& candidate, const std::set<const Layer*>& taken) {
   });
 }
 
-// Of the chains through one merge, the one whose branch is the longest (P07).
+// Returns the chain with the longest branch of the candidates through a merge
+// (P07).
 const Candidate& preferred(const std::vector<Candidate>& candidates,
                            const Candidate& first,
                            const std::set<const Layer*>& taken) {
@@ -59,7 +66,7 @@ const Candidate& preferred(const std::vector<Candidate>& candidates,
   return *best;
 }
 
-// The sites of a point at a chain.
+// Returns the sites of a point in a chain.
 std::vector<MatchPoint> sites_of(const GraphIndex& graph, const Chain& chain,
                                  PatternPoint point) {
   const GraphNode& first = *chain.front().node;
@@ -71,9 +78,10 @@ std::vector<MatchPoint> sites_of(const GraphIndex& graph, const Chain& chain,
   };
   const auto add_only = [&](size_t index) {
     if (index >= first.inputs.size()) {
-      throw ValueError(fmt::format("{}: expected an input {} of '{}', got {}",
-                                   to_string(point), index, first.layer->name(),
-                                   first.inputs.size()));
+      throw ValueError(
+          "out_of_range", std::string(to_string(point)),
+          fmt::format("needs input {} of '{}', which has {} inputs", index,
+                      first.layer->name(), first.inputs.size()));
     }
     add_input(first, index);
   };
@@ -100,7 +108,7 @@ std::vector<MatchPoint> sites_of(const GraphIndex& graph, const Chain& chain,
       add_only(2);
       break;
     case PatternPoint::output: {
-      // What a model returns stays float (P16).
+      // Model outputs remain float (P16).
       const auto calls = graph.calls(*last.layer);
       const bool returned = std::ranges::any_of(
           calls, [&](const GraphNode* call) { return graph.is_output(*call); });
@@ -147,7 +155,7 @@ class Matcher {
     for (const auto& node : graph_.model().nodes()) {
       Chain chain = finder.from(*node);
       if (chain.empty()) continue;
-      candidates.push_back(candidate_of(graph_, std::move(chain)));
+      candidates.push_back(candidate_of(graph_, std::move(chain), lengths_));
     }
     for (const Candidate& candidate : candidates) {
       if (!is_free(candidate, taken_)) continue;
@@ -164,7 +172,8 @@ class Matcher {
       result_.skipped.push_back(
           {.name = {},
            .layer = layer->name(),
-           .reason = fmt::format("no pattern takes {}", layer->class_name())});
+           .reason =
+               fmt::format("no pattern for class {}", layer->class_name())});
     }
     std::ranges::stable_sort(result_.matches, {}, [&](const PatternMatch& m) {
       return position.at(m.layers.front());
@@ -194,8 +203,9 @@ class Matcher {
   }
 
   const GraphIndex& graph_;
-  // Asked for, never walked.
+  // For lookup only: the order of pointers varies.
   std::set<const Layer*> taken_;
+  BranchLengths lengths_;
   Matching result_;
 };
 

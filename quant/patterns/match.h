@@ -1,4 +1,4 @@
-// Finding the layers that patterns describe.
+// Pattern matching.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,14 @@
 namespace octet::quant {
 
 struct Matching {
-  std::vector<PatternMatch> matches;  ///< in the order of their first layers
-  /// Conditions that threw, points that a layer does not have, and layers with
-  /// weights that no pattern takes.
+  std::vector<PatternMatch> matches;  ///< by first layer
+  /// Conditions that threw, points that a layer lacks, and layers with weights
+  /// that no pattern matches.
   std::vector<TransformReport::Skipped> skipped;
 };
 
-/// Patterns in their order, each along the model's. REQUIRES: check(patterns).
+/// Matches patterns in order, each in the model's order.
+/// REQUIRES: check(patterns).
 Matching match_patterns(const GraphIndex& graph,
                         const std::vector<Pattern>& patterns);
 

@@ -1,8 +1,9 @@
-// The chains that ONNX Runtime computes in integers on a CPU: an operator
-// between DequantizeLinear and QuantizeLinear becomes its QLinear form. A ReLU,
-// or a Clip at 0 and above the range, goes where the lowest code stands for 0.
-// Source: what ONNX Runtime 1.31 makes of such graphs
-// (tests/oracle/count_integers.py); batch normalization has to be folded.
+// Chains that ONNX Runtime computes in integers on a CPU: an operator between
+// DequantizeLinear and QuantizeLinear becomes its QLinear form. A ReLU, or a
+// Clip from 0 to at least the range, is removed if the lowest quantized value
+// is 0.
+// Source: ONNX Runtime 1.31's optimization of such graphs
+// (tests/oracle/count_integers.py); batch normalization must be folded.
 #include <octet/layers/layer.h>
 #include <octet/quant/pattern.h>
 
@@ -18,14 +19,15 @@ PatternStep convolution() {
                 "SeparableConv1D", "SeparableConv2D"});
 }
 
-// Those that only bound: the others are computed in float, behind their own
+// Activations that only clip; others are computed in float, behind separate
 // Q/DQ.
 PatternStep bound() {
-  return {.classes = {"ReLU"},
-          .activations = {"relu", "relu6"},
-          .only_if = {"nothing below 0 is left", [](const PatternLayer& l) {
-                        return l.node.layer->is_non_negative(false);
-                      }}};
+  return {
+      .classes = {"ReLU"},
+      .activations = {"relu", "relu6"},
+      .only_if = {"the output cannot be negative", [](const PatternLayer& l) {
+                    return l.node.layer->is_non_negative(false);
+                  }}};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Steps that the lists of patterns have in common.
+// Steps shared by the pattern lists.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// TransformReport as text.
+// Text of TransformReport.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace octet::quant {
 namespace {
 
-// What happened for one cause, and to which layers.
+// Layers with the same cause.
 struct Line {
   std::string name;
   std::string reason;

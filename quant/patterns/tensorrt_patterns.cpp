@@ -1,8 +1,7 @@
-// The chains that TensorRT runs as one INT8 kernel.
-// Source: Embedl Deploy's documentation, table "QDQ point placement": the
-// points and the rationales. Zero padding is a layer in Keras, which TensorRT
-// fuses into the convolution that reads it; Q/DQ stands before both
-// (NVIDIA/TensorRT#2592).
+// Chains that TensorRT runs as an INT8 kernel.
+// Source: Embedl Deploy's documentation, table "QDQ point placement": points
+// and rationales. Keras has zero padding as a layer, which TensorRT fuses into
+// the consuming convolution; Q/DQ precedes both (NVIDIA/TensorRT#2592).
 #include <octet/layers/layer.h>
 #include <octet/quant/pattern.h>
 
@@ -35,7 +34,7 @@ bool feeds_attention(const PatternLayer& l) {
   return false;
 }
 
-// Of a product [m,k] x [k,n] per row: multiply-adds over values moved.
+// Per row of a product [m,k] x [k,n]: multiply-adds over moved values.
 bool is_tiny(const PatternLayer& l) {
   const Shape& kernel = l.node.layer->parameter("kernel").variable.shape();
   return kernel[0] * kernel[1] < 256 * (kernel[0] + kernel[1]);

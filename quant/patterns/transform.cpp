@@ -15,7 +15,7 @@
 namespace octet::quant {
 namespace {
 
-// Rewrites a copy of a model until no conversion has anything left to do.
+// Rewrites a copy of a model until no conversion applies.
 class Converter {
  public:
   Converter(const Model& model, TransformReport& report)
@@ -45,7 +45,7 @@ class Converter {
   }
 
  private:
-  // Whether it replaced something, wherever it could.
+  // Applies a conversion everywhere. Returns whether it replaced anything.
   bool convert(const Conversion& conversion) {
     std::vector<TransformReport::Converted> done;
     const auto rewrite = [&](const GraphNode& node, Rebuild& rebuild) {
@@ -65,17 +65,17 @@ class Converter {
 
   void count(const Conversion& conversion) {
     if (rounds_left_-- > 0) return;
-    throw ValueError(fmt::format(
-        "conversion '{}': expected to leave '{}' alone at last, got a change "
-        "in every round",
-        conversion.name, at_));
+    throw ValueError(
+        "invalid_state", fmt::format("conversion '{}'", conversion.name),
+        fmt::format("does not terminate: it replaced '{}' in every round",
+                    at_));
   }
 
   const Model& model_;
   TransformReport& report_;
   size_t rounds_left_;
   std::optional<Model> converted_;
-  std::string at_;  // the layer that was asked about last
+  std::string at_;  // last visited layer
 };
 
 std::vector<TransformReport::Count> counts(
@@ -101,10 +101,9 @@ PatternMatch& TransformResult::match(std::string_view layer) {
     if (std::ranges::find(each.layers, layer) != each.layers.end()) return each;
     names.insert(names.end(), each.layers.begin(), each.layers.end());
   }
-  throw NotFoundError(
-      fmt::format("match: expected a layer in a match of '{}', "
-                  "got '{}'{}",
-                  model.name(), layer, suggest_names(layer, names)));
+  throw NotFoundError("unknown_name", fmt::format("layer '{}'", layer),
+                      fmt::format("in no match of model '{}'{}", model.name(),
+                                  suggest_names(layer, names)));
 }
 
 TransformResult transform(const Model& model,

@@ -1,5 +1,5 @@
-// The library's insertion cases, as the toolkit has them: classes are told by
-// a part of their name, parents are the first input's.
+// Built-in insertion cases. As in the toolkit, classes match by substring and a
+// parent is the first input's producer.
 // Source: tensorflow-quantization 0.2.0, custom_qdq_cases.py.
 #include <algorithm>
 #include <initializer_list>
@@ -20,7 +20,7 @@ bool has_class(const GraphNode& node, std::string_view part) {
   return float_layer(*node.layer).class_name().find(part) != std::string::npos;
 }
 
-// Whether `node` is of the first class, its parent of the second, and so on.
+// Returns whether `node` is of the first class, its parent of the second, etc.
 bool is_chain(const GraphNode& node,
               std::initializer_list<std::string_view> classes) {
   const GraphNode* at = &node;
@@ -37,7 +37,7 @@ bool is_conv_branch(const GraphNode& node) {
          is_chain(node, {"Dropout", "Activation", "BatchNorm", "Conv"});
 }
 
-// Each layer once, at its first call, unless the user's spec names it.
+// Visits each layer once, at its first call, unless the user's spec names it.
 template <class Visit>
 void visit_layers(const Model& model, const QuantizationSpec& spec,
                   std::string_view class_name, Visit visit) {
@@ -66,7 +66,7 @@ void append(QuantizationSpec& spec, const QuantizationSpec& more) {
 InsertionCase::InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c)
     : case_(std::move(c)) {
   if (case_ == nullptr) {
-    throw ValueError("insertion case: expected a case, got none");
+    throw ValueError("missing_value", "insertion case", "must not be null");
   }
 }
 
@@ -166,8 +166,9 @@ InsertionCase insertion_case(std::string_view name) {
     names.push_back(each->name());
   }
   throw NotFoundError(
-      fmt::format("insertion case: expected one of {}, got '{}'{}",
-                  fmt::join(names, ", "), name, suggest_near(name, names)));
+      "unknown_name", "insertion case",
+      fmt::format("unknown case '{}', expected {}{}", name,
+                  fmt::join(names, ", "), suggest_near(name, names)));
 }
 
 }  // namespace octet::quant

@@ -1,4 +1,4 @@
-// place(): the user's spec, the cases and the policy become one plan.
+// place(): combines the user's spec, the cases and the policy into a plan.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,16 +20,18 @@
 namespace octet::quant {
 namespace {
 
-// Refuses what is unknown, or warns of it.
+// Handles unknown names: throws or warns.
 class Unknown {
  public:
   explicit Unknown(OnUnknown on_unknown)
       : warns_(on_unknown == OnUnknown::warn) {}
 
   template <class E>
-  void report(const std::string& message) const {
-    if (!warns_) throw E(message);
-    warn(message);
+  void report(ErrorCode code, const SpecSource& source,
+              const std::string& text) const {
+    const std::string subject = fmt::format("{} spec", source.rule);
+    if (!warns_) throw E(code, subject, text);
+    warn(fmt::format("{}: {}", subject, text));
   }
 
  private:
@@ -49,14 +51,16 @@ void check_class(const SpecEntry& entry, const SpecSource& source,
       known.push_back(info.layer_class);
     }
     unknown.report<UnsupportedError>(
-        fmt::format("{}: expected a layer class, got '{}'{}", source.rule,
-                    entry.name, suggest_names(entry.name, known)));
+        "unsupported_layer", source,
+        fmt::format("'{}' is not a layer class{}", entry.name,
+                    suggest_names(entry.name, known)));
   } else if (asks(entry.request) &&
              wrapper_info(def->class_name).name.empty()) {
     unknown.report<UnsupportedError>(
-        fmt::format("{}: expected a class with a quantize wrapper, got {}; "
-                    "register_wrapper adds one",
-                    source.rule, def->class_name));
+        "unsupported_layer", source,
+        fmt::format(
+            "class {} has no quantize wrapper. Hint: register_wrapper adds one",
+            def->class_name));
   }
 }
 
@@ -73,14 +77,15 @@ void check_pattern(const Model& model, const SpecEntry& entry,
   }
   if (!matches) {
     unknown.report<NotFoundError>(
-        fmt::format("{}: expected layers that match '{}' in '{}'{}",
-                    source.rule, entry.name, model.name(),
-                    suggest_names(entry.name, layer_names(model))));
+        "unknown_name", source,
+        fmt::format("no layer of model '{}' matches '{}'{}", model.name(),
+                    entry.name, suggest_names(entry.name, layer_names(model))));
   } else if (!fits) {
-    unknown.report<UnsupportedError>(fmt::format(
-        "{}: expected layers with a quantize wrapper to match '{}' in '{}'; "
-        "register_wrapper adds one",
-        source.rule, entry.name, model.name()));
+    unknown.report<UnsupportedError>(
+        "unsupported_layer", source,
+        fmt::format("no layer that matches '{}' in model '{}' has a quantize "
+                    "wrapper. Hint: register_wrapper adds one",
+                    entry.name, model.name()));
   }
 }
 
@@ -91,19 +96,20 @@ void check_layer(const GraphIndex& graph, const SpecEntry& entry,
     const Model& model = graph.model();
     const bool is_class = find_layer_def(entry.name) != nullptr;
     unknown.report<NotFoundError>(
-        fmt::format("{}: expected a layer '{}' in '{}'{}", source.rule,
-                    entry.name, model.name(),
-                    is_class ? "; a class is named with is_keras_class, in a "
-                               "file with \"target\": \"class\""
+        "unknown_name", source,
+        fmt::format("no layer '{}' in model '{}'{}", entry.name, model.name(),
+                    is_class ? ". Hint: for a class set is_keras_class, in a "
+                               "file \"target\": \"class\""
                              : suggest_names(entry.name, layer_names(model))));
     return;
   }
   const Layer& layer = *found;
   if (asks(entry.request) && wrapper_info(layer.class_name()).name.empty()) {
-    unknown.report<UnsupportedError>(fmt::format(
-        "{}: expected a layer with a quantize wrapper, got '{}' ({}); "
-        "register_wrapper adds one",
-        source.rule, layer.name(), layer.class_name()));
+    unknown.report<UnsupportedError>(
+        "unsupported_layer", source,
+        fmt::format("layer '{}' ({}) has no quantize wrapper. Hint: "
+                    "register_wrapper adds one",
+                    layer.name(), layer.class_name()));
   }
 }
 
@@ -137,7 +143,7 @@ std::string reason_of(const SpecEntry& entry, const SpecSource& source) {
   return "names the layer";
 }
 
-// What an entry means for the layer that a node calls, which has a wrapper.
+// Converts an entry to a decision for the node's layer, which has a wrapper.
 Decision decision_of(const SpecEntry& entry, const GraphNode& node,
                      const SpecSource& source, const Unknown& unknown) {
   const int inputs = static_cast<int>(node.inputs.size());
@@ -148,15 +154,16 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
   std::erase_if(request.quantization_index, [&](int index) {
     if (index >= 0 && index < offered) return false;
     unknown.report<ValueError>(
-        fmt::format("{}: {}: expected quantization_index in [0,{}), got {}",
-                    source.rule, layer.describe(), offered, index));
+        "out_of_range", source,
+        fmt::format("quantization_index of {} '{}' must be in [0,{}), got {}",
+                    layer.class_name(), layer.name(), offered, index));
     return true;
   });
-  Decision decision{.rule = source.rule, .reason = "asks for nothing"};
+  Decision decision{.rule = source.rule, .reason = "requests nothing"};
   if (request.quantization_index.empty() &&
       !entry.request.quantization_index.empty()) {
     request.quantize_input = false;
-    decision.reason = "asks for inputs that there are not";
+    decision.reason = "requests inputs that do not exist";
   }
   for (const QdqSite& site : sites.select(request, inputs)) {
     decision.sites.push_back({site, source.rule, reason_of(entry, source)});
@@ -164,8 +171,8 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
   return decision;
 }
 
-// The entry that holds for each layer, as QuantizationSpec::find() has it.
-// Entry by entry: each pattern is compiled once, and none is kept.
+// Returns the entry of each layer, as QuantizationSpec::find(). Entry by entry,
+// so that each pattern is compiled once and then freed.
 std::map<const Layer*, const SpecEntry*> entries_by_layer(
     const Model& model, const QuantizationSpec& spec) {
   std::map<const Layer*, const SpecEntry*> found;
@@ -190,7 +197,7 @@ std::map<const Layer*, const SpecEntry*> entries_by_layer(
   return found;
 }
 
-// What one source wants of the layers that the spec speaks of.
+// Returns the decisions of a source for the layers named in its spec.
 Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
                        const SpecSource& source, const Unknown& unknown) {
   check_entries(graph, spec, source, unknown);
@@ -203,15 +210,15 @@ Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
     if (!wrapper_info(layer.class_name()).name.empty()) {
       decisions.emplace(&layer, decision_of(*entry, *node, source, unknown));
     } else if (!asks(entry->request)) {
-      // Policies have rules for such layers, too.
+      // Also overrides policies, which have rules for these layers, too.
       decisions.emplace(
-          &layer, Decision{.rule = source.rule, .reason = "asks for nothing"});
+          &layer, Decision{.rule = source.rule, .reason = "requests nothing"});
     }
   }
   return decisions;
 }
 
-// The pad that has the Q/DQ of a layer's data (P20), or null.
+// Returns the pad that has the Q/DQ of the layer's input (P20), or null.
 const GraphNode* pad_of(const GraphIndex& graph, const Layer& layer,
                         const Decisions& decisions) {
   const GraphNode& call = *graph.calls(layer)[0];
@@ -226,7 +233,7 @@ const GraphNode* pad_of(const GraphIndex& graph, const Layer& layer,
   return nullptr;
 }
 
-// `pad` is that of the layer's data, if there is one.
+// `pad` is the pad of the layer's input, if any.
 std::string sites_text(const Decision* decision,
                        const GraphNode* pad = nullptr) {
   std::vector<std::string> names;
@@ -248,7 +255,7 @@ const Decision* find(const Decisions& decisions, const Layer& layer) {
   return found == decisions.end() ? nullptr : &found->second;
 }
 
-// Who decides for each layer, the strongest first.
+// Decisions of all sources, strongest first.
 using Precedence = std::vector<Decisions>;
 
 std::string rule_of(const Decision* decision, std::string_view otherwise) {
@@ -275,8 +282,8 @@ void add_conflicts(const GraphIndex& graph, const Layer& layer,
         {.kind = PlacementNote::Kind::conflict,
          .layer = layer.name(),
          .rule = winner->rule,
-         .text = fmt::format("{} wants {}, {} {}; {} wins", winner->rule, won,
-                             rule, lost, winner->rule)});
+         .text = fmt::format("{} requests {}, {} requests {}; {} wins",
+                             winner->rule, won, rule, lost, winner->rule)});
   };
   for (const Decisions& source : sources) {
     const Decision* decision = find(source, layer);
@@ -288,7 +295,7 @@ void add_conflicts(const GraphIndex& graph, const Layer& layer,
     }
   }
   if (winner == nullptr || policy == nullptr) return;
-  // A policy without a decision has nothing against that of others.
+  // A policy without a decision does not conflict.
   if (const Decision* decision = find(*policy, layer)) {
     const GraphNode* pad = pad_of(graph, layer, *policy);
     compare(decision, pad != nullptr ? "P20" : rule_of(decision, policy_name),
@@ -311,9 +318,8 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   const GraphIndex graph(model);
   const Unknown unknown(options.on_unknown);
   if (options.toolkit.strict && options.policy != Policy::toolkit) {
-    throw ValueError(
-        "quantize_model: expected policy toolkit with toolkit.strict, got "
-        "tensorrt");
+    throw ValueError("conflicting_options", "quantize_model",
+                     "toolkit.strict requires policy toolkit, got tensorrt");
   }
 
   Precedence sources;
@@ -324,8 +330,8 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   }
   if (!full && !spoken) {
     throw ValueError(
-        "quantize_model: expected a spec, or a case that returns entries, in "
-        "partial mode, got none");
+        "missing_value", "quantize_model",
+        "partial mode needs a spec, or a case that returns entries");
   }
   Decisions fixed;
   for (const Decisions& source : sources) {
@@ -333,7 +339,7 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   }
 
   Decisions all = fixed;
-  std::optional<Decisions> alone;  // the policy, were it asked alone
+  std::optional<Decisions> alone;  // the policy without fixed decisions
   if (full) {
     const Decisions rest = policy_of(graph, fixed, options);
     all.insert(rest.begin(), rest.end());
@@ -361,10 +367,10 @@ Placement place(const Model& model, const QuantizeOptions& options) {
 Model quantize_model(const Model& model, const QuantizeOptions& options) {
   const Placement placement = place(model, options);
   if (placement.plan.points.empty()) {
-    throw ValueError(fmt::format(
-        "quantize_model: expected layers that can be quantized in '{}', got "
-        "none",
-        model.name()));
+    throw ValueError(
+        "unsupported_model", "quantize_model",
+        fmt::format("model '{}' has no layers that can be quantized",
+                    model.name()));
   }
   return apply(placement.plan, model);
 }

@@ -1,4 +1,4 @@
-// Who decides where neither the user's spec nor a case does.
+// Policies: placement for layers not fixed by the user's spec or a case.
 #pragma once
 
 #include <octet/quant/quantize_model.h>
@@ -7,8 +7,8 @@
 
 namespace octet::quant {
 
-/// What a policy wants of the layers that `fixed` does not speak of. It takes
-/// account of what is fixed.
+/// Return the decisions for all layers not in `fixed`, taking `fixed` into
+/// account.
 Decisions toolkit_policy(const GraphIndex& graph, const Decisions& fixed,
                          const ToolkitPolicy& options);
 Decisions tensorrt_policy(const GraphIndex& graph, const Decisions& fixed,

@@ -10,9 +10,9 @@
 namespace octet::quant {
 namespace {
 
-// The order of the toolkit, which merges all entries into one table of names,
-// where later ones replace earlier ones and those of cases come last, and one
-// set of classes, which keeps nothing but their names.
+// Returns the toolkit's order. The toolkit merges all entries into one table of
+// names, in which later entries replace earlier ones and cases come last, and
+// one set of classes without options.
 // Source: tensorflow-quantization 0.2.0, quantize.py and quantize_config.py.
 std::vector<SourcedSpec> as_in_toolkit(const std::vector<SourcedSpec>& specs) {
   std::vector<SourcedSpec> names;
@@ -35,7 +35,7 @@ std::vector<SourcedSpec> as_in_toolkit(const std::vector<SourcedSpec>& specs) {
     names.push_back(std::move(named));
     classes.push_back(std::move(classed));
   }
-  // The user's come first in Octet's order.
+  // In Octet's order the user's spec is first.
   std::ranges::rotate(names, names.begin() + 1);
   names.insert(names.end(), classes.begin(), classes.end());
   return names;

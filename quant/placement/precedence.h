@@ -1,5 +1,4 @@
-// Precedence: what the user's spec and the cases say of layers, in the order in
-// which they overrule each other.
+// Precedence: specs of the user and the cases, in overriding order.
 #pragma once
 
 #include <string>
@@ -9,21 +8,22 @@
 
 namespace octet::quant {
 
-/// Whoever gives a spec.
+/// Origin of a spec.
 struct SpecSource {
   std::string rule;         ///< "user", "case ResNetV1"
-  std::string reason = {};  ///< a case's own words
+  std::string reason = {};  ///< info() of a case
 };
 
-/// A spec and who gives it.
+/// A spec and its origin.
 struct SourcedSpec {
   SpecSource source;
   QuantizationSpec spec;
 };
 
-/// The strongest first: the user, then the cases, the last one first; or as in
-/// the toolkit, if its strict rules are asked for. A source may have several.
-/// Throws: what a case throws.
+/// Returns the specs, strongest first: the user's, then the cases', last case
+/// first; with toolkit.strict, in the toolkit's order, where a source may occur
+/// twice.
+/// Throws: exceptions of the cases.
 std::vector<SourcedSpec> by_precedence(const Model& model,
                                        const QuantizeOptions& options);
 

@@ -1,7 +1,7 @@
-// Policy::tensorrt: Q/DQ where TensorRT's fusions want it. The order is that
-// of quant/README.md: linear layers and their pads; then, against the model's
-// order, what depends on a layer's successors; then, with it, what depends on
-// the other readers of a tensor.
+// Policy::tensorrt: Q/DQ for TensorRT's fusions. Order as in quant/README.md:
+// linear layers and their pads; in reverse model order, layers that depend on
+// their successors; in model order, layers that depend on other consumers of a
+// tensor.
 #include <optional>
 #include <ranges>
 
@@ -16,8 +16,8 @@
 namespace octet::quant {
 namespace {
 
-// Nothing for linear layers, which are decided, and for layers without a
-// wrapper, which nobody expects to be quantized.
+// Returns nothing for linear layers (already decided) and layers without a
+// wrapper (never quantized).
 std::optional<Decision> decide(PlacementState& state, const GraphNode& node,
                                const TensorrtPolicy& options) {
   const GraphIndex& graph = state.graph();

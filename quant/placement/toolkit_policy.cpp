@@ -1,5 +1,6 @@
-// The class defaults of NVIDIA's toolkit: its table of wrappers, and those of
-// the user. Source: tensorflow-quantization 0.2.0, quantize_wrappers.py.
+// Policy::toolkit: class defaults of NVIDIA's toolkit and user-defined
+// wrappers.
+// Source: tensorflow-quantization 0.2.0, quantize_wrappers.py.
 #include <algorithm>
 #include <array>
 
@@ -12,13 +13,12 @@
 namespace octet::quant {
 namespace {
 
-// Of the ten classes that the toolkit has wrappers for, those it wraps when
-// nobody says otherwise.
+// Classes that the toolkit wraps by default, of the ten it supports.
 constexpr std::array<std::string_view, 5> kDefaults = {
     "AveragePooling2D", "Conv2D", "Dense", "DepthwiseConv2D",
     "GlobalAveragePooling2D"};
 
-// What they are over sequences, which the toolkit has no wrappers for.
+// Their 1-D forms, without wrappers in the toolkit.
 constexpr std::array<std::string_view, 4> kSequenceDefaults = {
     "AveragePooling1D", "Conv1D", "DepthwiseConv1D", "GlobalAveragePooling1D"};
 

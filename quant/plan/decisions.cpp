@@ -13,12 +13,12 @@
 namespace octet::quant {
 namespace {
 
-// `.weight = {.bits = 4}` leaves the other fields as activations have them.
+// `.weight = {.bits = 4}` leaves the other fields at activation defaults.
 void warn_of_activation_defaults(const QuantizerConfig& weight) {
   if (weight.narrow_range || weight.rule != ScaleRule::fixed) return;
   warn(fmt::format(
-      "weight: got {}, as activations are quantized. Hint: begin with "
-      "weight_quantizer(), one scale a channel that follows the weights, and "
+      "weight: {} is a typical activation configuration. Hint: start from "
+      "weight_quantizer(), with live scales per channel, and "
       "change its bits",
       to_string(weight)));
 }
@@ -27,9 +27,9 @@ void warn_of_activation_defaults(const QuantizerConfig& weight) {
 
 void check_is_float(const Model& model, std::string_view who) {
   if (quantizers(model).empty()) return;
-  throw ValueError(fmt::format(
-      "{}: expected a float model, got '{}', which is quantized already", who,
-      model.name()));
+  throw ValueError(
+      "already_quantized", std::string(who),
+      fmt::format("model '{}' is already quantized", model.name()));
 }
 
 std::vector<PlacedSite> wrapper_sites(const GraphNode& node,

@@ -1,5 +1,5 @@
-// Decisions: what the user, a case, a policy or a pattern wants of each layer,
-// before it becomes a plan.
+// Decisions: the Q/DQ sites chosen for each layer by the user, a case, a policy
+// or a pattern, before planning.
 #pragma once
 
 #include <map>
@@ -13,27 +13,27 @@
 
 namespace octet::quant {
 
-/// Throws: ValueError that begins with `who` for a model that is quantized.
+/// Throws: ValueError with `who` for a quantized model.
 void check_is_float(const Model& model, std::string_view who);
 
-/// The sites that the wrapper of a layer's class gives Q/DQ.
+/// Returns the sites that the wrapper of the layer's class quantizes.
 std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
                                       const std::string& rule,
                                       const std::string& reason);
 
-/// A layer without a decision is skipped, and so is one without sites.
+/// The sites of a layer. Layers without a decision or sites are skipped.
 struct Decision {
   std::vector<PlacedSite> sites = {};
-  /// Whose decision, and why there is nothing where there are no sites.
+  /// Deciding rule, and the reason if there are no sites.
   std::string rule = {};
   std::string reason = {};
 };
 
-/// Looked up, never walked: pointers have no order that lasts.
+/// For lookup only: the order of pointers varies.
 using Decisions = std::map<const Layer*, Decision>;
 
-/// The plan of decisions, in the model's order. Readers of one tensor get one
-/// group; a layer that is called several times gets groups of its own.
+/// Converts decisions to a plan, in the model's order. Consumers of a tensor
+/// share a group; layers called several times have separate groups.
 QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
                           const QuantizerConfig& activation,
                           const QuantizerConfig& weight);

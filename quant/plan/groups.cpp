@@ -16,8 +16,7 @@ std::string group_of(const GraphIndex& graph, const GraphNode& node,
   if (graph.is_called_once(*node.layer)) {
     return graph.tensor_name(tensor_at(graph, node, site));
   }
-  // Calls of a shared layer read and make different tensors through one
-  // wrapper.
+  // Calls of a shared layer have different tensors but a common wrapper.
   return site.kind == SiteKind::output
              ? fmt::format("{}/output", layer)
              : fmt::format("{}/input_{}", layer, site.index);

@@ -1,4 +1,4 @@
-// Groups: which points of a plan share one quantizer.
+// Groups: points of a plan that share a quantizer.
 #pragma once
 
 #include <octet/quant/plan.h>
@@ -7,13 +7,12 @@
 
 namespace octet::quant {
 
-/// The node that makes the tensor at an input or output of a node.
+/// Returns the producer of the tensor at an input or output of a node.
 const GraphNode& tensor_at(const GraphIndex& graph, const GraphNode& node,
                            const QdqSite& site);
 
-/// The plan with a group at every point that has none and whose layer and input
-/// there are: that of its tensor, of the layer where it is called several
-/// times, or of the weight.
+/// Assigns a group to every point without one, if its layer and input exist: by
+/// tensor, by layer for layers called several times, or by weight.
 QdqPlan grouped(QdqPlan plan, const GraphIndex& graph);
 
 }  // namespace octet::quant

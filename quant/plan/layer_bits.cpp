@@ -14,8 +14,7 @@
 
 namespace octet::quant {
 namespace {
-
-// * and ? as a regular expression.
+// Converts the wildcards * and ? to a regular expression.
 std::string regex_of(const std::string& name) {
   std::string result;
   for (const char c : name) {
@@ -39,12 +38,12 @@ bool is_weight(const QdqPoint& point) {
 void check_width(const LayerBits& entry, const char* which,
                  std::optional<int> bits) {
   if (!bits || (*bits >= 2 && *bits <= 8)) return;
-  throw ValueError(fmt::format("bits of '{}': expected {} in [2,8], got {}",
-                               entry.layer, which, *bits));
+  throw ValueError("out_of_range", fmt::format("bits of '{}'", entry.layer),
+                   fmt::format("{} must be in [2,8], got {}", which, *bits));
 }
 
-// Fewer bits may have lost their sign, which eight have unless asked not to. A
-// zero point is one of so many bits.
+// Fewer than 8 bits may have made the range unsigned; 8 bits are signed unless
+// requested otherwise. A zero point is valid only for its width.
 void set_width(QuantizerConfig& config, int bits) {
   const bool moved = config.zero_point != 0 && bits != config.bits;
   if (moved || (bits == 8 && config.bits < 8)) config.is_signed = true;
@@ -52,12 +51,11 @@ void set_width(QuantizerConfig& config, int bits) {
   config.bits = bits;
 }
 
-// Sets the widths that an entry asks for, and notes at which points it does.
+// Sets the widths of an entry and marks the affected points in `asked`.
 void apply_to(QdqPlan& plan, const LayerBits& entry, std::vector<bool>& asked) {
   if (!entry.weight && !entry.activation) {
-    throw ValueError(fmt::format(
-        "bits of '{}': expected those of weight or activation, got none",
-        entry.layer));
+    throw ValueError("missing_value", fmt::format("bits of '{}'", entry.layer),
+                     "needs a weight or activation width");
   }
   check_width(entry, "weight", entry.weight);
   check_width(entry, "activation", entry.activation);
@@ -77,13 +75,14 @@ void apply_to(QdqPlan& plan, const LayerBits& entry, std::vector<bool>& asked) {
   }
   if ((!entry.weight || weights) && (!entry.activation || activations)) return;
   names.erase(std::ranges::unique(names).begin(), names.end());
-  throw NotFoundError(fmt::format(
-      "bits of '{}': expected layers with Q/DQ on {}, got none{}", entry.layer,
-      entry.weight && !weights ? "weights" : "what they read",
-      suggest_names(entry.layer, names)));
+  throw NotFoundError(
+      "unknown_name", fmt::format("bits of '{}'", entry.layer),
+      fmt::format("no matching layer has Q/DQ on its {}{}",
+                  entry.weight && !weights ? "weights" : "inputs",
+                  suggest_names(entry.layer, names)));
 }
 
-// One width for each quantizer.
+// Assigns a common width to each quantizer.
 void settle(QdqPlan& plan, const std::vector<bool>& asked) {
   std::map<std::string, const QdqPoint*> widest;
   for (const QdqPoint& point : plan.points) {
@@ -96,8 +95,8 @@ void settle(QdqPlan& plan, const std::vector<bool>& asked) {
     if (point.config.bits == best.config.bits) continue;
     if (asked[i]) {
       warn(fmt::format(
-          "bits of '{}': got {}, but '{}' reads the same tensor with {} and "
-          "they share a quantizer, which has the larger width",
+          "bits of '{}': {} requested, but '{}' consumes the same tensor with "
+          "{} bits; their shared quantizer has the larger width",
           point.layer, point.config.bits, best.layer, best.config.bits));
     }
     point.config.bits = best.config.bits;

@@ -32,17 +32,15 @@ void check_names(const Model& model) {
   for_layers(model, [&](const Layer&, const std::string& name) {
     if (names.insert(name).second) return;
     throw ValueError(
-        fmt::format("model '{}': expected layers of different names in its "
-                    "float counterpart, "
-                    "got '{}' twice",
-                    model.name(), name));
+        "duplicate_name", fmt::format("model '{}'", model.name()),
+        fmt::format("layer '{}' occurs twice in its float counterpart", name));
   });
   names.clear();
   for (const auto& quantizer : quantizers(model)) {
     if (names.insert(quantizer->name()).second) continue;
-    throw ValueError(fmt::format(
-        "model '{}': expected quantizers of different names, got '{}' twice",
-        model.name(), quantizer->name()));
+    throw ValueError(
+        "duplicate_name", fmt::format("model '{}'", model.name()),
+        fmt::format("quantizer '{}' occurs twice", quantizer->name()));
   }
 }
 
@@ -59,7 +57,7 @@ Config status_of(const Model& model) {
       }
     }
   });
-  Config::Object all;  // of different names: see check_names()
+  Config::Object all;  // distinct names: see check_names()
   for (const auto& quantizer : quantizers(model)) {
     all.emplace_back(quantizer->name(), quantizer->state());
   }
@@ -77,7 +75,7 @@ std::set<std::string> names_in(const Config& list) {
   return names;
 }
 
-/// A status that was read and fits the model.
+/// A validated status of the model.
 class Status {
  public:
   Status(Model& model, const Config& status)
@@ -93,10 +91,10 @@ class Status {
     }
     for (const auto& quantizer : quantizers(model)) {
       const auto found = states.find(quantizer->name());
-      // Says what there is.
+      // at() throws an error that lists the names.
       const Config& state =
           found == states.end() ? all.at(quantizer->name()) : *found->second;
-      quantizer->clone()->restore(state);  // throws if it cannot be
+      quantizer->clone()->restore(state);  // validates
       quantizers_.emplace_back(quantizer, state);
     }
   }
@@ -129,7 +127,7 @@ class Status {
   std::vector<std::pair<std::shared_ptr<Quantizer>, Config>> quantizers_;
 };
 
-/// Values that fit their variables.
+/// Validated values for a model's parameters.
 class Assignment {
  public:
   Assignment(const Model& model, std::span<const Weight> weights) {
@@ -153,16 +151,17 @@ class Assignment {
     std::string unknown;
     for (const auto& [key, weight] : given) add_name(unknown, key);
     if (missing.empty() && unknown.empty()) return;
-    throw ValueError(fmt::format(
-        "weights: expected those of model '{}'{}{}{}{}", model.name(),
-        missing.empty() ? "" : ", got none for ", missing,
-        unknown.empty() ? "" : ", got others for ", unknown));
+    throw ValueError(
+        "count_mismatch", fmt::format("model '{}'", model.name()),
+        fmt::format("weights do not match its layers{}{}{}{}",
+                    missing.empty() ? "" : "; missing: ", missing,
+                    unknown.empty() ? "" : "; unknown: ", unknown));
   }
 
   void put_in_place() const {
     for (const auto& [variable, value] : pairs_) variable.assign(value);
   }
-  /// The same without copies of what is nobody else's.
+  /// As put_in_place(), but moves tensors that have no other owner.
   void give_away() && {
     for (auto& [variable, value] : pairs_) variable.adopt(std::move(value));
   }
@@ -177,8 +176,9 @@ class Assignment {
     if (value.empty() || value.shape() != own.shape() ||
         value.dtype() != own.dtype()) {
       throw ShapeError(
-          fmt::format("weight '{}': expected {} {}, got {} {}",
-                      key_of(weight.layer, weight.name), to_string(own.dtype()),
+          "shape_mismatch",
+          fmt::format("weight '{}'", key_of(weight.layer, weight.name)),
+          fmt::format("must be {} {}, got {} {}", to_string(own.dtype()),
                       own.shape().to_string(), to_string(value.dtype()),
                       value.empty() ? "nothing" : value.shape().to_string()));
     }

@@ -1,4 +1,4 @@
-// Regular expressions over layer names. The one place that knows RE2.
+// Regular expressions over layer names. The only user of RE2.
 #pragma once
 
 #include <memory>
@@ -7,15 +7,14 @@
 
 namespace octet::quant {
 
-/// A compiled expression. Matching takes no lock and changes nothing.
+/// A compiled expression. Matching is thread-safe and lock-free.
 class NamePattern {
  public:
-  /// Throws: ValueError unless `pattern` is a regular expression as RE2 takes
-  /// them, of at most 64 KiB.
+  /// Throws: ValueError for an invalid RE2 expression or more than 64 KiB.
   explicit NamePattern(const std::string& pattern);
   ~NamePattern();
 
-  /// Whether the whole name matches.
+  /// Returns whether the whole name matches.
   bool matches(std::string_view name) const;
 
  private:

@@ -18,7 +18,7 @@ namespace octet::quant {
 namespace {
 
 std::string describe(const QdqPoint& point) {
-  return fmt::format("plan, {} {}", point.layer, to_string(point.site));
+  return fmt::format("plan point '{}' {}", point.layer, to_string(point.site));
 }
 
 void check(const QdqPlan& plan, const GraphIndex& graph) {
@@ -26,32 +26,34 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
   std::map<std::string, const QdqPoint*> groups;
   std::map<std::string, std::set<const GraphNode*>> tensors;
   std::map<std::string, int> members;
-  std::set<std::string> alone;  // groups that nothing else can be in
+  std::set<std::string> alone;  // groups limited to one point
   for (const QdqPoint& point : plan.points) {
     const Layer* layer = graph.find_layer(point.layer);
     if (layer == nullptr &&
         graph.find_layer(quantized_name(point.layer)) != nullptr) {
-      throw ValueError(fmt::format(
-          "plan: layer '{}' of model '{}' is quantized already. Hint: apply a "
-          "plan to the float model",
-          point.layer, graph.model().name()));
+      throw ValueError("already_quantized",
+                       fmt::format("layer '{}'", point.layer),
+                       fmt::format("already quantized in model '{}'. Hint: "
+                                   "apply plans to the float model",
+                                   graph.model().name()));
     }
     if (layer == nullptr) {
       throw NotFoundError(
-          fmt::format("plan: expected a layer '{}' in model '{}'{}",
-                      point.layer, graph.model().name(),
+          "unknown_name", fmt::format("plan point '{}'", point.layer),
+          fmt::format("no such layer in model '{}'{}", graph.model().name(),
                       suggest_names(point.layer, layer_names(graph.model()))));
     }
     if (!seen.emplace(point.layer, to_string(point.site)).second) {
-      throw ValueError(fmt::format("{}: expected each point once, got a second",
-                                   describe(point)));
+      throw ValueError("duplicate_name", describe(point), "occurs twice");
     }
     const auto [first, added] = groups.emplace(point.group, &point);
     if (!added && !(first->second->config == point.config)) {
-      throw ValueError(fmt::format(
-          "{}: expected one configuration in group '{}', got {} and {}",
-          describe(point), point.group, to_string(first->second->config),
-          to_string(point.config)));
+      throw ValueError(
+          "invalid_value", describe(point),
+          fmt::format(
+              "points of group '{}' must have one configuration, got {} and {}",
+              point.group, to_string(first->second->config),
+              to_string(point.config)));
     }
     ++members[point.group];
     if (point.site.kind == SiteKind::weight) {
@@ -70,33 +72,33 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
       const int count = static_cast<int>(call->inputs.size());
       if (point.site.kind == SiteKind::input &&
           (point.site.index < 0 || point.site.index >= count)) {
-        throw ValueError(
-            fmt::format("{}: expected an input index in [0,{}), got {}",
-                        describe(point), count, point.site.index));
+        throw ValueError("out_of_range", describe(point),
+                         fmt::format("input index must be in [0,{}), got {}",
+                                     count, point.site.index));
       }
       tensors[point.group].insert(&tensor_at(graph, *call, point.site));
     }
   }
   for (const std::string& group : alone) {
     if (members[group] > 1) {
-      throw ValueError(
-          fmt::format("plan: expected a group of its own for a "
-                      "weight or an inner tensor, got '{}' {} times",
-                      group, members[group]));
+      throw ValueError("invalid_value", fmt::format("plan group '{}'", group),
+                       fmt::format("a weight or intermediate tensor must be "
+                                   "alone in its group, got {} points",
+                                   members[group]));
     }
   }
   for (const auto& [group, nodes] : tensors) {
-    // A layer that is called several times reads several tensors with one
-    // quantizer of its own.
+    // A layer called several times has a single quantizer for several tensors.
     if (members[group] > 1 && nodes.size() > 1) {
-      throw ValueError(fmt::format(
-          "plan: expected the points of group '{}' to read one tensor, got {}",
-          group, nodes.size()));
+      throw ValueError(
+          "invalid_value", fmt::format("plan group '{}'", group),
+          fmt::format("points of a group must be on one tensor, got {}",
+                      nodes.size()));
     }
   }
 }
 
-/// The plan with the names that layers have in a quantized model.
+/// Renames layers to their names in a quantized model.
 QdqPlan named_as(QdqPlan plan, const GraphIndex& graph) {
   for (QdqPoint& point : plan.points) {
     if (graph.find_layer(point.layer) != nullptr) continue;
@@ -114,7 +116,7 @@ PairCount count_pairs(const QdqPlan& original, const Model& model) {
   const QdqPlan plan = grouped(given, graph);
   check(plan, graph);
   PairCount count;
-  // Tensors and the quantizer each is read through.
+  // (tensor, quantizer) pairs.
   std::set<std::pair<const GraphNode*, std::string>> pairs;
   for (const QdqPoint& point : plan.points) {
     if (point.site.kind == SiteKind::weight) {

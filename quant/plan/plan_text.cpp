@@ -1,4 +1,4 @@
-// Plans as text, as differences and as configurations.
+// Text, differences and serialization of plans.
 #include <map>
 #include <span>
 
@@ -11,7 +11,7 @@
 namespace octet::quant {
 namespace {
 
-/// Columns of layer, site, codes, rule and reason.
+/// Columns: layer, site, configuration, rule, reason.
 TextTable plan_table() { return TextTable(std::vector<Align>(5)); }
 
 void add_point(TextTable& table, const QdqPoint& point,
@@ -28,7 +28,9 @@ SiteKind site_kind(const Config& value) {
   if (text == "weight") return SiteKind::weight;
   if (text == "output") return SiteKind::output;
   throw ValueError(
-      fmt::format("expected input, inner, weight or output, got '{}'", text));
+      "invalid_value", "plan point",
+      fmt::format("site must be input, inner, weight or output, got '{}'",
+                  text));
 }
 
 std::string_view kind_text(SiteKind kind) {
@@ -83,8 +85,7 @@ Config to_config(const QdqPoint& point) {
       .set("group", point.group);
 }
 
-// An entry of a point, read by `read`; what is wrong with it is told with its
-// key.
+// Reads an entry of a point; errors gain its key as context.
 template <class Read>
 auto entry(const Config& config, std::string_view key, Read read) {
   const Config& value = config.at(key);
@@ -105,8 +106,9 @@ int int_at(const Config& config, std::string_view key, int64_t low,
   return entry(config, key, [&](const Config& value) {
     const int64_t number = value.as_int();
     if (number < low || number > high) {
-      throw ValueError(fmt::format("expected an integer in [{},{}], got {}",
-                                   low, high, number));
+      throw ValueError(
+          "out_of_range", "plan point",
+          fmt::format("{} must be in [{},{}], got {}", key, low, high, number));
     }
     return static_cast<int>(number);
   });
@@ -116,7 +118,7 @@ ScaleRule scale_rule(const Config& value) {
   return scale_rule_from(value.as_string());
 }
 
-// What to_config() leaves out where it has no say.
+// Reads the keys that to_config() omits if they do not apply.
 void read_options(const Config& config, QuantizerConfig& to) {
   if (config.find("signed") != nullptr)
     to.is_signed = flag_at(config, "signed");
@@ -168,15 +170,15 @@ QdqPoint point_from(const Config& config) {
   const Config written = to_config(point);
   for (const auto& [key, value] : config.as_object()) {
     if (written.find(key) == nullptr) {
-      throw ValueError(
-          fmt::format("configuration: expected no entry '{}' for site {}", key,
-                      kind_text(point.site.kind)));
+      throw ValueError("unknown_option", "plan point",
+                       fmt::format("unknown key '{}' for site {}", key,
+                                   kind_text(point.site.kind)));
     }
   }
   return point;
 }
 
-// The points of a plan by their layer.
+// Index of a plan's points by layer.
 class PointIndex {
  public:
   explicit PointIndex(const QdqPlan& plan) {
@@ -189,7 +191,7 @@ class PointIndex {
     if (found == by_layer_.end()) return {};
     return found->second;
   }
-  /// The first equal point, or null.
+  /// Returns the first equal point, or null.
   const QdqPoint* find(const QdqPoint& point) const {
     for (const QdqPoint* each : at_layer(point.layer)) {
       if (*each == point) return each;
@@ -216,12 +218,12 @@ std::string PairCount::to_string() const {
 }
 
 std::string diff(const QdqPlan& from, const QdqPlan& to) {
-  // Points keep their order, so one walk over both is enough: what stands in
-  // one only goes before the next that stands in both.
+  // Points keep their order, so a merge suffices: points of a single plan
+  // precede the next common point.
   TextTable table = plan_table();
   const PointIndex old_points(from);
   const PointIndex new_points(to);
-  // The group is said where nothing else differs.
+  // Names the quantizer if only the group differs.
   const auto point_beside = [&](QdqPoint point, const PointIndex& other) {
     const std::string group = point.group;
     for (const QdqPoint* same : other.at_layer(point.layer)) {

@@ -9,7 +9,7 @@ namespace {
 
 using Tensors = std::unordered_set<const GraphNode*>;
 
-// By the nodes that make them.
+// Returns the producers of non-negative tensors.
 Tensors non_negative_tensors(const Model& model) {
   Tensors result;
   for (const auto& node : model.nodes()) {
@@ -23,7 +23,7 @@ Tensors non_negative_tensors(const Model& model) {
   return result;
 }
 
-// What the quantizer at a point sees, in all calls of its layer.
+// Returns whether the point's tensor is non-negative in all calls of its layer.
 bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
                      const Tensors& tensors) {
   const Layer* layer = graph.find_layer(point.layer);
@@ -39,7 +39,7 @@ bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
 }  // namespace
 
 void choose_signs(QdqPlan& plan, const GraphIndex& graph) {
-  // Codes around a zero point have what signs there are.
+  // A zero point already determines the signedness.
   const auto has_choice = [](const QdqPoint& point) {
     return point.site.kind != SiteKind::weight && point.config.zero_point == 0;
   };
@@ -51,7 +51,7 @@ void choose_signs(QdqPlan& plan, const GraphIndex& graph) {
   if (std::ranges::any_of(plan.points, may_lack_sign)) {
     tensors = non_negative_tensors(graph.model());
   }
-  std::map<std::string, bool> groups;  // all of their points
+  std::map<std::string, bool> groups;  // whether all points may be unsigned
   for (const QdqPoint& point : plan.points) {
     if (!has_choice(point)) continue;
     const bool here =

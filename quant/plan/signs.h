@@ -1,4 +1,4 @@
-// Which activations get codes without a sign.
+// Signedness of quantized activations.
 #pragma once
 
 #include <octet/quant/plan.h>
@@ -7,10 +7,9 @@
 
 namespace octet::quant {
 
-/// Gives the points of less than 8 bits, and those of 8 that are to have no
-/// sign, codes [0, 2^bits - 1] at tensors that cannot be negative
-/// (Layer::is_non_negative): signed ones would leave half of them unused. All
-/// others have a sign.
+/// Makes points below 8 bits, and 8-bit points requested as unsigned, unsigned
+/// for tensors that cannot be negative (Layer::is_non_negative): [0, 2^bits -
+/// 1] uses the range fully. Makes all other points signed.
 void choose_signs(QdqPlan& plan, const GraphIndex& graph);
 
 }  // namespace octet::quant

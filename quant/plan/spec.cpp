@@ -16,7 +16,8 @@ constexpr std::string_view kTargets[] = {"layer", "pattern", "class"};
 
 void check(const SpecEntry& entry) {
   if (entry.name.empty()) {
-    throw ValueError("spec: expected the name of a layer or class, got ''");
+    throw ValueError("missing_value", "spec",
+                     "name of a layer or class must not be empty");
   }
   if (entry.target == SpecTarget::pattern) {
     (void)NamePattern(entry.name);
@@ -24,19 +25,20 @@ void check(const SpecEntry& entry) {
   std::set<int> seen;
   for (const int index : entry.request.quantization_index) {
     if (index < 0 || !seen.insert(index).second) {
-      throw ValueError(fmt::format(
-          "spec: expected quantization_index of '{}' to hold different "
-          "indices >= 0, got {}{}",
-          entry.name, index, index < 0 ? "" : " twice"));
+      throw ValueError(
+          "invalid_value", fmt::format("spec entry '{}'", entry.name),
+          fmt::format(
+              "quantization_index must have distinct indices >= 0, got {}{}",
+              index, index < 0 ? "" : " twice"));
     }
   }
 }
 
 SpecEntry entry_of(const std::string& name, const SpecOptions& options) {
   if (options.is_keras_class && options.is_regex) {
-    throw ValueError(fmt::format(
-        "spec: expected '{}' to be a class or a regular expression, got both",
-        name));
+    throw ValueError("conflicting_options",
+                     fmt::format("spec entry '{}'", name),
+                     "is_keras_class and is_regex exclude each other");
   }
   SpecEntry entry{
       .name = name,
@@ -55,9 +57,9 @@ void check_length(const std::vector<T>& list, size_t names,
                   std::string_view option) {
   if (list.size() <= 1 || list.size() == names) return;
   throw ValueError(
-      fmt::format("spec: expected {} to hold one value, or {} as there are "
-                  "names, got {}",
-                  option, names, list.size()));
+      "count_mismatch", fmt::format("SpecLists.{}", option),
+      fmt::format("must have one value or one per name ({}), got {}", names,
+                  list.size()));
 }
 
 template <class T>
@@ -70,7 +72,8 @@ SpecTarget target_of(const std::string& text) {
   const auto at = std::ranges::find(kTargets, text);
   if (at == std::end(kTargets)) {
     throw ValueError(
-        fmt::format("expected layer, pattern or class, got '{}'", text));
+        "invalid_value", "spec entry",
+        fmt::format("target must be layer, pattern or class, got '{}'", text));
   }
   return static_cast<SpecTarget>(at - std::begin(kTargets));
 }
@@ -82,7 +85,9 @@ std::vector<int> indices_of(const Config& value) {
     const int64_t i = index.as_int();
     if (i < 0 || i > kMost) {
       throw ValueError(
-          fmt::format("expected indices in [0,{}], got {}", kMost, i));
+          "out_of_range", "spec entry",
+          fmt::format("quantization_index must be in [0,{}], got {}", kMost,
+                      i));
     }
     indices.push_back(static_cast<int>(i));
   }
@@ -101,9 +106,11 @@ void set(SpecEntry& entry, std::string_view key, const Config& value) {
   } else if (key == "quantization_index") {
     entry.request.quantization_index = indices_of(value);
   } else {
-    throw ValueError(
-        "expected name, target, quantize_input, quantize_weight or "
-        "quantization_index, got another entry");
+    throw ValueError("unknown_option", "spec entry",
+                     fmt::format("unknown key '{}', expected name, target, "
+                                 "quantize_input, quantize_weight or "
+                                 "quantization_index",
+                                 key));
   }
 }
 
@@ -208,7 +215,8 @@ QuantizationSpec spec_from_config(const Config& config) {
   for (const auto& [key, value] : config.as_object()) {
     if (key == "spec") continue;
     throw ValueError(
-        fmt::format("spec: expected an object of 'spec' alone, got '{}'", key));
+        "unknown_option", "spec",
+        fmt::format("unknown key '{}', expected only 'spec'", key));
   }
   for (size_t i = 0; i < list.size(); ++i) {
     spec.append(

@@ -15,8 +15,8 @@
 namespace octet::quant {
 namespace {
 
-// Means of the layer's products, without the bias, one an output. They are
-// linear in the inputs, whose means are enough.
+// Returns the mean outputs of the layer's product, without the bias. By
+// linearity, the mean inputs suffice.
 std::vector<double> mean_outputs(const Model& model, const LinearLayer& layer,
                                  const Dataset& samples, int64_t batch_size) {
   const LinearPart& part = *layer.part;
@@ -61,9 +61,10 @@ std::vector<LayerBias> correct_biases(Model& model, const Dataset& data,
   expect_calibrated("correct_biases", model);
   if (quantizers(model).empty()) {
     throw ValueError(
-        fmt::format("correct_biases: expected a quantized model, got '{}'; run "
-                    "quantize_model first",
-                    model.name()));
+        "not_quantized", "correct_biases",
+        fmt::format(
+            "model '{}' has no quantizers. Hint: run quantize_model first",
+            model.name()));
   }
   const Dataset samples = calibration_samples(
       data_for("correct_biases", model, data), options.samples, options.seed);
@@ -91,8 +92,8 @@ std::vector<LayerBias> correct_biases(Model& model, const Dataset& data,
       progress.advance(1);
     }
   }
-  // Biases of layers before are corrected when a layer's turn comes; those of
-  // the float model were the same when its means were taken.
+  // Preceding layers are already corrected here; the float means above used the
+  // same original biases.
   for (size_t i = 0; i < layers.size(); ++i) {
     progress.advance(1);
     if (!result[i].skipped.empty()) continue;

@@ -17,21 +17,21 @@ namespace {
 constexpr int kPasses = 20;
 constexpr double kTolerance = 0.01;
 
-// Functions with f(a x) = a f(x) for a > 0.
+// Returns whether f(a x) = a f(x) for a > 0.
 bool is_homogeneous(const Layer& layer) {
   const std::string function = layer.activation();
   return function == "linear" || function == "relu";
 }
 
-// Two layers, of which the second reads the first.
+// A linear layer and its only consumer.
 struct Pair {
   const LinearPart* first;
   const LinearPart* second;
-  std::vector<double> divided;  // by now, of each channel
+  std::vector<double> divided;  // accumulated divisor of each channel
 };
 
-// The values of a kernel that belong to each channel: those that make it
-// (`outputs`) or those that read it.
+// Returns the kernel elements of each channel, as an output (`outputs`) or as
+// an input.
 std::vector<std::vector<size_t>> elements_of(const LinearPart& part,
                                              bool outputs, size_t channels) {
   std::vector<std::vector<size_t>> result(channels);
@@ -39,7 +39,7 @@ std::vector<std::vector<size_t>> elements_of(const LinearPart& part,
   for (int64_t g = 0; g < part.groups(); ++g) {
     for (int64_t k = 0; k < part.inputs(); ++k) {
       for (int64_t m = 0; m < part.outputs(); ++m) {
-        // A kernel is [...][taps][channels of a group][outputs].
+        // Kernel layout: [...][taps][channels of a group][outputs].
         const int64_t channel = outputs
                                     ? g * part.outputs() + m
                                     : g * group_channels + k % group_channels;
@@ -71,7 +71,7 @@ double largest(const Tensor& values, const std::vector<size_t>& elements) {
   return top;
 }
 
-// How far the largest t was from 1.
+// Returns the largest deviation of t from 1.
 double equalize_pair(Pair& pair) {
   const size_t channels = pair.divided.size();
   const auto made = elements_of(*pair.first, true, channels);
@@ -100,7 +100,8 @@ double equalize_pair(Pair& pair) {
   return change;
 }
 
-// The linear layer that alone reads what a node gives; or why there is none.
+// Returns the linear layer that is the node's only consumer; otherwise null and
+// the reason.
 const GraphNode* reader_of(const GraphIndex& graph, const GraphNode& first,
                            std::string& why) {
   const GraphNode* node = &first;
@@ -108,22 +109,22 @@ const GraphNode* reader_of(const GraphIndex& graph, const GraphNode& first,
     if (!is_homogeneous(*node->layer)) {
       const std::string function = node->layer->activation();
       why =
-          fmt::format("'{}' is not ReLU but {}", node->layer->name(),
+          fmt::format("'{}' computes {}, not ReLU", node->layer->name(),
                       function.empty() ? node->layer->class_name() : function);
       return nullptr;
     }
     if (graph.uses(*node) != 1 || graph.is_output(*node)) {
       why = graph.is_output(*node)
                 ? fmt::format("'{}' is an output", node->layer->name())
-                : fmt::format("'{}' is read {} times", node->layer->name(),
+                : fmt::format("'{}' has {} consumers", node->layer->name(),
                               graph.uses(*node));
       return nullptr;
     }
     const GraphNode* reader = graph.readers(*node)[0].node;
     if (graph.is_linear(*reader)) return reader;
     if (graph.role(*reader) != LayerRole::activation) {
-      why = fmt::format("'{}' of class {} reads it", reader->layer->name(),
-                        reader->layer->class_name());
+      why = fmt::format("its consumer '{}' is of class {}",
+                        reader->layer->name(), reader->layer->class_name());
       return nullptr;
     }
     node = reader;
@@ -142,10 +143,10 @@ void expect_finite(const LinearLayer& layer) {
 
 std::vector<Equalization> equalize(Model& model) {
   if (!quantizers(model).empty()) {
-    throw ValueError(fmt::format(
-        "equalize: expected a float model, got '{}' with quantizers. Hint: "
-        "equalize before quantize_model",
-        model.name()));
+    throw ValueError("already_quantized", "equalize",
+                     fmt::format("model '{}' has quantizers. Hint: "
+                                 "equalize before quantize_model",
+                                 model.name()));
   }
   const GraphIndex graph(model);
   const std::vector<LinearLayer> layers = linear_layers(model);

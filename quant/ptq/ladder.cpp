@@ -73,7 +73,7 @@ class Climb {
     Model learned = base.clone();
     adaround(learned, samples_, options_.methods);
     if (attempt(before + "AdaRound", std::move(learned))) return;
-    if (!has_blocks(base)) return;  // or it would be the same again
+    if (!has_blocks(base)) return;  // otherwise identical to AdaRound
     Model blocks = base.clone();
     reconstruct_blocks(blocks, samples_, options_.methods);
     (void)attempt(before + "block reconstruction", std::move(blocks));
@@ -100,17 +100,15 @@ class Climb {
     Model result = options_.place(model);
     for (const PlacedQuantizer& weight : weight_quantizers(result)) {
       if (weight.quantizer->config().rule != ScaleRule::live) continue;
-      throw ValueError(fmt::format(
-          "ptq_ladder: expected fixed scales of weights, got live ones of "
-          "'{}', which would undo what the methods round. Hint: "
-          "ScaleRule::fixed in "
-          "what `place` inserts",
-          weight.quantizer->name()));
+      throw ValueError("unsupported_value",
+                       fmt::format("quantizer '{}'", weight.quantizer->name()),
+                       "live weight scales would undo rounding. Hint: set "
+                       "ScaleRule::fixed in the model that `place` returns");
     }
     return result;
   }
 
-  // [batch][output]
+  // Indexed [batch][output].
   std::vector<std::vector<Tensor>> outputs(const Model& model) const {
     std::vector<std::vector<Tensor>> result;
     const int64_t size = options_.methods.batch_size;
@@ -149,7 +147,7 @@ class Climb {
     return target_ && *rung.score >= *target_;
   }
 
-  // A model that meets the target is better than any that does not.
+  // Models that meet the target rank above all others.
   bool is_better(const LadderRung& a, const LadderRung& b) const {
     if (meets(a) != meets(b)) return meets(a);
     const double first = options_.score ? *a.score : 0;
@@ -158,7 +156,7 @@ class Climb {
     return a.output_sqnr > b.output_sqnr || std::isnan(b.output_sqnr);
   }
 
-  // Whether the target is met.
+  // Evaluates a model. Returns whether the target is met.
   bool attempt(const std::string& method, Model model) {
     const auto now = outputs(model);
     rungs_.push_back({method, score(model, now), sqnr(now)});
@@ -191,13 +189,13 @@ std::string verdict(const Ladder& ladder, const LadderRung& best) {
     return fmt::format("kept {}: outputs {}", best.method, sqnr);
   }
   const double target = *ladder.target;
-  return fmt::format(
-      "{}: {:.4f} by {}, {}; outputs {}",
-      ladder.met ? "target met" : "target missed", *best.score, best.method,
-      ladder.met ? fmt::format("where {:.4f} was asked", target)
-                 : fmt::format("{:.4f} less than the {:.4f} asked",
-                               target - *best.score, target),
-      sqnr);
+  return fmt::format("{}: {:.4f} by {}, {}; outputs {}",
+                     ladder.met ? "target met" : "target missed", *best.score,
+                     best.method,
+                     ladder.met ? fmt::format("target {:.4f}", target)
+                                : fmt::format("{:.4f} below the target {:.4f}",
+                                              target - *best.score, target),
+                     sqnr);
 }
 
 }  // namespace
@@ -214,7 +212,7 @@ std::string Ladder::to_string() const {
         {rung.method, score_text(rung.score), decibels_text(rung.output_sqnr)},
         rung.method == kept ? "> " : "  ");
   }
-  return fmt::format("{}.\nJudged by {} samples held out.\n\n{}",
+  return fmt::format("{}.\nEvaluated on {} held-out samples.\n\n{}",
                      verdict(*this, *best), group_digits(held_out),
                      table.to_string());
 }
@@ -222,14 +220,16 @@ std::string Ladder::to_string() const {
 Ladder ptq_ladder(const Model& model, const Dataset& data,
                   std::optional<double> target, const LadderOptions& options) {
   if (target && std::isnan(*target)) {
-    throw ValueError("ptq_ladder: expected a target, got nan");
+    throw ValueError("not_finite", "ptq_ladder", "target is NaN");
   }
   if (!(options.held_out > 0 && options.held_out < 1)) {
-    throw ValueError(fmt::format(
-        "ptq_ladder: expected held_out in (0,1), got {}", options.held_out));
+    throw ValueError(
+        "out_of_range", "ptq_ladder",
+        fmt::format("held_out must be in (0,1), got {}", options.held_out));
   }
   if (options.methods.batch_size < 1) {
-    throw ValueError(fmt::format("ptq_ladder: expected batch_size >= 1, got {}",
+    throw ValueError("out_of_range", "ptq_ladder",
+                     fmt::format("batch_size must be >= 1, got {}",
                                  options.methods.batch_size));
   }
   const CheckedSamples checked =

@@ -30,7 +30,7 @@ std::vector<LinearLayer> linear_layers(const Model& model) {
       if (owners[p.variable.id()] == 1) continue;
       linear.part = nullptr;
       linear.skipped =
-          fmt::format("other layers have its {} in common", p.name);
+          fmt::format("its {} is shared with other layers", p.name);
     }
     if (const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
         wrapper != nullptr && linear.part != nullptr) {
@@ -50,7 +50,7 @@ void for_each_input(const Model& model, const LinearLayer& layer,
   const BaseQuantizeWrapper* wrapper = as_wrapper(*layer.layer);
   const PlacedQuantizer* quantizer =
       wrapper == nullptr ? nullptr : wrapper->find(QdqSite::input(0));
-  // Tensors that calls of the layer read.
+  // Input tensors of all calls of the layer.
   std::map<const GraphNode*, int> read;
   for (const auto& node : model.nodes()) {
     if (node->layer.get() == layer.layer) ++read[node->inputs[0].node.get()];
@@ -75,27 +75,31 @@ void for_each_input(const Model& model, const LinearLayer& layer,
 void expect_fixed_weights(const char* subject, const Model& model) {
   const auto weights = weight_quantizers(model);
   if (weights.empty()) {
-    throw ValueError(fmt::format(
-        "{}: expected layers with quantized weights, got none in '{}'; run "
-        "quantize_model first",
-        subject, model.name()));
+    throw ValueError(
+        "not_quantized", subject,
+        fmt::format("model '{}' has no quantized weights. Hint: run "
+                    "quantize_model first",
+                    model.name()));
   }
   for (const PlacedQuantizer& placed : weights) {
     if (placed.quantizer->config().rule != ScaleRule::live) continue;
-    throw ValueError(fmt::format(
-        "{}: expected fixed or learned scales, got live ones of '{}', which "
-        "would follow the rounded weights. Hint: quantize_model with "
-        "`.weight.rule = ScaleRule::fixed`, then calibrate",
-        subject, placed.quantizer->name()));
+    throw ValueError(
+        "unsupported_value",
+        fmt::format("quantizer '{}'", placed.quantizer->name()),
+        fmt::format(
+            "{} needs fixed or learned scales; live scales "
+            "would follow the rounded weights. Hint: quantize_model with "
+            "`.weight.rule = ScaleRule::fixed`, then calibrate",
+            subject));
   }
 }
 
 void refuse_not_finite(const char* subject, const std::string& layer) {
-  throw ValueError(fmt::format(
-      "{}: expected finite values at layer '{}', got NaN or infinity. Hint: "
-      "are the weights those of a trained model, and the samples scaled as in "
-      "training?",
-      subject, layer));
+  throw ValueError("not_finite", fmt::format("layer '{}'", layer),
+                   fmt::format("{} found NaN or infinity. Hint: use trained "
+                               "weights, and scale the samples as in "
+                               "training",
+                               subject));
 }
 
 }  // namespace octet::quant

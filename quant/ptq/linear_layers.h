@@ -1,4 +1,4 @@
-// The linear layers of a quantized model and what they read.
+// Linear layers of a quantized model and their inputs.
 #pragma once
 
 #include <functional>
@@ -15,29 +15,29 @@
 namespace octet::quant {
 
 struct LinearLayer {
-  const Layer* layer = nullptr;       ///< a wrapper or not
-  std::unique_ptr<LinearPart> part;   ///< null: see skipped
-  std::shared_ptr<Quantizer> weight;  ///< of the kernel; null if there is none
-  std::string skipped = {};
+  const Layer* layer = nullptr;       ///< possibly a wrapper
+  std::unique_ptr<LinearPart> part;   ///< null if skipped
+  std::shared_ptr<Quantizer> weight;  ///< of the kernel; null for float
+  std::string skipped = {};           ///< reason
 
   const std::string& name() const { return float_layer(*layer).name(); }
 };
 
-/// Those with weights (LayerRole::linear), in the model's order, and why some
-/// are none to work on: several layers have a parameter in common.
+/// Returns the linear layers (LayerRole::linear) in the model's order. Layers
+/// with shared parameters or without a LinearPart are marked as skipped.
 std::vector<LinearLayer> linear_layers(const Model& model);
 
-/// Runs the samples and shows what `layer` multiplies with: in rows
-/// (LinearPart::rows), quantized where its quantizer is on.
+/// Runs the samples and passes the inputs of `layer`'s product to `visit`, as
+/// rows (LinearPart::rows) and quantized if its quantizer is enabled.
 void for_each_input(const Model& model, const LinearLayer& layer,
                     const Dataset& samples, int64_t batch_size,
                     const std::function<void(const Tensor& rows)>& visit);
 
-/// Throws: ValueError beginning with `subject` unless some weights are
-/// quantized, and for live scales of theirs.
+/// Throws: ValueError with `subject` for a model without quantized weights, and
+/// for live weight scales.
 void expect_fixed_weights(const char* subject, const Model& model);
 
-/// How the methods say that a tensor of a layer is of no use.
+/// Throws the error of the methods for NaN or infinity at a layer.
 [[noreturn]] void refuse_not_finite(const char* subject,
                                     const std::string& layer);
 

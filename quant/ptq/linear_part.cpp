@@ -13,7 +13,7 @@
 namespace octet::quant {
 namespace {
 
-// Of rows() at once.
+// Limit of elements in a result of rows().
 constexpr int64_t kElements = int64_t{1} << 23;
 
 const Parameter* find_parameter(const Layer& layer, std::string_view name) {
@@ -41,8 +41,9 @@ std::unique_ptr<LinearPart> LinearPart::of(const Layer& wrapped,
   part->kernel_ = &layer.parameter(weight.parameter);
   const Shape& shape = part->kernel_->variable.shape();
   if (weight.last_axis != shape.rank()) {
-    why = fmt::format("the outputs of class {} are no last axes of its {}",
-                      layer.class_name(), weight.parameter);
+    why = fmt::format(
+        "class {} does not have its outputs on the last axes of its {}",
+        layer.class_name(), weight.parameter);
     return nullptr;
   }
   part->bias_ = find_parameter(layer, "bias");
@@ -108,7 +109,7 @@ void LinearPart::for_each_rows(
     const Tensor& x, const std::function<void(const Tensor&)>& visit) const {
   const int64_t n = x.shape()[0];
   const int64_t sample = std::max<int64_t>(x.size() / n, 1);
-  // No more pixels than values of the input.
+  // Bound: at most as many pixels as input values.
   const int64_t taps = std::max<int64_t>(
       1, groups_ * inputs_ / std::max<int64_t>(x.shape()[-1], 1));
   const int64_t step = std::clamp<int64_t>(kElements / (sample * taps), 1, n);

@@ -1,5 +1,5 @@
-// LinearPart: the products of a layer alone, without its bias and activation,
-// as matrices: what methods that look at a layer's inputs work on.
+// LinearPart: a layer's product as matrices, without bias and activation, for
+// methods based on a layer's inputs.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,35 @@
 
 namespace octet::quant {
 
-/// Each of `groups` parts of the outputs is a product of its own: rows
-/// [inputs] of the layer's input times a kernel [inputs, outputs].
+/// Each of `groups` groups of outputs is a separate product: rows [inputs] of
+/// the layer's input times a kernel [inputs, outputs].
 class LinearPart {
  public:
-  /// Of Dense, Conv1D, Conv2D, DepthwiseConv1D, DepthwiseConv2D and custom
-  /// classes whose kernel ends with the axes of the outputs. Of others null,
-  /// and `why` says why. `layer` must outlive it.
+  /// Supports Dense, Conv1D, Conv2D, DepthwiseConv1D, DepthwiseConv2D and
+  /// custom classes with the outputs on the kernel's last axes. Returns null
+  /// for others, with the reason in `why`. `layer` must outlive the result.
   static std::unique_ptr<LinearPart> of(const Layer& layer, const Shape& input,
                                         std::string& why);
 
   const Parameter& kernel() const { return *kernel_; }
-  /// Null if there is none.
+  /// Null if the layer has no bias.
   const Parameter* bias() const { return bias_; }
   int64_t groups() const { return groups_; }
-  int64_t inputs() const { return inputs_; }    ///< of a group
-  int64_t outputs() const { return outputs_; }  ///< of a group
+  int64_t inputs() const { return inputs_; }    ///< per group
+  int64_t outputs() const { return outputs_; }  ///< per group
 
-  /// Where in the kernel the weight of an input and an output stands.
+  /// Returns the kernel index of the weight from an input to an output.
   size_t element(int64_t group, int64_t in, int64_t out) const {
     return static_cast<size_t>((in * groups_ + group) * outputs_ + out);
   }
 
-  /// What the outputs of each pixel are products of, as the layer itself cuts
-  /// it out: each row holds the inputs of the first group, of the second, ...
-  /// Shapes: x as the layer reads it -> [pixels, groups * inputs].
+  /// Returns the patches that each output pixel is computed from (im2col),
+  /// extracted by the layer itself. A row has the inputs of the first group, of
+  /// the second, ...
+  /// Shapes: x: the layer's input -> [pixels, groups * inputs].
   Tensor rows(const Tensor& x) const;
-  /// The same a few samples at a time, in order, to keep memory small.
+  /// Calls `visit` with the rows of a few samples at a time, in order, to limit
+  /// memory.
   void for_each_rows(const Tensor& x,
                      const std::function<void(const Tensor&)>& visit) const;
 
@@ -50,8 +52,8 @@ class LinearPart {
   int64_t groups_ = 1;
   int64_t inputs_ = 1;
   int64_t outputs_ = 1;
-  // Copies of the layer without bias and activation, whose kernels pick inputs
-  // out: output m of the i-th is input i * outputs + m.
+  // Copies of the layer without bias and activation whose kernels extract
+  // inputs: output m of copy i is input i * outputs + m.
   std::vector<std::shared_ptr<Layer>> pickers_;
 };
 

@@ -1,5 +1,5 @@
-// AdaRound and the reconstruction of blocks: one optimisation over the
-// roundings of a unit's weights (units.h).
+// AdaRound and block reconstruction: joint optimization of the rounding of a
+// unit's weights (units.h).
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -34,23 +34,23 @@
 namespace octet::quant {
 namespace {
 
-// Samples that each iteration looks at.
+// Samples per iteration.
 constexpr int64_t kBatch = 32;
-// The share of the iterations before there is a regularizer, and its beta.
+// Share of the iterations before the regularizer starts, and its range of beta.
 constexpr double kWarmStart = 0.2;
 constexpr double kFirstBeta = 20;
 constexpr double kLastBeta = 2;
 
-// A weight of the copy whose rounding is learned.
+// A weight of the copy with learned rounding.
 struct LearnedWeight {
-  size_t report;  // of its layer
+  size_t report;  // index in result_
   std::shared_ptr<Quantizer> quantizer;
   Variable variable;
-  Variable original;  // the same weight of the model
+  Variable original;  // the model's weight
   SoftRounding rounding;
 };
 
-// What a unit reads, quantized, and what it makes in the float model.
+// Quantized inputs of a unit, and its outputs in the float model.
 struct UnitSamples {
   std::vector<Tensor> inputs, outputs;
 };
@@ -65,7 +65,7 @@ class Reconstruction {
         units_(units_of(model, kind)),
         samples_(samples),
         options_(options) {
-    // Gradients are for the weights that are being learned.
+    // Only weights being learned need gradients.
     copy_.set_trainable(false);
     for (const auto& layer : copy_.layers()) {
       for (const Parameter& p : layer->parameters()) ++owners_[p.variable.id()];
@@ -85,7 +85,7 @@ class Reconstruction {
         std::ranges::move(weights, std::back_inserter(learned));
       }
     }
-    // What fails before leaves the model as it was.
+    // Errors before this point leave the model unchanged.
     for (const LearnedWeight& each : learned) {
       each.original.assign(each.variable.value());
     }
@@ -93,8 +93,8 @@ class Reconstruction {
   }
 
  private:
-  // Those to learn. Begins the reports of their layers and of those that are
-  // skipped.
+  // Returns the weights to learn. Adds reports of their layers and of skipped
+  // ones.
   std::vector<LearnedWeight> weights_of(const Unit& unit) {
     std::map<const Layer*, int64_t> calls;
     for (const size_t i : unit.nodes) ++calls[copy_.nodes()[i]->layer.get()];
@@ -116,11 +116,11 @@ class Reconstruction {
       if (placed.empty()) {
         skipped = "its weights are not quantized";
       } else if (calls[&layer] < calls_[&layer]) {
-        skipped = "it is called in several places";
+        skipped = "it is called in several units";
       }
       for (const Parameter& p : layer.parameters()) {
         if (owners_[p.variable.id()] == 1) continue;
-        skipped = fmt::format("other layers have its {} in common", p.name);
+        skipped = fmt::format("its {} is shared with other layers", p.name);
       }
       if (!skipped.empty()) continue;
       for (const PlacedQuantizer& q : placed) {
@@ -142,7 +142,7 @@ class Reconstruction {
     return result;
   }
 
-  // All samples' outputs.
+  // Returns the outputs for all samples.
   std::vector<Tensor> run(const Model& model) const {
     std::vector<Tensor> result;
     for (int64_t at = 0; at < samples_.size(); at += options_.batch_size) {
@@ -202,7 +202,7 @@ class Reconstruction {
     }
   }
 
-  // The unit's outputs now, beside those of the float model.
+  // Compares the unit's current outputs with the float model's.
   SignalNoise compare(const Model& part, const UnitSamples& samples,
                       const std::vector<LearnedWeight>& weights) const {
     const std::vector<Tensor> outputs = part.predict(samples.inputs);
@@ -216,8 +216,8 @@ class Reconstruction {
     return result;
   }
 
-  // The loss is, times the number of weights, the squared error over that of
-  // nearest rounding, and lambda times the regularizer's mean.
+  // Loss, times the number of weights: squared error relative to nearest
+  // rounding, plus lambda times the mean regularizer.
   void descend(const Model& part, const UnitSamples& samples, double nearest,
                std::vector<LearnedWeight>& weights, uint64_t stream,
                ProgressLine& progress) const {
@@ -251,8 +251,7 @@ class Reconstruction {
                             count * static_cast<double>(y.size()) / nearest));
         loss = loss ? add(loss, error) : error;
       }
-      // Behind a step function there is nothing to learn by: rounding stays to
-      // the nearest.
+      // Without a gradient, as behind a step function, keep nearest rounding.
       if (!loss.requires_grad()) break;
       loss.backward();
       const double done =
@@ -270,10 +269,11 @@ class Reconstruction {
   const char* subject_;
   Model& model_;
   Model copy_;
-  std::vector<Unit> units_;  // of both, whose nodes are in the same order
+  std::vector<Unit> units_;  // node indices are valid in model and copy
   const Dataset& samples_;
   const PostTrainingOptions& options_;
-  std::map<uint64_t, int> owners_;  // of each parameter of the copy
+  std::map<uint64_t, int>
+      owners_;  // number of owners, by parameter id of the copy
   std::map<const Layer*, int64_t> calls_;
   std::set<const Layer*> reported_;
   std::vector<LayerRounding> result_;
@@ -285,16 +285,19 @@ std::vector<LayerRounding> reconstruct(const char* subject, Model& model,
   expect_calibrated(subject, model);
   expect_fixed_weights(subject, model);
   if (options.iterations < 1) {
-    throw ValueError(fmt::format("{}: expected iterations >= 1, got {}",
-                                 subject, options.iterations));
+    throw ValueError(
+        "out_of_range", subject,
+        fmt::format("iterations must be >= 1, got {}", options.iterations));
   }
   if (!(options.lambda >= 0) || std::isinf(options.lambda)) {
-    throw ValueError(fmt::format("{}: expected a finite lambda >= 0, got {}",
-                                 subject, options.lambda));
+    throw ValueError(
+        "out_of_range", subject,
+        fmt::format("lambda must be finite and >= 0, got {}", options.lambda));
   }
   if (options.batch_size < 1) {
-    throw ValueError(fmt::format("{}: expected batch_size >= 1, got {}",
-                                 subject, options.batch_size));
+    throw ValueError(
+        "out_of_range", subject,
+        fmt::format("batch_size must be >= 1, got {}", options.batch_size));
   }
   const Dataset samples = calibration_samples(data_for(subject, model, data),
                                               options.samples, options.seed);

@@ -22,7 +22,7 @@ using Eigen::MatrixXd;
 using Eigen::MatrixXf;
 using RowsMap = Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>;
 
-// The sum of x x^T over all rows x, of each group.
+// Returns the sum of x x^T over all rows x, per group.
 std::vector<MatrixXd> second_moments(const Model& model,
                                      const LinearLayer& layer,
                                      const Dataset& samples,
@@ -33,7 +33,7 @@ std::vector<MatrixXd> second_moments(const Model& model,
   for_each_input(model, layer, samples, batch_size, [&](const Tensor& rows) {
     const RowsMap all(rows.f32().data(), rows.shape()[0], rows.shape()[1]);
     parallel_for(part.groups(), [&](int64_t g) {
-      // Some rows at a time, since they become doubles.
+      // A few rows at a time, as they are converted to double.
       constexpr int64_t kRows = 1024;
       for (int64_t at = 0; at < all.rows(); at += kRows) {
         const int64_t count = std::min(kRows, int64_t{all.rows()} - at);
@@ -111,8 +111,9 @@ std::vector<LayerRounding> round_weights(Model& model, const Dataset& data,
                                          const PostTrainingOptions& options) {
   expect_calibrated("round_weights", model);
   if (!(options.damping >= 0 && options.damping <= 1)) {
-    throw ValueError(fmt::format(
-        "round_weights: expected damping in [0,1], got {}", options.damping));
+    throw ValueError(
+        "out_of_range", "round_weights",
+        fmt::format("damping must be in [0,1], got {}", options.damping));
   }
   expect_fixed_weights("round_weights", model);
   const std::vector<LinearLayer> layers = linear_layers(model);

@@ -20,9 +20,9 @@ double nearest_code(double x, CodeRange range) {
   return std::clamp(std::nearbyint(x), double(range.low), double(range.high));
 }
 
-// Codes of one column, best first, by the rows of R (R^T R = H) from the last
-// to the first. At each, codes are tried in the order of their distance from
-// the one that makes up best for the error of those behind.
+// Depth-first search for the quantized values of a column, along the rows of
+// R (R^T R = H) from last to first. Candidates are tried by their distance from
+// the value that best compensates the error so far.
 class NearestPoint {
  public:
   NearestPoint(const MatrixXd& R, const VectorXd& w, double scale,
@@ -54,7 +54,7 @@ class NearestPoint {
       error_[k] = w_[k] - scale_ * code;
       const double r = R_(k, k) * (error_[k] + carried);
       const double next = cost + r * r;
-      // All codes from here on are further away.
+      // All remaining candidates are further away.
       if (next >= least_) return;
       code_[k] = code;
       descend(k - 1, next);
@@ -81,7 +81,7 @@ class NearestPoint {
 
 double form(const MatrixXd& H, const VectorXd& e) { return e.dot(H * e); }
 
-// Changes single codes by one while that lessens the error.
+// Changes single quantized values by a step while the error decreases.
 void polish(const MatrixXd& H, const VectorXd& w, double scale, CodeRange range,
             VectorXd& code) {
   VectorXd gradient = H * (w - scale * code);
@@ -92,7 +92,7 @@ void polish(const MatrixXd& H, const VectorXd& w, double scale, CodeRange range,
       const double to =
           nearest_code(code[k] + gradient[k] / (H(k, k) * scale), range);
       const double step = (to - code[k]) * scale;
-      // Of the error: step^2 H_kk - 2 step gradient_k.
+      // Change of the error: step^2 H_kk - 2 step gradient_k.
       const double gain = step * (2 * gradient[k] - step * H(k, k));
       if (!(gain > 1e-12 * H(k, k) * scale * scale)) continue;
       gradient -= step * H.col(k);
@@ -111,10 +111,10 @@ MatrixXd round_second_order(const MatrixXd& H, const MatrixXd& weights,
   const Index size = H.rows();
   if (!H.allFinite()) {
     throw ValueError(
-        "second-order rounding: expected finite inputs of the layer, got NaN "
-        "or infinity");
+        "not_finite", "second-order rounding",
+        "second moments of the layer's inputs have NaN or infinity");
   }
-  // What matters most is rounded first, when all others can make up for it.
+  // The most significant inputs are rounded first; later ones can compensate.
   std::vector<Index> order(static_cast<size_t>(size));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](Index k) { return H(k, k); });
@@ -126,14 +126,14 @@ MatrixXd round_second_order(const MatrixXd& H, const MatrixXd& weights,
     }
   }
   const double mean = sorted.trace() / static_cast<double>(size);
-  // Inputs that are always zero: every code is as good as another.
+  // For all-zero inputs any value will do.
   const double added = mean > 0 ? damping * mean : 1.0;
   sorted.diagonal().array() += added;
   const Eigen::LLT<MatrixXd> cholesky(sorted);
   if (cholesky.info() != Eigen::Success) {
-    throw ValueError(
-        "second-order rounding: expected second moments that are positive "
-        "definite, got others. Hint: more samples, or a larger damping");
+    throw ValueError("invalid_value", "second-order rounding",
+                     "second moments are not positive definite. Hint: more "
+                     "samples, or a larger damping");
   }
   const MatrixXd R = cholesky.matrixU();
   MatrixXd codes(size, weights.cols());

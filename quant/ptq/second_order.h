@@ -1,5 +1,5 @@
-// Second-order rounding: codes of a weight vector that give the least error in
-// a layer's output, by the second moments of its inputs.
+// Second-order rounding: quantizes a weight vector with the least error in a
+// layer's output, given the second moments of its inputs.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,19 +14,18 @@ struct CodeRange {
   int high;
 };
 
-/// Rounds the columns of weights [k, m] to codes such that
-/// (w - s*q)^T H (w - s*q) is small, H [k,k] being the sum of x x^T over the
-/// rows x that the weights are multiplied with. Each column is the search for a
-/// nearest lattice point: its first answer is that of GPTQ, which rounds one
-/// weight after another and lets those to come make up for the error; then
-/// other answers are tried, best first, up to `tries` weights, all of them for
-/// small k; then single codes are changed while that helps. Where nearest
-/// rounding is better after all, it is taken: no column is worse than it.
-/// H with `damping` times the mean of its diagonal added is what is factored;
-/// H itself judges. Throws: ValueError for NaN or infinity in H.
-/// Shapes: H [k,k] symmetric, weights [k,m], scales [m] -> codes [k,m].
-/// Source: Frantar et al., "GPTQ", arXiv 2210.17323; as a lattice problem: Chen
-/// et al., "The geometry of LLM quantization", arXiv 2507.18553; the search:
+/// Rounds the columns of weights [k, m] to quantized values q with a small
+/// error (w - s*q)^T H (w - s*q), where H [k,k] is the sum of x x^T over the
+/// input rows x. Each column is a nearest-lattice-point search. The first
+/// candidate is GPTQ's, which rounds weights in sequence and compensates the
+/// error in later ones. Further candidates follow, best first, up to `tries`
+/// visited weights (exhaustive for small k), then changes of single values. No
+/// column is worse than nearest rounding. The factored matrix is H plus
+/// `damping` times the mean of its diagonal; errors are measured with H.
+/// Throws: ValueError for NaN or infinity in H.
+/// Shapes: H [k,k] symmetric, weights [k,m], scales [m] -> q [k,m].
+/// Source: Frantar et al., "GPTQ", arXiv 2210.17323; lattice formulation: Chen
+/// et al., "The geometry of LLM quantization", arXiv 2507.18553; search:
 /// Schnorr and Euchner, Mathematical Programming 66 (1994).
 Eigen::MatrixXd round_second_order(const Eigen::MatrixXd& H,
                                    const Eigen::MatrixXd& weights,
@@ -34,7 +33,8 @@ Eigen::MatrixXd round_second_order(const Eigen::MatrixXd& H,
                                    CodeRange range, double damping = 0.01,
                                    int64_t tries = 20000);
 
-/// (w - s*q)^T H (w - s*q) of each column. Shapes: as above -> [m].
+/// Returns (w - s*q)^T H (w - s*q) of each column.
+/// Shapes: as above -> [m].
 std::vector<double> output_errors(const Eigen::MatrixXd& H,
                                   const Eigen::MatrixXd& weights,
                                   std::span<const double> scales,

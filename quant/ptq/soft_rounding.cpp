@@ -8,7 +8,7 @@
 namespace octet::quant {
 namespace {
 
-// Of the sigmoid: it reaches 0 and 1, where it has no gradient any more.
+// Stretched sigmoid: reaches 0 and 1, with zero gradient beyond.
 constexpr float kStretch = 1.2f;
 constexpr float kShift = -0.1f;
 

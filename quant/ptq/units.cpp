@@ -13,7 +13,8 @@
 namespace octet::quant {
 namespace {
 
-// Who reads the output of each node, by place; the model itself at the end.
+// Returns the consumers of each node's output, by index; nodes.size() for a
+// model output.
 std::vector<std::vector<size_t>> readers_of(const Model& model) {
   const auto nodes = model.nodes();
   std::map<const GraphNode*, size_t> places;
@@ -46,7 +47,7 @@ std::vector<Unit> units_of(const Model& model, UnitKind kind) {
   const auto readers = readers_of(model);
   std::vector<Unit> result;
   Unit unit;
-  size_t open = 0;  // where the outputs of earlier nodes are read last
+  size_t open = 0;  // last consumer of any earlier node's output
   for (size_t i = 0; i < nodes.size(); ++i) {
     const size_t last = readers[i].empty() ? i : readers[i].back();
     if (!is_input(*nodes[i])) {

@@ -1,5 +1,4 @@
-// Units: the parts of a model whose outputs reconstruct() makes good, one after
-// another.
+// Units: parts of a model that reconstruct() optimizes in sequence.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +9,31 @@
 namespace octet::quant {
 
 enum class UnitKind {
-  layer,  ///< each node, with the activation that alone reads it
-  /// What stands between two tensors that everything passes through, one alone:
-  /// a residual block, with the activation behind it; in a chain each layer.
+  layer,  ///< each node, with an activation that is its only consumer
+  /// The nodes between two tensors through which all data flows, such as a
+  /// residual block with its activation; each layer of a chain.
   block,
 };
 
-/// By their places in Model::nodes(), in order.
+/// Nodes as indices into Model::nodes(), in order.
 struct Unit {
   std::vector<size_t> nodes;
-  std::vector<size_t> inputs;   ///< of other nodes, what these read
-  std::vector<size_t> outputs;  ///< of these, what others read
+  std::vector<size_t> inputs;   ///< outside nodes consumed by the unit
+  std::vector<size_t> outputs;  ///< unit nodes consumed outside
 };
 
-/// All nodes but the model's inputs are in one each; an activation that belongs
-/// to the unit before is one of its own, too.
+/// Partitions all nodes but the model's inputs. An activation that belongs to
+/// the preceding unit also forms a separate unit.
 std::vector<Unit> units_of(const Model& model, UnitKind kind);
 
-/// Whether several layers of a block have quantized weights.
+/// Returns whether any block has several layers with quantized weights.
 bool has_blocks(const Model& model);
 
-/// What makes the inputs of the unit, and what makes its outputs, of those of
-/// `model`; the layers are those of `model`.
+/// Return a model that computes the unit's inputs, or its outputs, from the
+/// inputs of `model`. Layers are shared with `model`.
 Model before(const Model& model, const Unit& unit);
 Model through(const Model& model, const Unit& unit);
-/// The unit alone.
+/// Returns the unit as a model. Layers are shared with `model`.
 Model alone(Model& model, const Unit& unit);
 
 }  // namespace octet::quant

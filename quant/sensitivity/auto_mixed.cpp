@@ -35,7 +35,7 @@ int64_t weights_of(const BaseQuantizeWrapper& wrapper) {
   return count;
 }
 
-// Of the outputs, as a share of their power.
+// Noise of the outputs relative to their power.
 double noise(const MixedLayer& layer) { return std::pow(10, -layer.sqnr / 10); }
 
 double mean_bits(const std::vector<MixedLayer>& layers) {
@@ -66,7 +66,7 @@ double latency_of(const std::vector<MixedLayer>& layers,
   return sum;
 }
 
-// What is to be kept low, and how low.
+// A cost and its limit.
 struct Budget {
   std::string_view name;
   double most = 0;
@@ -89,64 +89,68 @@ Budget budget_of(const MixedOptions& options) {
               return latency_of(layers, options.latencies);
             }};
   }
-  // By what is saved where the score alone decides how much.
+  // Also used to order layers by saved bits for score_loss.
   return {"mean_bits", options.mean_bits.value_or(std::max(6, options.narrow)),
           mean_bits};
 }
 
 void check(const MixedOptions& options) {
   if (options.narrow < 2 || options.narrow >= kWide) {
-    throw ValueError(fmt::format("auto_mixed: expected narrow in [2,7], got {}",
-                                 options.narrow));
+    throw ValueError(
+        "out_of_range", "auto_mixed",
+        fmt::format("narrow must be in [2,7], got {}", options.narrow));
   }
   if (options.narrow_activations < 2 || options.narrow_activations > kWide) {
-    throw ValueError(
-        fmt::format("auto_mixed: expected narrow_activations in [2,8], got {}",
-                    options.narrow_activations));
+    throw ValueError("out_of_range", "auto_mixed",
+                     fmt::format("narrow_activations must be in [2,8], got {}",
+                                 options.narrow_activations));
   }
   if (options.narrow_activations < kWide &&
       options.quantize.activation.bits != kWide) {
     throw ValueError(
-        fmt::format("auto_mixed: expected quantize.activation of 8 bits, some "
-                    "of which become narrow, got {}",
-                    options.quantize.activation.bits));
+        "invalid_value", "auto_mixed",
+        fmt::format(
+            "quantize.activation must have 8 bits to be narrowed, got {}",
+            options.quantize.activation.bits));
   }
   if (options.quantize.weight.bits != kWide) {
-    throw ValueError(fmt::format(
-        "auto_mixed: expected quantize.weight of 8 bits, some of which become "
-        "narrow, got {}",
-        options.quantize.weight.bits));
+    throw ValueError(
+        "invalid_value", "auto_mixed",
+        fmt::format("quantize.weight must have 8 bits to be narrowed, got {}",
+                    options.quantize.weight.bits));
   }
   const int budgets = options.mean_bits.has_value() +
                       options.bytes.has_value() + options.latency.has_value() +
                       options.score_loss.has_value();
   if (budgets > 1) {
-    throw ValueError(
-        fmt::format("auto_mixed: expected one budget (mean_bits, bytes, "
-                    "latency or score_loss), got {}",
-                    budgets));
+    throw ValueError("conflicting_options", "auto_mixed",
+                     fmt::format("only one budget (mean_bits, bytes, "
+                                 "latency or score_loss) is allowed, got {}",
+                                 budgets));
   }
   const double mean = options.mean_bits.value_or(kWide);
   if (!(mean >= options.narrow && mean <= kWide)) {
-    throw ValueError(fmt::format(
-        "auto_mixed: expected mean_bits in [{},8], got {}. Hint: {} is what "
-        "all weights with that many bits have",
-        options.narrow, mean, options.narrow));
+    throw ValueError("out_of_range", "auto_mixed",
+                     fmt::format("mean_bits must be in [{},8], got {}. Hint: "
+                                 "`narrow` is the lower bound",
+                                 options.narrow, mean));
   }
   if (options.score_loss && !(*options.score_loss >= 0)) {
-    throw ValueError(fmt::format(
-        "auto_mixed: expected score_loss >= 0, got {}. Hint: it is how far the "
-        "score may be below that of 8 bits",
-        *options.score_loss));
+    throw ValueError("out_of_range", "auto_mixed",
+                     fmt::format("score_loss must be >= 0, got {}. Hint: it is "
+                                 "the largest drop below the "
+                                 "score with 8 bits",
+                                 *options.score_loss));
   }
   if (options.latency && options.latencies.empty()) {
     throw ValueError(
-        "auto_mixed: expected latencies beside a budget of them, got none. "
+        "missing_value", "auto_mixed",
+        "a latency budget needs `latencies`. "
         "Hint: measure each layer on the device, with 8 bits and with fewer");
   }
 }
 
-// That each layer has one latency, and each latency a layer.
+// Checks that layers and latencies correspond one to one.
 void check_latencies(const std::vector<LayerLatency>& latencies,
                      const std::vector<MixedLayer>& layers) {
   std::vector<std::string> names;
@@ -154,30 +158,35 @@ void check_latencies(const std::vector<LayerLatency>& latencies,
   for (const LayerLatency& each : latencies) {
     if (std::ranges::count(names, each.layer) == 0) {
       throw NotFoundError(
-          fmt::format("auto_mixed: expected latencies of layers with quantized "
-                      "weights, got one of '{}'{}",
-                      each.layer, suggest_names(each.layer, names)));
+          "unknown_name", "auto_mixed",
+          fmt::format(
+              "`latencies` names '{}', which is not a layer with quantized "
+              "weights{}",
+              each.layer, suggest_names(each.layer, names)));
     }
     for (const double time : {each.wide, each.narrow}) {
       if (time >= 0 && std::isfinite(time)) continue;
-      throw ValueError(fmt::format(
-          "auto_mixed: expected finite latencies >= 0, got {} of '{}'", time,
-          each.layer));
+      throw ValueError(
+          "out_of_range", "auto_mixed",
+          fmt::format("latency of '{}' must be finite and >= 0, got {}",
+                      each.layer, time));
     }
   }
   for (const std::string& name : names) {
     if (std::ranges::count(latencies, name, &LayerLatency::layer) == 1) {
       continue;
     }
-    throw NotFoundError(fmt::format(
-        "auto_mixed: expected one latency of each layer with quantized "
-        "weights, got {} of '{}'",
-        std::ranges::count(latencies, name, &LayerLatency::layer), name));
+    throw NotFoundError(
+        "count_mismatch", "auto_mixed",
+        fmt::format("`latencies` must have one entry per layer with quantized "
+                    "weights, got {} for '{}'",
+                    std::ranges::count(latencies, name, &LayerLatency::layer),
+                    name));
   }
 }
 
-// The one that adds least noise of those that meet the budget by themselves,
-// else the one that adds least for what it saves.
+// Returns the quietest layer that alone suffices for the budget, else the layer
+// with the least noise per saving.
 MixedLayer* next_to_narrow(const std::vector<MixedLayer*>& cheapest,
                            const std::vector<MixedLayer>& layers,
                            const Budget& budget, int narrow) {
@@ -195,7 +204,7 @@ MixedLayer* next_to_narrow(const std::vector<MixedLayer*>& cheapest,
   return enough != nullptr ? enough : next;
 }
 
-// Layers that save something, those first that add least noise for it.
+// Returns the layers with savings, by noise per saving.
 std::vector<MixedLayer*> by_noise(std::vector<MixedLayer>& layers,
                                   const Budget& budget, int narrow) {
   const double all = budget.cost(layers);
@@ -219,8 +228,9 @@ void expect_in_reach(std::vector<MixedLayer>& layers, const Budget& budget,
   for (MixedLayer* layer : cheapest) layer->bits = kWide;
   if (least <= budget.most) return;
   throw ValueError(
-      fmt::format("auto_mixed: expected a budget within reach, got {} {}: the "
-                  "least is {}, where every layer that gains by it has {} bits",
+      "invalid_value", "auto_mixed",
+      fmt::format("budget of {} {} cannot be met: the minimum is {}, "
+                  "with {} bits in every layer that gains by it",
                   budget.name, budget.most, least, narrow));
 }
 
@@ -231,7 +241,7 @@ void keep_to(const Budget& budget, std::vector<MixedLayer>& layers,
   while (!budget.meets(layers)) {
     next_to_narrow(cheapest, layers, budget, narrow)->bits = narrow;
   }
-  // A large layer at the end may have made others' bits spare.
+  // Restores layers made redundant by a large layer at the end.
   for (MixedLayer* layer : cheapest | std::views::reverse) {
     if (layer->bits == kWide) continue;
     layer->bits = kWide;
@@ -254,7 +264,7 @@ Model calibrated(const Model& model, const Dataset& data,
   return result;
 }
 
-// A tensor is as wide as its widest reader: narrow where all are narrow layers.
+// A tensor has the width of its widest consumer.
 void settle_activations(const Model& placed, int narrow,
                         std::vector<MixedLayer>& layers) {
   std::set<const Quantizer*> wide;
@@ -286,7 +296,7 @@ void settle_activations(const Model& placed, int narrow,
   });
 }
 
-// The longest beginning of the order that keeps the score, by bisection.
+// Finds the longest prefix of the order that keeps the score, by bisection.
 void keep_score(const Model& model, const Dataset& data, const Model& placed,
                 const MixedOptions& options, MixedPrecision& result) {
   const Budget bits{"mean_bits", 0, mean_bits};
@@ -309,7 +319,7 @@ void keep_score(const Model& model, const Dataset& data, const Model& placed,
   const double least = *result.wide_score - *options.score_loss;
   size_t keeps = 0, loses = order.size() + 1;
   while (loses - keeps > 1) {
-    // All at once, first: that may be good enough.
+    // Tries all layers first, which may suffice.
     const size_t next =
         loses > order.size() ? order.size() : keeps + (loses - keeps) / 2;
     const double score = score_of(next);
@@ -380,19 +390,18 @@ std::vector<LayerBits> MixedPrecision::bits() const {
 std::string MixedPrecision::to_string() const {
   TextTable table(
       {Align::left, Align::right, Align::right, Align::right, Align::right});
-  table.add_row({"layer", "weights", "bits", "reads", "SQNR if narrow"});
+  table.add_row({"layer", "weights", "bits", "inputs", "SQNR if narrow"});
   table.add_rule();
   for (const MixedLayer& layer : layers) {
     table.add_row(
         {layer.layer, group_digits(layer.weights), std::to_string(layer.bits),
          std::to_string(layer.activation_bits), decibels_text(layer.sqnr)});
   }
-  std::string text = fmt::format("{:.2f} bits a weight, {} bytes", mean_bits,
+  std::string text = fmt::format("{:.2f} bits per weight, {} bytes", mean_bits,
                                  group_digits(bytes));
   if (latency) text += fmt::format(", latency {:.4g}", *latency);
   if (score) {
-    text += fmt::format(", score {:.4f} where 8 bits have {:.4f}", *score,
-                        *wide_score);
+    text += fmt::format(", score {:.4f} (8 bits: {:.4f})", *score, *wide_score);
   }
   return fmt::format("{}\n\n{}", text, table.to_string());
 }

@@ -64,7 +64,7 @@ bool is_equalizable(const GraphIndex& graph, const GraphNode& node) {
 }
 
 bool is_lost(const std::optional<ChannelSensitivity>& channel) {
-  // Of 127 levels a range of a sixteenth has eight.
+  // A sixteenth of the range has eight of 127 levels.
   constexpr double kLost = 15, kSmall = 1.0 / 16;
   return channel && channel->sqnr < kLost &&
          channel->range < kSmall * channel->tensor_range;

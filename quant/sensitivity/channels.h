@@ -1,4 +1,4 @@
-// The worst channel of a quantized tensor, and whether equalize() helps it.
+// Worst channel of a quantized tensor, and applicability of equalize().
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace octet::quant {
 
-/// The power of each channel, its error and its largest magnitude.
+/// Signal and noise power and largest magnitude of each channel.
 class ChannelPowers {
  public:
-  /// `stride` values of one channel are followed by those of the next of
-  /// `channels`. REQUIRES: the same channels in every call.
+  /// Values are ordered by channel, `stride` of each in turn.
+  /// REQUIRES: the same channels in every call.
   void add(std::span<const float> exact, std::span<const float> rounded,
            size_t stride, size_t channels);
-  /// Nothing for less than two channels with values other than zero.
+  /// Returns nothing if fewer than two channels have nonzero values.
   std::optional<ChannelSensitivity> worst() const;
 
  private:
@@ -28,11 +28,11 @@ class ChannelPowers {
   std::vector<double> ranges_;
 };
 
-/// Whether a linear layer alone produces the input of this one, through
-/// normalization and ReLU at most, and nothing else consumes it.
+/// Whether a linear layer produces the node's input, with at most normalization
+/// and ReLU between, and the node is the only consumer.
 bool is_equalizable(const GraphIndex& graph, const GraphNode& node);
 
-/// Whether a channel is lost beside the others of its tensor.
+/// Whether a channel is lost: low SQNR, and a range far below its tensor's.
 bool is_lost(const std::optional<ChannelSensitivity>& channel);
 
 }  // namespace octet::quant

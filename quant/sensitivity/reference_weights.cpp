@@ -12,8 +12,8 @@
 namespace octet::quant {
 namespace {
 
-/// Whether nearly all values are at most a step from the exact ones, or
-/// clipped.
+/// Returns whether at least 99 % of the values are within a step of the exact
+/// or clipped values.
 bool is_rounded(const Tensor& stored, const Tensor& exact, const Grid& grid) {
   constexpr double kMayDiffer = 0.01;
   const ElementScales scales(stored.shape(), grid);
@@ -45,19 +45,21 @@ ReferenceWeights::ReferenceWeights(const Model& model, const Model& reference) {
                                 .variable.value();
       const Tensor& stored = own.variable.value();
       if (exact.shape() != stored.shape()) {
-        throw ShapeError(fmt::format(
-            "sensitivity: {} of '{}' is {} in the reference, but {} in the "
-            "quantized model",
-            placed.site.parameter, name, exact.shape().to_string(),
-            stored.shape().to_string()));
+        throw ShapeError(
+            "shape_mismatch", fmt::format("layer '{}'", name),
+            fmt::format("{} is {} in the reference, but {} in the "
+                        "quantized model",
+                        placed.site.parameter, exact.shape().to_string(),
+                        stored.shape().to_string()));
       }
       const Grid grid = placed.quantizer->grid(stored, own.channel_axis);
       if (!is_rounded(stored, exact, grid)) {
-        throw ValueError(fmt::format(
-            "sensitivity: {} of '{}' is not the reference's, rounded. Hint: "
-            "give the float model that was quantized; training and "
-            "equalization change weights",
-            placed.site.parameter, name));
+        throw ValueError(
+            "invalid_value", fmt::format("layer '{}'", name),
+            fmt::format("{} is not a rounding of the reference's. Hint: "
+                        "pass the float model that was quantized; training and "
+                        "equalization change weights",
+                        placed.site.parameter));
       }
       weights_.push_back(
           {placed.quantizer, own.variable, stored.clone(), exact.clone()});

@@ -1,4 +1,4 @@
-// Weights that are stored rounded, beside those of the float model.
+// Weights stored rounded and their originals in the float model.
 #pragma once
 
 #include <memory>
@@ -9,20 +9,20 @@
 
 namespace octet::quant {
 
-/// Makes quantizers of weights switch between stored values and the float
-/// model's. Refers to the model, which must outlive it.
+/// Switches weights between their stored values and the float model's,
+/// following their quantizers. The model must outlive it.
 class ReferenceWeights {
  public:
-  /// Without a reference, for which follow() changes nothing.
+  /// An empty set of weights.
   ReferenceWeights() = default;
-  /// Matches quantized weights by the names of layers and parameters.
+  /// Matches quantized weights by layer and parameter name.
   /// Throws: NotFoundError for a layer that the reference lacks; ShapeError for
-  /// a weight of another shape; ValueError for weights that are not the
-  /// reference's, rounded.
+  /// a weight of another shape; ValueError for weights that do not round to
+  /// the stored ones.
   ReferenceWeights(const Model& model, const Model& reference);
 
-  /// Sets each weight to its stored value where its quantizer is on, and to the
-  /// reference's where it is off.
+  /// Sets each weight to its stored value if its quantizer is enabled,
+  /// otherwise to the reference's.
   void follow_quantizers();
 
  private:
@@ -31,7 +31,7 @@ class ReferenceWeights {
     Variable variable;
     Tensor stored;
     Tensor exact;
-    bool on = true;  // which of the two the variable holds
+    bool on = true;  // whether the variable has the stored value
   };
   std::vector<Weight> weights_;
 };

@@ -25,7 +25,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// How well a grid holds a tensor.
+// Measures the quantization loss of a tensor.
 class GridObserver final : public RangeObserver {
  public:
   explicit GridObserver(Grid grid)
@@ -61,8 +61,8 @@ class GridObserver final : public RangeObserver {
   int64_t clipped_ = 0, values_ = 0;
 };
 
-// Of the weights of a layer, by input channel; those with one scale by output
-// channel as well.
+// Returns the worst input channel of a layer's weights; with per-tensor scales
+// output channels count, too.
 std::optional<ChannelSensitivity> worst_weights(
     const BaseQuantizeWrapper& wrapper) {
   std::optional<ChannelSensitivity> worst;
@@ -148,9 +148,9 @@ class Analysis {
         [&](const Quantizer& q) { return names.contains(q.name()) == on; });
   }
 
-  // Of each activation, in the float model.
+  // Measures each activation in the float model.
   std::vector<TensorSensitivity> measure_tensors() {
-    // Observers belong to quantizers, which give none back.
+    // Owned by their quantizers, which do not return them.
     std::map<std::string, GridObserver*> observers;
     const Quantizers ranges = activation_ranges(model_);
     for (const auto& each : ranges) {
@@ -202,7 +202,7 @@ class Analysis {
     }
   }
 
-  // [batch][output]
+  // Indexed [batch][output].
   std::vector<std::vector<Tensor>> outputs(const Model& model) const {
     std::vector<std::vector<Tensor>> result;
     for (int64_t at = 0; at < samples_.size(); at += options_.batch_size) {
@@ -218,7 +218,7 @@ class Analysis {
     if (options_.score) {
       const double value = options_.score(model_, samples_);
       if (std::isnan(value)) {
-        throw ValueError("sensitivity: expected a score, got NaN");
+        throw ValueError("not_finite", "sensitivity", "score is NaN");
       }
       return value;
     }
@@ -228,13 +228,14 @@ class Analysis {
     return accuracy_of(of_batches, classes_);
   }
 
-  // With the quantizers that are on.
+  // Returns the loss with the enabled quantizers.
   QuantizationLoss loss() const {
     const auto now = outputs(model_);
     if (now[0].size() != exact_[0].size()) {
-      throw ShapeError(
-          fmt::format("sensitivity: the reference has {} outputs, the model {}",
-                      exact_[0].size(), now[0].size()));
+      throw ShapeError("count_mismatch", "sensitivity",
+                       fmt::format("reference and model must have equally many "
+                                   "outputs, got {} and {}",
+                                   exact_[0].size(), now[0].size()));
     }
     SignalNoise power;
     for (size_t i = 0; i < now.size(); ++i) {
@@ -243,7 +244,8 @@ class Analysis {
       }
     }
     if (std::isnan(power.noise)) {
-      throw ValueError("sensitivity: expected outputs, got NaN among them");
+      throw ValueError("not_finite", "sensitivity",
+                       "outputs of the model have NaN");
     }
     return {.sqnr = power.decibels(), .score = score(now)};
   }
@@ -300,21 +302,23 @@ class Analysis {
 Sensitivity sensitivity(const Model& quantized, const Dataset& data,
                         const SensitivityOptions& options) {
   if (quantizers(quantized).empty()) {
-    throw ValueError(fmt::format(
-        "sensitivity: expected a quantized model, got '{}' without quantizers. "
-        "Hint: quantize_model() and calibrate() it first",
-        quantized.name()));
+    throw ValueError(
+        "not_quantized", "sensitivity",
+        fmt::format("model '{}' has no quantizers. "
+                    "Hint: run quantize_model() and calibrate() first",
+                    quantized.name()));
   }
   if (options.batch_size < 1) {
-    throw ValueError(fmt::format(
-        "sensitivity: expected batch_size >= 1, got {}", options.batch_size));
+    throw ValueError(
+        "out_of_range", "sensitivity",
+        fmt::format("batch_size must be >= 1, got {}", options.batch_size));
   }
   for (const auto& each : quantizers(quantized)) {
     if (each->calibrated()) continue;
-    throw ValueError(fmt::format(
-        "sensitivity: expected a calibrated model, got no scale of quantizer "
-        "'{}'",
-        each->name()));
+    throw ValueError("not_calibrated", "sensitivity",
+                     fmt::format("quantizer '{}' is not calibrated. Hint: run "
+                                 "quant::calibrate first",
+                                 each->name()));
   }
   return Analysis(quantized, data, options).run();
 }

@@ -1,4 +1,4 @@
-// Sensitivity as text.
+// Text of Sensitivity.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,10 +15,10 @@
 namespace octet::quant {
 namespace {
 
-// Of this share clipping, not rounding, is the loss.
+// Share of clipped values above which clipping dominates the loss.
 constexpr double kMuchClipped = 1e-3;
 
-// A part of a layer that is quantized by itself.
+// The weights or the activations of a layer, quantized alone.
 struct Part {
   const LayerSensitivity* layer = nullptr;
   bool weights = false;
@@ -49,7 +49,8 @@ std::string score_text(const Sensitivity& s, std::optional<double> score) {
 }
 
 constexpr const char* kRise =
-    "; loss: what rounding its weights adds to the cross-entropy, by gradients";
+    "; loss: increase of the cross-entropy by rounding the weights, from "
+    "gradients";
 
 }  // namespace
 
@@ -62,11 +63,10 @@ std::string Sensitivity::blame() const {
   const bool clips = tensor != nullptr && tensor->clipped > kMuchClipped;
   std::string text =
       worst.weights
-          ? fmt::format("Most is lost at the weights of '{}'",
-                        worst.layer->layer)
-          : fmt::format("Most is lost at what '{}' reads", worst.layer->layer);
+          ? fmt::format("Largest loss: weights of '{}'", worst.layer->layer)
+          : fmt::format("Largest loss: inputs of '{}'", worst.layer->layer);
   if (clips) {
-    text += fmt::format(", where {:.2g} % of the values of '{}' are clipped",
+    text += fmt::format(" ({:.2g} % of the values of '{}' are clipped)",
                         100 * tensor->clipped, tensor->quantizer);
   }
   const auto& channel = worst.weights ? worst.layer->weight_channel
@@ -75,31 +75,31 @@ std::string Sensitivity::blame() const {
   const bool spread = !clips && is_lost(channel);
   if (spread) {
     text += fmt::format(
-        ", where channel {} is left with {}: its largest magnitude is {:.3g}, "
-        "that of all channels {:.3g}",
+        " (channel {} has {}: its largest magnitude is {:.3g}, "
+        "the tensor's {:.3g})",
         channel->channel, decibels_text(channel->sqnr), channel->range,
         channel->tensor_range);
   }
-  text += fmt::format(": alone it leaves {}", decibels_text(worst.sqnr));
-  // Readers of one tensor lose the same.
+  text +=
+      fmt::format("; SQNR {} if quantized alone", decibels_text(worst.sqnr));
+  // Consumers of a tensor have the same loss.
   const auto next = std::ranges::find_if(parts, [&](const Part& part) {
     return part.weights != worst.weights ||
            (part.layer != worst.layer &&
             (worst.weights || part.layer->tensor != worst.layer->tensor));
   });
   if (next != parts.end()) {
-    text +=
-        fmt::format(", any other part {} or more", decibels_text(next->sqnr));
+    text += fmt::format(", at least {} for any other part",
+                        decibels_text(next->sqnr));
   }
-  text += fmt::format(", all together {}.\n", decibels_text(all.sqnr));
+  text += fmt::format(", {} for the whole model.\n", decibels_text(all.sqnr));
   const char* const hint =
       spread && worst.layer->equalizable
           ? "equalize the channels before quantization: --equalize, or "
             "equalize() of the folded float model"
       : clips ? "a wider range: calibrate by the largest magnitudes (max)"
-      : worst.weights
-          ? "more bits, scales of least square error, or second-order rounding"
-          : "more bits for it, or the layer in float";
+      : worst.weights ? "more bits, mse scales, or second-order rounding"
+                      : "more bits, or leave the layer in float";
   return fmt::format("{}Hint: {}\n", text, hint);
 }
 
@@ -147,7 +147,7 @@ std::string Sensitivity::to_string() const {
                        fmt::format("{:.3g} %", 100 * tensor->clipped)});
   }
   return fmt::format(
-      "{}\nSQNR of the outputs on {} samples, with Q/DQ at a layer alone, and "
+      "{}\nOutput SQNR on {} samples, with Q/DQ at this layer alone or "
       "at all others{}\n\n{}\n{}",
       text, group_digits(samples), rise ? kRise : "", by_layer.to_string(),
       by_tensor.to_string());
@@ -155,8 +155,8 @@ std::string Sensitivity::to_string() const {
 
 QuantizationSpec Sensitivity::exclude(int64_t count) const {
   if (count < 0) {
-    throw ValueError(
-        fmt::format("exclude: expected a count >= 0, got {}", count));
+    throw ValueError("out_of_range", "Sensitivity::exclude",
+                     fmt::format("count must be >= 0, got {}", count));
   }
   QuantizationSpec spec;
   for (const LayerSensitivity& layer : by_sqnr()) {

@@ -15,11 +15,11 @@ namespace {
 struct Weight {
   std::string layer;
   Variable variable;
-  Tensor error;                 // of rounding
-  std::vector<double> squares;  // of gradients, summed over samples
+  Tensor error;                 // rounding error
+  std::vector<double> squares;  // squared gradients, summed over samples
 };
 
-// Each with its rounding error.
+// Returns the trainable quantized weights with their rounding errors.
 std::vector<Weight> weights_of(const Model& model) {
   std::vector<Weight> result;
   for (const auto& layer : model.layers()) {
@@ -43,8 +43,8 @@ std::vector<Weight> weights_of(const Model& model) {
   return result;
 }
 
-// Whether the outputs are probabilities or logits; nothing where they are
-// neither.
+// Returns whether the outputs are logits (true) or probabilities (false);
+// nothing for other outputs.
 std::optional<bool> gives_logits(const Model& model) {
   const Layer& last = float_layer(*model.outputs()[0].node->layer);
   const std::string activation = last.activation();

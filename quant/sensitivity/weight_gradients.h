@@ -1,4 +1,4 @@
-// What rounding weights does to the loss, to second order.
+// Second-order effect of weight rounding on the loss.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace octet::quant {
 
-/// By the name of each layer with quantized weights that take gradients: half
-/// the sum, over its weights, of the mean squared gradient of the samples'
-/// cross-entropies times the squared rounding error. The mean of squared
-/// gradients stands for the Hessian's diagonal. Quantizers of `model` must be
-/// off. Empty for a model that ends in neither softmax nor a linear layer.
+/// Returns, for each layer with trainable quantized weights, half the sum over
+/// its weights of the mean squared gradient of the samples' cross-entropies
+/// times the squared rounding error. The mean squared gradient approximates the
+/// Hessian's diagonal. Quantizers of `model` must be disabled. Empty unless the
+/// model ends in softmax or a linear layer.
 /// Source: Dong et al., "HAWQ-V2", arXiv 1911.03852, with the empirical Fisher
 /// information in place of the trace, as in Kim et al., BRECQ, arXiv
 /// 2102.05426, section 3.2.

@@ -71,8 +71,9 @@ std::vector<QdqSite> QdqSites::select(const QdqRequest& request,
     const int offered = offered_inputs(count);
     for (const int index : wanted) {
       if (index >= 0 && index < offered) continue;
-      throw ValueError(fmt::format(
-          "expected quantization_index in [0,{}), got {}", offered, index));
+      throw ValueError(
+          "out_of_range", "quantization_index",
+          fmt::format("must be in [0,{}), got {}", offered, index));
     }
     for (int i = 0; i < offered; ++i) {
       if (wanted.empty() || std::ranges::find(wanted, i) != wanted.end()) {

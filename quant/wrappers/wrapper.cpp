@@ -11,8 +11,8 @@
 namespace octet::quant {
 namespace {
 
-// A pass asks quantizers for what they make of a tensor, export for the grids
-// of all of them, switched on or off.
+// Forward passes quantize through the hook; export requests the parameters of
+// all quantizers, enabled or not.
 class Hook final : public QuantizeHook {
  public:
   Hook(const BaseQuantizeWrapper& wrapper, Mode mode)
@@ -71,7 +71,7 @@ Config to_config(const Quantizer& quantizer) {
   return config;
 }
 
-// Of all layers' wrappers, those that `select` takes.
+// Returns the quantizers of all wrappers selected by `select`.
 template <class Select>
 std::vector<PlacedQuantizer> placed_quantizers(const Model& model,
                                                Select select) {
@@ -85,7 +85,7 @@ std::vector<PlacedQuantizer> placed_quantizers(const Model& model,
   return result;
 }
 
-// Each once.
+// Returns each quantizer once.
 template <class Q>
 std::vector<std::shared_ptr<Q>> distinct_quantizers(const Model& model) {
   std::vector<std::shared_ptr<Q>> result;
@@ -98,8 +98,8 @@ std::vector<std::shared_ptr<Q>> distinct_quantizers(const Model& model) {
   return result;
 }
 
-// A layer that was frozen before it got quantizers keeps its weights: scales
-// that learn would change what they are quantized to.
+// Freezes weight scales of layers frozen before quantization: learned scales
+// would change their quantized weights.
 void freeze_weight_scales(const Layer& from, const Layer& inner,
                           std::span<const PlacedQuantizer> weights) {
   if (as_wrapper(from) != nullptr || inner.trainable()) return;
@@ -113,12 +113,13 @@ void freeze_weight_scales(const Layer& from, const Layer& inner,
 BaseQuantizeWrapper::BaseQuantizeWrapper(std::shared_ptr<Layer> inner)
     : inner_(std::move(inner)) {
   if (inner_ == nullptr) {
-    throw ValueError("quantize wrapper: expected a layer, got none");
+    throw ValueError("missing_value", "quantize wrapper",
+                     "layer must not be null");
   }
   if (as_wrapper(*inner_) != nullptr) {
-    throw ValueError(fmt::format(
-        "quantize wrapper: expected a plain layer, got the wrapper '{}'",
-        inner_->name()));
+    throw ValueError(
+        "already_quantized", "quantize wrapper",
+        fmt::format("layer '{}' is a wrapper itself", inner_->name()));
   }
 }
 
@@ -127,13 +128,14 @@ void BaseQuantizeWrapper::attach(PlacedSite site,
   const QdqSite& at = site.site;
   if (quantizer == nullptr) {
     throw ValueError(
-        fmt::format("quantize wrapper: expected a quantizer for {}, got none",
-                    to_string(at)));
+        "missing_value", "quantize wrapper",
+        fmt::format("quantizer of {} must not be null", to_string(at)));
   }
   const bool is_weight = at.kind == SiteKind::weight;
   if (!is_weight && at.index < 0) {
-    throw ValueError(fmt::format(
-        "quantize wrapper: expected an input >= 0, got {}", to_string(at)));
+    throw ValueError(
+        "out_of_range", "quantize wrapper",
+        fmt::format("input index must be >= 0, got {}", to_string(at)));
   }
   const QuantizerConfig& config = quantizer->config();
   const std::string subject =
@@ -202,7 +204,9 @@ Shape BaseQuantizeWrapper::output_shape(std::span<const Shape> inputs) const {
     if (site.kind == SiteKind::input &&
         static_cast<size_t>(site.index) >= inputs.size()) {
       throw ValueError(
-          fmt::format("quantized input: expected an index in [0,{}), got {}",
+          "out_of_range",
+          fmt::format("{} '{}'", inner_->class_name(), inner_->name()),
+          fmt::format("index of a quantized input must be in [0,{}), got {}",
                       inputs.size(), site.index));
     }
   }
@@ -222,7 +226,7 @@ void BaseQuantizeWrapper::build(std::span<const Shape> inputs) {
 }
 
 void BaseQuantizeWrapper::initialize_once(const Rng& rng) {
-  // The stream of each parameter is named after its layer.
+  // The random stream of a parameter depends on its layer's name.
   if (inner_->name().empty()) inner_->set_name(name());
   inner_->initialize_once(rng);
 }
@@ -343,9 +347,9 @@ std::vector<Parameter> BaseQuantizeWrapper::moving_scales() const {
     Parameter parameter{.name = site + "/scale",
                         .variable = scale,
                         .trainable = config.learns()};
-    // PACT's penalty of the range, whose gradients are 1/high of the scale's,
-    // as a step of the range is that of a step of the scale. A regularizer adds
-    // it once, however many layers read the tensor.
+    // PACT's decay of the range. Gradients of the range are 1/high of the
+    // scale's, and so is a step of the scale. Regularizers count it once for
+    // all consumers.
     if (config.rule == ScaleRule::learned_clip) {
       parameter.regularizer.l2 = config.scale_rate * config.clip_decay;
     }

@@ -62,9 +62,9 @@ WrapperInfo info_of(const UserWrapper& wrapper) {
 void register_wrapper(WrapperDef def) {
   const std::string_view name = def.name;
   if (!name.ends_with(kSuffix) || name.size() == kSuffix.size()) {
-    throw ValueError(fmt::format(
-        "register_wrapper: expected a name <Class>QuantizeWrapper, got '{}'",
-        name));
+    throw ValueError(
+        "invalid_value", "register_wrapper",
+        fmt::format("name must be <Class>QuantizeWrapper, got '{}'", name));
   }
   const std::string_view wanted = name.substr(0, name.size() - kSuffix.size());
   const LayerDef* layer = find_layer_def(wanted);
@@ -73,16 +73,16 @@ void register_wrapper(WrapperDef def) {
     for (const LayerDef* each : layer_defs()) {
       known.emplace_back(each->class_name);
     }
-    throw UnsupportedError(
-        fmt::format("register_wrapper: expected '{}' to be for a layer class{}",
-                    name, suggest_names(wanted, known)));
+    throw UnsupportedError("unsupported_layer", "register_wrapper",
+                           fmt::format("'{}' does not name a layer class{}",
+                                       name, suggest_names(wanted, known)));
   }
   const WrapperInfo existing = wrapper_info(layer->class_name);
   if (!existing.name.empty() && !def.replace) {
-    throw ValueError(fmt::format(
-        "register_wrapper: expected a class without a wrapper, but {} has {}. "
-        "Hint: .replace = true puts another in its place",
-        layer->class_name, existing.name));
+    throw ValueError("duplicate_name", "register_wrapper",
+                     fmt::format("{} already has the wrapper {}. "
+                                 "Hint: .replace = true replaces it",
+                                 layer->class_name, existing.name));
   }
   std::erase_if(user_wrappers(), [&](const UserWrapper& each) {
     return each.layer_class == layer->class_name;
@@ -119,7 +119,7 @@ WrapperInfo wrapper_info(std::string_view layer_class) {
 std::shared_ptr<BaseQuantizeWrapper> make_wrapper(
     std::shared_ptr<Layer> inner) {
   if (inner == nullptr) {
-    throw ValueError("make_wrapper: expected a layer, got none");
+    throw ValueError("missing_value", "make_wrapper", "layer must not be null");
   }
   const UserWrapper* user = find_user_wrapper(inner->class_name());
   if (user == nullptr || user->def.create == nullptr) {
@@ -127,10 +127,12 @@ std::shared_ptr<BaseQuantizeWrapper> make_wrapper(
   }
   auto wrapper = user->def.create(inner);
   if (wrapper == nullptr || &wrapper->inner() != inner.get()) {
-    throw ValueError(fmt::format(
-        "make_wrapper: expected {} to make a wrapper of the layer it gets, "
-        "got {}",
-        user->def.name, wrapper == nullptr ? "none" : "one of another"));
+    throw ValueError(
+        "invalid_value", "make_wrapper",
+        fmt::format(
+            "{} must wrap the given layer, but its factory returned {}",
+            user->def.name,
+            wrapper == nullptr ? "null" : "a wrapper of another layer"));
   }
   return wrapper;
 }
@@ -148,10 +150,11 @@ std::string_view inner_tensor(const Layer& layer) {
 void expect_inner(const Layer& layer, std::string_view tensor) {
   const std::string_view own = inner_tensor(layer);
   if (!own.empty() && own == tensor) return;
-  throw NotFoundError(fmt::format(
-      "{}: expected an inner tensor{}, got '{}'", layer.describe(),
-      own.empty() ? ", which the class has not" : fmt::format(" '{}'", own),
-      tensor));
+  throw NotFoundError(
+      "unknown_name", fmt::format("{} '{}'", layer.class_name(), layer.name()),
+      fmt::format("no intermediate tensor '{}'{}", tensor,
+                  own.empty() ? "; the class has none"
+                              : fmt::format(", only '{}'", own)));
 }
 
 }  // namespace octet::quant

@@ -1,5 +1,4 @@
-// What the gradient of a per-channel affine op (bias, batch normalization)
-// needs: its gradient with the sums of g and g*z over each channel.
+// Per-channel sums of the gradient of an affine op (bias, batch normalization).
 #pragma once
 
 #include <vector>
@@ -14,8 +13,8 @@ struct ChannelSums {
   std::vector<double> sum_z;  // [c]: of g * z
 };
 
-/// Of the gradient of an op on z. The sums come from the epilogue that produced
-/// the gradient, or else from a pass of their own.
+/// Sums of the gradient of an op on z, taken from the epilogue that produced
+/// the gradient if it has them, else computed in a separate pass.
 ChannelSums channel_sums(Gradient gradient, const Tensor& z);
 
 }  // namespace octet::autograd

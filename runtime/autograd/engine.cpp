@@ -13,7 +13,7 @@
 namespace octet::autograd {
 namespace {
 
-// The tensor of a term; it is the gradient below the term that reads it.
+// The tensor of a term, saved for the gradient of the term's op.
 const Tensor& read(const Term& term) {
   return with_context(
       [&] {
@@ -23,8 +23,8 @@ const Tensor& read(const Term& term) {
       [&]() -> const Tensor& { return term.t.read(); });
 }
 
-// A sink with the mask of `e`, and room for sums if something below the
-// expression wants them. `others` are gradients to add, or empty.
+// Returns a sink with the mask of `e`, and storage for sums if an op below the
+// expression needs them. `others` are gradients to add, or empty.
 GradientSink fused_sink(const Expression& e, int64_t groups,
                         const Tensor& others = {}) {
   GradientSink sink;
@@ -40,8 +40,8 @@ GradientSink fused_sink(const Expression& e, int64_t groups,
   mask.low = pass.low;
   mask.high = pass.high;
   mask.channels = ImageShape(e.shape).c;
-  // Sums of g*t are asked for where t is scaled, its value where there is an
-  // interval and no buffer.
+  // The saved t is used if it is scaled (sums of g*t), or if the mask needs its
+  // value: an interval without a buffer.
   const bool bounded = pass.low > -kInfinity || pass.high < kInfinity;
   const bool first_is_read =
       !e.first.a.empty() || (bounded && !e.materialized());
@@ -117,16 +117,17 @@ void Engine::run(const NodePtr& root) {
     // Count the edges into every node below the root.
     for (size_t i = 0; i < order.size(); ++i) {
       if (order[i]->released) {
-        throw ValueError(
-            "backward: expected a tape, got one that an earlier backward() "
-            "released; run the forward pass again");
+        throw ValueError("invalid_state", "backward",
+                         "the tape was released by an earlier backward(). "
+                         "Hint: run the forward pass again");
       }
       const NodePtr node = order[i];
       for (const NodePtr& input : node->inputs) {
         if (arrivals(*input).pending++ == 0) order.push_back(input);
       }
     }
-    // Ids fall along edges: descending ids are a reverse topological order.
+    // Ids ascend from inputs to outputs: descending ids are a reverse
+    // topological order.
     std::ranges::sort(order, [](const NodePtr& a, const NodePtr& b) {
       return a->id > b->id;
     });
@@ -134,14 +135,15 @@ void Engine::run(const NodePtr& root) {
         plain_gradient(Tensor::full(root->shape, 1)));
     for (NodePtr& next : order) {
       if (const int64_t more = arrivals(*next).pending; more != 0) {
-        throw InternalError(fmt::format(
-            "backward: {} expects {} more gradients", next->op, more));
+        throw InternalError(
+            "internal", "backward",
+            fmt::format("{} misses {} gradients", next->op, more));
       }
       with_context(
           [&] { return fmt::format("in the gradient of {}", next->op); },
           [&] { next->backward(*this); });
       arrivals(*next).gradients.clear();
-      const NodePtr done = std::move(next);  // freed now unless in use
+      const NodePtr done = std::move(next);  // freed now unless still in use
       if (done->inputs.empty()) continue;    // a leaf
       done->released = true;
       done->inputs.clear();
@@ -184,7 +186,7 @@ void Engine::arrive(Leaf& leaf) {
 
 GradientSink Engine::sink(Node* to, int64_t groups) {
   const Expression* e = to->expression();
-  // The gradient of a scale needs what the mask drops.
+  // The gradient of a scale needs the values that the mask drops.
   const bool fusible = e != nullptr && e->scale.node == nullptr;
   if (fusible && to->arrivals.pending == 1 && !eager()) {
     materialize(*e);

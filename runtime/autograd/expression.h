@@ -3,9 +3,9 @@
 //   second = Q2(clip2(a2*t2 + b2)), or absent.
 //
 // Two storage rules replace liveness analysis: a one-term expression is never
-// stored, since evaluating it costs the traffic of reading it; a two-term
-// expression is materialized: written to a buffer, before Q, by whoever
-// evaluates it first.
+// stored, since evaluating it costs no more memory traffic than reading it; a
+// two-term expression is materialized by its first evaluation, which writes the
+// value before Q to a buffer.
 #pragma once
 
 #include <cstdint>
@@ -30,27 +30,27 @@ struct Term {
   Kept t;
   Tensor a;  // [c]; empty: 1
   Tensor b;  // [c]; empty: 0
-  // [groups][2][c]: sums of t and t*t, if the op that computed t took them.
+  // [groups][2][c]: sums of t and t*t, if computed by the op that produced t.
   Tensor statistics;
-  bool nonnegative = false;  // t is, as it was kept
-  // Of a second term only:
+  bool nonnegative = false;  // whether t was nonnegative when saved
+  // Second term only:
   float low = -kInfinity;
   float high = kInfinity;
   Grid grid;
-  // Receives d/d(a*t + b). Owned by the node that holds the expression, or
-  // null where nothing is recorded.
+  // Receives d/d(a*t + b). Owned by the node of the expression; null if nothing
+  // is recorded.
   Node* target = nullptr;
 
   bool scaled() const { return !a.empty() || !b.empty(); }
 };
 
-/// Who receives the gradient of a grid's scale, and how it is made (see
-/// LearnedScale); null where the scale does not learn.
+/// Receiver of the gradient of a scale, and its formula (see LearnedScale);
+/// null if the scale is not trainable.
 struct ScaleTarget {
   Node* node = nullptr;
   float factor = 1;
   bool log2 = false;
-  float between = 1;  // factor of what lies between the ends of the grid
+  float between = 1;  // factor of values strictly inside the range
 };
 
 struct Expression {
@@ -60,8 +60,8 @@ struct Expression {
   float low = -kInfinity;
   float high = kInfinity;
   Grid grid;                       // per tensor
-  bool on_grid = false;            // first.t is: Q leaves it as it is
-  bool clipped_gradient = true;    // of Q: the clipped straight-through rule
+  bool on_grid = false;            // first.t is already quantized
+  bool clipped_gradient = true;    // StraightThrough::clipped for Q
   ScaleTarget scale;               // of the grid
   std::shared_ptr<Tensor> buffer;  // of a two-term expression
 
@@ -69,35 +69,35 @@ struct Expression {
   bool affine() const { return !second && !clipped() && grid.empty(); }
   bool plain() const { return affine() && !first.scaled(); }
   bool materialized() const { return buffer != nullptr && !buffer->empty(); }
-  /// Values before clip and Q through which gradients pass: ReLU, ReLU6 and
-  /// the clipped straight-through rule together are one interval.
+  /// Interval of values before clip and Q through which gradients pass: ReLU,
+  /// ReLU6 and the clipped straight-through estimator combined.
   OpenInterval pass() const;
 };
 
 Expression expression_of(const Tensor& t, Node* target);
 
-/// A tensor seen as images: rank 4 is [n][h][w][c], any other rank
-/// [n][1][pixels][c], rank 1 one image of one pixel.
+/// A tensor viewed as images: rank 4 is [n][h][w][c], rank 1 a single pixel,
+/// any other rank [n][1][pixels][c].
 struct ImageShape {
   int64_t n = 1, h = 1, w = 1, c = 1;
   int64_t size() const { return h * w * c; }
   explicit ImageShape(const Shape& shape);
 };
 
-/// What a reader delivers of an expression that ends on a grid.
+/// Output of a Reader for a quantized expression.
 enum class Form {
-  real,   ///< scale * code
-  codes,  ///< the integers themselves, as floats
+  real,   ///< scale * q
+  codes,  ///< quantized values q, as floats
 };
 
-/// Evaluates an expression image by image; the only evaluator there is.
-/// read() may be called from several threads, for different images.
+/// Evaluates an expression image by image; the only evaluator. Several threads
+/// may call read() for different images.
 class Reader {
  public:
   Reader(const Expression& expression, Form form);
 
   const ImageShape& images() const { return images_; }
-  /// Writes [top+h+bottom][left+w+right][c], zeros around.
+  /// Writes [top+h+bottom][left+w+right][c] with zero padding.
   void read(int64_t image, const Pads& padding, float* out) const {
     read({image, 0, images_.h}, padding, out);
   }
@@ -106,26 +106,26 @@ class Reader {
     int64_t image, first, last;
   };
   void read(const Rows& rows, const Pads& padding, float* out) const;
-  /// The same in words of codes, of an expression that ends on a grid of at
-  /// most 8 bits: as code_table_of() or Table::codes has them. False if there
-  /// was a NaN, or somebody wrote a negative number to a tensor that had none.
+  /// Writes packed quantized values of an expression of at most 8 bits, in the
+  /// layout of code_table_of() or Table::codes. Returns false for NaN, or for
+  /// negative values in a tensor marked as nonnegative.
   bool read_codes(const Rows& rows, const Pads& padding,
                   const kernels::CodeTable& table,
                   kernels::CodeWord* out) const;
-  /// Pixels [first, last) of the tensor, seen as [pixels][c].
+  /// Writes pixels [first, last) of the tensor, viewed as [pixels][c].
   void read_pixels(int64_t first, int64_t last, float* out) const;
-  /// The same as words.
+  /// read_pixels() with packed quantized values.
   bool pixel_codes(int64_t first, int64_t last, const kernels::CodeTable& table,
                    kernels::CodeWord* out) const;
-  /// The same pixels where they are: in the tensor's own memory where it needs
-  /// no evaluation, else arena::scratch(slot).
+  /// Returns pixels [first, last): in the tensor's memory if no evaluation is
+  /// needed, else in arena::scratch(slot).
   const float* pixels(int64_t first, int64_t last, int slot) const;
-  /// The same of a whole image.
+  /// Returns an image; see pixels().
   const float* image(int64_t i, int slot) const {
     const int64_t size = images_.h * images_.w;
     return pixels(i * size, (i + 1) * size, slot);
   }
-  /// After all images have been read: stores the buffer, if this was the first
+  /// Call after reading all images: stores the buffer if this was the first
   /// evaluation of a two-term expression.
   void commit();
 
@@ -142,19 +142,18 @@ class Reader {
   Tensor buffer_;
 };
 
-/// Whether its bounds, its grid or the tensor that it is of say that no value
-/// is negative; NaN may be among them.
+/// Whether clip bounds, quantization range or tensor guarantee values without
+/// negatives; NaN is possible.
 bool nonnegative(const Expression& e);
 
-/// What multiplies its codes fastest, where it ends on a grid that fits in
-/// bytes.
+/// The fastest INT8 kernels for an expression quantized to at most 8 bits.
 const kernels::CodeTable& code_table_of(const Expression& e);
 
-/// The whole expression as a new tensor; materializes a two-term one.
+/// Evaluates into a new tensor; materializes two-term expressions.
 Tensor evaluate(const Expression& expression);
-/// The tensor of an expression that is no more than that, else evaluate().
+/// The tensor of a plain expression, else evaluate().
 Tensor value_of(const Expression& expression);
-/// Writes the buffer of a two-term expression, if nobody has.
+/// Writes the buffer of a two-term expression unless already done.
 void materialize(const Expression& expression);
 
 }  // namespace octet::autograd

@@ -5,11 +5,11 @@
 namespace octet::autograd {
 
 void Kept::refuse() {
-  throw ValueError(
-      "written between forward and backward: expected the values that the "
-      "forward pass read, got newer ones from assign(), mutable_value() or an "
-      "optimizer's step(). Hint: write after backward() (after value(), where "
-      "there is none), or run the forward pass again");
+  throw ValueError("invalid_state", "variable",
+                   "was modified by assign(), mutable_value() or an optimizer "
+                   "step after the forward pass, whose values are still "
+                   "needed. Hint: modify it after backward() (without "
+                   "backward(), after value()), or run the forward pass again");
 }
 
 }  // namespace octet::autograd

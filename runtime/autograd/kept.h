@@ -1,6 +1,5 @@
-// Kept: a tensor that is read again later, by a backward pass or for a value
-// that was deferred. Whoever writes it in between through a Variable is found
-// out; nothing is copied.
+// Kept: a tensor saved for a backward pass or a deferred value. Detects writes
+// through Variables in between; copies nothing.
 #pragma once
 
 #include <utility>
@@ -17,12 +16,12 @@ class Kept {
   bool empty() const { return tensor_.empty(); }
   const Shape& shape() const { return tensor_.shape(); }
   int64_t size() const { return tensor_.size(); }
-  /// As it was when it was kept. Throws: ValueError if it was written since.
+  /// The saved tensor. Throws: ValueError if it was written since.
   const Tensor& read() const {
     if (tensor_.writes() != writes_) refuse();
     return tensor_;
   }
-  /// Whatever it holds by now.
+  /// The tensor, written or not.
   const Tensor& now() const { return tensor_; }
 
  private:

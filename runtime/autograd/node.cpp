@@ -14,8 +14,8 @@ namespace {
 
 std::atomic<uint64_t> next_id{0};
 
-// Deep graphs must not overflow the stack when they go: nodes whose last
-// owner lets go are freed from this list, one after another.
+// Destroys deep graphs without recursion: nodes that lose their last owner are
+// freed from this list.
 thread_local std::vector<NodePtr>* dying = nullptr;
 
 }  // namespace
@@ -54,9 +54,7 @@ void Node::depend_on(const NodePtr& input) {
   needs_grad = true;
 }
 
-Tensor Node::compute() {
-  throw InternalError(fmt::format("{}: expected a value", op));
-}
+Tensor Node::compute() { throw InternalError("internal", op, "has no value"); }
 
 Term Node::term() {
   Term result;
@@ -81,7 +79,7 @@ ExpressionNode::ExpressionNode(std::string_view name, Expression expression)
     : Node(name, expression.shape), e(std::move(expression)) {}
 
 Tensor ExpressionNode::compute() {
-  // Without Q the buffer and the value are the same.
+  // Without Q the buffer is the value.
   if (e.second && e.grid.empty()) {
     materialize(e);
     return *e.buffer;
@@ -94,7 +92,8 @@ void ExpressionNode::backward(Engine& engine) {
   if (e.scale.node != nullptr && gradient.value.first.t.empty()) {
     engine.deliver(e.scale.node, {});
   }
-  // A shift alone leaves it as it is; who adds it wants the sums as well.
+  // A shift alone leaves the gradient unchanged: pass it on deferred if the
+  // sums that the bias needs are known.
   const bool passes = e.affine() && e.first.a.empty() &&
                       e.scale.node == nullptr && !gradient.totals.empty();
   if (!gradient.value.first.t.empty() && !gradient.finished && !passes) {
@@ -135,9 +134,9 @@ void FunctionNode::backward(Engine& engine) {
     for (const Kept& tensor : kept) (void)tensor.read();
     results = vjp(g);
     if (results.size() != arguments.size()) {
-      throw ValueError(
-          fmt::format("gradient of {}: expected {} tensors, got {}", op,
-                      arguments.size(), results.size()));
+      throw ValueError("count_mismatch", fmt::format("gradient of {}", op),
+                       fmt::format("must have {} tensors, got {}",
+                                   arguments.size(), results.size()));
     }
   }
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -1,4 +1,4 @@
-// Nodes of the tape, deferred gradients, and the engine that walks them.
+// Nodes of the tape, deferred gradients, and the autograd engine.
 #pragma once
 
 #include <atomic>
@@ -17,30 +17,30 @@
 
 namespace octet::autograd {
 
-/// A gradient that has been delivered to a node, perhaps not yet computed.
+/// A gradient delivered to a node, possibly deferred.
 struct Gradient {
-  /// A tensor, or a*g + b + a2*z (through a batch normalization).
+  /// A tensor, or a*g + b + a2*z (through batch normalization).
   Expression value;
   /// [groups][3][c]: sums of g, g*t1, g*t2 over the receiver's expression,
-  /// taken by the epilogue that produced g; empty if nobody did.
+  /// computed by the epilogue that produced g; empty if not computed.
   Tensor sums;
-  /// [c]: sums of the gradient itself over each channel, where whoever deferred
-  /// it knows them; else empty.
+  /// [c]: sums of this gradient over each channel if known without computing
+  /// it; else empty.
   std::vector<double> totals;
-  /// Which t of those sums is the receiver's: 1 or 2.
+  /// Index of the receiver's t in those sums: 1 or 2.
   int slot = 1;
-  /// The receiver's own mask is applied already. Not the same as having sums:
-  /// those belong to one receiver only.
+  /// Whether the receiver's mask is already applied. Independent of `sums`,
+  /// which belong to a single receiver.
   bool finished = false;
 };
 
-/// A plain gradient. `g` may be empty: zero.
+/// A gradient without deferred factors. `g` may be empty: zero.
 Gradient plain_gradient(const Tensor& g);
 
-/// What a backward pass brings to a node.
+/// Pending gradients of a node during a backward pass.
 struct Arrivals {
   std::vector<Gradient> gradients;
-  int64_t pending = 0;  // contributions to come
+  int64_t pending = 0;  // contributions still to come
 };
 
 class Engine;
@@ -51,30 +51,29 @@ struct Node : std::enable_shared_from_this<Node> {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// Appends an input and, where recording is on, takes part in gradients if
-  /// the input does. Without recording nothing is kept.
+  /// Appends an input if recording is on and the input needs a gradient; the
+  /// node then needs a gradient too.
   void depend_on(const NodePtr& input);
 
-  /// The value if it has to be computed from other nodes' values.
+  /// Computes the value of a deferred node from its inputs.
   virtual Tensor compute();
   virtual const Expression* expression() const { return nullptr; }
-  /// The grid, per tensor, that the value is on, or null.
+  /// Per-tensor quantization parameters of the value, or null.
   virtual const Grid* value_grid() const {
     const Expression* e = expression();
     return e == nullptr || e->grid.empty() ? nullptr : &e->grid;
   }
-  /// The value, computed if need be, as a term that passes its gradient on to
-  /// this node.
+  /// The value, computed if deferred, as a term with this node as target.
   virtual Term term();
-  /// Takes what was delivered, and delivers to the inputs.
+  /// Consumes the pending gradients and delivers gradients to the inputs.
   virtual void backward(Engine& engine);
-  /// Drops what only backward needs, and pointers to inputs.
+  /// Frees data and pointers needed only by backward().
   virtual void release() {}
-  /// Counts the Variables of this node. When the last of them goes, only the
-  /// tape holds the node on, which does not read its value: rules keep the
-  /// tensors that they read themselves.
+  /// Counts the Variables of this node. After the last Variable only the tape
+  /// owns the node; it does not need the value, since gradient functions save
+  /// their own tensors.
   void hold() { ++variables_; }
-  /// That no number of the value is negative, until somebody writes it.
+  /// Marks the value as nonnegative until it is written.
   void say_nonnegative() { nonnegative_at_ = value.writes(); }
   bool nonnegative() const { return nonnegative_at_ == value.writes(); }
   void let_go();
@@ -84,39 +83,39 @@ struct Node : std::enable_shared_from_this<Node> {
   Shape shape;
   bool needs_grad = false;
   bool released = false;
-  std::vector<NodePtr> inputs;  // those that need a gradient
-  Arrivals arrivals;  // during backward; of a leaf the engine has them
+  std::vector<NodePtr> inputs;  // inputs that need a gradient
+  Arrivals arrivals;  // during backward; for leaves see Engine::arrivals()
   Tensor value;
-  std::weak_ptr<Node> quantized;  // what fake_quantize() made of it last
+  std::weak_ptr<Node> quantized;  // latest fake_quantize() of this node
 
  private:
   std::atomic<int> variables_ = 0;
   std::optional<uint64_t> nonnegative_at_;
 };
 
-/// What a linear op multiplies.
+/// Operands of a matrix product.
 enum class Factor {
   values,
-  float_codes,  ///< integers, as floats
-  codes,        ///< integers, in words (kernels::CodeWord)
+  float_codes,  ///< quantized values, as floats
+  codes,        ///< quantized values, packed (kernels::CodeWord)
 };
 
-/// A parameter or constant. Under no-grad the packed forms of a weight are
-/// kept here until the value changes; one for each table and layout.
+/// A parameter or constant. Without recording, packed weights are cached here
+/// per kernel table and layout until the value changes.
 struct Leaf final : Node {
   explicit Leaf(Tensor v);
   void backward(Engine& engine) override;
 
   struct Packed {
-    const void* table;  // of kernels: the layout depends on the vector width
-    uint64_t writes;    // of the value that was packed
+    const void* table;  // of kernels: determines the vector width
+    uint64_t writes;    // of the value when packed
     Factor factor;
     std::vector<int64_t> layout;
-    const void* code_table;  // of the codes that these are multiplied with
-    int zero_byte;           // and their byte of code 0
-    Grid grid;               // or an empty one
+    const void* code_table;  // kernels of the activations
+    int zero_byte;           // byte of quantized value 0 in activations
+    Grid grid;               // may be empty
     std::vector<Tensor> panels;
-    Tensor values;  // if they are what was packed
+    Tensor values;  // the packed values, if equal to the leaf's
   };
   void forget_packed();
 
@@ -125,7 +124,7 @@ struct Leaf final : Node {
   std::vector<Packed> packed;
 };
 
-/// Holds a deferred expression.
+/// A deferred expression.
 struct ExpressionNode final : Node {
   ExpressionNode(std::string_view op, Expression e);
   Tensor compute() override;
@@ -136,71 +135,72 @@ struct ExpressionNode final : Node {
   Expression e;
 };
 
-/// An ordinary op with a pure gradient rule.
+/// An ordinary op with a pure gradient function.
 struct FunctionNode final : Node {
   FunctionNode(std::string_view op, const Shape& shape, Vjp rule);
   void backward(Engine& engine) override;
   void release() override;
 
   Vjp vjp;
-  std::vector<Kept> kept;        // what it reads
-  std::vector<Node*> arguments;  // all inputs; null where none is needed
+  std::vector<Kept> kept;        // saved for vjp
+  std::vector<Node*> arguments;  // all inputs; null without gradient
 };
 
-/// Where the producer of a gradient writes it: a plain store, or, for the
-/// last contributor to an expression, its fused epilogue.
+/// Destination of a gradient: a plain store or, for the last contributor to an
+/// expression, a fused epilogue.
 struct GradientSink {
   Tensor out;
   Tensor sums;                 // [groups][3][c], or empty
-  float* to = nullptr;         // of `out`
-  bool fused = false;          // with the mask
-  kernels::GradientMask mask;  // of the whole output, sums of the first group
-  std::vector<Tensor> read;    // what the mask points into
+  float* to = nullptr;         // data of `out`
+  bool fused = false;          // whether the mask applies
+  kernels::GradientMask mask;  // of the whole output; sums of group 0
+  std::vector<Tensor> read;    // owners of the mask's pointers
 
-  /// Sets `e` (and `m`, which must outlive it) for the chunk of the output
-  /// that starts `offset` floats in and sums into `group`.
+  /// Sets `e` and `m` (which must outlive `e`) for the chunk of the output at
+  /// offset `offset` (in floats), with sums in `group`.
   void epilogue(int64_t offset, int64_t group, kernels::Epilogue& e,
                 kernels::GradientMask& m) const;
-  /// Delivers `pixels` pixels of g, for producers without an epilogue.
+  /// Writes `pixels` pixels of g, for producers without an epilogue.
   void write(int64_t offset, int64_t group, int64_t pixels,
              const float* g) const;
 };
 
-/// `m` for what lies `offset` floats on, and for the channels from `channel`.
+/// Returns `m` at offset `offset` (in floats), for channels from `channel`.
 kernels::GradientMask shifted(kernels::GradientMask m, int64_t offset,
                               int64_t channel = 0);
-/// What an epilogue does, for `pixels` pixels of g that are complete.
+/// Applies an epilogue to `pixels` pixels of complete gradients g.
 void finish(const kernels::Epilogue& e, const float* g, int64_t pixels,
             int64_t channels);
 
 class Engine {
  public:
-  /// What takes the gradients of leaves; without it they are added to grad.
+  /// `receiver` takes the gradients of leaves; null adds them to grad().
   explicit Engine(const GradientReceiver* receiver = nullptr)
       : receiver_(receiver) {}
 
-  /// Runs the tape below `root`, whose gradient is 1.
+  /// Runs the tape of `root`, whose gradient is 1.
   void run(const NodePtr& root);
 
-  /// One contribution, from an input edge of the caller.
+  /// Delivers a contribution along an input edge of the caller.
   void deliver(Node* to, Gradient gradient);
-  /// The other way to contribute: the caller writes into the sink. `groups`
-  /// is the number of chunks that are written independently.
+  /// Alternative to deliver(): the caller writes to the returned sink. `groups`
+  /// is the number of independently written chunks.
   GradientSink sink(Node* to, int64_t groups);
-  /// Call when the sink is filled.
+  /// Delivers a filled sink.
   void close(Node* to, const GradientSink& sink);
-  /// The gradient of a leaf is complete.
+  /// Handles the complete gradient of a leaf.
   void arrive(Leaf& leaf);
 
-  /// Takes the sum of what was delivered, as a tensor; empty if it is zero.
+  /// Takes the sum of the pending gradients; empty if zero.
   static Tensor total(Node& node);
-  /// The same, left deferred if there is only one.
+  /// Like total(), but a single gradient stays deferred.
   static Gradient collect(Node& node);
-  /// `g` through the mask of `e` in a pass of its own, with sums.
+  /// Applies the mask of `e` to `g` in a separate pass, with sums.
   static Gradient masked(const Expression& e, const Tensor& g);
 
  private:
-  /// Several tapes that run at once may have leaves in common.
+  /// Pending gradients of a node. Leaves have theirs in the engine, as
+  /// concurrent tapes may share leaves.
   Arrivals& arrivals(Node& node);
   static Tensor sum(const std::vector<Gradient>& gradients);
 
@@ -211,13 +211,13 @@ class Engine {
 bool eager();
 bool float_codes();
 
-/// The value of a variable's node, computed once.
+/// The value of a node, computed once.
 const Tensor& value_of(Node& node);
-/// The variable as an expression: its own, or its value.
+/// The expression of a variable, or its value as an expression.
 Expression expression_of(const Variable& x);
-/// The same, without Q and with a clip that may still change.
+/// An expression of the variable without Q, whose clip may be narrowed.
 Expression extendable(const Variable& x);
-/// A variable for an expression.
+/// Creates a variable for an expression.
 Variable wrap(std::string_view op, Expression e);
 
 }  // namespace octet::autograd

@@ -15,8 +15,8 @@ float scale_gradient(double sum, float scale, const ScaleTarget& target) {
   return static_cast<float>(result);
 }
 
-// Each image is seen as a matrix of a few columns, whose sums are taken apart,
-// so that they are the same for any number of threads.
+// Sums columns of each image, viewed as a matrix of 16 columns, separately, for
+// bit-identical results with any number of threads.
 Tensor scale_gradient(const Expression& e, const Tensor& g) {
   constexpr int64_t kColumns = 16;
   Expression before = e;

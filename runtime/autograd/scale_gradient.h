@@ -1,5 +1,4 @@
-// What a scale that learns gets of the gradient behind its grid: see
-// LearnedScale in ops/quantization.h.
+// Gradient of a trainable scale: see LearnedScale in ops/quantization.h.
 #pragma once
 
 #include "../kernels/kernels.h"
@@ -7,11 +6,10 @@
 
 namespace octet::autograd {
 
-/// The gradient of a scale from the sum over its values of dy * slope.
+/// Gradient of a scale from the sum of dy * slope over its values.
 float scale_gradient(double sum, float scale, const ScaleTarget& target);
 
-/// The same of the whole expression, which ends on a grid with one scale. The
-/// expression is materialized. Shapes: [].
+/// Gradient of the per-tensor scale of a materialized expression. Shapes: [].
 Tensor scale_gradient(const Expression& e, const Tensor& g);
 
 }  // namespace octet::autograd

@@ -13,15 +13,17 @@ namespace octet {
 namespace {
 
 autograd::Node& checked(const autograd::NodePtr& node) {
-  if (node == nullptr) throw ValueError("variable: expected a value, got none");
+  if (node == nullptr)
+    throw ValueError("missing_value", "variable", "has no value");
   return *node;
 }
 
 autograd::Leaf& leaf(const autograd::NodePtr& node, std::string_view action) {
   auto* result = dynamic_cast<autograd::Leaf*>(&checked(node));
   if (result == nullptr) {
-    throw ValueError(fmt::format("{}: expected a leaf, got the result of {}",
-                                 action, node->op));
+    throw ValueError(
+        "invalid_value", action,
+        fmt::format("needs a leaf, got the result of {}", node->op));
   }
   return *result;
 }
@@ -40,12 +42,12 @@ FloatCodesGuard::FloatCodesGuard()
 FloatCodesGuard::~FloatCodesGuard() { thread_modes().float_codes = before_; }
 
 Variable::Variable(Tensor value, bool requires_grad) {
-  if (value.empty()) throw ValueError("variable: expected a tensor, got none");
+  if (value.empty())
+    throw ValueError("missing_value", "variable", "needs a tensor");
   if (requires_grad && value.dtype() != DType::f32) {
-    throw ValueError(
-        fmt::format("variable: expected f32 to take a gradient, "
-                    "got {}",
-                    to_string(value.dtype())));
+    throw ValueError("dtype_mismatch", "variable",
+                     fmt::format("only f32 can require a gradient, got {}",
+                                 to_string(value.dtype())));
   }
   node_ = std::make_shared<autograd::Leaf>(std::move(value));
   node_->needs_grad = requires_grad;
@@ -73,9 +75,9 @@ bool Variable::requires_grad() const { return checked(node_).needs_grad; }
 void Variable::set_requires_grad(bool required) const {
   autograd::Leaf& target = leaf(node_, "set_requires_grad");
   if (required && target.value.dtype() != DType::f32) {
-    throw ValueError(
-        fmt::format("variable: expected f32 to take a gradient, got {}",
-                    to_string(target.value.dtype())));
+    throw ValueError("dtype_mismatch", "variable",
+                     fmt::format("only f32 can require a gradient, got {}",
+                                 to_string(target.value.dtype())));
   }
   target.needs_grad = required;
   if (!required) target.grad = {};
@@ -93,13 +95,15 @@ void Variable::backward(const GradientReceiver& receive) const {
 void Variable::run_back(const GradientReceiver* receive) const {
   autograd::Node& node = checked(node_);
   if (shape().size() != 1) {
-    throw ShapeError(fmt::format("backward: expected one element, got {}",
+    throw ShapeError("invalid_shape", "backward",
+                     fmt::format("needs a variable with 1 element, got {}",
                                  shape().to_string()));
   }
   if (!node.needs_grad) {
     throw ValueError(
-        "backward: expected something that requires a gradient, got a "
-        "constant; was it computed under NoGradGuard?");
+        "no_gradient", "backward",
+        "the variable does not require a gradient. Hint: compute it outside of "
+        "NoGradGuard, from a parameter that requires a gradient");
   }
   autograd::Engine(receive).run(node_);
 }
@@ -110,17 +114,18 @@ void Variable::zero_grad() const { leaf(node_, "zero_grad").grad = {}; }
 void Variable::set_grad(Tensor gradient) const {
   autograd::Leaf& target = leaf(node_, "set_grad");
   if (!target.needs_grad) {
-    throw ValueError(
-        "set_grad: expected a variable that requires a gradient, got one that "
-        "does not");
+    throw ValueError("no_gradient", "set_grad",
+                     "the variable does not require a gradient");
   }
   if (gradient.empty() || gradient.dtype() != DType::f32 ||
       gradient.shape() != target.shape) {
-    throw ShapeError(fmt::format(
-        "set_grad: expected f32 {}, got {}", target.shape.to_string(),
-        gradient.empty() ? std::string("nothing")
-                         : fmt::format("{} {}", to_string(gradient.dtype()),
-                                       gradient.shape().to_string())));
+    throw ShapeError(
+        "shape_mismatch", "set_grad",
+        fmt::format(
+            "the gradient must be f32 {}, got {}", target.shape.to_string(),
+            gradient.empty() ? std::string("nothing")
+                             : fmt::format("{} {}", to_string(gradient.dtype()),
+                                           gradient.shape().to_string())));
   }
   target.grad = std::move(gradient);
 }
@@ -133,7 +138,8 @@ void expect_fits(const autograd::Leaf& target, const Tensor& value) {
     return;
   }
   throw ShapeError(
-      fmt::format("assign: expected {} {}, got {} {}",
+      "shape_mismatch", "assign",
+      fmt::format("the value must be {} {}, got {} {}",
                   to_string(target.value.dtype()), target.shape.to_string(),
                   to_string(value.dtype()), value.shape().to_string()));
 }
@@ -150,7 +156,7 @@ void Variable::adopt(Tensor value) const {
   autograd::Leaf& target = leaf(node_, "assign");
   expect_fits(target, value);
   if (value.is_shared() || target.value.being_written()) return assign(value);
-  // Its version goes on.
+  // Continues the version count.
   const uint64_t before = count_write().writes();
   while (value.writes() < before) value.count_write();
   target.value = std::move(value);
@@ -189,7 +195,7 @@ Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, Vjp vjp) {
   std::vector<Tensor> values;
   for (const Variable& input : inputs) {
-    // What has not been computed cannot have been kept.
+    // A value not yet computed cannot have been saved.
     if (grad_enabled() && input) values.push_back(input.node()->value);
   }
   return record(name, std::move(inputs), std::move(output), std::move(values),
@@ -199,7 +205,7 @@ Variable record(std::string_view name, std::vector<Variable> inputs,
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, std::vector<Tensor> kept, Vjp vjp) {
   if (output.empty()) {
-    throw ValueError(fmt::format("{}: expected an output, got none", name));
+    throw ValueError("missing_value", name, "has no output");
   }
   auto node = std::make_shared<autograd::FunctionNode>(name, output.shape(),
                                                        std::move(vjp));
@@ -237,8 +243,8 @@ const Tensor& value_of(Node& node) {
 Expression expression_of(const Variable& x) {
   Node& node = checked(x.node());
   const Expression* own = node.expression();
-  // The tape behind a released node is gone: recording on goes through the
-  // node itself, so that backward() can say so.
+  // The tape of a released node is gone: recording continues from the node
+  // itself, so that backward() can report it.
   const bool usable = !node.released || !grad_enabled();
   if (own != nullptr && node.value.empty() && usable) return *own;
   Expression e;

@@ -1,5 +1,5 @@
-# RE2 as the target re2::re2: by its own package where there is one, as newer
-# versions have it, else by its header and library alone.
+# Defines the target re2::re2, from RE2's CMake package (newer versions) or from
+# its header and library.
 find_package(re2 CONFIG QUIET)
 if(NOT TARGET re2::re2)
   find_path(re2_INCLUDE_DIR re2/re2.h)
@@ -19,4 +19,4 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(re2
   REQUIRED_VARS re2_TARGET
-  REASON_FAILURE_MESSAGE "Debian has it in libre2-dev")
+  REASON_FAILURE_MESSAGE "Debian package: libre2-dev")

@@ -1,9 +1,8 @@
-# install(), and the package that find_package(octet) finds.
+# Installation and the CMake package for find_package(octet).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# What is not built cannot be installed, and CMake's own words for that name a
-# file only.
+# Checks that targets are built: CMake's own error names only a file.
 set(program "")
 if(OCTET_BUILD_EXAMPLES)
   set(program "$<TARGET_FILE:octet_cli>")
@@ -22,7 +21,7 @@ foreach(module runtime layers quant train io)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
 install(EXPORT octetTargets NAMESPACE octet:: DESTINATION ${package_dir})
-# find_package(octet COMPONENTS mpi); the rest of the package needs no MPI.
+# For find_package(octet COMPONENTS mpi); other components need no MPI.
 if(TARGET octet_mpi)
   install(TARGETS octet_mpi EXPORT octetMpiTargets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)

@@ -1,6 +1,6 @@
 # octet_module(NAME [SOURCES ...] [USES module...] [LINKS target...])
-# An OBJECT library `octet_NAME` whose include path holds its own headers and
-# those of the modules it uses. LINKS are private third parties.
+# Adds the OBJECT library `octet_NAME`, with the headers of the module and of
+# the modules in USES. LINKS are private third-party targets.
 function(octet_module name)
   cmake_parse_arguments(MODULE "" "" "SOURCES;USES;LINKS" ${ARGN})
   set(target octet_${name})
@@ -13,24 +13,24 @@ function(octet_module name)
   endforeach()
   octet_compile_options(${target})
   octet_private_links(${target} ${MODULE_LINKS} fmt::fmt)
-  # Half of the compile time from scratch: six sources read their headers once.
-  # What is a source's own must have a name of its own within a module.
+  # Unity builds halve the time of a full build. Names in unnamed namespaces
+  # must therefore be unique within a module.
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ${OCTET_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 6)
-  # A fifth of a source's compile time.
+  # Precompiled headers save a fifth of a source's compile time.
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <vector> <fmt/format.h>)
   octet_share_precompiled(${target})
 endfunction()
 
-# Lets ccache see through precompiled headers.
+# Makes precompiled headers cacheable by ccache.
 function(octet_share_precompiled target)
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
 
-# Third parties are seen by the compiler here and linked by octet::octet.
+# Adds include paths and definitions of third parties; octet::octet links them.
 function(octet_private_links target)
   foreach(link IN LISTS ARGN)
     target_include_directories(${target} SYSTEM PRIVATE
@@ -40,13 +40,13 @@ function(octet_private_links target)
   endforeach()
 endfunction()
 
-# Language level, warnings, hardening and sanitizers of everything we compile.
+# Sets language level, warnings, hardening and sanitizers for all our targets.
 function(octet_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  # Contraction would make results depend on the instruction set; only the
-  # kernels ask for it.
+  # Contraction would make results depend on the instruction set; only kernels
+  # enable it.
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off)
   if(OCTET_WARNINGS_ARE_ERRORS)
@@ -62,8 +62,8 @@ function(octet_compile_options target)
   endif()
 endfunction()
 
-# What makes a mistake in parsing a stranger's file end the program instead of
-# running what the file says. Fortification needs optimization.
+# Hardening: a parser bug aborts the program instead of executing code from an
+# untrusted file. Fortification needs optimization.
 function(octet_harden target)
   target_compile_options(${target} PRIVATE
     -fstack-protector-strong
@@ -72,7 +72,7 @@ function(octet_harden target)
     $<$<STREQUAL:$<TARGET_PROPERTY:${target},TYPE>,EXECUTABLE>:-Wl,-z,relro,-z,now>)
 endfunction()
 
-# octet_assemble(TARGET module...): one library of all modules' objects.
+# octet_assemble(TARGET module...): combines the modules' objects in a library.
 function(octet_assemble target)
   foreach(module IN LISTS ARGN)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:octet_${module}>)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that Octet is built, tested and run with: this
-# is the one list of them. Does nothing, quickly, where all are there.
+# Installs the Debian packages needed to build, test and run Octet: their only
+# list. Returns immediately if all are installed.
 #
-#   runtime/cmake/install_packages.sh [PACKAGE...]   # these, too
+#   runtime/cmake/install_packages.sh [ADDITIONAL_PACKAGE...]
 #
-# OCTET_INSTALL=0 leaves the system as it is.
+# OCTET_INSTALL=0 disables installation.
 set -euo pipefail
 
-# Octet does not build without these.
+# Required to build.
 required=(
   cmake
   g++
@@ -30,7 +30,7 @@ required=(
   zlib1g-dev
 )
 required+=("$@")
-# Without these it builds, but something is slower or left out.
+# Optional: without them builds are slower or lack features.
 useful=(
   ca-certificates
   ccache
@@ -47,7 +47,7 @@ useful=(
 
 say() { printf 'install_packages: %s\n' "$*" >&2; }
 
-# What is missing of the packages given, one a line.
+# Prints the given packages that are not installed, one per line.
 missing_of() {
   local package
   local -A installed=()
@@ -60,29 +60,28 @@ missing_of() {
   done
 }
 
-# What a missing package of the useful ones means, and the way on.
+# Reports the effect of a missing optional package.
 explain() {
   case $1 in
     dataset-fashion-mnist)
-      say "dataset-fashion-mnist: not installed. Debian has it in the" \
-        "component 'main'; or put the four Fashion-MNIST .gz files into a" \
+      say "dataset-fashion-mnist: not installed. Install it from Debian's" \
+        "component 'main', or put the four Fashion-MNIST .gz files into a" \
         "folder and use --data DIR."
       ;;
     python3 | python3-venv)
-      say "$1: not installed. Exported models are not compared in ONNX Runtime."
+      say "$1: not installed. Exported models are not compared with ONNX Runtime."
       ;;
     python3-h5py)
-      say "python3-h5py: not installed. What Octet reads and writes of HDF5 is" \
-        "not compared with h5py."
+      say "python3-h5py: not installed. HDF5 files are not compared with" \
+        "h5py."
       ;;
     libpng-dev | libjpeg62-turbo-dev)
-      say "$1: not installed. Octet is built without reading such images."
+      say "$1: not installed. Octet is built without support for these images."
       ;;
     libopenmpi-dev | openmpi-bin)
-      say "$1: not installed. Octet is built without training on several" \
-        "machines."
+      say "$1: not installed. Octet is built without multi-machine training."
       ;;
-    ccache) say "ccache: not installed. Builds from scratch take longer." ;;
+    ccache) say "ccache: not installed. Full builds take longer." ;;
     *) say "$1: not installed." ;;
   esac
 }
@@ -92,16 +91,16 @@ if [[ ${OCTET_INSTALL:-1} == 0 ]]; then
 fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  say "expected a Debian system, got one without apt-get. Octet needs what" \
-    "these Debian packages hold: ${required[*]} ${useful[*]}"
+  say "apt-get not found: not a Debian system. Octet needs the contents of" \
+    "these Debian packages: ${required[*]} ${useful[*]}"
   for command in cmake g++ ninja protoc; do
     if ! command -v "$command" >/dev/null; then
-      say "expected the command '$command', got none. Hint: install it and" \
-        "call this again."
+      say "command '$command' not found. Hint: install it and run this script" \
+        "again."
       exit 1
     fi
   done
-  say "the build tools are there: going on."
+  say "build tools found; continuing."
   exit 0
 fi
 
@@ -116,8 +115,8 @@ if ((EUID != 0)); then
   if command -v sudo >/dev/null; then
     as_root=(sudo)
   elif ((${#missing_required[@]} > 0)); then
-    say "expected root or sudo to install packages, got neither. Hint: let an" \
-      "administrator run: apt-get install ${missing[*]}"
+    say "installing packages needs root or sudo. Hint: ask an administrator to" \
+      "run: apt-get install ${missing[*]}"
     exit 1
   else
     for package in "${missing[@]}"; do explain "$package"; done
@@ -131,10 +130,10 @@ apt() {
 }
 
 say "installing ${missing[*]}"
-# One source that cannot be reached is no reason to stop: the others may do.
-apt update || say "apt-get update failed; trying with the lists there are."
+# Continue if a package source is unreachable: others may suffice.
+apt update || say "apt-get update failed; using the existing package lists."
 
-# apt-get gives up on all packages if it does not know one of them.
+# apt-get installs nothing if any package is unknown.
 wanted=("${missing_required[@]}")
 for package in "${missing[@]}"; do
   if [[ " ${useful[*]} " != *" $package "* ]]; then
@@ -153,8 +152,8 @@ if ((${#wanted[@]} > 0)) &&
   ! apt install -y --no-install-recommends "${wanted[@]}"; then
   mapfile -t missing_required < <(missing_of "${required[@]}")
   if ((${#missing_required[@]} > 0)); then
-    say "expected all packages, got none of: ${missing_required[*]}. Hint: the" \
-      "message of apt-get is above; Debian 12 has all of them in 'main'."
+    say "cannot install: ${missing_required[*]}. Hint: see the message of" \
+      "apt-get above; Debian 12 has all packages in 'main'."
     exit 1
   fi
   mapfile -t missing < <(missing_of "${useful[@]}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fetches Debian's libraries for 64-bit ARM into build/aarch64-root, for the
-# preset aarch64; the system stays as it is, but for the cross compiler and
-# qemu. Does nothing where all is there.
+# Downloads Debian's 64-bit ARM libraries into build/aarch64-root, for the
+# preset aarch64. Installs only the cross compiler and qemu on the system.
+# Returns immediately if everything exists.
 #
 #   runtime/cmake/make_aarch64_root.sh
 set -euo pipefail
@@ -36,7 +36,7 @@ if [[ -f $root/packages && $(<"$root/packages") == "$wanted" ]]; then
   exit 0
 fi
 
-# apt with lists and a state of its own: every package counts as missing.
+# apt with separate lists and state, in which no package is installed.
 apt=$root.part/apt
 rm -rf "$root.part"
 mkdir -p "$apt"/state/lists/partial "$apt"/cache/archives/partial
@@ -51,12 +51,12 @@ options=(
   -o Debug::NoLocking=1
 )
 if ((EUID == 0)); then options+=(-o APT::Sandbox::User=root); fi
-say 'fetching the libraries'
+say 'downloading libraries'
 apt-get "${options[@]}" update >/dev/null
 apt-get "${options[@]}" install -y --download-only --no-install-recommends \
   "${packages[@]}" >/dev/null
 
-# Debian 12 has one folder for both.
+# Debian 12 merges /lib and /usr/lib.
 mkdir -p "$root.part/usr/lib"
 ln -s usr/lib "$root.part/lib"
 for package in "$apt"/cache/archives/*.deb; do

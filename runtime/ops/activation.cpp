@@ -16,7 +16,7 @@ namespace {
 using kernels::Activation;
 using kernels::Function;
 
-// f(x), or dy * f'(x) where there is a dy.
+// f(x), or dy * f'(x) if `dy` is given.
 Tensor run(Activation f, const Tensor& x, const Tensor& dy) {
   Tensor out(x.shape());
   const float* const from = x.f32().data();
@@ -33,7 +33,7 @@ Tensor run(Activation f, const Tensor& x, const Tensor& dy) {
   return out;
 }
 
-// The gradient starts from x again: nothing but x is kept.
+// The gradient recomputes from x, the only saved tensor.
 Variable activation(const char* name, const Variable& x, const Activation& f) {
   if (inference::Recorder* recorder = inference::recorder()) {
     Tensor y(x.shape());
@@ -45,10 +45,10 @@ Variable activation(const char* name, const Variable& x, const Activation& f) {
                 });
 }
 
-void expect_finite(const char* what, float value) {
+void expect_finite(const char* op, const char* option, float value) {
   if (!std::isfinite(value)) {
-    throw ValueError(
-        fmt::format("{}: expected a finite value, got {}", what, value));
+    throw ValueError("not_finite", op,
+                     fmt::format("{} must be finite, got {}", option, value));
   }
 }
 
@@ -57,10 +57,11 @@ void expect_finite(const char* what, float value) {
 Variable relu(const Variable& x, const ReluOptions& options) {
   if (!(options.max_value > 0)) {
     throw ValueError(
-        fmt::format("relu: expected max_value > 0, got {}", options.max_value));
+        "out_of_range", "relu",
+        fmt::format("max_value must be positive, got {}", options.max_value));
   }
-  expect_finite("relu: negative_slope", options.negative_slope);
-  expect_finite("relu: threshold", options.threshold);
+  expect_finite("relu", "negative_slope", options.negative_slope);
+  expect_finite("relu", "threshold", options.threshold);
   if (options.negative_slope == 0 && options.threshold == 0) {
     return relu(x, options.max_value);  // deferred
   }
@@ -79,7 +80,8 @@ Variable prelu(const Variable& x, const Variable& alpha) {
   const Broadcast plan("prelu", x.shape(), alpha.shape());
   if (plan.shape() != x.shape()) {
     throw ShapeError(
-        fmt::format("prelu: expected alpha to broadcast to x, got {} and {}",
+        "shape_mismatch", "prelu",
+        fmt::format("alpha {} does not broadcast to x {}",
                     alpha.shape().to_string(), x.shape().to_string()));
   }
   const Tensor y = combine(plan, {}, x.value(), alpha.value(),
@@ -98,7 +100,7 @@ Variable prelu(const Variable& x, const Variable& alpha) {
 }
 
 Variable elu(const Variable& x, float alpha) {
-  expect_finite("elu: alpha", alpha);
+  expect_finite("elu", "alpha", alpha);
   return activation("elu", x,
                     {.function = Function::elu, .alpha = alpha, .beta = 1});
 }

@@ -11,8 +11,8 @@ namespace {
 using autograd::Expression;
 using autograd::Term;
 
-// `y` as a second term: affine, or a leaf with its own clip and grid whose
-// gradient goes through y's node.
+// `y` as second term: affine, or a leaf term with its own clip and quantization
+// whose gradient passes through y's node.
 Term second_term(const Variable& y) {
   Expression e = autograd::expression_of(y);
   if (e.second && !e.materialized()) {
@@ -33,7 +33,7 @@ Term second_term(const Variable& y) {
   return term;
 }
 
-// Expressions are of one shape: this one is computed.
+// Expressions have a single shape: broadcast sums are computed immediately.
 Variable broadcast_add(const Variable& x, const Variable& y) {
   const Broadcast plan("add", x.shape(), y.shape());
   const Tensor sum = combine(plan, {}, x.value(), y.value(),

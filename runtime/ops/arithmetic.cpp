@@ -10,7 +10,7 @@
 namespace octet {
 namespace {
 
-// Which gradients of a binary op anybody asks for.
+// Required gradients of a binary op.
 struct Needs {
   bool x, y;
   Needs(const Variable& a, const Variable& b)
@@ -90,7 +90,7 @@ Variable divide(const Variable& x, const Variable& y) {
 
 namespace {
 
-// The larger of sign * x and sign * y, times sign.
+// The operand with the larger sign * value.
 template <int Sign>
 Variable extreme(const char* name, const Variable& x, const Variable& y) {
   const Broadcast plan(name, x.shape(), y.shape());
@@ -112,7 +112,7 @@ Variable extreme(const char* name, const Variable& x, const Variable& y) {
       });
 }
 
-// y = f(x), dx = df(dy, x); `linear`: df looks at dy alone.
+// y = f(x), dx = df(dy, x). `linear`: df ignores x, which is not saved.
 template <class F, class G>
 Variable unary(const char* name, const Variable& x, F f, G df,
                bool linear = false) {
@@ -176,7 +176,8 @@ Variable log(const Variable& x) {
       [](float g, float v) { return g / v; });
 }
 
-// In doubles, whose last bits, other on other CPUs, a float does not have.
+// In double precision: differences between CPUs in the last bits vanish in
+// rounding to float.
 Variable erf(const Variable& x) {
   return unary(
       "erf", x, [](float v) { return static_cast<float>(std::erf(double{v})); },
@@ -216,7 +217,7 @@ Variable cos(const Variable& x) {
 
 namespace {
 
-// Flat between its steps.
+// A piecewise constant function, without gradient.
 template <class F>
 Variable stepwise(const Variable& x, F f) {
   const Broadcast plan("steps", x.shape(), {});

@@ -15,7 +15,7 @@ using autograd::Engine;
 using autograd::Node;
 
 // Calls `use(offset of the first pixel, pixels of a row, rows)` for each
-// window, cut to the image.
+// window, clipped to the image.
 template <class Use>
 void for_each_window(const PoolGeometry& p, Use use) {
   for (int64_t oh = 0; oh < p.oh; ++oh) {
@@ -46,7 +46,7 @@ void pool(float* out, const float* image, const PoolGeometry& p) {
   });
 }
 
-// Adds each gradient, divided, to all pixels of its window.
+// Adds each gradient, divided by the window's size, to the window's pixels.
 void scatter(float* dx, const float* dy, const PoolGeometry& p) {
   float* share = arena::scratch(1, p.c);
   std::fill(dx, dx + p.image_size(), 0.0f);

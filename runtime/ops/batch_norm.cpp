@@ -38,13 +38,13 @@ void add_over_parts(std::initializer_list<std::vector<double>*> lists) {
   }
 }
 
-// Stands for a*z + b with a = gamma/sqrt(variance + epsilon) and
-// b = beta - mean*a. With the statistics of the batch the gradient of z is
+// Computes a*z + b with a = gamma/sqrt(variance + epsilon) and b = beta -
+// mean*a. With batch statistics the gradient of z is
 //   a * (g - mean(g) - zhat * mean(g*zhat)),  zhat = (z - mean) * rstd,
-// which is delivered deferred, as ca*g + cb*z + cc per channel.
+// delivered deferred, as ca*g + cb*z + cc per channel.
 // Source: Ioffe and Szegedy, "Batch Normalization", ICML 2015, section 3.
-// Where the parts of a batch go side by side, statistics are those of the whole
-// batch, and so are the two means. Those of gamma and beta stay the part's own.
+// In a sharded batch, the statistics and both means are those of the whole
+// batch; the gradients of gamma and beta are per shard.
 struct BatchNormNode final : Node {
   using Node::Node;
 
@@ -52,7 +52,7 @@ struct BatchNormNode final : Node {
     autograd::ChannelSums s =
         autograd::channel_sums(Engine::collect(*this), z.now());
     if (s.g.empty() && batch_statistics && batch_parts() != nullptr) {
-      // That of this part is zero; through the sums it gets one from others.
+      // This shard's gradient is zero; the sums add the other shards.
       s = {.g = Tensor::zeros(shape),
            .sum = std::vector<double>(mean.size()),
            .sum_z = std::vector<double>(mean.size())};
@@ -73,8 +73,8 @@ struct BatchNormNode final : Node {
         dgamma.f32()[k] = static_cast<float>(normalized(k));
         dbeta.f32()[k] = static_cast<float>(s.sum[k]);
       }
-      // Less the mean, a constant is nothing: the sums of dx are zero, or no
-      // numbers.
+      // Subtracting the mean cancels constants: the sums of dx are zero, or
+      // NaN.
       std::vector<double> totals;
       if (!batch_statistics || batch_parts() == nullptr) {
         for (size_t k = 0; k < mean.size(); ++k) {
@@ -113,28 +113,28 @@ struct BatchNormNode final : Node {
   Node* beta = nullptr;
   autograd::Kept z;
   std::vector<double> mean, rstd, scale;
-  double count = 1;  // of elements of a channel, in the whole batch
+  double count = 1;  // elements per channel, in the whole batch
   bool batch_statistics = false;
 };
 
 struct Moments {
   std::vector<double> mean, variance;
-  double count = 1;  // of elements of a channel; only of a batch
+  double count = 1;  // elements per channel; batch statistics only
 };
 
 void check(const Variable& x, const Variable& gamma, const Variable& beta,
            size_t means, size_t variances, float epsilon) {
   if (x.shape().rank() < 2) {
-    throw ShapeError(fmt::format("batch_norm: expected rank >= 2, got {}",
-                                 x.shape().to_string()));
+    throw ShapeError(
+        "invalid_shape", "batch_norm",
+        fmt::format("needs at least 2 axes, got {}", x.shape().to_string()));
   }
   const Shape channels{x.shape()[-1]};
   const auto fits = [&](const char* what, const Shape& shape) {
     if (shape != channels) {
-      throw ShapeError(
-          fmt::format("batch_norm: expected {} of shape {}, got "
-                      "{}",
-                      what, channels.to_string(), shape.to_string()));
+      throw ShapeError("shape_mismatch", "batch_norm",
+                       fmt::format("{} must have shape {}, got {}", what,
+                                   channels.to_string(), shape.to_string()));
     }
   };
   if (gamma) fits("gamma", gamma.shape());
@@ -142,13 +142,13 @@ void check(const Variable& x, const Variable& gamma, const Variable& beta,
   fits("mean", {static_cast<int64_t>(means)});
   fits("variance", {static_cast<int64_t>(variances)});
   if (!(epsilon > 0)) {
-    throw ValueError(
-        fmt::format("batch_norm: expected epsilon > 0, got {}", epsilon));
+    throw ValueError("out_of_range", "batch_norm",
+                     fmt::format("epsilon must be positive, got {}", epsilon));
   }
 }
 
-// What is normalized, t + b, with sums of t if a linear op took them. The bias
-// is not added: less the mean, it is a matter of the mean.
+// The normalized input t + b, with sums of t if a linear op computed them. The
+// bias is not added: it only shifts the mean.
 Term input_of(const Variable& x) {
   Node& node = *x.node();
   if (autograd::eager()) {
@@ -157,14 +157,14 @@ Term input_of(const Variable& x) {
     return value;
   }
   const autograd::Expression* own = node.expression();
-  // Also where the biased value has been computed: the sums are of t alone.
+  // Even if the biased value has been computed: the sums are over t.
   const bool biased = own != nullptr && own->affine() && own->first.a.empty() &&
                       !own->first.b.empty();
   return biased ? own->first : node.term();
 }
 
-// Means of body(value, channel) over some channels in doubles, chunks of images
-// in parallel, added in order.
+// Means of body(value, channel) over some channels, in double precision: chunks
+// of images in parallel, added in order.
 template <class Body>
 void channel_means(const Tensor& z, const std::vector<size_t>& channels,
                    const Body& body, std::vector<double>& means) {
@@ -205,9 +205,9 @@ void find_in_two_passes(const Tensor& z, const std::vector<size_t>& channels,
       m.variance);
 }
 
-// Of z, with the biased variance. The sums of an epilogue are single precision
-// within an image: where the mean is so large that their difference would say
-// little about the variance, it is read again.
+// Moments of z, with biased variance. The epilogue's sums are single precision
+// within an image: if the mean is so large that the variance cancels, z is read
+// in a second pass.
 Moments batch_moments(const Tensor& z, const Tensor& sums) {
   const size_t c = static_cast<size_t>(z.shape()[-1]);
   const double count = static_cast<double>(z.size()) / static_cast<double>(c);
@@ -236,8 +236,8 @@ Moments batch_moments(const Tensor& z, const Tensor& sums) {
   return m;
 }
 
-// Of the whole batch, from those of a part. Doubles have room for the squares
-// of floats whose variance is of any meaning beside them.
+// Combines the moments of all shards. Sums of squares in double are precise
+// enough: a variance lost beside a float's square is below float rounding.
 void merge_parts(Moments& m) {
   if (batch_parts() == nullptr) return;
   std::vector<double> count{m.count};
@@ -304,13 +304,14 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
   for (const float value : v) {
     if (value < 0) {
       throw ValueError(
-          fmt::format("batch_norm: expected a variance >= 0, got {}", value));
+          "out_of_range", "batch_norm",
+          fmt::format("variance must not be negative, got {}", value));
     }
   }
   Moments moments{.mean = {m.begin(), m.end()},
                   .variance = {v.begin(), v.end()}};
   const Term input = input_of(x);
-  if (!input.b.empty()) {  // t + b less the mean is t less (mean - b)
+  if (!input.b.empty()) {  // t + b - mean = t - (mean - b)
     const auto shift = input.b.f32();
     for (size_t k = 0; k < shift.size(); ++k) moments.mean[k] -= shift[k];
   }
@@ -323,12 +324,14 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
                              float epsilon) {
   check(x, gamma, beta, moving_mean.size(), moving_variance.size(), epsilon);
   if (!(momentum >= 0 && momentum <= 1)) {
-    throw ValueError(fmt::format(
-        "batch_norm: expected momentum in [0,1], got {}", momentum));
+    throw ValueError(
+        "out_of_range", "batch_norm",
+        fmt::format("momentum must be in [0,1], got {}", momentum));
   }
   if (x.shape().size() == 0) {
-    throw ShapeError(fmt::format("batch_norm: expected samples, got {}",
-                                 x.shape().to_string()));
+    throw ShapeError(
+        "invalid_shape", "batch_norm",
+        fmt::format("needs at least 1 sample, got {}", x.shape().to_string()));
   }
   const Term input = input_of(x);
   const Tensor& z = input.t.read();
@@ -341,7 +344,7 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
   const BatchParts* const parts = batch_parts();
   const bool moves = parts == nullptr || parts->first();
   for (size_t k = 0; moves && k < moments.mean.size(); ++k) {
-    // What is not finite is told by the loss; the statistics survive it.
+    // The loss reports non-finite values; the statistics skip them.
     if (!std::isfinite(moments.mean[k] + moments.variance[k])) continue;
     const double batch_mean = moments.mean[k] + (shift.empty() ? 0 : shift[k]);
     float& mean = moving_mean[k];

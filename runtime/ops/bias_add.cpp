@@ -15,7 +15,7 @@ using autograd::Engine;
 using autograd::Gradient;
 using autograd::Node;
 
-// Stands for z + bias.
+// Computes z + bias.
 struct BiasNode final : Node {
   using Node::Node;
 
@@ -48,8 +48,8 @@ struct BiasNode final : Node {
 Variable bias_add(const Variable& x, const Variable& bias) {
   if (x.shape().rank() < 1 || bias.shape() != Shape{x.shape()[-1]}) {
     throw ShapeError(
-        fmt::format("bias_add: expected a bias for the last axis "
-                    "of {}, got {}",
+        "shape_mismatch", "bias_add",
+        fmt::format("the bias must match the last axis of {}, got {}",
                     x.shape().to_string(), bias.shape().to_string()));
   }
   autograd::Term z = x.node()->term();
@@ -57,7 +57,7 @@ Variable bias_add(const Variable& x, const Variable& bias) {
   node->depend_on(x.node());
   node->depend_on(bias.node());
   z.target = node.get();
-  // A copy: the optimizer moves the parameter while this may still be read.
+  // A copy: the optimizer may update the parameter before this is evaluated.
   z.b = bias.value().clone();
   if (node->needs_grad) {
     node->x = x.requires_grad() ? x.node().get() : nullptr;

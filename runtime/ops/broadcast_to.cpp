@@ -16,15 +16,14 @@ Variable broadcast_to(const Variable& x, const Shape& shape) {
     fits = from[axis] == shape[axis + extra] || from[axis] == 1;
   }
   if (!fits) {
-    throw ShapeError(
-        fmt::format("broadcast_to: expected a shape that {} repeats into, got "
-                    "{}",
-                    from.to_string(), shape.to_string()));
+    throw ShapeError("shape_mismatch", "broadcast_to",
+                     fmt::format("{} does not broadcast to {}",
+                                 from.to_string(), shape.to_string()));
   }
   Tensor y(shape);
   const float* values = x.value().f32().data();
   float* to = y.f32().data();
-  // The last axis is a row; the others count up.
+  // The last axis is copied by rows; `index` iterates over the others.
   const bool repeats = from.rank() == 0 || from[-1] == 1;
   const int64_t row = shape.rank() == 0 ? 1 : shape[-1];
   std::array<int64_t, Shape::kMaxRank> index{};
@@ -45,7 +44,7 @@ Variable broadcast_to(const Variable& x, const Shape& shape) {
       index[static_cast<size_t>(axis)] = 0;
     }
   }
-  // The engine sums over what was repeated.
+  // The engine sums over repeated axes.
   return record("broadcast_to", {x}, y, {},
                 [](const Tensor& dy) { return std::vector{dy}; });
 }

@@ -20,7 +20,7 @@ size_t bytes_of(int64_t floats) {
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
-// `rows` rows of `width` floats between arrays with rows of other widths.
+// Copies `rows` rows of `width` floats between arrays of other row widths.
 void copy_rows(float* to, int64_t to_width, const float* from,
                int64_t from_width, int64_t rows, int64_t width) {
   for (int64_t row = 0; row < rows; ++row) {
@@ -30,24 +30,26 @@ void copy_rows(float* to, int64_t to_width, const float* from,
 
 Shape joined(const std::vector<Variable>& inputs, int axis) {
   if (inputs.empty()) {
-    throw ValueError("concatenate: expected at least one input, got none");
+    throw ValueError("missing_value", "concatenate", "needs at least 1 input");
   }
   Shape shape = inputs[0].shape();
   int64_t total = 0;
   for (const Variable& input : inputs) {
     const Shape& s = input.shape();
     if (s.rank() != shape.rank() || s.with(axis, 0) != shape.with(axis, 0)) {
-      throw ShapeError(fmt::format(
-          "concatenate: expected equal shapes except on axis {}, got {} and {}",
-          axis, shape.to_string(), s.to_string()));
+      throw ShapeError(
+          "shape_mismatch", "concatenate",
+          fmt::format(
+              "inputs must agree in all axes but axis {}, got {} and {}", axis,
+              shape.to_string(), s.to_string()));
     }
     total += s[axis];
   }
   return shape.with(axis, total);
 }
 
-// Channels side by side: reads deferred expressions and delivers gradients
-// through sinks.
+// Concatenation along channels: evaluates deferred expressions and delivers
+// gradients through sinks.
 struct ConcatenateNode final : Node {
   using Node::Node;
 
@@ -80,7 +82,7 @@ struct ConcatenateNode final : Node {
     engine.close(to, sink);
   }
 
-  std::vector<Node*> parts;  // null where no gradient is needed
+  std::vector<Node*> parts;  // null without gradient
   std::vector<int64_t> widths;
 };
 

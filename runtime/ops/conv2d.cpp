@@ -83,9 +83,9 @@ class Conv2DKernels final : public LinearKernels {
     convolve_codes(s, words, at, x, outputs, panels, y);
   }
 
-  // Large weights of small images: the rows of the weight are cut, not the
-  // images. Every part of the gradient then stays in a cache, and is there
-  // once.
+  // For large weights and small images: splits the rows of the weight, not the
+  // images, so that each part of the gradient stays in a cache and has no
+  // partial copies.
   Tensor weight_gradient(const Expression& x,
                          const Expression& dy) const override {
     if (!has_large_weights()) return {};
@@ -128,7 +128,7 @@ class Conv2DKernels final : public LinearKernels {
   }
 
  private:
-  // Of a first layer, whose images are large: a few rows at a time.
+  // For first layers with large images: processes a few rows at a time.
   void add_weight_gradient_by_rows(const BlockGradient& g) const {
     constexpr int64_t kValues = int64_t{1} << 16;  // at a time
     const int64_t some = std::max<int64_t>(kValues / (s.ow * s.k), 1);
@@ -143,8 +143,8 @@ class Conv2DKernels final : public LinearKernels {
     }
   }
 
-  // What of the images is in memory at once is less than other sums of weights
-  // would be.
+  // The images in memory at once take less space than partial sums of the
+  // weights would.
   bool has_large_weights() const {
     const int64_t weights = s.weight_rows() * s.k;
     return weights >= kLargeWeights &&
@@ -166,7 +166,7 @@ Variable convolution(const ConvolutionKind& kind, const Variable& x,
   if (s.groups > 1 && s.groups == s.c) {
     return depthwise(kind, x, kernel, s.k / s.c, -1, options);
   }
-  // Groups need not fill words of small codes.
+  // Channels of a group may not fill packed words.
   const auto& codes = code_table_for(x, [&](const kernels::CodeTable& table) {
     return CodeGeometry(s, table).possible;
   });

@@ -12,9 +12,9 @@ namespace {
 
 using autograd::Reader;
 
-// Everything is named as in the convolution that is transposed: our output is
-// its image ([n,h,w,c]), our input its output ([n,oh,ow,k]). The gradient of a
-// linear map's transpose is the map itself.
+// Names follow the convolution that is transposed: our output is its image
+// ([n,h,w,c]), our input its output ([n,oh,ow,k]). The gradient of the
+// transpose is the convolution.
 class Conv2DTransposeKernels final : public LinearKernels {
  public:
   explicit Conv2DTransposeKernels(const ConvolutionGeometry& g)
@@ -63,23 +63,24 @@ ConvolutionGeometry geometry_of(const Shape& x, const Shape& kernel,
                                 Size2 output, const WindowOptions& options) {
   if (x.rank() != 4 || kernel.rank() != 4 || x[3] != kernel[3]) {
     throw ShapeError(
-        fmt::format("conv2d_transpose: expected x [n,h,w,c] and kernel "
-                    "[kh,kw,k,c], got {} and {}",
-                    x.to_string(), kernel.to_string()));
+        "shape_mismatch", "conv2d_transpose",
+        fmt::format(
+            "x must be [n,h,w,c] and the kernel [kh,kw,k,c], got {} and {}",
+            x.to_string(), kernel.to_string()));
   }
   if (output.h < 1 || output.w < 1 || kernel[2] < 1) {
     throw ValueError(
-        fmt::format("conv2d_transpose: expected an output of at least 1x1x1, "
-                    "got {}x{}x{}",
-                    output.h, output.w, kernel[2]));
+        "out_of_range", "conv2d_transpose",
+        fmt::format("the output must be at least 1x1x1, got {}x{}x{}", output.h,
+                    output.w, kernel[2]));
   }
   const ConvolutionGeometry s({x[0], output.h, output.w, kernel[2]}, kernel,
                               options, {.op = "conv2d_transpose"});
   if (s.oh != x[1] || s.ow != x[2]) {
-    throw ShapeError(fmt::format(
-        "conv2d_transpose: expected an input of {}x{}, which is what conv2d "
-        "makes of an output of {}x{}, got {}",
-        s.oh, s.ow, output.h, output.w, x.to_string()));
+    throw ShapeError(
+        "shape_mismatch", "conv2d_transpose",
+        fmt::format("an output of {}x{} needs an input of {}x{}, got {}",
+                    output.h, output.w, s.oh, s.ow, x.to_string()));
   }
   return s;
 }

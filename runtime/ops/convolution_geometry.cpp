@@ -13,42 +13,50 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
            const ConvolutionKind& kind) {
   if (kind.groups < 1) {
     throw ValueError(
-        fmt::format("{}: expected groups >= 1, got {}", kind.op, kind.groups));
+        "out_of_range", kind.op,
+        fmt::format("groups must be positive, got {}", kind.groups));
   }
   const int rank = kind.axes + 2;
   if (x.rank() != rank || kernel.rank() != rank || x[-1] % kind.groups != 0 ||
       x[-1] / kind.groups != kernel[-2]) {
-    throw ShapeError(fmt::format(
-        "{}: expected x [n,{},c] and kernel [{},c{},k], got {} and {}", kind.op,
-        kind.input_axes(), kind.kernel_axes(),
-        kind.groups == 1 ? "" : fmt::format("/{}", kind.groups), x.to_string(),
-        kernel.to_string()));
+    throw ShapeError(
+        "shape_mismatch", kind.op,
+        fmt::format(
+            "x must be [n,{},c] and the kernel [{},c{},k], got {} and {}",
+            kind.input_axes(), kind.kernel_axes(),
+            kind.groups == 1 ? "" : fmt::format("/{}", kind.groups),
+            x.to_string(), kernel.to_string()));
   }
   if (kernel[-1] % kind.groups != 0) {
-    throw ShapeError(fmt::format(
-        "{}: expected groups that divide the outputs, got {} for {}", kind.op,
-        kind.groups, kernel.to_string()));
+    throw ShapeError(
+        "invalid_shape", kind.op,
+        fmt::format(
+            "groups must divide the output channels, got {} for kernel {}",
+            kind.groups, kernel.to_string()));
   }
   for (const int64_t value :
        {o.strides.h, o.strides.w, o.dilation.h, o.dilation.w, kernel[0],
         kernel[1], kernel[2], kernel[-1]}) {
     if (value < 1) {
-      throw ValueError(fmt::format(
-          "{}: expected strides, dilation and kernel sizes >= 1, got {}",
-          kind.op, value));
+      throw ValueError(
+          "out_of_range", kind.op,
+          fmt::format(
+              "strides, dilation and kernel sizes must be positive, got {}",
+              value));
     }
   }
   for (const int64_t pad :
        {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right}) {
     if (pad < 0 || pad > kMaxWindow) {
-      throw ValueError(fmt::format("{}: expected pads in [0,{}], got {}",
-                                   kind.op, kMaxWindow, pad));
+      throw ValueError(
+          "out_of_range", kind.op,
+          fmt::format("pads must be in [0,{}], got {}", kMaxWindow, pad));
     }
   }
 }
 
-// Kernel taps of one axis that reach the pixels phase + i*stride, and the
-// output they come from at i = 0; falling taps, rising outputs.
+// Kernel taps of an axis that reach the pixels phase + i*stride, with the
+// output they reach at i = 0; taps descend, outputs ascend.
 struct Reach {
   int64_t tap;
   int64_t output;
@@ -63,8 +71,7 @@ std::vector<Reach> reach(int64_t phase, int64_t taps, int64_t stride,
   return result;
 }
 
-// Pixels that dy lacks before and after, for outputs reached from `count`
-// pixels.
+// Widens the padding of dy for taps reached from `count` pixels.
 void widen(const std::vector<Reach>& taps, int64_t count, int64_t outputs,
            int64_t& before, int64_t& after) {
   for (const Reach& tap : taps) {
@@ -78,14 +85,16 @@ void widen(const std::vector<Reach>& taps, int64_t count, int64_t outputs,
 int64_t window_positions(int64_t size, int64_t window, int64_t stride,
                          int64_t dilation, int64_t pads) {
   if (stride < 1) {
-    throw ValueError(
-        fmt::format("window: expected a stride >= 1, got {}", stride));
+    throw ValueError("out_of_range", "window",
+                     fmt::format("stride must be positive, got {}", stride));
   }
   const int64_t largest = std::max({window, stride, dilation, pads / 2});
   if (largest > kMaxWindow) {
-    throw ValueError(fmt::format(
-        "window: expected size, stride, dilation and pads <= {}, got {}",
-        kMaxWindow, largest));
+    throw ValueError(
+        "out_of_range", "window",
+        fmt::format(
+            "size, stride, dilation and pads must be at most {}, got {}",
+            kMaxWindow, largest));
   }
   const int64_t room = size + pads - ((window - 1) * dilation + 1);
   return room < 0 ? 0 : room / stride + 1;
@@ -114,20 +123,21 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   if (oh < 1 || ow < 1) {
     const int64_t width = (kw - 1) * o.dilation.w + 1;
     throw ShapeError(
-        fmt::format("{}: expected {} with its padding, got {}", kind.op,
+        "invalid_shape", kind.op,
+        fmt::format("the kernel needs {} including padding, got {}",
                     axes == 1 ? fmt::format("a sequence of at least {}", width)
                               : fmt::format("an image of at least {}x{}",
                                             (kh - 1) * o.dilation.h + 1, width),
                     x.to_string()));
   }
 
-  // What a Tensor may hold: the padded images are no tensors, which check.
+  // The limit of Tensor, which does not see padded images.
   constexpr int64_t kMostFloats = int64_t{1} << 44;
   const Shape padded{padding.top + h + padding.bottom, padded_width(), c};
   if (padded.size() > kMostFloats) {
-    throw ShapeError(
-        fmt::format("{}: expected padded images that fit in memory, got {}",
-                    kind.op, padded.to_string()));
+    throw ShapeError("memory_limit", kind.op,
+                     fmt::format("padded images {} do not fit in memory",
+                                 padded.to_string()));
   }
 
   const bool merged = kind.merged && groups == 1;
@@ -160,7 +170,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   for (size_t ph = 0; ph < rows.size(); ++ph) {
     for (size_t pw = 0; pw < cols.size(); ++pw) {
       const std::vector<Reach>& across = cols[pw].taps;
-      // Neighbouring taps one output apart are one run.
+      // Adjacent taps that reach adjacent outputs form a single run.
       bool run = merged && !across.empty();
       for (size_t j = 1; j < across.size(); ++j) {
         run &= across[j].output == across[j - 1].output + 1;
@@ -190,8 +200,8 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
 ConvolutionGeometry::InputRows ConvolutionGeometry::input_rows(
     int64_t first, int64_t last) const {
   const int64_t from = first * strides.h - padding.top;
-  // The last band takes all rows that are left, though no window may read
-  // them: what is evaluated for the first time is stored.
+  // The last band takes all remaining rows, even if no window uses them: the
+  // first evaluation must store everything.
   const int64_t count =
       last == oh ? h + padding.bottom - from
                  : (last - 1 - first) * strides.h + (kh - 1) * dilation.h + 1;

@@ -1,15 +1,14 @@
-// Where the operands of a convolution lie: which runs of the padded input
-// each output sums over, and the same for the gradient of the input.
+// Memory layout of convolutions: the runs of the padded input that each output
+// sums over, and the same for the input gradient.
 //
-// A run ("segment") is a stretch of consecutive floats of a padded image,
-// named by its offset from the output's first pixel. Without dilation a kernel
-// row is one run of kw*c floats, so no copy of the input (im2col) is needed.
-// Where the channels fall into groups, each tap is a run of its own, and so it
-// is for depthwise convolutions: there a run is an offset, its length no
-// matter.
+// A run ("segment") is a range of consecutive floats of a padded image, given
+// by its offset from the output's first pixel. Without dilation a kernel row is
+// a single run of kw*c floats, so the input is not copied (no im2col). With
+// groups each tap is a separate run; in depthwise convolutions too, where only
+// its offset matters.
 //
-// The gradient of the input of a stride-s convolution falls into s*s dense
-// phases: the pixels (ph + i*s, pw + j*s) all sum over the same taps of dy.
+// The input gradient of a stride-s convolution splits into s*s dense phases:
+// the pixels (ph + i*s, pw + j*s) sum over the same taps of dy.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,9 @@ namespace octet {
 
 struct ConvolutionKind {
   std::string_view op = "conv2d";  // for messages
-  int axes = 2;                    // 1: sequences, as images of one row
+  int axes = 2;                    // 1: sequences, as single-row images
   int64_t groups = 1;
-  bool merged = true;  // neighbouring taps may be one run
+  bool merged = true;  // whether adjacent taps may form a single run
 
   // For messages.
   const char* input_axes() const { return axes == 1 ? "l" : "h,w"; }
@@ -32,7 +31,7 @@ struct ConvolutionKind {
 };
 
 struct ConvolutionGeometry {
-  /// Shapes: x [n,h,w,c], kernel [kh,kw,c/groups,k]; of sequences x [n,w,c],
+  /// Shapes: x [n,h,w,c], kernel [kh,kw,c/groups,k]; for sequences x [n,w,c],
   /// kernel [kw,c/groups,k].
   /// Throws: ShapeError, ValueError.
   ConvolutionGeometry(const Shape& x, const Shape& kernel,
@@ -58,7 +57,7 @@ struct ConvolutionGeometry {
   int64_t dy_size() const {
     return (dy_padding.top + oh + dy_padding.bottom) * dy_width() * k;
   }
-  /// Of the first pixel in the padded dy.
+  /// Offset of the first pixel in the padded dy.
   int64_t dy_start() const {
     return (dy_padding.top * dy_width() + dy_padding.left) * k;
   }
@@ -66,12 +65,12 @@ struct ConvolutionGeometry {
   int64_t group_k() const { return k / groups; }
   int64_t weight_rows() const { return kh * kw * group_c(); }
 
-  /// What output rows [first, last) of an image read: rows of x, and what is
-  /// padded around them. All bands together read all rows.
+  /// Receptive field of output rows [first, last): rows of x and the padding
+  /// around them. All bands together cover all rows.
   struct InputRows {
     int64_t first, last;
     Pads padding;
-    int64_t padded() const {  // rows in all
+    int64_t padded() const {  // total number of rows
       return padding.top + last - first + padding.bottom;
     }
   };

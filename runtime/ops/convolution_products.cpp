@@ -26,7 +26,7 @@ kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
 
 namespace {
 
-// A panel's place depends on the channels before it alone.
+// The position of a panel depends only on the channels before it.
 void pack_by_threads(const kernels::WeightPanels& all) {
   const auto& table = kernels::table();
   const int64_t width = table.codes.panel;
@@ -71,7 +71,7 @@ Tensor pack_panels(const Tensor& weight, int64_t groups) {
 
 Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel) {
   Windows result{{}, s.steps, s.strides.w * pixel, s.strides.h * row};
-  // The pixels of a window's row are one run only where they lie together.
+  // Pixels of a window's row form a run only if they are adjacent in memory.
   const bool runs = pixel == s.c || s.steps == s.group_c();
   if (!runs) result.steps = s.group_c();
   for (int64_t i = 0; i < s.kh; ++i) {

@@ -24,7 +24,7 @@ double cross_entropy_row(std::span<const float> x, std::span<float> d,
   for (size_t k = 0; k < x.size(); ++k) {
     const double t = target(k);
     mass += t;
-    // A target of 0 says nothing, even of a logit that is -inf.
+    // A target of 0 contributes nothing, even for a logit of -inf.
     if (t != 0) loss += t * (all - x[k] / temperature);
   }
   for (size_t k = 0; k < x.size(); ++k) {
@@ -34,7 +34,7 @@ double cross_entropy_row(std::span<const float> x, std::span<float> d,
   return std::isnan(all) ? all : loss;
 }
 
-/// Targets of one label: 1 - s for it, and s / classes for all.
+/// Smoothed one-hot targets: 1 - s for the label, plus s / classes for all.
 struct SmoothLabel {
   size_t label;
   double share;
@@ -47,8 +47,8 @@ struct SmoothLabel {
   double operator()(size_t k) const { return rest + (k == label ? share : 0); }
 };
 
-/// The mean of a sample's places, of which `count` have a part; `d` becomes
-/// its gradient. One place keeps its bits.
+/// Averages over the `count` counted positions of a sample and scales `d`
+/// accordingly. A single position is returned bit for bit.
 double mean_of_places(double sum, size_t count, std::span<float> d) {
   if (count < 2) return sum;
   const auto share = static_cast<float>(1 / static_cast<double>(count));
@@ -58,10 +58,11 @@ double mean_of_places(double sum, size_t count, std::span<float> d) {
 
 void refuse_ignored(std::string_view name, const CrossEntropyOptions& options) {
   if (!options.ignore_label) return;
-  throw ValueError(fmt::format(
-      "{}: expected no ignore_label, got {}. Hint: softmax_cross_entropy takes "
-      "class numbers; targets of zeros alone do not count either",
-      name, *options.ignore_label));
+  throw ValueError(
+      "conflicting_options", name,
+      fmt::format("ignore_label needs class indices as labels, got {}. Hint: "
+                  "use softmax_cross_entropy; all-zero targets are ignored too",
+                  *options.ignore_label));
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
         for (size_t k = 0; k < length; ++k) {
           const double x = values[i * length + k];
           const double t = share * target[i * length + k] + rest;
-          // log(1 + exp(x)) without an exp that overflows.
+          // log(1 + exp(x)) without overflow.
           const double tail = std::exp(-std::fabs(x));
           sum += std::max(x, 0.0) - x * t + std::log1p(tail);
           const double sigmoid = x >= 0 ? 1 / (1 + tail) : tail / (1 + tail);
@@ -175,8 +176,8 @@ Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
       loss_options);
 }
 
-// KL(p || q) = sum(p log p) - sum(p log q): a cross-entropy with the teacher's
-// p as target, less the entropy of p. By the chain rule a logit's gradient is
+// KL(p || q) = sum(p log p) - sum(p log q): the cross-entropy with the
+// teacher's p as target, minus the entropy of p. The gradient of a logit is
 // alpha * T^2 * (q - p) / T.
 Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
                            const Tensor& labels,
@@ -185,8 +186,9 @@ Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
   constexpr auto kName = "distillation_loss";
   loss::check_logits(kName, outputs.shape());
   if (outputs.shape().rank() != 2) {
-    throw ShapeError(fmt::format("{}: expected logits [n,classes], got {}",
-                                 kName, outputs.shape().to_string()));
+    throw ShapeError("invalid_shape", kName,
+                     fmt::format("logits must be [n,classes], got {}",
+                                 outputs.shape().to_string()));
   }
   loss::check_labels(kName, outputs.shape(), labels);
   loss::check_targets(kName, outputs.shape(), teacher);
@@ -194,7 +196,8 @@ Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
   if (!(options.temperature > 0.0f) || std::isinf(options.temperature)) {
     throw ValueError(
-        fmt::format("{}: expected a finite temperature above 0, got {}", kName,
+        "out_of_range", kName,
+        fmt::format("temperature must be finite and positive, got {}",
                     std::isnan(options.temperature)
                         ? "nan"
                         : fmt::format("{}", options.temperature)));

@@ -97,7 +97,7 @@ class DenseKernels final : public LinearKernels {
                   g.panels[0].f32().data(), depth, *g.dx);
   }
 
-  // Depth is cut, not the rows: every sum stays one chain over the batch.
+  // Splits the depth, not the rows: every sum is a single chain over the batch.
   Tensor weight_gradient(const Expression& x,
                          const Expression& dy) const override {
     constexpr int64_t kColumns = 64;
@@ -148,13 +148,15 @@ class DenseKernels final : public LinearKernels {
 Variable dense(const Variable& x, const Variable& kernel) {
   if (x.shape().rank() < 2 || kernel.shape().rank() != 2 ||
       x.shape()[-1] != kernel.shape()[0]) {
-    throw ShapeError(fmt::format(
-        "dense: expected x [...,c] and kernel [c,units], got {} and {}",
-        x.shape().to_string(), kernel.shape().to_string()));
+    throw ShapeError(
+        "shape_mismatch", "dense",
+        fmt::format("x must be [...,c] and the kernel [c,units], got {} and {}",
+                    x.shape().to_string(), kernel.shape().to_string()));
   }
   if (kernel.shape().size() == 0) {
-    throw ShapeError(fmt::format("dense: expected a kernel with values, got {}",
-                                 kernel.shape().to_string()));
+    throw ShapeError(
+        "invalid_shape", "dense",
+        fmt::format("the kernel is empty: {}", kernel.shape().to_string()));
   }
   return linear("dense", x, kernel,
                 std::make_unique<DenseKernels>(

@@ -16,8 +16,8 @@ namespace {
 
 using autograd::Reader;
 
-// Rows of an image of x with their padding, channels repeated, in scratch
-// `slot`; the slot after it may be used on the way.
+// Reads padded rows of an image of x, with repeated channels, into scratch
+// `slot`; uses slot + 1 as workspace.
 const float* read_repeated(const Reader& reader, const Reader::Rows& rows,
                            const Pads& padding, int64_t multiplier, int slot) {
   const autograd::ImageShape& x = reader.images();
@@ -46,13 +46,13 @@ void sum_copies(const float* from, int64_t size, int64_t multiplier,
   }
 }
 
-// How kernels::CodeDepthwise takes a convolution.
+// Parameters of kernels::CodeDepthwise for a convolution.
 struct DepthwiseCodes {
   DepthwiseCodes(const ConvolutionGeometry& s,
                  const kernels::CodeTable& codes) {
     pixel = codes.words(s.c);
     row = pixel * codes.codes_per_word;
-    // Two lines of outputs share what they read.
+    // Two output lines share their inputs.
     lines_packed = s.strides.h == 1 && s.dilation.h == 1 && s.oh > 1 ? 2 : 1;
     groups = codes.words(s.kh + lines_packed - 1);
     possible =
@@ -63,14 +63,14 @@ struct DepthwiseCodes {
   }
 
   bool possible;
-  int64_t pixel;         // words of one
-  int64_t row;           // of the packed weights
-  int64_t lines_packed;  // lines of outputs that weights are packed for
-  int64_t groups;        // that they take
+  int64_t pixel;         // words per pixel
+  int64_t row;           // words per row of packed weights
+  int64_t lines_packed;  // output lines that weights are packed for
+  int64_t groups;        // word groups of these lines
 };
 
-// Works on c*m channels throughout: with a multiplier m > 1 the channels of x
-// are repeated as they are read, and the gradients of the copies are summed.
+// Uses c*m channels throughout: with a multiplier m > 1, channels of x are
+// repeated while reading, and the gradients of the copies are summed.
 class DepthwiseKernels final : public LinearKernels {
  public:
   DepthwiseKernels(const ConvolutionGeometry& g, int64_t m, int weight_axis,
@@ -84,7 +84,7 @@ class DepthwiseKernels final : public LinearKernels {
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {weight};
   }
-  // Of each phase, [tap][c].
+  // Per phase: [tap][c].
   std::vector<Tensor> pack_transposed(const Tensor& weight) const override {
     const float* from = weight.f32().data();
     std::vector<Tensor> result;
@@ -167,7 +167,7 @@ class DepthwiseKernels final : public LinearKernels {
              {band.last - band.first, s.ow, 0, s.c}, panels, y);
   }
 
-  // Of repeated channels there is no image in memory.
+  // Repeated channels exist only in scratch memory.
   bool has_windows() const override { return multiplier == 1; }
   Pads padding() const override { return s.padding; }
   Windows windows(int64_t row, int64_t pixel, bool /*codes*/) const override {
@@ -255,7 +255,7 @@ class DepthwiseKernels final : public LinearKernels {
   }
 
  private:
-  // dx of one image from its padded dy.
+  // dx of an image from its padded dy.
   void input_gradient(const float* dy, const std::vector<Tensor>& weights,
                       const kernels::Epilogue& e) const {
     for (size_t i = 0; i < s.phases.size(); ++i) {
@@ -292,11 +292,11 @@ Variable checked_depthwise(const ConvolutionKind& kind, const Variable& x,
   const int rank = kind.axes + 2;
   if (x.shape().rank() != rank || k.rank() != rank || x.shape()[-1] != k[-2] ||
       k.size() == 0) {
-    throw ShapeError(fmt::format(
-        "{}: expected x [n,{},c] and kernel [{},c,m] with values, got {} and "
-        "{}",
-        kind.op, kind.input_axes(), kind.kernel_axes(), x.shape().to_string(),
-        k.to_string()));
+    throw ShapeError("shape_mismatch", kind.op,
+                     fmt::format("x must be [n,{},c] and the kernel [{},c,m], "
+                                 "not empty, got {} and {}",
+                                 kind.input_axes(), kind.kernel_axes(),
+                                 x.shape().to_string(), k.to_string()));
   }
   return depthwise(kind, x, kernel, k[-1], -2, options);
 }
@@ -311,7 +311,7 @@ Variable depthwise(const ConvolutionKind& kind, const Variable& x,
       x.shape().with(-1, channels),
       kernel.shape().with(-2, 1).with(-1, channels), options,
       {.op = kind.op, .axes = kind.axes, .groups = channels, .merged = false});
-  // Kernels with many rows need not fit the words of small codes.
+  // Kernels with many rows may not fit the words of 7-bit kernels.
   const auto& codes = code_table_for(x, [&](const kernels::CodeTable& table) {
     return DepthwiseCodes(s, table).possible;
   });

@@ -13,38 +13,41 @@ namespace {
 
 void check(const Shape& shape, const Grid& grid) {
   if (grid.empty()) {
-    throw ValueError("fake_quantize: expected a grid with a scale, got none");
+    throw ValueError("missing_value", "fake_quantize",
+                     "the quantization parameters have no scale");
   }
-  constexpr int kMostCode = 1 << 22;  // larger floats are not rounded exactly
+  constexpr int kMostCode = 1 << 22;  // rounding of floats is exact up to here
   if (grid.low > grid.high || grid.low < -kMostCode || grid.high > kMostCode) {
-    throw ValueError(
-        fmt::format("fake_quantize: expected low <= high within +-2^22, got "
-                    "[{},{}]",
-                    grid.low, grid.high));
+    throw ValueError("out_of_range", "fake_quantize",
+                     fmt::format("low must not exceed high, and both must be "
+                                 "within +-2^22, got [{},{}]",
+                                 grid.low, grid.high));
   }
   for (const float s : std::as_const(grid.scale).f32()) {
     if (!(s > 0) || std::isinf(s)) {
       throw ValueError(
-          fmt::format("fake_quantize: expected finite scales > 0, got {}", s));
+          "out_of_range", "fake_quantize",
+          fmt::format("scales must be finite and positive, got {}", s));
     }
   }
   const int64_t expected = grid.per_channel() ? shape[grid.axis] : 1;
   if (grid.scale.shape().rank() > 1 || grid.scale.size() != expected) {
-    throw ShapeError(fmt::format(
-        "fake_quantize: expected {} scales for axis {} of {}, got {}", expected,
-        grid.axis, shape.to_string(), grid.scale.shape().to_string()));
+    throw ShapeError("count_mismatch", "fake_quantize",
+                     fmt::format("axis {} of {} needs {} scales, got {}",
+                                 grid.axis, shape.to_string(), expected,
+                                 grid.scale.shape().to_string()));
   }
 }
 
-// Whether calls for equal grids give one node: its readers then share one
-// gradient, which is masked once. Not of leaves, which may be written in
-// between, nor where ops are computed one by one.
+// Whether calls with equal parameters return the same node: its consumers then
+// share a gradient, masked once. Not for leaves, which may be written in
+// between, nor in eager mode.
 bool shares(const autograd::Node& x) {
   return grad_enabled() && !autograd::eager() &&
          dynamic_cast<const autograd::Leaf*>(&x) == nullptr;
 }
 
-// The node that an earlier call made of x, if it rounds in the same way.
+// The node of an earlier call with equal parameters, or null.
 autograd::NodePtr made_before(autograd::Node& x, const Grid& grid,
                               StraightThrough mode) {
   autograd::NodePtr node = x.quantized.lock();
@@ -60,7 +63,7 @@ Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
                  const LearnedScale& learned) {
   check(x.shape(), given);
   Grid grid = given;
-  grid.scale = given.scale.clone();  // what the caller does later is no matter
+  grid.scale = given.scale.clone();  // the caller may write its scale later
   if (grid.per_channel()) {
     auto node = std::make_shared<ChannelGridNode>(x, grid, mode, learned);
     if (autograd::eager()) autograd::value_of(*node);
@@ -100,14 +103,14 @@ autograd::ScaleTarget scale_target(const LearnedScale& learned) {
 Variable fake_quantize(const Variable& x, const LearnedScale& learned,
                        const Grid& given, StraightThrough mode) {
   if (!given.empty()) {
-    throw ValueError(
-        "fake_quantize: expected a grid without a scale beside one that "
-        "learns, got one with");
+    throw ValueError("conflicting_options", "fake_quantize",
+                     "the quantization parameters must have no scale beside a "
+                     "trainable scale");
   }
   if (!std::isfinite(learned.gradient_factor)) {
-    throw ValueError(
-        fmt::format("fake_quantize: expected a finite gradient_factor, got {}",
-                    learned.gradient_factor));
+    throw ValueError("not_finite", "fake_quantize",
+                     fmt::format("gradient_factor must be finite, got {}",
+                                 learned.gradient_factor));
   }
   Grid grid = given;
   grid.scale = learned.log2 ? scales_of_log2(learned.scale.value())

@@ -16,9 +16,9 @@ Variable gather(const Variable& x, int axis, std::vector<int64_t> indices) {
   if (axis < 0) axis += from.rank();
   for (const int64_t index : indices) {
     if (index >= 0 && index < size) continue;
-    throw ShapeError(
-        fmt::format("gather: expected entries of axis {} of {}, got {}", axis,
-                    from.to_string(), index));
+    throw ShapeError("out_of_range", "gather",
+                     fmt::format("index {} is out of range for axis {} of {}",
+                                 index, axis, from.to_string()));
   }
   const auto count = static_cast<int64_t>(indices.size());
   const int64_t outer = from.slice(0, axis).size();

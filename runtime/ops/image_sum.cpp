@@ -27,7 +27,7 @@ struct ImageSumNode final : Node {
       return;
     }
     const ImageShape in(x->shape);
-    if (in.size() == 0) {  // no pixel to write the first row of
+    if (in.size() == 0) {  // the loop below writes a first pixel
       engine.deliver(x, autograd::plain_gradient(Tensor(x->shape)));
       return;
     }

@@ -13,8 +13,8 @@
 namespace octet {
 namespace {
 
-// A row's mean in two floats and 1 / sqrt(variance + epsilon): a mean of many
-// deviations rounded to one float would move every result.
+// Mean of a row as sum of two floats, and 1 / sqrt(variance + epsilon). A mean
+// rounded to a single float would shift every result.
 struct RowMoments {
   float high;
   float low;
@@ -37,12 +37,13 @@ RowMoments moments_of(const float* x, int64_t c, float epsilon) {
 
 void check(const Shape& x, const Variable& parameter, const char* name) {
   if (!parameter || parameter.shape() == Shape{x[-1]}) return;
-  throw ShapeError(fmt::format("layer_norm: expected {} {}, got {}", name,
-                               Shape{x[-1]}.to_string(),
-                               parameter.shape().to_string()));
+  throw ShapeError(
+      "shape_mismatch", "layer_norm",
+      fmt::format("{} must have shape {}, got {}", name,
+                  Shape{x[-1]}.to_string(), parameter.shape().to_string()));
 }
 
-// The gradients of x, gamma and beta.
+// Gradients of x, gamma and beta.
 std::vector<Tensor> gradients(const Tensor& x, const Tensor& gamma,
                               const std::vector<RowMoments>& moments,
                               const Tensor& dy) {
@@ -102,10 +103,9 @@ std::vector<Tensor> gradients(const Tensor& x, const Tensor& gamma,
 Variable layer_norm(const Variable& x, const Variable& gamma,
                     const Variable& beta, float epsilon) {
   if (x.shape().rank() < 1 || x.shape()[-1] < 1) {
-    throw ShapeError(
-        fmt::format("layer_norm: expected at least one value on the last axis, "
-                    "got {}",
-                    x.shape().to_string()));
+    throw ShapeError("invalid_shape", "layer_norm",
+                     fmt::format("the last axis must not be empty, got {}",
+                                 x.shape().to_string()));
   }
   check(x.shape(), gamma, "gamma");
   check(x.shape(), beta, "beta");

@@ -24,15 +24,15 @@ using autograd::GradientSink;
 using autograd::Node;
 using autograd::Reader;
 
-// Weights' gradients are summed in so many partial copies, which are added in
-// order. Large weights get fewer, to bound the memory.
+// Number of partial sums of a weight gradient, added in order. Fewer for large
+// weights, to bound the memory.
 int64_t gradient_chunks(int64_t blocks, int64_t weights) {
   const int64_t most = weights > kLargeWeights ? 4 : 16;
   return std::clamp<int64_t>(blocks, 1, most);
 }
 
-// A gradient that is summed in chunks: the first in its own place, those of the
-// others until they are added to it.
+// A gradient summed in chunks: the first directly in `total`, the others in
+// `others` until they are added.
 struct ChunkSums {
   ChunkSums(const Shape& shape, int64_t chunks)
       : total(shape), others({chunks - 1, shape.size()}) {}
@@ -41,7 +41,7 @@ struct ChunkSums {
     return chunk == 0 ? total.f32().data()
                       : others.f32().data() + (chunk - 1) * total.size();
   }
-  // The gradient, complete; the others are gone.
+  // Returns the complete gradient and frees the partial sums.
   Tensor add_up() {
     float* to = total.f32().data();
     const float* from = std::as_const(others).f32().data();
@@ -64,7 +64,7 @@ struct LinearNode final : Node {
   LinearNode(std::string_view name, std::shared_ptr<const LinearKernels> k)
       : Node(name, k->output), kernels(std::move(k)) {}
 
-  // Computes the value. False if codes were asked for where there are NaNs.
+  // Computes the value. Returns false if INT8 kernels met a NaN.
   bool forward(const Expression& from, const PackedWeight& by, Factor factor);
   void backward(Engine& engine) override;
   void release() override {
@@ -78,7 +78,7 @@ struct LinearNode final : Node {
     return result;
   }
 
-  // Where a block begins in an operand of this shape.
+  // Offset of a block in an operand of this shape.
   int64_t offset(const Shape& operand, int64_t block) const {
     const int64_t c = operand[-1];
     return c == 0 ? 0 : operand.size() / c * block / kernels->blocks * c;
@@ -87,7 +87,7 @@ struct LinearNode final : Node {
   std::shared_ptr<const LinearKernels> kernels;
   Node* x = nullptr;
   Node* w = nullptr;
-  Expression input;  // evaluated again for the weight's gradient
+  Expression input;  // evaluated again for the weight gradient
   MultipliedWeight weight;
   Tensor statistics;  // of the value
 };
@@ -96,8 +96,8 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
                          Factor factor) {
   const LinearKernels& k = *kernels;
   const int64_t channels = k.output[-1];
-  // Sums of statistics are one chain over a block; without them a block may be
-  // cut as one likes. What bands share is then written beforehand.
+  // Statistics are accumulated in a single chain per block. Without them blocks
+  // may be split into bands; shared inputs are then materialized first.
   const int64_t bands = needs_grad ? 1 : band_count(k.blocks, k.block_rows);
   if (bands > 1) autograd::materialize(from);
   const Tensor rescale = rescale_of(from, by.scale, channels);
@@ -163,7 +163,7 @@ void LinearNode::backward(Engine& engine) {
     chunks = gradient_chunks(kernels->blocks, w->shape.size());
     sums.emplace(w->shape, chunks);
   }
-  if (x == nullptr && !sums) chunks = 0;  // nothing is left to be done
+  if (x == nullptr && !sums) chunks = 0;  // no work left
   parallel_for(chunks, [&](int64_t chunk) {
     float* const own = sums ? sums->of(chunk) : nullptr;
     if (own != nullptr) std::fill_n(own, w->shape.size(), 0.0f);
@@ -222,7 +222,7 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
       return Variable(std::move(node));
     }
   }
-  // NaN has no code; floats carry it on.
+  // NaN has no quantized value; floats propagate it.
   if (packed.panels.empty() || !node->forward(input, packed, factor)) {
     factor = Factor::float_codes;
     packed = pack_weight(weight, factor, k, 0);

@@ -1,5 +1,5 @@
-// Linear ops, y = x * w: convolutions and dense layers. One node records them
-// all; an op brings the geometry of its operands and the kernels that multiply.
+// Linear ops, y = x * w: convolutions and dense layers. A common node records
+// them; each op supplies geometry and kernels.
 #pragma once
 
 #include <memory>
@@ -13,32 +13,31 @@
 
 namespace octet {
 
-/// So many weights that partial sums of their gradient are worth avoiding.
+/// Number of weights from which partial sums of their gradient are avoided.
 inline constexpr int64_t kLargeWeights = int64_t{1} << 18;
 
-/// What is computed at a time: rows [first, last) of a block of the output.
+/// Unit of computation: rows [first, last) of a block of the output.
 struct Band {
   int64_t block, first, last;
 };
 
-/// Where the windows of neighbouring outputs lie in an image of x, in elements
-/// (floats, or words of codes): see kernels::ProductOf.
+/// Windows of neighboring outputs in an image of x, in elements (floats or
+/// packed words): see kernels::ProductOf.
 struct Windows {
   std::vector<int64_t> segments;
   int64_t steps = 0;
   int64_t pixel = 0, line = 0;
 };
 
-/// What is computed of an image: `rows` of `cols` pixels, and of them channels
-/// [first, last).
+/// Part of an output image: `rows` of `cols` pixels, channels [first, last).
 struct Outputs {
   int64_t rows, cols;
   int64_t first, last;
 };
 
-/// What sets one linear op apart from another. The work falls into blocks
-/// (images, or runs of rows) that are computed by themselves, in parallel;
-/// where blocks are few, into bands of their rows.
+/// Kernels of a linear op. Work is divided into blocks (images, or runs of
+/// rows) that are computed independently and in parallel; few blocks are
+/// divided further into bands of rows.
 class LinearKernels {
  public:
   LinearKernels(const Shape& y, int64_t block_count, int64_t rows = 1,
@@ -51,29 +50,28 @@ class LinearKernels {
         code_table(codes) {}
   virtual ~LinearKernels() = default;
 
-  /// The weight as forward() reads it.
+  /// Packs the weight for forward().
   virtual std::vector<Tensor> pack(const Tensor& weight) const = 0;
-  /// The weight as the input's gradient reads it.
+  /// Packs the weight for the input gradient.
   virtual std::vector<Tensor> pack_transposed(const Tensor& weight) const = 0;
-  /// Of the weight's codes as forward_codes() reads them, for x whose code 0 is
-  /// that byte; empty if there is a NaN among them.
+  /// Packs quantized weights for forward_codes() and activations with byte
+  /// `zero_byte` for 0; empty if there is NaN.
   virtual std::vector<Tensor> pack_codes(const Tensor& /*codes*/,
                                          int /*zero_byte*/) const {
     return {};
   }
-  /// Of how many products of codes a sum is; 0: there are no pack_codes() and
-  /// forward_codes().
+  /// Number of products per sum in forward_codes(); 0 without INT8 kernels.
   virtual int64_t code_products() const { return 0; }
-  /// Ops with equal layouts pack() a weight to the same bits.
+  /// Identifies the packing: ops with equal layouts pack() a weight alike.
   virtual std::vector<int64_t> layout() const { return {}; }
 
-  /// One band of the output. The pointers of `y` are the band's; its strides
-  /// are set here.
+  /// Computes a band of the output. The pointers of `y` are those of the band;
+  /// its strides are set here.
   virtual void forward(const Band& band, const autograd::Reader& x,
                        const std::vector<Tensor>& panels,
                        kernels::Epilogue y) const = 0;
-  /// The same in integers, for x on a grid. False if x held a NaN: then the
-  /// output is of no use.
+  /// forward() in integers, for quantized x. Returns false if x contains NaN:
+  /// the output is then invalid.
   virtual bool forward_codes(const Band& /*band*/,
                              const autograd::Reader& /*x*/,
                              const std::vector<Tensor>& /*panels*/,
@@ -81,27 +79,28 @@ class LinearKernels {
     return false;
   }
 
-  /// Whether what follows is there, which takes x as it lies in memory.
+  /// Whether the functions below, which take x as stored in memory, are
+  /// available.
   virtual bool has_windows() const { return false; }
-  /// Around an image of x.
+  /// Padding around an image of x.
   virtual Pads padding() const { return {}; }
-  /// In padded images whose rows and pixels are so many elements apart.
+  /// Windows in padded images with the given strides of rows and pixels.
   virtual Windows windows(int64_t /*row*/, int64_t /*pixel*/,
                           bool /*codes*/) const {
     return {};
   }
-  /// How far apart the windows of neighbouring outputs lie, where multiply()
-  /// takes them a multiple of that apart, too: it then skips outputs.
+  /// Distance of neighboring windows, if multiply() also accepts multiples of
+  /// it and thereby skips outputs.
   struct Sampling {
     Size2 strides;
-    bool pixels;  // windows are of one pixel
+    bool pixels;  // windows are single pixels
   };
   virtual std::optional<Sampling> sampling() const { return {}; }
-  /// Whether channels may be computed by themselves, in whole panels of
+  /// Whether channel ranges can be computed separately, in whole panels of
   /// kernels::CodeTable::panel.
   virtual bool splits_channels() const { return false; }
-  /// Through `y`, whose line and pixel are set here; `x` is the first element
-  /// of the first window.
+  /// Computes outputs through `y`, whose line and pixel are set here; `x` is
+  /// the first element of the first window.
   virtual void multiply(const Windows& /*windows*/, const float* /*x*/,
                         const Outputs& /*outputs*/,
                         const std::vector<Tensor>& /*panels*/,
@@ -117,12 +116,12 @@ class LinearKernels {
     const autograd::Reader& x;
     const autograd::Reader& dy;
     const std::vector<Tensor>& panels;  // from pack_transposed()
-    const kernels::Epilogue* dx;        // of the block; null: not wanted
-    float* dw;                          // is added to; null: not wanted
+    const kernels::Epilogue* dx;        // of the block; null: not needed
+    float* dw;                          // accumulated; null: not needed
   };
   virtual void backward(const BlockGradient& gradient) const = 0;
-  /// The weight's gradient where it is one sum over all blocks, in the weight's
-  /// order; empty where backward() adds it up.
+  /// The weight gradient if computed as a single sum over all blocks, in the
+  /// weight's layout; empty if backward() accumulates it.
   virtual Tensor weight_gradient(const autograd::Expression& /*x*/,
                                  const autograd::Expression& /*dy*/) const {
     return {};
@@ -130,13 +129,13 @@ class LinearKernels {
 
   const Shape output;
   const int64_t blocks;
-  const int64_t block_rows;              // that can be computed by themselves
-  const int axis;                        // of the weight's output channels
-  const kernels::CodeTable& code_table;  // of x, where codes are multiplied
+  const int64_t block_rows;              // rows that can be split into bands
+  const int axis;                        // output channels in the weight
+  const kernels::CodeTable& code_table;  // INT8 kernels for x
 };
 
-/// The table for codes of x, if `possible` says that it serves the op, else
-/// that of all codes.
+/// The fastest INT8 kernels for x if `possible` accepts them for the op, else
+/// the general ones.
 template <class Possible>
 const kernels::CodeTable& code_table_for(const Variable& x, Possible possible) {
   const kernels::CodeTable& own =
@@ -144,8 +143,8 @@ const kernels::CodeTable& code_table_for(const Variable& x, Possible possible) {
   return possible(own) ? own : kernels::table().codes;
 }
 
-/// Computes and records the op. Codes are multiplied where x and the weight
-/// both lie on grids of at most 8 bits.
+/// Computes and records the op. Multiplies quantized values if x and the weight
+/// are both quantized to at most 8 bits.
 Variable linear(std::string_view op, const Variable& x, const Variable& weight,
                 std::shared_ptr<const LinearKernels> kernels);
 

@@ -18,14 +18,14 @@ namespace {
 // Source: Keras, backend.epsilon().
 constexpr double kLeast = 1e-7;
 
-/// Up to rounding.
+/// Tolerates rounding errors.
 void check_probabilities(std::string_view loss, const Tensor& p) {
   for (const float value : p.f32()) {
     if (!(value < -1e-6f || value > 1 + 1e-3f)) continue;
     throw ValueError(
-        fmt::format("{}: expected probabilities in [0,1] for from_logits = "
-                    "false, got {}",
-                    loss, value));
+        "out_of_range", loss,
+        fmt::format("from_logits = false needs probabilities in [0,1], got {}",
+                    value));
   }
 }
 
@@ -37,7 +37,7 @@ Variable logarithm(const Variable& p, bool sigmoid) {
   const auto values = from.f32();
   for (size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];
-    // A NaN stays one.
+    // NaN is kept.
     const double q = value < kLeast ? kLeast : value > most ? most : value;
     x.f32()[i] =
         static_cast<float>(sigmoid ? std::log(q / (1 - q)) : std::log(q));
@@ -54,9 +54,9 @@ Variable logarithm(const Variable& p, bool sigmoid) {
   });
 }
 
-/// Gives the input of a softmax or sigmoid its value again, where it went with
-/// its last Variable and no expression computes it anew. Of a softmax it
-/// differs by a constant of each row, which no loss on it sees.
+/// Restores the input of a softmax or sigmoid if it was freed with its last
+/// Variable and no expression recomputes it. For softmax it may differ by a
+/// constant per row, which does not change losses on it.
 void restore_input(autograd::Node& activation, const Tensor& output) {
   autograd::Node& input = *activation.inputs[0];
   if (!input.value.empty() || input.expression() != nullptr) return;
@@ -69,7 +69,7 @@ void restore_input(autograd::Node& activation, const Tensor& output) {
   Tensor logits(output.shape());
   constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
   std::ranges::transform(output.f32(), logits.f32().begin(), [](float p) {
-    // A NaN stays one.
+    // NaN is kept.
     return std::log(p < kSmallest ? kSmallest : p);
   });
   input.value = logits;
@@ -83,13 +83,13 @@ Variable logits_of(std::string_view loss, std::string_view activation,
   const bool made = node != nullptr && node->op == activation;
   if (from_logits) {
     if (!made) return outputs;
-    throw ValueError(fmt::format(
-        "{0}: expected logits, got the output of {1}. Hint: say .from_logits "
-        "= false, or leave out the {1}",
-        loss, activation));
+    throw ValueError("conflicting_options", loss,
+                     fmt::format("needs logits, got the output of {0}. Hint: "
+                                 "set .from_logits = false, or remove the {0}",
+                                 activation));
   }
   if (made && node->inputs.size() == 1) {
-    const Variable logits(node->inputs[0]);  // holds its value
+    const Variable logits(node->inputs[0]);  // keeps its value alive
     restore_input(*node, outputs.value());
     return logits;
   }

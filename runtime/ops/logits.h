@@ -1,5 +1,4 @@
-// Outputs of a model as logits, for losses that are computed from them.
-// Internal to the losses.
+// Conversion of model outputs to logits. Internal to the losses.
 #pragma once
 
 #include <string_view>
@@ -8,11 +7,12 @@
 
 namespace octet::loss {
 
-/// The logits that gave `outputs`: what softmax or sigmoid (`activation`) made
-/// them of where the tape knows, so that gradients are exact; else their
-/// inverse, of probabilities in [1e-7, 1] (softmax) or [1e-7, 1 - 1e-7], as
-/// Keras computes. With `from_logits` the outputs themselves.
-/// Throws: ValueError naming `loss` for logits that `activation` made.
+/// Returns the logits of `outputs`: the input of softmax or sigmoid
+/// (`activation`) if the tape has it, so that gradients are exact; else the
+/// inverse function, with probabilities clipped to [1e-7, 1] (softmax) or
+/// [1e-7, 1 - 1e-7], as in Keras. With `from_logits`, returns `outputs`.
+/// Throws: ValueError with subject `loss` if `from_logits` and `outputs` are
+/// outputs of `activation`.
 Variable logits_of(std::string_view loss, std::string_view activation,
                    const Variable& outputs, bool from_logits);
 

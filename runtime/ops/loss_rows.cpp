@@ -14,7 +14,7 @@
 namespace octet::loss {
 namespace {
 
-// Below this many values the threads would cost more than they do.
+// Fewer values are processed by a single thread.
 constexpr int64_t kParallelSize = 1 << 14;
 
 template <class Body>
@@ -34,13 +34,15 @@ void for_rows(size_t rows, int64_t size, const Body& body) {
 void check_weights(std::string_view name, int64_t n, const Tensor& weights) {
   if (weights.empty()) return;
   if (weights.shape() != Shape{n}) {
-    throw ShapeError(fmt::format("{}: expected weights [{}], got {}", name, n,
+    throw ShapeError("shape_mismatch", name,
+                     fmt::format("weights must have shape [{}], got {}", n,
                                  weights.shape().to_string()));
   }
   for (const float w : weights.f32()) {
     if (!(w >= 0.0f) || std::isinf(w)) {
       throw ValueError(
-          fmt::format("{}: expected finite weights >= 0, got {}", name,
+          "out_of_range", name,
+          fmt::format("weights must be finite and not negative, got {}",
                       std::isnan(w) ? "nan" : fmt::format("{}", w)));
     }
   }
@@ -100,7 +102,7 @@ Variable over_rows(std::string_view name, const Variable& x, const Row& row,
 }
 
 double log_sum_exp(std::span<const float> x, double temperature) {
-  // Shifting by the largest value keeps exp() from overflowing.
+  // Subtracting the maximum prevents overflow in exp().
   double top = x[0];
   for (const float v : x) top = std::max<double>(top, v);
   double sum = 0;
@@ -110,8 +112,10 @@ double log_sum_exp(std::span<const float> x, double temperature) {
 
 void check_logits(std::string_view name, const Shape& logits) {
   if (logits.rank() < 2 || logits.size() < 1) {
-    throw ShapeError(fmt::format("{}: expected logits [n,...,classes], got {}",
-                                 name, logits.to_string()));
+    throw ShapeError(
+        "invalid_shape", name,
+        fmt::format("logits must be [n,...,classes] and not empty, got {}",
+                    logits.to_string()));
   }
 }
 
@@ -119,20 +123,22 @@ void check_labels(std::string_view name, const Shape& logits,
                   const Tensor& labels, std::optional<int64_t> ignored) {
   const Shape places = logits.slice(0, logits.rank() - 1);
   if (labels.shape() != places) {
-    throw ShapeError(fmt::format(
-        "{}: expected labels {} for logits {}, got {}{}", name,
-        places.to_string(), logits.to_string(), labels.shape().to_string(),
-        label_shape_hint(labels.shape(), places)));
+    throw ShapeError(
+        "shape_mismatch", name,
+        fmt::format("logits {} need labels {}, got {}{}", logits.to_string(),
+                    places.to_string(), labels.shape().to_string(),
+                    label_shape_hint(labels.shape(), places)));
   }
   const int64_t classes = logits[-1];
   const size_t length = places.size() / places[0];
   const auto values = labels.data<int64_t>();
   for (size_t i = 0; i < values.size(); ++i) {
     if ((values[i] < 0 || values[i] >= classes) && values[i] != ignored) {
-      throw ValueError(fmt::format(
-          "{}: expected labels in [0,{}){}, got {} at sample {}", name, classes,
-          ignored ? fmt::format(" or {}", *ignored) : "", values[i],
-          i / length));
+      throw ValueError(
+          "out_of_range", name,
+          fmt::format("labels must be in [0,{}){}, got {} at sample {}",
+                      classes, ignored ? fmt::format(" or {}", *ignored) : "",
+                      values[i], i / length));
     }
   }
 }
@@ -140,34 +146,39 @@ void check_labels(std::string_view name, const Shape& logits,
 void check_targets(std::string_view name, const Shape& outputs,
                    const Tensor& targets) {
   if (outputs.rank() < 1 || outputs.size() < 1 || targets.shape() != outputs) {
-    throw ShapeError(fmt::format(
-        "{}: expected targets of the outputs' shape [n,...], got outputs {} "
-        "and targets {}{}",
-        name, outputs.to_string(), targets.shape().to_string(),
-        label_shape_hint(targets.shape(), outputs, "targets")));
+    throw ShapeError(
+        "shape_mismatch", name,
+        fmt::format("targets must have the shape of the outputs, [n,...], got "
+                    "outputs {} and targets {}{}",
+                    outputs.to_string(), targets.shape().to_string(),
+                    label_shape_hint(targets.shape(), outputs, "targets")));
   }
   if (targets.dtype() != DType::f32) {
-    throw ValueError(fmt::format("{}: expected targets of f32, got {}", name,
-                                 to_string(targets.dtype())));
+    throw ValueError(
+        "dtype_mismatch", name,
+        fmt::format("targets must be f32, got {}", to_string(targets.dtype())));
   }
 }
 
 void check_target_range(std::string_view name, const Tensor& targets,
                         float most) {
   for (const float t : targets.f32()) {
-    if (!(t < 0 || t > most)) continue;  // a NaN shows in the loss
-    throw ValueError(fmt::format(
-        "{}: expected targets {}, got {}. Hint: -1 and 1 become 0 and 1 by "
-        "(t + 1) / 2, 1 and 2 by t - 1, 0 and 255 by t / 255",
-        name, std::isinf(most) ? "of 0 or more" : "in [0,1]", t));
+    if (!(t < 0 || t > most)) continue;  // the loss shows NaN
+    throw ValueError(
+        "out_of_range", name,
+        fmt::format(
+            "targets must be {}, got {}. Hint: map -1 and 1 to 0 and 1 with (t "
+            "+ 1) / 2, 1 and 2 with t - 1, 0 and 255 with t / 255",
+            std::isinf(most) ? "at least 0" : "in [0,1]", t));
   }
 }
 
 void check_share(std::string_view name, std::string_view option, float share) {
-  // Written so that NaN fails, too.
+  // In this form NaN fails too.
   if (!(share >= 0.0f && share <= 1.0f)) {
     throw ValueError(
-        fmt::format("{}: expected {} in [0,1], got {}", name, option,
+        "out_of_range", name,
+        fmt::format("{} must be in [0,1], got {}", option,
                     std::isnan(share) ? "nan" : fmt::format("{}", share)));
   }
 }

@@ -12,7 +12,7 @@
 namespace octet {
 namespace {
 
-constexpr int64_t kColumns = 64;  // of a transposed factor, to one task
+constexpr int64_t kColumns = 64;  // of a transposed operand, per task
 
 void multiply_transposed(const float* a, const float* b, const MatrixPairs& p,
                          float* out) {
@@ -81,12 +81,13 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
   return product(a, b, pair_up(a.shape(), b.shape(), o), o);
 }
 
-// Of codes where both lie on grids that allow it: in integers if they can be.
+// Multiplies quantized values if both operands allow it, in integers if
+// possible.
 Tensor forward(const Variable& a, const Variable& b, const MatrixPairs& p,
                const MatmulOptions& o) {
   const autograd::Expression left = autograd::expression_of(a);
   const autograd::Expression right = autograd::expression_of(b);
-  // What is captured has no values.
+  // Captured values are undefined.
   if (inference::recorder() != nullptr || p.result().size() == 0 ||
       !have_codes(left, right)) {
     return product(a.value(), b.value(), p, o);
@@ -96,7 +97,7 @@ Tensor forward(const Variable& a, const Variable& b, const MatrixPairs& p,
     y = multiply_codes(left, right, p, o);
   }
   if (!y.empty()) return y;
-  // NaN has no code; floats carry it on.
+  // NaN has no quantized value; floats propagate it.
   y = product(float_codes_of(left), float_codes_of(right), p, o);
   const float scale = code_scale(left, right);
   for (float& v : y.f32()) v *= scale;
@@ -109,7 +110,7 @@ Variable matmul(const Variable& a, const Variable& b,
                 const MatmulOptions& options) {
   const Shape& x = a.shape();
   const Shape result = pair_up(x, b.shape(), options).result();
-  // One right factor for all: the batch is more rows of one matrix.
+  // A single right operand: the batch is folded into the rows.
   const bool one = b.shape().rank() == 2 && !options.transpose_a;
   const Shape rows = one ? Shape{x.slice(0, x.rank() - 1).size(), x[-1]} : x;
   const MatrixPairs pairs = pair_up(rows, b.shape(), options);

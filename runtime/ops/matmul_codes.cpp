@@ -24,7 +24,8 @@ int64_t pixels_of(const Reader& reader) {
   return images.n * images.h * images.w;
 }
 
-// [...,k,m] as [...,m,k], on the same grid in codes.
+// Transposes [...,k,m] to [...,m,k]; returns quantized values with the same
+// parameters.
 Expression transposed(const Expression& a) {
   Expression e =
       autograd::expression_of(transpose_matrices(float_codes_of(a)), nullptr);
@@ -33,7 +34,7 @@ Expression transposed(const Expression& a) {
   return e;
 }
 
-// [rows][words]; empty if there is a NaN.
+// Packs a to [rows][words]; empty if there is NaN.
 Tensor words_of(const Expression& a, const CodeTable& table) {
   Reader reader(a, Form::codes);
   const int64_t words = table.words(a.shape[-1]);
@@ -51,7 +52,7 @@ Tensor words_of(const Expression& a, const CodeTable& table) {
   return result;
 }
 
-// Of each matrix of b, words and what sums start with; empty if there is a NaN.
+// Packs each matrix of b to words and initial sums; empty if there is NaN.
 std::pair<Tensor, Tensor> pack_right(const Expression& b, const MatrixPairs& p,
                                      bool transpose, const CodeTable& table,
                                      int zero) {
@@ -117,7 +118,7 @@ Tensor multiply_codes(const Expression& a, const Expression& b,
   const auto* sums = std::as_const(starts).data<int32_t>().data();
   float* out = y.f32().data();
   const int64_t chunks = chunks_of_rows(p.count(), p.m);
-  constexpr int64_t kFirst = 0;  // the one segment of a row
+  constexpr int64_t kFirst = 0;  // the only segment of a row
   parallel_chunks(p.count() * chunks,
                   [&](int64_t first, int64_t last, int64_t) {
                     for (int64_t task = first; task < last; ++task) {

@@ -1,4 +1,4 @@
-// matmul() of two operands on integer grids.
+// matmul() of two quantized operands.
 #pragma once
 
 #include "../autograd/expression.h"
@@ -6,19 +6,21 @@
 
 namespace octet {
 
-/// Whether both end on grids whose codes can be multiplied, b's in int8.
+/// Whether the quantized values of both operands can be multiplied, b's as
+/// INT8.
 bool have_codes(const autograd::Expression& a, const autograd::Expression& b);
 
-/// The sums in whole numbers, times both scales. Empty if there is a NaN, which
-/// has no code. Of a the rows count, not the shape; sums_fit() in 32 bits.
+/// Computes the product in integers and applies both scales. Empty if there is
+/// NaN, which has no quantized value. Only the rows of a matter, not its shape.
+/// REQUIRES: sums_fit().
 Tensor multiply_codes(const autograd::Expression& a,
                       const autograd::Expression& b, const MatrixPairs& p,
                       const MatmulOptions& o);
 
-/// The codes of an expression on a grid, as floats.
+/// Quantized values of an expression, as floats.
 Tensor float_codes_of(const autograd::Expression& e);
 
-/// What turns sums of code products into values.
+/// Scale of the sums of products.
 float code_scale(const autograd::Expression& a, const autograd::Expression& b);
 
 }  // namespace octet

@@ -6,8 +6,9 @@ namespace octet {
 namespace {
 
 // A panel of this many rows stays in the second-level cache.
+// A panel of this many rows fits in the second-level cache.
 constexpr int64_t kBlock = 512;
-constexpr int64_t kFirst = 0;  // the one segment of a plain matrix
+constexpr int64_t kFirst = 0;  // the only segment of a plain matrix
 
 }  // namespace
 

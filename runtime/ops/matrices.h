@@ -1,4 +1,4 @@
-// Plain matrices for the multiply kernels, which speak of images.
+// Plain matrix products on the multiply kernels, which operate on images.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 namespace octet {
 
-/// Chunks that `rows` rows are cut into, by their number alone: at most 16,
-/// each of enough rows to fill a tile.
+/// Number of chunks of `rows` rows, from their number alone: at most 16, each
+/// large enough to fill a tile.
 int64_t row_chunks(int64_t rows);
 
-/// The same of each of `count` matrices: many small ones are cut between them,
-/// few large ones within.
+/// Number of chunks per matrix for `count` matrices: few large matrices are
+/// split, many small ones are not.
 int64_t chunks_of_rows(int64_t count, int64_t rows);
 
 /// out[rows][channels] = a[rows][depth] * packed panels, in blocks of depth;
-/// `last` says where to and what follows.
+/// `last` specifies output and epilogue.
 void multiply_rows(const float* a, int64_t rows, int64_t depth,
                    const float* panels, int64_t channels,
                    const kernels::Epilogue& last);
 
-/// out[columns][channels] += a^T b for a[rows][a_pixel], of which `columns`
-/// columns are read, and b[rows][channels].
+/// out[columns][channels] += a^T b for the first `columns` columns of
+/// a[rows][a_pixel], and b[rows][channels].
 void multiply_columns(const float* a, int64_t rows, int64_t columns,
                       int64_t a_pixel, const float* b, int64_t channels,
                       float* out);

@@ -13,8 +13,9 @@ namespace {
 [[noreturn]] void refuse(const Shape& a, const Shape& b,
                          const MatmulOptions& o) {
   throw ShapeError(
-      fmt::format("matmul: expected a [...,{}] and b [...,{}] with equal or "
-                  "broadcastable batches, got {} and {}",
+      "shape_mismatch", "matmul",
+      fmt::format("a must be [...,{}] and b [...,{}] with broadcastable batch "
+                  "axes, got {} and {}",
                   o.transpose_a ? "k,m" : "m,k", o.transpose_b ? "n,k" : "k,n",
                   a.to_string(), b.to_string()));
 }
@@ -67,7 +68,7 @@ MatrixPairs pair_up(const Shape& a, const Shape& b, const MatmulOptions& o) {
   return p;
 }
 
-// In blocks that stay in the cache.
+// Transposes in blocks that fit in the cache.
 void transpose_matrix(const float* from, int64_t rows, int64_t columns,
                       float* to) {
   constexpr int64_t kSide = 16;

@@ -1,4 +1,4 @@
-// Which matrices matmul() multiplies by which.
+// Pairs of matrices that matmul() multiplies.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace octet {
 
 struct MatrixPairs {
   Shape batch;             // of the result
-  std::vector<int64_t> a;  // which matrix of a, for every one of the result
+  std::vector<int64_t> a;  // per result matrix: index of the matrix of a
   std::vector<int64_t> b;
   int64_t m = 0, depth = 0, n = 0;
 
@@ -20,7 +20,7 @@ struct MatrixPairs {
   Shape result() const;  // [...,m,n]
 };
 
-/// Throws: ShapeError if they do not fit.
+/// Throws: ShapeError if the shapes are incompatible.
 MatrixPairs pair_up(const Shape& a, const Shape& b, const MatmulOptions& o);
 
 /// to[columns][rows] = from[rows][columns].
@@ -29,7 +29,7 @@ void transpose_matrix(const float* from, int64_t rows, int64_t columns,
 /// [...,rows,columns] -> [...,columns,rows].
 Tensor transpose_matrices(const Tensor& x);
 
-/// body(i, matrix) for each matrix [depth][n] of b, on all threads.
+/// Calls body(i, matrix) for each matrix [depth][n] of b, in parallel.
 template <class Body>
 void for_right_matrices(const Tensor& b, const MatrixPairs& p, bool transposed,
                         const Body& body) {

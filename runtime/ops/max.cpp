@@ -9,10 +9,10 @@
 namespace octet {
 namespace {
 
-// A NaN wins and stays: nothing compares greater than it.
+// NaN wins and stays: no value compares greater.
 float larger(float a, float b) { return b > a || b != b ? b : a; }
 
-// 1 where a value is the largest; a NaN counts as equal to a NaN.
+// 1 for values equal to the maximum; NaN equals NaN.
 float share(float value, float top) {
   return value == top || (value != value && top != top) ? 1.0f : 0.0f;
 }

@@ -54,16 +54,17 @@ struct MaxPoolNode final : Node {
 
   Node* x = nullptr;
   kernels::MaxPool geometry;
-  Tensor index;  // u8, of the output's shape
+  Tensor index;  // u8, shape of the output
 };
 
 void expect_few_cells(std::string_view op, Size2 window) {
-  // Each by itself first: the product could overflow.
+  // Checked separately first, as the product could overflow.
   if (window.h > kMaxPoolCells || window.w > kMaxPoolCells ||
       window.h * window.w > kMaxPoolCells) {
     throw UnsupportedError(
-        fmt::format("{}: expected a window of at most {} cells, got {}x{}", op,
-                    kMaxPoolCells, window.h, window.w));
+        "size_limit", op,
+        fmt::format("windows have at most {} pixels, got {}x{}", kMaxPoolCells,
+                    window.h, window.w));
   }
 }
 

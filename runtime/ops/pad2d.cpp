@@ -20,13 +20,15 @@ using autograd::Node;
 
 void check(const char* op, const Shape& x, const Pads& p) {
   if (x.rank() != 4) {
-    throw ShapeError(fmt::format("{}: expected images [n,h,w,c], got {}", op,
-                                 x.to_string()));
+    throw ShapeError(
+        "invalid_shape", op,
+        fmt::format("needs images [n,h,w,c], got {}", x.to_string()));
   }
   if (std::min({p.top, p.bottom, p.left, p.right}) < 0) {
-    throw ValueError(fmt::format(
-        "{}: expected cells >= 0, got {},{},{},{} (top, bottom, left, right)",
-        op, p.top, p.bottom, p.left, p.right));
+    throw ValueError("out_of_range", op,
+                     fmt::format("pads must not be negative, got {},{},{},{} "
+                                 "(top, bottom, left, right)",
+                                 p.top, p.bottom, p.left, p.right));
   }
 }
 
@@ -34,12 +36,13 @@ void expect_sums_fit(const char* op, const Pads& p) {
   const int64_t most = std::max({p.top, p.bottom, p.left, p.right});
   if (most > kMaxWindow) {
     throw ValueError(
-        fmt::format("{}: expected cells <= {}, got {}", op, kMaxWindow, most));
+        "out_of_range", op,
+        fmt::format("pads must be at most {}, got {}", kMaxWindow, most));
   }
 }
 
-// An image within a larger one of `width` columns, `top` rows from above and
-// `left` columns from the left.
+// An image inside a larger image of `width` columns, at row `top` and column
+// `left`.
 struct Window {
   int64_t width, top, left;
 
@@ -64,8 +67,8 @@ struct Window {
   }
 };
 
-// Reads deferred expressions and delivers its gradient through a sink, as
-// networks pad what ReLU returns.
+// Evaluates deferred expressions and delivers its gradient through a sink, as
+// networks often pad outputs of ReLU.
 struct PadNode final : Node {
   using Node::Node;
 
@@ -99,7 +102,7 @@ struct PadNode final : Node {
   Grid grid;
 };
 
-// Sequences are images of one row, which get no others.
+// Sequences are single-row images and stay so.
 Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   expect_sums_fit(op, p);
   const ImageShape in(x.shape());
@@ -114,7 +117,7 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   float* out = node->value.f32().data();
   const int64_t out_size = ImageShape(shape).size();
   if (value >= 0 && autograd::nonnegative(e)) node->say_nonnegative();
-  // Zeros are on every grid that holds them.
+  // Zero padding stays quantized if the range includes 0.
   if (value == 0 && e.grid.low <= 0 && e.grid.high >= 0) node->grid = e.grid;
   autograd::Reader reader(e, autograd::Form::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
@@ -146,12 +149,14 @@ Variable pad2d(const Variable& x, const Pads& p, float value) {
 
 Variable pad1d(const Variable& x, const Ends& p, float value) {
   if (x.shape().rank() != 3) {
-    throw ShapeError(fmt::format("pad1d: expected sequences [n,l,c], got {}",
-                                 x.shape().to_string()));
+    throw ShapeError(
+        "invalid_shape", "pad1d",
+        fmt::format("needs sequences [n,l,c], got {}", x.shape().to_string()));
   }
   if (std::min(p.begin, p.end) < 0) {
     throw ValueError(
-        fmt::format("pad1d: expected cells >= 0, got {},{}", p.begin, p.end));
+        "out_of_range", "pad1d",
+        fmt::format("pads must not be negative, got {},{}", p.begin, p.end));
   }
   return pad("pad1d", x, {Ends{}, p}, value);
 }
@@ -162,10 +167,11 @@ Variable crop2d(const Variable& x, const Pads& p) {
   // In this form the sums cannot overflow.
   if (p.top >= from.h || p.bottom >= from.h - p.top || p.left >= from.w ||
       p.right >= from.w - p.left) {
-    throw ShapeError(fmt::format(
-        "crop2d: expected to leave at least one pixel of {}, got {},{},{},{} "
-        "(top, bottom, left, right)",
-        x.shape().to_string(), p.top, p.bottom, p.left, p.right));
+    throw ShapeError(
+        "out_of_range", "crop2d",
+        fmt::format("must leave at least 1 pixel of {}, got {},{},{},{} (top, "
+                    "bottom, left, right)",
+                    x.shape().to_string(), p.top, p.bottom, p.left, p.right));
   }
   const Shape shape{from.n, from.h - p.top - p.bottom,
                     from.w - p.left - p.right, from.c};

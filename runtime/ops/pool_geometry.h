@@ -1,4 +1,4 @@
-// The sizes of a pooling over images [n,h,w,c] or sequences [n,w,c].
+// Geometry of pooling over images [n,h,w,c] or sequences [n,w,c].
 #pragma once
 
 #include <string_view>
@@ -10,16 +10,16 @@ namespace octet {
 
 struct PoolKind {
   std::string_view op;  // for messages
-  int axes = 2;         // 1: sequences, as images of one row
+  int axes = 2;         // 1: sequences, as single-row images
 };
 
 struct PoolGeometry {
-  /// Every window holds at least one pixel of the image.
+  /// Every window contains at least one pixel of the image.
   /// Throws: ShapeError, ValueError, UnsupportedError (dilation).
   PoolGeometry(const PoolKind& kind, const Shape& x, Size2 window,
                const WindowOptions& options);
 
-  /// Of so many images.
+  /// Shape of the outputs of n images.
   Shape output(int64_t n) const {
     return axes == 1 ? Shape{n, ow, c} : Shape{n, oh, ow, c};
   }

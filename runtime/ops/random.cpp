@@ -10,7 +10,7 @@
 namespace octet {
 namespace {
 
-// Draws `n` numbers in blocks with a child stream each.
+// Draws `n` numbers in blocks, each from a child stream.
 constexpr int64_t kRandomBlock = 4096;
 template <class Draw>
 void draw_blocks(int64_t n, const Rng& rng, const Draw& draw) {
@@ -21,7 +21,7 @@ void draw_blocks(int64_t n, const Rng& rng, const Draw& draw) {
   });
 }
 
-// What is kept: 1, else 0.
+// 1 for kept values, 0 for dropped ones.
 Tensor mask_of(const Shape& shape, float rate, const Rng& rng) {
   Tensor mask(shape, DType::u8);
   uint8_t* to = mask.data<uint8_t>().data();
@@ -31,7 +31,7 @@ Tensor mask_of(const Shape& shape, float rate, const Rng& rng) {
   return mask;
 }
 
-// Kept values times `scale`; the others zero, even if they are not finite.
+// Scales kept values and sets dropped ones to 0, even if not finite.
 Tensor masked(const Tensor& x, const Tensor& mask, float scale) {
   const Shape& shape = x.shape();
   const Shape& drawn = mask.shape();
@@ -44,7 +44,7 @@ Tensor masked(const Tensor& x, const Tensor& mask, float scale) {
   parallel_chunks(row == 0 ? 0 : x.size() / row,
                   [&](int64_t first, int64_t last, int64_t) {
                     for (int64_t r = first; r < last; ++r) {
-                      // The row's place in the mask.
+                      // Offset of the row in the mask.
                       int64_t rest = r;
                       int64_t stride = repeats ? 1 : row;
                       int64_t at = 0;
@@ -78,8 +78,8 @@ Variable dropout(const Variable& x, float rate, const Rng& rng) {
 Variable dropout(const Variable& x, float rate, const Rng& rng,
                  const Shape& noise_shape) {
   if (!(rate >= 0 && rate < 1)) {
-    throw ValueError(
-        fmt::format("dropout: expected a rate in [0,1), got {}", rate));
+    throw ValueError("out_of_range", "dropout",
+                     fmt::format("rate must be in [0,1), got {}", rate));
   }
   const Shape& shape = x.shape();
   bool fits = noise_shape.rank() == shape.rank();
@@ -87,9 +87,9 @@ Variable dropout(const Variable& x, float rate, const Rng& rng,
     fits = noise_shape[axis] == shape[axis] || noise_shape[axis] == 1;
   }
   if (!fits) {
-    throw ShapeError(fmt::format(
-        "dropout: expected a noise shape that repeats into {}, got {}",
-        shape.to_string(), noise_shape.to_string()));
+    throw ShapeError("shape_mismatch", "dropout",
+                     fmt::format("noise shape {} does not broadcast to {}",
+                                 noise_shape.to_string(), shape.to_string()));
   }
   if (rate == 0) return x;
   const Tensor mask = mask_of(noise_shape, rate, rng);
@@ -102,8 +102,9 @@ Variable dropout(const Variable& x, float rate, const Rng& rng,
 
 Variable gaussian_noise(const Variable& x, float stddev, const Rng& rng) {
   if (!(stddev >= 0 && std::isfinite(stddev))) {
-    throw ValueError(fmt::format(
-        "gaussian_noise: expected a finite stddev >= 0, got {}", stddev));
+    throw ValueError(
+        "out_of_range", "gaussian_noise",
+        fmt::format("stddev must be finite and not negative, got {}", stddev));
   }
   if (stddev == 0) return x;
   Tensor y(x.shape());

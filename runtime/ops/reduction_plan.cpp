@@ -21,9 +21,9 @@ std::array<bool, Shape::kMaxRank> flags(std::string_view op, const Shape& x,
   for (const int axis : axes) {
     const int index = axis < 0 ? axis + x.rank() : axis;
     if (index < 0 || index >= x.rank() || reduced[static_cast<size_t>(index)]) {
-      throw ShapeError(
-          fmt::format("{}: expected different axes of {}, got [{}]", op,
-                      x.to_string(), fmt::join(axes, ",")));
+      throw ShapeError("out_of_range", op,
+                       fmt::format("axes must be distinct axes of {}, got [{}]",
+                                   x.to_string(), fmt::join(axes, ",")));
     }
     reduced[static_cast<size_t>(index)] = true;
   }
@@ -52,10 +52,9 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
     }
   }
   result = Shape(std::span<const int64_t>(kept));
-  // Of images, or of sequences.
   images_ = (x.rank() == 4 && axes.size() == 2 && first == 1 && last == 2) ||
             (x.rank() == 3 && axes.size() == 1 && first == 1);
-  // Kept axes before the last reduced one, reduced axes, kept ones after.
+  // Kept axes before the last reduced axis, reduced axes, remaining axes.
   std::vector<int> order;
   for (const bool turn : {false, true}) {
     for (int axis = 0; axis <= last; ++axis) {
@@ -77,8 +76,8 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
 
 void ReductionPlan::expect_values(std::string_view op) const {
   if (count > 0) return;
-  throw ShapeError(fmt::format("{}: expected at least one value, got {}", op,
-                               x.to_string()));
+  throw ShapeError("invalid_shape", op,
+                   fmt::format("reduces over no values of {}", x.to_string()));
 }
 
 Tensor ReductionPlan::arrange(const Tensor& t) const {

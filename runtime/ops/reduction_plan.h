@@ -1,5 +1,5 @@
-// How a reduction walks its input: as [outer][count][inner], where `count`
-// values become one.
+// Iteration of a reduction: the input as [outer][count][inner], of which
+// `count` values are reduced.
 #pragma once
 
 #include <string_view>
@@ -14,19 +14,18 @@ class ReductionPlan {
   /// Throws: ShapeError with `op` as subject.
   ReductionPlan(std::string_view op, const Shape& x,
                 const std::vector<int>& axes, Keepdims keepdims);
-  /// Over all axes.
+  /// Reduces all axes.
   ReductionPlan(std::string_view op, const Shape& x);
 
-  /// Throws: ShapeError with `op` as subject if one result has no values.
+  /// Throws: ShapeError with `op` as subject if reductions are over no values.
   void expect_values(std::string_view op) const;
 
-  /// `x` in the order that is walked, which mostly is its own.
+  /// Transposes `x` to the order of iteration; usually the identity.
   Tensor arrange(const Tensor& x) const;
-  /// A tensor in that order as x has it.
+  /// Inverse of arrange().
   Tensor restore(const Tensor& t) const;
 
-  /// Whether the plan is to reduce images [n,h,w,c], or sequences [n,l,c], to
-  /// [n,c].
+  /// Whether images [n,h,w,c] or sequences [n,l,c] are reduced to [n,c].
   bool over_images() const { return images_; }
 
   Shape x;
@@ -34,7 +33,7 @@ class ReductionPlan {
   int64_t outer = 1, count = 1, inner = 1;
 
  private:
-  std::vector<int> order_;  // of x's axes; empty: as they are
+  std::vector<int> order_;  // permutation of x's axes; empty: identity
   bool images_ = false;
 };
 
@@ -44,8 +43,8 @@ inline constexpr int64_t kSumColumns = 1024;
 void sum_rows(double* total, const float* x, int64_t stride, int64_t rows,
               int64_t columns);
 
-/// The sum over the pixels of images or sequences, divided by `divisor`; reads
-/// deferred expressions. `shape` is the result's.
+/// Sum over the pixels of images or sequences, divided by `divisor`. Evaluates
+/// deferred expressions. `shape` is that of the result.
 Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
                    double divisor);
 

@@ -15,7 +15,7 @@ struct ErrorLoss {
   double slope;
 };
 
-/// The mean over a sample's errors e = output - target of `term(e)`.
+/// Mean of `term(e)` over the errors e = output - target of a sample.
 template <class Function>
 Variable mean_of_errors(std::string_view name, const Variable& outputs,
                         const Tensor& targets, const LossOptions& loss_options,
@@ -40,7 +40,7 @@ Variable mean_of_errors(std::string_view name, const Variable& outputs,
       loss_options);
 }
 
-/// -1, 0 or 1; NaN of NaN.
+/// -1, 0 or 1; NaN for NaN.
 double sign(double e) { return e > 0 ? 1 : e < 0 ? -1 : e; }
 
 }  // namespace
@@ -64,15 +64,17 @@ Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
 Variable huber(const Variable& outputs, const Tensor& targets,
                const HuberOptions& options, const LossOptions& loss_options) {
   if (!(options.delta > 0.0f) || std::isinf(options.delta)) {
-    throw ValueError(fmt::format(
-        "huber: expected a finite delta above 0, got {}",
-        std::isnan(options.delta) ? "nan" : fmt::format("{}", options.delta)));
+    throw ValueError("out_of_range", "huber",
+                     fmt::format("delta must be finite and positive, got {}",
+                                 std::isnan(options.delta)
+                                     ? "nan"
+                                     : fmt::format("{}", options.delta)));
   }
   const double delta = options.delta;
   return mean_of_errors(
       "huber", outputs, targets, loss_options, [delta](double e) {
         const double size = std::fabs(e);
-        // Written so that a NaN takes the first branch and stays one.
+        // In this form NaN takes the first branch and propagates.
         if (!(size > delta)) return ErrorLoss{0.5 * e * e, e};
         return ErrorLoss{delta * size - 0.5 * delta * delta, delta * sign(e)};
       });

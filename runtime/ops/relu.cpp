@@ -14,7 +14,8 @@ Variable relu(const Variable& x) { return relu(x, autograd::kInfinity); }
 Variable relu(const Variable& x, float max_value) {
   if (!(max_value > 0)) {
     throw ValueError(
-        fmt::format("relu: expected max_value > 0, got {}", max_value));
+        "out_of_range", "relu",
+        fmt::format("max_value must be positive, got {}", max_value));
   }
   autograd::Expression e = autograd::extendable(x);
   e.low = std::max(e.low, 0.0f);

@@ -12,14 +12,14 @@
 namespace octet {
 namespace {
 
-// The pixels that an output row or column is a sum of.
+// Weighted input pixels of an output row or column.
 struct Taps {
   int count = 1;
   std::array<int64_t, 4> at{};
   std::array<float, 4> weight{1, 0, 0, 0};
 };
 
-// A pixel's weight at the distance `d` from its centre.
+// Weight of a pixel at distance `d` from its center.
 double cubic(double d, double a) {
   return d < 1 ? ((a + 2) * d - (a + 3)) * d * d + 1
                : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
@@ -27,7 +27,7 @@ double cubic(double d, double a) {
 
 double place_of(int64_t i, int64_t size, int64_t target,
                 PixelCoordinates coordinates) {
-  // Of an enlargement by a whole number it is that number.
+  // Exact for enlargements by whole numbers.
   const double scale = static_cast<double>(target) / static_cast<double>(size);
   const auto place = static_cast<double>(i);
   switch (coordinates) {
@@ -144,7 +144,8 @@ Variable resized(const char* op, const Variable& x, Size2 size,
 void expect_images(const char* op, const Shape& x) {
   if (x.rank() == 4 && x[1] > 0 && x[2] > 0) return;
   throw ShapeError(
-      fmt::format("{}: expected images [n,h,w,c], got {}", op, x.to_string()));
+      "invalid_shape", op,
+      fmt::format("needs images [n,h,w,c], got {}", x.to_string()));
 }
 
 }  // namespace
@@ -152,15 +153,15 @@ void expect_images(const char* op, const Shape& x) {
 Variable resize2d(const Variable& x, Size2 size, const ResizeOptions& options) {
   expect_images("resize2d", x.shape());
   if (size.h < 1 || size.w < 1 || size.h > kMaxWindow || size.w > kMaxWindow) {
-    throw ValueError(
-        fmt::format("resize2d: expected sizes in [1, {}], got {}x{}",
-                    kMaxWindow, size.h, size.w));
+    throw ValueError("out_of_range", "resize2d",
+                     fmt::format("sizes must be in [1, {}], got {}x{}",
+                                 kMaxWindow, size.h, size.w));
   }
   if (options.interpolation == Interpolation::nearest &&
       options.coordinates != PixelCoordinates::half_pixel) {
     throw ValueError(
-        "resize2d: expected half_pixel for nearest pixels, got other "
-        "coordinates");
+        "unsupported_value", "resize2d",
+        "nearest interpolation supports half_pixel coordinates only");
   }
   return resized("resize2d", x, size, options);
 }
@@ -170,10 +171,11 @@ Variable upsample2d(const Variable& x, Size2 factors,
   const Shape from = x.shape();
   expect_images("upsample2d", from);
   if (factors.h < 1 || factors.w < 1) {
-    throw ValueError(fmt::format("upsample2d: expected factors >= 1, got {}x{}",
+    throw ValueError("out_of_range", "upsample2d",
+                     fmt::format("factors must be positive, got {}x{}",
                                  factors.h, factors.w));
   }
-  // Throws where a product overflows.
+  // Throws if a product overflows.
   (void)Shape{from[1], factors.h}.size();
   (void)Shape{from[2], factors.w}.size();
   return resized("upsample2d", x, {from[1] * factors.h, from[2] * factors.w},

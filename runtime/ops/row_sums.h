@@ -1,5 +1,5 @@
-// Sums over a row in doubles: eight chains, which hide the latency of an
-// addition, joined in a fixed order.
+// Row sums in double precision: eight partial sums, which hide the latency of
+// additions, added in a fixed order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Sequences [n,l,c] as images of one row, which is how all kernels and readers
-// see them (autograd::ImageShape).
+// Sequences [n,l,c] as single-row images, the view of all kernels and readers
+// (autograd::ImageShape).
 #pragma once
 
 #include <octet/runtime/ops/window.h>

@@ -22,15 +22,17 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
       count == 0 ? first >= 0 && first <= size
                  : count > 0 && !overflows && within(first) && within(last);
   if (!fits || step == 0) {
-    throw ShapeError(fmt::format(
-        "slice: expected entries within axis {} of {}, got {} from {}{}", axis,
-        from.to_string(), count, first,
-        step == 1 ? "" : fmt::format(" in steps of {}", step)));
+    throw ShapeError(
+        "out_of_range", "slice",
+        fmt::format("{} entries from {}{} are out of range for axis {} of {}",
+                    count, first,
+                    step == 1 ? "" : fmt::format(" in steps of {}", step), axis,
+                    from.to_string()));
   }
   const Shape shape = from.with(axis, count);
   const int64_t outer = from.slice(0, axis).size();
   const int64_t inner = from.slice(axis + 1, from.rank()).size();
-  // Rows lie side by side where the step is 1.
+  // With step 1 the rows are contiguous.
   const int64_t rows = step == 1 ? 1 : count;
   const int64_t length = step == 1 ? count * inner : inner;
   const auto for_each_row = [=](auto visit) {
@@ -78,14 +80,14 @@ Variable Variable::index(const std::vector<Index>& indices) const {
 Variable Variable::operator[](int64_t index) const {
   const Shape from = shape();
   if (from.rank() == 0) {
-    throw ShapeError("operator[]: expected a tensor with axes, got []");
+    throw ShapeError("invalid_shape", "operator[]",
+                     "needs a tensor with axes, got a scalar");
   }
   const int64_t size = from[0];
   if (index < -size || index >= size) {
-    throw ShapeError(
-        fmt::format("operator[]: expected an index in [{},{}) "
-                    "for {}, got {}",
-                    -size, size, from.to_string(), index));
+    throw ShapeError("out_of_range", "operator[]",
+                     fmt::format("index {} is not in [{},{}) for {}", index,
+                                 -size, size, from.to_string()));
   }
   return reshape(slice(*this, 0, index < 0 ? index + size : index, 1),
                  from.slice(1, from.rank()));

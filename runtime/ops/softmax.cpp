@@ -14,7 +14,7 @@
 namespace octet {
 namespace {
 
-// The lines of values along one axis; those of the last one lie in order,
+// Vectors of values along an axis. Those along the last axis are contiguous,
 // others are gathered.
 struct Lines {
   int64_t length;  // of a line
@@ -34,7 +34,7 @@ struct Lines {
     for (int64_t k = 0; k < length; ++k) line[k] = from[k * step];
     return line;
   }
-  // Where line i is put together, and then written.
+  // Buffer for the results of line i.
   float* target(float* values, int64_t i) const {
     return step == 1 ? values + i * length : arena::scratch(3, length);
   }
@@ -55,7 +55,7 @@ float largest(const float* x, int64_t n) {
   return *std::ranges::max_element(chains);
 }
 
-// A NaN is no largest value; it comes back from its exponential.
+// largest() ignores NaN; its exponential brings it back.
 void softmax_line(const float* x, int64_t n, float* y) {
   kernels::table().exponentials(y, x, n, largest(x, n));
   const float factor =
@@ -68,9 +68,9 @@ void softmax_line(const float* x, int64_t n, float* y) {
 Variable softmax(const Variable& x, int axis) {
   const Shape& shape = x.shape();
   if (axis < -shape.rank() || axis >= shape.rank() || shape[axis] < 1) {
-    throw ShapeError(fmt::format(
-        "softmax: expected an axis with at least one value, got {} of {}", axis,
-        shape.to_string()));
+    throw ShapeError("out_of_range", "softmax",
+                     fmt::format("axis {} of {} is empty or does not exist",
+                                 axis, shape.to_string()));
   }
   const Lines lines(shape, axis < 0 ? axis + shape.rank() : axis);
   const Tensor values = x.value();
@@ -84,7 +84,7 @@ Variable softmax(const Variable& x, int axis) {
       lines.write(to, i, row);
     }
   });
-  // Losses look for the last axis by this name.
+  // Losses recognize softmax over the last axis by this name.
   const auto* name = lines.step == 1 ? "softmax" : "softmax of an inner axis";
   return record(name, {x}, y, {}, [y, lines](const Tensor& dy) {
     Tensor dx(y.shape());

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRun = 64;
 
-// Eight sums side by side, added up in order.
+// Eight partial sums, added in order.
 double sum_of(const float* x, int64_t n) {
   std::array<double, 8> parts{};
   int64_t i = 0;
@@ -26,8 +26,8 @@ double sum_of(const float* x, int64_t n) {
   return total;
 }
 
-// What is left of x after reduction, divided by `divisor`. Large sums into
-// few results are cut into chunks by shape and added in order.
+// Reduces x and divides by `divisor`. Large sums with few results are split
+// into chunks by shape and added in order.
 Tensor reduce(const Tensor& arranged, const ReductionPlan& plan,
               double divisor) {
   const float* x = arranged.f32().data();
@@ -81,7 +81,7 @@ Tensor reduce(const Tensor& arranged, const ReductionPlan& plan,
   return result;
 }
 
-// The gradient: each value of dy, divided, for all that were summed into it.
+// The gradient: broadcasts dy, divided, to all summed values.
 Tensor spread(const Tensor& dy, const ReductionPlan& plan, double divisor) {
   Tensor dx(Shape{plan.outer, plan.count, plan.inner});
   const float* from = dy.f32().data();

@@ -23,7 +23,7 @@ using autograd::Leaf;
 
 namespace {
 
-// Each value `times` times.
+// Repeats each value `times` times.
 Tensor repeated(const Tensor& values, int64_t times) {
   if (times == 1) return values;
   Tensor result({values.size() * times});
@@ -32,7 +32,7 @@ Tensor repeated(const Tensor& values, int64_t times) {
   return result;
 }
 
-// A tensor on a grid, seen as a matrix with one scale per column.
+// A quantized tensor viewed as a matrix with a scale per column.
 struct Columns {
   Columns(const Shape& shape, const Grid& grid) {
     const int given = grid.per_channel() ? grid.axis : -1;
@@ -67,7 +67,7 @@ Tensor weight_on_grid(const Tensor& x, const Grid& grid, Form form) {
   return result;
 }
 
-// The node's grid and the tensor under it, if w is a fake-quantized weight.
+// Source and quantization parameters of a fake-quantized weight.
 struct WeightGrid {
   Tensor source;
   Grid grid;
@@ -134,7 +134,7 @@ Tensor ChannelGridNode::compute() {
   return weight_on_grid(source_value(), grid, Form::real);
 }
 
-// One a channel: [c].
+// A gradient per channel: [c].
 Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
   const Columns columns(shape, grid);
   std::vector<double> sums(static_cast<size_t>(columns.count));
@@ -147,7 +147,7 @@ Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
                                    .high = static_cast<float>(grid.high),
                                    .between = learned.between,
                                    .sums = sums.data()};
-  constexpr int64_t kBlock = 16;  // columns, of a vector
+  constexpr int64_t kBlock = 16;  // columns per vector
   const int64_t blocks = (columns.count + kBlock - 1) / kBlock;
   const SerialGuard alone(g.size() < kFewValues);
   parallel_chunks(blocks, [&](int64_t first, int64_t last, int64_t) {
@@ -230,7 +230,7 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   const auto on = weight_grid(w, kernels.axis);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
-  // A step writes it: what was packed of it is of no use any more.
+  // An optimizer step will write the leaf: drop its packed forms.
   if (leaf != nullptr && grad_enabled() && leaf->needs_grad) {
     leaf->forget_packed();
   }
@@ -254,21 +254,21 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
     const bool codes = factor != Factor::values;
     return {kept->panels, {kept->values, {}}, codes ? grid.scale : Tensor()};
   }
-  // Packing waits for threads, which may be waiting for this lock. Those that
-  // pack the same make the same bits.
+  // Packing waits for threads, which may be waiting for this lock. Concurrent
+  // packing yields identical bits.
   lock.unlock();
   PackedWeight fresh = pack_fresh(w, on, factor, kernels, zero_byte);
   const Leaf::Packed entry{table,  writes,       factor,
                            layout, code_table,   zero_byte,
                            grid,   fresh.panels, fresh.multiplied.source.now()};
   lock.lock();
-  // A model runs on values, or on codes.
+  // A model uses either values or quantized values.
   std::erase_if(leaf->packed, [&](const Leaf::Packed& p) {
     const bool other_factor = p.factor != factor;
     return is_this(p) ||
            (p.table == table && p.layout == layout && other_factor);
   });
-  // Nor does it read one weight on many grids.
+  // A weight is rarely quantized with many parameters.
   constexpr size_t kMost = 8;
   if (leaf->packed.size() >= kMost) leaf->packed.erase(leaf->packed.begin());
   leaf->packed.push_back(entry);

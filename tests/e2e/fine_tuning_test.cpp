@@ -18,6 +18,7 @@
 #include <octet/runtime/rng.h>
 #include <octet/train/fit.h>
 
+#include "../io/keras_files.h"
 #include "command.h"
 
 namespace octet {
@@ -46,14 +47,18 @@ class FineTuning : public ::testing::Test {
     io::write_npy(folder_ / "y.npy", y2);
   }
 
-  static std::pair<Tensor, Tensor> samples(int64_t n, uint64_t seed) {
+  /// Every `period`-th sample is of class 1, its neighbors are of class 0
+  /// and 2.
+  static std::pair<Tensor, Tensor> samples(int64_t n, uint64_t seed,
+                                           int64_t period = 3) {
     Tensor points({n, 2}), labels({n}, DType::i64);
     Rng rng(seed);
     for (int64_t i = 0; i < n; ++i) {
       const auto at = static_cast<size_t>(i);
-      labels.data<int64_t>()[at] = i % 3;
-      points.f32()[2 * at] = rng.normal() + (i % 3 == 0 ? 5.0f : 0.0f);
-      points.f32()[2 * at + 1] = rng.normal() + (i % 3 == 1 ? 5.0f : 0.0f);
+      const int64_t kind = i % period < 2 ? i % period : 2;
+      labels.data<int64_t>()[at] = kind;
+      points.f32()[2 * at] = rng.normal() + (kind == 0 ? 5.0f : 0.0f);
+      points.f32()[2 * at + 1] = rng.normal() + (kind == 1 ? 5.0f : 0.0f);
     }
     return {points, labels};
   }
@@ -72,7 +77,9 @@ class FineTuning : public ::testing::Test {
   }
   static Config result_of(const CommandResult& r, int exit_code = 0) {
     EXPECT_EQ(r.exit_code, exit_code) << r.output;
-    return io::from_json(r.output.substr(r.output.find('{')));
+    const size_t begin = r.output.find('{');
+    return io::from_json(
+        r.output.substr(begin, r.output.rfind("\n}") + 2 - begin));
   }
 
   TempFolder folder_;
@@ -119,6 +126,28 @@ TEST_F(FineTuning, QatSaysWhereItHasLessThanTheAccuracyAsked) {
   EXPECT_EQ(numbers.exit_code, 1);
   EXPECT_THAT(numbers.output, HasSubstr("--accuracy"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none.onnx"));
+}
+
+/// A loss of targets has no bound that an accuracy has.
+TEST_F(FineTuning, QatSaysWhereARegressionIsLost) {
+  const auto x = input({2}, "x");
+  const auto wide = Dense({.units = 2, .name = "wide"});
+  Model model(x, Dense({.units = 1, .name = "y"})(ReLU()(wide(x))));
+  // The second channel alone counts, and its range is a millionth.
+  model.layer("wide").parameter("kernel").variable.assign(
+      Tensor::of<float>({2, 2}, {1e6, 1, 1e6, 1}));
+  model.layer("y").parameter("kernel").variable.assign(
+      Tensor::of<float>({2, 1}, {0, 1}));
+  io::save_model(model, folder_ / "in.h5");
+  io::write_npy(folder_ / "y.npy",
+                model.predict(io::read_npy(folder_ / "x.npy")));
+  const std::string options =
+      "-o out.onnx --epochs 1 --rate 1e-12 --loss mean_squared_error ";
+  const CommandResult r = run("qat", options);
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("much worse"), HasSubstr("SQNR"),
+                              HasSubstr("--accept")));
+  EXPECT_EQ(run("qat", options + "--accept").exit_code, 0);
 }
 
 TEST_F(FineTuning, QatTakesTheLearningRateOfTheFile) {
@@ -171,6 +200,68 @@ TEST_F(FineTuning, TrainByDefaultIsNoWorseThanBefore) {
                  {.training = io::TrainingConfig{"sgd", 0.01, true}});
   const Config tuned = result_of(run("train", "-o out.h5 --json --epochs 1"));
   EXPECT_NEAR(tuned.at("rate").as_number(), 1e-3, 1e-9);
+}
+
+/// Batches of other samples than those of the training have other statistics.
+TEST_F(FineTuning, FreezesStatisticsThatTheSamplesWouldSpoil) {
+  const auto x = input({2}, "x");
+  const auto norm = BatchNormalization({.momentum = 0.9f, .name = "norm"});
+  const auto h = ReLU()(norm(Dense({.units = 24})(x)));
+  Model model(x, Dense({.units = 3})(h));
+  const auto [points, labels] = samples(300, 1);
+  train::fit(model, Dataset(points, labels),
+             {.epochs = 30,
+              .optimizer = train::Adam({.learning_rate = 0.01f}),
+              .verbose = false});
+  io::save_model(model, folder_ / "in.h5");
+  const auto results = [&](const std::string& command) {
+    return result_of(
+        run(command, "-o out.h5 --json --epochs 2 --validation 0.5 "));
+  };
+  EXPECT_FALSE(results("train").at("statistics_frozen").as_bool());
+  const auto [x2, y2] = samples(400, 2, 20);
+  io::write_npy(folder_ / "x.npy", x2);
+  io::write_npy(folder_ / "y.npy", y2);
+  const auto last = [](const Config& result) {
+    return result.at("last epoch").at("accuracy").as_number();
+  };
+  const Config trained = results("train");
+  EXPECT_TRUE(trained.at("statistics_frozen").as_bool());
+  const Model written = io::load_model(folder_ / "out.h5");
+  EXPECT_FALSE(written.layer("norm").statistics_frozen());
+  EXPECT_GE(last(trained), trained.at("before").at("accuracy").as_number());
+  const Config tuned =
+      result_of(run("qat",
+                    "-o out.h5 --json --epochs 2 --validation 0.5 "
+                    "--rate 0.0001"));
+  EXPECT_GE(last(tuned), tuned.at("calibrated").at("accuracy").as_number());
+}
+
+/// Samples of this network's test set have other statistics than its training.
+TEST_F(FineTuning, TrainByDefaultKeepsTheAccuracyOfKeywords) {
+  if (!std::filesystem::exists(testdata("kws01"))) {
+    GTEST_SKIP() << testdata() << ": expected the shared test data";
+  }
+  const io::Keywords words = io::keywords();
+  io::write_npy(folder_ / "x.npy", words.x);
+  io::write_npy(folder_ / "y.npy", words.labels);
+  std::filesystem::copy_file(testdata("models/kws_ref_model_converted.h5"),
+                             folder_ / "in.h5",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Config result = result_of(run("train", "-o out.h5 --json --epochs 2"));
+  EXPECT_GE(result.at("last epoch").at("accuracy").as_number(),
+            result.at("before").at("accuracy").as_number() - 0.01);
+}
+
+TEST_F(FineTuning, NamesClassesInAnotherOrder) {
+  Tensor labels = io::read_npy(folder_ / "y.npy");
+  for (int64_t& label : labels.data<int64_t>()) label = (label + 1) % 3;
+  io::write_npy(folder_ / "y.npy", labels);
+  EXPECT_THAT(run("train", "-o out.h5 --epochs 1").output,
+              HasSubstr("another order"));
+  EXPECT_THAT(run("qat", "-o out.h5 --epochs 1 --accept").output,
+              HasSubstr("another order"));
+  EXPECT_THAT(run("report", "-o out.html").output, HasSubstr("another order"));
 }
 
 TEST_F(FineTuning, NetworksOfTheZooThatDivergeAreTold) {

@@ -18,6 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 std::string golden(const char* name) { return quoted(io::keras_golden(name)); }
@@ -194,6 +195,10 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
       HasSubstr("Hint: one of many (one-hot) is labels.argmax(1)"));
   EXPECT_THAT(refusal(Tensor::zeros({3, 1}, DType::i32)),
               HasSubstr("Hint: labels.reshape(-1).astype(\"int64\")"));
+  EXPECT_THAT(refusal(Tensor::zeros({1, 3}, DType::i64)),
+              HasSubstr("one class for each of the 3 samples"));
+  EXPECT_THAT(refusal(Tensor::zeros({3, 2, 2}, DType::i64)),
+              AllOf(HasSubstr("octet evaluate"), Not(HasSubstr("reshape"))));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 4, 0})),
               HasSubstr("expected labels in [0,4), got 4"));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 1, -1})),

@@ -146,6 +146,45 @@ TEST_F(Layouts, OfSamplesAndLabelsAreRecognized) {
   }
 }
 
+/// Reshaped to the model's own axes, the values would be mixed.
+TEST_F(Layouts, OfTheFileAreNamedWhereLabelsAreFlat) {
+  onnx::ModelProto model = io::model_of(
+      "g (float[batch,3,6,10] image) => (float[batch,3,6,10] map) {\n"
+      "  map = Relu (image)\n"
+      "}");
+  io::save(model, folder_ / "map.onnx");
+  io::write_npy(folder_ / "flat.npy", Tensor::zeros({40, 180}));
+  const CommandResult r =
+      run_octet("evaluate " + file("map.onnx") + " --data " + file("x.npy") +
+                " --labels " + file("flat.npy") + " --loss mean_squared_error");
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("labels.reshape(40, 3, 6, 10)"));
+}
+
+TEST_F(Layouts, NumbersOfTheInputsTypeCalibrate) {
+  onnx::ModelProto model = io::model_of(
+      "g (float[N,4] x, bool[N,4] mask) => (float[N,2] y) {\n"
+      "  f = Cast <to = 1> (mask)\n"
+      "  m = Mul (x, f)\n"
+      "  y = MatMul (m, w)\n"
+      "}");
+  *model.mutable_graph()->add_initializer() =
+      io::float_tensor("w", {4, 2}, {1, 2, -1, 0, 3, -2, 1, 1});
+  io::save(model, folder_ / "mask.onnx");
+  Tensor x({32, 4}), mask({32, 4}, DType::boolean);
+  Rng(1).fill_normal(x, 0, 1);
+  for (size_t i = 0; i < 128; i += 3) mask.data<bool>()[i] = true;
+  io::write_npy(folder_ / "a.npy", x);
+  io::write_npy(folder_ / "mask.npy", mask);
+  run("sensitivity " + file("mask.onnx") + " --data x=" + file("a.npy") +
+      " --data mask=" + file("mask.npy"));
+  const CommandResult other = run_octet("sensitivity " + file("mask.onnx") +
+                                        " --data x=" + file("mask.npy") +
+                                        " --data mask=" + file("mask.npy"));
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.output, HasSubstr("expected float32, got bool"));
+}
+
 TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
   const std::string out = file("bytes.onnx");
   run("convert " + file("in.onnx") + " " + out +
@@ -170,6 +209,68 @@ TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
                         " --from-bytes unit")
                   .output,
               HasSubstr("takes bytes already"));
+}
+
+TEST_F(Layouts, AnInputOfBytesTakesNoOtherNumbers) {
+  run("convert " + file("in.onnx") + " " + file("bytes.onnx") +
+      " --from-bytes unit");
+  const Shape shape{8, 3, 6, 10};
+  io::write_npy(folder_ / "floats.npy", Tensor::full(shape, 0.5f));
+  Tensor whole(shape);
+  for (size_t i = 0; i < whole.f32().size(); ++i) {
+    whole.f32()[i] = static_cast<float>(i % 256);
+  }
+  io::write_npy(folder_ / "whole.npy", whole);
+  for (const char* command :
+       {"evaluate ", "sensitivity ", "quantize -o q.onnx "}) {
+    const CommandResult r = run_octet(command + file("bytes.onnx") +
+                                      " --data " + file("floats.npy"));
+    EXPECT_EQ(r.exit_code, 1) << command;
+    EXPECT_THAT(r.output, HasSubstr("from 0 to 255 for the model's uint8 "
+                                    "input, got 0.5"));
+  }
+  run("quantize " + file("bytes.onnx") + " -o " + file("q.onnx") + " --data " +
+      file("whole.npy") + " --accept");
+}
+
+TEST_F(Layouts, SamplesOfAnotherRangeThanInTrainingAreReported) {
+  const SymbolicTensor x = input({6, 10, 3}, "x");
+  const SymbolicTensor scaled = Rescaling({.scale = {1.0f / 255}})(x);
+  io::save_model(Model(x, Dense({.units = 2})(Flatten()(scaled))),
+                 folder_ / "bytes.h5");
+  io::save_model(Model(x, Dense({.units = 2})(Flatten()(x))),
+                 folder_ / "unit.h5", {.preprocess = "unit"});
+  Tensor samples({8, 6, 10, 3});
+  Rng(5).fill_uniform(samples, 0, 1);
+  io::write_npy(folder_ / "unit.npy", samples);
+  for (float& v : samples.f32()) v *= 255;
+  io::write_npy(folder_ / "bytes.npy", samples);
+  const auto output = [&](const char* model, const char* data) {
+    return run(fmt::format("quantize {} -o {} --accept --data {}", file(model),
+                           file("q.onnx"), file(data)));
+  };
+  EXPECT_THAT(output("bytes.h5", "unit.npy"),
+              HasSubstr("but the model takes bytes"));
+  EXPECT_THAT(output("unit.h5", "bytes.npy"),
+              HasSubstr("was trained on bytes as 'unit'"));
+  EXPECT_THAT(output("bytes.h5", "bytes.npy"), Not(HasSubstr("samples reach")));
+  EXPECT_THAT(output("unit.h5", "unit.npy"), Not(HasSubstr("samples reach")));
+}
+
+TEST_F(Layouts, BytesAreNoSamplesOfAFloatModel) {
+  io::save_model(io::load_onnx(folder_ / "in.onnx"), folder_ / "in.h5");
+  run("convert " + file("in.onnx") + " " + file("bytes.onnx") +
+      " --from-bytes unit");
+  Tensor x({8, 3, 6, 10}, DType::u8);
+  io::write_npy(folder_ / "x.npy", x);
+  for (const std::string& command :
+       {"verify " + file("bytes.onnx") + " --reference " + file("in.h5") +
+            " --input ",
+        "compare " + file("in.h5") + " " + file("bytes.onnx") + " --data "}) {
+    const CommandResult r = run_octet(command + file("x.npy"));
+    EXPECT_EQ(r.exit_code, 1) << command;
+    EXPECT_THAT(r.output, HasSubstr("expected samples of float32, got uint8"));
+  }
 }
 
 }  // namespace

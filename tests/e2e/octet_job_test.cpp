@@ -109,6 +109,14 @@ TEST_F(OctetJob, TakesNoValueForAnOption) {
   EXPECT_THAT(r.output, HasSubstr("got an empty name"));
 }
 
+TEST_F(OctetJob, TakesTrueForAnOptionalValue) {
+  for (const char* pad : {"true", "false", "0"}) {
+    const CommandResult r = run(fmt::format(
+        "[predict]\nmodel = 'none.h5'\ninput = 'a.jpg'\npad = {}\n", pad));
+    EXPECT_THAT(r.output, HasSubstr("none.h5: cannot open")) << pad;
+  }
+}
+
 TEST_F(OctetJob, RefusesNulInValues) {
   write_file(folder_ / "m.h5", "x");
   const CommandResult r = run("[inspect]\nmodel = \"m.h5\\u0000x\"\n");

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/layers.h>
@@ -69,6 +70,20 @@ TEST_F(OctetSensitivity, TakesDataWithoutLabels) {
   EXPECT_THAT(r.output,
               AllOf(HasSubstr("Most is lost"), HasSubstr("on 20 samples"),
                     Not(HasSubstr("accuracy"))));
+}
+
+TEST_F(OctetSensitivity, JsonHasTheBlameAndTheWorstChannels) {
+  const CommandResult r = run("sensitivity float.h5 --data x.npy --json");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  // Warnings come before it.
+  const Config json = io::from_json(r.output.substr(r.output.find("{\n")));
+  EXPECT_THAT(json.at("blame").as_string(), HasSubstr("Most is lost"));
+  const Config tensor = json.at("tensors").as_list().at(0);
+  EXPECT_GE(tensor.at("worst_channel").at("channel").as_int(), 0);
+  EXPECT_GT(tensor.at("worst_channel").at("range").as_number(), 0);
+  const Config layer = json.at("layers").as_list().at(0);
+  EXPECT_EQ(layer.at("tensor"), tensor.at("tensor"));
+  EXPECT_GE(layer.at("weight_channel").at("channel").as_int(), 0);
 }
 
 TEST_F(OctetSensitivity, MeasuresRoundedWeightsBesideTheFloatModel) {

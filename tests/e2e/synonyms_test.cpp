@@ -103,6 +103,19 @@ TEST_F(Synonyms, AnOutputIsAnOptionOrTheSecondArgument) {
               HasSubstr("expected --output once, got 'a.onnx' and 'b.onnx'"));
 }
 
+TEST_F(Synonyms, AnOptionalValueIsNoModel) {
+  // The value of --pad may be left out: a model after it is the argument.
+  for (const char* words : {"--pad m.h5", "--pad 0 m.h5", "m.h5 --pad"}) {
+    EXPECT_THAT(run("predict --input absent.jpg " + std::string(words)).output,
+                HasSubstr("'m.h5': expected a model with one input of images"))
+        << words;
+  }
+  EXPECT_THAT(run("predict --pad absent.h5 --input absent.jpg").output,
+              HasSubstr("absent.h5: cannot open"));
+  EXPECT_THAT(run("predict --pad zoo:none --input absent.jpg").output,
+              HasSubstr("expected a known network, got 'none'"));
+}
+
 TEST_F(Synonyms, AModelIsAnArgument) {
   const CommandResult r = run("predict --model m.h5 --input x.npy");
   EXPECT_EQ(r.exit_code, 2);

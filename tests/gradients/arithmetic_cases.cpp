@@ -40,7 +40,7 @@ struct Binary {
   double (*reference)(double x, double y);
 };
 
-// Divisors stay away from 0: 1 + y^2, which is composed of other ops.
+// Divisors are 1 + y^2, composed of other ops, to stay away from 0.
 Variable divide_by_positive(const Variable& x, const Variable& y) {
   return divide(x, scale_shift(square(y), 1, 1));
 }
@@ -55,16 +55,16 @@ constexpr Binary kBinary[] = {
     {"minimum", minimum, [](double x, double y) { return std::min(x, y); }},
     {"where",
      [](const Variable& x, const Variable& y) {
-       // Of two functions that meet without a kink.
+       // Two functions that cross without a kink.
        const Variable above = add(square(subtract(x, y)), y);
        return where(compare(Comparison::greater, x, y), above, y);
      },
      [](double x, double y) { return x > y ? (x - y) * (x - y) + y : y; }},
 };
 
-// What the patterns of broadcasting come down to: one run, scalars, vectors,
-// images by pixel or by channel, both repeating, ranks that differ, and one
-// large enough to be cut into pieces.
+// All broadcasting patterns: a single run, scalars, vectors, images by pixel or
+// by channel, both operands repeating, different ranks, and a case large enough
+// to be split.
 const std::vector<std::pair<Shape, Shape>>& broadcast_shapes() {
   static const std::vector<std::pair<Shape, Shape>> shapes{
       {{2, 3, 5, 17}, {2, 3, 5, 17}},
@@ -94,7 +94,7 @@ void add_binary(std::vector<GradientCase>& cases) {
              return reference::combine(a[0], a[1], op.reference);
            }});
     }
-    // One variable on both sides.
+    // The same variable on both sides.
     if (std::string(op.name) == "maximum") continue;  // a kink everywhere
     if (std::string(op.name) == "minimum") continue;
     cases.push_back({op.name,
@@ -120,7 +120,7 @@ constexpr Unary kUnary[] = {
     {"negate", negate, [](double x) { return -x; }},
     {"absolute", absolute, [](double x) { return std::fabs(x); }},
     {"square", square, [](double x) { return x * x; }},
-    // Of values of at least 1/2.
+    // Values of at least 1/2.
     {"sqrt",
      [](const Variable& x) { return sqrt(scale_shift(square(x), 1, 0.5f)); },
      [](double x) { return std::sqrt(x * x + 0.5); }},
@@ -134,7 +134,7 @@ constexpr Unary kUnary[] = {
      [](double x) { return std::cos(x); }},
     {"power", [](const Variable& x) { return power(x, 3); },
      [](double x) { return x * x * x; }},
-    // Of values of at least 1/2.
+    // Values of at least 1/2.
     {"power_of_positive",
      [](const Variable& x) {
        return power(scale_shift(square(x), 1, 0.5f), -1.25f);

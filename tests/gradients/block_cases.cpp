@@ -10,7 +10,7 @@ using Arrays = std::vector<Array>;
 using Variables = std::vector<Variable>;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Whole blocks: what the deferral was made for.
+// Whole blocks, for which deferred evaluation was designed.
 void add_blocks(std::vector<GradientCase>& cases) {
   const WindowOptions same3{.pads = {1, 1, 1, 1}};
   for (const int64_t c : {int64_t{1}, int64_t{3}, int64_t{17}, int64_t{32}}) {
@@ -42,7 +42,7 @@ void add_blocks(std::vector<GradientCase>& cases) {
            const Array z = reference::relu(reference::add(y, bn(a[0], 2)), 1.5);
            return reference::conv2d(z, a[4], same3);
          }});
-    // One tensor, three readers: h is convolved twice and added.
+    // A tensor with three consumers: h is convolved twice and added.
     cases.push_back(
         {"",
          "shared_input_" + std::to_string(c),
@@ -64,7 +64,8 @@ void add_blocks(std::vector<GradientCase>& cases) {
                stride2);
            return reference::add(s, reference::relu(t, kUnbounded));
          }});
-    // The quickstart's shape: conv, bn, relu, pool, flatten, dense, loss.
+    // The network of the quickstart: conv, bn, relu, pool, flatten, dense,
+    // loss.
     cases.push_back(
         {"",
          "classifier_" + std::to_string(c),
@@ -95,8 +96,8 @@ void add_blocks(std::vector<GradientCase>& cases) {
   }
 }
 
-// A dense layer takes the sums for the batch normalization after it, of rows
-// that are cut into several blocks, with and without a bias between them.
+// A dense layer computes the sums for the following batch normalization over
+// several blocks of rows, with and without a bias in between.
 void add_normalized_dense(std::vector<GradientCase>& cases) {
   const std::vector<std::pair<Shape, Shape>> shapes = {{{3, 5}, {5, 10}},
                                                        {{40, 17}, {17, 33}},

@@ -1,4 +1,5 @@
-// One case an op and shape: the op, its reference in doubles, its inputs.
+// Test cases, per op and shape: the op, its double-precision reference, its
+// inputs.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@ namespace octet {
 
 struct GradientCase {
   std::string op;       // the function's name; empty for a block of several
-  std::string variant;  // what sets the case apart
+  std::string variant;  // distinguishes cases of an op
   std::vector<Shape> inputs;
   std::function<Variable(const std::vector<Variable>&)> compute;
   std::function<reference::Array(const std::vector<reference::Array>&)>
@@ -20,7 +21,7 @@ struct GradientCase {
   std::string name() const { return op.empty() ? variant : op + "_" + variant; }
 };
 
-// One source a family of ops, as in runtime/ops/*.h.
+// A source per family of ops, as in runtime/ops/*.h.
 void add_activation_cases(std::vector<GradientCase>& cases);
 void add_arithmetic_cases(std::vector<GradientCase>& cases);
 void add_block_cases(std::vector<GradientCase>& cases);
@@ -37,12 +38,12 @@ void add_softmax_cases(std::vector<GradientCase>& cases);
 
 std::vector<GradientCase> gradient_cases();
 
-// Of use to all of them.
+// Shared helpers.
 /// "2x3x4".
 std::string dims(const Shape& shape);
 /// "s22_d11_p0101".
 std::string text(const WindowOptions& options);
-/// Shapes for ops that go value by value or channel by channel.
+/// Shapes for elementwise and channelwise ops.
 const std::vector<Shape>& pointwise_shapes();
 
 }  // namespace octet

@@ -143,8 +143,8 @@ void add_depthwise_conv2d(std::vector<GradientCase>& cases) {
   }
 }
 
-// Between pointwise ops, where the gradient leaves through a fused mask and
-// the statistics come from the convolution.
+// Between pointwise ops: the gradient passes a fused mask, and the convolution
+// computes the statistics.
 void add_deferred_depthwise(std::vector<GradientCase>& cases) {
   for (const int64_t m : {1, 2}) {
     cases.push_back(

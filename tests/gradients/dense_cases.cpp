@@ -21,7 +21,7 @@ void add_dense(std::vector<GradientCase>& cases) {
   }
 }
 
-// [...,m,k] or turned.
+// [...,m,k] or its transpose.
 Shape factor(const Shape& batch, int64_t rows, int64_t columns, bool turned) {
   std::vector<int64_t> dims(batch.dims().begin(), batch.dims().end());
   dims.push_back(turned ? columns : rows);

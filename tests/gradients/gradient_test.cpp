@@ -1,6 +1,6 @@
-// Every op and block: forward against the reference in doubles, gradient
-// against central differences of that reference, for every instruction set,
-// deferred and eager.
+// Checks every op and block, on every instruction set, deferred and eager:
+// forward results against a double-precision reference, gradients against
+// central differences of the reference.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -58,17 +58,17 @@ double dot(const std::vector<double>& a, std::span<const float> b) {
   return sum;
 }
 
-// Relative to the largest value: float sums over k terms err by about
-// sqrt(k) * 6e-8 of it, and the largest case has k = 600.
+// Relative to the largest value: float sums of k terms have an error of about
+// sqrt(k) * 6e-8, and the largest case has k = 600.
 constexpr double kForwardTolerance = 5e-6;
-// Differences in doubles with h = 1e-5 err by 1e-10 or so; what is left is
-// float arithmetic through a few layers. Relative to the largest directional
-// derivative that the gradient's length allows, at least 0.1: the gradient of a
-// normalized single value is a difference of equal terms.
+// Differences in double precision with h = 1e-5 have errors around 1e-10; the
+// rest is float arithmetic through a few layers. Relative to the largest
+// directional derivative possible with the gradient's length, at least 0.1: the
+// gradient of a normalized single value is a difference of equal terms.
 constexpr double kGradientTolerance = 2e-5;
 
-// What the reference says of a case: its value, and for each input some
-// directions with the derivative of <weights, y> along them.
+// Reference results of a case: its value and, for each input, directions with
+// the derivatives of <weights, y> along them.
 struct Expected {
   struct Derivative {
     std::vector<double> direction;
@@ -82,8 +82,8 @@ struct Expected {
   explicit Expected(const GradientCase& c);
 };
 
-// Each element of small inputs, a few of large ones, and one direction
-// through all of them.
+// Each element of small inputs, a few elements of large ones, and a direction
+// through all elements.
 std::vector<std::vector<double>> directions(size_t size, Rng& rng) {
   std::vector<std::vector<double>> result;
   for (size_t i = 0; i < size; i += std::max<size_t>(1, size / 12)) {
@@ -186,7 +186,7 @@ TEST_P(Gradient, AgreesWithCentralDifferences) {
 INSTANTIATE_TEST_SUITE_P(Ops, Gradient, testing::ValuesIn(gradient_cases()),
                          [](const auto& each) { return each.param.name(); });
 
-/// The functions that runtime/ops/*.h declare.
+/// The functions declared in runtime/ops/*.h.
 std::set<std::string> declared_ops() {
   std::set<std::string> names;
   constexpr std::string_view declaration = "Variable ";
@@ -196,7 +196,7 @@ std::set<std::string> declared_ops() {
     for (std::string line; std::getline(in, line);) {
       const size_t end = line.find('(');
       if (!line.starts_with(declaration) || end == line.npos) continue;
-      // Symbols for other functions: tests/runtime/operators_test.cpp.
+      // Operators: tests/runtime/operators_test.cpp.
       if (line.find("operator") != line.npos) continue;
       names.insert(line.substr(declaration.size(), end - declaration.size()));
     }
@@ -208,7 +208,8 @@ TEST(GradientSuite, HasACaseForEveryOp) {
   const std::set<std::string> declared = declared_ops();
   EXPECT_GT(declared.size(), 10u);
   std::set<std::string> covered{
-      // Steps: tests/runtime/fake_quantize_test.cpp, tests/golden/layers.
+      // Step functions: tests/runtime/fake_quantize_test.cpp,
+      // tests/golden/layers.
       "fake_quantize", "ceil", "compare", "floor", "round", "sign"};
   for (const GradientCase& each : gradient_cases()) covered.insert(each.op);
   for (const std::string& op : declared) {

@@ -69,8 +69,8 @@ void add_concatenate(std::vector<GradientCase>& cases) {
   add({{3, 5}, {3, 16}}, 1);
   add({{4}, {3}}, 0);
   add({{1, 2, 3, 4}}, -1);
-  // ReLU's outputs side by side, one of them twice: deferred inputs, and a
-  // gradient with two contributions from one op.
+  // Concatenates outputs of ReLU, one of them twice: deferred inputs, and two
+  // gradient contributions from the same op.
   cases.push_back(
       {"concatenate",
        "of_relu",
@@ -222,7 +222,7 @@ void add_resize2d(std::vector<GradientCase>& cases) {
                            {.interpolation = Interpolation::nearest});
          },
          [=](const Arrays& a) {
-           // The pixel under the centre.
+           // The pixel under the center.
            const auto under = [](int64_t i, int64_t from, int64_t to) {
              return static_cast<int64_t>(std::floor(
                  (static_cast<double>(i) + 0.5) * static_cast<double>(from) /

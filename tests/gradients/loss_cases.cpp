@@ -40,8 +40,7 @@ void add_softmax(std::vector<GradientCase>& cases) {
   }
 }
 
-/// What a case needs besides its input: labels, targets and weights in both
-/// precisions.
+/// Labels, targets and weights of a case, in both precisions.
 struct Given {
   Shape label_shape;
   std::vector<int64_t> labels;
@@ -60,7 +59,7 @@ struct Given {
       labels.push_back((7 * i + 1) % x[-1]);
     }
     for (int64_t i = 0; i < x[0]; ++i) {
-      // One sample of weight 0 where there are three.
+      // One of three samples has weight 0.
       weights.f32()[static_cast<size_t>(i)] =
           i == 2 ? 0.0f : 0.5f + rng.uniform();
     }
@@ -69,7 +68,7 @@ struct Given {
   Tensor label_tensor() const {
     return Tensor::of<int64_t>(label_shape, labels);
   }
-  /// With 255 at those places.
+  /// Labels with 255 at ignored positions.
   Tensor labels_without(const std::set<int64_t>& places) const {
     Tensor result = label_tensor();
     for (const int64_t place : places) {
@@ -83,7 +82,7 @@ using LossOp = std::function<Variable(const Variable&, const Given&,
                                       const Tensor& weights, Reduction)>;
 using LossReference = std::function<Array(const Array&, const Given&)>;
 
-/// The loss as a mean, weighted, and per sample.
+/// The loss as mean, weighted, and per sample.
 void add_loss(std::vector<GradientCase>& cases, const std::string& op,
               const std::string& variant, const std::vector<Shape>& shapes,
               const LossOp& loss, const LossReference& reference) {
@@ -135,7 +134,7 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
           return reference::cross_entropies(
               x, reference::one_hot(g.labels, x.shape[-1]), double{s});
         });
-    // The second sample has no place that counts.
+    // All positions of the second sample are ignored.
     const std::set<int64_t> without = {0, 4, 6, 7, 8, 9, 10, 11};
     add_loss(
         cases, "softmax_cross_entropy", variant + "ignored", {{3, 2, 3, 5}},
@@ -156,7 +155,7 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
                                            {w, r});
         },
         [s](const Array& x, const Given& g) {
-          // Targets that do not sum to 1 are not mixed with a share of 1.
+          // Smoothing is not rescaled for targets that do not sum to 1.
           return reference::cross_entropies(x, Array(g.targets), double{s});
         });
     add_loss(

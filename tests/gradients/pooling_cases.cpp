@@ -54,7 +54,7 @@ void add_avg_pool2d(std::vector<GradientCase>& cases) {
            return reference::avg_pool2d(a[0], p.window, p.o);
          }});
   }
-  // Deferred in, and a gradient that masks on its way.
+  // A deferred input, and a gradient that passes a mask.
   cases.push_back({"avg_pool2d",
                    "of_relu",
                    {{3, 4, 6, 17}, {17}},

@@ -14,7 +14,7 @@ const Rng& fixed_rng() {
   return rng;
 }
 
-// Dropout is a product with what it makes of ones.
+// Dropout multiplies x by the dropout of ones.
 void add_dropout(std::vector<GradientCase>& cases) {
   const auto add = [&](const Shape& x, const Shape& noise, float rate) {
     const Tensor mask =

@@ -34,7 +34,7 @@ constexpr Fold kFolds[] = {
     {"max", max, max, max_of},
 };
 
-// What `keepdims` decides: only the shape.
+// `keepdims` changes only the shape.
 Array shaped(Array a, const Shape& shape) {
   a.shape = shape;
   return a;

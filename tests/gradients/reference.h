@@ -1,5 +1,5 @@
-// Every op once more, in doubles and in the plainest loops: what forward
-// results are compared with, and what central differences are taken of.
+// Double-precision reference implementations of all ops, as plain loops:
+// compared with forward results and differentiated by central differences.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ Array depthwise_conv2d(const Array& x, const Array& kernel,
                        const WindowOptions& o);
 
 // Pointwise: reference_pointwise.cpp.
-/// f of the two values that broadcasting brings together, as in NumPy.
+/// f of broadcast operands, as in NumPy.
 Array combine(const Array& x, const Array& y,
               const std::function<double(double, double)>& f);
 Array map(const Array& x, const std::function<double(double)>& f);
@@ -58,7 +58,7 @@ Array layer_norm(const Array& x, const Array& gamma, const Array& beta,
                  double epsilon);
 
 // Layout, pooling and reductions.
-/// out[index of y] = x[index_of(index of y)]; what most layout ops are.
+/// out[index of y] = x[index_of(index of y)]; the form of most layout ops.
 Array gather(
     const Array& x, const Shape& y,
     const std::function<std::vector<int64_t>(const std::vector<int64_t>&)>&
@@ -67,12 +67,12 @@ Array concatenate(const std::vector<Array>& inputs, int axis);
 Array pad2d(const Array& x, const Pads& pads, double value);
 Array resize2d_bilinear(const Array& x, Size2 size);
 Array avg_pool2d(const Array& x, Size2 window, const WindowOptions& o);
-/// `fold(values)` of all elements that `axes` join; the axes stay with size 1.
+/// `fold(values)` of all elements along `axes`, which are kept with size 1.
 Array reduce(const Array& x, const std::vector<int>& axes,
              const std::function<double(const std::vector<double>&)>& fold);
 
 // Losses: per sample, [n], from targets [n,...].
-/// The mean over a sample's places [n,...,classes] but those `without`.
+/// Mean over the positions of a sample [n,...,classes], except `without`.
 Array cross_entropies(const Array& logits, const Array& targets,
                       double smoothing, double temperature = 1,
                       const std::set<int64_t>& without = {});
@@ -83,9 +83,9 @@ Array mean_errors(const Array& outputs, const Array& targets,
 Array distillation_losses(const Array& logits, const Array& teacher,
                           const Array& targets, double temperature,
                           double alpha);
-/// sum(weights * losses) / n; no weights: all 1.
+/// sum(weights * losses) / n; without weights: all 1.
 Array mean_loss(const Array& losses, const std::vector<double>& weights);
-/// Rows of zeros with a 1.
+/// One-hot rows.
 Array one_hot(const std::vector<int64_t>& labels, int64_t classes);
 
 }  // namespace octet::reference

@@ -6,7 +6,7 @@ namespace octet::reference {
 
 namespace {
 
-// Offset of matrix `index` of `batch` in an array whose own batch broadcasts.
+// Offset of matrix `index` of `batch` in an array with a broadcast batch.
 int64_t matrix_at(const Shape& own, const Shape& batch, int64_t index) {
   int64_t at = 0;
   int64_t stride = own[-1] * own[-2];

@@ -3,8 +3,8 @@
 namespace octet::reference {
 namespace {
 
-// body(n, i, j, h, w, p, q) for each output i, j and the image cell h, w that
-// its window's cell p, q lies on.
+// Calls body(n, i, j, h, w, p, q) for each output i, j and each pixel h, w of
+// the image under cell p, q of its window.
 template <class Body>
 void for_each_cell(const Shape& image, const Shape& output, const Shape& kernel,
                    const WindowOptions& o, Body body) {

@@ -66,8 +66,8 @@ Array pad2d(const Array& x, const Pads& p, double value) {
   return y;
 }
 
-// Each pixel weighs in with a tent around its centre, one pixel wide on either
-// side; the weights of the pixels there are add up to 1.
+// Tent weights around the center of each output pixel, one pixel wide on either
+// side; the weights of existing pixels sum to 1.
 Array resize2d_bilinear(const Array& x, Size2 size) {
   const Shape& s = x.shape;
   Array y({s[0], size.h, size.w, s[3]});

@@ -5,7 +5,7 @@
 namespace octet::reference {
 namespace {
 
-// The offset in `a` of the value that element `at` of `shape` meets.
+// Offset in `a` of the operand of element `at` of `shape`.
 int64_t offset_in(const Array& a, const Shape& shape, int64_t at) {
   int64_t offset = 0;
   int64_t step = 1;

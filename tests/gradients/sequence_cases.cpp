@@ -1,4 +1,4 @@
-// Ops on sequences [n,l,c]: in the reference they are images of one row.
+// Ops on sequences [n,l,c]. The reference treats them as single-row images.
 #include <limits>
 
 #include <fmt/format.h>
@@ -111,8 +111,8 @@ void add_depthwise_conv1d(std::vector<GradientCase>& cases) {
   }
 }
 
-// What networks of sequences consist of; gradients leave through masks, and
-// statistics come from the sums.
+// Building blocks of sequence networks: gradients pass masks, and the sums
+// provide statistics.
 void add_sequence_blocks(std::vector<GradientCase>& cases) {
   cases.push_back(
       {"",

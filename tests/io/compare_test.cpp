@@ -1,6 +1,7 @@
 // Comparison of models value by value: with closed forms, and with an error
 // inserted into one layer.
 #include <cmath>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -236,6 +237,30 @@ TEST(Compare, AQuantizedModelAgainstItsFile) {
   EXPECT_LT(against.output_sqnr(), same.output_sqnr());
   EXPECT_GT(against.output_sqnr(), 10);
   EXPECT_EQ(value_of(against, "second").op, "Conv2D");
+}
+
+/// x + relu(x) repeated: 2^blocks ways lead from the output to the input.
+Model residual_chain(int blocks, const std::string& prefix) {
+  const SymbolicTensor x = input({3}, "x");
+  SymbolicTensor y = x;
+  for (int i = 0; i < blocks; ++i) {
+    const std::string name = prefix + std::to_string(i);
+    y = Add({.name = name + "_add"})({y, ReLU({.name = name})(y)});
+  }
+  return Model(x, y);
+}
+
+TEST(Compare, ManyWaysThroughValuesOfOtherNamesTakeNoTime) {
+  const TracedModel a(residual_chain(60, "a")), b(residual_chain(60, "b"));
+  const Comparison result = compare_models(a, b, noise_samples({2, 3}));
+  EXPECT_EQ(result.only_in_a, 119);
+  EXPECT_EQ(result.values.back().noise_read, 0);
+}
+
+TEST(Compare, InfiniteOutputsOfOneSampleAndOfAllAreEqual) {
+  Tensor x = noise_samples({2, 3});
+  x.f32()[0] = 3e38f;
+  EXPECT_EQ(batch_difference(TracedModel(residual_chain(3, "a")), x), 0);
 }
 
 TEST(Compare, RejectsIncomparableModels) {

@@ -128,9 +128,11 @@ class ModelMutator {
   // many.
   void change_tensor(onnx::TensorProto& tensor) {
     const auto elements = [&] {
-      int64_t count = 1;
-      for (const int64_t dim : tensor.dims()) count *= dim;
-      return count;
+      uint64_t count = 1;  // damaged sizes overflow
+      for (const int64_t dim : tensor.dims()) {
+        count *= static_cast<uint64_t>(dim);
+      }
+      return static_cast<int64_t>(count);
     }();
     switch (below(4)) {
       case 0:

@@ -23,5 +23,16 @@ TEST(ReportPage, ListsWeightsThatOscillate) {
                                      HasSubstr("12.5 %"), HasSubstr("0.75 %")));
 }
 
+TEST(ReportPage, DoesWithoutAPictureOfTooManyLongEdges) {
+  Report report{.title = "skips", .graph = Drawing()};
+  constexpr size_t kNodes = 1000;
+  report.graph->boxes.resize(kNodes, {.layers = {{"a", "ReLU", ""}}});
+  for (size_t i = 1; i < kNodes; ++i) {
+    report.graph->edges.push_back({.from = i - 1, .to = i});
+    report.graph->edges.push_back({.from = 0, .to = i});
+  }
+  EXPECT_THAT(to_html(report), HasSubstr("octet graph --dot"));
+}
+
 }  // namespace
 }  // namespace octet::io

@@ -8,7 +8,6 @@
 namespace octet {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 struct Known {
@@ -49,7 +48,7 @@ constexpr Known kKnown[] = {
     {"tanh_shrink", -0.238405844f, 1.03597242f},
 };
 
-TEST(Activation, KnowsKerasFunctions) {
+TEST(Activation, ComputesKerasFunctions) {
   const Tensor x = Tensor::of<float>({1, 2}, {-1, 2});
   for (const Known& known : kKnown) {
     SCOPED_TRACE(known.name);
@@ -60,7 +59,7 @@ TEST(Activation, KnowsKerasFunctions) {
   }
 }
 
-TEST(Activation, ComesBackUnderTheNameItWasGiven) {
+TEST(Activation, KeepsTheGivenNameInItsConfiguration) {
   for (const char* name : {"swish", "silu", "hard_swish", "hard_silu", "relu6",
                            "softmax", "linear"}) {
     const Config config = Activation(name)->config();
@@ -74,20 +73,21 @@ TEST(Activation, IsNamedByItsSecondArgumentOrItsOptions) {
   EXPECT_EQ(Activation({.activation = "relu", .name = "act"})->name(), "act");
 }
 
-TEST(Activation, NamesTheNearestFunctionsForAnUnknownOne) {
-  EXPECT_THAT(error_of<ValueError>([] { (void)Activation("sigmod", "gate"); }),
-              AllOf(HasSubstr("'gate' (Activation)"),
-                    HasSubstr("got 'sigmod'; did you mean 'sigmoid'")));
+TEST(Activation, SuggestsTheNearestFunction) {
+  const Failure failure =
+      failure_of<ValueError>([] { (void)Activation("sigmod", "gate"); });
+  EXPECT_EQ(failure, (Failure{"unknown_name", "activation"}));
+  EXPECT_THAT(failure.message, HasSubstr("did you mean 'sigmoid'"));
 }
 
-TEST(Activation, TakesTheSoftmaxOfTheLastAxisOnly) {
+TEST(Activation, AppliesSoftmaxAlongTheLastAxis) {
   const auto y = values(
       infer(Activation("softmax"), Tensor::of<float>({2, 2}, {3, 3, 0, 0})));
   EXPECT_EQ(y, (std::vector<float>{0.5f, 0.5f, 0.5f, 0.5f}));
   EXPECT_THROW((void)Activation("softmax")(input({})), ShapeError);
 }
 
-TEST(Activation, IsWhatTheOptionOfALayerNames) {
+TEST(Activation, EqualsTheActivationOptionOfALayer) {
   const SymbolicTensor x = input({3});
   const Model inside(x, Dense({.units = 4, .activation = "gelu"})(x));
   Model outside(x, Activation("gelu")(Dense({.units = 4})(x)));
@@ -96,24 +96,24 @@ TEST(Activation, IsWhatTheOptionOfALayerNames) {
   EXPECT_EQ(bits(inside.predict(data)), bits(outside.predict(data)));
 }
 
-TEST(LeakyReLU, HasKerasSlope) {
+TEST(LeakyReLU, DefaultsToKerasSlope) {
   const Tensor x = Tensor::of<float>({1, 4}, {-10, -0.0f, 0, 10});
   EXPECT_EQ(values(infer(LeakyReLU(), x)), (std::vector<float>{-3, 0, 0, 10}));
 }
 
-TEST(LeakyReLU, ReadsTheNameOfKeras2) {
+TEST(LeakyReLU, AcceptsTheOptionNameOfKeras2) {
   const auto layer = create_layer("LeakyReLU", Config().set("alpha", 0.5));
   EXPECT_EQ(layer->config().at("negative_slope").as_number(), 0.5);
   const Config config = layer->config();
   EXPECT_EQ(config.find("alpha"), nullptr);
 }
 
-TEST(LeakyReLU, RefusesASlopeBelowZero) {
+TEST(LeakyReLU, RejectsANegativeSlope) {
   EXPECT_THROW((void)LeakyReLU({.negative_slope = -0.1f}), ValueError);
   EXPECT_THROW((void)LeakyReLU({.negative_slope = NAN}), ValueError);
 }
 
-TEST(ELU, ScalesWhatIsNegative) {
+TEST(ELU, ScalesNegativeInputs) {
   const auto y = values(
       infer(ELU({.alpha = 2}), Tensor::of<float>({1, 3}, {-1e4f, 0, 3})));
   EXPECT_EQ(y, (std::vector<float>{-2, 0, 3}));
@@ -122,7 +122,7 @@ TEST(ELU, ScalesWhatIsNegative) {
   EXPECT_EQ(create_layer("ELU", config)->config(), config);
 }
 
-TEST(PReLU, HasASlopeForEveryFeatureThatIsNotShared) {
+TEST(PReLU, HasASlopePerUnsharedFeature) {
   const SymbolicTensor x = input({4, 6, 3});
   const auto alpha = [&](const PReLUOptions& options) {
     const PReLU layer(options);
@@ -134,31 +134,30 @@ TEST(PReLU, HasASlopeForEveryFeatureThatIsNotShared) {
   EXPECT_EQ(alpha({.shared_axes = {3}}), Shape({4, 6, 1}));
 }
 
-TEST(PReLU, RefusesASecondCallThatNeedsOtherSlopes) {
+TEST(PReLU, RejectsASecondCallWithOtherSlopes) {
   const PReLU each({.name = "p"});
   (void)each(input({4, 5, 3}));
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)each(input({5, 5, 3}));
-              }),
-              HasSubstr("expected slopes [4,5,3], as in the first call of this "
-                        "layer, got [5,5,3] for [N,5,5,3]\n  in layer 'p'"));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)each(input({5, 5, 3}));
+            }),
+            (Failure{"shape_mismatch", "input"}));
   const PReLU shared({.shared_axes = {1, 2}});
   (void)shared(input({4, 5, 3}));
   EXPECT_NO_THROW((void)shared(input({5, 5, 3})));
 }
 
-TEST(PReLU, MultipliesWhatIsNegative) {
+TEST(PReLU, MultipliesNegativeInputs) {
   const auto y = values(infer(
       PReLU({.alpha_initializer = constant_value(0.5f), .shared_axes = {1}}),
       Tensor::of<float>({1, 2, 2}, {-2, 4, 0, -6})));
   EXPECT_EQ(y, (std::vector<float>{-1, 4, 0, -3}));
 }
 
-TEST(PReLU, RefusesToShareTheBatch) {
+TEST(PReLU, RejectsSharingTheBatchAxis) {
   const SymbolicTensor x = input({4, 6, 3});
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)PReLU({.shared_axes = {0}})(x); }),
-      HasSubstr("shared_axes: expected axes in [1,4), got 0"));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)PReLU({.shared_axes = {0}})(x); }),
+      (Failure{"out_of_range", "shared_axes"}));
   EXPECT_THROW((void)PReLU({.shared_axes = {4}})(x), ValueError);
 }
 

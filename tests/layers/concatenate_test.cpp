@@ -6,7 +6,6 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
 Tensor joined(const ConcatenateOptions& options, const Tensor& a,
@@ -19,14 +18,14 @@ Tensor joined(const ConcatenateOptions& options, const Tensor& a,
   return model(inputs)[0].value();
 }
 
-TEST(Concatenate, PutsChannelsSideBySide) {
+TEST(Concatenate, ConcatenatesChannels) {
   const Tensor y = joined({}, Tensor::of<float>({1, 2, 1, 2}, {0, 1, 2, 3}),
                           Tensor::of<float>({1, 2, 1, 1}, {8, 9}));
   EXPECT_EQ(y.shape(), Shape({1, 2, 1, 3}));
   EXPECT_EQ(values(y), (Floats{0, 1, 8, 2, 3, 9}));
 }
 
-TEST(Concatenate, TakesAnyAxisBehindTheBatch) {
+TEST(Concatenate, AcceptsAnyAxisButTheBatch) {
   const Tensor a = integers({2, 3, 4, 5});
   EXPECT_EQ(joined({.axis = 1}, a, integers({2, 1, 4, 5})).shape(),
             Shape({2, 4, 4, 5}));
@@ -39,27 +38,27 @@ TEST(Concatenate, TakesAnyAxisBehindTheBatch) {
             (Floats{1, 3, 4, 2, 5, 6}));
 }
 
-TEST(Concatenate, RefusesTheBatch) {
-  EXPECT_THAT(error_of<ValueError>([] { (void)Concatenate({.axis = 0}); }),
-              HasSubstr("axis: expected one after the batch, got 0"));
+TEST(Concatenate, RejectsTheBatchAxis) {
+  EXPECT_EQ(failure_of<ValueError>([] { (void)Concatenate({.axis = 0}); }),
+            (Failure{"out_of_range", "axis"}));
   const SymbolicTensor x = input({3});
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)Concatenate({.axis = -2})({x, x});
-              }),
-              HasSubstr("one of [N,3] after the batch, got -2"));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)Concatenate({.axis = -2})({x, x});
+            }),
+            (Failure{"out_of_range", "axis"}));
   EXPECT_THROW(Concatenate({.axis = 2})({x, x}), ShapeError);
 }
 
-TEST(Concatenate, NamesShapesThatDoNotFit) {
-  EXPECT_THAT(error_of<ShapeError>([] {
-                (void)Concatenate()({input({4, 6, 3}), input({4, 5, 3})});
-              }),
-              HasSubstr("except on axis -1, got [N,4,6,3] and [N,4,5,3]"));
+TEST(Concatenate, RejectsShapesThatDoNotFit) {
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)Concatenate()({input({4, 6, 3}), input({4, 5, 3})});
+            }),
+            (Failure{"shape_mismatch", "inputs"}));
   EXPECT_THROW(Concatenate()({input({4, 3}), input({3})}), ShapeError);
   EXPECT_THROW(Concatenate()(std::vector<SymbolicTensor>{}), ValueError);
 }
 
-TEST(Concatenate, ComesBackFromItsConfiguration) {
+TEST(Concatenate, RoundTripsThroughItsConfiguration) {
   const Config config = Concatenate({.axis = 2})->config();
   EXPECT_EQ(create_layer("Concatenate", config)->config(), config);
   EXPECT_EQ(config.at("axis").as_int(), 2);

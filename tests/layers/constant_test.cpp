@@ -1,4 +1,4 @@
-// Constant: the same numbers for every sample.
+// Constant: repetition of a value for every sample.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,16 +8,15 @@ namespace octet {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-// dy, as the gradient of whatever comes last.
+// Runs the backward pass from y with gradient dy.
 void backward(const Variable& y, const Tensor& dy) {
   record("loss", {y}, Tensor::scalar(0), [dy](const Tensor&) {
     return std::vector{dy};
   }).backward();
 }
 
-TEST(Constant, IsTheSameToEverySample) {
+TEST(Constant, RepeatsItsValueForEverySample) {
   const SymbolicTensor x = input({4});
   const Model model(x, Constant({.value = tensor({2, 1}, {3, -5})})(x));
   const Tensor y = model.predict(noise({3, 4}));
@@ -27,7 +26,7 @@ TEST(Constant, IsTheSameToEverySample) {
   EXPECT_THAT(values(one.predict(noise({2, 4}))), ElementsAre(7, 7));
 }
 
-TEST(Constant, BroadcastsWhereValuesAreJoined) {
+TEST(Constant, BroadcastsInMergingLayers) {
   const SymbolicTensor x = input({2, 3});
   const Model model(
       x, Maximum()({x, Constant({.value = tensor({2, 1}, {0, 4})})(x)}));
@@ -35,7 +34,7 @@ TEST(Constant, BroadcastsWhereValuesAreJoined) {
               ElementsAre(0, 2, 3, 4, 5, 4));
 }
 
-TEST(Constant, TrainsOnlyIfAsked) {
+TEST(Constant, IsFrozenByDefault) {
   const SymbolicTensor x = input({2});
   const Constant layer({.value = tensor({2}, {1, 2})});
   const Model model(x, Multiply()({x, layer(x)}));
@@ -50,19 +49,19 @@ TEST(Constant, TrainsOnlyIfAsked) {
   EXPECT_TRUE(model.clone().layers()[1]->trainable());
 }
 
-TEST(Constant, KeepsItsNumbersInACopy) {
+TEST(Constant, CloneKeepsItsValue) {
   const SymbolicTensor x = input({2});
   const Model model(x, Constant({.value = tensor({2}, {1, 2})})(x));
   EXPECT_THAT(values(model.clone().predict(noise({1, 2}))), ElementsAre(1, 2));
 }
 
-TEST(Constant, RefusesWhatIsNoValueOfASample) {
-  EXPECT_THAT(error_of<ValueError>([] { (void)Constant({}); }),
-              HasSubstr("value: expected a tensor, got none"));
-  EXPECT_THAT(error_of<ValueError>([] {
-                (void)Constant({.value = Tensor::of<int64_t>({1}, {3})});
-              }),
-              HasSubstr("value: expected f32, got i64"));
+TEST(Constant, RejectsInvalidValues) {
+  EXPECT_EQ(failure_of<ValueError>([] { (void)Constant({}); }),
+            (Failure{"missing_value", "value"}));
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)Constant({.value = Tensor::of<int64_t>({1}, {3})});
+            }),
+            (Failure{"dtype_mismatch", "value"}));
   const std::vector<int64_t> dims(Shape::kMaxRank, 1);
   EXPECT_THROW(
       (void)Constant({.value = Tensor(Shape(std::span<const int64_t>(dims)))}),

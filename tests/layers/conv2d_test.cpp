@@ -9,8 +9,6 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
 /// The definition of Keras' Conv2D, in doubles.
 std::vector<float> plain_conv2d(const Tensor& x, const Tensor& kernel,
                                 const Tensor& bias, const Conv2DOptions& o) {
@@ -81,7 +79,7 @@ TEST(Conv2D, ComputesAHandCheckedExample) {
   const NoGradGuard no_grad;
   const Variable y =
       model(Variable(Tensor::of<float>({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6})));
-  // 1*1 + 2*2 + 3*4 + 4*5 and one column on; not flipped.
+  // 1*1 + 2*2 + 3*4 + 4*5 and the next column; the kernel is not flipped.
   EXPECT_EQ(values(y), (std::vector<float>{137, 147}));
 }
 
@@ -141,7 +139,7 @@ TEST(Conv2D, FollowsItsDefinitionInGroups) {
   expect_definition(integers({2, 5, 7, 3}), {.filters = 3, .groups = 3});
 }
 
-TEST(Conv2D, HasAKernelOfOneGroupsChannels) {
+TEST(Conv2D, HasAKernelWithTheChannelsOfAGroup) {
   const Conv2D layer({.filters = 8, .groups = 2});
   const Model model = single(layer, {5, 6, 4});
   EXPECT_EQ(layer->parameter("kernel").variable.shape(), Shape({3, 3, 2, 8}));
@@ -149,36 +147,34 @@ TEST(Conv2D, HasAKernelOfOneGroupsChannels) {
   EXPECT_EQ(layer->multiply_adds(std::span(&x, 1)), 3 * 4 * 8 * 9 * 2);
 }
 
-TEST(Conv2D, RefusesGroupsThatDoNotDivide) {
-  EXPECT_THAT(error_of<ValueError>([] {
-                (void)Conv2D({.filters = 4, .groups = 3, .name = "stem"});
-              }),
-              HasSubstr("groups: expected a divisor of the 4 filters, got 3"));
-  const std::string text = error_of<ValueError>([] {
+TEST(Conv2D, RejectsGroupsThatDoNotDivide) {
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)Conv2D({.filters = 4, .groups = 3, .name = "stem"});
+            }),
+            (Failure{"out_of_range", "groups"}));
+  const Failure failure = failure_of<ValueError>([] {
     (void)Conv2D({.filters = 4, .groups = 2, .name = "stem"})(input({5, 5, 3}));
   });
-  EXPECT_THAT(text,
-              HasSubstr("groups: expected a divisor of the 3 channels, got 2"));
-  EXPECT_THAT(text, HasSubstr("in layer 'stem' (Conv2D)"));
-  EXPECT_THAT(
-      error_of<ValueError>([] { (void)Conv2D({.filters = 4, .groups = 0}); }),
-      HasSubstr("groups: expected at least 1, got 0"));
+  EXPECT_EQ(failure, (Failure{"out_of_range", "groups"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([] { (void)Conv2D({.filters = 4, .groups = 0}); }),
+      (Failure{"out_of_range", "groups"}));
 }
 
-TEST(Conv2D, TakesAKernelAsLargeAsTheImage) {
+TEST(Conv2D, AcceptsAKernelAsLargeAsTheImage) {
   Conv2DOptions options{.filters = 3};
   options.kernel_size = {4, 5};
   expect_definition(integers({2, 4, 5, 1}), options);
 }
 
-TEST(Conv2D, KeepsNan) {
+TEST(Conv2D, PropagatesNan) {
   Tensor x = Tensor::zeros({1, 3, 3, 1});
   x.f32()[4] = NAN;
   const Tensor y = infer(Conv2D({.filters = 1}), x);
   EXPECT_TRUE(std::isnan(y.item()));
 }
 
-TEST(Conv2D, TellsItsOutputShape) {
+TEST(Conv2D, ComputesItsOutputShape) {
   const SymbolicTensor x = input({28, 14, 3});
   EXPECT_EQ(Conv2D({.filters = 8})(x).shape(),
             Shape({Shape::kAnySize, 26, 12, 8}));
@@ -210,7 +206,7 @@ TEST(Conv2D, HasKerasParametersWithGlorotWeightsAndZeroBias) {
             std::vector<float>(16, 0.0f));
 }
 
-TEST(Conv2D, HasNoBiasUnlessAsked) {
+TEST(Conv2D, HasNoBiasIfDisabled) {
   const Conv2D layer({.filters = 2, .use_bias = false});
   const Model model = single(layer, {3, 3, 1});
   EXPECT_EQ(layer->parameters().size(), 1u);
@@ -223,59 +219,55 @@ TEST(Conv2D, CountsItsMultiplyAdds) {
   EXPECT_EQ(layer->multiply_adds(std::span(&x, 1)), 28 * 14 * 8 * 9 * 3);
 }
 
-TEST(Conv2D, RefusesOptionsOutOfRange) {
-  const auto refusal = [](const Conv2DOptions& options) {
-    return error_of<ValueError>([&] { (void)Conv2D(options); });
+TEST(Conv2D, RejectsOptionsOutOfRange) {
+  const auto failure = [](const Conv2DOptions& options) {
+    return failure_of<ValueError>([&] { (void)Conv2D(options); });
   };
-  EXPECT_THAT(refusal({}), HasSubstr("filters: expected at least 1, got 0"));
-  EXPECT_THAT(refusal({.filters = -4}),
-              HasSubstr("filters: expected at least 1, got -4"));
-  EXPECT_THAT(refusal({.filters = 1, .kernel_size = {3, 0}}),
-              HasSubstr("kernel_size: expected at least 1, got 0"));
-  EXPECT_THAT(refusal({.filters = 1, .strides = {-1, 1}}),
-              HasSubstr("strides: expected at least 1, got -1"));
-  EXPECT_THAT(refusal({.filters = 1, .dilation_rate = {1, 0}}),
-              HasSubstr("dilation_rate: expected at least 1, got 0"));
-  EXPECT_THAT(refusal({.filters = 1, .padding = Pads{0, -1, 0, 0}}),
-              HasSubstr("padding: expected at least 0, got -1"));
-  EXPECT_THAT(refusal({.filters = 1, .padding = Pads{0, 0, INT64_MAX, 2}}),
-              HasSubstr("padding: expected at most 1048575, got"));
+  EXPECT_EQ(failure({}), (Failure{"out_of_range", "filters"}));
+  EXPECT_EQ(failure({.filters = -4}), (Failure{"out_of_range", "filters"}));
+  EXPECT_EQ(failure({.filters = 1, .kernel_size = {3, 0}}),
+            (Failure{"out_of_range", "kernel_size"}));
+  EXPECT_EQ(failure({.filters = 1, .strides = {-1, 1}}),
+            (Failure{"out_of_range", "strides"}));
+  EXPECT_EQ(failure({.filters = 1, .dilation_rate = {1, 0}}),
+            (Failure{"out_of_range", "dilation_rate"}));
+  EXPECT_EQ(failure({.filters = 1, .padding = Pads{0, -1, 0, 0}}),
+            (Failure{"out_of_range", "padding"}));
+  EXPECT_EQ(failure({.filters = 1, .padding = Pads{0, 0, INT64_MAX, 2}}),
+            (Failure{"out_of_range", "padding"}));
 }
 
-TEST(Conv2D, RefusesAnythingButImages) {
-  const std::string text = error_of<ShapeError>([] {
+TEST(Conv2D, RejectsInputsOtherThanImages) {
+  const Failure failure = failure_of<ShapeError>([] {
     (void)Conv2D({.filters = 1, .name = "stem"})(input({28, 28}));
   });
-  EXPECT_THAT(text, HasSubstr("expected images [n,h,w,c], got [N,28,28]"));
-  EXPECT_THAT(text, HasSubstr("in layer 'stem' (Conv2D), input [N,28,28]"));
+  EXPECT_EQ(failure, (Failure{"invalid_shape", "input"}));
 }
 
-TEST(Conv2D, RefusesAKernelThatDoesNotFit) {
-  const std::string text = error_of<ShapeError>([] {
+TEST(Conv2D, RejectsAKernelThatDoesNotFit) {
+  const Failure failure = failure_of<ShapeError>([] {
     (void)Conv2D({.filters = 1, .kernel_size = {2, 5}, .name = "stem"})(
         input({9, 4, 3}));
   });
-  EXPECT_THAT(text, HasSubstr("window 2x5"));
-  EXPECT_THAT(text, HasSubstr("got [N,9,4,3]; padding 'same' always fits"));
-  EXPECT_THAT(text, HasSubstr("in layer 'stem' (Conv2D), input [N,9,4,3]"));
+  EXPECT_EQ(failure, (Failure{"invalid_shape", "input"}));
 }
 
-TEST(Conv2D, RefusesADilatedKernelThatDoesNotFit) {
+TEST(Conv2D, RejectsADilatedKernelThatDoesNotFit) {
   Conv2DOptions options{.filters = 1};
   options.dilation_rate = {2, 1};
   EXPECT_NO_THROW((void)Conv2D(options)(input({5, 3, 1})));
   EXPECT_THROW((void)Conv2D(options)(input({4, 3, 1})), ShapeError);
 }
 
-TEST(Conv2D, RefusesSeveralInputs) {
+TEST(Conv2D, RejectsSeveralInputs) {
   const SymbolicTensor x = input({4, 4, 1});
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)Conv2D({.filters = 1})({x, x});
-              }),
-              HasSubstr("inputs: expected one, got 2"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)Conv2D({.filters = 1})({x, x});
+            }),
+            (Failure{"count_mismatch", "inputs"}));
 }
 
-TEST(Conv2D, ComesBackFromItsConfiguration) {
+TEST(Conv2D, RoundTripsThroughItsConfiguration) {
   Conv2DOptions options{.filters = 6, .padding = Padding::same};
   options.kernel_size = {1, 7};
   options.strides = {2, 3};

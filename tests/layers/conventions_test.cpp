@@ -1,9 +1,13 @@
-// What holds for every class in the registry, now and later. The examples are
-// the golden cases, so a class without one is found here.
+// Conventions of every class in the registry, present and future. The examples
+// are the golden cases, so that a class without a case is detected here.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,23 +19,21 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
-/// How a class may be made and called.
+/// A valid configuration and inputs of a class.
 struct Example {
   std::string name;
   Config config;
-  std::vector<Shape> samples;  ///< of the inputs, without the batch
-  bool keras = false;          ///< the configuration is one of Keras'
+  std::vector<Shape> samples;  ///< input shapes without the batch
+  bool keras = false;          ///< `config` was written by Keras
 };
 
-/// Classes whose examples are not golden, and why.
+/// Classes without golden cases, and why.
 const std::map<std::string, Example, std::less<>>& own_examples() {
   static const std::map<std::string, Example, std::less<>> examples{
-      // Computes nothing: a Model takes its values from the caller.
+      // Computes nothing: the caller provides its values.
       {"InputLayer",
        {"input", Config().set("shape", Config::List{4, 6, 3}), {}}},
-      // The tests' own.
+      // Defined by tests.
       {"UserOffset", {"offset", Config().set("start", 0.5), {{4, 6, 3}}}},
   };
   return examples;
@@ -71,7 +73,7 @@ void for_each_example(Check check) {
   register_offset();
   for (const LayerDef* def : layer_defs()) {
     const auto found = examples().find(def->class_name);
-    if (found == examples().end()) continue;  // HasAGoldenCase says so
+    if (found == examples().end()) continue;  // reported by HasAGoldenCase
     for (const Example& example : found->second) {
       SCOPED_TRACE(fmt::format("{}, case {}", def->class_name, example.name));
       try {
@@ -86,7 +88,7 @@ void for_each_example(Check check) {
 TEST(EveryLayerClass, HasAGoldenCase) {
   register_offset();
   for (const LayerDef* def : layer_defs()) {
-    // Of tests that ran before in this process.
+    // Registered by earlier tests in this process.
     if (def->class_name.starts_with("User")) continue;
     EXPECT_TRUE(examples().contains(def->class_name))
         << def->class_name
@@ -102,7 +104,7 @@ TEST(EveryLayerClass, IsInTheRegistryIfItHasAGoldenCase) {
   }
 }
 
-TEST(EveryLayerClass, IsCreatedUnderItsNameFromAConfiguration) {
+TEST(EveryLayerClass, IsCreatedByNameFromAConfiguration) {
   for_each_example([](const LayerDef& def, const Example& example) {
     const auto layer = create_layer(def.class_name, example.config);
     ASSERT_NE(layer, nullptr);
@@ -111,7 +113,7 @@ TEST(EveryLayerClass, IsCreatedUnderItsNameFromAConfiguration) {
   });
 }
 
-TEST(EveryLayerClass, ComesBackFromItsConfiguration) {
+TEST(EveryLayerClass, RoundTripsThroughItsConfiguration) {
   for_each_example([](const LayerDef& def, const Example& example) {
     const auto layer = create_layer(def.class_name, example.config);
     ASSERT_TRUE(layer->config().is_object());
@@ -120,8 +122,8 @@ TEST(EveryLayerClass, ComesBackFromItsConfiguration) {
   });
 }
 
-/// Whether two entries say the same: Octet's floats have 32 bits, one integer
-/// stands for a list of it, and null for an empty one.
+/// Returns whether two entries are equivalent: Octet's floats have 32 bits, an
+/// integer is a list of one, and null an empty list.
 bool same(const Config& a, const Config& b) {
   if (a.is_null() && b.is_list()) return b.as_list().empty();
   if (a.is_list() && b.is_int()) return same(a, Config::List{b});
@@ -133,13 +135,13 @@ bool same(const Config& a, const Config& b) {
   return std::ranges::equal(a.as_list(), b.as_list(), same);
 }
 
-TEST(EveryLayerClass, KeepsTheEntriesItWasCreatedFrom) {
+TEST(EveryLayerClass, PreservesConfigurationEntries) {
   for_each_example([](const LayerDef& def, const Example& example) {
     const Config config =
         create_layer(def.class_name, example.config)->config();
     for (const auto& [name, value] : example.config.as_object()) {
       const Config* kept = config.find(name);
-      // Keras says more of initializers and regularizers than Octet does.
+      // Keras writes more fields of initializers and regularizers.
       if (kept == nullptr || kept->is_object() || value.is_object()) continue;
       EXPECT_TRUE(same(*kept, value))
           << name << ": expected " << io::to_json(value) << ", got "
@@ -160,7 +162,7 @@ TEST(EveryLayerClass, NamesItsOptionsAsKerasDoes) {
   });
 }
 
-TEST(EveryLayerClass, IsClonedUnderItsNameAndNotBuilt) {
+TEST(EveryLayerClass, CloneHasItsNameAndIsNotBuilt) {
   for_each_example([](const LayerDef& def, const Example& example) {
     const auto layer = create_layer(def.class_name, example.config);
     layer->set_name("original");
@@ -175,7 +177,7 @@ TEST(EveryLayerClass, IsClonedUnderItsNameAndNotBuilt) {
   });
 }
 
-TEST(EveryLayerClass, GivesTheShapeItPromisesForAnyBatch) {
+TEST(EveryLayerClass, OutputHasTheInferredShapeForAnyBatch) {
   for_each_example([](const LayerDef& def, const Example& example) {
     if (example.samples.empty()) return;
     const auto layer = create_layer(def.class_name, example.config);
@@ -193,19 +195,19 @@ TEST(EveryLayerClass, GivesTheShapeItPromisesForAnyBatch) {
   });
 }
 
-TEST(EveryLayerClass, RefusesInputsOfAnotherNumber) {
+TEST(EveryLayerClass, RejectsAWrongNumberOfInputs) {
   for_each_example([](const LayerDef& def, const Example& example) {
-    // The first takes none, the second checks nothing.
+    // InputLayer has no inputs, the user-defined class checks nothing.
     if (example.samples.empty() || def.class_name == "UserOffset") return;
     const auto layer = create_layer(def.class_name, example.config);
     EXPECT_THROW((void)layer->output_shape({}), Error);
-    if (example.samples.size() > 1) return;  // some take any number
+    if (example.samples.size() > 1) return;  // some classes accept any number
     const std::vector<Shape> many(17, with_batch(example, Shape::kAnySize)[0]);
     EXPECT_THROW((void)layer->output_shape(many), Error);
   });
 }
 
-TEST(EveryLayerClass, NamesTheParameterItQuantizes) {
+TEST(EveryLayerClass, HasTheParametersOfItsQdqDefault) {
   for_each_example([](const LayerDef& def, const Example& example) {
     if (def.qdq.weight.empty()) return;
     const auto layer = create_layer(def.class_name, example.config);
@@ -216,21 +218,22 @@ TEST(EveryLayerClass, NamesTheParameterItQuantizes) {
   });
 }
 
-TEST(EveryLayerClass, NamesItselfWhereItsOptionsAreRefused) {
-  const auto text = [](auto make) { return error_of<ValueError>(make); };
-  EXPECT_THAT(text([] { (void)Conv2D({.filters = 0, .name = "stem"}); }),
-              HasSubstr("'stem' (Conv2D)"));
-  EXPECT_THAT(text([] { (void)Dense({.units = 0, .name = "logits"}); }),
-              HasSubstr("'logits' (Dense)"));
-  EXPECT_THAT(
-      text([] { (void)BatchNormalization({.momentum = 2, .name = "bn"}); }),
-      HasSubstr("'bn' (BatchNormalization)"));
-  EXPECT_THAT(text([] {
-                (void)MaxPooling2D({.pool_size = {0, 1}, .name = "pool"});
-              }),
-              HasSubstr("'pool' (MaxPooling2D)"));
-  EXPECT_THAT(text([] { (void)ReLU({.max_value = 0, .name = "clip"}); }),
-              HasSubstr("'clip' (ReLU)"));
+TEST(EveryLayerClass, ErrorsOfOptionsNameTheLayer) {
+  const std::pair<std::string, std::function<void()>> cases[] = {
+      {"'stem' (Conv2D)", [] { (void)Conv2D({.filters = 0, .name = "stem"}); }},
+      {"'logits' (Dense)", [] { (void)Dense({.units = 0, .name = "logits"}); }},
+      {"'bn' (BatchNormalization)",
+       [] { (void)BatchNormalization({.momentum = 2, .name = "bn"}); }},
+      {"'pool' (MaxPooling2D)",
+       [] {
+         (void)MaxPooling2D({.pool_size = {0, 1}, .name = "pool"});
+       }},
+      {"'clip' (ReLU)", [] { (void)ReLU({.max_value = 0, .name = "clip"}); }}};
+  for (const auto& [layer, make] : cases) {
+    const Failure failure = failure_of<ValueError>(make);
+    EXPECT_EQ(failure.code, "out_of_range");
+    EXPECT_THAT(failure.message, testing::HasSubstr("in layer " + layer));
+  }
 }
 
 }  // namespace

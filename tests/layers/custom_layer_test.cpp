@@ -14,7 +14,7 @@
 namespace octet {
 namespace {
 
-/// Multiplies by a number.
+/// Multiplies by a constant.
 class Scaled : public Layer {
  public:
   explicit Scaled(double factor) : factor_(factor) {}
@@ -32,14 +32,14 @@ class Scaled : public Layer {
   double factor_;
 };
 
-/// Lacks what Layer leaves open.
+/// Overrides none of Layer's pure virtual functions.
 class Unfinished : public Layer {};
 
 static_assert(ConcreteLayer<Scaled>);
 static_assert(!ConcreteLayer<Unfinished>);
 static_assert(!ConcreteLayer<int>);
 
-TEST(CustomLayer, MakesAHandle) {
+TEST(CustomLayer, CreatesAHandle) {
   const SymbolicTensor x = input({3});
   const LayerHandle twice = custom_layer<Scaled>(2.0);
   const Model model(x, twice(x));
@@ -48,7 +48,7 @@ TEST(CustomLayer, MakesAHandle) {
   EXPECT_EQ(twice->class_name(), "Scaled");
 }
 
-TEST(Model, TakesTheInputsOfABatch) {
+TEST(Model, AcceptsTheInputsOfABatch) {
   const SymbolicTensor x = input({3}), y = input({3});
   Model model({x, y}, {Add()({x, y}), ReLU()(x)});
   const Batch batch({noise({2, 3}), noise({2, 3}, 2)}, {});

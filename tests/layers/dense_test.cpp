@@ -8,8 +8,6 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
 void expect_definition(const Tensor& x, int64_t units) {
   const Dense layer({.units = units});
   const Model model = single(layer, x.shape().slice(1, x.shape().rank()));
@@ -60,12 +58,12 @@ TEST(Dense, FollowsItsDefinitionForAnyWidths) {
   }
 }
 
-TEST(Dense, AppliesToTheLastAxisOfAnything) {
+TEST(Dense, AppliesToTheLastAxisOfAnyRank) {
   expect_definition(integers({2, 4, 5, 3}), 7);
   expect_definition(integers({2, 4, 17}), 1);
 }
 
-TEST(Dense, TellsItsOutputShape) {
+TEST(Dense, ComputesItsOutputShape) {
   EXPECT_EQ(Dense({.units = 4})(input({7})).shape(),
             Shape({Shape::kAnySize, 4}));
   EXPECT_EQ(Dense({.units = 4})(input({2, 5, 3})).shape(),
@@ -90,7 +88,7 @@ TEST(Dense, HasKerasParametersWithGlorotWeightsAndZeroBias) {
             std::vector<float>(20, 0.0f));
 }
 
-TEST(Dense, HasNoBiasUnlessAsked) {
+TEST(Dense, HasNoBiasIfDisabled) {
   const Model model = single(Dense({.units = 4, .use_bias = false}), {6});
   EXPECT_EQ(model.parameter_count(), 24);
 }
@@ -103,26 +101,25 @@ TEST(Dense, CountsItsMultiplyAdds) {
   EXPECT_EQ(layer->multiply_adds(std::span(&image, 1)), 12000);
 }
 
-TEST(Dense, KeepsInfinity) {
+TEST(Dense, PropagatesInfinity) {
   const Tensor x = Tensor::of<float>({1, 1}, {INFINITY});
   EXPECT_TRUE(std::isinf(infer(Dense({.units = 1}), x).item()));
 }
 
-TEST(Dense, RefusesUnitsBelowOne) {
-  EXPECT_THAT(error_of<ValueError>([] { (void)Dense({}); }),
-              HasSubstr("units: expected at least 1, got 0"));
-  EXPECT_THAT(error_of<ValueError>([] { (void)Dense({.units = -1}); }),
-              HasSubstr("units: expected at least 1, got -1"));
+TEST(Dense, RejectsUnitsBelowOne) {
+  EXPECT_EQ(failure_of<ValueError>([] { (void)Dense({}); }),
+            (Failure{"out_of_range", "units"}));
+  EXPECT_EQ(failure_of<ValueError>([] { (void)Dense({.units = -1}); }),
+            (Failure{"out_of_range", "units"}));
 }
 
-TEST(Dense, RefusesARowlessInput) {
-  const std::string text = error_of<ShapeError>(
+TEST(Dense, RejectsInputsOfRankOne) {
+  const Failure failure = failure_of<ShapeError>(
       [] { (void)Dense({.units = 1, .name = "logits"})(input({})); });
-  EXPECT_THAT(text, HasSubstr("expected [n,...,c], got [N]"));
-  EXPECT_THAT(text, HasSubstr("in layer 'logits' (Dense), input [N]"));
+  EXPECT_EQ(failure, (Failure{"invalid_shape", "input"}));
 }
 
-TEST(Dense, ComesBackFromItsConfiguration) {
+TEST(Dense, RoundTripsThroughItsConfiguration) {
   const Config config = Dense({.units = 12, .use_bias = false})->config();
   EXPECT_EQ(create_layer("Dense", config)->config(), config);
   EXPECT_EQ(config.at("units").as_int(), 12);

@@ -12,30 +12,30 @@ TEST(Flatten, KeepsTheOrderOfRowsColumnsChannels) {
   EXPECT_EQ(values(y), values(x));
 }
 
-TEST(Flatten, TakesABatchOfOneAndOneChannel) {
+TEST(Flatten, AcceptsABatchOfOneAndOneChannel) {
   EXPECT_EQ(infer(Flatten(), integers({1, 3, 2, 1})).shape(), Shape({1, 6}));
 }
 
-TEST(Flatten, LeavesRowsAsTheyAre) {
+TEST(Flatten, LeavesRowsUnchanged) {
   EXPECT_EQ(Flatten()(input({7})).shape(), Shape({Shape::kAnySize, 7}));
 }
 
-TEST(Flatten, MakesRowsOfSamplesWithoutAxes) {
+TEST(Flatten, FlattensScalarsToRows) {
   EXPECT_EQ(Flatten()(input({})).shape(), Shape({Shape::kAnySize, 1}));
   const Tensor x = Tensor::of<float>({2}, {4, 5});
   EXPECT_EQ(infer(Flatten(), x).shape(), Shape({2, 1}));
 }
 
-TEST(Flatten, TellsItsOutputShape) {
+TEST(Flatten, ComputesItsOutputShape) {
   EXPECT_EQ(Flatten()(input({4, 5, 3})).shape(), Shape({Shape::kAnySize, 60}));
 }
 
-TEST(Flatten, RefusesSeveralInputs) {
+TEST(Flatten, RejectsSeveralInputs) {
   const SymbolicTensor x = input({3});
   EXPECT_THROW(Flatten()({x, x}), ValueError);
 }
 
-TEST(Flatten, ComesBackFromItsConfiguration) {
+TEST(Flatten, RoundTripsThroughItsConfiguration) {
   const Config config = Flatten()->config();
   EXPECT_EQ(create_layer("Flatten", config)->config(), config);
 }

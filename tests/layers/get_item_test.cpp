@@ -8,11 +8,9 @@
 namespace octet {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
-TEST(GetItem, IsWhatIndexMakes) {
+TEST(GetItem, IsCreatedByIndex) {
   const SymbolicTensor x = input({4, 6, 3}, "x");
   const SymbolicTensor y = x.index({Slice(), Slice(1), 0});
   EXPECT_EQ(y.shape(), Shape({Shape::kAnySize, 3, 3}));
@@ -22,7 +20,7 @@ TEST(GetItem, IsWhatIndexMakes) {
             (Floats{3, 4, 5}));
 }
 
-TEST(GetItem, KeepsItsIndexInAFile) {
+TEST(GetItem, RoundTripsItsIndexThroughAFile) {
   const SymbolicTensor x = input({4, 6, 3}, "x");
   const std::vector<Index> index = {"...", Slice(-1, {}, -2), 0};
   const Model model(x, x.index(index));
@@ -32,23 +30,23 @@ TEST(GetItem, KeepsItsIndexInAFile) {
   EXPECT_EQ(bits(read.predict(some)), bits(model.predict(some)));
 }
 
-TEST(GetItem, LeavesTheBatchWhole) {
+TEST(GetItem, RejectsSlicingTheBatch) {
   const SymbolicTensor x = input({4, 3}, "x");
-  EXPECT_THAT(error_of<ValueError>([&] { (void)x.index({0}); }),
-              AllOf(HasSubstr("for the batch"), HasSubstr("{Slice(), 0}")));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)x.index({0}); }),
+            (Failure{"invalid_value", "index"}));
   EXPECT_THROW((void)x.index({Slice(1)}), ValueError);
 }
 
-TEST(GetItem, RefusesToLeaveNothing) {
+TEST(GetItem, RejectsEmptyResults) {
   const SymbolicTensor x = input({4, 3}, "x");
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)x.index({Slice(), Slice(4)});
-              }),
-              HasSubstr("something of axis 1 of [N,4,3]"));
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)x.index({"...", 0, 0});
-              }),
-              HasSubstr("Slice(i, i + 1) keeps an axis"));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)x.index({Slice(), Slice(4)});
+            }),
+            (Failure{"out_of_range", "index"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)x.index({"...", 0, 0});
+            }),
+            (Failure{"out_of_range", "index"}));
   EXPECT_THROW((void)x.index({Slice(), 0, 0, 0}), ShapeError);
   EXPECT_THROW((void)x.index({Slice(), 4}), ShapeError);
 }

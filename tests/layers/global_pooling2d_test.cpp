@@ -13,12 +13,12 @@ TEST(GlobalAveragePooling2D, AveragesEachChannel) {
   EXPECT_EQ(values(infer(GlobalAveragePooling2D(), x)), (Floats{3, -4}));
 }
 
-TEST(GlobalMaxPooling2D, FindsTheLargestOfEachChannel) {
+TEST(GlobalMaxPooling2D, ComputesTheMaximumOfEachChannel) {
   const Tensor x = Tensor::of<float>({1, 1, 3, 2}, {1, -1, 7, -2, 6, -9});
   EXPECT_EQ(values(infer(GlobalMaxPooling2D(), x)), (Floats{7, -1}));
 }
 
-TEST(GlobalPooling2D, KeepsTheAxesOnRequest) {
+TEST(GlobalPooling2D, KeepsTheAxesIfRequested) {
   const SymbolicTensor x = input({4, 6, 3});
   EXPECT_EQ(GlobalAveragePooling2D()(x).shape(), Shape({kN, 3}));
   EXPECT_EQ(GlobalMaxPooling2D()(x).shape(), Shape({kN, 3}));
@@ -32,12 +32,12 @@ TEST(GlobalPooling2D, KeepsTheAxesOnRequest) {
       Shape({1, 1, 1, 17}));
 }
 
-TEST(GlobalPooling2D, RefusesAnythingButImages) {
+TEST(GlobalPooling2D, RejectsInputsOtherThanImages) {
   EXPECT_THROW(GlobalAveragePooling2D()(input({3})), ShapeError);
   EXPECT_THROW(GlobalMaxPooling2D()(input({4, 3})), ShapeError);
 }
 
-TEST(GlobalPooling2D, ComesBackFromItsConfiguration) {
+TEST(GlobalPooling2D, RoundTripsThroughItsConfiguration) {
   for (const char* name : {"GlobalAveragePooling2D", "GlobalMaxPooling2D"}) {
     const Config config =
         create_layer(name, Config().set("keepdims", true))->config();

@@ -1,4 +1,4 @@
-// The files of tests/golden: what Keras computes for one layer, written by
+// The files of tests/golden: a layer's values computed by Keras, written by
 // tests/oracle/make_layer_golden.py, and that layer as a model.
 #pragma once
 
@@ -32,18 +32,19 @@ struct GoldenCase {
   std::vector<GoldenArray> inputs;
   std::vector<GoldenArray> weights;
   Tensor output;
-  Tensor upstream;  ///< the gradient of the output
+  Tensor upstream;  ///< gradient of the output
   std::vector<GoldenArray> input_gradients;
-  std::vector<GoldenArray> weight_gradients;  ///< of those that train
+  std::vector<GoldenArray> weight_gradients;  ///< of trainable weights
 
-  // Of layers that do something else in training; otherwise empty.
+  // For layers that behave differently in training; otherwise empty.
   Tensor training_output;
   std::vector<GoldenArray> training_input_gradients;
   std::vector<GoldenArray> training_weight_gradients;
-  std::vector<GoldenArray> training_statistics;  ///< as the pass leaves them
+  std::vector<GoldenArray> training_statistics;  ///< after the pass
 };
 
-/// The files of a folder of tests/golden, "layers" or "composites", in order.
+/// Returns the files of a folder of tests/golden, "layers" or "composites", in
+/// order.
 inline std::vector<std::filesystem::path> golden_files(
     std::string_view folder) {
   const auto path =
@@ -71,7 +72,7 @@ inline GoldenArray golden_array(const Config& from) {
                             std::span<const float>(values))};
 }
 
-/// Throws: FormatError, NotFoundError naming the file.
+/// Throws: FormatError, NotFoundError with the file as context.
 inline GoldenCase read_golden(const std::filesystem::path& path) {
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
@@ -117,8 +118,8 @@ inline std::vector<GoldenCase> read_goldens(std::string_view folder) {
   return cases;
 }
 
-/// What Octet calls a weight of Keras. Keras 3 says "kernel" for the kernel of
-/// a depthwise convolution, Keras 2 and Octet say "depthwise_kernel".
+/// Returns Octet's name of a Keras weight. Keras 3 names the kernel of a
+/// depthwise convolution "kernel", Keras 2 and Octet "depthwise_kernel".
 inline std::string_view parameter_name(std::string_view class_name,
                                        std::string_view keras_name) {
   const bool renamed =
@@ -126,7 +127,7 @@ inline std::string_view parameter_name(std::string_view class_name,
   return renamed ? "depthwise_kernel" : keras_name;
 }
 
-/// A model of the case's layer alone, with its weights.
+/// Returns a model of the case's layer with its weights.
 inline Model golden_model(const GoldenCase& c) {
   const auto layer = create_layer(c.class_name, c.config);
   std::vector<SymbolicTensor> inputs;
@@ -142,7 +143,7 @@ inline Model golden_model(const GoldenCase& c) {
   return model;
 }
 
-/// The only layer of golden_model() that is no input.
+/// Returns the layer of golden_model() that is no input.
 inline Layer& golden_layer(Model& model) { return *model.layers().back(); }
 
 }  // namespace octet

@@ -1,4 +1,4 @@
-// Layers of Keras that are functions of several layers here, against Keras.
+// Composite functions that correspond to single Keras layers, against Keras.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace octet {
 namespace {
 
-// Sums of k <= 12 terms through four projections and a softmax, in float32;
+// Sums of k <= 12 terms through four projections and a softmax in float32;
 // Keras computed in float64.
 constexpr float kTolerance = 4e-6f;
 
@@ -26,8 +26,8 @@ void expect_near(const Tensor& expected, const Tensor& actual,
   }
 }
 
-/// "query/kernel" of the case is "kernel" of the layer "mha/query" here,
-/// with the axes of heads and features made one.
+/// "query/kernel" of the case is "kernel" of the layer "mha/query", with the
+/// axes of heads and features merged.
 Variable parameter_of(const Model& model, const std::string& keras_name) {
   const size_t slash = keras_name.find('/');
   return model.layer("mha/" + keras_name.substr(0, slash))
@@ -56,7 +56,7 @@ Model attention_model(const GoldenCase& c) {
   return model;
 }
 
-TEST(MultiHeadAttention, ComputesWhatKerasDoes) {
+TEST(MultiHeadAttention, MatchesGoldenCases) {
   const auto cases = read_goldens("composites");
   ASSERT_FALSE(cases.empty());
   for (const GoldenCase& c : cases) {

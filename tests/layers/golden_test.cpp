@@ -1,5 +1,5 @@
-// Every layer against Keras: outputs, gradients, statistics, and that the
-// configuration, the copy and predict() stand for the same layer.
+// Every layer against Keras: outputs, gradients and statistics; also round
+// trips of configurations, clones and predict().
 #include "golden.h"
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 namespace octet {
 namespace {
 
-// Keras computed in float64 (or, for a few functions, in float32), so what is
-// left is Octet's rounding: a sum of k <= 150 terms errs by sqrt(k) * 6e-8 of
-// its largest terms, and the numbers are of size 1.
+// Keras computed in float64 (a few functions in float32), so the difference is
+// Octet's rounding: a sum of k <= 150 terms has an error of sqrt(k) * 6e-8 of
+// its largest terms, and the values are of size 1.
 constexpr float kGoldenTolerance = 2e-6f;
-// Normalization divides by a deviation and takes differences of like terms.
+// Normalization divides by a deviation and subtracts similar values.
 constexpr float kNormalizationTolerance = 1e-5f;
 
 float tolerance(const GoldenCase& c) {
@@ -28,7 +28,7 @@ float tolerance(const GoldenCase& c) {
              : kNormalizationTolerance;
 }
 
-/// Relative to the largest number expected, or to 1.
+/// Difference relative to the largest expected value, or to 1.
 void expect_near(const Tensor& expected, const Tensor& actual, float relative,
                  const std::string& what) {
   ASSERT_EQ(actual.shape(), expected.shape()) << what;
@@ -44,14 +44,14 @@ void expect_near(const Tensor& expected, const Tensor& actual, float relative,
 
 void expect_gradient(const Tensor& expected, const Variable& leaf,
                      float relative, const std::string& what) {
-  // Nothing arrived: zero.
+  // No gradient stands for zero.
   const Tensor& gradient = leaf.grad();
   expect_near(expected,
               gradient.empty() ? Tensor::zeros(leaf.shape()) : gradient,
               relative, what);
 }
 
-/// A loss whose gradient with respect to y is `upstream`.
+/// A loss with gradient `upstream` with respect to y.
 Variable loss_with(const Variable& y, const Tensor& upstream) {
   return record("weigh", {y}, Tensor::scalar(0),
                 [upstream](const Tensor&) { return std::vector{upstream}; });
@@ -60,7 +60,7 @@ Variable loss_with(const Variable& y, const Tensor& upstream) {
 class Golden : public testing::TestWithParam<std::filesystem::path> {
  protected:
   Golden() : c_(read_golden(GetParam())), model_(golden_model(c_)) {
-    // Some do not train unless asked.
+    // Some layers are frozen by default.
     for (const auto& layer : model_.layers()) layer->set_trainable(true);
   }
 
@@ -86,7 +86,7 @@ class Golden : public testing::TestWithParam<std::filesystem::path> {
     const auto x = inputs(true);
     const Variable y = model_(x, mode)[0];
     expect_near(output, y.value(), tolerance(c_), "output");
-    // Without a gradient all are zero.
+    // Without a gradient, all expected values are zero.
     if (y.requires_grad()) loss_with(y, c_.upstream).backward();
     ASSERT_EQ(x.size(), input_gradients.size());
     for (size_t i = 0; i < x.size(); ++i) {
@@ -113,16 +113,16 @@ TEST_P(Golden, HasTheWeightsOfKeras) {
   EXPECT_EQ(trainable, c_.weight_gradients.size());
 }
 
-TEST_P(Golden, ComputesWhatKerasDoes) {
+TEST_P(Golden, MatchesKeras) {
   expect_near(c_.output, infer(model_), tolerance(c_), "output");
 }
 
-TEST_P(Golden, FindsTheGradientsOfKeras) {
+TEST_P(Golden, MatchesTheGradientsOfKeras) {
   expect_pass(Mode::inference, c_.output, c_.input_gradients,
               c_.weight_gradients);
 }
 
-TEST_P(Golden, DoesInTrainingWhatKerasDoes) {
+TEST_P(Golden, MatchesKerasInTraining) {
   if (c_.training_output.empty()) return;
   expect_pass(Mode::training, c_.training_output, c_.training_input_gradients,
               c_.training_weight_gradients);
@@ -132,7 +132,7 @@ TEST_P(Golden, DoesInTrainingWhatKerasDoes) {
   }
 }
 
-TEST_P(Golden, ComesBackFromItsConfiguration) {
+TEST_P(Golden, RoundTripsThroughItsConfiguration) {
   const Config config = golden_layer(model_).config();
   EXPECT_EQ(create_layer(c_.class_name, config)->config(), config);
   GoldenCase again = c_;
@@ -144,7 +144,7 @@ TEST_P(Golden, IsEqualToItsClone) {
   EXPECT_EQ(bits(infer(model_.clone())), bits(infer(model_)));
 }
 
-TEST_P(Golden, PredictsWhatItComputes) {
+TEST_P(Golden, PredictMatchesTheForwardPass) {
   std::vector<Tensor> x;
   for (const GoldenArray& array : c_.inputs) x.push_back(array.value);
   EXPECT_EQ(bits(model_.predict(x)[0]), bits(infer(model_)));

@@ -11,25 +11,25 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Graph, AnInputHasTheBatchInFront) {
+TEST(Graph, AnInputStartsWithTheBatchAxis) {
   EXPECT_EQ(input({28, 14, 3}).shape(), Shape({Shape::kAnySize, 28, 14, 3}));
   EXPECT_EQ(input({}).shape(), Shape({Shape::kAnySize}));
 }
 
-TEST(Graph, AnInputRefusesDimensionsBelowOne) {
-  EXPECT_THAT(error_of<ShapeError>([] {
-                (void)input({28, 0, 3});
-              }),
-              HasSubstr("expected dimensions >= 1, got [28,0,3]"));
+TEST(Graph, AnInputRejectsDimensionsBelowOne) {
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)input({28, 0, 3});
+            }),
+            (Failure{"invalid_shape", "input"}));
   EXPECT_THROW(input({Shape::kAnySize, 3}), ShapeError);
 }
 
-TEST(Graph, AnInputRefusesMoreDimensionsThanATensorHas) {
+TEST(Graph, AnInputRejectsTooManyDimensions) {
   EXPECT_NO_THROW(input({1, 1, 1, 1, 1, 1, 1}));
   EXPECT_THROW(input({1, 1, 1, 1, 1, 1, 1, 1}), ShapeError);
 }
 
-TEST(Graph, ACallAddsANodeBehindItsInputs) {
+TEST(Graph, ACallAddsANodeAfterItsInputs) {
   const SymbolicTensor x = input({5});
   const Dense layer({.units = 2});
   const SymbolicTensor y = layer(x);
@@ -62,23 +62,23 @@ TEST(Graph, ACallBuildsTheLayerOnce) {
   EXPECT_EQ(layer->parameters().size(), 2u);
 }
 
-TEST(Graph, ARefusedCallLeavesTheLayerAsItWas) {
+TEST(Graph, ARejectedCallLeavesTheLayerUnchanged) {
   const Conv2D layer({.filters = 2});
   EXPECT_THROW(layer(input({2, 2, 1})), ShapeError);
   EXPECT_FALSE(layer->built());
   EXPECT_NO_THROW(layer(input({3, 3, 1})));
 }
 
-TEST(Graph, RefusesASecondCallOnAnotherNumberOfChannels) {
+TEST(Graph, RejectsASecondCallWithOtherChannels) {
   const Dense layer({.units = 2, .name = "shared"});
   (void)layer(input({5}));
-  EXPECT_THAT(error_of<ShapeError>([&] { (void)layer(input({6})); }),
-              HasSubstr("in layer 'shared' (Dense), input [N,6]"));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)layer(input({6})); }),
+            (Failure{"shape_mismatch", "input"}));
 }
 
-TEST(Graph, RefusesAnEmptyTensor) {
-  EXPECT_THAT(error_of<ValueError>([] { (void)ReLU()(SymbolicTensor()); }),
-              HasSubstr("expected the output of a layer, got none"));
+TEST(Graph, RejectsAnEmptyTensor) {
+  EXPECT_EQ(failure_of<ValueError>([] { (void)ReLU()(SymbolicTensor()); }),
+            (Failure{"missing_value", "symbolic tensor"}));
   EXPECT_THROW((void)SymbolicTensor().shape(), ValueError);
 }
 
@@ -90,22 +90,21 @@ TEST(Graph, ErrorsNameTheLayerAndItsInputs) {
   EXPECT_THAT(error_of<ShapeError>([] {
                 (void)Conv2D({.filters = 1})(input({8, 3}));
               }),
-              HasSubstr("in a layer Conv2D, input [N,8,3]"));
+              HasSubstr("in an unnamed layer (Conv2D), input [N,8,3]"));
   EXPECT_THAT(error_of<ValueError>([] {
                 const SymbolicTensor x = input({8});
                 (void)Dense({.units = 1})({x, input({4})});
               }),
-              HasSubstr("in a layer Dense, input [N,8], [N,4]"));
+              HasSubstr("in an unnamed layer (Dense), input [N,8], [N,4]"));
 }
 
-TEST(Graph, RefusesAParameterThatALayerDoesNotHave) {
+TEST(Graph, RejectsUnknownParameters) {
   const Dense layer({.units = 2, .name = "logits"});
   (void)layer(input({3}));
-  EXPECT_THAT(error_of<NotFoundError>([&] { layer->parameter("gamma"); }),
-              HasSubstr("in layer 'logits' (Dense): expected a parameter "
-                        "'gamma', got 'kernel', 'bias'"));
-  EXPECT_THAT(error_of<NotFoundError>([] { ReLU()->parameter("kernel"); }),
-              HasSubstr("got none"));
+  EXPECT_EQ(failure_of<NotFoundError>([&] { layer->parameter("gamma"); }),
+            (Failure{"unknown_name", "Dense 'logits'"}));
+  EXPECT_EQ(failure_of<NotFoundError>([] { ReLU()->parameter("kernel"); }),
+            (Failure{"unknown_name", "ReLU"}));
 }
 
 TEST(Graph, CopiesOfAHandleShareTheLayer) {
@@ -114,7 +113,7 @@ TEST(Graph, CopiesOfAHandleShareTheLayer) {
   EXPECT_EQ(copy.layer(), layer.layer());
 }
 
-TEST(Graph, RefusesSamplesThatNoTensorCouldHold) {
+TEST(Graph, RejectsSamplesTooLargeForATensor) {
   const UpSampling2D up({.size = {1 << 19, 1 << 19}});
   EXPECT_THROW((void)up(up(up(up(up(input({4, 4, 3})))))), ShapeError);
 }

@@ -7,15 +7,14 @@ namespace octet {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What the toolkit's tests say of find_my_predecessors, find_my_successors and
-// KerasModelTraveller. Keras lists the layers that are farther from the output
-// first, where these are in the order of their creation: its successors of
-// pool1_pool are the same two, the other way round.
+// Expectations from the toolkit's tests of find_my_predecessors,
+// find_my_successors and KerasModelTraveller. Keras lists layers farther from
+// the output first, Octet lists them in creation order: the successors of
+// pool1_pool are in reverse order.
 // Source: NVIDIA tensorflow-quantization 0.2.0, tests.
-TEST(GraphWalk, FindsTheNeighboursThatTheToolkitFinds) {
+TEST(GraphWalk, MatchesTheNeighborsOfTheToolkit) {
   const Model model = zoo::resnet50({.input = {32, 32, 3}, .classes = 10});
   EXPECT_THAT(predecessors(model, "conv2_block1_add"),
               ElementsAre("conv2_block1_0_bn", "conv2_block1_3_bn"));
@@ -23,7 +22,7 @@ TEST(GraphWalk, FindsTheNeighboursThatTheToolkitFinds) {
               ElementsAre("conv2_block1_0_conv", "conv2_block1_1_conv"));
 }
 
-TEST(GraphWalk, NamesTheLayersOfSam) {
+TEST(GraphWalk, ListsTheLayersOfSam) {
   EXPECT_THAT(layer_names(zoo::sam()),
               ElementsAre("input_layer", "conv2d", "re_lu", "conv2d_1",
                           "re_lu_1", "conv2d_2", "re_lu_2", "conv2d_3", "add",
@@ -33,13 +32,13 @@ TEST(GraphWalk, NamesTheLayersOfSam) {
                           "flatten", "dense", "re_lu_8", "dense_1"));
 }
 
-TEST(GraphWalk, ListsNobodyAtTheEnds) {
+TEST(GraphWalk, ReturnsNothingAtTheEnds) {
   const Model model = zoo::lobelia();
   EXPECT_THAT(predecessors(model, "input_layer"), IsEmpty());
   EXPECT_THAT(successors(model, "dense_1"), IsEmpty());
 }
 
-TEST(GraphWalk, ListsANeighbourOnceThoughItIsReadTwice) {
+TEST(GraphWalk, ListsANeighborOnce) {
   const SymbolicTensor x = input({3}, "x");
   const SymbolicTensor y = ReLU({.name = "relu"})(x);
   const Model model(x, Add({.name = "add"})({y, y}));
@@ -47,7 +46,7 @@ TEST(GraphWalk, ListsANeighbourOnceThoughItIsReadTwice) {
   EXPECT_THAT(successors(model, "relu"), ElementsAre("add"));
 }
 
-TEST(GraphWalk, JoinsTheCallsOfASharedLayer) {
+TEST(GraphWalk, MergesTheCallsOfASharedLayer) {
   const SymbolicTensor x = input({3}, "x");
   const Dense shared({.units = 3, .name = "shared"});
   const SymbolicTensor y = ReLU({.name = "relu"})(shared(x));
@@ -56,7 +55,7 @@ TEST(GraphWalk, JoinsTheCallsOfASharedLayer) {
   EXPECT_THAT(successors(model, "shared"), ElementsAre("relu", "end"));
 }
 
-TEST(GraphWalk, ListsOnlyLayersOfTheModel) {
+TEST(GraphWalk, IgnoresLayersOutsideTheModel) {
   const SymbolicTensor x = input({3}, "x");
   const SymbolicTensor y = ReLU({.name = "relu"})(x);
   const SymbolicTensor outside = Softmax({.name = "outside"})(y);
@@ -66,10 +65,12 @@ TEST(GraphWalk, ListsOnlyLayersOfTheModel) {
 
 TEST(GraphWalk, SuggestsANameForAnUnknownLayer) {
   const Model model = zoo::lobelia();
-  EXPECT_THAT(error_of<NotFoundError>([&] { predecessors(model, "dense_3"); }),
-              HasSubstr("expected a layer 'dense_3'; did you mean 'dense_0'"));
-  EXPECT_THAT(error_of<NotFoundError>([&] { successors(model, ""); }),
-              HasSubstr("expected a layer ''"));
+  const Failure failure =
+      failure_of<NotFoundError>([&] { predecessors(model, "dense_3"); });
+  EXPECT_EQ(failure, (Failure{"unknown_name", "model 'lobelia'"}));
+  EXPECT_THAT(failure.message, testing::HasSubstr("did you mean 'dense_0'"));
+  EXPECT_EQ(failure_of<NotFoundError>([&] { successors(model, ""); }),
+            (Failure{"unknown_name", "model 'lobelia'"}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// What the layers of Keras 3 refuse, and edges that Keras' golden cases leave
-// out: GroupNormalization, RMSNormalization, UnitNormalization, LayerScale,
-// Resizing, CenterCrop, RepeatVector, Dot; and of those of other frameworks.
+// Errors and edge cases of Keras 3 layers that the golden cases omit:
+// GroupNormalization, RMSNormalization, UnitNormalization, LayerScale,
+// Resizing, CenterCrop, RepeatVector, Dot; and of layers for graphs of other
+// frameworks.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -13,17 +14,15 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 constexpr int64_t kOpen = Shape::kAnySize;
 
-TEST(GroupNormalization, RefusesGroupsThatDoNotDivideTheChannels) {
-  EXPECT_THAT(error_of<ShapeError>([] {
-                (void)GroupNormalization({.groups = 4})(input({5, 4, 6}));
-              }),
-              HasSubstr("groups: expected a divisor of the channels of "
-                        "[N,5,4,6], got 4"));
-  // 32, the default, of fewer channels.
+TEST(GroupNormalization, RejectsGroupsThatDoNotDivideTheChannels) {
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)GroupNormalization({.groups = 4})(input({5, 4, 6}));
+            }),
+            (Failure{"out_of_range", "groups"}));
+  // The default of 32 groups exceeds the channels.
   EXPECT_THROW((void)GroupNormalization()(input({5, 4, 16})), ShapeError);
   EXPECT_THROW(GroupNormalization({.groups = 0}), ValueError);
   EXPECT_THROW(GroupNormalization({.groups = -2}), ValueError);
@@ -36,14 +35,14 @@ TEST(GroupNormalization, RefusesGroupsThatDoNotDivideTheChannels) {
   EXPECT_THROW((void)GroupNormalization({.groups = 1})(input({})), ShapeError);
 }
 
-TEST(GroupNormalization, OfConstantsIsZero) {
+TEST(GroupNormalization, ReturnsZeroForConstants) {
   const Tensor x = Tensor::full({2, 3, 2, 4}, 7);
   for (const float v : values(infer(GroupNormalization({.groups = 2}), x))) {
     EXPECT_EQ(v, 0);
   }
 }
 
-TEST(RMSNormalization, RefusesOtherAxesThanTheLast) {
+TEST(RMSNormalization, RejectsAxesOtherThanTheLast) {
   EXPECT_THROW((void)RMSNormalization({.axis = {1}})(input({5, 4, 6})),
                UnsupportedError);
   EXPECT_THROW((void)RMSNormalization({.axis = {-1, -2}})(input({5, 4, 6})),
@@ -52,7 +51,7 @@ TEST(RMSNormalization, RefusesOtherAxesThanTheLast) {
   EXPECT_THROW(RMSNormalization({.epsilon = INFINITY}), ValueError);
 }
 
-TEST(UnitNormalization, LeavesZerosAsTheyAre) {
+TEST(UnitNormalization, LeavesZerosUnchanged) {
   Model model = single(UnitNormalization(), {3});
   const Variable x(Tensor::zeros({2, 3}), true);
   const Variable y = model(x);
@@ -61,7 +60,7 @@ TEST(UnitNormalization, LeavesZerosAsTheyAre) {
   for (const float v : values(x.grad())) EXPECT_TRUE(std::isfinite(v)) << v;
 }
 
-TEST(UnitNormalization, DividesByTheLeastLengthThatItIsGiven) {
+TEST(UnitNormalization, DividesByAtLeastEpsilon) {
   Model model = single(UnitNormalization({.epsilon = 1e-6f}), {2});
   const Tensor x = Tensor::of<float>({2, 2}, {3, 4, 0, 1e-7f});
   const std::vector<float> expected{0.6f, 0.8f, 0, 0.1f};
@@ -74,7 +73,7 @@ TEST(UnitNormalization, DividesByTheLeastLengthThatItIsGiven) {
   }
 }
 
-TEST(UnitNormalization, RefusesAxesThatCannotBe) {
+TEST(UnitNormalization, RejectsInvalidAxes) {
   EXPECT_THROW((void)UnitNormalization({.axis = {0}})(input({3})), ValueError);
   EXPECT_THROW((void)UnitNormalization({.axis = {-3}})(input({4, 3})),
                ValueError);
@@ -84,7 +83,7 @@ TEST(UnitNormalization, RefusesAxesThatCannotBe) {
   EXPECT_THROW(UnitNormalization({.axis = {}}), ValueError);
 }
 
-TEST(LayerScale, StartsAtItsValueAndTrains) {
+TEST(LayerScale, StartsAtItsInitialValueAndTrains) {
   Model model = single(LayerScale({.init_values = 0.5f}), {2, 3});
   EXPECT_EQ(values(model.predict(Tensor::full({1, 2, 3}, 4))), Floats(6, 2));
   ASSERT_EQ(model.trainable_variables().size(), 1u);
@@ -93,14 +92,14 @@ TEST(LayerScale, StartsAtItsValueAndTrains) {
   EXPECT_THROW(LayerScale({.projection_dim = -1}), ValueError);
 }
 
-TEST(Resizing, RefusesSizesAndFormsThatItHasNot) {
+TEST(Resizing, RejectsInvalidSizesAndUnsupportedOptions) {
   EXPECT_THROW(Resizing({.height = 3}), ValueError);
   EXPECT_THROW(Resizing({.height = -1, .width = 2}), ValueError);
-  EXPECT_THAT(
-      error_of<ValueError>([] {
+  EXPECT_EQ(
+      failure_of<ValueError>([] {
         (void)Resizing({.height = 3, .width = 2, .interpolation = "bicubic"});
       }),
-      HasSubstr("expected 'nearest' or 'bilinear', got 'bicubic'"));
+      (Failure{"invalid_value", "interpolation"}));
   EXPECT_THROW(Resizing({.height = 3,
                          .width = 2,
                          .crop_to_aspect_ratio = true,
@@ -110,12 +109,12 @@ TEST(Resizing, RefusesSizesAndFormsThatItHasNot) {
                ShapeError);
   const Config config =
       Config().set("height", 3).set("width", 2).set("antialias", true);
-  EXPECT_THAT(error_of<UnsupportedError>(
-                  [&] { (void)create_layer("Resizing", config); }),
-              HasSubstr("antialias: expected false, got true. Hint: resize"));
+  EXPECT_EQ(failure_of<UnsupportedError>(
+                [&] { (void)create_layer("Resizing", config); }),
+            (Failure{"unsupported_value", "antialias"}));
 }
 
-TEST(CenterCrop, TakesTheMiddle) {
+TEST(CenterCrop, CropsTheCenter) {
   const Tensor x = tensor({1, 1, 6, 1}, {0, 1, 2, 3, 4, 5});
   EXPECT_EQ(values(infer(CenterCrop({.height = 1, .width = 3}), x)),
             (Floats{1, 2, 3}));
@@ -124,24 +123,22 @@ TEST(CenterCrop, TakesTheMiddle) {
   EXPECT_THROW(CenterCrop({.height = 0, .width = 2}), ValueError);
 }
 
-TEST(RepeatVector, RefusesWhatIsNoVector) {
+TEST(RepeatVector, RejectsInputsOtherThanVectors) {
   EXPECT_EQ(RepeatVector({.n = 4})(input({3})).shape(), Shape({kOpen, 4, 3}));
   EXPECT_THROW((void)RepeatVector({.n = 2})(input({4, 3})), ShapeError);
   EXPECT_THROW(RepeatVector({.n = 0}), ValueError);
 }
 
-TEST(Dot, RefusesInputsThatDoNotFitTogether) {
+TEST(Dot, RejectsInputsThatDoNotMatch) {
   const auto dot = [](const DotOptions& options, const Shape& x,
                       const Shape& y) {
     return Dot(options)({input(x), input(y)}).shape();
   };
   EXPECT_EQ(dot({.axes = {2, 1}}, {3, 5}, {5, 4}), Shape({kOpen, 3, 4}));
-  EXPECT_THAT(
-      error_of<ShapeError>([&] {
-        dot({.axes = {1}}, {3, 5}, {4, 5});
-      }),
-      HasSubstr("expected equal sizes along them, got 3 of [N,3,5] and 4 of "
-                "[N,4,5]"));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              dot({.axes = {1}}, {3, 5}, {4, 5});
+            }),
+            (Failure{"shape_mismatch", "axes"}));
   EXPECT_THROW(dot({.axes = {0}}, {3}, {3}), ValueError);
   EXPECT_THROW(dot({.axes = {1, 2, 3}}, {3}, {3}), ValueError);
   EXPECT_THROW(dot({.axes = {5}}, {3}, {3}), ShapeError);
@@ -149,15 +146,13 @@ TEST(Dot, RefusesInputsThatDoNotFitTogether) {
   EXPECT_THROW((void)Dot()(input({3})), ValueError);
 }
 
-TEST(TensorLayers, RefuseWhatTheyHaveNot) {
-  EXPECT_THAT(error_of<ValueError>([] { (void)Unary("sqr"); }),
-              HasSubstr("operation: expected abs, ceil, cos, erf, floor, log, "
-                        "reciprocal, round, sign, sin, sqrt, square, got "
-                        "'sqr'"));
+TEST(TensorLayers, RejectInvalidOptions) {
+  EXPECT_EQ(failure_of<ValueError>([] { (void)Unary("sqr"); }),
+            (Failure{"unknown_name", "operation"}));
   EXPECT_THROW(ClipByValue({.min = 1, .max = 0}), ValueError);
   EXPECT_THROW(ClipByValue({.max = INFINITY}), ValueError);
   EXPECT_THROW(ClipByValue({.min = NAN}), ValueError);
-  // The least of all numbers is a bound, too.
+  // The lowest float is a valid bound.
   const Model bounded =
       single(ClipByValue({.min = std::numeric_limits<float>::lowest()}), {2});
   EXPECT_EQ(values(bounded.predict(tensor({1, 2}, {-INFINITY, 3}))),
@@ -172,11 +167,10 @@ TEST(TensorLayers, RefuseWhatTheyHaveNot) {
                ValueError);
   EXPECT_THROW((void)Gather({.indices = {0}, .axis = 2})(input({3})),
                ShapeError);
-  EXPECT_THAT(
-      error_of<ShapeError>([] {
-        (void)Gather({.indices = {0, -4}})(input({3}));
-      }),
-      HasSubstr("indices: expected entries of axis 1 of [N,3], got -4"));
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)Gather({.indices = {0, -4}})(input({3}));
+            }),
+            (Failure{"out_of_range", "indices"}));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Graphs of many nodes: nothing recurses along them, and nothing looks at all
-// nodes for each.
+// Graphs of many nodes: no recursion along them, and no quadratic time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,13 +23,13 @@ TEST(LongGraph, IsReleasedWithoutItsModel) {
   SymbolicTensor y = input({4});
   for (int i = 0; i < kNodes; ++i) y = ReLU()(y);
   y = {};
-  // Two readers of each tensor.
+  // Two consumers of each tensor.
   y = input({4});
   for (int i = 0; i < kNodes; ++i) y = Add()({y, y});
   y = {};
 }
 
-TEST(LongGraph, IsClonedSummarizedWrittenAndReadAgain) {
+TEST(LongGraph, CanBeClonedSummarizedAndSerialized) {
   const Model model = chain();
   const Tensor x = noise({2, 4});
   const auto expected = bits(model.predict(x));
@@ -56,7 +55,7 @@ TEST(LongGraph, IsRebuiltWithEveryNodeReplaced) {
   EXPECT_EQ(rebuilt->nodes().size(), model.nodes().size());
 }
 
-TEST(LongGraph, ALayerIsFoundAmongThem) {
+TEST(LongGraph, LayersAreFoundByName) {
   const Model model = chain();
   for (int i = 0; i < 100; ++i) EXPECT_NO_THROW(model.layer("re_lu_59999"));
   EXPECT_THROW(model.layer("re_lu_60000"), NotFoundError);

@@ -10,8 +10,6 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
 void expect_definition(const Tensor& x, const MaxPooling2DOptions& o) {
   const int64_t n = x.shape()[0], h = x.shape()[1], w = x.shape()[2],
                 c = x.shape()[3];
@@ -72,7 +70,7 @@ TEST(MaxPooling2D, FollowsItsDefinitionForWindowsAndStridesOfAnySize) {
   expect_definition(noise({2, 8, 5, 3}), options);
 }
 
-TEST(MaxPooling2D, NeverTakesPaddingForTheLargestValue) {
+TEST(MaxPooling2D, NeverReturnsPadding) {
   MaxPooling2DOptions options{.padding = Padding::same};
   options.pool_size = {3, 3};
   options.strides = {1, 1};
@@ -81,13 +79,13 @@ TEST(MaxPooling2D, NeverTakesPaddingForTheLargestValue) {
             std::vector<float>(6, -5.0f));
 }
 
-TEST(MaxPooling2D, TakesAWindowLargerThanTheImageWithSame) {
+TEST(MaxPooling2D, AcceptsAWindowLargerThanTheImageWithSame) {
   MaxPooling2DOptions options{.padding = Padding::same};
   options.pool_size = {4, 5};
   expect_definition(noise({1, 2, 3, 2}), options);
 }
 
-TEST(MaxPooling2D, StridesByThePoolSizeUnlessToldOtherwise) {
+TEST(MaxPooling2D, StridesByThePoolSizeByDefault) {
   MaxPooling2DOptions options;
   options.pool_size = {2, 3};
   EXPECT_EQ(MaxPooling2D(options)(input({8, 9, 2})).shape(),
@@ -95,7 +93,7 @@ TEST(MaxPooling2D, StridesByThePoolSizeUnlessToldOtherwise) {
   options.strides = {2, 1};
   EXPECT_EQ(MaxPooling2D(options)(input({8, 9, 2})).shape(),
             Shape({Shape::kAnySize, 4, 7, 2}));
-  // Keras has no strides of 0, nor one of two for "as the pool".
+  // Keras does not support a stride of 0.
   options.strides = {2, 0};
   EXPECT_THROW((void)MaxPooling2D(options), ValueError);
 }
@@ -111,47 +109,44 @@ TEST(MaxPooling2D, HasNoParameters) {
   EXPECT_EQ(single(MaxPooling2D(), {4, 4, 1}).parameter_count(), 0);
 }
 
-TEST(MaxPooling2D, RefusesOptionsOutOfRange) {
-  const auto refusal = [](const MaxPooling2DOptions& options) {
-    return error_of<ValueError>([&] { (void)MaxPooling2D(options); });
+TEST(MaxPooling2D, RejectsOptionsOutOfRange) {
+  const auto failure = [](const MaxPooling2DOptions& options) {
+    return failure_of<ValueError>([&] { (void)MaxPooling2D(options); });
   };
-  EXPECT_THAT(refusal({.pool_size = {0, 2}}),
-              HasSubstr("pool_size: expected at least 1, got 0"));
-  EXPECT_THAT(refusal({.strides = {2, -1}}),
-              HasSubstr("strides: expected at least 0, got -1"));
+  EXPECT_EQ(failure({.pool_size = {0, 2}}),
+            (Failure{"out_of_range", "pool_size"}));
+  EXPECT_EQ(failure({.strides = {2, -1}}),
+            (Failure{"out_of_range", "strides"}));
 }
 
-TEST(MaxPooling2D, RefusesPaddingThatFillsAWindow) {
-  EXPECT_THAT(
-      error_of<ValueError>([] {
+TEST(MaxPooling2D, RejectsPaddingThatFillsAWindow) {
+  EXPECT_EQ(
+      failure_of<ValueError>([] {
         (void)MaxPooling2D({.pool_size = {2, 3}, .padding = Pads{0, 0, 1, 3}});
       }),
-      HasSubstr("padding: expected less than the window 2x3, got "
-                "((0,0),(1,3))"));
-  EXPECT_THAT(error_of<ValueError>([] {
-                (void)MaxPooling2D({.padding = Pads{-1, 0, 0, 0}});
-              }),
-              HasSubstr("padding: expected at least 0, got -1"));
+      (Failure{"out_of_range", "padding"}));
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)MaxPooling2D({.padding = Pads{-1, 0, 0, 0}});
+            }),
+            (Failure{"out_of_range", "padding"}));
   EXPECT_NO_THROW(
       (void)MaxPooling2D({.pool_size = {2, 3}, .padding = Pads{1, 1, 2, 2}}));
 }
 
-TEST(MaxPooling2D, RefusesAnythingButImages) {
-  const std::string text = error_of<ShapeError>(
+TEST(MaxPooling2D, RejectsInputsOtherThanImages) {
+  const Failure failure = failure_of<ShapeError>(
       [] { (void)MaxPooling2D({.name = "pool"})(input({28})); });
-  EXPECT_THAT(text, HasSubstr("expected images [n,h,w,c], got [N,28]"));
-  EXPECT_THAT(text, HasSubstr("in layer 'pool' (MaxPooling2D), input [N,28]"));
+  EXPECT_EQ(failure, (Failure{"invalid_shape", "input"}));
 }
 
-TEST(MaxPooling2D, RefusesAWindowThatDoesNotFit) {
-  const std::string text = error_of<ShapeError>([] {
+TEST(MaxPooling2D, RejectsAWindowThatDoesNotFit) {
+  const Failure failure = failure_of<ShapeError>([] {
     (void)MaxPooling2D({.pool_size = {2, 4}})(input({8, 3, 1}));
   });
-  EXPECT_THAT(text, HasSubstr("window 2x4"));
-  EXPECT_THAT(text, HasSubstr("got [N,8,3,1]"));
+  EXPECT_EQ(failure, (Failure{"invalid_shape", "input"}));
 }
 
-TEST(MaxPooling2D, ComesBackFromItsConfiguration) {
+TEST(MaxPooling2D, RoundTripsThroughItsConfiguration) {
   MaxPooling2DOptions options{.padding = Padding::same};
   options.pool_size = {3, 2};
   options.strides = {1, 4};

@@ -8,10 +8,7 @@
 namespace octet {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
-TEST(Merge, CombinesThreeInputsValueByValue) {
+TEST(Merge, CombinesThreeInputsElementwise) {
   const std::vector<Tensor> x{tensor({1, 3}, {1, -2, 6}),
                               tensor({1, 3}, {4, 5, 6}),
                               tensor({1, 3}, {-8, 0, 3})};
@@ -28,8 +25,8 @@ TEST(Merge, SubtractsTheSecondFromTheFirst) {
       (std::vector<float>{-4, 1}));
 }
 
-TEST(Merge, BroadcastsAVectorOverImagesBehindTheBatch) {
-  // [2,3] counts as [2,1,1,3]: one factor for each image and channel.
+TEST(Merge, BroadcastsAVectorOverImages) {
+  // [2,3] is treated as [2,1,1,3]: a factor per image and channel.
   const Tensor x = integers({2, 2, 5, 3});
   const Tensor gate = tensor({2, 3}, {1, 2, 3, -1, 0, 4});
   const auto y = result_of(Multiply(), {x, gate});
@@ -39,7 +36,7 @@ TEST(Merge, BroadcastsAVectorOverImagesBehindTheBatch) {
   }
 }
 
-TEST(Merge, GivesTheShapeThatItsInputsBroadcastTo) {
+TEST(Merge, HasTheBroadcastShape) {
   constexpr int64_t n = Shape::kAnySize;
   const auto shape = [](const Shape& a, const Shape& b) {
     return Add()({input(a), input(b)}).shape();
@@ -50,17 +47,16 @@ TEST(Merge, GivesTheShapeThatItsInputsBroadcastTo) {
   EXPECT_EQ(shape({}, {2}), Shape({n, 2}));
 }
 
-TEST(Merge, NamesShapesThatDoNotFit) {
+TEST(Merge, RejectsShapesThatDoNotFit) {
   const SymbolicTensor a = input({4, 6, 3});
   const SymbolicTensor b = input({4, 5, 3});
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)Add({.name = "sum"})({a, a, b});
-              }),
-              AllOf(HasSubstr("got [N,4,6,3], [N,4,6,3] and [N,4,5,3]"),
-                    HasSubstr("'sum' (Add)")));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)Add({.name = "sum"})({a, a, b});
+            }),
+            (Failure{"shape_mismatch", "inputs"}));
 }
 
-TEST(Merge, PassesOneInputOnAsKerasDoes) {
+TEST(Merge, ForwardsASingleInputAsKeras) {
   const std::vector<Tensor> x{tensor({1, 2}, {1, -2})};
   for (const LayerHandle& layer :
        std::vector<LayerHandle>{Add(), Multiply(), Average(), Maximum()}) {
@@ -68,17 +64,17 @@ TEST(Merge, PassesOneInputOnAsKerasDoes) {
   }
 }
 
-TEST(Merge, RefusesAnotherNumberOfInputs) {
+TEST(Merge, RejectsAWrongNumberOfInputs) {
   const SymbolicTensor x = input({3});
-  EXPECT_THAT(error_of<ValueError>([&] { (void)Subtract()(x); }),
-              HasSubstr("inputs: expected two, got 1; pass a vector"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)Subtract()(x); }),
+            (Failure{"count_mismatch", "inputs"}));
   EXPECT_THROW((void)Subtract()({x, x, x}), ValueError);
-  EXPECT_THAT(
-      error_of<ValueError>([] { (void)Add()(std::vector<SymbolicTensor>()); }),
-      HasSubstr("inputs: expected at least one, got 0"));
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { (void)Add()(std::vector<SymbolicTensor>()); }),
+            (Failure{"count_mismatch", "inputs"}));
 }
 
-TEST(Merge, KeepsNan) {
+TEST(Merge, PropagatesNan) {
   const std::vector<Tensor> x{tensor({1, 2}, {NAN, 1}),
                               tensor({1, 2}, {1, NAN})};
   for (const LayerHandle& layer : std::vector<LayerHandle>{
@@ -87,14 +83,14 @@ TEST(Merge, KeepsNan) {
   }
 }
 
-TEST(Merge, TakesOneTensorTwice) {
+TEST(Merge, AcceptsATensorTwice) {
   const SymbolicTensor x = input({3});
   const Model model(x, Add()({x, x}));
   EXPECT_EQ(values(model.predict(tensor({1, 3}, {1, 2, 3}))),
             (std::vector<float>{2, 4, 6}));
 }
 
-TEST(Merge, IsClonedUnderItsClass) {
+TEST(Merge, CloneHasItsClass) {
   const SymbolicTensor x = input({3});
   const Model copy = Model(x, Average()({x, x, x})).clone();
   EXPECT_EQ(copy.layers()[1]->class_name(), "Average");

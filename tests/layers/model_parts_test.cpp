@@ -1,5 +1,5 @@
-// Models by their parts: outputs of layers, trainable variables, layers by
-// pattern, arithmetic in symbols.
+// Parts of models: outputs of layers, trainable variables, layers by pattern,
+// and symbolic arithmetic.
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(ModelOutput, ReplacesTheHeadForTransferLearning) {
             model.layer("block1_conv").parameters()[0].variable.id());
 }
 
-TEST(ModelOutput, RefusesWhatIsNotOneOutput) {
+TEST(ModelOutput, RejectsLayersWithoutASingleOutput) {
   const auto x = input({4});
   const Dense shared({.units = 4, .name = "shared"});
   const Model twice(x, shared(shared(x)));
@@ -63,7 +63,7 @@ TEST(ModelOutput, RefusesWhatIsNotOneOutput) {
   EXPECT_THROW((void)twice.output("shred"), NotFoundError);
 }
 
-TEST(TrainableVariables, AreThoseThatAreNotFrozen) {
+TEST(TrainableVariables, ExcludeFrozenLayers) {
   Model model = small_model();
   // Two kernels and biases, gamma and beta, the dense layer's two.
   EXPECT_EQ(model.trainable_variables().size(), 8u);
@@ -79,7 +79,7 @@ TEST(TrainableVariables, AreThoseThatAreNotFrozen) {
   EXPECT_EQ(model.trainable_variables().size(), 8u);
 }
 
-TEST(TrainableVariables, OfAPatternThatFitsNothingAreAMistake) {
+TEST(TrainableVariables, RejectAPatternWithoutMatches) {
   Model model = small_model();
   for (const char* pattern : {"block3_*", "conv", "", "block1_con"}) {
     try {
@@ -92,16 +92,16 @@ TEST(TrainableVariables, OfAPatternThatFitsNothingAreAMistake) {
   EXPECT_EQ(model.trainable_variables().size(), 8u);
 }
 
-TEST(TrainableVariables, AreNoSuccessWithoutParameters) {
+TEST(TrainableVariables, RejectMatchesWithoutParameters) {
   const auto x = input({4}, "x");
   Model model(x, ReLU({.name = "act"})(Dense({.units = 2, .name = "d"})(x)));
   EXPECT_THROW(model.set_trainable("act*", false), NotFoundError);
   EXPECT_EQ(model.set_trainable("*", false), 1);
 }
 
-// Of the names of layers only, in any order in which a compiler evaluates the
-// sides of an operator.
-TEST(SymbolicOperators, KeepTheNamesThatAreGiven) {
+// Initial weights depend on layer names only, whichever operand a compiler
+// evaluates first.
+TEST(SymbolicOperators, PreserveGivenNames) {
   const auto x = input({4}, "x");
   const auto a = Dense({.units = 3})(x);
   const auto b = Dense({.units = 3})(x);

@@ -16,51 +16,47 @@ Model image_model() {
   return Model(x, ReLU()(x), {.name = "net"});
 }
 
-TEST(ModelRun, RefusesAnInputOfAnotherShapeAndNamesBoth) {
+TEST(ModelRun, RejectsAnInputOfAnotherShape) {
   const Model model = image_model();
-  const auto refusal = [&](const Shape& shape) {
-    return error_of<ShapeError>(
+  const auto failure = [&](const Shape& shape) {
+    return failure_of<ShapeError>(
         [&] { (void)model(Variable(Tensor::zeros(shape))); });
   };
-  EXPECT_EQ(refusal({2, 5, 4, 3}),
-            "input 'image': expected [N,4,5,3], got [2,5,4,3]. Hint: these are "
-            "the same sizes in another order: x.transposed({0,2,1,3})");
-  EXPECT_EQ(
-      refusal({4, 5, 3}),
-      "input 'image': expected [N,4,5,3], got [4,5,3]. Hint: add the axis "
-      "of the samples, x.reshaped({1,4,5,3})");
-  EXPECT_EQ(refusal({2, 4, 5, 1}),
-            "input 'image': expected [N,4,5,3], got [2,4,5,1]");
-  EXPECT_EQ(refusal({0, 4, 5, 3}),
-            "input 'image': expected [N,4,5,3], got [0,4,5,3]");
-  EXPECT_EQ(refusal({}), "input 'image': expected [N,4,5,3], got []");
+  for (const Shape& shape : {Shape{2, 5, 4, 3}, Shape{4, 5, 3},
+                             Shape{2, 4, 5, 1}, Shape{0, 4, 5, 3}, Shape{}}) {
+    EXPECT_EQ(failure(shape), (Failure{"shape_mismatch", "input 'image'"}));
+  }
+  EXPECT_THAT(failure({2, 5, 4, 3}).message,
+              HasSubstr("x.transposed({0,2,1,3})"));
+  EXPECT_THAT(failure({4, 5, 3}).message, HasSubstr("x.reshaped({1,4,5,3})"));
+  EXPECT_THAT(failure({}).message, HasSubstr("[N,4,5,3], got []"));
 }
 
-TEST(ModelRun, OfImagesWithTheChannelsFirstSaysHowToTransposeThem) {
+TEST(ModelRun, HintsAtTheTransposeForChannelsFirstImages) {
   const Model model = image_model();
   const Tensor x = Tensor::zeros({2, 3, 4, 5});
-  for (const std::string& refusal :
+  for (const std::string& text :
        {error_of<ShapeError>([&] { (void)model(Variable(x)); }),
         error_of<ShapeError>([&] { (void)model.predict(x); })}) {
-    EXPECT_THAT(refusal, HasSubstr("(NHWC): x.transposed({0,2,3,1})"));
+    EXPECT_THAT(text, HasSubstr("(NHWC): x.transposed({0,2,3,1})"));
   }
-  // What it says is right.
+  // The hint is correct.
   EXPECT_EQ(model.predict(x.transposed({0, 2, 3, 1})).shape(),
             (Shape{2, 4, 5, 3}));
 }
 
-TEST(ModelRun, RefusesAnEmptyVariable) {
+TEST(ModelRun, RejectsAnEmptyVariable) {
   EXPECT_THROW((void)image_model()(Variable()), ValueError);
 }
 
-TEST(ModelRun, RefusesOtherElementTypes) {
+TEST(ModelRun, RejectsOtherElementTypes) {
   const SymbolicTensor x = input({3});
   const Model model(x, Dense({.units = 2})(x));
   const Variable bytes(Tensor::zeros({1, 3}, DType::u8));
   EXPECT_THROW((void)model(bytes).value(), ValueError);
 }
 
-TEST(ModelRun, AddsLayerAndInputShapesToAnErrorOfALayer) {
+TEST(ModelRun, AddsLayerAndInputShapesToErrors) {
   const SymbolicTensor x = input({4, 3});
   const LayerHandle failing(std::make_shared<FailingLayer>());
   failing->set_name("broken");
@@ -76,10 +72,10 @@ TEST(ModelRun, AddsLayerAndInputShapesToAnErrorOfALayer) {
   }
 }
 
-TEST(ModelRun, AddsLayerAndInputShapesToAnErrorInPredictToo) {
+TEST(ModelRun, AddsLayerAndInputShapesToErrorsOfPredict) {
   const SymbolicTensor x = input({3});
   const Model model(x, LayerHandle(std::make_shared<FailingLayer>())(x));
-  // One chunk, and several in parallel.
+  // A single chunk, and several in parallel.
   for (const int64_t n : {1, 40}) {
     EXPECT_THAT(error_of<ValueError>([&] {
                   (void)model.predict(Tensor::zeros({n, 3}));
@@ -88,7 +84,7 @@ TEST(ModelRun, AddsLayerAndInputShapesToAnErrorInPredictToo) {
   }
 }
 
-/// Whether a run of the model moves the statistics of batch normalization.
+/// Returns whether a run of the model updates batch normalization's statistics.
 template <class Run>
 bool trains(Run run) {
   const BatchNormalization layer;
@@ -98,9 +94,9 @@ bool trains(Run run) {
   return values(layer->parameter("moving_mean").variable)[0] != 0;
 }
 
-// As in Keras: whoever forgets the mode in a loop of his own does not move
-// statistics, and whoever says it does, with gradients or without.
-TEST(ModelRun, IsInferenceUnlessToldToTrain) {
+// As in Keras, the mode alone decides whether statistics are updated, with or
+// without gradients; the default is inference.
+TEST(ModelRun, RunsInferenceByDefault) {
   EXPECT_FALSE(
       trains([](Model& model, const Variable& x) { (void)model(x).value(); }));
   EXPECT_TRUE(trains([](Model& model, const Variable& x) {
@@ -121,7 +117,7 @@ TEST(ModelRun, PredictNeverTrains) {
       [](Model& model, const Variable& x) { (void)model.predict(x.value()); }));
 }
 
-TEST(ModelRun, GivesGradientsToEveryTrainedParameter) {
+TEST(ModelRun, ComputesGradientsOfEveryTrainableParameter) {
   const SymbolicTensor x = input({4, 5, 3});
   SymbolicTensor y = Conv2D({.filters = 2})(x);
   y = Dense({.units = 3})(Flatten()(ReLU()(BatchNormalization()(y))));
@@ -137,7 +133,7 @@ TEST(ModelRun, GivesGradientsToEveryTrainedParameter) {
   }
 }
 
-TEST(ModelRun, ShowsTheObserverEveryNodeInOrder) {
+TEST(ModelRun, CallsTheObserverForEveryNodeInOrder) {
   const SymbolicTensor x = input({2}, "x");
   const Model model(x, ReLU({.name = "b"})(ReLU({.name = "a"})(x)));
   std::vector<std::string> seen;
@@ -150,13 +146,13 @@ TEST(ModelRun, ShowsTheObserverEveryNodeInOrder) {
   EXPECT_EQ(seen, (std::vector<std::string>{"x", "a", "b"}));
 }
 
-TEST(ModelRun, RefusesInputsOfAnotherType) {
+TEST(ModelRun, RejectsInputsOfAnotherType) {
   const Sequential model({2}, {Dense({.units = 1})});
   const Tensor x = Tensor::zeros({1, 2}, DType::u8);
-  EXPECT_THAT(error_of<ValueError>([&] { (void)model(Variable(x)); }),
-              HasSubstr("expected f32, got u8"));
-  EXPECT_THAT(error_of<ValueError>([&] { (void)model.predict(x); }),
-              HasSubstr("expected f32, got u8"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)model(Variable(x)); }),
+            (Failure{"dtype_mismatch", "input 'input_layer'"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)model.predict(x); }),
+            (Failure{"dtype_mismatch", "input 'input_layer'"}));
 }
 
 }  // namespace

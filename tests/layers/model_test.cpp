@@ -9,12 +9,9 @@
 namespace octet {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 using Names = std::vector<std::string>;
 
-TEST(Model, NamesLayersByClassAsKerasDoes) {
+TEST(Model, NamesLayersByClassAsKeras) {
   const SymbolicTensor x = input({16, 16, 1});
   SymbolicTensor y = Conv2D({.filters = 2})(x);
   y = BatchNormalization()(y);
@@ -32,14 +29,14 @@ TEST(Model, NamesLayersByClassAsKerasDoes) {
              "conv2d_2", "flatten", "dense", "softmax"}));
 }
 
-TEST(Model, NamesEveryModelFromTheStart) {
+TEST(Model, StartsNumberingInEveryModel) {
   const SymbolicTensor x = input({2});
   const SymbolicTensor z = input({2});
   EXPECT_EQ(names(Model(x, Dense({.units = 1})(x))),
             names(Model(z, Dense({.units = 1})(z))));
 }
 
-TEST(Model, NamesInTheOrderOfCreationNotOfUse) {
+TEST(Model, NamesInCreationOrder) {
   const SymbolicTensor x = input({2}, "x");
   const SymbolicTensor late = ReLU()(x);
   const SymbolicTensor early = ReLU({.max_value = 6})(x);
@@ -48,7 +45,7 @@ TEST(Model, NamesInTheOrderOfCreationNotOfUse) {
   EXPECT_FALSE(model.layer("re_lu_1").config().at("max_value").is_null());
 }
 
-TEST(Model, KeepsNamesThatWereGivenAndGoesAroundThem) {
+TEST(Model, KeepsGivenNamesAndSkipsThem) {
   const SymbolicTensor x = input({2}, "image");
   SymbolicTensor y = Dense({.units = 1})(x);
   y = Dense({.units = 1, .name = "dense"})(y);
@@ -58,7 +55,7 @@ TEST(Model, KeepsNamesThatWereGivenAndGoesAroundThem) {
             (Names{"image", "dense_1", "dense", "dense_2", "dense_3"}));
 }
 
-TEST(Model, KeepsTheNamesThatAnotherModelGave) {
+TEST(Model, KeepsNamesFromAnotherModel) {
   const SymbolicTensor x = input({2}, "x");
   const SymbolicTensor y = Dense({.units = 3})(x);
   const Model inner(x, y);
@@ -67,17 +64,15 @@ TEST(Model, KeepsTheNamesThatAnotherModelGave) {
   EXPECT_EQ(&outer.layer("dense"), &inner.layer("dense"));
 }
 
-TEST(Model, RefusesTwoLayersOfOneName) {
+TEST(Model, RejectsDuplicateLayerNames) {
   const SymbolicTensor x = input({2});
   const SymbolicTensor y = Dense({.units = 1, .name = "a"})(x);
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { Model(x, ReLU({.name = "a"})(y), {.name = "net"}); }),
-              AllOf(HasSubstr("expected layer names to be unique, got two "
-                              "layers 'a'"),
-                    HasSubstr("\n  in model 'net'")));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { Model(x, ReLU({.name = "a"})(y), {.name = "net"}); }),
+            (Failure{"duplicate_name", "model"}));
 }
 
-TEST(Model, ARefusedModelNamesNothing) {
+TEST(Model, ARejectedModelNamesNoLayers) {
   const SymbolicTensor x = input({2}, "a");
   const Dense dense({.units = 1});
   const SymbolicTensor y = ReLU({.name = "a"})(dense(x));
@@ -85,42 +80,40 @@ TEST(Model, ARefusedModelNamesNothing) {
   EXPECT_EQ(dense->name(), "");
 }
 
-TEST(Model, RefusesInputsThatAreNotInputs) {
+TEST(Model, RejectsInputsNotCreatedByInput) {
   const SymbolicTensor x = input({2});
   const SymbolicTensor y = ReLU()(x);
-  EXPECT_THAT(
-      error_of<ValueError>([&] { Model(y, ReLU()(y)); }),
-      HasSubstr("expected inputs made by input(), got the output of a layer "
-                "ReLU"));
+  EXPECT_EQ(failure_of<ValueError>([&] { Model(y, ReLU()(y)); }),
+            (Failure{"invalid_value", "model"}));
 }
 
-TEST(Model, RefusesAnOutputThatNeedsAnotherInput) {
+TEST(Model, RejectsAnOutputThatDependsOnAnotherInput) {
   const SymbolicTensor x = input({2}, "x");
   const SymbolicTensor z = input({2}, "z");
-  EXPECT_THAT(error_of<ValueError>([&] {
-                Model(x, Sum()({x, z}));
-              }),
-              HasSubstr("the outputs need the input [N,2] 'z'"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              Model(x, Sum()({x, z}));
+            }),
+            (Failure{"missing_value", "model"}));
   EXPECT_THROW(Model(x, ReLU()(z)), ValueError);
 }
 
-TEST(Model, RefusesEmptyTensorsAndNone) {
+TEST(Model, RejectsEmptyTensorsAndEmptyLists) {
   const SymbolicTensor x = input({2});
   EXPECT_THROW(Model(SymbolicTensor(), x), ValueError);
   EXPECT_THROW(Model(x, SymbolicTensor()), ValueError);
   const std::vector<SymbolicTensor> none;
   const std::vector some{x};
-  EXPECT_THAT(error_of<ValueError>([&] { Model(none, some); }),
-              HasSubstr("expected at least one input and one output"));
+  EXPECT_EQ(failure_of<ValueError>([&] { Model(none, some); }),
+            (Failure{"missing_value", "model"}));
   EXPECT_THROW(Model(some, none), ValueError);
 }
 
-TEST(Model, RefusesOneInputTwice) {
+TEST(Model, RejectsADuplicateInput) {
   const SymbolicTensor x = input({2});
   EXPECT_THROW(Model({x, x}, {ReLU()(x)}), ValueError);
 }
 
-TEST(Model, TakesItsInputForItsOutput) {
+TEST(Model, AcceptsItsInputAsOutput) {
   const SymbolicTensor x = input({2});
   const Model model(x, x);
   EXPECT_EQ(values(model.predict(tensor({1, 2}, {3, 4}))),
@@ -142,36 +135,36 @@ TEST(Model, RunsGraphsOfSeveralInputsAndOutputs) {
   EXPECT_EQ(values(outputs[2]), (std::vector<float>{-10, 20}));
 }
 
-TEST(Model, TellsTheInputsOfOneGraphApart) {
+TEST(Model, DistinguishesInputs) {
   const SymbolicTensor a = input({2}, "a");
   const SymbolicTensor b = input({3}, "b");
   const Model model({a, b}, {ReLU()(a), ReLU()(b)});
   const std::vector<Variable> swapped{Variable(Tensor::zeros({1, 3})),
                                       Variable(Tensor::zeros({1, 2}))};
-  EXPECT_THAT(error_of<ShapeError>([&] { model(swapped); }),
-              HasSubstr("input 'a': expected [N,2], got [1,3]"));
+  EXPECT_EQ(failure_of<ShapeError>([&] { model(swapped); }),
+            (Failure{"shape_mismatch", "input 'a'"}));
 }
 
-TEST(Model, RefusesAnotherNumberOfInputs) {
+TEST(Model, RejectsAWrongNumberOfInputs) {
   const SymbolicTensor a = input({2});
   const SymbolicTensor b = input({2});
   const Model model({a, b}, {Sum()({a, b})}, {.name = "pair"});
   const Variable x(Tensor::zeros({1, 2}));
-  EXPECT_THAT(error_of<ValueError>([&] { (void)model(x); }),
-              HasSubstr("model 'pair': expected 2 inputs, got 1"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)model(x); }),
+            (Failure{"count_mismatch", "model 'pair'"}));
   EXPECT_THROW(model(std::span<const Variable>()), ValueError);
 }
 
-TEST(Model, GivesOneAnswerOnlyIfItHasOneOutput) {
+TEST(Model, ReturnsASingleOutputOnlyIfThereIsOne) {
   const SymbolicTensor x = input({2});
   const Model model({x}, {ReLU()(x), x});
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)model(Variable(Tensor::zeros({1, 2})));
-              }),
-              HasSubstr("expected one output, got 2"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)model(Variable(Tensor::zeros({1, 2})));
+            }),
+            (Failure{"count_mismatch", "model 'model'"}));
 }
 
-TEST(Model, ALayerCalledTwiceHasOneSetOfWeights) {
+TEST(Model, ALayerCalledTwiceSharesItsWeights) {
   const SymbolicTensor x = input({2});
   const Offset shared(3);
   const Model model(x, shared(ReLU()(shared(x))));
@@ -182,7 +175,7 @@ TEST(Model, ALayerCalledTwiceHasOneSetOfWeights) {
             (std::vector<float>{3, 7}));
 }
 
-TEST(Model, ABranchThatNobodyUsesIsNoPartOfIt) {
+TEST(Model, ExcludesUnusedBranches) {
   const SymbolicTensor x = input({2});
   const SymbolicTensor used = Dense({.units = 1, .name = "used"})(x);
   (void)Dense({.units = 1, .name = "unused"})(x);
@@ -192,7 +185,7 @@ TEST(Model, ABranchThatNobodyUsesIsNoPartOfIt) {
   EXPECT_THROW(model.layer("unused"), NotFoundError);
 }
 
-TEST(Model, KeepsAnInputThatNoOutputNeeds) {
+TEST(Model, KeepsUnusedInputs) {
   const SymbolicTensor a = input({2});
   const SymbolicTensor b = input({3});
   const Model model({a, b}, {ReLU()(a)});
@@ -218,20 +211,16 @@ TEST(Model, FindsALayerByName) {
   EXPECT_EQ(&model.layer("logits"), dense.layer().get());
 }
 
-TEST(Model, SuggestsNearNamesForALayerItDoesNotHave) {
+TEST(Model, SuggestsNearNamesForAnUnknownLayer) {
   const SymbolicTensor x = input({8, 8, 1});
   const Model model(x, Conv2D({.filters = 1})(Conv2D({.filters = 1})(x)),
                     {.name = "net"});
-  const auto text = [&](std::string_view name) {
-    return error_of<NotFoundError>([&] { model.layer(name); });
-  };
-  EXPECT_EQ(text("conv2_1"),
-            "model 'net': expected a layer 'conv2_1'; did you mean 'conv2d_1' "
-            "or 'conv2d'?");
-  EXPECT_EQ(text("dense"),
-            "model 'net': expected a layer 'dense'; there are 'input_layer', "
-            "'conv2d', 'conv2d_1'");
-  EXPECT_THAT(text(""), HasSubstr("expected a layer ''"));
+  for (const char* name : {"conv2_1", "dense", ""}) {
+    const Failure failure =
+        failure_of<NotFoundError>([&] { model.layer(name); });
+    EXPECT_EQ(failure, (Failure{"unknown_name", "model 'net'"}));
+    EXPECT_THAT(failure.message, testing::HasSubstr("'conv2d_1'"));
+  }
 }
 
 TEST(Model, CountsItsParameters) {
@@ -243,13 +232,13 @@ TEST(Model, CountsItsParameters) {
             (9 * 8 + 8) + 4 * 8 + (14 * 14 * 8 * 10 + 10));
 }
 
-TEST(Model, IsCalledModelUnlessNamed) {
+TEST(Model, IsNamedModelByDefault) {
   const SymbolicTensor x = input({2});
   EXPECT_EQ(Model(x, x).name(), "model");
   EXPECT_EQ(Model(x, x, {.name = "net"}).name(), "net");
 }
 
-TEST(Model, MovesWithItsLayers) {
+TEST(Model, MovesItsLayers) {
   const SymbolicTensor x = input({2});
   Model model(x, Offset(1)(x));
   const Model moved = std::move(model);
@@ -257,7 +246,7 @@ TEST(Model, MovesWithItsLayers) {
             (std::vector<float>{4, 5}));
 }
 
-TEST(Model, OfTenThousandLayersRunsClonesAndGoes) {
+TEST(Model, WithTenThousandLayersRunsClonesAndIsReleased) {
   const SymbolicTensor x = input({2});
   SymbolicTensor y = Dense({.units = 2})(x);
   for (int i = 0; i < 10000; ++i) y = ReLU()(y);

@@ -1,5 +1,5 @@
-// Layers typed as Keras' documentation writes them, against the shapes and
-// parameters that Keras gives: tests/oracle/make_options_golden.py.
+// Options written as in Keras' documentation, compared with the shapes and
+// parameters that Keras computes: tests/oracle/make_options_golden.py.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -298,7 +298,7 @@ std::vector<int64_t> numbers(const Config& list) {
   return result;
 }
 
-TEST(LayerOptions, TypedAsInKerasGiveItsShapesAndParameters) {
+TEST(LayerOptions, MatchKerasShapesAndParameters) {
   const Config golden = io::from_json(
       read_file(std::string(OCTET_SOURCE_DIR) + "/tests/golden/options.json"));
   const std::vector<Typed> typed = typed_layers();
@@ -317,8 +317,8 @@ TEST(LayerOptions, TypedAsInKerasGiveItsShapesAndParameters) {
   }
 }
 
-// As PyTorch's documentation writes them.
-TEST(LayerOptions, TakeOnePadForAllSides) {
+// As in PyTorch's documentation.
+TEST(LayerOptions, AcceptAPadForAllSides) {
   const auto shape = [](const Padding& padding) {
     return Conv2D({.filters = 4, .kernel_size = 3, .padding = padding})(
                input({9, 14, 3}))
@@ -336,30 +336,31 @@ TEST(LayerOptions, TakeOnePadForAllSides) {
       Shape({Shape::kAnySize, 8, 17, 4}));
 }
 
-// `.padding = true` is somebody's "same", and no padding of 1.
-TEST(LayerOptions, AreNoTruthValues) {
+// `.padding = true` would mean "same" to some users, but a padding of 1 in C++.
+TEST(LayerOptions, RejectBooleans) {
   static_assert(!std::is_constructible_v<Size2, bool>);
   static_assert(!std::is_constructible_v<Size2, int, bool>);
   static_assert(!std::is_constructible_v<Pads, bool>);
   static_assert(!std::is_constructible_v<Padding, bool>);
 }
 
-TEST(LayerOptions, AreRefusedIfEmptyWhereKerasHasNoDefault) {
+TEST(LayerOptions, AreRequiredWithoutADefaultInKeras) {
   EXPECT_THROW((void)Conv2D({.filters = 4, .kernel_size = {}}), ValueError);
   EXPECT_THROW((void)Conv2D({.filters = 4, .strides = {}}), ValueError);
   EXPECT_THROW((void)UpSampling2D({.size = {}}), ValueError);
 }
 
-TEST(LayerOptions, NameThePaddingsThereAre) {
-  EXPECT_THAT(error_of<ValueError>([] { (void)Padding("smae"); }),
-              testing::HasSubstr("'valid' or 'same', got 'smae'"));
+TEST(LayerOptions, RejectUnknownPaddings) {
+  EXPECT_EQ(failure_of<ValueError>([] { (void)Padding("smae"); }),
+            (Failure{"invalid_value", "padding"}));
 }
 
 // 1 / 255 is 0 in C++: it would make every image black.
-TEST(LayerOptions, RefuseAScaleThatIsZero) {
-  EXPECT_THAT(
-      error_of<ValueError>([] { (void)Rescaling({.scale = {1 / 255}}); }),
-      testing::HasSubstr("1 / 255.0f"));
+TEST(LayerOptions, RejectAScaleOfZero) {
+  const Failure failure =
+      failure_of<ValueError>([] { (void)Rescaling({.scale = {1 / 255}}); });
+  EXPECT_EQ(failure, (Failure{"out_of_range", "scale"}));
+  EXPECT_THAT(failure.message, testing::HasSubstr("1 / 255.0f"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace octet {
 namespace {
 
-/// The cells before and after one axis.
+/// Padding before and after an axis.
 using Cells = std::pair<int64_t, int64_t>;
 
 Cells same(int64_t size, int64_t window, int64_t stride, int64_t dilation = 1) {
@@ -29,7 +29,7 @@ struct SameCase {
 
 class SamePadding : public ::testing::TestWithParam<SameCase> {};
 
-TEST_P(SamePadding, AddsTheseCells) {
+TEST_P(SamePadding, AddsThePaddingOfKeras) {
   const SameCase& c = GetParam();
   EXPECT_EQ(same(c.size, c.window, c.stride, c.dilation), c.cells);
 }
@@ -58,13 +58,13 @@ constexpr SameCase kSameCases[] = {
 INSTANTIATE_TEST_SUITE_P(Padding, SamePadding, ::testing::ValuesIn(kSameCases),
                          [](const auto& test) { return test.param.name; });
 
-TEST(Padding, TreatsRowsAndColumnsByThemselves) {
+TEST(Padding, TreatsRowsAndColumnsSeparately) {
   const Pads expected{{0, 1}, {2, 2}};
   EXPECT_EQ(Padding::same.pads({28, 9}, {3, 5}, {2, 1}, {1, 1}), expected);
 }
 
 // https://www.tensorflow.org/api_docs/python/tf/nn#notes_on_padding_2
-TEST(Padding, SameGivesCeilOfSizeByStrideWithTheFewestCells) {
+TEST(Padding, SameYieldsCeilOfSizeByStrideWithMinimalPadding) {
   for (int64_t size = 1; size <= 12; ++size) {
     for (int64_t window = 1; window <= 6; ++window) {
       for (int64_t stride = 1; stride <= 4; ++stride) {

@@ -7,9 +7,8 @@ namespace octet {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-/// x -> a (Dense) -> relu -> d (Dropout) -> b (Dense), and c beside it.
+/// x -> a (Dense) -> relu -> d (Dropout) -> b (Dense), and c in parallel.
 Model rebuilt_network() {
   const SymbolicTensor x = input({3}, "x");
   SymbolicTensor y = Dense({.units = 4, .name = "a"})(x);
@@ -21,7 +20,7 @@ Model rebuilt_network() {
   return model;
 }
 
-/// Replaces the layer of that name by what `make` returns.
+/// Replaces the layer `name` by the result of `make`.
 template <class Make>
 NodeRewriter in_place_of(const std::string& name, Make make) {
   return [name, make](const GraphNode& node,
@@ -35,7 +34,7 @@ SymbolicTensor removed(const GraphNode& node, Rebuild& rebuild) {
   return rebuild.at(node.inputs[0]);
 }
 
-TEST(Rebuild, GivesNothingIfNoNodeIsReplaced) {
+TEST(Rebuild, ReturnsNothingIfNoNodeIsReplaced) {
   std::vector<std::string> asked;
   const auto result = rebuilt_network().rebuild(
       [&](const GraphNode& node, Rebuild&) -> std::optional<SymbolicTensor> {
@@ -46,7 +45,7 @@ TEST(Rebuild, GivesNothingIfNoNodeIsReplaced) {
   EXPECT_THAT(asked, ElementsAre("a", "relu", "d", "b", "c"));
 }
 
-TEST(Rebuild, TakesALayerOutAndKeepsTheRest) {
+TEST(Rebuild, RemovesALayerAndKeepsTheRest) {
   const Model model = rebuilt_network();
   const Model result = *model.rebuild(in_place_of("d", removed));
   EXPECT_THAT(names(result), ElementsAre("x", "a", "relu", "b", "c"));
@@ -68,7 +67,7 @@ TEST(Rebuild, LeavesTheModelUntouched) {
   EXPECT_EQ(names(model), layers);
 }
 
-TEST(Rebuild, DropsWhatNothingReadsAnyMore) {
+TEST(Rebuild, DropsLayersWithoutConsumers) {
   const Model model = rebuilt_network();
   const Model result =
       *model.rebuild(in_place_of("b", [](const GraphNode&, Rebuild& rebuild) {
@@ -78,7 +77,7 @@ TEST(Rebuild, DropsWhatNothingReadsAnyMore) {
   EXPECT_THAT(names(result), ElementsAre("x", "new", "c"));
 }
 
-TEST(Rebuild, InitialisesANewLayerByItsName) {
+TEST(Rebuild, InitializesANewLayerByItsName) {
   const Model model = rebuilt_network();
   const auto make = [](const GraphNode& node, Rebuild& rebuild) {
     return Dense({.units = 2, .name = "new"})(rebuild.at(node.inputs[0]));
@@ -91,7 +90,7 @@ TEST(Rebuild, InitialisesANewLayerByItsName) {
   EXPECT_EQ(weight_bits(again), weight_bits(result));
 }
 
-TEST(Rebuild, KeepsTheValuesThatANewLayerIsGiven) {
+TEST(Rebuild, KeepsParametersSetInANewLayer) {
   const std::vector<Tensor> given{counting({4, 2}), counting({2})};
   const Model result = *rebuilt_network().rebuild(
       in_place_of("b", [&](const GraphNode& node, Rebuild& rebuild) {
@@ -106,22 +105,20 @@ TEST(Rebuild, KeepsTheValuesThatANewLayerIsGiven) {
             bits(given[1]));
 }
 
-TEST(Rebuild, RefusesParametersOfAnotherNumberOrShape) {
+TEST(Rebuild, RejectsParametersOfAnotherNumberOrShape) {
   const SymbolicTensor x = input({3});
   const Dense layer({.units = 2, .name = "d"});
   const Model model(x, layer(x));
-  const auto refusal = [&](const std::vector<Tensor>& values) {
-    return error_of<ShapeError>([&] { layer->set_parameters(values); });
+  const auto failure = [&](const std::vector<Tensor>& values) {
+    return failure_of<ShapeError>([&] { layer->set_parameters(values); });
   };
-  EXPECT_THAT(refusal({counting({3, 2})}),
-              HasSubstr("in layer 'd' (Dense): expected 2 parameters to copy, "
-                        "got 1"));
-  EXPECT_THAT(refusal({counting({3, 3}), counting({2})}),
-              ::testing::AllOf(HasSubstr("[3,2]"), HasSubstr("[3,3]"),
-                               HasSubstr("in parameter 'kernel'")));
+  EXPECT_EQ(failure({counting({3, 2})}),
+            (Failure{"count_mismatch", "Dense 'd'"}));
+  EXPECT_THAT(failure({counting({3, 3}), counting({2})}).message,
+              testing::HasSubstr("in parameter 'kernel'"));
 }
 
-TEST(Rebuild, KeepsASharedLayerShared) {
+TEST(Rebuild, PreservesSharedLayers) {
   const SymbolicTensor x = input({3}, "x");
   const Dense shared({.units = 3, .name = "shared"});
   const Model model(x, shared(ReLU({.name = "relu"})(shared(x))));
@@ -130,7 +127,7 @@ TEST(Rebuild, KeepsASharedLayerShared) {
   EXPECT_EQ(result.nodes().size(), 3u);
 }
 
-TEST(Rebuild, KeepsParametersInCommon) {
+TEST(Rebuild, PreservesSharedParameters) {
   const auto called_in = [](Model& model, const std::string& name) {
     const SymbolicTensor x = input({3}, "x");
     return Model(x, model(x), {.name = name});
@@ -155,7 +152,7 @@ TEST(Rebuild, KeepsParametersInCommon) {
   });
 }
 
-TEST(Rebuild, KeepsTheFlagsOfLayers) {
+TEST(Rebuild, PreservesTheFlagsOfLayers) {
   Model model = rebuilt_network();
   model.layer("a").set_trainable(false);
   const Model result = *model.rebuild(in_place_of("d", removed));
@@ -174,13 +171,13 @@ TEST(Rebuild, CallsACopyOfALayerOnAnotherTensor) {
               ElementsAre("x", "a", "tanh", "relu", "d", "b", "c"));
 }
 
-TEST(Rebuild, KeepsTheModelsOrderAroundANewLayer) {
+TEST(Rebuild, PreservesTheModelOrderAroundANewLayer) {
   const SymbolicTensor x = input({3}, "x");
   const SymbolicTensor a = ReLU({.name = "a"})(x);
   const SymbolicTensor b = ReLU({.name = "b"})(x);
   const SymbolicTensor c = ReLU({.name = "c"})(a);
   const Model model({x}, {b, c});
-  // The new layer reads "a" but stands where "c" stood, after "b".
+  // The new layer consumes "a" but takes the position of "c", after "b".
   const Model result = *model.rebuild(
       in_place_of("c", [](const GraphNode& node, Rebuild& rebuild) {
         return Activation("tanh", "new")(rebuild.at(node.inputs[0]));
@@ -188,55 +185,53 @@ TEST(Rebuild, KeepsTheModelsOrderAroundANewLayer) {
   EXPECT_THAT(names(result), ElementsAre("x", "a", "b", "new"));
 }
 
-TEST(Rebuild, RefusesATensorOfTheOldModel) {
+TEST(Rebuild, RejectsATensorOfTheOldModel) {
   const Model model = rebuilt_network();
-  const std::string text = error_of<ValueError>([&] {
+  const Failure failure = failure_of<ValueError>([&] {
     (void)model.rebuild(in_place_of(
         "d", [](const GraphNode& node, Rebuild&) { return node.inputs[0]; }));
   });
-  EXPECT_THAT(text, HasSubstr("expected a tensor of the new model in place of "
-                              "'d', got one of the old; Rebuild::at"));
+  EXPECT_EQ(failure, (Failure{"invalid_value", "rebuild"}));
 }
 
-TEST(Rebuild, RefusesAReplacementOfAnotherShape) {
+TEST(Rebuild, RejectsAReplacementOfAnotherShape) {
   const Model model = rebuilt_network();
-  const std::string text = error_of<ShapeError>([&] {
+  const Failure failure = failure_of<ShapeError>([&] {
     (void)model.rebuild(
         in_place_of("d", [](const GraphNode& node, Rebuild& rebuild) {
           return Dense({.units = 5})(rebuild.at(node.inputs[0]));
         }));
   });
-  EXPECT_THAT(text, HasSubstr("expected [N,4] in place of 'd', got [N,5]"));
+  EXPECT_EQ(failure, (Failure{"shape_mismatch", "rebuild"}));
 }
 
-TEST(Rebuild, RefusesAnEmptyTensorAndOneThatComesLater) {
+TEST(Rebuild, RejectsEmptyAndLaterTensors) {
   const Model model = rebuilt_network();
   EXPECT_THROW(
       (void)model.rebuild(in_place_of(
           "d", [](const GraphNode&, Rebuild&) { return SymbolicTensor{}; })),
       ValueError);
-  const std::string text = error_of<ValueError>([&] {
+  const Failure failure = failure_of<ValueError>([&] {
     (void)model.rebuild(
         in_place_of("a", [](const GraphNode&, Rebuild& rebuild) {
           return rebuild.at(rebuild.model().outputs()[0]);
         }));
   });
-  EXPECT_THAT(text, ::testing::AllOf(HasSubstr("got the output of 'b'"),
-                                     HasSubstr("while replacing 'a'")));
+  EXPECT_EQ(failure, (Failure{"invalid_value", "Rebuild::at"}));
 }
 
-TEST(Rebuild, RefusesANameThatIsTaken) {
+TEST(Rebuild, RejectsADuplicateName) {
   const Model model = rebuilt_network();
-  const std::string text = error_of<ValueError>([&] {
+  const Failure failure = failure_of<ValueError>([&] {
     (void)model.rebuild(
         in_place_of("d", [](const GraphNode& node, Rebuild& rebuild) {
           return ReLU({.name = "a"})(rebuild.at(node.inputs[0]));
         }));
   });
-  EXPECT_THAT(text, HasSubstr("got two layers 'a'"));
+  EXPECT_EQ(failure, (Failure{"duplicate_name", "model"}));
 }
 
-TEST(Rebuild, CountsUsesAndTellsWhoStandsAlone) {
+TEST(Rebuild, CountsUsesAndDetectsSharing) {
   const SymbolicTensor x = input({3}, "x");
   const Dense twice({.units = 3, .name = "twice"});
   const SymbolicTensor a = Dense({.units = 3, .name = "a"})(x);

@@ -11,8 +11,6 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
 std::vector<std::string> classes() {
   std::vector<std::string> result;
   for (const LayerDef* def : layer_defs()) {
@@ -45,7 +43,7 @@ TEST(Registry, FindsAClassByItsExactName) {
   EXPECT_EQ(find_layer_def(""), nullptr);
 }
 
-TEST(Registry, KnowsTheOtherNamesOfAClass) {
+TEST(Registry, FindsAClassByItsAliases) {
   const std::map<std::string_view, std::string_view> names{
       {"MaxPool2D", "MaxPooling2D"},
       {"AvgPool2D", "AveragePooling2D"},
@@ -67,7 +65,7 @@ TEST(Registry, KnowsTheOtherNamesOfAClass) {
   EXPECT_EQ(canonical_class_name(""), "");
 }
 
-TEST(Registry, KnowsWhichClassesAreQuantizedByDefault) {
+TEST(Registry, ListsTheClassesQuantizedByDefault) {
   const std::map<std::string_view, std::string_view> weights{
       {"AveragePooling1D", ""},
       {"AveragePooling2D", ""},
@@ -90,45 +88,43 @@ TEST(Registry, KnowsWhichClassesAreQuantizedByDefault) {
   }
 }
 
-TEST(Registry, RefusesAnUnknownClassAndNamesThoseThereAre) {
-  const std::string text =
-      error_of<UnsupportedError>([] { create_layer("Conv2d", Config()); });
-  EXPECT_THAT(text, HasSubstr("got 'Conv2d'"));
-  EXPECT_THAT(text, HasSubstr("Conv2D"));
-  EXPECT_THAT(text, HasSubstr("register_layer"));
+TEST(Registry, RejectsAnUnknownClass) {
+  const Failure failure =
+      failure_of<UnsupportedError>([] { create_layer("Conv2d", Config()); });
+  EXPECT_EQ(failure, (Failure{"unsupported_layer", "layer class 'Conv2d'"}));
 }
 
-TEST(Registry, SaysWhereABadConfigurationIsWrong) {
-  const auto refusal = [](const Config& entry) {
-    return error_of<ValueError>([&] {
+TEST(Registry, ErrorsNameTheFieldOfTheConfiguration) {
+  const auto failure = [](const Config& entry) {
+    return failure_of<ValueError>([&] {
       create_layer("Conv2D", Config().set("filters", 1).set("padding", entry));
     });
   };
-  EXPECT_THAT(refusal("full"),
-              HasSubstr("padding: expected 'valid' or 'same', got 'full'"));
-  EXPECT_THAT(refusal("full"), HasSubstr("in the configuration of Conv2D"));
-  EXPECT_THAT(refusal(3), HasSubstr("expected a string, got an integer"));
-  EXPECT_THAT(refusal(3), HasSubstr("in field 'padding'"));
+  EXPECT_EQ(failure("full"), (Failure{"invalid_value", "padding"}));
+  EXPECT_THAT(failure(3).message, testing::HasSubstr("in field 'padding'"));
+  EXPECT_THAT(failure(3).message,
+              testing::HasSubstr("in configuration of Conv2D"));
 }
 
-TEST(Registry, RefusesSizesThatAreNotTwoIntegers) {
-  const auto refusal = [](Config::List sizes) {
-    return error_of<ValueError>([&] {
+TEST(Registry, RejectsSizesOtherThanTwoIntegers) {
+  const auto failure = [](Config::List sizes) {
+    return failure_of<ValueError>([&] {
       create_layer(
           "Conv2D",
           Config().set("filters", 1).set("strides", Config(std::move(sizes))));
     });
   };
-  EXPECT_THAT(refusal({1}), HasSubstr("expected two integers"));
-  EXPECT_THAT(refusal({1, 1, 1}), HasSubstr("expected two integers"));
-  EXPECT_THAT(refusal({1, 1.5}), HasSubstr("expected an integer"));
-  EXPECT_THAT(refusal({1, 0}), HasSubstr("strides: expected at least 1"));
+  EXPECT_EQ(failure({1}), (Failure{"count_mismatch", "strides"}));
+  EXPECT_EQ(failure({1, 1, 1}), (Failure{"count_mismatch", "strides"}));
+  EXPECT_THAT(failure({1, 1.5}).message,
+              testing::HasSubstr("in field 'strides'"));
+  EXPECT_EQ(failure({1, 0}), (Failure{"out_of_range", "strides"}));
 }
 
-TEST(Registry, RefusesAConfigurationOutOfRange) {
-  EXPECT_THAT(
-      error_of<ValueError>([] { create_layer("Dense", Config::Object()); }),
-      HasSubstr("units: expected at least 1, got 0"));
+TEST(Registry, RejectsAConfigurationOutOfRange) {
+  EXPECT_EQ(
+      failure_of<ValueError>([] { create_layer("Dense", Config::Object()); }),
+      (Failure{"out_of_range", "units"}));
 }
 
 TEST(Registry, IgnoresEntriesOfOtherVersions) {
@@ -144,7 +140,7 @@ TEST(Registry, CreatesUnnamedLayersThatAreNotBuilt) {
   EXPECT_TRUE(layer->parameters().empty());
 }
 
-TEST(Registry, TakesAClassOfTheUser) {
+TEST(Registry, AcceptsAUserDefinedClass) {
   register_offset();
   EXPECT_EQ(find_layer_def("UserOffset"), &offset_def);
   EXPECT_EQ(classes().back(), "UserOffset");
@@ -152,11 +148,10 @@ TEST(Registry, TakesAClassOfTheUser) {
   EXPECT_EQ(layer->config().at("start").as_number(), 2.5);
 }
 
-TEST(Registry, RefusesAClassThatExists) {
+TEST(Registry, RejectsADuplicateClass) {
   register_offset();
-  EXPECT_THAT(
-      error_of<ValueError>([] { register_layer(offset_def); }),
-      HasSubstr("expected a new class, got 'UserOffset', which exists"));
+  EXPECT_EQ(failure_of<ValueError>([] { register_layer(offset_def); }),
+            (Failure{"duplicate_name", "register_layer"}));
   static const LayerDef again{.class_name = "Dense",
                               .create = offset_def.create};
   EXPECT_THROW(register_layer(again), ValueError);
@@ -164,7 +159,7 @@ TEST(Registry, RefusesAClassThatExists) {
   EXPECT_EQ(std::ranges::count(classes(), "Dense"), 1);
 }
 
-TEST(Registry, AClassOfTheUserWorksInAModel) {
+TEST(Registry, AUserDefinedClassRunsInAModel) {
   register_offset();
   const SymbolicTensor x = input({2});
   const Model model(x, Offset(0.5f)(Offset(10)(x)));
@@ -175,7 +170,7 @@ TEST(Registry, AClassOfTheUserWorksInAModel) {
             (std::vector<float>{11.5f, 12.5f, 13.5f, 14.5f}));
 }
 
-TEST(Registry, AClassOfTheUserIsClonedWithItsWeights) {
+TEST(Registry, AUserDefinedClassIsClonedWithItsWeights) {
   register_offset();
   const SymbolicTensor x = input({2});
   const Model model(x, Offset(1)(x));
@@ -187,12 +182,12 @@ TEST(Registry, AClassOfTheUserIsClonedWithItsWeights) {
             (std::vector<float>{7, 8}));
 }
 
-TEST(Registry, KnowsTheRoleOfALayer) {
+TEST(Registry, ReturnsTheRoleOfALayer) {
   EXPECT_EQ(Dense({.units = 1})->role(), LayerRole::linear);
   EXPECT_EQ(FailingLayer().role(), LayerRole::other);  // not registered
 }
 
-TEST(Registry, ALayerOfRoleIdentityIsOneInInference) {
+TEST(Registry, LayersOfRoleIdentityAreIdentitiesInInference) {
   class Jitter final : public Plain {
    public:
     std::string class_name() const override { return "UserJitter"; }
@@ -210,7 +205,7 @@ TEST(Registry, ALayerOfRoleIdentityIsOneInInference) {
   EXPECT_FALSE(Jitter().is_identity({2, 3}, true));
 }
 
-TEST(Registry, AnUnregisteredClassRunsButIsNotCloned) {
+TEST(Registry, AnUnregisteredClassRunsButCannotBeCloned) {
   class Nameless final : public Plain {
    public:
     std::string class_name() const override { return "UserNameless"; }
@@ -219,8 +214,8 @@ TEST(Registry, AnUnregisteredClassRunsButIsNotCloned) {
   const Model model(x, LayerHandle(std::make_shared<Nameless>())(x));
   EXPECT_EQ(values(model.predict(tensor({1, 2}, {3, 4}))),
             (std::vector<float>{3, 4}));
-  EXPECT_THAT(error_of<UnsupportedError>([&] { (void)model.clone(); }),
-              HasSubstr("got 'UserNameless'; register_layer adds custom ones"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { (void)model.clone(); }),
+            (Failure{"unsupported_layer", "layer class 'UserNameless'"}));
 }
 
 }  // namespace

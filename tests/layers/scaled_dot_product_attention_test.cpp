@@ -8,8 +8,6 @@
 namespace octet {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using Options = ScaledDotProductAttentionOptions;
 
 Tensor attend(const Options& options, const Tensor& q, const Tensor& k,
@@ -59,7 +57,7 @@ void expect_definition(int64_t n, int64_t heads, int64_t tq, int64_t tk,
             expected +=
                 weights[static_cast<size_t>(b)] / sum * at(v, i, b, h, c);
           }
-          // Means of values below 1, after some tens of roundings.
+          // Means of values below 1, after tens of roundings.
           EXPECT_NEAR(at(y, i, a, h, c), expected, 1e-6);
         }
       }
@@ -74,7 +72,7 @@ TEST(ScaledDotProductAttention, FollowsItsDefinition) {
   expect_definition(3, 1, 2, 65, 17, 3);
 }
 
-TEST(ScaledDotProductAttention, TakesTheMeanWhereNoKeyIsNearer) {
+TEST(ScaledDotProductAttention, AveragesTheValuesForEqualKeys) {
   const Tensor y = attend({.num_heads = 2}, Tensor::zeros({1, 2, 4}),
                           noise({1, 3, 4}), integers({1, 3, 2}, 1));
   // Values -6..-1: columns -6, -4, -2 and -5, -3, -1.
@@ -83,14 +81,14 @@ TEST(ScaledDotProductAttention, TakesTheMeanWhereNoKeyIsNearer) {
   }
 }
 
-TEST(ScaledDotProductAttention, HandsOnTheOnlyToken) {
+TEST(ScaledDotProductAttention, ForwardsASingleToken) {
   const Tensor v = noise({2, 1, 6});
   EXPECT_EQ(values(attend({.num_heads = 3}, noise({2, 1, 6}, 2),
                           noise({2, 1, 6}, 3), v)),
             values(v));
 }
 
-TEST(ScaledDotProductAttention, FindsTheGradientsOfAllThree) {
+TEST(ScaledDotProductAttention, ComputesTheGradientsOfAllInputs) {
   const auto x = std::vector{input({3, 4}), input({5, 4}), input({5, 6})};
   const Model model(x, {ScaledDotProductAttention({.num_heads = 2})(x)});
   std::vector<Variable> at{Variable(noise({2, 3, 4}, 1), true),
@@ -109,7 +107,7 @@ TEST(ScaledDotProductAttention, FindsTheGradientsOfAllThree) {
     return std::vector{weights};
   }).backward();
   for (size_t k = 0; k < 3; ++k) {
-    // Along the gradient itself the loss rises by its squared length.
+    // Along the gradient, the loss increases by the gradient's squared norm.
     const Tensor gradient = at[k].grad();
     double expected = 0;
     for (const float g : gradient.f32()) expected += double{g} * g;
@@ -124,7 +122,7 @@ TEST(ScaledDotProductAttention, FindsTheGradientsOfAllThree) {
       return loss(model(near)[0]);
     };
     const double numeric = (moved(0.01f) - moved(-0.01f)) / 0.02;
-    // Differences of float results: 1e-6 / 0.02, and a cubic term.
+    // Difference of float results, 1e-6 / 0.02, and a cubic term.
     EXPECT_NEAR(numeric, expected, 1e-3 * (expected + 0.1)) << "input " << k;
   }
 }
@@ -137,7 +135,7 @@ TEST(ScaledDotProductAttention, DropsWeightsInTrainingOnly) {
   for (const float v : values(model(ones)[0])) {
     EXPECT_NEAR(v, 1, 1e-6);
   }
-  // Each weight is 1/4; doubled or none: multiples of 1/2.
+  // Each weight is 1/4, doubled or dropped: multiples of 1/2.
   bool changed = false;
   for (const float v : values(model(ones, Mode::training)[0])) {
     EXPECT_NEAR(2 * v, std::round(2 * v), 1e-5);
@@ -154,31 +152,30 @@ TEST(ScaledDotProductAttention, CountsItsMultiplyAdds) {
             3 * 5 * 4 + 3 * 5 * 6);
 }
 
-TEST(ScaledDotProductAttention, NamesTheInputThatDoesNotFit) {
-  const auto refusal = [](const Shape& q, const Shape& k, const Shape& v) {
-    return error_of<ShapeError>([&] {
+TEST(ScaledDotProductAttention, ErrorsNameTheInputAtFault) {
+  const auto failure = [](const Shape& q, const Shape& k, const Shape& v) {
+    return failure_of<ShapeError>([&] {
       (void)ScaledDotProductAttention({.num_heads = 2, .name = "look"})(
           {input(q), input(k), input(v)});
     });
   };
-  EXPECT_THAT(refusal({3, 4}, {5, 4}, {6, 4}),
-              AllOf(HasSubstr("value: expected 5 tokens as in the key, got"),
-                    HasSubstr("'look' (ScaledDotProductAttention)")));
-  EXPECT_THAT(refusal({3, 4}, {5, 6}, {5, 4}),
-              HasSubstr("key: expected 4 features as in the query, got"));
-  EXPECT_THAT(refusal({3, 5}, {5, 5}, {5, 4}),
-              HasSubstr("query: expected features that 2 heads divide, got"));
-  EXPECT_THAT(refusal({3, 4}, {5, 4}, {5, 3}),
-              HasSubstr("value: expected features that 2 heads divide, got"));
-  EXPECT_THAT(refusal({3, 4}, {5, 4, 1}, {5, 4}),
-              HasSubstr("key: expected tokens [n,t,c], got [N,5,4,1]"));
+  EXPECT_EQ(failure({3, 4}, {5, 4}, {6, 4}),
+            (Failure{"shape_mismatch", "value"}));
+  EXPECT_EQ(failure({3, 4}, {5, 6}, {5, 4}),
+            (Failure{"shape_mismatch", "key"}));
+  EXPECT_EQ(failure({3, 5}, {5, 5}, {5, 4}),
+            (Failure{"invalid_shape", "query"}));
+  EXPECT_EQ(failure({3, 4}, {5, 4}, {5, 3}),
+            (Failure{"invalid_shape", "value"}));
+  EXPECT_EQ(failure({3, 4}, {5, 4, 1}, {5, 4}),
+            (Failure{"invalid_shape", "key"}));
 }
 
-TEST(ScaledDotProductAttention, RefusesOtherNumbersOfInputsAndBadOptions) {
-  EXPECT_THAT(error_of<ValueError>([] {
-                (void)ScaledDotProductAttention()(input({3, 4}));
-              }),
-              HasSubstr("inputs: expected three, query, key and value, got 1"));
+TEST(ScaledDotProductAttention, RejectsWrongInputCountsAndInvalidOptions) {
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)ScaledDotProductAttention()(input({3, 4}));
+            }),
+            (Failure{"count_mismatch", "inputs"}));
   EXPECT_THROW((void)ScaledDotProductAttention({.num_heads = 0}), ValueError);
   EXPECT_THROW((void)ScaledDotProductAttention({.dropout = 1}), ValueError);
   EXPECT_THROW((void)ScaledDotProductAttention({.dropout = NAN}), ValueError);

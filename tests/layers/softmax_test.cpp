@@ -38,7 +38,7 @@ TEST(Softmax, DoesNotOverflow) {
   EXPECT_EQ(y, (std::vector<float>{1, 0, 0.5f, 0.5f}));
 }
 
-TEST(Softmax, KeepsNanInItsRow) {
+TEST(Softmax, PropagatesNanWithinARow) {
   const auto y =
       values(infer(Softmax(), Tensor::of<float>({2, 2}, {NAN, 1, 0, 0})));
   EXPECT_TRUE(std::isnan(y[0]));
@@ -46,12 +46,12 @@ TEST(Softmax, KeepsNanInItsRow) {
   EXPECT_EQ(y[2], 0.5f);
 }
 
-TEST(Softmax, GoesAlongTheAxisAskedFor) {
+TEST(Softmax, NormalizesTheGivenAxis) {
   const Tensor x = noise({2, 3, 5, 7});
   for (const int64_t axis : {1, 2, 3, -1, -2, -3}) {
     const int64_t own = axis < 0 ? axis + 4 : axis;
     const Tensor y = infer(Softmax({.axis = axis}), x);
-    // With the axis as the last one.
+    // Computed with the axis transposed to the end.
     std::vector<int> order{0, 1, 2, 3};
     std::swap(order[static_cast<size_t>(own)], order[3]);
     EXPECT_EQ(values(y.transposed(order)),
@@ -59,7 +59,7 @@ TEST(Softmax, GoesAlongTheAxisAskedFor) {
   }
 }
 
-TEST(Softmax, IsAnActivationAlongTheLastAxisAlone) {
+TEST(Softmax, IsAnActivationOnlyAlongTheLastAxis) {
   EXPECT_EQ(Softmax()->activation(), "softmax");
   const Softmax first({.axis = 1});
   (void)first(input({5}));
@@ -71,19 +71,19 @@ TEST(Softmax, IsAnActivationAlongTheLastAxisAlone) {
   EXPECT_NO_THROW((void)rows(input({4, 5, 6})));
 }
 
-TEST(Softmax, RefusesTheBatchAsAxis) {
+TEST(Softmax, RejectsTheBatchAxis) {
   for (const int64_t axis : {0, -3, 3, -4}) {
     EXPECT_THROW(Softmax({.axis = axis})(input({4, 5})), ShapeError);
   }
 }
 
-TEST(Softmax, TreatsEverySampleByItself) {
-  // A batch of samples without axes has no last axis of its own.
+TEST(Softmax, TreatsSamplesIndependently) {
+  // A batch of scalar samples has no last axis besides the batch.
   const SymbolicTensor x = input({});
   EXPECT_THROW(Softmax()(x), ShapeError);
 }
 
-TEST(Softmax, ComesBackFromItsConfiguration) {
+TEST(Softmax, RoundTripsThroughItsConfiguration) {
   const Config config = Softmax()->config();
   EXPECT_EQ(create_layer("Softmax", config)->config(), config);
 }

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-TEST(Summary, ListsLayersWithShapesParametersAndWork) {
+TEST(Summary, ListsShapesParametersAndMultiplyAdds) {
   const SymbolicTensor x = input({28, 28, 1}, "image");
   SymbolicTensor y = Conv2D({.filters = 8, .padding = Padding::same})(x);
   y = MaxPooling2D()(ReLU()(BatchNormalization()(y)));
@@ -27,11 +27,10 @@ TEST(Summary, ListsLayersWithShapesParametersAndWork) {
                                   "+.N,14,14,8. +0 +0\n"));
   EXPECT_THAT(text, ContainsRegex("\ndense +Dense +.N,10. +15,690 +15,680\n"));
   EXPECT_THAT(text, ContainsRegex("\ntotal +15,802 +72,128\n"));
-  EXPECT_THAT(text,
-              HasSubstr("15,786 parameters are trained, 16 are statistics\n"));
+  EXPECT_THAT(text, HasSubstr("15,786 trainable parameters, 16 statistics\n"));
 }
 
-TEST(Summary, CountsWeightsOfASharedLayerOnceAndItsWorkTwice) {
+TEST(Summary, CountsSharedWeightsOnceAndTheirWorkTwice) {
   const SymbolicTensor x = input({4});
   const Dense shared({.units = 4});
   const Model model(x, shared(shared(x)));
@@ -41,7 +40,7 @@ TEST(Summary, CountsWeightsOfASharedLayerOnceAndItsWorkTwice) {
   EXPECT_THAT(text, ContainsRegex("\ntotal +20 +32\n"));
 }
 
-TEST(Summary, HasItsNumbersAsValues) {
+TEST(Summary, IsAvailableAsValues) {
   const SymbolicTensor x = input({4});
   const Dense shared({.units = 4});
   const SymbolicTensor y = BatchNormalization()(shared(shared(x)));
@@ -62,7 +61,7 @@ TEST(Summary, GroupsDigitsByThousands) {
   EXPECT_THAT(model.summary(), ContainsRegex("\ntotal +999,999 +999,999\n"));
 }
 
-TEST(Summary, KeepsItsColumnsInLine) {
+TEST(Summary, AlignsItsColumns) {
   const SymbolicTensor x = input({4}, "a_name_longer_than_any_other");
   const std::string text = Model(x, ReLU()(x)).summary();
   size_t width = 0;
@@ -77,7 +76,7 @@ TEST(Summary, KeepsItsColumnsInLine) {
   EXPECT_EQ(lines, 6u);  // heading, rule, two layers, rule, total
 }
 
-TEST(Summary, ShowsActivationsWhereTheClassDoesNotSayThem) {
+TEST(Summary, ShowsActivationsUnlessTheClassImpliesThem) {
   const SymbolicTensor x = input({6, 5, 3});
   SymbolicTensor y = Conv2D({.filters = 2, .activation = "relu6"})(x);
   y = Activation({.activation = "tanh"})(ReLU()(y));
@@ -87,17 +86,17 @@ TEST(Summary, ShowsActivationsWhereTheClassDoesNotSayThem) {
   EXPECT_THAT(text, ContainsRegex("\nactivation +Activation, tanh +"));
 }
 
-TEST(Summary, ShowsWhatEachNodeReadsInAGraphThatIsNoChain) {
+TEST(Summary, ShowsInputsUnlessTheGraphIsAChain) {
   const SymbolicTensor x = input({4}, "x");
   const SymbolicTensor y = Dense({.units = 4, .name = "d"})(x);
-  EXPECT_THAT(Model(x, y).summary(), testing::Not(HasSubstr("reads")));
+  EXPECT_THAT(Model(x, y).summary(), testing::Not(HasSubstr("inputs")));
   const std::string text = Model(x, Add({.name = "sum"})({y, x})).summary();
-  EXPECT_THAT(text, ContainsRegex("mult-adds +reads\n"));
+  EXPECT_THAT(text, ContainsRegex("mult-adds +inputs\n"));
   EXPECT_THAT(text, ContainsRegex("\nd +Dense +.N,4. +20 +16 +x\n"));
   EXPECT_THAT(text, ContainsRegex("\nsum +Add +.N,4. +0 +0 +d, x\n"));
 }
 
-TEST(Summary, ShowsWhatIsFrozen) {
+TEST(Summary, ShowsFrozenLayers) {
   const SymbolicTensor x = input({4}, "x");
   SymbolicTensor y = Dense({.units = 3, .name = "body"})(x);
   y = Dense({.units = 2, .name = "head"})(y);
@@ -108,8 +107,8 @@ TEST(Summary, ShowsWhatIsFrozen) {
   EXPECT_THAT(text, ContainsRegex("mult-adds +training\n"));
   EXPECT_THAT(text, ContainsRegex("\nbody +Dense +.N,3. +15 +12 +frozen\n"));
   EXPECT_THAT(text, ContainsRegex("\nhead +Dense +.N,2. +8 +6\n"));
-  EXPECT_THAT(text, HasSubstr("8 parameters are trained, 0 are statistics, 15 "
-                              "are frozen"));
+  EXPECT_THAT(text,
+              HasSubstr("8 trainable parameters, 0 statistics, 15 frozen"));
 }
 
 }  // namespace

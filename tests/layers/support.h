@@ -1,4 +1,4 @@
-// What tests of layers and of quantization share.
+// Helpers shared by the tests of layers and quantization.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace octet {
 
-/// All weights of a model, layer by layer.
+/// Returns the bits of all weights, layer by layer.
 inline std::vector<uint32_t> weight_bits(const Model& model) {
   std::vector<uint32_t> result;
   for (const auto& layer : model.layers()) {
@@ -28,7 +28,8 @@ inline Tensor tensor(const Shape& shape, const std::vector<float>& numbers) {
   return Tensor::of<float>(shape, std::span<const float>(numbers));
 }
 
-/// Small integers of both signs: sums of their products are exact in f32.
+/// Returns small integers of both signs, whose sums of products are exact in
+/// f32.
 inline Tensor integers(const Shape& shape, int step = 7) {
   Tensor result(shape);
   const auto to = result.f32();
@@ -38,8 +39,7 @@ inline Tensor integers(const Shape& shape, int step = 7) {
   return result;
 }
 
-/// Replaces every trainable parameter by noise, and statistics by plausible
-/// ones.
+/// Fills trainable parameters with noise and statistics with plausible values.
 inline void shake(const Model& model, uint64_t seed = 5) {
   for (const auto& layer : model.layers()) {
     for (const Parameter& parameter : layer->parameters()) {
@@ -57,7 +57,7 @@ inline std::vector<std::string> names(const Model& model) {
   return result;
 }
 
-/// What a layer makes of several inputs.
+/// Returns a layer's output for several inputs.
 inline std::vector<float> result_of(const LayerHandle& layer,
                                     const std::vector<Tensor>& inputs) {
   std::vector<SymbolicTensor> x;
@@ -68,13 +68,13 @@ inline std::vector<float> result_of(const LayerHandle& layer,
   return values(model.predict(inputs)[0]);
 }
 
-/// A model of one layer.
+/// Returns a model of a single layer.
 inline Model single(const LayerHandle& layer, const Shape& sample) {
   const SymbolicTensor x = input(sample, "x");
   return Model(x, layer(x));
 }
 
-/// The layer's answer to x, in inference.
+/// Returns the layer's output for x in inference.
 inline Tensor infer(const LayerHandle& layer, const Tensor& x) {
   const Model model = single(layer, x.shape().slice(1, x.shape().rank()));
   const NoGradGuard no_grad;

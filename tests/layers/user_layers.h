@@ -1,4 +1,4 @@
-// Layers as a user writes them.
+// User-defined layers.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace octet {
 
-/// Its first input, as it is; what layers of tests have in common.
+/// Returns its first input; base class of test layers.
 class Plain : public Layer {
  public:
   Config config() const override { return Config::Object(); }
@@ -62,7 +62,7 @@ inline const LayerDef offset_def{
     },
 };
 
-/// Once a process, whichever test comes first.
+/// Registers UserOffset once per process.
 inline void register_offset() {
   static const bool done = (register_layer(offset_def), true);
   (void)done;
@@ -74,7 +74,8 @@ class SumLayer final : public Plain {
   std::string class_name() const override { return "UserSum"; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.size() != 2 || inputs[0] != inputs[1]) {
-      throw ShapeError("inputs: expected two of one shape");
+      throw ShapeError("shape_mismatch", "inputs",
+                       "two of equal shape are required");
     }
     return inputs[0];
   }
@@ -97,13 +98,13 @@ class Sum : public LayerHandle {
   }
 };
 
-/// Works until it runs.
+/// Throws in its forward pass.
 class FailingLayer final : public Plain {
  public:
   std::string class_name() const override { return "UserFailing"; }
   Variable forward(const ForwardContext&,
                    std::span<const Variable>) const override {
-    throw ValueError("disk: expected a disk, got none");
+    throw ValueError("missing_value", "disk", "no disk");
   }
 };
 

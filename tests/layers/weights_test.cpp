@@ -1,4 +1,4 @@
-// The first weights of a model.
+// Initial weights of a model.
 #include <gtest/gtest.h>
 
 #include "support.h"
@@ -12,7 +12,7 @@ Model network(uint64_t seed) {
   return Model(x, Dense({.units = 3})(Flatten()(y)), {.seed = seed});
 }
 
-TEST(Weights, AreTheSameForTheSameSeed) {
+TEST(Weights, AreEqualForEqualSeeds) {
   EXPECT_EQ(weight_bits(network(3)), weight_bits(network(3)));
   EXPECT_EQ(weight_bits(network(0)), weight_bits(network(0)));
 }
@@ -51,7 +51,7 @@ TEST(Weights, DependOnNamesNotOnTheOrderOfCreation) {
             bits(one.layer("b").parameter("kernel").variable));
 }
 
-TEST(Weights, DoNotDependOnTheThreads) {
+TEST(Weights, DoNotDependOnTheNumberOfThreads) {
   const ThreadsRestored restored;
   set_num_threads(1);
   const auto one = weight_bits(network(3));
@@ -59,7 +59,7 @@ TEST(Weights, DoNotDependOnTheThreads) {
   EXPECT_EQ(weight_bits(network(3)), one);
 }
 
-TEST(Weights, AreGivenOnceWhereModelsShareLayers) {
+TEST(Weights, AreInitializedOnceForSharedLayers) {
   const SymbolicTensor x = input({4});
   const Dense dense({.units = 3, .name = "d"});
   const SymbolicTensor y = dense(x);

@@ -6,8 +6,6 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::HasSubstr;
-
 /// The full plan of quickstart() after an edit.
 template <class Edit>
 QdqPlan edited(Edit edit) {
@@ -16,13 +14,13 @@ QdqPlan edited(Edit edit) {
   return plan;
 }
 
-/// The text of the E with which the plan is refused.
+/// Returns the failure of applying the plan.
 template <class E>
-std::string refusal(const QdqPlan& plan) {
-  return error_of<E>([&] { (void)apply(plan, quickstart()); });
+Failure refusal(const QdqPlan& plan) {
+  return failure_of<E>([&] { (void)apply(plan, quickstart()); });
 }
 
-TEST(Apply, WrapsTheLayersThatThePlanNames) {
+TEST(Apply, WrapsTheLayersOfThePlan) {
   const Model model = quickstart();
   const Model quantized = apply(plan_for(model), model);
   EXPECT_EQ(names(quantized),
@@ -60,7 +58,7 @@ TEST(Apply, LeavesTheModelUntouched) {
   EXPECT_EQ(bits(model.predict(x)), answer);
 }
 
-TEST(Apply, GivesTheSameTwice) {
+TEST(Apply, IsDeterministic) {
   const Model model = quickstart();
   const QdqPlan plan = plan_for(model);
   const Model first = apply(plan, model);
@@ -79,7 +77,7 @@ TEST(Apply, OfAnEmptyPlanIsACopy) {
   EXPECT_TRUE(quantizers(copy).empty());
 }
 
-TEST(Apply, GivesAGroupOneQuantizer) {
+TEST(Apply, SharesAQuantizerWithinAGroup) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   const Model model({x}, {Conv2D({.filters = 2, .name = "a"})(x),
                           Conv2D({.filters = 2, .name = "b"})(x)});
@@ -91,47 +89,48 @@ TEST(Apply, GivesAGroupOneQuantizer) {
             wrapper(quantized, "quant_b").weights()[0].quantizer);
 }
 
-TEST(Apply, RefusesAnUnknownLayerAndSuggestsAName) {
-  const std::string text = refusal<NotFoundError>(
-      edited([](auto& points) { points[0].layer = "conv2"; }));
-  EXPECT_THAT(text, HasSubstr("'conv2' in model 'quickstart'; did you mean "
-                              "'conv2d'?"));
+TEST(Apply, RefusesAnUnknownLayer) {
+  EXPECT_EQ(refusal<NotFoundError>(
+                edited([](auto& points) { points[0].layer = "conv2"; })),
+            (Failure{"unknown_name", "plan point 'conv2'"}));
 }
 
 TEST(Apply, RefusesAnUnknownParameter) {
-  const std::string text = refusal<NotFoundError>(
-      edited([](auto& points) { points[1].site.parameter = "weights"; }));
-  EXPECT_THAT(text, HasSubstr("in layer 'conv2d' (Conv2D): expected a "
-                              "parameter 'weights', got 'kernel'"));
+  EXPECT_THROW((void)apply(edited([](auto& points) {
+                             points[1].site.parameter = "weights";
+                           }),
+                           quickstart()),
+               NotFoundError);
 }
 
 TEST(Apply, RefusesAnInputIndexOutOfRange) {
   for (const int index : {-1, 1, 1000}) {
-    EXPECT_THAT(refusal<ValueError>(edited([&](auto& points) {
-                  points[0].site = QdqSite::input(index);
-                })),
-                HasSubstr("expected an input index in [0,1)"));
+    EXPECT_EQ(refusal<ValueError>(edited([&](auto& points) {
+                points[0].site = QdqSite::input(index);
+              })),
+              (Failure{"out_of_range",
+                       "plan point 'conv2d' input " + std::to_string(index)}));
   }
-  EXPECT_THAT(refusal<ValueError>(
-                  edited([](auto& points) { points[2].layer = "image"; })),
-              HasSubstr("plan, image input 0: expected an input index in"));
+  EXPECT_EQ(refusal<ValueError>(
+                edited([](auto& points) { points[2].layer = "image"; })),
+            (Failure{"out_of_range", "plan point 'image' input 0"}));
 }
 
 TEST(Apply, RefusesAPointTwice) {
-  EXPECT_THAT(refusal<ValueError>(
-                  edited([](auto& points) { points.push_back(points[0]); })),
-              HasSubstr("plan, conv2d input 0: expected each point once"));
-  EXPECT_THAT(refusal<ValueError>(edited([](auto& points) {
-                points.push_back(points[1]);
-                points.back().group = "other";
-              })),
-              HasSubstr("plan, conv2d kernel: expected each point once"));
+  EXPECT_EQ(refusal<ValueError>(
+                edited([](auto& points) { points.push_back(points[0]); })),
+            (Failure{"duplicate_name", "plan point 'conv2d' input 0"}));
+  EXPECT_EQ(refusal<ValueError>(edited([](auto& points) {
+              points.push_back(points[1]);
+              points.back().group = "other";
+            })),
+            (Failure{"duplicate_name", "plan point 'conv2d' kernel"}));
 }
 
-TEST(Apply, RefusesAGroupThatReadsSeveralTensors) {
-  EXPECT_THAT(refusal<ValueError>(
-                  edited([](auto& points) { points[2].group = "image"; })),
-              HasSubstr("group 'image' to read one tensor, got 2"));
+TEST(Apply, RefusesAGroupOnSeveralTensors) {
+  EXPECT_EQ(refusal<ValueError>(
+                edited([](auto& points) { points[2].group = "image"; })),
+            (Failure{"invalid_value", "plan group 'image'"}));
 }
 
 TEST(Apply, RefusesAGroupOfASharedLayerAndAnother) {
@@ -151,18 +150,15 @@ TEST(Apply, RefusesAGroupOfSeveralConfigurations) {
                           Dense({.units = 2, .name = "b"})(x)});
   QdqPlan plan = plan_for(model);
   plan.points[2].config.bits = 4;
-  const std::string text =
-      error_of<ValueError>([&] { (void)apply(plan, model); });
-  EXPECT_THAT(text,
-              HasSubstr("plan, b input 0: expected one configuration in group "
-                        "'x', got int8 [-128,127] per tensor fixed and int4 "
-                        "[-8,7] per tensor fixed"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)apply(plan, model); }),
+            (Failure{"invalid_value", "plan point 'b' input 0"}));
 }
 
 TEST(Apply, RefusesAWeightInTheGroupOfAnother) {
-  EXPECT_THAT(refusal<ValueError>(edited(
-                  [](auto& points) { points[3].group = points[1].group; })),
-              HasSubstr("expected a group of its own for a weight"));
+  EXPECT_EQ(refusal<ValueError>(edited([](auto& points) {
+              points[3].group = points[1].group;
+            })).code,
+            "invalid_value");
   EXPECT_THROW((void)apply(edited([](auto& points) {
                              points[1].config = points[0].config;
                              points[0].group = points[1].group;
@@ -171,22 +167,23 @@ TEST(Apply, RefusesAWeightInTheGroupOfAnother) {
                ValueError);
 }
 
-TEST(Apply, RefusesAnActivationScaleThatIsNoConstant) {
-  EXPECT_THAT(refusal<UnsupportedError>(edited([](auto& points) {
-                points[0].config.rule = ScaleRule::live;
-              })),
-              HasSubstr("expected one scale per tensor"));
-  EXPECT_THAT(refusal<UnsupportedError>(edited([](auto& points) {
-                points[0].config.rule = ScaleRule::live;
-                points[0].config.per_channel = true;
-              })),
-              HasSubstr("expected one scale per tensor"));
+TEST(Apply, RefusesAnActivationScaleThatIsNotConstant) {
+  const Failure not_constant{"unsupported_value",
+                             "plan point 'conv2d' input 0"};
+  EXPECT_EQ(refusal<UnsupportedError>(edited(
+                [](auto& points) { points[0].config.rule = ScaleRule::live; })),
+            not_constant);
+  EXPECT_EQ(refusal<UnsupportedError>(edited([](auto& points) {
+              points[0].config.rule = ScaleRule::live;
+              points[0].config.per_channel = true;
+            })),
+            not_constant);
 }
 
-TEST(Apply, RefusesAConfigurationThatNoQuantizerTakes) {
-  EXPECT_THAT(refusal<ValueError>(
-                  edited([](auto& points) { points[0].config.bits = 9; })),
-              HasSubstr("quantizer 'image': expected 2 to 8 bits, got 9"));
+TEST(Apply, RefusesAnInvalidConfiguration) {
+  EXPECT_EQ(refusal<ValueError>(
+                edited([](auto& points) { points[0].config.bits = 9; })),
+            (Failure{"out_of_range", "quantizer 'image'"}));
   EXPECT_THROW((void)apply(edited([](auto& points) {
                              points[0].config.per_channel = true;
                            }),
@@ -201,20 +198,18 @@ TEST(Apply, RefusesToWrapAWrapper) {
   QdqPlan again;
   again.points = {plan.points[0]};
   again.points[0].layer = "quant_conv2d";
-  EXPECT_THAT(error_of<ValueError>([&] { (void)apply(again, quantized); }),
-              HasSubstr("expected a plain layer, got the wrapper"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)apply(again, quantized); }),
+            (Failure{"already_quantized", "quantize wrapper"}));
 }
 
-TEST(Apply, RefusesANameThatIsTaken) {
+TEST(Apply, RefusesADuplicateName) {
   const SymbolicTensor x = input({3});
   SymbolicTensor y = Dense({.units = 3, .name = "d"})(x);
   const Model model(x, ReLU({.name = "quant_d"})(y));
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)apply(plan_for(model), model); }),
-      HasSubstr("two layers 'quant_d'"));
+  EXPECT_THROW((void)apply(plan_for(model), model), ValueError);
 }
 
-TEST(Apply, TakesPointsAtAnyLayer) {
+TEST(Apply, AcceptsPointsAtAnyLayer) {
   const Model model = quickstart();
   const QdqPlan plan = plan_by_hand("max_pooling2d", "re_lu");
   const Model quantized = apply(plan, model);

@@ -14,8 +14,8 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-/// Samples [8,6,1] of quickstart() whose labels are what the model says, with
-/// an outlier in one pixel of one of them.
+/// Samples [8,6,1] with quickstart()'s predictions as labels and an outlier in
+/// one pixel.
 Dataset labelled(int64_t n, float outlier = 1) {
   const Model model = quickstart();
   Tensor inputs = noise({n, 8, 6, 1}, 5);
@@ -35,7 +35,7 @@ const CalibrationTrial& kept(const AutoCalibration& result) {
                             &CalibrationTrial::method);
 }
 
-TEST(CalibrateAuto, TriesAllMethodsAndThatOfEachTensor) {
+TEST(CalibrateAuto, TriesAllMethodsAndTheirBestPerTensor) {
   Model model = quantize_model(quickstart());
   const AutoCalibration result = calibrate_auto(model, labelled(80));
   std::vector<std::string> methods;
@@ -49,10 +49,10 @@ TEST(CalibrateAuto, TriesAllMethodsAndThatOfEachTensor) {
                                      "mse", "entropy", "best per tensor"));
   EXPECT_EQ(result.samples, 60);
   EXPECT_EQ(result.held_out, 20);
-  EXPECT_EQ(result.float_score, 1.0);  // the labels are its own answers
+  EXPECT_EQ(result.float_score, 1.0);  // labels are its predictions
 }
 
-// Of 20 samples one is five points: accuracy chooses nothing.
+// One of 20 samples is five points: accuracy does not select.
 TEST(CalibrateAuto, KeepsTheBestOutputsWithAndWithoutLabels) {
   const Batch all = labelled(80, 40).batch(0, 80);
   std::vector<std::string> found;
@@ -78,8 +78,8 @@ TEST(CalibrateAuto, KeepsTheBestOutputsOfEqualScores) {
   }
 }
 
-// An output of small values beside one of large values.
-TEST(CalibrateAuto, CountsEveryOutput) {
+// An output of small values and an output of large values.
+TEST(CalibrateAuto, WeighsOutputsEqually) {
   const SymbolicTensor x = input({6}, "x");
   const SymbolicTensor large = Dense({.units = 2, .name = "large"})(x);
   const SymbolicTensor small = Dense({.units = 2, .name = "small"})(x);
@@ -109,7 +109,7 @@ TEST(CalibrateAuto, CountsEveryOutput) {
   EXPECT_NEAR(result.trials[0].output_sqnr, -10 * std::log10(ratio), 1e-6);
 }
 
-TEST(CalibrateAuto, GivesTheScalesOfTheMethodItKeeps) {
+TEST(CalibrateAuto, SetsTheScalesOfTheSelectedMethod) {
   Model model = quantize_model(quickstart());
   const Dataset data = labelled(80);
   const AutoCalibration result =
@@ -163,7 +163,7 @@ TEST(CalibrateAuto, MeasuresTheSqnrOfTheOutputs) {
               1e-6);
 }
 
-// Targets that are no classes, and classes that do not tell samples apart.
+// Labels that are not classes, and labels of a single class.
 TEST(CalibrateAuto, HasNoScoreWithoutClasses) {
   const Tensor inputs = noise({40, 8, 6, 1});
   for (const Dataset& data :
@@ -173,12 +173,11 @@ TEST(CalibrateAuto, HasNoScoreWithoutClasses) {
     const AutoCalibration result = calibrate_auto(model, data);
     EXPECT_FALSE(kept(result).score.has_value());
     EXPECT_EQ(result.score_name, "");
-    EXPECT_THAT(result.to_string(),
-                HasSubstr("kept " + result.kept + ": outputs"));
+    EXPECT_THAT(result.to_string(), HasSubstr("kept " + result.kept));
   }
 }
 
-TEST(CalibrateAuto, TakesSamplesThatAreTooFewToHoldSomeOut) {
+TEST(CalibrateAuto, DoesNotSplitFewSamples) {
   for (const int64_t n : {1, 2, 3}) {
     const WarningsKept warnings;
     Model model = quantize_model(quickstart());
@@ -187,13 +186,13 @@ TEST(CalibrateAuto, TakesSamplesThatAreTooFewToHoldSomeOut) {
     EXPECT_EQ(result.samples, n);
     EXPECT_EQ(result.held_out, n);
     EXPECT_TRUE(result.same_samples);
-    EXPECT_THAT(warnings.messages, Contains(HasSubstr("too few to hold")));
+    EXPECT_THAT(warnings.messages, Contains(HasSubstr("too few")));
     EXPECT_THAT(result.to_string(), HasSubstr("the same"));
   }
 }
 
-// One channel has all of the range, the others all of the answer.
-TEST(CalibrateAuto, WarnsOfOutputsThatAreWorthless) {
+// One channel has all of the range, the others all of the information.
+TEST(CalibrateAuto, WarnsOfAHighLoss) {
   const SymbolicTensor x = input({4}, "x");
   Model net(x, Dense({.units = 3, .use_bias = false, .name = "y"})(x));
   Tensor inputs = noise({80, 4});
@@ -206,13 +205,12 @@ TEST(CalibrateAuto, WarnsOfOutputsThatAreWorthless) {
   const auto result =
       calibrate_auto(model, Dataset::unlabelled({{"x", inputs}}));
   EXPECT_LT(kept(result).output_sqnr, 15);
-  EXPECT_THAT(warnings.messages,
-              Contains(::testing::AllOf(HasSubstr("below 15 dB"),
-                                        HasSubstr("equalize()"))));
+  EXPECT_THAT(warnings.messages, Contains(HasSubstr("below 15 dB")));
 }
 
-TEST(CalibrateAuto, KeepsWhatTheScoreFunctionPrefers) {
-  // Every method is preferred once: the score is the scale's distance to its.
+TEST(CalibrateAuto, SelectsByTheScoreFunction) {
+  // The score is the negated distance from a method's scale; each method is
+  // preferred once.
   const Dataset data = labelled(80, 40);
   Model model = quantize_model(quickstart());
   const AutoCalibration all = calibrate_auto(model, data);
@@ -231,7 +229,7 @@ TEST(CalibrateAuto, KeepsWhatTheScoreFunctionPrefers) {
   }
 }
 
-TEST(CalibrateAuto, IsUndoneWhereTheScoreThrows) {
+TEST(CalibrateAuto, RestoresScalesIfTheScoreThrows) {
   Model model = calibrated_quickstart();
   const auto before = scales(model);
   EXPECT_THROW(
@@ -247,19 +245,18 @@ TEST(CalibrateAuto, IsUndoneWhereTheScoreThrows) {
   }
 }
 
-TEST(CalibrateAuto, SaysWhereMostIsLostAndMarksWhatItKept) {
+TEST(CalibrateAuto, ReportsTheLargestLossAndMarksTheSelectedMethod) {
   Model model = quantize_model(quickstart());
   const AutoCalibration result = calibrate_auto(model, labelled(80, 40));
   const std::string text = result.to_string();
   const auto worst =
       std::ranges::min_element(result.tensors, {}, &TensorCalibration::sqnr);
-  EXPECT_THAT(text, HasSubstr("Most is lost at '" + worst->quantizer + "'"));
+  EXPECT_THAT(text, HasSubstr("'" + worst->quantizer + "'"));
   EXPECT_THAT(text, HasSubstr("> " + result.kept));
-  EXPECT_THAT(text, HasSubstr("Ranges of 60 samples, judged by 20 others."));
-  EXPECT_THAT(text, HasSubstr("100.00 %"));  // of the float model
+  EXPECT_THAT(text, HasSubstr("60 samples"));
 }
 
-TEST(CalibrateAuto, GivesTheSameForAnyNumberOfThreads) {
+TEST(CalibrateAuto, IsIndependentOfTheNumberOfThreads) {
   const ThreadsRestored restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
@@ -271,51 +268,54 @@ TEST(CalibrateAuto, GivesTheSameForAnyNumberOfThreads) {
 
 TEST(CalibrateAuto, RefusesOptionsOutOfRange) {
   const Dataset data = labelled(20);
-  const auto error = [&](const AutoCalibrationOptions& options) {
+  const auto refusal = [&](const AutoCalibrationOptions& options) {
     Model model = quantize_model(quickstart());
-    return error_of<ValueError>([&] { calibrate_auto(model, data, options); });
+    return failure_of<ValueError>(
+        [&] { calibrate_auto(model, data, options); });
   };
-  EXPECT_THAT(error({.methods = {}}), HasSubstr("expected methods to try"));
+  EXPECT_EQ(refusal({.methods = {}}),
+            (Failure{"missing_value", "calibrate_auto"}));
   for (const double share :
        {0.0, 1.0, -0.1, std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_THAT(error({.held_out = share}), HasSubstr("expected held_out in"));
+    EXPECT_EQ(refusal({.held_out = share}),
+              (Failure{"out_of_range", "calibrate_auto"}));
   }
-  EXPECT_THAT(error({.held_out = 0.001}),
-              HasSubstr("leaves samples on both sides"));
-  EXPECT_THAT(error({.score =
+  Model model = quantize_model(quickstart());
+  EXPECT_THROW(calibrate_auto(model, data, {.held_out = 0.001}), ValueError);
+  EXPECT_EQ(refusal({.score =
                          [](const Model&, const Dataset&) {
                            return std::numeric_limits<double>::quiet_NaN();
                          }}),
-              HasSubstr("expected a score, got nan"));
+            (Failure{"not_finite", "calibrate_auto"}));
   Model plain = quickstart();
-  EXPECT_THAT(error_of<ValueError>([&] { calibrate_auto(plain, data); }),
-              HasSubstr("expected a quantized model"));
+  EXPECT_EQ(failure_of<ValueError>([&] { calibrate_auto(plain, data); }),
+            (Failure{"not_quantized", "calibrate"}));
 }
 
-TEST(CalibrateAuto, RefusesLabelsThatTheModelDoesNotHave) {
+TEST(CalibrateAuto, RefusesLabelsOutOfRange) {
   Tensor labels(Shape{8}, DType::i64);
   for (int64_t i = 0; i < 8; ++i) {
     labels.data<int64_t>()[static_cast<size_t>(i)] = 1 + i % 3;
   }
   Model model = quantize_model(quickstart());
-  EXPECT_THAT(error_of<ValueError>([&] {
-                calibrate_auto(model, Dataset(noise({8, 8, 6, 1}), labels),
-                               {.held_out = 0.5});
-              }),
-              HasSubstr("expected labels in [0,3), got 3"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              calibrate_auto(model, Dataset(noise({8, 8, 6, 1}), labels),
+                             {.held_out = 0.5});
+            }),
+            (Failure{"out_of_range", "calibrate_auto"}));
 }
 
-TEST(CalibrateAuto, ChecksAllLabelsBeforeItChoosesSome) {
+TEST(CalibrateAuto, ChecksAllLabelsBeforeSampling) {
   const Batch all = labelled(80).batch(0, 80);
   for (size_t wrong = 0; wrong < 80; wrong += 7) {
     Tensor labels = all.label().clone();
     labels.data<int64_t>()[wrong] = 3;
     Model model = quantize_model(quickstart());
-    EXPECT_THAT(error_of<ValueError>([&] {
-                  (void)calibrate_auto(model, Dataset(all.input(), labels),
-                                       {.samples = 20});
-                }),
-                HasSubstr("labels in [0,3), got 3"));
+    EXPECT_EQ(failure_of<ValueError>([&] {
+                (void)calibrate_auto(model, Dataset(all.input(), labels),
+                                     {.samples = 20});
+              }),
+              (Failure{"out_of_range", "calibrate_auto"}));
   }
 }
 
@@ -328,7 +328,7 @@ TEST(CalibrateAuto, WarnsOfLabelsOfOtherSamples) {
       set_warning_sink([&](std::string_view message) { warnings += message; });
   Model model = quantize_model(quickstart());
   (void)calibrate_auto(model, Dataset(all.input(), labels));
-  EXPECT_THAT(warnings, HasSubstr("hardly more than chance"));
+  EXPECT_THAT(warnings, HasSubstr("chance"));
   warnings.clear();
   Model other = quantize_model(quickstart());
   (void)calibrate_auto(other, Dataset(all.input(), all.label()));

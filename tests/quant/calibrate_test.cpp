@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 const CalibrationOptions kMax{.method = Calibration::max};
 
-/// A loop over the batches.
+/// Returns a loop over the batches.
 std::function<void(const Model&)> loop(std::vector<Tensor> batches) {
   return [batches = std::move(batches)](const Model& model) {
     const NoGradGuard no_grad;
@@ -24,8 +24,8 @@ std::function<void(const Model&)> loop(std::vector<Tensor> batches) {
   };
 }
 
-/// A quantized doubling() whose scales are 3 and 5 and whose last quantizer
-/// is off.
+/// A quantized doubling() with scales 3 and 5, whose last quantizer is
+/// disabled.
 Model prepared() {
   Model model = quantize_model(doubling());
   quantizer(model, "x")->set_scale(3);
@@ -34,7 +34,7 @@ Model prepared() {
   return model;
 }
 
-/// That nothing of prepared() has changed.
+/// Expects prepared() unchanged.
 void expect_as_prepared(const Model& model) {
   EXPECT_EQ(scales(model), scales(prepared()));
   EXPECT_EQ(switches(model), switches(prepared()));
@@ -43,7 +43,7 @@ void expect_as_prepared(const Model& model) {
 
 TEST(Calibrate, SetsScalesToTheLargestActivationBy127) {
   Model model = quantize_model(doubling());
-  // The first layer doubles, ReLU drops what is negative.
+  // The first layer doubles; ReLU drops negative values.
   const auto ranges = calibrate(
       model, loop({tensor({1, 3}, {1, -8, 3}), tensor({1, 3}, {2, 0, 1})}),
       kMax);
@@ -58,7 +58,7 @@ TEST(Calibrate, SetsScalesToTheLargestActivationBy127) {
   EXPECT_EQ(ranges[1].range, 6.0f);
 }
 
-TEST(Calibrate, TakesMovingAverages) {
+TEST(Calibrate, SupportsMovingAverages) {
   Model model = quantize_model(doubling());
   calibrate(model, loop({tensor({1, 3}, {4, 0, 0}), tensor({1, 3}, {8, 0, 0})}),
             {.method = Calibration::ema, .ema_rate = 0.25f});
@@ -66,7 +66,7 @@ TEST(Calibrate, TakesMovingAverages) {
   EXPECT_EQ(quantizer(model, "relu")->scale(), 10.0f / 127);
 }
 
-TEST(Calibrate, TakesPercentiles) {
+TEST(Calibrate, SupportsPercentiles) {
   Model model = quantize_model(doubling(1));
   Tensor x(Shape{1000, 1});
   for (size_t i = 0; i < 1000; ++i) {
@@ -79,9 +79,9 @@ TEST(Calibrate, TakesPercentiles) {
               2.0f / 2048 / 127);
 }
 
-TEST(Calibrate, SeesTheFloatModel) {
+TEST(Calibrate, ObservesTheFloatModel) {
   Model model = quantize_model(doubling());
-  quantizer(model, "x")->set_scale(100);  // would round everything away
+  quantizer(model, "x")->set_scale(100);  // would round all values to 0
   const Tensor x = noise({4, 3});
   std::vector<uint32_t> seen;
   calibrate(
@@ -94,7 +94,7 @@ TEST(Calibrate, SeesTheFloatModel) {
   EXPECT_EQ(seen, bits(doubling().predict(x)));
 }
 
-TEST(Calibrate, PutsSwitchesBackAsTheyWere) {
+TEST(Calibrate, RestoresSwitches) {
   Model model = prepared();
   calibrate(model, loop({noise({4, 3})}), kMax);
   EXPECT_EQ(switches(model), switches(prepared()));
@@ -102,7 +102,7 @@ TEST(Calibrate, PutsSwitchesBackAsTheyWere) {
   EXPECT_NE(scales(model), scales(prepared()));
 }
 
-TEST(Calibrate, ObservesATensorThatSeveralLayersReadOnce) {
+TEST(Calibrate, ObservesASharedTensorOnce) {
   const SymbolicTensor x = input({3}, "x");
   const Model model({x}, {Dense({.units = 2, .name = "a"})(x),
                           Dense({.units = 2, .name = "b"})(x)});
@@ -117,7 +117,7 @@ TEST(Calibrate, ObservesATensorThatSeveralLayersReadOnce) {
   const auto ranges =
       calibrate(quantized, run, {.method = Calibration::ema, .ema_rate = 0.5f});
   ASSERT_EQ(ranges.size(), 1u);
-  EXPECT_EQ(ranges[0].range, 6.0f);  // not 7, as if it had come twice
+  EXPECT_EQ(ranges[0].range, 6.0f);  // 7 if observed twice
 }
 
 TEST(Calibrate, ForgetsAnEarlierCalibration) {
@@ -127,7 +127,7 @@ TEST(Calibrate, ForgetsAnEarlierCalibration) {
   EXPECT_EQ(quantizer(model, "x")->scale(), 1.0f / 127);
 }
 
-TEST(Calibrate, CalibratesFixedWeightsToo) {
+TEST(Calibrate, CalibratesFixedWeights) {
   QuantizeOptions options;
   options.weight = {.narrow_range = true};
   Model model = quantize_model(doubling(), options);
@@ -144,7 +144,7 @@ TEST(Calibrate, LeavesLiveQuantizersAlone) {
   }
 }
 
-TEST(Calibrate, IsUndoneWhereTheLoopThrows) {
+TEST(Calibrate, RestoresTheModelIfTheLoopThrows) {
   Model model = prepared();
   EXPECT_THROW(calibrate(
                    model,
@@ -157,12 +157,15 @@ TEST(Calibrate, IsUndoneWhereTheLoopThrows) {
   expect_as_prepared(model);
 }
 
-TEST(Calibrate, IsUndoneWhereDataHoldNan) {
+TEST(Calibrate, RestoresTheModelIfDataHaveNan) {
   Model model = prepared();
   const std::string text = error_of<ValueError>([&] {
     calibrate(model, loop({noise({4, 3}), tensor({1, 3}, {1, kNan, 2})}), kMax);
   });
-  EXPECT_THAT(text, HasSubstr("expected finite values, got nan"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              calibrate(model, loop({tensor({1, 3}, {1, kNan, 2})}), kMax);
+            }),
+            (Failure{"not_finite", "calibration"}));
   EXPECT_THAT(text, HasSubstr("in quantizer 'x'"));
   EXPECT_THAT(text, HasSubstr("in layer 'quant_first'"));
   expect_as_prepared(model);
@@ -174,29 +177,27 @@ TEST(Calibrate, NamesTheQuantizerWhoseActivationOverflows) {
   EXPECT_THAT(error_of<ValueError>([&] {
                 calibrate(model, loop({tensor({1, 3}, {large, 0, 0})}), kMax);
               }),
-              HasSubstr("got inf\n  in quantizer 'relu'"));
+              HasSubstr("in quantizer 'relu'"));
   expect_as_prepared(model);
 }
 
 TEST(Calibrate, NamesAQuantizerWithoutData) {
   Model model = prepared();
-  EXPECT_THAT(
-      error_of<ValueError>([&] {
-        calibrate(
-            model, [](const Model&) {}, kMax);
-      }),
-      HasSubstr("calibrate: expected data for quantizer 'x', got none"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              calibrate(
+                  model, [](const Model&) {}, kMax);
+            }),
+            (Failure{"invalid_state", "quantizer 'x'"}));
   expect_as_prepared(model);
 }
 
 TEST(Calibrate, RefusesAFloatModel) {
   Model model = quickstart();
-  EXPECT_THAT(error_of<ValueError>([&] {
-                calibrate(
-                    model, [](const Model&) {}, kMax);
-              }),
-              HasSubstr("calibrate: expected a quantized model, got "
-                        "'quickstart'; run quantize_model first"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              calibrate(
+                  model, [](const Model&) {}, kMax);
+            }),
+            (Failure{"not_quantized", "calibrate"}));
 }
 
 TEST(Calibrate, RefusesOptionsOutOfRangeAndChangesNothing) {
@@ -213,17 +214,17 @@ TEST(Calibrate, RefusesOptionsOutOfRangeAndChangesNothing) {
   }
   const Dataset data = samples(4, {3});
   for (const int64_t size : {int64_t{0}, int64_t{-1}}) {
-    EXPECT_THAT(error_of<ValueError>(
-                    [&] { calibrate(model, data, {.batch_size = size}); }),
-                HasSubstr("expected batch_size >= 1, got "));
+    EXPECT_EQ(failure_of<ValueError>(
+                  [&] { calibrate(model, data, {.batch_size = size}); }),
+              (Failure{"out_of_range", "calibrate"}));
   }
   expect_as_prepared(model);
 }
 
-TEST(Calibrate, WarnsOfADeadTensorAndGivesItTheScaleOne) {
+TEST(Calibrate, WarnsOfAnAllZeroTensorAndSetsItsScaleToOne) {
   const WarningsKept warnings;
   Model model = quantize_model(doubling());
-  // ReLU leaves nothing of it.
+  // ReLU drops all its values.
   const auto ranges = calibrate(model, loop({Tensor::full({2, 3}, -1)}), kMax);
   EXPECT_EQ(quantizer(model, "x")->scale(), 1.0f / 127);
   EXPECT_EQ(quantizer(model, "relu")->scale(), 1.0f);
@@ -271,7 +272,7 @@ TEST(CalibrateOnData, EqualsTheLoopOverItsBatches) {
   }
 }
 
-TEST(CalibrateOnData, SeesEverySampleForAnyBatchSize) {
+TEST(CalibrateOnData, ObservesEverySampleForAnyBatchSize) {
   const Dataset data = samples(10, {3});
   Model whole = quantize_model(doubling());
   calibrate(whole, data, {.method = Calibration::max, .batch_size = 10});
@@ -283,14 +284,14 @@ TEST(CalibrateOnData, SeesEverySampleForAnyBatchSize) {
   }
 }
 
-TEST(CalibrateOnData, LeavesWeightsAndStatisticsAlone) {
+TEST(CalibrateOnData, LeavesWeightsAndStatisticsUnchanged) {
   Model model = quantize_model(quickstart());
   const auto before = weight_bits(model);
   calibrate(model, samples(10, {8, 6, 1}));
   EXPECT_EQ(weight_bits(model), before);
 }
 
-TEST(CalibrateOnData, GivesTheSameForAnyNumberOfThreads) {
+TEST(CalibrateOnData, IsIndependentOfTheNumberOfThreads) {
   const ThreadsRestored restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
@@ -307,8 +308,8 @@ TEST(CalibrateOnData, RefusesDataOfAnotherShape) {
   expect_as_prepared(model);
 }
 
-// predict() runs chunks of eight on all threads; under calibration they must
-// come one after another.
+// predict() runs chunks of eight on all threads; calibration must observe them
+// in order.
 TEST(Calibrate, AllowsPredictInItsLoop) {
   const Tensor x = noise({400, 8, 6, 1});
   Model looped = quantize_model(quickstart());
@@ -320,12 +321,12 @@ TEST(Calibrate, AllowsPredictInItsLoop) {
   EXPECT_EQ(scales(looped), scales(plain));
 }
 
-TEST(Calibrate, GivesFixedWeightsTheScalesOfTheirChannels) {
+TEST(Calibrate, SetsPerChannelScalesOfFixedWeights) {
   Model model = quantize_model(
       quickstart(), {.policy = Policy::toolkit,
                      .weight = {.narrow_range = true, .per_channel = true}});
-  EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(model); }),
-              HasSubstr("run quant::calibrate first"));
+  EXPECT_EQ(failure_of<ValueError>([&] { prepare_qat(model); }),
+            (Failure{"not_calibrated", "prepare_qat"}));
   calibrate(model, samples(40, {8, 6, 1}));
   const Tensor kernel =
       model.layer("quant_dense").parameter("kernel").variable.value();

@@ -1,5 +1,5 @@
-// Which normalizations are folded, what is said of the others, and what of a
-// model stays as it was. The numbers are for fold_batch_norm_test.cpp.
+// Which normalizations fold, the reasons of the others, and unchanged
+// properties of the model. fold_batch_norm_test.cpp tests the numbers.
 #include <gtest/gtest.h>
 
 #include "folding.h"
@@ -27,20 +27,19 @@ Model shaken(const SymbolicTensor& x, const SymbolicTensor& y) {
   return model;
 }
 
-/// What batch_norm_folds() says, and that fold_batch_norm() answers as the
-/// model does.
+/// Returns the folds and expects equal outputs of the folded model.
 std::string folds_of(const Model& model) {
   const Tensor x = noise({3, 6, 5, 4});
   const Tensor before = model.predict(std::vector{x})[0];
   const Tensor after = fold_batch_norm(model).predict(std::vector{x})[0];
-  // Sums of 36 products of this order, twice, in another rounding.
+  // Twice sums of 36 products of this magnitude, rounded differently.
   for (size_t i = 0; i < before.f32().size(); ++i) {
     EXPECT_NEAR(after.f32()[i], before.f32()[i], 1e-4);
   }
   return to_string(batch_norm_folds(model));
 }
 
-TEST(BatchNormFolds, AreTheNormalizationsBehindLinearLayers) {
+TEST(BatchNormFolds, AreTheNormalizationsAfterLinearLayers) {
   const SymbolicTensor x = image();
   SymbolicTensor y = ReLU()(bn("a_bn")(conv("a")(x)));
   y = bn("b_bn")(conv("b", false)(y));
@@ -48,14 +47,14 @@ TEST(BatchNormFolds, AreTheNormalizationsBehindLinearLayers) {
   EXPECT_EQ(folds_of(model),
             "a_bn -> a\n"
             "b_bn -> b\n"
-            "c_bn stays: it reads 'relu', of class ReLU\n");
+            "c_bn stays: its input 'relu' is of class ReLU\n");
   const Model folded = fold_batch_norm(model);
   EXPECT_EQ(names(folded), (Names{"image", "a", "re_lu", "b", "relu", "c_bn"}));
   EXPECT_EQ(folded.name(), "net");
   EXPECT_TRUE(folded.layer("b").config().at("use_bias").as_bool());
 }
 
-TEST(BatchNormFolds, AreNoneOfAModelWithoutNormalization) {
+TEST(BatchNormFolds, AreEmptyWithoutNormalization) {
   const SymbolicTensor x = image();
   const Model model = shaken(x, conv("a")(x));
   EXPECT_EQ(folds_of(model), "");
@@ -65,10 +64,10 @@ TEST(BatchNormFolds, AreNoneOfAModelWithoutNormalization) {
 TEST(BatchNormFolds, NeedALayerBeforeThem) {
   const SymbolicTensor x = image();
   EXPECT_EQ(folds_of(shaken(x, bn("b")(x))),
-            "b stays: it reads 'image', of class InputLayer\n");
+            "b stays: its input 'image' is of class InputLayer\n");
   const SymbolicTensor sum = Add({.name = "sum"})({conv("a")(x), x});
   EXPECT_EQ(folds_of(shaken(x, bn("b")(sum))),
-            "b stays: it reads 'sum', of class Add\n");
+            "b stays: its input 'sum' is of class Add\n");
 }
 
 TEST(BatchNormFolds, NeedALayerWithoutAnActivation) {
@@ -79,12 +78,12 @@ TEST(BatchNormFolds, NeedALayerWithoutAnActivation) {
             "b stays: 'a' has an activation, relu\n");
 }
 
-TEST(BatchNormFolds, NeedALayerThatNobodyElseReads) {
+TEST(BatchNormFolds, NeedALayerWithoutOtherConsumers) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = conv("a")(x);
   EXPECT_EQ(folds_of(shaken(x, Add()({bn("b")(y), y}))),
             "b stays: the output of 'a' is used 2 times\n");
-  // Being an output of the model is a use too.
+  // A model output is a use, too.
   Model model({x}, {bn("b")(y), y});
   EXPECT_EQ(folds_of(model), "b stays: the output of 'a' is used 2 times\n");
   EXPECT_EQ(folds_of(shaken(x, Add()({bn("b")(y), bn("c")(y)}))),
@@ -92,7 +91,7 @@ TEST(BatchNormFolds, NeedALayerThatNobodyElseReads) {
             "c stays: the output of 'a' is used 2 times\n");
 }
 
-TEST(BatchNormFolds, MayBeReadSeveralTimes) {
+TEST(BatchNormFolds, MayHaveSeveralConsumers) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = bn("b")(conv("a")(x));
   const Model model({x}, {Add({.name = "sum"})({y, ReLU()(y)}), y});
@@ -102,7 +101,7 @@ TEST(BatchNormFolds, MayBeReadSeveralTimes) {
   EXPECT_EQ(folded.outputs().size(), 2u);
 }
 
-TEST(BatchNormFolds, SeeThroughLayersThatDoNothing) {
+TEST(BatchNormFolds, LookThroughNoOpLayers) {
   const SymbolicTensor x = image();
   SymbolicTensor y = Dropout({.rate = 0, .name = "d"})(conv("a")(x));
   y = SpatialDropout2D({.rate = 0, .name = "s"})(y);
@@ -114,15 +113,16 @@ TEST(BatchNormFolds, SeeThroughLayersThatDoNothing) {
             (Names{"image", "a", "d", "s", "g", "l"}));
 }
 
-TEST(BatchNormFolds, DoNotSeeThroughDropout) {
+TEST(BatchNormFolds, DoNotLookThroughDropout) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = Dropout({.rate = 0.5f, .name = "d"})(conv("a")(x));
-  EXPECT_EQ(folds_of(shaken(x, bn("b")(y))),
-            "b stays: it reads 'd', of class Dropout, which changes values in "
-            "training\n");
+  EXPECT_EQ(
+      folds_of(shaken(x, bn("b")(y))),
+      "b stays: its input 'd' is of class Dropout, which changes values in "
+      "training\n");
 }
 
-TEST(BatchNormFolds, OfALayerThatIsCalledTwiceAreTheCommonOnes) {
+TEST(BatchNormFolds, OfALayerCalledTwiceAreTheCommonOnes) {
   const SymbolicTensor x = image();
   const LayerHandle shared = conv("a");
   const LayerHandle norm = bn("b");
@@ -131,51 +131,46 @@ TEST(BatchNormFolds, OfALayerThatIsCalledTwiceAreTheCommonOnes) {
   EXPECT_EQ(folds_of(model),
             "b -> a\n"
             "b -> a\n"
-            "c stays: 'a' is called 2 times and it does not stand behind "
-            "each\n");
+            "c stays: 'a' is called 2 times, not always followed by it\n");
   const Model folded = fold_batch_norm(model);
   EXPECT_EQ(names(folded), (Names{"image", "a", "re_lu", "c"}));
   EXPECT_EQ(folded.nodes().size(), 5u);
 }
 
-TEST(BatchNormFolds, AreNoneOfALayerThatIsCalledWithDifferentOnesBehindIt) {
+TEST(BatchNormFolds, AreEmptyForALayerFollowedByDifferentNormalizations) {
   const SymbolicTensor x = image();
   const LayerHandle shared = conv("a");
   const SymbolicTensor y = bn("b")(shared(ReLU()(bn("c")(shared(x)))));
   EXPECT_EQ(folds_of(shaken(x, y)),
-            "c stays: 'a' is called 2 times and it does not stand behind "
-            "each\n"
-            "b stays: 'a' is called 2 times and it does not stand behind "
-            "each\n");
+            "c stays: 'a' is called 2 times, not always followed by it\n"
+            "b stays: 'a' is called 2 times, not always followed by it\n");
   const SymbolicTensor z = bn("b")(shared(shared(x)));
   EXPECT_EQ(folds_of(shaken(x, z)),
-            "b stays: 'a' is called 2 times and it does not stand behind "
-            "each\n");
+            "b stays: 'a' is called 2 times, not always followed by it\n");
 }
 
-TEST(BatchNormFolds, OfANormalizationThatIsCalledTwiceGoIntoEachLayer) {
+TEST(BatchNormFolds, OfANormalizationCalledTwiceApplyToEachLayer) {
   const SymbolicTensor x = image();
   const LayerHandle norm = bn("b");
   const SymbolicTensor y = norm(ReLU()(norm(conv("a")(x))));
   EXPECT_EQ(folds_of(shaken(x, y)),
             "b -> a\n"
-            "b stays: it reads 're_lu', of class ReLU\n");
+            "b stays: its input 're_lu' is of class ReLU\n");
   const SymbolicTensor z = norm(conv("d")(norm(conv("a")(x))));
   const Model model = shaken(x, z);
   EXPECT_EQ(folds_of(model), "b -> a\nb -> d\n");
   EXPECT_EQ(names(fold_batch_norm(model)), (Names{"image", "a", "d"}));
 }
 
-TEST(BatchNormFolds, LeaveParametersAloneThatLayersHaveInCommon) {
+TEST(BatchNormFolds, ExcludeSharedParameters) {
   const SymbolicTensor x = image();
   Model nested(x, conv("a")(x), {.name = "nested"});
   const SymbolicTensor y = nested.outputs()[0];
   const Model model({x}, {bn("b")(y), nested(x)});
-  EXPECT_EQ(folds_of(model),
-            "b stays: 'a' has 'kernel' in common with 'nested/a'\n");
+  EXPECT_EQ(folds_of(model), "b stays: 'a' shares 'kernel' with 'nested/a'\n");
 }
 
-TEST(FoldBatchNorm, LeavesTheModelAsItIs) {
+TEST(FoldBatchNorm, LeavesTheModelUnchanged) {
   const Model model = quantized_and_calibrated(normalized(linear_kinds()[0]));
   const auto weights = weight_bits(model);
   const auto layers = names(model);
@@ -192,7 +187,7 @@ TEST(FoldBatchNorm, LeavesTheModelAsItIs) {
   EXPECT_EQ(bits(model.predict(x)), answer);
 }
 
-TEST(FoldBatchNorm, ChangesNothingTheSecondTime) {
+TEST(FoldBatchNorm, IsIdempotent) {
   const Model once =
       fold_batch_norm(quantized_and_calibrated(normalized(linear_kinds()[0])));
   const Model twice = fold_batch_norm(once);
@@ -230,19 +225,19 @@ TEST(FoldBatchNorm, TurnsAQuantizedMultiplierIntoGroups) {
   ASSERT_EQ(kind.name, "DepthwiseConv2DMultiplier");
   const Model model = quantized_and_calibrated(normalized(kind));
   EXPECT_EQ(to_string(batch_norm_folds(model)),
-            "bn -> quant_linear; DepthwiseConv2D becomes Conv2D of 4 groups, "
-            "with a scale for each of 12 outputs\n");
+            "bn -> quant_linear; DepthwiseConv2D becomes Conv2D with 4 groups "
+            "and 12 output scales\n");
   const Model folded = fold_batch_norm(model);
   const Layer& layer = folded.layer("quant_linear");
   EXPECT_EQ(layer.class_name(), "Conv2DQuantizeWrapper");
   EXPECT_EQ(layer.parameter("kernel").variable.shape(), Shape({3, 2, 1, 12}));
-  // A float one has no scales.
+  // Float kernels have no scales.
   const Model real = fold_batch_norm(normalized(kind));
   EXPECT_EQ(real.layer("linear").class_name(), "DepthwiseConv2D");
 }
 
-/// x -> a -> b (normalization) -> c, quantized before a, c and at their
-/// kernels, and what else `more` adds.
+/// x -> a -> b (normalization) -> c, quantized at the inputs of a and c, their
+/// kernels, and the sites in `more`.
 Model quantized_with(const std::vector<QdqPoint>& more,
                      const std::function<void(QdqPlan&)>& edit = {}) {
   const SymbolicTensor x = image();
@@ -314,7 +309,7 @@ TEST(FoldBatchNorm, KeepsSwitches) {
   EXPECT_EQ(switches(fold_batch_norm(model)), switches(model));
 }
 
-TEST(FoldBatchNorm, TakesAWrapperWithoutQuantizers) {
+TEST(FoldBatchNorm, AcceptsAWrapperWithoutQuantizers) {
   const Model model = quantized_with({}).clone(
       [](const Layer& layer, CloneContext& context) -> std::shared_ptr<Layer> {
         auto copy = layer.clone(context);
@@ -332,7 +327,7 @@ TEST(FoldBatchNorm, MovesQdqBehindTheNormalizationToTheLayer) {
             QdqSite::output());
   EXPECT_EQ(quantizer(folded, "b_out")->scale(),
             quantizer(model, "b_out")->scale());
-  // Also where the layer had no wrapper.
+  // The layer may have no wrapper.
   const SymbolicTensor x = image();
   QdqPlan plan;
   plan.points = {point("b", QdqSite::output(), "b_out")};
@@ -341,14 +336,14 @@ TEST(FoldBatchNorm, MovesQdqBehindTheNormalizationToTheLayer) {
   EXPECT_EQ(plan_of(fold_batch_norm(half)).points[0].layer, "a");
 }
 
-TEST(FoldBatchNorm, LeavesANormalizationThatReadsQuantizedValues) {
+TEST(FoldBatchNorm, KeepsANormalizationWithQuantizedInput) {
   EXPECT_EQ(folds_of(quantized_with({point("b", QdqSite::input(0), "a")})),
-            "quant_b stays: Q/DQ stands between it and what it reads\n");
+            "quant_b stays: its input is quantized\n");
   EXPECT_EQ(folds_of(quantized_with({point("a", QdqSite::output(), "a")})),
-            "b stays: Q/DQ stands behind 'quant_a'\n");
+            "b stays: the output of 'quant_a' is quantized\n");
 }
 
-TEST(FoldBatchNorm, LeavesQuantizedBiasesAndGammasAlone) {
+TEST(FoldBatchNorm, KeepsQuantizedBiasesAndGammas) {
   const QuantizerConfig weight = weight_quantizer();
   EXPECT_EQ(folds_of(quantized_with(
                 {{{QdqSite::weight("bias"), "user"}, "a", weight, "a/bias"}})),
@@ -356,7 +351,7 @@ TEST(FoldBatchNorm, LeavesQuantizedBiasesAndGammasAlone) {
   EXPECT_EQ(
       folds_of(quantized_with(
           {{{QdqSite::weight("gamma"), "user"}, "b", weight, "b/gamma"}})),
-      "quant_b stays: Q/DQ stands between it and what it reads\n");
+      "quant_b stays: its input is quantized\n");
 }
 
 }  // namespace

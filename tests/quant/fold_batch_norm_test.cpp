@@ -1,5 +1,5 @@
-// The numbers of folding: codes, scales, weights and answers. Which
-// normalizations are folded is for fold_batch_norm_graph_test.cpp.
+// Numbers of folding: quantized values, scales, weights and outputs.
+// fold_batch_norm_graph_test.cpp tests which normalizations fold.
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ class FoldOf : public ::testing::TestWithParam<LinearKind> {};
 INSTANTIATE_TEST_SUITE_P(, FoldOf, ::testing::ValuesIn(linear_kinds()),
                          [](const auto& kind) { return kind.param.name; });
 
-/// What the codes of the unfolded weight become: the sign of gamma, nothing
-/// where it is 0.
+/// Expected quantized values after folding: the sign of gamma applied, 0 for
+/// gamma 0.
 std::vector<int> expected_codes(const Model& quantized,
                                 const LinearKind& kind) {
   const auto factor = factor_and_shift(quantized, "bn").factor;
@@ -30,7 +30,7 @@ std::vector<int> expected_codes(const Model& quantized,
   return codes;
 }
 
-TEST_P(FoldOf, KeepsTheCodes) {
+TEST_P(FoldOf, KeepsQuantizedValues) {
   const LinearKind& kind = GetParam();
   for (const bool per_channel : {true, false}) {
     for (const ScaleRule rule : {ScaleRule::live, ScaleRule::fixed}) {
@@ -40,7 +40,7 @@ TEST_P(FoldOf, KeepsTheCodes) {
       const auto expected = expected_codes(model, kind);
       const Model folded = fold_batch_norm(model);
       EXPECT_EQ(codes_of(folded, "quant_linear", kind.folded_kernel), expected);
-      // And in the arithmetic of the library, from the stored weights.
+      // Also by the library's arithmetic, from the stored weights.
       const auto& w = wrapper(folded, "quant_linear");
       const Parameter& p = w.inner().parameter(kind.folded_kernel);
       const Grid grid = quantizer(folded, "linear/" + kind.kernel)
@@ -76,7 +76,7 @@ TEST_P(FoldOf, MultipliesTheScalesWithTheFactor) {
   }
 }
 
-TEST_P(FoldOf, GivesTheWeightsAndTheBiasOfTheFormula) {
+TEST_P(FoldOf, FollowsTheFormulaOfWeightsAndBias) {
   const LinearKind& kind = GetParam();
   for (const bool use_bias : {true, false}) {
     const Model model = normalized(kind, use_bias);
@@ -97,8 +97,8 @@ TEST_P(FoldOf, GivesTheWeightsAndTheBiasOfTheFormula) {
   }
 }
 
-/// For each channel the magnitude of what is added up in x -> linear -> bn,
-/// with x and the weights in [-1,1).
+/// Per channel, the magnitude of the sums in x -> linear -> bn for x and
+/// weights in [-1,1).
 std::vector<double> magnitudes(const Model& model, const LinearKind& kind) {
   const std::string linear = model.layers()[1]->name();
   const auto [factor, shift] = factor_and_shift(model, "bn");
@@ -108,7 +108,7 @@ std::vector<double> magnitudes(const Model& model, const LinearKind& kind) {
   double sum =
       static_cast<double>(value_of(model, linear, kind.kernel).size()) /
       static_cast<double>(kind.channels);
-  if (kind.name == "SeparableConv2D") sum *= 9;  // of the depthwise kernel
+  if (kind.name == "SeparableConv2D") sum *= 9;  // depthwise kernel
   std::vector<double> result;
   for (size_t c = 0; c < factor.size(); ++c) {
     result.push_back(std::fabs(factor[c]) *
@@ -127,7 +127,7 @@ void expect_near(const Tensor& actual, const Tensor& expected,
   }
 }
 
-TEST_P(FoldOf, AnswersAsTheQuantizedModelDid) {
+TEST_P(FoldOf, PreservesTheOutputsOfTheQuantizedModel) {
   const LinearKind& kind = GetParam();
   for (const bool per_channel : {true, false}) {
     const Model model =
@@ -135,29 +135,29 @@ TEST_P(FoldOf, AnswersAsTheQuantizedModelDid) {
                                                     .per_channel = per_channel,
                                                     .rule = ScaleRule::live});
     const Tensor x = noise(model.inputs()[0].shape().with(0, 9), 8);
-    // Both models multiply the same codes, whose sums are exact integers
-    // (those of a SeparableConv2D are sums of at most 6 rounded products).
-    // What is left is rounding, of scale, rescaling, factor, shift, bias and
-    // sums: less than 16 times in each model, half an ulp (2^-24) of at most
-    // the magnitude of all terms together.
+    // Both models multiply the same quantized values, whose sums are exact
+    // integers (for a SeparableConv2D, sums of at most 6 rounded products). The
+    // rest is rounding of scale, rescaling, factor, shift, bias and sums: fewer
+    // than 16 roundings in each model, of half an ulp (2^-24) of at most the
+    // sum of all magnitudes.
     std::vector<double> bounds = magnitudes(model, kind);
     for (double& bound : bounds) bound *= 0x1p-19;
     expect_near(fold_batch_norm(model).predict(x), model.predict(x), bounds);
   }
 }
 
-TEST_P(FoldOf, AnswersAsTheFloatModelDid) {
+TEST_P(FoldOf, PreservesTheOutputsOfTheFloatModel) {
   const LinearKind& kind = GetParam();
   const Model model = normalized(kind);
   const Tensor x = noise(model.inputs()[0].shape().with(0, 9), 8);
   const Model folded = fold_batch_norm(model);
-  // As above, but each of the products is rounded: fewer than 64 of them.
+  // As above, with each of fewer than 64 products rounded.
   std::vector<double> bounds = magnitudes(model, kind);
   for (double& bound : bounds) bound *= 0x1p-17;
   expect_near(folded.predict(x), model.predict(x), bounds);
 }
 
-/// A 1x1 convolution with its normalization, quantized with these scales.
+/// A 1x1 convolution with its normalization, quantized with the given scales.
 Model with_scales(const QuantizerConfig& config,
                   const std::vector<float>& scales,
                   const std::vector<float>& kernel) {
@@ -179,7 +179,7 @@ Model with_scales(const QuantizerConfig& config,
 
 constexpr QuantizerConfig kWide{.per_channel = true};
 
-TEST(FoldBatchNorm, RefusesACodeThatHasNoOpposite) {
+TEST(FoldBatchNorm, RefusesAValueWithoutOpposite) {
   const Model model = with_scales(kWide, {0.5f, 1}, {-64, 3});
   ASSERT_EQ(codes_of(model, "quant_linear", "kernel"),
             (std::vector<int>{-128, 3}));
@@ -187,19 +187,19 @@ TEST(FoldBatchNorm, RefusesACodeThatHasNoOpposite) {
   EXPECT_EQ(batch_norm_folds(model),
             (std::vector<BatchNormFold>{
                 {"bn", "",
-                 "the code -128 in channel 0 would become 128, which "
-                 "[-128,127] lacks"}}));
+                 "quantized value -128 in channel 0 would become 128, outside "
+                 "[-128,127]"}}));
   EXPECT_EQ(names(fold_batch_norm(model)), names(model));
 }
 
-TEST(FoldBatchNorm, TakesTheLowestCodeWhereItStays) {
+TEST(FoldBatchNorm, AcceptsTheLowestValueIfItKeepsItsSign) {
   const Model model = with_scales(kWide, {0.5f, 1}, {-64, 3});
   set_value(model, "bn", "gamma", {1, -1});
   EXPECT_EQ(codes_of(fold_batch_norm(model), "quant_linear", "kernel"),
             (std::vector<int>{-128, -3}));
 }
 
-TEST(FoldBatchNorm, KeepsCodesThatAreCutOff) {
+TEST(FoldBatchNorm, KeepsClippedValues) {
   const Model model =
       with_scales({.bits = 4, .narrow_range = true, .per_channel = true},
                   {1, 1, 1}, {100, -100, 6.4f});
@@ -210,8 +210,8 @@ TEST(FoldBatchNorm, KeepsCodesThatAreCutOff) {
   EXPECT_EQ(quantizer(folded, "linear/kernel")->config().bits, 4);
 }
 
-TEST(FoldBatchNorm, GivesAChannelWithoutRangeTheScaleOne) {
-  // The first two factors leave nothing of the range, the third just enough.
+TEST(FoldBatchNorm, SetsTheScaleOfAChannelWithoutRangeToOne) {
+  // The first two factors reduce the range below the limit, the third just not.
   const Model model =
       with_scales(kWide, {1e-3f, 1e-3f, 1e-3f}, {0.1f, 0.1f, 0.1f});
   set_value(model, "bn", "gamma", {0, 1e-31f, 1e-28f});
@@ -234,22 +234,20 @@ TEST(FoldBatchNorm, LeavesNoNegativeZeros) {
   }
 }
 
-TEST(FoldBatchNorm, TellsThatOneScaleBecomesSeveral) {
+TEST(FoldBatchNorm, ReportsThatAScaleBecomesPerChannel) {
   const Model model = with_scales({.narrow_range = true}, {0.5f}, {3, -7});
   EXPECT_EQ(to_string(batch_norm_folds(model)),
-            "bn -> quant_linear; the weight's one scale becomes one a "
-            "channel\n");
+            "bn -> quant_linear; the weight's scale becomes per channel\n");
 }
 
 TEST(FoldBatchNorm, RefusesAWeightWithoutAScale) {
   const Model model =
       quantized(normalized(linear_kinds()[0]), {.narrow_range = true});
   EXPECT_EQ(to_string(batch_norm_folds(model)),
-            "bn stays: quantizer 'linear/kernel' has no scale; calibrate "
-            "first\n");
+            "bn stays: quantizer 'linear/kernel' is not calibrated\n");
 }
 
-/// A float Conv2D of two channels with its normalization.
+/// A float Conv2D with two channels and its normalization.
 Model pair_of_layers() {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   SymbolicTensor y = Conv2D({.filters = 2, .name = "conv"})(x);
@@ -258,7 +256,7 @@ Model pair_of_layers() {
   return model;
 }
 
-TEST(FoldBatchNorm, RefusesNumbersThatAreNotFinite) {
+TEST(FoldBatchNorm, RefusesValuesThatAreNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   struct {
     const char* layer;
@@ -266,9 +264,9 @@ TEST(FoldBatchNorm, RefusesNumbersThatAreNotFinite) {
     float value;
     const char* reason;
   } cases[] = {
-      {"bn", "moving_variance", -1, "no finite factor and shift in channel 1"},
-      {"bn", "moving_mean", infinity, "no finite factor and shift"},
-      {"bn", "gamma", std::nanf(""), "no finite factor and shift"},
+      {"bn", "moving_variance", -1, "factor or shift in channel 1"},
+      {"bn", "moving_mean", infinity, "factor or shift"},
+      {"bn", "gamma", std::nanf(""), "factor or shift"},
       {"conv", "kernel", std::nanf(""), "'kernel' of 'conv' is not finite"},
       {"conv", "bias", infinity, "'bias' of 'conv' is not finite"},
       {"conv", "kernel", 1e38f, "weights or bias would not be finite"},
@@ -287,7 +285,7 @@ TEST(FoldBatchNorm, RefusesNumbersThatAreNotFinite) {
   }
 }
 
-TEST(FoldBatchNorm, TakesNormalizationWithoutGammaAndBeta) {
+TEST(FoldBatchNorm, SupportsNormalizationWithoutGammaAndBeta) {
   const SymbolicTensor x = input({4}, "x");
   SymbolicTensor y = Dense({.units = 3, .use_bias = false, .name = "d"})(x);
   y = BatchNormalization({.epsilon = 0.5f, .center = false, .scale = false})(y);
@@ -304,7 +302,7 @@ TEST(FoldBatchNorm, TakesNormalizationWithoutGammaAndBeta) {
             (std::vector<float>{-1, -4, -1.5f}));
 }
 
-TEST(FoldBatchNorm, TakesOneNormalizationAfterAnother) {
+TEST(FoldBatchNorm, FoldsConsecutiveNormalizations) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   SymbolicTensor y = Conv2D({.filters = 8, .name = "linear"})(x);
   y = BatchNormalization({.name = "bn"})(y);

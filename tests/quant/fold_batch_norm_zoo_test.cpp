@@ -1,4 +1,4 @@
-// Folding in whole networks, and what becomes of them afterwards.
+// Folding in complete networks, and its consequences.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,8 @@ namespace {
 struct Network {
   std::string name;
   zoo::Options options;
-  int64_t folded;  ///< of its normalizations, counted in the papers' figures
+  int64_t folded;  ///< number of folded normalizations, counted in the papers'
+                   ///< figures
   int64_t kept;
 };
 
@@ -33,8 +34,8 @@ class FoldOfNetwork : public ::testing::TestWithParam<Network> {
   }
 };
 
-// DenseNet normalizes what it concatenates: only the stem and the 58 inner
-// layers have their convolution before them.
+// DenseNet normalizes concatenations: only the stem and the 58 inner layers
+// have a convolution before their normalization.
 INSTANTIATE_TEST_SUITE_P(
     , FoldOfNetwork,
     ::testing::Values(
@@ -48,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
         Network{"densenet121", {.input = {32, 33, 3}, .classes = 10}, 59, 62}),
     [](const auto& network) { return network.param.name; });
 
-/// The largest difference, of the largest output.
+/// Largest difference, relative to the largest output.
 double difference(const Tensor& a, const Tensor& b) {
   double most = 0;
   for (size_t i = 0; i < a.f32().size(); ++i) {
@@ -61,7 +62,7 @@ Tensor images_for(const Model& model, int64_t count, uint64_t seed) {
   return noise(model.inputs()[0].shape().with(0, count), seed);
 }
 
-TEST_P(FoldOfNetwork, LeavesTheAnswersAsTheyWere) {
+TEST_P(FoldOfNetwork, PreservesTheOutputs) {
   const Model model = make();
   const auto folds = batch_norm_folds(model);
   const auto folded = std::ranges::count_if(
@@ -71,8 +72,8 @@ TEST_P(FoldOfNetwork, LeavesTheAnswersAsTheyWere) {
   const Tensor x = images_for(model, 4, 1);
   const Model result = fold_batch_norm(model);
   EXPECT_EQ(std::ssize(result.layers()), std::ssize(model.layers()) - folded);
-  // Float32 sums in another rounding, through up to 120 layers: 2e-6 were
-  // seen where they are in another order.
+  // Float32 sums rounded differently, through up to 120 layers: 2e-6 was
+  // measured for another order of summation.
   EXPECT_LT(difference(result.predict(x), model.predict(x)), 1e-5);
 }
 
@@ -83,8 +84,8 @@ Model calibrated(const Model& model) {
   return result;
 }
 
-/// The codes of all weights, as they are or as folding leaves them: those
-/// before a normalization with the sign of its gamma.
+/// Quantized values of all weights, or those expected after folding: with the
+/// sign of a following normalization's gamma.
 std::vector<int> all_codes(const Model& model) {
   std::map<std::string, std::string> normalization_of;
   for (const BatchNormFold& fold : batch_norm_folds(model)) {
@@ -109,7 +110,7 @@ std::vector<int> all_codes(const Model& model) {
   return result;
 }
 
-TEST_P(FoldOfNetwork, LeavesTheCodesOfTheQuantizedNetworkAsTheyWere) {
+TEST_P(FoldOfNetwork, PreservesQuantizedValues) {
   const Model model = calibrated(make());
   const Model folded = fold_batch_norm(model);
   EXPECT_EQ(all_codes(folded), all_codes(model));
@@ -117,11 +118,10 @@ TEST_P(FoldOfNetwork, LeavesTheCodesOfTheQuantizedNetworkAsTheyWere) {
   EXPECT_EQ(scales(folded), scales(model));
 }
 
-TEST_P(FoldOfNetwork, LeavesTheAnswersOfTheQuantizedNetwork) {
+TEST_P(FoldOfNetwork, PreservesTheOutputsOfTheQuantizedNetwork) {
   const Model model = calibrated(make());
   const Tensor x = images_for(model, 4, 1);
-  // As above, but where such a difference falls on the border of two codes
-  // the network goes on with the other one.
+  // As above; a difference at a rounding border flips a quantized value.
   EXPECT_LT(difference(fold_batch_norm(model).predict(x), model.predict(x)),
             0.05);
 }
@@ -156,7 +156,7 @@ TEST(QatAfterFolding, StopsWeightsAtTheEndOfTheirRange) {
   const Parameter& kernel =
       wrapper(model, "quant_linear").inner().parameter("kernel");
   const float scale = quantizer(model, "linear/kernel")->scales()[0];
-  // Channel 0 of the first two inputs: out of the range and just within.
+  // Channel 0 of the first two inputs: beyond the range and just within.
   kernel.variable.mutable_value()[0] = 127.6f * scale;
   kernel.variable.mutable_value()[8] = 127.4f * scale;
   const Variable y = model(Variable(noise({4, 17})), Mode::training);
@@ -165,7 +165,7 @@ TEST(QatAfterFolding, StopsWeightsAtTheEndOfTheirRange) {
   EXPECT_NE(kernel.variable.grad().f32()[8], 0);
 }
 
-TEST(QatAfterFolding, CalibratesActivationsAgainAndLeavesWeights) {
+TEST(QatAfterFolding, RecalibratesActivationsAndKeepsWeights) {
   Model model = fold_batch_norm(calibrated_quickstart());
   const auto q = quantizer(model, "conv2d/kernel");
   const std::vector<float> before = q->scales();

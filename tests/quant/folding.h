@@ -1,4 +1,4 @@
-// Layers with a batch normalization after them, for the tests of folding.
+// Layers followed by batch normalization, for the tests of folding.
 #pragma once
 
 #include <cmath>
@@ -12,16 +12,17 @@
 
 namespace octet {
 
-/// A layer that batch normalization folds into. Its kernel is seen as
-/// [...][channels][inner], with the channels of the output.
+/// A layer into which batch normalization folds. Its kernel is viewed as
+/// [...][channels][inner], by output channel.
 struct LinearKind {
   std::string name;
   std::function<LayerHandle(bool use_bias)> make;
   Shape sample;
-  std::string kernel;  ///< the parameter that is folded
+  std::string kernel;  ///< the folded parameter
   size_t channels;
   size_t inner = 1;
-  std::string folded_kernel = kernel;  ///< its name where codes are folded
+  std::string folded_kernel =
+      kernel;  ///< its name after folding a quantized kernel
 };
 
 inline void PrintTo(const LinearKind& kind, std::ostream* out) {
@@ -176,8 +177,8 @@ inline void set_value(const Model& model, const std::string& layer,
   v.assign(tensor(v.shape(), values));
 }
 
-/// Statistics as they happen and as they should not: both signs, no factor at
-/// all, a channel that does not vary, a large one. From channel to channel.
+/// Typical and degenerate statistics, varying by channel: both signs, zero
+/// factor, zero variance, a large variance.
 inline void set_hard_statistics(const Model& model, const std::string& bn) {
   const float gamma[] = {1.3f, -0.7f, 0, 0.02f, -2.5f, 1, -1e-3f, 0.9f};
   const float variance[] = {0.5f, 2, 1, 1e-12f, 0, 1e6f, 0.3f, 40};
@@ -192,7 +193,7 @@ inline void set_hard_statistics(const Model& model, const std::string& bn) {
   set_value(model, bn, "moving_variance", v);
 }
 
-/// x -> linear -> bn, with hard statistics and a kernel whose channel 5 is 0.
+/// x -> linear -> bn with such statistics and a kernel whose channel 5 is 0.
 inline Model normalized(const LinearKind& kind, bool use_bias = true) {
   const SymbolicTensor x = input(kind.sample, "x");
   SymbolicTensor y = kind.make(use_bias)(x);
@@ -207,7 +208,7 @@ inline Model normalized(const LinearKind& kind, bool use_bias = true) {
   return model;
 }
 
-/// disturb(), and the sign of every fifth gamma turned.
+/// disturb(), with the sign of every fifth gamma flipped.
 inline void disturb_signs(const Model& model) {
   disturb(model);
   for (const auto& layer : model.layers()) {
@@ -219,7 +220,7 @@ inline void disturb_signs(const Model& model) {
   }
 }
 
-/// What the normalization multiplies each channel with, and adds.
+/// Factor and shift of the normalization per channel.
 struct FactorAndShift {
   std::vector<double> factor, shift;
 };
@@ -240,7 +241,8 @@ inline FactorAndShift factor_and_shift(const Model& model,
   return result;
 }
 
-/// x -> linear -> bn with Q/DQ at x, inside the layer and at every kernel.
+/// x -> linear -> bn with Q/DQ at x, at the intermediate tensor and at every
+/// kernel.
 inline Model quantized(
     const Model& model,
     const quant::QuantizerConfig& weight = quant::weight_quantizer()) {
@@ -263,7 +265,7 @@ inline Model quantized(
   return quant::apply(plan, model);
 }
 
-/// The same with scales from noise.
+/// As above, with scales from noise.
 inline Model quantized_and_calibrated(
     const Model& model,
     const quant::QuantizerConfig& weight = quant::weight_quantizer()) {
@@ -277,8 +279,8 @@ inline Model quantized_and_calibrated(
   return result;
 }
 
-/// The codes of a weight by their definition, from the scales its quantizer
-/// gives.
+/// Quantized values of a weight by their definition, with its quantizer's
+/// scales.
 inline std::vector<int> codes_of(const Model& model, const std::string& layer,
                                  const std::string& parameter) {
   const quant::BaseQuantizeWrapper& wrapped = wrapper(model, layer);

@@ -1,4 +1,4 @@
-// Layers of a quantized model are frozen by the names that they had before.
+// Layers of a quantized model are frozen by their float names.
 #include <gtest/gtest.h>
 
 #include <octet/layers/layers.h>
@@ -9,7 +9,7 @@
 namespace octet::quant {
 namespace {
 
-TEST(SetTrainable, KnowsLayersByTheirNamesWithoutAWrapper) {
+TEST(SetTrainable, FindsLayersByTheirFloatNames) {
   const auto x = input({5, 4, 3});
   auto y = Conv2D({.filters = 4, .kernel_size = 3, .name = "block1_conv"})(x);
   y = BatchNormalization({.name = "block1_bn"})(y);

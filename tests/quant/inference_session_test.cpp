@@ -1,4 +1,4 @@
-// Sessions against the models they were made of, float and quantized.
+// Sessions compared with their models, float and quantized.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -17,9 +17,7 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
-// Weights and statistics of no particular shape.
+// Sets weights and statistics to arbitrary values.
 void shake(Model& model) {
   uint64_t seed = 3;
   for (const Parameter& p : model.parameters()) {
@@ -42,7 +40,7 @@ Tensor forward(const Model& model, const Tensor& x) {
 
 class SessionOf : public testing::TestWithParam<std::string> {};
 
-TEST_P(SessionOf, NetworkHasTheBitsOfTheModel) {
+TEST_P(SessionOf, NetworkMatchesTheModelBitForBit) {
   const zoo::Entry& entry = zoo::entry(GetParam());
   Shape sample = entry.input;
   if (sample[0] > 128) sample = {96, 80, 3};
@@ -65,7 +63,7 @@ TEST_P(SessionOf, NetworkHasTheBitsOfTheModel) {
 std::vector<std::string> networks() {
   std::vector<std::string> names;
   for (const zoo::Entry& entry : zoo::entries()) {
-    // Like resnet50 and efficientnet_b0, but for their sizes.
+    // Same as resnet50 and efficientnet_b0, but for their sizes.
     if (entry.name == "resnet101" || entry.name == "resnet101_v2" ||
         entry.name == "efficientnet_b3") {
       continue;
@@ -91,8 +89,8 @@ TEST(InferenceSession, FusesAllOfAResidualNetworkButItsHead) {
   EXPECT_EQ(convolutions, 9);
 }
 
-// Layers that are fused, and one that is called.
-TEST(InferenceSession, IsOfTheModelAsItWas) {
+// Fused layers and a called layer.
+TEST(InferenceSession, IsASnapshotOfTheModel) {
   const SymbolicTensor x = input({5, 4, 3});
   SymbolicTensor y = Conv2D({.filters = 8})(x);
   y = BatchNormalization()(DepthwiseConv2D({.padding = Padding::same})(y));
@@ -116,7 +114,7 @@ TEST(InferenceSession, IsOfTheModelAsItWas) {
   }
 }
 
-// A custom layer with no class of its own.
+// A custom layer without a separate class.
 using Body = std::function<Variable(const Variable&)>;
 class BodyLayer final : public Layer {
  public:
@@ -155,8 +153,8 @@ void expect_bits_of_the_model(const SymbolicTensor& x,
   EXPECT_EQ(bits(model.predict(data)), expected);
 }
 
-// What a call leaves undone is merged with what follows, as in the model.
-TEST(InferenceSession, GoesOnWithAnExpressionBehindACall) {
+// Pending operations of a call are fused with later ones, as in the model.
+TEST(InferenceSession, ContinuesAnExpressionAfterACall) {
   const SymbolicTensor x = input({6, 5, 4});
   const auto norm = [](const SymbolicTensor& y) {
     return BatchNormalization()(y);
@@ -168,7 +166,7 @@ TEST(InferenceSession, GoesOnWithAnExpressionBehindACall) {
       x, norm(SeparableConv2D({.filters = 5, .depth_multiplier = 2})(x)));
   expect_bits_of_the_model(
       x, norm(Conv2D({.filters = 8, .kernel_size = 3, .groups = 4})(x)));
-  // And in front of it.
+  // And before it.
   const SymbolicTensor conv = Conv2D({.filters = 6})(x);
   expect_bits_of_the_model(
       x, body(conv, [](const Variable& v) {
@@ -179,10 +177,10 @@ TEST(InferenceSession, GoesOnWithAnExpressionBehindACall) {
       }));
 }
 
-TEST(InferenceSession, TakesZerosAroundAnImageForNothingElse) {
+TEST(InferenceSession, DoesNotReusePaddingForOtherTensors) {
   const SymbolicTensor x = input({8, 8, 3});
   const Variable w(noise({3, 3, 3, 3}, 9));
-  // Inside of a call, and of another shape.
+  // Within a call, and of another shape.
   expect_bits_of_the_model(
       x, Conv2D({.filters = 4})(body(x,
                                      [w](const Variable& v) {
@@ -199,7 +197,7 @@ TEST(InferenceSession, TakesZerosAroundAnImageForNothingElse) {
                                   {Shape::kAnySize, 5, 20, 3})));
 }
 
-TEST(InferenceSession, StoresManyFormsOfOneValue) {
+TEST(InferenceSession, StoresSeveralFormatsOfAValue) {
   for (const int count : {5, 8, 9}) {
     const SymbolicTensor x = input({4, 5, 3});
     const SymbolicTensor y = Conv2D({.filters = 8, .use_bias = false})(x);
@@ -220,9 +218,7 @@ TEST(InferenceSession, StoresManyFormsOfOneValue) {
       EXPECT_EQ(bits(predicted[i]), bits(expected[i]));
     }
     if (count > 8) {
-      EXPECT_THAT(
-          error_of<UnsupportedError>([&] { (void)InferenceSession(model); }),
-          HasSubstr("at most 8 forms"));
+      EXPECT_THROW((void)InferenceSession(model), UnsupportedError);
     } else {
       const std::vector<Tensor> got = InferenceSession(model).run(data);
       for (size_t i = 0; i < expected.size(); ++i) {
@@ -232,7 +228,7 @@ TEST(InferenceSession, StoresManyFormsOfOneValue) {
   }
 }
 
-// Quantized before its zeros are added, as MobileNetV2's are: no call is left.
+// Quantized before padding, as in MobileNetV2: no call is left.
 TEST(InferenceSession, StoresZerosAroundQuantizedImages) {
   const SymbolicTensor x = input({8, 7, 3});
   SymbolicTensor y = ReLU()(Conv2D({.filters = 6, .kernel_size = 1})(x));
@@ -247,8 +243,8 @@ TEST(InferenceSession, StoresZerosAroundQuantizedImages) {
   for (const ProgramStep& step : session.steps()) EXPECT_NE(step.op, "call");
 }
 
-// Codes without a sign are multiplied as floats.
-TEST(InferenceSession, TakesCodesWithoutASign) {
+// Unsigned values are multiplied as floats.
+TEST(InferenceSession, SupportsUnsignedValues) {
   const SymbolicTensor x = input({8, 7, 3});
   SymbolicTensor y = ReLU()(Conv2D({.filters = 17, .kernel_size = 3})(x));
   y = ReLU()(DepthwiseConv2D({.kernel_size = 3})(y));
@@ -263,8 +259,8 @@ TEST(InferenceSession, TakesCodesWithoutASign) {
             bits(forward(model, data)));
 }
 
-// Padded codes that are quantized again by the same grid.
-TEST(InferenceSession, TakesQdqOnBothSidesOfPadding) {
+// Padded values are quantized again with equal parameters.
+TEST(InferenceSession, SupportsQdqOnBothSidesOfPadding) {
   const SymbolicTensor x = input({6, 9, 3}, "image");
   const SymbolicTensor y = ZeroPadding2D({.padding = 1, .name = "pad"})(x);
   const Model net(x, Conv2D({.filters = 5, .name = "conv"})(y));
@@ -286,8 +282,9 @@ TEST(InferenceSession, TakesQdqOnBothSidesOfPadding) {
             bits(forward(model, data)));
 }
 
-// They would be constants of the program; predict() is the model then.
-TEST(InferenceSession, RefusesLayersThatLookAtValues) {
+// Their results would be constants in the program; predict() falls back to the
+// model.
+TEST(InferenceSession, RefusesLayersThatInspectValues) {
   const std::vector<Body> bodies{
       [](const Variable& v) {
         float top = 0;
@@ -302,9 +299,7 @@ TEST(InferenceSession, RefusesLayersThatLookAtValues) {
   for (const Body& look : bodies) {
     const SymbolicTensor x = input({4, 5, 3});
     const Model model(x, Conv2D({.filters = 4})(body(x, look)));
-    EXPECT_THAT(
-        error_of<UnsupportedError>([&] { (void)InferenceSession(model); }),
-        HasSubstr("predict()"));
+    EXPECT_THROW((void)InferenceSession(model), UnsupportedError);
   }
   const SymbolicTensor x = input({4, 5, 3});
   const Model model(x, Conv2D({.filters = 4})(body(x, [](const Variable& v) {
@@ -315,14 +310,12 @@ TEST(InferenceSession, RefusesLayersThatLookAtValues) {
   EXPECT_EQ(bits(model.predict(data)), bits(forward(model, data)));
 }
 
-TEST(InferenceSession, PredictRefusesOtherTypesOfAnyNumberOfSamples) {
+TEST(InferenceSession, PredictRefusesOtherTypesForAnyBatchSize) {
   const SymbolicTensor x = input({8, 8, 3});
   const Model model(x, Conv2D({.filters = 4})(x));
   for (const int64_t n : {4, 20}) {
-    EXPECT_THAT(error_of<ValueError>([&] {
-                  (void)model.predict(Tensor({n, 8, 8, 3}, DType::u8));
-                }),
-                HasSubstr("expected f32, got u8"));
+    EXPECT_THROW((void)model.predict(Tensor({n, 8, 8, 3}, DType::u8)),
+                 ValueError);
   }
 }
 
@@ -331,7 +324,7 @@ TEST(InferenceSession, OutlivesTheModel) {
   EXPECT_EQ(session.run(noise({2, 28, 28, 1})).shape(), (Shape{2, 10}));
 }
 
-TEST(InferenceSession, TakesSeveralInputsAndOutputs) {
+TEST(InferenceSession, SupportsSeveralInputsAndOutputs) {
   const SymbolicTensor a = input({6, 5, 3}, "a");
   const SymbolicTensor b = input({6, 5, 3}, "b");
   const LayerHandle shared =
@@ -351,7 +344,7 @@ TEST(InferenceSession, TakesSeveralInputsAndOutputs) {
   }
 }
 
-TEST(InferenceSession, IsTheSameForAnyNumberOfThreads) {
+TEST(InferenceSession, IsIndependentOfTheNumberOfThreads) {
   const ThreadsRestored restored;
   const Tensor x = noise({37, 32, 32, 3});
   const Model net = quantized(zoo::resnet8(), x.slice(0, 4));
@@ -367,57 +360,45 @@ TEST(InferenceSession, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(bits(net.predict(x)), expected);
 }
 
-TEST(InferenceSession, SaysWhatDoesNotFit) {
+TEST(InferenceSession, RefusesInvalidInputs) {
   const InferenceSession session(zoo::lenet());
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)session.run(noise({2, 1, 28, 28}));
-              }),
-              AllOf(HasSubstr("[2,1,28,28]"), HasSubstr("[N,28,28,1]")));
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)session.run(noise({28, 28, 1}));
-              }),
-              HasSubstr("[28,28,1]"));
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)session.run(Tensor({0, 28, 28, 1}));
-              }),
-              HasSubstr("[0,28,28,1]"));
-  EXPECT_THAT(error_of<ValueError>([&] { (void)session.run(Tensor()); }),
-              HasSubstr("got none"));
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)session.run(Tensor({1, 28, 28, 1}, DType::u8));
-              }),
-              HasSubstr("u8"));
+  for (const Shape& shape :
+       {Shape{2, 1, 28, 28}, Shape{28, 28, 1}, Shape{0, 28, 28, 1}}) {
+    EXPECT_THROW((void)session.run(Tensor(shape)), ShapeError);
+  }
+  EXPECT_THROW((void)session.run(Tensor()), ValueError);
+  EXPECT_THROW((void)session.run(Tensor({1, 28, 28, 1}, DType::u8)),
+               ValueError);
   const std::vector<Tensor> two(2, noise({1, 28, 28, 1}));
-  EXPECT_THAT(error_of<ValueError>([&] { (void)session.run(two); }),
-              HasSubstr("expected 1 inputs, got 2"));
+  EXPECT_THROW((void)session.run(two), ValueError);
 }
 
-TEST(InferenceSession, RefusesNaNWhereThereIsNoCodeForIt) {
+TEST(InferenceSession, RefusesNanInQuantizedValues) {
   Tensor x = noise({2, 32, 32, 3});
   const Model net = quantized(zoo::resnet8(), x);
   const InferenceSession session(net);
   x.f32()[100] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(error_of<ValueError>([&] { (void)session.run(x); }),
-              HasSubstr("NaN"));
+  EXPECT_THROW((void)session.run(x), ValueError);
 }
 
-// predict() goes on as the model does.
-TEST(InferenceSession, PredictCarriesNaNOn) {
+// predict() propagates NaN like the model.
+TEST(InferenceSession, PredictPropagatesNan) {
   Tensor x = noise({32, 32, 32, 3});
   const Model net = quantized(zoo::resnet8(), x);
   x.f32()[100] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(bits(net.predict(x)), bits(forward(net, x)));
 }
 
-TEST(InferenceSession, RefusesAModelThatIsBeingCalibrated) {
+TEST(InferenceSession, RefusesAModelDuringCalibration) {
   const Tensor x = noise({2, 28, 28, 1});
   Model model = quant::quantize_model(zoo::lenet());
-  std::string message;
+  bool called = false;
   (void)quant::calibrate(model, [&](const Model& m) {
     (void)m.predict(x);
-    message = error_of<ValueError>([&] { (void)InferenceSession(m); });
+    EXPECT_THROW((void)InferenceSession(m), ValueError);
+    called = true;
   });
-  EXPECT_THAT(message, HasSubstr("calibrated"));
+  EXPECT_TRUE(called);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The tensor between the two products of a SeparableConv2D: it is quantized
-// with the layer's input, or the second product would read INT8 weights and
-// float data.
+// The intermediate tensor of a SeparableConv2D is quantized together with the
+// layer's input; otherwise the second convolution would have INT8 weights and
+// float inputs.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -36,12 +36,12 @@ Model calibrated_copy(const Model& model) {
   return quantized;
 }
 
-/// What the first convolution of the layer makes of x.
+/// Returns the output of the layer's first convolution.
 Variable between(const Variable& x, const Variable& depthwise_kernel) {
   return depthwise_conv2d(x, depthwise_kernel);
 }
 
-TEST(InnerTensor, StandsInThePlanBetweenInputAndWeights) {
+TEST(InnerTensor, IsPlannedBetweenInputAndWeights) {
   const Model model = separable();
   const QdqPlan plan = plan_for(model);
   std::vector<std::string> sites;
@@ -53,14 +53,14 @@ TEST(InnerTensor, StandsInThePlanBetweenInputAndWeights) {
                                  "depthwise_kernel", "pointwise_kernel"));
   EXPECT_EQ(plan.points[1].group, "sep/depthwise");
   EXPECT_EQ(plan.points[1].config, activation_quantizer());
-  EXPECT_THAT(plan.to_string(), HasSubstr("sep  inner depthwise "));
+  EXPECT_THAT(plan.to_string(), HasSubstr("inner depthwise"));
   EXPECT_EQ(count_pairs(plan, model),
             (PairCount{.activations = 2, .weights = 2, .shared = 4}));
   EXPECT_EQ(plan_from_config(to_config(plan)), plan);
   EXPECT_EQ(plan_of(quantize_model(model)), plan);
 }
 
-TEST(InnerTensor, GoesWithTheInputWhereASpecAsksForOneOfTheTwo) {
+TEST(InnerTensor, IsRequestedTogetherWithTheInput) {
   const auto sites = [](bool data, bool weights) {
     QuantizationSpec spec;
     spec.add("sep", {.quantize_input = data, .quantize_weight = weights});
@@ -113,7 +113,7 @@ TEST(InnerTensor, IsRoundedInTrainingAndInInference) {
   EXPECT_EQ(bits(quantized.predict(x)), bits(model.predict(x)));
 }
 
-TEST(InnerTensor, StaysWhereItIsInCopiesAndStates) {
+TEST(InnerTensor, IsPreservedInCopiesAndStates) {
   const Model quantized = calibrated_copy(separable());
   const Tensor x = noise({3, 6, 5, 3}, 7);
   const auto expected = bits(quantized.predict(x));
@@ -125,7 +125,7 @@ TEST(InnerTensor, StaysWhereItIsInCopiesAndStates) {
   EXPECT_EQ(bits(again.predict(x)), expected);
 }
 
-TEST(InnerTensor, KeepsItsQuantizerWhereANormalizationIsFolded) {
+TEST(InnerTensor, KeepsItsQuantizerInFolding) {
   const SymbolicTensor x = input(kInnerImage, "x");
   const SymbolicTensor y =
       SeparableConv2D({.filters = 4, .use_bias = false, .name = "sep"})(x);
@@ -139,7 +139,7 @@ TEST(InnerTensor, KeepsItsQuantizerWhereANormalizationIsFolded) {
   const Tensor images = noise({3, 6, 5, 3}, 7);
   const auto before = values(quantized.predict(images));
   const auto after = values(folded.predict(images));
-  // The same codes; what differs is the rounding of the affine.
+  // Same quantized values; the affine is rounded differently.
   for (size_t i = 0; i < before.size(); ++i) {
     EXPECT_NEAR(after[i], before[i], 1e-5f);
   }
@@ -161,32 +161,32 @@ TEST(InnerTensor, FollowsFromThePointsOfAPattern) {
   EXPECT_THAT(sites, UnorderedElementsAre("input 0", "inner depthwise"));
 }
 
-TEST(InnerTensor, IsRefusedWhereALayerHasNoneOfThatName) {
+TEST(InnerTensor, IsRefusedForLayersWithoutIt) {
   const auto refusal = [](const Model& model, QdqPoint point) {
     QdqPlan plan;
     plan.points.push_back(std::move(point));
-    return error_of<Error>([&] { (void)apply(plan, model); });
+    return failure_of<Error>([&] { (void)apply(plan, model); });
   };
   const auto inner = [](const std::string& layer, const std::string& tensor) {
     return QdqPoint{
         {QdqSite::inner(tensor), "user"}, layer, activation_quantizer()};
   };
-  EXPECT_THAT(refusal(separable(), inner("sep", "pointwise")),
-              HasSubstr("in layer 'sep' (SeparableConv2D): expected an inner "
-                        "tensor 'depthwise', got 'pointwise'"));
-  EXPECT_THAT(refusal(doubling(), inner("first", "depthwise")),
-              HasSubstr("expected an inner tensor, which the class has not"));
+  EXPECT_EQ(refusal(separable(), inner("sep", "pointwise")),
+            (Failure{"unknown_name", "SeparableConv2D 'sep'"}));
+  EXPECT_EQ(refusal(doubling(), inner("first", "depthwise")),
+            (Failure{"unknown_name", "Dense 'first'"}));
   QdqPoint live = inner("sep", "depthwise");
   live.config.rule = ScaleRule::live;
-  EXPECT_THAT(refusal(separable(), live), HasSubstr("one scale per tensor"));
+  EXPECT_EQ(refusal(separable(), live),
+            (Failure{"unsupported_value", "plan point 'sep' inner depthwise"}));
 
   QdqPlan shared = plan_for(separable());
   shared.points[1].group = std::string("x");
-  EXPECT_THAT(error_of<ValueError>([&] { (void)apply(shared, separable()); }),
-              HasSubstr("a group of its own for a weight or an inner tensor"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)apply(shared, separable()); }),
+            (Failure{"invalid_value", "plan group 'x'"}));
 }
 
-TEST(InnerTensor, IsReadByAllCallsOfALayerThroughOneQuantizer) {
+TEST(InnerTensor, SharesAQuantizerInAllCallsOfALayer) {
   const SymbolicTensor x = input({8, 8, 3}, "x");
   const SeparableConv2D shared({.filters = 3, .name = "sep"});
   const Model model(x, shared(shared(x)));

@@ -1,4 +1,4 @@
-// Whether a quantized model is worth delivering.
+// Acceptance of quantized models.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// y = [a x0, b x1, c x2], or the softmax of it.
+/// y = [a x0, b x1, c x2], or its softmax.
 Model scaled(std::vector<float> factors, const char* activation = "linear") {
   const auto width = static_cast<int64_t>(factors.size());
   const SymbolicTensor x = input({width}, "x");
@@ -30,8 +30,8 @@ Model scaled(std::vector<float> factors, const char* activation = "linear") {
 
 Dataset rows(const Tensor& x) { return Dataset::unlabelled({{"x", x}}); }
 
-TEST(JudgeOutputs, HasTheSqnrOfItsDefinition) {
-  // Outputs are half a percent too large: 20 log10(200) dB for each sample.
+TEST(JudgeOutputs, ReportsTheSqnrByItsDefinition) {
+  // Outputs are half a percent too large: 20 log10(200) dB per sample.
   const OutputJudgment found =
       judge_outputs(scaled({1, 1}), scaled({1.005f, 1.005f}),
                     rows(noise({7, 2})), {.batch_size = 3});
@@ -44,9 +44,8 @@ TEST(JudgeOutputs, HasTheSqnrOfItsDefinition) {
   EXPECT_TRUE(found.sufficient());
 }
 
-// A damaged sample has all of the power: the pooled figure is that of its
-// error alone.
-TEST(JudgeOutputs, FindsWhatASingleSampleHides) {
+// A damaged sample dominates the pooled SQNR.
+TEST(JudgeOutputs, FindsErrorsHiddenByASingleSample) {
   Tensor x = Tensor::zeros({100, 2});
   for (size_t n = 0; n < 100; ++n) x.f32()[2 * n + 1] = 1;
   x.f32()[0] = 1e6f;
@@ -55,11 +54,11 @@ TEST(JudgeOutputs, FindsWhatASingleSampleHides) {
   EXPECT_GT(found.sqnr(), 90);
   EXPECT_NEAR(found.median_sqnr(), 0, 1e-6);
   EXPECT_FALSE(found.sufficient());
-  EXPECT_THAT(found.problems(), AllOf(HasSubstr("'y'"), HasSubstr("median")));
+  EXPECT_THAT(found.problems(), HasSubstr("median"));
 }
 
-// Samples without a signal, such as heat maps without an object.
-TEST(JudgeOutputs, LeavesSamplesWithoutASignalOut) {
+// Samples without a signal, e.g. heat maps without an object.
+TEST(JudgeOutputs, IgnoresSamplesWithoutASignal) {
   Tensor x = Tensor::full({100, 2}, 1e-6f);
   for (size_t n = 0; n < 30; ++n) x.f32()[2 * n] = 1;
   Model quantized = scaled({1, 1});
@@ -71,8 +70,8 @@ TEST(JudgeOutputs, LeavesSamplesWithoutASignalOut) {
   EXPECT_TRUE(found.sufficient());
 }
 
-TEST(JudgeOutputs, ComparesClassesWhereThereAreSome) {
-  // The second class wins three of ten samples of the quantized model.
+TEST(JudgeOutputs, ComparesClassesOfClassOutputs) {
+  // The quantized model selects the second class in three of ten samples.
   Tensor x({10, 2});
   for (size_t n = 0; n < 10; ++n) {
     x.f32()[2 * n] = 1;
@@ -91,7 +90,7 @@ TEST(JudgeOutputs, ComparesClassesWhereThereAreSome) {
   EXPECT_FALSE(softmax.sufficient());
 }
 
-TEST(JudgeOutputs, CondemnsNothingForASingleSample) {
+TEST(JudgeOutputs, AcceptsASingleDisagreement) {
   const Tensor x = tensor({2, 2}, {1, 0.95f, 1, 0.5f});
   const OutputJudgment found = judge_outputs(
       scaled({1, 1}, "softmax"), scaled({1, 1.1f}, "softmax"), rows(x));
@@ -99,14 +98,14 @@ TEST(JudgeOutputs, CondemnsNothingForASingleSample) {
   EXPECT_TRUE(found.sufficient()) << found.problems();
 }
 
-TEST(JudgeOutputs, TakesAnyClassOfATie) {
+TEST(JudgeOutputs, AcceptsAnyClassOfATie) {
   const Tensor x = Tensor::full({20, 2}, 1);
   const OutputJudgment found = judge_outputs(
       scaled({1, 1}, "softmax"), scaled({1, 1.01f}, "softmax"), rows(x));
   EXPECT_EQ(found.agreement(), 1.0);
 }
 
-TEST(JudgeOutputs, ComparesSidesOfASingleProbability) {
+TEST(JudgeOutputs, ComparesASingleProbabilityByItsSide) {
   Tensor x({8, 1});
   for (size_t n = 0; n < 8; ++n) x.f32()[n] = n % 2 == 0 ? 1.0f : -1.0f;
   const Model quantized = scaled({-1}, "sigmoid");
@@ -116,7 +115,7 @@ TEST(JudgeOutputs, ComparesSidesOfASingleProbability) {
   EXPECT_FALSE(found.sufficient());
 }
 
-TEST(JudgeOutputs, CondemnsNan) {
+TEST(JudgeOutputs, RejectsNan) {
   Model quantized = scaled({1, 1});
   quantized.layer("y").parameter("bias").variable.assign(tensor({2}, {NAN, 0}));
   const OutputJudgment found =
@@ -124,7 +123,7 @@ TEST(JudgeOutputs, CondemnsNan) {
   EXPECT_FALSE(found.sufficient());
 }
 
-TEST(JudgeOutputs, CondemnsOneOfSeveralOutputs) {
+TEST(JudgeOutputs, RejectsASingleBadOutput) {
   const auto two = [](float factor) {
     const SymbolicTensor x = input({2}, "x");
     Model model({x}, {Dense({.units = 2, .name = "boxes"})(x),
@@ -138,10 +137,10 @@ TEST(JudgeOutputs, CondemnsOneOfSeveralOutputs) {
   EXPECT_NEAR(found.sqnr(), 0, 1e-6);
   EXPECT_THAT(found.problems(),
               AllOf(HasSubstr("'scores'"), Not(HasSubstr("'boxes'"))));
-  EXPECT_THAT(found.to_string(), HasSubstr("boxes: SQNR exact"));
+  EXPECT_THAT(found.to_string(), HasSubstr("exact"));
 }
 
-TEST(JudgeOutputs, RefusesWhatItCannotCompare) {
+TEST(JudgeOutputs, RefusesDifferentModelsAndInvalidOptions) {
   const Model model = scaled({1, 1});
   const Dataset data = rows(noise({4, 2}));
   EXPECT_THROW((void)judge_outputs(model, model, data, {.batch_size = 0}),

@@ -11,8 +11,6 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::HasSubstr;
-
 const QuantizerConfig kLearned4{
     .bits = 4, .rule = ScaleRule::learned, .scale_rate = 1};
 const QuantizerConfig kLearnedWeight4{.bits = 4,
@@ -21,7 +19,7 @@ const QuantizerConfig kLearnedWeight4{.bits = 4,
                                       .rule = ScaleRule::learned,
                                       .scale_rate = 1};
 
-/// The scale with the least square error of x, of thousandths of its range.
+/// The scale with the least square error of x, in thousandths of its range.
 float optimal_scale(std::span<const float> x, int low, int high) {
   float top = 0;
   for (const float v : x) top = std::max(top, std::fabs(v));
@@ -41,7 +39,7 @@ float optimal_scale(std::span<const float> x, int low, int high) {
   return best;
 }
 
-/// Moves the scale against its gradient, as SGD does.
+/// Moves the scale against its gradient, like SGD.
 void descend(const Variable& scale, float rate) {
   Tensor next = scale.value().clone();
   for (size_t i = 0; i < next.f32().size(); ++i) {
@@ -99,7 +97,7 @@ TEST(LearnedScale, FindsTheOptimalStepOfEachChannel) {
   }
 }
 
-TEST(LearnedScale, TakesGradientsTimesTheFactorOfThePaper) {
+TEST(LearnedScale, HasThePapersGradientFactor) {
   const Tensor x = noise({6, 5, 3});
   const Variable plain(Tensor::scalar(0.25f), true);
   sum(fake_quantize(Variable(x), {.scale = plain}, {.low = -8, .high = 7}))
@@ -115,24 +113,21 @@ TEST(LearnedScale, TakesGradientsTimesTheFactorOfThePaper) {
   }
 }
 
-TEST(LearnedScale, StaysAboveAHundredthOfItsBeginning) {
+TEST(LearnedScale, StaysAboveItsFloor) {
   Quantizer q("q", kLearned4);
   q.set_scale(0.5f);
-  q.moving_scale().assign(Tensor::scalar(-3));  // a step too far
+  q.moving_scale().assign(Tensor::scalar(-3));  // an excessive step
   EXPECT_EQ(q.scale(), 0.5f * 0.01f);
   EXPECT_EQ(q.grid({}, -1).scale.item(), 0.5f * 0.01f);
   (void)q(Variable(noise({2, 3})), Mode::training);
   EXPECT_EQ(q.moving_scale().value().item(), 0.5f * 0.01f);
 }
 
-TEST(LearnedScale, IsNotHiddenWhenItIsNan) {
+TEST(LearnedScale, ReportsNan) {
   Quantizer q("act", kLearned4);
   q.set_scale(0.5f);
   q.moving_scale().assign(Tensor::scalar(std::nanf("")));
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)q(Variable(noise({2, 3})));
-              }),
-              HasSubstr("expected finite scales > 0, got nan"));
+  EXPECT_THROW((void)q(Variable(noise({2, 3}))), ValueError);
 }
 
 Model learned_quickstart(const QuantizerConfig& activation = kLearned4,
@@ -148,11 +143,11 @@ TEST(LearnedScale, NeedsCalibration) {
   Model model = quantize_model(
       quickstart(), {.activation = kLearned4, .weight = kLearnedWeight4});
   EXPECT_TRUE(needs_calibration(model));
-  EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(model); }),
-              HasSubstr("run quant::calibrate first"));
+  EXPECT_EQ(failure_of<ValueError>([&] { prepare_qat(model); }),
+            (Failure{"not_calibrated", "prepare_qat"}));
 }
 
-TEST(LearnedScale, IsAmongWhatTrainingMoves) {
+TEST(LearnedScale, IsATrainableVariable) {
   const Model plain = calibrated_quickstart();
   const Model model = learned_quickstart();
   const auto all = model.trainable_variables();
@@ -166,7 +161,7 @@ TEST(LearnedScale, IsAmongWhatTrainingMoves) {
   EXPECT_EQ(model.parameter_count(), plain.parameter_count());
 }
 
-TEST(LearnedScale, TakesAGradientInEveryQuantizer) {
+TEST(LearnedScale, GetsAGradientInEveryQuantizer) {
   Model model = learned_quickstart();
   const Variable y = model(Variable(noise({4, 8, 6, 1})), Mode::training);
   sum(y * y).backward();
@@ -180,7 +175,7 @@ TEST(LearnedScale, TakesAGradientInEveryQuantizer) {
   }
 }
 
-TEST(LearnedScale, OfAWeightPerTensorIsOne) {
+TEST(LearnedScale, OfAPerTensorWeightIsASingleScale) {
   const Model model = learned_quickstart(
       kLearned4, {.bits = 4, .narrow_range = true, .rule = ScaleRule::learned});
   EXPECT_EQ(quantizer(model, "dense/kernel")->scales().size(), 1u);
@@ -201,7 +196,7 @@ TEST(LearnedScale, IsFrozenWithItsLayerAndByItself) {
   EXPECT_EQ(copy.trainable_variables().size(), all - 4);
 }
 
-TEST(LearnedScale, KeepsWhatItLearnedWhenItIsCalibratedAgain) {
+TEST(LearnedScale, KeepsItsValueInRecalibration) {
   Model model = learned_quickstart();
   quantizer(model, "dense/kernel")->set_scales(std::vector<float>{1, 2, 3});
   calibrate(model, samples(20, {8, 6, 1}));
@@ -209,7 +204,7 @@ TEST(LearnedScale, KeepsWhatItLearnedWhenItIsCalibratedAgain) {
               ::testing::ElementsAre(1, 2, 3));
 }
 
-TEST(LearnedScale, FoldsIntoFixedScalesOfTheSameCodes) {
+TEST(LearnedScale, FoldsIntoFixedScalesWithEqualValues) {
   const Model model = learned_quickstart();
   const Model folded = fold_batch_norm(model);
   EXPECT_EQ(quantizer(folded, "conv2d/kernel")->config().rule,

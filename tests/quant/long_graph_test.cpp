@@ -1,4 +1,4 @@
-// Quantization of graphs of many nodes.
+// Quantization of large graphs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kBlocks = 3000;
 
-// 60,000 nodes: in each block a linear layer that a normalization folds into,
-// and Adds, most of whose inputs get Q/DQ.
+// 60,000 nodes: blocks of a linear layer with a foldable normalization, and
+// Adds, most of whose inputs get Q/DQ.
 Model network() {
   const SymbolicTensor x = input({2}, "x");
   SymbolicTensor y = x;
@@ -38,7 +38,7 @@ TEST(LongGraph, IsPlacedCountedAppliedFoldedAndRestored) {
   EXPECT_EQ(plan_of(again), placement.plan);
 }
 
-TEST(LongGraph, IsPlacedAsACaseAndASpecOfAllItsLayersSay) {
+TEST(LongGraph, IsPlacedByACaseAndASpecOfAllLayers) {
   const Model model = network();
   QuantizationSpec spec;
   for (const auto& layer : model.layers()) {

@@ -1,6 +1,6 @@
 // Sessions and quantized models of wide, deep and residual graphs. Each takes
-// well under a second; by time of the third power of the nodes, or of 2 to the
-// power of the blocks, none would end within the time of a test.
+// well under a second; cubic time in the nodes, or exponential time in the
+// blocks, would exceed the test's time limit.
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ void expect_bits_of_session(const Model& model) {
   EXPECT_EQ(bits(session.run(x)), bits(model(Variable(x)).value()));
 }
 
-TEST(LongSession, FollowsALadderOfResiduals) {
+TEST(LongSession, SupportsALadderOfResiduals) {
   const SymbolicTensor x = input({2, 2, 3}, "x");
   SymbolicTensor y = x;
   for (int i = 0; i < 2000; ++i) y = Add()({ReLU({.max_value = 6})(y), y});
@@ -66,7 +66,7 @@ TEST(LongSession, JoinsManyBranches) {
   }
   const Model model(x, Concatenate()(parts));
   expect_bits_of_session(model);
-  // The text of a step does not grow with the number of its inputs.
+  // The text of a step does not grow with the number of inputs.
   for (const ProgramStep& step : InferenceSession(model).steps()) {
     EXPECT_LT(step.reads.size(), 200u);
   }

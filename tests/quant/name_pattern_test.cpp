@@ -1,4 +1,4 @@
-// Regular expressions that a stranger's spec may hold.
+// Regular expressions of untrusted specs.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -9,15 +9,16 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const SpecOptions kPattern{.is_regex = true};
 
-std::string refused(const std::string& pattern) {
+Failure refused(const std::string& pattern) {
   QuantizationSpec spec;
-  return error_of<ValueError>([&] { spec.add(pattern, kPattern); });
+  return failure_of<ValueError>([&] { spec.add(pattern, kPattern); });
 }
+
+const Failure kInvalid{"invalid_value", "regular expression"};
 
 bool matches(const std::string& pattern, std::string_view name) {
   QuantizationSpec spec;
@@ -31,33 +32,30 @@ std::string repeated(std::string_view text, size_t times) {
   return all;
 }
 
-TEST(NamePattern, MayNestAsDeepAsItIsLong) {
+TEST(NamePattern, MayNestToAnyDepth) {
   for (const size_t depth : {100u, 2'000u, 18'000u, 32'000u}) {
     const std::string nested =
         repeated("(", depth) + "a" + repeated(")", depth);
     EXPECT_TRUE(matches(nested, "a")) << depth;
     EXPECT_FALSE(matches(nested, "b")) << depth;
-    EXPECT_THAT(refused(nested + ")"),
-                AllOf(HasSubstr("expected a regular expression, got '((("),
-                      HasSubstr("...'")));
+    EXPECT_EQ(refused(nested + ")"), kInvalid);
   }
   EXPECT_TRUE(matches(repeated("(?:a|", 5'000) + repeated(")+", 5'000), "a"));
 }
 
-TEST(NamePattern, RefusesOneThatIsTooLong) {
-  EXPECT_THAT(refused(std::string(65'537, 'a')),
-              HasSubstr("at most 65536 bytes, got 65537"));
+TEST(NamePattern, RefusesExcessiveLength) {
+  EXPECT_EQ(refused(std::string(65'537, 'a')),
+            (Failure{"size_limit", "regular expression"}));
   const std::string longest(65'536, 'a');
   EXPECT_TRUE(matches(longest, longest));
 }
 
-TEST(NamePattern, RefusesOneThatTakesTooMuchMemory) {
-  EXPECT_THAT(refused("((((a{100}){100}){100}){100}){100}"),
-              HasSubstr("expected a regular expression"));
+TEST(NamePattern, RefusesExcessiveMemory) {
+  EXPECT_EQ(refused("((((a{100}){100}){100}){100}){100}"), kInvalid);
 }
 
-// Each would take a matcher that goes back longer than the universe has been.
-TEST(NamePattern, TakesNoTimeWhereGoingBackWouldTakeForEver) {
+// Backtracking would take longer than the age of the universe.
+TEST(NamePattern, NeedsNoBacktracking) {
   const std::string name(2'000, 'a');
   for (const char* pattern : {"(.+)+X", "(a*)*b", "(a|aa)+$b", "(a|a)*X",
                               "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)[^a]"}) {
@@ -66,18 +64,17 @@ TEST(NamePattern, TakesNoTimeWhereGoingBackWouldTakeForEver) {
   EXPECT_TRUE(matches("(a?){1000}(a{1000})", name));
 }
 
-TEST(NamePattern, TellsWhatItDoesNotHave) {
+TEST(NamePattern, HintsAtUnsupportedSyntax) {
   for (const char* pattern :
        {"(?=conv).*", "(?!conv).*", "(?<=a)b", R"((a)\1)"}) {
-    EXPECT_THAT(refused(pattern),
-                AllOf(HasSubstr(pattern), HasSubstr("without look-ahead, "
-                                                    "look-behind and "
-                                                    "backreferences")));
+    const Failure failure = refused(pattern);
+    EXPECT_EQ(failure, kInvalid);
+    EXPECT_THAT(failure.message, HasSubstr("look-ahead"));
   }
-  EXPECT_THAT(refused("conv("), ::testing::Not(HasSubstr("Hint")));
+  EXPECT_THAT(refused("conv(").message, ::testing::Not(HasSubstr("Hint")));
 }
 
-// The syntax that specs have used, with what it meant.
+// The established syntax of specs, with its meaning.
 TEST(NamePattern, MeansWhatEcmaScriptMeans) {
   struct Case {
     const char* pattern;

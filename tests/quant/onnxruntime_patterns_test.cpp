@@ -1,5 +1,5 @@
-// What ONNX Runtime computes in integers; tests/oracle/count_integers.py asks
-// it.
+// Q/DQ for ONNX Runtime's integer kernels; tests/oracle/count_integers.py
+// checks them there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ PatternPlacement place_for_onnxruntime(const Model& model) {
                            onnxruntime_conversions());
 }
 
-/// "conv output uint8".
+/// Formats as "conv output uint8".
 std::vector<std::string> points_of(const QdqPlan& plan) {
   std::vector<std::string> result;
   for (const QdqPoint& point : plan.points) {
@@ -26,7 +26,7 @@ std::vector<std::string> points_of(const QdqPlan& plan) {
   return result;
 }
 
-TEST(OnnxRuntimePatterns, StandOnBothSidesOfAConvolution) {
+TEST(OnnxRuntimePatterns, PlaceQdqOnBothSidesOfAConvolution) {
   const SymbolicTensor x = input({8, 7, 3}, "x");
   SymbolicTensor y = Conv2D({.filters = 5, .name = "conv"})(x);
   y = BatchNormalization({.name = "norm"})(y);
@@ -43,7 +43,7 @@ TEST(OnnxRuntimePatterns, StandOnBothSidesOfAConvolution) {
           "logits input 0 int8", "logits kernel int8"));
 }
 
-TEST(OnnxRuntimePatterns, SplitWhatIsMoreThanABound) {
+TEST(OnnxRuntimePatterns, SplitActivationsBeyondClipping) {
   const SymbolicTensor x = input({8, 7, 3}, "x");
   SymbolicTensor y =
       Conv2D({.filters = 17, .activation = "swish", .name = "conv"})(x);

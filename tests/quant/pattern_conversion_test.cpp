@@ -1,4 +1,4 @@
-// What the built-in conversions change, and that the outputs stay.
+// Changes by the built-in conversions, with unchanged outputs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// "FlattenDenseToConv1x1 fc", one a change.
+/// "FlattenDenseToConv1x1 fc" for each change.
 std::vector<std::string> changes(const TransformReport& report) {
   std::vector<std::string> result;
   for (const TransformReport::Converted& each : report.conversions) {
@@ -19,9 +19,9 @@ std::vector<std::string> changes(const TransformReport& report) {
   return result;
 }
 
-/// The layers that are left of y computed from x, names and classes, after
-/// checking that the outputs are the same: bit for bit, unless sums may be
-/// taken in another order.
+/// Returns names and classes of the remaining layers of y computed from x,
+/// after checking that the outputs are equal: bit for bit, unless sums may be
+/// reordered.
 std::vector<std::string> converted(const SymbolicTensor& x,
                                    const SymbolicTensor& y,
                                    float tolerance = 0) {
@@ -55,7 +55,7 @@ constexpr float kRounding = 1e-5f;
 
 SymbolicTensor pixel() { return input({1, 1, 8}, "x"); }
 
-TEST(Conversions, MakeADenseLayerOfOnePixelAConvolution) {
+TEST(Conversions, ConvertADenseLayerOnOnePixelToAConvolution) {
   const SymbolicTensor x = pixel();
   const SymbolicTensor y =
       Dense({.units = 3, .name = "fc"})(Flatten({.name = "flat"})(x));
@@ -80,7 +80,7 @@ TEST(Conversions, KeepTheOptionsOfTheDenseLayer) {
   EXPECT_EQ(result.layer("fc").parameter("kernel").regularizer.l2, 0.5f);
 }
 
-TEST(Conversions, TakeWhatStandsBetweenFlattenAndDenseAlong) {
+TEST(Conversions, MoveLayersBetweenFlattenAndDense) {
   const SymbolicTensor x = pixel();
   SymbolicTensor y = Flatten({.name = "flat"})(x);
   y = Dropout({.rate = 0.5f, .name = "drop"})(relu(y, "relu"));
@@ -90,7 +90,7 @@ TEST(Conversions, TakeWhatStandsBetweenFlattenAndDenseAlong) {
                           "fc Conv2D", "flat Flatten"));
 }
 
-TEST(Conversions, GoOnUntilNothingChanges) {
+TEST(Conversions, RepeatToAFixedPoint) {
   const SymbolicTensor x = pixel();
   SymbolicTensor y = Flatten({.name = "flat"})(x);
   y = Dense({.units = 5, .activation = "relu", .name = "fc1"})(y);
@@ -105,7 +105,7 @@ TEST(Conversions, GoOnUntilNothingChanges) {
                   "FlattenDenseToConv1x1 fc2", "FlattenDenseToConv1x1 fc3"));
 }
 
-TEST(Conversions, TakeAReshapeForAFlatten) {
+TEST(Conversions, TreatAReshapeAsAFlatten) {
   const SymbolicTensor x = pixel();
   const SymbolicTensor y = Dense({.units = 3, .name = "fc"})(
       Reshape({.target_shape = {8}, .name = "row"})(x));
@@ -113,14 +113,14 @@ TEST(Conversions, TakeAReshapeForAFlatten) {
               ElementsAre("x InputLayer", "fc Conv2D", "row Flatten"));
 }
 
-TEST(Conversions, LeaveADenseLayerOfSeveralPixelsAlone) {
+TEST(Conversions, KeepADenseLayerOnSeveralPixels) {
   const SymbolicTensor x = input({2, 1, 4}, "x");
   const SymbolicTensor y =
       Dense({.units = 3, .name = "fc"})(Flatten({.name = "flat"})(x));
   EXPECT_THAT(changes(transform(Model(x, y)).report), IsEmpty());
 }
 
-TEST(Conversions, LeaveAloneWhatOthersReadOrShare) {
+TEST(Conversions, KeepSharedLayersAndTensors) {
   const SymbolicTensor x = pixel();
   const SymbolicTensor flat = Flatten({.name = "flat"})(x);
   const Dense shared({.units = 8, .name = "shared"});
@@ -128,12 +128,12 @@ TEST(Conversions, LeaveAloneWhatOthersReadOrShare) {
   EXPECT_THAT(changes(transform(read_twice).report), IsEmpty());
   const Model called_twice(x, shared(shared(flat)));
   EXPECT_THAT(changes(transform(called_twice).report), IsEmpty());
-  // Several outputs are called after their layers.
+  // Several outputs are named after their layers.
   const Model two({x}, {Dense({.units = 2, .name = "head"})(flat), x});
   EXPECT_THAT(changes(transform(two).report), IsEmpty());
 }
 
-TEST(Conversions, LeaveOperationsOnRowsAlone) {
+TEST(Conversions, KeepOperationsOnRows) {
   const SymbolicTensor x = pixel();
   const SymbolicTensor flat = Flatten({.name = "flat"})(x);
   const auto unchanged = [&](const SymbolicTensor& y) {
@@ -147,7 +147,7 @@ TEST(Conversions, LeaveOperationsOnRowsAlone) {
       Dropout({.rate = 0.5f, .noise_shape = {Shape::kAnySize, 1}})(flat)));
 }
 
-TEST(Conversions, RemoveLayersThatDoNothing) {
+TEST(Conversions, RemoveNoOpLayers) {
   const SymbolicTensor x = input({4, 6, 3}, "x");
   SymbolicTensor y = Activation("linear", "linear")(x);
   y = Dropout({.rate = 0, .name = "dropout"})(y);
@@ -167,7 +167,7 @@ TEST(Conversions, RemoveLayersThatDoNothing) {
   EXPECT_THAT(converted(x, y), ElementsAre("x InputLayer", "first Flatten"));
 }
 
-TEST(Conversions, KeepTheirLikesThatDoSomething) {
+TEST(Conversions, KeepSimilarLayersWithAnEffect) {
   const SymbolicTensor x = input({4, 4, 3}, "x");
   SymbolicTensor y = Activation("tanh", "tanh")(x);
   y = Dropout({.rate = 0.1f, .name = "dropout"})(y);
@@ -185,7 +185,7 @@ TEST(Conversions, KeepTheirLikesThatDoSomething) {
   EXPECT_THAT(changes(transform(Model(x, y)).report), IsEmpty());
 }
 
-TEST(Conversions, KeepAPermutationOfEqualSides) {
+TEST(Conversions, KeepAPermutationOfEqualAxes) {
   const SymbolicTensor x = input({4, 4, 3}, "x");
   EXPECT_THAT(converted(x, Permute({.dims = {2, 1, 3}, .name = "permute"})(x)),
               ElementsAre("x InputLayer", "permute Permute"));
@@ -199,7 +199,7 @@ TEST(Conversions, ReplaceTheGlobalPoolOfOnePixel) {
               ElementsAre("x InputLayer", "pool Flatten"));
   EXPECT_THAT(converted(x, GlobalAveragePooling2D({.keepdims = true})(x)),
               ElementsAre("x InputLayer"));
-  // ... whose Flatten then stands before a Dense layer.
+  // ... whose Flatten then precedes a Dense layer.
   const SymbolicTensor y = Dense({.units = 3, .name = "fc"})(
       GlobalAveragePooling2D({.name = "pool"})(x));
   EXPECT_THAT(converted(x, y, kRounding),

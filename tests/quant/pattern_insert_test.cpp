@@ -9,9 +9,7 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// conv1-relu1, then conv2-sum-relu2 with a shortcut from relu1, pool, dense.
@@ -25,21 +23,21 @@ Model block() {
   return model;
 }
 
-/// The text of the E with which the matches are refused, after an edit.
+/// Returns the failure of planning with edited matches.
 template <class E, class Edit>
-std::string refusal(Edit edit, const QuantConfig& config = {}) {
+Failure refusal(Edit edit, const QuantConfig& config = {}) {
   TransformResult result = transform(block());
   edit(result.matches);
-  return error_of<E>(
+  return failure_of<E>(
       [&] { (void)plan_of_matches(result.model, result.matches, config); });
 }
 
 template <class E>
-std::string refusal_of(const QuantConfig& config) {
+Failure refusal_of(const QuantConfig& config) {
   return refusal<E>([](auto&) {}, config);
 }
 
-TEST(InsertQdq, WritesRuleAndRationaleOfEachPoint) {
+TEST(InsertQdq, SetsRuleAndRationaleOfEachPoint) {
   const TransformResult result = transform(block());
   const QdqPlan plan = plan_of_matches(result.model, result.matches);
   std::vector<std::string> lines;
@@ -64,7 +62,7 @@ TEST(InsertQdq, WritesRuleAndRationaleOfEachPoint) {
   EXPECT_EQ(plan.points[1].config, weight_quantizer());
 }
 
-TEST(InsertQdq, GivesReadersOfOneTensorOneQuantizer) {
+TEST(InsertQdq, SharesAQuantizerAmongConsumersOfATensor) {
   const TransformResult result = transform(block());
   const Model q = insert_qdq(result.model, result.matches);
   const auto at = [&](const std::string& layer, size_t stub) {
@@ -77,7 +75,7 @@ TEST(InsertQdq, GivesReadersOfOneTensorOneQuantizer) {
   EXPECT_EQ(count_pairs(plan_of(q), result.model).shared, 4 + 2);
 }
 
-TEST(InsertQdq, GivesAModelThatCanBeCopied) {
+TEST(InsertQdq, ReturnsAModelThatCanBeCopied) {
   const SymbolicTensor x = input({8, 6, 3}, "image");
   SymbolicTensor y = ZeroPadding2D({.padding = {1, 1, 1, 1}, .name = "pad"})(x);
   y = GlobalAveragePooling2D({.name = "pool"})(conv(y, "conv"));
@@ -90,9 +88,9 @@ TEST(InsertQdq, GivesAModelThatCanBeCopied) {
   EXPECT_EQ(plan_of(q), plan_of_matches(result.model, result.matches));
 }
 
-TEST(InsertQdq, SharesAPoolsOutputWithItsReader) {
+TEST(InsertQdq, SharesAPoolsOutputWithItsConsumer) {
   TransformResult result = transform(block());
-  // The Dense layer of 3 units was skipped as too small.
+  // The Dense layer of 3 units is skipped as too small.
   result.match("dense").apply = true;
   const Model q = insert_qdq(result.model, result.matches);
   EXPECT_EQ(wrapper(q, "quant_pool").activations()[1].quantizer,
@@ -116,7 +114,7 @@ TEST(InsertQdq, AppliesEditedMatchesAnewEachTime) {
   EXPECT_EQ(weight_bits(result.model), weights);
 }
 
-TEST(InsertQdq, TakesEditedPoints) {
+TEST(InsertQdq, AppliesEditedPoints) {
   TransformResult result = transform(block());
   std::erase_if(result.match("pool").qdq_points, [](const MatchPoint& point) {
     return point.point == PatternPoint::output;
@@ -127,7 +125,7 @@ TEST(InsertQdq, TakesEditedPoints) {
   EXPECT_EQ(as_wrapper(q.layer("conv1")), nullptr);
 }
 
-TEST(InsertQdq, TakesBitsAndGranularity) {
+TEST(InsertQdq, AppliesBitsAndGranularity) {
   const TransformResult result = transform(block());
   const QdqPlan plan = plan_of_matches(
       result.model, result.matches,
@@ -148,7 +146,7 @@ TEST(InsertQdq, LeavesTheWeightsOfAClassFloat) {
   }
 }
 
-TEST(InsertQdq, QuantizesEveryWeightThatTheWrapperOfALayerNames) {
+TEST(InsertQdq, QuantizesEveryWeightOfAWrapper) {
   const SymbolicTensor x = input({8, 6, 3}, "image");
   const Model model(x, SeparableConv2D({.filters = 2, .name = "s"})(x));
   const TransformResult result = transform(
@@ -163,80 +161,71 @@ TEST(InsertQdq, QuantizesEveryWeightThatTheWrapperOfALayerNames) {
   EXPECT_THAT(weights, ElementsAre("depthwise_kernel", "pointwise_kernel"));
 }
 
-TEST(InsertQdq, RefusesWhatTensorrtDoesNotTake) {
-  EXPECT_THAT(
-      refusal_of<UnsupportedError>({.activation = {.per_channel = true}}),
-      HasSubstr("activation: expected one scale per tensor, got int8 "
-                "[-128,127] per channel fixed"));
-  EXPECT_THAT(
+TEST(InsertQdq, RefusesConfigurationsThatTensorrtRejects) {
+  const Failure not_constant{"unsupported_value", "QuantConfig.activation"};
+  EXPECT_EQ(refusal_of<UnsupportedError>({.activation = {.per_channel = true}}),
+            not_constant);
+  EXPECT_EQ(
       refusal_of<UnsupportedError>({.activation = {.rule = ScaleRule::live}}),
-      HasSubstr("activation: expected one scale per tensor"));
+      not_constant);
   for (const int bits : {-1, 0, 1, 9, 16}) {
-    EXPECT_THAT(
-        refusal_of<ValueError>({.weight = {.bits = bits}}),
-        HasSubstr(fmt::format("weight: expected bits in [2,8], got {}", bits)));
-    EXPECT_THAT(refusal_of<ValueError>({.activation = {.bits = bits}}),
-                HasSubstr("activation: expected bits"));
+    EXPECT_EQ(refusal_of<ValueError>({.weight = {.bits = bits}}),
+              (Failure{"out_of_range", "QuantConfig.weight"}));
+    EXPECT_EQ(refusal_of<ValueError>({.activation = {.bits = bits}}),
+              (Failure{"out_of_range", "QuantConfig.activation"}));
   }
 }
 
-TEST(InsertQdq, RefusesAClassThatDoesNotExist) {
-  EXPECT_THAT(
-      refusal_of<NotFoundError>(
-          {.skip_weight_quant_for = {"LayerNormalisation"}}),
-      HasSubstr("skip_weight_quant_for: expected layer classes, got "
-                "'LayerNormalisation'; did you mean 'LayerNormalization'"));
-  EXPECT_THAT(refusal_of<NotFoundError>({.skip_weight_quant_for = {""}}),
-              HasSubstr("got ''"));
+TEST(InsertQdq, RefusesAnUnknownClass) {
+  for (const char* name : {"LayerNormalisation", ""}) {
+    EXPECT_EQ(refusal_of<NotFoundError>({.skip_weight_quant_for = {name}}),
+              (Failure{"unknown_name", "QuantConfig.skip_weight_quant_for"}));
+  }
 }
 
-TEST(InsertQdq, RefusesLayersThatTheModelDoesNotHave) {
-  EXPECT_THAT(refusal<NotFoundError>(
-                  [](auto& matches) { matches[0].layers[0] = "conv3"; }),
-              AllOf(HasSubstr("match ConvBNReLU of conv3, relu1: expected "
-                              "layers of model 'block', got 'conv3'"),
-                    HasSubstr("conv1")));
+TEST(InsertQdq, RefusesUnknownLayers) {
+  EXPECT_EQ(refusal<NotFoundError>(
+                [](auto& matches) { matches[0].layers[0] = "conv3"; }),
+            (Failure{"unknown_name", "match ConvBNReLU of conv3, relu1"}));
 }
 
 TEST(InsertQdq, RefusesMatchesThatDoNotFitTheModel) {
-  const auto text = [](auto edit) { return refusal<ValueError>(edit); };
-  EXPECT_THAT(text([](auto& m) { std::swap(m[0].layers[1], m[1].layers[3]); }),
-              HasSubstr("match ConvBNReLU of conv1, relu2: expected 'relu2' to "
-                        "read 'conv1' in model 'block'"));
-  EXPECT_THAT(text([](auto& m) { m.push_back(m[1]); }),
-              HasSubstr("expected layers of no other match, got 'conv2', which "
-                        "is in match ConvBNAddReLU of conv2, norm, sum, "
-                        "relu2"));
-  EXPECT_THAT(text([](auto& m) { m[0].layers.clear(); }),
-              HasSubstr("match ConvBNReLU: expected layers, got none"));
-  EXPECT_THAT(text([](auto& m) { m[0].qdq_points[0].layer = "dense"; }),
-              HasSubstr("expected points at its layers, got one at 'dense'"));
-  EXPECT_THAT(text([](auto& m) { m[1].qdq_points[1].site.index = 2; }),
-              HasSubstr("expected an input of 'sum' in [0,2), got 2"));
-  EXPECT_THAT(text([](auto& m) { m[1].qdq_points[1].site.index = -1; }),
-              HasSubstr("expected an input of 'sum' in [0,2), got -1"));
-  EXPECT_THAT(
-      text([](auto& m) { m[0].qdq_points.push_back(m[0].qdq_points[0]); }),
-      HasSubstr("expected each point once, got input 0 of 'conv1'"));
-  EXPECT_THAT(text([](auto& m) {
-                m[0].qdq_points[0].site = QdqSite::weight("kernel");
-              }),
-              HasSubstr("expected points around layers, got the weight"));
+  const auto refused = [](auto edit) { return refusal<ValueError>(edit); };
+  const std::string first = "match ConvBNReLU of conv1, relu1";
+  const std::string second = "match ConvBNAddReLU of conv2, norm, sum, relu2";
+  EXPECT_EQ(refused([](auto& m) { std::swap(m[0].layers[1], m[1].layers[3]); }),
+            (Failure{"invalid_graph", "match ConvBNReLU of conv1, relu2"}));
+  EXPECT_EQ(refused([](auto& m) { m.push_back(m[1]); }),
+            (Failure{"duplicate_name", second}));
+  EXPECT_EQ(refused([](auto& m) { m[0].layers.clear(); }),
+            (Failure{"missing_value", "match ConvBNReLU"}));
+  EXPECT_EQ(refused([](auto& m) { m[0].qdq_points[0].layer = "dense"; }),
+            (Failure{"unknown_name", first}));
+  EXPECT_EQ(refused([](auto& m) { m[1].qdq_points[1].site.index = 2; }),
+            (Failure{"out_of_range", second}));
+  EXPECT_EQ(refused([](auto& m) { m[1].qdq_points[1].site.index = -1; }),
+            (Failure{"out_of_range", second}));
+  EXPECT_EQ(
+      refused([](auto& m) { m[0].qdq_points.push_back(m[0].qdq_points[0]); }),
+      (Failure{"duplicate_name", first}));
+  EXPECT_EQ(refused([](auto& m) {
+              m[0].qdq_points[0].site = QdqSite::weight("kernel");
+            }),
+            (Failure{"invalid_value", first}));
 }
 
 TEST(InsertQdq, RefusesToQuantizeTwiceOrNothing) {
   TransformResult result = transform(block());
   const Model q = insert_qdq(result.model, result.matches);
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)insert_qdq(q, result.matches); }),
-      HasSubstr("expected a float model, got 'block'"));
-  EXPECT_THAT(error_of<ValueError>([&] { (void)transform(q); }),
-              HasSubstr("transform: expected a float model, got 'block'"));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)insert_qdq(q, result.matches); }),
+      (Failure{"already_quantized", "insert_qdq"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)transform(q); }),
+            (Failure{"already_quantized", "transform"}));
   for (PatternMatch& match : result.matches) match.apply = false;
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { (void)insert_qdq(result.model, result.matches); }),
-              HasSubstr("expected matches with points to apply to 'block', "
-                        "got none"));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)insert_qdq(result.model, result.matches); }),
+            (Failure{"unsupported_model", "insert_qdq"}));
   EXPECT_THROW((void)insert_qdq(result.model, {}), ValueError);
 }
 
@@ -249,7 +238,7 @@ TEST(InsertQdq, QuantizesASharedLayerAtItsCalls) {
   EXPECT_EQ(plan_of(q).points[0].group, "c/input_0");
 }
 
-TEST(PlaceByPatterns, GivesThePlanWithNotesInTheModelsOrder) {
+TEST(PlaceByPatterns, ReturnsThePlanWithNotesInTheModelsOrder) {
   const SymbolicTensor x = input({5, 8}, "x");
   SymbolicTensor y = LayerNormalization({.name = "norm"})(x);
   y = multi_head_attention(y, y, {.num_heads = 2, .key_dim = 4, .name = "a"});
@@ -268,7 +257,7 @@ TEST(PlaceByPatterns, GivesThePlanWithNotesInTheModelsOrder) {
                         "stays float: INT8 costs accuracy and gains no time"},
           PlacementNote{PlacementNote::Kind::skipped, "a/attention_output",
                         "pattern Linear", "K*N/(K+N) < 256: as fast in FP16"}));
-  // What it places can be applied.
+  // The placement can be applied.
   EXPECT_EQ(
       activation_quantizers(apply(placed.placement.plan, placed.model)).size(),
       6u);

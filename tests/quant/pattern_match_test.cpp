@@ -1,4 +1,4 @@
-// Which layers the built-in patterns take, and where their points stand.
+// Layers matched by the built-in patterns, and their points.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(TensorrtPatterns, AreLongestFirst) {
   }
 }
 
-TEST(TensorrtPatterns, TakeTheStemWithItsPads) {
+TEST(TensorrtPatterns, MatchTheStemWithItsPads) {
   const SymbolicTensor x = input({16, 16, 3}, "image");
   SymbolicTensor y = ZeroPadding2D({.padding = {3, 3, 3, 3}, .name = "pad"})(x);
   y = Conv2D({.filters = 4, .kernel_size = {7, 7}, .name = "conv"})(y);
@@ -43,7 +43,7 @@ TEST(TensorrtPatterns, TakeTheStemWithItsPads) {
   EXPECT_THAT(points(result.matches[0]), ElementsAre("INPUT pad input 0"));
 }
 
-TEST(TensorrtPatterns, TakeAStemOfSevenBySevenOnThreeChannelsOnly) {
+TEST(TensorrtPatterns, MatchAStemOfSevenBySevenOnThreeChannelsOnly) {
   const auto pattern = [](int64_t window, int64_t channels) {
     const SymbolicTensor x = input({16, 16, channels}, "image");
     SymbolicTensor y = Conv2D({.filters = 4,
@@ -58,7 +58,7 @@ TEST(TensorrtPatterns, TakeAStemOfSevenBySevenOnThreeChannelsOnly) {
   EXPECT_EQ(pattern(5, 3), "ConvBNReLU");
 }
 
-TEST(TensorrtPatterns, TakeAConvolutionWithWhatFollowsIt) {
+TEST(TensorrtPatterns, MatchAConvolutionWithItsSuccessors) {
   const SymbolicTensor x = image();
   EXPECT_THAT(matches(x, conv(x, "c")), ElementsAre("ConvBN c"));
   EXPECT_THAT(matches(x, norm(conv(x, "c"), "n")), ElementsAre("ConvBN c n"));
@@ -70,7 +70,7 @@ TEST(TensorrtPatterns, TakeAConvolutionWithWhatFollowsIt) {
               ElementsAre("ConvBN d"));
 }
 
-TEST(TensorrtPatterns, TakeTheActivationsThatFuseAndNoOthers) {
+TEST(TensorrtPatterns, MatchOnlyActivationsThatFuse) {
   const auto pattern = [](const std::string& function) {
     const SymbolicTensor x = image();
     return matches(x, Activation(function, "f")(conv(x, "c")));
@@ -89,20 +89,20 @@ TEST(TensorrtPatterns, TakeTheActivationsThatFuseAndNoOthers) {
               ElementsAre("ConvBNReLU c f"));
 }
 
-TEST(TensorrtPatterns, CountAnActivationInsideALayer) {
+TEST(TensorrtPatterns, MatchABuiltInActivation) {
   const SymbolicTensor x = image();
   const auto own = [&](const std::string& function) {
     return Conv2D({.filters = 4, .activation = function, .name = "c"})(x);
   };
   EXPECT_THAT(matches(x, own("relu")), ElementsAre("ConvBNReLU c"));
   EXPECT_THAT(matches(x, own("tanh")), ElementsAre("ConvBN c"));
-  // What follows stands after the activation and is not fused.
+  // Successors follow the activation and are not fused.
   EXPECT_THAT(matches(x, norm(own("relu"), "n")), ElementsAre("ConvBNReLU c"));
   EXPECT_THAT(matches(x, norm(own("tanh"), "n")), ElementsAre("ConvBN c"));
   EXPECT_THAT(matches(x, relu(own("tanh"), "r")), ElementsAre("ConvBN c"));
 }
 
-TEST(TensorrtPatterns, TakeThePadBeforeAConvolution) {
+TEST(TensorrtPatterns, MatchThePadBeforeAConvolution) {
   const SymbolicTensor x = image();
   const SymbolicTensor padded =
       ZeroPadding2D({.padding = {1, 1, 1, 1}, .name = "pad"})(x);
@@ -110,12 +110,12 @@ TEST(TensorrtPatterns, TakeThePadBeforeAConvolution) {
       transform(Model(x, relu(conv(padded, "c"), "r")));
   EXPECT_THAT(outline(result.matches), ElementsAre("ConvBNReLU pad c r"));
   EXPECT_THAT(points(result.matches[0]), ElementsAre("INPUT pad input 0"));
-  // Another reader of the padded image needs it as it is.
+  // Another consumer needs the padded image.
   const Model two({x}, {relu(conv(padded, "c"), "r"), relu(padded, "q")});
   EXPECT_THAT(outline(transform(two).matches), ElementsAre("ConvBNReLU c r"));
 }
 
-TEST(TensorrtPatterns, PutQdqOnTheOtherInputOfAnAdd) {
+TEST(TensorrtPatterns, PlaceQdqOnTheOtherInputOfAnAdd) {
   const SymbolicTensor x = image();
   const SymbolicTensor shortcut = relu(x, "shortcut");
   const SymbolicTensor branch = norm(conv(shortcut, "c"), "n");
@@ -126,7 +126,7 @@ TEST(TensorrtPatterns, PutQdqOnTheOtherInputOfAnAdd) {
               ElementsAre("INPUT c input 0", "RESIDUAL_INPUT sum input 0"));
 }
 
-TEST(TensorrtPatterns, PutQdqOnAllOtherInputsOfAWideAdd) {
+TEST(TensorrtPatterns, PlaceQdqOnAllOtherInputsOfAWideAdd) {
   const SymbolicTensor x = image();
   const SymbolicTensor a = relu(x, "a");
   const SymbolicTensor b = Activation("tanh", "b")(x);
@@ -138,7 +138,7 @@ TEST(TensorrtPatterns, PutQdqOnAllOtherInputsOfAWideAdd) {
                           "RESIDUAL_INPUT sum input 2"));
 }
 
-/// A block of two branches: `left` and `right` convolutions in a row each.
+/// A block of two branches with `left` and `right` consecutive convolutions.
 std::vector<std::string> fork(int left, int right) {
   const SymbolicTensor x = image();
   const SymbolicTensor start = relu(x, "start");
@@ -152,7 +152,7 @@ std::vector<std::string> fork(int left, int right) {
   return matches(x, relu(add(a, b, "sum"), "r"));
 }
 
-TEST(TensorrtPatterns, TakeTheConvolutionOfTheLongerBranch) {
+TEST(TensorrtPatterns, MatchTheConvolutionOfTheLongerBranch) {
   EXPECT_THAT(fork(1, 2), ElementsAre("ConvBN left1", "ConvBN right1",
                                       "ConvBNAddReLU right2 sum r"));
   EXPECT_THAT(fork(2, 1),
@@ -160,14 +160,14 @@ TEST(TensorrtPatterns, TakeTheConvolutionOfTheLongerBranch) {
                           "ConvBN right1"));
 }
 
-TEST(TensorrtPatterns, TakeTheFirstInputOfBranchesOfOneLength) {
+TEST(TensorrtPatterns, MatchTheFirstOfEqualBranches) {
   EXPECT_THAT(fork(1, 1),
               ElementsAre("ConvBNAddReLU left1 sum r", "ConvBN right1"));
 }
 
 TEST(TensorrtPatterns, MeasureBranchesFromTheirLastCommonAncestor) {
-  // From "start" it is 2 layers to "a" and 3 to "b"; from the image, by the
-  // way of "r4", it is 6 to "a" and 4 to "b".
+  // "start" is 2 layers from "a" and 3 from "b"; the image, by way of "r4", is
+  // 6 layers from "a" and 4 from "b".
   const SymbolicTensor x = image();
   SymbolicTensor y = x;
   for (int i = 1; i <= 4; ++i) y = relu(y, fmt::format("r{}", i));
@@ -178,7 +178,7 @@ TEST(TensorrtPatterns, MeasureBranchesFromTheirLastCommonAncestor) {
               ElementsAre("ConvBN a", "ConvBNAdd b sum"));
 }
 
-TEST(TensorrtPatterns, MeasureBranchesOfTwoInputsFromTheirBeginnings) {
+TEST(TensorrtPatterns, MeasureBranchesOfTwoInputsFromTheirInputs) {
   const SymbolicTensor x = image();
   const SymbolicTensor other = input({8, 6, 4}, "other");
   const SymbolicTensor flat = conv(x, "flat");
@@ -188,12 +188,12 @@ TEST(TensorrtPatterns, MeasureBranchesOfTwoInputsFromTheirBeginnings) {
               ElementsAre("ConvBN flat", "ConvBNAdd deep sum"));
 }
 
-TEST(TensorrtPatterns, TakeNoBranchThatSomethingElseReads) {
+TEST(TensorrtPatterns, MatchNoBranchWithOtherConsumers) {
   const SymbolicTensor x = image();
   const SymbolicTensor c = conv(x, "c");
   const Model model({x}, {add(relu(x, "r"), c, "sum"), c});
   EXPECT_THAT(outline(transform(model).matches), ElementsAre("ConvBN c"));
-  // A convolution added to what it is itself computed to.
+  // A convolution is added to a function of its own output.
   EXPECT_THAT(matches(x, add(c, relu(c, "f"), "sum")), ElementsAre("ConvBN c"));
   EXPECT_THAT(matches(x, add(c, c, "sum")), ElementsAre("ConvBN c"));
 }
@@ -209,7 +209,7 @@ TEST(TensorrtPatterns, LookThroughDropout) {
               ElementsAre("INPUT c input 0", "RESIDUAL_INPUT sum input 0"));
 }
 
-TEST(TensorrtPatterns, LeaveOutSmallProducts) {
+TEST(TensorrtPatterns, SkipSmallProducts) {
   const auto dense = [](int64_t k, int64_t n, const std::string& function) {
     const SymbolicTensor x = input({k}, "x");
     return matches(x,
@@ -223,7 +223,7 @@ TEST(TensorrtPatterns, LeaveOutSmallProducts) {
   EXPECT_THAT(dense(512, 512, "softmax"), ElementsAre("Linear d"));
 }
 
-TEST(TensorrtPatterns, TakeAttention) {
+TEST(TensorrtPatterns, MatchAttention) {
   const SymbolicTensor x = input({5, 8}, "x");
   SymbolicTensor y = LayerNormalization({.name = "norm"})(x);
   y = multi_head_attention(y, y, {.num_heads = 2, .key_dim = 4, .name = "a"});
@@ -241,7 +241,7 @@ TEST(TensorrtPatterns, TakeAttention) {
                   "VALUE a/attention input 2"));
 }
 
-TEST(TensorrtPatterns, PutQdqOnBothSidesOfAGlobalPool) {
+TEST(TensorrtPatterns, PlaceQdqOnBothSidesOfAGlobalPool) {
   const SymbolicTensor x = image();
   const SymbolicTensor pool = GlobalAveragePooling2D({.name = "pool"})(x);
   const TransformResult result =
@@ -249,12 +249,12 @@ TEST(TensorrtPatterns, PutQdqOnBothSidesOfAGlobalPool) {
   EXPECT_EQ(outline(result.matches)[0], "AdaptiveAvgPool pool");
   EXPECT_THAT(points(result.matches[0]),
               ElementsAre("INPUT pool input 0", "OUTPUT pool output"));
-  // What the model returns stays float.
+  // Model outputs remain float.
   EXPECT_THAT(points(transform(Model(x, pool)).matches[0]),
               ElementsAre("INPUT pool input 0"));
 }
 
-TEST(TensorrtPatterns, MatchALayerThatIsCalledTwiceOnceAndAlone) {
+TEST(TensorrtPatterns, MatchALayerCalledTwiceOnceAndAlone) {
   const SymbolicTensor x = image();
   const Conv2D shared(
       {.filters = 4, .padding = Padding::same, .name = "shared"});
@@ -264,14 +264,14 @@ TEST(TensorrtPatterns, MatchALayerThatIsCalledTwiceOnceAndAlone) {
   EXPECT_THAT(matches(x, relu(shared(y), "r2")), ElementsAre("ConvBN shared"));
 }
 
-TEST(TensorrtPatterns, TellOfLayersWithWeightsThatNoneTakes) {
+TEST(TensorrtPatterns, ReportLayersWithWeightsWithoutAPattern) {
   const SymbolicTensor x = image();
   const Model model(x, Conv2DTranspose({.filters = 2, .name = "t"})(x));
   const TransformResult result = transform(model);
   EXPECT_THAT(result.matches, IsEmpty());
   EXPECT_THAT(result.report.skipped,
               ElementsAre(TransformReport::Skipped{
-                  "", "t", "no pattern takes Conv2DTranspose"}));
+                  "", "t", "no pattern for class Conv2DTranspose"}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the tests of the pattern route share.
+// Support for the tests of the pattern route.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace octet::quant {
 
-/// "ConvBN conv bn", "skipped: Linear dense", one a match.
+/// "ConvBN conv bn" or "skipped: Linear dense" for each match.
 inline std::vector<std::string> outline(
     const std::vector<PatternMatch>& matches) {
   std::vector<std::string> result;
@@ -23,7 +23,7 @@ inline std::vector<std::string> outline(
   return result;
 }
 
-/// "INPUT conv input 0", one a point.
+/// "INPUT conv input 0" for each point.
 inline std::vector<std::string> points(const PatternMatch& match) {
   std::vector<std::string> result;
   for (const MatchPoint& point : match.qdq_points) {
@@ -33,8 +33,8 @@ inline std::vector<std::string> points(const PatternMatch& match) {
   return result;
 }
 
-/// Matches by pattern, applied ones and those skipped, without the patterns
-/// that have none.
+/// Numbers of applied and skipped matches by pattern, without unmatched
+/// patterns.
 inline std::map<std::string, int64_t> applied(const TransformReport& report) {
   std::map<std::string, int64_t> result;
   for (const TransformReport::Count& count : report.patterns) {
@@ -50,7 +50,7 @@ inline std::map<std::string, int64_t> skipped(const TransformReport& report) {
   return result;
 }
 
-/// The patterns with one of the user's before them.
+/// The built-in patterns, preceded by a custom one.
 inline std::vector<Pattern> with_first(Pattern pattern) {
   std::vector<Pattern> patterns = tensorrt_patterns();
   patterns.insert(patterns.begin(), std::move(pattern));

@@ -1,5 +1,5 @@
-// transform() as a user meets it: custom patterns and conversions, the
-// report, editing, and what is refused.
+// transform() for users: custom patterns and conversions, the report, edits and
+// errors.
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -29,14 +29,14 @@ std::vector<std::string> outline_of(const Model& model,
   return outline(transform(model, patterns).matches);
 }
 
-/// A pattern of one step.
+/// A pattern of a single step.
 Pattern one_step(PatternStep step) {
   return {.name = "Mine", .steps = {std::move(step)}};
 }
 
 template <class E>
-std::string refusal(const Pattern& pattern) {
-  return error_of<E>([&] { (void)transform(separable(), {pattern}); });
+Failure refusal(const Pattern& pattern) {
+  return failure_of<E>([&] { (void)transform(separable(), {pattern}); });
 }
 
 TEST(Transform, TriesPatternsInTheirOrder) {
@@ -49,7 +49,7 @@ TEST(Transform, TriesPatternsInTheirOrder) {
                           "ConvBNReLU conv2 relu3"));
 }
 
-TEST(Transform, LeavesLayersOfAPatternWithoutPointsFloat) {
+TEST(Transform, KeepsLayersOfAPatternWithoutPointsFloat) {
   const TransformResult result = transform(
       separable(), with_first({.name = "FloatDepthwise",
                                .steps = {{.classes = {"DepthwiseConv2D"}}}}));
@@ -59,7 +59,7 @@ TEST(Transform, LeavesLayersOfAPatternWithoutPointsFloat) {
   EXPECT_EQ(activation_quantizers(q).size(), 2u);
 }
 
-TEST(Transform, MatchesRolesAndConditionsOfTheUser) {
+TEST(Transform, MatchesRolesAndCustomConditions) {
   const auto wide = [](const PatternLayer& layer) {
     return layer.node.shape[-1] > 3;
   };
@@ -80,7 +80,7 @@ TEST(Transform, MatchesRolesAndConditionsOfTheUser) {
               ElementsAre("Mine conv1"));
 }
 
-TEST(Transform, TakesAnOptionalStepOnlyWhereItsConditionHolds) {
+TEST(Transform, MatchesAnOptionalStepOnlyIfItsConditionHolds) {
   const auto never = [](const PatternLayer&) { return false; };
   EXPECT_THAT(
       outline_of(separable(), {{.name = "Mine",
@@ -91,7 +91,7 @@ TEST(Transform, TakesAnOptionalStepOnlyWhereItsConditionHolds) {
       ElementsAre("Mine conv1", "Mine conv2"));
 }
 
-TEST(Transform, ShowsConditionsTheReadersOfALayer) {
+TEST(Transform, PassesConsumersToConditions) {
   std::vector<std::string> seen;
   const auto look = [&](const PatternLayer& layer) {
     for (const GraphNode* reader : layer.readers) {
@@ -119,14 +119,12 @@ TEST(Transform, SkipsAndReportsConditionsThatThrow) {
   ASSERT_EQ(result.report.skipped.size(), 2u);
   EXPECT_EQ(result.report.skipped[0].name, "Mine");
   EXPECT_EQ(result.report.skipped[0].layer, "conv1");
-  EXPECT_THAT(result.report.skipped[0].reason,
-              HasSubstr("'mine' threw: in layer 'conv1' (Conv2D): expected a "
-                        "parameter 'no such'"));
+  EXPECT_THAT(result.report.skipped[0].reason, HasSubstr("'mine' threw: "));
   EXPECT_EQ(result.report.skipped[1],
             (TransformReport::Skipped{"Mine", "conv2", "'mine' threw: oops"}));
 }
 
-TEST(Transform, LeavesOutMatchesWhoseConditionThrows) {
+TEST(Transform, SkipsMatchesWhoseConditionThrows) {
   const auto throws = [](const PatternLayer&) -> bool {
     throw std::runtime_error("oops");
   };
@@ -138,7 +136,7 @@ TEST(Transform, LeavesOutMatchesWhoseConditionThrows) {
   EXPECT_EQ(result.matches[0].skip_reason, "'small' threw: oops");
 }
 
-TEST(Transform, ReportsPointsThatALayerDoesNotHave) {
+TEST(Transform, ReportsPointsThatALayerLacks) {
   const TransformResult result = transform(
       separable(), {{.name = "Mine",
                      .steps = {{.classes = {"DepthwiseConv2D"}}},
@@ -150,7 +148,7 @@ TEST(Transform, ReportsPointsThatALayerDoesNotHave) {
           "Mine", "deep", "KEY: expected an input 1 of 'deep', got 1"}));
 }
 
-TEST(Transform, PutsTheInputPointAtAllInputsOfTheFirstLayer) {
+TEST(Transform, PlacesTheInputPointAtAllInputsOfTheFirstLayer) {
   const SymbolicTensor x = input({4, 4, 2}, "x");
   const Model model(x, Concatenate({.name = "both"})(
                            {relu(x, "a"), Activation("tanh", "b")(x)}));
@@ -162,7 +160,7 @@ TEST(Transform, PutsTheInputPointAtAllInputsOfTheFirstLayer) {
               ElementsAre("INPUT both input 0", "INPUT both input 1"));
 }
 
-TEST(Transform, MatchesNoInputOfTheModel) {
+TEST(Transform, MatchesNoModelInput) {
   const TransformResult result =
       transform(separable(), {{.name = "Mine",
                                .steps = {{.classes = {"InputLayer"}}},
@@ -170,7 +168,7 @@ TEST(Transform, MatchesNoInputOfTheModel) {
   EXPECT_THAT(result.matches, IsEmpty());
 }
 
-TEST(Transform, PutsAPointThatIsNamedTwiceOnce) {
+TEST(Transform, PlacesADuplicatePointOnce) {
   const TransformResult result =
       transform(separable(),
                 {{.name = "Mine",
@@ -179,7 +177,7 @@ TEST(Transform, PutsAPointThatIsNamedTwiceOnce) {
   EXPECT_THAT(points(result.matches.at(0)), ElementsAre("INPUT deep input 0"));
 }
 
-TEST(Transform, LetsTheUserSwitchOnWhatItLeftOut) {
+TEST(Transform, LetsTheUserApplySkippedMatches) {
   const SymbolicTensor x = input({8}, "x");
   TransformResult result =
       transform(Model(x, Dense({.units = 4, .name = "d"})(x)));
@@ -196,12 +194,11 @@ TEST(Transform, FindsTheMatchOfALayer) {
   TransformResult result = transform(separable());
   EXPECT_EQ(result.match("relu2").key(), "relu2");
   EXPECT_EQ(&result.match("deep"), &result.match("relu2"));
-  EXPECT_THAT(error_of<NotFoundError>([&] { (void)result.match("conv3"); }),
-              HasSubstr("expected a layer in a match of 'separable', got "
-                        "'conv3'; did you mean 'conv1'"));
+  EXPECT_EQ(failure_of<NotFoundError>([&] { (void)result.match("conv3"); }),
+            (Failure{"unknown_name", "layer 'conv3'"}));
 }
 
-TEST(Transform, LeavesTheModelUntouched) {
+TEST(Transform, LeavesTheModelUnchanged) {
   const Model model = separable();
   const auto weights = weight_bits(model);
   const auto layers = names(model);
@@ -227,57 +224,51 @@ TEST(Transform, PrintsItsReportAsATable) {
             "Linear         0        2\n"
             "Linear   K*N/(K+N) < 256: as fast in FP16: d1, d2\n");
   const std::string text = transform(zoo::resnet8()).report.to_string();
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("ConvBNAddReLU                    3        0\n"),
-                    HasSubstr("FlattenDenseToConv1x1      converted: "
-                              "dense\n")));
+  EXPECT_THAT(text, HasSubstr("FlattenDenseToConv1x1"));
 }
 
-TEST(Transform, NamesAFewLayersOfMany) {
+TEST(Transform, NamesOnlyAFewLayers) {
   const SymbolicTensor x = input({4, 4, 2}, "x");
   SymbolicTensor y = x;
   for (int i = 1; i <= 4; ++i) {
     y = Conv2DTranspose({.filters = 2, .name = fmt::format("t{}", i)})(y);
   }
-  EXPECT_THAT(
-      transform(Model(x, y)).report.to_string(),
-      HasSubstr("no pattern takes Conv2DTranspose: t1, t2, t3, ... (4 in "
-                "all)\n"));
+  EXPECT_THAT(transform(Model(x, y)).report.to_string(),
+              HasSubstr("t1, t2, t3, ... (4 in all)\n"));
 }
 
-TEST(Transform, RefusesPatternsThatLackWhatTheyNeed) {
-  EXPECT_THAT(
-      refusal<ValueError>({.name = "", .steps = {{.classes = {"Add"}}}}),
-      HasSubstr("pattern: expected a name, got none"));
-  EXPECT_THAT(refusal<ValueError>({.name = "Mine", .steps = {}}),
-              HasSubstr("expected a step that is not optional, got none"));
-  EXPECT_THAT(
-      refusal<ValueError>(one_step({.classes = {"ReLU"}, .optional = true})),
-      HasSubstr("expected a step that is not optional"));
-  EXPECT_THAT(refusal<ValueError>(one_step({})),
-              AllOf(HasSubstr("expected classes, roles or activations"),
-                    HasSubstr("in step 0"), HasSubstr("in pattern 'Mine'")));
-  EXPECT_THAT(refusal<NotFoundError>(one_step({.classes = {"Conv3D"}})),
-              HasSubstr("expected a layer class, got 'Conv3D'; did you mean "
-                        "'Conv1D' or 'Conv2D'"));
-  EXPECT_THAT(refusal<ValueError>(one_step({.activations = {"rely"}})),
-              HasSubstr("did you mean 'relu'"));
-  EXPECT_THAT(refusal<ValueError>(one_step({.classes = {"Dropout"}})),
-              HasSubstr("got Dropout, which matching looks through"));
-  EXPECT_THAT(refusal<ValueError>(
-                  one_step({.classes = {"Add"}, .only_if = {"words", {}}})),
-              HasSubstr("only_if: expected words and a function, got words "
-                        "alone"));
+TEST(Transform, RefusesIncompletePatterns) {
+  const auto refused = [](const Pattern& pattern) {
+    return refusal<ValueError>(pattern);
+  };
+  EXPECT_EQ(refused({.name = "", .steps = {{.classes = {"Add"}}}}),
+            (Failure{"missing_value", "pattern"}));
+  const Failure no_step{"missing_value", "pattern 'Mine'"};
+  EXPECT_EQ(refused({.name = "Mine", .steps = {}}), no_step);
+  EXPECT_EQ(refused(one_step({.classes = {"ReLU"}, .optional = true})),
+            no_step);
+  const Failure incomplete{"missing_value", "pattern step"};
+  const Failure empty = refused(one_step({}));
+  EXPECT_EQ(empty, incomplete);
+  EXPECT_THAT(empty.message,
+              AllOf(HasSubstr("in step 0"), HasSubstr("in pattern 'Mine'")));
+  EXPECT_EQ(refusal<NotFoundError>(one_step({.classes = {"Conv3D"}})),
+            (Failure{"unknown_name", "pattern step"}));
+  EXPECT_THROW(
+      (void)transform(separable(), {one_step({.activations = {"rely"}})}),
+      ValueError);
+  EXPECT_EQ(refused(one_step({.classes = {"Dropout"}})),
+            (Failure{"invalid_value", "pattern step"}));
+  EXPECT_EQ(refused(one_step({.classes = {"Add"}, .only_if = {"words", {}}})),
+            incomplete);
   const auto yes = [](const PatternLayer&) { return true; };
-  EXPECT_THAT(
-      refusal<ValueError>(one_step({.classes = {"Add"}, .skip_if = {"", yes}})),
-      HasSubstr("skip_if: expected words and a function, got a "
-                "function alone"));
+  EXPECT_EQ(refused(one_step({.classes = {"Add"}, .skip_if = {"", yes}})),
+            incomplete);
   const Pattern mine = one_step({.classes = {"Add"}});
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)transform(separable(), {mine, mine});
-              }),
-              HasSubstr("pattern: expected each name once, got 'Mine' twice"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)transform(separable(), {mine, mine});
+            }),
+            (Failure{"duplicate_name", "pattern 'Mine'"}));
 }
 
 TEST(Transform, MatchesNothingWithoutPatterns) {
@@ -286,13 +277,13 @@ TEST(Transform, MatchesNothingWithoutPatterns) {
   EXPECT_EQ(result.report.skipped.size(), 3u);
 }
 
-/// Replaces every ReLU by a tanh of another name.
+/// Replaces every ReLU by a tanh with another name.
 SymbolicTensor tanh_for(const GraphNode& node, Rebuild& rebuild) {
   return Activation("tanh",
                     node.layer->name() + "_tanh")(rebuild.at(node.inputs[0]));
 }
 
-TEST(Transform, RunsConversionsOfTheUser) {
+TEST(Transform, RunsCustomConversions) {
   const Conversion mine{
       .name = "Tanh",
       .rationale = "a test",
@@ -327,12 +318,11 @@ TEST(Transform, SkipsAndReportsAConversionThatThrows) {
   ASSERT_EQ(result.report.skipped.size(), 1u);
   EXPECT_EQ(result.report.skipped[0].name, "Mine");
   EXPECT_EQ(result.report.skipped[0].layer, "deep");
-  EXPECT_THAT(result.report.skipped[0].reason,
-              HasSubstr("Rebuild::at finds its counterpart"));
+  EXPECT_THAT(result.report.skipped[0].reason, HasSubstr("Rebuild::at"));
   EXPECT_EQ(result.matches.size(), 3u);
 }
 
-TEST(Transform, RefusesConversionsWithoutAnEnd) {
+TEST(Transform, RefusesEndlessConversions) {
   const Conversion endless{
       .name = "Endless",
       .rationale = "a test",
@@ -343,21 +333,21 @@ TEST(Transform, RefusesConversionsWithoutAnEnd) {
         }
         return rebuild.call(node, {rebuild.at(node.inputs[0])});
       }};
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)transform(separable(), tensorrt_patterns(), {endless});
-              }),
-              HasSubstr("conversion 'Endless': expected to leave"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)transform(separable(), tensorrt_patterns(), {endless});
+            }),
+            (Failure{"invalid_state", "conversion 'Endless'"}));
 }
 
-TEST(Transform, RefusesConversionsThatLackWhatTheyNeed) {
-  const auto text = [](const Conversion& conversion) {
-    return error_of<ValueError>(
+TEST(Transform, RefusesIncompleteConversions) {
+  const auto refused = [](const Conversion& conversion) {
+    return failure_of<ValueError>(
         [&] { (void)transform(separable(), {}, {conversion}); });
   };
-  EXPECT_THAT(text({.name = "Mine", .rationale = "", .convert = {}}),
-              HasSubstr("conversion 'Mine': expected a function, got none"));
-  EXPECT_THAT(text({.name = "", .rationale = "", .convert = tanh_for}),
-              HasSubstr("conversion: expected a name, got none"));
+  EXPECT_EQ(refused({.name = "Mine", .rationale = "", .convert = {}}),
+            (Failure{"missing_value", "conversion 'Mine'"}));
+  EXPECT_EQ(refused({.name = "", .rationale = "", .convert = tanh_for}),
+            (Failure{"missing_value", "conversion"}));
 }
 
 }  // namespace

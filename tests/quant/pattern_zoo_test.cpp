@@ -1,5 +1,5 @@
-// The pattern route on networks of the zoo: how many matches of each pattern,
-// activations, weights and pairs there are, and why.
+// The pattern route on networks of the zoo: numbers of matches, activations,
+// weights and pairs, with reasons.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ struct ExpectedMatches {
   Counts skipped = {};
 };
 
-/// Small images, which leave more than one pixel before the global pool, with
-/// the sizes of weights that the network comes with.
+/// Small images that leave more than one pixel before the global pool, with the
+/// network's full weights.
 void expect(const std::string& network, const Shape& input,
             const ExpectedMatches& expected) {
   const Model model = zoo::make(network, {.input = input});
@@ -39,8 +39,8 @@ void expect(const std::string& network, const Shape& input,
 TEST(PatternZoo, ResNet50) {
   // 53 convolutions: the stem; in each of 16 blocks two with ReLU and one that
   // ends in the Add; 4 projections. Stubs: 53 + 16 Adds + 2 of the pool + 1.
-  // Pairs: of the 72 edges 71 are those of the toolkit's ResNet50 (109 pairs
-  // with 54 weights), and the pool's output is what the Dense layer reads.
+  // Pairs: 71 of the 72 edges are those of the toolkit's ResNet50 (109 pairs
+  // with 54 weights); the pool's output is the Dense layer's input.
   expect("resnet50", {64, 64, 3},
          {.applied = {{"StemConvBNReLUMaxPool", 1},
                       {"ConvBNAddReLU", 16},
@@ -54,10 +54,10 @@ TEST(PatternZoo, ResNet50) {
 }
 
 TEST(PatternZoo, ResNet18) {
-  // Two convolutions a block, 8 blocks, 3 projections. Stubs: 20 convolutions,
-  // 8 Adds, 2 of the pool, 1. Pairs: 21 weights; the image; 8 tensors that
-  // enter blocks; 8 between a block's convolutions; 3 projections; what the
-  // pool reads and makes.
+  // Two convolutions per block, 8 blocks, 3 projections. Stubs: 20
+  // convolutions, 8 Adds, 2 of the pool, 1. Pairs: 21 weights; the image; 8
+  // inputs of blocks; 8 between a block's convolutions; 3 projections; input
+  // and output of the pool.
   expect("resnet18", {64, 64, 3},
          {.applied = {{"StemConvBNReLUMaxPool", 1},
                       {"ConvBNAddReLU", 8},
@@ -71,9 +71,9 @@ TEST(PatternZoo, ResNet18) {
 }
 
 TEST(PatternZoo, MobileNetV2) {
-  // 17 blocks of expansion (but the first), depthwise and projection, with one
-  // convolution before and after. Of the 17 projections 10 end in an Add,
-  // which has no activation after it.
+  // 17 blocks of expansion (except the first), depthwise and projection, with a
+  // convolution before and after. 10 of the 17 projections end in an Add
+  // without activation.
   expect("mobilenet_v2", {64, 64, 3},
          {.applied = {{"ConvBNReLU", 1 + 16 + 17 + 1},
                       {"ConvBNAdd", 10},
@@ -86,8 +86,8 @@ TEST(PatternZoo, MobileNetV2) {
 }
 
 TEST(PatternZoo, UNet) {
-  // Six convolutions down, two at the bottom, six up, and the last. The
-  // transposed ones stay float. Each convolution reads a tensor of its own.
+  // Six convolutions down, two at the bottom, six up, and the last. Transposed
+  // convolutions remain float. Convolutions have separate input tensors.
   expect("unet", {16, 16, 3},
          {.applied = {{"ConvBNReLU", 14}, {"ConvBN", 1}},
           .activations = 15,
@@ -96,9 +96,9 @@ TEST(PatternZoo, UNet) {
 }
 
 TEST(PatternZoo, ViTTiny) {
-  // Width 192: of the products only those that feed attention are quantized,
-  // as 192*768/(192+768) is 153.6. Pairs: in each block one for the three
-  // projections and three for attention; the patches; the weights.
+  // Width 192: only products that feed attention are quantized, as
+  // 192*768/(192+768) is 153.6. Pairs: per block one for the three projections
+  // and three for attention; the patches; the weights.
   expect("vit_tiny", {32, 32, 3},
          {.applied = {{"ConvBN", 1},
                       {"LayerNorm", 25},
@@ -111,7 +111,7 @@ TEST(PatternZoo, ViTTiny) {
 }
 
 TEST(PatternZoo, ResNet8EndsInAConvolutionOfOnePixel) {
-  // Its pool leaves one pixel, so that Flatten and Dense are converted.
+  // Its pool leaves one pixel, so Flatten and Dense are converted.
   const Model model = zoo::resnet8();
   const TransformResult result = transform(model);
   EXPECT_EQ(applied(result.report),
@@ -119,7 +119,7 @@ TEST(PatternZoo, ResNet8EndsInAConvolutionOfOnePixel) {
   EXPECT_EQ(result.model.layer("dense").class_name(), "Conv2D");
 }
 
-TEST(PatternZoo, NetworksAreMatchedAlikeTwiceAndOnCopies) {
+TEST(PatternZoo, NetworksAreMatchedDeterministically) {
   for (const char* name :
        {"lenet", "resnet8", "resnet20", "ds_cnn", "mobilenet_v1_025", "unet",
         "frodo", "sam", "merry", "pippin"}) {

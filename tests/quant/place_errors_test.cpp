@@ -1,4 +1,4 @@
-// What placement refuses, and what it warns of instead when told to.
+// Errors of placement, or warnings if requested.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,6 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -33,13 +32,18 @@ QuantizeOptions asking(QuantizationSpec spec) {
   return {.spec = std::move(spec), .policy = Policy::toolkit};
 }
 
-/// The E with which a spec is refused.
+/// Failures of the user's spec.
+const Failure kUnknown{"unknown_name", "user spec"};
+const Failure kNoClass{"unsupported_layer", "user spec"};
+const Failure kIndex{"out_of_range", "user spec"};
+
+/// Returns the failure of placing a spec.
 template <class E>
-std::string refusal(QuantizationSpec spec) {
-  return error_of<E>([&] { (void)place(net(), asking(std::move(spec))); });
+Failure refusal(QuantizationSpec spec) {
+  return failure_of<E>([&] { (void)place(net(), asking(std::move(spec))); });
 }
 
-/// The same spec placed with a warning, which has that text in it.
+/// Places the same spec with a warning, which contains `text`.
 Placement warned(const QuantizationSpec& spec, const std::string& text) {
   const WarningsKept warnings;
   QuantizeOptions options = asking(spec);
@@ -51,62 +55,48 @@ Placement warned(const QuantizationSpec& spec, const std::string& text) {
 
 QdqPlan defaults() { return place(net(), asking({})).plan; }
 
-TEST(PlaceRefuses, AnUnknownLayerAndListsNearNames) {
-  const std::string text =
-      "'conv_3' in 'net'; did you mean 'conv_1' or 'conv_2'?";
-  EXPECT_THAT(refusal<NotFoundError>(spec_of("conv_3")), HasSubstr(text));
-  EXPECT_EQ(warned(spec_of("conv_3"), text).plan, defaults());
-  EXPECT_THAT(refusal<NotFoundError>(spec_of("quant_conv_1")),
-              HasSubstr("there are 'image', 'conv_1'"));
-  EXPECT_THAT(refusal<NotFoundError>(spec_of("Conv_1", kOff)),
-              HasSubstr("did you mean 'conv_1'"));
+TEST(PlaceRefuses, AnUnknownLayer) {
+  EXPECT_EQ(refusal<NotFoundError>(spec_of("conv_3")), kUnknown);
+  EXPECT_EQ(warned(spec_of("conv_3"), "'conv_3'").plan, defaults());
+  EXPECT_EQ(refusal<NotFoundError>(spec_of("quant_conv_1")), kUnknown);
+  EXPECT_EQ(refusal<NotFoundError>(spec_of("Conv_1", kOff)), kUnknown);
 }
 
-TEST(PlaceRefuses, AClassThatIsNamedAsALayer) {
-  EXPECT_THAT(refusal<NotFoundError>(spec_of("Add")),
-              AllOf(HasSubstr("'Add' in 'net'"), HasSubstr("is_keras_class")));
+TEST(PlaceRefuses, AClassNamedAsALayer) {
+  const Failure failure = refusal<NotFoundError>(spec_of("Add"));
+  EXPECT_EQ(failure, kUnknown);
+  EXPECT_THAT(failure.message, HasSubstr("is_keras_class"));
 }
 
-TEST(PlaceRefuses, AnUnknownClassAndListsNearOnes) {
-  const std::string text = "got 'Conv2'; did you mean 'Conv2D' or 'Conv1D'?";
-  EXPECT_THAT(refusal<UnsupportedError>(spec_of("Conv2", kClass)),
-              HasSubstr(text));
-  EXPECT_EQ(warned(spec_of("Conv2", kClass), text).plan, defaults());
-  EXPECT_THAT(refusal<UnsupportedError>(spec_of("conv_1", kClass)),
-              HasSubstr("expected a layer class, got 'conv_1'"));
+TEST(PlaceRefuses, AnUnknownClass) {
+  EXPECT_EQ(refusal<UnsupportedError>(spec_of("Conv2", kClass)), kNoClass);
+  EXPECT_EQ(warned(spec_of("Conv2", kClass), "'Conv2'").plan, defaults());
+  EXPECT_EQ(refusal<UnsupportedError>(spec_of("conv_1", kClass)), kNoClass);
 }
 
 TEST(PlaceRefuses, AClassWithoutAWrapper) {
-  const std::string text = "got ReLU; register_wrapper";
-  EXPECT_THAT(refusal<UnsupportedError>(spec_of("ReLU", kClass)),
-              HasSubstr(text));
-  EXPECT_EQ(warned(spec_of("ReLU", kClass), text).plan, defaults());
+  EXPECT_EQ(refusal<UnsupportedError>(spec_of("ReLU", kClass)), kNoClass);
+  EXPECT_EQ(warned(spec_of("ReLU", kClass), "ReLU").plan, defaults());
 }
 
 TEST(PlaceRefuses, ALayerWithoutAWrapper) {
-  const std::string text = "got 'relu' (ReLU); register_wrapper";
-  EXPECT_THAT(refusal<UnsupportedError>(spec_of("relu")), HasSubstr(text));
-  EXPECT_EQ(warned(spec_of("relu"), text).plan, defaults());
-  EXPECT_THAT(refusal<UnsupportedError>(spec_of("image")),
-              HasSubstr("got 'image' (InputLayer)"));
+  EXPECT_EQ(refusal<UnsupportedError>(spec_of("relu")), kNoClass);
+  EXPECT_EQ(warned(spec_of("relu"), "'relu'").plan, defaults());
+  EXPECT_EQ(refusal<UnsupportedError>(spec_of("image")), kNoClass);
 }
 
-TEST(PlaceRefuses, APatternOfNoLayerOrOfNoneThatCanBeQuantized) {
-  const std::string text =
-      "'conv' in 'net'; did you mean 'conv_1' or 'conv_2'?";
-  EXPECT_THAT(refusal<NotFoundError>(spec_of("conv", kPattern)),
-              HasSubstr(text));
-  EXPECT_EQ(warned(spec_of("conv", kPattern), text).plan, defaults());
-  EXPECT_THAT(refusal<UnsupportedError>(spec_of("r.*", kPattern)),
-              HasSubstr("'r.*' in 'net'; register_wrapper"));
+TEST(PlaceRefuses, APatternWithoutLayersOrWithoutWrappers) {
+  EXPECT_EQ(refusal<NotFoundError>(spec_of("conv", kPattern)), kUnknown);
+  EXPECT_EQ(warned(spec_of("conv", kPattern), "'conv'").plan, defaults());
+  EXPECT_EQ(refusal<UnsupportedError>(spec_of("r.*", kPattern)), kNoClass);
 }
 
-TEST(Place, LetsAPatternMatchMoreThanCanBeQuantized) {
+TEST(Place, LetsAPatternMatchLayersWithoutWrappers) {
   EXPECT_EQ(place(net(), asking(spec_of(".*", kPattern))).plan.points.size(),
             6u);
 }
 
-TEST(Place, SwitchesOffWhatHasNoWrapper) {
+TEST(Place, AcceptsSwitchingOffLayersWithoutWrappers) {
   QuantizationSpec spec = spec_of("relu", kOff);
   spec.add("Softmax", {.is_keras_class = true,
                        .quantize_input = false,
@@ -115,29 +105,21 @@ TEST(Place, SwitchesOffWhatHasNoWrapper) {
   EXPECT_EQ(placement.plan, defaults());
   EXPECT_THAT(placement.notes,
               ElementsAre(PlacementNote{PlacementNote::Kind::skipped, "relu",
-                                        "user", "asks for nothing"}));
+                                        "user", "requests nothing"}));
 }
 
-TEST(PlaceRefuses, AnIndexThatALayerDoesNotHave) {
-  const auto names_it =
-      HasSubstr("'add' (Add): expected quantization_index in [0,2), got 2");
-  EXPECT_THAT(refusal<ValueError>(spec_of("add", index({2}))), names_it);
-  EXPECT_THAT(
-      refusal<ValueError>(spec_of(
-          "Add", {.is_keras_class = true, .quantization_index = {0, 2}})),
-      names_it);
-  EXPECT_THAT(refusal<ValueError>(spec_of("conv_1", index({1}))),
-              HasSubstr("expected quantization_index in [0,1), got 1"));
-  EXPECT_THAT(refusal<ValueError>(
-                  spec_of(".*", {.is_regex = true, .quantization_index = {1}})),
-              HasSubstr("in layer 'conv_1' (Conv2D): expected quantization"));
+TEST(PlaceRefuses, AnIndexOutOfRange) {
+  EXPECT_EQ(refusal<ValueError>(spec_of("add", index({2}))), kIndex);
+  EXPECT_EQ(refusal<ValueError>(spec_of(
+                "Add", {.is_keras_class = true, .quantization_index = {0, 2}})),
+            kIndex);
+  EXPECT_EQ(refusal<ValueError>(spec_of("conv_1", index({1}))), kIndex);
+  EXPECT_EQ(refusal<ValueError>(
+                spec_of(".*", {.is_regex = true, .quantization_index = {1}})),
+            kIndex);
 }
 
-TEST(Place, LeavesOutTheIndicesItWarnsOf) {
-  const auto text = [](const std::string& layer, int inputs, int got) {
-    return fmt::format("{}: expected quantization_index in [0,{}), got {}",
-                       layer, inputs, got);
-  };
+TEST(Place, IgnoresIndicesOutOfRangeWithAWarning) {
   const auto sites = [](const Placement& placement, const std::string& layer) {
     std::vector<std::string> result;
     for (const QdqPoint& point : placement.plan.points) {
@@ -145,23 +127,18 @@ TEST(Place, LeavesOutTheIndicesItWarnsOf) {
     }
     return result;
   };
-  EXPECT_THAT(
-      sites(warned(spec_of("add", index({7, 1})), text("'add' (Add)", 2, 7)),
-            "add"),
-      ElementsAre("input 1"));
-  const Placement none =
-      warned(spec_of("add", index({2})), text("'add' (Add)", 2, 2));
+  EXPECT_THAT(sites(warned(spec_of("add", index({7, 1})), "got 7"), "add"),
+              ElementsAre("input 1"));
+  const Placement none = warned(spec_of("add", index({2})), "got 2");
   EXPECT_THAT(sites(none, "add"), IsEmpty());
   EXPECT_THAT(none.notes, ElementsAre(PlacementNote{
                               PlacementNote::Kind::skipped, "add", "user",
-                              "asks for inputs that there are not"}));
-  EXPECT_THAT(sites(warned(spec_of("conv_1", index({5})),
-                           text("'conv_1' (Conv2D)", 1, 5)),
-                    "conv_1"),
+                              "requests inputs that do not exist"}));
+  EXPECT_THAT(sites(warned(spec_of("conv_1", index({5})), "got 5"), "conv_1"),
               ElementsAre("kernel"));
 }
 
-TEST(PlaceRefuses, EachUnknownNameOfASpecWithAWarningOfItsOwn) {
+TEST(PlaceRefuses, EachUnknownNameOfASpecSeparately) {
   const WarningsKept warnings;
   QuantizationSpec spec;
   spec.add({"a", "b"});
@@ -173,7 +150,7 @@ TEST(PlaceRefuses, EachUnknownNameOfASpecWithAWarningOfItsOwn) {
                                              HasSubstr("'C'")));
 }
 
-/// Names a layer that is not there, or fails.
+/// Names an unknown layer, or throws.
 class BadCase : public CustomQDQInsertionCase {
  public:
   explicit BadCase(bool fails) : fails_(fails) {}
@@ -187,48 +164,44 @@ class BadCase : public CustomQDQInsertionCase {
   bool fails_;
 };
 
-TEST(PlaceRefuses, WhatACaseGetsWrongUnderItsName) {
-  const auto text = [](auto kind, bool fails) {
-    return error_of<decltype(kind)>([&] {
+TEST(PlaceRefuses, ErrorsOfACaseUnderItsName) {
+  const auto refused = [](auto kind, bool fails) {
+    return failure_of<decltype(kind)>([&] {
       (void)place(net(),
                   {.cases = {BadCase(fails)}, .policy = Policy::toolkit});
     });
   };
-  EXPECT_THAT(text(NotFoundError(""), false),
-              HasSubstr("case Bad: expected a layer 'missing' in 'net'"));
-  EXPECT_THAT(text(ValueError(""), true),
-              AllOf(HasSubstr("threshold: expected a number > 0, got 0"),
-                    HasSubstr("in case Bad")));
+  EXPECT_EQ(refused(NotFoundError(""), false),
+            (Failure{"unknown_name", "case Bad spec"}));
+  EXPECT_THAT(refused(ValueError(""), true).message, HasSubstr("in case Bad"));
 }
 
-TEST(PlaceRefuses, PartialModeWhereNobodyListsALayer) {
-  const auto text = [](std::vector<InsertionCase> cases) {
-    return error_of<ValueError>([&] {
+TEST(PlaceRefuses, PartialModeWithoutEntries) {
+  const auto refused = [](std::vector<InsertionCase> cases) {
+    return failure_of<ValueError>([&] {
       (void)place(net(), {.mode = QuantizationMode::partial,
                           .cases = std::move(cases),
                           .policy = Policy::toolkit});
     });
   };
-  EXPECT_THAT(text({}), HasSubstr("partial mode"));
-  EXPECT_THAT(text({MaxPoolQDQCase(), InceptionQDQCase()}),
-              HasSubstr("partial mode"));
+  const Failure missing{"missing_value", "quantize_model"};
+  EXPECT_EQ(refused({}), missing);
+  EXPECT_EQ(refused({MaxPoolQDQCase(), InceptionQDQCase()}), missing);
 }
 
 TEST(PlaceRefuses, AQuantizedModel) {
   const Model quantized = quantize_model(net(), asking({}));
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)place(quantized, asking({})); }),
-      HasSubstr("expected a float model, got 'net', which is quantized"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)place(quantized, asking({})); }),
+            (Failure{"already_quantized", "quantize_model"}));
 }
 
-TEST(QuantizeModel, RefusesASpecThatLeavesNothing) {
+TEST(QuantizeModel, RefusesAnEmptyPlan) {
   QuantizeOptions options = asking(spec_of("conv_1", kOff));
   options.mode = QuantizationMode::partial;
   EXPECT_TRUE(place(net(), options).plan.points.empty());
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)quantize_model(net(), options); }),
-      HasSubstr("expected layers that can be quantized in 'net', got "
-                "none"));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)quantize_model(net(), options); }),
+      (Failure{"unsupported_model", "quantize_model"}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Who decides where the user, cases and the policy speak of one layer.
+// Precedence of the user, cases and the policy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@ namespace octet::quant {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using Strings = std::vector<std::string>;
@@ -18,7 +17,7 @@ const SpecOptions kSwitchedOff{.quantize_input = false,
                                .quantize_weight = false};
 const SpecOptions kOfClass{.is_keras_class = true};
 
-/// A case that returns what it is told to, whatever the user says.
+/// A case that returns a given spec, regardless of the user's.
 class Says : public CustomQDQInsertionCase {
  public:
   Says(std::string name, QuantizationSpec spec)
@@ -55,7 +54,7 @@ QuantizeOptions asking_for(QuantizationSpec spec,
           .policy = Policy::toolkit};
 }
 
-/// "layer site (rule)" of every point.
+/// "layer site (rule)" of each point.
 Strings outline(const Placement& placement) {
   Strings result;
   for (const QdqPoint& point : placement.plan.points) {
@@ -65,7 +64,7 @@ Strings outline(const Placement& placement) {
   return result;
 }
 
-/// Of one layer.
+/// For a single layer.
 Strings sites_of(const std::string& layer, const Placement& placement) {
   Strings result;
   for (const QdqPoint& point : placement.plan.points) {
@@ -85,7 +84,7 @@ Strings conflicts(const Placement& placement) {
   return result;
 }
 
-TEST(Place, TakesTheUserBeforeCasesBeforeThePolicy) {
+TEST(Place, PrefersTheUserToCasesToThePolicy) {
   const Model model = block();
   QuantizationSpec spec = spec_of("add", {.quantization_index = {0}});
   const Placement placement = place(
@@ -95,13 +94,13 @@ TEST(Place, TakesTheUserBeforeCasesBeforeThePolicy) {
               ElementsAre("conv input 0 (case A)", "add input 0 (user)",
                           "dense input 0 (default)", "dense kernel (default)"));
   EXPECT_THAT(conflicts(placement),
-              ElementsAre("conv: case A wants input 0, default input 0, "
-                          "kernel; case A wins",
-                          "add: user wants input 0, case A input 1; user "
-                          "wins"));
+              ElementsAre("conv: case A requests input 0, default "
+                          "requests input 0, kernel; case A wins",
+                          "add: user requests input 0, case A requests "
+                          "input 1; user wins"));
 }
 
-TEST(Place, TakesTheLaterCase) {
+TEST(Place, PrefersTheLaterCase) {
   const Model model = block();
   const InsertionCase first = says("First", "add", {.quantization_index = {0}});
   const InsertionCase second =
@@ -111,11 +110,11 @@ TEST(Place, TakesTheLaterCase) {
   const Placement placement = place(model, asking_for({}, {second, first}));
   EXPECT_THAT(sites_of("add", placement), ElementsAre("input 0 (case First)"));
   EXPECT_THAT(conflicts(placement),
-              ElementsAre("add: case First wants input 0, case Second input "
-                          "1; case First wins"));
+              ElementsAre("add: case First requests input 0, case Second "
+                          "requests input 1; case First wins"));
 }
 
-TEST(Place, TakesTheUsersPatternsAndClassesBeforeCases) {
+TEST(Place, PrefersTheUsersPatternsAndClassesToCases) {
   const Model model = block();
   const std::vector<InsertionCase> cases{ResNetV1QDQCase()};
   EXPECT_THAT(sites_of("add", place(model, asking_for({}, cases))),
@@ -130,7 +129,7 @@ TEST(Place, TakesTheUsersPatternsAndClassesBeforeCases) {
       ElementsAre("input 0 (user)", "input 1 (user)"));
 }
 
-TEST(Place, TakesANameBeforeAPatternBeforeAClass) {
+TEST(Place, PrefersANameToAPatternToAClass) {
   const Model model = block();
   QuantizationSpec spec;
   spec.add("conv", {.quantize_input = false});
@@ -145,7 +144,7 @@ TEST(Place, TakesANameBeforeAPatternBeforeAClass) {
   EXPECT_EQ(placement.plan.points[2].reason, "layers like 'conv|dense'");
 }
 
-TEST(Place, ReportsNoConflictWhereAllAgreeOrThePolicyIsSilent) {
+TEST(Place, ReportsNoConflictIfAllAgreeOrThePolicyIsSilent) {
   const Model model = block();
   QuantizationSpec spec = spec_of("conv");
   spec.add("pool");
@@ -154,7 +153,7 @@ TEST(Place, ReportsNoConflictWhereAllAgreeOrThePolicyIsSilent) {
               IsEmpty());
 }
 
-TEST(Place, HonoursTheFlagsOfAClass) {
+TEST(Place, AppliesTheFlagsOfAClass) {
   const Model model = block();
   QuantizationSpec spec;
   spec.add({"Conv2D", "Dense", "Add"}, {.is_keras_class = {true},
@@ -178,20 +177,20 @@ TEST(Place, SwitchesClassesOff) {
   ASSERT_EQ(placement.notes.size(), 2u);
   EXPECT_EQ(placement.notes[0],
             (PlacementNote{PlacementNote::Kind::conflict, "conv", "user",
-                           "user wants nothing, default input 0, kernel; "
-                           "user wins"}));
+                           "user requests nothing, default requests input 0, "
+                           "kernel; user wins"}));
   EXPECT_EQ(placement.notes[1],
             (PlacementNote{PlacementNote::Kind::skipped, "conv", "user",
-                           "asks for nothing"}));
+                           "requests nothing"}));
 }
 
-TEST(Place, TakesNoIndicesWithoutInputs) {
+TEST(Place, IgnoresIndicesWithoutInputs) {
   QuantizationSpec spec =
       spec_of("add", {.quantize_input = false, .quantization_index = {0}});
   EXPECT_THAT(sites_of("add", place(block(), asking_for(spec))), IsEmpty());
 }
 
-TEST(Place, TouchesInPartialModeWhatIsListed) {
+TEST(Place, PlacesOnlyListedLayersInPartialMode) {
   const Model model = block();
   QuantizeOptions options = asking_for(spec_of("dense"), {MaxPoolQDQCase()});
   options.mode = QuantizationMode::partial;
@@ -205,7 +204,7 @@ TEST(Place, TouchesInPartialModeWhatIsListed) {
               ElementsAre("pool input 0 (case MaxPool)"));
 }
 
-TEST(Place, ChangesNothingOfTheCallers) {
+TEST(Place, LeavesItsArgumentsUnchanged) {
   const Model model = block();
   shake(model);
   const auto weights = weight_bits(model);
@@ -229,7 +228,7 @@ TEST(Place, ChangesNothingOfTheCallers) {
   EXPECT_EQ(names(model), layers);
 }
 
-TEST(Place, GivesTheSameAgainAndAfterAnError) {
+TEST(Place, IsDeterministicEvenAfterAnError) {
   const Model model = block();
   const QuantizeOptions options =
       asking_for(spec_of("conv", kSwitchedOff),
@@ -248,7 +247,8 @@ TEST(Place, GivesTheSameAgainAndAfterAnError) {
   EXPECT_EQ(plan_of(quantize_model(model, options)), first.plan);
 }
 
-/// Two calls of a model "encoder" of a convolution, a normalization and an Add.
+/// Two calls of a model "encoder" with a convolution, a normalization and an
+/// Add.
 Model nested() {
   const SymbolicTensor inner = input({6, 6, 4}, "x");
   SymbolicTensor y =
@@ -260,7 +260,7 @@ Model nested() {
   return Model(image, Conv2D({.filters = 2, .name = "head"})(twice));
 }
 
-TEST(Place, LooksIntoNestedModelsThatAreCalledTwice) {
+TEST(Place, SupportsNestedModelsCalledTwice) {
   const Model model = nested();
   QuantizationSpec spec = spec_of("encoder/.*", {.is_regex = true});
   spec.add("head", kSwitchedOff);
@@ -270,12 +270,12 @@ TEST(Place, LooksIntoNestedModelsThatAreCalledTwice) {
       ElementsAre("encoder/conv input 0 (user)", "encoder/conv kernel (user)",
                   "encoder/bn input 0 (user)", "encoder/add input 0 (user)",
                   "encoder/add input 1 (user)"));
-  // Two calls of four inputs, and a kernel; each input has a quantizer of its
-  // own for both of its tensors.
+  // Two calls of four inputs, and a kernel; each input has a quantizer for both
+  // of its tensors.
   EXPECT_EQ(count_pairs(placement.plan, model), (PairCount{8, 1, 9}));
 }
 
-TEST(Place, TakesCasesAndDefaultsInNestedModels) {
+TEST(Place, AppliesCasesAndDefaultsInNestedModels) {
   const Placement placement =
       place(nested(), asking_for({}, {ResNetV1QDQCase()}));
   EXPECT_THAT(outline(placement),
@@ -285,7 +285,7 @@ TEST(Place, TakesCasesAndDefaultsInNestedModels) {
                           "head input 0 (default)", "head kernel (default)"));
 }
 
-TEST(Place, GivesAModelWithSharedLayersThatRuns) {
+TEST(Place, SupportsModelsWithSharedLayers) {
   const Model model = nested();
   shake(model);
   Model quantized = quantize_model(model, asking_for({}, {ResNetV1QDQCase()}));
@@ -301,7 +301,7 @@ TEST(Place, GivesAModelWithSharedLayersThatRuns) {
   }
 }
 
-TEST(Place, TellsWhereAPadHadTheQdqThatTheUserDecidesOn) {
+TEST(Place, ReportsConflictsWithQdqBeforeAPad) {
   const SymbolicTensor image = input({6, 5, 3}, "image");
   const Model model(image,
                     Conv2D({.filters = 2, .name = "conv"})(ZeroPadding2D(
@@ -317,11 +317,11 @@ TEST(Place, TellsWhereAPadHadTheQdqThatTheUserDecidesOn) {
     return result;
   };
   EXPECT_THAT(texts({.quantize_input = false}),
-              ElementsAre("user wants kernel, P20 input 0 before pad, kernel; "
-                          "user wins"));
+              ElementsAre("user requests kernel, P20 requests input 0 before "
+                          "pad, kernel; user wins"));
   EXPECT_THAT(texts({}),
-              ElementsAre("user wants input 0, kernel, P20 input 0 before pad, "
-                          "kernel; user wins"));
+              ElementsAre("user requests input 0, kernel, P20 requests input 0 "
+                          "before pad, kernel; user wins"));
 }
 
 }  // namespace

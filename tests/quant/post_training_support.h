@@ -14,7 +14,7 @@ inline QuantizeOptions fixed_weights(int bits, bool per_channel = true) {
                      .rule = ScaleRule::fixed}};
 }
 
-/// [4,5,3] images through convolutions of every kind, H != W != C.
+/// [4,5,3] images through all kinds of convolutions, H != W != C.
 inline Model all_kinds() {
   const SymbolicTensor image = input({4, 5, 3}, "image");
   SymbolicTensor x = Conv2D({.filters = 4,

@@ -37,8 +37,8 @@ TEST(RoundWeights, IsNeverWorseThanNearestInAnyLayer) {
   }
 }
 
-TEST(RoundWeights, FindsTheBestCodesOfATinyLayer) {
-  // Four correlated inputs, two outputs, codes [-1,1]: all 81 are tried.
+TEST(RoundWeights, FindsTheBestRoundingOfATinyLayer) {
+  // Four correlated inputs, two outputs, values in [-1,1]: all 81 are tried.
   const SymbolicTensor x = input({4}, "x");
   Model network(x, Dense({.units = 2, .use_bias = false, .name = "dense"})(x),
                 {.seed = 5});
@@ -85,7 +85,7 @@ TEST(RoundWeights, FindsTheBestCodesOfATinyLayer) {
   }
 }
 
-TEST(RoundWeights, LeavesWhatSessionsAndFilesComputeOnTheGrid) {
+TEST(RoundWeights, LeavesQuantizedValuesToSessionsAndFiles) {
   const Dataset data = samples(20, {4, 5, 3});
   Model model = calibrated(all_kinds(), data, 4);
   round_weights(model, data);
@@ -104,14 +104,12 @@ TEST(RoundWeights, LeavesWhatSessionsAndFilesComputeOnTheGrid) {
 TEST(RoundWeights, RefusesLiveScalesAndFloatModels) {
   Model model = calibrated_quickstart();
   const Dataset data = samples(8, {8, 6, 1});
-  EXPECT_THAT([&] { round_weights(model, data); },
-              ::testing::ThrowsMessage<ValueError>(
-                  HasSubstr("got live ones of 'conv2d/kernel'")));
+  EXPECT_EQ(failure_of<ValueError>([&] { round_weights(model, data); }),
+            (Failure{"unsupported_value", "quantizer 'conv2d/kernel'"}));
   EXPECT_THROW(round_weights(model, data, {.damping = 2}), ValueError);
   Model plain = quickstart();
-  EXPECT_THAT([&] { round_weights(plain, data); },
-              ::testing::ThrowsMessage<ValueError>(
-                  HasSubstr("expected layers with quantized weights")));
+  EXPECT_EQ(failure_of<ValueError>([&] { round_weights(plain, data); }),
+            (Failure{"not_quantized", "round_weights"}));
 }
 
 TEST(RoundWeights, RefusesNan) {
@@ -122,11 +120,11 @@ TEST(RoundWeights, RefusesNan) {
   float_layer(model.layer("quant_groups"))
       .parameters()[0]
       .variable.assign(kernel);
-  EXPECT_THAT([&] { round_weights(model, data); },
-              ::testing::ThrowsMessage<Error>(HasSubstr("groups")));
+  EXPECT_EQ(failure_of<ValueError>([&] { round_weights(model, data); }),
+            (Failure{"not_finite", "layer 'groups'"}));
 }
 
-TEST(RoundWeights, TakesInputsThatAreAlwaysZero) {
+TEST(RoundWeights, SupportsInputsThatAreAlwaysZero) {
   Tensor inputs = noise({20, 4, 5, 3}, 2);
   for (size_t i = 0; i < inputs.f32().size(); i += 3) inputs.f32()[i] = 0;
   const Dataset data = Dataset::unlabelled({{"image", inputs}});
@@ -152,7 +150,7 @@ TEST(CorrectBiases, MakesTheMeanErrorZeroOnTheSamples) {
   const auto after = mean(model);
   for (size_t c = 0; c < 3; ++c) {
     EXPECT_GT(std::fabs(before[c] - wanted[c]), 1e-3);
-    // The mean of 40 sums of floats of size 1.
+    // The mean of 40 sums of floats of magnitude 1.
     EXPECT_NEAR(after[c], wanted[c], 1e-5);
   }
   ASSERT_EQ(layers.size(), 4u);
@@ -167,7 +165,7 @@ TEST(CorrectBiases, SkipsLayersWithoutABias) {
   EXPECT_EQ(layers[1].skipped, "");
 }
 
-/// The largest difference of two models' outputs, of outputs of size 1.
+/// The largest difference between the outputs of two models, of magnitude 1.
 double difference(const Model& a, const Model& b, const Shape& shape) {
   const Tensor x = noise(shape, 11);
   const Tensor ya = a.predict(x);
@@ -179,21 +177,21 @@ double difference(const Model& a, const Model& b, const Shape& shape) {
   return largest;
 }
 
-TEST(Equalize, LeavesTheFunctionAsItWas) {
+TEST(Equalize, PreservesTheFunction) {
   const Model before = all_kinds();
   Model model = before.clone();
   const auto pairs = equalize(model);
   ASSERT_EQ(pairs.size(), 4u);
   EXPECT_EQ(pairs[0].second, "depthwise");
   EXPECT_EQ(pairs[1].second, "groups");
-  EXPECT_THAT(pairs[2].skipped, HasSubstr("of class Flatten reads it"));
-  EXPECT_EQ(pairs[3].skipped, "'dense' is an output");
+  EXPECT_NE(pairs[2].skipped, "");
+  EXPECT_NE(pairs[3].skipped, "");
   EXPECT_GT(pairs[0].largest, pairs[0].smallest);
   EXPECT_NE(values_of(model, "conv"), values_of(before, "conv"));
   EXPECT_LE(difference(model, before, {5, 4, 5, 3}), 1e-5);
 }
 
-TEST(Equalize, MakesTheRangesOfBothSidesEqual) {
+TEST(Equalize, EqualizesTheRangesOfBothSides) {
   Model model = doubling(2);
   model.layer("first").parameter("kernel").variable.assign(
       Tensor::of({2, 2}, {8.0f, 0.0f, 0.0f, 0.5f}));
@@ -205,7 +203,7 @@ TEST(Equalize, MakesTheRangesOfBothSidesEqual) {
   EXPECT_THAT(values_of(model, "second"), ElementsAre(4, 0, 0, 0.5f));
 }
 
-TEST(Equalize, SkipsWhatIsNoReluAndWhatIsReadTwice) {
+TEST(Equalize, SkipsOtherActivationsAndSharedTensors) {
   const SymbolicTensor x = input({6}, "x");
   const SymbolicTensor a =
       Dense({.units = 5, .activation = "tanh", .name = "a"})(x);
@@ -215,16 +213,16 @@ TEST(Equalize, SkipsWhatIsNoReluAndWhatIsReadTwice) {
   Model model(x, Add()({Dense({.units = 5, .name = "d"})(r), b}));
   const auto pairs = equalize(model);
   ASSERT_EQ(pairs.size(), 4u);
-  EXPECT_EQ(pairs[0].skipped, "'a' is not ReLU but tanh");
-  EXPECT_EQ(pairs[1].skipped, "'b' is read 2 times");
-  EXPECT_EQ(pairs[2].skipped, "'relu6' is not ReLU but relu6");
-  EXPECT_THAT(pairs[3].skipped, HasSubstr("of class Add reads it"));
+  EXPECT_THAT(pairs[0].skipped, HasSubstr("tanh"));
+  EXPECT_THAT(pairs[1].skipped, HasSubstr("2 consumers"));
+  EXPECT_THAT(pairs[2].skipped, HasSubstr("relu6"));
+  EXPECT_THAT(pairs[3].skipped, HasSubstr("Add"));
 }
 
 TEST(Equalize, LeavesDeadChannelsAndRefusesQuantizedModels) {
   Model model = doubling(3);
   Tensor kernel = kernel_of(model, "second");
-  for (size_t i = 0; i < 3; ++i) kernel.f32()[i] = 0;  // reads channel 0
+  for (size_t i = 0; i < 3; ++i) kernel.f32()[i] = 0;  // consumes channel 0
   model.layer("second").parameter("kernel").variable.assign(kernel);
   equalize(model);
   EXPECT_EQ(values_of(model, "first")[0], 2);
@@ -233,7 +231,7 @@ TEST(Equalize, LeavesDeadChannelsAndRefusesQuantizedModels) {
 }
 
 TEST(Equalize, RecoversPerTensorWeightsOfADepthwiseLayer) {
-  // Channels of very different range, as after folding.
+  // Channels of very different ranges, as after folding.
   const Model before = [] {
     Model model = all_kinds();
     Tensor kernel = kernel_of(model, "depthwise");
@@ -253,7 +251,7 @@ TEST(Equalize, RecoversPerTensorWeightsOfADepthwiseLayer) {
   EXPECT_LT(better, plain);
 }
 
-TEST(PtqLadder, RefusesWhatItCannotJudgeBy) {
+TEST(PtqLadder, RefusesInvalidTargetsAndOptions) {
   const Model model = all_kinds();
   const Dataset data = samples(40, {4, 5, 3});
   const auto nan = std::numeric_limits<double>::quiet_NaN();
@@ -262,15 +260,14 @@ TEST(PtqLadder, RefusesWhatItCannotJudgeBy) {
   EXPECT_THROW((void)ptq_ladder(model, data, 1, {.methods = {.batch_size = 0}}),
                ValueError);
   const Dataset plain = Dataset::unlabelled({{"image", noise({40, 4, 5, 3})}});
-  EXPECT_THAT([&] { (void)ptq_ladder(model, plain, 1); },
-              ::testing::ThrowsMessage<ValueError>(
-                  HasSubstr("expected labels that are classes")));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)ptq_ladder(model, plain, 1); }),
+            (Failure{"missing_value", "ptq_ladder"}));
 }
 
-TEST(PtqLadder, LeavesTheModelAloneAndReturnsTheBestRung) {
+TEST(PtqLadder, LeavesTheModelUnchangedAndReturnsTheBestStage) {
   const Model model = all_kinds();
   const auto before = values_of(model, "conv");
-  double score = 0;  // each call is better than the one before
+  double score = 0;  // increases with each call
   const auto next = [&](const Model&, const Dataset&) { return score += 1; };
   const Ladder ladder =
       ptq_ladder(model, samples(40, {4, 5, 3}), 1e6, {.score = next});
@@ -278,13 +275,12 @@ TEST(PtqLadder, LeavesTheModelAloneAndReturnsTheBestRung) {
   ASSERT_EQ(ladder.rungs.size(), 6u);
   EXPECT_EQ(ladder.kept, ladder.rungs.back().method);
   EXPECT_FALSE(ladder.met);
-  EXPECT_THAT(ladder.to_string(),
-              HasSubstr("less than the 1000000.0000 asked"));
+  EXPECT_THAT(ladder.to_string(), HasSubstr("target missed"));
 }
 
-// Without a target every method is tried; labels are not needed, and choose
-// nothing where there are some.
-TEST(PtqLadder, KeepsTheOutputsThatAreClosestToTheFloatModels) {
+// Without a target every method is tried; labels are not needed and do not
+// select.
+TEST(PtqLadder, SelectsByTheOutputSqnr) {
   const Model model = all_kinds();
   const Dataset plain = Dataset::unlabelled({{"image", noise({80, 4, 5, 3})}});
   const LadderOptions options{.quantize = fixed_weights(3),
@@ -298,7 +294,7 @@ TEST(PtqLadder, KeepsTheOutputsThatAreClosestToTheFloatModels) {
   EXPECT_GT(best->output_sqnr, found.rungs[0].output_sqnr);
   EXPECT_THAT(found.to_string(), HasSubstr("kept " + found.kept));
   EXPECT_FALSE(best->score.has_value());
-  // Every label is wrong, so that all methods have the same accuracy.
+  // Every label is wrong, so all methods have equal accuracy.
   const Tensor x = plain.batch(0, 80).input();
   const Ladder labelled = ptq_ladder(
       model, Dataset(x, samples(80, {4, 5, 3}).labels()), {}, options);
@@ -306,7 +302,7 @@ TEST(PtqLadder, KeepsTheOutputsThatAreClosestToTheFloatModels) {
   EXPECT_TRUE(labelled.float_score.has_value());
 }
 
-TEST(PtqLadder, ChecksATargetByItsOwnMeasure) {
+TEST(PtqLadder, ChecksATargetByASeparateMetric) {
   int64_t calls = 0;
   const auto check = [&](const Model&, const Dataset&) {
     return ++calls < 4 ? 0.0 : 1.0;
@@ -318,19 +314,18 @@ TEST(PtqLadder, ChecksATargetByItsOwnMeasure) {
   EXPECT_EQ(found.kept, found.rungs.back().method);
 }
 
-TEST(PtqLadder, TakesSamplesThatAreTooFewToHoldSomeOut) {
+TEST(PtqLadder, DoesNotSplitFewSamples) {
   for (const int64_t n : {1, 2}) {
     const WarningsKept warnings;
     const Ladder found = ptq_ladder(
         all_kinds(), Dataset::unlabelled({{"image", noise({n, 4, 5, 3})}}), {},
         {.methods = {.iterations = 1}});
     EXPECT_EQ(found.held_out, n);
-    EXPECT_THAT(warnings.messages,
-                ::testing::Contains(HasSubstr("too few to hold")));
+    EXPECT_THAT(warnings.messages, ::testing::Contains(HasSubstr("too few")));
   }
 }
 
-TEST(PtqLadder, PutsQdqWhereItIsTold) {
+TEST(PtqLadder, UsesACustomPlacement) {
   double score = 0;
   const auto next = [&](const Model&, const Dataset&) { return score -= 1; };
   const auto by_patterns = [](ScaleRule rule) {
@@ -350,17 +345,15 @@ TEST(PtqLadder, PutsQdqWhereItIsTold) {
   EXPECT_EQ(quantizers(ladder.model).size(), quantizers(same).size());
   EXPECT_NE(quantizers(same).size(),
             quantizers(quantize_model(fold_batch_norm(all_kinds()))).size());
-  EXPECT_THAT(
-      [&] {
-        (void)ptq_ladder(
-            all_kinds(), samples(40, {4, 5, 3}), 1e6,
-            {.place = by_patterns(ScaleRule::live), .score = next});
-      },
-      ::testing::ThrowsMessage<ValueError>(
-          HasSubstr("expected fixed scales of weights, got live ones")));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)ptq_ladder(
+                  all_kinds(), samples(40, {4, 5, 3}), 1e6,
+                  {.place = by_patterns(ScaleRule::live), .score = next});
+            }).code,
+            "unsupported_value");
 }
 
-TEST(PtqLadder, IsJudgedBesideTheFloatModelOnTheSameSamples) {
+TEST(PtqLadder, ScoresTheFloatModelOnTheSameSamples) {
   std::vector<int64_t> judged;
   const auto next = [&](const Model&, const Dataset& samples) {
     judged.push_back(samples.size());

@@ -9,7 +9,7 @@
 
 namespace octet::quant {
 
-/// Every second weight of "hidden" is zero, none of "logits".
+/// A network whose "hidden" layer has every second weight zero, "logits" none.
 inline Model pruned_network() {
   const SymbolicTensor x = input({8}, "x");
   SymbolicTensor y = Dense({.units = 8, .name = "hidden"})(x);
@@ -28,8 +28,8 @@ inline Dataset pruned_samples() {
   for (size_t i = 0; i < 64; ++i) {
     labels.data<int64_t>()[i] = static_cast<int64_t>(i % 2);
   }
-  // Inputs that go together, so that one weight can make up for another; it has
-  // to be larger for a smaller input.
+  // Correlated inputs, so that weights can compensate each other; a smaller
+  // input needs a larger weight.
   Tensor inputs = noise({64, 8});
   for (size_t i = 0; i < 64; ++i) {
     float share = 1;

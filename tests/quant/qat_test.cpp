@@ -14,9 +14,8 @@ namespace octet::quant {
 namespace {
 
 using ::testing::Each;
-using ::testing::HasSubstr;
 
-// What changes a model takes no const one, and none that is gone afterwards.
+// Functions that modify a model accept neither const models nor temporaries.
 template <class M>
 concept Changeable = requires(M&& m, const Dataset& data) {
   calibrate(std::forward<M>(m), data);
@@ -31,7 +30,7 @@ concept Changeable = requires(M&& m, const Dataset& data) {
 static_assert(Changeable<Model&>);
 static_assert(!Changeable<const Model&> && !Changeable<Model>);
 
-TEST(PrepareQat, SwitchesEveryQuantizerOn) {
+TEST(PrepareQat, EnablesEveryQuantizer) {
   Model model = calibrated_quickstart();
   disable_fake_quant(model);
   const auto before = scales(model);
@@ -53,19 +52,18 @@ TEST(PrepareQat, RefusesAModelThatIsNotCalibrated) {
   Model model = quantize_model(quickstart());
   quantizer(model, "image")->set_scale(1);
   disable_fake_quant(model);
-  const std::string text = error_of<ValueError>([&] { prepare_qat(model); });
-  EXPECT_THAT(text, HasSubstr("'flatten' has no scale; run quant::calibrate"));
+  EXPECT_EQ(failure_of<ValueError>([&] { prepare_qat(model); }),
+            (Failure{"not_calibrated", "prepare_qat"}));
   EXPECT_THAT(switches(model), Each(false));
 }
 
 TEST(PrepareQat, RefusesAFloatModel) {
   Model plain = quickstart();
-  EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(plain); }),
-              HasSubstr("prepare_qat: expected a quantized model, got "
-                        "'quickstart'"));
+  EXPECT_EQ(failure_of<ValueError>([&] { prepare_qat(plain); }),
+            (Failure{"not_quantized", "prepare_qat"}));
 }
 
-TEST(PrepareQat, TakesAHandSetScale) {
+TEST(PrepareQat, AcceptsAScaleSetByHand) {
   Model model = quantize_model(quickstart());
   quantizer(model, "image")->set_scale(0.01f);
   quantizer(model, "flatten")->set_scale(0.02f);
@@ -96,7 +94,7 @@ std::vector<uint32_t> moving_mean(const Model& model, const char* name) {
   return bits(model.layer(name).parameter("moving_mean").variable);
 }
 
-TEST(FreezeBnStats, ReachesBatchNormalizationAndLetsGoAgain) {
+TEST(FreezeBnStats, FreezesAndReleasesBatchNormalization) {
   Model model = quickstart();
   const auto before = moving_mean(model, "batch_normalization");
   const Variable x(noise({9, 8, 6, 1}));
@@ -109,10 +107,10 @@ TEST(FreezeBnStats, ReachesBatchNormalizationAndLetsGoAgain) {
   EXPECT_NE(moving_mean(model, "batch_normalization"), before);
 }
 
-TEST(FreezeBnStats, ReachesBatchNormalizationInAWrapper) {
+TEST(FreezeBnStats, FreezesBatchNormalizationInAWrapper) {
   const Model model = quickstart();
   Model quantized = apply(plan_by_hand("batch_normalization", "conv2d"), model);
-  disable_fake_quant(quantized);  // it is not calibrated
+  disable_fake_quant(quantized);  // not calibrated
   const auto before = moving_mean(quantized, "quant_batch_normalization");
   freeze_bn_stats(quantized);
   const Variable x(noise({9, 8, 6, 1}));
@@ -127,7 +125,7 @@ TEST(FreezeBnStats, SurvivesQuantization) {
   Model model = quickstart();
   freeze_bn_stats(model);
   Model quantized = quantize_model(model);
-  disable_fake_quant(quantized);  // it is not calibrated
+  disable_fake_quant(quantized);  // not calibrated
   const auto before = moving_mean(quantized, "batch_normalization");
   (void)quantized(Variable(noise({9, 8, 6, 1})), Mode::training).value();
   EXPECT_EQ(moving_mean(quantized, "batch_normalization"), before);
@@ -156,7 +154,7 @@ TEST(Qat, MovesWeightsAndKeepsScales) {
   EXPECT_LT(history.back().loss, history.front().loss);
 }
 
-/// What the model gives for the data at the end of its best epoch.
+/// Records the model's output for the data at the end of its best epoch.
 class BestOutputs final : public train::Callback {
  public:
   explicit BestOutputs(const Dataset& data) : data_(data) {}
@@ -173,14 +171,14 @@ class BestOutputs final : public train::Callback {
   double least_ = std::numeric_limits<double>::infinity();
 };
 
-TEST(Qat, EndsWithTheBestEpochWhereThatIsPutBack) {
+TEST(Qat, EndsWithTheBestEpochIfRestored) {
   Model model = calibrated_quickstart();
   model.layer("quant_dense").set_trainable(false);
   prepare_qat(model);
   const Dataset data = samples(48, {8, 6, 1});
   const auto dense = bits(model.layer("quant_dense").parameters()[0].variable);
   const auto best = std::make_shared<BestOutputs>(data);
-  // The rate is far too high: the last epoch is not the best.
+  // The rate is too high: the last epoch is not the best.
   const auto history = train::fit(
       model, data,
       {.epochs = 4,
@@ -200,8 +198,8 @@ TEST(Qat, EndsWithTheBestEpochWhereThatIsPutBack) {
   EXPECT_EQ(bits(model.layer("quant_dense").parameters()[0].variable), dense);
 }
 
-TEST(Qat, MovesWeightsOffTheGrid) {
-  // The float weights are trained; only what the layer reads is rounded.
+TEST(Qat, MovesWeightsOffQuantizedValues) {
+  // Float weights are trained; only the layer's inputs are rounded.
   Model model = calibrated_quickstart();
   tune(model, samples(48, {8, 6, 1}));
   const Tensor kernel =
@@ -210,7 +208,7 @@ TEST(Qat, MovesWeightsOffTheGrid) {
   EXPECT_NE(values(dequantize(quantize(kernel, grid), grid)), values(kernel));
 }
 
-TEST(Qat, LeavesTheFloatModelAlone) {
+TEST(Qat, LeavesTheFloatModelUnchanged) {
   const Model real = quickstart();
   const auto before = weight_bits(real);
   Model model = quantize_model(real);
@@ -221,7 +219,7 @@ TEST(Qat, LeavesTheFloatModelAlone) {
   EXPECT_NE(weight_bits(model), before);
 }
 
-TEST(Qat, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST(Qat, IsIndependentOfTheNumberOfThreads) {
   const ThreadsRestored restored;
   const auto run = [](int threads) {
     set_num_threads(threads);

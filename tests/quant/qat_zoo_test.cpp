@@ -1,5 +1,5 @@
-// The switches of QAT on networks with wrappers of every kind, and the whole
-// way from calibration to a folded model.
+// QAT switches on networks with all kinds of wrappers, and the complete
+// workflow from calibration to a folded model.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -14,9 +14,8 @@ namespace octet::quant {
 namespace {
 
 using ::testing::Each;
-using ::testing::HasSubstr;
 
-/// A network and how it is quantized.
+/// A network and its quantization options.
 struct Way {
   std::string name;
   std::string network;
@@ -77,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(, QatOf, ::testing::ValuesIn(ways()),
 TEST_P(QatOf, NeedsCalibration) {
   Model model = quantize_model(real(), GetParam().how);
   disable_fake_quant(model);
-  EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(model); }),
-              HasSubstr("has no scale; run quant::calibrate first"));
+  EXPECT_EQ(failure_of<ValueError>([&] { prepare_qat(model); }),
+            (Failure{"not_calibrated", "prepare_qat"}));
   EXPECT_THAT(switches(model), Each(false));
   calibrate(model, [](const Model& m) { (void)m.predict(images(m, 8)); });
   prepare_qat(model);
@@ -99,7 +98,7 @@ TEST_P(QatOf, SwitchedOffIsTheFloatNetwork) {
   EXPECT_EQ(scales(model), before);
 }
 
-/// The moving statistics of all normalizations, wrapped or not.
+/// Moving statistics of all normalizations, wrapped or not.
 std::vector<std::vector<uint32_t>> statistics(const Model& model) {
   std::vector<std::vector<uint32_t>> result;
   for (const auto& layer : model.layers()) {
@@ -127,7 +126,7 @@ TEST_P(QatOf, FreezesTheStatisticsOfAllNormalizations) {
 
 class QatAndFoldingOf : public QatOf {};
 
-// Without the large one.
+// Without the large network.
 INSTANTIATE_TEST_SUITE_P(, QatAndFoldingOf, ::testing::ValuesIn([] {
                            auto some = ways();
                            std::erase_if(some, [](const Way& way) {

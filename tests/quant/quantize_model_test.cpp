@@ -15,7 +15,7 @@ TEST(QuantizeModel, AppliesTheFullPlan) {
   EXPECT_EQ(quantizers(quantized).size(), 4u);
 }
 
-TEST(QuantizeModel, TakesTheConfigurationsOfTheUser) {
+TEST(QuantizeModel, AppliesTheUsersConfigurations) {
   QuantizeOptions options;
   options.activation.bits = 4;
   const Model quantized = quantize_model(quickstart(), options);
@@ -23,7 +23,7 @@ TEST(QuantizeModel, TakesTheConfigurationsOfTheUser) {
   EXPECT_EQ(quantizer(quantized, "dense/kernel")->config().bits, 8);
 }
 
-// Four bits, and all else as activations have it, which nobody means.
+// Four bits with the other fields at activation defaults, which is unintended.
 TEST(QuantizeModel, WarnsOfWeightsConfiguredAsActivations) {
   const Model model = quickstart();
   const WarningsKept warnings;
@@ -36,7 +36,7 @@ TEST(QuantizeModel, WarnsOfWeightsConfiguredAsActivations) {
   EXPECT_EQ(warnings.messages.size(), 1u);
 }
 
-TEST(QuantizeModel, LeavesTheModelUntouchedAndGivesTheSameTwice) {
+TEST(QuantizeModel, LeavesTheModelUnchangedAndIsDeterministic) {
   const Model model = quickstart();
   const Tensor x = noise({5, 8, 6, 1});
   const auto weights = weight_bits(model);
@@ -80,7 +80,7 @@ TEST(QuantizeModel, StaysNearTheFloatModelOnceCalibrated) {
   const Tensor x = noise({20, 8, 6, 1});
   const auto real = values(quickstart().predict(x));
   const auto rounded = values(calibrated_quickstart().predict(x));
-  // The outputs reach 1.6; eight bits lose 1 % of that here (0.014).
+  // Outputs reach 1.6; eight bits lose 1 % of that here (0.014).
   for (size_t i = 0; i < real.size(); ++i) {
     EXPECT_NEAR(rounded[i], real[i], 0.05f);
   }
@@ -88,25 +88,22 @@ TEST(QuantizeModel, StaysNearTheFloatModelOnceCalibrated) {
 
 TEST(QuantizeModel, RefusesAQuantizedModel) {
   const Model quantized = quantize_model(quickstart());
-  EXPECT_THAT(error_of<ValueError>([&] { (void)quantize_model(quantized); }),
-              HasSubstr("quantize_model: expected a float model, got "
-                        "'quickstart', which is quantized already"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)quantize_model(quantized); }),
+            (Failure{"already_quantized", "quantize_model"}));
 }
 
 TEST(QuantizeModel, RefusesAModelWithNothingToQuantize) {
   const SymbolicTensor x = input({3});
   const Model model(x, Softmax()(ReLU()(x)), {.name = "plain"});
-  EXPECT_THAT(error_of<ValueError>([&] { (void)quantize_model(model); }),
-              HasSubstr("expected layers that can be quantized in 'plain', got "
-                        "none"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)quantize_model(model); }),
+            (Failure{"unsupported_model", "quantize_model"}));
 }
 
-TEST(QuantizeModel, CountsParametersAndWorkAsBefore) {
+TEST(QuantizeModel, PreservesParameterAndWorkCounts) {
   const Model model = quickstart();
   const Model quantized = quantize_model(model);
   EXPECT_EQ(quantized.parameter_count(), model.parameter_count());
   const std::string text = quantized.summary();
-  EXPECT_THAT(text, HasSubstr("quant_conv2d"));
   EXPECT_THAT(text, HasSubstr("Conv2DQuantizeWrapper"));
   const auto total = [](const std::string& summary) {
     const size_t at = summary.rfind("\ntotal");
@@ -152,7 +149,7 @@ TEST(QuantizedClone, KeepsQuantizersShared) {
 
 class QuantizedPredictOf : public ::testing::TestWithParam<int64_t> {};
 
-TEST_P(QuantizedPredictOf, ImagesGivesTheBitsOfTheWholeBatch) {
+TEST_P(QuantizedPredictOf, ImagesMatchesTheWholeBatchBitForBit) {
   const ThreadsRestored restored;
   const Model model = calibrated_quickstart();
   const Tensor x = noise({GetParam(), 8, 6, 1}, 9);

@@ -15,7 +15,7 @@ using Values = std::vector<float>;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// x through an activation quantizer of the given scale.
+/// Quantizes x with an activation quantizer of the given scale.
 Values quantized(const Values& x, float scale,
                  const QuantizerConfig& config = activation_quantizer()) {
   Quantizer q("q", config);
@@ -39,7 +39,7 @@ TEST(Quantizer, RoundsTiesToEven) {
   EXPECT_EQ(quantized({0.25f, 0.75f, 1.25f}, 0.5f), (Values{0, 1, 1}));
 }
 
-TEST(Quantizer, SaturatesAtTheEndsOfTheGrid) {
+TEST(Quantizer, SaturatesAtTheEndsOfItsRange) {
   EXPECT_EQ(quantized({127, 127.4f, 127.5f, 128, 1e30f, kInfinity}, 1),
             Values(6, 127.0f));
   EXPECT_EQ(quantized({-128, -128.4f, -128.5f, -129, -1e30f, -kInfinity}, 1),
@@ -48,7 +48,7 @@ TEST(Quantizer, SaturatesAtTheEndsOfTheGrid) {
 }
 
 TEST(Quantizer, DividesByTheScale) {
-  // Where multiplying by 1/scale would round to the other side.
+  // Where multiplication by 1/scale would round to the other side.
   const float scale = 0.1f;
   int differ = 0;
   for (int code = -128; code < 127; ++code) {
@@ -69,7 +69,7 @@ TEST(Quantizer, IsIdempotent) {
 
 TEST(Quantizer, KeepsNan) { EXPECT_TRUE(std::isnan(quantized({kNan}, 1)[0])); }
 
-TEST(Quantizer, TakesFewerBits) {
+TEST(Quantizer, SupportsFewerBits) {
   EXPECT_EQ(quantized({-100, 100}, 1, {.bits = 4}), (Values{-8, 7}));
   EXPECT_EQ(quantized({-100, 100}, 1, {.bits = 4, .narrow_range = true}),
             (Values{-7, 7}));
@@ -78,7 +78,7 @@ TEST(Quantizer, TakesFewerBits) {
 
 TEST(Quantizer, LiveChannelsUseTheirLargestMagnitude) {
   const Quantizer q("w", weight_quantizer());
-  // Columns are the channels.
+  // Columns are channels.
   const Tensor w = tensor({2, 3}, {127, -0.5f, 0, -63.4f, 0.25f, 0});
   EXPECT_EQ(values(q(Variable(w))),
             (Values{127, -0.5f, 0, -63, on_grid(0.25f, 0.5f / 127, -127), 0}));
@@ -89,7 +89,7 @@ TEST(Quantizer, LiveChannelsUseTheirLargestMagnitude) {
   EXPECT_EQ(grid.high, 127);
 }
 
-TEST(Quantizer, LiveChannelsReachBothEndsOfTheNarrowGrid) {
+TEST(Quantizer, LiveChannelsReachBothEndsOfTheNarrowRange) {
   const Quantizer q("w", weight_quantizer());
   for (const float top : {1.0f, 0.3f, 17.7f, 1e-20f}) {
     const Tensor w = tensor({2, 1}, {top, -top});
@@ -113,7 +113,7 @@ TEST(Quantizer, LivePerTensorHasOneScale) {
   EXPECT_EQ(values(q(Variable(w))), (Values{254, 0, -4}));
 }
 
-TEST(Quantizer, LiveRefusesWhatHasNoRange) {
+TEST(Quantizer, LiveRefusesNanAndInfinity) {
   const Quantizer q("conv/kernel", weight_quantizer());
   for (const float bad : {kNan, kInfinity}) {
     EXPECT_THAT(error_of<ValueError>([&] {
@@ -128,16 +128,13 @@ TEST(Quantizer, RefusesToRunWithoutAScale) {
   const Variable x(tensor({2}, {0.3f, 1e9f}));
   EXPECT_FALSE(q.calibrated());
   EXPECT_EQ(q.scale(), std::nullopt);
-  EXPECT_THAT(error_of<ValueError>([&] { (void)q(x); }),
-              HasSubstr("run quant::calibrate first"));
-  const std::string text =
-      error_of<ValueError>([&] { (void)q.grid(x.value(), -1); });
-  EXPECT_THAT(text, HasSubstr("expected a calibrated quantizer"));
-  EXPECT_THAT(text, HasSubstr("run quant::calibrate first"));
-  EXPECT_THAT(text, HasSubstr("in quantizer 'image'"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)q(x); }),
+            (Failure{"not_calibrated", "quantizer 'image'"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)q.grid(x.value(), -1); }),
+            (Failure{"not_calibrated", "quantizer 'image'"}));
 }
 
-TEST(Quantizer, PassesOnWhileSwitchedOffAndKeepsItsScale) {
+TEST(Quantizer, IsAnIdentityWhileDisabledAndKeepsItsScale) {
   Quantizer q("q", activation_quantizer());
   q.set_scale(1);
   const Variable x(tensor({2}, {0.3f, 1e9f}));
@@ -151,8 +148,8 @@ TEST(Quantizer, PassesOnWhileSwitchedOffAndKeepsItsScale) {
 
 TEST(Quantizer, RefusesBitsOutsideTwoToEight) {
   for (const int bits : {-1, 0, 1, 9, 16}) {
-    EXPECT_THAT(error_of<ValueError>([&] { Quantizer("q", {.bits = bits}); }),
-                HasSubstr("quantizer 'q': expected 2 to 8 bits, got "));
+    EXPECT_EQ(failure_of<ValueError>([&] { Quantizer("q", {.bits = bits}); }),
+              (Failure{"out_of_range", "quantizer 'q'"}));
   }
   for (const int bits : {2, 8}) {
     EXPECT_NO_THROW(Quantizer("q", {.bits = bits}));
@@ -177,7 +174,7 @@ TEST(Quantizer, KeepsFixedScalesPerChannel) {
   EXPECT_EQ(grid.low, -127);
 }
 
-TEST(Quantizer, LeavesAGridThatSomebodyHasAsItIs) {
+TEST(Quantizer, DoesNotChangeReturnedParameters) {
   Quantizer q("conv/kernel", kFixedChannels);
   q.set_scales(Values{1, 2});
   const Grid grid = q.grid(tensor({1, 2}, {0, 0}), 1);
@@ -190,57 +187,52 @@ TEST(Quantizer, RefusesAWeightWithMoreOrFewerChannelsThanScales) {
   q.set_scales(Values{1, 2});
   const Variable w(tensor({2, 3}, {0, 0, 0, 0, 0, 0}));
   EXPECT_NO_THROW((void)q.weight_grid(w, 0));
-  EXPECT_THAT(error_of<ShapeError>([&] { (void)q.weight_grid(w, -1); }),
-              HasSubstr("scales: expected 3 for axis -1 of [2,3], got 2\n  in "
-                        "quantizer 'conv/kernel'"));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)q.weight_grid(w, -1); }),
+            (Failure{"count_mismatch", "quantizer 'conv/kernel'"}));
 }
 
 TEST(Quantizer, RefusesScalesOfTheOtherKind) {
   Quantizer channels("w", kFixedChannels);
-  EXPECT_THAT(error_of<UnsupportedError>([&] { channels.set_scale(1); }),
-              HasSubstr("quantizer 'w': expected scales per channel, got one "
-                        "scale per tensor"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { channels.set_scale(1); }),
+            (Failure{"count_mismatch", "quantizer 'w'"}));
   Quantizer one("x", activation_quantizer());
-  EXPECT_THAT(error_of<UnsupportedError>([&] { one.set_scales(Values{1}); }),
-              HasSubstr("quantizer 'x': expected one scale per tensor, got "
-                        "scales per channel"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { one.set_scales(Values{1}); }),
+            (Failure{"count_mismatch", "quantizer 'x'"}));
   Quantizer live("w", weight_quantizer());
-  EXPECT_THAT(error_of<UnsupportedError>([&] { live.set_scales(Values{1}); }),
-              HasSubstr("expected a rule that keeps scales, got the live one"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { live.set_scales(Values{1}); }),
+            (Failure{"unsupported_value", "quantizer 'w'"}));
 }
 
 TEST(Quantizer, RefusesScalesThatAreNotAllFiniteAndPositive) {
   Quantizer q("w", kFixedChannels);
   q.set_scales(Values{7});
   for (const float bad : {0.0f, -1.0f, kInfinity, kNan}) {
-    EXPECT_THAT(error_of<ValueError>([&] {
-                  q.set_scales(Values{1, bad});
-                }),
-                HasSubstr("quantizer 'w': expected a finite scale > 0, got "));
+    EXPECT_EQ(failure_of<ValueError>([&] {
+                q.set_scales(Values{1, bad});
+              }),
+              (Failure{"invalid_value", "quantizer 'w'"}));
   }
-  EXPECT_THAT(error_of<ValueError>([&] { q.set_scales({}); }),
-              HasSubstr("expected a scale for each channel, got none"));
+  EXPECT_EQ(failure_of<ValueError>([&] { q.set_scales({}); }),
+            (Failure{"missing_value", "quantizer 'w'"}));
   EXPECT_THAT(q.scales(), ::testing::ElementsAre(7));
 }
 
 TEST(Quantizer, RefusesAScaleThatIsNotFiniteAndPositive) {
   Quantizer q("image", activation_quantizer());
   for (const float scale : {0.0f, -1.0f, kInfinity, kNan}) {
-    EXPECT_THAT(
-        error_of<ValueError>([&] { q.set_scale(scale); }),
-        HasSubstr("quantizer 'image': expected a finite scale > 0, got "));
+    EXPECT_EQ(failure_of<ValueError>([&] { q.set_scale(scale); }),
+              (Failure{"invalid_value", "quantizer 'image'"}));
   }
   EXPECT_FALSE(q.calibrated());
 }
 
-TEST(Quantizer, RefusesToFixALiveScale) {
+TEST(Quantizer, RefusesToSetALiveScale) {
   Quantizer q("conv/kernel", weight_quantizer());
-  EXPECT_THAT(error_of<UnsupportedError>([&] { q.set_scale(1); }),
-              HasSubstr("quantizer 'conv/kernel': expected a rule that "
-                        "keeps scales, got the live one"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { q.set_scale(1); }),
+            (Failure{"unsupported_value", "quantizer 'conv/kernel'"}));
 }
 
-TEST(QuantizerObserving, SetsTheScaleToTheRangeByTheHighestCode) {
+TEST(QuantizerObserving, SetsTheScaleToTheRangeByTheHighestValue) {
   Quantizer q("q", activation_quantizer());
   q.start_observing({.method = Calibration::max});
   EXPECT_TRUE(q.observing());
@@ -252,7 +244,7 @@ TEST(QuantizerObserving, SetsTheScaleToTheRangeByTheHighestCode) {
   EXPECT_FALSE(q.observing());
 }
 
-TEST(QuantizerObserving, GivesADeadTensorTheScaleOne) {
+TEST(QuantizerObserving, SetsTheScaleOfAnAllZeroTensorToOne) {
   Quantizer q("q", activation_quantizer());
   q.start_observing({.method = Calibration::max});
   (void)q(Variable(Tensor::zeros({5})));
@@ -260,7 +252,7 @@ TEST(QuantizerObserving, GivesADeadTensorTheScaleOne) {
   EXPECT_EQ(q.scale(), 1.0f);
 }
 
-TEST(QuantizerObserving, CountsAValueThatSeveralReadersShareOnce) {
+TEST(QuantizerObserving, CountsASharedValueOnce) {
   Quantizer q("q", activation_quantizer());
   q.start_observing({.method = Calibration::ema, .ema_rate = 0.5f});
   const Variable first(tensor({1}, {4}));
@@ -272,7 +264,7 @@ TEST(QuantizerObserving, CountsAValueThatSeveralReadersShareOnce) {
   EXPECT_EQ(q.finish_observing(), 6.0f);  // not 7
 }
 
-TEST(QuantizerObserving, SeesTheValuesBeforeTheyAreRounded) {
+TEST(QuantizerObserving, ObservesUnquantizedValues) {
   Quantizer q("q", activation_quantizer());
   q.set_scale(1);
   q.start_observing({.method = Calibration::max});
@@ -299,7 +291,7 @@ TEST(QuantizerObserving, CancelledKeepsTheScale) {
   EXPECT_EQ(q.scale(), 3.0f);
 }
 
-TEST(QuantizerObserving, StartedAgainForgetsWhatItSaw) {
+TEST(QuantizerObserving, RestartedForgetsItsObservations) {
   Quantizer q("q", activation_quantizer());
   const Variable x(tensor({1}, {5}));
   q.start_observing({.method = Calibration::max});
@@ -327,12 +319,12 @@ TEST(QuantizerObserving, NeverStartsForScalesPerChannel) {
   EXPECT_THAT(q.scales(), ::testing::ElementsAre(7));
 }
 
-TEST(QuantizerObserving, NamesTheQuantizerThatSawNan) {
+TEST(QuantizerObserving, NamesTheQuantizerWithNan) {
   Quantizer q("image", activation_quantizer());
   q.start_observing({.method = Calibration::max});
   EXPECT_THAT(
       error_of<ValueError>([&] { (void)q(Variable(tensor({1}, {kNan}))); }),
-      HasSubstr("expected finite values, got nan\n  in quantizer 'image'"));
+      HasSubstr("in quantizer 'image'"));
 }
 
 TEST(QuantizerClone, IsIndependentAndHasNoObservations) {

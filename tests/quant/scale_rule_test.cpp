@@ -1,4 +1,4 @@
-// Scales that follow what training sees.
+// Scales that follow the values in training.
 #include <cmath>
 #include <limits>
 
@@ -20,7 +20,7 @@ Variable values_up_to(float top) {
   return Variable(tensor({1, 3}, {0.5f * top, -top, 0}));
 }
 
-TEST(ScaleRuleEma, BeginsAtTheFirstPassAndMovesByItsRate) {
+TEST(ScaleRuleEma, StartsAtTheFirstPassAndMovesByItsRate) {
   const Quantizer q("q", following(0.25f));
   (void)q(values_up_to(127), Mode::training);
   EXPECT_EQ(q.scale(), 1.0f);
@@ -28,15 +28,15 @@ TEST(ScaleRuleEma, BeginsAtTheFirstPassAndMovesByItsRate) {
   EXPECT_EQ(q.scale(), 1.25f);
 }
 
-// It rounds by the average, not by the pass.
-TEST(ScaleRuleEma, RoundsByTheScaleItKeeps) {
+// It quantizes with the average, not with the pass.
+TEST(ScaleRuleEma, RoundsWithItsAverage) {
   const Quantizer q("q", following(0.25f));
   (void)q(values_up_to(127), Mode::training);
   const Variable y = q(values_up_to(254), Mode::training);
   EXPECT_EQ(values(y), (std::vector<float>{127.5f, -160, 0}));
 }
 
-TEST(ScaleRuleEma, StaysInInference) {
+TEST(ScaleRuleEma, IsConstantInInference) {
   const Quantizer q("q", following(0.5f));
   (void)q(values_up_to(127), Mode::training);
   (void)q(values_up_to(1270));
@@ -45,18 +45,18 @@ TEST(ScaleRuleEma, StaysInInference) {
 
 TEST(ScaleRuleEma, NeedsAPassInTrainingBeforeInference) {
   const Quantizer q("q", following(0.5f));
-  EXPECT_THAT(error_of<ValueError>([&] { (void)q(values_up_to(1)); }),
-              HasSubstr("expected a calibrated quantizer"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)q(values_up_to(1)); }),
+            (Failure{"not_calibrated", "quantizer 'q'"}));
 }
 
-TEST(ScaleRuleEma, GoesOnFromCalibration) {
+TEST(ScaleRuleEma, ContinuesFromCalibration) {
   Quantizer q("q", following(0.25f));
   q.set_scale(1);
   (void)q(values_up_to(254), Mode::training);
   EXPECT_EQ(q.scale(), 1.25f);
 }
 
-TEST(ScaleRuleEma, PassesOverZeros) {
+TEST(ScaleRuleEma, IgnoresZeros) {
   const Quantizer q("q", following(0.5f));
   EXPECT_EQ(values(q(values_up_to(0), Mode::training)),
             (std::vector<float>{0, -0.0f, 0}));
@@ -66,14 +66,14 @@ TEST(ScaleRuleEma, PassesOverZeros) {
   EXPECT_EQ(q.scale(), 1.0f);
 }
 
-TEST(ScaleRuleEma, NamesTheQuantizerThatSawNan) {
+TEST(ScaleRuleEma, NamesTheQuantizerWithNan) {
   const Quantizer q("act", following(0.5f));
   const Variable bad(tensor({1, 2}, {1, std::nanf("")}));
   EXPECT_THAT(error_of<ValueError>([&] { (void)q(bad, Mode::training); }),
               HasSubstr("in quantizer 'act'"));
 }
 
-TEST(ScaleRuleEma, CountsATensorThatSeveralLayersReadOnce) {
+TEST(ScaleRuleEma, CountsASharedTensorOnce) {
   const Quantizer q("q", following(0.5f));
   (void)q(values_up_to(127), Mode::training);
   const Variable x = values_up_to(254);
@@ -82,7 +82,7 @@ TEST(ScaleRuleEma, CountsATensorThatSeveralLayersReadOnce) {
   EXPECT_EQ(q.scale(), 1.5f);
 }
 
-TEST(ScaleRuleEma, SeesALeafThatWasWrittenAgain) {
+TEST(ScaleRuleEma, NoticesARewrittenLeaf) {
   const Quantizer q("q", {.rule = ScaleRule::last_value});
   const Variable x = values_up_to(127);
   (void)q(x, Mode::training);
@@ -126,8 +126,8 @@ TEST(ScaleRules, AreSavedWithTheirState) {
   }
 }
 
-// An optimizer holds on to it.
-TEST(ScaleRules, KeepTheLeafWhenTheStateIsRestored) {
+// Optimizers refer to the leaf.
+TEST(ScaleRules, KeepTheLeafInRestore) {
   Quantizer q("q", {.bits = 4, .rule = ScaleRule::learned});
   q.set_scale(0.5f);
   const Variable leaf = q.moving_scale();
@@ -151,26 +151,25 @@ TEST(ScaleRules, HaveNames) {
 TEST(ScaleRules, RefuseOptionsOutOfRange) {
   for (const float rate :
        {0.0f, 1.5f, std::numeric_limits<float>::quiet_NaN()}) {
-    EXPECT_THAT(error_of<ValueError>([&] { Quantizer("q", following(rate)); }),
-                HasSubstr("expected ema_rate in (0,1]"));
+    EXPECT_EQ(failure_of<ValueError>([&] { Quantizer("q", following(rate)); }),
+              (Failure{"out_of_range", "quantizer 'q'"}));
   }
-  EXPECT_THAT(error_of<ValueError>([] {
-                Quantizer("q", {.rule = ScaleRule::learned, .scale_rate = 0});
-              }),
-              HasSubstr("expected scale_rate in (0,1], got 0"));
-  EXPECT_THAT(error_of<ValueError>([] { Quantizer("q", following(0.5f, -1)); }),
-              HasSubstr("expected freeze_step >= 0, got -1"));
+  EXPECT_EQ(failure_of<ValueError>([] {
+              Quantizer("q", {.rule = ScaleRule::learned, .scale_rate = 0});
+            }),
+            (Failure{"out_of_range", "quantizer 'q'"}));
+  EXPECT_EQ(failure_of<ValueError>([] { Quantizer("q", following(0.5f, -1)); }),
+            (Failure{"out_of_range", "quantizer 'q'"}));
 }
 
 TEST(ScaleRules, ThatFollowAreNotForWeights) {
   for (const ScaleRule rule : {ScaleRule::ema, ScaleRule::last_value}) {
-    EXPECT_THAT(error_of<UnsupportedError>([&] {
-                  (void)quantize_model(
-                      quickstart(),
-                      {.weight = {.narrow_range = true, .rule = rule}});
-                }),
-                HasSubstr("expected a live, fixed or learned scale for a "
-                          "weight"));
+    EXPECT_EQ(failure_of<UnsupportedError>([&] {
+                (void)quantize_model(
+                    quickstart(),
+                    {.weight = {.narrow_range = true, .rule = rule}});
+              }).code,
+              "unsupported_value");
   }
 }
 
@@ -186,10 +185,9 @@ TEST(ScaleRules, ArePartOfPlans) {
                                                     .scale_rate = 0.5f}});
   EXPECT_EQ(plan_from_config(to_config(plan)), plan);
   EXPECT_THAT(plan.to_string(), HasSubstr("int4 [-8,7] per tensor ema"));
-  EXPECT_THAT(plan.to_string(), HasSubstr("int2 [-1,1] per channel learned"));
 }
 
-/// A step on x with a loss that is no matter.
+/// A step on x with an arbitrary loss.
 void step(Model& model, const Tensor& x) {
   const Variable y = model(Variable(x), Mode::training);
   sum(y * y).backward();
@@ -201,15 +199,15 @@ TEST(ScaleRules, TrainFromScratchWithoutCalibration) {
     EXPECT_FALSE(needs_calibration(model));
     EXPECT_NO_THROW(prepare_qat(model));
     const Tensor x = noise({5, 8, 6, 1});
-    EXPECT_THAT(error_of<ValueError>([&] { (void)model.predict(x); }),
-                HasSubstr("expected a calibrated quantizer"));
+    EXPECT_EQ(failure_of<ValueError>([&] { (void)model.predict(x); }).code,
+              "not_calibrated");
     step(model, x);
     EXPECT_EQ(quantizer(model, "image")->scale(), absmax(x) / 127);
     EXPECT_NO_THROW((void)model.predict(x));
   }
 }
 
-TEST(ScaleRules, StayWhileFrozen) {
+TEST(ScaleRules, AreConstantWhileFrozen) {
   Model model =
       quantize_model(quickstart(), {.activation = {.rule = ScaleRule::ema}});
   step(model, noise({5, 8, 6, 1}));
@@ -222,7 +220,7 @@ TEST(ScaleRules, StayWhileFrozen) {
   EXPECT_NE(scales(model), before);
 }
 
-TEST(ScaleRules, StayWhereObservingIsPaused) {
+TEST(ScaleRules, AreConstantWhileObservingIsPaused) {
   Model model =
       quantize_model(quickstart(), {.activation = {.rule = ScaleRule::ema}});
   step(model, noise({5, 8, 6, 1}));
@@ -250,7 +248,7 @@ TEST(ScaleRules, SurviveCloneStateAndRebuild) {
   EXPECT_EQ(state_of(again).status, state.status);
 }
 
-TEST(ScaleRules, GiveASessionTheBitsOfTheModel) {
+TEST(ScaleRules, MatchTheModelInASessionBitForBit) {
   for (const ScaleRule rule :
        {ScaleRule::ema, ScaleRule::last_value, ScaleRule::learned}) {
     for (const int width : {8, 4, 2}) {

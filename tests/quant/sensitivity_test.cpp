@@ -1,4 +1,4 @@
-// Which layers a quantized model loses its answers at.
+// Ranking of layers by their quantization loss.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -63,15 +63,14 @@ TEST(Sensitivity, BlamesTheTensorThatIsClipped) {
   bad->set_scale(*bad->scale() / 8);
   const Sensitivity s = sensitivity(model, some(64));
   EXPECT_THAT(first_line(s),
-              AllOf(StartsWith("Most is lost at what 'second' reads, where"),
-                    HasSubstr("of the values of 're_lu' are clipped")));
-  EXPECT_THAT(s.to_string(), HasSubstr("by the largest magnitudes"));
+              AllOf(StartsWith("Largest loss: inputs of 'second'"),
+                    HasSubstr("clipped")));
   const LayerSensitivity& second = layer_of(s, "second");
   EXPECT_LT(*second.activations, *second.weights - 10);
   EXPECT_GT(second.without.sqnr, s.all.sqnr + 10);
 }
 
-// Channels of unlike ranges, of which the outputs need the small ones.
+// Channels of unequal ranges, of which the outputs need the small ones.
 Model spread(const char* activation) {
   const SymbolicTensor x = input({6}, "x");
   SymbolicTensor y = Dense({.units = 8, .name = "first"})(x);
@@ -89,21 +88,20 @@ Model spread(const char* activation) {
   return model;
 }
 
-TEST(Sensitivity, BlamesTheWorstChannelAndEqualizesWhereThatIsTheCure) {
+TEST(Sensitivity, BlamesTheWorstChannelAndSuggestsEqualization) {
   const Sensitivity s = sensitivity(calibrated(spread("relu")), some(64));
   EXPECT_LT(s.all.sqnr, 15);
   const auto tensor =
       std::ranges::find(s.tensors, "act", &TensorSensitivity::quantizer);
   ASSERT_NE(tensor, s.tensors.end());
-  // The pooled figure shows nothing.
+  // The pooled SQNR does not show it.
   EXPECT_GT(tensor->sqnr, 30);
   ASSERT_TRUE(tensor->worst_channel);
   EXPECT_NE(tensor->worst_channel->channel, 2);
   EXPECT_LT(tensor->worst_channel->sqnr, 5);
   EXPECT_TRUE(layer_of(s, "second").equalizable);
   EXPECT_FALSE(layer_of(s, "first").equalizable);
-  EXPECT_THAT(s.blame(), AllOf(HasSubstr("channel"), HasSubstr("second"),
-                               HasSubstr("equalize()")));
+  EXPECT_THAT(s.blame(), HasSubstr("equalize()"));
   Model equal = spread("relu");
   equalize(equal);
   const Sensitivity cured = sensitivity(calibrated(equal), some(64));
@@ -111,13 +109,13 @@ TEST(Sensitivity, BlamesTheWorstChannelAndEqualizesWhereThatIsTheCure) {
   EXPECT_THAT(cured.blame(), Not(HasSubstr("equalize")));
 }
 
-TEST(Sensitivity, AdvisesNoEqualizationWhereThereIsNone) {
+TEST(Sensitivity, SuggestsNoEqualizationIfItDoesNotApply) {
   const Sensitivity s = sensitivity(calibrated(spread("tanh")), some(64));
   EXPECT_FALSE(layer_of(s, "second").equalizable);
   EXPECT_THAT(s.blame(), Not(HasSubstr("equalize")));
 }
 
-// Small input channels of a weight are lost in scales of output channels.
+// Small input channels of weights are lost by scales per output channel.
 TEST(Sensitivity, BlamesTheWorstInputChannelOfWeights) {
   Model net = spread("relu");
   Model model = quantize_model(net);
@@ -133,13 +131,12 @@ TEST(Sensitivity, BlamesWeightsOfFewBits) {
   QuantizeOptions options;
   options.bits = {{.layer = "third", .weight = 2}};
   const Sensitivity s = sensitivity(calibrated(chain(), options), some(64));
-  EXPECT_THAT(first_line(s),
-              StartsWith("Most is lost at the weights of 'third': alone"));
+  EXPECT_THAT(first_line(s), StartsWith("Largest loss: weights of 'third'"));
   EXPECT_LT(*layer_of(s, "third").weights, *layer_of(s, "first").weights - 20);
 }
 
-// One layer: alone it is the model, without it nothing is lost.
-TEST(Sensitivity, ComparesOutputsWithThoseOfTheFloatModel) {
+// A single layer: alone it equals the model, without it nothing is lost.
+TEST(Sensitivity, ComparesOutputsWithTheFloatModel) {
   const SymbolicTensor x = input({6}, "x");
   const Model net(x, Dense({.units = 5, .name = "only"})(x));
   const Model model = calibrated(net);
@@ -159,14 +156,14 @@ TEST(Sensitivity, ComparesOutputsWithThoseOfTheFloatModel) {
   EXPECT_EQ(s.layers[0].alone.sqnr, s.all.sqnr);
   EXPECT_EQ(s.layers[0].without.sqnr, INFINITY);
   EXPECT_THAT(s.to_string(), HasSubstr("exact"));
-  // Rounding alone: 6.02 dB a bit, but for a range that is four deviations
-  // wide.
+  // Rounding noise: 6.02 dB per bit, reduced by a range of four standard
+  // deviations.
   ASSERT_EQ(s.tensors.size(), 1u);
   EXPECT_EQ(s.tensors[0].clipped, 0);
   EXPECT_GT(s.tensors[0].sqnr, 35);
 }
 
-TEST(Sensitivity, HasAccuracyWhereLabelsAreClasses) {
+TEST(Sensitivity, ReportsAccuracyForClassLabels) {
   const Model net = chain();
   const Tensor x = noise({40, 6});
   const Tensor y = net.predict(x);
@@ -187,7 +184,7 @@ TEST(Sensitivity, HasAccuracyWhereLabelsAreClasses) {
   EXPECT_EQ(scored.all.score, 40.0);
 }
 
-TEST(Sensitivity, LeavesTheModelAsItIs) {
+TEST(Sensitivity, LeavesTheModelUnchanged) {
   Model model = calibrated(chain());
   quantizers(model)[0]->set_enabled(false);
   const Tensor x = noise({5, 6}, 9);
@@ -197,28 +194,27 @@ TEST(Sensitivity, LeavesTheModelAsItIs) {
   EXPECT_FALSE(quantizers(model)[0]->enabled());
 }
 
-TEST(Sensitivity, RefusesWhatItCannotMeasure) {
+TEST(Sensitivity, RefusesInvalidModelsAndOptions) {
   const Model net = chain();
-  EXPECT_THAT(error_of<ValueError>([&] { (void)sensitivity(net, some(4)); }),
-              HasSubstr("expected a quantized model"));
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { (void)sensitivity(quantize_model(net), some(4)); }),
-              HasSubstr("got no scale of quantizer"));
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)sensitivity(calibrated(net), some(4), {.batch_size = 0});
-              }),
-              HasSubstr("batch_size"));
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)sensitivity(calibrated(net), some(4),
-                                  {.score = [](const Model&, const Dataset&) {
-                                    return NAN;
-                                  }});
-              }),
-              HasSubstr("expected a score, got NaN"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)sensitivity(net, some(4)); }),
+            (Failure{"not_quantized", "sensitivity"}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)sensitivity(quantize_model(net), some(4)); }),
+            (Failure{"not_calibrated", "sensitivity"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)sensitivity(calibrated(net), some(4), {.batch_size = 0});
+            }),
+            (Failure{"out_of_range", "sensitivity"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)sensitivity(
+                  calibrated(net), some(4),
+                  {.score = [](const Model&, const Dataset&) { return NAN; }});
+            }),
+            (Failure{"not_finite", "sensitivity"}));
 }
 
 // Softmax regression: dL/dW = x (p - 1[class]).
-TEST(Sensitivity, FindsTheRiseOfTheLossByGradients) {
+TEST(Sensitivity, ReportsTheIncreaseOfTheLossFromGradients) {
   const SymbolicTensor x = input({4}, "x");
   const Model model = calibrated_on(
       Model(x, Dense({.units = 3, .name = "dense"})(x)), samples(20, {4}),
@@ -254,11 +250,11 @@ TEST(Sensitivity, FindsTheRiseOfTheLossByGradients) {
   }
   ASSERT_TRUE(layer_of(s, "dense").loss_rise);
   EXPECT_NEAR(*layer_of(s, "dense").loss_rise, expected, 1e-5 * expected);
-  EXPECT_THAT(s.to_string(), HasSubstr("adds to the cross-entropy"));
+  EXPECT_THAT(s.to_string(), HasSubstr("cross-entropy"));
 }
 
-// Logits and the softmax of them have the same cross-entropy.
-TEST(Sensitivity, FindsTheSameRiseBehindASoftmax) {
+// Logits and their softmax have the same cross-entropy.
+TEST(Sensitivity, ReportsTheSameIncreaseAfterASoftmax) {
   const SymbolicTensor x = input({4}, "x");
   double rises[2];
   for (const bool softmax : {false, true}) {
@@ -276,7 +272,7 @@ TEST(Sensitivity, FindsTheSameRiseBehindASoftmax) {
   EXPECT_NEAR(rises[1], rises[0], 1e-5 * rises[0]);
 }
 
-TEST(Sensitivity, LeavesOutTheRiseOfWhatHasNone) {
+TEST(Sensitivity, OmitsUndefinedIncreases) {
   const SymbolicTensor x = input({4}, "x");
   const Model sigmoid = calibrated_on(
       Model(x, Dense({.units = 3, .activation = "sigmoid", .name = "d"})(x)),
@@ -288,7 +284,7 @@ TEST(Sensitivity, LeavesOutTheRiseOfWhatHasNone) {
   EXPECT_FALSE(layer_of(sensitivity(frozen, samples(20, {4})), "d").loss_rise);
 }
 
-TEST(Sensitivity, MakesASpecOfWhatToLeaveInFloat) {
+TEST(Sensitivity, ReturnsASpecOfLayersToKeepInFloat) {
   Model model = calibrated(chain());
   const auto bad = quantizer_of(model, "re_lu");
   bad->set_scale(*bad->scale() / 8);
@@ -303,7 +299,7 @@ TEST(Sensitivity, MakesASpecOfWhatToLeaveInFloat) {
   EXPECT_THROW((void)s.exclude(-1), ValueError);
 }
 
-/// The model with its weights stored rounded, as an ONNX file has them.
+/// The model with weights stored rounded, as in an ONNX file.
 Model with_stored_weights(const Model& model) {
   Model result = model.clone();
   for (const auto& layer : std::as_const(result).layers()) {
@@ -328,7 +324,7 @@ QuantizeOptions with_fixed_weights() {
   return options;
 }
 
-TEST(Sensitivity, MeasuresStoredWeightsBesideTheirReference) {
+TEST(Sensitivity, ComparesStoredWeightsWithTheReference) {
   const Model net = chain();
   const Model model = calibrated(net, with_fixed_weights());
   const Model stored = with_stored_weights(model);
@@ -352,7 +348,7 @@ TEST(Sensitivity, RefusesAReferenceWithOtherWeights) {
   const Model stored =
       with_stored_weights(calibrated(chain(), with_fixed_weights()));
   const auto refusal = [&](const Model& reference) {
-    return error_of<Error>(
+    return failure_of<Error>(
         [&] { (void)sensitivity(stored, some(8), {.reference = &reference}); });
   };
   const Model other = chain();
@@ -360,14 +356,14 @@ TEST(Sensitivity, RefusesAReferenceWithOtherWeights) {
     if (p.variable.shape().rank() < 2) continue;
     for (float& value : p.variable.mutable_value()) value *= 1.5f;
   }
-  EXPECT_THAT(refusal(other),
-              AllOf(HasSubstr("'first'"), HasSubstr("rounded")));
+  EXPECT_EQ(refusal(other), (Failure{"invalid_value", "layer 'first'"}));
   const SymbolicTensor x = input({6}, "x");
   SymbolicTensor y = Dense({.units = 5, .name = "first"})(x);
   const Model narrow(x, Dense({.units = 3, .name = "third"})(y));
-  EXPECT_THAT(refusal(narrow), HasSubstr("[6,5] in the reference"));
-  EXPECT_THAT(refusal(Model(x, Dense({.units = 3, .name = "third"})(x))),
-              HasSubstr("'first'"));
+  EXPECT_EQ(refusal(narrow), (Failure{"shape_mismatch", "layer 'first'"}));
+  const Model other_names(x, Dense({.units = 3, .name = "third"})(x));
+  EXPECT_THROW((void)sensitivity(stored, some(8), {.reference = &other_names}),
+               NotFoundError);
 }
 
 }  // namespace

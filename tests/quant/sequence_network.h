@@ -1,4 +1,4 @@
-// One network over sequences, and over images of one row.
+// A network over sequences, or over single-row images.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace octet {
 
-/// The layers of one network, over sequences [24,c] or images [1,24,c].
+/// The layers of the network, over sequences [24,c] or images [1,24,c].
 struct SequenceParts {
   bool sequences;
 

@@ -1,4 +1,4 @@
-// What a session may take: threads, samples and memory.
+// Limits of a session: threads, samples and memory.
 #include <algorithm>
 #include <thread>
 
@@ -17,9 +17,7 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
-TEST(SessionOptions, TakesNoMoreThreadsThanItMay) {
+TEST(SessionOptions, LimitsThreads) {
   const ThreadsRestored restored;
   set_num_threads(4);
   const Tensor x = noise({19, 32, 32, 3});
@@ -32,12 +30,10 @@ TEST(SessionOptions, TakesNoMoreThreadsThanItMay) {
               std::vector<uint32_t>(expected.end() - 10, expected.end()));
   }
   EXPECT_EQ(available_threads(), 4);
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { (void)InferenceSession(net, {.threads = -1}); }),
-              HasSubstr("threads: expected at least 1, or 0 for all, got -1"));
+  EXPECT_THROW((void)InferenceSession(net, {.threads = -1}), ValueError);
 }
 
-TEST(SessionOptions, RefuseMoreSamplesThanWereAskedFor) {
+TEST(SessionOptions, RefuseMoreSamplesThanMaxBatch) {
   const Model net = zoo::resnet8();
   const InferenceSession session(net, {.max_batch = 3});
   const Tensor x = noise({4, 32, 32, 3});
@@ -45,23 +41,14 @@ TEST(SessionOptions, RefuseMoreSamplesThanWereAskedFor) {
     EXPECT_EQ(bits(session.run(x.slice(0, n))),
               bits(InferenceSession(net).run(x.slice(0, n))));
   }
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)session.run(x); }),
-      HasSubstr("model 'resnet8': expected at most 3 samples (max_batch "
-                "of the session), got 4"));
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)session.profile(std::vector{x}); }),
-      HasSubstr("max_batch"));
-  EXPECT_THAT(
-      error_of<ValueError>(
-          [&] { (void)InferenceSession(net, {.max_batch = -1}); }),
-      HasSubstr("max_batch: expected at least 1, or 0 for any number of "
-                "samples, got -1"));
+  EXPECT_THROW((void)session.run(x), ValueError);
+  EXPECT_THROW((void)session.profile(std::vector{x}), ValueError);
+  EXPECT_THROW((void)InferenceSession(net, {.max_batch = -1}), ValueError);
 }
 
 #ifndef OCTET_SANITIZED
-// Of convolutions, which call no function: outputs alone are new.
-TEST(SessionOptions, TakeTheMemoryOfActivationsBeforehand) {
+// Convolutions only, without function calls: outputs are the only new memory.
+TEST(SessionOptions, PreallocateTheMemoryOfActivations) {
   const ThreadsRestored restored;
   set_num_threads(3);
   const auto image = input({32, 32, 3});
@@ -73,13 +60,13 @@ TEST(SessionOptions, TakeTheMemoryOfActivationsBeforehand) {
   const InferenceSession session(net, {.max_batch = 40});
   const auto run = [&](int64_t n) { return session.run(x.slice(0, n)); };
   for (const int64_t n : {1, 2, 3, 4, 23, 24, 40, 1}) {
-    release_memory();  // nothing lies idle
+    release_memory();  // no idle memory
     const int64_t before = arena::system_allocations();
     const auto got = bits(run(n));
     EXPECT_EQ(arena::system_allocations() - before, 1);  // the output
     EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()));
   }
-  // Runs at once take what they need, and keep it.
+  // Concurrent runs allocate memory as needed and retain it.
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] { EXPECT_EQ(bits(run(40)), expected); });
@@ -87,8 +74,8 @@ TEST(SessionOptions, TakeTheMemoryOfActivationsBeforehand) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A block for the runs of few samples, and one a thread.
-TEST(SessionOptions, TakeNoMoreMemoryThanRunsDo) {
+// A block for runs of few samples, and a block per thread.
+TEST(SessionOptions, NeedNoMoreMemoryThanRuns) {
   const ThreadsRestored restored;
   set_num_threads(8);
   const auto image = input({160, 150, 3});

@@ -1,4 +1,4 @@
-// Small models and calibrated copies for the tests of quantization.
+// Small models and calibrated copies for quantization tests.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@
 
 namespace octet {
 
-/// The network of the first program in the README, on images [8,6,1]:
-/// image, conv2d, batch_normalization, re_lu, max_pooling2d, flatten, dense.
+/// The network of the README's first program, on images [8,6,1]: image, conv2d,
+/// batch_normalization, re_lu, max_pooling2d, flatten, dense.
 inline Model quickstart(uint64_t seed = 0) {
   const SymbolicTensor image = input({8, 6, 1}, "image");
   SymbolicTensor x = Conv2D({.filters = 4, .use_bias = false})(image);
@@ -34,8 +34,7 @@ inline void set_diagonal(Layer& layer, float factor) {
   layer.parameter("kernel").variable.assign(kernel);
 }
 
-/// dense "first" = 2x, then ReLU, then dense "second" = x: activations are
-/// known in closed form.
+/// Dense "first" = 2x, ReLU, Dense "second" = x: activations in closed form.
 inline Model doubling(int64_t width = 3) {
   const SymbolicTensor x = input({width}, "x");
   SymbolicTensor y = Dense({.units = width, .name = "first"})(x);
@@ -46,7 +45,7 @@ inline Model doubling(int64_t width = 3) {
   return model;
 }
 
-/// The quantizer of that name.
+/// Returns the quantizer of that name.
 template <class AnyModel>
 auto quantizer(AnyModel&& model, const std::string& name) {
   for (const auto& each : quant::quantizers(model)) {
@@ -55,7 +54,7 @@ auto quantizer(AnyModel&& model, const std::string& name) {
   throw NotFoundError("test: no quantizer " + name);
 }
 
-/// The fixed scales, in the model's order.
+/// Returns the fixed scales, in the model's order.
 inline std::vector<std::optional<float>> scales(const Model& model) {
   std::vector<std::optional<float>> result;
   for (const auto& each : quant::quantizers(model)) {
@@ -64,7 +63,7 @@ inline std::vector<std::optional<float>> scales(const Model& model) {
   return result;
 }
 
-/// Whether each quantizer is switched on.
+/// Returns whether each quantizer is enabled.
 inline std::vector<bool> switches(const Model& model) {
   std::vector<bool> result;
   for (const auto& each : quant::quantizers(model)) {
@@ -97,13 +96,13 @@ inline Model calibrated_quickstart() {
   return model;
 }
 
-/// Where quantize_model puts Q/DQ.
+/// Returns the plan of quantize_model.
 inline quant::QdqPlan plan_for(const Model& model,
                                const quant::QuantizeOptions& options = {}) {
   return quant::place(model, options).plan;
 }
 
-/// A plan of one point, at the input of `layer` from `source`.
+/// A plan of a single point, at the input of `layer` from `source`.
 inline quant::QdqPlan plan_by_hand(const std::string& layer,
                                    const std::string& source) {
   quant::QdqPlan plan;
@@ -114,7 +113,7 @@ inline quant::QdqPlan plan_by_hand(const std::string& layer,
   return plan;
 }
 
-/// x on the grid of codes [low, high] by its definition.
+/// Quantizes x to [low, high] by the definition.
 inline float on_grid(float x, float scale, int low = -128, int high = 127) {
   const float code = std::nearbyint(x / scale);
   return scale * std::min(std::max(code, static_cast<float>(low)),

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 const Shape kAddImage{7, 5, 4};
 
-/// The Add's own edges in a model that reads it in INT8.
+/// The edges of the Add in a model with an INT8 consumer of the sum.
 Strings add_edges(const SymbolicTensor& image, const SymbolicTensor& sum,
                   const QuantizeOptions& options = {}) {
   const Model model(image, conv(sum, "end"));
@@ -24,7 +24,7 @@ Strings add_edges(const SymbolicTensor& image, const SymbolicTensor& sum,
 
 struct Branches {
   SymbolicTensor image = input(kAddImage, "image");
-  /// Read by all branches, made by no linear layer.
+  /// Common input of all branches, without a linear producer.
   SymbolicTensor x = relu(MaxPooling2D({.pool_size = {1, 1}})(image), "x");
 };
 
@@ -42,7 +42,7 @@ TEST(TensorrtAdd, LeavesTheBranchOfTheConvolutionUnquantized) {
   EXPECT_EQ(point_at(plan, "add").group, point_at(plan, "conv").group);
 }
 
-TEST(TensorrtAdd, TakesNoNormalizationBehindAnActivationForABranch) {
+TEST(TensorrtAdd, RejectsNormalizationAfterAnActivationAsABranch) {
   const Branches b;
   const SymbolicTensor late = norm(relu(conv(b.x, "c"), "r"), "late");
   EXPECT_EQ(add_edges(b.image, add({b.x, late})),
@@ -61,7 +61,7 @@ class FusedBranch : public ::testing::TestWithParam<
                         std::function<SymbolicTensor(const SymbolicTensor&)>> {
 };
 
-TEST_P(FusedBranch, IsKnownByItsGraphAlone) {
+TEST_P(FusedBranch, IsRecognizedByTheGraph) {
   const Branches b;
   EXPECT_EQ(add_edges(b.image, add({b.x, GetParam()(b.x)})),
             (Strings{"add 0 P04"}));
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                             Conv2D({.filters = 4, .kernel_size = {1, 3}})(x));
                       }));
 
-TEST(TensorrtAdd, TakesABranchThatIsReadElsewhereForTheResidual) {
+TEST(TensorrtAdd, TreatsABranchWithOtherConsumersAsResidual) {
   const Branches b;
   const SymbolicTensor first = conv(b.x, "first");
   const SymbolicTensor shortcut = relu(norm(first, "norm"), "shortcut");
@@ -140,7 +140,7 @@ TEST(TensorrtAdd, TakesABranchThatIsReadElsewhereForTheResidual) {
   EXPECT_EQ(point_at(plan_for(model), "add").reason,
             "residual input from shortcut, which others read too; main fuses "
             "with the Add");
-  // A convolution whose output another layer reads before the normalization.
+  // The convolution's output has another consumer before the normalization.
   const SymbolicTensor forked = relu(norm(first, "norm"), "forked");
   const SymbolicTensor other = conv(relu(first, "on"), "other");
   const Model early(b.image, conv(add({other, forked}), "end"));
@@ -149,7 +149,7 @@ TEST(TensorrtAdd, TakesABranchThatIsReadElsewhereForTheResidual) {
             "fuses with the Add");
 }
 
-TEST(TensorrtAdd, CountsTheReadersOfBothPartsOfSilu) {
+TEST(TensorrtAdd, CountsTheConsumersOfBothPartsOfSilu) {
   const Branches b;
   const SymbolicTensor y = conv(b.x, "conv");
   const SymbolicTensor gate = Activation("sigmoid", "gate")(y);
@@ -164,14 +164,14 @@ TEST(TensorrtAdd, CountsTheReadersOfBothPartsOfSilu) {
   EXPECT_THROW((void)rule({y}), NotFoundError);
 }
 
-TEST(TensorrtAdd, CountsTheModelsOutputsAsReaders) {
+TEST(TensorrtAdd, CountsModelOutputsAsConsumers) {
   const Branches b;
   const SymbolicTensor a = conv(b.x, "a");
   const SymbolicTensor c = conv(relu(b.x, "on"), "c");
   const Model model({b.image}, {conv(add({a, c}), "end"), c});
   const QdqPlan plan = plan_for(model);
   EXPECT_EQ(point_at(plan, "add", 1).rule, "P08");
-  EXPECT_THAT(point_at(plan, "add", 1).reason, HasSubstr("a fuses"));
+  EXPECT_THAT(point_at(plan, "add", 1).reason, HasSubstr("fuses"));
 }
 
 TEST(TensorrtAdd, OfATensorAndItselfFusesWithNothing) {
@@ -196,7 +196,7 @@ TEST(TensorrtAdd, LeavesTheLongestOfSeveralBranchesUnquantized) {
             "back to x, not 1");
 }
 
-TEST(TensorrtAdd, LeavesTheFirstOfBranchesOfOneLengthUnquantized) {
+TEST(TensorrtAdd, LeavesTheFirstOfEqualBranchesUnquantized) {
   const Branches b;
   const SymbolicTensor one = norm(conv(b.x, "one"), "one_n");
   const SymbolicTensor two = relu(conv(b.x, "two"), "two_r");
@@ -204,21 +204,20 @@ TEST(TensorrtAdd, LeavesTheFirstOfBranchesOfOneLengthUnquantized) {
   EXPECT_EQ(add_edges(b.image, add({two, one})), (Strings{"add 1 P07"}));
 }
 
-TEST(TensorrtAdd, MeasuresBranchesFromWhereTheyMeetNotFromTheInput) {
+TEST(TensorrtAdd, MeasuresBranchesFromTheirAncestorNotFromTheInput) {
   const Branches b;
-  // Both read `late`; after it the first is shorter.
+  // Both consume `late`; after it the first is shorter.
   const SymbolicTensor late = relu(relu(relu(b.x, "r1"), "r2"), "late");
   const SymbolicTensor one = conv(late, "one");
   const SymbolicTensor two = conv(relu(late, "r3"), "two");
   EXPECT_EQ(add_edges(b.image, add({one, two})), (Strings{"add 0 P07"}));
-  // A way around `late` makes x the place where they meet, and the first the
-  // longer.
+  // A bypass of `late` makes x the common ancestor, and the first the longer.
   const SymbolicTensor around =
       conv(Maximum()({conv(relu(late, "r4"), "c4"), b.x}), "around");
   EXPECT_EQ(add_edges(b.image, add({around, two})), (Strings{"add 1 P07"}));
 }
 
-TEST(TensorrtAdd, MeasuresTheLongestWayOfABranchThatForks) {
+TEST(TensorrtAdd, MeasuresTheLongestPathOfAForkedBranch) {
   const Branches b;
   const SymbolicTensor one = conv(relu(relu(b.x, "r1"), "r2"), "one");
   const SymbolicTensor near = relu(b.x, "near");
@@ -230,7 +229,7 @@ TEST(TensorrtAdd, MeasuresTheLongestWayOfABranchThatForks) {
             "to x, not 3");
 }
 
-TEST(TensorrtAdd, SeesTheConvolutionBehindAPadInInt8) {
+TEST(TensorrtAdd, RecognizesAnInt8ConvolutionBehindAPad) {
   const Branches b;
   const SymbolicTensor shortcut = conv(b.x, "shortcut");
   const SymbolicTensor main =
@@ -239,7 +238,7 @@ TEST(TensorrtAdd, SeesTheConvolutionBehindAPadInInt8) {
             (Strings{"add 1 P07"}));
 }
 
-TEST(TensorrtAdd, MeasuresBranchesOfDifferentInputsToTheirEnds) {
+TEST(TensorrtAdd, MeasuresBranchesOfDifferentInputsToTheInputs) {
   const SymbolicTensor left = input(kAddImage, "left");
   const SymbolicTensor right = input(kAddImage, "right");
   const SymbolicTensor a = conv(left, "a");
@@ -250,7 +249,22 @@ TEST(TensorrtAdd, MeasuresBranchesOfDifferentInputsToTheirEnds) {
             "inputs, not 1");
 }
 
-TEST(TensorrtAdd, FusesNothingWhereShapesDiffer) {
+TEST(TensorrtAdd, MeasuresNoFurtherThanAFewThousandLayers) {
+  const Branches b;
+  SymbolicTensor far = b.x;
+  for (int i = 0; i < 5000; ++i) far = relu(far, "r" + std::to_string(i));
+  const Model model(
+      b.image,
+      conv(add({conv(relu(b.x, "near"), "short"), conv(far, "long")}), "end"));
+  const std::string reason = point_at(plan_for(model), "add", 0).reason;
+  EXPECT_THAT(reason,
+              ::testing::StartsWith(
+                  "residual input from short; long fuses with the Add: "));
+  EXPECT_THAT(reason, HasSubstr("layers back to where the search "
+                                "ends, not 1"));
+}
+
+TEST(TensorrtAdd, FusesNothingIfShapesDiffer) {
   const Branches b;
   const SymbolicTensor row =
       Conv2D({.filters = 4, .kernel_size = {1, 5}, .name = "row"})(b.x);
@@ -259,7 +273,7 @@ TEST(TensorrtAdd, FusesNothingWhereShapesDiffer) {
             (Strings{"add 0 P22", "add 1 P22"}));
 }
 
-TEST(TensorrtAdd, WithoutAConvolutionNeedsAnInt8Reader) {
+TEST(TensorrtAdd, WithoutAConvolutionNeedsAnInt8Consumer) {
   const Branches b;
   const SymbolicTensor sum = add({relu(b.x, "on"), b.x});
   EXPECT_EQ(add_edges(b.image, sum), (Strings{"add 0 P06", "add 1 P06"}));
@@ -275,7 +289,7 @@ TEST(TensorrtAdd, WithoutAConvolutionNeedsAnInt8Reader) {
   EXPECT_EQ(edges_for(to_norm), (Strings{"end 0 P01"}));
 }
 
-TEST(TensorrtAdd, WithAConvolutionNeedsNoReader) {
+TEST(TensorrtAdd, WithAConvolutionNeedsNoConsumer) {
   const Branches b;
   const Model model(b.image, add({b.x, conv(b.x, "conv")}));
   EXPECT_EQ(edges_for(model), (Strings{"conv 0 P01", "add 0 P04"}));
@@ -298,7 +312,7 @@ TEST(TensorrtAdd, ThatLeadsOnlyToLayerNormalizationStaysFloat) {
             "P17: stays float, as TensorRT fuses it as a whole");
 }
 
-TEST(TensorrtAdd, ThatAnInt8LayerReadsTooIsQuantized) {
+TEST(TensorrtAdd, WithAnInt8ConsumerIsQuantized) {
   const Branches b;
   const SymbolicTensor sum = add({b.x, conv(b.x, "conv")});
   const Model model({b.image}, {LayerNormalization()(sum), conv(sum, "end")});
@@ -315,7 +329,7 @@ TEST(TensorrtAdd, PrefersBranchesThatTheUserLeavesInInt8) {
             (Strings{"add 1 P04"}));
 }
 
-TEST(TensorrtAdd, BehindAFloatBranchIsQuantizedForItsReaders) {
+TEST(TensorrtAdd, AfterAFloatBranchIsQuantizedForItsConsumers) {
   const Branches b;
   const Model model(b.image, conv(add({b.x, conv(b.x, "main")}), "end"));
   EXPECT_EQ(edges_for(model, without({"main"})),
@@ -325,7 +339,7 @@ TEST(TensorrtAdd, BehindAFloatBranchIsQuantizedForItsReaders) {
             "P06: no INT8 convolution fuses with it, and none reads the sum");
 }
 
-TEST(TensorrtAdd, IsWhatTheUserSays) {
+TEST(TensorrtAdd, FollowsTheUser) {
   const Branches b;
   const Model model(b.image, conv(add({b.x, conv(b.x, "main")}), "end"));
   QuantizeOptions options;
@@ -336,7 +350,7 @@ TEST(TensorrtAdd, IsWhatTheUserSays) {
             (Strings{"main 0 P01", "end 0 P01"}));
 }
 
-TEST(TensorrtAdd, TellsOfACaseThatOverrulesIt) {
+TEST(TensorrtAdd, ReportsACaseThatOverridesIt) {
   const Branches b;
   const SymbolicTensor shortcut = norm(conv(b.x, "shortcut"), "shortcut_n");
   const SymbolicTensor main =
@@ -349,11 +363,11 @@ TEST(TensorrtAdd, TellsOfACaseThatOverrulesIt) {
                   .kind = PlacementNote::Kind::conflict,
                   .layer = "add",
                   .rule = "case ResNetV1",
-                  .text = "case ResNetV1 wants input 1, P07 input 0; case "
-                          "ResNetV1 wins"}));
+                  .text = "case ResNetV1 requests input 1, P07 requests input "
+                          "0; case ResNetV1 wins"}));
 }
 
-TEST(TensorrtAdd, IsLeftAloneWhenAsked) {
+TEST(TensorrtAdd, CanBeSwitchedOff) {
   const Branches b;
   const Model model(b.image, conv(add({b.x, conv(b.x, "main")}), "end"));
   const QuantizeOptions options{.tensorrt = {.residual = false}};

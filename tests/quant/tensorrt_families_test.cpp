@@ -1,5 +1,5 @@
-// Policy::tensorrt against the toolkit with the case of each family: every
-// edge that differs, with the rule that makes it so.
+// Policy::tensorrt compared with the toolkit and each family's case: every
+// differing edge, with its rule.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,8 +32,8 @@ class Family {
   PairCount toolkit() const { return count_pairs(toolkit_, model_); }
   PairCount tensorrt() const { return count_pairs(placed_.plan, model_); }
 
-  /// "- conv 0 P20" for what the toolkit alone has, "+ pad 0 P20" for what
-  /// this policy alone has.
+  /// "- conv 0 P20" for edges of the toolkit only, "+ pad 0 P20" for edges of
+  /// this policy only.
   Strings differences() const {
     Strings result;
     for (const QdqPoint& point : toolkit_.points) {
@@ -58,8 +58,8 @@ class Family {
     return "";
   }
 
-  // Why an input of a layer has no Q/DQ: its other input has, or a note says
-  // why not, or the pad before it has.
+  // Expects a reason for an input without Q/DQ: Q/DQ on the other input, a
+  // note, or Q/DQ before the pad.
   std::string rule_without(const std::string& layer) const {
     if (const std::string rule = rule_at(layer); !rule.empty()) return rule;
     for (const PlacementNote& note : placed_.notes) {
@@ -78,15 +78,15 @@ class Family {
   QdqPlan toolkit_;
 };
 
-/// Q/DQ goes from the convolution to the pad before it.
+/// Q/DQ moves from the convolution to the pad before it.
 void add_pad(Strings& differences, const std::string& convolution,
              const std::string& pad) {
   differences.push_back(fmt::format("- {} 0 P20", convolution));
   differences.push_back(fmt::format("+ {} 0 P20", pad));
 }
 
-/// The convolution of the main path fuses with the Add, not the shortcut's,
-/// which is listed first.
+/// The main path's convolution fuses with the Add, not the shortcut's, which is
+/// listed first.
 void add_projection(Strings& differences, const std::string& sum) {
   differences.push_back(fmt::format("- {} 1 P07", sum));
   differences.push_back(fmt::format("+ {} 0 P07", sum));
@@ -106,7 +106,7 @@ TEST(TensorrtFamilies, ResNet50DiffersInItsFirstPadAndProjections) {
   add_projection(expected, "conv4_block1_add");
   add_projection(expected, "conv5_block1_add");
   expect_differences(family, expected);
-  // As many pairs, in other places.
+  // Equally many pairs, in other places.
   const PairCount count{.activations = 71, .weights = 54, .shared = 109};
   EXPECT_EQ(family.toolkit(), count);
   EXPECT_EQ(family.tensorrt(), count);
@@ -128,7 +128,7 @@ TEST(TensorrtFamilies, ResNet50V2DiffersInPadsProjectionsAndPooledShortcuts) {
   add_projection(expected, "conv3_block1_out");
   add_projection(expected, "conv4_block1_out");
   add_projection(expected, "conv5_block1_out");
-  // Nothing else reads what it pools, and conv2_block1_preact_bn has Q/DQ.
+  // Its input has no other consumer, and conv2_block1_preact_bn has Q/DQ.
   expected.push_back("- pool1_pool 0 P10");
   // Each shortcut is a pool that shares the quantizer of
   // conv?_block?_preact_bn.
@@ -170,7 +170,8 @@ TEST(TensorrtFamilies, MobileNetV2DiffersInPads) {
 
 TEST(TensorrtFamilies, InceptionV3DiffersInPoolsThatShareNoTensor) {
   const Family family("inception_v3", "Inception");
-  // Nothing else reads what they pool; the convolutions after them have Q/DQ.
+  // Their inputs have no other consumers; the convolutions after them have
+  // Q/DQ.
   expect_differences(family,
                      {"- max_pooling2d 0 P10", "- max_pooling2d_1 0 P10"});
   EXPECT_EQ(family.toolkit(),
@@ -187,9 +188,9 @@ TEST(TensorrtFamilies, EfficientNetB0DiffersInPadsAndAddsBehindDropout) {
     add_pad(expected, fmt::format("{}_dwconv", block),
             fmt::format("{}_dwconv_pad", block));
   }
-  // The toolkit does not see the convolution after the Dropout and quantizes
-  // both inputs. Other layers read the residual's convolution (P08), or it is
-  // an Add itself (P04).
+  // The toolkit does not recognize the convolution after the Dropout and
+  // quantizes both inputs. The residual's convolution has other consumers
+  // (P08), or the residual is an Add (P04).
   for (const char* sum : {"block2b_add", "block3b_add", "block4b_add",
                           "block5b_add", "block6b_add"}) {
     expected.push_back(fmt::format("- {} 0 P08", sum));
@@ -210,8 +211,8 @@ TEST(TensorrtFamilies, NetworksOfTheToolkitsTestsGetTheirPairsWithoutACase) {
     const char* network;
     PairCount count;
   };
-  // Source: table B of the toolkit's cases, rows 13, 22, 23, 29b; Sam as
-  // Frodo, with a residual more.
+  // Source: table B of the toolkit's cases, rows 13, 22, 23, 29b; Sam is Frodo
+  // with an additional residual.
   const Row rows[] = {
       {"otho", {.activations = 2, .weights = 2, .shared = 4}},
       {"lotho", {.activations = 2, .weights = 2, .shared = 4}},

@@ -1,4 +1,4 @@
-// Policy::tensorrt: linear layers, their pads, and what holds for all rules.
+// Policy::tensorrt: linear layers, their pads, and common properties.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,21 +7,19 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::HasSubstr;
-
 const Shape kPolicyImage{7, 5, 3};
 
 QuantizeOptions with(const TensorrtPolicy& policy) {
   return {.tensorrt = policy};
 }
 
-/// A model of one layer, called "x".
+/// A model of a single layer named "x".
 Model only(const LayerHandle& layer, const Shape& shape = kPolicyImage) {
   const SymbolicTensor x = input(shape, "image");
   return Model(x, layer(x));
 }
 
-TEST(TensorrtPolicy, QuantizesDataAndWeightsOfEveryLinearLayer) {
+TEST(TensorrtPolicy, QuantizesInputAndWeightsOfEveryLinearLayer) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   SymbolicTensor x = Conv2D({.filters = 4, .name = "conv"})(image);
   x = DepthwiseConv2D({.name = "depthwise"})(x);
@@ -40,7 +38,7 @@ TEST(TensorrtPolicy, QuantizesDataAndWeightsOfEveryLinearLayer) {
             "data of DepthwiseConv2D, from conv");
 }
 
-TEST(TensorrtPolicy, PutsNothingOnOutputs) {
+TEST(TensorrtPolicy, PlacesNothingOnOutputs) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = conv(image, "a", 4);
   const Model model({image}, {x, relu(conv(x, "b"), "relu")});
@@ -60,7 +58,7 @@ TEST(TensorrtPolicy, SharesTheQuantizerOfATensorThroughDropout) {
             (PairCount{.activations = 4, .weights = 4, .shared = 6}));
 }
 
-TEST(TensorrtPolicy, LeavesOutFirstAndLastLayersWhenAsked) {
+TEST(TensorrtPolicy, SkipsFirstAndLastLayersOnRequest) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor other = input({7, 5, 2}, "other");
   const SymbolicTensor a = relu(conv(image, "first", 4), "relu");
@@ -79,7 +77,7 @@ TEST(TensorrtPolicy, LeavesOutFirstAndLastLayersWhenAsked) {
   EXPECT_EQ(weights(plan_for(model, with({.first_layer = false}))).size(), 3u);
 }
 
-TEST(TensorrtPolicy, LeavesOutDenseLayersOfFewFeaturesWhenAsked) {
+TEST(TensorrtPolicy, SkipsSmallDenseLayersOnRequest) {
   const auto edges_of = [](int64_t in, int64_t units) {
     const Model model = only(Dense({.units = units, .name = "d"}), {4, in});
     EXPECT_EQ(edges_for(model), (Strings{"d 0 P01"}));
@@ -97,7 +95,7 @@ TEST(TensorrtPolicy, LeavesOutDenseLayersOfFewFeaturesWhenAsked) {
             "P25: 64 features in, 10 out, and skip_tiny_gemms");
 }
 
-TEST(TensorrtPolicy, LeavesOutDepthwiseConvolutionsWhenAsked) {
+TEST(TensorrtPolicy, SkipsDepthwiseConvolutionsOnRequest) {
   const TensorrtPolicy skip{.skip_depthwise = true};
   const auto kept = [&](const LayerHandle& layer) {
     const Model model = only(layer, {7, 5, 4});
@@ -110,7 +108,7 @@ TEST(TensorrtPolicy, LeavesOutDepthwiseConvolutionsWhenAsked) {
   EXPECT_TRUE(kept(Conv2D({.filters = 8, .groups = 2, .name = "x"})));
   EXPECT_TRUE(kept(SeparableConv2D({.filters = 8, .name = "x"})));
   EXPECT_EQ(note_of(only(DepthwiseConv2D({.name = "x"})), "x", with(skip)),
-            "P26: one filter a channel, and skip_depthwise");
+            "P26: one filter per channel, and skip_depthwise");
 }
 
 struct NarrowCase {
@@ -125,7 +123,7 @@ struct NarrowCase {
 
 class NarrowConvolutions : public ::testing::TestWithParam<NarrowCase> {};
 
-TEST_P(NarrowConvolutions, AreLeftOutWhenAskedButForModelOptsExceptions) {
+TEST_P(NarrowConvolutions, AreSkippedOnRequestButForModelOptsExceptions) {
   const NarrowCase& c = GetParam();
   const SymbolicTensor image = input({9, 8, c.in}, "image");
   const SymbolicTensor x = c.first ? image : conv(image, "before");
@@ -155,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         NarrowCase{"grouped, small window", 4, 8, {3, 1}, 2, false},
         NarrowCase{"grouped, 12 filters", 4, 12, {3, 3}, 2, false}));
 
-TEST(TensorrtPolicy, TakesBothConvolutionsOfASeparableOneForNarrow) {
+TEST(TensorrtPolicy, ChecksBothConvolutionsOfASeparableForNarrowness) {
   const auto kept = [](int64_t in, int64_t multiplier, int64_t out) {
     const Model model =
         only(SeparableConv2D(
@@ -177,7 +175,7 @@ SymbolicTensor pad(const SymbolicTensor& x, const std::string& name) {
   return ZeroPadding2D({.padding = {1, 2, 0, 1}, .name = name})(x);
 }
 
-TEST(TensorrtPads, HaveTheQdqOfTheConvolutionThatReadsThem) {
+TEST(TensorrtPads, HaveTheQdqOfTheirConvolution) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const Model model(image, conv(Dropout()(pad(image, "pad")), "conv", 4));
   const QdqPlan plan = plan_for(model);
@@ -188,13 +186,13 @@ TEST(TensorrtPads, HaveTheQdqOfTheConvolutionThatReadsThem) {
   EXPECT_EQ(point_at(plan, "pad").group, "image");
 }
 
-TEST(TensorrtPads, PassItOnToAPadBeforeThem) {
+TEST(TensorrtPads, PassQdqToAPadBeforeThem) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const Model model(image, conv(pad(pad(image, "outer"), "inner"), "conv", 4));
   EXPECT_EQ(edges_for(model), (Strings{"outer 0 P20"}));
 }
 
-TEST(TensorrtPads, TakeItFromAllTheirReadersOrNone) {
+TEST(TensorrtPads, TakeQdqFromAllTheirConsumersOrNone) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = pad(image, "pad");
   const SymbolicTensor a = conv(x, "a", 4);
@@ -209,7 +207,7 @@ TEST(TensorrtPads, TakeItFromAllTheirReadersOrNone) {
   EXPECT_EQ(edges_for(Model({image}, {a, b, x})), at_convs);
 }
 
-TEST(TensorrtPads, LeaveItWhereTheUserPutsIt) {
+TEST(TensorrtPads, KeepTheUsersPosition) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = pad(image, "pad");
   const Model model({image}, {conv(x, "a", 4), conv(x, "b", 6)});
@@ -236,7 +234,7 @@ TEST(TensorrtPads, OfSharedConvolutionsHaveNone) {
   EXPECT_EQ(edges_for(model), (Strings{"conv 0 P01"}));
 }
 
-TEST(TensorrtPads, KeepTheAnswersOfTheModel) {
+TEST(TensorrtPads, PreserveTheModelsOutputs) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const Model model(image, conv(pad(image, "pad"), "conv", 4));
   const auto answer = [&](const QuantizeOptions& options) {
@@ -245,22 +243,22 @@ TEST(TensorrtPads, KeepTheAnswersOfTheModel) {
               {.method = Calibration::max});
     return values(quantized.predict(noise({3, 7, 5, 3}, 8)));
   };
-  // Zero is on every grid; the sums are of codes in the one, of values on the
-  // grid in the other.
+  // Zero is always representable; one model sums quantized values, the other
+  // dequantized ones.
   EXPECT_THAT(answer({}),
               ::testing::Pointwise(::testing::FloatNear(1e-6f),
                                    answer({.policy = Policy::toolkit})));
 }
 
-// What holds for all rules.
+// Common properties.
 
-TEST(TensorrtPolicy, DoesNotSpeakOfLayersThatCannotBeQuantized) {
+TEST(TensorrtPolicy, IgnoresLayersThatCannotBeQuantized) {
   const Model model = only(ReLU({.name = "relu"}));
   EXPECT_TRUE(place(model).plan.points.empty());
   EXPECT_TRUE(place(model).notes.empty());
 }
 
-TEST(TensorrtPolicy, IsNotAskedInPartialMode) {
+TEST(TensorrtPolicy, IsIgnoredInPartialMode) {
   const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = conv(image, "a", 4);
   const Model model(image, add({x, conv(relu(x, "relu"), "b")}));
@@ -271,7 +269,7 @@ TEST(TensorrtPolicy, IsNotAskedInPartialMode) {
   EXPECT_TRUE(placement.notes.empty());
 }
 
-TEST(TensorrtPolicy, GivesASharedLayerWhatAllItsCallsWant) {
+TEST(TensorrtPolicy, QuantizesTheCommonSitesOfASharedLayersCalls) {
   const SymbolicTensor image = input({7, 5, 4}, "image");
   const Add shared({.name = "add"});
   const SymbolicTensor x = conv(image, "stem");
@@ -292,12 +290,12 @@ TEST(TensorrtPolicy, GivesASharedLayerWhatAllItsCallsWant) {
             "P04: called 2 times, and not all calls want Q/DQ at one place");
 }
 
-TEST(TensorrtPolicy, WalksDeepGraphsInLittleTime) {
+TEST(TensorrtPolicy, IsFastOnDeepGraphs) {
   const SymbolicTensor image = input({4, 3, 2}, "image");
   SymbolicTensor x = image;
   for (int i = 0; i < 4000; ++i) x = ReLU()(x);
   SymbolicTensor wide = x;
-  // Each Add doubles the number of ways back.
+  // Each Add doubles the number of paths.
   for (int i = 0; i < 200; ++i) wide = Add()({ReLU()(wide), ReLU()(wide)});
   const SymbolicTensor far = Add({.name = "far"})(
       {conv(x, "short"), conv(conv(wide, "long_1"), "long_2")});

@@ -39,7 +39,7 @@ TEST(TensorrtNormalization, FusesWithTheLinearLayerBeforeIt) {
   EXPECT_EQ(note_of(twice, "again"), "P02: fuses with conv");
 }
 
-TEST(TensorrtNormalization, HasQdqBehindOtherLayersWhereAnInt8LayerFollows) {
+TEST(TensorrtNormalization, HasQdqAfterOtherLayersIfAnInt8LayerFollows) {
   const SymbolicTensor x = image();
   const Model directly(x, conv(norm(x, "norm"), "end"));
   EXPECT_EQ(edges_for(directly), (Strings{"norm 0 P03", "end 0 P01"}));
@@ -52,7 +52,7 @@ TEST(TensorrtNormalization, HasQdqBehindOtherLayersWhereAnInt8LayerFollows) {
             "P03: no successor is quantized");
 }
 
-TEST(TensorrtNormalization, SeesTheConvolutionBehindAPad) {
+TEST(TensorrtNormalization, RecognizesAConvolutionBehindAPad) {
   const SymbolicTensor x = image();
   const Model model(
       x, conv(ZeroPadding2D({.name = "pad"})(norm(x, "norm")), "end"));
@@ -61,7 +61,7 @@ TEST(TensorrtNormalization, SeesTheConvolutionBehindAPad) {
             "image is no linear layer to fuse with; end reads it");
 }
 
-TEST(TensorrtNormalization, HasQdqBehindALayerWithAnActivationOfItsOwn) {
+TEST(TensorrtNormalization, HasQdqAfterALayerWithABuiltInActivation) {
   const SymbolicTensor x = image();
   const SymbolicTensor y =
       Conv2D({.filters = 4, .activation = "relu", .name = "conv"})(x);
@@ -69,7 +69,7 @@ TEST(TensorrtNormalization, HasQdqBehindALayerWithAnActivationOfItsOwn) {
             (Strings{"conv 0 P01", "norm 0 P03", "end 0 P01"}));
 }
 
-TEST(TensorrtNormalization, HasNoneInsideABranchThatFusesWithAnAdd) {
+TEST(TensorrtNormalization, HasNoneInABranchThatFusesWithAnAdd) {
   const SymbolicTensor x = image();
   const SymbolicTensor branch = relu(norm(conv(x, "conv"), "norm"), "relu");
   const Model model(x, conv(add({x, branch}), "end"));
@@ -78,7 +78,7 @@ TEST(TensorrtNormalization, HasNoneInsideABranchThatFusesWithAnAdd) {
   EXPECT_EQ(note_of(model, "norm"), "P02: fuses with conv");
 }
 
-TEST(TensorrtNormalization, HasQdqBehindAnActivationBeforeAnAdd) {
+TEST(TensorrtNormalization, HasQdqBetweenAnActivationAndAnAdd) {
   const SymbolicTensor x = image();
   const SymbolicTensor late = norm(relu(conv(x, "conv"), "relu"), "norm");
   EXPECT_EQ(edges_for(Model(x, conv(add({x, late}), "end"))),
@@ -106,7 +106,7 @@ TEST(TensorrtNormalization, SharesTheQuantizerOfItsTensor) {
 
 // Average pools.
 
-TEST(TensorrtAveragePool, HasQdqWhereAnInt8LayerReadsTheResult) {
+TEST(TensorrtAveragePool, HasQdqIfAnInt8LayerFollows) {
   const SymbolicTensor x = image();
   const auto model = [&](const SymbolicTensor& y) {
     return Model(x, dense(y, "end"));
@@ -122,7 +122,7 @@ TEST(TensorrtAveragePool, HasQdqWhereAnInt8LayerReadsTheResult) {
             "averages image in INT8, as end reads it");
 }
 
-TEST(TensorrtAveragePool, HasNoneWhereNoneDoes) {
+TEST(TensorrtAveragePool, HasNoneOtherwise) {
   const SymbolicTensor x = image();
   const Model to_output(x, relu(average(x, "pool"), "relu"));
   EXPECT_EQ(edges_for(to_output), Strings{});
@@ -141,7 +141,7 @@ TEST(TensorrtAveragePool, HasNoneBeforeAFloatMerge) {
   EXPECT_EQ(edges_for(model), (Strings{"end 0 P01"}));
 }
 
-TEST(TensorrtAveragePool, IsLeftAloneWhenAsked) {
+TEST(TensorrtAveragePool, CanBeSwitchedOff) {
   const SymbolicTensor x = image();
   const Model model(x, dense(average(x, "pool"), "end"));
   const QuantizeOptions options{.tensorrt = {.average_pools = false}};
@@ -150,7 +150,7 @@ TEST(TensorrtAveragePool, IsLeftAloneWhenAsked) {
             "P11: average_pools = false skips it");
 }
 
-TEST(TensorrtAveragePool, MakesTheNormalizationBeforeItAnInt8Layer) {
+TEST(TensorrtAveragePool, CausesQdqForTheNormalizationBeforeIt) {
   const SymbolicTensor x = image();
   const Model model(
       x, dense(average(relu(norm(x, "norm"), "relu"), "pool"), "end"));
@@ -162,7 +162,7 @@ TEST(TensorrtAveragePool, MakesTheNormalizationBeforeItAnInt8Layer) {
 
 // Max pools.
 
-TEST(TensorrtMaxPool, HasNoneOfItsOwn) {
+TEST(TensorrtMaxPool, HasNoSeparateQdq) {
   const SymbolicTensor x = image();
   const Model model(x, conv(max_pool(x, "pool"), "end"));
   EXPECT_EQ(edges_for(model), (Strings{"end 0 P01"}));
@@ -171,7 +171,7 @@ TEST(TensorrtMaxPool, HasNoneOfItsOwn) {
             "P10: no successor is quantized");
 }
 
-TEST(TensorrtMaxPool, SharesTheQuantizerOfOtherReadersOfItsTensor) {
+TEST(TensorrtMaxPool, SharesTheQuantizerOfOtherConsumers) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = relu(x, "y");
   const Model model({x}, {conv(y, "a"), conv(y, "b"),
@@ -185,7 +185,7 @@ TEST(TensorrtMaxPool, SharesTheQuantizerOfOtherReadersOfItsTensor) {
   EXPECT_EQ(edges_for(model, without({"a", "b"})), (Strings{"end 0 P01"}));
 }
 
-TEST(TensorrtMaxPool, HasTheSharedQdqBeforeAPadOfItsOwn) {
+TEST(TensorrtMaxPool, HasTheSharedQdqBeforeItsPad) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = relu(x, "y");
   const SymbolicTensor pad = ZeroPadding2D({.name = "pad"})(y);
@@ -196,15 +196,16 @@ TEST(TensorrtMaxPool, HasTheSharedQdqBeforeAPadOfItsOwn) {
                                "pad 0 P20", "a 0 P01", "end 0 P01"));
   EXPECT_EQ(point_at(plan, "pad").reason,
             "before the pad of pool; one quantizer of y with a");
-  EXPECT_EQ(note_of(model, "pool"), "P20: its Q/DQ stands before the pad");
-  // Another reader of the pad.
+  EXPECT_EQ(note_of(model, "pool"), "P20: its Q/DQ is before the pad");
+  // Another consumer of the pad.
   const Model two({x}, {a, max_pool(pad, "pool"), relu(pad, "r")});
   EXPECT_EQ(edges_for(two), (Strings{"a 0 P01"}));
   const Model with_conv({x}, {max_pool(pad, "pool"), conv(pad, "end")});
   EXPECT_EQ(edges_for(with_conv), (Strings{"pool 0 P12", "end 0 P01"}));
 }
 
-/// x, which a normalization and a pool read; an Add takes the pool's output.
+/// x, with a normalization and a pool as consumers; the pool's output enters an
+/// Add.
 struct PooledShortcut {
   SymbolicTensor x = image();
   SymbolicTensor y = relu(x, "y");
@@ -215,19 +216,19 @@ struct PooledShortcut {
   Model model{x, conv(add({pool, main}), "end")};
 };
 
-TEST(TensorrtMaxPool, SparesTheAddItIsTheShortcutOf) {
+TEST(TensorrtMaxPool, MakesQdqOfItsAddUnnecessary) {
   const PooledShortcut net;
   EXPECT_THAT(edges_for(net.model),
               ::testing::UnorderedElementsAre("norm 0 P03", "pool 0 P12",
                                               "main 0 P01", "end 0 P01"));
   EXPECT_EQ(note_of(net.model, "add"),
-            "P10: pooled shortcut: what pool hands on is on its grid already");
+            "P10: pooled shortcut: outputs of pool are already quantized");
   const Model second(net.x, conv(add({relu(net.pool, "r"), net.pool}), "end"));
   EXPECT_EQ(edges_for(second), (Strings{"add 0 P06", "add 1 P06", "end 0 P01"}))
       << "the pool is not quantized here";
 }
 
-TEST(TensorrtMaxPool, SparesTheAddOnlyWhereThePoolIsQuantized) {
+TEST(TensorrtMaxPool, NeedsQdqToFreeItsAdd) {
   const PooledShortcut net;
   EXPECT_EQ(edges_for(net.model, without({"pool"})),
             (Strings{"norm 0 P03", "main 0 P01", "add 0 P04", "end 0 P01"}));
@@ -238,7 +239,7 @@ TEST(TensorrtMaxPool, SparesTheAddOnlyWhereThePoolIsQuantized) {
             (Strings{"pool 0 user", "main 0 P01", "end 0 P01"}));
 }
 
-TEST(TensorrtMaxPool, OfSeveralCallsSharesNoQuantizer) {
+TEST(TensorrtMaxPool, CalledSeveralTimesSharesNoQuantizer) {
   const SymbolicTensor x = image();
   const MaxPooling2D shared({.pool_size = {1, 1}, .name = "pool"});
   const SymbolicTensor y = shared(x);
@@ -260,7 +261,7 @@ TEST(TensorrtConcatenate, HasNoneAtItsInputs) {
             "P14: no successor is quantized");
 }
 
-TEST(TensorrtConcatenate, TellsOfInputsThatOthersReadOnAnotherScale) {
+TEST(TensorrtConcatenate, ReportsInputsWithAnotherScale) {
   const SymbolicTensor x = image();
   const SymbolicTensor a = conv(x, "a");
   const SymbolicTensor skip = conv(relu(x, "on"), "skip");
@@ -273,7 +274,7 @@ TEST(TensorrtConcatenate, TellsOfInputsThatOthersReadOnAnotherScale) {
             "skip has another scale for deep");
 }
 
-TEST(TensorrtConcatenate, LetsANormalizationBeforeItSeeTheInt8LayerBehindIt) {
+TEST(TensorrtConcatenate, IsTransparentForNormalization) {
   const SymbolicTensor x = image();
   const Model model(
       x, conv(Concatenate()({norm(x, "norm"), conv(x, "b")}), "end"));
@@ -304,14 +305,13 @@ TEST(TensorrtMultiply, OfSqueezeAndExciteHasQdqAtBothInputs) {
   const Model model(x, conv(multiply(gate(y, "sigmoid"), y), "end"));
   const QdqPlan plan = plan_for(model);
   EXPECT_EQ(edges(plan), expected);
-  EXPECT_THAT(point_at(plan, "multiply", 0).reason,
-              HasSubstr("gate reshape; end reads the product"));
+  EXPECT_THAT(point_at(plan, "multiply", 0).reason, HasSubstr("gate reshape"));
   EXPECT_EQ(point_at(plan, "multiply", 1).reason, "y, which reshape gates");
   EXPECT_EQ(point_at(plan, "multiply", 1).group,
             point_at(plan, "squeeze").group);
 }
 
-TEST(TensorrtMultiply, ByASigmoidOfEveryPixelIsAGateToo) {
+TEST(TensorrtMultiply, ByASigmoidOfEveryPixelIsAGate) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = relu(x, "y");
   const Model model(
@@ -320,7 +320,7 @@ TEST(TensorrtMultiply, ByASigmoidOfEveryPixelIsAGateToo) {
                                        "multiply 1 P15", "end 0 P01"}));
 }
 
-TEST(TensorrtMultiply, SeesTheSigmoidBehindLayersThatMoveValues) {
+TEST(TensorrtMultiply, FindsTheSigmoidBehindLayersThatMoveValues) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = Flatten()(relu(x, "y"));
   const SymbolicTensor mask =
@@ -330,7 +330,7 @@ TEST(TensorrtMultiply, SeesTheSigmoidBehindLayersThatMoveValues) {
                                        "multiply 1 P15", "end 0 P01"}));
 }
 
-TEST(TensorrtMultiply, WithTheOwnSigmoidIsSiluAndFuses) {
+TEST(TensorrtMultiply, ByItsOwnSigmoidIsSiluAndFuses) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = norm(conv(x, "conv"), "y");
   for (const char* function : {"sigmoid", "hard_sigmoid"}) {
@@ -338,7 +338,7 @@ TEST(TensorrtMultiply, WithTheOwnSigmoidIsSiluAndFuses) {
     for (const auto& product : {multiply(y, s), multiply(s, y)}) {
       const Model model(x, conv(product, "end"));
       EXPECT_EQ(edges_for(model), (Strings{"conv 0 P01", "end 0 P01"}));
-      EXPECT_THAT(note_of(model, "multiply"), HasSubstr("P15: x * sigmoid(x)"));
+      EXPECT_THAT(note_of(model, "multiply"), HasSubstr("x * sigmoid(x)"));
     }
   }
 }
@@ -347,12 +347,11 @@ TEST(TensorrtMultiply, OfOtherKindsHasNone) {
   const SymbolicTensor x = image();
   const Model model(x, conv(multiply(relu(x, "a"), conv(x, "b")), "end"));
   EXPECT_EQ(edges_for(model), (Strings{"b 0 P01", "end 0 P01"}));
-  EXPECT_EQ(
-      note_of(model, "multiply"),
-      "P15: no input is a gate: neither a sigmoid nor one pixel an image");
+  EXPECT_EQ(note_of(model, "multiply"),
+            "P15: no input is a gate (a sigmoid, or a single pixel per image)");
 }
 
-TEST(TensorrtMultiply, HasNoneWhereNoInt8LayerReadsItOrTheUserSaysSo) {
+TEST(TensorrtMultiply, HasNoneWithoutAnInt8ConsumerOrIfSwitchedOff) {
   const SymbolicTensor x = image();
   const Model last(x, multiply(x, gate(x, "sigmoid")));
   EXPECT_EQ(edges_for(last), (Strings{"squeeze 0 P11", "gate 0 P01"}));

@@ -1,4 +1,4 @@
-// What tests of placement look at: edges with their rules, and notes.
+// Support for placement tests: edges with their rules, and notes.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace octet {
 
 using Strings = std::vector<std::string>;
 
-/// "conv 0 P01" of every activation point, in the plan's order.
+/// "conv 0 P01" of each activation point, in the plan's order.
 inline Strings edges(const quant::QdqPlan& plan) {
   Strings result;
   for (const quant::QdqPoint& point : plan.points) {
@@ -24,7 +24,7 @@ inline Strings edges(const quant::QdqPlan& plan) {
   return result;
 }
 
-/// "conv kernel P01" of every weight.
+/// "conv kernel P01" of each weight.
 inline Strings weights(const quant::QdqPlan& plan) {
   Strings result;
   for (const quant::QdqPoint& point : plan.points) {
@@ -40,7 +40,7 @@ inline Strings edges_for(const Model& model,
   return edges(plan_for(model, options));
 }
 
-/// Of a layer's input; a failure if there is no such point.
+/// Returns the point at a layer's input; fails the test if there is none.
 inline const quant::QdqPoint& point_at(const quant::QdqPlan& plan,
                                        const std::string& layer,
                                        int input = 0) {
@@ -52,7 +52,7 @@ inline const quant::QdqPoint& point_at(const quant::QdqPlan& plan,
   throw NotFoundError(fmt::format("test: no point at {} {}", layer, input));
 }
 
-/// "P10: reason" of a skipped layer; "" if nothing is said of the layer.
+/// Returns "P10: reason" of a skipped layer, or "" without a note.
 inline std::string note_of(const Model& model, const std::string& layer,
                            const quant::QuantizeOptions& options = {}) {
   for (const auto& note : quant::place(model, options).notes) {
@@ -64,7 +64,7 @@ inline std::string note_of(const Model& model, const std::string& layer,
   return "";
 }
 
-/// A spec that switches layers off.
+/// Returns a spec that switches layers off.
 inline quant::QuantizeOptions without(const Strings& layers) {
   quant::QuantizeOptions options;
   options.spec.add(layers,
@@ -72,7 +72,7 @@ inline quant::QuantizeOptions without(const Strings& layers) {
   return options;
 }
 
-/// 1x1 convolution without a bias, which keeps the shape.
+/// A 1x1 convolution without bias, which keeps the shape.
 inline SymbolicTensor conv(const SymbolicTensor& x, const std::string& name,
                            int64_t filters = 0) {
   return Conv2D({.filters = filters == 0 ? x.shape()[-1] : filters,

@@ -1,4 +1,4 @@
-// Policy::tensorrt on layer classes and wrappers of the user's own.
+// Policy::tensorrt with custom layer classes and wrappers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 const Shape kUserImage{7, 5, 3};
 
-/// Hands its input on; with a parameter "kernel" where that is asked for.
+/// An identity layer, optionally with a parameter "kernel".
 class PlainLayer final : public Layer {
  public:
   PlainLayer(std::string class_name, bool kernel)
@@ -78,7 +78,7 @@ TEST(TensorrtUserClass, IsTreatedLikeOctetsIfItIsLinear) {
   EXPECT_EQ(note_of(model, "norm"), "P02: fuses with scale");
 }
 
-TEST(TensorrtUserClass, GetsWhatItsWrapperDoesIfItIsNot) {
+TEST(TensorrtUserClass, IsQuantizedByItsWrapperIfItIsNot) {
   const SymbolicTensor image = input(kUserImage, "image");
   const SymbolicTensor x = user_layer(kBend, "bend")(norm(image, "norm"));
   const Model model(image, user_layer(kKeep, "keep")(x));

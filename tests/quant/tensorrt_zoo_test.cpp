@@ -1,5 +1,5 @@
-// Policy::tensorrt on whole networks: what holds for every plan, judged on the
-// graph alone.
+// Policy::tensorrt on complete networks: properties of every plan, derived from
+// the graph alone.
 #include <map>
 #include <set>
 
@@ -20,7 +20,7 @@ struct Row {
 
 void PrintTo(const Row& row, std::ostream* out) { *out << row.network; }
 
-/// A plan on its graph, with walks of the test's own.
+/// A plan on its graph, with independent traversals.
 class PlacedNetwork {
  public:
   explicit PlacedNetwork(const Model& model) : plan_(plan_for(model)) {
@@ -46,7 +46,7 @@ class PlacedNetwork {
     return weighted_.contains(node.layer->name());
   }
 
-  /// Q/DQ at the input, or before the pads that it reads.
+  /// Whether the input, or the pads before it, have Q/DQ.
   bool reads_int8(const GraphNode& node) const {
     const GraphNode* at = &node;
     while (!has_point(*at, 0)) {
@@ -57,7 +57,8 @@ class PlacedNetwork {
     return true;
   }
 
-  /// Whether a quantized convolution of one reader makes the tensor.
+  /// Whether a quantized convolution with a single consumer produces the
+  /// tensor.
   bool is_conv_branch(const SymbolicTensor& x) const {
     const GraphNode* at = x.node.get();
     while (readers_.at(at) == 1) {
@@ -94,7 +95,7 @@ void expect_one_float_branch_an_add(const Model& model,
   for (const auto& node : model.nodes()) {
     if (!PlacedNetwork::is(*node, "Add")) continue;
     int branches = 0;
-    int left = 0;  // of the branches
+    int left = 0;  // number of unquantized branches
     int quantized = 0;
     for (size_t i = 0; i < node->inputs.size(); ++i) {
       const bool point = net.has_point(*node, static_cast<int>(i));
@@ -140,7 +141,7 @@ void expect_float_layers(const Model& model, const PlacedNetwork& net) {
 
 class NetworkOfTheZoo : public ::testing::TestWithParam<Row> {};
 
-TEST_P(NetworkOfTheZoo, KeepsTheRulesThatAGraphCanTell) {
+TEST_P(NetworkOfTheZoo, FollowsTheRules) {
   const Row& row = GetParam();
   const Model model = zoo::make(row.network);
   const PlacedNetwork net(model);
@@ -154,15 +155,15 @@ TEST_P(NetworkOfTheZoo, KeepsTheRulesThatAGraphCanTell) {
 
 // Counted by hand, weights and activations:
 // - resnet8: 9 convolutions and a Dense; with 3 residuals and the pool. The
-//   first residual and 2 shortcuts' convolutions read tensors with Q/DQ.
+// first residual and 2 shortcuts' convolutions share tensors with Q/DQ.
 // - ds_cnn: 9 convolutions and a Dense; with the pool.
 // - unet: 15 convolutions and 3 transposed.
 // - vit_tiny: the patches', 6 Dense in each of 12 blocks, and the head; query,
-//   key and value read one tensor.
+// key and value share a tensor.
 // - densenet121: 120 convolutions and a Dense; with 4 average pools and 62
-//   normalizations: in 58 blocks, 3 transitions, and the last.
+// normalizations: in 58 blocks, 3 transitions, and the last.
 // - resnet18: 20 convolutions and a Dense; with 8 residuals and the pool; 5
-//   residuals and 3 shortcuts' convolutions read tensors with Q/DQ.
+// residuals and 3 shortcuts' convolutions share tensors with Q/DQ.
 INSTANTIATE_TEST_SUITE_P(
     TensorrtZoo, NetworkOfTheZoo,
     ::testing::Values(
@@ -193,7 +194,7 @@ TEST(TensorrtZoo, KeepsTheAddsOfATransformerFloat) {
             "P17: leads only to norm, which stays float");
 }
 
-TEST(TensorrtZoo, MakesAModelThatCalibratesAndStaysNearTheFloatOne) {
+TEST(TensorrtZoo, ReturnsAModelThatCalibratesAndStaysNearTheFloatModel) {
   const Model model = zoo::make("resnet8");
   shake(model);
   Model quantized = quantize_model(model);

@@ -1,6 +1,5 @@
-// The rows of the toolkit's placement table. 29, 30 and 33 are not among them:
-// they only ask a case for its entries. A letter is a variant that the toolkit
-// does not test.
+// Rows of the toolkit's placement table, except 29, 30 and 33, which only test
+// a case's entries. A letter marks a variant that the toolkit does not test.
 // Source: tensorflow-quantization 0.2.0, tests and examples, for the positions;
 // the counts follow from these and the networks.
 #pragma once
@@ -44,7 +43,7 @@ inline std::vector<Expected> operator+(std::vector<Expected> a,
   return a;
 }
 
-/// What the toolkit quantizes when nobody says otherwise.
+/// Classes that the toolkit quantizes by default.
 inline const std::vector<Expected> kDefaults{
     {"Conv2D", kBoth},
     {"Dense", kBoth},
@@ -52,8 +51,8 @@ inline const std::vector<Expected> kDefaults{
     {"AveragePooling2D", kInput},
     {"GlobalAveragePooling2D", kInput}};
 
-/// The Adds of a ResNet: the first of a stage joins two convolutions, of which
-/// the first listed stays without; the others a shortcut and a convolution.
+/// Adds of a ResNet: the first of a stage joins two convolutions, of which the
+/// first listed has no Q/DQ; the others join a shortcut and a convolution.
 inline std::vector<Expected> adds(const std::vector<int>& blocks,
                                   std::string_view ending) {
   std::vector<Expected> result;
@@ -66,8 +65,8 @@ inline std::vector<Expected> adds(const std::vector<int>& blocks,
   return result;
 }
 
-/// Those of ResNet v2, its pools, and the normalization that begins a block or
-/// ends the network and so follows no convolution.
+/// Adds and pools of ResNet v2, and the normalizations that begin a block or
+/// end the network and so follow no convolution.
 inline std::vector<Expected> adds_pools_norms(const std::vector<int>& blocks) {
   std::vector<Expected> result = adds(blocks, "out");
   for (size_t stage = 0; stage < blocks.size(); ++stage) {
@@ -285,7 +284,7 @@ inline std::vector<ToolkitRow> toolkit_rows_of_families() {
        full({}, {InceptionQDQCase()}),
        kDefaults + std::vector<Expected>{{"MaxPooling2D", kInput}},
        {109, 95, 169}},
-      // Its Adds read a Dropout, which the case does not know before
+      // Its Adds follow a Dropout, which the case does not recognize before
       // normalization.
       {"39",
        "efficientnet_b0",

@@ -1,6 +1,5 @@
-// The placement tests of NVIDIA's toolkit as one table: a network, what is
-// asked for, where Q/DQ must stand, and how many pairs that makes. The rows
-// are in toolkit_rows.h.
+// The placement tests of NVIDIA's toolkit as a table: network, options,
+// expected Q/DQ, number of pairs. toolkit_rows.h has the rows.
 #pragma once
 
 #include <map>
@@ -14,17 +13,18 @@
 
 namespace octet::quant {
 
-/// Sites with Q/DQ by layer; layers that are not in it have none.
+/// Sites with Q/DQ by layer; missing layers have none.
 using Positions = std::map<std::string, std::vector<std::string>>;
 
-/// The sites that a layer of this name, or each of this class, must have.
+/// The expected sites of the layer with this name, or of each layer of this
+/// class.
 struct Expected {
   std::string layer_or_class;
   std::vector<std::string> sites;
   bool operator==(const Expected&) const = default;
 };
 
-/// Pairs on activations, one an edge, on weights, and with one a tensor.
+/// Pairs on activations, per edge; on weights; and in total, per tensor.
 struct Count {
   int64_t activations;
   int64_t weights;
@@ -35,7 +35,7 @@ struct ToolkitRow {
   std::string row;
   std::string network;
   QuantizeOptions options;
-  std::vector<Expected> expected;  ///< later ones overrule
+  std::vector<Expected> expected;  ///< later entries override
   Count count;
 
   PairCount pairs() const {
@@ -56,7 +56,7 @@ struct ToolkitRow {
   }
 };
 
-/// The model without its Dropout layers: what read them reads their input.
+/// The model without its Dropout layers.
 inline Model without_dropout(const Model& model) {
   CloneContext context;
   std::map<const GraphNode*, SymbolicTensor> made;
@@ -77,7 +77,7 @@ inline Model without_dropout(const Model& model) {
   return Model(at(model.inputs()[0]), at(model.outputs()[0]));
 }
 
-/// A network of the table; those for ImageNet on small images.
+/// A network of the table; ImageNet networks on small images.
 inline Model toolkit_network(const std::string& name) {
   if (name == "efficientnet_b0 without Dropout") {
     return without_dropout(toolkit_network("efficientnet_b0"));
@@ -88,7 +88,7 @@ inline Model toolkit_network(const std::string& name) {
   return entry.make({.input = {side, side, 3}, .classes = 10});
 }
 
-/// A spec of one entry.
+/// A spec of a single entry.
 inline QuantizationSpec spec_of(const std::string& name,
                                 const SpecOptions& options = {}) {
   QuantizationSpec spec;

@@ -1,5 +1,5 @@
-// Rows 1 to 41 of the toolkit's placement tests. Those with counts stand in
-// toolkit_rows.h; tests/io looks at the same ones in exported files.
+// Rows 1 to 41 of the toolkit's placement tests. toolkit_rows.h has rows with
+// counts, which tests/io checks in exported files.
 #include <algorithm>
 #include <set>
 
@@ -24,7 +24,7 @@ Positions positions_of(const QdqPlan& plan) {
   return result;
 }
 
-/// The rows of a network, which is made once.
+/// The rows of a network, which is created once.
 void expect_rows(const std::vector<ToolkitRow>& rows,
                  const std::string& network) {
   const Model model = toolkit_network(network);
@@ -45,11 +45,11 @@ void expect_rows(const std::vector<ToolkitRow>& rows,
 class ToolkitRows : public ::testing::TestWithParam<std::string> {};
 class ToolkitFamilies : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(ToolkitRows, HaveQdqWhereTheTableSays) {
+TEST_P(ToolkitRows, MatchTheTable) {
   expect_rows(toolkit_rows_of_small_networks(), GetParam());
 }
 
-TEST_P(ToolkitFamilies, HaveQdqWhereTheTableSays) {
+TEST_P(ToolkitFamilies, MatchTheTable) {
   expect_rows(toolkit_rows_of_families(), GetParam());
 }
 
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     Quant, ToolkitFamilies,
     ::testing::ValuesIn(networks_of(toolkit_rows_of_families())), test_name);
 
-/// What a case wants, as Expected; its entries name layers and no weights.
+/// The entries of a case as Expected; they name layers, without weights.
 std::vector<Expected> entries_of(const InsertionCase& insertion_case,
                                  const Model& model) {
   std::vector<Expected> result;
@@ -120,7 +120,7 @@ TEST_P(ToolkitRows, AreTheSameUnderStrictRules) {
   }
 }
 
-/// A request that Octet answers otherwise than the toolkit, on purpose.
+/// A request with a deliberately different result than the toolkit's.
 struct Difference {
   const char* request;
   QuantizeOptions options;
@@ -128,8 +128,8 @@ struct Difference {
   Count octet;
 };
 
-// Source: tensorflow-quantization 0.2.0 on TensorFlow 2.8.0, run.
-TEST(ToolkitTable, StrictRulesAreTheToolkitsWhereOctetsAreOthers) {
+// Source: a run of tensorflow-quantization 0.2.0 on TensorFlow 2.8.0.
+TEST(ToolkitTable, StrictRulesAreTheToolkits) {
   const Model model = zoo::frodo();
   const auto classes = [](const std::string& name, SpecOptions options) {
     options.is_keras_class = true;
@@ -162,7 +162,7 @@ TEST(ToolkitTable, StrictRulesAreTheToolkitsWhereOctetsAreOthers) {
   }
 }
 
-// Not looked at by the case, as the library's own look at it.
+// A case that ignores the user's spec, unlike the library's.
 class NamesConv final : public CustomQDQInsertionCase {
  public:
   explicit NamesConv(bool weights) : weights_(weights) {}
@@ -175,7 +175,7 @@ class NamesConv final : public CustomQDQInsertionCase {
   bool weights_;
 };
 
-TEST(ToolkitTable, StrictRulesPutNamesOfLaterCasesFirst) {
+TEST(ToolkitTable, StrictRulesPreferNamesOfLaterCases) {
   const Model model = zoo::frodo();
   QuantizationSpec spec = spec_of("conv2d", {.quantize_input = false});
   spec.add("conv2d_1", {.quantize_input = false});
@@ -191,16 +191,16 @@ TEST(ToolkitTable, StrictRulesPutNamesOfLaterCasesFirst) {
   EXPECT_EQ(sites(strictly(options), "conv2d_1"), Sites{"kernel"});
 }
 
-TEST(ToolkitTable, StrictRulesKeepErrorsAndAreNoneOfAnotherPolicy) {
+TEST(ToolkitTable, StrictRulesKeepErrorsAndNeedTheToolkitPolicy) {
   const Model model = zoo::frodo();
   EXPECT_THROW((void)place(model, strictly(table::full(spec_of("conv")))),
                NotFoundError);
   EXPECT_THROW((void)place(model, strictly(table::full(spec_of(
                                       "add", {.quantization_index = {2}})))),
                ValueError);
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { (void)place(model, {.toolkit = {.strict = true}}); }),
-              HasSubstr("toolkit.strict, got tensorrt"));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)place(model, {.toolkit = {.strict = true}}); }),
+            (Failure{"conflicting_options", "quantize_model"}));
 }
 
 TEST(ToolkitTable, Row29TheCaseNamesBothAddsOfPippin) {
@@ -215,8 +215,8 @@ TEST(ToolkitTable, Row30TheCaseNamesTheAddsOfResNet50) {
               ElementsAreArray(table::adds(table::kBlocks50, "add")));
 }
 
-// The toolkit's own assertion on the indices looks for names with "add", which
-// the Adds of this network do not have.
+// The toolkit's assertion on indices looks for names with "add", which this
+// network's Adds lack.
 TEST(ToolkitTable, Row33TheCaseNamesAddsNormsAndPoolsOfResNet50V2) {
   const Model model = toolkit_network("resnet50_v2");
   std::vector<Expected> entries = entries_of(ResNetV2QDQCase(), model);
@@ -227,31 +227,26 @@ TEST(ToolkitTable, Row33TheCaseNamesAddsNormsAndPoolsOfResNet50V2) {
   EXPECT_THAT(entries, ElementsAreArray(table::adds(table::kBlocks50, "out")));
 }
 
-TEST(ToolkitTable, Row20IsAnErrorUnlessItIsToWarn) {
+TEST(ToolkitTable, Row20IsAnErrorOrAWarning) {
   const Model model = zoo::pippin();
   QuantizeOptions options = row_of("20").options;
   const WarningsKept warnings;
   (void)place(model, options);
-  const auto names_it = HasSubstr(
-      "'wrong_layer' in 'pippin'; there are 'input_layer', 'reshape', "
-      "'conv2d'");
-  EXPECT_THAT(warnings.messages, ElementsAre(names_it));
+  EXPECT_THAT(warnings.messages, ElementsAre(HasSubstr("'wrong_layer'")));
   options.on_unknown = OnUnknown::error;
-  EXPECT_THAT(error_of<NotFoundError>([&] { (void)place(model, options); }),
-              names_it);
+  EXPECT_EQ(failure_of<NotFoundError>([&] { (void)place(model, options); }),
+            (Failure{"unknown_name", "user spec"}));
 }
 
-TEST(ToolkitTable, Row21IsAnErrorUnlessItIsToWarn) {
+TEST(ToolkitTable, Row21IsAnErrorOrAWarning) {
   const Model model = zoo::pippin();
   QuantizeOptions options = row_of("21").options;
   const WarningsKept warnings;
   (void)place(model, options);
-  const auto names_it =
-      HasSubstr("'add' (Add): expected quantization_index in [0,2), got 3");
-  EXPECT_THAT(warnings.messages, ElementsAre(names_it));
+  EXPECT_THAT(warnings.messages, ElementsAre(HasSubstr("quantization_index")));
   options.on_unknown = OnUnknown::error;
-  EXPECT_THAT(error_of<ValueError>([&] { (void)place(model, options); }),
-              names_it);
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)place(model, options); }),
+            (Failure{"out_of_range", "user spec"}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is not calibrated does not run as if it were INT8.
+// Uncalibrated models do not run as if they were INT8.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -14,15 +14,15 @@ using ::testing::HasSubstr;
 TEST(Uncalibrated, ModelsDoNotRun) {
   Model model = quantize_model(doubling());
   const Tensor x = noise({2, 3});
-  EXPECT_THAT(error_of<ValueError>([&] { (void)model.predict(x); }),
-              HasSubstr("run quant::calibrate first"));
-  EXPECT_THAT(
-      error_of<ValueError>([&] { (void)model(Variable(x), Mode::training); }),
-      HasSubstr("quant::calibrate"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)model.predict(x); }).code,
+            "not_calibrated");
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)model(Variable(x), Mode::training);
+            }).code,
+            "not_calibrated");
   EXPECT_TRUE(needs_calibration(model));
-  EXPECT_THAT(error_of<ValueError>([&] { expect_calibrated("fit", model); }),
-              HasSubstr("fit: expected calibrated quantizers, but 'x' and 1 "
-                        "more have no scale"));
+  EXPECT_EQ(failure_of<ValueError>([&] { expect_calibrated("fit", model); }),
+            (Failure{"not_calibrated", "fit"}));
 }
 
 TEST(Uncalibrated, ModelsRunAsFloatIfSwitchedOff) {
@@ -33,7 +33,7 @@ TEST(Uncalibrated, ModelsRunAsFloatIfSwitchedOff) {
   EXPECT_EQ(bits(model.predict(x)), bits(doubling().predict(x)));
 }
 
-TEST(Uncalibrated, ModelsRunWhileTheyCollectRanges) {
+TEST(Uncalibrated, ModelsRunWhileObserving) {
   Model model = quantize_model(doubling());
   for (const auto& q : quantizers(model)) q->start_observing({});
   EXPECT_FALSE(needs_calibration(model));
@@ -44,7 +44,7 @@ TEST(Uncalibrated, FloatModelsPass) {
   EXPECT_NO_THROW(expect_calibrated("fit", doubling()));
 }
 
-/// Conv2D and batch normalization, trained for one pass or not.
+/// Conv2D and batch normalization, trained for a pass or not.
 Model normalized(bool trained) {
   const SymbolicTensor x = input({6, 5, 3});
   Model model(x, BatchNormalization({.name = "bn"})(Conv2D(
@@ -64,12 +64,11 @@ std::vector<std::string> warnings_of(Model model) {
   return kept.messages;
 }
 
-// Its ranges fit no trained network: QAT of a MobileNet stayed at ln 2.
-TEST(Calibrate, WarnsOfBatchStatisticsThatWereNeverTrained) {
+// Its ranges fit no trained network: QAT of a MobileNet remained at ln 2.
+TEST(Calibrate, WarnsOfUntrainedBatchStatistics) {
   const auto warnings = warnings_of(normalized(false));
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("train the float model"));
-  EXPECT_THAT(warnings[0], HasSubstr("bn"));
+  EXPECT_THAT(warnings[0], HasSubstr("'bn'"));
   EXPECT_TRUE(warnings_of(normalized(true)).empty());
 }
 
@@ -87,11 +86,10 @@ TEST(Calibrate, WarnsOfTheFirstSamplesOfSortedData) {
   Model model = quantize_model(doubling());
   calibrate(model, sorted().take(20));
   ASSERT_EQ(kept.messages.size(), 1u);
-  EXPECT_THAT(kept.messages[0], HasSubstr("none of 1 of them, the first 1"));
-  EXPECT_THAT(kept.messages[0], HasSubstr(".samples"));
+  EXPECT_THAT(kept.messages[0], HasSubstr("1 classes"));
 }
 
-TEST(Calibrate, ChoosesSamplesByChance) {
+TEST(Calibrate, SamplesAtRandom) {
   const WarningsKept kept;
   Model model = quantize_model(doubling());
   calibrate(model, sorted(), {.method = Calibration::max, .samples = 20});
@@ -103,7 +101,7 @@ TEST(Calibrate, ChoosesSamplesByChance) {
   EXPECT_THROW(calibrate(model, sorted(), {.samples = -1}), ValueError);
 }
 
-TEST(Calibrate, WarnsOfQuantizersThatStayOff) {
+TEST(Calibrate, WarnsOfDisabledQuantizers) {
   const WarningsKept kept;
   Model model = quantize_model(doubling());
   disable_fake_quant(model);
@@ -115,12 +113,12 @@ TEST(Calibrate, WarnsOfQuantizersThatStayOff) {
   EXPECT_EQ(kept.messages.size(), 1u);
 }
 
-TEST(Calibrate, AsksForAPercentage) {
+TEST(Calibrate, RequiresAPercentage) {
   Model model = quantize_model(doubling());
   for (const float share : {0.9999f, 0.5f, 1.0f, 49.0f}) {
-    EXPECT_THAT(error_of<ValueError>(
-                    [&] { calibrate(model, sorted(), {.percentile = share}); }),
-                HasSubstr("99.99 leaves out one value in 10,000"))
+    EXPECT_EQ(failure_of<ValueError>(
+                  [&] { calibrate(model, sorted(), {.percentile = share}); }),
+              (Failure{"out_of_range", "CalibrationOptions.percentile"}))
         << share;
   }
 }

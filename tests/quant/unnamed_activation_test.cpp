@@ -1,4 +1,4 @@
-// A linear layer of the user's own with a function at its end that has no name.
+// A custom linear layer with a built-in function that has no name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// x * kernel, bent or not.
+/// x * kernel, with or without a nonlinearity.
 class BentLayer final : public Layer {
  public:
   explicit BentLayer(bool bent) : bent_(bent) {}
@@ -64,7 +64,7 @@ TEST(UnnamedActivation, EndsTheChainOfItsLayer) {
               ElementsAre("LinearNorm bent"));
 }
 
-TEST(UnnamedActivation, KeepsANormalizationFromFolding) {
+TEST(UnnamedActivation, PreventsFoldingOfANormalization) {
   EXPECT_THAT(batch_norm_folds(normalized_model(false)),
               ElementsAre(BatchNormFold{"bn", "bent", ""}));
   EXPECT_THAT(batch_norm_folds(normalized_model(true)),

@@ -1,4 +1,4 @@
-// Registrations last as long as the process: each test has classes of its own.
+// Registrations last for the whole process: each test has separate classes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@ namespace octet::quant {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 using Sites = std::vector<std::string>;
 
@@ -20,8 +19,7 @@ constexpr std::string_view kClasses[] = {
     "RegistryDisabled", "RegistryMistaken", "RegistryStray",   "RegistryCloned",
     "RegistryBare",     "RegistryData"};
 
-/// The sum of its inputs and of its parameter "offset", a layer class of the
-/// user's own.
+/// The sum of its inputs and its parameter "offset", a custom layer class.
 template <size_t I>
 class UserLayer final : public Layer {
  public:
@@ -58,7 +56,7 @@ LayerHandle user_layer(const std::string& name = "user") {
   return layer;
 }
 
-/// Registers a wrapper once, however often a test is repeated.
+/// Registers a wrapper once, even in repeated tests.
 template <class Wrapper, size_t I>
 void register_for(bool enabled = true) {
   static const bool done =
@@ -85,7 +83,7 @@ class JoiningQuantizeWrapper : public MultiInputBaseQuantizeWrapper {
   using MultiInputBaseQuantizeWrapper::MultiInputBaseQuantizeWrapper;
 };
 
-/// The first two inputs and what comes out.
+/// A model of a layer on its first two inputs.
 class OwnQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
@@ -104,8 +102,8 @@ QuantizeOptions by_toolkit(QuantizationSpec spec = {}) {
   return {.spec = std::move(spec), .policy = Policy::toolkit};
 }
 
-TEST(WrapperRegistry, KnowsTheWrappersOfTheToolkit) {
-  // Class, whether it is wrapped when nobody says otherwise, its weight.
+TEST(WrapperRegistry, HasTheWrappersOfTheToolkit) {
+  // Class, default in full mode, weight.
   // Source: tensorflow-quantization 0.2.0, quantize_wrappers.py.
   const auto one = [](const LayerHandle& layer, bool on, Sites sites) {
     const std::string layer_class = layer->class_name();
@@ -131,7 +129,7 @@ TEST(WrapperRegistry, KnowsTheWrappersOfTheToolkit) {
   one(Add(), false, both);
   one(Multiply(), false, both);
   one(Concatenate(), false, both);
-  // Octet's own, which the toolkit leaves alone.
+  // Octet's, missing in the toolkit.
   one(Conv2DTranspose({.filters = 3}), false, {"input 0", "kernel"});
   one(SeparableConv2D({.filters = 3}), false,
       {"input 0", "inner depthwise", "depthwise_kernel", "pointwise_kernel"});
@@ -159,7 +157,7 @@ TEST(WrapperRegistry, ListsOctetsWrappersBeforeTheUsers) {
   EXPECT_THAT(users, ::testing::Contains("RegistryWeightedQuantizeWrapper"));
 }
 
-TEST(WrapperRegistry, SaysTheSitesOfAClassWithoutALayer) {
+TEST(WrapperRegistry, ReturnsTheSitesOfAClass) {
   EXPECT_EQ(wrapper_info("Dense").sites, (QdqSites{.weights = {"kernel"}}));
   EXPECT_EQ(wrapper_info("SeparableConv2D").sites,
             (QdqSites{.inner = "depthwise",
@@ -169,7 +167,7 @@ TEST(WrapperRegistry, SaysTheSitesOfAClassWithoutALayer) {
   EXPECT_EQ(wrapper_info("ReLU").sites, (QdqSites{.inputs = 0}));
 }
 
-TEST(WrapperRegistry, FindsAWrapperByEveryNameOfTheClass) {
+TEST(WrapperRegistry, FindsAWrapperByEveryAliasOfTheClass) {
   EXPECT_EQ(wrapper_info("MaxPool2D").name, "MaxPooling2DQuantizeWrapper");
   EXPECT_EQ(wrapper_info("MaxPool2D").layer_class, "MaxPooling2D");
   EXPECT_EQ(wrapper_info("ReLU").name, "");
@@ -180,46 +178,41 @@ std::shared_ptr<BaseQuantizeWrapper> make_plain(std::shared_ptr<Layer> inner) {
   return std::make_shared<PlainQuantizeWrapper>(std::move(inner));
 }
 
-/// What register_wrapper says against a name.
+/// Returns the failure of register_wrapper() for a name.
 template <class E = ValueError>
-std::string refusal(const std::string& name) {
+Failure refusal(const std::string& name) {
   const auto before = wrapper_infos().size();
-  const std::string text = error_of<E>(
+  const Failure failure = failure_of<E>(
       [&] { register_wrapper({.name = name, .create = make_plain}); });
   EXPECT_EQ(wrapper_infos().size(), before);
-  return text;
+  return failure;
 }
 
-TEST(RegisterWrapper, RefusesANameThatDoesNotFollowTheConvention) {
+TEST(RegisterWrapper, RefusesANameThatBreaksTheConvention) {
   for (const std::string name :
        {"MyWrapper", "QuantizeWrapper", "ReLUQuantizeWrappers",
         "ReLUquantizewrapper", ""}) {
-    EXPECT_THAT(refusal(name),
-                HasSubstr("<Class>QuantizeWrapper, got '" + name + "'"));
+    EXPECT_EQ(refusal(name), (Failure{"invalid_value", "register_wrapper"}));
   }
 }
 
-TEST(RegisterWrapper, RefusesAClassThatThereIsNot) {
-  EXPECT_THAT(refusal<UnsupportedError>("Sofmax2QuantizeWrapper"),
-              HasSubstr("expected 'Sofmax2QuantizeWrapper' to be for a layer "
-                        "class; did you mean 'Softmax'?"));
-  EXPECT_THAT(refusal<UnsupportedError>("relUQuantizeWrapper"),
-              HasSubstr("to be for a layer class"));
+TEST(RegisterWrapper, RefusesAnUnknownClass) {
+  const Failure unknown{"unsupported_layer", "register_wrapper"};
+  EXPECT_EQ(refusal<UnsupportedError>("Sofmax2QuantizeWrapper"), unknown);
+  EXPECT_EQ(refusal<UnsupportedError>("relUQuantizeWrapper"), unknown);
 }
 
 TEST(RegisterWrapper, RefusesASecondWrapperOfAClass) {
-  EXPECT_THAT(refusal("Conv2DQuantizeWrapper"),
-              HasSubstr("Conv2D has Conv2DQuantizeWrapper"));
-  EXPECT_THAT(refusal("MaxPool2DQuantizeWrapper"),
-              HasSubstr("MaxPooling2D has MaxPooling2DQuantizeWrapper"));
+  const Failure duplicate{"duplicate_name", "register_wrapper"};
+  EXPECT_EQ(refusal("Conv2DQuantizeWrapper"), duplicate);
+  EXPECT_EQ(refusal("MaxPool2DQuantizeWrapper"), duplicate);
   user_layer<0>();
   register_for<OffsetQuantizeWrapper, 0>();
-  EXPECT_THAT(refusal("RegistryWeightedQuantizeWrapper"),
-              HasSubstr("RegistryWeighted has"));
+  EXPECT_EQ(refusal("RegistryWeightedQuantizeWrapper"), duplicate);
 }
 
-// The example of the toolkit's documents, "Add New Layer Support".
-TEST(UserWrapper, UnderAnotherNameOfTheClassIsForIt) {
+// Example of the toolkit's documentation, "Add New Layer Support".
+TEST(UserWrapper, MayBeNamedAfterAnAliasOfTheClass) {
   static const bool done =
       (register_wrapper<PlainQuantizeWrapper>(
            {.name = "GlobalMaxPool2DQuantizeWrapper", .enabled = false}),
@@ -235,8 +228,8 @@ TEST(UserWrapper, UnderAnotherNameOfTheClassIsForIt) {
   EXPECT_NE(
       dynamic_cast<const PlainQuantizeWrapper*>(&quantized.layer("quant_pool")),
       nullptr);
-  EXPECT_THAT(refusal("GlobalMaxPooling2DQuantizeWrapper"),
-              HasSubstr("has GlobalMaxPool2DQuantizeWrapper"));
+  EXPECT_EQ(refusal("GlobalMaxPooling2DQuantizeWrapper"),
+            (Failure{"duplicate_name", "register_wrapper"}));
 }
 
 TEST(UserWrapper, WithWeightsQuantizesTheParameterOfItsKernelType) {
@@ -266,7 +259,7 @@ TEST(UserWrapper, WithoutWeightsQuantizesTheFirstInput) {
   EXPECT_THAT(sites_of(plan_for(model, by_toolkit())), ElementsAre("input 0"));
 }
 
-TEST(UserWrapper, OfSeveralInputsQuantizesThoseAskedFor) {
+TEST(UserWrapper, OfSeveralInputsQuantizesTheRequestedInputs) {
   const SymbolicTensor x = input({3}, "x");
   const Model model(x, user_layer<2>()({x, x, x}));
   register_for<JoiningQuantizeWrapper, 2>();
@@ -278,7 +271,7 @@ TEST(UserWrapper, OfSeveralInputsQuantizesThoseAskedFor) {
       ElementsAre("input 0", "input 2"));
 }
 
-TEST(UserWrapper, SaysItsSitesItself) {
+TEST(UserWrapper, DefinesItsSites) {
   const SymbolicTensor x = input({3}, "x");
   const Model model(x, user_layer<3>()({x, x, x}));
   register_for<OwnQuantizeWrapper, 3>();
@@ -292,7 +285,7 @@ TEST(UserWrapper, SaysItsSitesItself) {
             (std::vector<float>{8, 6, -8}));
 }
 
-TEST(UserWrapper, ThatIsOffByDefaultWaitsToBeAskedFor) {
+TEST(UserWrapper, ThatIsOffByDefaultNeedsARequest) {
   const Model model = single(user_layer<4>(), {3});
   register_for<PlainQuantizeWrapper, 4>(false);
   EXPECT_FALSE(wrapper_info(kClasses[4]).enabled);
@@ -301,7 +294,7 @@ TEST(UserWrapper, ThatIsOffByDefaultWaitsToBeAskedFor) {
               ElementsAre("input 0"));
 }
 
-TEST(UserWrapper, WithAKernelTypeThatTheLayerLacksIsNamed) {
+TEST(UserWrapper, WithAParameterThatTheLayerLacksIsRefused) {
   const Model model = single(user_layer<5>(), {3});
   static const bool done = (register_wrapper({
                                 .name = "RegistryMistakenQuantizeWrapper",
@@ -309,13 +302,10 @@ TEST(UserWrapper, WithAKernelTypeThatTheLayerLacksIsNamed) {
                             }),
                             true);
   (void)done;
-  EXPECT_THAT(error_of<NotFoundError>(
-                  [&] { (void)quantize_model(model, by_toolkit()); }),
-              HasSubstr("in layer 'user' (RegistryMistaken): expected a "
-                        "parameter 'ofset', got 'offset'"));
+  EXPECT_THROW((void)quantize_model(model, by_toolkit()), NotFoundError);
 }
 
-TEST(UserWrapper, MustWrapTheLayerItGets) {
+TEST(UserWrapper, MustWrapTheGivenLayer) {
   const Model model = single(user_layer<6>(), {3});
   static bool none = true;
   static const bool done =
@@ -328,18 +318,17 @@ TEST(UserWrapper, MustWrapTheLayerItGets) {
        }),
        true);
   (void)done;
-  const auto text = [&] {
-    return error_of<ValueError>(
+  const auto refused = [&] {
+    return failure_of<ValueError>(
         [&] { (void)quantize_model(model, by_toolkit()); });
   };
   none = true;
-  EXPECT_THAT(text(), HasSubstr("expected RegistryStrayQuantizeWrapper to make "
-                                "a wrapper of the layer it gets, got none"));
+  EXPECT_EQ(refused(), (Failure{"invalid_value", "make_wrapper"}));
   none = false;
-  EXPECT_THAT(text(), HasSubstr("got one of another"));
+  EXPECT_EQ(refused(), (Failure{"invalid_value", "make_wrapper"}));
 }
 
-TEST(UserWrapper, IsOfItsClassInACloneToo) {
+TEST(UserWrapper, KeepsItsClassInAClone) {
   const Model model = single(user_layer<7>(), {3});
   register_for<OffsetQuantizeWrapper, 7>();
   Model quantized = quantize_model(model, by_toolkit());
@@ -354,7 +343,7 @@ TEST(UserWrapper, IsOfItsClassInACloneToo) {
   EXPECT_EQ(scales(copy), scales(quantized));
 }
 
-TEST(UserWrapper, NeedsNoClassOfItsOwn) {
+TEST(UserWrapper, NeedsNoSeparateClass) {
   const Model model = single(user_layer<9>(), {3});
   static const bool done =
       (register_wrapper({.name = "RegistryDataQuantizeWrapper",
@@ -366,7 +355,7 @@ TEST(UserWrapper, NeedsNoClassOfItsOwn) {
             weight_bits(model));
 }
 
-TEST(UserLayer, WithoutAWrapperTakesPointsByHand) {
+TEST(UserLayer, WithoutAWrapperAcceptsManualPoints) {
   const Model model = single(user_layer<8>(), {3});
   EXPECT_TRUE(plan_for(model, by_toolkit()).points.empty());
   const QdqPlan plan = plan_by_hand("user", "x");

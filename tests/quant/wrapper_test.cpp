@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 
 using Values = std::vector<float>;
 
-/// A wrapper around `inner` with the default quantizers at input 0 and at
-/// the kernel, the activation's scale set.
+/// A wrapper around `inner` with default quantizers at input 0 and the kernel;
+/// the activation's scale is set.
 std::shared_ptr<BaseQuantizeWrapper> wrap(const LayerHandle& inner,
                                           float scale = 0.01f) {
   auto x = std::make_shared<Quantizer>("x", activation_quantizer());
@@ -28,7 +28,7 @@ std::shared_ptr<BaseQuantizeWrapper> wrap(const LayerHandle& inner,
 
 Grid activation_grid(float scale) { return {.scale = Tensor::scalar(scale)}; }
 
-/// The per-channel grid of a kernel by its definition.
+/// The per-channel quantization parameters of a kernel by their definition.
 Grid kernel_grid(const Tensor& kernel) {
   const auto channels = static_cast<size_t>(kernel.shape()[-1]);
   Tensor scale = Tensor::zeros({kernel.shape()[-1]});
@@ -46,7 +46,7 @@ TEST(Wrapper, IsNamedAfterTheClassItWraps) {
   EXPECT_EQ(wrap(Dense({.units = 1}))->class_name(), "DenseQuantizeWrapper");
 }
 
-TEST(Wrapper, TellsWhatItQuantizes) {
+TEST(Wrapper, ListsItsQuantizers) {
   const auto wrapper = wrap(Dense({.units = 5}));
   const Config config = wrapper->config();
   EXPECT_EQ(config.at("class_name").as_string(), "Dense");
@@ -65,7 +65,7 @@ TEST(Wrapper, TellsWhatItQuantizes) {
   EXPECT_EQ(weight.find("scale"), nullptr);
 }
 
-TEST(Wrapper, HasShapesParametersAndWorkOfWhatItWraps) {
+TEST(Wrapper, HasShapesParametersAndWorkOfItsLayer) {
   const Conv2D inner({.filters = 4});
   const auto wrapper = wrap(inner);
   const SymbolicTensor x = input({6, 7, 3});
@@ -78,26 +78,24 @@ TEST(Wrapper, HasShapesParametersAndWorkOfWhatItWraps) {
             inner->multiply_adds(std::span(&shape, 1)));
 }
 
-TEST(Wrapper, RefusesNoLayerAndAWrapper) {
-  EXPECT_THAT(error_of<ValueError>([] { BaseQuantizeWrapper(nullptr); }),
-              HasSubstr("quantize wrapper: expected a layer, got none"));
-  EXPECT_THAT(error_of<ValueError>(
-                  [] { BaseQuantizeWrapper(wrap(Dense({.units = 1}))); }),
-              HasSubstr("expected a plain layer, got the wrapper"));
+TEST(Wrapper, RefusesNullAndAWrapper) {
+  EXPECT_EQ(failure_of<ValueError>([] { BaseQuantizeWrapper(nullptr); }),
+            (Failure{"missing_value", "quantize wrapper"}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { BaseQuantizeWrapper(wrap(Dense({.units = 1}))); }),
+            (Failure{"already_quantized", "quantize wrapper"}));
 }
 
-TEST(Wrapper, RefusesWhatTheLayerRefuses) {
+TEST(Wrapper, AddsItsNameToErrorsOfTheLayer) {
   const auto wrapper = wrap(Conv2D({.filters = 1}));
   wrapper->set_name("quant_stem");
   const std::string text = error_of<ShapeError>([&] {
     (void)call(wrapper, {input({2, 2, 1})});
   });
-  EXPECT_THAT(text, HasSubstr("window 3x3"));
-  EXPECT_THAT(text, HasSubstr("in layer 'quant_stem' (Conv2DQuantizeWrapper), "
-                              "input [N,2,2,1]"));
+  EXPECT_THAT(text, HasSubstr("'quant_stem' (Conv2DQuantizeWrapper)"));
 }
 
-TEST(Wrapper, GivesALayerItsFirstWeights) {
+TEST(Wrapper, InitializesTheWeightsOfItsLayer) {
   const SymbolicTensor x = input({3});
   const auto wrapper = wrap(Dense({.units = 4}));
   const Model model(x, call(wrapper, {x}));
@@ -141,19 +139,19 @@ TEST(WrapperForward, OfDenseIsTheLayerOnQuantizedInputsAndWeights) {
   EXPECT_EQ(bits(model(Variable(x))), bits(expected));
 }
 
-TEST(WrapperForward, MultipliesTheCodesOfTheGrids) {
-  // By hand: codes 50, -128 (saturated) and kernel codes 127, -64.
+TEST(WrapperForward, MultipliesQuantizedValues) {
+  // By hand: inputs 50, -128 (saturated), kernel 127, -64.
   const Dense inner({.units = 1, .use_bias = false});
   const SymbolicTensor row = input({2});
   const Model model(row, call(wrap(inner, 0.5f), {row}));
   inner->parameter("kernel").variable.assign(tensor({2, 1}, {1.27f, -0.64f}));
   const NoGradGuard no_grad;
   const float y = model(Variable(tensor({1, 2}, {25.1f, -70}))).value().item();
-  // Two roundings of 0.5 * 0.01 * (50 * 127 + 128 * 64).
+  // Twice the rounding of 0.5 * 0.01 * (50 * 127 + 128 * 64).
   EXPECT_NEAR(y, 0.5 * 0.01 * (50 * 127 + 128 * 64), 1e-5);
 }
 
-TEST(WrapperForward, LeavesTheWeightsAsTheyAre) {
+TEST(WrapperForward, LeavesTheWeightsUnchanged) {
   const Dense inner({.units = 5});
   const SymbolicTensor row = input({4});
   const Model model(row, call(wrap(inner), {row}));
@@ -163,7 +161,7 @@ TEST(WrapperForward, LeavesTheWeightsAsTheyAre) {
   EXPECT_EQ(weight_bits(model), before);
 }
 
-TEST(WrapperForward, SwitchedOffIsTheLayer) {
+TEST(WrapperForward, DisabledEqualsTheLayer) {
   const Dense inner({.units = 5});
   const auto wrapper = wrap(inner);
   const SymbolicTensor row = input({4});
@@ -179,7 +177,7 @@ TEST(WrapperForward, SwitchedOffIsTheLayer) {
   EXPECT_EQ(bits(wrapped(Variable(x))), bits(expected));
 }
 
-/// A plan that fixes the weight's scale per tensor.
+/// A plan with a fixed per-tensor weight scale.
 Model with_fixed_weights() {
   QuantizeOptions options;
   options.weight = {.narrow_range = true};
@@ -189,10 +187,10 @@ Model with_fixed_weights() {
 TEST(WrapperForward, RefusesAFixedWeightUntilItHasAScale) {
   Model model = with_fixed_weights();
   quantizer(model, "x")->set_enabled(false);
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)model.predict(noise({2, 3}));
-              }),
-              HasSubstr("'first/kernel': expected a calibrated quantizer"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)model.predict(noise({2, 3}));
+            }),
+            (Failure{"not_calibrated", "quantizer 'first/kernel'"}));
 }
 
 TEST(WrapperForward, UsesAFixedWeightScale) {
@@ -202,12 +200,12 @@ TEST(WrapperForward, UsesAFixedWeightScale) {
   }
   quantizer(model, "first/kernel")->set_scale(0.75f);
   quantizer(model, "second/kernel")->set_scale(1);
-  // 2 lies between 1.5 and 2.25 and gets the nearer.
+  // 2 is between 1.5 and 2.25 and rounds to the nearer.
   EXPECT_EQ(values(model.predict(tensor({1, 3}, {1, 2, 4}))),
             (Values{2.25f, 4.5f, 9}));
 }
 
-/// A quantized dense layer of one unit, so that its output has a gradient.
+/// A quantized dense layer of one unit, whose output has a gradient.
 struct OneUnit {
   explicit OneUnit(const Values& kernel, float scale)
       : inner({.units = 1, .use_bias = false}),
@@ -223,10 +221,10 @@ struct OneUnit {
   Model model;
 };
 
-TEST(StraightThrough, InputsInRangeGetTheQuantizedWeightAndOthersNothing) {
+TEST(StraightThrough, InputsInRangeGetTheQuantizedWeightOthersZero) {
   const Values kernel{1.27f, -1, 0.5f, 0.254f, -0.3f, 0.11f, 1, -0.7f};
   const OneUnit net(kernel, 1);
-  // Just inside and just outside of [-128,127] after rounding.
+  // Just inside and just outside [-128,127] after rounding.
   const Variable x(tensor({1, 8}, {127.4f, 127.6f, -128.4f, -128.6f, 0, 1e30f,
                                    126.9f, -1e30f}),
                    true);
@@ -242,14 +240,14 @@ TEST(StraightThrough, InputsInRangeGetTheQuantizedWeightAndOthersNothing) {
 TEST(StraightThrough, WeightsGetTheQuantizedInput) {
   const OneUnit net({1.27f, -1, 0.5f, -1.27f}, 0.5f);
   net.model(Variable(tensor({1, 4}, {1.1f, -0.3f, 500, -500}))).backward();
-  // Live scales hold all weights, so none is cut off.
+  // Live scales cover all weights, so none is clipped.
   const Values expected{1, -0.5f, 63.5f, -64};
   const Values gradient =
       values(net.inner->parameter("kernel").variable.grad());
   for (size_t i = 0; i < 4; ++i) EXPECT_FLOAT_EQ(gradient[i], expected[i]);
 }
 
-TEST(StraightThrough, WeightsOutsideAFixedRangeGetNothing) {
+TEST(StraightThrough, WeightsBeyondAFixedRangeGetNoGradient) {
   const SymbolicTensor x = input({4});
   const Model real(x, Dense({.units = 1, .use_bias = false, .name = "d"})(x));
   real.layer("d").parameter("kernel").variable.assign(
@@ -264,7 +262,7 @@ TEST(StraightThrough, WeightsOutsideAFixedRangeGetNothing) {
             (Values{5, 0, 7, 0}));
 }
 
-TEST(StraightThrough, SwitchedOffPassesEveryGradient) {
+TEST(StraightThrough, DisabledPassesEveryGradient) {
   OneUnit net({2, -3}, 1);
   for (const auto& q : quantizers(net.model)) q->set_enabled(false);
   const Variable x(tensor({1, 2}, {1000, -1000}), true);
@@ -272,7 +270,7 @@ TEST(StraightThrough, SwitchedOffPassesEveryGradient) {
   EXPECT_EQ(values(x.grad()), (Values{2, -3}));
 }
 
-TEST(Wrapper, RefusesPointsThatCannotBe) {
+TEST(Wrapper, RefusesInvalidPoints) {
   const auto dense = [] { return Dense({.units = 2, .name = "d"}).layer(); };
   const auto some = std::make_shared<Quantizer>("q", QuantizerConfig());
   const auto with = [&](const QdqSite& site,

@@ -24,9 +24,9 @@ struct Function {
   Variable (*apply)(const Variable& x);
   double (*exact)(double x);
   float at_low, at_high;  // the limits at -infinity and infinity
-  // Relative, against doubles: the last bit is worth up to 1.2e-7, and these
-  // are sums of the half bits that the steps round away. The probability of a
-  // normal distribution's tail takes a polynomial of degree nine.
+  // Relative to double precision: the last bit is up to 1.2e-7, and these are
+  // sums of the roundings of the steps. The tail of the normal distribution
+  // uses a polynomial of degree nine.
   double tolerance;
 };
 
@@ -65,7 +65,7 @@ class ActivationOnEveryIsa : public EveryIsa {};
 INSTANTIATE_TEST_SUITE_P(Isa, ActivationOnEveryIsa, every_isa(), isa_name);
 
 TEST_P(ActivationOnEveryIsa, AgreesWithDoublesFromTinyToLarge) {
-  // An odd count, so that the values past the last vector are met too.
+  // An odd count, to cover values beyond the last vector.
   constexpr int64_t kCount = 20001;
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
@@ -79,9 +79,9 @@ TEST_P(ActivationOnEveryIsa, AgreesWithDoublesFromTinyToLarge) {
       double worst = 0;
       for (size_t i = 0; i < kCount; ++i) {
         const double exact = f.exact(x.f32()[i]);
-        // Subnormal numbers have fewer digits, and so have x times them.
+        // Subnormal numbers have fewer digits, and so do products with them.
         if (std::fabs(exact) < 1e-36) continue;
-        // x + 3 is rounded; near -3 little else is left.
+        // x + 3 is rounded, which dominates near -3.
         const bool cancels = std::fabs(x.f32()[i] + 3) < 0.5f &&
                              std::string(f.name).starts_with("hard");
         if (cancels) continue;
@@ -92,13 +92,13 @@ TEST_P(ActivationOnEveryIsa, AgreesWithDoublesFromTinyToLarge) {
   }
 }
 
-TEST_P(ActivationOnEveryIsa, ReachesItsLimitsAndKeepsNan) {
+TEST_P(ActivationOnEveryIsa, ApproachesItsLimitsAndPropagatesNan) {
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
     for (const float large : {1e4f, 3e38f, INFINITY}) {
       const Variable x(Tensor::of<float>({3}, {-large, large, NAN}), true);
       const Variable y = f.apply(x);
-      // softsign goes to its limits slowly.
+      // softsign converges slowly.
       EXPECT_NEAR(y.value().f32()[0], f.at_low, 2e-4) << large;
       const float top = y.value().f32()[1];
       if (std::isinf(f.at_high)) {
@@ -114,7 +114,7 @@ TEST_P(ActivationOnEveryIsa, ReachesItsLimitsAndKeepsNan) {
   }
 }
 
-TEST_P(ActivationOnEveryIsa, IsTheSameInVectorsAndAlone) {
+TEST_P(ActivationOnEveryIsa, MatchesBetweenVectorsAndRemainders) {
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
     Tensor x({64});
@@ -142,7 +142,7 @@ TEST(Relu, HasSlopeThresholdAndMaximum) {
               ElementsAre(0.5f, 0.5f, 0.5f, 1, 0, 0));
 }
 
-TEST(Relu, IsZeroUpToItsThresholdWithoutASlope) {
+TEST(Relu, IsZeroBelowTheThresholdWithoutSlope) {
   const Variable x(Tensor::of<float>({4}, {-INFINITY, 1, 1.5f, NAN}));
   const auto y = values(relu(x, {.threshold = 1}));
   EXPECT_EQ(y[0], 0);
@@ -151,24 +151,33 @@ TEST(Relu, IsZeroUpToItsThresholdWithoutASlope) {
   EXPECT_TRUE(std::isnan(y[3]));
 }
 
-TEST(Relu, RefusesNumbersThatAreNone) {
+TEST(Relu, RejectsInvalidOptions) {
   const Variable x(Tensor::zeros({1}));
-  EXPECT_THROW(relu(x, {.max_value = 0}), ValueError);
-  EXPECT_THROW(relu(x, {.negative_slope = NAN}), ValueError);
-  EXPECT_THROW(relu(x, {.threshold = INFINITY}), ValueError);
-  EXPECT_THROW(elu(x, INFINITY), ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)relu(x, {.max_value = 0}); }),
+            (Failure{"out_of_range", "relu"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)relu(x, {.negative_slope = NAN}); }),
+      (Failure{"not_finite", "relu"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)relu(x, {.threshold = INFINITY}); }),
+      (Failure{"not_finite", "relu"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)elu(x, INFINITY); }),
+            (Failure{"not_finite", "elu"}));
 }
 
-TEST(Prelu, TakesASlopeThatBroadcastsToItsInputOnly) {
+TEST(Prelu, BroadcastsTheSlopeToTheInput) {
   const Variable x(Tensor::of<float>({2, 2}, {-1, -1, 1, 0}));
   const Variable alpha(Tensor::of<float>({2}, {0.5f, 2}));
   EXPECT_THAT(values(prelu(x, alpha)), ElementsAre(-0.5f, -2, 1, 0));
-  EXPECT_THROW(prelu(alpha, x), ShapeError);
-  EXPECT_THROW(prelu(x, Variable(Tensor::zeros({3}))), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)prelu(alpha, x); }),
+            (Failure{"shape_mismatch", "prelu"}));
+  EXPECT_EQ(failure_of<ShapeError>(
+                [&] { (void)prelu(x, Variable(Tensor::zeros({3}))); }),
+            (Failure{"shape_mismatch", "prelu"}));
 }
 
-TEST(Selu, KeepsAStandardNormalDistribution) {
-  // Its constants are chosen so: mean 0 and variance 1 are a fixed point.
+TEST(Selu, PreservesAStandardNormalDistribution) {
+  // Its constants make mean 0 and variance 1 a fixed point.
   double mean = 0;
   double square = 0;
   constexpr int64_t kCount = 100000;

@@ -15,7 +15,6 @@ namespace octet {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Variable leaf(const Shape& shape, std::initializer_list<float> numbers) {
   return Variable(Tensor::of<float>(shape, numbers), true);
@@ -31,7 +30,7 @@ TEST(Arithmetic, BroadcastsARowWithAColumn) {
   EXPECT_THAT(values(divide(y, x)), ElementsAre(10, 20, 30, 5, 10, 15));
 }
 
-// The values that meet in one of the result, axis by axis.
+// Operands of a result element, axis by axis.
 float value_at(const Tensor& t, const Shape& result, int64_t at) {
   int64_t offset = 0;
   int64_t step = 1;
@@ -70,7 +69,7 @@ TEST(Arithmetic, BroadcastsAlongAnyAxes) {
   }
 }
 
-TEST(Arithmetic, SumsTheGradientOverWhatWasRepeated) {
+TEST(Arithmetic, SumsTheGradientOverRepeatedAxes) {
   const Variable x = leaf({2, 1}, {1, 2});
   const Variable y = leaf({3}, {10, 20, 30});
   sum(multiply(x, y)).backward();
@@ -78,7 +77,7 @@ TEST(Arithmetic, SumsTheGradientOverWhatWasRepeated) {
   EXPECT_THAT(values(y.grad()), ElementsAre(3, 3, 3));
 }
 
-TEST(Arithmetic, TakesAnEmptyBatch) {
+TEST(Arithmetic, AcceptsAnEmptyBatch) {
   const Variable x(Tensor({0, 2, 3}), true);
   const Variable y = leaf({3}, {1, 2, 3});
   const Variable z = multiply(x, y);
@@ -87,20 +86,16 @@ TEST(Arithmetic, TakesAnEmptyBatch) {
   EXPECT_THAT(values(y.grad()), ElementsAre(0, 0, 0));
 }
 
-TEST(Arithmetic, NamesShapesThatDoNotFit) {
+TEST(Arithmetic, RejectsIncompatibleShapes) {
   const Variable x(Tensor::zeros({2, 3}));
   const Variable y(Tensor::zeros({2, 4}));
   for (const auto op : {add, subtract, multiply, divide, maximum, minimum}) {
-    try {
-      (void)op(x, y);
-      FAIL() << "expected a refusal";
-    } catch (const ShapeError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("got [2,3] and [2,4]"));
-    }
+    EXPECT_EQ(failure_of<ShapeError>([&] { (void)op(x, y); }).code,
+              "shape_mismatch");
   }
 }
 
-TEST(Arithmetic, KeepsTheBitsForAnyNumberOfThreads) {
+TEST(Arithmetic, IsBitIdenticalForAnyNumberOfThreads) {
   Tensor a({7, 61, 5, 17});
   Tensor b({7, 1, 1, 17});
   Tensor c({61, 1, 1});
@@ -125,8 +120,8 @@ TEST(Arithmetic, KeepsTheBitsForAnyNumberOfThreads) {
             0);
 }
 
-TEST(Arithmetic, SumsManyGradientsWithoutLoss) {
-  // A float that has reached 2^24 no longer grows by 1.
+TEST(Arithmetic, SumsManyGradientsExactly) {
+  // A float stops growing by 1 at 2^24.
   const Variable x(Tensor::full({1 << 13, 1 << 12}, 1));
   const Variable y(Tensor::scalar(2), true);
   sum(multiply(x, y)).backward();
@@ -151,7 +146,7 @@ TEST(Minimum, SharesTheGradientOfEqualValues) {
   EXPECT_THAT(values(y.grad()), ElementsAre(0, 0.5f, 1));
 }
 
-TEST(Maximum, KeepsNanOfEitherSide) {
+TEST(Maximum, PropagatesNanOfEitherOperand) {
   const Variable x = leaf({3}, {NAN, 1, INFINITY});
   const Variable y = leaf({3}, {1, NAN, 1});
   for (const auto op : {maximum, minimum}) {
@@ -187,13 +182,13 @@ TEST(Unary, HasTheTableValuesOfTheErrorFunction) {
   EXPECT_TRUE(std::isnan(values(erf(leaf({1}, {NAN})))[0]));
 }
 
-TEST(Power, OfExponentZeroHasNoGradient) {
+TEST(Power, HasZeroGradientForExponentZero) {
   const Variable x(Tensor::of<float>({3}, {0.0f, -0.0f, 2}), true);
   sum(power(x, 0)).backward();
   EXPECT_THAT(values(x.grad()), testing::Each(0.0f));
 }
 
-TEST(Unary, HasNoGradientAtTheKinkOfTheMagnitude) {
+TEST(Unary, HasZeroGradientAtTheKinkOfAbsolute) {
   const Variable x = leaf({3}, {-2, 0, 2});
   sum(absolute(x)).backward();
   EXPECT_THAT(values(x.grad()), ElementsAre(-1, 0, 1));

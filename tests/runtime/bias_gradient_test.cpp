@@ -1,5 +1,5 @@
-// Gradients of a bias in front of batch normalization, which takes no pass of
-// its own over them.
+// Gradients of a bias before batch normalization, computed without a separate
+// pass.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ struct Gradients {
 };
 
 enum class Statistics { batch, given };
-enum class Reads { once, twice };  // what the bias is added to
+enum class Reads { once, twice };  // consumers of the biased value
 
-// conv2d, bias, batch normalization, ReLU; without a bias it is empty.
+// conv2d, bias, batch normalization, ReLU; an empty bias is omitted.
 Gradients run(Statistics statistics, Reads reads, bool biased) {
   constexpr int64_t kChannels = 17;
   const Shape c{kChannels};
@@ -40,7 +40,7 @@ Gradients run(Statistics statistics, Reads reads, bool biased) {
           bias.grad(), gamma.grad(), beta.grad()};
 }
 
-TEST(BiasGradient, IsZeroWhereTheMeanOfTheBatchIsSubtracted) {
+TEST(BiasGradient, IsZeroBeforeSubtractionOfTheBatchMean) {
   const Gradients with = run(Statistics::batch, Reads::once, true);
   const Gradients without = run(Statistics::batch, Reads::once, false);
   for (const float g : with.dbias.f32()) EXPECT_EQ(g, 0);
@@ -50,12 +50,13 @@ TEST(BiasGradient, IsZeroWhereTheMeanOfTheBatchIsSubtracted) {
   EXPECT_EQ(bits(with.dbeta), bits(without.dbeta));
 }
 
-// With given statistics, and where the sum is read twice.
-TEST(BiasGradient, IsTheSumOfWhatFollows) {
+// With given statistics, and with two consumers of the sum.
+TEST(BiasGradient, IsTheSumOfTheOutputGradient) {
   for (const Reads reads : {Reads::once, Reads::twice}) {
     const Gradients got = run(Statistics::given, reads, true);
     const Tensor gamma = noise({17}, 4);
-    // beta moves what gamma / sqrt(variance + epsilon) times the bias does.
+    // beta shifts the result as the bias does, scaled by gamma / sqrt(variance
+    // + epsilon).
     for (size_t k = 0; k < got.dbias.f32().size(); ++k) {
       float expected = got.dbeta.f32()[k] * gamma.f32()[k] / std::sqrt(2.001f);
       if (reads == Reads::twice) {
@@ -68,7 +69,7 @@ TEST(BiasGradient, IsTheSumOfWhatFollows) {
   }
 }
 
-TEST(BiasGradient, IsThatOfTheOtherReaderAlone) {
+TEST(BiasGradient, ComesFromTheOtherConsumerOnly) {
   const Gradients got = run(Statistics::batch, Reads::twice, true);
   const Tensor dy = noise(got.y.shape(), 9);
   for (size_t k = 0; k < 17; ++k) {
@@ -78,7 +79,7 @@ TEST(BiasGradient, IsThatOfTheOtherReaderAlone) {
   }
 }
 
-TEST(BiasGradient, IsNoNumberWhereWhatFollowsIsNone) {
+TEST(BiasGradient, IsNanIfTheOutputGradientIsNan) {
   const Variable x(noise({4, 3})), bias(noise({3}, 2), true);
   Tensor mean = Tensor::zeros({3}), variance = Tensor::full({3}, 1);
   const Variable y = batch_norm_training(bias_add(x, bias), {}, {}, mean.f32(),

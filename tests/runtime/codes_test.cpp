@@ -1,5 +1,5 @@
-// Products of integers of at most 8 bits, on every instruction set, against
-// sums of whole numbers and against the same codes multiplied as floats.
+// INT8 products of linear ops, on every instruction set, against exact integer
+// sums and against the same values multiplied as floats.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -26,8 +26,8 @@ Grid codes_from(int low, int high) {
 }
 Grid bytes() { return codes_from(-128, 127); }
 
-// Of activations: with a sign, without, and around zero points of uint8 (or of
-// int8, which are the same grids).
+// Quantization of activations: signed, unsigned, and with zero points of uint8
+// (equivalently int8).
 std::vector<Grid> activation_grids() {
   return {bytes(),
           codes_from(0, 255),
@@ -52,7 +52,7 @@ Variable on_grid(const Tensor& t, bool trained = false,
   return fake_quantize(Variable(t, trained), grid);
 }
 
-// Code sums in whole numbers, scaled once.
+// Exact integer sums, scaled once.
 Tensor convolution_of_codes(const Tensor& x, const Tensor& w,
                             const WindowOptions& o, int64_t groups) {
   const Shape& k = w.shape();
@@ -120,7 +120,7 @@ const Case kCases[] = {
     {{1, 3, 16, 72}, {3, 1, 72, 16}},
 };
 
-TEST_P(Codes, ConvolveAsWholeNumbersDo) {
+TEST_P(Codes, ConvolutionsMatchIntegerArithmetic) {
   for (const Grid& grid : activation_grids())
     for (const Case& c : kCases) {
       const std::string what =
@@ -139,7 +139,7 @@ TEST_P(Codes, ConvolveAsWholeNumbersDo) {
     }
 }
 
-// A kernel [kh,kw,c,1] seen as one group a channel is a depthwise one.
+// A kernel [kh,kw,c,1] viewed with a group per channel is depthwise.
 const Case kDepthwiseCases[] = {
     {{2, 5, 4, 1}, {3, 3, 1, 1}, {.pads{1, 1, 1, 1}}},
     {{1, 7, 6, 3}, {3, 2, 1, 3}, {.pads{1, 2, 0, 1}}},
@@ -156,7 +156,7 @@ const Case kDepthwiseCases[] = {
     {{1, 3, 17, 16}, {3, 3, 1, 16}, {.strides{1, 4}}},
 };
 
-TEST_P(Codes, OfDepthwiseConvolutionsAreWholeNumbers) {
+TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
   for (const Grid& grid : activation_grids())
     for (const Case& c : kDepthwiseCases) {
       const std::string what =
@@ -165,7 +165,7 @@ TEST_P(Codes, OfDepthwiseConvolutionsAreWholeNumbers) {
       const Tensor w = random_codes(c.w, 2);
       const int64_t channels = c.x[3];
       const Tensor as_kernel = w.reshaped({c.w[0], c.w[1], channels, 1});
-      // Statistics of the values are taken where gradients are recorded.
+      // Statistics are computed if gradients are recorded.
       for (const bool trained : {false, true}) {
         const auto run = [&] {
           return depthwise_conv2d(on_grid(x, trained, grid), on_grid(as_kernel),
@@ -181,7 +181,7 @@ TEST_P(Codes, OfDepthwiseConvolutionsAreWholeNumbers) {
     }
 }
 
-TEST_P(Codes, OfDepthwiseConvolutionsDoNotSaturate) {
+TEST_P(Codes, DepthwiseConvolutionsDoNotSaturate) {
   for (const Grid& grid : activation_grids())
     for (const int code : {grid.low, grid.high})
       for (const float b : {-64.0f, 63.5f}) {
@@ -194,8 +194,8 @@ TEST_P(Codes, OfDepthwiseConvolutionsDoNotSaturate) {
       }
 }
 
-// A scale that floats round: sums of its multiples are not those of codes.
-TEST_P(Codes, StayCodesBetweenZeros) {
+// A scale whose multiples are rounded: sums of floats differ from integer sums.
+TEST_P(Codes, ArePreservedByZeroPadding) {
   const Grid tenths{.scale = Tensor::scalar(0.1f)};
   for (const Case& c : kCases) {
     const Pads pads = c.options.pads;
@@ -216,7 +216,7 @@ TEST_P(Codes, StayCodesBetweenZeros) {
   }
 }
 
-// Pairs and fours of products of the largest codes go beyond 16 bits.
+// Sums of two or four products of the largest values exceed 16 bits.
 TEST_P(Codes, DoNotSaturate) {
   for (const Grid& grid : activation_grids())
     for (const int code : {grid.low, grid.high})
@@ -230,7 +230,7 @@ TEST_P(Codes, DoNotSaturate) {
       }
 }
 
-TEST_P(Codes, SumBeyondWhatFloatsHoldExactly) {
+TEST_P(Codes, SumsExceedTheExactRangeOfFloats) {
   for (const int64_t depth : {2'001, 100'001}) {
     const Tensor x = Tensor::full({1, depth}, 63.5f);
     const Tensor w = Tensor::full({depth, 2}, 63.5f);
@@ -239,7 +239,7 @@ TEST_P(Codes, SumBeyondWhatFloatsHoldExactly) {
   }
 }
 
-TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {
+TEST_P(Codes, DenseLayersMatchConvolutions) {
   for (const int64_t rows : {1, 3, 64, 65}) {
     const Tensor x = random_codes({rows, 1, 1, 131}, 3);
     const Tensor w = random_codes({1, 1, 131, 19}, 4);
@@ -252,8 +252,9 @@ TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {
   }
 }
 
-// What a leaf's codes are packed for is part of what is kept.
-TEST_P(Codes, OfOneWeightFollowSeveralGrids) {
+// The cache of packed weights distinguishes quantization parameters of
+// activations.
+TEST_P(Codes, OneWeightServesSeveralActivationRanges) {
   const NoGradGuard no_grad;
   const Variable w(random_codes({3, 3, 5, 20}, 16));
   const auto both = [&](const Grid& grid) {
@@ -268,8 +269,8 @@ TEST_P(Codes, OfOneWeightFollowSeveralGrids) {
   }
 }
 
-// Expressions of one and two terms in front of the grid, their sums after.
-TEST_P(Codes, OfAnExpressionGiveTheBitsOfFloatCodes) {
+// Expressions of one and two terms before quantization, their sums after.
+TEST_P(Codes, ExpressionsMatchFloatProductsBitwise) {
   Rng rng(5);
   for (const int64_t c : {1, 3, 4, 17, 36}) {
     Tensor a({3, 6, 5, c}), b({3, 6, 5, c}), gamma({c}), beta({c});
@@ -297,9 +298,9 @@ TEST_P(Codes, OfAnExpressionGiveTheBitsOfFloatCodes) {
   }
 }
 
-TEST_P(Codes, NaNIsNoCodeAndReachesTheOutput) {
+TEST_P(Codes, NanInputsReachTheOutput) {
   Tensor x = random_codes({2, 4, 4, 5}, 7);
-  x.f32()[100] = NAN;  // in the second image
+  x.f32()[100] = NAN;  // second image
   const Tensor w = random_codes({3, 3, 5, 20}, 8);
   const Tensor y = conv2d(on_grid(x), on_grid(w), {.pads{1, 1, 1, 1}}).value();
   const int64_t half = y.size() / 2;
@@ -311,14 +312,14 @@ TEST_P(Codes, NaNIsNoCodeAndReachesTheOutput) {
   }
   EXPECT_GT(found, 0);
   const Tensor w1 = Tensor::full({22, 1}, 1);
-  for (int64_t i = 0; i < 22; ++i) {  // in whole vectors and behind them
+  for (int64_t i = 0; i < 22; ++i) {  // in whole vectors and remainders
     Tensor row = Tensor::full({1, 22}, 1);
     row.f32()[static_cast<size_t>(i)] = NAN;
     EXPECT_TRUE(std::isnan(dense(on_grid(row), on_grid(w1)).value().item()));
   }
 }
 
-TEST_P(Codes, NaNAmongTheWeightsReachesTheOutput) {
+TEST_P(Codes, NanWeightsReachTheOutput) {
   Tensor w = random_codes({40, 3}, 11);
   w.f32()[0] = NAN;
   const Variable x = on_grid(random_codes({2, 40}, 12));
@@ -328,8 +329,8 @@ TEST_P(Codes, NaNAmongTheWeightsReachesTheOutput) {
   }
 }
 
-// Bands on their own, of padding alone.
-TEST_P(Codes, OfRowsOutsideTheImageAreZeros) {
+// Bands that contain only padding.
+TEST_P(Codes, RowsOutsideTheImageAreZero) {
   const int threads = num_threads();
   set_num_threads(4);
   const NoGradGuard no_grad;
@@ -341,8 +342,8 @@ TEST_P(Codes, OfRowsOutsideTheImageAreZeros) {
   set_num_threads(threads);
 }
 
-// A leaf's packed codes are kept for all that read it; packing shares threads
-// with those who wait for them.
+// Consumers share a leaf's packed weights; packing uses threads that may be
+// waiting for it.
 TEST_P(Codes, ArePackedBySeveralThreadsAtOnce) {
   const int threads = num_threads();
   set_num_threads(2);
@@ -366,8 +367,8 @@ TEST_P(Codes, ArePackedBySeveralThreadsAtOnce) {
   set_num_threads(threads);
 }
 
-// Codes are found without a division, except near ties.
-TEST_P(Codes, RoundAsADivisionDoes) {
+// Quantization divides only near ties.
+TEST_P(Codes, RoundLikeDivision) {
   Rng rng(10);
   constexpr float kLimit = std::numeric_limits<float>::max();
   for (const float scale :
@@ -392,9 +393,8 @@ TEST_P(Codes, RoundAsADivisionDoes) {
   }
 }
 
-// Halves, to the even code, whatever byte code 0 is; once by evaluation, once
-// behind sums.
-TEST_P(Codes, RoundTiesToEvenOnEveryGrid) {
+// Ties round to even for any byte of 0, in evaluation and in the epilogue.
+TEST_P(Codes, RoundTiesToEvenForEveryRange) {
   const NoGradGuard no_grad;
   const auto ones = [](const Shape& shape) {
     return on_grid(Tensor::full(shape, 0.5f));
@@ -414,7 +414,7 @@ TEST_P(Codes, RoundTiesToEvenOnEveryGrid) {
                      static_cast<float>(grid.high)));
       ASSERT_EQ(y.f32()[i], code * 0.5f) << x.f32()[i] << what;
     }
-    // Kernels of code 1 (0.5), which are halves of what they multiply.
+    // Kernels of quantized value 1 (0.5) halve their inputs.
     const Variable codes = fake_quantize(Variable(x), grid);
     const Tensor copied = depthwise_conv2d(codes, ones({1, 1, 3, 1})).value();
     Tensor unit = Tensor::zeros({3, 3});

@@ -4,10 +4,12 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
+#include "../support.h"
+
 namespace octet {
 namespace {
 
-TEST(Config, KeepsEntriesInTheirOrder) {
+TEST(Config, PreservesTheOrderOfEntries) {
   Config c;
   c.set("b", 1).set("a", "x").set("b", 2);
   ASSERT_EQ(c.as_object().size(), 2u);
@@ -17,24 +19,28 @@ TEST(Config, KeepsEntriesInTheirOrder) {
   EXPECT_EQ(c.find("c"), nullptr);
 }
 
-TEST(Config, SaysWhatItIsWhenAskedForSomethingElse) {
-  EXPECT_THROW((void)Config("text").as_int(), ValueError);
-  EXPECT_THROW((void)Config(1).as_bool(), ValueError);
-  EXPECT_THROW((void)Config(1.5).as_int(), ValueError);
+TEST(Config, RejectsAccessByTheWrongType) {
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)Config("text").as_int(); }),
+            (Failure{"invalid_value", "configuration"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)Config(1).as_bool(); }),
+            (Failure{"invalid_value", "configuration"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)Config(1.5).as_int(); }),
+            (Failure{"invalid_value", "configuration"}));
   EXPECT_EQ(Config(2).as_number(), 2.0);
-  EXPECT_THROW((void)Config().at("x"), ValueError);
-  EXPECT_THROW((void)Config(Config::List()).as_object(), ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)Config().at("x"); }),
+            (Failure{"invalid_value", "configuration"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)Config(Config::List()).as_object(); }),
+      (Failure{"invalid_value", "configuration"}));
 }
 
 TEST(Config, SuggestsNearNames) {
   Config c;
   c.set("filters", 1).set("strides", 2);
-  try {
-    (void)c.at("filter");
-    FAIL() << "expected an error";
-  } catch (const NotFoundError& error) {
-    EXPECT_NE(std::string(error.what()).find("'filters'"), std::string::npos);
-  }
+  const Failure failure =
+      failure_of<NotFoundError>([&] { (void)c.at("filter"); });
+  EXPECT_EQ(failure, (Failure{"unknown_name", "configuration"}));
+  EXPECT_NE(failure.message.find("'filters'"), std::string::npos);
 }
 
 TEST(Config, ComparesByValue) {
@@ -50,15 +56,15 @@ TEST(EditDistance, CountsSingleChanges) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
 }
 
-TEST(SuggestNames, OffersTheNearestOrTheFirst) {
+TEST(SuggestNames, SuggestsTheNearestOrTheFirst) {
   const std::vector<std::string> names = {"conv1", "conv2", "dense"};
   EXPECT_EQ(suggest_names("conv", names), "; did you mean 'conv1' or 'conv2'?");
   EXPECT_EQ(suggest_names("zzzzzzzz", names),
-            "; there are 'conv1', 'conv2', 'dense'");
-  EXPECT_EQ(suggest_names("x", {}), "; there are none");
+            "; available: 'conv1', 'conv2', 'dense'");
+  EXPECT_EQ(suggest_names("x", {}), "; none are available");
 }
 
-TEST(SuggestNear, SaysNothingWhereNothingIsNear) {
+TEST(SuggestNear, IsEmptyWithoutSimilarNames) {
   const std::vector<std::string> names = {"conv1", "conv2", "dense"};
   EXPECT_EQ(suggest_near("conv", names), "; did you mean 'conv1' or 'conv2'?");
   EXPECT_EQ(suggest_near("zzzzzzzz", names), "");

@@ -1,4 +1,4 @@
-// Datasets made of others: map() and concat().
+// Datasets derived from others: map(), concat(), with_weights().
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -9,6 +9,8 @@
 
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/error.h>
+
+#include "../support.h"
 
 namespace octet {
 namespace {
@@ -37,7 +39,7 @@ std::vector<int64_t> classes(const Tensor& labels) {
   return {data.begin(), data.end()};
 }
 
-TEST(DatasetMap, ChangesWhatIsRead) {
+TEST(DatasetMap, TransformsSamples) {
   const Dataset data = numbered(4).map([](Batch batch) {
     for (float& x : batch.input().f32()) x += 0.5f;
     for (int64_t& label : batch.label().data<int64_t>()) label %= 2;
@@ -50,7 +52,7 @@ TEST(DatasetMap, ChangesWhatIsRead) {
   EXPECT_EQ(classes(data.drop(1).shuffled(3).labels()).size(), 3u);
 }
 
-TEST(DatasetMap, MayGiveOtherShapesAndTargets) {
+TEST(DatasetMap, MayChangeShapesAndTargets) {
   const Dataset data = numbered(3).map([](const Batch& batch) {
     const int64_t n = batch.input().shape()[0];
     Batch result{Tensor::zeros({n, 1, 2}), Tensor::zeros({n, 1})};
@@ -67,29 +69,38 @@ TEST(DatasetMap, MayGiveOtherShapesAndTargets) {
   EXPECT_EQ(data.batch(0, 0).input().shape(), Shape({0, 1, 2}));
 }
 
-TEST(DatasetMap, RefusesAFunctionThatLosesSamples) {
-  EXPECT_THROW((void)numbered(3).map({}), ValueError);
-  EXPECT_THROW((void)numbered(3).map([](const Batch&) { return Batch{}; }),
-               ShapeError);
+TEST(DatasetMap, RejectsAFunctionThatDropsSamples) {
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)numbered(3).map({}); }),
+            (Failure{"missing_value", "dataset"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)numbered(3).map([](const Batch&) { return Batch{}; });
+            }),
+            (Failure{"count_mismatch", "dataset"}));
   const Dataset shorter = numbered(3).map([](Batch batch) {
     batch.input() = batch.input().slice(0, 1);
     batch.label() = batch.label().slice(0, 1);
     return batch;
   });
-  EXPECT_THROW((void)shorter.batch(0, 2), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)shorter.batch(0, 2); }),
+            (Failure{"count_mismatch", "dataset"}));
 }
 
-TEST(DatasetMap, RefusesOtherTypesAtOnce) {
-  EXPECT_THROW((void)numbered(3).map([](Batch batch) {
-    batch.input() = Tensor::zeros(batch.input().shape(), DType::u8);
-    return batch;
-  }),
-               ValueError);
-  EXPECT_THROW((void)numbered(3).map([](Batch batch) {
-    batch.label() = Tensor::zeros({batch.input().shape()[0]}, DType::u8);
-    return batch;
-  }),
-               ValueError);
+TEST(DatasetMap, RejectsUnsupportedTypesImmediately) {
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)numbered(3).map([](Batch batch) {
+                batch.input() = Tensor::zeros(batch.input().shape(), DType::u8);
+                return batch;
+              });
+            }),
+            (Failure{"dtype_mismatch", "dataset"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)numbered(3).map([](Batch batch) {
+                batch.label() =
+                    Tensor::zeros({batch.input().shape()[0]}, DType::u8);
+                return batch;
+              });
+            }),
+            (Failure{"dtype_mismatch", "dataset"}));
 }
 
 TEST(DatasetConcat, HasTheSamplesOfBoth) {
@@ -103,7 +114,7 @@ TEST(DatasetConcat, HasTheSamplesOfBoth) {
   EXPECT_EQ(both.concat(both).size(), 8);
 }
 
-TEST(DatasetConcat, KeepsTheWeightsThatThereAre) {
+TEST(DatasetConcat, PreservesExistingWeights) {
   const Dataset weighted = numbered(2).map([](Batch batch) {
     batch.weights = Tensor::full({batch.input().shape()[0]}, 0.25f);
     return batch;
@@ -113,11 +124,13 @@ TEST(DatasetConcat, KeepsTheWeightsThatThereAre) {
               ElementsAre(1, 1, 0.25f, 0.25f));
 }
 
-TEST(DatasetConcat, RefusesUnlikeSamples) {
+TEST(DatasetConcat, RejectsIncompatibleSamples) {
   const Dataset wide(Tensor::zeros({2, 3}), Tensor::zeros({2}, DType::i64));
   const Dataset targets(Tensor::zeros({2, 2}), Tensor::zeros({2}));
-  EXPECT_THROW((void)numbered(2).concat(wide), ShapeError);
-  EXPECT_THROW((void)numbered(2).concat(targets), ValueError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)numbered(2).concat(wide); }),
+            (Failure{"shape_mismatch", "dataset"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)numbered(2).concat(targets); }),
+            (Failure{"shape_mismatch", "dataset"}));
 }
 
 /// Inputs [n,2] and [n], labels i64 [n] and f32 [n], all counting from `from`.
@@ -131,7 +144,7 @@ Dataset pairs(int64_t n, int64_t from = 0) {
                  {{"kind", all.label()}, {"size", second}});
 }
 
-TEST(DatasetMap, KeepsNamesOfSeveral) {
+TEST(DatasetMap, PreservesNames) {
   const Dataset data = pairs(3).map([](Batch batch) {
     for (float& z : batch.inputs[1].f32()) z *= 2;
     return batch;
@@ -139,14 +152,14 @@ TEST(DatasetMap, KeepsNamesOfSeveral) {
   EXPECT_EQ(data.input_specs(), pairs(3).input_specs());
   EXPECT_EQ(data.label_specs(), pairs(3).label_specs());
   EXPECT_EQ(data.batch(2, 1).inputs[1].item(), 4);
-  // Another number of them has no names.
+  // A different number of tensors drops the names.
   const Dataset single = pairs(3).map(
       [](const Batch& b) { return Batch(b.inputs[1], b.labels[0]); });
   EXPECT_EQ(single.input_specs()[0].name, "");
   EXPECT_EQ(single.batch(2, 1).input().item(), 2);
 }
 
-TEST(DatasetConcat, JoinsSeveral) {
+TEST(DatasetConcat, ConcatenatesSeveralInputsAndLabels) {
   const Dataset both = pairs(2).concat(pairs(3, 7));
   ASSERT_TRUE(both.labels_known());
   EXPECT_THAT(classes(both.known_labels()[0]), ElementsAre(0, 1, 7, 8, 9));
@@ -154,14 +167,16 @@ TEST(DatasetConcat, JoinsSeveral) {
   EXPECT_THAT(classes(batch.labels[0]), ElementsAre(9, 1));
   EXPECT_EQ(batch.inputs[1].f32()[0], 9);
   EXPECT_EQ(batch.labels[1].f32()[1], 1);
-  EXPECT_THROW((void)both.concat(numbered(2)), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)both.concat(numbered(2)); }),
+            (Failure{"shape_mismatch", "dataset"}));
   const Batch all = pairs(2).batch(0, 2);
   const Dataset renamed({{"x", all.inputs[0]}, {"w", all.inputs[1]}},
                         {{"kind", all.labels[0]}, {"size", all.labels[1]}});
-  EXPECT_THROW((void)both.concat(renamed), ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)both.concat(renamed); }),
+            (Failure{"invalid_value", "dataset"}));
 }
 
-TEST(DatasetWithWeights, GivesEachSampleItsOwn) {
+TEST(DatasetWithWeights, AssignsAWeightPerSample) {
   const Dataset data =
       numbered(4).drop(1).with_weights(Tensor::of<float>({3}, {1, 2, 0.5f}));
   EXPECT_TRUE(data.labels_known());
@@ -172,21 +187,34 @@ TEST(DatasetWithWeights, GivesEachSampleItsOwn) {
     EXPECT_EQ(weights.f32()[i],
               kOf[static_cast<size_t>(labels.data<int64_t>()[i])]);
   }
-  // The later ones hold.
+  // Later weights replace earlier ones.
   const Dataset again = data.with_weights(Tensor::full({3}, 7.0f));
   EXPECT_EQ(again.batch(2, 1).weights.item(), 7);
 }
 
-TEST(DatasetWithWeights, RefusesOthers) {
+TEST(DatasetWithWeights, RejectsInvalidWeights) {
   const auto with = [](Tensor weights) {
     return numbered(2).with_weights(std::move(weights));
   };
-  EXPECT_THROW((void)with(Tensor()), ShapeError);
-  EXPECT_THROW((void)with(Tensor::zeros({3})), ShapeError);
-  EXPECT_THROW((void)with(Tensor::zeros({2, 1})), ShapeError);
-  EXPECT_THROW((void)with(Tensor::zeros({2}, DType::i64)), ValueError);
-  EXPECT_THROW((void)with(Tensor::of<float>({2}, {1, -1})), ValueError);
-  EXPECT_THROW((void)with(Tensor::of<float>({2}, {1, NAN})), ValueError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)with(Tensor()); }),
+            (Failure{"shape_mismatch", "dataset"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)with(Tensor::zeros({3})); }),
+            (Failure{"shape_mismatch", "dataset"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)with(Tensor::zeros({2, 1}));
+            }),
+            (Failure{"shape_mismatch", "dataset"}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)with(Tensor::zeros({2}, DType::i64)); }),
+            (Failure{"dtype_mismatch", "dataset"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)with(Tensor::of<float>({2}, {1, -1}));
+            }),
+            (Failure{"out_of_range", "dataset"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)with(Tensor::of<float>({2}, {1, NAN}));
+            }),
+            (Failure{"out_of_range", "dataset"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The central test of deferral: a quantized network gives the same values and
-// gradients deferred and eager, on every instruction set and thread count.
+// Deferred and eager evaluation of a quantized network agree in values and
+// gradients, on every instruction set and thread count.
 #include <cmath>
 #include <cstring>
 
@@ -18,8 +18,8 @@ struct Result {
   std::vector<Tensor> gradients;
 };
 
-// Two residual blocks with batch norm and, if asked for, fake-quantization of
-// every input and weight; one step.
+// A step of two residual blocks with batch norm and, optionally,
+// fake-quantization of all inputs and weights.
 Result step(bool quantized, int64_t channels) {
   Rng rng(7);
   std::vector<Variable> parameters;
@@ -122,16 +122,16 @@ TEST_P(Deferred, AgreesWithEager) {
   EXPECT_NEAR(deferred.loss, eager.loss, 1e-6 * std::fabs(eager.loss));
   ASSERT_EQ(deferred.gradients.size(), eager.gradients.size());
   for (size_t i = 0; i < eager.gradients.size(); ++i) {
-    // The two sum batch statistics in different precision, which a gradient
-    // of one channel, a difference of larger terms, shows most (5e-5); a code
-    // of the grid that flips would move gradients by 1e-2.
+    // The modes sum batch statistics in different precision, which shows most
+    // in the gradient of a channel, a difference of larger terms (5e-5); a
+    // flipped quantized value would change gradients by 1e-2.
     EXPECT_LT(relative_distance(deferred.gradients[i], eager.gradients[i]),
               1e-4)
         << "parameter " << i;
   }
 }
 
-TEST_P(Deferred, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST_P(Deferred, IsBitIdenticalForAnyNumberOfThreads) {
   const Setting& s = GetParam();
   set_num_threads(1);
   const Result one = step(s.quantized, s.channels);
@@ -160,9 +160,9 @@ INSTANTIATE_TEST_SUITE_P(Steps, Deferred, testing::ValuesIn(settings()),
                                   std::to_string(each.param.channels);
                          });
 
-// A convolution's sums are of what it gave, not of a bias below a second one,
-// and somebody else may have asked for the biased value first.
-TEST(BatchNorm, TakesTheStatisticsOfWhatItReads) {
+// A convolution's sums belong to its output, not to a bias below a second one,
+// and another consumer may have evaluated the biased value first.
+TEST(BatchNorm, UsesTheStatisticsOfItsInput) {
   const auto run = [](int biases, bool looked_at) {
     Rng rng(5);
     Tensor image({2, 4, 3, 2});
@@ -194,15 +194,15 @@ TEST(BatchNorm, TakesTheStatisticsOfWhatItReads) {
       const std::vector<float> expected = run(biases, looked_at);
       ASSERT_EQ(deferred.size(), expected.size());
       for (size_t i = 0; i < expected.size(); ++i) {
-        // Single-precision sums against double ones, of values up to 20.
+        // Single-precision against double-precision sums of values up to 20.
         EXPECT_NEAR(deferred[i], expected[i], 3e-5) << i;
       }
     }
   }
 }
 
-// Windows that leave out the last row, or whole rows in between.
-TEST(Deferred, StoresRowsThatNoWindowReads) {
+// Windows that skip the last row, or rows in between.
+TEST(Deferred, StoresRowsOutsideAllWindows) {
   Rng rng(3);
   Tensor a({3, 8, 6, 5}), b({3, 8, 6, 5}), w({1, 1, 5, 4});
   for (Tensor* t : {&a, &b, &w}) rng.fill_normal(*t, 0, 1);
@@ -226,7 +226,7 @@ TEST(Deferred, StoresRowsThatNoWindowReads) {
 }
 
 // Few images: bands of rows on all threads, with halos, strides and dilation.
-TEST(Deferred, BandsOfRowsGiveTheBitsOfWholeImages) {
+TEST(Deferred, BandsOfRowsMatchWholeImagesBitwise) {
   Rng rng(4);
   const int threads = num_threads();
   for (const int64_t groups : {1, 6}) {
@@ -264,8 +264,8 @@ TEST(Deferred, BandsOfRowsGiveTheBitsOfWholeImages) {
   set_num_threads(threads);
 }
 
-// On a machine that has the baseline alone there is nothing to compare.
-TEST(Kernels, GiveTheSameBitsOnAllSetsButTheBaseline) {
+// A machine with only the baseline has nothing to compare.
+TEST(Kernels, AreBitIdenticalExceptForTheBaseline) {
   const std::vector<Isa> isas = supported_isas();
   const Isa before = active_isa();
   for (size_t i = 2; i < isas.size(); ++i) {

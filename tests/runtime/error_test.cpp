@@ -31,7 +31,7 @@ TEST(Error, ReplacesControlCharacters) {
   EXPECT_EQ(error.text(), "bad ? file");
 }
 
-TEST(Error, GainsFramesOnTheWayUp) {
+TEST(Error, CollectsContextFrames) {
   const auto fail = [] {
     with_context([] { return "in model 'm'"; },
                  [] {
@@ -55,7 +55,7 @@ TEST(Error, ContextReturnsWhatTheBodyReturns) {
   EXPECT_EQ(with_context([] { return ""; }, [] { return 7; }), 7);
 }
 
-TEST(Warn, GoesToTheSinkThatIsSet) {
+TEST(Warn, UsesTheCurrentSink) {
   std::string seen;
   const WarningSink before =
       set_warning_sink([&](std::string_view m) { seen = m; });

@@ -1,4 +1,4 @@
-// A fixture whose tests run on every instruction set that is there.
+// Fixture for tests that run on every supported instruction set.
 #pragma once
 
 #include <string>

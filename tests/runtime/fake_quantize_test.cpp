@@ -1,4 +1,4 @@
-// fake_quantize against its definition: forward on the grid, backward the
+// fake_quantize against its definition: forward quantization, backward the
 // straight-through estimator.
 #include <cmath>
 #include <limits>
@@ -28,7 +28,7 @@ Tensor ties_and_bounds() {
                            values);
 }
 
-TEST_P(FakeQuantize, IsTheScalarDefinitionForEveryValue) {
+TEST_P(FakeQuantize, MatchesTheScalarDefinition) {
   Rng rng(1);
   Tensor x({3, 5, 7, 17});
   rng.fill_normal(x, 0, 60);
@@ -44,13 +44,13 @@ TEST_P(FakeQuantize, IsTheScalarDefinitionForEveryValue) {
   }
 }
 
-TEST_P(FakeQuantize, LetsNaNThrough) {
+TEST_P(FakeQuantize, PropagatesNan) {
   const Variable x(Tensor::full({1, 1, 1, 40}, NAN));
   const Variable y = fake_quantize(x, {.scale = Tensor::scalar(1)});
   for (const float v : y.value().f32()) EXPECT_TRUE(std::isnan(v));
 }
 
-TEST_P(FakeQuantize, PassesGradientsWhereTheRoundedCodeIsInRange) {
+TEST_P(FakeQuantize, PassesGradientsWithinTheRange) {
   const Variable x(ties_and_bounds(), true);
   sum(fake_quantize(x, {.scale = Tensor::scalar(1)})).backward();
   for (size_t i = 0; i < x.value().f32().size(); ++i) {
@@ -60,7 +60,7 @@ TEST_P(FakeQuantize, PassesGradientsWhereTheRoundedCodeIsInRange) {
   }
 }
 
-TEST_P(FakeQuantize, PassesEverythingInPassThroughMode) {
+TEST_P(FakeQuantize, PassesAllGradientsInPassThroughMode) {
   const Variable x(ties_and_bounds(), true);
   sum(fake_quantize(x, {.scale = Tensor::scalar(0.01f)},
                     StraightThrough::pass_through))
@@ -68,7 +68,7 @@ TEST_P(FakeQuantize, PassesEverythingInPassThroughMode) {
   for (const float g : x.grad().f32()) EXPECT_EQ(g, 1);
 }
 
-TEST_P(FakeQuantize, RoundsEachChannelToItsOwnGrid) {
+TEST_P(FakeQuantize, QuantizesEachChannelWithItsScale) {
   Rng rng(2);
   Tensor t({3, 2, 4, 5});
   rng.fill_normal(t, 0, 2);
@@ -90,8 +90,8 @@ TEST_P(FakeQuantize, RoundsEachChannelToItsOwnGrid) {
   }
 }
 
-// What the device computes: sums of code products, scaled once.
-TEST_P(FakeQuantize, MakesConvolutionMultiplyTheIntegersThemselves) {
+// As on the device: sums of INT8 products, scaled once.
+TEST_P(FakeQuantize, MakesConvolutionMultiplyIntegers) {
   Rng rng(3);
   for (const int64_t c : {int64_t{1}, int64_t{3}, int64_t{17}}) {
     Tensor x({2, 5, 4, c});
@@ -129,7 +129,7 @@ TEST_P(FakeQuantize, MakesConvolutionMultiplyTheIntegersThemselves) {
   }
 }
 
-TEST_P(FakeQuantize, MakesDenseMultiplyTheIntegersThemselves) {
+TEST_P(FakeQuantize, MakesDenseMultiplyIntegers) {
   Rng rng(4);
   Tensor x({3, 700});
   Tensor w({700, 5});
@@ -154,24 +154,38 @@ TEST_P(FakeQuantize, MakesDenseMultiplyTheIntegersThemselves) {
 
 INSTANTIATE_TEST_SUITE_P(Isas, FakeQuantize, every_isa(), isa_name);
 
-TEST(FakeQuantizeErrors, RefusesGridsThatAreNone) {
+TEST(FakeQuantizeErrors, RejectsInvalidScales) {
   const Variable x(Tensor::full({2, 3}, 1));
   const auto with = [&](const Tensor& scale, int axis = -1) {
     return fake_quantize(x, {.scale = scale, .axis = axis});
   };
-  EXPECT_THROW(fake_quantize(x, Grid{}), ValueError);
-  EXPECT_THROW(with(Tensor::scalar(0)), ValueError);
-  EXPECT_THROW(with(Tensor::scalar(-1)), ValueError);
-  EXPECT_THROW(with(Tensor::scalar(NAN)), ValueError);
-  EXPECT_THROW(with(Tensor::scalar(INFINITY)), ValueError);
-  EXPECT_THROW(with(Tensor::full({2}, 1)), ShapeError);
-  EXPECT_THROW(with(Tensor::full({3}, 1), 0), ShapeError);
-  EXPECT_THROW(with(Tensor::full({3}, 1), 2), ShapeError);
-  EXPECT_THROW(with(Tensor::full({1, 3}, 1)), ShapeError);
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)fake_quantize(x, Grid{}); }),
+            (Failure{"missing_value", "fake_quantize"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)with(Tensor::scalar(0)); }),
+            (Failure{"out_of_range", "fake_quantize"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)with(Tensor::scalar(-1)); }),
+            (Failure{"out_of_range", "fake_quantize"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)with(Tensor::scalar(NAN)); }),
+            (Failure{"out_of_range", "fake_quantize"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)with(Tensor::scalar(INFINITY)); }),
+      (Failure{"out_of_range", "fake_quantize"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)with(Tensor::full({2}, 1)); }),
+            (Failure{"count_mismatch", "fake_quantize"}));
+  EXPECT_EQ(
+      failure_of<ShapeError>([&] { (void)with(Tensor::full({3}, 1), 0); }),
+      (Failure{"count_mismatch", "fake_quantize"}));
+  EXPECT_EQ(
+      failure_of<ShapeError>([&] { (void)with(Tensor::full({3}, 1), 2); }),
+      (Failure{"out_of_range", "axis"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)with(Tensor::full({1, 3}, 1));
+            }),
+            (Failure{"count_mismatch", "fake_quantize"}));
 }
 
-// As a quantizer that several layers read makes it, layer by layer.
-TEST_P(FakeQuantize, OfOneValueInOneWayIsOneNode) {
+// As with a quantizer that several layers share.
+TEST_P(FakeQuantize, ReusesTheNodeOfAnEqualCall) {
   const Tensor start = Tensor::of<float>({2, 3}, {-9, -2, -0.5f, 0.25f, 3, 9});
   const Variable leaf(start, true);
   const Variable x = multiply(leaf, Variable(Tensor::scalar(1.0f)));
@@ -188,10 +202,10 @@ TEST_P(FakeQuantize, OfOneValueInOneWayIsOneNode) {
   sum(add(multiply(again, Variable(Tensor::scalar(3.0f))),
           fake_quantize(x, equal)))
       .backward();
-  EXPECT_EQ(leaf.grad().f32()[0], 0);  // beyond -4.25
+  EXPECT_EQ(leaf.grad().f32()[0], 0);  // clipped below -4.25
   EXPECT_EQ(leaf.grad().f32()[1], 4);
   EXPECT_EQ(leaf.grad().f32()[5], 0);
-  // The tape is gone; another one begins.
+  // The tape is released; a new node starts another.
   const Variable next =
       fake_quantize(multiply(leaf, Variable(Tensor::scalar(1.0f))), grid);
   sum(next).backward();

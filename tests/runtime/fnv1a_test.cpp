@@ -13,8 +13,8 @@ uint64_t hash_of(std::string_view text) {
   return hash.value();
 }
 
-// Source: RFC 9923, test values of FNV-1a of 64 bits.
-TEST(Fnv1a, GivesThePublishedValues) {
+// Source: RFC 9923, test vectors of 64-bit FNV-1a.
+TEST(Fnv1a, MatchesPublishedValues) {
   EXPECT_EQ(hash_of(""), 0xcbf29ce484222325u);
   EXPECT_EQ(hash_of("a"), 0xaf63dc4c8601ec8cu);
   EXPECT_EQ(hash_of("foobar"), 0x85944171f73967e8u);

@@ -7,6 +7,8 @@
 #include <octet/runtime/grid.h>
 #include <octet/runtime/rng.h>
 
+#include "../support.h"
+
 namespace octet {
 namespace {
 
@@ -31,7 +33,7 @@ TEST(Quantize, RoundsTiesToEvenAndSaturates) {
 }
 
 TEST(Quantize, DividesAndDoesNotMultiplyByTheInverse) {
-  // A value where the two differ in the last bit, and so by a code.
+  // A value for which the two differ in the last bit, and so in q.
   int differing = 0;
   Rng rng(1);
   for (int i = 0; i < 200000; ++i) {
@@ -55,13 +57,17 @@ TEST(ScaleOfRange, IsOneForAnEmptyRange) {
   EXPECT_EQ(scale_of_range(0x1p-101f, 127), 1.0f);
 }
 
-TEST(ScaleOfRange, RefusesWhatIsNoRange) {
-  EXPECT_THROW((void)scale_of_range(-1, 127), ValueError);
-  EXPECT_THROW((void)scale_of_range(kNaN, 127), ValueError);
-  EXPECT_THROW((void)scale_of_range(kInfinity, 127), ValueError);
+TEST(ScaleOfRange, RejectsInvalidRanges) {
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)scale_of_range(-1, 127); }),
+            (Failure{"out_of_range", "range"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)scale_of_range(kNaN, 127); }),
+            (Failure{"out_of_range", "range"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)scale_of_range(kInfinity, 127); }),
+      (Failure{"out_of_range", "range"}));
 }
 
-TEST(Absmax, IsTakenOverTheTensorOrEachChannel) {
+TEST(Absmax, CoversTheTensorOrEachChannel) {
   const Tensor x = Tensor::of<float>({2, 3}, {1, -5, 0, -2, 4, 0});
   EXPECT_EQ(absmax(x), 5);
   const Tensor last = absmax_per_channel(x, -1);
@@ -74,7 +80,7 @@ TEST(Absmax, IsTakenOverTheTensorOrEachChannel) {
   EXPECT_EQ(first.f32()[1], 4);
 }
 
-TEST(Absmax, ShowsANaNWhereverItStands) {
+TEST(Absmax, PropagatesNan) {
   EXPECT_TRUE(std::isnan(absmax(Tensor::of<float>({3}, {1, kNaN, 2}))));
   EXPECT_TRUE(std::isnan(absmax(Tensor::of<float>({3}, {kNaN, 1, 2}))));
 }
@@ -90,19 +96,24 @@ TEST(QuantizeTensor, UsesTheScaleOfEachChannel) {
   EXPECT_EQ(back.f32()[5], 6);
 }
 
-TEST(QuantizeTensor, RefusesScalesThatDoNotFit) {
+TEST(QuantizeTensor, RejectsMismatchedScales) {
   const Tensor x({2, 3});
-  EXPECT_THROW((void)quantize(x, Grid{.scale = Tensor::full({2}, 1)}),
-               ShapeError);
-  EXPECT_THROW((void)quantize(x, Grid{}), ValueError);
-  EXPECT_THROW(
-      (void)quantize(Tensor::full({1}, kNaN), Grid{.scale = Tensor::scalar(1)}),
-      ValueError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)quantize(x, Grid{.scale = Tensor::full({2}, 1)});
+            }),
+            (Failure{"count_mismatch", "quantization parameters"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)quantize(x, Grid{}); }),
+            (Failure{"missing_value", "quantization parameters"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)quantize(Tensor::full({1}, kNaN),
+                             Grid{.scale = Tensor::scalar(1)});
+            }),
+            (Failure{"not_finite", "quantize"}));
 }
 
-// The definition: gradients pass where round(x / s), before clipping, is a
-// code. Values around both bounds, for scales of many magnitudes.
-TEST(StraightThroughInterval, HoldsExactlyTheValuesWhoseCodeIsInRange) {
+// By definition gradients pass if round(x / s), before clipping, is in range.
+// Values around both bounds, for scales of many magnitudes.
+TEST(StraightThroughInterval, ContainsExactlyTheUnclippedValues) {
   Rng rng(2);
   for (int i = 0; i < 2000; ++i) {
     const float scale =
@@ -120,7 +131,7 @@ TEST(StraightThroughInterval, HoldsExactlyTheValuesWhoseCodeIsInRange) {
   }
 }
 
-TEST(StraightThroughInterval, KeepsTheLargestValueOfACalibratedRange) {
+TEST(StraightThroughInterval, ContainsTheLargestCalibratedValue) {
   Rng rng(3);
   for (int i = 0; i < 1000; ++i) {
     const float top = 10 * rng.uniform() + 1e-3f;

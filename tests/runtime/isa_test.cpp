@@ -13,15 +13,13 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(Isa, AlwaysHasTheBaseline) {
   const std::vector<Isa> isas = supported_isas();
   ASSERT_FALSE(isas.empty());
   EXPECT_EQ(isas.front(), Isa::baseline);
 }
 
-TEST(Isa, CanBeChosen) {
+TEST(Isa, CanBeSelected) {
   const Isa before = active_isa();
   for (const Isa isa : supported_isas()) {
     set_active_isa(isa);
@@ -30,7 +28,7 @@ TEST(Isa, CanBeChosen) {
   set_active_isa(before);
 }
 
-TEST(Isa, HasNamesThatTheEnvironmentUses) {
+TEST(Isa, HasTheNamesOfTheEnvironmentVariable) {
   EXPECT_EQ(to_string(Isa::baseline), "baseline");
   EXPECT_EQ(to_string(Isa::avx2), "avx2");
   EXPECT_EQ(to_string(Isa::avx_vnni), "avx_vnni");
@@ -39,24 +37,23 @@ TEST(Isa, HasNamesThatTheEnvironmentUses) {
   EXPECT_EQ(to_string(Isa::avx512_amx), "avx512_amx");
 }
 
-TEST(Isa, IsChosenByNameInAnyCase) {
+TEST(Isa, IsParsedCaseInsensitively) {
   const std::vector<Isa> two{Isa::baseline, Isa::avx2};
   EXPECT_EQ(isa_named("avx2", two), Isa::avx2);
   EXPECT_EQ(isa_named("BaseLine", two), Isa::baseline);
 }
 
-TEST(Isa, ThatTheMachineLacksOrNobodyKnowsIsRefusedWithThoseThereAre) {
+TEST(Isa, RejectsUnknownAndUnsupportedNames) {
   const std::vector<Isa> two{Isa::baseline, Isa::avx2};
   EXPECT_EQ(
-      error_of<UnsupportedError>([&] { (void)isa_named("avx9000", two); }),
-      "OCTET_ISA: expected baseline, avx2, which this machine can run, "
-      "got 'avx9000'. Hint: without OCTET_ISA the best one is taken");
-  EXPECT_THAT(
-      error_of<UnsupportedError>([&] { (void)isa_named("avx512", two); }),
-      HasSubstr("got 'avx512', which it cannot. Hint: "));
+      failure_of<UnsupportedError>([&] { (void)isa_named("avx9000", two); }),
+      (Failure{"unsupported_value", "OCTET_ISA"}));
+  EXPECT_EQ(
+      failure_of<UnsupportedError>([&] { (void)isa_named("avx512", two); }),
+      (Failure{"unsupported_value", "OCTET_ISA"}));
 }
 
-/// In a process of its own, as the choice stands once it is made.
+/// Runs in a separate process, as the choice is permanent.
 template <class Body>
 [[noreturn]] void with_isa(const char* name, Body body) {
   setenv("OCTET_ISA", name, 1);
@@ -69,13 +66,13 @@ template <class Body>
   std::exit(0);
 }
 
-TEST(IsaDeathTest, OfABadNameIsToldByTheFirstTensor) {
+TEST(IsaDeathTest, BadNamesAreReportedByTheFirstTensor) {
 #ifdef OCTET_EMULATED
   GTEST_SKIP() << "an emulated program cannot start itself again";
 #endif
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(with_isa("avx9000", [] { (void)Tensor::zeros({2}); }),
-              testing::ExitedWithCode(7), "OCTET_ISA: expected .*avx9000");
+              testing::ExitedWithCode(7), "OCTET_ISA: .*avx9000");
   EXPECT_EXIT(with_isa("baseline", [] { (void)Tensor::zeros({2}); }),
               testing::ExitedWithCode(0), "");
 }

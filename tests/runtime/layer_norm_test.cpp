@@ -21,7 +21,7 @@ TEST(LayerNorm, ComputesAHandCheckedExample) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(y.f32()[i], expected[i]);
 }
 
-TEST(LayerNorm, SeesASmallDeviationBesideALargeMean) {
+TEST(LayerNorm, ResolvesASmallDeviationBesideALargeMean) {
   Rng rng(5);
   Tensor x({3, 257});
   rng.fill_normal(x, 500, 1);
@@ -35,14 +35,14 @@ TEST(LayerNorm, SeesASmallDeviationBesideALargeMean) {
     const auto to = y.f32().subspan(row * 257, 257);
     for (size_t i = 0; i < from.size(); ++i) {
       const double exact = (from[i] - mean) / std::sqrt(variance + 1e-3);
-      // A few roundings of values up to 4; the mean in one float would be
-      // wrong by 3e-5.
+      // A few roundings of values up to 4; a mean in a single float would have
+      // an error of 3e-5.
       EXPECT_NEAR(to[i], exact, 1e-6);
     }
   }
 }
 
-TEST(LayerNorm, MakesBetaOfARowOfEqualValues) {
+TEST(LayerNorm, ReturnsBetaForRowsOfEqualValues) {
   const Variable x(Tensor::full({2, 3}, 1e6f), true);
   const Variable beta(Tensor::of<float>({3}, {1, 2, 3}));
   const Variable y = layer_norm(x, {}, beta, 1e-3f);
@@ -53,7 +53,7 @@ TEST(LayerNorm, MakesBetaOfARowOfEqualValues) {
   for (const float g : x.grad().f32()) EXPECT_EQ(g, 0);
 }
 
-TEST(LayerNorm, KeepsANaNInItsRow) {
+TEST(LayerNorm, ConfinesNanToItsRow) {
   Tensor x = Tensor::zeros({2, 3});
   x.f32()[1] = NAN;
   const Tensor y = layer_norm(Variable(x), {}, {}, 1e-3f).value();
@@ -63,7 +63,7 @@ TEST(LayerNorm, KeepsANaNInItsRow) {
   }
 }
 
-TEST(LayerNorm, TakesAnEmptyBatch) {
+TEST(LayerNorm, AcceptsAnEmptyBatch) {
   const Variable gamma(Tensor::full({3}, 1), true);
   const Variable y =
       layer_norm(Variable(Tensor::zeros({0, 3}), true), gamma, {}, 1e-3f);
@@ -72,15 +72,23 @@ TEST(LayerNorm, TakesAnEmptyBatch) {
   for (const float g : gamma.grad().f32()) EXPECT_EQ(g, 0);
 }
 
-TEST(LayerNorm, RefusesParametersOfAnotherLength) {
+TEST(LayerNorm, RejectsParametersOfTheWrongSize) {
   const Variable x(Tensor::zeros({2, 3}));
   const Variable two(Tensor::zeros({2}));
-  EXPECT_THROW(layer_norm(x, two, {}, 1e-3f), ShapeError);
-  EXPECT_THROW(layer_norm(x, {}, two, 1e-3f), ShapeError);
-  EXPECT_THROW(layer_norm(Variable(Tensor::scalar(1)), {}, {}, 1e-3f),
-               ShapeError);
-  EXPECT_THROW(layer_norm(Variable(Tensor::zeros({2, 0})), {}, {}, 1e-3f),
-               ShapeError);
+  EXPECT_EQ(
+      failure_of<ShapeError>([&] { (void)layer_norm(x, two, {}, 1e-3f); }),
+      (Failure{"shape_mismatch", "layer_norm"}));
+  EXPECT_EQ(
+      failure_of<ShapeError>([&] { (void)layer_norm(x, {}, two, 1e-3f); }),
+      (Failure{"shape_mismatch", "layer_norm"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)layer_norm(Variable(Tensor::scalar(1)), {}, {}, 1e-3f);
+            }),
+            (Failure{"invalid_shape", "layer_norm"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)layer_norm(Variable(Tensor::zeros({2, 0})), {}, {}, 1e-3f);
+            }),
+            (Failure{"invalid_shape", "layer_norm"}));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
@@ -12,26 +11,29 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
-TEST(Transpose, MovesAxes) {
+TEST(Transpose, PermutesAxes) {
   const Variable y = transpose(Variable(counting({2, 3})), {1, 0});
   EXPECT_EQ(y.shape(), Shape({3, 2}));
   EXPECT_EQ(values(y), (Floats{0, 3, 1, 4, 2, 5}));
 }
 
-TEST(Transpose, RefusesWhatIsNoPermutation) {
+TEST(Transpose, RejectsInvalidPermutations) {
   const Variable x(counting({2, 3}));
-  EXPECT_THROW(transpose(x, {0, 0}), ShapeError);
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)transpose(x, {0, 2});
-              }),
-              HasSubstr("axes (0,2) of [2,3]"));
-  EXPECT_THROW(transpose(x, {0}), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)transpose(x, {0, 0});
+            }),
+            (Failure{"invalid_value", "transpose"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)transpose(x, {0, 2});
+            }),
+            (Failure{"invalid_value", "transpose"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)transpose(x, {0}); }),
+            (Failure{"invalid_value", "transpose"}));
 }
 
-TEST(Concatenate, PutsChannelsSideBySide) {
+TEST(Concatenate, JoinsChannels) {
   const Variable y =
       concatenate({Variable(counting({1, 2, 1, 2})),
                    Variable(Tensor::of<float>({1, 2, 1, 1}, {8, 9}))},
@@ -40,63 +42,77 @@ TEST(Concatenate, PutsChannelsSideBySide) {
   EXPECT_EQ(values(y), (Floats{0, 1, 8, 2, 3, 9}));
 }
 
-TEST(Concatenate, PutsRowsOneBelowTheOther) {
+TEST(Concatenate, JoinsRows) {
   const Variable x(counting({2, 2}));
   EXPECT_EQ(values(concatenate({x, x}, 0)), (Floats{0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
-TEST(Concatenate, TakesEmptyParts) {
+TEST(Concatenate, AcceptsEmptyParts) {
   const Variable x(counting({2, 2}));
   const Variable none(Tensor(Shape{2, 0}));
   EXPECT_EQ(values(concatenate({none, x}, 1)), (Floats{0, 1, 2, 3}));
 }
 
-TEST(Concatenate, NamesShapesThatDoNotFit) {
+TEST(Concatenate, RejectsIncompatibleShapes) {
   const Variable x(counting({2, 3, 4, 5}));
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)concatenate({x, Variable(counting({2, 4, 4, 5}))}, -1);
-              }),
-              HasSubstr("[2,3,4,5] and [2,4,4,5]"));
-  EXPECT_THROW(concatenate({x, Variable(counting({2, 3, 4}))}, 1), ShapeError);
-  EXPECT_THROW(concatenate({x, x}, 4), ShapeError);
-  EXPECT_THROW(concatenate({}, 0), ValueError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)concatenate({x, Variable(counting({2, 4, 4, 5}))}, -1);
+            }),
+            (Failure{"shape_mismatch", "concatenate"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)concatenate({x, Variable(counting({2, 3, 4}))}, 1);
+            }),
+            (Failure{"shape_mismatch", "concatenate"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)concatenate({x, x}, 4);
+            }),
+            (Failure{"out_of_range", "axis"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)concatenate({}, 0); }),
+            (Failure{"missing_value", "concatenate"}));
 }
 
-TEST(Concatenate, GivesNoGradientToConstants) {
+TEST(Concatenate, SkipsGradientsOfConstants) {
   const Variable x(counting({2, 2}), true);
   const Variable constant(counting({2, 3}));
   sum(concatenate({constant, x}, -1)).backward();
   EXPECT_EQ(values(x.grad()), Floats(4, 1));
 }
 
-TEST(Slice, TakesEntriesOfAnyAxis) {
+TEST(Slice, SelectsEntriesOfAnyAxis) {
   const Variable x(counting({2, 3, 2}));
   EXPECT_EQ(values(slice(x, 1, 1, 2)), (Floats{2, 3, 4, 5, 8, 9, 10, 11}));
   EXPECT_EQ(values(slice(x, -1, 1, 1)), (Floats{1, 3, 5, 7, 9, 11}));
   EXPECT_EQ(slice(x, 0, 2, 0).shape(), Shape({0, 3, 2}));
 }
 
-TEST(Slice, RefusesEntriesThatAreNotThere) {
+TEST(Slice, RejectsEntriesOutOfRange) {
   const Variable x(counting({2, 3}));
-  EXPECT_THAT(error_of<ShapeError>([&] { (void)slice(x, 1, 2, 2); }),
-              HasSubstr("slice: expected entries within axis 1 of [2,3]"));
-  EXPECT_THROW(slice(x, 1, -1, 1), ShapeError);
-  EXPECT_THROW(slice(x, 2, 0, 1), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)slice(x, 1, 2, 2); }),
+            (Failure{"out_of_range", "slice"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)slice(x, 1, -1, 1); }),
+            (Failure{"out_of_range", "slice"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)slice(x, 2, 0, 1); }),
+            (Failure{"out_of_range", "axis"}));
 }
 
-TEST(Pad2d, PutsCellsAroundEachImage) {
+TEST(Pad2d, PadsEachImage) {
   const Variable y = pad2d(Variable(counting({2, 1, 2, 1})), {1, 0, 0, 1}, 9);
   EXPECT_EQ(y.shape(), Shape({2, 2, 3, 1}));
   EXPECT_EQ(values(y), (Floats{9, 9, 9, 0, 1, 9, 9, 9, 9, 2, 3, 9}));
 }
 
-TEST(Pad2d, RefusesNegativePadsAndAnythingButImages) {
-  EXPECT_THROW(pad2d(Variable(counting({1, 2, 2, 1})), {-1, 0, 0, 0}),
-               ValueError);
-  EXPECT_THROW(pad2d(Variable(counting({2, 2})), {1, 1, 1, 1}), ShapeError);
+TEST(Pad2d, RejectsNegativePadsAndOtherRanks) {
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)pad2d(Variable(counting({1, 2, 2, 1})), {-1, 0, 0, 0});
+            }),
+            (Failure{"out_of_range", "pad2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)pad2d(Variable(counting({2, 2})), {1, 1, 1, 1});
+            }),
+            (Failure{"invalid_shape", "pad2d"}));
 }
 
-TEST(Crop2d, UndoesPadding) {
+TEST(Crop2d, InvertsPadding) {
   for (const int64_t c : {1, 3, 17}) {
     const Tensor x = noise({2, 3, 4, c});
     const Pads pads{1, 2, 0, 3};
@@ -104,15 +120,21 @@ TEST(Crop2d, UndoesPadding) {
   }
 }
 
-TEST(Crop2d, RefusesToTakeTheWholeImage) {
+TEST(Crop2d, RejectsRemovingTheWholeImage) {
   const Variable x(counting({1, 3, 4, 1}));
   EXPECT_NO_THROW(crop2d(x, {1, 1, 1, 2}));
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)crop2d(x, {1, 2, 0, 0});
-              }),
-              HasSubstr("at least one pixel of [1,3,4,1], got 1,2,0,0"));
-  EXPECT_THROW(crop2d(x, {0, 0, INT64_MAX, INT64_MAX}), ShapeError);
-  EXPECT_THROW(crop2d(x, {0, -1, 0, 0}), ValueError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)crop2d(x, {1, 2, 0, 0});
+            }),
+            (Failure{"out_of_range", "crop2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)crop2d(x, {0, 0, INT64_MAX, INT64_MAX});
+            }),
+            (Failure{"out_of_range", "crop2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)crop2d(x, {0, -1, 0, 0});
+            }),
+            (Failure{"out_of_range", "crop2d"}));
 }
 
 TEST(Upsample2d, RepeatsPixels) {
@@ -121,14 +143,14 @@ TEST(Upsample2d, RepeatsPixels) {
   EXPECT_EQ(values(y), (Floats{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1}));
 }
 
-TEST(Upsample2d, InterpolatesBetweenPixelCentres) {
+TEST(Upsample2d, InterpolatesBetweenPixelCenters) {
   const Variable y =
       upsample2d(Variable(Tensor::of<float>({1, 1, 3, 1}, {0, 4, 12})), {1, 2},
                  Interpolation::bilinear);
   EXPECT_EQ(values(y), (Floats{0, 1, 3, 6, 10, 12}));
 }
 
-TEST(Upsample2d, KeepsNanToItsNeighbours) {
+TEST(Upsample2d, ConfinesNanToNeighbors) {
   const auto y =
       values(upsample2d(Variable(Tensor::of<float>({1, 1, 3, 1}, {NAN, 1, 2})),
                         {1, 1}, Interpolation::bilinear));
@@ -136,13 +158,18 @@ TEST(Upsample2d, KeepsNanToItsNeighbours) {
   EXPECT_EQ(y[1], 1);
 }
 
-TEST(Upsample2d, RefusesFactorsBelowOne) {
-  EXPECT_THROW(upsample2d(Variable(counting({1, 2, 2, 1})), {0, 2}),
-               ValueError);
-  EXPECT_THROW(upsample2d(Variable(counting({2, 2})), {2, 2}), ShapeError);
+TEST(Upsample2d, RejectsFactorsBelowOne) {
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)upsample2d(Variable(counting({1, 2, 2, 1})), {0, 2});
+            }),
+            (Failure{"out_of_range", "upsample2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)upsample2d(Variable(counting({2, 2})), {2, 2});
+            }),
+            (Failure{"invalid_shape", "upsample2d"}));
 }
 
-TEST(Gather, TakesEntriesAsOftenAsTheyAreListed) {
+TEST(Gather, RepeatsEntriesListedTwice) {
   const Variable x(counting({2, 3}));
   EXPECT_EQ(values(gather(x, -1, {2, 0, 2, 1})),
             (Floats{2, 0, 2, 1, 5, 3, 5, 4}));
@@ -150,16 +177,19 @@ TEST(Gather, TakesEntriesAsOftenAsTheyAreListed) {
   EXPECT_EQ(gather(x, 0, {}).shape(), Shape({0, 3}));
 }
 
-TEST(Gather, RefusesEntriesThatAreNotThere) {
+TEST(Gather, RejectsEntriesOutOfRange) {
   const Variable x(counting({2, 3}));
-  EXPECT_THROW(gather(x, 1, {3}), ShapeError);
-  EXPECT_THROW(gather(x, 1, {-1}), ShapeError);
-  EXPECT_THROW(gather(x, 2, {0}), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)gather(x, 1, {3}); }),
+            (Failure{"out_of_range", "gather"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)gather(x, 1, {-1}); }),
+            (Failure{"out_of_range", "gather"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)gather(x, 2, {0}); }),
+            (Failure{"out_of_range", "axis"}));
 }
 
-TEST(Resize2d, TakesThePixelUnderTheCentre) {
+TEST(Resize2d, SelectsThePixelUnderTheCenter) {
   const Variable x(counting({1, 1, 6, 1}));
-  // The centres of thirds lie on borders: the pixel after these counts.
+  // The centers of thirds are on pixel borders: the next pixel counts.
   EXPECT_EQ(
       values(resize2d(x, {2, 1}, {.interpolation = Interpolation::nearest})),
       (Floats{3, 3}));
@@ -169,16 +199,30 @@ TEST(Resize2d, TakesThePixelUnderTheCentre) {
   EXPECT_EQ(values(resize2d(x, {1, 3})), (Floats{0.5f, 2.5f, 4.5f}));
 }
 
-TEST(Resize2d, RefusesWhatIsNoImageAndSizesBelowOne) {
-  EXPECT_THROW(resize2d(Variable(counting({2, 2})), {2, 2}), ShapeError);
+TEST(Resize2d, RejectsInvalidInputsAndSizes) {
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)resize2d(Variable(counting({2, 2})), {2, 2});
+            }),
+            (Failure{"invalid_shape", "resize2d"}));
   const Variable x(counting({1, 2, 2, 1}));
-  EXPECT_THROW(resize2d(x, {0, 2}), ValueError);
-  EXPECT_THROW(resize2d(x, {2, 2},
-                        {.interpolation = Interpolation::nearest,
-                         .coordinates = PixelCoordinates::align_corners}),
-               ValueError);
-  EXPECT_THROW(resize2d(x, {2, -1}), ValueError);
-  EXPECT_THROW(resize2d(x, {2, int64_t{1} << 40}), ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)resize2d(x, {0, 2});
+            }),
+            (Failure{"out_of_range", "resize2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)resize2d(x, {2, 2},
+                             {.interpolation = Interpolation::nearest,
+                              .coordinates = PixelCoordinates::align_corners});
+            }),
+            (Failure{"unsupported_value", "resize2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)resize2d(x, {2, -1});
+            }),
+            (Failure{"out_of_range", "resize2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)resize2d(x, {2, int64_t{1} << 40});
+            }),
+            (Failure{"out_of_range", "resize2d"}));
 }
 
 TEST(BroadcastTo, RepeatsAlongNewAxesAndAxesOfOne) {
@@ -189,26 +233,39 @@ TEST(BroadcastTo, RepeatsAlongNewAxesAndAxesOfOne) {
   EXPECT_EQ(broadcast_to(x, {2, 0}).shape(), Shape({2, 0}));
 }
 
-TEST(BroadcastTo, RefusesShapesThatItDoesNotRepeatInto) {
+TEST(BroadcastTo, RejectsIncompatibleShapes) {
   const Variable x(counting({2, 3}));
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                (void)broadcast_to(x, {2, 4});
-              }),
-              HasSubstr("[2,3] repeats into, got [2,4]"));
-  EXPECT_THROW(broadcast_to(x, {3}), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)broadcast_to(x, {2, 4});
+            }),
+            (Failure{"shape_mismatch", "broadcast_to"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)broadcast_to(x, {3}); }),
+            (Failure{"shape_mismatch", "broadcast_to"}));
 }
 
-TEST(LayoutOps, RefuseSizesThatOverflow) {
+TEST(LayoutOps, RejectOverflowingSizes) {
   const Variable x(counting({1, 4, 4, 3}));
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   constexpr int64_t kQuarter = int64_t{1} << 62;
-  EXPECT_THROW(pad2d(x, {kMost, kMost, 0, 0}), ValueError);
-  EXPECT_THROW(pad2d(x, {0, 0, kQuarter, kQuarter}), ValueError);
-  EXPECT_THROW(upsample2d(x, {kQuarter, 1}), ShapeError);
-  EXPECT_THROW(upsample2d(x, {1, kMost}), ShapeError);
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)pad2d(x, {kMost, kMost, 0, 0});
+            }),
+            (Failure{"out_of_range", "pad2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)pad2d(x, {0, 0, kQuarter, kQuarter});
+            }),
+            (Failure{"out_of_range", "pad2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)upsample2d(x, {kQuarter, 1});
+            }),
+            (Failure{"invalid_shape", "shape"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)upsample2d(x, {1, kMost});
+            }),
+            (Failure{"invalid_shape", "shape"}));
 }
 
-TEST(LayoutOps, GiveTheSameBitsForAnyNumberOfThreads) {
+TEST(LayoutOps, AreBitIdenticalForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   const Tensor x = noise({18, 5, 7, 3});
   const auto run = [&](int threads) {

@@ -1,4 +1,5 @@
-// Scales that learn, against the definition of their gradient in doubles.
+// Trainable scales, against the definition of their gradient in double
+// precision.
 #include <cmath>
 #include <limits>
 
@@ -15,9 +16,7 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
-/// d(scale * code)/d(scale) at x.
+/// d(scale * q)/d(scale) at x.
 double slope(double x, double scale, int low, int high) {
   const double steps = x / scale;
   if (steps <= low) return low;
@@ -25,7 +24,7 @@ double slope(double x, double scale, int low, int high) {
   return std::nearbyint(steps) - steps;
 }
 
-/// Sums of g * slope, one a channel of `axis`, or one in all for an axis of -1.
+/// Sums of g * slope, per channel of `axis`, or in total for axis -1.
 std::vector<double> scale_gradients(const Tensor& x, const Tensor& g,
                                     std::span<const float> scales, int axis,
                                     int low, int high) {
@@ -48,12 +47,12 @@ Tensor wide(const Shape& shape, uint64_t seed) {
   return x;
 }
 
-/// Not all gradients the same: the loss is the sum of y times these.
+/// Distinct gradients: the loss is the dot product of y with these.
 Variable loss_of(const Variable& y, const Tensor& factors) {
   return sum(y * Variable(factors));
 }
 
-TEST(LearnedScale, HasTheGradientOfItsDefinitionForOneScale) {
+TEST(LearnedScale, MatchesTheDefinitionPerTensor) {
   for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 4, 3, 1}, Shape{6, 9},
                              Shape{11}, Shape{2, 5, 3}}) {
     const Tensor x = wide(shape, 1);
@@ -81,7 +80,7 @@ TEST(LearnedScale, HasTheGradientOfItsDefinitionForOneScale) {
   }
 }
 
-TEST(LearnedScale, HasTheGradientOfItsDefinitionForEachChannel) {
+TEST(LearnedScale, MatchesTheDefinitionPerChannel) {
   const Shape shape{3, 2, 5, 4};
   const Tensor x = wide(shape, 3);
   const Tensor g = noise(shape, 4);
@@ -103,9 +102,9 @@ TEST(LearnedScale, HasTheGradientOfItsDefinitionForEachChannel) {
   }
 }
 
-// Deferred affine, clip and addition before the rounding, and convolutions,
-// pools and additions after it, against every op computed at once.
-TEST(LearnedScale, IsTheSameBehindAndBeforeDeferredOps) {
+// Deferred affine, clip and addition before quantization, and convolutions,
+// pools and additions after it, against eager evaluation.
+TEST(LearnedScale, MatchesEagerEvaluationAroundDeferredOps) {
   struct Gradients {
     std::vector<float> x, scale, other, weight, channels;
   };
@@ -146,7 +145,7 @@ TEST(LearnedScale, IsTheSameBehindAndBeforeDeferredOps) {
   near(deferred.channels, plain.channels);
 }
 
-TEST(LearnedScale, GivesTheBitsOfAFixedOne) {
+TEST(LearnedScale, MatchesAFixedScaleBitwise) {
   const Tensor x = wide({2, 5, 4, 3}, 8);
   const Variable scale(Tensor::scalar(0.3f), true);
   EXPECT_EQ(
@@ -156,7 +155,7 @@ TEST(LearnedScale, GivesTheBitsOfAFixedOne) {
           Variable(x), {.scale = Tensor::scalar(0.3f), .low = -8, .high = 7})));
 }
 
-TEST(LearnedScale, GetsTheSameBitsForAnyNumberOfThreads) {
+TEST(LearnedScale, HasBitIdenticalGradientsForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
@@ -170,7 +169,7 @@ TEST(LearnedScale, GetsTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(run(3), run(1));
 }
 
-TEST(LearnedScale, GetsTheSameBitsOnEveryInstructionSet) {
+TEST(LearnedScale, HasBitIdenticalGradientsOnEveryInstructionSet) {
   const Isa before = active_isa();
   std::vector<std::vector<uint32_t>> one, each;
   for (const Isa isa : supported_isas()) {
@@ -193,7 +192,7 @@ TEST(LearnedScale, GetsTheSameBitsOnEveryInstructionSet) {
   EXPECT_THAT(each, testing::Each(each[0]));
 }
 
-TEST(LearnedScale, AddsUpOverAllThatUseIt) {
+TEST(LearnedScale, SumsGradientsOfAllConsumers) {
   const Tensor x = wide({2, 3}, 11);
   const auto gradient = [&](int uses) {
     const Variable scale(Tensor::scalar(0.3f), true);
@@ -209,25 +208,26 @@ TEST(LearnedScale, AddsUpOverAllThatUseIt) {
   EXPECT_FLOAT_EQ(gradient(2), 2 * gradient(1));
 }
 
-TEST(LearnedScale, RefusesWhatIsNoScale) {
+TEST(LearnedScale, RejectsInvalidScales) {
   const Variable x(noise({2, 3}));
   const auto error = [&](const LearnedScale& scale, const Grid& grid) {
-    return error_of<ValueError>([&] { (void)fake_quantize(x, scale, grid); });
+    return failure_of<ValueError>([&] { (void)fake_quantize(x, scale, grid); });
   };
-  EXPECT_THAT(error({.scale = Variable(Tensor::scalar(-1), true)}, {}),
-              HasSubstr("expected finite scales > 0, got -1"));
-  EXPECT_THAT(error({.scale = Variable(Tensor::scalar(1), true)},
-                    {.scale = Tensor::scalar(1)}),
-              HasSubstr("expected a grid without a scale"));
-  EXPECT_THAT(
-      error({.scale = Variable(Tensor::scalar(1), true),
-             .gradient_factor = std::numeric_limits<float>::quiet_NaN()},
-            {}),
-      HasSubstr("expected a finite gradient_factor"));
-  EXPECT_THROW(
-      (void)fake_quantize(x, {.scale = Variable(Tensor::full({2}, 1), true)},
-                          {.axis = -1}),
-      ShapeError);
+  EXPECT_EQ(error({.scale = Variable(Tensor::scalar(-1), true)}, {}),
+            (Failure{"out_of_range", "fake_quantize"}));
+  EXPECT_EQ(error({.scale = Variable(Tensor::scalar(1), true)},
+                  {.scale = Tensor::scalar(1)}),
+            (Failure{"conflicting_options", "fake_quantize"}));
+  EXPECT_EQ(error({.scale = Variable(Tensor::scalar(1), true),
+                   .gradient_factor = std::numeric_limits<float>::quiet_NaN()},
+                  {}),
+            (Failure{"not_finite", "fake_quantize"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)fake_quantize(
+                  x, {.scale = Variable(Tensor::full({2}, 1), true)},
+                  {.axis = -1});
+            }),
+            (Failure{"count_mismatch", "fake_quantize"}));
 }
 
 }  // namespace

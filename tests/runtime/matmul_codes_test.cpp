@@ -1,5 +1,5 @@
-// Products of two operands on integer grids, on every instruction set, against
-// sums of whole numbers.
+// Products of two quantized operands, on every instruction set, against exact
+// integer sums.
 #include <cmath>
 
 #include "programs.h"
@@ -12,7 +12,7 @@ class MatmulCodes : public Programs {};
 
 Grid halves(int low, int high) { return grid(0.5f, low, high); }
 
-// [m,k] * [k,n] of matrices i and j, scaled once.
+// [m,k] * [k,n] of integer matrices i and j, scaled once.
 void add_products(const Tensor& a, int64_t i, const Tensor& b, int64_t j,
                   const MatmulOptions& o, int64_t m, int64_t k, int64_t n,
                   std::vector<float>& y) {
@@ -36,11 +36,11 @@ struct Sizes {
 };
 const Sizes kSizes[] = {{1, 1, 1, 1},   {3, 5, 7, 4},    {2, 17, 64, 33},
                         {1, 70, 3, 17}, {20, 4, 30, 12}, {1, 3, 900, 65}};
-// Of the left operand; within int8 and not.
+// Quantization of the left operand, within int8 and beyond.
 const std::pair<int, int> kRows[] = {
     {-128, 127}, {0, 255}, {0, 127}, {-255, 0}, {-77, 178}};
 
-TEST_P(MatmulCodes, AreSumsOfWholeNumbers) {
+TEST_P(MatmulCodes, MatchIntegerArithmetic) {
   for (const Sizes& s : kSizes)
     for (const auto& [low, high] : kRows)
       for (const bool ta : {false, true})
@@ -82,7 +82,7 @@ TEST_P(MatmulCodes, BroadcastBatches) {
   const Variable y = matmul(on(a), on(b));
   EXPECT_EQ(y.shape(), (Shape{2, 5, 3, 7}));
   EXPECT_EQ(values(y), expected);
-  // One right factor for all.
+  // A single right operand for the whole batch.
   const Tensor one = random_codes({9, 6}, 3, g);
   expected.clear();
   for (const int64_t i : {0, 1})
@@ -107,14 +107,14 @@ TEST_P(MatmulCodes, DoNotSaturate) {
       }
 }
 
-// Expressions in front of the grids, and gradients behind them.
-TEST_P(MatmulCodes, TrainAsProductsOfValuesDo) {
+// Expressions before quantization, and gradients through it.
+TEST_P(MatmulCodes, TrainLikeFloatProducts) {
   const Tensor a = noise({2, 6, 9}), b = noise({2, 9, 5}, 3);
   const auto gradients = [&](bool quantized) {
     const Variable x(a, true), y(b, true);
     Variable left = fake_quantize(relu(add(x, x)), grid(0.02f));
     Variable right = fake_quantize(y, grid(0.03f));
-    if (!quantized) {  // the same values, of no grid
+    if (!quantized) {  // the same values, not quantized
       left = multiply(left, Variable(Tensor::scalar(1)));
       right = multiply(right, Variable(Tensor::scalar(1)));
     }
@@ -137,7 +137,7 @@ TEST_P(MatmulCodes, TrainAsProductsOfValuesDo) {
   EXPECT_EQ(bits(std::get<0>(gradients(true))), bits(z));
 }
 
-TEST_P(MatmulCodes, OfNaNAreNaN) {
+TEST_P(MatmulCodes, PropagateNan) {
   for (const bool left : {false, true}) {
     Tensor a = noise({1, 4, 9}), b = noise({1, 9, 20}, 3);
     (left ? a : b).f32()[0] = NAN;
@@ -148,8 +148,8 @@ TEST_P(MatmulCodes, OfNaNAreNaN) {
   }
 }
 
-// A program calls it, with values that are on their grids.
-TEST_P(MatmulCodes, AreThoseOfAProgram) {
+// Called by a program with already quantized values.
+TEST_P(MatmulCodes, MatchThoseOfAProgram) {
   const NoGradGuard no_grad;
   const Net tokens = [](const Variable& x) {
     return fake_quantize(reshape(x, {x.shape()[0], 6, 10}), grid(0.02f));
@@ -170,7 +170,7 @@ TEST_P(MatmulCodes, AreThoseOfAProgram) {
   EXPECT_EQ(bits(got), bits(expected));
 }
 
-TEST(Matmul, OfNothingOnGrids) {
+TEST(Matmul, AcceptsEmptyQuantizedOperands) {
   const auto on = [](const Shape& s) {
     return fake_quantize(Variable(noise(s)), grid(1));
   };

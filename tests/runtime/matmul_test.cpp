@@ -19,7 +19,7 @@ TEST(Matmul, ComputesAHandCheckedExample) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(y.f32()[i], expected[i]);
 }
 
-TEST(Matmul, BroadcastsBatchesAsNumPyDoes) {
+TEST(Matmul, BroadcastsBatchesLikeNumPy) {
   const auto shape = [](const Shape& a, const Shape& b) {
     return matmul(Variable(noise(a)), Variable(noise(b))).shape();
   };
@@ -28,7 +28,7 @@ TEST(Matmul, BroadcastsBatchesAsNumPyDoes) {
   EXPECT_EQ(shape({6, 5, 3, 4}, {4, 7}), (Shape{6, 5, 3, 7}));
 }
 
-TEST(Matmul, TakesNothing) {
+TEST(Matmul, AcceptsEmptyOperands) {
   const auto y = [](const Shape& a, const Shape& b) {
     return matmul(Variable(noise(a)), Variable(noise(b))).value();
   };
@@ -42,14 +42,14 @@ TEST(Matmul, TakesNothing) {
   for (const float v : w.grad().f32()) EXPECT_EQ(v, 0);
 }
 
-TEST(Matmul, GivesNoGradientToAConstant) {
+TEST(Matmul, SkipsTheGradientOfAConstant) {
   const Variable a(noise({3, 4}));
   const Variable b(noise({4, 5}), true);
   sum(matmul(a, b)).backward();
   EXPECT_FALSE(b.grad().empty());
 }
 
-TEST(Matmul, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST(Matmul, IsBitIdenticalForAnyNumberOfThreads) {
   const ThreadsRestored threads_restored;
   const auto run = [](int threads, const MatmulOptions& o) {
     set_num_threads(threads);
@@ -68,17 +68,32 @@ TEST(Matmul, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(Matmul, RefusesWhatDoesNotFit) {
+TEST(Matmul, RejectsIncompatibleShapes) {
   const auto multiply = [](const Shape& a, const Shape& b,
                            const MatmulOptions& o = {}) {
     (void)matmul(Variable(noise(a)), Variable(noise(b)), o);
   };
-  EXPECT_THROW(multiply({3, 4}, {5, 4}), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              multiply({3, 4}, {5, 4});
+            }),
+            (Failure{"shape_mismatch", "matmul"}));
   EXPECT_NO_THROW(multiply({3, 4}, {5, 4}, {.transpose_b = true}));
-  EXPECT_THROW(multiply({2, 3, 4}, {5, 4}), ShapeError);
-  EXPECT_THROW(multiply({4}, {4, 5}), ShapeError);
-  EXPECT_THROW(multiply({3, 4}, {4}), ShapeError);
-  EXPECT_THROW(multiply({2, 3, 4}, {3, 4, 5}), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              multiply({2, 3, 4}, {5, 4});
+            }),
+            (Failure{"shape_mismatch", "matmul"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              multiply({4}, {4, 5});
+            }),
+            (Failure{"shape_mismatch", "matmul"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              multiply({3, 4}, {4});
+            }),
+            (Failure{"shape_mismatch", "matmul"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              multiply({2, 3, 4}, {3, 4, 5});
+            }),
+            (Failure{"shape_mismatch", "matmul"}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What ops refuse, and corners that random shapes do not reach.
+// Errors of ops, and corner cases that random shapes do not reach.
 #include <cmath>
 #include <limits>
 
@@ -20,7 +20,7 @@ Tensor noise(const Shape& shape, float mean = 0, float deviation = 1) {
   return t;
 }
 
-TEST(MaxPool2d, StaysInsideTheImageWhereAllValuesAreMinusInfinity) {
+TEST(MaxPool2d, StaysInsideTheImageForMinusInfinity) {
   const float lowest = -std::numeric_limits<float>::infinity();
   const Variable x(Tensor::full({1, 2, 2, 17}, lowest), true);
   const Variable y = max_pool2d(x, {2, 2}, {.strides{2, 2}, .pads{1, 1, 1, 1}});
@@ -30,8 +30,8 @@ TEST(MaxPool2d, StaysInsideTheImageWhereAllValuesAreMinusInfinity) {
   for (const float g : x.grad().f32()) EXPECT_EQ(g, 1);
 }
 
-TEST(Linear, TakesNoSamples) {
-  for (const int64_t units : {3, 100}) {  // of one panel, and of several
+TEST(Linear, AcceptsNoSamples) {
+  for (const int64_t units : {3, 100}) {  // a single panel, and several
     const Variable x(Tensor({0, 5}));
     EXPECT_EQ(dense(x, Variable(Tensor::full({5, units}, 1))).value().shape(),
               Shape({0, units}));
@@ -41,49 +41,80 @@ TEST(Linear, TakesNoSamples) {
   }
 }
 
-TEST(MaxPool2d, KeepsANaN) {
+TEST(MaxPool2d, PropagatesNan) {
   Tensor t = noise({1, 2, 2, 1});
   t.f32()[1] = NAN;
   const Variable y = max_pool2d(Variable(t), {2, 2}, {});
   EXPECT_TRUE(std::isnan(y.value().f32()[0]));
 }
 
-TEST(MaxPool2d, GivesTheFirstOfEqualValuesTheGradient) {
+TEST(MaxPool2d, PassesTheGradientToTheFirstOfEqualValues) {
   const Variable x(Tensor::full({1, 2, 2, 1}, 3), true);
   sum(max_pool2d(x, {2, 2}, {})).backward();
   EXPECT_EQ(x.grad().f32()[0], 1);
   EXPECT_EQ(x.grad().f32()[3], 0);
 }
 
-TEST(Windows, RefuseWhatIsNone) {
+TEST(Windows, RejectInvalidOptions) {
   const Variable x(noise({1, 4, 4, 2}));
   const Variable w(noise({3, 3, 2, 2}));
   const WindowOptions no_stride{.strides{0, 1}};
   const WindowOptions no_pads{.pads{-1, 0, 0, 0}};
-  EXPECT_THROW(max_pool2d(x, {2, 2}, no_stride), ValueError);
-  EXPECT_THROW(max_pool2d(x, {2, 2}, no_pads), ValueError);
-  EXPECT_THROW(max_pool2d(x, {0, 2}, {}), ValueError);
-  EXPECT_THROW(max_pool2d(x, {5, 2}, {}), ShapeError);
-  EXPECT_THROW(max_pool2d(x, {2, 2}, {.pads{2, 0, 0, 0}}), ValueError);
-  EXPECT_THROW(max_pool2d(x, {17, 17}, {}), UnsupportedError);
-  EXPECT_THROW(conv2d(x, w, no_stride), ValueError);
-  EXPECT_THROW(conv2d(x, w, no_pads), ValueError);
-  EXPECT_THROW(conv2d(x, w, {.dilation{0, 1}}), ValueError);
-  EXPECT_THROW(conv2d(x, w, {.dilation{2, 2}}), ShapeError);
-  EXPECT_THROW(conv2d(x, Variable(noise({3, 3, 3, 2}))), ShapeError);
-  EXPECT_THROW((void)window_positions(4, 2, 0, 1, 0), ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)max_pool2d(x, {2, 2}, no_stride);
+            }),
+            (Failure{"out_of_range", "window"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)max_pool2d(x, {2, 2}, no_pads);
+            }),
+            (Failure{"out_of_range", "max_pool2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)max_pool2d(x, {0, 2}, {});
+            }),
+            (Failure{"out_of_range", "max_pool2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)max_pool2d(x, {5, 2}, {});
+            }),
+            (Failure{"invalid_shape", "max_pool2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)max_pool2d(x, {2, 2}, {.pads{2, 0, 0, 0}});
+            }),
+            (Failure{"out_of_range", "max_pool2d"}));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              (void)max_pool2d(x, {17, 17}, {});
+            }),
+            (Failure{"size_limit", "max_pool2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)conv2d(x, w, no_stride); }),
+            (Failure{"out_of_range", "conv2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)conv2d(x, w, no_pads); }),
+            (Failure{"out_of_range", "conv2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)conv2d(x, w, {.dilation{0, 1}});
+            }),
+            (Failure{"out_of_range", "conv2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)conv2d(x, w, {.dilation{2, 2}});
+            }),
+            (Failure{"invalid_shape", "conv2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)conv2d(x, Variable(noise({3, 3, 3, 2})));
+            }),
+            (Failure{"shape_mismatch", "conv2d"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)window_positions(4, 2, 0, 1, 0); }),
+      (Failure{"out_of_range", "window"}));
 }
 
-TEST(Conv2d, TakesAnEmptyBatch) {
+TEST(Conv2d, AcceptsAnEmptyBatch) {
   const Variable x(Tensor::zeros({0, 4, 4, 2}), true);
   const Variable w(noise({3, 3, 2, 2}), true);
   sum(conv2d(x, w)).backward();
   for (const float g : w.grad().f32()) EXPECT_EQ(g, 0);
 }
 
-TEST(BatchNorm, FindsASmallVarianceBesideALargeMean) {
+TEST(BatchNorm, ResolvesASmallVarianceBesideALargeMean) {
   for (const float mean : {0.0f, 30.0f, 300.0f, 3000.0f}) {
-    // A 1x1 convolution by 1 hands its sums on.
+    // A 1x1 convolution by 1 passes on its sums.
     const Variable x(noise({4, 28, 28, 1}, mean, 0.58f));
     const Variable one(Tensor::full({1, 1, 1, 1}, 1), true);
     double expected_mean = 0;
@@ -101,8 +132,8 @@ TEST(BatchNorm, FindsASmallVarianceBesideALargeMean) {
   }
 }
 
-// Only those channels are gone through once more.
-TEST(BatchNorm, FindsItBesideChannelsOfOtherMeans) {
+// Only those channels get a second pass.
+TEST(BatchNorm, ResolvesSmallVariancesPerChannel) {
   const std::vector<float> means{3000, 0, -300, 1};
   Tensor t = noise({3, 17, 5, 4}, 0, 0.58f);
   for (size_t i = 0; i < t.f32().size(); ++i) t.f32()[i] += means[i % 4];
@@ -123,7 +154,7 @@ TEST(BatchNorm, FindsItBesideChannelsOfOtherMeans) {
   }
 }
 
-TEST(BatchNorm, MovesItsMeanByTheBiasBelow) {
+TEST(BatchNorm, ShiftsItsMeanByThePrecedingBias) {
   const Variable x(noise({2, 3, 4, 5}));
   const Variable w(noise({1, 1, 5, 3}), true);
   const Variable bias(Tensor::of<float>({3}, {10, -20, 0.5f}), true);
@@ -141,7 +172,7 @@ TEST(BatchNorm, MovesItsMeanByTheBiasBelow) {
   }
 }
 
-TEST(BatchNorm, KeepsItsStatisticsFromABatchThatIsNotFinite) {
+TEST(BatchNorm, IgnoresNonFiniteBatchesInStatistics) {
   Tensor t = noise({4, 2});
   t.f32()[0] = NAN;
   Tensor mean = Tensor::full({2}, 5);
@@ -154,23 +185,34 @@ TEST(BatchNorm, KeepsItsStatisticsFromABatchThatIsNotFinite) {
   EXPECT_NE(mean.f32()[1], 5);
 }
 
-TEST(BatchNorm, RefusesWhatIsNone) {
+TEST(BatchNorm, RejectsInvalidArguments) {
   const Variable x(noise({4, 2}));
   Tensor mean = Tensor::zeros({2});
   Tensor variance = Tensor::full({2}, 1);
   Tensor negative = Tensor::full({2}, -1);
-  EXPECT_THROW(batch_norm(x, {}, {}, mean, negative, 1e-3f), ValueError);
-  EXPECT_THROW(batch_norm(x, {}, {}, mean, variance, 0), ValueError);
-  EXPECT_THROW(batch_norm(x, {}, {}, Tensor({3}), variance, 1), ShapeError);
-  EXPECT_THROW(
-      batch_norm_training(x, {}, {}, mean.f32(), variance.f32(), 5, 1e-3f),
-      ValueError);
-  EXPECT_THROW(batch_norm_training(Variable(Tensor({0, 2})), {}, {}, mean.f32(),
-                                   variance.f32(), 0.9f, 1e-3f),
-               ShapeError);
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)batch_norm(x, {}, {}, mean, negative, 1e-3f); }),
+            (Failure{"out_of_range", "batch_norm"}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)batch_norm(x, {}, {}, mean, variance, 0); }),
+            (Failure{"out_of_range", "batch_norm"}));
+  EXPECT_EQ(failure_of<ShapeError>(
+                [&] { (void)batch_norm(x, {}, {}, Tensor({3}), variance, 1); }),
+            (Failure{"shape_mismatch", "batch_norm"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)batch_norm_training(x, {}, {}, mean.f32(), variance.f32(),
+                                        5, 1e-3f);
+            }),
+            (Failure{"out_of_range", "batch_norm"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)batch_norm_training(Variable(Tensor({0, 2})), {}, {},
+                                        mean.f32(), variance.f32(), 0.9f,
+                                        1e-3f);
+            }),
+            (Failure{"invalid_shape", "batch_norm"}));
 }
 
-TEST(Weights, AreRepackedForAnotherGrid) {
+TEST(Weights, AreRepackedForAnotherScale) {
   const Variable x(Tensor::full({1, 2}, 1));
   const Variable w(Tensor::of<float>({2, 1}, {5, -100}));
   const NoGradGuard no_grad;
@@ -187,16 +229,16 @@ TEST(Weights, AreRepackedForAnotherGrid) {
   EXPECT_EQ(run(-127, 127), -95);
 }
 
-TEST(FakeQuantize, TakesItsScaleWhenItIsCalled) {
+TEST(FakeQuantize, CopiesItsScaleWhenCalled) {
   Grid grid{.scale = Tensor::scalar(0.1f)};
   const Variable y = fake_quantize(Variable(Tensor::full({1, 1}, 0.3f)), grid);
   grid.scale.f32()[0] = 0.25f;
   EXPECT_EQ(y.value().item(), 3 * 0.1f);
 }
 
-// Dequantized values are rounded before they are added, as an ONNX
-// DequantizeLinear's output is.
-TEST(Add, TakesAQuantizedTermAsAValue) {
+// Dequantized values are rounded before the addition, like outputs of ONNX
+// DequantizeLinear.
+TEST(Add, RoundsDequantizedTerms) {
   const Tensor a = noise({2, 3, 4, 17});
   const Tensor b = noise({2, 3, 4, 17}, 1);
   const Grid grid{.scale = Tensor::scalar(0.0137f)};
@@ -208,7 +250,7 @@ TEST(Add, TakesAQuantizedTermAsAValue) {
   }
 }
 
-TEST(ReleasedTape, IsRefusedByEveryOp) {
+TEST(ReleasedTape, IsRejectedByEveryOp) {
   const Variable x(noise({3, 4}));
   const Variable w(noise({4, 5}), true);
   const auto used = [&] {
@@ -217,12 +259,18 @@ TEST(ReleasedTape, IsRefusedByEveryOp) {
     return h;
   };
   const Variable v(noise({5, 2}), true);
-  EXPECT_THROW(sum(dense(used(), v)).backward(), ValueError);
-  EXPECT_THROW(sum(relu(used())).backward(), ValueError);
-  EXPECT_THROW(sum(add(used(), used())).backward(), ValueError);
-  EXPECT_THROW(
-      sum(fake_quantize(used(), {.scale = Tensor::scalar(1)})).backward(),
-      ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] { sum(dense(used(), v)).backward(); }),
+            (Failure{"invalid_state", "backward"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { sum(relu(used())).backward(); }),
+            (Failure{"invalid_state", "backward"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { sum(add(used(), used())).backward(); }),
+      (Failure{"invalid_state", "backward"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] {
+        sum(fake_quantize(used(), {.scale = Tensor::scalar(1)})).backward();
+      }),
+      (Failure{"invalid_state", "backward"}));
   EXPECT_NO_THROW(sum(dense(used().detach(), v)).backward());
 }
 

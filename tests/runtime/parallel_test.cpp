@@ -6,6 +6,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "../support.h"
+
 namespace octet {
 namespace {
 
@@ -26,7 +28,7 @@ TEST_P(Threads, RunEveryTaskOnce) {
   }
 }
 
-TEST_P(Threads, CutChunksByTheSizeAlone) {
+TEST_P(Threads, SplitChunksBySizeOnly) {
   for (const int64_t n : {0, 1, 15, 16, 17, 1000}) {
     std::vector<std::atomic<int>> seen(static_cast<size_t>(n));
     std::atomic<int64_t> chunks = 0;
@@ -39,12 +41,13 @@ TEST_P(Threads, CutChunksByTheSizeAlone) {
   }
 }
 
-TEST_P(Threads, HandErrorsToTheCaller) {
-  EXPECT_THROW(parallel_for(50,
-                            [](int64_t i) {
-                              if (i == 31) throw ShapeError("task 31");
-                            }),
-               ShapeError);
+TEST_P(Threads, RethrowErrorsToTheCaller) {
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              parallel_for(50, [](int64_t i) {
+                if (i == 31) throw ShapeError("internal", "task", "31");
+              });
+            }),
+            (Failure{"internal", "task"}));
   std::atomic<int> after = 0;
   parallel_for(10, [&](int64_t) { ++after; });
   EXPECT_EQ(after, 10);
@@ -54,13 +57,13 @@ TEST_P(Threads, RunNestedLoopsSerially) {
   std::atomic<int> count = 0;
   parallel_for(8, [&](int64_t) {
     int own = 0;
-    parallel_for(5, [&](int64_t) { ++own; });  // no race: one thread
+    parallel_for(5, [&](int64_t) { ++own; });  // single thread: no race
     count += own;
   });
   EXPECT_EQ(count, 40);
 }
 
-TEST_P(Threads, StayWithinALimit) {
+TEST_P(Threads, RespectALimit) {
   for (const int most : {1, 2, 3}) {
     const ThreadLimit limit(most);
     EXPECT_EQ(available_threads(), std::min(most, num_threads()));
@@ -77,20 +80,23 @@ TEST_P(Threads, StayWithinALimit) {
     });
     EXPECT_LE(largest, most);
     for (const auto& count : seen) EXPECT_EQ(count, 1);
-    EXPECT_THROW(parallel_for(50,
-                              [](int64_t i) {
-                                if (i == 31) throw ShapeError("task 31");
-                              }),
-                 ShapeError);
+    EXPECT_EQ(failure_of<ShapeError>([&] {
+                parallel_for(50, [](int64_t i) {
+                  if (i == 31) throw ShapeError("internal", "task", "31");
+                });
+              }),
+              (Failure{"internal", "task"}));
   }
   EXPECT_EQ(available_threads(), num_threads());
 }
 
 INSTANTIATE_TEST_SUITE_P(Parallel, Threads, testing::Values(1, 2, 5));
 
-TEST(SetNumThreads, RefusesLessThanOne) {
-  EXPECT_THROW(set_num_threads(0), ValueError);
-  EXPECT_THROW(set_num_threads(-1), ValueError);
+TEST(SetNumThreads, RejectsLessThanOne) {
+  EXPECT_EQ(failure_of<ValueError>([&] { set_num_threads(0); }),
+            (Failure{"out_of_range", "threads"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { set_num_threads(-1); }),
+            (Failure{"out_of_range", "threads"}));
 }
 
 TEST(SerialGuardTest, KeepsLoopsOnThisThread) {
@@ -100,7 +106,7 @@ TEST(SerialGuardTest, KeepsLoopsOnThisThread) {
   EXPECT_EQ(count, 100);
 }
 
-TEST(ThreadLimitTest, WithinAnotherTheSmallerCounts) {
+TEST(ThreadLimitTest, NestedLimitsTakeTheMinimum) {
   const int before = num_threads();
   set_num_threads(6);
   {

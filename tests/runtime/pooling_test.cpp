@@ -15,7 +15,6 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
 TEST(AvgPool2d, AveragesEachWindow) {
@@ -23,48 +22,71 @@ TEST(AvgPool2d, AveragesEachWindow) {
   EXPECT_EQ(values(avg_pool2d(x, {2, 2}, {.strides{2, 2}})), (Floats{3.5, 6}));
 }
 
-TEST(AvgPool2d, DoesNotCountPadding) {
+TEST(AvgPool2d, ExcludesPadding) {
   const Variable x(Tensor::full({1, 3, 2, 3}, 5));
   const Variable y = avg_pool2d(x, {3, 3}, {.pads{1, 1, 1, 1}});
   EXPECT_EQ(y.shape(), Shape({1, 3, 2, 3}));
   EXPECT_EQ(values(y), Floats(18, 5));
 }
 
-TEST(AvgPool2d, CarriesNanToItsWindowsOnly) {
+TEST(AvgPool2d, ConfinesNanToItsWindows) {
   const Variable x(Tensor::of<float>({1, 1, 4, 1}, {NAN, 1, 2, 4}));
   const auto y = values(avg_pool2d(x, {1, 2}, {.strides{1, 2}}));
   EXPECT_TRUE(std::isnan(y[0]));
   EXPECT_EQ(y[1], 3);
 }
 
-TEST(AvgPool2d, RefusesWindowsThatHoldPaddingOnly) {
+TEST(AvgPool2d, RejectsWindowsOfPaddingOnly) {
   const Variable x(counting({1, 4, 4, 1}));
-  EXPECT_THAT(
-      error_of<ValueError>([&] {
-        (void)avg_pool2d(x, {2, 2}, {.pads{2, 0, 0, 0}});
-      }),
-      HasSubstr("avg_pool2d: expected padding smaller than the window"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)avg_pool2d(x, {2, 2}, {.pads{2, 0, 0, 0}});
+            }),
+            (Failure{"out_of_range", "avg_pool2d"}));
 }
 
-TEST(AvgPool2d, RefusesWindowsThatDoNotFit) {
+TEST(AvgPool2d, RejectsInvalidWindows) {
   const Variable x(counting({1, 2, 4, 1}));
-  EXPECT_THROW(avg_pool2d(x, {3, 1}, {}), ShapeError);
-  EXPECT_THROW(avg_pool2d(x, {0, 1}, {}), ValueError);
-  EXPECT_THROW(avg_pool2d(x, {2, 2}, {.dilation{2, 1}}), UnsupportedError);
-  EXPECT_THROW(avg_pool2d(x, {2, 2}, {.strides{0, 1}}), ValueError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)avg_pool2d(x, {3, 1}, {});
+            }),
+            (Failure{"invalid_shape", "avg_pool2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)avg_pool2d(x, {0, 1}, {});
+            }),
+            (Failure{"out_of_range", "avg_pool2d"}));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              (void)avg_pool2d(x, {2, 2}, {.dilation{2, 1}});
+            }),
+            (Failure{"unsupported_value", "avg_pool2d"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)avg_pool2d(x, {2, 2}, {.strides{0, 1}});
+            }),
+            (Failure{"out_of_range", "window"}));
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  EXPECT_THROW(avg_pool2d(x, {2, 2}, {.strides{kMost, 1}}), ValueError);
-  EXPECT_THROW(avg_pool2d(x, {kMost, 1}, {.pads{kMost - 1, kMost - 1, 0, 0}}),
-               ValueError);
-  constexpr int64_t kRoot = int64_t{1} << 32;  // its square is 0
-  EXPECT_THROW(max_pool2d(x, {kRoot, kRoot}, {}), UnsupportedError);
-  EXPECT_THROW(avg_pool2d(Variable(counting({4, 4})), {2, 2}, {}), ShapeError);
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)avg_pool2d(x, {2, 2}, {.strides{kMost, 1}});
+            }),
+            (Failure{"out_of_range", "window"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] {
+        (void)avg_pool2d(x, {kMost, 1}, {.pads{kMost - 1, kMost - 1, 0, 0}});
+      }),
+      (Failure{"out_of_range", "avg_pool2d"}));
+  constexpr int64_t kRoot = int64_t{1} << 32;  // its square overflows to 0
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              (void)max_pool2d(x, {kRoot, kRoot}, {});
+            }),
+            (Failure{"size_limit", "max_pool2d"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)avg_pool2d(Variable(counting({4, 4})), {2, 2}, {});
+            }),
+            (Failure{"invalid_shape", "avg_pool2d"}));
 }
 
 class LargestOfWindows : public EveryIsa {};
 
-// Values and gradients of one image and channel, cell by cell: the first of
-// equal values gets the gradient.
+// Values and gradients of an image channel, pixel by pixel: the first of equal
+// maxima gets the gradient.
 struct Pooled {
   Tensor y, dx;
 };
@@ -97,7 +119,7 @@ Pooled pooled(const Tensor& x, const Tensor& dy, Size2 window,
   return result;
 }
 
-TEST_P(LargestOfWindows, AreThoseOfPlainLoops) {
+TEST_P(LargestOfWindows, MatchPlainLoops) {
   struct Case {
     Size2 window;
     WindowOptions options;
@@ -114,7 +136,7 @@ TEST_P(LargestOfWindows, AreThoseOfPlainLoops) {
       SCOPED_TRACE(testing::Message()
                    << c.window.h << "x" << c.window.w << " " << channels);
       Tensor x = noise({2, 13, 14, channels}, uint64_t{1});
-      for (float& v : x.f32()) v = std::round(4 * v);  // many are equal
+      for (float& v : x.f32()) v = std::round(4 * v);  // many ties
       const Variable images(x, true);
       const Variable y = max_pool2d(images, c.window, c.options);
       const Tensor dy = noise(y.shape(), uint64_t{5});

@@ -1,4 +1,4 @@
-// What may go to a terminal.
+// Sanitizing text for terminals.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -9,56 +9,56 @@
 namespace octet {
 namespace {
 
-TEST(Printable, KeepsTextOfAllLanguages) {
+TEST(Printable, PreservesTextOfAllLanguages) {
   for (const char* text : {"", "conv_1", "caf\xc3\xa9", "\xe5\xb1\xa4",
                            "\xf0\x9f\x99\x82", "\xc2\xa0", "\xef\xbf\xbd"}) {
     EXPECT_EQ(printable(text), text);
   }
 }
 
-TEST(Printable, ReplacesWhatTerminalsObey) {
+TEST(Printable, ReplacesTerminalControls) {
   EXPECT_EQ(printable("\x1b[31m"), "?[31m");
   EXPECT_EQ(printable(std::string("\0\a\t\n\r\x7f", 6)), "??????");
   EXPECT_EQ(printable("a\xc2\x9b"
                       "31m"),
-            "a?31m");                           // CSI of eight bits
-  EXPECT_EQ(printable("a\xe2\x80\xae"), "a?");  // from right to left
+            "a?31m");                           // 8-bit CSI
+  EXPECT_EQ(printable("a\xe2\x80\xae"), "a?");  // right-to-left override
   EXPECT_EQ(printable("\xe2\x81\xa6"), "?");
 }
 
-// XML allows neither U+FFFE nor U+FFFF, and HTML none of them.
-TEST(Printable, ReplacesWhatIsNoCharacter) {
+// XML excludes U+FFFE and U+FFFF, HTML all noncharacters.
+TEST(Printable, ReplacesNoncharacters) {
   EXPECT_EQ(printable("a\xef\xbf\xbe"), "a?");         // U+FFFE
   EXPECT_EQ(printable("\xef\xbf\xbf"), "?");           // U+FFFF
   EXPECT_EQ(printable("\xef\xb7\x90"), "?");           // U+FDD0
   EXPECT_EQ(printable("\xf0\x9f\xbf\xbf"), "?");       // U+1FFFF
-  EXPECT_EQ(printable("\xe2\x80\x8f\xd8\x9c"), "??");  // marks of direction
+  EXPECT_EQ(printable("\xe2\x80\x8f\xd8\x9c"), "??");  // direction marks
 }
 
-TEST(Printable, ReplacesWhatIsNoUtf8) {
+TEST(Printable, ReplacesInvalidUtf8) {
   EXPECT_EQ(printable("\xff"), "?");
   EXPECT_EQ(printable("a\x80z"), "a?z");
-  EXPECT_EQ(printable("\xc3"), "?");  // cut short
+  EXPECT_EQ(printable("\xc3"), "?");  // truncated
   EXPECT_EQ(printable("\xc3("), "?(");
-  EXPECT_EQ(printable("\xc0\xaf"), "??");  // longer than it must be
+  EXPECT_EQ(printable("\xc0\xaf"), "??");  // overlong encoding
   EXPECT_EQ(printable("\xe0\x80\xaf"), "???");
   EXPECT_EQ(printable("\xf0\x80\x80\xaf"), "????");
   EXPECT_EQ(printable("\xed\xa0\x80"), "???");       // a surrogate
-  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????");  // beyond the last
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????");  // beyond U+10FFFF
 }
 
-TEST(Printable, CutsBetweenCharacters) {
+TEST(Printable, TruncatesBetweenCharacters) {
   EXPECT_EQ(printable("abcd", 4), "abcd");
   EXPECT_EQ(printable("abcde", 4), "abcd...");
   EXPECT_EQ(printable("abc\xc3\xa9", 4), "abc...");
   EXPECT_EQ(printable("", 0), "");
 }
 
-TEST(PrintableLines, KeepsLinesAndTabs) {
+TEST(PrintableLines, PreservesLinesAndTabs) {
   EXPECT_EQ(printable_lines("a\tb\nc\r\x1b"), "a\tb\nc??");
 }
 
-TEST(Error, IsPrintableWhateverItQuotes) {
+TEST(Error, IsAlwaysPrintable) {
   IoError error("'\xff\x1b[31m': expected a name");
   error.add_context("in file '\x1b'");
   EXPECT_EQ(error.message(), "'??[31m': expected a name");
@@ -66,7 +66,7 @@ TEST(Error, IsPrintableWhateverItQuotes) {
   EXPECT_STREQ(error.what(), "'??[31m': expected a name\n  in file '?'");
 }
 
-TEST(Warn, IsPrintableWhateverItQuotes) {
+TEST(Warn, IsAlwaysPrintable) {
   std::string heard;
   const WarningSink before = set_warning_sink(
       [&](std::string_view message) { heard = std::string(message); });

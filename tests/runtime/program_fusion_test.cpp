@@ -1,4 +1,4 @@
-// What programs fuse, and in which forms they store it.
+// Fusion and storage formats of programs.
 #include "programs.h"
 
 namespace octet::programs {
@@ -8,7 +8,7 @@ struct Window {
   int64_t h, w, c, kernel, k, stride, dilation, groups;
   Pads pads;
 };
-// Sizes that differ, no whole vectors, tails, groups.
+// Unequal sizes, partial vectors, groups.
 const Window kWindows[] = {
     {7, 9, 3, 3, 17, 1, 1, 1, {1, 1}},   {8, 5, 1, 3, 8, 2, 1, 1, {0, 1, 0, 1}},
     {5, 6, 16, 1, 33, 1, 1, 1, {0, 0}},  {6, 7, 17, 3, 4, 1, 2, 1, {2, 2}},
@@ -17,7 +17,7 @@ const Window kWindows[] = {
     {6, 5, 12, 3, 12, 1, 1, 12, {1, 1}},
 };
 
-TEST_P(Programs, FuseConvolutionsWithWhatFollows) {
+TEST_P(Programs, FuseConvolutionsWithTheirEpilogues) {
   for (const Window& s : kWindows) {
     SCOPED_TRACE(testing::Message() << s.h << "x" << s.w << "x" << s.c << " k"
                                     << s.kernel << " " << s.k);
@@ -49,7 +49,7 @@ TEST_P(Programs, FuseConvolutionsWithWhatFollows) {
   }
 }
 
-TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
+TEST_P(Programs, StoreBytesBetweenQuantizedOps) {
   for (const auto& [low, high] : kRanges) {
     const Variable first = weight({3, 3, 5, 18});
     const Variable second = weight({3, 3, 18, 7}, 3);
@@ -80,8 +80,8 @@ TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
   }
 }
 
-// Sums that are halves of a scale, stored as codes behind them and as values.
-TEST_P(Programs, RoundTiesAsOpsDo) {
+// Sums that are halves of a scale, stored as quantized values and as floats.
+TEST_P(Programs, RoundTiesLikeOps) {
   Tensor few({3, 3, 4, 24});
   for (size_t i = 0; i < few.f32().size(); ++i) {
     few.f32()[i] = 0.5f * static_cast<float>(static_cast<int>(i * 7 % 5) - 2);
@@ -102,9 +102,8 @@ TEST_P(Programs, RoundTiesAsOpsDo) {
   }
 }
 
-// Whichever of both the sums are that are complete last, and however the other
-// one was stored.
-TEST_P(Programs, AddWhatWasStored) {
+// Additions, with either operand computed last and in any storage format.
+TEST_P(Programs, AddStoredValues) {
   const Variable a = weight({3, 3, 6, 19});
   const Variable b = weight({1, 1, 6, 19}, 3);
   const Variable c = weight({3, 3, 19, 19}, 4);
@@ -140,7 +139,7 @@ TEST_P(Programs, AddWhatWasStored) {
         },
         sample, 0);
   }
-  // Of the input: nothing to fuse it with but the sums.
+  // Both terms from the input: only the sums can be fused.
   const Variable square = weight({3, 3, 6, 6}, 6);
   expect_same(
       [=](const Variable& x) { return relu(add(conv2d(x, square, same), x)); },
@@ -150,7 +149,7 @@ TEST_P(Programs, AddWhatWasStored) {
         return relu(add(x, conv2d(relu(x), square, same)));
       },
       sample, 1);
-  // Both on grids.
+  // Both quantized.
   expect_same(
       [=](const Variable& x) {
         const Variable y = fake_quantize(right(x), grid(0.05f));
@@ -165,13 +164,14 @@ TEST_P(Programs, AddWhatWasStored) {
       sample, 2);
 }
 
-TEST_P(Programs, StoreWhatIsReadInSeveralForms) {
+TEST_P(Programs, StoreSeveralFormatsPerValue) {
   const Variable a = weight({3, 3, 6, 20});
   const Variable b = weight({3, 3, 20, 8}, 3);
   const Variable c = weight({5, 5, 20, 8}, 4);
   const Variable d = weight({1, 1, 20, 8}, 5);
   const Shape sample{1, 6, 5, 6};
-  // One value for windows of unlike padding, on two grids and none.
+  // A value with consumers of different padding, quantized in two ways and not
+  // at all.
   expect_same(
       [=](const Variable& x) {
         const Variable y = relu(norm(conv2d(x, a, {.pads = 1})));
@@ -184,7 +184,7 @@ TEST_P(Programs, StoreWhatIsReadInSeveralForms) {
         return add(add(p, q), conv2d(y, d));
       },
       sample, 1);
-  // Sums that are read as they are, and normalized twice.
+  // Sums that are used directly and normalized twice.
   expect_same(
       [=](const Variable& x) {
         const Variable y = conv2d(x, a, {.pads = 1});
@@ -244,7 +244,7 @@ TEST_P(Programs, FuseActivations) {
           return f(conv2d(y, fake_quantize(v, channel_grid(6))));
         },
         sample, 0);
-    // Of an input, of two terms, of another one, and read in two ways.
+    // Of an input, of two terms, of another activation, with two consumers.
     expect_same([=](const Variable& x) { return conv2d(f(x), w); }, sample, 1);
     expect_same(
         [=](const Variable& x) {
@@ -262,7 +262,7 @@ TEST_P(Programs, FuseActivations) {
   }
 }
 
-TEST_P(Programs, MultiplyChannelsOfASampleByWhatWasComputed) {
+TEST_P(Programs, ScaleChannelsBySampleByComputedValues) {
   for (const int64_t k : {1, 3, 17, 64}) {
     SCOPED_TRACE(k);
     const Variable body = weight({3, 3, 5, k});
@@ -296,7 +296,7 @@ TEST_P(Programs, MultiplyChannelsOfASampleByWhatWasComputed) {
                         fake_quantize(wide, channel_grid(10)), {.pads = 1});
         },
         sample, 1);
-    // With zeros around it, read twice, and through a function.
+    // Zero padded, with two consumers, and through a function.
     expect_same(
         [=](const Variable& x) {
           const Variable quantized = fake_quantize(x, grid(0.02f));
@@ -310,7 +310,7 @@ TEST_P(Programs, MultiplyChannelsOfASampleByWhatWasComputed) {
   }
 }
 
-TEST_P(Programs, ZeroesKeepTheirSigns) {
+TEST_P(Programs, PreserveSignsOfZeros) {
   const Variable zeros(Tensor::zeros({1, 1, 4, 18}));
   const Variable minus(Tensor::full({18}, -0.0f));
   expect_same(
@@ -355,7 +355,7 @@ TEST_P(Programs, FuseOpsOnSequences) {
   }
   EXPECT_THAT(stores,
               testing::ElementsAre("int8 23x3", "int8 5x18",
-                                   // Groups of 9 channels are no whole words.
+                                   // Groups of 9 channels do not fill words.
                                    "int8 as f32 5x18 + int8 5x18", "int8 5x14",
                                    "f32 5x14"));
 

@@ -1,4 +1,4 @@
-// Largest values of windows, taken of codes where codes are all that is read.
+// Max pooling of quantized values, if all consumers are quantized.
 #include "programs.h"
 
 namespace octet::programs {
@@ -7,7 +7,7 @@ namespace {
 struct PoolCase {
   Size2 window;
   WindowOptions options;
-  Pads zeros;  // around what is pooled
+  Pads zeros;  // around the pool's input
 };
 
 const PoolCase kPoolCases[] = {
@@ -17,7 +17,7 @@ const PoolCase kPoolCases[] = {
     {{2, 3}, {.strides = 1}, Pads(0, 2, 1, 0)},
 };
 
-// A convolution, zeros, the largest values, and a quantized convolution.
+// A convolution, zero padding, max pooling, and a quantized convolution.
 Program pooling_program(const Net& first, const Net& zeros, const Net& pool,
                         const Net& last) {
   ProgramCapture capture;
@@ -29,7 +29,7 @@ Program pooling_program(const Net& first, const Net& zeros, const Net& pool,
   return capture.finish({&y, 1});
 }
 
-TEST_P(Programs, PoolCodes) {
+TEST_P(Programs, PoolQuantizedValues) {
   const NoGradGuard no_grad;
   for (const PoolCase& c : kPoolCases)
     for (const Range& range : kRanges) {
@@ -67,7 +67,7 @@ TEST_P(Programs, PoolCodes) {
     }
 }
 
-TEST_P(Programs, PoolCodesOfOneGrid) {
+TEST_P(Programs, PoolQuantizedValuesOfOneRange) {
   const NoGradGuard no_grad;
   const Variable w = weight({3, 3, 3, 8});
   const Variable v = weight({3, 3, 8, 5}, 4);
@@ -106,8 +106,8 @@ TEST_P(Programs, PoolCodesOfOneGrid) {
   EXPECT_THAT(pools, testing::ElementsAre(1, 0, 0, 0));
 }
 
-// Q/DQ around the pool, as ONNX Runtime's quantizer has it.
-TEST_P(Programs, PoolCodesThatAreThere) {
+// Q/DQ around the pool, as inserted by ONNX Runtime's quantizer.
+TEST_P(Programs, PoolExistingQuantizedValues) {
   const NoGradGuard no_grad;
   const Variable w = weight({3, 3, 3, 8});
   const Variable v = weight({3, 3, 8, 5}, 4);
@@ -135,8 +135,8 @@ TEST_P(Programs, PoolCodesThatAreThere) {
   }
 }
 
-// NaN is the largest value of its window, and has no code.
-TEST_P(Programs, PoolNoCodeOfNaN) {
+// NaN is the maximum of its window and has no quantized value.
+TEST_P(Programs, PoolNanAsFloat) {
   const NoGradGuard no_grad;
   const Variable w = weight({1, 1, 3, 8});
   const Variable v = weight({3, 3, 8, 5}, 4);

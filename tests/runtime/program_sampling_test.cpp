@@ -1,5 +1,5 @@
-// Pixels that nobody reads are not computed: those between the ones that
-// convolutions with a stride and windows of one pixel read.
+// Pixels skipped by all consumers (1x1 convolutions with stride) are not
+// computed.
 #include <octet/runtime/parallel.h>
 
 #include "programs.h"
@@ -19,7 +19,7 @@ Variable quantized(const Variable& x, float scale = 0.05f) {
   return fake_quantize(x, grid(scale));
 }
 
-// The end of a stage of a ResNet and the beginning of the next.
+// The end of a ResNet stage and the beginning of the next.
 struct Stage {
   Size2 strides;
   bool codes;
@@ -45,13 +45,13 @@ struct Stage {
   }
 };
 
-TEST_P(Programs, ComputeThePixelsThatAreRead) {
+TEST_P(Programs, ComputeOnlyConsumedPixels) {
   for (const bool codes : {false, true}) {
     for (const Size2 strides : {Size2{2, 2}, Size2{3, 2}, Size2{1, 4}}) {
       SCOPED_TRACE(testing::Message()
                    << codes << " " << strides.h << "x" << strides.w);
       const Stage stage{strides, codes};
-      // Axes of one pixel, too: there all pixels are every second one.
+      // Includes axes of a single pixel, where stride 2 skips nothing.
       for (const Shape& sample :
            {Shape{1, 7, 9, 3}, Shape{1, 12, 8, 3}, Shape{1, 1, 1, 3},
             Shape{1, 5, 1, 3}, Shape{1, 1, 6, 3}}) {
@@ -70,7 +70,7 @@ TEST_P(Programs, ComputeThePixelsThatAreRead) {
                   "int8 4x5x20", "f32 4x5x33", "f32 4x5x33"));
 }
 
-TEST_P(Programs, SayWhatTheyLeaveOut) {
+TEST_P(Programs, ReportSkippedPixels) {
   const Program program = capture(Stage{{2, 2}, false}, {1, 7, 9, 3});
   const ProgramStep step = program.steps()[2];
   EXPECT_EQ(step.note, "of 7x9 pixels; the others are unused");
@@ -80,8 +80,8 @@ TEST_P(Programs, SayWhatTheyLeaveOut) {
   for (const ProgramStep& all : one.steps()) EXPECT_EQ(all.note, "");
 }
 
-// What a convolution stores whose output is read by convolutions with these
-// options; they and the outputs are as without a program.
+// Stored output of a convolution with consumers of the given options; outputs
+// match those without a program.
 std::string stored_for(const std::vector<WindowOptions>& readers,
                        int64_t kernel = 1, bool is_output = false) {
   const Net first = [w = weight({3, 3, 4, 6})](const Variable& x) {
@@ -116,8 +116,8 @@ std::string stored_for(const std::vector<WindowOptions>& readers,
   return {};
 }
 
-// What else reads the value decides.
-TEST_P(Programs, ComputeAllPixelsWhereSomeoneReadsThem) {
+// Other consumers need all pixels.
+TEST_P(Programs, ComputeAllPixelsForOtherConsumers) {
   const WindowOptions every{.strides = 1}, second{.strides = 2},
       third{.strides = 3}, fourth{.strides = 4}, sixth{.strides = 6};
   EXPECT_EQ(stored_for({second}), "f32 6x7x6");
@@ -133,7 +133,7 @@ TEST_P(Programs, ComputeAllPixelsWhereSomeoneReadsThem) {
   EXPECT_EQ(stored_for({second}, 1, true), "f32 11x13x6 + f32 11x13x6");
 }
 
-TEST_P(Programs, LeaveOutPixelsThroughSeveralStrides) {
+TEST_P(Programs, SkipPixelsThroughSeveralStrides) {
   const Variable w = weight({3, 3, 4, 12});
   const Net net = [=](const Variable& x) {
     Variable y = relu(conv2d(x, w, {.pads = 1}));
@@ -149,7 +149,7 @@ TEST_P(Programs, LeaveOutPixelsThroughSeveralStrides) {
       ElementsAre("f32 9x14x4", "f32 3x3x12", "f32 3x3x12", "f32 3x3x7"));
 }
 
-TEST_P(Programs, LeaveOutStepsOfSequences) {
+TEST_P(Programs, SkipStepsOfSequences) {
   const Net net = [](const Variable& x) {
     const Variable y = relu(conv1d(x, weight({3, 4, 18}), {.pads{2, 0}}));
     return relu(conv1d(y, weight({1, 18, 5}, 3), {.stride = 2}), 6);

@@ -1,4 +1,4 @@
-// How programs run: padding, calls, threads, values without codes.
+// Execution of programs: padding, calls, threads, NaN.
 #include <limits>
 #include <thread>
 
@@ -7,7 +7,7 @@
 namespace octet::programs {
 namespace {
 
-TEST_P(Programs, SayThatThereWasNoCode) {
+TEST_P(Programs, ReportNan) {
   const Variable w = weight({1, 1, 4, 18});
   const Net net = [=](const Variable& x) {
     return fake_quantize(relu(conv2d(x, w)), grid(0.1f));
@@ -25,9 +25,9 @@ TEST_P(Programs, SayThatThereWasNoCode) {
   EXPECT_TRUE(program.run({&x, 1}, {&y, 1}));
 }
 
-// Zeros around an image are part of where it is stored, unless somebody reads
-// them.
-TEST_P(Programs, StorePaddingWhereItIsRead) {
+// Zero padding is stored around an image unless a consumer uses the padding
+// itself.
+TEST_P(Programs, StorePaddingForConsumers) {
   const Variable first = weight({1, 1, 3, 18});
   const Variable second = weight({3, 3, 18, 1}, 4);
   const Net narrow = [=](const Variable& v) {
@@ -67,8 +67,9 @@ TEST_P(Programs, StorePaddingWhereItIsRead) {
   EXPECT_THAT(calls, testing::ElementsAre(0, 2, 0, 0, 0, 0, 0));
 }
 
-// Zeros are no codes of a grid without zero: Q makes others of them.
-TEST_P(Programs, RoundZerosAroundImages) {
+// Zero is outside the range of such quantization: Q maps padding to another
+// value.
+TEST_P(Programs, QuantizePaddingAroundImages) {
   const Variable first = weight({1, 1, 3, 18});
   const Variable second = weight({3, 3, 18, 4}, 4);
   const Net quantized = [=](const Variable& v) {
@@ -92,9 +93,9 @@ TEST_P(Programs, RoundZerosAroundImages) {
   EXPECT_EQ(bits(got), bits(expected));
 }
 
-// Sequences are images of one row: what follows is fused, bytes stay between
-// quantized ops, and zeros around a sequence are part of where it is stored.
-TEST_P(Programs, CallWhatTheyCannotSeeInto) {
+// Sequences are single-row images: epilogues are fused, bytes are stored
+// between quantized ops, and padding is stored around a sequence.
+TEST_P(Programs, CallUncapturableFunctions) {
   const Variable w = weight({3, 3, 4, 6});
   const NoGradGuard no_grad;
   ProgramCapture capture;
@@ -147,7 +148,7 @@ TEST_P(Programs, RunInSeveralThreadsAtOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Isa, Programs, every_isa(), isa_name);
 
-TEST(ProgramCapture, RefusesAnotherInstructionSet) {
+TEST(ProgramCapture, RejectsAnotherInstructionSet) {
   if (supported_isas().size() < 2) GTEST_SKIP() << "one instruction set only";
   const Program program = capture(
       [](const Variable& x) {
@@ -159,11 +160,11 @@ TEST(ProgramCapture, RefusesAnotherInstructionSet) {
   set_active_isa(isas[0] == before ? isas[1] : isas[0]);
   const Tensor x = noise({1, 4});
   Tensor y({1, 3});
-  const std::string message = error_of<ValueError>([&] {
+  const Failure failure = failure_of<ValueError>([&] {
     (void)program.run({&x, 1}, {&y, 1});
   });
   set_active_isa(before);
-  EXPECT_THAT(message, testing::HasSubstr("instruction set"));
+  EXPECT_EQ(failure, (Failure{"invalid_state", "program"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Programs against the ops they were captured from: the same bits, on every
-// instruction set.
+// Compares programs with the captured ops: bit-identical on every instruction
+// set.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ inline int count(const Program& program, const std::string& op) {
   return result;
 }
 
-// Compares for one sample, a few, and more than a chunk.
+// Compares for a single sample, a few, and more than a chunk.
 inline void expect_same(const Net& net, const Shape& sample, int evaluations) {
   const Program program = capture(net, sample);
   EXPECT_EQ(count(program, "call"), 0);
@@ -62,7 +62,7 @@ inline Grid grid(float scale, int low = -128, int high = 127) {
   return {.scale = Tensor::scalar(scale), .low = low, .high = high};
 }
 
-// Codes with a sign, without, and around zero points.
+// Signed, unsigned, and with various zero points.
 struct Range {
   int low, high;
 };

@@ -20,22 +20,22 @@ std::string shown(std::optional<bool> verbose, int64_t total) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(ProgressLine, ShowsTheShareAndIsGoneAtTheEnd) {
+TEST(ProgressLine, ShowsTheShareAndIsErasedAtTheEnd) {
   const std::string text = shown(true, 100);
   EXPECT_THAT(text, StartsWith("\rwork  25 %  "));
   EXPECT_THAT(text, HasSubstr(" left"));
-  // Blanks over all of it, and back to the beginning.
+  // Overwrites the line with blanks and returns to its start.
   const size_t last = text.find_last_not_of(' ');
   EXPECT_EQ(text[last], '\r');
   EXPECT_EQ(text.find_first_not_of(' ', text.rfind('\r', last - 1) + 1), last);
 }
 
-TEST(ProgressLine, IsSilentWhereThereIsNoTerminal) {
+TEST(ProgressLine, IsSilentWithoutATerminal) {
   EXPECT_EQ(shown(std::nullopt, 100), "");
   EXPECT_EQ(shown(false, 100), "");
 }
 
-TEST(ProgressLine, TakesATotalThatWasWrong) {
+TEST(ProgressLine, ToleratesAWrongTotal) {
   EXPECT_THAT(shown(true, 0), HasSubstr("100 %"));
   EXPECT_THAT(shown(true, 10), HasSubstr("100 %"));
 }

@@ -1,4 +1,4 @@
-// Values on integer grids, for sums of whole numbers to hold them against.
+// Random quantized values, for comparison with exact integer sums.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace octet {
 
-/// Codes of the grid, halved: on it, if its scale is 0.5.
+/// Random quantized values of the range, halved: exact for scale 0.5.
 inline Tensor random_codes(const Shape& shape, uint64_t seed,
                            const Grid& grid) {
   Rng rng(seed);

@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
@@ -11,10 +10,9 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
-TEST(Sum, AddsOverAxesAndOverEverything) {
+TEST(Sum, AddsOverAxesAndAllElements) {
   const Variable x(counting({2, 3}));
   EXPECT_EQ(values(sum(x)), Floats{15});
   EXPECT_EQ(sum(x).shape(), Shape{});
@@ -25,13 +23,13 @@ TEST(Sum, AddsOverAxesAndOverEverything) {
   EXPECT_EQ(sum(x, {}).shape(), x.shape());
 }
 
-TEST(Sum, OfNothingIsZero) {
+TEST(Sum, IsZeroForNoValues) {
   EXPECT_EQ(values(sum(Variable(Tensor(Shape{0})))), Floats{0});
   EXPECT_EQ(values(sum(Variable(Tensor(Shape{0, 2})), {0})), (Floats{0, 0}));
   EXPECT_EQ(sum(Variable(Tensor(Shape{0, 2})), {1}).shape(), Shape{0});
 }
 
-TEST(Sum, OfImagesWithoutPixelsHasAnEmptyGradient) {
+TEST(Sum, HasAnEmptyGradientForImagesWithoutPixels) {
   const Variable x(Tensor({2, 0, 3, 100000}), true);
   const Variable y = sum(x, {1, 2});
   EXPECT_EQ(values(y), Floats(200000, 0));
@@ -39,19 +37,19 @@ TEST(Sum, OfImagesWithoutPixelsHasAnEmptyGradient) {
   EXPECT_EQ(x.grad().shape(), x.shape());
 }
 
-TEST(Sum, OfAScalarIsItself) {
+TEST(Sum, IsTheIdentityForScalars) {
   EXPECT_EQ(values(sum(Variable(Tensor::scalar(3)))), Floats{3});
 }
 
 TEST(Sum, StaysExactOverManyValues) {
-  // 2^25 ones in one float would stop at 2^24.
+  // A single float would stop at 2^24 of 2^25 ones.
   const Variable x(Tensor::full({1 << 13, 1 << 12}, 1));
   EXPECT_EQ(sum(x).value().item(), 33554432.0f);
   const Variable wide(Tensor::full({1, 1 << 12, 1 << 12, 2}, 1));
   EXPECT_EQ(values(sum(wide, {1, 2})), Floats(2, 16777216.0f));
 }
 
-TEST(Sum, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST(Sum, IsBitIdenticalForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   const Variable x(noise({5, 300, 40, 3}));
   const auto run = [&](int threads) {
@@ -66,12 +64,16 @@ TEST(Sum, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(run(1), run(2));
 }
 
-TEST(Sum, RefusesAxesThatAreNotThereOrComeTwice) {
+TEST(Sum, RejectsInvalidAndRepeatedAxes) {
   const Variable x(counting({2, 3}));
-  EXPECT_THAT(error_of<ShapeError>([&] { (void)sum(x, {2}); }),
-              HasSubstr("sum: expected different axes of [2,3], got [2]"));
-  EXPECT_THROW(sum(x, {-3}), ShapeError);
-  EXPECT_THROW(sum(x, {1, -1}), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)sum(x, {2}); }),
+            (Failure{"out_of_range", "sum"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)sum(x, {-3}); }),
+            (Failure{"out_of_range", "sum"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)sum(x, {1, -1});
+            }),
+            (Failure{"out_of_range", "sum"}));
 }
 
 TEST(Mean, DividesByTheNumberOfValues) {
@@ -81,15 +83,17 @@ TEST(Mean, DividesByTheNumberOfValues) {
   EXPECT_EQ(values(mean(x)), Floats{11.5});
 }
 
-TEST(Mean, RefusesToAverageNothing) {
-  EXPECT_THAT(error_of<ShapeError>([] {
-                (void)mean(Variable(Tensor(Shape{2, 0})), {1});
-              }),
-              HasSubstr("mean: expected at least one value, got [2,0]"));
-  EXPECT_THROW(mean(Variable(Tensor(Shape{0}))), ShapeError);
+TEST(Mean, RejectsNoValues) {
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)mean(Variable(Tensor(Shape{2, 0})), {1});
+            }),
+            (Failure{"invalid_shape", "mean"}));
+  EXPECT_EQ(
+      failure_of<ShapeError>([&] { (void)mean(Variable(Tensor(Shape{0}))); }),
+      (Failure{"invalid_shape", "mean"}));
 }
 
-TEST(Mean, ReadsWhatIsDeferredAndQuantized) {
+TEST(Mean, EvaluatesDeferredAndQuantizedInputs) {
   const Variable x(noise({2, 3, 5, 17}));
   const Grid grid{.scale = Tensor::scalar(0.25f)};
   const Variable y = fake_quantize(relu(x), grid);
@@ -124,7 +128,7 @@ TEST(Max, SharesTheGradientAmongEqualValues) {
   EXPECT_EQ(values(x.grad()), (Floats{0.5, 0, 0.5, third, third, third}));
 }
 
-TEST(Max, IsNanIfThereIsOne) {
+TEST(Max, PropagatesNan) {
   for (const size_t where : {0u, 1u, 2u}) {
     Tensor t = Tensor::zeros({3});
     t.f32()[where] = NAN;
@@ -136,7 +140,7 @@ TEST(Max, IsNanIfThereIsOne) {
   }
 }
 
-TEST(Max, TakesInfinities) {
+TEST(Max, AcceptsInfinities) {
   const Variable x(Tensor::full({2, 2}, -INFINITY), true);
   const Variable y = max(x, {0});
   EXPECT_EQ(values(y), (Floats{-INFINITY, -INFINITY}));
@@ -144,8 +148,10 @@ TEST(Max, TakesInfinities) {
   EXPECT_EQ(values(x.grad()), Floats(4, 0.5));
 }
 
-TEST(Max, RefusesNothing) {
-  EXPECT_THROW(max(Variable(Tensor(Shape{0}))), ShapeError);
+TEST(Max, RejectsNoValues) {
+  EXPECT_EQ(
+      failure_of<ShapeError>([&] { (void)max(Variable(Tensor(Shape{0}))); }),
+      (Failure{"invalid_shape", "max"}));
 }
 
 }  // namespace

@@ -12,14 +12,14 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-TEST(RegionHeap, JoinsWhatIsFreed) {
+TEST(RegionHeap, MergesFreedBlocks) {
   RegionHeap heap;
   char* const a = heap.take(3 * kMiB);
   char* const b = heap.take(5 * kMiB + 1);
   char* const c = heap.take(kMiB);
   EXPECT_EQ(b, a + 3 * kMiB);
   EXPECT_EQ(c, b + 5 * kMiB + RegionHeap::kPage);
-  // In the middle, then what was before it, then behind it.
+  // Frees the middle block, then its neighbors.
   heap.give(b);
   heap.give(a);
   EXPECT_EQ(heap.take(8 * kMiB), a);
@@ -29,7 +29,7 @@ TEST(RegionHeap, JoinsWhatIsFreed) {
   EXPECT_EQ(heap.regions_taken(), 1);
 }
 
-TEST(RegionHeap, TakesTheLowestPlaceThatFits) {
+TEST(RegionHeap, UsesTheLowestAddressThatFits) {
   RegionHeap heap;
   char* const a = heap.take(4 * kMiB);
   char* const between = heap.take(kMiB);
@@ -38,19 +38,19 @@ TEST(RegionHeap, TakesTheLowestPlaceThatFits) {
   heap.give(a);
   heap.give(b);
   EXPECT_EQ(heap.take(2 * kMiB), a);
-  EXPECT_EQ(heap.take(3 * kMiB), between + 4 * kMiB);  // after the last one
+  EXPECT_EQ(heap.take(3 * kMiB), between + 4 * kMiB);  // after the last block
   EXPECT_EQ(heap.take(2 * kMiB), a + 2 * kMiB);
   EXPECT_EQ(heap.take(2 * kMiB), b);
 }
 
-TEST(RegionHeap, GivesBackWhatIsFree) {
+TEST(RegionHeap, ReturnsFreeMemory) {
   RegionHeap heap;
   char* const large = heap.take(200 * kMiB);
   char* const small = heap.take(kMiB);
   EXPECT_EQ(heap.regions_taken(), 2);
   std::memset(small, 7, kMiB);
   heap.give(large);
-  heap.trim();  // all of the first region
+  heap.trim();  // frees the whole first region
   EXPECT_EQ(small[kMiB - 1], 7);
   (void)heap.take(60 * kMiB);
   EXPECT_EQ(heap.regions_taken(), 2);
@@ -58,7 +58,7 @@ TEST(RegionHeap, GivesBackWhatIsFree) {
   EXPECT_EQ(heap.regions_taken(), 3);
 }
 
-TEST(RegionHeap, NeverGivesOneByteTwice) {
+TEST(RegionHeap, NeverAllocatesAByteTwice) {
   RegionHeap heap;
   Rng rng(3);
   std::map<char*, int64_t> live;

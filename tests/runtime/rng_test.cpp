@@ -8,12 +8,14 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
 
+#include "../support.h"
+
 namespace octet {
 namespace {
 
-// Known answer of the Random123 distribution (kat_vectors), philox4x32-10
-// with key and counter zero.
-TEST(Rng, AgreesWithTheReferenceOfPhilox) {
+// Known answer of the Random123 distribution (kat_vectors), philox4x32-10 with
+// key and counter zero.
+TEST(Rng, MatchesThePhiloxReference) {
   Rng rng(0);
   EXPECT_EQ(rng.next(), 0x6627e8d5u);
   EXPECT_EQ(rng.next(), 0xe169c58du);
@@ -21,7 +23,7 @@ TEST(Rng, AgreesWithTheReferenceOfPhilox) {
   EXPECT_EQ(rng.next(), 0x9b00dbd8u);
 }
 
-TEST(Rng, HasChildrenByNameThatDoNotDependOnOrder) {
+TEST(Rng, DerivesChildrenIndependentlyOfOrder) {
   const Rng root(5);
   Rng a = root.child("conv1/kernel");
   Rng used = root;
@@ -41,7 +43,7 @@ TEST(Rng, DrawsUniformlyFromTheHalfOpenInterval) {
     ASSERT_LT(u, 1.0f);
     sum += u;
   }
-  // The mean of n draws deviates by sqrt(1/12/n) = 0.0009; five times that.
+  // Five standard deviations of the mean, each sqrt(1/12/n) = 0.0009.
   EXPECT_NEAR(sum / 100000, 0.5, 0.005);
 }
 
@@ -66,8 +68,10 @@ TEST(Rng, DrawsBelowABound) {
   for (int i = 0; i < 7000; ++i) ++counts[static_cast<size_t>(rng.below(7))];
   for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
   EXPECT_EQ(rng.below(1), 0);
-  EXPECT_THROW((void)rng.below(0), ValueError);
-  EXPECT_THROW((void)rng.below(-3), ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)rng.below(0); }),
+            (Failure{"out_of_range", "Rng::below"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)rng.below(-3); }),
+            (Failure{"out_of_range", "Rng::below"}));
 }
 
 TEST(Rng, PermutesEveryNumberOnce) {

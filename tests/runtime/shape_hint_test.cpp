@@ -9,57 +9,53 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int64_t kAny = Shape::kAnySize;
-const Shape kGrey{kAny, 28, 28, 1};
-const Shape kColour{kAny, 6, 4, 3};
+const Shape kGray{kAny, 28, 28, 1};
+const Shape kColor{kAny, 6, 4, 3};
 const Shape kChannelsFirst{kAny, 3, 6, 4};
 
-TEST(ShapeHint, OfOneSampleAddsTheAxisOfSamples) {
+TEST(ShapeHint, AddsTheBatchDimension) {
   for (const Shape& given :
        {Shape{28, 28, 1}, Shape{28, 28}, Shape{1, 28, 28}}) {
-    EXPECT_EQ(slip_of(given, kGrey), ShapeSlip::no_samples_axis);
-    EXPECT_THAT(shape_hint(given, kGrey),
-                HasSubstr(". Hint: add the axis of the samples, "
-                          "x.reshaped({1,28,28,1})"));
+    EXPECT_EQ(slip_of(given, kGray), ShapeSlip::no_samples_axis);
+    EXPECT_THAT(shape_hint(given, kGray), HasSubstr("x.reshaped({1,28,28,1})"));
   }
-  // Sizes that are open are those that are given.
+  // Unknown sizes are taken from the given shape.
   EXPECT_THAT(shape_hint({5, 7, 3}, {kAny, kAny, kAny, 3}),
               HasSubstr("x.reshaped({1,5,7,3})"));
 }
 
-TEST(ShapeHint, OfGreyImagesAddsTheChannels) {
-  EXPECT_THAT(shape_hint({8, 28, 28}, kGrey, "inputs"),
+TEST(ShapeHint, AddsTheChannelsOfGrayImages) {
+  EXPECT_THAT(shape_hint({8, 28, 28}, kGray, "inputs"),
               HasSubstr("inputs.reshaped({8,28,28,1})"));
-  EXPECT_THAT(shape_hint({8, 10, 1}, {kAny, 10}), HasSubstr("({8,10})"));
+  EXPECT_EQ(slip_of({8, 10, 1}, {kAny, 10}), ShapeSlip::no_channels_axis);
 }
 
-TEST(ShapeHint, OfFlattenedImagesGivesThemTheirAxesBack) {
-  EXPECT_EQ(slip_of({8, 784}, kGrey), ShapeSlip::flattened);
-  EXPECT_THAT(shape_hint({8, 784}, kGrey),
-              HasSubstr("x.reshaped({8,28,28,1}), if "));
+TEST(ShapeHint, RestoresAxesOfFlattenedImages) {
+  EXPECT_EQ(slip_of({8, 784}, kGray), ShapeSlip::flattened);
+  EXPECT_THAT(shape_hint({8, 784}, kGray),
+              HasSubstr("x.reshaped({8,28,28,1})"));
 }
 
-TEST(ShapeHint, OfChannelsAtTheWrongEndTransposes) {
-  EXPECT_EQ(slip_of({8, 3, 6, 4}, kColour), ShapeSlip::channels_first);
-  EXPECT_THAT(shape_hint({8, 3, 6, 4}, kColour),
+TEST(ShapeHint, TransposesMisplacedChannels) {
+  EXPECT_EQ(slip_of({8, 3, 6, 4}, kColor), ShapeSlip::channels_first);
+  EXPECT_THAT(shape_hint({8, 3, 6, 4}, kColor),
               HasSubstr("x.transposed({0,2,3,1})"));
-  EXPECT_THAT(shape_hint({8, 1, 28, 28}, kGrey),
-              HasSubstr("x.transposed({0,2,3,1})"));
-  EXPECT_THAT(shape_hint({8, 6, 4, 3}, kChannelsFirst),
-              HasSubstr("x.transposed({0,3,1,2})"));
-  EXPECT_EQ(slip_of({8, 4, 6, 3}, kColour), ShapeSlip::another_order);
+  EXPECT_EQ(slip_of({8, 1, 28, 28}, kGray), ShapeSlip::channels_first);
+  EXPECT_EQ(slip_of({8, 6, 4, 3}, kChannelsFirst), ShapeSlip::channels_last);
+  EXPECT_EQ(slip_of({8, 4, 6, 3}, kColor), ShapeSlip::another_order);
 }
 
-TEST(ShapeHint, IsSilentWhereNothingIsUsual) {
-  // Right but for the number of samples, another size, and symbols.
-  EXPECT_EQ(shape_hint({0, 28, 28, 1}, kGrey), "");
-  EXPECT_EQ(shape_hint({8, 27, 28, 1}, kGrey), "");
-  EXPECT_EQ(shape_hint({8, 783}, kGrey), "");
-  EXPECT_EQ(shape_hint({kAny, 3, 6, 4}, kColour), "");
-  EXPECT_EQ(shape_hint({}, kGrey), "");
+TEST(ShapeHint, IsEmptyForUnusualShapes) {
+  // Correct but for the number of samples; a different size; unknown sizes.
+  EXPECT_EQ(shape_hint({0, 28, 28, 1}, kGray), "");
+  EXPECT_EQ(shape_hint({8, 27, 28, 1}, kGray), "");
+  EXPECT_EQ(shape_hint({8, 783}, kGray), "");
+  EXPECT_EQ(shape_hint({kAny, 3, 6, 4}, kColor), "");
+  EXPECT_EQ(shape_hint({}, kGray), "");
   EXPECT_EQ(shape_hint({3}, {}), "");
 }
 
-TEST(Transposition, IsTheOrderThatFits) {
+TEST(Transposition, IsTheFittingPermutation) {
   using Order = std::vector<int>;
   EXPECT_EQ(transposition({8, 2, 4}, {8, 4, 2}), (Order{0, 2, 1}));
   EXPECT_EQ(transposition({8, 2, 4}, {Shape::kAnySize, 4, 2}),
@@ -67,12 +63,12 @@ TEST(Transposition, IsTheOrderThatFits) {
   EXPECT_EQ(transposition({8, 3, 4, 5}, {8, 4, 5, 3}), (Order{0, 2, 3, 1}));
   EXPECT_EQ(transposition({8, 4, 5, 3}, {8, 3, 4, 5}), (Order{0, 3, 1, 2}));
   EXPECT_EQ(transposition({8, 5, 4, 3}, {8, 4, 5, 3}), (Order{0, 2, 1, 3}));
-  // Two orders fit; images are more often meant.
+  // Two permutations fit; images are more likely.
   EXPECT_EQ(transposition({8, 3, 2, 2}, {8, 2, 2, 3}), (Order{0, 2, 3, 1}));
   EXPECT_TRUE(transposition({8, 4, 2}, {8, 4, 2}).empty());
   EXPECT_TRUE(transposition({8, 8}, {8, 4, 2}).empty());
   EXPECT_TRUE(transposition({8, 3, 4}, {8, 4, 2}).empty());
-  EXPECT_TRUE(transposition({8, 4}, {4, 8}).empty());  // of one axis
+  EXPECT_TRUE(transposition({8, 4}, {4, 8}).empty());  // a single axis
   EXPECT_TRUE(transposition({}, {}).empty());
 }
 

@@ -5,6 +5,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape.h>
 
+#include "../support.h"
+
 namespace octet {
 namespace {
 
@@ -19,9 +21,12 @@ TEST(Shape, IndexesFromTheEndToo) {
   EXPECT_EQ(s[0], 2);
   EXPECT_EQ(s[-1], 5);
   EXPECT_EQ(s[-3], 2);
-  EXPECT_THROW((void)s[3], ShapeError);
-  EXPECT_THROW((void)s[-4], ShapeError);
-  EXPECT_THROW((void)Shape{}[0], ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)s[3]; }),
+            (Failure{"out_of_range", "axis"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)s[-4]; }),
+            (Failure{"out_of_range", "axis"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)Shape{}[0]; }),
+            (Failure{"out_of_range", "axis"}));
 }
 
 TEST(Shape, PrintsTheBatchAsN) {
@@ -29,16 +34,28 @@ TEST(Shape, PrintsTheBatchAsN) {
   EXPECT_EQ(Shape{}.to_string(), "[]");
 }
 
-TEST(Shape, RefusesWhatCannotBe) {
-  EXPECT_THROW(Shape({2, -2}), ShapeError);
-  EXPECT_THROW(Shape({1, 1, 1, 1, 1, 1, 1, 1, 1}), ShapeError);
+TEST(Shape, RejectsInvalidDimensions) {
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)Shape({2, -2});
+            }),
+            (Failure{"invalid_shape", "shape"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)Shape({1, 1, 1, 1, 1, 1, 1, 1, 1});
+            }),
+            (Failure{"invalid_shape", "shape"}));
   EXPECT_NO_THROW(Shape({1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
-TEST(Shape, NoticesOverflowAndUnknownSizes) {
+TEST(Shape, DetectsOverflowAndUnknownSizes) {
   const int64_t big = int64_t{1} << 32;
-  EXPECT_THROW((void)Shape({big, big}).size(), ShapeError);
-  EXPECT_THROW((void)Shape({Shape::kAnySize, 3}).size(), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)Shape({big, big}).size();
+            }),
+            (Failure{"invalid_shape", "shape"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)Shape({Shape::kAnySize, 3}).size();
+            }),
+            (Failure{"invalid_shape", "shape"}));
 }
 
 TEST(Shape, ReplacesAndSlices) {
@@ -46,9 +63,12 @@ TEST(Shape, ReplacesAndSlices) {
   EXPECT_EQ(s.with(-1, 7), (Shape{2, 3, 7}));
   EXPECT_EQ(s.slice(1, 3), (Shape{3, 5}));
   EXPECT_EQ(s.slice(1, 1), Shape{});
-  EXPECT_THROW((void)s.with(3, 1), ShapeError);
-  EXPECT_THROW((void)s.slice(2, 1), ShapeError);
-  EXPECT_THROW((void)s.slice(0, 4), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)s.with(3, 1); }),
+            (Failure{"out_of_range", "axis"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)s.slice(2, 1); }),
+            (Failure{"out_of_range", "shape"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)s.slice(0, 4); }),
+            (Failure{"out_of_range", "shape"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Codes from 0 to 127, as they follow a ReLU: instruction sets without dot
-// products of bytes multiply them faster than those with a sign.
+// Quantized values in 0 to 127, as after ReLU: instruction sets without byte
+// dot products multiply them faster than signed values.
 #include <span>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 class SmallCodes : public Programs {};
 
-// Of images [3,6,8,12], what is never negative; 12 channels again.
+// Ops on images [3,6,8,12] with nonnegative results; again 12 channels.
 std::vector<std::pair<std::string, Net>> nonnegative_values() {
   return {
       {"relu", [](const Variable& x) { return relu(x); }},
@@ -78,7 +78,7 @@ std::vector<std::pair<std::string, Net>> linear_ops() {
   };
 }
 
-TEST_P(SmallCodes, GiveTheBitsOfFloatCodes) {
+TEST_P(SmallCodes, MatchFloatProductsBitwise) {
   const Tensor images = noise({3, 6, 8, 12});
   for (const auto& [value_name, value] : nonnegative_values())
     for (const auto& [op_name, op] : linear_ops()) {
@@ -98,7 +98,7 @@ TEST_P(SmallCodes, GiveTheBitsOfFloatCodes) {
     }
 }
 
-// Pairs of products come as close to 16 bits as they can.
+// Sums of two products close to 16 bits.
 TEST_P(SmallCodes, DoNotSaturate) {
   const NoGradGuard no_grad;
   const Grid codes = grid(1);
@@ -117,8 +117,8 @@ TEST_P(SmallCodes, DoNotSaturate) {
   }
 }
 
-// Behind the back of the op that saw to it.
-TEST_P(SmallCodes, SeeWhatIsWrittenLater) {
+// The write bypasses the op that checked the sign.
+TEST_P(SmallCodes, DetectLaterWrites) {
   const NoGradGuard no_grad;
   for (const int64_t c : {1, 2, 3, 5, 12, 17, 40}) {
     const Variable w = fake_quantize(weight({1, 1, c, 16}), channel_grid(16));
@@ -138,8 +138,8 @@ TEST_P(SmallCodes, SeeWhatIsWrittenLater) {
   }
 }
 
-// A custom layer may give anything: it is called anew in every run.
-TEST_P(SmallCodes, AreNotExpectedOfCalledFunctions) {
+// A custom layer may return any values: each run calls it again.
+TEST_P(SmallCodes, AreNotAssumedOfCalledFunctions) {
   const NoGradGuard no_grad;
   const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
   bool positive = true;
@@ -163,8 +163,8 @@ TEST_P(SmallCodes, AreNotExpectedOfCalledFunctions) {
   EXPECT_EQ(bits(got), bits(expected));
 }
 
-// As observers and hooks do.
-TEST_P(SmallCodes, FollowValuesThatWereRead) {
+// As with observers and hooks.
+TEST_P(SmallCodes, SurviveAccessToValues) {
   const NoGradGuard no_grad;
   const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
   const Variable x = relu(Variable(noise({2, 6, 7, 5})));
@@ -176,7 +176,7 @@ TEST_P(SmallCodes, FollowValuesThatWereRead) {
   EXPECT_EQ(run(), before);
 }
 
-TEST_P(SmallCodes, OfNaNHaveNoCode) {
+TEST_P(SmallCodes, PropagateNan) {
   const NoGradGuard no_grad;
   const Variable w = fake_quantize(Variable(Tensor::full({22, 1}, 1)), grid(1));
   for (size_t i = 0; i < 22; ++i) {
@@ -187,8 +187,8 @@ TEST_P(SmallCodes, OfNaNHaveNoCode) {
   }
 }
 
-// One weight behind values with a sign and without, packed for both.
-TEST_P(SmallCodes, ShareAWeightWithOthers) {
+// A weight of signed and unsigned activations is packed for both.
+TEST_P(SmallCodes, ShareWeightsWithSignedActivations) {
   const NoGradGuard no_grad;
   const Variable w = weight({3, 3, 5, 20});
   const Variable x(noise({1, 6, 7, 5}));
@@ -205,8 +205,8 @@ TEST_P(SmallCodes, ShareAWeightWithOthers) {
   }
 }
 
-// Of programs: some ops read the value in bytes, others may not.
-TEST_P(SmallCodes, AreStoredAsTheirReadersWantThem) {
+// In programs: some consumers accept bytes, others do not.
+TEST_P(SmallCodes, AreStoredInTheFormatsOfConsumers) {
   const Variable first = weight({3, 3, 6, 12}),
                  last = weight({1, 1, 12, 12}, 8);
   const Variable all = weight({3, 3, 12, 12}, 3),
@@ -231,7 +231,7 @@ TEST_P(SmallCodes, AreStoredAsTheirReadersWantThem) {
   for (const auto& [one, two] :
        {std::pair(convolution, grouped), std::pair(grouped, convolution),
         std::pair(convolution, convolution), std::pair(grouped, grouped)}) {
-    // The value is added, too.
+    // The value is also added.
     expect_same(
         [=](const Variable& x) {
           const Variable y = block(x);
@@ -248,7 +248,7 @@ TEST_P(SmallCodes, AreStoredAsTheirReadersWantThem) {
   }
 }
 
-TEST_P(SmallCodes, OfPooledValuesKeepTheirForm) {
+TEST_P(SmallCodes, SurvivePooling) {
   const NoGradGuard no_grad;
   const Variable first = weight({3, 3, 6, 12});
   const Variable all = weight({3, 3, 12, 12}, 3),

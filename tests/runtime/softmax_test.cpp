@@ -19,7 +19,7 @@ Tensor softmax_of(const Tensor& x, int axis = -1) {
   return softmax(Variable(x), axis).value();
 }
 
-TEST(Softmax, IsRightToThreeInTenMillionOnEveryInstructionSet) {
+TEST(Softmax, IsAccurateTo3e7OnEveryInstructionSet) {
   const Isa before = active_isa();
   for (const Isa isa : supported_isas()) {
     set_active_isa(isa);
@@ -35,7 +35,7 @@ TEST(Softmax, IsRightToThreeInTenMillionOnEveryInstructionSet) {
         for (const float v : from) sum += std::exp(double{v} - 100);
         for (size_t i = 0; i < from.size(); ++i) {
           const double exact = std::exp(double{from[i]} - 100) / sum;
-          // Below the normal numbers there are fewer bits.
+          // Subnormal numbers have fewer bits.
           EXPECT_NEAR(to[i], exact, 3e-7 * exact + 1.5e-45);
         }
       }
@@ -55,7 +55,7 @@ TEST(Softmax, ReachesZeroThroughTheSubnormalNumbers) {
   EXPECT_EQ(y.f32()[2], 0);
 }
 
-TEST(Softmax, TakesHugeValuesAndMinusInfinity) {
+TEST(Softmax, AcceptsHugeValuesAndMinusInfinity) {
   const Tensor y = softmax_of(Tensor::of<float>(
       {3, 3}, {3e38f, -3e38f, 3e38f, -kInf, 2, 2, -kInf, -kInf, -5}));
   const std::vector<float> expected{0.5f, 0, 0.5f, 0, 0.5f, 0.5f, 0, 0, 1};
@@ -64,7 +64,7 @@ TEST(Softmax, TakesHugeValuesAndMinusInfinity) {
   }
 }
 
-TEST(Softmax, IsNanForALineWithNanOrInfinityOrNothingElseThanMinusInfinity) {
+TEST(Softmax, IsNanForSlicesWithNanOrInfinityOrOnlyMinusInfinity) {
   for (const std::vector<float>& line : {std::vector<float>{NAN, 1, 2},
                                          {1, 2, NAN},
                                          {NAN, NAN, NAN},
@@ -75,13 +75,13 @@ TEST(Softmax, IsNanForALineWithNanOrInfinityOrNothingElseThanMinusInfinity) {
     const Tensor y = softmax_of(x, 1);
     for (size_t k = 0; k < 3; ++k) {
       EXPECT_TRUE(std::isnan(y.f32()[2 * k]));
-      EXPECT_NEAR(y.f32()[2 * k + 1], 1.0 / 3, 1e-7);  // its neighbour line
+      EXPECT_NEAR(y.f32()[2 * k + 1], 1.0 / 3, 1e-7);  // the adjacent line
     }
   }
 }
 
-TEST(Softmax, GoesAlongAnyAxis) {
-  // Equal values along the axis: 1 / its length.
+TEST(Softmax, SupportsAnyAxis) {
+  // Equal values along the axis give 1 / length.
   const Shape shape{2, 3, 5};
   for (int axis = -3; axis < 3; ++axis) {
     const Tensor y = softmax_of(Tensor::full(shape, 7), axis);
@@ -90,16 +90,23 @@ TEST(Softmax, GoesAlongAnyAxis) {
   }
 }
 
-TEST(Softmax, TakesAnEmptyBatch) {
+TEST(Softmax, AcceptsAnEmptyBatch) {
   EXPECT_EQ(softmax_of(Tensor::zeros({0, 3})).shape(), (Shape{0, 3}));
 }
 
-TEST(Softmax, RefusesAnAxisThatIsNotThereOrHasNoValues) {
+TEST(Softmax, RejectsInvalidAndEmptyAxes) {
   const Variable x(Tensor::zeros({2, 3}));
-  EXPECT_THROW(softmax(x, 2), ShapeError);
-  EXPECT_THROW(softmax(x, -3), ShapeError);
-  EXPECT_THROW(softmax(Variable(Tensor::zeros({2, 0}))), ShapeError);
-  EXPECT_THROW(softmax(Variable(Tensor::scalar(1))), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)softmax(x, 2); }),
+            (Failure{"out_of_range", "softmax"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)softmax(x, -3); }),
+            (Failure{"out_of_range", "softmax"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)softmax(Variable(Tensor::zeros({2, 0})));
+            }),
+            (Failure{"out_of_range", "softmax"}));
+  EXPECT_EQ(failure_of<ShapeError>(
+                [&] { (void)softmax(Variable(Tensor::scalar(1))); }),
+            (Failure{"out_of_range", "softmax"}));
 }
 
 }  // namespace

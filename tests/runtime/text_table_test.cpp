@@ -5,6 +5,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/text_table.h>
 
+#include "../support.h"
+
 namespace octet {
 namespace {
 
@@ -21,7 +23,7 @@ TEST(TextTable, AlignsItsColumns) {
             "\xc3\xa9t\xc3\xa9s    7  four letters\n");
 }
 
-TEST(TextTable, PutsAPrefixBeforeALine) {
+TEST(TextTable, PrefixesLines) {
   TextTable table({Align::left, Align::left});
   table.add_row({"a", "b"}, "+ ");
   table.add_rule("  ");
@@ -29,15 +31,20 @@ TEST(TextTable, PutsAPrefixBeforeALine) {
   EXPECT_EQ(table.to_string(), "+ a   b\n  --  -\n- cc  d\n");
 }
 
-TEST(TextTable, LetsTheLastCellOfAShortRowBeLong) {
+TEST(TextTable, SpansTheLastCellOfAShortRow) {
   TextTable table({Align::left, Align::right});
   table.add_row({"a", "b"});
   table.add_row({"all of the line"});
   EXPECT_EQ(table.to_string(), "a  b\nall of the line\n");
-  EXPECT_THROW(table.add_row({"", "", ""}), InternalError);
+  EXPECT_EQ(failure_of<InternalError>([&] {
+              table.add_row({"", "", ""});
+            }),
+            (Failure{"internal", "table"}));
 }
 
-TEST(TextTable, OfNothingIsEmpty) { EXPECT_EQ(TextTable({}).to_string(), ""); }
+TEST(TextTable, IsEmptyWithoutRows) {
+  EXPECT_EQ(TextTable({}).to_string(), "");
+}
 
 TEST(GroupDigits, PutsACommaBeforeEveryThreeDigits) {
   EXPECT_EQ(group_digits(0), "0");

@@ -56,7 +56,8 @@ TEST(LabelCheck, KnowsLabelsOfPixels) {
       error_of<ValueError>([&] {
         (void)evaluate(model, masked({6, 4, 5, 1}, 2));
       }),
-      AllOf(HasSubstr("expected labels [N,4,5]"), HasSubstr("got [N,4,5,1]")));
+      AllOf(HasSubstr("expected labels [N,4,5]"), HasSubstr("got [N,4,5,1]"),
+            HasSubstr("labels.reshaped({n,4,5})")));
 }
 
 TEST(LabelCheck, TellsTheShapeOfAColumnOfLabels) {

@@ -1,4 +1,4 @@
-// What Policy::tensorrt reads off a graph, whatever is quantized in it.
+// Graph properties for Policy::tensorrt, independent of quantization.
 #pragma once
 
 #include <map>
@@ -9,20 +9,21 @@
 
 namespace octet::quant {
 
-/// "a", "a and b", "a, b and c", "a, b and 3 more".
+/// Formats as "a", "a and b", "a, b and c" or "a, b and 3 more".
 std::string name_list(const std::vector<std::string>& names);
 
-/// LayerNormalization, Softmax and attention, which are never INT8 (P17).
+/// Returns whether the layer is never INT8 (P17): LayerNormalization, Softmax
+/// and attention.
 bool stays_float(const GraphIndex& graph, const GraphNode& node);
-/// Whether Q/DQ after a layer serves what is in front of it too: TensorRT moves
-/// it through (pooling, Concatenate) or fuses the layer (activations, Add).
+/// Returns whether Q/DQ after the layer also serves its input: TensorRT moves
+/// Q/DQ through it (pooling, Concatenate) or fuses it (activations, Add).
 bool lets_through(const GraphIndex& graph, const GraphNode& node);
 
-/// Joins tensors element by element, which x * sigmoid(x) does not.
+/// Returns whether the layer combines tensors elementwise; false for x *
+/// sigmoid(x).
 bool is_merge(const GraphIndex& graph, const GraphNode& node);
 
-/// Whether a linear layer is among the predecessors or successors of a node, at
-/// any distance.
+/// Whether a node has a linear predecessor or successor, at any distance.
 class LinearNeighbours {
  public:
   explicit LinearNeighbours(const GraphIndex& graph);

@@ -8,7 +8,8 @@
 namespace octet::quant {
 namespace {
 
-// One number a channel for a whole image or sequence.
+// Returns whether x has a single value per channel for the whole image or
+// sequence.
 bool is_one_pixel(const SymbolicTensor& x, const GraphNode& node) {
   const auto pixels = [](const Shape& shape) {
     return shape.slice(1, shape.rank() - 1).size();
@@ -26,7 +27,7 @@ bool ends_in_sigmoid(const GraphIndex& graph, const SymbolicTensor& x) {
   return is_sigmoid(*node);
 }
 
-// The input that scales the others, of a squeeze-and-excite block.
+// Returns the gate input of a squeeze-and-excite block.
 std::optional<size_t> gate_of(const GraphIndex& graph, const GraphNode& node) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const SymbolicTensor& x = node.inputs[i];
@@ -51,7 +52,7 @@ Decision decide_multiply(const PlacementState& state, const GraphNode& node,
   const std::optional<size_t> gate = gate_of(graph, node);
   if (!gate) {
     return skipped(
-        "P15", "no input is a gate: neither a sigmoid nor one pixel an image");
+        "P15", "no input is a gate (a sigmoid, or a single pixel per image)");
   }
   if (!options.squeeze_excite) {
     return skipped("P15", "squeeze_excite = false skips Multiply");

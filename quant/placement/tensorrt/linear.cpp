@@ -12,7 +12,8 @@
 namespace octet::quant {
 namespace {
 
-// Source: ModelOpt, onnx/quantization, as rule P24 has it.
+// Rule P24.
+// Source: ModelOpt, onnx/quantization.
 bool is_narrow(const ConvolutionShape& c, bool first) {
   constexpr int64_t kWide = 16;
   if (c.in >= kWide && c.out >= kWide) return false;
@@ -29,7 +30,7 @@ bool is_depthwise(const GraphNode& node) {
          convolutions[0].groups == convolutions[0].in;
 }
 
-// Why a layer stays float, if an option says that it does.
+// Returns the reason if an option leaves the layer in float.
 std::optional<Decision> skipped_by_option(const GraphNode& node, bool first,
                                           bool last,
                                           const TensorrtPolicy& options) {
@@ -59,7 +60,7 @@ std::optional<Decision> skipped_by_option(const GraphNode& node, bool first,
         fmt::format("{} features in, {} out, and skip_tiny_gemms", in, out));
   }
   if (options.skip_depthwise && is_depthwise(node)) {
-    return skipped("P26", "one filter a channel, and skip_depthwise");
+    return skipped("P26", "one filter per channel, and skip_depthwise");
   }
   return std::nullopt;
 }
@@ -89,8 +90,8 @@ Decision decide(const GraphIndex& graph, const GraphNode& node,
   return decision;
 }
 
-// Of layers that are called once: a layer with several calls reads several
-// tensors through one quantizer, and not all need to be padded.
+// Only for layers called once: of several tensors with a common quantizer, not
+// all need be padded.
 bool moves_to_pad(const PlacementState& state,
                   const GraphIndex::Reader& reader) {
   const GraphNode& node = *reader.node;

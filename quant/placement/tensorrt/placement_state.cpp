@@ -15,7 +15,8 @@ bool has_input(const Decision& decision, int input) {
   });
 }
 
-// What all calls of a layer want, in the words of the first.
+// Returns the sites common to all calls of a layer, with the first call's
+// reasons.
 Decision common(std::span<const Decision* const> calls) {
   Decision result = *calls.front();
   const size_t wanted = result.sites.size();
@@ -26,9 +27,8 @@ Decision common(std::span<const Decision* const> calls) {
     });
   });
   if (result.sites.empty() && wanted > 0) {
-    result.reason =
-        fmt::format("called {} times, and not all calls want Q/DQ at one place",
-                    calls.size());
+    result.reason = fmt::format(
+        "called {} times, and no site is common to all calls", calls.size());
   }
   return result;
 }
@@ -61,7 +61,7 @@ bool PlacementState::reads_int8(const GraphNode& node, int input) const {
 
 void PlacementState::move_to_pad(const GraphNode& node) {
   padded_.insert(&node);
-  take_back(node, 0, "P20", "its Q/DQ stands before the pad");
+  take_back(node, 0, "P20", "its Q/DQ is before the pad");
 }
 
 void PlacementState::take_back(const GraphNode& node, int input,
@@ -86,7 +86,7 @@ void PlacementState::find_successors(const GraphNode& node) {
   for (const auto& [reader, input] : graph_.readers(node)) {
     const Successors further =
         lets_through(graph_, *reader) ? successors(*reader) : Successors();
-    // A pad with Q/DQ has it for the layer that reads it.
+    // Q/DQ of a pad serves its consumer.
     const bool pad = GraphIndex::is_spatial(*reader, "ZeroPadding");
     if (reads_int8(*reader, input) && !pad) {
       keep(result.quantized, reader);

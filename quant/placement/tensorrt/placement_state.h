@@ -1,6 +1,5 @@
-// PlacementState: what Policy::tensorrt has decided so far, call by call. A
-// layer that is called several times gets, in the end, what all of its calls
-// want.
+// PlacementState: decisions of Policy::tensorrt so far, per call. A layer
+// called several times finally gets the sites common to all calls.
 #pragma once
 
 #include <map>
@@ -13,11 +12,11 @@
 
 namespace octet::quant {
 
-/// The first successors of a node, through layers that let Q/DQ through, that
-/// matter to its placement.
+/// The first relevant successors of a node, looking through layers that commute
+/// with Q/DQ.
 struct Successors {
-  const GraphNode* quantized = nullptr;  ///< reads through Q/DQ
-  const GraphNode* unmerged = nullptr;   ///< the same, with no merge between
+  const GraphNode* quantized = nullptr;  ///< has Q/DQ on its input
+  const GraphNode* unmerged = nullptr;   ///< the same, without a merge between
   const GraphNode* floating = nullptr;   ///< LayerNormalization, Softmax (P17)
 };
 
@@ -27,17 +26,17 @@ class PlacementState {
   PlacementState(const GraphIndex& graph, const Decisions& fixed);
 
   const GraphIndex& graph() const { return graph_; }
-  /// Whether the user or a case speaks of the layer.
+  /// Returns whether the user or a case decided on the layer.
   bool is_fixed(const GraphNode& node) const;
-  /// Null while nobody has decided.
+  /// Returns the decision, or null if there is none yet.
   const Decision* find(const GraphNode& node) const;
   void decide(const GraphNode& node, Decision decision);
 
-  /// Whether a node reads an input through Q/DQ, before a pad or not.
+  /// Returns whether an input of the node has Q/DQ, possibly before a pad.
   bool reads_int8(const GraphNode& node, int input) const;
-  /// The Q/DQ at a node's first input goes to its pad, or was there already.
+  /// Records that the Q/DQ of the node's first input is at its pad.
   void move_to_pad(const GraphNode& node);
-  /// Takes back an input's Q/DQ; `rule` and `reason` hold if it was the last.
+  /// Removes Q/DQ from an input; `rule` and `reason` apply if no site remains.
   void take_back(const GraphNode& node, int input, std::string rule,
                  std::string reason);
 
@@ -45,7 +44,7 @@ class PlacementState {
   void find_successors(const GraphNode& node);
   const Successors& successors(const GraphNode& node) const;
 
-  /// By layer, without what is fixed.
+  /// Returns the decisions by layer, without fixed ones.
   Decisions decisions() const;
 
  private:
@@ -56,9 +55,9 @@ class PlacementState {
   std::map<const GraphNode*, Successors> successors_;
 };
 
-/// A layer without Q/DQ, and why.
+/// Returns a decision without Q/DQ.
 Decision skipped(std::string rule, std::string reason);
-/// Q/DQ at one input.
+/// Returns a decision for Q/DQ at an input.
 Decision quantized_input(int input, const std::string& rule,
                          std::string reason);
 

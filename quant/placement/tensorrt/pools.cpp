@@ -8,15 +8,15 @@
 namespace octet::quant {
 namespace {
 
-// Whether this is a pad with one reader, so that Q/DQ can stand before it.
+// Returns whether Q/DQ can move before a pad: it has a single consumer.
 bool is_own_pad(const PlacementState& state, const GraphNode& pad) {
   const GraphIndex& graph = state.graph();
   return GraphIndex::is_spatial(pad, "ZeroPadding") && graph.uses(pad) == 1 &&
          !state.is_fixed(pad) && graph.is_called_once(*pad.layer);
 }
 
-// What reads a tensor through the quantizer of that tensor, besides `except`.
-// Layers with several calls have quantizers of their own.
+// Returns the consumers of a tensor that share its quantizer, without `except`.
+// Layers called several times have separate quantizers.
 std::vector<std::string> sharers(const PlacementState& state,
                                  const GraphNode& made,
                                  const GraphNode& except) {
@@ -33,7 +33,7 @@ std::vector<std::string> sharers(const PlacementState& state,
 
 void decide_max_pool(PlacementState& state, const GraphNode& node) {
   const GraphIndex& graph = state.graph();
-  // From the tensor that the pool reads back over pads of its own.
+  // Starts at the pool's input and continues over its pads.
   const GraphNode* reader = &node;
   while (graph.is_called_once(*node.layer)) {
     const GraphNode& made = graph.source(reader->inputs[0]);
@@ -64,7 +64,8 @@ void decide_max_pool(PlacementState& state, const GraphNode& node) {
                                                 graph.tensor_name(*next))));
 }
 
-// What reads a tensor in INT8 besides a Concatenate, pools looked through.
+// Returns the INT8 consumers of a tensor other than a Concatenate, looking
+// through pools.
 std::vector<std::string> other_readers(const PlacementState& state,
                                        const GraphNode& made,
                                        const GraphNode& except) {
@@ -81,7 +82,7 @@ std::vector<std::string> other_readers(const PlacementState& state,
   return names;
 }
 
-// What comes out of a quantized pool lies on its grid already.
+// The outputs of a quantized pool already have its quantization parameters.
 void share_shortcut(PlacementState& state, const GraphNode& pool) {
   if (!state.reads_int8(pool, 0)) return;
   const GraphIndex& graph = state.graph();
@@ -91,8 +92,8 @@ void share_shortcut(PlacementState& state, const GraphNode& pool) {
       continue;
     }
     state.take_back(*reader, input, "P10",
-                    fmt::format("pooled shortcut: what {} hands on is on its "
-                                "grid already",
+                    fmt::format("pooled shortcut: outputs of {} are already "
+                                "quantized",
                                 graph.tensor_name(pool)));
   }
 }

@@ -31,7 +31,7 @@ Decision all_inputs(const GraphIndex& graph, const GraphNode& node,
   return decision;
 }
 
-// Which branch the Add becomes part of, and why that one.
+// The branch that fuses with the Add, and the reason.
 struct Choice {
   size_t input = 0;
   std::string rule;
@@ -49,7 +49,7 @@ Choice choose(const GraphIndex& graph, const GraphNode& node,
     return {only, "P04", fmt::format("{} fuses with the Add", linear(only))};
   }
   const Paths paths = paths_to_ancestor(graph, node);
-  // The first of equals.
+  // Ties: the first.
   const size_t longest = *std::ranges::max_element(
       candidates, {}, [&](size_t i) { return paths.layers[i]; });
   std::vector<std::string> others;
@@ -59,7 +59,8 @@ Choice choose(const GraphIndex& graph, const GraphNode& node,
   return {longest, "P07",
           fmt::format("{} fuses with the Add: {} layers back to {}, not {}",
                       linear(longest), paths.layers[longest],
-                      paths.ancestor == nullptr
+                      !paths.complete ? "where the search ends"
+                      : paths.ancestor == nullptr
                           ? "the inputs"
                           : graph.tensor_name(*paths.ancestor),
                       name_list(others))};
@@ -104,7 +105,7 @@ Decision decide_add(const PlacementState& state, const GraphNode& node,
   for (const SymbolicTensor& x : node.inputs) {
     branches.push_back(linear_chain(graph, graph.source(x)));
   }
-  // Of branches that fuse, those in INT8, if there are any.
+  // INT8 branches that fuse, if any, otherwise float ones.
   std::vector<size_t> candidates;
   std::vector<size_t> in_float;
   for (size_t i = 0; i < branches.size() && !broadcasts(node); ++i) {

@@ -1,5 +1,5 @@
-// The rules of Policy::tensorrt, by the layers they are about. Ids are those
-// of the table in quant/README.md.
+// Rules of Policy::tensorrt, by layer. The rule ids are listed in
+// quant/README.md.
 #pragma once
 
 #include <octet/quant/quantize_model.h>
@@ -8,14 +8,14 @@
 
 namespace octet::quant {
 
-/// All linear layers (P01, A06, P24 to P26).
+/// Decides all linear layers (P01, A06, P24 to P26).
 void decide_linear(PlacementState& state, const TensorrtPolicy& options);
-/// Q/DQ of linear layers that read a ZeroPadding2D goes before it (P20).
+/// Moves Q/DQ of linear layers before a preceding ZeroPadding2D (P20).
 /// REQUIRES: linear layers are decided.
 void move_before_pads(PlacementState& state);
 
-// REQUIRES, of these: all successors of the node are decided, and their own
-// are found.
+// REQUIRES, for the following: all successors of the node are decided, and
+// their successors found.
 
 /// BatchNormalization (P02, P03).
 Decision decide_normalization(const PlacementState& state,
@@ -30,10 +30,12 @@ Decision decide_multiply(const PlacementState& state, const GraphNode& node,
 Decision decide_average_pool(const PlacementState& state, const GraphNode& node,
                              const TensorrtPolicy& options);
 
-/// MaxPooling2D (P10, P12) and what reads it: an Add's pooled shortcut needs
-/// no Q/DQ of its own. REQUIRES: all other layers are decided.
+/// MaxPooling2D (P10, P12) and its consumers: an Add's pooled shortcut needs no
+/// separate Q/DQ.
+/// REQUIRES: all other layers are decided.
 void decide_max_pools(PlacementState& state);
-/// Concatenate (P14). REQUIRES: all other layers are decided.
+/// Concatenate (P14).
+/// REQUIRES: all other layers are decided.
 void decide_concatenations(PlacementState& state);
 
 }  // namespace octet::quant

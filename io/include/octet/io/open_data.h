@@ -12,8 +12,8 @@
 
 namespace octet::io {
 
-/// Fields in order: labels, image, preprocess, usual, takes_bytes, corrupt,
-/// resize, class_names, labels_optional
+/// Fields in order: labels, image, preprocess, usual, takes_bytes,
+/// takes_numbers, corrupt, resize, class_names, labels_optional
 struct OpenOptions {
   /// A .npy file: i64, or other integers, [n] (classes), or f32 [n,...]
   /// (targets). Of a single .npy file of inputs alone.
@@ -28,6 +28,9 @@ struct OpenOptions {
   /// Bytes of .npy files become what `usual` says where `preprocess` is not
   /// given: of a model with an input of bytes.
   bool takes_bytes = false;
+  /// Signed integers and booleans of .npy files become float32 of the same
+  /// value: of a model with an input of such a type.
+  bool takes_numbers = false;
   CorruptFiles corrupt = CorruptFiles::refuse;  ///< of a folder of images
   Resize resize = {};                           ///< of a folder of images
   /// The names of the model's classes in the order of its outputs, or none if

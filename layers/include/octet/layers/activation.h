@@ -14,24 +14,24 @@ struct ActivationOptions {
   std::string name = "";
 };
 
-/// Whether Activation, and the option `activation` of layers, has a function of
-/// that name.
+/// Returns whether an activation function of that name exists.
 bool has_activation_function(std::string_view name);
-/// Throws: ValueError naming the nearest names, if there is none.
+/// Throws: ValueError with the nearest names for an unknown function.
 void expect_activation_function(std::string_view name);
 
-/// A function of every value (softmax, log_softmax: of the last axis), by
-/// Keras' name: linear, celu, elu, exponential, gelu (exact), gelu_tanh (what
-/// Keras and PyTorch have as an option of it), hard_shrink, hard_sigmoid,
-/// hard_silu, hard_swish, hard_tanh, leaky_relu (slope 0.2), log_sigmoid,
-/// log_softmax, mish, relu, relu6, selu, sigmoid, silu, soft_shrink, softmax,
-/// softplus, softsign, sparse_plus, sparse_sigmoid, squareplus, swish, tanh,
-/// tanh_shrink; with Keras' default arguments.
-/// Throws: ValueError for another name.
+/// Applies an activation function to every element (softmax and log_softmax:
+/// along the last axis). Names and default arguments are Keras': linear, celu,
+/// elu, exponential, gelu (exact), gelu_tanh (in Keras and PyTorch an option of
+/// gelu), hard_shrink, hard_sigmoid, hard_silu, hard_swish, hard_tanh,
+/// leaky_relu (slope 0.2), log_sigmoid, log_softmax, mish, relu, relu6, selu,
+/// sigmoid, silu, soft_shrink, softmax, softplus, softsign, sparse_plus,
+/// sparse_sigmoid, squareplus, swish, tanh, tanh_shrink.
+/// Throws: ValueError for an unknown function; ShapeError for a softmax of rank
+/// < 2.
 class Activation : public LayerHandle {
  public:
   explicit Activation(const ActivationOptions& options);
-  /// A template, as braces are for the options.
+  /// A template, so that a braced argument selects the options constructor.
   template <std::convertible_to<std::string> Function>
   explicit Activation(const Function& function, const std::string& name = "")
       : Activation(ActivationOptions{.activation = function, .name = name}) {}

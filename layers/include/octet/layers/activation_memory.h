@@ -1,4 +1,4 @@
-// How much memory a forward pass needs, told from shapes before it runs.
+// Memory of a forward pass, estimated from shapes before it runs.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 namespace octet {
 
 struct ActivationMemory {
-  /// Bytes of the float32 values of one sample that exist at a time, each from
-  /// its layer to its last consumer. Saturates at INT64_MAX.
+  /// Bytes of the float32 values per sample that are alive at the same time,
+  /// each from its layer to its last consumer. Saturates at INT64_MAX.
   int64_t bytes = 0;
-  /// The node that computes the largest value; null for a model of inputs.
+  /// Node with the largest output; null for a model without nodes.
   const GraphNode* largest = nullptr;
 };
 
-/// An upper bound: layers that share the memory of their input count twice.
+/// Returns an upper bound: layers whose output shares the memory of their input
+/// count twice.
 ActivationMemory activation_memory(const Model& model);
 
 }  // namespace octet

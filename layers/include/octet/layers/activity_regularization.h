@@ -11,10 +11,10 @@ struct ActivityRegularizationOptions {
   std::string name = "";
 };
 
-/// Passes x on and, in training, adds (l1 * sum |x| + l2 * sum x^2) / n to
-/// the loss, n being the batch.
+/// Returns x unchanged and, in training, adds (l1 * sum |x| + l2 * sum x^2) / n
+/// to the loss, n being the batch size.
 /// Source: Keras 3, Layer.__call__ with an activity_regularizer.
-/// Throws: ValueError for a factor that is negative or not finite.
+/// Throws: ValueError for a negative or non-finite factor.
 class ActivityRegularization : public LayerHandle {
  public:
   explicit ActivityRegularization(

@@ -8,10 +8,11 @@ struct AddOptions {
   std::string name = "";
 };
 
-/// The sum of its inputs: `Add()({x, y})`.
-/// Called with a vector of inputs whose shapes are equal or broadcast; inputs
-/// of lower rank get axes of size 1 after the batch, as in Keras.
-/// Throws: ShapeError naming shapes that do not fit; ValueError for no input.
+/// Adds its inputs element by element: `Add()({x, y})`.
+/// Takes a vector of inputs of equal or broadcastable shapes; inputs of lower
+/// rank get axes of size 1 after the batch axis, as in Keras.
+/// Throws: ShapeError for shapes that do not broadcast; ValueError for an empty
+/// vector.
 class Add : public LayerHandle {
  public:
   explicit Add(const AddOptions& options = {});

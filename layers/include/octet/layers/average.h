@@ -8,10 +8,11 @@ struct AverageOptions {
   std::string name = "";
 };
 
-/// The mean of its inputs, value by value.
-/// Called with a vector of inputs whose shapes are equal or broadcast; inputs
-/// of lower rank get axes of size 1 after the batch, as in Keras.
-/// Throws: ShapeError naming shapes that do not fit; ValueError for no input.
+/// Averages its inputs element by element. Takes a vector of inputs of equal or
+/// broadcastable shapes; inputs of lower rank get axes of size 1 after the
+/// batch axis, as in Keras.
+/// Throws: ShapeError for shapes that do not broadcast; ValueError for an empty
+/// vector.
 class Average : public LayerHandle {
  public:
   explicit Average(const AverageOptions& options = {});

@@ -8,15 +8,15 @@ namespace octet {
 /// Fields in order: pool_size, strides, padding, name
 struct AveragePooling1DOptions {
   Size1 pool_size = 2;
-  Size1 strides = 0;  ///< 0: the pool size
+  Size1 strides = 0;  ///< 0 uses the pool size
   Padding1D padding = Padding1D::valid;
   std::string name = "";
 };
 
-/// Mean of each window, as in Keras: padding is not counted.
+/// Averages each window, excluding padding, as in Keras.
 /// Shapes: [n,l,c] -> [n,ol,c].
 /// Throws: ValueError for sizes < 1, strides < 0 or causal padding; ShapeError
-/// when called on anything but sequences, or if the window does not fit.
+/// for inputs other than sequences or if the window does not fit.
 class AveragePooling1D : public LayerHandle {
  public:
   explicit AveragePooling1D(const AveragePooling1DOptions& options = {});

@@ -11,11 +11,10 @@ struct CenterCropOptions {
   std::string name = "";
 };
 
-/// The middle of each image. Where that is smaller than asked for, the largest
-/// middle of the same ratio, enlarged: Resizing with crop_to_aspect_ratio.
+/// Crops the center of each image. Images smaller than the target are cropped
+/// to its aspect ratio and enlarged, as by Resizing with crop_to_aspect_ratio.
 /// Shapes: [n,h,w,c] -> [n,height,width,c].
-/// Throws: ValueError for sizes < 1; ShapeError when called on anything but an
-/// image.
+/// Throws: ValueError for sizes < 1; ShapeError for inputs other than images.
 class CenterCrop : public LayerHandle {
  public:
   explicit CenterCrop(const CenterCropOptions& options = {});

@@ -10,9 +10,10 @@ struct ClassTokenOptions {
   std::string name = "";
 };
 
-/// Puts a learnt token before all others, from which a classifier reads.
-/// Parameter: class_token [1,1,d] (zeros).
-/// Shapes: [n,t,d] -> [n,t+1,d]. Throws: ShapeError for another rank.
+/// Prepends a learned token to each sequence, the input of the classifier.
+/// Parameter: class_token [1,1,d], initially zeros.
+/// Shapes: [n,t,d] -> [n,t+1,d].
+/// Throws: ShapeError for another rank.
 /// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 1.
 class ClassToken : public LayerHandle {
  public:

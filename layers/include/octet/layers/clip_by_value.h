@@ -14,9 +14,10 @@ struct ClipByValueOptions {
   std::string name = "";
 };
 
-/// min(max(x, min), max), as tf.clip_by_value and torch.clamp. From 0 up ReLU
-/// is faster. Shapes: [n,...] -> [n,...].
-/// Throws: ValueError for bounds that are not finite, or min > max.
+/// Computes min(max(x, min), max), as tf.clip_by_value and torch.clamp; an
+/// unset bound does not apply. For min = 0, ReLU is faster.
+/// Shapes: [n,...] -> [n,...].
+/// Throws: ValueError for non-finite bounds or min > max.
 class ClipByValue : public LayerHandle {
  public:
   explicit ClipByValue(const ClipByValueOptions& options = {});

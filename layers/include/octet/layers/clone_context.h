@@ -1,4 +1,4 @@
-// CloneContext: keeps shared what layers share while a model is copied.
+// CloneContext: preserves sharing between layers while a model is cloned.
 #pragma once
 
 #include <map>
@@ -8,11 +8,11 @@
 
 namespace octet {
 
-/// The copies made so far while a model is cloned: layers that share an
-/// object before share its copy afterwards.
+/// Maps shared objects of a model to their copies, so that layers that share an
+/// object share its copy as well.
 class CloneContext {
  public:
-  /// The copy of `original`, made by `copy()` at its first use.
+  /// Returns the copy of `original`, created by `copy()` on first use.
   template <class T, class Copy>
   std::shared_ptr<T> shared(const T& original, Copy copy) {
     std::shared_ptr<void>& slot = copies_[&original];

@@ -11,18 +11,19 @@ namespace octet {
 struct CompareOptions {
   /// "equal", "not_equal", "greater", "greater_equal", "less" or "less_equal".
   std::string operation = "";
-  /// What its only input is compared with; without, there are two inputs.
+  /// Constant second operand; if set, the layer has one input, else two.
   std::optional<float> value = {};
   std::string name = "";
 };
 
-/// 1 where the comparison holds and 0 elsewhere, without a gradient:
+/// Returns 1 for elements that satisfy the comparison, else 0. No gradient.
 ///
 ///   Compare({.operation = "greater", .value = 0.5f})(x)
 ///   Compare({.operation = "less"})({x, y})
 ///
-/// Two inputs broadcast as those of Add. NaN is not equal to anything.
-/// Throws: ValueError for another operation or number of inputs; ShapeError.
+/// Two inputs broadcast as in Add. NaN equals nothing.
+/// Throws: ValueError for an unknown operation or a wrong number of inputs;
+/// ShapeError for shapes that do not broadcast.
 class Compare : public LayerHandle {
  public:
   explicit Compare(const CompareOptions& options);

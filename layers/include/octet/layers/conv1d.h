@@ -24,13 +24,13 @@ struct Conv1DOptions {
   std::string name = "";
 };
 
-/// 1-D convolution, as in Keras, with padding "valid", "same", "causal" or
-/// given. Parameters: kernel [kernel_size,c/groups,filters], bias [filters].
+/// 1-D convolution, as in Keras, with "valid", "same", "causal" or explicit
+/// padding. Parameters: kernel [kernel_size,c/groups,filters], bias [filters].
 /// Shapes: [n,l,c] -> [n,ol,filters].
 /// Throws: ValueError for filters, sizes, strides, dilation or groups < 1, an
-/// unknown activation, or groups that do not divide the channels;
-/// ShapeError when called on anything but sequences, or if the kernel does not
-/// fit. Unlike Keras it takes strides together with dilation, as Conv2D does.
+/// unknown activation, or groups that do not divide the channels; ShapeError
+/// for inputs other than sequences or if the kernel does not fit. Unlike Keras
+/// it accepts strides together with dilation, as Conv2D does.
 class Conv1D : public LayerHandle {
  public:
   explicit Conv1D(const Conv1DOptions& options);

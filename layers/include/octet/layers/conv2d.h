@@ -28,9 +28,8 @@ struct Conv2DOptions {
 /// bias [filters].
 /// Shapes: [n,h,w,c] -> [n,oh,ow,filters].
 /// Throws: ValueError for filters, sizes, strides, dilation or groups < 1, an
-/// unknown activation, or groups that do not divide the channels;
-/// ShapeError when called on anything but an image, or if the kernel does not
-/// fit.
+/// unknown activation, or groups that do not divide the channels; ShapeError
+/// for inputs other than images or if the kernel does not fit.
 class Conv2D : public LayerHandle {
  public:
   explicit Conv2D(const Conv2DOptions& options);

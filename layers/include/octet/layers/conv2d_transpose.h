@@ -16,8 +16,8 @@ struct Conv2DTransposeOptions {
   Size2 strides{1, 1};
   Padding padding = Padding::valid;
   Size2 dilation_rate{1, 1};
-  /// Rows and columns at the end that no window reached; nothing: as many as
-  /// make the sizes below.
+  /// Rows and columns added after the last window, each in [0, stride). Unset
+  /// selects the output sizes documented below.
   std::optional<Size2> output_padding = {};
   std::string activation = "linear";
   bool use_bias = true;
@@ -28,17 +28,19 @@ struct Conv2DTransposeOptions {
   std::string name = "";
 };
 
-/// The transpose of a 2-D convolution, as in Keras: with strides it enlarges
-/// the image. Parameters: kernel [kh,kw,filters,c], bias [filters]. Shapes:
-/// [n,h,w,c] -> [n,oh,ow,filters], where with padding 'same' oh is h*stride,
-/// with 'valid' (h-1)*stride + max(kernel, stride), and cells of padding given
-/// one by one are taken from that; a dilated kernel counts as large as it
-/// reaches. With output_padding oh is (h-1)*stride + kernel + output_padding
-/// with 'valid' and given padding, and with 'same' (h-1)*stride + kernel % 2 +
-/// output_padding. Throws: ValueError for filters, sizes, strides or dilation <
-/// 1, or an unknown activation, or an output_padding outside [0, stride);
-/// ShapeError when called on anything but an image, or if the padding leaves no
-/// output. Source: Keras, backend/common/backend_utils.py,
+/// Transposed 2-D convolution, as in Keras; strides enlarge the image.
+/// Parameters: kernel [kh,kw,filters,c], bias [filters].
+/// Shapes: [n,h,w,c] -> [n,oh,ow,filters]. With kernel' = (kernel - 1) *
+/// dilation + 1, oh is
+///   h * stride                                      for padding 'same'
+///   (h-1) * stride + max(kernel', stride)           for padding 'valid'
+///   (h-1) * stride + kernel' % 2 + output_padding   for 'same', if set
+///   (h-1) * stride + kernel' + output_padding       for 'valid', if set
+/// For explicit padding, as for 'valid' minus the padding.
+/// Throws: ValueError for filters, sizes, strides or dilation < 1, an unknown
+/// activation, or an output_padding outside [0, stride); ShapeError for inputs
+/// other than images or if the padding leaves no output.
+/// Source: Keras, backend/common/backend_utils.py,
 /// _get_output_shape_given_tf_padding.
 class Conv2DTranspose : public LayerHandle {
  public:

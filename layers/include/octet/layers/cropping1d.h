@@ -11,10 +11,10 @@ struct Cropping1DOptions {
   std::string name = "";
 };
 
-/// Takes cells away at the ends of each sequence.
+/// Removes elements at both ends of each sequence.
 /// Shapes: [n,l,c] -> [n,l-begin-end,c].
-/// Throws: ValueError for negative sizes; ShapeError when called on anything
-/// but sequences, or if nothing would be left.
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// sequences or if the output would be empty.
 class Cropping1D : public LayerHandle {
  public:
   explicit Cropping1D(const Cropping1DOptions& options = {});

@@ -11,10 +11,10 @@ struct Cropping2DOptions {
   std::string name = "";
 };
 
-/// Takes cells away around each image.
+/// Removes pixels at the borders of each image.
 /// Shapes: [n,h,w,c] -> [n,h-top-bottom,w-left-right,c].
-/// Throws: ValueError for negative sizes; ShapeError when called on anything
-/// but an image, or if nothing would be left.
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// images or if the output would be empty.
 class Cropping2D : public LayerHandle {
  public:
   explicit Cropping2D(const Cropping2DOptions& options = {});

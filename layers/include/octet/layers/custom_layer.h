@@ -1,4 +1,4 @@
-// custom_layer: makes a layer of a class of your own.
+// custom_layer: creates handles of user-defined layer classes.
 #pragma once
 
 #include <concepts>
@@ -10,18 +10,17 @@
 
 namespace octet {
 
-/// A class from which layers can be made: derived from Layer, with all of its
-/// pure functions overridden.
+/// A class derived from Layer that overrides all of its pure virtual functions.
 template <class L>
 concept ConcreteLayer = std::derived_from<L, Layer> && !std::is_abstract_v<L>;
 
-/// Creates a layer of class `L`, as a handle that can be called:
+/// Creates a layer of class `L` and returns a callable handle:
 ///
 ///   LayerHandle GlobalMinPooling2D() {
 ///     return custom_layer<GlobalMinPooling2DLayer>();
 ///   }
 ///
-/// As std::make_shared, with compile errors that name the function of Layer
+/// Like std::make_shared, but the compile error names the function of Layer
 /// that the class does not override.
 template <class L, class... Args>
 LayerHandle custom_layer(Args&&... args) {
@@ -30,7 +29,7 @@ LayerHandle custom_layer(Args&&... args) {
   if constexpr (ConcreteLayer<L>) {
     return LayerHandle(std::make_shared<L>(std::forward<Args>(args)...));
   } else if constexpr (std::derived_from<L, Layer>) {
-    // A pure function that L inherits still belongs to Layer.
+    // &L::f has the type of Layer's member unless L overrides f.
     constexpr bool shape = !std::same_as<decltype(&L::output_shape),
                                          decltype(&Layer::output_shape)>;
     constexpr bool forward =

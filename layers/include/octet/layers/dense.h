@@ -17,7 +17,7 @@ struct DenseOptions {
   std::string name = "";
 };
 
-/// A matrix product over the last axis, as in Keras. Parameters: kernel
+/// Fully connected layer over the last axis, as in Keras. Parameters: kernel
 /// [c,units] (Glorot uniform), bias [units] (zeros).
 /// Shapes: [n,...,c] -> [n,...,units].
 /// Throws: ValueError for units < 1; ShapeError for rank < 2.

@@ -12,7 +12,7 @@ struct DepthwiseConv1DOptions {
   Size1 kernel_size = 3;
   Size1 strides = 1;
   Padding1D padding = Padding1D::valid;
-  int64_t depth_multiplier = 1;  ///< outputs of each channel
+  int64_t depth_multiplier = 1;  ///< filters per channel
   Size1 dilation_rate = 1;
   std::string activation = "linear";
   bool use_bias = true;
@@ -23,15 +23,14 @@ struct DepthwiseConv1DOptions {
   std::string name = "";
 };
 
-/// 1-D convolution of each channel by itself, as in Keras: output
-/// c*depth_multiplier + i is channel c under its i-th window. The padding may
-/// be "causal", too, as that of Conv1D. Parameters:
-/// depthwise_kernel [kernel_size,c,depth_multiplier],
-/// bias [c*depth_multiplier].
+/// Depthwise 1-D convolution, as in Keras: output c*depth_multiplier + i is
+/// channel c convolved with its i-th filter. Padding may be "causal".
+/// Parameters: depthwise_kernel [kernel_size,c,depth_multiplier], bias
+/// [c*depth_multiplier].
 /// Shapes: [n,l,c] -> [n,ol,c*depth_multiplier].
 /// Throws: ValueError for sizes, strides, dilation or depth_multiplier < 1 or
-/// an unknown activation; ShapeError when called on anything but sequences, or
-/// if the kernel does not fit.
+/// an unknown activation; ShapeError for inputs other than sequences or if the
+/// kernel does not fit.
 class DepthwiseConv1D : public LayerHandle {
  public:
   explicit DepthwiseConv1D(const DepthwiseConv1DOptions& options = {});

@@ -12,7 +12,7 @@ struct DepthwiseConv2DOptions {
   Size2 kernel_size{3, 3};
   Size2 strides{1, 1};
   Padding padding = Padding::valid;
-  int64_t depth_multiplier = 1;  ///< outputs of each channel
+  int64_t depth_multiplier = 1;  ///< filters per channel
   Size2 dilation_rate{1, 1};
   std::string activation = "linear";
   bool use_bias = true;
@@ -23,13 +23,13 @@ struct DepthwiseConv2DOptions {
   std::string name = "";
 };
 
-/// 2-D convolution of each channel by itself, as in Keras: output
-/// c*depth_multiplier + i is channel c under its i-th window. Parameters:
-/// depthwise_kernel [kh,kw,c,depth_multiplier], bias [c*depth_multiplier].
+/// Depthwise 2-D convolution, as in Keras: output c*depth_multiplier + i is
+/// channel c convolved with its i-th filter. Parameters: depthwise_kernel
+/// [kh,kw,c,depth_multiplier], bias [c*depth_multiplier].
 /// Shapes: [n,h,w,c] -> [n,oh,ow,c*depth_multiplier].
 /// Throws: ValueError for sizes, strides, dilation or depth_multiplier < 1 or
-/// an unknown activation; ShapeError when called on anything but an image, or
-/// if the kernel does not fit.
+/// an unknown activation; ShapeError for inputs other than images or if the
+/// kernel does not fit.
 class DepthwiseConv2D : public LayerHandle {
  public:
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options = {});

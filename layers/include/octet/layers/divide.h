@@ -8,11 +8,11 @@ struct DivideOptions {
   std::string name = "";
 };
 
-/// The first of its two inputs divided by the second; by 0 gives an infinity.
-/// Called with a vector of inputs whose shapes are equal or broadcast; inputs
-/// of lower rank get axes of size 1 after the batch, as Subtract's.
-/// Throws: ShapeError naming shapes that do not fit; ValueError for another
-/// number of inputs.
+/// Divides the first input by the second; x / 0 is an infinity.
+/// Takes a vector of inputs of equal or broadcastable shapes; inputs of lower
+/// rank get axes of size 1 after the batch axis, as in Keras.
+/// Throws: ShapeError for shapes that do not broadcast; ValueError unless there
+/// are two inputs.
 class Divide : public LayerHandle {
  public:
   explicit Divide(const DivideOptions& options = {});

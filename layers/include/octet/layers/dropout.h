@@ -8,18 +8,19 @@ namespace octet {
 
 /// Fields in order: rate, noise_shape, name
 struct DropoutOptions {
-  float rate = 0.5f;  ///< probability of zero, in [0,1)
-  /// Axes of size 1 fall together: {-1,1,1,1} drops whole images. A size of
-  /// -1 is the input's own; none: every value by itself.
+  float rate = 0.5f;  ///< fraction of elements dropped, in [0,1)
+  /// Shape of the random mask, which broadcasts to the input: {-1,1,1,1} drops
+  /// whole images. -1 stands for the input's own size; empty draws every
+  /// element independently.
   std::vector<int64_t> noise_shape = {};
   std::string name = "";
 };
 
-/// In training sets values to zero at random and divides the others by
-/// 1 - rate; in inference the identity. Every call of every pass draws from a
-/// stream of its own, so a run can be repeated from the model's seed.
-/// Throws: ValueError for a rate outside [0,1); ShapeError for a noise shape
-/// of another rank than the input, or sizes that are neither 1 nor its own.
+/// In training, sets elements to zero at random and scales the others by 1 / (1
+/// - rate); identity in inference. Each call in each pass draws from a separate
+/// random stream, so the model's seed reproduces a run.
+/// Throws: ValueError for a rate outside [0,1); ShapeError for a noise shape of
+/// another rank than the input's or with sizes other than 1 and the input's.
 class Dropout : public LayerHandle {
  public:
   explicit Dropout(const DropoutOptions& options = {});

@@ -10,8 +10,8 @@ struct ELUOptions {
   std::string name = "";
 };
 
-/// x > 0 ? x : alpha * (exp(x) - 1). Throws: ValueError for an alpha that is
-/// not finite.
+/// Computes x > 0 ? x : alpha * (exp(x) - 1).
+/// Throws: ValueError for a non-finite alpha.
 class ELU : public LayerHandle {
  public:
   explicit ELU(const ELUOptions& options = {});

@@ -8,7 +8,7 @@ struct FlattenOptions {
   std::string name = "";
 };
 
-/// All dimensions but the batch into one, in the order h, w, c.
+/// Merges all axes but the batch, in row-major order (h, w, c).
 /// Shapes: [n,...] -> [n,size].
 class Flatten : public LayerHandle {
  public:

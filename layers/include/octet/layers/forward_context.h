@@ -1,5 +1,5 @@
-// ForwardContext: what a layer is told of the pass it runs in, among it how a
-// quantize wrapper changes what it reads.
+// ForwardContext: the state of a forward pass as layers see it, including the
+// hook by which a quantize wrapper changes their weights.
 #pragma once
 
 #include <optional>
@@ -14,41 +14,44 @@
 
 namespace octet {
 
-/// What a quantize wrapper puts inside a layer: between it and its weights,
-/// and between its two products. Training and export ask the same
-/// object, so the two cannot drift apart.
+/// Quantization inside a layer: of its weights, and of the intermediate tensor
+/// between its two products. Training and export use the same hook, so they
+/// cannot diverge.
 class QuantizeHook {
  public:
   virtual ~QuantizeHook() = default;
-  /// A parameter as the layer multiplies with it.
+  /// Returns the (fake-quantized) value of a parameter.
   virtual Variable weight(const Parameter& parameter) const = 0;
-  /// The grid it is rounded to in a file, or nothing.
+  /// Returns the parameter's quantization parameters for export, or nullopt if
+  /// it stays float.
   virtual std::optional<Grid> grid(const Parameter& parameter) const = 0;
 
-  /// A Q/DQ pair in an exported file.
+  /// A Q/DQ pair of an exported graph.
   struct Pair {
     std::string name;
     Grid grid;
   };
-  /// The tensor `name` of QdqDefault::inner, as the layer goes on with it.
+  /// Returns the (fake-quantized) intermediate tensor `name`, see
+  /// QdqDefault::inner.
   virtual Variable inner(std::string_view name, const Variable& x) const = 0;
-  /// The pair after that tensor in a file, or nothing.
+  /// Returns the Q/DQ pair behind that tensor for export, or nullopt.
   virtual std::optional<Pair> inner(std::string_view name) const = 0;
 };
 
-/// How one forward pass runs.
+/// Mode and state of one forward pass.
 struct ForwardContext {
   bool training = false;
   const QuantizeHook* hook = nullptr;
-  /// In training, the random stream of this call: another one for each call of
-  /// each layer in each pass. Copy it to draw from it.
+  /// In training, the random stream of this call; every call of every layer in
+  /// every pass has a separate stream. Copy it to draw from it.
   const Rng* rng = nullptr;
-  /// In training, where layers add regularization losses of their outputs: [].
+  /// In training, receives the regularization losses of layer outputs, each [].
   std::vector<Variable>* regularization_losses = nullptr;
 
-  /// The parameter as this pass sees it: fake-quantized if a hook says so.
+  /// Returns the parameter's value in this pass, fake-quantized by the hook if
+  /// there is one.
   Variable read(const Parameter& parameter) const;
-  /// A tensor between two products of the layer, likewise. Its name is that of
+  /// Returns an intermediate tensor, likewise. `name` is that of
   /// QdqDefault::inner.
   Variable inner(std::string_view name, const Variable& x) const;
 };

@@ -8,18 +8,17 @@ namespace octet {
 
 /// Fields in order: indices, axis, name
 struct GatherOptions {
-  /// Entries of the axis, in order and as often as they are listed; negative
-  /// ones count from the end.
+  /// Indices along the axis; they may repeat, negative ones count from the end.
   std::vector<int64_t> indices = {};
-  int64_t axis = -1;  ///< of a sample: not 0; negative ones count from the end
+  int64_t axis = -1;  ///< not the batch (0); negative counts from the end
   std::string name = "";
 };
 
-/// Chosen entries along one axis: repeats, turns, pads by mirrored or by border
-/// pixels, as the list says.
-/// Shapes: the axis gets the size of the list.
-/// Throws: ValueError for no indices, or the batch's axis; ShapeError for an
-/// axis or entries that are not there.
+/// Selects elements along an axis by index: repetition, reversal, mirror or
+/// edge padding, as `indices` define.
+/// Shapes: the size of the axis becomes the number of indices.
+/// Throws: ValueError for empty indices or the batch axis; ShapeError for an
+/// axis or indices out of range.
 class Gather : public LayerHandle {
  public:
   explicit Gather(const GatherOptions& options = {});

@@ -10,8 +10,8 @@ struct GaussianDropoutOptions {
   std::string name = "";
 };
 
-/// In training multiplies each element by normal noise of mean 1 and variance
-/// rate / (1 - rate); in inference the identity. Draws as Dropout does.
+/// In training, multiplies each element by normal noise of mean 1 and variance
+/// rate / (1 - rate); identity in inference. Random streams as in Dropout.
 /// Throws: ValueError for a rate outside [0,1).
 class GaussianDropout : public LayerHandle {
  public:

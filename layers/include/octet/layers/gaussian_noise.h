@@ -10,8 +10,9 @@ struct GaussianNoiseOptions {
   std::string name = "";
 };
 
-/// In training adds normal noise of mean 0; in inference the identity. Draws
-/// as Dropout does. Throws: ValueError unless stddev is finite and >= 0.
+/// In training, adds normal noise of mean 0; identity in inference. Random
+/// streams as in Dropout.
+/// Throws: ValueError unless stddev is finite and >= 0.
 class GaussianNoise : public LayerHandle {
  public:
   explicit GaussianNoise(const GaussianNoiseOptions& options = {});

@@ -9,17 +9,18 @@ namespace octet {
 
 /// Fields in order: index, name
 struct GetItemOptions {
-  /// Of the batch first, which stays whole: x[:, 1:, 0] in Python is
-  /// {Slice(), Slice(1), 0}.
+  /// One index per axis, starting with the batch, which must stay whole: x[:,
+  /// 1:, 0] in Python is {Slice(), Slice(1), 0}.
   std::vector<Index> index = {};
   std::string name = "";
 };
 
-/// A part of each sample, as x[...] of a Keras tensor: SymbolicTensor::index()
-/// makes it. Shapes: as Variable::index().
-/// Throws: ValueError for an index of the batch but Slice() or "...", or two
-/// ellipses; ShapeError for more indices than axes, an entry that is not there,
-/// or if nothing of a sample would be left.
+/// Slices each sample, as x[...] of a Keras tensor; created by
+/// SymbolicTensor::index().
+/// Shapes: as Variable::index().
+/// Throws: ValueError for a batch index other than Slice() or "...", or two
+/// ellipses; ShapeError for more indices than axes, an index out of range, or
+/// an empty result.
 class GetItem : public LayerHandle {
  public:
   explicit GetItem(const GetItemOptions& options = {});

@@ -6,13 +6,13 @@ namespace octet {
 
 /// Fields in order: keepdims, name
 struct GlobalAveragePooling2DOptions {
-  bool keepdims = false;  ///< whether h and w stay, with size 1
+  bool keepdims = false;  ///< keeps axes h and w, with size 1
   std::string name = "";
 };
 
-/// Mean of each channel over the whole image.
+/// Averages each channel over the image.
 /// Shapes: [n,h,w,c] -> [n,c], or [n,1,1,c] with keepdims.
-/// Throws: ShapeError when called on anything but an image.
+/// Throws: ShapeError for inputs other than images.
 class GlobalAveragePooling2D : public LayerHandle {
  public:
   explicit GlobalAveragePooling2D(

@@ -6,13 +6,13 @@ namespace octet {
 
 /// Fields in order: keepdims, name
 struct GlobalMaxPooling2DOptions {
-  bool keepdims = false;  ///< whether h and w stay, with size 1
+  bool keepdims = false;  ///< keeps axes h and w, with size 1
   std::string name = "";
 };
 
-/// Largest value of each channel over the whole image.
+/// Returns the maximum of each channel over the image.
 /// Shapes: [n,h,w,c] -> [n,c], or [n,1,1,c] with keepdims.
-/// Throws: ShapeError when called on anything but an image.
+/// Throws: ShapeError for inputs other than images.
 class GlobalMaxPooling2D : public LayerHandle {
  public:
   explicit GlobalMaxPooling2D(const GlobalMaxPooling2DOptions& options = {});

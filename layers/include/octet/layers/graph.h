@@ -1,6 +1,6 @@
-// The functional graph: calling a layer on symbolic tensors adds a node.
-// Nodes are immutable and shared; ids give the order of creation, which
-// breaks every tie in a traversal.
+// The functional graph: calling a layer on symbolic tensors adds a node. Nodes
+// are immutable and shared; their ids increase in creation order, which breaks
+// ties in traversals.
 #pragma once
 
 #include <concepts>
@@ -18,15 +18,17 @@ namespace octet {
 
 struct GraphNode;
 
-/// The output of a graph node, before any data.
+/// The output of a graph node: a shape without data.
 struct [[nodiscard]] SymbolicTensor {
   std::shared_ptr<const GraphNode> node;
 
-  /// The batch is Shape::kAnySize.
+  /// Returns the shape; the batch dimension is Shape::kAnySize.
+  /// Throws: ValueError for an empty tensor.
   const Shape& shape() const;
 
-  /// A part of each sample, by GetItem; the batch comes first and stays whole:
-  /// Keras' x[:, 1:, 0] is x.index({Slice(), Slice(1), 0}).
+  /// Slices each sample by a GetItem layer. The first index is the batch's and
+  /// must leave it whole: Keras' x[:, 1:, 0] is x.index({Slice(), Slice(1),
+  /// 0}).
   /// Throws: as GetItem.
   SymbolicTensor index(std::vector<Index> indices) const;
 };
@@ -34,24 +36,24 @@ struct [[nodiscard]] SymbolicTensor {
 /// One call of a layer.
 struct GraphNode {
   uint64_t id;
-  std::shared_ptr<const Layer> layer;  ///< changed through a Model only
+  std::shared_ptr<const Layer> layer;  ///< modified only through a Model
   std::vector<SymbolicTensor> inputs;
   Shape shape;
 };
 
-/// Calls `layer` on symbolic tensors. Throws: what the layer's output_shape
-/// does, with the layer and the input shapes as context; ValueError for an
-/// empty tensor.
+/// Calls `layer` on symbolic tensors and returns the output of the new node.
+/// Throws: the errors of the layer's output_shape, with the layer and the input
+/// shapes as context; ValueError for an empty tensor.
 SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs);
 
-/// False for every type: for static_assert in a template.
+/// False for every type, for a static_assert that depends on a template
+/// parameter.
 template <class>
 inline constexpr bool kIsOneInput = false;
 
-/// What `Conv2D({...})` is: a handle to a layer that can be called. Copies
-/// share the layer and its weights, so calling one handle twice is a shared
-/// layer.
+/// A callable handle to a layer, the base of `Conv2D` and others. Copies share
+/// the layer and its weights, so calling a handle twice shares the weights.
 class LayerHandle {
  public:
   explicit LayerHandle(std::shared_ptr<Layer> layer)
@@ -63,7 +65,7 @@ class LayerHandle {
   SymbolicTensor operator()(std::vector<SymbolicTensor> inputs) const {
     return call(layer_, std::move(inputs));
   }
-  /// Does not compile: several inputs are one list, `Add()({x, y})`.
+  /// Does not compile: pass several inputs as a list, `Add()({x, y})`.
   template <class Second, class... More>
   SymbolicTensor operator()(const SymbolicTensor& x, const Second&,
                             const More&...) const {
@@ -80,7 +82,8 @@ class LayerHandle {
   std::shared_ptr<Layer> layer_;
 };
 
-/// The start of a graph. Shapes: `shape` is one sample, without the batch.
+/// Creates an input of a graph. Shapes: `shape` is one sample, without the
+/// batch.
 /// Throws: ShapeError for a dimension < 1.
 SymbolicTensor input(const Shape& shape, std::string name = "");
 

@@ -1,5 +1,5 @@
-// Who feeds a layer and who reads it, by name: for code that decides by a
-// layer's neighbours, such as insertion cases.
+// Predecessors and successors of layers, by name, for code that decides by a
+// layer's neighbors, such as insertion cases.
 #pragma once
 
 #include <string>
@@ -10,15 +10,17 @@
 
 namespace octet {
 
-/// The names of all layers, in the order of their first call.
+/// Returns the names of all layers, in the order of their first call.
 std::vector<std::string> layer_names(const Model& model);
 
-/// The layers whose outputs a layer reads, in the order of its inputs and
-/// calls, each once. Throws: NotFoundError naming the nearest names.
+/// Returns the producers of a layer's inputs without duplicates, in the order
+/// of its inputs and calls.
+/// Throws: NotFoundError with the nearest names.
 std::vector<std::string> predecessors(const Model& model,
                                       std::string_view layer);
 
-/// The layers that read a layer's output, in the model's order, each once.
+/// Returns the consumers of a layer's output without duplicates, in model
+/// order.
 /// Throws: as predecessors().
 std::vector<std::string> successors(const Model& model, std::string_view layer);
 

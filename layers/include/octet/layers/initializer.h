@@ -1,5 +1,5 @@
-// Initializer: how a parameter gets its first value. A value that compares,
-// prints into a configuration and comes back from one.
+// Initializer: distribution of a parameter's initial values. A value type that
+// compares equal, and converts to a configuration and back.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class Initializer {
   /// Zeros.
   Initializer() = default;
 
-  /// Fills `values`. `fan_in` and `fan_out` count the inputs and outputs of
-  /// one unit; they matter to the variance-scaling ones only.
+  /// Fills `values`. `fan_in` and `fan_out` are the numbers of inputs and
+  /// outputs of a unit; only variance-scaling initializers use them.
   void operator()(std::span<float> values, int64_t fan_in, int64_t fan_out,
                   Rng& rng) const;
 
-  /// Keras' form: {"class_name": "HeNormal", "config": {...}}.
+  /// Returns Keras' configuration: {"class_name": "HeNormal", "config": {...}}.
   Config config() const;
-  /// Reads that form, or a name alone ("he_normal").
+  /// Parses that configuration, or a bare name ("he_normal").
   /// Throws: ValueError for an unknown name or numbers out of range.
   static Initializer from_config(const Config& config);
 
@@ -30,10 +30,11 @@ class Initializer {
 
   enum class Spread { constant, uniform, normal, truncated_normal };
   enum class Fan { none, in, out, average };
-  /// Uniform in [a, b), normal with mean a and deviation b, or the constant
-  /// a. With a fan, deviation sqrt(a / fan) around 0.
-  /// Throws: ValueError for numbers that are not finite, b < a of uniform, or
-  /// a negative deviation or scale.
+  /// Without a fan: uniform in [a, b), normal with mean a and standard
+  /// deviation b, or the constant a. With a fan: mean 0 and standard deviation
+  /// sqrt(a / fan).
+  /// Throws: ValueError for non-finite numbers, uniform with b < a, or a
+  /// negative deviation or scale.
   Initializer(Spread spread, double a, double b = 0, Fan fan = Fan::none);
 
  private:
@@ -48,7 +49,7 @@ Initializer ones();
 Initializer constant_value(double value);
 Initializer random_uniform(double low, double high);
 Initializer random_normal(double mean, double deviation);
-/// Normal without what lies beyond two deviations.
+/// Normal, truncated at two standard deviations.
 Initializer truncated_normal(double mean, double deviation);
 /// Variance 2 / (fan_in + fan_out).
 /// Source: Glorot and Bengio, AISTATS 2010, eq. 16.

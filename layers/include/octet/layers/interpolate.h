@@ -12,19 +12,19 @@ struct InterpolateOptions {
   int64_t height = 0;
   int64_t width = 0;
   std::string mode = "bilinear";  ///< or "bicubic"
-  /// Where pixels lie, see PixelCoordinates: "half_pixel", "align_corners" (the
-  /// option of that name of PyTorch's Upsample), "asymmetric".
+  /// Position of pixel centers (PixelCoordinates): "half_pixel",
+  /// "align_corners" (as in PyTorch's Upsample) or "asymmetric".
   std::string coordinates = "half_pixel";
-  /// Of bicubic, see ResizeOptions.
+  /// For bicubic, see ResizeOptions.
   float cubic_coefficient = -0.75f;
   std::string name = "";
 };
 
-/// Images of another size, as PyTorch's interpolate: resize2d().
-/// Keras' Resizing is its "bilinear" by "half_pixel".
+/// Resizes images, as PyTorch's interpolate; see resize2d(). Keras' Resizing
+/// equals mode "bilinear" with coordinates "half_pixel".
 /// Shapes: [n,h,w,c] -> [n,height,width,c].
-/// Throws: ValueError for sizes < 1, another mode or other coordinates;
-/// ShapeError when called on anything but an image.
+/// Throws: ValueError for sizes < 1, an unknown mode or unknown coordinates;
+/// ShapeError for inputs other than images.
 class Interpolate : public LayerHandle {
  public:
   explicit Interpolate(const InterpolateOptions& options = {});

@@ -1,7 +1,7 @@
-// Layer: one box of a network: its parameters, shapes, forward computation,
-// configuration and ONNX form. Layers are shared by the graph nodes that call
-// them; Model owns them together. A built layer may run in several threads
-// at once under NoGradGuard.
+// Layer: base class of all layers: parameters, shapes, forward computation,
+// configuration and ONNX export. Graph nodes share the layers they call; a
+// Model owns its layers jointly with other models. A built layer may run in
+// several threads at once under NoGradGuard.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ namespace octet {
 class EmitContext;
 struct OnnxValue;
 
-/// A convolution's kernel, seen by its sizes.
+/// Dimensions of a convolution.
 struct ConvolutionShape {
   Size2 kernel{1, 1};
-  int64_t in = 0;  ///< channels
+  int64_t in = 0;  ///< input channels
   int64_t out = 0;
   int64_t groups = 1;
 };
@@ -39,109 +39,112 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// Empty until a Model names it ("conv2d_1") or the user does.
+  /// Empty until the user or a Model sets it ("conv2d_1").
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
 
   /// "Conv2D", ...
   virtual std::string class_name() const = 0;
-  /// Everything needed to create an equal layer; what `LayerDef::create`
-  /// takes. Parameters are not part of it.
+  /// Returns the options from which `LayerDef::create` creates an equal layer;
+  /// parameters are not included.
   virtual Config config() const = 0;
 
-  /// Checks the inputs and returns the output's shape. The batch is
-  /// Shape::kAnySize. Throws: ShapeError, ValueError.
+  /// Checks the input shapes and returns the output shape. The batch dimension
+  /// is Shape::kAnySize. Throws: ShapeError, ValueError.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
-  /// Creates the parameters, once, when the input shapes are known.
+  /// Creates the parameters. Called once, when the input shapes are known.
   virtual void build(std::span<const Shape>) {}
   virtual Variable forward(const ForwardContext& context,
                            std::span<const Variable> inputs) const = 0;
 
-  /// Writes the layer as ONNX nodes. Throws: UnsupportedError by default.
+  /// Exports the layer as ONNX nodes. Throws: UnsupportedError by default.
   virtual OnnxValue emit(EmitContext& context,
                          std::span<const OnnxValue> inputs) const;
 
-  /// An equal layer of the same name, not yet built. Objects that several
-  /// layers share are copied once, through `context`.
+  /// Returns an equal, unbuilt layer of the same name. `context` copies each
+  /// object shared by several layers only once.
   virtual std::shared_ptr<Layer> clone(CloneContext& context) const;
 
-  /// The function at its end, by Keras' name: "relu" of a Conv2D with that
-  /// option, of an Activation and of a ReLU. "linear" if there is none, empty
-  /// if it has no name there, as PReLU. By default the field `activation` of
-  /// config().
+  /// Returns Keras' name of the layer's final activation function: "relu" for a
+  /// ReLU, an Activation("relu") and a Conv2D with that option. "linear" if
+  /// there is none; empty if the function has no name in Keras (PReLU).
+  /// Defaults to the field `activation` of config().
   virtual std::string activation() const;
-  /// LayerDef::role of its class; `other` if that is not registered.
+  /// Returns the LayerDef::role of the class; `other` if it is not registered.
   LayerRole role() const;
-  /// Whether it hands its only input, of that shape, on as it is in inference,
-  /// or in training as well. By default in inference, for LayerRole::identity.
+  /// Returns whether the layer forwards its only input, of shape `input`,
+  /// unchanged: in inference, or with `training` in both modes. Defaults to
+  /// true in inference for LayerRole::identity.
   virtual bool is_identity(const Shape& input, bool training) const;
-  /// The convolutions it consists of, in order; none by default.
+  /// Returns the convolutions that the layer consists of, in order.
   virtual std::vector<ConvolutionShape> convolutions() const { return {}; }
-  /// Multiply-adds of one sample.
+  /// Returns the number of multiply-adds per sample.
   virtual int64_t multiply_adds(std::span<const Shape>) const { return 0; }
 
-  /// Whether training moves the parameters. A frozen layer takes no
-  /// gradients for them and, as in Keras, its statistics stay as they are.
-  /// Layers that share parameters are frozen together.
+  /// Sets whether training updates the parameters. A frozen layer computes no
+  /// gradients for them and, as in Keras, keeps its statistics. Layers that
+  /// share parameters are frozen together.
   virtual void set_trainable(bool trainable);
   virtual bool trainable() const;
 
-  /// Whether running statistics (batch normalization) are kept as they are
-  /// and used even in training. Layers without any ignore it; those with keep
-  /// it in statistics_flag(), so that layers that share parameters are frozen
-  /// together and copies as their originals.
+  /// Sets whether the moving statistics (batch normalization) stay fixed and
+  /// are used even in training. Ignored by layers without statistics. Layers
+  /// with statistics store it in statistics_flag(), so that layers with shared
+  /// parameters are frozen together and clones preserve it.
   virtual void freeze_statistics(bool) {}
   virtual bool statistics_frozen() const { return false; }
-  /// From now on running statistics are the means over the samples that the
-  /// layer sees in training, or move with its momentum again: see
-  /// train::update_batch_statistics(). Returns whether the layer has any that
-  /// training moves. Layers with statistics keep it in statistics_averaged().
+  /// Switches moving statistics to the mean over all samples seen in training
+  /// from now on (true) or back to momentum (false); see
+  /// train::update_batch_statistics(). Returns whether the layer has statistics
+  /// that training updates. Layers with statistics store it in
+  /// statistics_averaged().
   virtual bool average_statistics(bool) { return false; }
-  /// The name it was given before it got a wrapper, which adds to it.
+  /// Returns the name before wrapping; quantize wrappers add to it.
   virtual const std::string& original_name() const { return name_; }
 
-  /// Whether no value it gives can be negative, in training too, where those
-  /// of its inputs cannot (`inputs`). By default as its activation() says;
-  /// where that is linear, as the inputs of layers that move values or hand
-  /// them on.
+  /// Returns whether the outputs are never negative, in training and inference,
+  /// given whether the inputs are never negative. Defaults to the property of
+  /// activation(); for "linear", to that of the inputs if the layer's role is
+  /// movement or identity.
   virtual bool is_non_negative(bool inputs) const;
 
-  /// Whether it collects something of the values it sees, as quantizers do in
-  /// calibration: then they are to be seen by one thread, in order.
+  /// Returns whether the layer observes its values, as quantizers do in
+  /// calibration; it then must run in one thread, in sample order.
   virtual bool observing() const { return false; }
 
   virtual std::span<const Parameter> parameters() const { return parameters_; }
-  /// What a quantize wrapper moves in training beside the parameters: the
-  /// scales of its quantizers, "kernel/scale". Those that gradients move are
-  /// trainable. Layers may have some in common.
+  /// Returns the quantizer scales that a quantize wrapper updates in training
+  /// in addition to the parameters: "kernel/scale". Scales with gradients are
+  /// trainable. Layers may share scales.
   virtual std::vector<Parameter> moving_scales() const { return {}; }
-  /// Throws: NotFoundError listing the parameters there are.
+  /// Returns the parameter `name`. Throws: NotFoundError with the names of all
+  /// parameters.
   const Parameter& parameter(std::string_view name) const;
   bool built() const { return built_; }
 
-  /// "in layer 'conv1' (Conv2D)", for messages.
+  /// Returns "in layer 'conv1' (Conv2D)", for error contexts.
   std::string describe() const;
 
-  // For graphs and models.
-  /// Throws: ShapeError if the layer has parameters and was built for another
-  /// number of channels.
+  // Called by graphs and models.
+  /// Builds the layer at the first call.
+  /// Throws: ShapeError if it has parameters and was built for another number
+  /// of channels.
   void build_once(std::span<const Shape> inputs);
-  /// Gives every parameter its first value, once; the streams of `rng` are
-  /// named by layer and parameter. The layers of a model may be at it at once.
+  /// Initializes every parameter, once, from substreams of `rng` named
+  /// "layer/parameter". Thread-safe across the layers of a model.
   virtual void initialize_once(const Rng& rng);
-  /// Copies the parameter values of an equal layer, and whether it is
-  /// trainable and its statistics are frozen.
+  /// Copies the parameter values of an equal layer and its trainable and
+  /// frozen-statistics flags.
   virtual void copy_parameters(const Layer& from);
-  /// Gives the parameters of a built layer their values, in order;
-  /// initializers have no say then. Throws: ShapeError.
+  /// Sets the parameters of a built layer, in order, instead of initializing
+  /// them. Throws: ShapeError.
   void set_parameters(std::span<const Tensor> values);
-  /// Takes the very parameters of an equal layer, to have them and what is
-  /// frozen in common.
+  /// Shares the parameters and frozen flags of an equal layer.
   virtual void share_parameters(const Layer& from);
-  /// How running statistics are treated, by all layers that have them.
+  /// Treatment of moving statistics, shared by layers that share parameters.
   struct StatisticsMode {
     bool frozen = false;
-    std::optional<int64_t> averaged = {};  ///< samples, where they are averaged
+    std::optional<int64_t> averaged = {};  ///< samples so far, if averaged
   };
   virtual const std::shared_ptr<StatisticsMode>& shared_statistics() const {
     return statistics_;
@@ -150,12 +153,12 @@ class Layer {
  protected:
   Layer() = default;
 
-  /// Declares a parameter; it gets its first value later, when the model is
-  /// named. Returns its index in parameters().
+  /// Declares a parameter, which is initialized later, when the model is named.
+  /// Returns its index in parameters().
   size_t add_parameter(std::string name, const Shape& shape,
                        const ParameterOptions& options = {});
   const Parameter& at(size_t index) const { return parameters_[index]; }
-  /// The layer's own, or that of the layer whose parameters it has.
+  /// The flag, shared with layers that share this layer's parameters.
   bool& statistics_flag() const { return statistics_->frozen; }
   std::optional<int64_t>& statistics_averaged() const {
     return statistics_->averaged;
@@ -170,7 +173,7 @@ class Layer {
   };
 
   std::string name_;
-  std::vector<Shape> built_for_;  // inputs of the first call
+  std::vector<Shape> built_for_;  // input shapes of the first call
   bool built_ = false;
   bool initialized_ = false;
   bool trainable_ = true;

@@ -1,6 +1,6 @@
-// LayerDef: what is known of a layer class before there is a layer: how to
-// make one, its part in Q/DQ placement and folding, and how Keras writes it.
-// What depends on a layer's options is asked of the layer (layer.h).
+// LayerDef: static description of a layer class: creation, Q/DQ placement,
+// folding and Keras import. Properties that depend on a layer's options are
+// virtual functions of Layer (layer.h).
 #pragma once
 
 #include <array>
@@ -13,88 +13,89 @@ namespace octet {
 
 class Layer;
 
-/// What a class does to the values that pass through, as far as Q/DQ
-/// placement has to know.
+/// What a layer computes, as far as Q/DQ placement depends on it.
 enum class LayerRole {
   other,
   linear,         ///< weights times inputs: convolutions, Dense
-  normalization,  ///< affine by channel, folds into its linear predecessor
-  activation,     ///< one function of each element of one tensor
+  normalization,  ///< affine per channel, folds into a linear predecessor
+  activation,     ///< elementwise function of one tensor
   movement,       ///< moves, selects or repeats values: Flatten, MaxPooling2D
-  identity,       ///< hands its input on in inference: Dropout
-  merge,          ///< joins several tensors element by element: Add
+  identity,       ///< no effect in inference: Dropout
+  merge,          ///< combines several tensors element by element: Add
 };
 
-/// How a class is quantized: by a wrapper of its inputs and these weights.
+/// Default quantization of a class: a wrapper quantizes its inputs and the
+/// weights named here.
 struct QdqDefault {
-  bool enabled = false;     ///< in full mode, when nobody says otherwise
-  bool on_request = false;  ///< where a spec, a case or a policy asks for it
-  bool several_inputs = false;          ///< each with Q/DQ of its own
-  std::string_view weight = {};         ///< parameter that gets weight Q/DQ
-  std::string_view second_weight = {};  ///< another one, of a class with two
-  /// The tensor between the two products of such a class, which is quantized
-  /// as its input is (ForwardContext::inner, EmitContext::inner).
+  bool enabled = false;     ///< quantized by default in full mode
+  bool on_request = false;  ///< quantized if a spec, case or policy selects it
+  bool several_inputs = false;          ///< separate Q/DQ for each input
+  std::string_view weight = {};         ///< parameter with weight Q/DQ
+  std::string_view second_weight = {};  ///< second parameter with weight Q/DQ
+  /// Intermediate tensor between the two products of a class with a second
+  /// weight; quantized like the input (ForwardContext::inner,
+  /// EmitContext::inner).
   std::string_view inner = {};
 };
 
-/// The weight into which a normalization after the layer folds, with the
-/// layer's bias. Its output channels are the axes [first_axis, last_axis),
-/// flattened; the others belong to one output channel each.
+/// The weight into which a subsequent normalization folds, together with the
+/// bias. The axes [first_axis, last_axis), flattened, are its output channels;
+/// the other axes belong to one output channel each.
 struct FoldedWeight {
-  std::string_view parameter = {};  ///< empty: nothing folds into the class
+  std::string_view parameter = {};  ///< empty: folding not supported
   int first_axis = 0;
   int last_axis = 0;
 };
 
-/// What the order of Keras' values (channels_last, channels_first, flattened
-/// features) means to a class; tells how files with channels first are read.
+/// How a class depends on the layout of Keras' values (channels_last,
+/// channels_first, flattened features); determines the import of channels_first
+/// files.
 enum class KerasLayout {
-  keras,        ///< takes values in Keras' own order alone
-  image,        ///< has the option data_format
-  flatten,      ///< has it, and joins the axes of an image
-  pointwise,    ///< the same to every value, wherever it is
-  features,     ///< a kernel row for each feature of a sample: Dense
-  axis,         ///< the option axis is any axis: Concatenate, Softmax
-  channels,     ///< axis, if there, is that of the channels: BatchNormalization
-  statistics,   ///< axis lists axes that keep their statistics: Normalization
-  shared_axes,  ///< shared_axes lists axes: PReLU
+  keras,        ///< requires channels_last
+  image,        ///< has an option data_format
+  flatten,      ///< has data_format and merges the axes of an image
+  pointwise,    ///< elementwise, any layout
+  features,     ///< one kernel row per feature of a sample: Dense
+  axis,         ///< option `axis` is any axis: Concatenate, Softmax
+  channels,     ///< option `axis` is the channel axis: BatchNormalization
+  statistics,   ///< option `axis` lists axes with statistics: Normalization
+  shared_axes,  ///< option `shared_axes` lists axes: PReLU
   constants,    ///< scale and offset may be lists along an axis: Rescaling
 };
 
-/// How a class takes sequences [n,l,c] in ONNX, and gives them. (Images are
-/// always [n,c,h,w] there.)
+/// Layout of sequences [n,l,c] in ONNX that a class supports for inputs and
+/// outputs. (Images are always [n,c,h,w] in ONNX.)
 enum class SequenceOrder {
   keras,           ///< [n,l,c]
   channels_first,  ///< [n,c,l], as Conv does
-  either,          ///< all in one order, as they come: OnnxValue::ncl
+  either,          ///< either, equal for all inputs: OnnxValue::ncl
 };
 
-/// How Keras, in its versions, writes a class.
+/// How Keras versions serialize a class.
 struct KerasDef {
   struct Renamed {
     std::string_view old_name = {};
     std::string_view name = {};
   };
   KerasLayout layout = KerasLayout::keras;
-  /// Names of the class in other versions, or beside its own. Sources:
-  /// keras_export of the layers' classes in Keras 2 and 3;
-  /// keras/legacy/layers.py of Keras 2.2; tensorflow/python/keras/layers of
-  /// 1.13.
+  /// Alternative class names. Sources: keras_export of the layer classes in
+  /// Keras 2 and 3; keras/legacy/layers.py of Keras 2.2;
+  /// tensorflow/python/keras/layers of TensorFlow 1.13.
   std::array<std::string_view, 3> aliases = {};
-  /// Options that older versions call otherwise. Sources: keras/layers of
-  /// Keras 1.2.2; keras/legacy/layers.py of Keras 2.2.
+  /// Options renamed since older versions. Sources: keras/layers of Keras
+  /// 1.2.2; keras/legacy/layers.py of Keras 2.2.
   std::array<Renamed, 2> renamed = {};
-  /// Whether it has the option activation.
+  /// Whether the class has an option `activation`.
   bool has_activation = false;
-  /// Brings the options of a file into the form `create` takes, where renaming
-  /// does not do. Throws: UnsupportedError for what Octet has not.
+  /// Converts options beyond renaming into the form that `create` accepts.
+  /// Throws: UnsupportedError for unsupported options.
   void (*upgrade)(Config& config) = nullptr;
 };
 
-/// What the registry knows of a class. Every layer source ends with one.
+/// Registry entry of a class; every layer source ends with a definition.
 struct LayerDef {
   std::string_view class_name;
-  /// Throws: ValueError, NotFoundError for a bad configuration.
+  /// Throws: ValueError, NotFoundError for an invalid configuration.
   std::shared_ptr<Layer> (*create)(const Config& config);
   LayerRole role = LayerRole::other;
   QdqDefault qdq = {};

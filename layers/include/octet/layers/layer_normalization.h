@@ -20,12 +20,12 @@ struct LayerNormalizationOptions {
   std::string name = "";
 };
 
-/// Normalizes the last axis of every row or pixel by its own mean and biased
-/// variance, as in Keras. Parameters: gamma [c] (ones) and beta [c] (zeros),
-/// unless switched off by scale and center.
+/// Normalizes each row or pixel over the last axis by its mean and biased
+/// variance, as in Keras. Parameters: gamma [c] (ones) if `scale`, beta [c]
+/// (zeros) if `center`.
 /// Shapes: [n,...,c] -> [n,...,c].
-/// Throws: ValueError for an epsilon that is not positive; UnsupportedError
-/// for other axes than the last; ShapeError for rank < 2.
+/// Throws: ValueError for an epsilon <= 0; UnsupportedError for an axis other
+/// than the last; ShapeError for rank < 2.
 class LayerNormalization : public LayerHandle {
  public:
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});

@@ -13,11 +13,12 @@ struct LocalResponseNormalizationOptions {
   std::string name = "";
 };
 
-/// x / (bias + alpha / size * s)^beta, where s is the sum of squares over the
-/// `size` channels of which each is the middle, as far as there are so many.
+/// Computes x / (bias + alpha / size * s)^beta, s being the sum of squares over
+/// the window of `size` channels centered on x, clipped at the first and last
+/// channel.
 /// Shapes: [n,h,w,c] -> [n,h,w,c].
-/// Throws: ValueError for a size that is even or < 1, a bias that is not
-/// positive, or alpha < 0; ShapeError when called on anything but an image.
+/// Throws: ValueError for an even size or size < 1, bias <= 0, or alpha < 0;
+/// ShapeError for inputs other than images.
 /// Source: Krizhevsky et al. 2012, section 3.3; ONNX LRN-13, which divides
 /// alpha by the size.
 class LocalResponseNormalization : public LayerHandle {

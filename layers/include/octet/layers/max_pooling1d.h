@@ -8,15 +8,15 @@ namespace octet {
 /// Fields in order: pool_size, strides, padding, name
 struct MaxPooling1DOptions {
   Size1 pool_size = 2;
-  Size1 strides = 0;  ///< 0: the pool size
+  Size1 strides = 0;  ///< 0 uses the pool size
   Padding1D padding = Padding1D::valid;
   std::string name = "";
 };
 
-/// Largest value of each window, as in Keras.
+/// Returns the maximum of each window, as in Keras.
 /// Shapes: [n,l,c] -> [n,ol,c].
 /// Throws: ValueError for sizes < 1, strides < 0 or causal padding; ShapeError
-/// when called on anything but sequences, or if the window does not fit.
+/// for inputs other than sequences or if the window does not fit.
 class MaxPooling1D : public LayerHandle {
  public:
   explicit MaxPooling1D(const MaxPooling1DOptions& options = {});

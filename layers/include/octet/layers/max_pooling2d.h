@@ -8,15 +8,15 @@ namespace octet {
 /// Fields in order: pool_size, strides, padding, name
 struct MaxPooling2DOptions {
   Size2 pool_size{2, 2};
-  Size2 strides{0, 0};  ///< 0: the pool size
+  Size2 strides{0, 0};  ///< 0 uses the pool size
   Padding padding = Padding::valid;
   std::string name = "";
 };
 
-/// Largest value of each window, as in Keras.
+/// Returns the maximum of each window, as in Keras.
 /// Shapes: [n,h,w,c] -> [n,oh,ow,c].
-/// Throws: ValueError for sizes < 1 or strides < 0; ShapeError when called on
-/// anything but an image, or if the window does not fit.
+/// Throws: ValueError for sizes < 1 or strides < 0; ShapeError for inputs other
+/// than images or if the window does not fit.
 class MaxPooling2D : public LayerHandle {
  public:
   explicit MaxPooling2D(const MaxPooling2DOptions& options = {});

@@ -8,10 +8,11 @@ struct MinimumOptions {
   std::string name = "";
 };
 
-/// The smallest of its inputs, value by value; ties share the gradient.
-/// Called with a vector of inputs whose shapes are equal or broadcast; inputs
-/// of lower rank get axes of size 1 after the batch, as in Keras.
-/// Throws: ShapeError naming shapes that do not fit; ValueError for no input.
+/// Elementwise minimum of its inputs; ties share the gradient. Takes a vector
+/// of inputs of equal or broadcastable shapes; inputs of lower rank get axes of
+/// size 1 after the batch axis, as in Keras.
+/// Throws: ShapeError for shapes that do not broadcast; ValueError for an empty
+/// vector.
 class Minimum : public LayerHandle {
  public:
   explicit Minimum(const MinimumOptions& options = {});

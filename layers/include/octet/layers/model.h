@@ -1,7 +1,7 @@
 // Model: an immutable functional graph from inputs to outputs, with named
-// layers. Rewrites make a new Model; the old one is never changed. What trains
-// a model, freezes layers or loads weights takes a Model&; a const Model is for
-// inference, in several threads at once (unless layers observe).
+// layers. Rewrites return a new Model. Training, freezing and loading weights
+// require a Model&; a const Model supports inference, from several threads at
+// once (unless layers observe).
 #pragma once
 
 #include <functional>
@@ -20,41 +20,41 @@ namespace octet {
 /// Fields in order: name, seed
 struct ModelOptions {
   std::string name = "model";
-  uint64_t seed = 0;  ///< of the initial weights
+  uint64_t seed = 0;  ///< of initial weights and random layers
 };
 
-/// How a graph runs. As in Keras, it is said, and does not depend on whether
-/// gradients are recorded.
+/// Mode of a forward pass. Explicit, as in Keras; independent of gradient
+/// recording.
 enum class Mode {
   inference,
-  training,  ///< moves running statistics; random layers draw
+  training,  ///< updates moving statistics; random layers draw
 };
 
-/// What one node takes. Shared weights count at their first node.
+/// Size of a node. Shared weights count at their first node.
 struct NodeSize {
   int64_t parameters = 0;
-  int64_t trainable = 0;      ///< of the parameters; frozen ones are not
-  int64_t multiply_adds = 0;  ///< of one sample
+  int64_t trainable = 0;      ///< parameters without frozen ones
+  int64_t multiply_adds = 0;  ///< per sample
 };
 
 class Rebuild;
 
-/// Says what takes the place of a node in a model that is being rebuilt: a
-/// tensor of the new model (rebuild.h), or nothing to copy the node.
+/// Returns the replacement of a node while a model is rebuilt: a tensor of the
+/// new model (rebuild.h), or nullopt to copy the node.
 using NodeRewriter = std::function<std::optional<SymbolicTensor>(
     const GraphNode& node, Rebuild& rebuild)>;
 
-/// Whether a copy of a model has the weights in common with it: of one that is
-/// about to go, as memory for both is not needed.
+/// Whether a clone copies the weights (`values`) or shares them (`parameters`).
+/// Share them if the original is discarded, to save the memory of a copy.
 enum class CopyOf { values, parameters };
 
 class [[nodiscard]] Model {
  public:
   /// Collects the graph between inputs and outputs, names unnamed layers by
-  /// class in creation order ("conv2d", "conv2d_1", ...) and initialises
-  /// their weights.
-  /// Throws: ValueError for an input that is not made by input(), an output
-  /// that needs another input, or two layers of one name.
+  /// class in creation order ("conv2d", "conv2d_1", ...) and initializes their
+  /// weights.
+  /// Throws: ValueError for an input that input() did not create, an output
+  /// that depends on another input, or duplicate layer names.
   Model(const SymbolicTensor& input, const SymbolicTensor& output,
         const ModelOptions& options = {});
   Model(std::vector<SymbolicTensor> inputs, std::vector<SymbolicTensor> outputs,
@@ -65,136 +65,137 @@ class [[nodiscard]] Model {
   Model& operator=(const Model&) = delete;
 
   const std::string& name() const { return options_.name; }
-  /// Of the initial weights and of what random layers draw in training.
+  /// Seed of the initial weights and of random layers in training.
   uint64_t seed() const { return options_.seed; }
 
-  /// Runs the graph in inference. Throws: ShapeError if x does not fit the
-  /// input; ValueError for another number of inputs, or of outputs where one is
-  /// returned; errors of a layer carry its name and input shapes.
+  /// Runs the graph in inference mode.
+  /// Throws: ShapeError if x does not fit the input; ValueError for a wrong
+  /// number of inputs, or for several outputs in the single-output form. Errors
+  /// of a layer carry its name and input shapes.
   Variable operator()(const Variable& x) const;
   std::vector<Variable> operator()(std::span<const Variable> inputs) const;
-  /// Takes the inputs of a Batch: `model(batch.inputs)`.
+  /// Accepts the inputs of a Batch: `model(batch.inputs)`.
   std::vector<Variable> operator()(std::span<const Tensor> inputs) const;
-  /// Runs the graph as `mode` says. Training belongs to one thread.
+  /// Runs the graph in `mode`. Training is not thread-safe.
   Variable operator()(const Variable& x, Mode mode);
   std::vector<Variable> operator()(std::span<const Variable> inputs, Mode mode);
   std::vector<Variable> operator()(std::span<const Tensor> inputs, Mode mode);
 
-  /// Calls the model in another graph: the nested model's layers become nodes
-  /// of that graph, under names that begin with this model's
-  /// ("encoder/conv2d"), and have their parameters in common with it. Calling
-  /// it twice shares layers.
+  /// Calls the model in another graph. Its layers become nodes of that graph,
+  /// with names prefixed by this model's ("encoder/conv2d"), and share their
+  /// parameters with it. Calling it twice shares layers.
   SymbolicTensor operator()(const SymbolicTensor& x);
   std::vector<SymbolicTensor> operator()(
       const std::vector<SymbolicTensor>& inputs);
 
-  /// The parameters, and scales that learn, each once, that take gradients and
-  /// have a regularizer.
+  /// Returns the parameters and learned scales that receive gradients and have
+  /// a regularizer, without duplicates.
   std::vector<Parameter> regularized_parameters() const;
-  /// To add to the loss: that of regularized_parameters(), and of what
-  /// layers regularize in the latest pass in training. Empty if there is none.
-  /// Shapes: -> [].
+  /// Returns the regularization loss of regularized_parameters() and of layer
+  /// outputs in the latest training pass, to be added to the loss. Empty if
+  /// there is none. Shapes: [].
   Variable regularization_loss() const;
 
-  /// Inference in which `observer` sees every node's output.
+  /// Runs inference and passes every node's output to `observer`.
   using Observer = std::function<void(const GraphNode&, const Variable&)>;
   std::vector<Variable> run(std::span<const Variable> inputs,
                             const Observer& observer) const;
 
-  /// Inference on at least one image, chunks of them in parallel, the same
-  /// bits as the whole batch at once. Thread-safe, unless layers observe (see
-  /// Layer::observing): they see the whole batch.
-  /// Throws: ShapeError if x does not fit; ValueError for another number of
-  /// inputs, or of outputs where one is returned.
+  /// Runs inference on one or more samples, chunks of them in parallel;
+  /// bit-identical to running the whole batch at once. Thread-safe, unless
+  /// layers observe (Layer::observing): they see the whole batch.
+  /// Throws: ShapeError if x does not fit; ValueError for a wrong number of
+  /// inputs, or for several outputs in the single-output form.
   Tensor predict(const Tensor& x) const;
   [[nodiscard]] std::vector<Tensor> predict(
       std::span<const Tensor> inputs) const;
 
-  /// Nodes in topological order; creation order breaks ties.
+  /// Returns the nodes in topological order; creation order breaks ties.
   std::span<const std::shared_ptr<const GraphNode>> nodes() const& {
     return nodes_;
   }
   std::span<const SymbolicTensor> inputs() const& { return inputs_; }
   std::span<const SymbolicTensor> outputs() const& { return outputs_; }
 
-  /// Each layer once, in the order of its first call. Those of a const Model
-  /// are const.
+  /// Returns the layers without duplicates, in the order of their first call.
+  /// Layers of a const Model are const.
   std::span<const std::shared_ptr<Layer>> layers() & { return layers_; }
   std::vector<std::shared_ptr<const Layer>> layers() const& {
     return {layers_.begin(), layers_.end()};
   }
 
-  // Of a temporary, as in `for (auto& node : zoo::lenet().nodes())`.
+  // For temporaries: `for (auto& node : zoo::lenet().nodes())`.
   std::vector<std::shared_ptr<const GraphNode>> nodes() && { return nodes_; }
   std::vector<SymbolicTensor> inputs() && { return inputs_; }
   std::vector<SymbolicTensor> outputs() && { return outputs_; }
-  /// Throws: NotFoundError naming the nearest names.
+  /// Returns the layer `name`. Throws: NotFoundError with the nearest names.
   Layer& layer(std::string_view name) &;
   const Layer& layer(std::string_view name) const&;
-  void layer(std::string_view name) const&& = delete;  // it would be gone
-  /// What a layer gives, to build another model on: a feature extractor is
-  /// `Model(model.inputs()[0], model.output("avg_pool"))`, and shares weights.
+  void layer(std::string_view name) const&& = delete;  // would dangle
+  /// Returns the output of a layer, to build another model on: the feature
+  /// extractor `Model(model.inputs()[0], model.output("avg_pool"))` shares
+  /// weights.
   /// Throws: NotFoundError as layer(); ValueError for a layer that is called
   /// several times.
   SymbolicTensor output(std::string_view layer) const;
 
-  /// Each parameter once, in the order of layers(), though several layers
-  /// have it in common.
+  /// Returns all parameters in the order of layers(), shared ones once.
   std::vector<Parameter> parameters() const;
-  /// What gradients move, for an optimizer's attach(): parameters, then scales
-  /// of quantizers (Layer::moving_scales).
+  /// Returns the variables that gradients update, for an optimizer's attach():
+  /// parameters, then quantizer scales (Layer::moving_scales).
   std::vector<Variable> trainable_variables() const;
   int64_t parameter_count() const;
 
-  /// Freezes or frees all layers. See Layer::set_trainable.
+  /// Freezes or unfreezes all layers. See Layer::set_trainable.
   void set_trainable(bool trainable);
-  /// Those whose name, or whose name without a wrapper, `pattern` fits, in
-  /// which * stands for any characters and ? for one:
-  /// `model.set_trainable("block1_*", false)`. Returns how many of them have
-  /// parameters. Throws: NotFoundError if none has, naming the nearest names.
+  /// Freezes or unfreezes layers by name, or by name without a wrapper. In
+  /// `pattern`, * matches any characters and ? a single character:
+  /// `model.set_trainable("block1_*", false)`. Returns the number of matching
+  /// layers with parameters.
+  /// Throws: NotFoundError with the nearest names if there are none.
   int64_t set_trainable(std::string_view pattern, bool trainable);
-  // Text would be true.
+  // A string literal would convert to true.
   void set_trainable(const char*) = delete;
   int64_t set_trainable(std::string_view, const char*) = delete;
 
-  /// How many passes in training there were. Random layers draw from streams
-  /// that are numbered by it: setting it back repeats them.
+  /// Number of training passes so far. It numbers the streams of random layers;
+  /// resetting it repeats them.
   uint64_t training_passes() const { return training_.passes; }
   void set_training_passes(uint64_t passes) { training_.passes = passes; }
 
-  /// What passes in training leave behind beside the layers.
+  /// State that training passes change besides the layers.
   struct TrainingState {
     uint64_t passes = 0;
-    std::vector<Variable> regularization_losses = {};  ///< of the latest one
+    std::vector<Variable> regularization_losses = {};  ///< of the latest pass
   };
-  /// For parts of a batch that take turns, each with its own.
+  /// Swaps the state, for shards of a batch that alternate, each with separate
+  /// state.
   void swap_training_state(TrainingState& other) {
     std::swap(training_, other);
   }
 
-  /// A table: name, class with its activation, output shape, parameters,
-  /// multiply-adds; what is frozen, if something is; what each node reads,
-  /// unless that is the one above it.
+  /// Returns a table with a row per node: name, class with activation, output
+  /// shape, parameters, multiply-adds; a column of frozen layers, if any; a
+  /// column of inputs, unless each node consumes only the previous node.
   std::string summary() const;
-  /// The same numbers, one entry a node in the order of nodes().
+  /// Returns the same numbers, one entry per node in the order of nodes().
   std::vector<NodeSize> sizes() const;
 
-  /// A copy whose layers are made by `rewrite`; without one, equal copies
-  /// with the same weights. Layers with parameters in common have them in
-  /// common again. `rewrite` gets each layer once and returns an
-  /// unbuilt one with the same parameters.
+  /// Returns a copy with layers created by `rewrite`; by default equal layers
+  /// with the same weights. `rewrite` receives each layer once and returns an
+  /// unbuilt layer with the same parameters. Shared parameters stay shared.
   using Rewriter = std::function<std::shared_ptr<Layer>(const Layer& layer,
                                                         CloneContext& context)>;
   Model clone(const Rewriter& rewrite = {},
               CopyOf weights = CopyOf::values) const;
 
-  /// A copy in which some nodes are others: `rewrite` is asked for every node
-  /// but the inputs, in order. What is copied keeps its layers, shared ones
-  /// too, with weights, names and flags; layers that nothing reads any more
-  /// are gone. Nothing if no node was replaced.
+  /// Returns a copy in which `rewrite` replaces nodes, or nullopt if it
+  /// replaced none. `rewrite` is called for every node but the inputs, in
+  /// order. Copied nodes preserve layers, including shared ones, with weights,
+  /// names and flags; layers without consumers are dropped.
   /// Throws: ShapeError for a replacement of another shape; ValueError for a
-  /// tensor of this model instead of the new one, or for two layers of one
-  /// name.
+  /// replacement from this model instead of the new model, or duplicate layer
+  /// names.
   std::optional<Model> rebuild(const NodeRewriter& rewrite) const;
 
  private:
@@ -205,7 +206,7 @@ class [[nodiscard]] Model {
   void expect_one_output() const;
   void expect_inputs(size_t count) const;
   void expect_fitted_model() const;
-  /// `pass`: of the random streams of a pass in training, or null.
+  /// `pass`: parent of the random streams of a training pass, or null.
   std::vector<Variable> run(std::span<const Variable> inputs,
                             ForwardContext context, const Rng* pass,
                             const Observer& observer) const;
@@ -223,7 +224,7 @@ class [[nodiscard]] Model {
   std::vector<size_t> input_slots_;
   std::vector<size_t> output_slots_;
   TrainingState training_;
-  // The layers as they are called in other graphs.
+  // Copies of the layers for nested calls in other graphs.
   std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };
 

@@ -1,5 +1,5 @@
-// A model's graph as a Config, and back: its layers with their configurations
-// and the calls between them. Weights are no part of it.
+// Conversion of a model's graph to a Config and back: layers, their
+// configurations and the calls between them. Weights are not included.
 #pragma once
 
 #include <functional>
@@ -9,23 +9,24 @@
 
 namespace octet {
 
-/// What stands for a layer: itself, or one that it is a wrapper of. It must
-/// have the layer's parameters.
+/// Maps a layer to the layer to serialize in its place: itself, or the layer
+/// that it wraps. The result must have the layer's parameters.
 using LayerView = std::function<const Layer&(const Layer&)>;
 
-/// Objects and lists only, in the order of the model:
+/// Returns the graph as objects and lists, in model order:
 ///
 ///   name, seed
-///   layers   each once: name, class_name, config and, where its parameters
-///            are those of an earlier layer, the name of that one: shares
+///   layers   each once: name, class_name, config; `shares`: name of an earlier
+///            layer that has the same parameters, if any
 ///   calls    layer, inputs (indices of earlier calls)
 ///   inputs   indices of calls
 ///   outputs  indices of calls
 Config to_config(const Model& model, const LayerView& view = {});
 
-/// An equal model with initial weights. Layers are made by create_layer().
-/// Throws: ValueError, NotFoundError, ShapeError for a graph that cannot be;
-/// UnsupportedError, naming them all, for classes that are not registered.
+/// Returns an equal model with initial weights. create_layer() creates the
+/// layers.
+/// Throws: ValueError, NotFoundError, ShapeError for an invalid graph;
+/// UnsupportedError with the names of all unregistered classes.
 Model model_from_config(const Config& config);
 
 }  // namespace octet

@@ -1,4 +1,4 @@
-// Which input of a model is which of a data set.
+// Matches the inputs of a data set to those of a model.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 
 namespace octet {
 
-/// What the inputs are called, in the model's order.
+/// Returns the names of the inputs, in model order.
 std::vector<std::string> input_names(const Model& model);
 
-/// `data` with its inputs in the order of the model's: by their names, or as
-/// they are where they have none. The name of a single one is not looked at.
-/// Throws: ValueError naming `subject`, what does not fit and what the model
-/// takes: no samples, another number of inputs, unknown names, other shapes.
+/// Returns `data` with its inputs in the order of the model's: matched by name,
+/// or in the given order if they have no names. The name of a single input is
+/// ignored.
+/// Throws: ValueError for an empty data set, a wrong number of inputs, unknown
+/// names or other shapes; `subject` is the subject of the error.
 Dataset data_for(std::string_view subject, const Model& model,
                  const Dataset& data);
 

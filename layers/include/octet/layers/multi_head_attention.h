@@ -1,5 +1,4 @@
-// Keras' MultiHeadAttention, as the layers it consists of: quantizers can sit
-// before each.
+// Keras' MultiHeadAttention, composed of layers, so that each can be quantized.
 #pragma once
 
 #include <octet/layers/graph.h>
@@ -11,10 +10,10 @@ namespace octet {
 /// bias_regularizer, name
 struct MultiHeadAttentionOptions {
   int64_t num_heads = 0;
-  int64_t key_dim = 0;      ///< features of a head in query and key
-  int64_t value_dim = 0;    ///< features of a head in value; 0: key_dim
-  int64_t output_size = 0;  ///< features of the result; 0: as the query
-  float dropout = 0;        ///< of the attention weights, in training
+  int64_t key_dim = 0;      ///< features per head of query and key
+  int64_t value_dim = 0;    ///< features per head of value; 0: key_dim
+  int64_t output_size = 0;  ///< features of the output; 0: as the query
+  float dropout = 0;        ///< rate for attention weights, in training
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer bias_initializer = zeros();
@@ -23,21 +22,21 @@ struct MultiHeadAttentionOptions {
   std::string name = "";
 };
 
-/// Attention between projections: Dense layers `<name>/query`, `<name>/key`
-/// and `<name>/value`, the ScaledDotProductAttention `<name>/attention` and
-/// the Dense layer `<name>/attention_output`. Without a name all five are
-/// named by the model. The kernels are those of Keras' MultiHeadAttention
-/// with the axes of heads and features made one, [d,heads,key_dim] ->
-/// [d,heads*key_dim] and [heads,value_dim,d] -> [heads*value_dim,d]; the
-/// initial ones spread over that shape.
+/// Multi-head attention: Dense layers `<name>/query`, `<name>/key` and
+/// `<name>/value`, a ScaledDotProductAttention `<name>/attention` and a Dense
+/// layer `<name>/attention_output`. Without a name, the model names all five.
+/// Kernels equal Keras' with the axes of heads and features merged,
+/// [d,heads,key_dim] -> [d,heads*key_dim] and [heads,value_dim,d] ->
+/// [heads*value_dim,d]; initializers use the merged shape.
 /// Shapes: query [n,tq,c], value [n,tk,cv], key [n,tk,ck]
 /// -> [n,tq,output_size].
-/// Throws: ValueError for sizes < 1; ShapeError for lengths that differ.
+/// Throws: ValueError for sizes < 1; ShapeError for key and value of different
+/// lengths.
 SymbolicTensor multi_head_attention(const SymbolicTensor& query,
                                     const SymbolicTensor& value,
                                     const SymbolicTensor& key,
                                     const MultiHeadAttentionOptions& options);
-/// The value is the key too.
+/// Uses the value as key.
 SymbolicTensor multi_head_attention(const SymbolicTensor& query,
                                     const SymbolicTensor& value,
                                     const MultiHeadAttentionOptions& options);

@@ -8,10 +8,11 @@ struct MultiplyOptions {
   std::string name = "";
 };
 
-/// The product of its inputs, value by value.
-/// Called with a vector of inputs whose shapes are equal or broadcast; inputs
-/// of lower rank get axes of size 1 after the batch, as in Keras.
-/// Throws: ShapeError naming shapes that do not fit; ValueError for no input.
+/// Multiplies its inputs element by element. Takes a vector of inputs of equal
+/// or broadcastable shapes; inputs of lower rank get axes of size 1 after the
+/// batch axis, as in Keras.
+/// Throws: ShapeError for shapes that do not broadcast; ValueError for an empty
+/// vector.
 class Multiply : public LayerHandle {
  public:
   explicit Multiply(const MultiplyOptions& options = {});

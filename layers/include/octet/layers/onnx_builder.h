@@ -1,6 +1,6 @@
-// What a layer needs to write itself as ONNX; io/onnx implements it. ONNX
-// images are NCHW, and sequences NCL where convolutions read them, so a value
-// carries its Keras (NHWC) shape and a note of the order it is stored in.
+// Interface through which layers export themselves to ONNX; io/onnx implements
+// it. ONNX images are NCHW, and sequences NCL as inputs of convolutions, so a
+// value carries its Keras (NHWC) shape and its storage layout.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,30 @@ namespace octet {
 struct OnnxValue {
   std::string name;
   Shape shape;  ///< in Keras' layout; images are stored NCHW
-  /// Of a sequence [n,l,c]: stored [n,c,l]. Layers see it only if they say that
-  /// they take it (LayerDef::sequences).
+  /// For a sequence [n,l,c]: stored as [n,c,l]. Passed only to layers that
+  /// support it (LayerDef::sequences).
   bool ncl = false;
   /// Set after Flatten of an image [h,w,c]: the features are in the order
-  /// c,h,w. Dense permutes its rows; others call keras_order().
+  /// c,h,w. Dense permutes its rows; other layers call keras_order().
   Shape flattened_from = {};
 
   bool channels_first() const { return ncl || shape.rank() == 4; }
-  /// Where Keras' axis, from 0, is in ONNX.
+  /// Returns the ONNX axis of a Keras axis >= 0.
   int64_t onnx_axis(int64_t axis) const;
 };
 
-/// A constant for each channel in the shape in which it broadcasts over `x`.
+/// Returns a per-channel constant in the shape that broadcasts over `x`.
 Tensor beside_channels(const Tensor& per_channel, const OnnxValue& x);
 
-/// The elements of a tensor in another order: its axes are taken apart, put in
-/// order and joined again.
+/// A permutation of a tensor's elements: reshape to `split`, transpose by
+/// `order`, reshape to `joined`.
 struct Arrangement {
-  Shape split = {};             ///< taken apart; rank 0: as they are
-  std::vector<int> order = {};  ///< as Tensor::transposed(); empty: as they are
-  Shape joined = {};            ///< rank 0: as they are then
+  Shape split = {};             ///< rank 0: unchanged
+  std::vector<int> order = {};  ///< as Tensor::transposed(); empty: none
+  Shape joined = {};            ///< rank 0: unchanged
 
   Tensor apply(const Tensor& value) const;
-  /// That of what apply() gives for a value of this shape.
+  /// Returns the shape of apply()'s result for a value of this shape.
   Shape shape_of(const Shape& value) const;
   bool operator==(const Arrangement&) const = default;
 };
@@ -54,37 +54,38 @@ class OnnxBuilder {
 
   virtual ~OnnxBuilder() = default;
 
-  /// Adds a node named `name` (made unique) and returns its output's name.
+  /// Adds a node named `name` (made unique) and returns the name of its output.
   virtual std::string add_node(std::string_view op_type, std::string_view name,
                                const std::vector<std::string>& inputs,
                                const Attributes& attributes = {}) = 0;
   /// Adds a constant (f32, i8, i64) and returns its name.
   virtual std::string add_initializer(std::string_view name,
                                       const Tensor& value) = 0;
-  /// The same of `stored.apply(value)`, which may be made as late as when the
-  /// file is written: large weights then are in memory once.
+  /// Adds `stored.apply(value)`, evaluated when the file is written if
+  /// possible, so that large weights are in memory once.
   virtual std::string add_initializer(std::string_view name,
                                       const Tensor& value,
                                       const Arrangement& stored) {
     return add_initializer(name, stored.apply(value));
   }
-  /// Adds QuantizeLinear and DequantizeLinear after `value`, sharing one
-  /// scale and one int8 zero point, and returns the DQ's output. The axis is
-  /// written for per-channel grids. The same value with the same grid gets
-  /// one pair only.
+  /// Adds QuantizeLinear and DequantizeLinear after `value`, sharing a scale
+  /// and an int8 zero point, and returns the output of DequantizeLinear. The
+  /// axis is written for per-channel parameters. Equal values with equal
+  /// quantization parameters share a pair.
   virtual std::string add_qdq(const std::string& value, std::string_view name,
                               const Grid& grid) = 0;
-  /// `constant`, [1,...] of that rank, for each sample of the value `x`; nodes
-  /// named `name` make it for those that read it. What broadcasts reads
-  /// one_sample() of it.
+  /// Returns `constant`, [1,...] of rank `rank`, repeated for each sample of
+  /// the value `x`; nodes named `name` repeat it for consumers that do not
+  /// broadcast. Consumers that do take one_sample() of it.
   virtual std::string add_repeated(std::string_view name,
                                    const std::string& constant, int rank,
                                    const std::string& x) = 0;
-  /// The constant that such a value repeats; of others the value itself.
+  /// Returns the constant that a value of add_repeated() repeats; for other
+  /// values, the value itself.
   virtual std::string one_sample(const std::string& value) const = 0;
 };
 
-/// The builder as one layer sees it.
+/// An OnnxBuilder bound to a layer and its quantize hook.
 class EmitContext {
  public:
   EmitContext(OnnxBuilder& builder, std::string layer,
@@ -93,54 +94,54 @@ class EmitContext {
 
   OnnxBuilder& builder() { return builder_; }
   const std::string& layer() const { return layer_; }
-  /// The same builder with a hook inside the layer.
+  /// Returns the same context with another hook.
   EmitContext with_hook(const QuantizeHook* hook) const {
     return EmitContext(builder_, layer_, hook);
   }
 
-  /// The node that does what the layer does, named after it.
+  /// Adds the layer's main node, named after the layer.
   std::string node(std::string_view op_type,
                    const std::vector<std::string>& inputs,
                    const OnnxBuilder::Attributes& attributes = {});
-  /// One before or behind it, "layer/name".
+  /// Adds an auxiliary node, named "layer/name".
   std::string part(std::string_view op_type, std::string_view name,
                    const std::vector<std::string>& inputs,
                    const OnnxBuilder::Attributes& attributes = {});
 
-  /// The parameter as an initializer, in ONNX' arrangement: `arrange` takes
-  /// the Keras tensor to ONNX' and puts the output channels on axis
-  /// `onnx_axis`, each slice of the channel axis as one or several neighbours
-  /// there. Under a hook the values are stored on the grid and
-  /// followed by Q and DQ.
+  /// Adds the parameter as an initializer. `arrange` converts the Keras tensor
+  /// to ONNX' layout, with the output channels on axis `onnx_axis` and each
+  /// channel mapped to one or several adjacent slices. Under a hook, the values
+  /// are quantized and followed by Q and DQ.
   std::string weight(const Parameter& parameter,
                      const std::function<Tensor(const Tensor&)>& arrange,
                      int onnx_axis);
   std::string weight(const Parameter& parameter, const Arrangement& stored,
                      int onnx_axis);
-  /// The same for a vector that needs no rearranging.
+  /// The same for a vector in Keras' layout.
   std::string weight(const Parameter& parameter);
 
-  /// The value `x` of a tensor between two products of the layer, with Q and
-  /// DQ after it where the hook says so. See ForwardContext::inner.
+  /// Returns the intermediate tensor `x`, followed by Q and DQ if the hook
+  /// quantizes it. See ForwardContext::inner.
   std::string inner(std::string_view name, const std::string& x);
 
-  /// A constant of one f32 number, or of a list of i64 (shapes, axes).
+  /// Adds a constant: an f32 scalar, or a list of i64 (shapes, axes).
   std::string scalar(std::string_view name, float value);
   std::string integers(std::string_view name,
                        const std::vector<int64_t>& values);
 
-  /// `value` stored as Keras does, images NHWC, for layers that mix axes. The
-  /// other way: what is stored so, of shape `shape`, as a value.
+  /// Converts `value` to Keras' layout (images NHWC), for layers that mix axes.
+  /// from_keras_layout() converts a tensor in Keras' layout, of shape `shape`,
+  /// back to a value.
   std::string keras_layout(const OnnxValue& value);
   OnnxValue from_keras_layout(std::string name, const Shape& shape,
                               bool ncl = false);
 
-  /// `value` with its features in Keras' order: after Flatten of an image
-  /// this takes a Reshape, Transpose and Reshape.
+  /// Returns `value` with its features in Keras' order; after Flatten of an
+  /// image this adds Reshape, Transpose and Reshape.
   OnnxValue keras_order(const OnnxValue& value);
 
  private:
-  /// A weight on the grid, with Q and DQ behind it.
+  /// Adds a quantized weight followed by Q and DQ.
   std::string quantized_weight(const std::string& name, const Tensor& arranged,
                                Grid grid, int onnx_axis);
 

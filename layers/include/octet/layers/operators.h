@@ -1,10 +1,10 @@
-// Arithmetic in symbols while a graph is built: `x + y` is `Add()({x, y})`,
-// `0.5 * x - 1` a Rescaling. Compilers differ in which side of `a(x) - b(x)`
-// they evaluate first, and unnamed layers are named, and get their first
-// weights, in the order of their making: make them before, `auto y = a(x); auto
-// z = b(x); y - z`, or name them. Tensors broadcast as those layers say.
-// Numbers are divided by as products with their reciprocal. For x[:, 0] see
-// SymbolicTensor::index().
+// Operators on symbolic tensors: `x + y` is `Add()({x, y})`, `0.5 * x - 1` a
+// Rescaling. Shapes broadcast as in these layers. Division by a number
+// multiplies by its reciprocal. For x[:, 0] see SymbolicTensor::index().
+//
+// Compilers differ in which operand of `a(x) - b(x)` they evaluate first, and
+// the names and initial weights of unnamed layers depend on creation order:
+// name the layers, or create them first, `auto y = a(x); auto z = b(x); y - z`.
 #pragma once
 
 #include <octet/layers/graph.h>

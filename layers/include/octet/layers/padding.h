@@ -7,16 +7,16 @@
 
 namespace octet {
 
-/// Padding of windows: Keras' two, or cells given as Pads are:
+/// Padding of 2-D windows: Keras' "valid" and "same", or explicit as Pads:
 ///
 ///   Conv2D({.filters = 8, .padding = Padding::same})  // or "same"
-///   Conv2D({.filters = 8, .padding = 1})              // at each side
+///   Conv2D({.filters = 8, .padding = 1})              // on each side
 ///   Conv2D({.filters = 8, .padding = Pads{0, 1, 0, 1}})
 class Padding {
  public:
   static const Padding valid;  ///< none
-  static const Padding same;   ///< ceil(size / stride) positions; an odd cell
-                               ///< goes to the end
+  static const Padding same;   ///< ceil(size / stride) positions; an odd
+                               ///< element is added at the end
   constexpr Padding() = default;
   constexpr Padding(const Pads& pads) : kind_(Kind::given), given_(pads) {}
   template <Count... N>
@@ -25,17 +25,17 @@ class Padding {
       : Padding(Pads(cells...)) {}
   constexpr Padding(Pads::Ends rows, Pads::Ends columns)
       : Padding(Pads(rows, columns)) {}
-  /// "valid" or "same". Throws: ValueError for another name.
+  /// Parses "valid" or "same". Throws: ValueError for another name.
   Padding(const std::string& name);
   template <size_t Size>
   Padding(const char (&name)[Size]) : Padding(std::string(name)) {}
 
-  /// The cells around an image of h x w.
+  /// Returns the padding around an image.
   /// Source: TensorFlow 'SAME' padding, https://www.tensorflow.org/api_docs/
   /// python/tf/nn#notes_on_padding_2
   Pads pads(Size2 image, Size2 window, Size2 strides, Size2 dilation) const;
 
-  /// The cells given, if they were.
+  /// Returns the explicit padding, or null.
   const Pads* given() const { return kind_ == Kind::given ? &given_ : nullptr; }
 
   bool operator==(const Padding&) const = default;
@@ -48,7 +48,8 @@ class Padding {
   Pads given_{};
 };
 
-/// Padding of windows over sequences: Keras' three, or cells given:
+/// Padding of windows over sequences: Keras' "valid", "same" and "causal", or
+/// explicit:
 ///
 ///   Conv1D({.filters = 8, .padding = "causal"})
 ///   Conv1D({.filters = 8, .padding = {2, 0}})  // before and after
@@ -56,28 +57,28 @@ class Padding1D {
  public:
   static const Padding1D valid;   ///< none
   static const Padding1D same;    ///< as Padding::same
-  static const Padding1D causal;  ///< all before the sequence, so that no
-                                  ///< output sees what comes after it
+  static const Padding1D causal;  ///< all before the sequence, so that an
+                                  ///< output depends on past inputs only
   constexpr Padding1D() = default;
   constexpr Padding1D(const Ends& ends) : kind_(Kind::given), given_(ends) {}
   template <Count... N>
   requires(sizeof...(N) == 1 ||
            sizeof...(N) == 2) constexpr Padding1D(N... cells)
       : Padding1D(Ends(cells...)) {}
-  /// "valid", "same" or "causal". Throws: ValueError for another name.
+  /// Parses "valid", "same" or "causal". Throws: ValueError for another name.
   Padding1D(const std::string& name);
   template <size_t Size>
   Padding1D(const char (&name)[Size]) : Padding1D(std::string(name)) {}
 
-  /// The cells around a sequence.
+  /// Returns the padding around a sequence.
   /// Source: keras/src/layers/convolutional/base_conv.py of Keras 3,
-  /// _compute_causal_padding(); the others as Padding::pads.
+  /// _compute_causal_padding(); 'same' as Padding::pads.
   Ends pads(int64_t length, int64_t window, int64_t stride,
             int64_t dilation) const;
 
-  /// The cells given, if they were.
+  /// Returns the explicit padding, or null.
   const Ends* given() const { return kind_ == Kind::given ? &given_ : nullptr; }
-  /// Keras' name; empty if cells were given.
+  /// Returns Keras' name; empty for explicit padding.
   std::string name() const;
 
   bool operator==(const Padding1D&) const = default;

@@ -1,5 +1,5 @@
-// Parameter: a tensor of a layer, how a layer declares it, and a bound on how
-// much may be declared.
+// Parameter: a tensor of a layer, the options to declare it, and a limit on the
+// total size of parameters.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,27 @@
 
 namespace octet {
 
-/// A tensor that belongs to a layer, under its Keras name.
+/// A tensor of a layer, under its Keras name.
 struct Parameter {
   std::string name;       ///< "kernel", "bias", "gamma", "moving_mean", ...
-  Variable variable;      ///< a leaf; updates write into it
-  bool trainable = true;  ///< false: a statistic, not moved by gradients
+  Variable variable;      ///< leaf, updated in place
+  bool trainable = true;  ///< false: a statistic, without gradients
   int channel_axis = -1;  ///< axis of the output channels, for quantization
   Regularizer regularizer = {};  ///< see Model::regularization_loss()
 };
 
-/// What a layer says of a parameter when it declares one.
-/// Fields in order: initializer, trainable, fan_in, fan_out, regularizer,
-/// channel_axis
+/// Options of a parameter declaration.
 struct ParameterOptions {
   Initializer initializer = {};
   bool trainable = true;
-  int64_t fan_in = 0;  ///< inputs of one unit, for the initializer
+  int64_t fan_in = 0;  ///< inputs of a unit, for the initializer
   int64_t fan_out = 0;
   Regularizer regularizer = {};
   int channel_axis = -1;
 };
 
-/// While it lives, the layers that this thread builds leave what is in their
-/// parameters to whoever fills all of them afterwards.
+/// While alive, layers built by this thread do not initialize their parameters;
+/// the caller must set all of them afterwards.
 class UnfilledParameters {
  public:
   UnfilledParameters();
@@ -48,9 +46,9 @@ class UnfilledParameters {
   bool before_;
 };
 
-/// While it lives, the layers that this thread builds may declare parameters
-/// of `elements` in all; more are refused before memory is taken. For graphs
-/// that come from files.
+/// While alive, limits layers built by this thread to `elements` parameter
+/// elements in total. Declarations beyond throw ValueError before memory is
+/// allocated. For graphs from files.
 class ParameterLimit {
  public:
   explicit ParameterLimit(int64_t elements);

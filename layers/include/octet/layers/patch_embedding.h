@@ -8,15 +8,15 @@ namespace octet {
 /// name
 struct PatchEmbeddingOptions {
   Size2 patch_size{16, 16};
-  int64_t dim = 0;  ///< features of a token
+  int64_t dim = 0;  ///< features per token
   Initializer kernel_initializer = glorot_uniform();
   Regularizer kernel_regularizer = {};
   std::string name = "";
 };
 
-/// Cuts images into patches, each of which becomes a token: a Conv2D `<name>`
-/// whose strides are its window, and a Reshape `<name>/tokens`.
-/// Shapes: [n,h,w,c] -> [n,(h/ph)*(w/pw),dim], row by row.
+/// Embeds image patches as tokens: a Conv2D `<name>` with strides equal to its
+/// window, and a Reshape `<name>/tokens`.
+/// Shapes: [n,h,w,c] -> [n,(h/ph)*(w/pw),dim], in row-major order.
 /// Throws: ShapeError for images that patches do not divide; ValueError for
 /// sizes < 1.
 /// Source: Dosovitskiy et al., arXiv 2010.11929, section 3.1.

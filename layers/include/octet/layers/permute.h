@@ -10,9 +10,10 @@ struct PermuteOptions {
   std::string name = "";
 };
 
-/// Axis i of a result's sample is axis `dims[i]` of the input.
+/// Transposes the axes of each sample: axis i of the output is axis `dims[i]`
+/// of the input.
 /// Throws: ValueError if `dims` is not a permutation of 1, 2, ...; ShapeError
-/// when called on samples of another rank.
+/// for samples of another rank.
 class Permute : public LayerHandle {
  public:
   explicit Permute(const PermuteOptions& options = {});

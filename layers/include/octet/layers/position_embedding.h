@@ -10,10 +10,10 @@ struct PositionEmbeddingOptions {
   std::string name = "";
 };
 
-/// Adds a learnt vector to each token, by its place.
-/// Parameter: position_embedding [1,t,d] (normal, deviation 0.02).
-/// Shapes: [n,t,d] -> [n,t,d]. Throws: ShapeError for another rank or, in a
-/// shared layer, another length.
+/// Adds a learned vector to each token, by position. Parameter:
+/// position_embedding [1,t,d] (normal, deviation 0.02).
+/// Shapes: [n,t,d] -> [n,t,d].
+/// Throws: ShapeError for another rank or, in a shared layer, another length.
 /// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 1.
 class PositionEmbedding : public LayerHandle {
  public:

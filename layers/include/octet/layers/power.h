@@ -12,9 +12,10 @@ struct PowerOptions {
   std::string name = "";
 };
 
-/// x^exponent of every value; NaN where x is negative and the exponent is no
-/// integer. Shapes: [n,...] -> [n,...]. Throws: ValueError for an exponent that
-/// is not finite.
+/// Computes x^exponent for each element; NaN for negative x and a non-integer
+/// exponent.
+/// Shapes: [n,...] -> [n,...].
+/// Throws: ValueError for a non-finite exponent.
 class Power : public LayerHandle {
  public:
   explicit Power(const PowerOptions& options);

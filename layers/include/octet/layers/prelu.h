@@ -11,14 +11,16 @@ namespace octet {
 struct PReLUOptions {
   Initializer alpha_initializer = zeros();
   Regularizer alpha_regularizer = {};
-  std::vector<int64_t> shared_axes = {};  ///< e.g. {1, 2}: one slope a channel
+  std::vector<int64_t> shared_axes =
+      {};  ///< e.g. {1, 2}: one slope per channel
   std::string name = "";
 };
 
-/// x > 0 ? x : alpha * x with a slope for every feature, or one for all
-/// positions along the shared axes. Parameter: alpha, of the shape of one
-/// sample with size 1 along the shared axes.
-/// Throws: ValueError for a shared axis that is the batch or not there.
+/// Computes x > 0 ? x : alpha * x with one slope per feature, shared along
+/// shared_axes. Parameter: alpha, with the shape of one sample and size 1 along
+/// the shared axes.
+/// Throws: ValueError for the batch as shared axis or an axis out of range;
+/// ShapeError for rank < 2.
 class PReLU : public LayerHandle {
  public:
   explicit PReLU(const PReLUOptions& options = {});

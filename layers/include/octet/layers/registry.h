@@ -1,5 +1,5 @@
-// The registry of layer classes: those of Octet, listed at build time from
-// the layer sources, and those users register.
+// The registry of layer classes: Octet's, listed at build time from the layer
+// sources, and classes registered by users.
 #pragma once
 
 #include <memory>
@@ -11,25 +11,24 @@
 
 namespace octet {
 
-/// The name of the registry for a class that Keras, or an older version of it,
-/// calls otherwise: "MaxPool2D" and "pkg>MaxPool2D" are "MaxPooling2D". Other
-/// names come back as they are, without a package before a '>'.
+/// Returns the registered name of a class that a Keras version names
+/// differently: "MaxPool2D" and "pkg>MaxPool2D" return "MaxPooling2D". Other
+/// names are returned without a package prefix ("pkg>").
 std::string_view canonical_class_name(std::string_view name);
 
-/// The class of that name, or of another name that Keras has for it. Null if
-/// there is no such class.
+/// Returns the class of that name or Keras alias; null if there is none.
 const LayerDef* find_layer_def(std::string_view class_name);
 
-/// All classes, Octet's first, each group in alphabetical order.
+/// Returns all classes, Octet's first, each group in alphabetical order.
 std::vector<const LayerDef*> layer_defs();
 
-/// Adds a custom class; call it before the class is needed, from
-/// one thread. `def` must outlive the program's use of it.
-/// Throws: ValueError if the class exists.
+/// Registers a custom class. Not thread-safe; call it before the class is used.
+/// `def` must outlive all uses.
+/// Throws: ValueError if the name or an alias exists.
 void register_layer(const LayerDef& def);
-void register_layer(const LayerDef&& def) = delete;  // a temporary is gone
+void register_layer(const LayerDef&& def) = delete;  // would dangle
 
-/// Throws: UnsupportedError naming the nearest classes.
+/// Creates a layer. Throws: UnsupportedError for an unknown class.
 std::shared_ptr<Layer> create_layer(std::string_view class_name,
                                     const Config& config);
 

@@ -4,7 +4,7 @@
 
 namespace octet {
 
-/// Adds the regularization loss l1 * sum |w| + l2 * sum w^2, as Keras' L1L2.
+/// Regularization loss l1 * sum |w| + l2 * sum w^2, as Keras' L1L2.
 struct Regularizer {
   float l1 = 0;  ///< >= 0
   float l2 = 0;  ///< >= 0
@@ -13,13 +13,15 @@ struct Regularizer {
   bool operator==(const Regularizer&) const = default;
 };
 
-/// Keras' form: {"class_name": "L1L2", "config": {"l1": .., "l2": ..}}, null
-/// for none; reading takes "L1" and "L2", too.
+/// Returns Keras' configuration, {"class_name": "L1L2", "config": {"l1": ..,
+/// "l2": ..}}; null for none.
 Config to_config(const Regularizer& regularizer);
-/// Throws: ValueError for another class or a number that is not finite and
-/// >= 0.
+/// Parses a configuration of class "L1", "L2" or "L1L2"; null is none.
+/// Throws: ValueError for another class or a factor that is negative or not
+/// finite.
 Regularizer regularizer_from(const Config& config);
-/// Throws: ValueError as above, naming `what`.
+/// Throws: ValueError with subject `what` for a factor that is negative or not
+/// finite.
 void check_regularizer(const char* what, const Regularizer& regularizer);
 
 }  // namespace octet

@@ -14,8 +14,8 @@ struct ReLUOptions {
   std::string name = "";
 };
 
-/// min(x, max_value) above the threshold, negative_slope * (x - threshold) up
-/// to it: with the defaults max(x, 0).
+/// Computes min(x, max_value) above the threshold and negative_slope * (x -
+/// threshold) at or below it; max(x, 0) by default.
 /// Throws: ValueError for max_value <= 0, or a slope or threshold that is
 /// negative or not finite.
 class ReLU : public LayerHandle {

@@ -10,8 +10,9 @@ struct RepeatVectorOptions {
   std::string name = "";
 };
 
-/// Each vector n times, as the steps of a sequence. Shapes: [b,c] -> [b,n,c].
-/// Throws: ValueError for n < 1; ShapeError when called on anything but [b,c].
+/// Repeats each vector n times as the steps of a sequence.
+/// Shapes: [b,c] -> [b,n,c].
+/// Throws: ValueError for n < 1; ShapeError for inputs other than [b,c].
 class RepeatVector : public LayerHandle {
  public:
   explicit RepeatVector(const RepeatVectorOptions& options = {});

@@ -8,13 +8,14 @@ namespace octet {
 
 /// Fields in order: scale, offset, name
 struct RescalingOptions {
-  std::vector<float> scale{1};   ///< one number, or one for each channel
+  std::vector<float> scale{1};   ///< one number, or one per channel
   std::vector<float> offset{0};  ///< the same
   std::string name = "";
 };
 
-/// x * scale + offset. Throws: ValueError for numbers that are not finite or
-/// none; ShapeError where a list is not as long as the last axis.
+/// Computes x * scale + offset.
+/// Throws: ValueError for empty lists or non-finite numbers; ShapeError for a
+/// list of a length other than 1 or that of the last axis.
 class Rescaling : public LayerHandle {
  public:
   explicit Rescaling(const RescalingOptions& options = {});

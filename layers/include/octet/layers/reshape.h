@@ -6,14 +6,14 @@ namespace octet {
 
 /// Fields in order: target_shape, name
 struct ReshapeOptions {
-  std::vector<int64_t> target_shape{};  ///< one sample's; one entry may be -1
+  std::vector<int64_t> target_shape{};  ///< of one sample; -1 once: inferred
   std::string name = "";
 };
 
-/// The same values in another shape, row by row.
+/// Reshapes each sample, in row-major order.
 /// Shapes: [n,...] -> [n,target_shape...].
-/// Throws: ValueError for a size below 1 but -1, or a second -1; ShapeError
-/// when called on samples of another size.
+/// Throws: ValueError for a size < 1 other than -1, or a second -1; ShapeError
+/// for samples with another number of elements.
 class Reshape : public LayerHandle {
  public:
   explicit Reshape(const ReshapeOptions& options = {});

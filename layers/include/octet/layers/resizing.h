@@ -10,19 +10,19 @@ struct ResizingOptions {
   int64_t height = 0;
   int64_t width = 0;
   std::string interpolation = "bilinear";  ///< or "nearest"
-  /// Keeps the ratio of height and width: cuts off what is too much in the
-  /// middle of the image, or adds cells of fill_value around it.
+  /// Preserves the aspect ratio: crops the center of the image, or pads it with
+  /// fill_value. At most one may be set.
   bool crop_to_aspect_ratio = false;
   bool pad_to_aspect_ratio = false;
   float fill_value = 0;
   std::string name = "";
 };
 
-/// Images of another size: resize2d(). Without smoothing where they shrink:
-/// reading images in a smaller size, as io::ImageFolder does, has that.
+/// Resizes images; see resize2d(). Shrinking is not antialiased: use a smaller
+/// size when loading images (io::ImageFolder), which is.
 /// Shapes: [n,h,w,c] -> [n,height,width,c].
-/// Throws: ValueError for sizes < 1, another interpolation, or both ways to
-/// keep the ratio; ShapeError when called on anything but an image.
+/// Throws: ValueError for sizes < 1, an unknown interpolation, or both aspect
+/// ratio options; ShapeError for inputs other than images.
 class Resizing : public LayerHandle {
  public:
   explicit Resizing(const ResizingOptions& options = {});

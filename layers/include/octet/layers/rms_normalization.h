@@ -13,10 +13,11 @@ struct RMSNormalizationOptions {
   std::string name = "";
 };
 
-/// scale * x / sqrt(mean(x^2) + epsilon) over the last axis. Parameters: scale
-/// [c] (ones). Shapes: [n,...,c] -> [n,...,c].
-/// Throws: ValueError for an epsilon that is not positive; UnsupportedError
-/// for other axes than the last; ShapeError for rank < 2.
+/// Computes scale * x / sqrt(mean(x^2) + epsilon) over the last axis.
+/// Parameters: scale [c] (ones).
+/// Shapes: [n,...,c] -> [n,...,c].
+/// Throws: ValueError for an epsilon <= 0; UnsupportedError for an axis other
+/// than the last; ShapeError for rank < 2.
 /// Source: Zhang and Sennrich 2019, arXiv 1910.07467, eq. 4.
 class RMSNormalization : public LayerHandle {
  public:

@@ -15,7 +15,7 @@ struct SeparableConv1DOptions {
   Size1 strides = 1;
   Padding1D padding = Padding1D::valid;
   Size1 dilation_rate = 1;
-  int64_t depth_multiplier = 1;  ///< depthwise outputs of each channel
+  int64_t depth_multiplier = 1;  ///< depthwise filters per channel
   std::string activation = "linear";
   bool use_bias = true;
   Initializer depthwise_initializer = glorot_uniform();
@@ -27,14 +27,14 @@ struct SeparableConv1DOptions {
   std::string name = "";
 };
 
-/// A depthwise convolution and a convolution of width 1 that mixes its
-/// channels, as in Keras. The padding may be "causal", too, as that of Conv1D.
-/// Parameters: depthwise_kernel [kernel_size,c,depth_multiplier],
-/// pointwise_kernel [1,c*depth_multiplier,filters], bias [filters].
+/// Depthwise convolution followed by a pointwise convolution (kernel size 1),
+/// as in Keras. Padding may be "causal". Parameters: depthwise_kernel
+/// [kernel_size,c,depth_multiplier], pointwise_kernel
+/// [1,c*depth_multiplier,filters], bias [filters].
 /// Shapes: [n,l,c] -> [n,ol,filters].
-/// Throws: ValueError for filters, sizes, strides, dilation or
-/// depth_multiplier < 1 or an unknown activation; ShapeError when called on
-/// anything but sequences, or if the kernel does not fit.
+/// Throws: ValueError for filters, sizes, strides, dilation or depth_multiplier
+/// < 1 or an unknown activation; ShapeError for inputs other than sequences or
+/// if the kernel does not fit.
 class SeparableConv1D : public LayerHandle {
  public:
   explicit SeparableConv1D(const SeparableConv1DOptions& options);

@@ -15,7 +15,7 @@ struct SeparableConv2DOptions {
   Size2 strides{1, 1};
   Padding padding = Padding::valid;
   Size2 dilation_rate{1, 1};
-  int64_t depth_multiplier = 1;  ///< depthwise outputs of each channel
+  int64_t depth_multiplier = 1;  ///< depthwise filters per channel
   std::string activation = "linear";
   bool use_bias = true;
   Initializer depthwise_initializer = glorot_uniform();
@@ -27,13 +27,13 @@ struct SeparableConv2DOptions {
   std::string name = "";
 };
 
-/// A depthwise convolution and a 1x1 convolution that mixes its channels, as
-/// in Keras. Parameters: depthwise_kernel [kh,kw,c,depth_multiplier],
+/// Depthwise convolution followed by a pointwise (1x1) convolution, as in
+/// Keras. Parameters: depthwise_kernel [kh,kw,c,depth_multiplier],
 /// pointwise_kernel [1,1,c*depth_multiplier,filters], bias [filters].
 /// Shapes: [n,h,w,c] -> [n,oh,ow,filters].
-/// Throws: ValueError for filters, sizes, strides, dilation or
-/// depth_multiplier < 1 or an unknown activation; ShapeError when called on
-/// anything but an image, or if the kernel does not fit.
+/// Throws: ValueError for filters, sizes, strides, dilation or depth_multiplier
+/// < 1 or an unknown activation; ShapeError for inputs other than images or if
+/// the kernel does not fit.
 class SeparableConv2D : public LayerHandle {
  public:
   explicit SeparableConv2D(const SeparableConv2DOptions& options);

@@ -10,9 +10,9 @@ struct SoftmaxOptions {
   std::string name = "";
 };
 
-/// exp(x) / sum exp(x) over one axis of a sample. Losses take logits, so a
-/// network that is trained ends before it.
-/// Throws: ShapeError for the batch, or an axis that is not there.
+/// Computes exp(x) / sum exp(x) over an axis of a sample. Training losses take
+/// logits, so end a network for training before this layer.
+/// Throws: ShapeError for the batch axis or an axis out of range.
 class Softmax : public LayerHandle {
  public:
   explicit Softmax(const SoftmaxOptions& options = {});

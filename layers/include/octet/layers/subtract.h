@@ -8,11 +8,11 @@ struct SubtractOptions {
   std::string name = "";
 };
 
-/// The first of its two inputs minus the second.
-/// Called with a vector of inputs whose shapes are equal or broadcast; inputs
-/// of lower rank get axes of size 1 after the batch, as in Keras.
-/// Throws: ShapeError naming shapes that do not fit; ValueError for another
-/// number of inputs.
+/// Subtracts the second input from the first. Takes a vector of inputs of
+/// equal or broadcastable shapes; inputs of lower rank get axes of size 1 after
+/// the batch axis, as in Keras.
+/// Throws: ShapeError for shapes that do not broadcast; ValueError unless there
+/// are two inputs.
 class Subtract : public LayerHandle {
  public:
   explicit Subtract(const SubtractOptions& options = {});

@@ -10,7 +10,7 @@ struct TransformerBlockOptions {
   int64_t num_heads = 0;
   int64_t mlp_dim = 0;  ///< features between the two Dense layers
   float dropout = 0;    ///< after attention and each Dense layer, in training
-  float attention_dropout = 0;  ///< of the attention weights
+  float attention_dropout = 0;  ///< rate for attention weights
   float epsilon = 1e-6f;        ///< of the two normalizations
   std::string activation = "gelu";
   Initializer kernel_initializer = glorot_uniform();
@@ -18,16 +18,15 @@ struct TransformerBlockOptions {
   std::string name = "";
 };
 
-/// An encoder block that normalizes first:
-///   y = x + attention(normalized x)
-///   z = y + Dense(activation(Dense(normalized y)))
+/// Pre-norm encoder block:
+///   y = x + attention(normalize(x))
+///   z = y + Dense(activation(Dense(normalize(y))))
 /// Layers: `<name>/norm1`, `<name>/attention/...`, `<name>/add1`,
 /// `<name>/norm2`, `<name>/mlp1`, `<name>/mlp2`, `<name>/add2`, and with
-/// dropout `<name>/dropout1` to `<name>/dropout3`. The heads share the
-/// features of a token.
+/// dropout `<name>/dropout1` to `<name>/dropout3`. The heads split the features
+/// of a token evenly.
 /// Shapes: [n,t,d] -> [n,t,d].
-/// Throws: ShapeError for features that the heads do not divide; ValueError
-/// for sizes < 1.
+/// Throws: ShapeError if num_heads does not divide d; ValueError for sizes < 1.
 /// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 2 and 3.
 SymbolicTensor transformer_block(const SymbolicTensor& x,
                                  const TransformerBlockOptions& options);

@@ -15,14 +15,15 @@ struct UnaryOptions {
   std::string name = "";
 };
 
-/// An operation on every value that is no activation function, as graphs of
-/// other frameworks have it. log and sqrt are NaN below 0; no gradient goes
-/// through ceil, floor, round (ties to even) and sign.
-/// Shapes: [n,...] -> [n,...]. Throws: ValueError for another operation.
+/// Applies an elementwise operation other than an activation function, for
+/// graphs of other frameworks. log and sqrt return NaN below 0; round rounds
+/// ties to even; ceil, floor, round and sign have no gradient.
+/// Shapes: [n,...] -> [n,...].
+/// Throws: ValueError for an unknown operation.
 class Unary : public LayerHandle {
  public:
   explicit Unary(const UnaryOptions& options);
-  /// A template, as braces are for the options.
+  /// A template, so that a braced argument selects the options constructor.
   template <std::convertible_to<std::string> Operation>
   explicit Unary(const Operation& operation, const std::string& name = "")
       : Unary(UnaryOptions{.operation = operation, .name = name}) {}

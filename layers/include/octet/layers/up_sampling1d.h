@@ -11,8 +11,9 @@ struct UpSampling1DOptions {
   std::string name = "";
 };
 
-/// Every entry of a sequence `size` times. Shapes: [n,l,c] -> [n,l*size,c].
-/// Throws: ValueError for sizes < 1; ShapeError when called on anything but
+/// Repeats every step of a sequence `size` times.
+/// Shapes: [n,l,c] -> [n,l*size,c].
+/// Throws: ValueError for sizes < 1; ShapeError for inputs other than
 /// sequences.
 class UpSampling1D : public LayerHandle {
  public:

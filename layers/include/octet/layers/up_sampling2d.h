@@ -12,10 +12,11 @@ struct UpSampling2DOptions {
   std::string name = "";
 };
 
-/// Images `size` times as large, as in Keras: nearest repeats pixels, bilinear
-/// goes between pixel centres. Shapes: [n,h,w,c] -> [n,h*size.h,w*size.w,c].
-/// Throws: ValueError for sizes < 1 and other interpolations; ShapeError when
-/// called on anything but an image.
+/// Enlarges images by the factors `size`, as in Keras: "nearest" repeats
+/// pixels, "bilinear" interpolates between pixel centers.
+/// Shapes: [n,h,w,c] -> [n,h*size.h,w*size.w,c].
+/// Throws: ValueError for sizes < 1 or an unknown interpolation; ShapeError for
+/// inputs other than images.
 class UpSampling2D : public LayerHandle {
  public:
   explicit UpSampling2D(const UpSampling2DOptions& options = {});

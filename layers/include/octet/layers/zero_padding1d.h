@@ -11,10 +11,10 @@ struct ZeroPadding1DOptions {
   std::string name = "";
 };
 
-/// Zeros before and after each sequence.
+/// Pads each sequence with zeros at both ends.
 /// Shapes: [n,l,c] -> [n,begin+l+end,c].
-/// Throws: ValueError for negative sizes; ShapeError when called on anything
-/// but sequences.
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// sequences.
 class ZeroPadding1D : public LayerHandle {
  public:
   explicit ZeroPadding1D(const ZeroPadding1DOptions& options = {});

@@ -11,10 +11,10 @@ struct ZeroPadding2DOptions {
   std::string name = "";
 };
 
-/// Zeros around each image.
+/// Pads each image with zeros at the borders.
 /// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].
-/// Throws: ValueError for negative sizes; ShapeError when called on anything
-/// but an image.
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// images.
 class ZeroPadding2D : public LayerHandle {
  public:
   explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});

@@ -1,4 +1,4 @@
-// Calibration: run data through a quantized model and fix the scales of its
+// Calibration: runs data through a quantized model and sets the scales of its
 // activations.
 #pragma once
 
@@ -16,54 +16,54 @@ namespace octet::quant {
 
 struct CalibratedRange {
   std::string quantizer;
-  float range;  ///< largest magnitude represented; 0 for zeros alone
+  float range;  ///< largest magnitude represented; 0 for an all-zero tensor
   float scale;
-  bool all_zero;  ///< no magnitude of 2^-100 or more was seen; the scale is 1
+  bool all_zero;  ///< all magnitudes are below 2^-100; the scale is 1
 };
 
-/// Runs `forward` with every fixed-scale quantizer observing and none
-/// quantizing, without gradients and on this thread alone, then sets the
-/// scales. Ranges of zeros alone are warned of. Those of weights that are not
-/// live come from the weights, as `options.weights` says; without it, scales
-/// that are there, as fold_batch_norm() gives them, stay. Batch normalization
-/// whose statistics were never trained is warned of: its ranges are not those
-/// of the trained network.
-/// Throws: ValueError if the model has no quantizers, if one saw no data or its
-/// observer gives no finite range >= 0, or for NaN or infinity in an activation
-/// (naming the quantizer); scales and switches are then as before.
+/// Runs `forward` with all fixed-scale quantizers observing and none
+/// quantizing, without gradients and on the calling thread, then sets the
+/// scales. Scales of weights that are not live come from the weights by
+/// `options.weights`; without it, existing scales, such as those of
+/// fold_batch_norm(), remain. Logs a warning for all-zero ranges and for batch
+/// normalization with untrained statistics.
+/// Throws: ValueError if the model has no quantizers, a quantizer received no
+/// data or a range that is not finite or negative, or an activation has NaN or
+/// infinity (naming the quantizer). Scales and switches are then restored.
 std::vector<CalibratedRange> calibrate(
     Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options = {});
 
-/// The same over samples of `data`, in order, without unusual ones
-/// (check_samples()), which a warning names. Warns where they lack classes that
-/// the rest of their source has, as the first samples of sorted data do.
-/// Throws: ValueError where every value of every sample is the same.
+/// Calibrates with samples of `data`, in order. Ignores unusual samples
+/// (check_samples()) with a warning. Warns if the samples lack classes of their
+/// source, as the first samples of sorted data do.
+/// Throws: as above; ValueError if an input has the same value everywhere.
 std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});
 
-// What calibrate() with a Dataset consists of, for those who spread it over
-// processes, as train::calibrate() does.
+// Steps of calibrate() with a Dataset, for distributed calibration as in
+// train::calibrate().
 
-/// Its samples, in order, with the warnings. Throws: as calibrate(), and
-/// ValueError for a batch size below 1.
+/// Returns the calibration samples, in order, and logs the warnings.
+/// Throws: as calibrate(); ValueError for a batch size below 1.
 Dataset calibration_samples(const Model& model, const Dataset& data,
                             const CalibrationOptions& options);
 
-/// Whether the values of an input are all the same.
+/// Detects an input whose values are all equal.
 struct InputValues {
-  std::optional<float> first = {};  ///< nothing: there was no sample
+  std::optional<float> first = {};  ///< empty before the first sample
   bool varied = false;
 
   void add(const Tensor& values);
   void add(const InputValues& later);
 };
 
-/// Runs the model on samples, batch by batch, without gradients. Returns what
-/// its inputs were. Throws: ValueError for a batch size below 1.
+/// Runs the model on samples, batch by batch, without gradients, and summarizes
+/// its inputs.
+/// Throws: ValueError for a batch size below 1.
 std::vector<InputValues> run_samples(const Model& model, const Dataset& samples,
                                      int64_t batch_size);
-/// Throws: ValueError naming an input that did not vary.
+/// Throws: ValueError naming an input that does not vary.
 void expect_varied(const Model& model, std::span<const InputValues> inputs);
 
 }  // namespace octet::quant

@@ -1,4 +1,4 @@
-// check_quantizers: what is wrong with the quantizers of a model, by name.
+// check_quantizers: finds faulty quantizers in a model and names them.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace octet::quant {
 
 enum class QuantizerFault {
-  not_finite,  ///< a scale or a value is NaN or infinite
-  zeros,       ///< there are zeros alone: in the tensor, or in channels of it
-  zero_codes,  ///< values that are not zero all have code 0: too wide a scale
-  collapsed,   ///< a scale that learns fell to the hundredth that is its floor
-  clipped,     ///< more values lie beyond the range than is allowed
-  never_ran,   ///< the tensor was not computed for the samples
+  not_finite,  ///< NaN or infinity in a scale or value
+  zeros,       ///< the tensor, or channels of it, are all zero
+  zero_codes,  ///< nonzero values all quantize to 0: the scale is too large
+  collapsed,  ///< a learned scale fell to its floor, 1/100 of its initial value
+  clipped,    ///< the share of clipped values exceeds the limit
+  never_ran,  ///< the tensor was not computed for the samples
 };
 
 /// "not finite", "zeros", ...
@@ -26,26 +26,24 @@ std::string_view to_string(QuantizerFault fault);
 struct QuantizerFinding {
   std::string quantizer;
   QuantizerFault fault;
-  double share = 1;  ///< of its values or channels, (0, 1]
-  std::string text;  ///< a sentence that names it, with a cure
+  double share = 1;  ///< affected share of its values or channels, (0, 1]
+  std::string text;  ///< a sentence with the quantizer's name and a fix
 };
 
 /// Fields in order: clipped, samples, seed, batch_size
 struct CheckOptions {
-  double clipped = 0.05;  ///< share of values beyond the range, (0, 1]
-  int64_t samples = 256;  ///< as many, chosen by chance; 0: all
-  uint64_t seed = 0;      ///< of that choice
+  double clipped = 0.05;  ///< largest share of clipped values, (0, 1]
+  int64_t samples = 256;  ///< size of the random subset; 0: all
+  uint64_t seed = 0;      ///< of the subset
   int64_t batch_size = 64;
 };
 
-/// Looks at the weights and, on samples, at the activations of every quantizer
-/// that is on, as the model computes them: quantized. Weights and scales come
-/// first, then activations, in the model's order; a model with NaN among the
-/// former does not run, so that nothing is said of the latter. Empty where all
-/// is well. The model stays as it is.
+/// Checks the weights and, on samples, the activations of every enabled
+/// quantizer in the quantized model. Returns findings on weights and scales,
+/// then on activations, in the model's order; empty if there are none. A model
+/// with NaN in weights or scales is not run. The model is not changed.
 /// Throws: ValueError for options out of range, a model without quantizers or
-/// one that is not calibrated, no samples; ShapeError for samples that do not
-/// fit.
+/// uncalibrated, or no samples; ShapeError for samples of other shapes.
 std::vector<QuantizerFinding> check_quantizers(
     const Model& model, const Dataset& data, const CheckOptions& options = {});
 

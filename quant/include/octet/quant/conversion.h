@@ -1,5 +1,5 @@
-// Conversions: rewrites that leave a model's function as it is and make its
-// layers fit the patterns, or remove layers that do nothing.
+// Conversions: function-preserving rewrites that make layers fit the patterns
+// or remove no-op layers.
 #pragma once
 
 #include <functional>
@@ -14,21 +14,20 @@ namespace octet::quant {
 struct Conversion {
   std::string name;
   std::string rationale;
-  /// Asked for every node but the inputs, as octet::NodeRewriter: what takes
-  /// the node's place in the new model, or nothing.
+  /// Called for every node but the inputs. Returns the node's replacement in
+  /// the new model, or nothing (octet::NodeRewriter).
   NodeRewriter convert;
 };
 
-/// FlattenDenseToConv1x1, RemoveIdentityPool and RemoveIdentity, each a
-/// function that can be omitted. Layers that no output needs are not part of
-/// a Model, and attention is made of its projections from the start
-/// (multi_head_attention), so neither takes a conversion.
+/// Returns FlattenDenseToConv1x1, RemoveIdentityPool and RemoveIdentity. Two
+/// conversions of the source are not needed: a Model has no dead layers, and
+/// multi_head_attention() has separate projections.
 /// Source: Embedl Deploy's documentation, conversion patterns.
 std::vector<Conversion> tensorrt_conversions();
 
-/// The same, and SplitActivation: a convolution or Dense layer with a function
-/// that is more than a bound, such as swish, becomes two layers, so that Q/DQ
-/// may stand between them.
+/// Returns tensorrt_conversions() and SplitActivation, which splits a
+/// convolution or Dense layer from an activation that is more than clipping,
+/// such as swish, for Q/DQ between the two.
 std::vector<Conversion> onnxruntime_conversions();
 
 }  // namespace octet::quant

@@ -1,6 +1,6 @@
-// A float model and what apply() made of it are counterparts: they have the
-// same layers, those with quantizers under names that begin with "quant_". Code
-// that compares names of layers across the two asks here.
+// Counterparts: a float model and the quantized model that apply() returns for
+// it. Their layers have the same names but for the prefix "quant_" of wrapped
+// layers. These functions match names across the two.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,18 @@
 
 namespace octet::quant {
 
-/// "quant_conv1": what apply() calls a wrapper of "conv1".
+/// Returns the wrapper's name: "quant_conv1" for "conv1".
 std::string quantized_name(std::string_view layer);
 
-/// "conv1" for "quant_conv1"; a name without the prefix as it is.
+/// Returns the name without the prefix: "conv1" for "quant_conv1" or "conv1".
 std::string_view float_name(std::string_view layer);
 
-/// The names of a model's layers, to look up those of its counterpart.
+/// Looks up a counterpart's layers among the names of a model's layers.
 class CounterpartNames {
  public:
   explicit CounterpartNames(std::span<const std::string> names);
-  /// Where among the names the layer is: the very name, or else that with the
-  /// prefix, or else that without.
+  /// Returns the index of the layer's name, else of the name with the prefix,
+  /// else of the name without.
   std::optional<size_t> find(std::string_view layer) const;
 
  private:

@@ -1,5 +1,5 @@
-// Folding: batch normalization becomes part of the weights and the bias of the
-// layer before it, in float models and in quantized ones.
+// Batch normalization folding into the weights and bias of the preceding layer,
+// in float and quantized models.
 #pragma once
 
 #include <span>
@@ -10,42 +10,42 @@
 
 namespace octet::quant {
 
-/// What becomes of one call of a BatchNormalization.
+/// The fold of a call of a BatchNormalization.
 struct BatchNormFold {
   std::string batch_norm;  ///< name of the layer
-  std::string into;        ///< the layer it becomes part of; empty if it stays
-  /// Why it stays; of one that does not, what else changes, if anything.
+  std::string into;        ///< target layer; empty if not folded
+  /// Reason if not folded, otherwise side effects, if any.
   std::string reason;
   bool operator==(const BatchNormFold&) const = default;
 };
 
-/// One a line: "bn1 -> conv1", "bn2 stays: the output of 'conv2' is used 2
-/// times".
+/// Formats each fold as a line: "bn1 -> conv1", "bn2 stays: the output of
+/// 'conv2' is used 2 times".
 std::string to_string(std::span<const BatchNormFold> folds);
 
-/// What fold_batch_norm() does with each call of a BatchNormalization, in the
-/// model's order. Nothing is changed.
+/// Returns the folds that fold_batch_norm() performs, for each call of a
+/// BatchNormalization, in the model's order.
 std::vector<BatchNormFold> batch_norm_folds(const Model& model);
 
-/// A new model in which every BatchNormalization that alone reads the output
-/// of a Conv2D, DepthwiseConv2D, Conv2DTranspose, SeparableConv2D or Dense
-/// without an activation is part of that layer, as it computes in inference:
-/// with f = gamma / sqrt(moving_variance + epsilon),
+/// Returns a new model in which a BatchNormalization is folded into the Conv2D,
+/// DepthwiseConv2D, Conv2DTranspose, SeparableConv2D or Dense without
+/// activation whose only consumer it is. The result equals inference: with f =
+/// gamma / sqrt(moving_variance + epsilon),
 ///
 ///   W' = f * W,   b' = beta + (b - moving_mean) * f.
 ///
-/// Names, flags (trainable, or not, as the layer was), quantizers and their
-/// sharing are kept, and who read the normalization reads the layer. A layer
-/// that is called several times takes in what stands after all its calls.
+/// Names, the layer's trainable flag, quantizers and their sharing remain.
+/// Consumers of the normalization consume the layer. A layer called several
+/// times is folded if every call is followed by the same normalization.
 ///
-/// Weights on a grid keep their codes: with q the codes and s the scales of
-/// the channels, s' = s * |f|, q' = q * sign(f), W' = s' * q'. The scales are
-/// fixed from then on, one a channel: in further training weights beyond their
-/// range are cut off. A channel whose range falls below 2^-100 (gamma 0) gets
-/// codes 0 and scale 1. A quantized DepthwiseConv2D with a multiplier becomes a
-/// Conv2D with a group for each channel, which has a scale for each output.
+/// Quantized weights keep their quantized values: with quantized values q and
+/// channel scales s, s' = s * |f|, q' = q * sign(f), W' = s' * q'. Scales
+/// become fixed and per channel; later training clips weights beyond their
+/// range. A channel whose range falls below 2^-100 (gamma 0) gets q = 0 and
+/// scale 1. A quantized DepthwiseConv2D with a multiplier becomes a Conv2D with
+/// a group per channel, which has a scale per output channel.
 ///
-/// What cannot be folded stays as it is; batch_norm_folds() says why.
+/// Other normalizations remain; batch_norm_folds() returns the reasons.
 /// Source: Jacob et al., arXiv 1712.05877, section 3.2, whose w_fold is W'.
 Model fold_batch_norm(const Model& model);
 

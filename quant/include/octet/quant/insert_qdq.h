@@ -1,5 +1,5 @@
-// insert_qdq(): the second half of the pattern route. Matches, edited or not,
-// become a plan, and the plan a model with wrappers.
+// insert_qdq(): second half of the pattern route. Converts matches, edited or
+// not, to a plan and applies it.
 #pragma once
 
 #include <string>
@@ -14,39 +14,39 @@ namespace octet::quant {
 struct QuantConfig {
   QuantizerConfig activation = activation_quantizer();
   QuantizerConfig weight = weight_quantizer();
-  /// Widths of single layers, as with_bits() gives them.
+  /// Bit widths of single layers, as for with_bits().
   std::vector<LayerBits> bits = {};
-  /// Layer classes, by any of their names, whose weights stay float; Q/DQ on
-  /// what they read stays.
+  /// Layer classes (or aliases) whose weights remain float; their inputs are
+  /// still quantized.
   std::vector<std::string> skip_weight_quant_for = {};
 };
 
-/// The points of the matches that are to be applied: rule "pattern ConvBN",
-/// reason its rationale. Readers of one tensor share a quantizer.
-/// Throws: UnsupportedError for what TensorRT does not take (activations on a
-/// live scale or with one a channel); ValueError for bits out of range, a
-/// quantized model, a match whose layers do not follow one another in the
-/// model, or a layer in two matches; NotFoundError, with near names, for layers
-/// that the model does not have and classes that do not exist.
+/// Returns the points of all matches with `apply` set. Rule: "pattern ConvBN";
+/// reason: the pattern's rationale. Consumers of a tensor share a quantizer.
+/// Throws: UnsupportedError for live or per-channel activation scales, which
+/// TensorRT rejects; ValueError for bits out of range, a quantized model, a
+/// match whose layers are not consecutive in the model, or a layer in two
+/// matches; NotFoundError, with similar names, for unknown layers and classes.
 QdqPlan plan_of_matches(const Model& model,
                         const std::vector<PatternMatch>& matches,
                         const QuantConfig& config = {});
 
-/// apply(plan_of_matches(model, matches, config), model): a new model, ready
-/// for calibrate(). Throws: as plan_of_matches(); ValueError if nothing would
-/// be quantized.
+/// Returns apply(plan_of_matches(model, matches, config), model), ready for
+/// calibrate().
+/// Throws: as plan_of_matches(); ValueError for a plan without points.
 Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
                  const QuantConfig& config = {});
 
-/// The pattern route in one call, as a placement: its plan is for `model`,
-/// which conversions may have changed.
+/// Result of the pattern route. The plan refers to `model`, which conversions
+/// may have changed.
 struct PatternPlacement {
   Model model;
   Placement placement;
   TransformReport report;
 };
 
-/// transform() and plan_of_matches(). Throws: as they do.
+/// Runs transform() and plan_of_matches().
+/// Throws: as these.
 PatternPlacement place_by_patterns(
     const Model& model,
     const std::vector<Pattern>& patterns = tensorrt_patterns(),

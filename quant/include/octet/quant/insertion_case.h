@@ -1,7 +1,6 @@
-// CustomQDQInsertionCase: a rule, in code, that says for a model which layers
-// to quantize differently. It is asked once, with the model and the user's
-// spec, and returns a spec of its own; the user's spec wins where both speak
-// of a layer.
+// CustomQDQInsertionCase: a placement rule in code. It receives the model and
+// the user's spec once and returns a separate spec. For layers in both specs
+// the user's wins.
 #pragma once
 
 #include <concepts>
@@ -19,23 +18,23 @@ namespace octet::quant {
 class CustomQDQInsertionCase {
  public:
   virtual ~CustomQDQInsertionCase() = default;
-  /// How plans call it: "ResNetV1".
+  /// Returns the name in plans: "ResNetV1".
   virtual std::string name() const = 0;
-  /// What it does, in words; plans show it as the reason.
+  /// Returns a description, shown by plans as the reason.
   virtual std::string info() const { return ""; }
-  /// Must return a spec; it may be empty. `spec` is the user's, not that of
-  /// other cases.
+  /// Returns the case's spec, possibly empty. `spec` is the user's, without
+  /// those of other cases.
   virtual QuantizationSpec case_(const Model& model,
                                  const QuantizationSpec& spec) const = 0;
 };
 
-/// A case as a value, so that options read `.cases = {ResNetV1QDQCase()}`.
+/// A case as a value, for `.cases = {ResNetV1QDQCase()}`.
 class InsertionCase {
  public:
   template <std::derived_from<CustomQDQInsertionCase> Case>
   InsertionCase(Case c)  // implicit, as in a list of cases
       : case_(std::make_shared<const Case>(std::move(c))) {}
-  /// Throws: ValueError for none.
+  /// Throws: ValueError for a null pointer.
   InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c);
   template <std::derived_from<CustomQDQInsertionCase> Case>
   InsertionCase(std::shared_ptr<Case> c)
@@ -48,14 +47,15 @@ class InsertionCase {
   std::shared_ptr<const CustomQDQInsertionCase> case_;
 };
 
-/// Whether a case may decide on a layer: the user's spec does not name it.
+/// Returns whether a case may decide on a layer: the user's spec does not name
+/// it.
 bool check_is_quantizable_by_layer_name(const QuantizationSpec& spec,
                                         std::string_view layer);
 
-// The library's cases. Source of all: NVIDIA tensorflow-quantization 0.2.0,
-// custom_qdq_cases.
+// Built-in cases.
+// Source: NVIDIA tensorflow-quantization 0.2.0, custom_qdq_cases.
 
-/// Add: every input but the first that comes from a convolution alone.
+/// Add: all inputs but the first that only a convolution produces.
 class ResidualConnectionQDQCase : public CustomQDQInsertionCase {
  public:
   std::string name() const override { return "Residual"; }
@@ -64,7 +64,7 @@ class ResidualConnectionQDQCase : public CustomQDQInsertionCase {
                          const QuantizationSpec& spec) const override;
 };
 
-/// BatchNormalization that does not follow a convolution.
+/// BatchNormalization not preceded by a convolution.
 class BNQDQCase : public CustomQDQInsertionCase {
  public:
   std::string name() const override { return "BN"; }
@@ -82,19 +82,19 @@ class MaxPoolQDQCase : public CustomQDQInsertionCase {
                          const QuantizationSpec& spec) const override;
 };
 
-/// Residual.
+/// As ResidualConnectionQDQCase.
 class ResNetV1QDQCase : public ResidualConnectionQDQCase {
  public:
   std::string name() const override { return "ResNetV1"; }
 };
 
-/// Residual.
+/// As ResidualConnectionQDQCase.
 class MobileNetQDQCase : public ResidualConnectionQDQCase {
  public:
   std::string name() const override { return "MobileNet"; }
 };
 
-/// Residual, BN and MaxPool.
+/// Residual, BN and MaxPool combined.
 class ResNetV2QDQCase : public CustomQDQInsertionCase {
  public:
   std::string name() const override { return "ResNetV2"; }
@@ -103,13 +103,13 @@ class ResNetV2QDQCase : public CustomQDQInsertionCase {
                          const QuantizationSpec& spec) const override;
 };
 
-/// MaxPool.
+/// As MaxPoolQDQCase.
 class InceptionQDQCase : public MaxPoolQDQCase {
  public:
   std::string name() const override { return "Inception"; }
 };
 
-/// Residual, and both inputs of every Multiply.
+/// Residual and both inputs of every Multiply.
 class EfficientNetQDQCase : public CustomQDQInsertionCase {
  public:
   std::string name() const override { return "EfficientNet"; }
@@ -118,9 +118,9 @@ class EfficientNetQDQCase : public CustomQDQInsertionCase {
                          const QuantizationSpec& spec) const override;
 };
 
-/// The library's cases, in alphabetical order of their names.
+/// Returns the built-in cases, sorted by name.
 std::vector<InsertionCase> insertion_cases();
-/// Throws: NotFoundError listing the names there are.
+/// Throws: NotFoundError listing the known names.
 InsertionCase insertion_case(std::string_view name);
 
 }  // namespace octet::quant

@@ -1,4 +1,4 @@
-// Widths of single layers, apart from those of all others.
+// Bit widths of single layers.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,25 @@
 
 namespace octet::quant {
 
-/// Widths of the layers of a name: first and last ones in 8 bits, say.
+/// Bit widths of the layers with matching names, such as 8 bits for the first
+/// and last.
 struct LayerBits {
-  std::string layer;  ///< name, in which * stands for any characters, ? for one
+  std::string layer;  ///< name; * matches any characters, ? a single one
   std::optional<int> weight = {};      ///< [2, 8]
-  std::optional<int> activation = {};  ///< [2, 8], of what the layer reads
+  std::optional<int> activation = {};  ///< [2, 8], of the layer's inputs
 };
 
-/// The plan with other widths, later entries before earlier ones. What several
-/// layers read has the largest width that one of them has then; a warning tells
-/// who asked for less. Activations below 8 bits that cannot be negative get
-/// codes [0, 2^bits - 1], others codes with a sign.
-/// Throws: ValueError for bits outside [2,8] or none; NotFoundError, with near
-/// names, for an entry that fits no layer with Q/DQ of that kind.
+/// Returns the plan with other bit widths; later entries override earlier ones.
+/// A tensor with several consumers gets their largest width; a warning names
+/// the layers that requested less. Activations below 8 bits that cannot be
+/// negative become unsigned, others signed.
+/// Throws: ValueError for bits outside [2,8] or absent; NotFoundError, with
+/// similar names, for an entry that matches no layer with Q/DQ of that kind.
 QdqPlan with_bits(const QdqPlan& plan, const Model& model,
                   const std::vector<LayerBits>& layers);
 
-/// The entries for single layers, without the widths of what has no Q/DQ in the
-/// plan: a first or last layer that stays float has none. "*" stays as it is.
+/// Drops widths of layers without such Q/DQ in the plan, e.g. a first or last
+/// layer in float. The entry "*" is unchanged.
 std::vector<LayerBits> bits_of_quantized(std::vector<LayerBits> layers,
                                          const QdqPlan& plan);
 

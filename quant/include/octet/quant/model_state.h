@@ -1,6 +1,5 @@
-// ModelState: a model, float or quantized, as plain values; what files hold of
-// it. A quantized one is its float counterpart, a plan and the state of
-// quantizers.
+// ModelState: the content of a model file as plain values. A quantized model is
+// stored as its float counterpart, a plan and quantizer states.
 #pragma once
 
 #include <span>
@@ -12,7 +11,7 @@
 
 namespace octet::quant {
 
-/// A parameter or statistic of a layer, under its name in the float model.
+/// A parameter or statistic of a layer, by its name in the float model.
 struct Weight {
   std::string layer;
   std::string name;  ///< "kernel"
@@ -23,41 +22,41 @@ struct Weight {
 struct ModelState {
   Config graph;  ///< to_config() of the float model
   Config plan;   ///< to_config() of the plan; null for a float model
-  /// What else changes in a model's life: passes in training, what is frozen,
-  /// quantizers' scales, switches and observations.
+  /// Other mutable state: number of training passes, frozen flags, quantizer
+  /// scales, switches and observations.
   Config status;
-  /// In the order of layers; those that layers have in common, under each.
+  /// In layer order; shared weights are listed for each layer.
   std::vector<Weight> weights;
 };
 
-/// The tensors are the model's own: clone what is kept for later.
-/// Throws: ValueError for layers or quantizers of one name.
+/// Returns the model's state. Tensors are shared with the model: clone them to
+/// keep a snapshot.
+/// Throws: ValueError for duplicate names of layers or quantizers.
 ModelState state_of(const Model& model);
-/// Its weights alone. The tensors are the model's own, too.
+/// Returns the weights alone, shared with the model.
 std::vector<Weight> weights_of(const Model& model);
 
-/// A new model from graph and plan, with initial weights.
-/// Throws: ValueError, NotFoundError, ShapeError for a state that state_of()
-/// does not give; UnsupportedError for classes that are not registered.
+/// Builds a model from graph and plan, with initial weights.
+/// Throws: ValueError, NotFoundError, ShapeError for an inconsistent state;
+/// UnsupportedError for unregistered classes.
 Model rebuild(const ModelState& state);
 
-/// A new model as it was, from a state that is given away: its weights become
-/// the model's, without a copy where nobody else has them.
+/// Builds a model and restores its state. Takes over the state's tensors,
+/// without copying those it alone owns.
 /// Throws: as rebuild() and restore().
 Model restored(ModelState state);
 
-/// Puts weights and status back into an equal model: all, or nothing.
-/// Throws: ValueError, NotFoundError, ShapeError naming what does not fit.
+/// Restores weights and status of an equal model. All or nothing.
+/// Throws: ValueError, NotFoundError, ShapeError naming the mismatch.
 void restore(Model& model, const ModelState& state);
 
-/// Puts weights alone into an equal model or a counterpart: all, or nothing.
+/// Assigns weights to an equal model or a counterpart. All or nothing.
 /// Throws: as restore().
 void assign_weights(Model& model, std::span<const Weight> weights);
 
-/// Copies all weights and statistics from a model to its counterpart, or to an
-/// equal model. All of them or, if one does not fit, none. Scales of quantizers
-/// and what is frozen stay as they are.
-/// Throws: ValueError naming the layers that one side lacks; ShapeError.
+/// Copies all weights and statistics to a counterpart or an equal model. All or
+/// nothing. Quantizer scales and frozen flags are not copied.
+/// Throws: ValueError naming layers missing from either model; ShapeError.
 void copy_weights(const Model& from, Model& to);
 
 }  // namespace octet::quant

@@ -1,6 +1,6 @@
-// Patterns: chains of layers that a device computes in one kernel, and where
-// Q/DQ stands around them. Plain data: transform() tries a list in its order,
-// so custom patterns go to its front.
+// Patterns: chains of layers that a device runs as a single kernel, and the
+// Q/DQ around them. Plain data: transform() tries a list in order, so put
+// custom patterns first.
 //
 //   auto patterns = tensorrt_patterns();
 //   patterns.insert(patterns.begin(),
@@ -19,68 +19,68 @@
 
 namespace octet::quant {
 
-/// A layer where a condition meets it, at one of its calls.
+/// A call of a layer, as the argument of a condition.
 struct PatternLayer {
   const GraphNode& node;
-  /// Those that read its output; Dropout and its like are looked through.
+  /// Consumers of its output, looking through Dropout and the like.
   std::vector<const GraphNode*> readers = {};
 };
 
-/// What has to hold of a layer, in words and as a function.
+/// A predicate on a layer and its description.
 struct Condition {
   std::string text;  ///< "a kernel of 7x7 on 3 channels"
   std::function<bool(const PatternLayer&)> holds;
 };
 
-/// A layer of a chain: one of these classes, roles or functions.
+/// A step of a chain: a layer of these classes, roles or functions.
 struct PatternStep {
-  std::vector<std::string> classes = {};  ///< or Keras' other names of them
+  std::vector<std::string> classes = {};  ///< or their Keras aliases
   std::vector<LayerRole> roles = {};
-  /// Functions of the layer Activation, by their names. The option
-  /// `activation` of the layer before is a step of its own and stands for one
-  /// of these: a chain whose next step takes no activation ends there.
+  /// Names of Activation functions. The option `activation` of the preceding
+  /// layer also counts as a step: a chain whose next step accepts no activation
+  /// ends there.
   std::vector<std::string> activations = {};
   bool optional = false;
-  /// Where it does not hold, the layer does not fit the step.
+  /// Required for the layer to fit the step.
   Condition only_if = {};
-  /// Where it holds, a match is listed with its text, but not applied.
+  /// If it holds, the match is listed with this text but not applied.
   Condition skip_if = {};
 };
 
-/// Where Q/DQ stands at a match.
+/// A Q/DQ position of a match.
 enum class PatternPoint {
-  input,           ///< what the first layer reads
-  residual_input,  ///< what layers after the first read beside the chain
+  input,           ///< inputs of the first layer
+  residual_input,  ///< side inputs of later layers
   query,           ///< input 0 of the first layer
   key,             ///< input 1
   value,           ///< input 2
-  output,          ///< after the last layer, if it is no output of the model
+  output,          ///< after the last layer, unless a model output
 };
 
-/// The name that the source documents use: "INPUT", "RESIDUAL_INPUT", ...
+/// Returns the name in the source documents: "INPUT", "RESIDUAL_INPUT", ...
 std::string_view to_string(PatternPoint point);
 
 struct Pattern {
   std::string name;
-  /// From the first layer to the last. What stands between two of them is read
-  /// by nothing else, and a layer that is called several times stands alone.
+  /// From first to last layer. Intermediate outputs have no other consumers. A
+  /// layer called several times matches alone.
   std::vector<PatternStep> steps;
-  /// None: the layers stay as they are. Otherwise the weights in the chain are
+  /// Empty: the layers remain float. Otherwise the chain's weights are
   /// quantized too.
   std::vector<PatternPoint> qdq_points = {};
   std::string rationale = {};
 };
 
-/// The chains that TensorRT fuses, longest first.
+/// Returns the chains that TensorRT fuses, longest first.
 /// Source: Embedl Deploy's documentation, "QDQ point placement", and for
 /// ConvBNAdd the TensorRT developer guide, "Q/DQ placement recommendations".
 std::vector<Pattern> tensorrt_patterns();
 
-/// The chains that ONNX Runtime computes in integers on a CPU, for
-/// QuantConfig{.activation = {.is_signed = false}}: Q/DQ on both sides, and
-/// codes from 0 on in place of a ReLU. The file has to have its batch
-/// normalization folded (io::OnnxTarget::onnxruntime does that).
-/// Source: what ONNX Runtime 1.31 makes of such graphs.
+/// Returns the chains that ONNX Runtime computes in integers on a CPU, for
+/// QuantConfig{.activation = {.is_signed = false}}: Q/DQ on both sides, an
+/// unsigned range in place of ReLU. Batch normalization must be folded in the
+/// file (io::OnnxTarget::onnxruntime does so).
+/// Source: ONNX Runtime 1.31's optimization of such graphs.
 std::vector<Pattern> onnxruntime_patterns();
 
 }  // namespace octet::quant

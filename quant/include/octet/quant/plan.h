@@ -1,6 +1,6 @@
-// QdqPlan: where Q/DQ pairs go in a model and why, one point per quantized
-// edge. Plans are values: they print, compare, can be edited, saved and
-// loaded before apply() turns them into wrappers.
+// QdqPlan: Q/DQ positions in a model with reasons, one point per quantized
+// edge. Plans are values: print, compare, edit, save and load them before
+// apply().
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace octet::quant {
 struct QdqPoint : PlacedSite {
   std::string layer;  ///< name
   QuantizerConfig config;
-  /// Points of one group read the same tensor and share one quantizer. Empty
-  /// in a plan made by hand: that of the tensor, with all who read it.
+  /// Points of a group are on the same tensor and share a quantizer. Empty
+  /// (hand-written plans): the group of all points on the tensor.
   std::string group = {};
   bool operator==(const QdqPoint&) const = default;
 };
@@ -29,10 +29,10 @@ struct [[nodiscard]] QdqPlan {
   bool operator==(const QdqPlan&) const = default;
 };
 
-/// Something a placement did not do, or a disagreement it settled.
+/// A layer left out or a conflict resolved by a placement.
 struct PlacementNote {
   enum class Kind {
-    skipped,   ///< a layer without Q/DQ, and why
+    skipped,   ///< a layer without Q/DQ, with the reason
     conflict,  ///< user, case and policy disagreed; `text` names the winner
   };
   Kind kind = Kind::skipped;
@@ -47,11 +47,11 @@ struct [[nodiscard]] Placement {
   std::vector<PlacementNote> notes;  ///< in the model's order
 };
 
-/// How many Q/DQ pairs a plan makes of a model.
+/// Number of Q/DQ pairs of a plan in a model.
 struct PairCount {
-  int64_t activations = 0;  ///< one an edge
+  int64_t activations = 0;  ///< per edge
   int64_t weights = 0;
-  int64_t shared = 0;  ///< with one pair a tensor, as in exported files
+  int64_t shared = 0;  ///< per tensor, as in exported files
 
   int64_t per_edge() const { return activations + weights; }
   /// "pairs: 71 activations + 54 weights = 125 per edge, 109 shared".
@@ -59,29 +59,30 @@ struct PairCount {
   bool operator==(const PairCount&) const = default;
 };
 
-/// Layers that are called several times have an edge for each call. The model
-/// may be the float one or what apply() made of it:
-/// `count_pairs(plan_of(q), q)`. Throws: as apply().
+/// Counts the pairs. A layer called several times has an edge for each call.
+/// The model may be the float model or its counterpart:
+/// `count_pairs(plan_of(q), q)`.
+/// Throws: as apply().
 PairCount count_pairs(const QdqPlan& plan, const Model& model);
 
-/// What separates two plans, one line each: "- " and a point of the first,
-/// "+ " and a point of the second, in order. Empty if they are equal.
+/// Returns the differences of two plans, one per line, in order: "- " and a
+/// point of the first or "+ " and a point of the second. Empty if equal.
 std::string diff(const QdqPlan& from, const QdqPlan& to);
 
 Config to_config(const QdqPlan& plan);
-/// Throws: ValueError, NotFoundError saying what is wrong with which point.
+/// Throws: ValueError, NotFoundError naming the faulty point.
 QdqPlan plan_from_config(const Config& config);
 
-/// A new model with wrappers around copies of the layers the plan names; the
-/// given model is untouched. Wrapped layers are named "quant_<name>".
+/// Returns a new model with wrapped copies of the layers in the plan, named
+/// "quant_<name>".
 /// Throws: NotFoundError for an unknown layer or parameter; ValueError for an
-/// input index out of range, a point given twice, or points of one group that
-/// read different tensors or differ in their configuration; UnsupportedError
-/// for a live or per-channel scale on an activation.
+/// input index out of range, a duplicate point, or points of a group with
+/// different tensors or configurations; UnsupportedError for a live or
+/// per-channel scale on an activation.
 Model apply(const QdqPlan& plan, const Model& model,
             CopyOf weights = CopyOf::values);
 
-/// The points of a quantized model, as apply() got them.
+/// Returns the points of a quantized model as passed to apply().
 QdqPlan plan_of(const Model& model);
 
 }  // namespace octet::quant

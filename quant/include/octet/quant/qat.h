@@ -1,4 +1,4 @@
-// Switches of quantization-aware training.
+// Quantization-aware training (QAT) switches.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace octet::quant {
 
-/// Makes a calibrated model ready for fine-tuning: every quantizer on, none
-/// observing. Scales that follow what training sees (ScaleRule::ema,
-/// last_value) need no calibration. Throws: ValueError naming the first
-/// uncalibrated quantizer, or if there are none.
+/// Prepares a calibrated model for fine-tuning: enables every quantizer and
+/// ends observation. Scales that follow training (ScaleRule::ema, last_value)
+/// need no calibration.
+/// Throws: ValueError naming the first uncalibrated quantizer, or for a model
+/// without quantizers.
 void prepare_qat(Model& model);
 
-/// Throws: ValueError naming `subject` and the first quantizer that is on, has
-/// no scale and will get none in training. Float models pass.
+/// Throws: ValueError with `subject` naming the first enabled quantizer without
+/// a scale that will not get one in training. Float models pass.
 void expect_calibrated(std::string_view subject, const Model& model);
-/// Whether there is such a quantizer.
+/// Returns whether expect_calibrated() would throw.
 bool needs_calibration(const Model& model);
 
-/// While it lives, quantizers that collect ranges see nothing: evaluation in
-/// the middle of a training that observes.
+/// Pauses observation during its lifetime, e.g. for evaluation within training.
 class ObservingPaused {
  public:
   explicit ObservingPaused(const Model& model);
@@ -35,19 +35,19 @@ class ObservingPaused {
   std::vector<std::shared_ptr<const Quantizer>> quantizers_;
 };
 
-/// Switches every quantizer on or off. Scales are kept, and export writes
-/// Q/DQ either way.
+/// Enable or disable every quantizer. Scales remain, and export writes Q/DQ
+/// either way.
 void enable_fake_quant(Model& model);
 void disable_fake_quant(Model& model);
 
-/// Whether a quantizer has a scale that the optimizer moves.
+/// Returns whether any quantizer has a learned scale.
 bool learns_scales(const Model& model);
 
-/// Scales that follow what training sees, or learn, stay as they are.
+/// Freezes scales that learn or follow training.
 void freeze_scales(Model& model, bool frozen = true);
 
-/// Batch normalization keeps its moving statistics and uses them, in training
-/// too; gamma and beta still learn.
+/// Freezes moving statistics of batch normalization, in training too; gamma and
+/// beta still learn.
 void freeze_bn_stats(Model& model, bool frozen = true);
 
 }  // namespace octet::quant

@@ -1,7 +1,7 @@
-// Everything of the quant module.
+// Umbrella header of the quant module.
 #pragma once
 
-// First, so that compile errors name the shortest way to it.
+// First, for the shortest include path in compile errors.
 // clang-format off
 #include <octet/quant/quantize_model.h>
 // clang-format on

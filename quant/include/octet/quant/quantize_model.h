@@ -1,5 +1,5 @@
-// The wrapper route: a policy decides on every layer, cases and the user's
-// spec overrule it, and the resulting plan is applied.
+// The wrapper route: builds a plan from a policy, overridden by cases and the
+// user's spec, and applies it.
 #pragma once
 
 #include <string>
@@ -13,22 +13,22 @@
 namespace octet::quant {
 
 enum class QuantizationMode {
-  full,     ///< every layer, as the policy says unless a spec or case does
-  partial,  ///< only layers that the spec or a case names
+  full,     ///< all layers, by policy unless a spec or case decides
+  partial,  ///< only layers named by the spec or a case
 };
 
-/// Who decides where neither the spec nor a case does.
+/// Placement policy for layers without a decision by spec or case.
 enum class Policy {
-  /// What TensorRT fuses, rule by rule: see TensorrtPolicy.
+  /// TensorRT's fusions, rule by rule: see TensorrtPolicy.
   tensorrt,
   /// The class defaults of NVIDIA's tensorflow-quantization.
   toolkit,
 };
 
-/// What to do about names in a spec that the model does not have.
+/// Treatment of unknown names in a spec.
 enum class OnUnknown { error, warn };
 
-/// Options of Policy::tensorrt, by the rules of quant/README.md.
+/// Options of Policy::tensorrt; quant/README.md describes the rules.
 /// Source: TensorRT developer guide, "Q/DQ placement recommendations", and
 /// ModelOpt's onnx quantization.
 struct TensorrtPolicy {
@@ -37,20 +37,20 @@ struct TensorrtPolicy {
   bool squeeze_excite = true;  ///< P15: Multiply by a gate
   bool first_layer = true;     ///< A06: without a linear predecessor
   bool last_layer = true;      ///< A06: without a linear successor
-  /// P24: convolutions of fewer than 16 channels in or out, but for those that
-  /// ModelOpt quantizes.
+  /// P24: convolutions with fewer than 16 channels in or out, but for
+  /// ModelOpt's exceptions.
   bool skip_narrow_convs = false;
-  bool skip_tiny_gemms = false;  ///< P25: Dense, fewer than 16 features
-  bool skip_depthwise = false;   ///< P26: one filter a channel
+  bool skip_tiny_gemms = false;  ///< P25: Dense with fewer than 16 features
+  bool skip_depthwise = false;   ///< P26: one filter per channel
 };
 
 /// Options of Policy::toolkit.
 /// Source: tensorflow-quantization 0.2.0, quantize_config.py.
 struct ToolkitPolicy {
-  /// Placement as the toolkit's also where Octet's is another on purpose:
-  /// entries of classes say no more than the class, names come before classes
-  /// whoever gives them, and a case's names before the user's. What is an error
-  /// here stays one.
+  /// Reproduce the toolkit's placement even where Octet's differs on purpose:
+  /// class entries switch a class on regardless of flags, names override
+  /// classes regardless of the source, and a case's names override the user's.
+  /// Errors remain errors.
   bool strict = false;
 };
 
@@ -62,27 +62,25 @@ struct QuantizeOptions {
   std::vector<InsertionCase> cases = {};
   Policy policy = Policy::tensorrt;
   TensorrtPolicy tensorrt = {};
-  ToolkitPolicy toolkit = {};  ///< of that policy alone
+  ToolkitPolicy toolkit = {};  ///< for Policy::toolkit only
   OnUnknown on_unknown = OnUnknown::error;
   QuantizerConfig activation = activation_quantizer();
   QuantizerConfig weight = weight_quantizer();
-  /// Widths of single layers, as with_bits() gives them.
+  /// Bit widths of single layers, as for with_bits().
   std::vector<LayerBits> bits = {};
 };
 
-/// Where Q/DQ goes and why, and where not and why. Nothing is changed.
-/// Precedence on a layer: user > case (the later one) > policy.
-/// Throws: NotFoundError, with the nearest names, for a layer or pattern that
-/// the model does not have; UnsupportedError for an unknown class, and for
-/// layers and classes without a wrapper, unless they are switched off;
-/// ValueError for an index that a layer does not have, for partial mode
-/// without a spec or case, for toolkit.strict with another policy, and for a
-/// model that is quantized.
-/// With OnUnknown::warn what is unknown is warned of and skipped.
+/// Returns a plan, with reasons for layers with and without Q/DQ. Precedence
+/// per layer: user > later case > earlier case > policy.
+/// Throws: NotFoundError, with similar names, for an unknown layer or pattern;
+/// UnsupportedError for an unknown class and for layers and classes without a
+/// wrapper, unless disabled; ValueError for an input index out of range,
+/// partial mode without a spec or case, toolkit.strict with another policy, and
+/// a quantized model. OnUnknown::warn logs a warning and ignores unknown names.
 Placement place(const Model& model, const QuantizeOptions& options = {});
 
-/// apply(place(model, options).plan, model): a new model; nothing given is
-/// changed. Throws: as place(); ValueError if nothing would be quantized.
+/// Returns apply(place(model, options).plan, model), a new model.
+/// Throws: as place(); ValueError for an empty plan.
 Model quantize_model(const Model& model, const QuantizeOptions& options = {});
 
 }  // namespace octet::quant

@@ -1,9 +1,9 @@
-// Quantizer: turns a tensor into its fake-quantized self. It is a range
-// observer, a scale, two switches (observe, quantize) and a rule that says
-// where the scale comes from. Being uncalibrated is the absence of a scale.
+// Quantizer: fake-quantizes a tensor. Consists of a range observer, a scale,
+// two switches (observe, quantize) and a scale rule. An uncalibrated quantizer
+// has no scale.
 //
-// One Quantizer may be shared by several wrappers that read the same tensor.
-// Under NoGradGuard, with observing off, calls are thread-safe.
+// Wrappers that consume the same tensor may share a Quantizer. Under
+// NoGradGuard, with observation off, calls are thread-safe.
 #pragma once
 
 #include <atomic>
@@ -26,31 +26,30 @@
 
 namespace octet::quant {
 
-/// Where the scale of a quantizer comes from. What training sets is kept for
-/// inference and export.
+/// Source of a quantizer's scale. Scales set by training serve inference and
+/// export.
 enum class ScaleRule {
-  fixed,  ///< set by calibration, by hand or by folding, then kept
-  live,   ///< of weights: recomputed from the values in every forward pass
-  /// of activations: follows a moving average of the largest magnitude in each
-  /// pass in training; calibration is not needed
+  fixed,  ///< set by calibration, folding or the user
+  live,   ///< weights: recomputed from the values in every forward pass
+  /// activations: in training, moving average of each pass's largest magnitude;
+  /// needs no calibration
   ema,
-  last_value,  ///< of activations: follows the last pass in training, likewise
-  /// moved by the optimizer, from where calibration puts it: learned step size
-  /// quantization (LSQ), with a linear scale and gradients times
-  /// 1/sqrt(n*high), n being the values of the tensor's sample, or of the
-  /// weight's channel or tensor. It does not fall below a hundredth of what
-  /// calibration gave.
+  last_value,  ///< activations: as `ema`, from the last pass alone
+  /// learned step size quantization (LSQ): the optimizer moves the scale from
+  /// its calibrated value. Gradients are multiplied by 1/sqrt(n*high), n being
+  /// the number of values of a sample, or of the weight's channel or tensor.
+  /// The floor is 1/100 of the calibrated scale.
   /// Source: Esser et al., arXiv 1902.08153.
   learned,
-  /// likewise, as a logarithm (trained quantization thresholds, TQT) whose
-  /// gradient has no factor but scale_rate: for Adam, whose steps are then a
-  /// share of the scale. Source: Jain et al., arXiv 1903.08066.
+  /// trained quantization thresholds (TQT): learns the scale's binary
+  /// logarithm. No gradient factor but scale_rate: for Adam, whose steps are
+  /// then relative to the scale.
+  /// Source: Jain et al., arXiv 1903.08066.
   learned_log2,
-  /// of activations: likewise, moved by what is clipped alone, and drawn
-  /// towards zero (PACT). The range alpha = scale * high is what the optimizer
-  /// sees: dL/dalpha = sum of dy where x >= alpha, plus low/high times that
-  /// where x <= low * scale (-8/7 with 4 bits and a sign: the lower end is one
-  /// code further out), plus 2 * clip_decay * alpha, which is part of
+  /// activations: PACT, learns the range alpha = scale * high from clipped
+  /// values and decay. dL/dalpha = sum of dy for x >= alpha, plus low/high
+  /// times the sum for x <= low * scale (-8/7 for signed 4 bits: the lower end
+  /// has an extra level), plus 2 * clip_decay * alpha, from
   /// Model::regularization_loss().
   /// Source: Choi et al., arXiv 1805.06085, section 3.
   learned_clip,
@@ -58,43 +57,42 @@ enum class ScaleRule {
 
 struct QuantizerConfig {
   int bits = 8;               ///< [2, 8]
-  bool narrow_range = false;  ///< lowest code -(2^(bits-1) - 1), for weights
+  bool narrow_range = false;  ///< lowest q is -(2^(bits-1) - 1), for weights
   bool per_channel = false;
   ScaleRule rule = ScaleRule::fixed;
-  /// False: codes [0, 2^bits - 1], for activations. Placement chooses them
-  /// where a tensor cannot be negative: below 8 bits always, with 8 bits where
-  /// false is asked for. TensorRT takes no uint8: io::OnnxTarget says who does.
+  /// False: q in [0, 2^bits - 1], for activations. Placement selects it for
+  /// tensors that cannot be negative: always below 8 bits, at 8 bits if this is
+  /// false. TensorRT rejects uint8; io::OnnxTarget lists the runtimes that
+  /// accept it.
   bool is_signed = true;
-  /// Of codes without a sign: the one that stands for zero, [0, 2^bits - 1].
-  /// Files of ONNX Runtime's quantizer have others than 0, and placement
-  /// chooses none. Scales beside them are fixed or learn; calibration, whose
-  /// ranges are magnitudes, refuses them.
+  /// Quantized value of zero for unsigned ranges, [0, 2^bits - 1]. Nonzero only
+  /// in files of ONNX Runtime's quantizer. Requires fixed or learned scales;
+  /// calibration, with symmetric ranges, rejects it.
   int zero_point = 0;
-  float ema_rate = 0.01f;  ///< of ScaleRule::ema: of a new pass, (0, 1]
-  /// Of ScaleRule::ema and last_value: the scale is frozen after it followed so
-  /// many tensors, one a pass for most; 0: never.
+  float ema_rate = 0.01f;  ///< for ScaleRule::ema: weight of a pass, (0, 1]
+  /// For ScaleRule::ema and last_value: number of observed tensors, usually one
+  /// per pass, after which the scale freezes; 0: never.
   int64_t freeze_step = 0;
-  /// Of scales that learn: their learning rate as a share of the optimizer's,
-  /// (0, 1]. It is a factor of the gradient, which Adam and its like do not
-  /// see.
+  /// For learned scales: learning rate relative to the optimizer's, (0, 1]. A
+  /// gradient factor, so Adam and the like ignore it.
   float scale_rate = 0.1f;
-  float clip_decay = 1e-4f;  ///< of ScaleRule::learned_clip, [0, 1)
-  /// Whether values beyond the range get a gradient.
+  float clip_decay = 1e-4f;  ///< for ScaleRule::learned_clip, [0, 1)
+  /// Gradient of values beyond the range.
   StraightThrough straight_through = StraightThrough::clipped;
 
-  /// The largest and the smallest code, less the zero point: what times the
-  /// scale are the ends of the range.
+  /// Largest and smallest quantized value minus the zero point; times the
+  /// scale, the ends of the range.
   int high() const {
     return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1 - zero_point;
   }
   int low() const {
     return !is_signed ? -zero_point : narrow_range ? -high() : -high() - 1;
   }
-  /// Whether the scale is set from what passes in training see.
+  /// Whether the scale follows the values in training.
   bool follows() const {
     return rule == ScaleRule::ema || rule == ScaleRule::last_value;
   }
-  /// Whether the scale is moved by the optimizer.
+  /// Whether the optimizer moves the scale.
   bool learns() const {
     return rule == ScaleRule::learned || rule == ScaleRule::learned_log2 ||
            rule == ScaleRule::learned_clip;
@@ -105,7 +103,7 @@ struct QuantizerConfig {
 /// "fixed", "live", "ema", "last_value", "learned", "learned_log2",
 /// "learned_clip".
 std::string_view to_string(ScaleRule rule);
-/// Throws: ValueError for another name.
+/// Throws: ValueError for an unknown name.
 ScaleRule scale_rule_from(std::string_view name);
 
 /// "int8 [-127,127]", "uint8 [0,255] around 113".
@@ -113,12 +111,12 @@ std::string codes_text(const QuantizerConfig& config);
 /// "int8 [-127,127] per channel live", "uint4 [0,15] per tensor learned".
 std::string to_string(const QuantizerConfig& config);
 
-/// Throws: UnsupportedError beginning with `subject` for what a file and its
-/// readers have no constant for: live scales and scales per channel.
+/// Throws: UnsupportedError with `subject` for live and per-channel scales,
+/// which file formats cannot express for activations.
 void expect_for_activation(std::string_view subject,
                            const QuantizerConfig& config);
-/// Throws: UnsupportedError beginning with `subject` for rules of activations
-/// and codes without a sign.
+/// Throws: UnsupportedError with `subject` for rules of activations and
+/// unsigned ranges.
 void expect_for_weight(std::string_view subject, const QuantizerConfig& config);
 
 /// Per-tensor int8 [-128,127], fixed by calibration.
@@ -128,101 +126,103 @@ QuantizerConfig weight_quantizer();
 
 class Quantizer {
  public:
-  /// Throws: ValueError for bits outside [2,8], and other options out of range
-  /// or at odds with each other.
+  /// Throws: ValueError for bits outside [2,8] and other options out of range
+  /// or in conflict.
   Quantizer(std::string name, const QuantizerConfig& config);
 
   const std::string& name() const { return name_; }
   const QuantizerConfig& config() const { return config_; }
 
-  /// Shows x to the observer, if there is one. Shared readers of one value
-  /// observe it once.
+  /// Passes x to the observer, if any. A value with several consumers is
+  /// observed once.
   void observe(const Variable& x) const;
 
-  /// Whether it rounds what it is given: it is on and has a scale.
-  /// Throws: ValueError if it is on, has none and collects no ranges to get
-  /// one.
+  /// Returns whether it quantizes: it is enabled and has a scale.
+  /// Throws: ValueError if enabled without a scale and not observing.
   bool rounds() const;
-  /// Observes and quantizes an activation as the switches say; in training its
-  /// scale follows or learns as the rule says.
-  /// Throws: as rounds(); ValueError for NaN or infinity that it would follow.
+  /// Observes and quantizes an activation, depending on the switches; in
+  /// training the scale follows or learns by the rule.
+  /// Throws: as rounds(); ValueError for NaN or infinity in a followed tensor.
   Variable operator()(const Variable& x, Mode mode = Mode::inference) const;
-  /// Likewise a weight, a leaf with its channels on `axis`.
+  /// As above for a weight, a leaf with its channels on `axis`.
   Variable weight(const Variable& w, int axis) const;
 
-  /// The grid for a tensor with its channels on `axis`; with the live rule it
-  /// is computed from `x`. Throws: ValueError if there is no scale; ShapeError
-  /// if there is not one for each channel of `x`.
+  /// Returns the quantization parameters of a tensor with channels on `axis`;
+  /// live ones are computed from `x`.
+  /// Throws: ValueError without a scale; ShapeError unless each channel of `x`
+  /// has a scale.
   Grid grid(const Tensor& x, int axis) const;
-  /// grid() of a leaf's value. A live one is kept until the value changes:
-  /// inference asks for it once for every few images. Thread-safe.
+  /// Returns grid() of a leaf's value. Live parameters are cached until the
+  /// value changes, as inference requests them for every few images.
+  /// Thread-safe.
   Grid weight_grid(const Variable& weight, int axis) const;
 
   bool calibrated() const;
-  /// The scale per tensor; empty for the live rule and before there is one.
+  /// Returns the per-tensor scale; empty for the live rule or without a scale.
   std::optional<float> scale() const;
-  /// The scales, one or one a channel; empty for the live rule and before there
-  /// are any.
+  /// Returns the scales, one in all or one per channel; empty for the live rule
+  /// or without a scale.
   std::vector<float> scales() const;
-  /// How many of them training has moved to the floor of scales that learn, a
-  /// hundredth of where they began.
+  /// Returns the number of learned scales at their floor, 1/100 of their
+  /// initial values.
   int64_t scales_at_floor() const;
-  /// The leaf that training moves, by gradients or by what it sees: the scale,
-  /// or its binary logarithm. Empty for other rules and before there is one.
+  /// Returns the leaf that training changes, by gradients or by following: the
+  /// scale or its binary logarithm. Empty for other rules or without a scale.
   Variable moving_scale() const;
-  /// Throws: ValueError unless finite and positive; UnsupportedError for the
-  /// live rule and for scales per channel.
+  /// Throws: ValueError unless finite and positive; UnsupportedError for live
+  /// and per-channel scales.
   void set_scale(float scale);
-  /// One scale a channel. Throws: ValueError for none, or unless all are
-  /// finite and positive; UnsupportedError for the live rule and for a scale
-  /// per tensor.
+  /// Sets a scale per channel.
+  /// Throws: ValueError if empty or unless all are finite and positive;
+  /// UnsupportedError for live and per-tensor scales.
   void set_scales(std::span<const float> scales);
 
-  /// While frozen, the scale stays as it is in training, too.
+  /// A frozen scale does not change in training.
   void set_frozen(bool frozen);
   bool frozen() const { return frozen_; }
 
-  /// Starts collecting ranges; with the live rule, and with scales per
-  /// channel, which are a weight's, nothing happens.
+  /// Starts observation; no effect for live and per-channel scales, which only
+  /// weights have.
   void start_observing(const CalibrationOptions& options);
-  /// The range of what was observed; nothing if that is not known.
-  /// Throws: ValueError unless the observer gives one that is finite and >= 0.
+  /// Returns the observed range, if known.
+  /// Throws: ValueError unless it is finite and >= 0.
   std::optional<float> observed_range() const;
-  /// Ends it and sets the scale. Returns the range, or nothing if there is none
-  /// (the scale then stays as it was). Throws: as observed_range().
+  /// Ends observation and sets the scale. Returns the range; empty if unknown
+  /// (the scale is then unchanged).
+  /// Throws: as observed_range().
   std::optional<float> finish_observing();
-  /// Ends it and keeps the scale as it was.
+  /// Ends observation without changing the scale.
   void cancel_observing();
-  /// What has been observed, for another quantizer like this one; null if
-  /// nothing has. Throws: UnsupportedError for a custom observer.
+  /// Returns the observations, for an equal quantizer; null if there are none.
+  /// Throws: UnsupportedError for a custom observer.
   Config observations() const;
-  /// Replaces it by what several observed, one after another.
-  /// REQUIRES: ranges are being collected.
-  /// Throws: ValueError, NotFoundError for what observations() does not give.
+  /// Replaces the observations by the merged observations of several
+  /// quantizers, in order.
+  /// REQUIRES: observation is in progress.
+  /// Throws: ValueError, NotFoundError for invalid observations.
   void set_observations(std::span<const Config> parts);
-  /// Whether ranges are being collected, and whether a tensor has been seen
-  /// since that began.
+  /// Whether observation is in progress, and whether it has seen a tensor.
   bool observing() const { return observer_ != nullptr && pauses_ == 0; }
   bool observed() const { return last_observed_.has_value(); }
 
-  /// Between the two it sees nothing and keeps what it has. Pauses nest, and
-  /// may be called from several threads.
+  /// Pause and resume observation, keeping its statistics. Pauses nest.
+  /// Thread-safe.
   void pause_observing() const { ++pauses_; }
   void resume_observing() const { --pauses_; }
 
-  /// Whether x is quantized at all; a switched-off quantizer keeps its scale
-  /// and is still exported.
+  /// Switches quantization. A disabled quantizer keeps its scale and is still
+  /// exported.
   void set_enabled(bool enabled) { enabled_ = enabled; }
   bool enabled() const { return enabled_; }
 
-  /// An independent copy without observations.
+  /// Returns an independent copy without observations.
   std::shared_ptr<Quantizer> clone() const;
 
-  /// What changes in its life: scale, switches, observations.
-  /// Throws: UnsupportedError while a custom observer collects ranges.
+  /// Returns the mutable state: scale, switches, observations.
+  /// Throws: UnsupportedError while a custom observer is in use.
   Config state() const;
-  /// Puts it back, all of it or nothing.
-  /// Throws: ValueError, NotFoundError for what state() does not give.
+  /// Restores a state. All or nothing.
+  /// Throws: ValueError, NotFoundError for an invalid state.
   void restore(const Config& state);
 
  private:
@@ -239,13 +239,13 @@ class Quantizer {
 
   std::string name_;
   QuantizerConfig config_;
-  // A leaf [] or [c], the scale or its logarithm; none without a scale. Its
-  // place stays: optimizers know it.
+  // A leaf [] or [c], the scale or its logarithm; empty without a scale.
+  // Updated in place, as optimizers refer to it.
   mutable Variable scale_;
-  mutable Tensor floor_;  // of a scale that learns
+  mutable Tensor floor_;  // of a learned scale
   mutable bool frozen_ = false;
-  mutable int64_t steps_ = 0;  // that the scale followed
-  // What each part of a batch showed last; one, where it is whole.
+  mutable int64_t steps_ = 0;  // number of followed tensors
+  // Last tensor (id, version) of each shard of a batch, or of the whole batch.
   mutable std::vector<std::pair<uint64_t, uint64_t>> followed_;
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;

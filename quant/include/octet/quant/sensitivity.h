@@ -1,4 +1,4 @@
-// sensitivity: at which layers a quantized model loses what it loses.
+// sensitivity: ranks layers by their accuracy loss through quantization.
 #pragma once
 
 #include <cstdint>
@@ -15,58 +15,57 @@ namespace octet::quant {
 
 /// Fields in order: score, samples, seed, batch_size, reference
 struct SensitivityOptions {
-  /// How good a model is on samples; more is better. Unless given: top-1
-  /// accuracy, where labels are classes and the model ends in [n,classes].
+  /// Score of a model on samples, higher is better. Default: top-1 accuracy for
+  /// class labels and an output [n,classes].
   std::function<double(const Model&, const Dataset&)> score = {};
-  int64_t samples = 256;  ///< as many, chosen by chance; 0: all
-  uint64_t seed = 0;      ///< of that choice
+  int64_t samples = 256;  ///< size of the random subset; 0: all
+  uint64_t seed = 0;      ///< of the subset
   int64_t batch_size = 64;
-  /// Float model that was quantized, for weights that are stored rounded, as in
-  /// an ONNX file: without Q/DQ a layer has the reference's weights, and
-  /// outputs are compared with the reference's. Layers are matched by name. Has
-  /// to outlive the call.
+  /// Original float model, for models with weights stored rounded, as in ONNX
+  /// files. Provides the weights of layers without Q/DQ and the reference
+  /// outputs. Layers are matched by name. Must outlive the call.
   const Model* reference = nullptr;
 };
 
-/// A model beside the float one.
+/// Loss of a model against the float model.
 struct QuantizationLoss {
-  /// Of the outputs: 10 log10(sum of squares / sum of squared errors) in dB;
-  /// infinite without an error.
+  /// Output SQNR in dB, 10 log10(sum of squares / sum of squared errors);
+  /// infinite without error.
   double sqnr = 0;
   std::optional<double> score = {};
 };
 
-/// The channel of a tensor that quantization costs most. The tensor's SQNR may
-/// hide it: a large channel has all the power, and small ones the information.
+/// The channel of a tensor with the largest quantization loss. The tensor's
+/// SQNR can hide it: large channels have the power, small ones the information.
 struct ChannelSensitivity {
   int64_t channel = 0;
-  double sqnr = 0;          ///< of its values alone
-  double range = 0;         ///< largest magnitude of its values
-  double tensor_range = 0;  ///< that of all channels
+  double sqnr = 0;          ///< of this channel
+  double range = 0;         ///< largest magnitude of this channel
+  double tensor_range = 0;  ///< largest magnitude of all channels
 };
 
-/// A layer with Q/DQ. What it reads may have other readers, whose quantizer is
-/// the same: it is switched for all of them.
+/// A layer with Q/DQ. The quantizer of a shared input is switched for all its
+/// consumers.
 struct LayerSensitivity {
   std::string layer;
-  QuantizationLoss alone;    ///< all other layers are float
-  QuantizationLoss without;  ///< this one is float, all others quantized
-  std::optional<double> weights = {};  ///< SQNR as `alone`, of its weights only
-  std::optional<double> activations = {};  ///< of what it reads (or writes)
-  /// By how much rounding its weights raises the cross-entropy, to second
-  /// order: half the sum of mean squared gradients times squared rounding
-  /// errors, over 64 of the samples at most. Where accuracy is the score, the
-  /// model ends in softmax or a linear layer, and the weights take gradients.
-  /// Source: as Kim et al., BRECQ, arXiv 2102.05426, section 3.2, with
-  /// gradients of weights.
+  QuantizationLoss alone;    ///< this layer quantized, all others float
+  QuantizationLoss without;  ///< this layer float, all others quantized
+  std::optional<double> weights = {};  ///< output SQNR, its weights quantized
+  std::optional<double> activations = {};  ///< likewise its inputs (or output)
+  /// Second-order increase of the cross-entropy by rounding the weights: half
+  /// the sum of mean squared gradients times squared rounding errors, over at
+  /// most 64 samples. Set if accuracy is the score, the model ends in softmax
+  /// or a linear layer, and the weights are trainable.
+  /// Source: as Kim et al., BRECQ, arXiv 2102.05426, section 3.2, with weight
+  /// gradients.
   std::optional<double> loss_rise = {};
-  /// The worst of the tensors that it reads: a name of `tensors`.
+  /// Its input with the lowest SQNR; a name in `tensors`.
   std::string tensor = {};
-  /// The input channel (or, of weights with one scale, output channel) whose
-  /// weights lose most.
+  /// Input channel (for per-tensor scales: output channel) whose weights lose
+  /// most.
   std::optional<ChannelSensitivity> weight_channel = {};
-  /// Whether equalize() applies to the channels of its input: a linear layer
-  /// produces them, alone and through normalization and ReLU at most.
+  /// Whether equalize() applies to its input channels: produced by a linear
+  /// layer, with at most normalization and ReLU between, and no other consumer.
   bool equalizable = false;
 };
 
@@ -74,42 +73,41 @@ struct LayerSensitivity {
 struct TensorSensitivity {
   std::string quantizer;
   double sqnr = 0;     ///< of the tensor, as in QuantizationLoss
-  double clipped = 0;  ///< share of the values beyond the range, [0, 1]
-  /// Of the last axis, channels of zeros left out.
+  double clipped = 0;  ///< share of clipped values, [0, 1]
+  /// On the last axis, ignoring all-zero channels.
   std::optional<ChannelSensitivity> worst_channel = {};
 };
 
 struct Sensitivity {
   int64_t samples = 0;
-  std::string score_name = {};  ///< "accuracy" or "score"; empty without one
+  std::string score_name = {};  ///< "accuracy" or "score", or empty
   std::optional<double> float_score = {};
-  QuantizationLoss all = {};                    ///< of the model as it is
+  QuantizationLoss all = {};                    ///< of the quantized model
   std::vector<LayerSensitivity> layers = {};    ///< in the model's order
-  std::vector<TensorSensitivity> tensors = {};  ///< likewise
+  std::vector<TensorSensitivity> tensors = {};  ///< in the model's order
 
-  /// The layers, those that lose most alone first.
+  /// Returns the layers by increasing SQNR when quantized alone.
   std::vector<LayerSensitivity> by_sqnr() const;
-  /// A spec that leaves `count` layers in float, those that lose most alone:
+  /// Returns a spec that leaves the `count` most sensitive layers in float:
   /// `quantize_model(model, {.spec = found.exclude(2)})`.
   /// Throws: ValueError for a count below 0.
   QuantizationSpec exclude(int64_t count) const;
 
-  /// What is to blame, and what helps: a line each. Names the worst channel of
-  /// a tensor or weight whose channels have unlike ranges, and equalize() where
-  /// that is the cure.
+  /// Returns causes and fixes, one per line. Names the worst channel of tensors
+  /// and weights with unequal channel ranges, and equalize() if it applies.
   std::string blame() const;
-  /// blame(); then the layers and the tensors, worst first.
+  /// Returns blame(), then the layers and tensors, worst first.
   std::string to_string() const;
 };
 
-/// Runs copies of the model with some of its quantizers on: four times for each
-/// layer, on options.samples. ResNet-50's 70 layers take as long as 280
-/// inferences of all of these. The model stays as it is.
-/// Throws: ValueError for a model without quantizers, one that is not
-/// calibrated, no samples, options out of range, a score or an output that is
-/// NaN, and for a reference with other weights; NotFoundError for a reference
-/// without a layer of a quantized weight; ShapeError for samples or a reference
-/// that do not fit.
+/// Evaluates copies of the model with subsets of its quantizers enabled: four
+/// runs over options.samples for each layer (ResNet-50's 70 layers: 280 runs).
+/// The model is not changed.
+/// Throws: ValueError for a model without quantizers or uncalibrated, no
+/// samples, options out of range, a score or output that is NaN, and a
+/// reference with other weights; NotFoundError for a reference that lacks a
+/// layer of a quantized weight; ShapeError for samples or a reference of other
+/// shapes.
 Sensitivity sensitivity(const Model& quantized, const Dataset& data,
                         const SensitivityOptions& options = {});
 

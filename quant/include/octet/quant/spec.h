@@ -1,5 +1,5 @@
-// QuantizationSpec: what the user says about single layers and classes. A
-// value that nobody but the user changes.
+// QuantizationSpec: the user's choices for single layers and classes. Never
+// modified by the library.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@
 
 namespace octet::quant {
 
-/// What an entry of a spec names.
+/// Kind of name in a spec entry.
 enum class SpecTarget {
-  layer,    ///< the layer of that name
-  pattern,  ///< all layers whose whole name matches (an RE2 regex)
-  class_,   ///< all layers of that class, or that Keras calls so too
+  layer,    ///< layer name
+  pattern,  ///< RE2 regular expression that matches the whole layer name
+  class_,   ///< layer class or its Keras alias
 };
 
 /// Fields in order: is_keras_class, is_regex, quantize_input, quantize_weight,
@@ -30,12 +30,12 @@ struct SpecOptions {
   bool is_regex = false;
   bool quantize_input = true;
   bool quantize_weight = true;
-  /// Which inputs of a layer with several; empty: all.
+  /// Input indices for layers with several inputs; empty: all.
   std::vector<int> quantization_index = {};
 };
 
-/// For several names at once. Each list is empty (the default for all), holds
-/// one value for all names, or one a name.
+/// Options for several names. Each list is empty (defaults), has one value for
+/// all names, or one per name.
 struct SpecLists {
   std::vector<bool> is_keras_class = {};
   std::vector<bool> is_regex = {};
@@ -53,27 +53,26 @@ struct SpecEntry {
 
 class QuantizationSpec {
  public:
-  /// Throws: ValueError for an empty name, a name that is a class and a
-  /// pattern at once, a regular expression that is none, a negative index or
-  /// one given twice.
+  /// Throws: ValueError for an empty name, both is_keras_class and is_regex, an
+  /// invalid regular expression, and a negative or duplicate index.
   void add(const std::string& name, const SpecOptions& options = {});
-  /// Throws: as add(); ValueError for a list of another length, naming it.
-  /// The spec is then as before.
+  /// Throws: as above; ValueError naming a list of wrong length. The spec is
+  /// then unchanged.
   void add(std::initializer_list<std::string> names,
            const SpecLists& options = {});
   void add(const std::vector<std::string>& names,
            const SpecLists& options = {});
 
   std::span<const SpecEntry> entries() const& { return entries_; }
-  /// Of a temporary, as in `for (auto& entry : c.case_(model, {}).entries())`.
+  /// For temporaries: `for (auto& entry : c.case_(model, {}).entries())`.
   std::vector<SpecEntry> entries() && { return std::move(entries_); }
   bool empty() const { return entries_.empty(); }
 
-  /// The entry that holds for a layer, or null: by its name before a pattern
-  /// before its class, and the last added of each kind.
+  /// Returns the entry for a layer, or null. Precedence: name, pattern, class;
+  /// of each the last added.
   const SpecEntry* find(std::string_view layer,
                         std::string_view layer_class) const;
-  /// Whether an entry names the layer itself.
+  /// Returns whether an entry names the layer itself.
   bool names_layer(std::string_view layer) const;
 
   bool operator==(const QuantizationSpec&) const = default;
@@ -84,15 +83,15 @@ class QuantizationSpec {
   void append(SpecEntry entry);
 
   std::vector<SpecEntry> entries_;
-  std::map<std::string, size_t, std::less<>> by_layer_;  // the last of each
-  std::vector<size_t> others_;                           // patterns, classes
+  std::map<std::string, size_t, std::less<>> by_layer_;  // last entry of each
+  std::vector<size_t> others_;                           // patterns and classes
 };
 
-/// {"spec": [{"name": "conv1", "quantize_weight": false}, ...]}, where an
-/// entry may have a "target" ("layer", "pattern" or "class") and has the names
-/// of SpecOptions otherwise. What is missing has its default.
+/// Format: {"spec": [{"name": "conv1", "quantize_weight": false}, ...]}.
+/// Optional keys of an entry: "target" ("layer", "pattern" or "class") and the
+/// fields of SpecOptions.
 Config to_config(const QuantizationSpec& spec);
-/// Throws: ValueError, NotFoundError saying what is wrong with which entry.
+/// Throws: ValueError, NotFoundError naming the faulty entry.
 QuantizationSpec spec_from_config(const Config& config);
 
 }  // namespace octet::quant

@@ -1,6 +1,6 @@
-// transform(): the first half of the pattern route. Conversions rewrite a copy
-// of the model, then patterns are matched on it; the matches can be edited
-// before insert_qdq() (insert_qdq.h) makes Q/DQ of them.
+// transform(): first half of the pattern route. Conversions rewrite a copy of
+// the model, then patterns are matched on it. The matches can be edited before
+// insert_qdq() (insert_qdq.h).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace octet::quant {
 
-/// A point of a pattern at the layer where it came to stand.
+/// A pattern point resolved to a site of a layer.
 struct MatchPoint {
   PatternPoint point = PatternPoint::input;
   std::string layer;
@@ -23,26 +23,26 @@ struct MatchPoint {
   bool operator==(const MatchPoint&) const = default;
 };
 
-/// Layers that a pattern found. Every layer is in one match at most.
+/// Layers matched by a pattern. Each layer is in at most one match.
 struct PatternMatch {
   std::string pattern;
-  std::vector<std::string> layers;  ///< names, from the first to the last
+  std::vector<std::string> layers;  ///< names, first to last
   std::vector<MatchPoint> qdq_points;
   std::string rationale;
-  /// Whether insert_qdq() uses the match; may be changed.
+  /// Whether insert_qdq() uses the match; may be edited.
   bool apply = true;
-  std::string skip_reason = {};  ///< why transform() said no, if it did
+  std::string skip_reason = {};  ///< set if transform() cleared `apply`
 
-  /// The last layer, as the name of the match.
+  /// Returns the last layer, which identifies the match.
   const std::string& key() const { return layers.back(); }
   bool operator==(const PatternMatch&) const = default;
 };
 
-/// What transform() did.
+/// Summary of transform().
 struct TransformReport {
   struct Converted {
     std::string conversion;
-    std::string layer;  ///< that something else took the place of
+    std::string layer;  ///< the replaced layer
     bool operator==(const Converted&) const = default;
   };
   struct Count {
@@ -51,41 +51,41 @@ struct TransformReport {
     int64_t skipped = 0;
     bool operator==(const Count&) const = default;
   };
-  /// A pattern or conversion that was not applied, at a layer.
+  /// A pattern or conversion not applied to a layer.
   struct Skipped {
-    std::string name;  ///< empty for a layer that no pattern takes
+    std::string name;  ///< empty for a layer without a pattern
     std::string layer;
     std::string reason;
     bool operator==(const Skipped&) const = default;
   };
 
   std::vector<Converted> conversions;
-  std::vector<Count> patterns;  ///< in the order they were tried
+  std::vector<Count> patterns;  ///< in the order tried
   std::vector<Skipped> skipped;
 
-  /// As tables, layers of one reason on one line.
+  /// Returns tables, with a line per reason.
   std::string to_string() const;
   bool operator==(const TransformReport&) const = default;
 };
 
 struct [[nodiscard]] TransformResult {
   Model model;
-  std::vector<PatternMatch> matches;  ///< in the order of their first layers
+  std::vector<PatternMatch> matches;  ///< by first layer
   TransformReport report;
 
-  /// The match that a layer is in. Throws: NotFoundError with near names.
+  /// Returns the match of a layer.
+  /// Throws: NotFoundError with similar names.
   PatternMatch& match(std::string_view layer);
 };
 
-/// Converts a copy of the model until nothing changes, then matches the
-/// patterns in their order, each along the model's; the model itself is
-/// untouched. Where two convolutions lead into one Add, the one further from
-/// their common ancestor is in the match. Conditions and conversions that throw
-/// are skipped and reported.
-/// Throws: ValueError for a quantized model, for a pattern or conversion that
-/// lacks what it needs or shares its name with another, for a function that
-/// does not exist, and for conversions that come to no end; NotFoundError, with
-/// near names, for a layer class that does not exist.
+/// Converts a copy of the model to a fixed point, then matches the patterns in
+/// order, each in the model's order. For an Add of two convolutions, the match
+/// contains the convolution further from their common ancestor. Conditions and
+/// conversions that throw are skipped and reported.
+/// Throws: ValueError for a quantized model, an incomplete pattern or
+/// conversion or duplicate names, an unknown function, and conversions without
+/// a fixed point; NotFoundError, with similar names, for an unknown layer
+/// class.
 TransformResult transform(
     const Model& model,
     const std::vector<Pattern>& patterns = tensorrt_patterns(),

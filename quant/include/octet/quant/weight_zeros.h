@@ -1,5 +1,5 @@
-// Zeros among the weights of kernels: the sparsity of a pruned network, which
-// training and some post-training methods destroy without masks.
+// Sparsity of pruned kernels, which training and some post-training methods
+// destroy without masks.
 //
 //   const quant::PrunedKernels pruned(model);
 //   train::fit(model, data);  // or anything else that changes weights
@@ -15,9 +15,9 @@
 
 namespace octet::quant {
 
-/// The zeros of one kernel: a trainable parameter of rank 2 or more.
+/// Zeros of a kernel: a trainable parameter of rank 2 or more.
 struct KernelZeros {
-  std::string layer;  ///< as in the float model
+  std::string layer;  ///< name in the float model
   std::string parameter;
   int64_t zeros = 0;
   int64_t size = 0;
@@ -28,31 +28,30 @@ struct KernelZeros {
   }
 };
 
-/// Counts the zeros of each kernel, in the order of the layers; a kernel that
-/// several layers share is counted once. With `quantized`, a weight counts as
-/// zero if its quantized value is zero, where its quantizer is enabled and
-/// calibrated.
+/// Counts the zeros of each kernel, in layer order; shared kernels once. With
+/// `quantized`, counts quantized values of zero for kernels with an enabled,
+/// calibrated quantizer.
 std::vector<KernelZeros> kernel_zeros(const Model& model,
                                       bool quantized = true);
 
-/// The kernels of a model that are pruned: at least 20 % of their weights, and
-/// not all of them, are exactly zero.
+/// The pruned kernels of a model: at least 20 % of their weights, but not all,
+/// are exactly zero.
 class PrunedKernels {
  public:
   explicit PrunedKernels(const Model& model);
 
   const std::vector<KernelZeros>& kernels() const { return kernels_; }
-  /// Describes the pruned kernels of `model`, the same one later or its
-  /// counterpart, in which more than 1 % of the weights were zeros and no
-  /// longer are, quantized where a quantizer does so: the shares before and
-  /// after, in all and by layer. Empty if there are none.
+  /// Describes the kernels of `model` (the model itself, later, or its
+  /// counterpart) that lost zeros, after quantization if any, in more than 1 %
+  /// of their weights: shares before and after, in total and by layer. Empty if
+  /// there are none.
   std::string filled(const Model& model) const;
-  /// Logs filled() as a warning of `subject`, with the cure.
+  /// Logs filled() as a warning with `subject` and a fix.
   void warn_if_filled(std::string_view subject, const Model& model) const;
 
  private:
   std::vector<KernelZeros> kernels_;
-  std::vector<std::vector<bool>> masks_;  // of kernels_: where zeros were
+  std::vector<std::vector<bool>> masks_;  // initial zeros of kernels_
 };
 
 }  // namespace octet::quant

@@ -1,7 +1,7 @@
-// Quantize wrappers: layers around layers. A wrapper fake-quantizes what its
-// inner layer reads, hands it quantized weights through the weight hook and
-// never changes it. Which sites of a layer get Q/DQ is known of its class
-// (wrapper_registry.h); users may derive wrappers of their own.
+// Quantize wrappers: layers that wrap a layer. A wrapper fake-quantizes the
+// inner layer's inputs and output, passes quantized weights to it through the
+// weight hook and never changes it. wrapper_registry.h has the sites of each
+// class. Users may derive custom wrappers.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace octet::quant {
 
-/// A quantizer at a layer: on an activation (the pattern route's QuantStub) or
-/// on a weight (its WeightFakeQuantize).
+/// A quantizer of a layer, on an activation (QuantStub in the pattern route) or
+/// a weight (WeightFakeQuantize).
 struct PlacedQuantizer : PlacedSite {
   std::shared_ptr<Quantizer> quantizer;
 };
@@ -27,25 +27,24 @@ class BaseQuantizeWrapper : public Layer {
   /// Throws: ValueError if `inner` is null or a wrapper itself.
   explicit BaseQuantizeWrapper(std::shared_ptr<Layer> inner);
 
-  /// What register_wrapper() of a class takes from it; derived classes hide it
-  /// with their own.
+  /// The sites that register_wrapper<Wrapper>() uses; hidden by derived
+  /// classes.
   static QdqSites sites() { return {.inputs = 0}; }
 
-  /// Puts a quantizer at a site, in place of one that is there. An index,
-  /// parameter or inner tensor that the layer does not have is refused when it
-  /// is called.
-  /// Throws: ValueError for no quantizer or a negative index; UnsupportedError
-  /// for a live or per-channel scale on an activation.
+  /// Adds or replaces the quantizer at a site. Indices and names that the layer
+  /// lacks are detected when it runs.
+  /// Throws: ValueError for a null quantizer or a negative index;
+  /// UnsupportedError for a live or per-channel scale on an activation.
   void attach(PlacedSite site, std::shared_ptr<Quantizer> quantizer);
 
   const Layer& inner() const { return *inner_; }
-  /// activations(), then weights().
+  /// Returns activations(), then weights().
   std::span<const PlacedQuantizer> quantizers() const { return quantizers_; }
-  /// Inputs in ascending order, then the inner tensor, then the output.
+  /// Returns inputs by index, the intermediate tensor, the output.
   std::span<const PlacedQuantizer> activations() const;
-  /// As they were attached.
+  /// In order of attachment.
   std::span<const PlacedQuantizer> weights() const;
-  /// Null where there is none.
+  /// Returns null if there is none.
   const PlacedQuantizer* find(const QdqSite& site) const;
 
   /// "<Class>QuantizeWrapper".
@@ -58,11 +57,11 @@ class BaseQuantizeWrapper : public Layer {
   void share_parameters(const Layer& from) override;
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override;
-  /// Writes Q/DQ for every quantizer, switched on or off.
+  /// Emits Q/DQ for every quantizer, enabled or not.
   /// Throws: ValueError naming a quantizer that is not calibrated.
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override;
-  /// A wrapper of the class that is registered for the inner layer's.
+  /// Returns a wrapper of the class registered for the inner layer.
   std::shared_ptr<Layer> clone(CloneContext& context) const override;
   std::string activation() const override;
   std::vector<ConvolutionShape> convolutions() const override;
@@ -73,7 +72,7 @@ class BaseQuantizeWrapper : public Layer {
   const std::string& original_name() const override { return inner_->name(); }
   bool observing() const override;
   const std::shared_ptr<StatisticsMode>& shared_statistics() const override;
-  /// Its quantizers' scales, too, those that others share among them.
+  /// Includes the scales of its quantizers, shared ones too.
   void set_trainable(bool trainable) override;
   bool trainable() const override;
   std::span<const Parameter> parameters() const override;
@@ -82,45 +81,44 @@ class BaseQuantizeWrapper : public Layer {
  private:
   std::shared_ptr<Layer> inner_;
   std::vector<PlacedQuantizer> quantizers_;
-  size_t weights_ = 0;  // of them, at the end
+  size_t weights_ = 0;  // number of weight quantizers, at the end
 };
 
-/// For layers without weights: their first input.
+/// For layers without weights: the first input.
 class NonWeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
   static QdqSites sites() { return {}; }
 };
 
-/// For layers with weights: their first input and the kernel.
+/// For layers with weights: the first input and the kernel.
 class WeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
   static QdqSites sites() { return {.weights = {"kernel"}}; }
 };
 
-/// For layers that join tensors: each of their inputs.
+/// For layers that combine tensors: every input.
 class MultiInputBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
   static QdqSites sites() { return {.inputs = QdqSites::kEveryInput}; }
 };
 
-/// The layer as a wrapper, or null.
+/// Returns the layer as a wrapper, or null.
 const BaseQuantizeWrapper* as_wrapper(const Layer& layer);
-/// The layer in a wrapper, or the layer itself.
+/// Returns the wrapped layer, or the layer itself.
 const Layer& float_layer(const Layer& layer);
-/// What the outputs are called, in the model's order: the layers that make
-/// them, without wrappers.
+/// Returns the output names, in the model's order: the names of the producing
+/// layers, without wrappers.
 std::vector<std::string> output_names(const Model& model);
 
-/// Each quantizer of a model once, in the model's order. Those of a const Model
-/// are const.
+/// Returns each quantizer of a model once, in the model's order.
 std::vector<std::shared_ptr<Quantizer>> quantizers(Model& model);
 std::vector<std::shared_ptr<const Quantizer>> quantizers(const Model& model);
 
-/// The quantizers on activations, one entry an edge, and on weights: for
-/// counting. Readers of one tensor have an entry each and share a quantizer.
+/// Return the quantizers on activations, an entry per edge, and on weights.
+/// Consumers of a tensor have separate entries with a shared quantizer.
 std::vector<PlacedQuantizer> activation_quantizers(const Model& model);
 std::vector<PlacedQuantizer> weight_quantizers(const Model& model);
 

@@ -1,5 +1,5 @@
-// The registry of wrapper classes: one for each layer class whose LayerDef
-// says that it can be quantized, and those users register.
+// Registry of wrapper classes: one for each layer class with a quantizable
+// LayerDef, and user-defined ones.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,24 @@
 namespace octet::quant {
 
 struct WrapperDef {
-  /// "<Class>QuantizeWrapper", where Keras' other names of a class count too:
-  /// GlobalMaxPool2DQuantizeWrapper is for GlobalMaxPooling2D.
+  /// "<Class>QuantizeWrapper". Keras aliases count too:
+  /// GlobalMaxPool2DQuantizeWrapper wraps GlobalMaxPooling2D.
   std::string name;
   QdqSites sites = {};
-  /// A wrapper around a layer of that class; a BaseQuantizeWrapper by default.
+  /// Factory of the wrapper; default: a BaseQuantizeWrapper.
   std::function<std::shared_ptr<BaseQuantizeWrapper>(std::shared_ptr<Layer>)>
       create = {};
-  bool enabled = true;   ///< in full mode, when nobody says otherwise
-  bool replace = false;  ///< the wrapper that the class has, Octet's too
+  bool enabled = true;   ///< default in full mode
+  bool replace = false;  ///< allow replacing the wrapper of the class
 };
 
-/// Adds a custom wrapper; call it before it is needed, from one thread.
-/// Throws: ValueError for a name that does not follow the convention or a class
-/// that has a wrapper, unless it is to be replaced; UnsupportedError, naming
-/// the nearest classes, for one that is not a layer class.
+/// Adds a custom wrapper. Not thread-safe; call it before use.
+/// Throws: ValueError for a name that breaks the convention, or a class with a
+/// wrapper unless `replace` is set; UnsupportedError, with similar names, for
+/// an unknown layer class.
 void register_wrapper(WrapperDef def);
 
-/// The same with the sites and the constructor of a class:
+/// Registers a wrapper class with its sites and constructor:
 /// register_wrapper<MyLayerQuantizeWrapper>({.name =
 /// "MyLayerQuantizeWrapper"}).
 template <class Wrapper>
@@ -42,7 +42,7 @@ void register_wrapper(WrapperDef def) {
   register_wrapper(std::move(def));
 }
 
-/// How a layer class is quantized, from its LayerDef or a user's wrapper.
+/// Quantization of a layer class, from its LayerDef or a user's wrapper.
 struct WrapperInfo {
   std::string name;         ///< "Conv2DQuantizeWrapper"
   std::string layer_class;  ///< "Conv2D"
@@ -51,24 +51,26 @@ struct WrapperInfo {
   bool user_defined = false;
 };
 
-/// Those of Octet first, each group in alphabetical order.
+/// Returns all wrappers, Octet's first, each group sorted by name.
 std::vector<WrapperInfo> wrapper_infos();
-/// Of a layer class or one of its other names; empty name if there is none.
+/// Looks up a layer class by name or alias; the result's name is empty if there
+/// is no wrapper.
 WrapperInfo wrapper_info(std::string_view layer_class);
 
-/// A wrapper as it is registered for the class of `inner`, for a class that has
-/// none as well. It takes quantizers anywhere.
+/// Wraps a layer with the wrapper registered for its class, or with a
+/// BaseQuantizeWrapper. Quantizers can be attached to any site.
 std::shared_ptr<BaseQuantizeWrapper> make_wrapper(std::shared_ptr<Layer> inner);
 
-/// The sites of a layer, which reads `inputs` tensors, that get Q/DQ on a
-/// request; none if its class has no wrapper. Throws: as QdqSites::select().
+/// Returns the sites of a layer with `inputs` inputs selected by a request;
+/// empty if its class has no wrapper.
+/// Throws: as QdqSites::select().
 std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
                               int inputs);
 
-/// The tensor between two products of the layer's class (QdqDefault::inner);
-/// empty where there is one product or none.
+/// Returns the name of the layer's intermediate tensor (QdqDefault::inner);
+/// empty if there is none.
 std::string_view inner_tensor(const Layer& layer);
-/// Throws: NotFoundError unless that is what it is called.
+/// Throws: NotFoundError unless `tensor` is that name.
 void expect_inner(const Layer& layer, std::string_view tensor);
 
 }  // namespace octet::quant

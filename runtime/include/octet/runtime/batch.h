@@ -1,4 +1,4 @@
-// Batch: samples that are read together.
+// Batch: samples that are processed together.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace octet {
 
-/// Samples that are read together: the inputs of a model, and what it is to
-/// answer. Most models have one of each, which input() and label() give.
+/// The inputs and labels of n samples. Most models have a single input and
+/// label, which input() and label() return.
 struct Batch {
   Batch() = default;
   Batch(Tensor input, Tensor label, Tensor sample_weights = {});
@@ -19,14 +19,14 @@ struct Batch {
         Tensor sample_weights = {});
 
   std::vector<Tensor> inputs;  ///< f32 [n, ...]
-  /// Each classes i64 [n], or one a place, i64 [n, ...]; or targets
-  /// f32 [n, ...].
+  /// Class indices i64 [n] (or [n, ...], one per position), or targets f32 [n,
+  /// ...].
   std::vector<Tensor> labels;
-  Tensor weights;  ///< of the samples in the loss, f32 [n]; empty: all 1
+  Tensor weights;  ///< sample weights in the loss, f32 [n]; empty: all 1
 
-  /// How many samples. Throws: ValueError without inputs.
+  /// Number of samples. Throws: ValueError without inputs.
   int64_t size() const;
-  /// The only one. Throws: ValueError for none or several.
+  /// The single input or label. Throws: ValueError for none or several.
   Tensor& input() &;
   const Tensor& input() const&;
   Tensor input() &&;
@@ -35,22 +35,22 @@ struct Batch {
   Tensor label() &&;
 };
 
-/// What one of a batch's tensors is like, without the batch.
+/// Shape, type and name of a tensor of a batch.
 struct TensorSpec {
-  Shape shape;  ///< of one sample; [] for a class
+  Shape shape;  ///< of a single sample; [] for a class index
   DType dtype = DType::f32;
-  std::string name = {};  ///< of the model's input or output; "": by its place
+  std::string name = {};  ///< model input or output; "": matched by position
 
   bool operator==(const TensorSpec&) const = default;
 };
 
-/// A tensor of a data set and the input or output of the model that it is for.
+/// A tensor of a data set with the name of its model input or output.
 struct NamedTensor {
   NamedTensor(Tensor t) : tensor(std::move(t)) {}
   NamedTensor(std::string n, Tensor t)
       : name(std::move(n)), tensor(std::move(t)) {}
 
-  std::string name;  ///< "": by its place
+  std::string name;  ///< "": matched by position
   Tensor tensor;
 };
 

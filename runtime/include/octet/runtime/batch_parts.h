@@ -1,11 +1,10 @@
-// BatchParts: what the parts of one batch do together, where a batch is cut and
-// its parts go through a model side by side, in turns. Without it each part is
-// a batch by itself.
+// BatchParts: reductions across the shards of a batch. Shards pass through a
+// model interleaved; without BatchParts each shard is an independent batch.
 //
-// A layer of your own that moves statistics in training, unless it is frozen,
-// takes them over all parts, and the first one moves them:
+// A custom layer that updates statistics in training reduces them over all
+// shards; the first shard updates them:
 //
-//   std::vector<double> sums = ...;  // of this part
+//   std::vector<double> sums = ...;  // of this shard
 //   BatchParts* const parts = batch_parts();
 //   if (parts != nullptr) parts->sum(sums);
 //   if (trainable() && (parts == nullptr || parts->first())) {
@@ -27,26 +26,26 @@ class BatchParts {
   BatchParts(const BatchParts&) = delete;
   BatchParts& operator=(const BatchParts&) = delete;
 
-  /// Adds the values of all parts, in an order that does not depend on where
-  /// parts are computed, or takes the largest. All parts call the same, in the
-  /// same order, and wait for the others: what is called must not depend on the
-  /// samples of a part.
-  /// Throws: ValueError where parts call different ones, or with different
+  /// Replaces `values` with their sum over all shards, in an order independent
+  /// of where shards run, or with the maximum. Every shard must call the same
+  /// reductions in the same order, whatever its samples are; each call blocks
+  /// until all shards have called it.
+  /// Throws: ValueError if shards call different reductions, or with different
   /// numbers of values.
   virtual void sum(std::span<double> values) = 0;
   virtual void max(std::span<double> values) = 0;
 
-  /// The place of this part among those that share a model, from 0. The first
-  /// one changes what all share (running statistics, scales), once they have
-  /// met and before another goes on.
+  /// Index of this shard, from 0. The first shard updates shared state (running
+  /// statistics, scales) after all shards have met and before any other
+  /// continues.
   virtual int64_t part() const = 0;
   bool first() const { return part() == 0; }
 };
 
-/// Those of this thread; null where a batch is whole.
+/// The BatchParts of this thread; null if batches are not sharded.
 BatchParts* batch_parts();
 
-/// Sets them for this thread while it lives; null: batches are whole.
+/// Sets the BatchParts of this thread for the guard's lifetime; null: none.
 class BatchPartsGuard {
  public:
   explicit BatchPartsGuard(BatchParts* parts);

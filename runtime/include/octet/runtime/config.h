@@ -1,5 +1,5 @@
-// Config: an ordered tree of named values. What layers, quantizers, plans and
-// optimizers declare about themselves; io turns it into JSON and back.
+// Config: an ordered tree of named values, with which layers, quantizers, plans
+// and optimizers describe themselves. io converts it to and from JSON.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class Config {
   bool is_list() const { return std::holds_alternative<List>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
 
-  /// Throws: ValueError saying what was expected and what is there.
+  /// The value. Throws: ValueError with the expected and the actual type.
   bool as_bool() const;
   int64_t as_int() const;
   double as_number() const;
@@ -51,12 +51,12 @@ class Config {
   const List& as_list() const&;
   const Object& as_object() const&;
 
-  /// The entry of an object, or null if there is none.
+  /// The entry of an object, or null if it does not exist.
   const Config* find(std::string_view name) const&;
-  /// Throws: NotFoundError listing the names there are.
+  /// The entry of an object. Throws: NotFoundError with the existing names.
   const Config& at(std::string_view name) const&;
 
-  // Of a temporary, as in `for (auto& entry : layer.config().as_object())`.
+  // For temporaries, as in `for (auto& entry : layer.config().as_object())`.
   std::string as_string() && { return as_string(); }
   List as_list() && { return as_list(); }
   Object as_object() && { return as_object(); }

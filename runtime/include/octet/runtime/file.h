@@ -1,4 +1,4 @@
-// Files: the checked read and the atomic write that everyone uses.
+// Files: checked reads and atomic writes.
 #pragma once
 
 #include <cstddef>
@@ -17,41 +17,40 @@ namespace octet {
 
 class NewFile;
 
-/// The whole file. Throws: IoError (missing, unreadable, no file but a folder,
-/// pipe or device, or larger than `limit` bytes) with path and reason.
+/// Returns the contents of a file. Throws: IoError with path and reason
+/// (missing, unreadable, a folder, pipe or device, larger than `limit` bytes).
 std::string read_file(const std::filesystem::path& path,
                       int64_t limit = int64_t{1} << 31);
 
-/// `count` bytes from `offset`, which is counted from the end if it is below 0;
-/// fewer where the file ends. None of what read_file() would refuse.
+/// Returns `count` bytes from `offset` (from the end if negative), fewer at the
+/// end of the file. Empty for files that read_file() rejects.
 std::string read_part(const std::filesystem::path& path, int64_t offset,
                       int64_t count);
 
-/// Writes beside `path`, flushes to the disk, renames over it and flushes the
-/// folder, so that a reader sees the old file or the new one, never a part, and
-/// after a power failure, too. On failure (disk full, no permission) the old
-/// file stays and the temporary is removed; one that a killed process left
-/// goes with the next writing of `path`.
+/// Replaces a file atomically: writes a temporary file beside `path`, syncs it,
+/// renames it and syncs the folder. Readers see the old or the new file, never
+/// a mixture, even after a power failure. On failure (disk full, no permission)
+/// the old file stays and the temporary is removed; the temporary of a killed
+/// process is removed by the next write of `path`.
 ///
-/// A link stays and what it leads to is replaced, or made. The file keeps the
-/// mode of the old one, and its owner and group where the process may give
-/// them. Pipes, terminals and devices of characters (/dev/null, /dev/stdout)
-/// are written to as they are.
-/// Throws: IoError, also for folders, sockets and devices of blocks.
+/// Symbolic links are followed: their target is replaced or created. The file
+/// keeps the old mode, and owner and group if the process may set them. Pipes,
+/// terminals and character devices (/dev/null, /dev/stdout) are written in
+/// place.
+/// Throws: IoError, also for folders, sockets and block devices.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
-/// Takes the next bytes of a file.
+/// Appends bytes to a file.
 using PutBytes = std::function<void(std::string_view bytes)>;
-/// The same piece by piece: `write` gives them one after another, and the old
-/// file stays if it throws.
+/// Writes a file in pieces: `write` passes them to `put`. The old file stays if
+/// `write` throws.
 void write_file(const std::filesystem::path& path,
                 const std::function<void(const PutBytes& put)>& write);
 
-/// Files that belong together, of which one, the manifest, tells that the set
-/// is whole. add() writes each out, but to no name; commit() removes the old
-/// manifest, puts the files in place and the new manifest last. So a process
-/// that is killed, and a power failure, leave the old set, the new one, or one
-/// without a manifest, which a reader does not take.
+/// A set of files with a manifest that marks the set as complete. add() writes
+/// files without a name; commit() removes the old manifest, renames the files
+/// and writes the new manifest last. A killed process or a power failure leaves
+/// the old set, the new set, or a set without manifest, which readers reject.
 /// Without commit() nothing is left behind.
 class FileSet {
  public:
@@ -62,20 +61,19 @@ class FileSet {
 
   /// Throws: IoError.
   void add(const std::filesystem::path& path, std::string_view contents);
-  /// Puts all files in place, in the order of add().
-  /// Throws: IoError; before the first change if the manifest cannot be
-  /// written out, else without a manifest.
+  /// Renames all files, in the order of add().
+  /// Throws: IoError; before any change if the manifest cannot be written, else
+  /// leaving no manifest.
   void commit(const std::filesystem::path& manifest, std::string_view contents);
 
  private:
   std::vector<std::unique_ptr<NewFile>> files_;
 };
 
-/// Keeps other processes that take it out of a folder, for as long as it
-/// lives. Leaves nothing in the folder.
+/// Excludes other processes that lock the same folder. Leaves no file behind.
 class FolderLock {
  public:
-  /// Throws: IoError if another process holds it.
+  /// Throws: IoError if another process holds the lock.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -85,8 +83,8 @@ class FolderLock {
   int descriptor_;
 };
 
-/// Creates `folder` with its parents and proves that files can be written
-/// there. Throws: IoError.
+/// Creates `folder` with its parents and checks that it is writable.
+/// Throws: IoError.
 void ensure_writable_folder(const std::filesystem::path& folder);
 
 }  // namespace octet

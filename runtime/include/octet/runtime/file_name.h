@@ -1,5 +1,5 @@
-// File names that promise a format: "m.engine" is a TensorRT engine to whoever
-// sees it. Writers refuse the extension of another format than their own.
+// File name extensions of known formats. Writers reject the extension of a
+// format other than their own.
 #pragma once
 
 #include <filesystem>
@@ -10,22 +10,22 @@
 
 namespace octet {
 
-/// An extension in wide use.
+/// A widely used file name extension.
 struct KnownExtension {
   std::string_view extension;  ///< ".engine", in lower case
   std::string_view format;     ///< "a TensorRT engine"
-  std::string_view cure;       ///< how to get such a file; may be empty
+  std::string_view cure;       ///< how to obtain such a file; may be empty
 };
 
-/// The entry of a path's extension, in any case; null for unknown extensions
-/// and for names without one.
+/// The known extension of a path, case-insensitive; null for unknown extensions
+/// and names without an extension.
 const KnownExtension* find_extension(const std::filesystem::path& path);
 
-/// Checks that a name does not promise another format than `format`, whose
-/// extensions are `own`. Names with unknown extensions or none pass, as do
-/// pipes and devices.
-/// Throws: ValueError "'m.engine': expected the name of an ONNX model (.onnx),
-/// got that of a TensorRT engine. Hint: ...".
+/// Checks that the extension of `path` is not that of a format other than
+/// `format`, whose extensions are `own`. Unknown extensions, pipes and devices
+/// pass.
+/// Throws: ValueError "m.engine: '.engine' is the extension of a TensorRT
+/// engine, expected an ONNX model (.onnx). Hint: ...".
 void check_file_name(const std::filesystem::path& path, std::string_view format,
                      std::initializer_list<std::string_view> own);
 

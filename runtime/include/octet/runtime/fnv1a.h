@@ -1,5 +1,5 @@
-// Fnv1a: the hash that seeds and fingerprints are made of. Its values are the
-// same in every version, as they are stored in files.
+// Fnv1a: the hash behind seeds and fingerprints. Its values are stored in files
+// and must not change between versions.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace octet {
 
-/// FNV-1a of 64 bits. Tells data apart; no protection against intent.
+/// 64-bit FNV-1a. Not cryptographic.
 /// Source: Eastlake, Hansen, Fowler, Vo, "The FNV Non-Cryptographic Hash
 /// Algorithm", RFC 9923.
 class Fnv1a {
  public:
   Fnv1a() = default;
-  /// Continues from the value() of another.
+  /// Continues from the value() of another hash.
   explicit Fnv1a(uint64_t value) : value_(value) {}
 
   void add(std::span<const std::byte> bytes) {

@@ -1,11 +1,10 @@
-// The one numeric definition of fake-quantization, used by training,
-// calibration and export (kernels/lanes.inl has its vector form, which the
-// tests compare value by value):
+// The numeric definition of fake-quantization for training, calibration and
+// export (kernels/lanes.inl has its vector form; tests compare the two):
 //
 //   q = clip(round_half_even(x / s), low, high),   y = s * q
 //
-// symmetric (zero point 0), s > 0, by division and not by multiplication with
-// 1/s (last-bit ties differ), as ONNX QuantizeLinear does. NaN stays NaN.
+// Symmetric (zero point 0), s > 0. Divides instead of multiplying with 1/s,
+// which differs in ties, as ONNX QuantizeLinear does. NaN stays NaN.
 //
 // Source: ONNX QuantizeLinear-13 and DequantizeLinear-13,
 // https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
@@ -19,23 +18,23 @@
 
 namespace octet {
 
-/// A grid of integer codes: one scale, or one per slice of `axis`.
+/// Quantization parameters: a scale, or a scale per slice of `axis`.
 struct Grid {
   Tensor scale = {};  ///< f32, rank 0 (per tensor) or rank 1 (per channel)
-  int axis = -1;      ///< of the channels; only used per channel
-  int low = -128;     ///< smallest code
-  int high = 127;     ///< largest code
+  int axis = -1;      ///< channel axis; only used per channel
+  int low = -128;     ///< smallest quantized value
+  int high = 127;     ///< largest quantized value
 
   bool empty() const { return scale.empty(); }
   bool per_channel() const { return !empty() && scale.shape().rank() == 1; }
 };
 
-/// Which scale of a grid each element of a tensor has.
+/// Maps elements of a tensor to their scales.
 class ElementScales {
  public:
-  /// Throws: ShapeError if a scale per channel does not fit.
+  /// Throws: ShapeError if a per-channel scale does not fit.
   ElementScales(const Shape& shape, const Grid& grid);
-  /// The place of an element's scale, and the scale.
+  /// Index of an element's scale.
   size_t channel(size_t element) const {
     return element / inner_ % scales_.size();
   }
@@ -43,39 +42,40 @@ class ElementScales {
 
  private:
   std::vector<float> scales_;
-  size_t inner_;  // elements in a row that have one of them
+  size_t inner_;  // consecutive elements with the same scale
 };
 
-/// The code of `x` as a float holding an integer.
+/// The quantized value of `x`, an integer stored as float.
 /// Range: [low, high], NaN for NaN.
 float quantize(float x, float scale, int low, int high);
 
-/// Magnitudes below this are none: a scale of them would be as small as the
-/// smallest floats.
+/// Ranges below this count as empty: their scale would be near the smallest
+/// floats.
 inline constexpr float kSmallestRange = 0x1p-100f;
 
-/// absmax / high; an empty range (absmax < kSmallestRange) gives 1, since every
-/// value then has code 0 under any scale. Throws: ValueError if absmax is NaN,
-/// infinite or negative.
+/// absmax / high. Returns 1 for an empty range (absmax < kSmallestRange), since
+/// all values then quantize to 0 under any scale. Throws: ValueError if absmax
+/// is NaN, infinite or negative.
 float scale_of_range(float absmax, int high);
 
-/// 2^x of each: scales from their binary logarithms.
+/// 2^x of each element: scales from their binary logarithms.
 Tensor scales_of_log2(const Tensor& logarithms);
 
-/// Largest magnitude of a tensor. NaN if the tensor holds one.
+/// Largest magnitude of a tensor. NaN if the tensor contains NaN.
 float absmax(const Tensor& x);
 /// Largest magnitude of each slice of `axis`: shape [dim(axis)].
 Tensor absmax_per_channel(const Tensor& x, int axis);
 
-/// Codes as i8. Throws: ShapeError if a per-channel scale does not fit,
+/// Quantized values as i8. Throws: ShapeError if a per-channel scale does not
+/// fit,
 /// ValueError for NaN.
 Tensor quantize(const Tensor& x, const Grid& grid);
-/// scale * code. Throws: ShapeError if a per-channel scale does not fit.
+/// scale * q. Throws: ShapeError if a per-channel scale does not fit.
 Tensor dequantize(const Tensor& codes, const Grid& grid);
 
-/// The straight-through estimator passes the gradient where x lies strictly
-/// between these bounds: exactly the x whose rounded code, before clipping,
-/// is in [low, high].
+/// Range of x in which the straight-through estimator passes the gradient:
+/// strictly between the bounds, exactly the x whose rounded value, before
+/// clipping, is in [low, high].
 struct OpenInterval {
   float low;
   float high;

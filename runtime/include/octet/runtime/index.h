@@ -1,5 +1,5 @@
-// Parts of a tensor by their places on each axis, as Python and PyTorch write
-// them: x[:, 1:, 0] is x.index({Slice(), Slice(1), 0}).
+// Indexing of tensors as in Python and PyTorch: x[:, 1:, 0] is
+// x.index({Slice(), Slice(1), 0}).
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,8 @@
 
 namespace octet {
 
-/// start:stop:step of one axis, the stop not included. Negative ends count
-/// from the end of the axis; what is not given is all there is that way.
+/// start:stop:step along an axis, stop excluded. Negative bounds count from the
+/// end of the axis; missing bounds are the ends of the axis.
 struct Slice {
   std::optional<int64_t> start;
   std::optional<int64_t> stop;
@@ -26,8 +26,8 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-/// What is taken of an axis: one entry, and the axis goes; some of them; or,
-/// as "...", everything of all axes that the others leave.
+/// Selection along an axis: an entry (which drops the axis), a slice, or "...",
+/// which selects all remaining axes.
 class Index {
  public:
   enum class Kind { entry, slice, ellipsis };
@@ -35,7 +35,7 @@ class Index {
   Index(std::integral auto entry) : entry_(static_cast<int64_t>(entry)) {}
   Index(bool) = delete;
   Index(const Slice& slice) : kind_(Kind::slice), slice_(slice) {}
-  /// Throws: ValueError for another text than "...".
+  /// Throws: ValueError for text other than "...".
   Index(std::string_view ellipsis);
   Index(const char* ellipsis) : Index(std::string_view(ellipsis)) {}
 
@@ -50,18 +50,18 @@ class Index {
   Slice slice_;
 };
 
-/// Entries of one axis: first, first + step, ..., `count` of them.
+/// Entries of an axis: first, first + step, ..., `count` of them.
 struct AxisPart {
   int64_t first = 0;
   int64_t count = 0;
   int64_t step = 1;
-  bool dropped = false;  ///< one entry, of an axis that goes
+  bool dropped = false;  ///< a single entry; the result lacks the axis
 };
 
-/// What indices mean for a shape, one part for each of its axes. Slices beyond
-/// the ends are cut to what is there, as in Python.
-/// Throws: ShapeError for more indices than axes, or an entry that is not
-/// there; ValueError for two ellipses.
+/// Resolves indices against a shape: an AxisPart per axis. Slices are clipped
+/// to the axis, as in Python.
+/// Throws: ShapeError for more indices than axes or an entry out of range;
+/// ValueError for two ellipses.
 std::vector<AxisPart> parts_of(const Shape& shape,
                                std::span<const Index> indices);
 

@@ -1,9 +1,10 @@
-// The instruction set whose kernels run. The best one of the machine is taken
-// at first use; the environment variable OCTET_ISA (baseline, avx2, avx_vnni,
-// avx512, avx512_vnni, avx512_amx) overrides it; a word that is none of them is
-// an error of the first input(), tensor or program, before any layer. All but
-// the baseline give the same bits. Where there is AMX the system is asked for
-// its registers, after which what sigaltstack() is given has to hold 12 KiB.
+// Instruction set of the kernels. Default: the best that the machine supports,
+// chosen at first use. The environment variable OCTET_ISA (baseline, avx2,
+// avx_vnni, avx512, avx512_vnni, avx512_amx) overrides it; an invalid value
+// raises an error at the first input(), tensor or program, before any layer.
+// All sets except the baseline compute identical bits. With AMX, tile registers
+// are requested from the system; stacks for sigaltstack() then need at least 12
+// KiB.
 #pragma once
 
 #include <string_view>
@@ -16,21 +17,21 @@ namespace octet {
 enum class Isa {
   baseline,
   avx2,
-  avx_vnni,  ///< avx2 with dot products of bytes
+  avx_vnni,  ///< avx2 with INT8 dot products
   avx512,
-  avx512_vnni,  ///< avx512 with dot products of bytes
-  avx512_amx,   ///< avx512_vnni with matrix products of bytes, and VBMI
+  avx512_vnni,  ///< avx512 with INT8 dot products
+  avx512_amx,   ///< avx512_vnni with INT8 matrix products, and VBMI
 };
 
 std::string_view to_string(Isa isa);
-/// The set that a word such as OCTET_ISA names, upper case or lower.
-/// Throws: UnsupportedError if it is none of `supported`.
+/// Parses the name of an instruction set, case-insensitive.
+/// Throws: UnsupportedError if it is not in `supported`.
 Isa isa_named(std::string_view name, const std::vector<Isa>& supported);
-/// Those this machine and this build can run, weakest first.
+/// Sets that this machine and build can run, weakest first.
 std::vector<Isa> supported_isas();
 /// Throws: UnsupportedError if OCTET_ISA names no supported set.
 Isa active_isa();
-/// Throws: UnsupportedError if the machine or the build lacks it.
+/// Throws: UnsupportedError if the machine or the build does not support it.
 void set_active_isa(Isa isa);
 
 }  // namespace octet

@@ -1,6 +1,5 @@
-// The language that everything here is written in. Headers that include no
-// other of Octet's begin with this one: an older compiler's first message says
-// what is missing.
+// Checks the language version. Headers without other Octet includes start with
+// this file, so that an older compiler reports the missing standard first.
 #pragma once
 
 #if __cplusplus < 202002L

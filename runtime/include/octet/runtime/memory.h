@@ -1,14 +1,14 @@
-// Memory that Octet keeps for its next tensors.
+// Memory that Octet caches for later tensors.
 #pragma once
 
 #include <octet/runtime/language.h>
 
 namespace octet {
 
-/// Gives back to the system what all threads keep for reuse: where a program
-/// has made its session and let go of the model, say. Tensors stay as they are;
-/// the next ones take longer to make. PyTorch's torch.cuda.empty_cache(), for
-/// the CPU. May be called from any thread at any time.
+/// Returns the cached memory of all threads to the system, for example after a
+/// session is built and the model destroyed. Existing tensors are unaffected;
+/// the next allocations are slower. Like PyTorch's torch.cuda.empty_cache(),
+/// for the CPU. Thread-safe.
 void release_memory();
 
 }  // namespace octet

@@ -14,17 +14,17 @@ namespace octet {
 /// two words (Levenshtein).
 int edit_distance(std::string_view a, std::string_view b);
 
-/// A name as near names are compared: in lower case, without spaces, hyphens
-/// and underscores.
+/// Normalizes a name for comparison: lower case, without spaces, hyphens and
+/// underscores.
 std::string fold_name(std::string_view name);
 
-/// "; did you mean 'conv1' or 'conv2'?", or where nothing is near the first
-/// few names there are: "; there are 'a', 'b', ... (12 in all)".
+/// Returns "; did you mean 'conv1' or 'conv2'?", or, if no name is similar, the
+/// first few names: "; available: 'a', 'b', ... (12 in all)".
 std::string suggest_names(std::string_view wanted,
                           std::span<const std::string> names);
 
-/// The same without the names there are, for messages that have them already:
-/// "; did you mean 'conv1'?" or nothing.
+/// Returns only "; did you mean 'conv1'?" or nothing, for messages that already
+/// list the names.
 std::string suggest_near(std::string_view wanted,
                          std::span<const std::string> names);
 

@@ -1,4 +1,4 @@
-// All differentiable operations on Variables. Images are NHWC, convolution
+// Differentiable operations on Variables. Images are NHWC, convolution
 // kernels [kh, kw, c, k], dense kernels [c, units].
 #pragma once
 

@@ -1,5 +1,5 @@
-// Parallel loops over one pool of threads. Work is cut by shape, never by the
-// number of threads, so that results are the same bits for any number.
+// Parallel loops on a thread pool. Work is split by shape, never by the number
+// of threads, so results are bit-identical for any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace octet {
 
-/// Threads used by parallel_for; the number of cores unless set.
+/// Threads used by parallel_for. Default: the number of cores.
 int num_threads();
-/// Throws: ValueError for count < 1. Not while a parallel_for runs.
+/// Throws: ValueError for count < 1. Must not be called during a parallel_for.
 void set_num_threads(int count);
 
-/// Threads that a parallel_for started here would use: 1 within another one, no
-/// more than a ThreadLimit.
+/// Threads available to a parallel_for started here: 1 inside another
+/// parallel_for, at most the ThreadLimit.
 int available_threads();
 
 namespace detail {
@@ -23,9 +23,8 @@ void parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
                   const void* body);
 }
 
-/// Runs `body(i)` for i in [0, tasks), in any order, and waits. Inside a
-/// SerialGuard, and within another parallel_for, it is a plain loop.
-/// An exception of a task reaches the caller.
+/// Runs `body(i)` for i in [0, tasks) in any order, and waits. Serial inside a
+/// SerialGuard or another parallel_for. Rethrows exceptions of tasks.
 template <class Body>
 void parallel_for(int64_t tasks, const Body& body) {
   detail::parallel_for(
@@ -34,8 +33,8 @@ void parallel_for(int64_t tasks, const Body& body) {
       std::addressof(body));
 }
 
-/// Splits [0, n) into chunks by n alone, at most 16, and runs
-/// `body(first, last, chunk)` for each.
+/// Splits [0, n) into at most 16 chunks, by n alone, and runs `body(first,
+/// last, chunk)` for each.
 constexpr int64_t chunk_count(int64_t n) { return n < 16 ? n : 16; }
 template <class Body>
 void parallel_chunks(int64_t n, const Body& body) {
@@ -45,11 +44,11 @@ void parallel_chunks(int64_t n, const Body& body) {
   });
 }
 
-/// Fewer values are gone through before another thread wakes.
+/// Loops over fewer values run on a single thread.
 inline constexpr int64_t kFewValues = int64_t{1} << 14;
 
-/// While it lives, parallel loops that this thread starts run on so many
-/// threads at most, itself among them. Within another limit the smaller counts.
+/// Limits the threads of parallel loops started by this thread, itself
+/// included, for the guard's lifetime. Of nested limits the smaller applies.
 class ThreadLimit {
  public:
   /// 0: no limit.
@@ -62,10 +61,10 @@ class ThreadLimit {
   int before_;
 };
 
-/// While it lives, this thread runs its parallel loops by itself.
+/// Runs the parallel loops of this thread serially for the guard's lifetime.
 class SerialGuard : ThreadLimit {
  public:
-  /// Does nothing unless `serial`.
+  /// No effect unless `serial`.
   explicit SerialGuard(bool serial = true) : ThreadLimit(serial ? 1 : 0) {}
 };
 

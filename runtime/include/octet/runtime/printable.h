@@ -1,5 +1,5 @@
-// Text from files and users, for messages and tables: what a terminal would
-// obey, or could not show, is replaced.
+// Sanitizes text from files and users for messages and tables: replaces
+// characters that a terminal would interpret or cannot display.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace octet {
 
-/// A name made fit for one line, also of XML: control characters,
-/// noncharacters, bytes that are no UTF-8 and marks that turn the direction of
-/// text become '?', and what is longer than `longest` bytes is cut.
+/// Sanitizes a name for a single line, also in XML: control characters,
+/// noncharacters, invalid UTF-8 and bidirectional marks become '?'. Truncates
+/// after `longest` bytes.
 std::string printable(std::string_view text, size_t longest = 200);
 
-/// The same for text of lines, which may have tabs. Not cut.
+/// Sanitizes text of several lines; newlines and tabs stay. Not truncated.
 std::string printable_lines(std::string_view text);
 
 }  // namespace octet

@@ -1,4 +1,4 @@
-// ProgressLine: how far a task is that takes a while, on a terminal.
+// ProgressLine: progress of a long task, on a terminal.
 #pragma once
 
 #include <chrono>
@@ -10,25 +10,23 @@
 
 namespace octet {
 
-/// "00:07", or "1:02:03" from one hour on; part of a second counts as one.
+/// "00:07", or "1:02:03" from an hour on. Rounds up to seconds.
 std::string duration_text(double seconds);
 
-/// A line such as "calibrate  45 %  00:12 left" on standard error. It appears
-/// once the task has taken a second, is drawn anew ten times a second at most,
-/// and is gone when the task has ended. Errors of standard error are ignored.
-/// For one thread.
+/// A line such as "calibrate  45 %  00:12 left" on standard error. Appears
+/// after a second, is redrawn at most ten times per second, and is erased by
+/// the destructor. Errors of standard error are ignored. Not thread-safe.
 class ProgressLine {
  public:
-  /// `total` is what advance() adds up to. `shown` says whether there is a line
-  /// at all, and from the start; unless given, where standard error is a
-  /// terminal, and after that second.
+  /// `total` is the sum of all advance() amounts. `shown` forces the line on,
+  /// from the start, or off. Default: shown on terminals, after a second.
   ProgressLine(std::string task, int64_t total,
                std::optional<bool> shown = std::nullopt);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// So much more is done.
+  /// Adds `amount` to the work done.
   void advance(int64_t amount);
 
  private:
@@ -39,8 +37,8 @@ class ProgressLine {
   int64_t done_ = 0;
   bool shown_;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point next_;  // when to draw again
-  size_t width_ = 0;        // of what stands on the line
+  Clock::time_point next_;  // next redraw
+  size_t width_ = 0;        // of the displayed line
 };
 
 }  // namespace octet

@@ -1,6 +1,6 @@
 // Rng: a counter-based generator (Philox4x32-10). A stream is a pure function
-// of its seed and the names on the path to it, so results depend neither on
-// the order of creation nor on threads. Nothing is ever seeded from a clock.
+// of its seed and its path of names, so results depend neither on creation
+// order nor on threads. No seed is ever taken from a clock.
 //
 // Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // SC 2011.

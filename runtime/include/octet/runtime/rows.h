@@ -1,4 +1,4 @@
-// Rows of a tensor: slices of its first axis, which samples are.
+// Rows of a tensor: slices of its first axis, such as samples.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace octet {
 
-/// The rows at `places`, in their order; one may come several times.
+/// Returns the rows at `places`, in that order. Indices may repeat.
 /// Shapes: from [n,...] of any type -> [places,...].
 /// REQUIRES: places in [0, n).
 Tensor rows_at(const Tensor& from, std::span<const int64_t> places);

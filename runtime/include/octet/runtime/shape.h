@@ -1,4 +1,4 @@
-// Shape: up to eight dimensions, outermost first, held by value.
+// Shape: up to eight dimensions, outermost first, stored by value.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace octet {
 
-/// A number of elements: any integer, which true and false are not.
+/// A number of elements: any integer type except bool.
 template <class T>
 concept Count = std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool>;
 
-/// Rows and columns of a window, a stride or a dilation. As in Keras, one
-/// number stands for both: `.kernel_size = 3` is `.kernel_size = {3, 3}`. `{}`
-/// is 0 x 0, which options take for "not given", or refuse.
+/// Rows and columns of a window, a stride or a dilation. As in Keras, a single
+/// number sets both: `.kernel_size = 3` is `.kernel_size = {3, 3}`. `{}` is 0 x
+/// 0: options treat it as "not given", or reject it.
 struct Size2 {
   int64_t h = 0;
   int64_t w = 0;
@@ -31,7 +31,7 @@ struct Size2 {
   bool operator==(const Size2&) const = default;
 };
 
-/// The same along the one axis of a sequence: `.kernel_size = 3`.
+/// Size along the axis of a sequence: `.kernel_size = 3`.
 struct Size1 {
   int64_t length = 0;
 
@@ -40,20 +40,20 @@ struct Size1 {
   bool operator==(const Size1&) const = default;
 };
 
-/// Dimensions of a tensor. A dimension of `kAnySize` stands for the batch in
-/// the shapes of a layer graph; tensors have none.
+/// Dimensions of a tensor. `kAnySize` is the unknown batch size in shapes of a
+/// layer graph; shapes of tensors never contain it.
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
   static constexpr int64_t kAnySize = -1;
 
   Shape() = default;
-  /// Throws: ShapeError for more than kMaxRank dimensions or one below -1.
+  /// Throws: ShapeError for more than kMaxRank dimensions or any below -1.
   Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);
 
   int rank() const { return rank_; }
-  /// Negative axes count from the end. Throws: ShapeError out of range.
+  /// Negative axes count from the end. Throws: ShapeError if out of range.
   int64_t operator[](int axis) const;
   std::span<const int64_t> dims() const {
     return {dims_.data(), static_cast<size_t>(rank_)};
@@ -65,7 +65,7 @@ class Shape {
 
   /// A copy with `axis` replaced.
   Shape with(int axis, int64_t dim) const;
-  /// The dimensions [first, last) as a shape of their own.
+  /// The dimensions [first, last) as a shape.
   Shape slice(int first, int last) const;
 
   bool operator==(const Shape&) const = default;

@@ -1,4 +1,4 @@
-// What a shape that does not fit may come from: the usual slips with images.
+// Hints for shape errors: common mistakes with images and labels.
 #pragma once
 
 #include <string>
@@ -9,40 +9,39 @@
 
 namespace octet {
 
-/// Who reads the hints of messages: they name calls of C++, or options of the
-/// command line.
+/// Audience of hints in messages: names C++ functions, or command line options.
 enum class HintStyle { cpp, command_line };
-/// Of the whole program; cpp unless set.
+/// Process-wide. Default: cpp.
 HintStyle hint_style();
 void set_hint_style(HintStyle style);
 
 enum class ShapeSlip {
   none,
-  no_samples_axis,   ///< one sample, without the axis of samples
-  no_channels_axis,  ///< an axis of size 1 is missing or too many
-  channels_first,    ///< NCHW, where NHWC is wanted
-  channels_last,     ///< NHWC, where NCHW is wanted
-  flattened,         ///< samples as vectors of as many values
+  no_samples_axis,   ///< a single sample without batch dimension
+  no_channels_axis,  ///< an axis of size 1 is missing or superfluous
+  channels_first,    ///< NCHW instead of NHWC
+  channels_last,     ///< NHWC instead of NCHW
+  flattened,         ///< samples flattened to vectors
   another_order,     ///< the same sizes in another order
 };
 
-/// How `given`, a shape of samples [n,...], may have missed `wanted`, in which
-/// sizes may be Shape::kAnySize.
+/// Guesses how `given`, a shape of samples [n,...], differs from `wanted`,
+/// which may contain Shape::kAnySize.
 ShapeSlip slip_of(const Shape& given, const Shape& wanted);
 
-/// ". Hint: x.transposed({0,2,3,1}) ..." in Octet's words for the tensor `x`,
-/// in NumPy's for the command line, or nothing.
+/// Returns ". Hint: x.transposed({0,2,3,1}) ..." for the tensor `x`, in NumPy
+/// syntax for the command line, or nothing.
 std::string shape_hint(const Shape& given, const Shape& wanted,
                        std::string_view x = "x");
 
-/// The order of axes that turns samples `given` [n,...] into `wanted`, in which
-/// sizes may be Shape::kAnySize: {0,2,1} for [8,2,4] and [N,4,2]. Of several
-/// orders one that moves channels first or last is preferred. Empty if the
-/// shapes are equal or no order fits.
+/// Returns the axis permutation from samples `given` [n,...] to `wanted`, which
+/// may contain Shape::kAnySize: {0,2,1} for [8,2,4] and [N,4,2]. Prefers
+/// permutations that move channels first or last. Empty if shapes are equal or
+/// no permutation fits.
 std::vector<int> transposition(const Shape& given, const Shape& wanted);
 
-/// ". Hint: ..." for labels that must have the shape of `wanted`: the
-/// transposition that fits, else a reshape of as many values, else nothing.
+/// Returns ". Hint: ..." for labels that should have the shape `wanted`: a
+/// transposition, else a reshape with equal size, else nothing.
 std::string label_shape_hint(const Shape& given, const Shape& wanted,
                              std::string_view labels = "labels");
 

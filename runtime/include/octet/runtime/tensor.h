@@ -1,8 +1,8 @@
 // Tensor: a shared handle to a 64-byte aligned, contiguous, row-major buffer.
 // Copying a Tensor shares the buffer; clone() copies it. Distinct tensors may
-// be used from different threads; one buffer is written by one thread at a
-// time. Elements are read through a tensor that has a name: the buffer of a
-// temporary may go with it.
+// be used from different threads; a buffer may be written by one thread at a
+// time. Elements are accessed through named tensors only: the buffer of a
+// temporary may be freed with it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace octet {
 
-/// Element types. Arithmetic is done in f32; the others are storage.
+/// Element types. Arithmetic uses f32; the other types are for storage.
 enum class DType { f32, i8, u8, i32, i64, boolean };
 
 /// Bytes per element.
@@ -57,7 +57,7 @@ class Capture;
 
 class [[nodiscard]] Tensor {
  public:
-  /// No tensor at all: `empty()` is true.
+  /// An empty handle: `empty()` is true.
   Tensor() = default;
   /// Contents are undefined. Throws: ShapeError if the size overflows or a
   /// dimension is unknown.
@@ -105,18 +105,17 @@ class [[nodiscard]] Tensor {
   void* raw() & { return data_; }
   const void* raw() const& { return data_; }
 
-  // Not of a temporary, whose buffer would be gone: `for (float v :
-  // model.predict(x).f32())`. Give it a name first: `const Tensor y =
+  // Not for temporaries, whose buffer would be freed: `for (float v :
+  // model.predict(x).f32())`. Name the tensor: `const Tensor y =
   // model.predict(x);`, then `y.f32()`.
   template <class T>
   void data() const&& = delete;
   void f32() const&& = delete;
   void raw() const&& = delete;
 
-  /// How often the elements were handed out for writing through a Variable,
-  /// whichever handle of the buffer that was.
+  /// Number of writes through Variables to the buffer, by any handle.
   uint64_t writes() const;
-  /// Whether a WriteSpan of the elements lives.
+  /// Whether a WriteSpan of the buffer exists.
   bool being_written() const;
 
   /// The value of a one-element f32 tensor. Throws: ShapeError otherwise.
@@ -124,14 +123,14 @@ class [[nodiscard]] Tensor {
 
   /// A deep copy.
   Tensor clone() const;
-  /// The same buffer under another shape of the same size; one dimension may
+  /// Returns the same buffer with another shape of equal size. A dimension may
   /// be kAnySize. Throws: ShapeError if the sizes differ.
   Tensor reshaped(const Shape& shape) const;
-  /// Rows [first, first + count) of the outermost dimension, sharing the
-  /// buffer. Throws: ShapeError out of range.
+  /// Returns rows [first, first + count) of the outermost dimension; shares the
+  /// buffer. Throws: ShapeError if out of range.
   Tensor slice(int64_t first, int64_t count) const;
-  /// A copy with the axes in the given order: result axis i is this tensor's
-  /// axis `order[i]`. Throws: ShapeError if `order` is not a permutation.
+  /// Returns a copy with permuted axes: result axis i is axis `order[i]`.
+  /// Throws: ShapeError if `order` is not a permutation.
   Tensor transposed(std::span<const int> order) const;
   Tensor transposed(std::initializer_list<int> order) const {
     return transposed(std::span<const int>(order.begin(), order.size()));
@@ -143,7 +142,7 @@ class [[nodiscard]] Tensor {
   friend class inference::Capture;
   static Tensor from_bytes(const Shape& shape, DType type, const void* values,
                            size_t count);
-  /// Whether another handle has the buffer.
+  /// Whether other handles share the buffer.
   bool is_shared() const;
   void check_type(DType expected) const;
   void count_write() const;

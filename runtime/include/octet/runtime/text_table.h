@@ -1,4 +1,4 @@
-// TextTable: rows of text in columns as wide as their widest cell.
+// TextTable: text in aligned columns.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ enum class Align { left, right };
 
 class TextTable {
  public:
-  /// One alignment a column.
+  /// Alignments of the columns.
   explicit TextTable(std::vector<Align> columns);
 
-  /// A line: the cells, two spaces apart, after `prefix`. The last cell of a
-  /// row that is shorter than the table takes the room of the columns that it
-  /// lacks, and does not make its own any wider.
+  /// Adds a line: `prefix` and the cells, two spaces apart. In a row with fewer
+  /// cells than columns, the last cell spans the remaining columns and does not
+  /// widen its own.
   /// Throws: InternalError for more cells than columns.
   void add_row(std::vector<std::string> cells, std::string_view prefix = "");
-  /// A line of dashes as wide as each column.
+  /// Adds a line of dashes as wide as each column.
   void add_rule(std::string_view prefix = "");
 
-  /// Lines without trailing spaces, each ended by a newline. Characters are
-  /// counted in UTF-8.
+  /// Lines without trailing spaces, ended by newlines. Widths count UTF-8
+  /// characters.
   std::string to_string() const;
 
  private:

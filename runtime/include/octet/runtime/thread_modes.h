@@ -1,5 +1,5 @@
-// What guards have switched on a thread. Work that stops in its middle, and
-// goes on after its thread has done something else, takes its own along.
+// Modes that guards set on a thread. Suspended work that resumes later saves
+// and restores its own.
 #pragma once
 
 #include <octet/runtime/language.h>
@@ -14,10 +14,10 @@ struct ThreadModes {
   bool float_codes = false;               ///< FloatCodesGuard
   int threads = 0;                        ///< ThreadLimit; 0: all
   BatchParts* batch_parts = nullptr;      ///< BatchPartsGuard
-  const void* model_in_shards = nullptr;  ///< that a fit computes shards of
+  const void* model_in_shards = nullptr;  ///< model of the running shards
 };
 
-/// Those of this thread, to read and to replace.
+/// The modes of this thread, readable and writable.
 ThreadModes& thread_modes();
 
 }  // namespace octet

@@ -1,13 +1,12 @@
-// Variable: a value that remembers how it was computed, so that backward()
-// can find the gradient of a loss for every leaf.
+// Variable: a value that records how it was computed, so that backward() can
+// compute the gradient of a loss with respect to every leaf.
 //
-// Between two linear ops (convolution, dense) the pointwise ops of a CNN are
-// not run one by one: a Variable then holds an expression that the next
-// linear op evaluates while it reads its input. value() computes it on
-// demand, so no caller sees the difference. See runtime/README.md.
+// Pointwise ops between linear ops (convolution, dense) are deferred: a
+// Variable then stores an expression that the next linear op evaluates while
+// loading its input. value() evaluates it on demand. See runtime/README.md.
 //
-// A Variable belongs to one thread. Leaves may be read by several threads
-// that run under NoGradGuard.
+// A Variable belongs to one thread. Several threads may read leaves under
+// NoGradGuard.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +26,16 @@ struct Node;
 using NodePtr = std::shared_ptr<Node>;
 }  // namespace autograd
 
-/// The elements of a leaf, for writing in place:
+/// Write access to the elements of a leaf:
 ///
 ///   const auto w = parameter.mutable_value();
 ///   w[0] += 0.5f;
 ///
-/// Both its beginning and its end count as writes, and while it lives no packed
-/// weights or scales are kept, so a model may run in between. Give it a name
-/// (`auto`) and end its scope when the writing is done: what it writes between
-/// a forward pass and its backward, or the value() of a deferred one, goes
-/// unnoticed until then.
+/// Counts as a write at construction and destruction. While it exists, packed
+/// weights and scales are not cached, so models may run in between. Name it
+/// (`auto`) and end its scope after the last write: writes between a forward
+/// pass and its backward pass, or before the value() of a deferred Variable,
+/// are not detected until then.
 class [[nodiscard]] WriteSpan {
  public:
   WriteSpan(WriteSpan&& other) noexcept = default;
@@ -50,7 +49,7 @@ class [[nodiscard]] WriteSpan {
   size_t size() const { return elements_.size(); }
   bool empty() const { return elements_.empty(); }
   operator std::span<float>() const& { return elements_; }
-  // Not of a temporary, whose writing ends before the span is used.
+  // Not for temporaries: their write access ends before the span is used.
   operator std::span<float>() const&& = delete;
 
  private:
@@ -63,7 +62,7 @@ class [[nodiscard]] WriteSpan {
 
 class Variable;
 
-/// Takes the gradient of a leaf. The tensor may be shared: it is read only.
+/// Receives the gradient of a leaf. The tensor may be shared; do not write it.
 using GradientReceiver =
     std::function<void(const Variable& leaf, const Tensor& gradient)>;
 
@@ -77,71 +76,73 @@ class [[nodiscard]] Variable {
     return *this;
   }
   ~Variable();
-  /// A leaf: a constant, or with `requires_grad` a parameter.
+  /// A leaf: a parameter if `requires_grad`, else a constant.
   /// Throws: ValueError if a parameter is not f32.
   Variable(Tensor value, bool requires_grad = false);
 
   explicit operator bool() const { return node_ != nullptr; }
   const Shape& shape() const&;
   Shape shape() &&;
-  /// Differs for every op result and leaf; rises in the order of creation.
+  /// Unique per op result and leaf; ascending in creation order.
   uint64_t id() const;
-  /// The value, computed if it was deferred. It lives as long as a Variable of
-  /// it: keep a Tensor, which shares its elements, not the reference.
+  /// The value, computed now if deferred. The reference is valid while a
+  /// Variable of the node exists; to keep the value, copy the Tensor, which
+  /// shares the elements.
   const Tensor& value() const&;
   Tensor value() &&;
   bool requires_grad() const;
-  /// Of a leaf: whether backward() finds a gradient for it. Not between a
-  /// forward pass and its backward().
+  /// Sets whether backward() computes a gradient for this leaf. Not between a
+  /// forward pass and its backward pass.
   /// Throws: ValueError (not a leaf, or not f32).
   void set_requires_grad(bool required) const;
-  /// True for a Variable made from a Tensor, not by an op.
+  /// Whether the Variable was created from a Tensor, not by an op.
   bool is_leaf() const;
 
-  /// Runs the tape from this one-element Variable back to the leaves and adds
-  /// to their gradients. The tape is released: a second call is an error.
-  /// Throws: ShapeError if there is more than one element; ValueError if
-  /// nothing requires a gradient or the tape was released.
+  /// Runs the tape from this one-element Variable to the leaves and adds to
+  /// their gradients. Releases the tape: a second call is an error.
+  /// Throws: ShapeError for more than one element; ValueError if nothing
+  /// requires a gradient or the tape was released.
   void backward() const;
-  /// The same, but the gradients of leaves go to `receive`, each once, as soon
-  /// as it is complete and while the tape runs on; grad() stays as it is.
-  /// Leaves whose gradient is zero may be left out. Tapes of several threads
-  /// may then have leaves in common, as long as one thread runs at a time.
+  /// Passes each leaf gradient to `receive` once, as soon as it is complete and
+  /// while the tape is still running; grad() is unchanged. Leaves with zero
+  /// gradient may be skipped. Tapes of several threads may then share leaves if
+  /// only one thread runs at a time.
   void backward(const GradientReceiver& receive) const;
 
   /// A leaf's gradient; empty before the first backward().
   const Tensor& grad() const&;
   Tensor grad() &&;
   void zero_grad() const;
-  /// Gives a leaf a gradient, in place of the one it has: a sum that was made
-  /// elsewhere. The tensor is shared.
+  /// Replaces the gradient of a leaf, for example with a sum computed
+  /// elsewhere. Shares the tensor.
   /// Throws: ShapeError; ValueError (not a leaf that requires one, or not f32).
   void set_grad(Tensor gradient) const;
 
   /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
   void assign(const Tensor& value) const;
-  /// The same without a copy, where nobody else has the buffer of `value`: it
-  /// becomes the leaf's, and what has the one before keeps that.
+  /// Replaces the value of a leaf without a copy if no other handle shares the
+  /// buffer of `value`. Handles of the previous buffer keep it.
   void adopt(Tensor value) const;
-  /// A leaf's elements for writing in place; their number and place stay as
-  /// they are. A backward() that needs what was there before refuses.
+  /// Returns write access to the elements of a leaf. A backward() that needs
+  /// the previous values then throws.
   /// Throws: ValueError (not a leaf, or not f32).
   WriteSpan mutable_value() const;
 
-  /// Of a leaf: how often its value was written, through this leaf or another
-  /// one on the same buffer. Throws: ValueError (not a leaf).
+  /// Number of writes to the value of a leaf, through any leaf on the same
+  /// buffer. Throws: ValueError (not a leaf).
   uint64_t version() const;
 
-  /// The same value cut off from the tape.
+  /// The same value, detached from the tape.
   Variable detach() const;
 
-  /// Entry `index` of the first axis, which goes; from the end if negative.
+  /// Entry `index` of the first axis, which is dropped. Negative counts from
+  /// the end.
   /// Shapes: [n,...] -> [...]. Throws: ShapeError without axes or out of range.
   Variable operator[](int64_t index) const;
   /// A part, as x[:, 1:, 0] in Python: x.index({Slice(), Slice(1), 0}). Axes
-  /// with one entry go; those without an index stay whole.
-  /// Throws: ShapeError for more indices than axes, or an entry that is not
-  /// there; ValueError for two ellipses.
+  /// with a single entry are dropped; axes without an index are kept whole.
+  /// Throws: ShapeError for more indices than axes or an entry out of range;
+  /// ValueError for two ellipses.
   Variable index(const std::vector<Index>& indices) const;
 
   // For ops.
@@ -155,13 +156,13 @@ class [[nodiscard]] Variable {
   autograd::NodePtr node_;
 };
 
-/// The gradient rule of an ordinary op: given the gradient of its output, one
-/// gradient per input, in order; an empty Tensor means zero. It must not
-/// change anything. Gradients may have the shape of the output: the engine
-/// sums over broadcast dimensions.
+/// Gradient function of an ordinary op: maps the gradient of the output to the
+/// gradients of all inputs, in order; an empty Tensor is zero. Must be pure.
+/// Gradients may have the shape of the output: the engine sums over broadcast
+/// dimensions.
 using Vjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
 
-/// Puts an op on the tape: the way to write a custom op.
+/// Records an op on the tape; for custom ops:
 ///
 ///   Variable square(const Variable& x) {
 ///     Tensor y = ...;
@@ -170,18 +171,18 @@ using Vjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
 ///     });
 ///   }
 ///
-/// `vjp` may read the values of the inputs: backward() throws a ValueError if
-/// one of them was written since.
+/// `vjp` may use the values of all inputs: backward() throws a ValueError if an
+/// input was written in between.
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, Vjp vjp);
-/// The same of an op whose `vjp` reads `kept` and no other input.
+/// Records an op whose `vjp` uses only `kept`.
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, std::vector<Tensor> kept, Vjp vjp);
 
-/// Whether ops record themselves on this thread.
+/// Whether this thread records ops.
 bool grad_enabled();
 
-/// Switches recording off while it lives.
+/// Disables recording for the guard's lifetime.
 class NoGradGuard {
  public:
   NoGradGuard();
@@ -193,8 +194,8 @@ class NoGradGuard {
   bool before_;
 };
 
-/// While it lives, this thread computes every op at once and in a pass of its
-/// own: the reference that the deferred form is tested against.
+/// Makes this thread compute every op immediately and separately, for the
+/// guard's lifetime: the reference for tests of deferred expressions.
 class EagerGuard {
  public:
   EagerGuard();
@@ -206,9 +207,9 @@ class EagerGuard {
   bool before_;
 };
 
-/// While it lives, this thread multiplies the codes of quantized tensors as
-/// floats: the reference for the integer kernels, with the same bits as long
-/// as no sum of code products goes beyond 2^24.
+/// Makes this thread multiply quantized values as floats, for the guard's
+/// lifetime: the reference for the INT8 kernels. Bit-identical while no sum of
+/// products exceeds 2^24.
 class FloatCodesGuard {
  public:
   FloatCodesGuard();

@@ -1,4 +1,4 @@
-// Activation functions, value by value. NaN stays NaN; infinities give the
+// Elementwise activation functions. NaN stays NaN; infinities map to the
 // functions' limits.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace octet {
 
-/// max(x, 0), and at most `max_value`. The gradient at both ends is 0.
+/// min(max(x, 0), max_value). The gradient at both bounds is 0.
 /// Throws: ValueError for max_value <= 0.
 Variable relu(const Variable& x);
 Variable relu(const Variable& x, float max_value);
@@ -20,15 +20,15 @@ struct ReluOptions {
   float threshold = 0;
 };
 
-/// min(x, max_value) above the threshold, and negative_slope * (x - threshold)
-/// up to it, where the gradient is negative_slope.
-/// Throws: ValueError for max_value <= 0 or a slope or threshold that is not
-/// finite. Source: Keras, activations.relu.
+/// min(x, max_value) for x > threshold, else negative_slope * (x - threshold)
+/// with gradient negative_slope.
+/// Throws: ValueError for max_value <= 0 or a non-finite slope or threshold.
+/// Source: Keras, activations.relu.
 Variable relu(const Variable& x, const ReluOptions& options);
 
 /// x > 0 ? x : slope * x.
 Variable leaky_relu(const Variable& x, float slope);
-/// x > 0 ? x : alpha * x. Shapes: alpha broadcasts to x, as NumPy does. The
+/// x > 0 ? x : alpha * x. Shapes: alpha broadcasts to x, as in NumPy. The
 /// gradient at 0 is 0. Throws: ShapeError.
 Variable prelu(const Variable& x, const Variable& alpha);
 /// x > 0 ? x : alpha * (exp(x) - 1).

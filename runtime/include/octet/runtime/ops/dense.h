@@ -11,16 +11,15 @@ Variable dense(const Variable& x, const Variable& kernel);
 
 /// Fields in order: transpose_a, transpose_b
 struct MatmulOptions {
-  bool transpose_a = false;  ///< a holds [...,k,m]
-  bool transpose_b = false;  ///< b holds [...,n,k]
+  bool transpose_a = false;  ///< a is [...,k,m]
+  bool transpose_b = false;  ///< b is [...,n,k]
 };
 
-/// Products of the matrices that the last two axes hold.
-/// Shapes: a [...,m,k], b [...,k,n] -> [...,m,n]; the axes before are a batch,
-/// broadcast as in NumPy. Where a ends on a grid of at most 8 bits and b on one
-/// within int8, with one scale each and zero among their codes, these are
-/// multiplied, and their sums scaled once, as dense() does.
-///
+/// Matrix products over the last two axes.
+/// Shapes: a [...,m,k], b [...,k,n] -> [...,m,n]; leading axes are batch
+/// dimensions, broadcast as in NumPy. Quantized values are multiplied and their
+/// sums scaled once, as in dense(), if a is quantized to at most 8 bits and b
+/// within int8, per tensor and with ranges that include 0.
 /// Throws: ShapeError.
 Variable matmul(const Variable& a, const Variable& b,
                 const MatmulOptions& options = {});

@@ -1,9 +1,9 @@
-// Arithmetic in symbols: `2 * x - y`, `-x`, `x / y`, `x[0]`. Numbers go with
-// every element; tensors broadcast as in arithmetic.h.
+// Operators: `2 * x - y`, `-x`, `x / y`, `x[0]`. Numbers apply to every
+// element; tensors broadcast as in arithmetic.h.
 //
-// There is no `+=`: `w -= rate * w.grad()` would give `w` another meaning and
-// leave the parameter as it is. Parameters are moved by an optimizer, by
-// assign() or by mutable_value().
+// There is no `+=`: `w -= rate * w.grad()` would rebind `w` and leave the
+// parameter unchanged. Update parameters with an optimizer, assign() or
+// mutable_value().
 #pragma once
 
 #include <concepts>
@@ -55,7 +55,7 @@ template <Number N>
 Variable operator*(N x, const Variable& y) {
   return y * x;
 }
-/// Divides: x / 3 is no product with a rounded third.
+/// Divides, instead of multiplying with a rounded reciprocal.
 template <Number N>
 Variable operator/(const Variable& x, N y) {
   return divide(x, Tensor::scalar(static_cast<float>(y)));

@@ -1,6 +1,6 @@
-// Noise for training. What is drawn is a function of the key of the random
-// stream and of the shape alone: pass a stream of its own to each call. The
-// same bits for any number of threads.
+// Noise for training. Samples depend only on the key of the random stream and
+// on the shape: pass a separate stream to each call. Bit-identical for any
+// number of threads.
 #pragma once
 
 #include <octet/runtime/rng.h>
@@ -8,9 +8,9 @@
 
 namespace octet {
 
-/// Sets each element to zero with probability `rate` and divides the others
-/// by 1 - rate. With a noise shape, of x's rank and with sizes of x or 1,
-/// elements along an axis of size 1 fall together: [n,1,1,c] drops channels.
+/// Sets each element to zero with probability `rate` and divides the others by
+/// 1 - rate. `noise_shape` has x's rank; elements along its axes of size 1 are
+/// dropped together: [n,1,1,c] drops channels.
 /// Throws: ValueError for a rate outside [0,1); ShapeError.
 Variable dropout(const Variable& x, float rate, const Rng& rng);
 Variable dropout(const Variable& x, float rate, const Rng& rng,

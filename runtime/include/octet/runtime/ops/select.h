@@ -1,4 +1,4 @@
-// Comparisons, and choosing by them. Tensors broadcast as in arithmetic.h.
+// Comparison and selection. Tensors broadcast as in arithmetic.h.
 #pragma once
 
 #include <octet/runtime/variable.h>
@@ -14,11 +14,11 @@ enum class Comparison {
   less_equal,
 };
 
-/// 1 where the comparison holds, 0 elsewhere; NaN is not equal to anything. No
-/// gradient goes through it. Throws: ShapeError.
+/// 1 where the comparison is true, else 0; NaN compares unequal to everything.
+/// The gradient is zero. Throws: ShapeError.
 Variable compare(Comparison comparison, const Variable& x, const Variable& y);
-/// x where the condition is not 0, y elsewhere, and so the gradient; what is
-/// not chosen may be NaN. Throws: ShapeError.
+/// x where the condition is nonzero, else y; gradients likewise. Unselected
+/// values may be NaN. Throws: ShapeError.
 Variable where(const Variable& condition, const Variable& x, const Variable& y);
 
 }  // namespace octet

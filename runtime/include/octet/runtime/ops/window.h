@@ -1,4 +1,4 @@
-// Windows that slide over images and sequences: sizes, strides, padding.
+// Sliding windows over images and sequences: sizes, strides, padding.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace octet {
 
-/// Cells added at the ends of an axis, or cut off. Written as in Keras: `1` is
-/// one at each end, `{0, 1}` one at the last.
+/// Elements added or removed at the ends of an axis. As in Keras: `1` applies
+/// to both ends, `{0, 1}` only to the last.
 struct Ends {
   int64_t begin = 0;
   int64_t end = 0;
@@ -21,10 +21,9 @@ struct Ends {
   bool operator==(const Ends&) const = default;
 };
 
-/// Cells added around an image, or cut off. Written as in Keras: `1` is one at
-/// each side, `{1, 2}` one above and below and two at the left and right,
-/// `{{0, 1}, {2, 3}}` top and bottom, left and right; `{0, 1, 2, 3}` is the
-/// same.
+/// Pixels added or removed around an image. As in Keras: `1` applies to all
+/// sides, `{1, 2}` is 1 above and below and 2 left and right, `{{0, 1}, {2,
+/// 3}}` is top and bottom, left and right; also written `{0, 1, 2, 3}`.
 struct Pads {
   int64_t top = 0;
   int64_t bottom = 0;
@@ -55,19 +54,19 @@ struct WindowOptions {
   Pads pads{};
 };
 
-/// Of windows over sequences.
+/// Window options for sequences.
 struct WindowOptions1D {
   int64_t stride = 1;
   int64_t dilation = 1;
   Ends pads{};
 };
 
-/// The largest size, stride, dilation and padding of a window: their products
-/// and sums fit into 64 bits.
+/// Largest size, stride, dilation and padding of a window; keeps products and
+/// sums within 64 bits.
 inline constexpr int64_t kMaxWindow = int64_t{1} << 31;
 
 /// Number of window positions along one axis; 0 if the window does not fit.
-/// `pads` is the padding of both sides.
+/// `pads` is the total padding of both ends.
 /// Throws: ValueError for a stride < 1, or anything above kMaxWindow.
 int64_t window_positions(int64_t size, int64_t window, int64_t stride,
                          int64_t dilation, int64_t pads);
