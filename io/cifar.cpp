@@ -27,7 +27,7 @@ struct LabelByte {
   int classes;
 };
 
-/// What stands in front of the pixels, and which byte of it is wanted.
+/// Label bytes before the pixels; `labels[byte]` is the one in use.
 struct Layout {
   std::string_view name;
   std::vector<LabelByte> labels;
@@ -59,11 +59,10 @@ int64_t check_label(const Layout& layout, size_t byte, uint8_t value,
                     int64_t record) {
   const auto& [name, classes] = layout.labels[byte];
   if (value >= classes) {
-    throw FormatError(
-        fmt::format("{}: expected a {} of 0 to {}, got {} in "
-                    "record {}; it is another kind of file or "
-                    "damaged",
-                    layout.name, name, classes - 1, value, record));
+    throw FormatError("out_of_range", name,
+                      fmt::format("must be 0 to {}, got {} in record {}. Hint: "
+                                  "the file is damaged or not {}",
+                                  classes - 1, value, record, layout.name));
   }
   return value;
 }
@@ -85,9 +84,11 @@ void append_file(const fs::path& path, const Layout& layout, Part& part) {
         const int64_t record = layout.record();
         if (size == 0 || size % record != 0) {
           refuse_other_kind(expected, bytes);
-          throw FormatError(fmt::format(
-              "{}: expected one or more records of {} bytes, got {} bytes",
-              layout.name, record, size));
+          throw FormatError(
+              "malformed_file", layout.name,
+              fmt::format(
+                  "expected one or more records of {} bytes, got {} bytes",
+                  record, size));
         }
         const int64_t count = size / record;
         const size_t first = part.labels.size();
@@ -109,8 +110,7 @@ void append_file(const fs::path& path, const Layout& layout, Part& part) {
 
 Dataset read_files(std::span<const fs::path> files, const Layout& layout) {
   if (files.empty()) {
-    throw ValueError(
-        fmt::format("{}: expected files, got an empty list", layout.name));
+    throw ValueError("missing_value", layout.name, "no files given");
   }
   Part part;
   for (const fs::path& file : files) append_file(file, layout, part);
@@ -121,18 +121,20 @@ Dataset read_files(std::span<const fs::path> files, const Layout& layout) {
       Tensor::of<int64_t>(Shape{count}, part.labels), kCifarScale);
 }
 
-/// The folder that the archive unpacks to may be named, or the one around it.
+/// Accepts the folder of the unpacked archive or its parent.
 fs::path data_folder(const fs::path& folder, std::string_view inner) {
   if (folder.empty()) {
-    throw IoError("folder: expected a path, got an empty one");
+    throw IoError("missing_value", "folder", "path must not be empty");
   }
   std::error_code error;
   if (fs::is_directory(folder / inner, error)) return folder / inner;
   if (!fs::is_directory(folder, error)) {
-    throw IoError(fmt::format(
-        "{}: expected the folder that holds the data, got {}; unpack the "
-        "archive of the binary version and name the folder",
-        folder.string(), fs::exists(folder, error) ? "a file" : "none"));
+    throw IoError(
+        "file_not_found", folder.string(),
+        fmt::format("{}. Hint: unpack the archive of the binary version and "
+                    "name its folder",
+                    fs::exists(folder, error) ? "is a file, not a folder"
+                                              : "folder not found"));
   }
   return folder;
 }

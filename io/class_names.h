@@ -1,4 +1,4 @@
-// What files that keep the names of classes ask of them. Internal to io.
+// Checks of the class names that model files store. Internal to io.
 #pragma once
 
 #include <span>
@@ -11,15 +11,16 @@
 
 namespace octet::io {
 
-/// Throws: ValueError unless there are none, or one for each of the outputs.
+/// Throws: ValueError unless `classes` is empty or has a name per output.
 inline void check_class_names(const Model& model,
                               std::span<const std::string> classes) {
   if (classes.empty()) return;
   const int64_t outputs = model.outputs()[0].shape()[-1];
   if (outputs == std::ssize(classes)) return;
-  throw ValueError(
-      fmt::format("classes: expected a name for each of {} outputs, got {}",
-                  outputs, classes.size()));
+  throw ValueError("count_mismatch", "classes",
+                   fmt::format("number of class names must be that of the "
+                               "model's outputs, {}, got {}",
+                               outputs, classes.size()));
 }
 
 }  // namespace octet::io

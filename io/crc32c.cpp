@@ -8,8 +8,8 @@ namespace {
 
 using Table = std::array<uint32_t, 256>;
 
-/// tables[k][b] is what byte b does to the CRC k bytes later, so that eight
-/// bytes are taken at once.
+/// tables[k][b] is the effect of byte b on the CRC k bytes later: eight bytes
+/// are processed per step.
 /// Source: Kounavis and Berry, "Novel Table Lookup-Based Algorithms for
 /// High-Performance CRC Generation", IEEE Trans. Computers 57(11), 2008.
 constexpr std::array<Table, 8> make_tables() {

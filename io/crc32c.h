@@ -10,7 +10,8 @@ namespace octet::io {
 /// before and after.
 uint32_t crc32c(std::string_view bytes);
 
-/// As it stands in a record, so that a CRC of a CRC is none.
+/// CRC as stored in a record: masked, because a CRC of data that contains CRCs
+/// is weak.
 /// Source: TensorFlow, "TFRecord and tf.train.Example", TFRecords format
 /// details.
 uint32_t masked_crc32c(std::string_view bytes);

@@ -19,8 +19,8 @@ struct CsvTable::Contents {
   std::string path;
   CsvOptions options;
   std::vector<std::string> columns;
-  std::string text;          // of all cells, one after another
-  std::vector<size_t> ends;  // of each cell in it, row by row
+  std::string text;          // all cells, concatenated
+  std::vector<size_t> ends;  // end of each cell in `text`, row by row
 
   size_t width() const { return columns.size(); }
   size_t rows() const { return ends.size() / width(); }
@@ -32,9 +32,9 @@ struct CsvTable::Contents {
   size_t find(std::string_view column) const {
     const auto at = std::ranges::find(columns, column);
     if (at == columns.end()) {
-      throw NotFoundError(fmt::format("'{}': expected a column, got '{}'{}",
-                                      path, column,
-                                      suggest_names(column, columns)));
+      throw NotFoundError(
+          "unknown_name", fmt::format("column '{}'", column),
+          fmt::format("not in '{}'{}", path, suggest_names(column, columns)));
     }
     return static_cast<size_t>(at - columns.begin());
   }
@@ -60,12 +60,12 @@ extern "C" void end_row(int, void* rows) {
   to.row_ends.push_back(to.ends.size());
 }
 
-/// libcsv's parser, which it frees.
+/// Owns a parser of libcsv.
 class Parser {
  public:
   explicit Parser(char separator) {
     if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) {
-      throw InternalError("libcsv: cannot be made ready");
+      throw InternalError("internal", "libcsv", "cannot create a parser");
     }
     csv_set_delim(&parser_, static_cast<unsigned char>(separator));
   }
@@ -79,10 +79,10 @@ class Parser {
                                   add_cell, end_row, &rows);
     if (read != bytes.size() ||
         csv_fini(&parser_, add_cell, end_row, &rows) != 0) {
-      throw FormatError(fmt::format(
-          "'{}': expected quotes only around whole cells and doubled in them, "
-          "got others in row {}",
-          path, rows.row_ends.size() + 1));
+      throw FormatError("malformed_file", path,
+                        fmt::format("row {}: quotes must enclose a whole cell "
+                                    "and be doubled inside it",
+                                    rows.row_ends.size() + 1));
     }
     return rows;
   }
@@ -98,7 +98,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-/// As pandas reads them, the usual ones.
+/// The common missing-value markers of pandas.
 bool is_missing(std::string_view text) {
   for (const char* word : {"", "NA", "N/A", "NaN", "nan", "null", "NULL"}) {
     if (text == word) return true;
@@ -118,9 +118,9 @@ std::optional<Number> number_in(std::string_view text) {
 
 std::string hint_for(std::string_view text) {
   if (text.find(',') != std::string_view::npos) {
-    return ". Hint: numbers are written with a point, 1.5";
+    return ". Hint: write numbers with a decimal point, 1.5";
   }
-  return ". Hint: classes() takes columns of text";
+  return ". Hint: for a column of text, use classes()";
 }
 
 float number_at(const std::string& path, const CsvOptions& options,
@@ -128,17 +128,19 @@ float number_at(const std::string& path, const CsvOptions& options,
   const std::string_view text = trimmed(cell);
   if (is_missing(text)) {
     if (options.missing) return *options.missing;
-    throw FormatError(fmt::format(
-        "'{}': expected a number in row {} of column '{}', got {}. Hint: "
-        ".missing says what to take instead",
-        path, row + 1, column,
-        text.empty() ? "nothing" : fmt::format("'{}'", text)));
+    throw FormatError(
+        "missing_value", path,
+        fmt::format("no number in row {} of column '{}'{}. Hint: set "
+                    "CsvOptions.missing to replace missing values",
+                    row + 1, column,
+                    text.empty() ? "" : fmt::format(", got '{}'", text)));
   }
   const std::optional<float> value = number_in<float>(text);
   if (!value || !std::isfinite(*value)) {
-    throw FormatError(fmt::format(
-        "'{}': expected a finite number in row {} of column '{}', got '{}'{}",
-        path, row + 1, column, text, value ? "" : hint_for(text)));
+    throw FormatError(
+        "invalid_value", path,
+        fmt::format("row {} of column '{}' must be a finite number, got '{}'{}",
+                    row + 1, column, text, value ? "" : hint_for(text)));
   }
   return *value;
 }
@@ -146,25 +148,27 @@ float number_at(const std::string& path, const CsvOptions& options,
 void check_separator(char separator) {
   constexpr std::string_view kNone{"\" \r\n\0", 5};
   if (kNone.find(separator) == std::string_view::npos) return;
-  throw ValueError(fmt::format(
-      "load_csv: expected a separator such as ',', ';' or a tab, got "
-      "character {}",
-      static_cast<int>(separator)));
+  throw ValueError(
+      "invalid_value", "CsvOptions.separator",
+      fmt::format("must not be a quote, a space, a line end or NUL, got "
+                  "character {}. Hint: use ',', ';' or a tab",
+                  static_cast<int>(separator)));
 }
 
 void check_widths(const std::string& path, const Rows& rows) {
   if (rows.row_ends.empty()) {
-    throw FormatError(fmt::format("'{}': expected rows, got none", path));
+    throw FormatError("malformed_file", path, "no rows");
   }
   const size_t width = rows.row_ends[0];
   for (size_t row = 1; row < rows.row_ends.size(); ++row) {
     const size_t own = rows.row_ends[row] - rows.row_ends[row - 1];
     if (own == width) continue;
-    throw FormatError(fmt::format(
-        "'{}': expected {} cells in every row as in the first, got "
-        "{} in line {}{}",
-        path, width, own, row + 1,
-        width == 1 ? ". Hint: .separator says what is between them" : ""));
+    throw FormatError(
+        "malformed_file", path,
+        fmt::format(
+            "rows must have {} cells as the first row, got {} in line {}{}",
+            width, own, row + 1,
+            width == 1 ? ". Hint: set CsvOptions.separator" : ""));
   }
 }
 
@@ -173,10 +177,12 @@ void check_columns(const std::string& path,
   std::set<std::string_view> names;
   for (const std::string& name : columns) {
     if (!name.empty() && names.insert(name).second) continue;
-    throw FormatError(fmt::format(
-        "'{}': expected different names of columns in the first row, got "
-        "{}. Hint: .header = false if there are none",
-        path, name.empty() ? "an empty one" : fmt::format("'{}' twice", name)));
+    throw FormatError(
+        "duplicate_name", path,
+        fmt::format(
+            "column names in the first row must be unique and not empty, got "
+            "{}. Hint: set CsvOptions.header = false if the file has no header",
+            name.empty() ? "an empty name" : fmt::format("'{}' twice", name)));
   }
 }
 
@@ -210,20 +216,18 @@ CsvTable load_csv(const std::filesystem::path& path,
     if (std::ranges::all_of(contents->columns, [](const std::string& name) {
           return number_in<float>(name).has_value();
         })) {
-      warn(fmt::format(
-          "'{}': the first row is taken for the names of columns, and looks "
-          "like one of numbers. Hint: .header = false if it is",
-          contents->path));
+      warn(
+          fmt::format("{}: the first row looks like numbers but is used as "
+                      "column names. Hint: set CsvOptions.header = false",
+                      contents->path));
     }
     rows.text.erase(0, begin);
     rows.ends.erase(rows.ends.begin(),
                     rows.ends.begin() + static_cast<ptrdiff_t>(width));
     for (size_t& end : rows.ends) end -= begin;
     if (rows.ends.empty()) {
-      throw FormatError(
-          fmt::format("'{}': expected rows below the names of the columns, got "
-                      "none",
-                      contents->path));
+      throw FormatError("malformed_file", contents->path,
+                        "no rows below the column names");
     }
   }
   contents->text = std::move(rows.text);
@@ -253,8 +257,8 @@ std::vector<std::string> CsvTable::columns_but(
 
 std::string_view CsvTable::text(int64_t row, std::string_view column) const {
   if (row < 0 || row >= rows()) {
-    throw ValueError(fmt::format("'{}': expected a row in [0,{}), got {}",
-                                 contents_->path, rows(), row));
+    throw ValueError("out_of_range", contents_->path,
+                     fmt::format("row must be in [0,{}), got {}", rows(), row));
   }
   return contents_->cell(static_cast<size_t>(row), contents_->find(column));
 }
@@ -270,9 +274,8 @@ std::vector<std::string> CsvTable::texts(std::string_view column) const {
 
 Tensor CsvTable::numbers(const std::vector<std::string>& columns) const {
   if (columns.empty()) {
-    throw ValueError(
-        fmt::format("'{}': expected columns to read as numbers, got none",
-                    contents_->path));
+    throw ValueError("missing_value", contents_->path,
+                     "numbers() needs at least one column");
   }
   std::vector<size_t> places;
   for (const std::string& name : columns) {
@@ -297,9 +300,8 @@ CsvClasses CsvTable::classes(std::string_view column) const {
     const std::string_view text = trimmed(texts[row]);
     if (text.empty()) {
       throw FormatError(
-          fmt::format("'{}': expected a class in row {} of column '{}', got "
-                      "nothing",
-                      contents_->path, row + 1, column));
+          "missing_value", contents_->path,
+          fmt::format("no class in row {} of column '{}'", row + 1, column));
     }
     numbers = numbers && number_in<int64_t>(text).has_value();
     names.emplace(text);

@@ -1,4 +1,4 @@
-// Array elements out of bytes in either byte order. Internal to io.
+// Conversion of bytes in either byte order to array elements. Internal to io.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace octet::io {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// IEEE 754 half precision to single: exact.
+/// Converts IEEE 754 half precision to single precision, exactly.
 inline float half_to_float(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000u} << 16;
   const uint32_t exponent = half >> 10 & 0x1fu;
@@ -23,7 +23,7 @@ inline float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-/// The element that `from` points at; `swapped` if it is big-endian.
+/// Loads the element at `from`; `swapped` if it is big-endian.
 template <class T>
 T element(const char* from, bool swapped) {
   char bytes[sizeof(T)];

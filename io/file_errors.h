@@ -1,5 +1,5 @@
-// How what Octet says of a wrong option becomes an error of the file that
-// asked for it. Internal to io.
+// Conversion of errors about options and values to errors of the file that
+// contains them. Internal to io.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,20 @@
 
 namespace octet::io {
 
-/// Runs `body`; an Error that leaves it gains the frame `describe()` returns,
-/// if it does not have it. Wrong values, shapes and names are the file's fault:
-/// FormatError.
+/// Returns `error` as another kind: same code, subject, text and context.
+template <ErrorKind Kind>
+ErrorOf<Kind> error_as(const Error& error) {
+  Error same(Kind, error.code(), error.subject(), error.text());
+  for (const std::string& frame : error.context()) same.add_context(frame);
+  // The code is known at run time only: it is assigned to a placeholder.
+  ErrorOf<Kind> result("internal", "", "");
+  static_cast<Error&>(result) = same;
+  return result;
+}
+
+/// Returns `body()`. Adds the frame `describe()` to an Error that it throws,
+/// once. Value, shape and not-found errors become FormatError: the file is at
+/// fault.
 template <class Describe, class Body>
 decltype(auto) in_file(Describe describe, Body body) {
   try {
@@ -26,8 +37,7 @@ decltype(auto) in_file(Describe describe, Body body) {
       if (!said) error.add_context(frame);
       throw;
     }
-    FormatError fault(error.message());
-    for (const std::string& inner : error.context()) fault.add_context(inner);
+    FormatError fault = error_as<ErrorKind::format>(error);
     if (!said) fault.add_context(frame);
     throw fault;
   }

@@ -28,8 +28,8 @@ uint8_t byte(std::string_view contents, size_t at) {
   return at < contents.size() ? static_cast<uint8_t>(contents[at]) : 0;
 }
 
-/// Whether the file ends before its superblock says. Source: HDF5 File Format
-/// Specification 3.0, II.A.
+/// Whether the file ends before the end-of-file address of its superblock.
+/// Source: HDF5 File Format Specification 3.0, II.A.
 bool is_cut_hdf5(std::string_view contents) {
   constexpr size_t kEndAt[] = {40, 44, 28, 28};  // by version
   const uint8_t version = byte(contents, 8);
@@ -42,8 +42,8 @@ bool is_cut_hdf5(std::string_view contents) {
              contents.size();
 }
 
-/// Names of attributes and what they hold stand in an HDF5 file as they are.
-/// Octet's has Keras' names, too, and a status of its own.
+/// Attribute names and values are stored as plain text in HDF5 files. Octet's
+/// files have Keras' attributes and a checksum or status.
 FileKind kind_of_hdf5(std::string_view contents) {
   if (has_checksum(contents) || holds(contents, "\"training_passes\"")) {
     return FileKind::octet_model;
@@ -55,7 +55,7 @@ FileKind kind_of_hdf5(std::string_view contents) {
   return keras ? FileKind::keras_h5 : FileKind::hdf5;
 }
 
-/// Names of members stand before each of them.
+/// Each member's data follows its name.
 FileKind kind_of_zip(std::string_view contents) {
   if (holds(contents, "/data.pkl") || holds(contents, "/constants.pkl")) {
     return FileKind::pytorch;
@@ -93,7 +93,7 @@ constexpr Magic kMagics[] = {
     {"GGUF", FileKind::gguf},
     {"ftrt", FileKind::tensorrt_engine},
     {"version https://git-lfs", FileKind::git_lfs_pointer},
-    // Before its files were archives; else a pickle of anything.
+    // PyTorch's format before ZIP archives.
     {"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
      FileKind::pytorch},
 };
@@ -102,7 +102,7 @@ FileKind kind_by_magic(std::string_view contents) {
   for (const auto& [bytes, kind, at] : kMagics) {
     if (has(contents, bytes, at)) return kind;
   }
-  // LevelDB's, at the end of a table.
+  // LevelDB's magic number, at the end of a table.
   if (contents.ends_with("\x57\xfb\x80\x8b\x24\x75\x47\xdb")) {
     return FileKind::tensorflow_checkpoint;
   }
@@ -114,7 +114,7 @@ bool is_pickle(std::string_view contents) {
          byte(contents, 1) <= 5 && contents.ends_with('.');
 }
 
-/// "BM", four bytes of 0 after the size of the file, and a known header size.
+/// "BM", the file size, four bytes of 0 and a known header size.
 bool is_bmp(std::string_view contents) {
   constexpr std::array<uint8_t, 5> kHeaderSizes = {12, 40, 56, 108, 124};
   return has(contents, "BM") && has(contents, "\0\0\0\0"sv, 6) &&
@@ -122,14 +122,14 @@ bool is_bmp(std::string_view contents) {
          std::ranges::count(kHeaderSizes, byte(contents, 14)) > 0;
 }
 
-/// Any element type, which read_idx() tells apart.
+/// Accepts any element type; read_idx() distinguishes them.
 bool is_idx(std::string_view contents) {
   const uint8_t type = byte(contents, 2), rank = byte(contents, 3);
   return contents.size() >= 8 && has(contents, "\0\0"sv) && type >= 0x08 &&
          type <= 0x0e && rank >= 1 && rank <= 8;
 }
 
-/// Eight bytes of length, then JSON.
+/// A length of eight bytes, then JSON.
 bool is_safetensors(std::string_view contents) {
   if (byte(contents, 8) != '{' || contents.size() < 10) return false;
   const auto length = element<uint64_t>(contents.data(), /*swapped=*/false);
@@ -161,13 +161,13 @@ FileKind kind_of_text(std::string_view contents) {
   return first == '{' || first == '[' ? FileKind::json : FileKind::text;
 }
 
-// ---- protobuf, which has no magic: fields by their numbers
+// ---- protobuf has no magic number: recognized by field numbers
 
 struct Field {
   uint64_t number = 0;
   bool is_varint = false;
-  uint64_t value = 0;          ///< of a varint
-  std::string_view body = {};  ///< of the others, as much as is there
+  uint64_t value = 0;          ///< if varint
+  std::string_view body = {};  ///< otherwise: its bytes, possibly truncated
 };
 
 std::optional<uint64_t> take_varint(std::string_view& rest) {
@@ -181,7 +181,7 @@ std::optional<uint64_t> take_varint(std::string_view& rest) {
   return std::nullopt;
 }
 
-/// Nothing where the fields end, or what stands there is none.
+/// Returns nothing at the end of the fields or if the bytes are no field.
 std::optional<Field> take_field(std::string_view& rest) {
   constexpr uint64_t kVarint = 0, kBytes = 2;
   const std::optional<uint64_t> tag = take_varint(rest);
@@ -205,7 +205,7 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// A NodeDef: 1 is the name, 2 the operation.
+/// A NodeDef: field 1 is the name, field 2 the operation.
 bool is_graph_node(std::string_view body) {
   const std::optional<Field> name = take_field(body);
   const std::optional<Field> operation = take_field(body);
@@ -232,7 +232,7 @@ FileKind kind_of_protobuf(std::string_view contents) {
   }
   if (graph && (version || opset) && !others) return FileKind::onnx;
   if (!first || first->number != 1) return FileKind::unknown;
-  // One version and the graphs, which begin with a message.
+  // Version 1, then the graphs, which begin with a message.
   if (first->is_varint && first->value == 1 && second && second->number == 2 &&
       has(second->body, "\x0a")) {
     return FileKind::saved_model;

@@ -1,6 +1,6 @@
-// What a file is, by its contents, and the words in which a reader refuses one
-// of another kind. Never says what a file is that it does not know for sure:
-// readers ask only after they could not read it. Internal to io.
+// Detection of a file's kind from its contents, and the errors of readers for
+// files of another kind. Kinds are reported only if certain; readers ask after
+// they failed to parse a file. Internal to io.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ enum class FileKind {
   unknown,
   empty,
   folder,
-  octet_model,  ///< or a checkpoint: load_model() takes both
+  octet_model,  ///< also a checkpoint; load_model() loads both
   keras_h5,
-  hdf5,      ///< of someone else
-  cut_hdf5,  ///< shorter than it says itself
+  hdf5,      ///< neither Keras' nor Octet's
+  cut_hdf5,  ///< shorter than its header states
   keras_archive,
   npz,
   pytorch,
@@ -32,7 +32,7 @@ enum class FileKind {
   tar,
   idx,
   onnx,
-  saved_model,  ///< TensorFlow's: the folder or the .pb in it
+  saved_model,  ///< of TensorFlow: the folder or its .pb
   frozen_graph,
   tensorflow_checkpoint,
   tflite,
@@ -45,18 +45,19 @@ enum class FileKind {
   text,
 };
 
-/// Of a whole file; the start of a large one is enough for most kinds.
+/// Returns the kind of a file from its contents; for most kinds, the first
+/// bytes suffice.
 FileKind kind_of(std::string_view contents);
 
-/// "a PNG image. Hint: io::read_image reads it".
+/// "a PNG image. Hint: read it with io::read_image".
 std::string described(FileKind kind);
 
-/// Throws: FormatError "file: expected <expected>, got <what it is>. Hint: ..."
-/// if the contents are of a kind that is known and not among `own`.
+/// Throws: FormatError "file: expected <expected>, got <kind>. Hint: ..." if
+/// the kind of `contents` is known and not in `own`.
 void refuse_other_kind(std::string_view expected, std::string_view contents,
                        std::initializer_list<FileKind> own = {});
 
-/// As read_file(), for a reader of `expected`, which a folder is not.
+/// read_file(), whose error for a folder names the `expected` kind of file.
 /// Throws: IoError.
 std::string read_file_as(std::string_view expected,
                          const std::filesystem::path& path,

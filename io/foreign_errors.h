@@ -1,5 +1,5 @@
-// What leaves a public function of io is an Error: exceptions of the libraries
-// that parse a file become one. Internal to io.
+// Conversion of exceptions of parser libraries: public functions of io throw
+// Errors only. Internal to io.
 #pragma once
 
 #include <exception>
@@ -12,8 +12,9 @@
 
 namespace octet::io {
 
-/// Runs `body`; an exception that leaves it and is no Error becomes a
-/// FormatError about `subject`, "ONNX model".
+/// Returns `body()`.
+/// Throws: Errors of `body`; FormatError about `subject` ("ONNX model") instead
+/// of other exceptions.
 template <class Body>
 decltype(auto) without_foreign_errors(std::string_view subject, Body body) {
   try {
@@ -21,10 +22,10 @@ decltype(auto) without_foreign_errors(std::string_view subject, Body body) {
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw FormatError(fmt::format("{}: it does not fit into memory", subject));
+    throw FormatError("memory_limit", subject, "does not fit into memory");
   } catch (const std::exception& error) {
-    throw FormatError(
-        fmt::format("{}: it cannot be processed ({})", subject, error.what()));
+    throw FormatError("malformed_file", subject,
+                      fmt::format("cannot be processed: {}", error.what()));
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kMostIdxElements = int64_t{1} << 31;
 constexpr uint8_t kUnsignedByte = 0x08;
-/// Of the magic and one size.
+/// Magic number and one dimension.
 constexpr size_t kLeastBytes = 8;
 constexpr std::string_view kIdxFile = "an IDX file";
 
@@ -28,16 +28,15 @@ bool is_gzip(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
 }
 
-// Hands out the contents of a file piece by piece, unpacked if it is gzip.
-// zlib's own gz* functions would let trailing garbage and some truncations
-// pass.
+// Reads the contents of a file, decompressed if gzip. zlib's gz* functions
+// would accept trailing garbage and some truncations.
 class Source {
  public:
   explicit Source(std::string_view bytes)
       : rest_(bytes), packed_(is_gzip(bytes)) {
     // 16: a gzip header and trailer, whose CRC and size zlib checks.
     if (packed_ && inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) {
-      throw InternalError("gzip: zlib cannot start");
+      throw InternalError("internal", "zlib", "cannot initialize");
     }
   }
   ~Source() {
@@ -46,7 +45,7 @@ class Source {
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
-  /// Fills `out` as far as there is data; returns the number of bytes.
+  /// Reads up to out.size() bytes into `out`; returns the number of bytes.
   size_t read(std::span<uint8_t> out) {
     if (packed_) return unpack(out);
     const size_t count = std::min(out.size(), rest_.size());
@@ -73,19 +72,18 @@ class Source {
         next_member();
       } else if (status == Z_BUF_ERROR ||
                  (status == Z_OK && rest_.empty() && stream_.avail_out > 0)) {
-        throw FormatError(
-            "gzip: expected more compressed data, got the end of the file: it "
-            "is truncated");
+        throw FormatError("truncated_file", "gzip data",
+                          "compressed data ends early");
       } else if (status != Z_OK) {
         throw FormatError(
-            fmt::format("gzip: the compressed data is corrupt: {}",
-                        stream_.msg != nullptr ? stream_.msg : "bad data"));
+            "malformed_file", "gzip data",
+            stream_.msg != nullptr ? stream_.msg : "corrupt compressed data");
       }
     }
     return done;
   }
 
-  // A gzip file may consist of several members one after the other.
+  // A gzip file may consist of several members.
   void next_member() {
     if (is_gzip(rest_)) {
       inflateReset(&stream_);
@@ -93,10 +91,9 @@ class Source {
     }
     finished_ = true;
     if (!rest_.empty()) {
-      throw FormatError(
-          fmt::format("gzip: expected the end of the file after the compressed "
-                      "data, got {} more bytes",
-                      rest_.size()));
+      throw FormatError("malformed_file", "gzip data",
+                        fmt::format("{} extra bytes after the compressed data",
+                                    rest_.size()));
     }
   }
 
@@ -110,35 +107,38 @@ class Source {
 
 void read_header(Source& source, std::span<uint8_t> out) {
   if (const size_t got = source.read(out); got < out.size()) {
-    throw FormatError(fmt::format("IDX header: expected {} more bytes, got {}",
-                                  out.size(), got));
+    throw FormatError(
+        "truncated_file", "IDX header",
+        fmt::format("expected {} more bytes, got {}", out.size(), got));
   }
 }
 
-/// `bytes` is the whole file, packed or not.
+/// `bytes` is the whole file, before decompression.
 Shape read_shape(Source& source, std::string_view bytes) {
   std::array<uint8_t, 4> magic;
   read_header(source, magic);
   if (magic[0] != 0 || magic[1] != 0) {
     refuse_other_kind(kIdxFile, bytes, {FileKind::gzip});
     throw FormatError(
-        fmt::format("IDX magic: expected 00 00 08 and the rank, got {:02x} "
-                    "{:02x} {:02x} {:02x}; {}",
-                    magic[0], magic[1], magic[2], magic[3],
-                    is_gzip(bytes) ? "what is packed is no IDX file. Hint: "
-                                     "unpack it, gunzip or tar -xf"
-                                   : "it is no IDX file"));
+        "unsupported_format", "IDX magic number",
+        fmt::format(
+            "expected 00 00 08 and the rank, got {:02x} {:02x} {:02x} {:02x}{}",
+            magic[0], magic[1], magic[2], magic[3],
+            is_gzip(bytes) ? ". Hint: the gzip file contains another kind of "
+                             "file; unpack it with gunzip or tar -xf"
+                           : ""));
   }
   if (magic[2] != kUnsignedByte) {
     refuse_other_kind(kIdxFile, bytes, {FileKind::gzip, FileKind::idx});
-    throw FormatError(fmt::format(
-        "IDX element type: expected 0x08 (unsigned byte), got 0x{:02x}",
-        magic[2]));
+    throw FormatError(
+        "unsupported_type", "IDX element type",
+        fmt::format("expected 0x08 (unsigned byte), got 0x{:02x}", magic[2]));
   }
   const int rank = magic[3];
   if (rank < 1 || rank > Shape::kMaxRank) {
-    throw FormatError(fmt::format("IDX rank: expected 1 to {}, got {}",
-                                  Shape::kMaxRank, rank));
+    throw FormatError(
+        "invalid_shape", "IDX rank",
+        fmt::format("must be 1 to {}, got {}", Shape::kMaxRank, rank));
   }
   std::vector<int64_t> dims;
   int64_t limit = kMostIdxElements;
@@ -150,16 +150,18 @@ Shape read_shape(Source& source, std::string_view bytes) {
     dims.push_back(dim);
     limit /= std::max<int64_t>(dim, 1);
     if (limit == 0) {
-      throw FormatError(fmt::format(
-          "IDX sizes: expected at most 2^31 elements, got more: the "
-          "first {} of {} sizes are {}",
-          axis + 1, rank, Shape(std::span<const int64_t>(dims)).to_string()));
+      throw FormatError(
+          "size_limit", "IDX shape",
+          fmt::format(
+              "more than 2^31 elements: the first {} of {} dimensions are {}",
+              axis + 1, rank,
+              Shape(std::span<const int64_t>(dims)).to_string()));
     }
   }
   return Shape(std::span<const int64_t>(dims));
 }
 
-// Grows with the data that is really there, whatever the header promises.
+// Allocates in proportion to the data present, not to the size in the header.
 std::vector<uint8_t> read_elements(Source& source, const Shape& shape) {
   const size_t expected = static_cast<size_t>(shape.size());
   std::vector<uint8_t> elements;
@@ -170,18 +172,18 @@ std::vector<uint8_t> read_elements(Source& source, const Shape& shape) {
     elements.resize(have + block);
     const size_t got = source.read(std::span(elements).subspan(have, block));
     if (got < block) {
-      throw FormatError(
-          fmt::format("IDX data: expected {} elements for {}, got {}", expected,
-                      shape.to_string(), have + got));
+      throw FormatError("truncated_file", "IDX data",
+                        fmt::format("expected {} elements for shape {}, got {}",
+                                    expected, shape.to_string(), have + got));
     }
   }
-  // Asking for one byte more also makes zlib check the CRC at the end.
+  // Reading an extra byte also makes zlib check the CRC at the end.
   std::array<uint8_t, 1> extra;
   if (source.read(extra) != 0) {
     throw FormatError(
-        fmt::format("IDX data: expected {} elements for {}, got "
-                    "more",
-                    expected, shape.to_string()));
+        "malformed_file", "IDX data",
+        fmt::format("more than {} elements, expected for shape {}", expected,
+                    shape.to_string()));
   }
   return elements;
 }

@@ -24,8 +24,8 @@ constexpr size_t kMaxDepth = 100;
 
 ordered_json to_nlohmann(const Config& config, size_t depth) {
   if (depth > kMaxDepth) {
-    throw ValueError(fmt::format(
-        "JSON: expected nesting of at most {} levels, got more", kMaxDepth));
+    throw ValueError("size_limit", "JSON",
+                     fmt::format("nesting exceeds {} levels", kMaxDepth));
   }
   if (config.is_null()) return nullptr;
   if (config.is_bool()) return config.as_bool();
@@ -46,8 +46,8 @@ ordered_json to_nlohmann(const Config& config, size_t depth) {
   return object;
 }
 
-// Walks the text and leaves behind how far the parser got, which nlohmann
-// tells its handlers only for its own errors.
+// Records how far the parser got; nlohmann reports positions to its handlers
+// only for its own errors.
 struct TrackedIterator {
   using iterator_category = std::forward_iterator_tag;
   using value_type = char;
@@ -72,8 +72,8 @@ struct TrackedIterator {
   bool operator==(const TrackedIterator& other) const { return at == other.at; }
 };
 
-// nlohmann's message without its own prefix and position, and without the
-// whole of a long token.
+// Removes the prefix and the position from nlohmann's message and shortens long
+// tokens.
 std::string reason_of(std::string_view what) {
   if (const size_t column = what.find("column "); column != what.npos) {
     if (const size_t end = what.find(": ", column); end != what.npos) {
@@ -87,8 +87,8 @@ std::string reason_of(std::string_view what) {
   return std::string(what.substr(0, kLongest)) + "...";
 }
 
-// Builds a Config from nlohmann's events. Its parser is iterative, so that
-// depth costs no stack before it is refused here.
+// Builds a Config from nlohmann's events. The parser is iterative: nested input
+// uses no stack before the depth check here.
 class Handler {
  public:
   bool null() { return add(Config()); }
@@ -106,7 +106,9 @@ class Handler {
     return add(value);
   }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(const std::vector<uint8_t>&) { return refuse("binary data"); }
+  bool binary(const std::vector<uint8_t>&) {
+    return refuse("binary data is not supported");
+  }
 
   bool start_object(size_t) { return open(true); }
   bool start_array(size_t) { return open(false); }
@@ -115,8 +117,7 @@ class Handler {
   bool key(std::string& name) {
     Frame& frame = frames_.back();
     if (!frame.keys.insert(name).second) {
-      return refuse(fmt::format("expected each key once, got '{}' again",
-                                name.substr(0, 80)));
+      return refuse(fmt::format("duplicate key '{}'", name.substr(0, 80)));
     }
     frame.key = std::move(name);
     return true;
@@ -142,7 +143,7 @@ class Handler {
     return false;
   }
   bool refuse_integer(const std::string& text) {
-    return refuse(fmt::format("expected an integer of 64 bits, got {}",
+    return refuse(fmt::format("integer does not fit into 64 bits: {}",
                               text.substr(0, 80)));
   }
   bool add(Config value) {
@@ -157,8 +158,7 @@ class Handler {
   }
   bool open(bool is_object) {
     if (frames_.size() == kMaxDepth) {
-      return refuse(fmt::format(
-          "expected nesting of at most {} levels, got more", kMaxDepth));
+      return refuse(fmt::format("nesting exceeds {} levels", kMaxDepth));
     }
     frames_.emplace_back().is_object = is_object;
     return true;
@@ -178,7 +178,7 @@ class Handler {
 }  // namespace
 
 std::string to_json(const Config& config) {
-  // Text from foreign files may be no UTF-8; it is shown, not refused.
+  // Text from foreign files may not be UTF-8: invalid bytes are replaced.
   return to_nlohmann(config, 0).dump(2, ' ', false,
                                      ordered_json::error_handler_t::replace);
 }
@@ -191,14 +191,15 @@ Config from_json(std::string_view text) {
                               TrackedIterator{end, &furthest}, &handler)) {
     return std::move(handler.root());
   }
-  // The last character read is the one at fault.
+  // The error is at the last character read.
   const size_t read = static_cast<size_t>(furthest - text.data());
   const std::string_view before = text.substr(0, read > 0 ? read - 1 : 0);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  throw FormatError(fmt::format("JSON, line {}, column {}: {}", line,
-                                before.size() - line_start + 1,
-                                handler.problem()));
+  throw FormatError(
+      "malformed_file", "JSON",
+      fmt::format("line {}, column {}: {}", line,
+                  before.size() - line_start + 1, handler.problem()));
 }
 
 }  // namespace octet::io

@@ -1,4 +1,4 @@
-// What all readers do with FileLimits. Internal to io.
+// Checks of FileLimits, shared by all readers. Internal to io.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,14 @@
 
 namespace octet::io {
 
-/// Throws: ValueError for a limit that nothing can keep to.
+/// Throws: ValueError for a limit that is not positive.
 void check_limits(const FileLimits& limits);
 
-/// Throws: FormatError, naming a layer, for a model from a file whose forward
-/// pass on one sample needs more memory than the limit.
+/// Throws: FormatError, naming the largest layer, if the forward pass of one
+/// sample needs more memory than the limit.
 void check_activations(const Model& model, const FileLimits& limits);
 
-/// When so many seconds are over: far away, but a time, for infinity.
+/// Returns the time `seconds` from now; a finite, distant time for infinity.
 std::chrono::steady_clock::time_point deadline_in(
     std::chrono::duration<double> seconds);
 

@@ -23,9 +23,9 @@ namespace {
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::string_view kNpyFile = "a NumPy array (.npy)";
 constexpr int64_t kMostElements = int64_t{1} << 31;
-/// As NumPy pads: the data starts at a multiple of this.
+/// Alignment of the data in bytes, as in NumPy.
 constexpr size_t kAlignment = 64;
-/// Headers are short, whatever a file claims. NumPy's own limit is 10,000.
+/// Maximum header size in bytes. NumPy's is 10,000.
 constexpr size_t kLongestHeader = 1 << 16;
 
 // ---- element types
@@ -35,7 +35,7 @@ T same(T x) {
   return x;
 }
 float to_single(double x) { return static_cast<float>(x); }
-/// NumPy reads any byte but 0 as true.
+/// NumPy reads every nonzero byte as true.
 bool to_boolean(uint8_t x) { return x != 0; }
 
 template <class From, class To, To (*convert)(From)>
@@ -50,7 +50,7 @@ void read_elements(std::string_view data, bool swapped, Tensor& tensor) {
 struct ElementType {
   std::string_view name;
   int64_t bytes;  ///< per element, in the file
-  DType stored;   ///< what it becomes
+  DType stored;   ///< in memory
   void (*read)(std::string_view data, bool swapped, Tensor& tensor);
 };
 
@@ -74,7 +74,7 @@ struct Header {
 
 // ---- the header
 
-/// Text of a file as a message may show it.
+/// Text of a file, printable and shortened for messages.
 std::string shown(std::string_view text) {
   constexpr size_t kLongest = 40;
   std::string result;
@@ -84,8 +84,8 @@ std::string shown(std::string_view text) {
   return text.size() > kLongest ? result + "..." : result;
 }
 
-/// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }: these
-/// entries in any order, each once, and white space around them.
+/// Parses {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }: each
+/// entry once, in any order, surrounded by white space.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
@@ -102,14 +102,14 @@ class HeaderParser {
       const auto at =
           static_cast<size_t>(std::ranges::find(kKeys, key) - kKeys.begin());
       if (at == kKeys.size()) {
-        throw FormatError(
-            fmt::format("NPY header: expected the keys 'descr', "
-                        "'fortran_order' and 'shape', got '{}'",
-                        shown(key)));
+        throw FormatError("malformed_file", "NPY header",
+                          fmt::format("unknown key '{}'; keys are 'descr', "
+                                      "'fortran_order' and 'shape'",
+                                      shown(key)));
       }
       if (found[at]) {
-        throw FormatError(
-            fmt::format("NPY header: expected '{}' once, got it twice", key));
+        throw FormatError("malformed_file", "NPY header",
+                          fmt::format("duplicate key '{}'", key));
       }
       found[at] = true;
       if (at == 0) type(header);
@@ -121,22 +121,21 @@ class HeaderParser {
       }
     }
     skip_space();
-    if (!rest_.empty()) fail("its end");
+    if (!rest_.empty()) fail("the end of the header");
     for (size_t i = 0; i < kKeys.size(); ++i) {
       if (found[i]) continue;
-      throw FormatError(fmt::format(
-          "NPY header: expected the keys 'descr', 'fortran_order' and "
-          "'shape', got none '{}'",
-          kKeys[i]));
+      throw FormatError("malformed_file", "NPY header",
+                        fmt::format("no key '{}'", kKeys[i]));
     }
     return header;
   }
 
  private:
   [[noreturn]] void fail(std::string_view expected) const {
-    throw FormatError(
-        fmt::format("NPY header: expected {}, got {}", expected,
-                    rest_.empty() ? "its end" : "'" + shown(rest_) + "'"));
+    throw FormatError("malformed_file", "NPY header",
+                      fmt::format("expected {}, got {}", expected,
+                                  rest_.empty() ? "the end of the header"
+                                                : "'" + shown(rest_) + "'"));
   }
 
   void skip_space() {
@@ -167,7 +166,7 @@ class HeaderParser {
       fail("a string");
     }
     const size_t end = rest_.find(rest_[0], 1);
-    if (end == std::string_view::npos) fail("a string that ends");
+    if (end == std::string_view::npos) fail("a closing quote");
     const std::string_view result = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
     return result;
@@ -176,9 +175,8 @@ class HeaderParser {
   void type(Header& header) {
     skip_space();
     if (rest_.starts_with('[')) {
-      throw FormatError(
-          "NPY element type: expected plain numbers, got records of several "
-          "fields");
+      throw FormatError("unsupported_type", "NPY element type",
+                        "structured arrays are not supported");
     }
     // '<' (little-endian), '>' (big-endian) or '|' (neither) and the type.
     const std::string_view text = string();
@@ -187,10 +185,10 @@ class HeaderParser {
                                          &ElementType::name);
     if (known == kTypes.end() || !(order == '<' || order == '>' ||
                                    (order == '|' && known->bytes == 1))) {
-      throw FormatError(
-          fmt::format("NPY element type: expected one of f2, f4, f8, i1, u1, "
-                      "i4, i8, b1 with its byte order, got '{}'",
-                      shown(text)));
+      throw FormatError("unsupported_type", "NPY element type",
+                        fmt::format("expected f2, f4, f8, i1, u1, i4, i8 or b1 "
+                                    "with its byte order, got '{}'",
+                                    shown(text)));
     }
     header.type = known;
     header.big_endian = order == '>';
@@ -211,13 +209,13 @@ class HeaderParser {
            rest_[digits] <= '9') {
       if (__builtin_mul_overflow(value, int64_t{10}, &value) ||
           __builtin_add_overflow(value, int64_t{rest_[digits] - '0'}, &value)) {
-        fail("a size within 64 bits");
+        fail("a size that fits into 64 bits");
       }
       ++digits;
     }
     if (digits == 0) fail("a size >= 0");
     rest_.remove_prefix(digits);
-    // Python 2 wrote its long integers so.
+    // Python 2 wrote long integers with this suffix.
     accept_word("L");
     return value;
   }
@@ -240,12 +238,13 @@ class HeaderParser {
   std::string_view rest_;
 };
 
-/// Cuts the magic, the version and the header off the front of `rest`.
+/// Removes magic number, version and header from the front of `rest`.
 Header take_header(std::string_view& rest) {
   const auto take = [&rest](size_t count, std::string_view what) {
     if (rest.size() < count) {
-      throw FormatError(fmt::format("NPY {}: expected {} bytes, got {}", what,
-                                    count, rest.size()));
+      throw FormatError(
+          "truncated_file", fmt::format("NPY {}", what),
+          fmt::format("expected {} bytes, got {}", count, rest.size()));
     }
     const std::string_view taken = rest.substr(0, count);
     rest.remove_prefix(count);
@@ -253,25 +252,26 @@ Header take_header(std::string_view& rest) {
   };
   if (!rest.starts_with(kNpyMagic)) {
     refuse_other_kind(kNpyFile, rest);
-    throw FormatError(
-        "NPY magic: expected '\\x93NUMPY', got something else; it is no NPY "
-        "file");
+    throw FormatError("unsupported_format", "NPY magic number",
+                      "not a NumPy file: does not start with '\\x93NUMPY'");
   }
   rest.remove_prefix(kNpyMagic.size());
   const std::string_view version = take(2, "version");
   const int major = static_cast<unsigned char>(version[0]);
   const int minor = static_cast<unsigned char>(version[1]);
   if (major < 1 || major > 3 || minor != 0) {
-    throw FormatError(fmt::format(
-        "NPY version: expected 1.0, 2.0 or 3.0, got {}.{}", major, minor));
+    throw FormatError(
+        "unsupported_version", "NPY version",
+        fmt::format("expected 1.0, 2.0 or 3.0, got {}.{}", major, minor));
   }
   const std::string_view length = take(major == 1 ? 2 : 4, "header length");
   const size_t size = major == 1 ? element<uint16_t>(length.data(), false)
                                  : element<uint32_t>(length.data(), false);
   const std::string_view text = take(size, "header");
   if (size > kLongestHeader) {
-    throw FormatError(fmt::format(
-        "NPY header: expected at most {} bytes, got {}", kLongestHeader, size));
+    throw FormatError("size_limit", "NPY header",
+                      fmt::format("must have at most {} bytes, got {}",
+                                  kLongestHeader, size));
   }
   return HeaderParser(text).parse();
 }
@@ -280,23 +280,24 @@ Header take_header(std::string_view& rest) {
 
 Shape checked_shape(const std::vector<int64_t>& dims) {
   if (dims.size() > Shape::kMaxRank) {
-    throw FormatError(
-        fmt::format("NPY shape: expected at most {} dimensions, got {}",
-                    Shape::kMaxRank, dims.size()));
+    throw FormatError("invalid_shape", "NPY shape",
+                      fmt::format("must have at most {} dimensions, got {}",
+                                  Shape::kMaxRank, dims.size()));
   }
   int64_t limit = kMostElements;
   for (const int64_t dim : dims) {
     limit /= std::max<int64_t>(dim, 1);
     if (limit == 0) {
       throw FormatError(
-          fmt::format("NPY shape: expected at most 2^31 elements, got more: {}",
+          "size_limit", "NPY shape",
+          fmt::format("more than 2^31 elements: {}",
                       Shape(std::span<const int64_t>(dims)).to_string()));
     }
   }
   return Shape(std::span<const int64_t>(dims));
 }
 
-/// Shapes: data in Fortran order is that of the reversed shape in C order.
+/// Shapes: Fortran order is C order of the reversed shape.
 Tensor read_data(std::string_view data, const Header& header,
                  const Shape& shape) {
   const bool reverse = header.fortran_order && shape.rank() > 1;
@@ -326,7 +327,7 @@ std::string_view descriptor_of(DType type) {
     case DType::boolean:
       return "|b1";
   }
-  throw InternalError("NPY: expected a known element type, got another");
+  throw InternalError("internal", "NPY", "unknown element type");
 }
 
 }  // namespace
@@ -341,11 +342,17 @@ Tensor read_npy(const std::filesystem::path& path) {
         const Shape shape = checked_shape(header.dims);
         const int64_t expected = shape.size() * header.type->bytes;
         const auto got = static_cast<int64_t>(rest.size());
-        if (got != expected) {
+        if (got < expected) {
           throw FormatError(
-              fmt::format("NPY data: expected {} bytes for {}, got {}",
-                          expected, shape.to_string(),
-                          got < expected ? fmt::format("{}", got) : "more"));
+              "truncated_file", "NPY data",
+              fmt::format("expected {} bytes for shape {}, got {}", expected,
+                          shape.to_string(), got));
+        }
+        if (got > expected) {
+          throw FormatError(
+              "malformed_file", "NPY data",
+              fmt::format("more than {} bytes, expected for shape {}", expected,
+                          shape.to_string()));
         }
         return read_data(rest, header, shape);
       });
@@ -354,7 +361,7 @@ Tensor read_npy(const std::filesystem::path& path) {
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
   check_file_name(path, "a NumPy array", {".npy"});
   if (tensor.empty()) {
-    throw ValueError("write_npy: expected a tensor, got an empty one");
+    throw ValueError("missing_value", "write_npy", "tensor must not be empty");
   }
   std::string dims;
   for (const int64_t dim : tensor.shape().dims()) {

@@ -27,7 +27,7 @@ Tensor as_f32(const Tensor& numbers) {
   return x;
 }
 
-/// Numbers that are not bytes, with their values. Empty for other types.
+/// Converts signed integers and booleans to float32. Empty for other types.
 Tensor numbers_of(const Tensor& x) {
   switch (x.dtype()) {
     case DType::i8:
@@ -55,22 +55,27 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
     if (Tensor numbers = numbers_of(x); !numbers.empty()) return numbers;
   }
   if (x.dtype() == DType::f32) {
-    throw ValueError(fmt::format(
-        "'{}': expected bytes (uint8) to preprocess as '{}', got float32, "
-        "which is taken as it is. Hint: leave out {}, or store uint8",
-        path.string(), *options.preprocess,
-        hint_style() == HintStyle::cpp ? ".preprocess" : "--preprocess"));
+    throw ValueError(
+        "dtype_mismatch", path.string(),
+        fmt::format("preprocessing '{}' needs uint8, got float32, which is "
+                    "used unchanged. Hint: omit {} or store uint8",
+                    *options.preprocess,
+                    hint_style() == HintStyle::cpp ? "OpenOptions.preprocess"
+                                                   : "--preprocess"));
   }
-  throw FormatError(fmt::format(
-      "'{}': expected float32, got {}. Hint: x.astype(\"float32\"), scaled as "
-      "in training: / 255, as a rule{}",
-      path.string(), to_string(x.dtype()),
-      x.dtype() != DType::u8           ? ""
-      : hint_style() == HintStyle::cpp ? "; or .preprocess = \"unit\""
-                                       : "; or --preprocess unit"));
+  throw FormatError(
+      "unsupported_type", path.string(),
+      fmt::format(
+          "samples must be float32, got {}. Hint: use x.astype(\"float32\"), "
+          "scaled as in training, usually / 255{}",
+          to_string(x.dtype()),
+          x.dtype() != DType::u8 ? ""
+          : hint_style() == HintStyle::cpp
+              ? "; or set OpenOptions.preprocess = \"unit\""
+              : "; or use --preprocess unit"));
 }
 
-/// The file of one of the names in use; empty if there is none.
+/// Returns the first existing file among the usual names, or an empty path.
 fs::path idx_file(const fs::path& folder, std::string_view part,
                   std::string_view kind) {
   for (const char separator : {'-', '.'}) {
@@ -89,24 +94,26 @@ Dataset read_idx_pair(const fs::path& folder, std::string_view part) {
   const fs::path label_path =
       idx_file(folder, fmt::format("{}-labels", part), "idx1");
   if (image_path.empty() || label_path.empty()) {
-    throw IoError(fmt::format(
-        "{}: expected {}-images-idx3-ubyte and {}-labels-idx1-ubyte, plain or "
-        ".gz, got {}",
-        folder.string(), part, part,
-        image_path.empty() ? "no images" : "no labels"));
+    throw IoError("file_not_found", folder.string(),
+                  fmt::format("expected {}-images-idx3-ubyte and "
+                              "{}-labels-idx1-ubyte, plain or .gz, got {}",
+                              part, part,
+                              image_path.empty() ? "no images" : "no labels"));
   }
   const Tensor images = read_idx(image_path);
   const Tensor bytes = read_idx(label_path);
   const Shape& shape = images.shape();
   if (shape.rank() != 3 || shape[0] < 1) {
-    throw FormatError(fmt::format("{}: expected images [N,h,w], got {}",
-                                  image_path.string(), shape.to_string()));
+    throw FormatError("invalid_shape", image_path.string(),
+                      fmt::format("images must have shape [N,h,w], got {}",
+                                  shape.to_string()));
   }
   if (bytes.shape() != Shape{shape[0]}) {
-    throw FormatError(fmt::format(
-        "{}: expected a label for each of the {} images of {}, got {}",
-        label_path.string(), shape[0], image_path.filename().string(),
-        bytes.shape().to_string()));
+    throw FormatError(
+        "count_mismatch", label_path.string(),
+        fmt::format("labels must have shape [{}], one per image in {}, got {}",
+                    shape[0], image_path.filename().string(),
+                    bytes.shape().to_string()));
   }
   Tensor labels(bytes.shape(), DType::i64);
   std::ranges::copy(bytes.data<uint8_t>(), labels.data<int64_t>().begin());
@@ -148,10 +155,10 @@ Dataset read_pair(const fs::path& x, const fs::path& y,
                   const OpenOptions& options) {
   Tensor inputs = read_samples(x, options);
   if (inputs.shape().rank() < 2) {
-    throw FormatError(
-        fmt::format("'{}': expected samples [N,...], got {}. Hint: one sample "
-                    "is x[None]",
-                    x.string(), inputs.shape().to_string()));
+    throw FormatError("invalid_shape", x.string(),
+                      fmt::format("samples must have shape [N,...], got {}. "
+                                  "Hint: use x[None] for a single sample",
+                                  inputs.shape().to_string()));
   }
   if (y.empty()) return Dataset::unlabelled({std::move(inputs)});
   Tensor labels = read_labels(y, inputs.shape()[0]);
@@ -185,36 +192,36 @@ OpenedData open_idx(const fs::path& folder, const OpenOptions& options) {
 
 std::string labels_hint(const Tensor& labels, const std::string& name) {
   constexpr const char* kOneHot =
-      ". Hint: one of many (one-hot) is labels.argmax(1)";
+      ". Hint: convert one-hot labels with labels.argmax(1)";
   if (labels.empty() || labels.size() == 0 || labels.shape().rank() == 0) {
     return "";
   }
   const Shape& shape = labels.shape();
   const bool list = shape.size() == std::ranges::max(shape.dims());
   if (labels.dtype() != DType::f32) {
-    if (list) return ". Hint: labels.reshape(-1).astype(\"int64\")";
+    if (list) return ". Hint: use labels.reshape(-1).astype(\"int64\")";
     if (shape.rank() == 2) return kOneHot;
     return labels.dtype() == DType::i64
-               ? ". Hint: octet evaluate judges one class for each pixel"
-               : ". Hint: labels.astype(\"int64\")";
+               ? ". Hint: octet evaluate accepts one class per pixel"
+               : ". Hint: use labels.astype(\"int64\")";
   }
   const auto values = labels.f32();
   const bool whole = std::ranges::all_of(
       values, [](float x) { return x >= 0 && x == std::floor(x) && x < 1e9f; });
-  if (whole && list) return ". Hint: labels.reshape(-1).astype(\"int64\")";
+  if (whole && list) return ". Hint: use labels.reshape(-1).astype(\"int64\")";
   if (whole && shape.rank() == 2 && std::ranges::max(values) == 1 &&
       std::ranges::count(values, 1.0f) == shape[0]) {
     return kOneHot;
   }
   if (hint_style() == HintStyle::cpp) {
-    return ". Hint: for targets a loss of their own, "
-           "losses::mean_squared_error(), or categorical_cross_entropy() for "
-           "shares of classes";
+    return ". Hint: for float targets, pass losses::mean_squared_error() or, "
+           "for class probabilities, losses::categorical_cross_entropy()";
   }
   const std::string output = name.empty() ? "" : name + "=";
   return fmt::format(
-      ". Hint: targets take --loss {}mean_squared_error, shares of classes "
-      "--loss {}categorical_cross_entropy, in octet train, qat, evaluate and "
+      ". Hint: for float targets, use --loss {}mean_squared_error or, for "
+      "class probabilities, --loss {}categorical_cross_entropy, in octet "
+      "train, qat, evaluate and "
       "report",
       output, output);
 }
@@ -228,21 +235,24 @@ Tensor read_labels(const fs::path& path, int64_t count) {
       labels.dtype() == DType::i64 && (shape.rank() == 1 || shape.rank() >= 3);
   const bool targets = labels.dtype() == DType::f32 && shape.rank() >= 1;
   if (!classes && !targets) {
-    throw FormatError(fmt::format(
-        "'{}': expected int64 [N] or [N,H,W], the classes, got {} {}{}",
-        path.string(), to_string(labels.dtype()), shape.to_string(),
-        labels_hint(labels)));
+    throw FormatError(
+        "unsupported_type", path.string(),
+        fmt::format(
+            "labels must be class indices, int64 [N] or [N,H,W], got {} {}{}",
+            to_string(labels.dtype()), shape.to_string(), labels_hint(labels)));
   }
   if (shape[0] != count) {
     throw ShapeError(
-        fmt::format("'{}': expected a label for each of the {} samples, got {}",
-                    path.string(), count, shape[0]));
+        "count_mismatch", path.string(),
+        fmt::format("number of labels must be that of the samples, {}, got {}",
+                    count, shape[0]));
   }
   if (classes && count > 0) {
     const int64_t least = std::ranges::min(labels.data<int64_t>());
     if (least < 0) {
-      throw FormatError(fmt::format("'{}': expected labels >= 0, got {}",
-                                    path.string(), least));
+      throw FormatError(
+          "out_of_range", path.string(),
+          fmt::format("labels must not be negative, got {}", least));
     }
   }
   return labels;

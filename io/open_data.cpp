@@ -11,6 +11,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/printable.h>
+#include <octet/runtime/shape_hint.h>
 
 #include "images/image_files.h"
 #include "open_arrays.h"
@@ -22,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTakes =
-    "images in a folder for each class, x.npy, x_train.npy and y_train.npy, "
-    "the IDX files of MNIST, or CIFAR in its binary version";
+    "a folder of images per class, x.npy, x_train.npy and y_train.npy, IDX "
+    "files (MNIST) or the binary version of CIFAR";
 // ---- CIFAR
 
 Dataset relabeled(const Dataset& data, const std::vector<int64_t>& labels) {
@@ -37,7 +38,7 @@ Dataset relabeled(const Dataset& data, const std::vector<int64_t>& labels) {
   });
 }
 
-/// Labels in the order of options.class_names, if these are the names.
+/// Maps labels to the order of options.class_names, if those are the classes.
 void order_classes(const fs::path& folder, const OpenOptions& options,
                    OpenedData& opened) {
   const std::vector<std::string>& names = options.class_names;
@@ -51,9 +52,9 @@ void order_classes(const fs::path& folder, const OpenOptions& options,
       drop_labels(opened);
       return;
     }
-    throw ValueError(
-        fmt::format("{}: the class '{}' is no class of the model{}",
-                    folder.string(), name, suggest_names(name, names)));
+    throw ValueError("unknown_name", fmt::format("class '{}'", name),
+                     fmt::format("in '{}', but not a class of the model{}",
+                                 folder.string(), suggest_names(name, names)));
   }
   opened.train = relabeled(opened.train, labels);
   if (opened.test) opened.test = relabeled(*opened.test, labels);
@@ -74,7 +75,7 @@ OpenedData open_cifar(const fs::path& folder, bool hundred,
   return opened;
 }
 
-// ---- which of them it is
+// ---- detection of the kind
 
 enum class Kind { npy, idx, cifar10, cifar100, images };
 
@@ -110,26 +111,29 @@ std::vector<Kind> kinds_of(const fs::path& folder, const OpenOptions& options) {
   std::string hint;
   if (is_there(folder / "data_batch_1") ||
       is_folder(folder / "cifar-10-batches-py")) {
-    hint = ". Hint: these are CIFAR's Python files; its binary version is read";
+    hint = ". Hint: these are Python pickles; use the binary version of CIFAR";
   } else if (is_there(folder / "x.npy")) {
-    hint = ". Hint: name the file, '" + (folder / "x.npy").string() + "'";
+    hint = ". Hint: name the file '" + (folder / "x.npy").string() + "'";
   } else if (!unread_formats(files).empty()) {
     hint = fmt::format(". Hint: {}", kConvertImages);
   }
-  throw FormatError(
-      fmt::format("{}: expected {}, got {}{}", folder.string(), kTakes,
-                  names.empty()      ? "an empty folder"
-                  : kinds.size() > 1 ? "several of them: " + few_names(names)
-                                     : few_names(names),
-                  hint));
+  throw FormatError("unsupported_format", folder.string(),
+                    fmt::format("expected {}, got {}{}", kTakes,
+                                names.empty()      ? "an empty folder"
+                                : kinds.size() > 1 ? "several kinds of data: " +
+                                                         few_names(names)
+                                                   : few_names(names),
+                                hint));
 }
 
 OpenedData open_folder(const fs::path& folder, const OpenOptions& options) {
   if (!options.labels.empty()) {
-    throw ValueError(fmt::format(
-        "--labels: expected a single .npy file as data, got the folder '{}', "
-        "which has labels of its own",
-        folder.string()));
+    throw ValueError(
+        "conflicting_options",
+        hint_style() == HintStyle::cpp ? "OpenOptions.labels" : "--labels",
+        fmt::format("applies to a single .npy file; the folder '{}' contains "
+                    "its labels",
+                    folder.string()));
   }
   const std::vector<Kind> kinds = kinds_of(folder, options);
   if (kinds.size() != 1) refuse_folder(folder, kinds);
@@ -145,19 +149,20 @@ OpenedData open_folder(const fs::path& folder, const OpenOptions& options) {
     case Kind::images:
       return open_images(folder, options);
   }
-  throw InternalError("open_data: unknown kind");
+  throw InternalError("internal", "open_data", "unknown kind");
 }
 
 }  // namespace
 
 OpenedData open_data(const fs::path& path, const OpenOptions& options) {
-  if (path.empty()) throw IoError("data: expected a path, got an empty one");
+  if (path.empty()) {
+    throw IoError("missing_value", "data", "path must not be empty");
+  }
   if (is_folder(path)) return open_folder(path, options);
   if (!is_there(path)) {
     throw IoError(
-        fmt::format("'{}': there is no such file or folder. Hint: "
-                    "data is {}",
-                    path.string(), kTakes));
+        "file_not_found", path.string(),
+        fmt::format("file or folder not found. Hint: data is {}", kTakes));
   }
   const std::string extension = extension_of(path);
   if (options.labels_optional && options.labels.empty() &&
@@ -165,14 +170,15 @@ OpenedData open_data(const fs::path& path, const OpenOptions& options) {
     return open_images(path, options);
   }
   if (extension == ".yaml" || extension == ".yml") {
-    throw FormatError(fmt::format(
-        "'{}': expected {}, got a YAML file. Hint: name the folder of the "
-        "images that it describes",
-        path.string(), kTakes));
+    throw FormatError("unsupported_format", path.string(),
+                      fmt::format("expected {}, got a YAML file. Hint: name "
+                                  "the folder of the images that it describes",
+                                  kTakes));
   }
   if (extension != ".npy") {
-    throw FormatError(fmt::format("'{}': expected {}, got {}", path.string(),
-                                  kTakes, describe_file(path)));
+    throw FormatError(
+        "unsupported_format", path.string(),
+        fmt::format("expected {}, got {}", kTakes, describe_file(path)));
   }
   return {.kind = "a .npy file",
           .train = read_pair(path, options.labels, options)};

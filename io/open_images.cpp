@@ -27,10 +27,11 @@ constexpr std::array kTestFolders = {"test", "validation", "valid", "val"};
 ImageOptions image_options(const fs::path& path, const OpenOptions& options) {
   const Shape& shape = options.image;
   if (shape.rank() != 3 || (shape[2] != 1 && shape[2] != 3 && shape[2] != 4)) {
-    throw ShapeError(fmt::format(
-        "'{}': expected a model that takes images [h,w,c] of 1, 3 or 4 "
-        "channels for images, got {}",
-        path.string(), shape.rank() == 0 ? "none" : shape.to_string()));
+    throw ShapeError(
+        "invalid_shape", path.string(),
+        fmt::format(
+            "images need a model input [h,w,c] with 1, 3 or 4 channels, got {}",
+            shape.rank() == 0 ? "none" : shape.to_string()));
   }
   constexpr int64_t kCache = int64_t{1} << 30;
   return {
@@ -52,8 +53,9 @@ fs::path test_folder_of(const fs::path& folder) {
       found = folder / name;
       continue;
     }
-    warn(fmt::format("{}: '{}' is taken beside 'train', '{}' is left out",
-                     folder.string(), found.filename().string(), name));
+    warn(fmt::format(
+        "{}: uses '{}' as test data beside 'train' and ignores '{}'",
+        folder.string(), found.filename().string(), name));
   }
   return found;
 }
@@ -93,32 +95,33 @@ OpenedData open_classes(const fs::path& folder, const OpenOptions& options) {
     opened.files.push_back(file.string());
   }
   if (opened.classes.size() < 2) {
-    throw FormatError(fmt::format(
-        "{}: expected a sub-folder for each of at least two classes, got '{}' "
-        "alone",
-        folder.string(), opened.classes[0]));
+    throw FormatError(
+        "malformed_file", folder.string(),
+        fmt::format(
+            "must have subfolders for at least two classes, got '{}' alone",
+            opened.classes[0]));
   }
   if (test_folder.empty()) return opened;
   ImageFolder test = load_image_folder(test_folder, images);
   if (test.classes != opened.classes) {
-    throw FormatError(fmt::format(
-        "{}: expected the classes of 'train' ({}), got {}; labels would be "
-        "others",
-        test_folder.string(), few_names(opened.classes),
-        few_names(test.classes)));
+    throw FormatError(
+        "count_mismatch", test_folder.string(),
+        fmt::format("classes must be those of 'train' ({}), got {}: labels "
+                    "would differ",
+                    few_names(opened.classes), few_names(test.classes)));
   }
   opened.test = std::move(test.data);
   return opened;
 }
 
-/// Whether a folder has nothing but two or more folders of images.
+/// Whether a folder consists of two or more folders of images.
 bool has_classes(const fs::path& folder) {
   const std::vector<fs::path> folders = folders_in(folder);
   return folders.size() >= 2 && !holds_images(folder) &&
          std::ranges::all_of(folders, holds_images);
 }
 
-/// A folder's class that the model does not have, if there is one.
+/// Returns a class of the folder that the model lacks, if any.
 std::optional<std::string> unknown_class(
     const fs::path& folder, const std::vector<std::string>& names) {
   if (names.empty()) return std::nullopt;
@@ -128,14 +131,14 @@ std::optional<std::string> unknown_class(
   return std::nullopt;
 }
 
-// ---- without
+// ---- without classes
 
 struct Parts {
   fs::path train;
   fs::path test;  // or empty
 };
 
-/// Also of the layouts of YOLO: images/train beside labels/train, and
+/// Also supports YOLO's layouts: images/train beside labels/train, and
 /// train/images beside train/labels.
 Parts parts_in(const fs::path& folder) {
   const fs::path images = folder / "images";
@@ -176,7 +179,7 @@ std::string few_names(const std::vector<std::string>& names) {
       "{}",
       fmt::join(names.begin(), names.begin() + std::ptrdiff_t(shown), ", "));
   if (names.size() > shown) {
-    text += fmt::format(", ... ({} in all)", names.size());
+    text += fmt::format(", ... ({} in total)", names.size());
   }
   return text;
 }
@@ -208,9 +211,8 @@ OpenedData open_images(const fs::path& path, const OpenOptions& options) {
 
 void warn_of_labels(const fs::path& folder, const std::string& name,
                     const std::vector<std::string>& names) {
-  warn(fmt::format(
-      "{}: labels are ignored, since '{}' is none of the model's classes ({})",
-      folder.string(), printable(name, 80), few_names(names)));
+  warn(fmt::format("{}: ignores labels: '{}' is not a class of the model ({})",
+                   folder.string(), printable(name, 80), few_names(names)));
 }
 
 void drop_labels(OpenedData& opened) {

@@ -1,4 +1,4 @@
-// The reader of open_data() for folders of images. Internal to io.
+// Reader of image folders for open_data(). Internal to io.
 #pragma once
 
 #include <filesystem>
@@ -9,20 +9,20 @@
 
 namespace octet::io {
 
-/// "a, b, c, ... (12 in all)".
+/// "a, b, c, ... (12 in total)".
 std::string few_names(const std::vector<std::string>& names);
 
-/// Whether a folder is one of images with classes, complete or nearly so: its
-/// reader reports the difference.
+/// Whether a folder has images by class, even if incomplete; its reader reports
+/// the difference.
 bool is_image_folder(const std::filesystem::path& folder);
-/// Whether there is an image in a folder or below it.
+/// Whether a folder or its subfolders contain an image.
 bool holds_any_image(const std::filesystem::path& folder);
 
-/// Images with classes; if labels are optional, images in any folders.
+/// Opens images with classes or, if labels are optional, images in any folders.
 OpenedData open_images(const std::filesystem::path& path,
                        const OpenOptions& options);
 
-/// Warns that labels are not used, since the class `name` is none of `names`.
+/// Warns that labels are ignored: class `name` is not in `names`.
 void warn_of_labels(const std::filesystem::path& folder,
                     const std::string& name,
                     const std::vector<std::string>& names);

@@ -11,8 +11,8 @@
 namespace octet::io {
 namespace {
 
-// The plan of a network of a thousand layers takes half a megabyte. A tree of
-// values is many times as large as its text.
+// Limit of the file size. The plan of a network of a thousand layers has half a
+// megabyte; its parsed form is many times larger.
 constexpr int64_t kLargest = int64_t{16} << 20;
 constexpr std::string_view kJsonFile = "JSON of quantization";
 
@@ -25,9 +25,9 @@ auto in_file(const std::filesystem::path& path, Body body) {
 void save(const Config& config, const std::filesystem::path& path) {
   const std::string text = to_json(config) + "\n";
   in_file(path, [&] {
-    // JSON would hold such a name with other characters in it.
+    // JSON replaces invalid UTF-8: the names would change.
     if (from_json(text) == config) return;
-    throw ValueError("JSON: expected names in UTF-8, got others");
+    throw ValueError("invalid_value", "JSON", "names must be valid UTF-8");
   });
   write_file(path, text);
 }

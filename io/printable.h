@@ -1,4 +1,4 @@
-// Text from files, for messages and tables. Internal to io.
+// Printable text from files, for messages and tables. Internal to io.
 #pragma once
 
 #include <octet/runtime/printable.h>

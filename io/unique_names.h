@@ -1,5 +1,4 @@
-// Names that are given once: a wish that is taken gets "_1", "_2", ... Internal
-// to io.
+// Unique names: a duplicate gets the suffix "_1", "_2", ... Internal to io.
 #pragma once
 
 #include <string>
@@ -13,16 +12,16 @@ namespace octet::io {
 class UniqueNames {
  public:
   bool contains(const std::string& name) const { return taken_.contains(name); }
-  /// Takes a name as it is; false if it is taken.
+  /// Adds a name unchanged; returns false if it exists.
   bool insert(const std::string& name) { return taken_.insert(name).second; }
   template <class Iterator>
   void insert(Iterator first, Iterator last) {
     taken_.insert(first, last);
   }
 
-  /// Takes and returns the first free name: the wish, or the wish with a
-  /// number. A numbered name for which `is_kept` is true is passed over.
-  /// Linear in the number of wishes, however many of them are equal.
+  /// Adds and returns the first free name: `wish`, or `wish` with a number.
+  /// Skips numbered names for which `is_kept` is true. Linear time in the
+  /// number of calls, even if all wishes are equal.
   template <class IsKept>
   std::string add(const std::string& wish, const IsKept& is_kept) {
     if (taken_.insert(wish).second) return wish;
@@ -38,7 +37,7 @@ class UniqueNames {
 
  private:
   std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int> numbers_;  // the last, by wish
+  std::unordered_map<std::string, int> numbers_;  // last number per wish
 };
 
 }  // namespace octet::io

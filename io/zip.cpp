@@ -22,8 +22,8 @@ constexpr size_t kEndSize = 22;
 constexpr size_t kLocatorSize = 20;
 constexpr size_t kLongestComment = 65535;
 
-// Flags of 4.4.4: the hint of deflate's effort, sizes that follow the data,
-// and names in UTF-8 change nothing here.
+// Flags (APPNOTE 4.4.4) that reading ignores: compression level, sizes after
+// the data, names in UTF-8.
 constexpr uint16_t kEncrypted = 1 << 0;
 constexpr uint16_t kSizesFollow = 1 << 3;
 constexpr uint16_t kHarmless = 1 << 1 | 1 << 2 | kSizesFollow | 1 << 11;
@@ -31,7 +31,7 @@ constexpr uint16_t kHarmless = 1 << 1 | 1 << 2 | kSizesFollow | 1 << 11;
 constexpr uint16_t kStored = 0;
 constexpr uint16_t kDeflated = 8;
 
-// Little-endian fields one after the other.
+// Reads consecutive little-endian fields.
 class Fields {
  public:
   Fields(std::string_view rest, std::string_view what)
@@ -41,8 +41,9 @@ class Fields {
   uint32_t u32() { return element<uint32_t>(text(4).data(), false); }
   std::string_view text(size_t bytes) {
     if (bytes > rest_.size()) {
-      throw FormatError(fmt::format("ZIP {}: expected {} more bytes, got {}",
-                                    what_, bytes, rest_.size()));
+      throw FormatError(
+          "truncated_file", fmt::format("ZIP {}", what_),
+          fmt::format("expected {} more bytes, got {}", bytes, rest_.size()));
     }
     const std::string_view taken = rest_.substr(0, bytes);
     rest_.remove_prefix(bytes);
@@ -52,8 +53,8 @@ class Fields {
   void signature(uint32_t expected) {
     if (const uint32_t got = u32(); got != expected) {
       throw FormatError(
-          fmt::format("ZIP {}: expected its signature {:08x}, got {:08x}",
-                      what_, expected, got));
+          "malformed_file", fmt::format("ZIP {}", what_),
+          fmt::format("expected signature {:08x}, got {:08x}", expected, got));
     }
   }
   size_t left() const { return rest_.size(); }
@@ -63,7 +64,7 @@ class Fields {
   std::string_view what_;
 };
 
-// What the directory and the header before the data both tell.
+// Facts that are both in the directory and in the header before the data.
 struct Entry {
   std::string_view name;
   uint16_t flags = 0;
@@ -73,7 +74,7 @@ struct Entry {
   uint32_t unpacked = 0;  // bytes
 };
 
-/// Fields that the two headers have in the same order.
+/// Reads the fields that both headers have in the same order.
 void read_common(Fields& fields, Entry& entry) {
   entry.flags = fields.u16();
   entry.method = fields.u16();
@@ -84,7 +85,7 @@ void read_common(Fields& fields, Entry& entry) {
 }
 
 struct Directory {
-  size_t start;  // in the file; data ends here
+  size_t start;  // offset in the file: the end of the data
   std::string_view entries;
   size_t count;
 };
@@ -93,7 +94,7 @@ std::string member_text(std::string_view name) {
   return fmt::format("ZIP member '{}'", printable(name));
 }
 
-/// Where the end record starts: the last place from which its comment reaches
+/// Returns the offset of the end record: the last offset whose comment extends
 /// to the end of the file.
 size_t find_end(std::string_view contents) {
   if (contents.size() >= kEndSize) {
@@ -107,9 +108,8 @@ size_t find_end(std::string_view contents) {
       }
     }
   }
-  throw FormatError(
-      "ZIP file: expected the record that ends it, got none: it is truncated "
-      "or no ZIP file");
+  throw FormatError("truncated_file", "ZIP file",
+                    "no end record: the file is truncated or not a ZIP file");
 }
 
 Directory find_directory(std::string_view contents) {
@@ -128,67 +128,65 @@ Directory find_directory(std::string_view contents) {
           kZip64Locator;
   if (has_locator || count == 0xffff || size == ~0u || start == ~0u) {
     throw UnsupportedError(
-        "ZIP file: expected at most 4 GiB and 65534 members, got the ZIP64 "
-        "format of larger ones");
+        "unsupported_format", "ZIP file",
+        "the ZIP64 format (over 4 GiB or 65534 members) is not supported");
   }
   if (disk != 0 || first_disk != 0 || count != count_here) {
-    throw UnsupportedError(
-        "ZIP file: expected all of it in one file, got a part of several");
+    throw UnsupportedError("unsupported_format", "ZIP file",
+                           "archives of several parts are not supported");
   }
   if (uint64_t{start} + size != end) {
-    throw FormatError(
-        fmt::format("ZIP file: expected its directory to end at {}, got {}",
-                    end, uint64_t{start} + size));
+    throw FormatError("malformed_file", "ZIP file",
+                      fmt::format("directory must end at {}, got {}", end,
+                                  uint64_t{start} + size));
   }
   return {start, contents.substr(start, size), count};
 }
 
 void check_sizes(const Entry& entry, const ZipLimits& limits) {
   if (entry.packed == ~0u || entry.unpacked == ~0u) {
-    throw UnsupportedError(
-        fmt::format("{}: expected less than 4 GiB, got the ZIP64 format of "
-                    "larger ones",
-                    member_text(entry.name)));
+    throw UnsupportedError("unsupported_format", member_text(entry.name),
+                           "the ZIP64 format (over 4 GiB) is not supported");
   }
   if (entry.unpacked > limits.most_bytes) {
-    throw FormatError(fmt::format("{}: expected at most {} bytes, got {}",
-                                  member_text(entry.name), limits.most_bytes,
-                                  entry.unpacked));
+    throw FormatError("size_limit", member_text(entry.name),
+                      fmt::format("must have at most {} bytes, got {}",
+                                  limits.most_bytes, entry.unpacked));
   }
   if (entry.unpacked > limits.any_ratio_bytes &&
       entry.unpacked / limits.most_ratio > entry.packed) {
-    throw FormatError(fmt::format(
-        "{}: expected at most {} times its packed size of {} bytes, got {}",
-        member_text(entry.name), limits.most_ratio, entry.packed,
-        entry.unpacked));
+    throw FormatError(
+        "size_limit", member_text(entry.name),
+        fmt::format("must have at most {} times its compressed size of {} "
+                    "bytes, got {}",
+                    limits.most_ratio, entry.packed, entry.unpacked));
   }
 }
 
 void check_entry(const Entry& entry, const ZipLimits& limits) {
   if ((entry.flags & kEncrypted) != 0) {
-    throw UnsupportedError(
-        fmt::format("{}: expected plain data, got encrypted data",
-                    member_text(entry.name)));
+    throw UnsupportedError("unsupported_format", member_text(entry.name),
+                           "encrypted members are not supported");
   }
   if ((entry.flags & ~kHarmless) != 0) {
-    throw UnsupportedError(fmt::format("{}: expected known flags, got {:04x}",
-                                       member_text(entry.name), entry.flags));
+    throw UnsupportedError("unsupported_format", member_text(entry.name),
+                           fmt::format("unknown flags {:04x}", entry.flags));
   }
   if (entry.method != kStored && entry.method != kDeflated) {
     throw UnsupportedError(
-        fmt::format("{}: expected it stored or deflated, got compression "
-                    "method {}",
-                    member_text(entry.name), entry.method));
+        "unsupported_format", member_text(entry.name),
+        fmt::format("must be stored or deflated, got compression method {}",
+                    entry.method));
   }
   if (entry.method == kStored && entry.packed != entry.unpacked) {
-    throw FormatError(fmt::format("{}: expected {} stored bytes, got {}",
-                                  member_text(entry.name), entry.unpacked,
-                                  entry.packed));
+    throw FormatError("malformed_file", member_text(entry.name),
+                      fmt::format("expected {} stored bytes, got {}",
+                                  entry.unpacked, entry.packed));
   }
   check_sizes(entry, limits);
 }
 
-/// The packed bytes; `offset` is that of the header before them.
+/// Returns the compressed bytes of the member whose header is at `offset`.
 std::string_view packed_data(std::string_view contents, size_t offset,
                              const Entry& entry, size_t directory_start) {
   const std::string what = fmt::format("header of '{}'", printable(entry.name));
@@ -208,10 +206,8 @@ std::string_view packed_data(std::string_view contents, size_t offset,
       (!sizes_follow &&
        (local.crc != entry.crc || local.packed != entry.packed ||
         local.unpacked != entry.unpacked))) {
-    throw FormatError(fmt::format(
-        "{}: expected its header to say the same as the directory, got "
-        "differences",
-        member_text(entry.name)));
+    throw FormatError("malformed_file", member_text(entry.name),
+                      "header differs from the directory");
   }
   return fields.text(entry.packed);
 }
@@ -219,9 +215,9 @@ std::string_view packed_data(std::string_view contents, size_t offset,
 class Inflater {
  public:
   Inflater() {
-    // Negative: no header and no checksum of zlib's own.
+    // Negative: raw deflate data without zlib's header and checksum.
     if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) {
-      throw InternalError("ZIP: zlib cannot start");
+      throw InternalError("internal", "zlib", "cannot initialize");
     }
   }
   ~Inflater() { inflateEnd(&stream_); }
@@ -234,7 +230,8 @@ class Inflater {
   z_stream stream_{};
 };
 
-/// Grows with the data that comes, whatever the directory promises.
+/// Allocates in proportion to the data present, not to the size in the
+/// directory.
 std::string inflated(std::string_view packed, const Entry& entry) {
   constexpr size_t kBlock = size_t{1} << 20;
   Inflater inflater;
@@ -245,7 +242,7 @@ std::string inflated(std::string_view packed, const Entry& entry) {
   std::string out;
   int status = Z_OK;
   while (status == Z_OK) {
-    // One byte more than expected shows that there is more.
+    // Room for an extra byte detects excess data.
     const size_t have = out.size();
     const size_t room =
         std::min(entry.unpacked + size_t{1} - have, std::max(have, kBlock));
@@ -259,13 +256,14 @@ std::string inflated(std::string_view packed, const Entry& entry) {
   if (status != Z_STREAM_END || stream.avail_in != 0 ||
       out.size() != entry.unpacked) {
     throw FormatError(
-        fmt::format("{}: expected {} bytes of sound deflated data, got {}",
-                    member_text(entry.name), entry.unpacked,
+        "malformed_file", member_text(entry.name),
+        fmt::format("expected {} bytes of deflated data, got {}",
+                    entry.unpacked,
                     stream.msg != nullptr          ? stream.msg
                     : out.size() > entry.unpacked  ? "more"
-                    : status != Z_STREAM_END       ? "less: it is cut off"
-                    : out.size() != entry.unpacked ? "less"
-                                                   : "something behind it"));
+                    : status != Z_STREAM_END       ? "truncated data"
+                    : out.size() != entry.unpacked ? "fewer"
+                                                   : "extra bytes after it"));
   }
   return out;
 }
@@ -275,9 +273,8 @@ void check_crc(std::string_view data, const Entry& entry) {
       crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size());
   if (crc != entry.crc) {
     throw FormatError(
-        fmt::format("{}: expected CRC {:08x}, got {:08x}: it is "
-                    "damaged",
-                    member_text(entry.name), entry.crc, crc));
+        "checksum_mismatch", member_text(entry.name),
+        fmt::format("expected CRC {:08x}, got {:08x}", entry.crc, crc));
   }
 }
 
@@ -308,17 +305,16 @@ std::map<std::string, std::string> read_zip(
     entry.name = fields.text(name_bytes);
     fields.skip(size_t{extra_bytes} + comment_bytes);
     if (!names.insert(entry.name).second) {
-      throw FormatError(fmt::format("{}: expected it once, got it twice",
-                                    member_text(entry.name)));
+      throw FormatError("duplicate_name", member_text(entry.name),
+                        "appears twice");
     }
     if (std::find(wanted.begin(), wanted.end(), entry.name) == wanted.end()) {
       continue;
     }
     check_entry(entry, limits);
     if (disk != 0) {
-      throw UnsupportedError(
-          fmt::format("{}: expected it in this file, got it in another part",
-                      member_text(entry.name)));
+      throw UnsupportedError("unsupported_format", member_text(entry.name),
+                             "is in another part of the archive");
     }
     const std::string_view packed =
         packed_data(contents, offset, entry, directory.start);
@@ -328,9 +324,9 @@ std::map<std::string, std::string> read_zip(
     members.emplace(entry.name, std::move(data));
   }
   if (fields.left() != 0) {
-    throw FormatError(
-        fmt::format("ZIP directory: expected {} members, got {} bytes more",
-                    directory.count, fields.left()));
+    throw FormatError("malformed_file", "ZIP directory",
+                      fmt::format("{} extra bytes after {} members",
+                                  fields.left(), directory.count));
   }
   return members;
 }

@@ -32,10 +32,11 @@ io::TracedModel read_traced(const ModelSource& source) {
 void check_samples(const Tensor& x, const ModelSource& source) {
   if (x.dtype() != DType::u8 || is_onnx(source.what)) return;
   if (mode_of(read_model(source), source) == "none") return;
-  throw FormatError(fmt::format(
-      "'{}': expected samples of float32, got uint8. Hint: bytes for both, by "
-      "octet convert {} float.onnx --from-bytes MODE",
-      source.what, source.what));
+  throw FormatError("dtype_mismatch", source.what,
+                    fmt::format("samples must be float32, got uint8. Hint: add "
+                                "preprocessing of bytes to the model with "
+                                "octet convert {} float.onnx --from-bytes MODE",
+                                source.what));
 }
 
 std::string values_text(const std::vector<io::ValueDifference>& values) {
@@ -74,7 +75,7 @@ std::string totals_text(const io::Comparison& comparison) {
   }
   if (comparison.only_in_a + comparison.only_in_b > 0) {
     text += fmt::format(
-        "not compared: {} values of the first model, {} of the second\n",
+        "not compared: {} layer outputs of the first model, {} of the second\n",
         comparison.only_in_a, comparison.only_in_b);
   }
   return text;

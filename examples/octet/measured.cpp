@@ -23,7 +23,7 @@ Times latency_of(const InferenceSession& session, std::span<const Tensor> x,
   constexpr size_t kFewest = 20;
   std::vector<double> all;
   double total = 0;
-  (void)session.run(x);  // memory is asked for here
+  (void)session.run(x);  // allocates memory
   (void)session.run(x);
   while (all.size() < kFewest || total < at_least) {
     const auto begin = Clock::now();
@@ -40,7 +40,7 @@ Times latency_of(const InferenceSession& session, std::span<const Tensor> x,
           static_cast<int64_t>(all.size())};
 }
 
-// Each step at its best of several runs.
+// Returns the minimum time of each step over several runs.
 std::vector<ProgramStep> profile(const InferenceSession& session,
                                  std::span<const Tensor> x) {
   constexpr int kRuns = 10;
@@ -102,7 +102,7 @@ std::string measured_text(const InferenceSession& session,
       "{}, {}, batch {}, {} thread{}, {}\n\n"
       "latency     {:.3f} ms median, {:.3f} ms p99, {:.3f} ms best of {}\n"
       "throughput  {:.1f} samples/s, {:.1f} G{}/s\n"
-      "memory      {} of weights, {} of activations a sample\n\n",
+      "memory      {} of weights, {} of activations per sample\n\n",
       what.network, what.int8 ? "INT8" : "FP32", what.batch, what.threads,
       what.threads == 1 ? "" : "s", to_string(active_isa()), 1e3 * times.median,
       1e3 * times.p99, 1e3 * times.best, times.runs, batch / times.median,
@@ -113,7 +113,7 @@ std::string measured_text(const InferenceSession& session,
   for (const ProgramStep& step : times.steps) total += step.seconds;
   TextTable table({Align::left, Align::left, Align::left, Align::left,
                    Align::left, Align::right, Align::right, Align::right});
-  table.add_row({"layer", "op", "reads", "fused", "stores", "us", "%",
+  table.add_row({"layer", "op", "inputs", "fused", "output", "us", "%",
                  what.int8 ? "GOP/s" : "GFLOP/s"});
   for (const ProgramStep& step : times.steps) {
     const double rate =

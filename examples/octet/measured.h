@@ -1,4 +1,4 @@
-// A session's speed, as `octet bench` prints it.
+// Timing of a session, for `octet bench` and `octet report`.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ struct Measurement {
   bool int8 = false;
   int64_t batch = 1;
   int threads = 1;
-  double seconds = 2;  ///< to measure for, at least
+  double seconds = 2;  ///< minimum measuring time
 };
 
 struct Times {
-  double median = 0, p99 = 0, best = 0;  ///< seconds of a run
+  double median = 0, p99 = 0, best = 0;  ///< seconds per run
   int64_t runs = 0;
-  std::vector<ProgramStep> steps = {};  ///< each at its best
+  std::vector<ProgramStep> steps = {};  ///< minimum time of each
 };
 
-/// Runs `session` on random samples, which fit `model`.
+/// Times `session` on random samples with the input shapes of `model`.
 Times times_of(const InferenceSession& session, const Model& model,
                const Measurement& what);
 
-/// Latency, throughput and the time of each step as a table or as JSON.
+/// Returns latency, throughput and the time of each step as a table or JSON.
 std::string times_text(const InferenceSession& session, const Measurement& what,
                        const Times& times, bool json);
 

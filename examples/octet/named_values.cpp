@@ -13,7 +13,7 @@
 namespace octet::program {
 namespace {
 
-/// Which of the names a value begins with, followed by "=".
+/// Returns the index of the name that `value` starts with, followed by "=".
 size_t name_of(const std::string& value,
                const std::vector<std::string>& names) {
   const auto found = std::ranges::find_if(names, [&](const std::string& name) {
@@ -39,24 +39,26 @@ std::vector<std::string> values_for(std::string_view option,
     size_t which = name_of(value, names);
     const bool named = which < names.size();
     const size_t end = value.find('=');
-    // Of a single one the value may be a path with such a sign in it.
+    // With a single name, the value may be a path that contains "=".
     std::error_code ignored;
     const bool path = names.size() == 1 &&
                       (end == std::string::npos ||
                        value.substr(0, end).find('/') != std::string::npos ||
                        std::filesystem::exists(value, ignored));
     if (!named && !path) {
-      throw ValueError(fmt::format(
-          "{}: expected NAME={} with one of '{}', got '{}'{}", option,
-          what == "file" ? "FILE" : "VALUE", fmt::join(names, "', '"), value,
-          end == std::string::npos
-              ? ""
-              : suggest_names(value.substr(0, end), names)));
+      throw ValueError(
+          "unknown_name", option,
+          fmt::format("must be NAME={} with one of '{}', got '{}'{}",
+                      what == "file" ? "FILE" : "VALUE",
+                      fmt::join(names, "', '"), value,
+                      end == std::string::npos
+                          ? ""
+                          : suggest_names(value.substr(0, end), names)));
     }
     if (!named) which = 0;
     if (!found[which].empty()) {
-      throw ValueError(fmt::format("{}: expected one {} for '{}', got two",
-                                   option, what, names[which]));
+      throw ValueError("duplicate_name", option,
+                       fmt::format("two values for '{}'", names[which]));
     }
     found[which] = named ? value.substr(names[which].size() + 1) : value;
   }

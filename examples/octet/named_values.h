@@ -1,5 +1,5 @@
-// Values of options for the inputs and outputs of a model: files as a path, or
-// NAME=path where a model has several, and other words the same way.
+// Option values per model input or output: NAME=value, or the value alone if
+// there is only one name.
 #pragma once
 
 #include <string>
@@ -8,15 +8,14 @@
 
 namespace octet::program {
 
-/// The path for each of `names`, "" where none is given. Of a single name the
-/// value may be the path alone.
-/// Throws: ValueError naming the option for a value without a name where there
-/// are several, a name that there is not, or two paths for one.
+/// Returns the path for each of `names`, "" if none is given.
+/// Throws: ValueError with the option for a value without a name if there are
+/// several names, an unknown name, or two paths for one name.
 std::vector<std::string> paths_for(std::string_view option,
                                    const std::vector<std::string>& values,
                                    const std::vector<std::string>& names);
 
-/// The same for values that are not files, called `what` in messages.
+/// Returns other values in the same way; messages call them `what`.
 std::vector<std::string> values_for(std::string_view option,
                                     std::string_view what,
                                     const std::vector<std::string>& values,

@@ -36,7 +36,8 @@ Runnable runnable(Model read, const ModelSource& source) {
   return result;
 }
 
-/// The axis order of input `index` of a file, so far as that matters.
+/// Returns the axis order of input `index` of a file, if the shape is
+/// ambiguous.
 std::vector<int> axes_of(const ModelSource& source, size_t index,
                          const Shape& shape) {
   if (!fits_several(shape)) return likely_axes(shape);
@@ -45,7 +46,7 @@ std::vector<int> axes_of(const ModelSource& source, size_t index,
         .inputs.at(index)
         .axes;
   } catch (const Error&) {
-    return likely_axes(shape);  // it cannot be imported as layers
+    return likely_axes(shape);  // the file cannot be imported
   }
 }
 
@@ -53,10 +54,11 @@ RunnableInput input_of(const io::OnnxTensorInfo& input,
                        const ModelSource& source, size_t index) {
   const std::string& path = source.what;
   if (!input.shape) {
-    throw UnsupportedError(fmt::format(
-        "'{}': expected an input '{}' with a shape, got none. Hint: "
-        "export the model with shapes of its inputs",
-        path, input.name));
+    throw UnsupportedError(
+        "unsupported_model", path,
+        fmt::format(
+            "input '{}' has no shape. Hint: export the model with input shapes",
+            input.name));
   }
   std::vector<int64_t> dims;
   for (const io::OnnxDim& dim : input.shape.value()) {
@@ -64,11 +66,11 @@ RunnableInput input_of(const io::OnnxTensorInfo& input,
     dims.push_back(size == nullptr ? Shape::kAnySize : *size);
   }
   if (dims.empty()) {
-    throw UnsupportedError(fmt::format(
-        "'{}': expected an input '{}' with an axis of samples, got one number",
-        path, input.name));
+    throw UnsupportedError(
+        "unsupported_model", path,
+        fmt::format("input '{}' is a scalar without a batch axis", input.name));
   }
-  // These are held, and read from .npy files, as float32.
+  // Stored, and read from .npy files, as float32.
   const bool is_short = input.type == "float16" || input.type == "bfloat16";
   const Shape shape{std::span<const int64_t>(dims)};
   return {input.name, is_short ? "float32" : input.type, shape,
@@ -78,7 +80,7 @@ RunnableInput input_of(const io::OnnxTensorInfo& input,
 
 Runnable runnable(const io::OnnxModel& model, const ModelSource& source) {
   const std::string& path = source.what;
-  // One image runs after another in any case; few keep to the limits.
+  // Images run sequentially anyway; small batches stay within the limits.
   constexpr int64_t kBatch = 16;
   Runnable result{
       .batch = kBatch, .predict = [model, path](std::span<const Tensor> x) {

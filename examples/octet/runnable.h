@@ -1,4 +1,4 @@
-// What `octet predict` runs, whatever its file.
+// Common interface to models and ONNX files, for `octet predict`.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace octet::program {
 
 struct RunnableInput {
   std::string name;
-  std::string type;  ///< of the elements: "float32"
-  Shape shape;       ///< Shape::kAnySize where a size is open
+  std::string type;  ///< element type: "float32"
+  Shape shape;       ///< Shape::kAnySize for dynamic sizes
   std::string text;  ///< "[N,3,224,224]"
   AxisOrders orders;
 };
@@ -24,16 +24,16 @@ struct RunnableInput {
 struct Runnable {
   std::vector<RunnableInput> inputs = {};
   std::vector<std::string> outputs = {};  ///< names
-  int64_t batch = 1;       ///< samples to run at a time, if nobody says
-  std::string takes = {};  ///< mode_of() the model
+  int64_t batch = 1;                      ///< default batch size
+  std::string takes = {};                 ///< mode_of() the model
   std::function<std::vector<Tensor>(std::span<const Tensor>)> predict;
 };
 
-/// A model as read_model() takes it, or an ONNX file. What is no other model
-/// and is called .onnx is read as one, so that its error is that of a damaged
-/// file.
+/// Loads a model like read_model(), or an ONNX file for the reference executor.
+/// Other files named .onnx are read as ONNX as well, to report how they are
+/// damaged.
 /// Throws: as read_model() and io::load_onnx_reference(); UnsupportedError for
-/// inputs without an axis of samples.
+/// inputs without a batch axis.
 Runnable read_runnable(const ModelSource& source);
 
 }  // namespace octet::program

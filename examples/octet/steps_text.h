@@ -1,4 +1,4 @@
-// The steps of a session, as `octet inspect --fused` prints them.
+// Output of `octet inspect --fused`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace octet::program {
 
 Config to_config(const ProgramStep& step);
 
-/// What is fused, what is stored and why, as a table or as JSON.
+/// Returns the steps of a session with fused layers, stored tensors and
+/// reasons, as a table or JSON.
 std::string steps_text(const InferenceSession& session);
 std::string steps_json(const InferenceSession& session);
 

@@ -40,33 +40,35 @@ std::string with_checksum(std::string image) {
 
 std::string_view verify_checksum(std::string_view contents) {
   if (contents.size() < kChecksumBytes) {
-    throw FormatError(fmt::format(
-        "checksum: expected a file of at least {} bytes, got {}; it is cut "
-        "short, or not one of Octet's",
-        kChecksumBytes, contents.size()));
+    throw FormatError("truncated_file", "checksum",
+                      fmt::format("expected a file of at least {} bytes, got "
+                                  "{}: it is truncated or not an Octet file",
+                                  kChecksumBytes, contents.size()));
   }
   const std::string_view image =
       contents.substr(0, contents.size() - kChecksumBytes);
   const std::string_view tail = contents.substr(image.size());
   if (!has_checksum(contents)) {
-    throw FormatError(
-        "checksum: expected one at the end of the file, got none; the file is "
-        "cut short, was changed by another program, or is not one of Octet's");
+    throw FormatError("checksum_mismatch", "checksum",
+                      "not found at the end of the file: it is truncated, was "
+                      "changed by another program or is not an Octet file");
   }
   const auto length = element<uint64_t>(tail.data() + kMagic.size(), false);
   if (length != image.size()) {
-    throw FormatError(fmt::format(
-        "checksum: expected {} bytes before it, got {}", length, image.size()));
+    throw FormatError(
+        "checksum_mismatch", "checksum",
+        fmt::format("expected {} bytes before it, got {}: the file is damaged",
+                    length, image.size()));
   }
   const auto sum =
       element<uint32_t>(tail.data() + tail.size() - kSumBytes, false);
   const uint32_t found =
       crc32c(contents.substr(0, contents.size() - kSumBytes));
   if (sum != found) {
-    throw FormatError(fmt::format(
-        "checksum: expected {:08x} as the file says, got {:08x} from its "
-        "contents; they are damaged",
-        sum, found));
+    throw FormatError(
+        "checksum_mismatch", "checksum",
+        fmt::format("expected {:08x}, got {:08x}: the file is damaged", sum,
+                    found));
   }
   return image;
 }

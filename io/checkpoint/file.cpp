@@ -34,14 +34,14 @@ constexpr const char* kResize = "resize";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
-// Keras 1 reads kernels in another order than later versions, and takes a file
-// without a version as its own.
+// Keras 1 has another axis order of kernels, and reads files without a version
+// as its own.
 constexpr const char* kKerasVersion = "2.15.0";
 constexpr const char* kBackend = "tensorflow";
 
 // ---- writing
 
-/// Keras' path of a weight in its layer's group.
+/// Path of a weight in its layer's group, as in Keras.
 std::string weight_name(const quant::Weight& weight) {
   return fmt::format("{}/{}:0", weight.layer, weight.name);
 }
@@ -51,7 +51,7 @@ void write_layer(Hdf5Writer& writer, const std::string& layer,
   const std::string group = fmt::format("{}/{}", kWeights, layer);
   writer.group(group);
   Config::List names;
-  // Keras' order, which those rely on who go by it.
+  // Keras' order, for readers that match weights by position.
   for (const bool trainable : {true, false}) {
     for (const quant::Weight* weight : weights) {
       if (weight->trainable != trainable) continue;
@@ -78,9 +78,10 @@ void write_weights(Hdf5Writer& writer, const quant::ModelState& model) {
   }
   if (next != model.weights.end()) {
     throw ValueError(
-        fmt::format("model state: expected the weights in the order of the "
-                    "layers, got those of '{}' elsewhere",
-                    next->layer));
+        "invalid_state", "model state",
+        fmt::format(
+            "weights must be in the order of the layers; '{}' is out of order",
+            next->layer));
   }
   writer.attribute(kWeights, "layer_names", std::move(layers));
   writer.attribute(kWeights, "backend", kBackend);
@@ -104,10 +105,11 @@ void write_tensors(Hdf5Writer& writer, const train::NamedTensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
     if (tensor.empty() ||
         (tensor.dtype() != DType::f32 && tensor.dtype() != DType::i64)) {
-      throw ValueError(fmt::format(
-          "checkpoint: expected a tensor of f32 or i64 as '{}', "
-          "got {}",
-          name, tensor.empty() ? "none" : to_string(tensor.dtype())));
+      throw ValueError("dtype_mismatch",
+                       fmt::format("checkpoint tensor '{}'", name),
+                       fmt::format("must be f32 or i64, got {}",
+                                   tensor.empty() ? "an empty tensor"
+                                                  : to_string(tensor.dtype())));
     }
     writer.dataset(fmt::format("{}/{}", kTensors, name), tensor);
     const auto dims = tensor.shape().dims();
@@ -131,28 +133,29 @@ std::string file_with(const Write& write) {
 
 // ---- reading
 
-/// A file whose checksum is right, and how much of it may still be asked for:
-/// nothing in it is compressed.
+/// A file with a verified checksum, and the number of bytes that may still be
+/// read: nothing in it is compressed.
 class File {
  public:
   File(std::string image, const std::string& name, const FileLimits& limits)
       : left_(static_cast<int64_t>(image.size())),
         reader_(std::move(image), name, limits) {
     if (reader_.kind(kOctet) != Hdf5Kind::group) {
-      throw FormatError(
-          "file: expected a group 'octet', got none; it is not one of Octet's. "
-          "Hint: load_keras reads those of Keras");
+      throw FormatError("unsupported_format", "file",
+                        "no group 'octet': not an Octet file. Hint: load Keras "
+                        "files with load_keras");
     }
     const int64_t format = value(kOctet, "format").as_int();
     if (format < 1) {
-      throw FormatError(
-          fmt::format("format: expected a number from 1 on, got {}", format));
+      throw FormatError("malformed_file", "format version",
+                        fmt::format("must be at least 1, got {}", format));
     }
     if (format > kFormat) {
-      throw UnsupportedError(fmt::format(
-          "format: expected at most {}, got {}, which Octet {} wrote; read it "
-          "with that version",
-          kFormat, format, value(kOctet, "version").as_string()));
+      throw UnsupportedError(
+          "unsupported_version", "format version",
+          fmt::format("must be at most {}, got {}. Hint: read the file with "
+                      "Octet {}, which wrote it",
+                      kFormat, format, value(kOctet, "version").as_string()));
     }
   }
 
@@ -171,10 +174,8 @@ class File {
                                  const char* attribute) const {
     auto list = reader_.strings(object, attribute);
     if (!list) {
-      throw FormatError(
-          fmt::format("'{}': expected the attribute '{}', got "
-                      "none",
-                      object, attribute));
+      throw FormatError("malformed_file", fmt::format("'{}'", object),
+                        fmt::format("no attribute '{}'", attribute));
     }
     return std::move(*list);
   }
@@ -185,8 +186,9 @@ class File {
     const int64_t size = shape.size();
     if (size > left_ / size_of(type)) {
       throw FormatError(
-          fmt::format("'{}': expected no more than the file holds, got {} {}",
-                      path, to_string(type), shape.to_string()));
+          "malformed_file", fmt::format("'{}'", path),
+          fmt::format("is larger than the rest of the file: {} {}",
+                      to_string(type), shape.to_string()));
     }
     left_ -= size * size_of(type);
     return type == DType::i64 ? reader_.i64(path, shape)
@@ -197,10 +199,8 @@ class File {
   Config value(const char* object, const char* attribute) const {
     std::optional<Config> found = reader_.attribute(object, attribute);
     if (!found) {
-      throw FormatError(
-          fmt::format("'{}': expected the attribute '{}', got "
-                      "none",
-                      object, attribute));
+      throw FormatError("malformed_file", fmt::format("'{}'", object),
+                        fmt::format("no attribute '{}'", attribute));
     }
     return std::move(*found);
   }
@@ -214,8 +214,9 @@ quant::Weight read_weight(File& file, const std::string& layer,
   const std::string prefix = layer + "/";
   if (!path.starts_with(prefix) || !path.ends_with(":0") ||
       path.size() <= prefix.size() + 2) {
-    throw FormatError(fmt::format(
-        "weight_names: expected '{}<weight>:0', got '{}'", prefix, path));
+    throw FormatError(
+        "malformed_file", "weight_names",
+        fmt::format("expected '{}<weight>:0', got '{}'", prefix, path));
   }
   return {.layer = layer,
           .name = path.substr(prefix.size(), path.size() - prefix.size() - 2),
@@ -250,8 +251,8 @@ train::NamedTensors read_tensors(File& file) {
     const std::string& name = entry.at("name").as_string();
     const std::string& type = entry.at("type").as_string();
     if (type != "f32" && type != "i64") {
-      throw FormatError(
-          fmt::format("tensors: expected f32 or i64, got '{}'", type));
+      throw FormatError("unsupported_type", "tensors",
+                        fmt::format("type must be f32 or i64, got '{}'", type));
     }
     tensors.emplace(name, file.tensor(fmt::format("{}/{}", kTensors, name),
                                       shape_from(entry.at("shape")),
@@ -343,7 +344,7 @@ SaveOptions options_in(std::string contents, const std::string& name,
         (void)resize_mode(options.resize);
       }
     } catch (const ValueError& error) {
-      throw FormatError(error.message());
+      throw error_as<ErrorKind::format>(error);
     }
     if (file.has(kOctet, kInterface)) {
       options.interface = interface_from(file.text(kOctet, kInterface));
@@ -362,9 +363,9 @@ train::TrainingState state_in(std::string contents, const std::string& name,
                               const FileLimits& limits) {
   return read_file_with(std::move(contents), name, limits, [](File& file) {
     if (!file.has_group(kTraining)) {
-      throw FormatError(
-          "file: expected the state of a training, got a model alone. Hint: "
-          "load_model reads it");
+      throw FormatError("unsupported_format", "file",
+                        "contains a model but no training state. Hint: load it "
+                        "with load_model");
     }
     return train::TrainingState{.model = read_model(file),
                                 .fingerprint = file.text(kTraining, "setup"),

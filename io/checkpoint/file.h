@@ -1,4 +1,4 @@
-// Octet's HDF5 files as bytes. Internal to io.
+// Serialization of Octet's HDF5 files. Internal to io.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace octet::io {
 
-/// Bytes that a file may have.
+/// Maximum file size in bytes.
 inline constexpr int64_t kLargestFile = int64_t{1} << 38;
 
-/// What readers of such files expect, for messages.
-inline constexpr std::string_view kOctetFile = "a model or checkpoint of Octet";
+/// Description of the expected file, for messages.
+inline constexpr std::string_view kOctetFile = "an Octet model or checkpoint";
 
-/// A whole file with the model, or all of a state.
-/// Throws: ValueError for what cannot be written.
+/// Returns the bytes of a file with the model or the state.
+/// Throws: ValueError for values that cannot be stored.
 std::string file_of(const quant::ModelState& model,
                     const SaveOptions& options = {});
 std::string file_of(const train::TrainingState& state);
 
-/// What is in the contents of a file, which are given away: they may be as
-/// large as all that is read. `name` is for messages. Throws: FormatError,
-/// UnsupportedError.
+/// Parses the contents of a file, which are moved, as they may be as large as
+/// the result. `name` is for messages.
+/// Throws: FormatError, UnsupportedError.
 quant::ModelState model_in(std::string contents, const std::string& name,
                            const FileLimits& limits);
 SaveOptions options_in(std::string contents, const std::string& name,

@@ -1,4 +1,4 @@
-// States of a fit in the files of a folder.
+// Checkpoints of a training in a folder.
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -28,7 +28,7 @@ std::string file_name(int64_t steps) {
   return fmt::format("{}{:0{}}{}", kPrefix, steps, kDigits, kCheckpointSuffix);
 }
 
-/// The steps in a name that file_name() gives.
+/// Parses the steps of a file_name().
 std::optional<int64_t> steps_in(const std::string& name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kCheckpointSuffix))
     return {};
@@ -47,7 +47,8 @@ struct Entry {
   fs::path path;
 };
 
-/// Files of states, the newest first. None if there is no folder.
+/// Returns the checkpoint files, newest first; none if the folder does not
+/// exist.
 std::vector<Entry> entries_in(const fs::path& folder) {
   std::vector<Entry> entries;
   std::error_code error;
@@ -58,14 +59,14 @@ std::vector<Entry> entries_in(const fs::path& folder) {
     }
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    throw IoError(fmt::format("{}: cannot list the folder: {}", folder.string(),
-                              error.message()));
+    throw IoError("cannot_read", folder.string(),
+                  fmt::format("cannot list the folder: {}", error.message()));
   }
   std::ranges::sort(entries, std::ranges::greater(), &Entry::steps);
   return entries;
 }
 
-/// What a process that was killed may have left: a file before its renaming.
+/// Removes temporary files of killed processes.
 void remove_leftovers(const fs::path& folder) {
   std::error_code ignored;
   std::vector<fs::path> found;
@@ -80,9 +81,9 @@ void remove_leftovers(const fs::path& folder) {
   for (const fs::path& path : found) fs::remove(path, ignored);
 }
 
-/// The newest file that is whole; `damaged` hears of those that are not. What
-/// is whole and cannot be read, for want of memory or because a newer version
-/// wrote it, is not damaged.
+/// Returns the newest intact file and calls `damaged` for damaged ones. An
+/// intact file that cannot be read, for lack of memory or because of a newer
+/// version, is not damaged.
 template <class Damaged>
 std::optional<fs::path> newest_in(const fs::path& folder,
                                   const Damaged& damaged) {
@@ -102,17 +103,17 @@ class CheckpointFolder final : public train::Checkpointer {
   CheckpointFolder(fs::path folder, const CheckpointFolderOptions& options)
       : folder_(std::move(folder)), options_(options) {
     if (folder_.empty()) {
-      throw ValueError(
-          "checkpoint_folder: expected a folder, got an empty path");
+      throw ValueError("missing_value", "checkpoint_folder",
+                       "path must not be empty");
     }
     if (options.every_steps < 0) {
       throw ValueError(
-          fmt::format("checkpoint_folder: expected every_steps >= 0, got {}",
-                      options.every_steps));
+          "out_of_range", "CheckpointFolderOptions.every_steps",
+          fmt::format("must not be negative, got {}", options.every_steps));
     }
     if (options.keep < 1) {
-      throw ValueError(fmt::format(
-          "checkpoint_folder: expected keep >= 1, got {}", options.keep));
+      throw ValueError("out_of_range", "CheckpointFolderOptions.keep",
+                       fmt::format("must be at least 1, got {}", options.keep));
     }
   }
 
@@ -150,13 +151,13 @@ class CheckpointFolder final : public train::Checkpointer {
     std::error_code failed;
     fs::rename(path, aside, failed);
     warn(fmt::format(
-        "{}: a damaged checkpoint, passed over{}: {}", path.string(),
+        "{}: skipped a damaged checkpoint{}: {}", path.string(),
         failed ? std::string()
                : fmt::format(" (renamed to '{}')", aside.filename().string()),
         error.what()));
   }
 
-  /// What was written last is whole, and stays.
+  /// The newest file is intact and stays.
   void remove_older(int64_t written) const {
     int64_t kept = 0;
     for (const Entry& entry : entries_in(folder_)) {
@@ -185,9 +186,8 @@ fs::path newest_checkpoint(const fs::path& folder) {
   const auto newest =
       newest_in(folder, [](const fs::path&, const FormatError&) {});
   if (!newest) {
-    throw NotFoundError(
-        fmt::format("{}: expected a folder with a whole checkpoint, got none",
-                    folder.string()));
+    throw NotFoundError("file_not_found", folder.string(),
+                        "no intact checkpoint in this folder");
   }
   return *newest;
 }

@@ -1,4 +1,4 @@
-// Models and states in files.
+// Models and training states in files.
 #include <string>
 #include <utility>
 
@@ -37,13 +37,13 @@ std::string frame_of(const std::filesystem::path& path) {
   return fmt::format("in file '{}'", path.string());
 }
 
-/// A model whose layers ask for no more weights than the file has.
+/// Builds a model; layers may not allocate more weights than the file has.
 Model build(quant::ModelState state) {
   int64_t elements = 0;
   for (const quant::Weight& weight : state.weights) {
     elements += weight.value.size();
   }
-  // apply() builds each layer again.
+  // apply() creates each layer again.
   const ParameterLimit limit(elements * (state.plan.is_null() ? 1 : 2));
   return quant::restored(std::move(state));
 }
@@ -63,8 +63,8 @@ void save_model(const Model& model, const std::filesystem::path& path,
   if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);
   if (!options.resize.empty()) (void)resize_mode(options.resize);
   if (!options.interface.empty() && !options.interface.fits(model)) {
-    throw ValueError(
-        "ONNX interface: its inputs and outputs are not those of the model");
+    throw ValueError("invalid_value", "ONNX interface",
+                     "inputs and outputs differ from those of the model");
   }
   write_file(path, file_of(quant::state_of(model), options));
 }

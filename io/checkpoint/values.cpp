@@ -16,8 +16,8 @@ std::string_view name_of(double number) {
   return number > 0 ? "inf" : "-inf";
 }
 
-/// The tree with `leaf` applied to everything that is no list and to objects
-/// that it takes.
+/// Returns the tree with `leaf` applied to scalars and to objects that it
+/// accepts.
 template <class Leaf>
 Config mapped(const Config& value, const Leaf& leaf) {
   if (Config changed; leaf(value, changed)) return changed;
@@ -65,8 +65,8 @@ std::string to_text(const Config& values) {
   const Config plain = mapped(values, to_plain);
   std::string text = to_json(plain);
   if (!(from_json(text) == plain)) {
-    throw ValueError(
-        "checkpoint: expected names and text in UTF-8, got other bytes");
+    throw ValueError("invalid_value", "checkpoint",
+                     "names and text must be valid UTF-8");
   }
   return text;
 }

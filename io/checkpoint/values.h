@@ -1,4 +1,4 @@
-// Configurations as JSON that reads back as the same bits. Internal to io.
+// JSON of configurations that round-trips bit for bit. Internal to io.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace octet::io {
 
-/// NaN and infinity, which JSON lacks, are {"number": "nan"}, "inf" or "-inf".
+/// Returns JSON; NaN and infinity, which JSON lacks, become {"number": "nan"},
+/// "inf" or "-inf".
 /// Throws: ValueError for text that is not UTF-8, or nesting beyond 100.
 std::string to_text(const Config& values);
 
-/// Throws: FormatError.
+/// Parses the JSON of to_text(). Throws: FormatError.
 Config from_text(std::string_view text);
 
 }  // namespace octet::io

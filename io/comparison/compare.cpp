@@ -1,4 +1,4 @@
-// compare_models(): the differences of all values, batch after batch.
+// compare_models(): accumulates differences of all values, batch by batch.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,7 +33,7 @@ float code_of(float value, const CodeGrid& grid) {
                     grid.lowest, grid.highest);
 }
 
-/// What the readers of a value see of it, but for rounding.
+/// The value as its consumers see it, except rounding.
 float as_read(float value, const std::optional<CodeGrid>& grid) {
   if (!grid || !grid->rectifies) return value;
   const float end = grid->scale * (grid->highest - grid->zero_point);
@@ -46,7 +46,7 @@ void add(Sums& sums, std::span<const float> a, std::span<const float> b,
          const std::optional<CodeGrid>& grid) {
   for (size_t i = 0; i < a.size(); ++i) {
     const double x = as_read(a[i], grid), y = as_read(b[i], grid);
-    // Equal infinities and NaN differ by nothing.
+    // Equal infinities and NaN count as equal.
     const bool same = x == y || (std::isnan(x) && std::isnan(y));
     const double error = same ? 0 : std::abs(y - x);
     if (std::isnan(error)) {
@@ -73,7 +73,7 @@ double share(const Sums& sums) {
                           : sums.noise / sums.signal;
 }
 
-/// The class of each sample's largest score; -1 where one is not a number.
+/// Returns each sample's argmax; -1 if a score is NaN.
 std::vector<int64_t> classes_of(const Tensor& scores) {
   std::vector<int64_t> classes;
   for (int64_t i = 0; i < scores.shape()[0]; ++i) {
@@ -106,7 +106,7 @@ class Comparer {
       const ValueMatch& match = matches_[m];
       const bool mixed =
           turns && (mixed_a[match.a] || mixed_b[match.b]) && !match.is_output;
-      // The input is the same, in the axis order of each.
+      // Inputs are the same samples, each in its model's axis order.
       const bool input = match.a == 0 && match.b == 0;
       add_match(m, ours[match.a], input ? ours[0] : theirs[match.b],
                 turns && !input, mixed && !input);
@@ -116,7 +116,8 @@ class Comparer {
 
   Comparison finish(int64_t samples) const {
     Comparison result{.samples = samples};
-    // Of a value that is not compared: the largest of its inputs.
+    // Noise of all values; that of a value without match is the largest of its
+    // inputs.
     std::vector<double> noise(a_.values().size(), -1);
     size_t known = 0;
     for (size_t m = 0; m < matches_.size(); ++m) {
@@ -124,7 +125,7 @@ class Comparer {
       const Sums& sums = sums_[m];
       if (!sums.comparable) continue;
       const TracedValue& value = a_.values()[match.a];
-      // Matches have the order of the values, as values that of their inputs.
+      // Matches and values are in topological order.
       for (; known < match.a; ++known) {
         if (noise[known] == -1) noise[known] = noise_read(known, noise);
       }
@@ -182,7 +183,8 @@ class Comparer {
       Tensor& first = a_.channels_first() ? mine : other;
       const Shape& last = a_.channels_first() ? other.shape() : mine.shape();
       const Tensor turned = to_channels_last(first);
-      // Tokens lie as they do in a model; a square of them might be either.
+      // Tokens have the same order in model and file; if both sizes are equal,
+      // the order is ambiguous.
       const bool as_is = first.shape() == last;
       if (rank == 3 && as_is && turned.shape() == last) mixed = true;
       if (rank == 4 || !as_is) first = turned;
@@ -194,8 +196,8 @@ class Comparer {
     add(sums, mine.f32(), other.f32(), grid);
   }
 
-  /// An output of b in the axis order of a's. Files have orders of their own; a
-  /// model without one has channels last.
+  /// Returns an output of b in the axis order of a's. Files define their order;
+  /// a model without a file has channels last.
   Tensor output_as(const Tensor& ours, const Tensor& theirs) const {
     const Shape& shape = ours.shape();
     const bool moves =
@@ -211,16 +213,17 @@ class Comparer {
     }
     if (theirs.shape() == shape) return theirs;
     throw ShapeError(
-        fmt::format("compare: expected outputs of one shape, got {} and {}",
+        "shape_mismatch", "compare",
+        fmt::format("outputs must have the same shape, got {} and {}",
                     shape.to_string(), theirs.shape().to_string()));
   }
 
   void count_classes(const Tensor& ours, const Tensor& theirs, int64_t first) {
     if (ours.shape().rank() != 2 || ours.shape()[1] < 2) {
       if (labels_.empty()) return;
-      throw ValueError(
-          fmt::format("labels: expected a first output [n,classes], got {}",
-                      ours.shape().to_string()));
+      throw ValueError("invalid_shape", "labels",
+                       fmt::format("need a first output [n,classes], got {}",
+                                   ours.shape().to_string()));
     }
     scored_ = true;
     const auto a = classes_of(ours), b = classes_of(theirs);
@@ -231,8 +234,8 @@ class Comparer {
           labels_.data<int64_t>()[static_cast<size_t>(first) + i];
       if (label < 0 || label >= ours.shape()[1]) {
         throw ValueError(
-            fmt::format("labels: expected classes in [0,{}), got {}",
-                        ours.shape()[1], label));
+            "out_of_range", "labels",
+            fmt::format("must be in [0,{}), got {}", ours.shape()[1], label));
       }
       if (a[i] == label) ++right_a_;
       if (b[i] == label) ++right_b_;
@@ -257,15 +260,15 @@ class Comparer {
   int64_t agree_ = 0, right_a_ = 0, right_b_ = 0;
 };
 
-/// The batch that a file fixes, or `batch`.
+/// Returns the fixed batch size of a file, otherwise `batch`.
 int64_t batch_for(const TracedModel& model, int64_t batch, int64_t n) {
   const int64_t fixed = model.input_shape()[0];
   if (fixed == Shape::kAnySize) return batch;
   if (fixed < 1 || n % fixed != 0) {
-    throw ShapeError(
-        fmt::format("compare: expected a multiple of the {} "
-                    "samples that a file fixes, got {}",
-                    fixed, n));
+    throw ShapeError("count_mismatch", "compare",
+                     fmt::format("number of samples must be a multiple of the "
+                                 "file's batch size {}, got {}",
+                                 fixed, n));
   }
   return fixed;
 }
@@ -277,22 +280,24 @@ Comparison compare_models(const TracedModel& a, const TracedModel& b,
   const SamplePair samples = samples_for(a, b, x, options.layout);
   const int64_t n = x.shape()[0];
   if (options.batch < 1) {
-    throw ValueError(
-        fmt::format("compare: expected a batch >= 1, got {}", options.batch));
+    throw ValueError("out_of_range", "CompareOptions.batch",
+                     fmt::format("must be at least 1, got {}", options.batch));
   }
   if (!options.labels.empty() && (options.labels.dtype() != DType::i64 ||
                                   options.labels.shape() != Shape{n})) {
-    throw ValueError(fmt::format(
-        "labels: expected int64 [{}], got {}{}", n,
-        options.labels.shape().to_string(),
-        options.labels.dtype() == DType::i64 ? "" : " of another type"));
+    throw ValueError(
+        "invalid_shape", "labels",
+        fmt::format(
+            "must be int64 [{}], got {}{}", n,
+            options.labels.shape().to_string(),
+            options.labels.dtype() == DType::i64 ? "" : " of another type"));
   }
   const int64_t batch_a = batch_for(a, options.batch, n);
   const int64_t batch_b = batch_for(b, batch_a, n);
   if (batch_a != batch_b && batch_a != options.batch) {
     throw ShapeError(
-        fmt::format("compare: expected files of one batch, got {} "
-                    "and {}",
+        "shape_mismatch", "compare",
+        fmt::format("files must have the same batch size, got {} and {}",
                     batch_a, batch_b));
   }
   Comparer comparer(a, b, options);
@@ -306,7 +311,7 @@ Comparison compare_models(const TracedModel& a, const TracedModel& b,
 
 Tensor samples_as_in(const TracedModel& model, const TracedModel& other,
                      const Tensor& x, OnnxLayout layout) {
-  // As compare_models(other, model, x) has it.
+  // Equals compare_models(other, model, x).
   return samples_for(other, model, x, layout).b;
 }
 
@@ -321,10 +326,10 @@ double batch_difference(const TracedModel& model, const Tensor& x) {
       const auto together = row.f32();
       const auto alone = one[output].f32();
       for (size_t k = 0; k < alone.size(); ++k) {
-        const double error = alone[k] == together[k]  // infinite ones, too
+        const double error = alone[k] == together[k]  // also if infinite
                                  ? 0
                                  : std::abs(double{alone[k]} - together[k]);
-        // NaN stays, whatever comes after it.
+        // NaN persists over all later values.
         if (!(error <= difference)) difference = error;
         largest = std::max(largest, std::abs(double{together[k]}));
       }
@@ -375,7 +380,7 @@ double Comparison::flip_share() const {
 }
 
 Config to_config(const Comparison& comparison) {
-  // JSON has no infinity and no NaN: null.
+  // JSON has neither infinity nor NaN: they become null.
   const auto number = [](double value) {
     return std::isfinite(value) ? Config(value) : Config();
   };

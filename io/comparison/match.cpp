@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 4> kProducts = {"Dense", "QuantDense",
 
 using Names = std::unordered_map<std::string, size_t>;
 
-/// Names with a number where a layer is called again.
+/// Returns names, numbered if a layer is called repeatedly.
 std::vector<std::string> unique_names(const std::vector<TracedValue>& values) {
   std::unordered_map<std::string, int> calls;
   std::vector<std::string> names;
@@ -51,8 +51,8 @@ class Side {
   const std::vector<std::string>& names() const { return names_; }
   const Names& where() const { return where_; }
 
-  /// The last of the layers after value i that the other side has not, each the
-  /// only reader of the one before.
+  /// Returns the last layer of the chain after value i that the other model
+  /// lacks; each is the only consumer of its predecessor.
   size_t last_own(size_t i, const Names& other) const {
     while (!outputs_.contains(i) && readers_[i].size() == 1) {
       const size_t next = readers_[i][0];
@@ -78,9 +78,10 @@ std::vector<ValueMatch> match_values(const TracedModel& a,
                                      const TracedModel& b) {
   if (a.outputs().size() != b.outputs().size()) {
     throw ValueError(
-        fmt::format("compare: expected as many outputs, got {} "
-                    "and {}",
-                    a.outputs().size(), b.outputs().size()));
+        "count_mismatch", "compare",
+        fmt::format(
+            "models must have the same number of outputs, got {} and {}",
+            a.outputs().size(), b.outputs().size()));
   }
   const Side side_a(a), side_b(b);
   std::map<size_t, ValueMatch> matches;

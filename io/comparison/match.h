@@ -1,4 +1,4 @@
-// Which values of two models are the same. Internal to io/comparison.
+// Matching of the values of two models. Internal to io/comparison.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@ struct ValueMatch {
   bool is_output = false;
 };
 
-/// In the order of a. Throws: ValueError for another number of outputs.
+/// Returns matches in the order of a.
+/// Throws: ValueError for different numbers of outputs.
 std::vector<ValueMatch> match_values(const TracedModel& a,
                                      const TracedModel& b);
 
-/// Of each value, whether its elements may lie in another order than those of
-/// a model with the channels elsewhere: what an image is flattened to, and what
-/// keeps the order of such.
+/// Returns for each value whether its elements may be permuted in a model of
+/// another channel order: flattened images and everything that preserves their
+/// order.
 std::vector<bool> in_mixed_order(const TracedModel& model,
                                  const std::vector<int>& ranks);
 

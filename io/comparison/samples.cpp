@@ -26,8 +26,8 @@ Tensor moved(const Tensor& x, Order from, Order to) {
   return to == Order::last ? to_channels_last(x) : to_channels_first(x);
 }
 
-/// The order of a model's input. A file that does not say has that of the other
-/// model's file, or channels first.
+/// Returns the axis order of a model's input. If the file does not define it:
+/// that of the other model's file, otherwise channels first.
 Order order_of(const TracedModel& model, const TracedModel& other) {
   std::optional<bool> first = model.input_channels_first();
   if (!first && other.is_file()) first = other.input_channels_first();
@@ -57,7 +57,7 @@ Tensor to_channels_first(const Tensor& x) {
 SamplePair samples_for(const TracedModel& a, const TracedModel& b,
                        const Tensor& x, OnnxLayout layout) {
   if (x.empty() || x.shape().rank() < 1 || x.shape()[0] < 1) {
-    throw ShapeError("compare: expected at least one sample, got none");
+    throw ShapeError("missing_value", "compare", "needs at least one sample");
   }
   const Shape wanted_a = a.input_shape(), wanted_b = b.input_shape();
   if (has_channels(x.shape())) {
@@ -69,12 +69,13 @@ SamplePair samples_for(const TracedModel& a, const TracedModel& b,
       }
     }
   }
-  // Inputs of one axis order need no transposition, whatever a file says.
+  // Inputs of the same axis order need no transposition.
   if (fits(x.shape(), wanted_a) && fits(x.shape(), wanted_b)) return {x, x};
-  throw ShapeError(fmt::format("compare: expected samples {} or {}, got {}{}",
-                               wanted_a.to_string(), wanted_b.to_string(),
-                               x.shape().to_string(),
-                               shape_hint(x.shape(), wanted_a)));
+  throw ShapeError(
+      "shape_mismatch", "compare",
+      fmt::format("samples must have shape {} or {}, got {}{}",
+                  wanted_a.to_string(), wanted_b.to_string(),
+                  x.shape().to_string(), shape_hint(x.shape(), wanted_a)));
 }
 
 }  // namespace octet::io

@@ -1,5 +1,4 @@
-// Samples in the axis order that each of two models takes. Internal to
-// io/comparison.
+// Samples in the axis orders of two models. Internal to io/comparison.
 #pragma once
 
 #include <octet/io/compare.h>
@@ -10,13 +9,14 @@ struct SamplePair {
   Tensor a, b;
 };
 
-/// `x` for both models. Without a `layout` it is in the order of `a`, else in
-/// that of `b`, else in the other one of channels first and last, as its shape
-/// tells. Throws: ShapeError for samples that fit in none.
+/// Returns `x` for both models. Without a `layout`, its axis order is inferred
+/// from its shape: that of `a`, else of `b`, else the other of channels first
+/// and last.
+/// Throws: ShapeError if no order fits.
 SamplePair samples_for(const TracedModel& a, const TracedModel& b,
                        const Tensor& x, OnnxLayout layout);
 
-/// Images [n,c,h,w] as [n,h,w,c], sequences likewise; and back.
+/// Transposes images [n,c,h,w] to [n,h,w,c], and sequences likewise.
 Tensor to_channels_last(const Tensor& x);
 Tensor to_channels_first(const Tensor& x);
 inline bool has_channels(const Shape& shape) {

@@ -1,4 +1,4 @@
-// TracedModel: what layers give, and what nodes of a file give.
+// TracedModel: runs a model or an ONNX file and records all values.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -34,7 +34,7 @@ namespace {
 
 using lint::LintGraph;
 
-/// Files of Octet say it of images and of the sequences of convolutions.
+/// Files of Octet record it for images and for sequences of convolutions.
 std::optional<bool> has_channels_first(const onnx::ModelProto& model) {
   if (model.producer_name() != "octet") return std::nullopt;
   for (const auto& entry : model.metadata_props()) {
@@ -45,7 +45,7 @@ std::optional<bool> has_channels_first(const onnx::ModelProto& model) {
   return false;
 }
 
-/// Integers and bool as float32.
+/// Converts integers and bool to float32.
 Tensor as_floats(const Tensor& x) {
   if (x.dtype() == DType::f32) return x;
   Tensor result(x.shape());
@@ -75,7 +75,7 @@ Tensor as_floats(const Tensor& x) {
   return result;
 }
 
-/// From one axis order to another, both as OnnxPort::axes.
+/// Transposes between axis orders, given as OnnxPort::axes.
 Tensor in_order(const Tensor& x, const std::vector<int>& from,
                 const std::vector<int>& to) {
   if (from == to) return x;
@@ -86,8 +86,8 @@ Tensor in_order(const Tensor& x, const std::vector<int>& from,
   return x.transposed(order);
 }
 
-/// Without "quant_", which an imported file's layers have twice when they are
-/// quantized.
+/// Removes all "quant_" prefixes: layers of an imported file that are quantized
+/// again have two.
 std::string plain_name(std::string_view name) {
   std::string_view plain = quant::float_name(name);
   while (plain != name) {
@@ -117,11 +117,11 @@ std::optional<CodeGrid> grid_by(const LintGraph& graph,
   return grid;
 }
 
-/// A grid that a value is rounded to where others read it.
+/// Returns the quantization parameters that the consumers of a value apply.
 std::optional<CodeGrid> grid_of(const LintGraph& graph,
                                 const std::string& value) {
   std::optional<CodeGrid> grid;
-  bool only = !graph.is_output(value);  // this grid reads it
+  bool only = !graph.is_output(value);  // all consumers are quantized
   const auto& readers = graph.view().readers(value);
   for (const onnx::NodeProto* reader : readers) {
     const auto by =
@@ -135,10 +135,11 @@ std::optional<CodeGrid> grid_of(const LintGraph& graph,
 
 Shape open_shape_of(const OnnxTensorInfo& input) {
   if (!is_port_type(input.type) || !input.shape || input.shape->empty()) {
-    throw UnsupportedError(fmt::format(
-        "ONNX model: expected an input with a batch dimension, of float32, "
-        "bool or integers, got '{}', {} {}",
-        input.name, input.type, to_text(input.shape)));
+    throw UnsupportedError("unsupported_type",
+                           fmt::format("ONNX input '{}'", input.name),
+                           fmt::format("must be float32, bool or integers with "
+                                       "a batch dimension, got {} {}",
+                                       input.type, to_text(input.shape)));
   }
   std::vector<int64_t> dims;
   for (const OnnxDim& dim : *input.shape) {
@@ -148,21 +149,22 @@ Shape open_shape_of(const OnnxTensorInfo& input) {
   return Shape(std::span<const int64_t>(dims));
 }
 
-/// Values of a graph by the names of the file, and where they are.
+/// Values of a graph by their names in the file.
 class FileTrace {
  public:
   explicit FileTrace(const LintGraph& graph) : graph_(graph) {
     const auto inputs = graph.view().inputs();
     if (inputs.size() != 1) {
       throw UnsupportedError(
-          fmt::format("ONNX model: expected one input, got {}", inputs.size()));
+          "unsupported_model", "ONNX model",
+          fmt::format("must have one input, got {}", inputs.size()));
     }
     add(inputs[0].name, inputs[0].name, "Input", {});
     for (const auto& node : graph.proto().node()) add(node);
   }
 
   std::vector<TracedValue> values;
-  std::vector<std::string> names;  ///< of the file
+  std::vector<std::string> names;  ///< in the file
 
   std::optional<size_t> find(const std::string& value) const {
     const auto found = where_.find(value);
@@ -186,7 +188,7 @@ class FileTrace {
     for (const auto& input : node.input()) {
       if (const auto at = find(input)) reads.push_back(*at);
     }
-    // A pair is the value that it rounds.
+    // A Q/DQ pair is traced as its input.
     const bool pair = is_quantize(node) || is_dequantize(node);
     if (pair && !reads.empty() && !graph_.is_output(value)) {
       where_[value] = reads[0];
@@ -208,14 +210,15 @@ TracedModel::TracedModel(std::shared_ptr<const Body> body)
 
 TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
   if (!interface.empty() && !interface.fits(read)) {
-    throw ValueError(fmt::format(
-        "model '{}': the ONNX interface has other inputs or outputs",
-        read.name()));
+    throw ValueError(
+        "invalid_value", fmt::format("model '{}'", read.name()),
+        "inputs or outputs differ from those of the ONNX interface");
   }
   const auto model = std::make_shared<const Model>(std::move(read));
   if (model->inputs().size() != 1) {
-    throw UnsupportedError(fmt::format("model '{}': expected one input, got {}",
-                                       model->name(), model->inputs().size()));
+    throw UnsupportedError(
+        "unsupported_model", fmt::format("model '{}'", model->name()),
+        fmt::format("must have one input, got {}", model->inputs().size()));
   }
   Body body;
   std::unordered_map<const GraphNode*, size_t> where;
@@ -257,7 +260,7 @@ TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
                        values[where.at(&node)] = y.value();
                      });
     values[0] = as_given;
-    std::vector<bool> done(values.size());  // one value may be two outputs
+    std::vector<bool> done(values.size());  // a value may be two outputs
     for (size_t i = 0; i < ports.size(); ++i) {
       if (done[outputs[i]] || ports[i].axes.empty()) continue;
       done[outputs[i]] = true;
@@ -287,14 +290,14 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
   body.channels_first = body.is_file = true;
   body.input_channels_first = has_channels_first(model);
   body.input_shape = open_shape_of(view.inputs()[0]);
-  // What is no output of the graph becomes one.
+  // All traced values become outputs of the graph.
   std::unordered_map<std::string, size_t> outputs;
   for (const auto& output : checked.output()) {
     const auto value = trace.find(output.name());
     if (!value) {
-      throw UnsupportedError(fmt::format(
-          "ONNX model: expected outputs of float32 that are computed, got '{}'",
-          output.name()));
+      throw UnsupportedError("unsupported_type",
+                             fmt::format("ONNX output '{}'", output.name()),
+                             "must be a computed float32 value");
     }
     body.outputs.push_back(*value);
     outputs.emplace(output.name(), outputs.size());
@@ -331,7 +334,7 @@ TracedModel TracedModel::from_onnx(const std::filesystem::path& path,
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
-        // With the data that lies in other files.
+        // Includes the data in external files.
         return from_onnx_bytes(
             serialize_onnx(read_onnx(path, limits.memory_limit)), limits);
       });

@@ -1,4 +1,4 @@
-// to_dot(): a drawing in the language of Graphviz.
+// to_dot(): a drawing in Graphviz' DOT language.
 #include <string>
 #include <string_view>
 
@@ -12,7 +12,8 @@
 namespace octet::io {
 namespace {
 
-/// Within quotes, where Graphviz reads escapes and entities.
+/// Escapes text for quoted strings, in which Graphviz parses escapes and
+/// entities.
 std::string dot_text(std::string_view text) {
   std::string result;
   for (const char c : printable(text)) {

@@ -18,12 +18,13 @@ namespace {
 constexpr size_t kMostBoxes = 20000;
 constexpr size_t kMostDummies = 200000;
 constexpr double kGapX = 26;     // between boxes of a row
-constexpr double kLineGap = 14;  // where one of two is an edge that passes
+constexpr double kLineGap = 14;  // beside a passing edge
 constexpr double kGapY = 40;     // between rows
 constexpr int kPlaceSweeps = 40;
 constexpr double kUpright = 0.1;
 
-/// Rows by the longest path; what reads nothing stands right above its reader.
+/// Assigns rows by longest paths; sources are placed right above their first
+/// consumer.
 std::vector<size_t> rows_of(size_t count, const std::vector<DrawnEdge>& edges) {
   std::vector<size_t> row(count, 0), lowest(count, count);
   std::vector<std::vector<size_t>> reads(count);
@@ -42,7 +43,7 @@ std::vector<size_t> rows_of(size_t count, const std::vector<DrawnEdge>& edges) {
   return row;
 }
 
-/// Boxes and, where an edge passes a row, dummies, row by row.
+/// Boxes, and dummies for edges that pass a row, row by row.
 class Grid {
  public:
   Grid(const std::vector<BoxSize>& sizes, const std::vector<DrawnEdge>& edges)
@@ -55,10 +56,11 @@ class Grid {
       path.push_back(edge.from);
       for (size_t r = row[edge.from] + 1; r < row[edge.to]; ++r) {
         if (above_.size() - sizes.size() >= kMostDummies) {
-          throw UnsupportedError(fmt::format(
-              "drawing: expected edges that pass at most {} rows in all, got "
-              "more. Hint: to_dot()",
-              kMostDummies));
+          throw UnsupportedError(
+              "size_limit", "drawing",
+              fmt::format(
+                  "edges pass more than {} rows in total. Hint: use to_dot()",
+                  kMostDummies));
         }
         path.push_back(add(r));
       }
@@ -88,18 +90,18 @@ class Grid {
   double width(size_t item) const {
     return is_dummy(item) ? 0 : sizes_[item].width;
   }
-  /// Between the middles of neighbours.
+  /// Minimum distance between the centers of neighbors.
   double distance(size_t left, size_t right) const {
     const bool line = is_dummy(left) || is_dummy(right);
     return (width(left) + width(right)) / 2 + (line ? kLineGap : kGapX);
   }
-  /// How much it matters that an edge is straight.
+  /// Weight of an edge's straightness.
   double stiffness(size_t a, size_t b) const {
     return is_dummy(a) && is_dummy(b) ? 8 : 1;
   }
 
-  /// The row's items as near as possible to where they want to be, in least
-  /// squares, in their order and at their distances.
+  /// Places the items of a row as close as possible to their wanted positions,
+  /// in least squares, keeping order and minimum distances.
   void settle(const std::vector<size_t>& row, const std::vector<double>& wanted,
               const std::vector<double>& weight) {
     struct Block {
@@ -107,7 +109,7 @@ class Grid {
       size_t count;
       double mean() const { return sum / weight; }
     };
-    // With the distances taken off, positions must not fall.
+    // After subtracting distances, positions must not decrease.
     std::vector<double> offset(row.size(), 0);
     for (size_t i = 1; i < row.size(); ++i) {
       offset[i] = offset[i - 1] + distance(row[i - 1], row[i]);
@@ -144,7 +146,7 @@ class Grid {
       };
       if (up) look(above_[item]);
       if (down) look(below_[item]);
-      // A little towards the middle, so that long networks do not lean.
+      // A small pull to the center keeps long networks upright.
       total += kUpright;
       wanted.push_back(sum / total);
       weight.push_back(total);
@@ -169,8 +171,8 @@ class Grid {
     }
   }
 
-  /// Ends of edges spread over the side of a box, in the order of their other
-  /// ends.
+  /// Spreads the ends of edges over a side of each box, in the order of their
+  /// other ends.
   void spread(const std::vector<DrawnEdge>& edges, bool at_top,
               Layout& layout) const {
     constexpr double kApart = 12;
@@ -246,7 +248,7 @@ class Grid {
 
   const std::vector<BoxSize>& sizes_;
   std::vector<std::vector<size_t>> rows_, above_, below_, paths_;
-  std::vector<double> x_;  // of middles
+  std::vector<double> x_;  // of centers
 };
 
 }  // namespace
@@ -255,14 +257,15 @@ void check_drawing(const Drawing& drawing) {
   const size_t count = drawing.boxes.size();
   for (size_t i = 0; i < count; ++i) {
     if (!drawing.boxes[i].layers.empty()) continue;
-    throw ValueError(fmt::format(
-        "drawing: expected a layer in each box, got none in box {}", i));
+    throw ValueError("invalid_value", "drawing",
+                     fmt::format("box {} has no layers", i));
   }
   for (const DrawnEdge& edge : drawing.edges) {
     if (edge.from < edge.to && edge.to < count) continue;
-    throw ValueError(fmt::format(
-        "drawing: expected edges from a box to a later one of {}, got {} -> {}",
-        count, edge.from, edge.to));
+    throw ValueError(
+        "invalid_value", "drawing",
+        fmt::format("edges must lead to a later one of {} boxes, got {} -> {}",
+                    count, edge.from, edge.to));
   }
 }
 
@@ -270,8 +273,8 @@ Layout lay_out(const std::vector<BoxSize>& sizes,
                const std::vector<DrawnEdge>& edges) {
   if (sizes.size() > kMostBoxes) {
     throw UnsupportedError(
-        fmt::format("drawing: expected at most {} boxes, got {}. Hint: "
-                    "to_dot()",
+        "size_limit", "drawing",
+        fmt::format("must have at most {} boxes, got {}. Hint: use to_dot()",
                     kMostBoxes, sizes.size()));
   }
   return Grid(sizes, edges).laid_out();

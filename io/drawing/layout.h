@@ -1,9 +1,9 @@
-// Where boxes and edges of a drawing go: rows from top to bottom, each box
-// below all that it reads. Internal to io.
+// Layout of a drawing: rows from top to bottom, each box below its inputs.
+// Internal to io.
 //
 // Sources: layers by longest paths, dummies and ordering by medians as in
 // Gansner et al., "A Technique for Drawing Directed Graphs" (IEEE TSE 1993);
-// positions in a row as least squares in the order found, solved by pooling
+// positions in a row by least squares in the given order, solved by pooling
 // adjacent violators.
 #pragma once
 
@@ -27,9 +27,9 @@ struct Point {
 };
 
 struct Layout {
-  std::vector<Point> boxes;  ///< middle of the upper side
-  /// One for each edge: it goes straight down from point 0 to 1, 2 to 3, ...
-  /// and from each of these to the next as a curve; the last one is alone.
+  std::vector<Point> boxes;  ///< center of the upper side
+  /// Path of each edge: straight down from point 0 to 1, 2 to 3, ..., connected
+  /// by curves; the last point is single.
   std::vector<std::vector<Point>> edges;
   double width = 0;
   double height = 0;
@@ -37,7 +37,7 @@ struct Layout {
 
 /// REQUIRES: edges lead from lower indices to higher ones (check_drawing()).
 /// Throws: UnsupportedError for more than 20000 boxes, or edges that pass more
-/// than 200000 rows together.
+/// than 200000 rows in total.
 Layout lay_out(const std::vector<BoxSize>& sizes,
                const std::vector<DrawnEdge>& edges);
 

@@ -1,4 +1,4 @@
-// Text of models and data within SVG and HTML. Internal to io.
+// Text of models and data in SVG and HTML. Internal to io.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,14 @@
 
 namespace octet::io {
 
-/// Text between tags or within quotes: printable, with & < > " ' escaped.
+/// Escapes text for element content and quoted attributes: printable, with & <
+/// > " ' escaped.
 std::string markup_text(std::string_view text);
 
-/// At most `characters` of it, the last one an ellipsis where it is cut.
+/// Shortens text to at most `characters`, with an ellipsis at the end.
 std::string cut_text(std::string_view text, size_t characters);
 
-/// Of UTF-8.
+/// Counts UTF-8 characters.
 size_t count_characters(std::string_view text);
 
 }  // namespace octet::io

@@ -1,4 +1,4 @@
-// draw(): the layers of a model.
+// draw() for models.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -37,8 +37,8 @@ std::string op_of(const Layer& layer) {
              : fmt::format("{}, {}", layer.class_name(), function);
 }
 
-/// The codes of a layer's quantizers that stand at `kind`, or at input `index`;
-/// empty without one.
+/// Returns the type of a layer's quantizers at `kind`, or at input `index`;
+/// empty if there are none.
 std::string pair_at(const Layer& layer, quant::SiteKind kind, int index = 0) {
   const quant::BaseQuantizeWrapper* wrapper = quant::as_wrapper(layer);
   if (wrapper == nullptr) return "";
@@ -86,8 +86,8 @@ Sketch sketch_of(const Model& model) {
   return sketch;
 }
 
-/// What the nodes that layers write become, layer by layer; of a model that is
-/// folded already where the target wants it.
+/// Predicts kernels from the ONNX nodes of each layer, after folding if the
+/// target folds.
 std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
   OnnxOptions form;
   if (target == LintTarget::onnxruntime) {
@@ -129,7 +129,7 @@ Drawing draw(const Model& given, const DrawOptions& options) {
   try {
     sketch.kernels = kernels_of(model, options.target);
   } catch (const Error& error) {
-    note = "no forecast: " + error.message();
+    note = "no prediction: " + error.message();
   }
   Drawing drawing = drawing_of(sketch, options.fuse);
   drawing.title = model.name();

@@ -1,4 +1,4 @@
-// draw_onnx(): the nodes of a file.
+// draw_onnx() for the nodes of a file.
 #include <algorithm>
 #include <string>
 #include <unordered_map>

@@ -13,7 +13,8 @@ void note_places(const std::vector<size_t>& row, std::vector<size_t>& place) {
   for (size_t i = 0; i < row.size(); ++i) place[row[i]] = i;
 }
 
-/// Pairs (a before b) with place[a] > place[b]: a binary indexed tree counts.
+/// Counts pairs (a before b) with place[a] > place[b], with a binary indexed
+/// tree.
 int64_t inversions(const std::vector<size_t>& places, size_t size) {
   std::vector<int64_t> tree(size + 1, 0);
   int64_t count = 0, seen = 0;
@@ -27,7 +28,8 @@ int64_t inversions(const std::vector<size_t>& places, size_t size) {
   return count;
 }
 
-/// By the mean place of those that each is joined with; others stay.
+/// Sorts by the mean position of neighbors in the joined row; items without
+/// neighbors keep their positions.
 void sort_by_neighbours(std::vector<size_t>& row, const Rows& joined,
                         std::vector<size_t>& place) {
   std::vector<std::pair<double, size_t>> keys;

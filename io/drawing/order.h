@@ -1,4 +1,4 @@
-// The order of items within the rows of a layout. Internal to io.
+// Order of items within the rows of a layout. Internal to io.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace octet::io {
 
-/// Edges between neighbouring rows that cross. `below` has for each item those
-/// of the next row that it is joined with.
+/// Counts crossings of edges between adjacent rows. `below` has the neighbors
+/// of each item in the next row.
 int64_t crossings(const std::vector<std::vector<size_t>>& rows,
                   const std::vector<std::vector<size_t>>& below);
 
-/// Permutes each row so that few edges cross: sweeps down and up by
-/// barycentres, of which the best stays.
+/// Permutes each row to reduce crossings: sweeps down and up by barycenters,
+/// and keeps the best order.
 void order_rows(std::vector<std::vector<size_t>>& rows,
                 const std::vector<std::vector<size_t>>& above,
                 const std::vector<std::vector<size_t>>& below);

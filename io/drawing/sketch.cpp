@@ -20,8 +20,8 @@ std::vector<std::vector<size_t>> readers_of(const Sketch& sketch) {
   return readers;
 }
 
-/// Whether all but the last node are read within the group alone, and without
-/// Q/DQ. Then no path leads out of it and back in.
+/// Whether all but the last node are consumed within the group alone, and
+/// without Q/DQ. Then no path leads out of the group and back.
 bool is_closed(const std::vector<size_t>& group, const Sketch& sketch,
                const std::vector<std::vector<size_t>>& readers) {
   const auto has = [&](size_t node) {
@@ -39,7 +39,7 @@ bool is_closed(const std::vector<size_t>& group, const Sketch& sketch,
   return true;
 }
 
-/// For each node the first one of its box.
+/// Returns the first node of each node's box.
 std::vector<size_t> heads_of(const Sketch& sketch, bool fuse) {
   std::vector<size_t> heads(sketch.nodes.size());
   std::iota(heads.begin(), heads.end(), size_t{0});
@@ -66,7 +66,7 @@ std::vector<size_t> heads_of(const Sketch& sketch, bool fuse) {
 
 Drawing drawing_of(const Sketch& sketch, bool fuse) {
   const std::vector<size_t> heads = heads_of(sketch, fuse);
-  // A box stands where its last node does: all that it reads is made by then.
+  // A box is placed at its last node: all its inputs are computed by then.
   std::vector<size_t> last(heads.size(), kNone), box(heads.size(), kNone);
   for (size_t i = 0; i < heads.size(); ++i) last[heads[i]] = i;
   Drawing drawing;

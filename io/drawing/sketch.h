@@ -1,4 +1,4 @@
-// A graph of layers or nodes before kernels become boxes. Internal to io.
+// A graph of layers or nodes before they are grouped in boxes. Internal to io.
 #pragma once
 
 #include <string>
@@ -24,13 +24,12 @@ struct SketchKernel {
 };
 
 struct Sketch {
-  std::vector<SketchNode> nodes;  ///< makers before readers
+  std::vector<SketchNode> nodes;  ///< in topological order
   std::vector<SketchKernel> kernels = {};
 };
 
-/// One box for each node or, with `fuse`, for the nodes of a kernel, as far as
-/// nobody else reads what lies within it. A box has the least precision of the
-/// kernels that its nodes are of.
+/// Returns one box per node or, with `fuse`, per kernel, if inner values have
+/// no other consumers. A box has the lowest precision of its nodes' kernels.
 Drawing drawing_of(const Sketch& sketch, bool fuse);
 
 }  // namespace octet::io

@@ -15,15 +15,15 @@
 namespace octet::io {
 namespace {
 
-constexpr double kCharacter = 7.3;  // of 12 px of a monospaced font
+constexpr double kCharacter = 7.3;  // width in a 12 px monospaced font
 constexpr double kLine = 16;
 constexpr double kPadX = 12, kPadY = 8;
 constexpr double kMargin = 20;
 constexpr size_t kLongestName = 40;
 constexpr double kLeastWidth = 640;
 
-// Class names begin with "og-" as they are those of a page that the picture is
-// put into. Renderers that know no media queries show the light one.
+// Class names begin with "og-", because the drawing can be embedded in a page.
+// Renderers without media queries use the light colors.
 constexpr std::string_view kStyle = R"(<style>
 .og-page{fill:#ffffff}
 .og text{font:12px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#1b1f24}
@@ -195,7 +195,7 @@ std::string edge_svg(const DrawnEdge& edge, const std::vector<Point>& line) {
   return svg + "</g>\n";
 }
 
-/// What the colours mean that occur.
+/// Legend of the colors in use.
 class Legend {
  public:
   explicit Legend(const Drawing& drawing) {
@@ -218,11 +218,11 @@ class Legend {
           });
         });
     if (pairs) {
-      wrap("Q/DQ, of a value or of weights");
+      wrap("Q/DQ of a value or of weights");
       item(fmt::format("<circle class=\"og-dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
                        "r=\"4.5\"/>",
                        x_ + 8, y_ - 4),
-           "Q/DQ, of a value or of weights");
+           "Q/DQ of a value or of weights");
     }
   }
 
@@ -260,8 +260,8 @@ std::string summary_of(const Drawing& drawing) {
     if (box.precision) ++count.at(static_cast<size_t>(*box.precision));
   }
   return fmt::format(
-      "forecast for {}: {} kernels INT8 in and out, {} INT8 in and FP out, {} "
-      "FP",
+      "predicted for {}: {} kernels with INT8 input and output, {} with INT8 "
+      "input and FP output, {} FP",
       to_text(drawing.target), count[2], count[1], count[0]);
 }
 

@@ -13,13 +13,13 @@ namespace {
 
 constexpr int64_t kMostEntries = int64_t{1} << 20;
 
-// An open attribute and what is known of it before any of it is read.
+// An open attribute and its metadata; no values are read yet.
 struct Attribute {
   Handle id;
   Handle type;
   Handle space;
   int64_t count;  // of elements
-  bool is_list;   // one dimension; otherwise none
+  bool is_list;   // one-dimensional; otherwise scalar
   std::string subject;
 };
 
@@ -28,16 +28,18 @@ int64_t count_of(hid_t space, const std::string& subject) {
   const int rank = H5Sget_simple_extent_ndims(space);
   if (rank < 0) fail_in_library(subject, "count its dimensions");
   if (rank > 1) {
-    throw FormatError(fmt::format(
-        "{}: expected one value or a list, got {} dimensions", subject, rank));
+    throw FormatError(
+        "invalid_shape", subject,
+        fmt::format("must be a scalar or a list, got {} dimensions", rank));
   }
   hsize_t count = 1;
   if (rank == 1 && H5Sget_simple_extent_dims(space, &count, nullptr) != 1) {
     fail_in_library(subject, "find its dimensions");
   }
   if (count > hsize_t{kMostEntries}) {
-    throw FormatError(fmt::format("{}: expected at most {} entries, got {}",
-                                  subject, kMostEntries, count));
+    throw FormatError("size_limit", subject,
+                      fmt::format("must have at most {} entries, got {}",
+                                  kMostEntries, count));
   }
   return static_cast<int64_t>(count);
 }
@@ -47,8 +49,8 @@ std::optional<Attribute> find_attribute(hid_t object, const std::string& owner,
   std::string subject =
       fmt::format("attribute '{}' of {}", printable(name), path_text(owner));
   if (name.empty() || name.find('\0') != std::string::npos) {
-    throw FormatError(
-        fmt::format("{}: expected a name without zeros", subject));
+    throw FormatError("invalid_value", subject,
+                      "name must not be empty or contain NUL");
   }
   const htri_t exists = H5Aexists(object, name.c_str());
   if (exists < 0) fail_in_library(subject, "look it up");
@@ -66,11 +68,12 @@ std::optional<Attribute> find_attribute(hid_t object, const std::string& owner,
 }
 
 [[noreturn]] void fail_as_too_long(const Attribute& attribute) {
-  throw FormatError(fmt::format("{}: expected at most {} bytes, got more",
-                                attribute.subject, kMostAttributeBytes));
+  throw FormatError(
+      "size_limit", attribute.subject,
+      fmt::format("must have at most {} bytes", kMostAttributeBytes));
 }
 
-/// The elements as they are in the file.
+/// Returns the elements as stored in the file.
 std::vector<char> raw_elements(const Attribute& attribute) {
   const size_t bytes = H5Tget_size(attribute.type.get());
   if (bytes == 0 || bytes > size_t{kMostAttributeBytes} ||
@@ -86,7 +89,7 @@ std::vector<char> raw_elements(const Attribute& attribute) {
   return raw;
 }
 
-// Strings of variable length, which the library allocates and takes back.
+// Strings of variable length, allocated and freed by the library.
 class VariableStrings {
  public:
   explicit VariableStrings(const Attribute& attribute)
@@ -116,7 +119,7 @@ class VariableStrings {
     std::vector<std::string> result;
     int64_t bytes = 0;
     for (const char* text : pointers_) {
-      // A string of no bytes may come as a null pointer.
+      // The library may return a null pointer for an empty string.
       const std::string_view view = text == nullptr ? "" : text;
       bytes += static_cast<int64_t>(view.size());
       if (bytes > kMostAttributeBytes) fail_as_too_long(attribute_);
@@ -165,9 +168,9 @@ std::vector<std::string> strings_of(const Attribute& attribute) {
 Config::List numbers_of(const Attribute& attribute) {
   const auto format = number_format(attribute.type.get());
   if (!format) {
-    throw FormatError(
-        fmt::format("{}: expected strings, numbers or bools, got {}",
-                    attribute.subject, type_text(attribute.type.get())));
+    throw FormatError("unsupported_type", attribute.subject,
+                      fmt::format("must be strings, numbers or bools, got {}",
+                                  type_text(attribute.type.get())));
   }
   const std::vector<char> raw = raw_elements(attribute);
   Config::List list;
@@ -179,23 +182,23 @@ Config::List numbers_of(const Attribute& attribute) {
     } else if (const auto value = integer_at(raw.data(), i, *format)) {
       list.emplace_back(*value);
     } else {
-      throw FormatError(
-          fmt::format("{}: expected integers below 2^63, got a larger one",
-                      attribute.subject));
+      throw FormatError("out_of_range", attribute.subject,
+                        "integers must be below 2^63");
     }
   }
   return list;
 }
 
-/// Adds to `all`. An array of no elements may have any type.
+/// Appends to `all`. An empty array may have any type.
 void append_strings(const Attribute& attribute, Config::List& all,
                     int64_t& bytes) {
   if (attribute.count == 0) return;
   if (!attribute.is_list || !holds_strings(attribute)) {
-    throw FormatError(fmt::format(
-        "{}: expected a list of strings, got {}{}", attribute.subject,
-        attribute.is_list ? "a list of " : "one value of ",
-        type_text(attribute.type.get())));
+    throw FormatError(
+        "unsupported_type", attribute.subject,
+        fmt::format("must be a list of strings, got {}{}",
+                    attribute.is_list ? "a list of " : "a scalar: ",
+                    type_text(attribute.type.get())));
   }
   for (std::string& text : strings_of(attribute)) {
     bytes += static_cast<int64_t>(text.size());
@@ -226,8 +229,7 @@ Config attribute_value(hid_t object, const std::string& owner,
   }
   if (attribute->is_list) return list;
   if (list.empty()) {
-    throw FormatError(fmt::format("{}: expected a value, got an empty one",
-                                  attribute->subject));
+    throw FormatError("missing_value", attribute->subject, "has no value");
   }
   return std::move(list.front());
 }

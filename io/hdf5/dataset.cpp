@@ -55,7 +55,7 @@ std::string dims_text(std::span<const hsize_t> dims) {
   return fmt::format("[{}]", fmt::join(dims, ","));
 }
 
-/// Dimensions whose product fits 63 bits.
+/// Returns dimensions whose product fits into 63 bits.
 std::vector<hsize_t> dims_of(hid_t dataset, const std::string& subject) {
   const Handle space =
       opened(H5Dget_space(dataset), H5Sclose, subject, "find its dimensions");
@@ -65,14 +65,14 @@ std::vector<hsize_t> dims_of(hid_t dataset, const std::string& subject) {
     case H5S_SIMPLE:
       break;
     default:
-      throw FormatError(
-          fmt::format("{}: expected dimensions, got none", subject));
+      throw FormatError("invalid_shape", subject, "has no dimensions");
   }
   const int rank = H5Sget_simple_extent_ndims(space.get());
   if (rank < 0) fail_in_library(subject, "count its dimensions");
   if (rank > Shape::kMaxRank) {
-    throw FormatError(fmt::format("{}: expected at most {} dimensions, got {}",
-                                  subject, Shape::kMaxRank, rank));
+    throw FormatError("invalid_shape", subject,
+                      fmt::format("must have at most {} dimensions, got {}",
+                                  Shape::kMaxRank, rank));
   }
   std::vector<hsize_t> dims(static_cast<size_t>(rank));
   if (rank > 0 &&
@@ -86,23 +86,21 @@ std::vector<hsize_t> dims_of(hid_t dataset, const std::string& subject) {
                 __builtin_mul_overflow(size, std::max<hsize_t>(dim, 1), &size);
   }
   if (overflow) {
-    throw FormatError(
-        fmt::format("{}: expected fewer than 2^63 elements, got "
-                    "{}",
-                    subject, dims_text(dims)));
+    throw FormatError("size_limit", subject,
+                      fmt::format("must have fewer than 2^63 elements, got {}",
+                                  dims_text(dims)));
   }
   return dims;
 }
 
-/// Data in other files, made of other datasets, or packed by what is not here.
+/// Rejects external and virtual data, and filters that are not installed.
 void check_storage(hid_t dataset, const std::string& subject) {
   const Handle list = opened(H5Dget_create_plist(dataset), H5Pclose, subject,
                              "find how it is stored");
   const int files = H5Pget_external_count(list.get());
   if (files != 0) {
-    throw FormatError(fmt::format(
-        "{}: expected its data in this file, got data in other files",
-        subject));
+    throw FormatError("unsupported_format", subject,
+                      "data in external files is not supported");
   }
   switch (H5Pget_layout(list.get())) {
     case H5D_COMPACT:
@@ -110,11 +108,11 @@ void check_storage(hid_t dataset, const std::string& subject) {
     case H5D_CHUNKED:
       break;
     case H5D_VIRTUAL:
-      throw FormatError(fmt::format(
-          "{}: expected data of its own, got a virtual dataset", subject));
+      throw FormatError("unsupported_format", subject,
+                        "virtual datasets are not supported");
     default:
-      throw FormatError(
-          fmt::format("{}: expected a known layout, got another", subject));
+      throw FormatError("unsupported_format", subject,
+                        "unknown storage layout");
   }
   const int filters = H5Pget_nfilters(list.get());
   if (filters < 0) fail_in_library(subject, "find its filters");
@@ -128,11 +126,12 @@ void check_storage(hid_t dataset, const std::string& subject) {
                        name.data(), &config);
     if (id < 0) fail_in_library(subject, "find its filters");
     if (H5Zfilter_avail(id) <= 0) {
-      throw UnsupportedError(fmt::format(
-          "{}: expected filters that libhdf5 itself has, got {} ({}{}{}); save "
-          "the file with gzip or without compression",
-          subject, filter_name(id), id, name[0] != '\0' ? ", " : "",
-          printable(name.data())));
+      throw UnsupportedError(
+          "unsupported_format", subject,
+          fmt::format("the filter {} ({}{}{}) is not part of libhdf5. Hint: "
+                      "save the file with gzip or without compression",
+                      filter_name(id), id, name[0] != '\0' ? ", " : "",
+                      printable(name.data())));
     }
   }
 }
@@ -144,12 +143,13 @@ void check_shape(std::span<const hsize_t> dims, const Shape& expected,
     same = dims[i] == static_cast<hsize_t>(expected.dims()[i]);
   }
   if (!same) {
-    throw FormatError(fmt::format("{}: expected shape {}, got {}", subject,
+    throw FormatError("shape_mismatch", subject,
+                      fmt::format("must have shape {}, got {}",
                                   expected.to_string(), dims_text(dims)));
   }
 }
 
-/// Keras writes bfloat16 as two opaque bytes and says so in an attribute.
+/// Keras stores bfloat16 as two opaque bytes, marked by an attribute.
 std::optional<NumberFormat> opaque_bfloat(hid_t dataset, hid_t type,
                                           const std::string& path) {
   if (H5Tget_class(type) != H5T_OPAQUE || H5Tget_size(type) != 2) return {};
@@ -158,20 +158,19 @@ std::optional<NumberFormat> opaque_bfloat(hid_t dataset, hid_t type,
   return NumberFormat{NumberFormat::Kind::bfloat, 2, false};
 }
 
-/// Zeros that nobody wrote are no weights.
+/// Rejects datasets without stored values: fill values are not weights.
 void check_written(hid_t dataset, const std::string& subject) {
   H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
   if (H5Dget_space_status(dataset, &status) < 0) {
     fail_in_library(subject, "find how it is stored");
   }
   if (status == H5D_SPACE_STATUS_NOT_ALLOCATED) {
-    throw FormatError(fmt::format(
-        "{}: expected stored values, got a dataset without any", subject));
+    throw FormatError("missing_value", subject, "has no stored values");
   }
 }
 
-/// As they are in the file: a memory type of the same kind makes libhdf5 copy
-/// without converting.
+/// Reads elements as stored in the file: an equal memory type makes libhdf5
+/// copy without conversion.
 void read_raw(hid_t dataset, hid_t type, const std::string& subject,
               char* out) {
   const Handle same = opened(H5Tcopy(type), H5Tclose, subject, "copy its type");
@@ -193,9 +192,10 @@ std::vector<char> to_bytes(const std::vector<char>& raw,
   for (size_t i = 0; i < count; ++i) {
     const std::optional<int64_t> value = integer_at(raw.data(), i, format);
     if (!value) {
-      throw FormatError(fmt::format(
-          "{}: expected integers below 2^63, got a larger one at {}", subject,
-          i));
+      throw FormatError(
+          "out_of_range", subject,
+          fmt::format(
+              "integers must be below 2^63, got a larger one at index {}", i));
     }
     to[i] = *value;
   }
@@ -221,18 +221,20 @@ std::vector<char> dataset_elements(hid_t dataset, const Hdf5Request& request) {
   if (!format) format = opaque_bfloat(dataset, type.get(), request.path);
   const bool wants_floats = request.type == DType::f32;
   if (!format || !(wants_floats ? format->is_float() : format->is_integer())) {
-    throw FormatError(fmt::format("{}: expected {}, got {}", subject,
-                                  wants_floats ? "floats" : "integers",
-                                  type_text(type.get())));
+    throw FormatError(
+        "unsupported_type", subject,
+        fmt::format("must be {}, got {}", wants_floats ? "floats" : "integers",
+                    type_text(type.get())));
   }
   check_storage(dataset, subject);
   const int64_t count = request.expected.size();
   const auto largest =
       std::max(static_cast<int64_t>(format->bytes), size_of(request.type));
   if (count > kMostDatasetBytes / largest) {
-    throw FormatError(fmt::format("{}: expected at most {} bytes, got shape {}",
-                                  subject, kMostDatasetBytes,
-                                  request.expected.to_string()));
+    throw FormatError(
+        "size_limit", subject,
+        fmt::format("must have at most {} bytes, got shape {}",
+                    kMostDatasetBytes, request.expected.to_string()));
   }
   const auto elements = static_cast<size_t>(count);
   if (elements == 0) return {};

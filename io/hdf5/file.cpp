@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kLongestPath = 4096;
 constexpr int kDeepestPath = 64;
 
-// libhdf5 would copy an image twice. These hand it the one there is, which it
-// only reads: the file is opened read-only.
+// libhdf5 would copy an image twice. These callbacks share the original, which
+// it only reads: the file is opened read-only.
 void* lend_image(size_t, H5FD_file_image_op_t, void* image) { return image; }
 void* copy_nothing(void* to, const void*, size_t, H5FD_file_image_op_t, void*) {
   return to;
@@ -38,7 +38,7 @@ Handle open_image(std::string_view image) {
       H5Pset_file_image(access.get(), bytes, image.size()) < 0) {
     fail_in_library(kSubject, "take its contents");
   }
-  // The library insists that no file of that name can be opened.
+  // The library requires a name that cannot be opened as a file.
   return opened(H5Fopen("/dev/null/image.h5", H5F_ACC_RDONLY, access.get()),
                 H5Fclose, kSubject, "open it");
 }
@@ -56,9 +56,11 @@ const char* link_text(H5L_type_t type) {
 
 std::vector<std::string> components(const std::string& path) {
   if (path.size() > kLongestPath || path.find('\0') != std::string::npos) {
-    throw FormatError(fmt::format(
-        "{}: expected a path of at most {} bytes, none of them 0, got {} bytes",
-        path_text(path), kLongestPath, path.size()));
+    throw FormatError(
+        "invalid_value", path_text(path),
+        fmt::format(
+            "a path must have at most {} bytes and no NUL, got {} bytes",
+            kLongestPath, path.size()));
   }
   std::vector<std::string> names;
   for (size_t start = 0; start < path.size();) {
@@ -67,19 +69,21 @@ std::vector<std::string> components(const std::string& path) {
     start = end + 1;
   }
   if (names.size() > kDeepestPath) {
-    throw FormatError(fmt::format("{}: expected at most {} components, got {}",
-                                  path_text(path), kDeepestPath, names.size()));
+    throw FormatError(
+        "size_limit", path_text(path),
+        fmt::format("a path must have at most {} components, got {}",
+                    kDeepestPath, names.size()));
   }
   return names;
 }
 
-/// Null handle: there is no such link.
+/// Opens a link of a group; a null handle if it does not exist.
 Handle step_into(hid_t group, const std::string& name,
                  const std::string& walked) {
   const std::string subject = path_text(walked);
   if (name == "." || name == "..") {
-    throw FormatError(
-        fmt::format("{}: expected a name, got '{}'", subject, name));
+    throw FormatError("invalid_value", subject,
+                      fmt::format("'{}' is not a name", name));
   }
   const htri_t exists = H5Lexists(group, name.c_str(), H5P_DEFAULT);
   if (exists < 0) fail_in_library(subject, "look it up");
@@ -89,8 +93,9 @@ Handle step_into(hid_t group, const std::string& name,
     fail_in_library(subject, "look at its link");
   }
   if (info.type != H5L_TYPE_HARD) {
-    throw FormatError(fmt::format("{}: expected a hard link, got {}", subject,
-                                  link_text(info.type)));
+    throw FormatError(
+        "unsupported_format", subject,
+        fmt::format("must be a hard link, got {}", link_text(info.type)));
   }
   return opened(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose, subject,
                 "open it");
@@ -108,7 +113,7 @@ herr_t collect(hid_t, const char* name, const H5L_info_t*, void* data) {
     names.list.emplace_back(name);
     names.bytes += static_cast<int64_t>(names.list.back().size());
   } catch (const std::bad_alloc&) {
-    return -1;  // must not pass through C
+    return -1;  // exceptions must not pass through C
   }
   names.too_many = static_cast<int64_t>(names.list.size()) > kMostNames ||
                    names.bytes > kMostAttributeBytes;
@@ -121,21 +126,21 @@ Config names_in(hid_t group, const std::string& path) {
                                    nullptr, collect, &names);
   if (status < 0) fail_in_library(path_text(path), "list it");
   if (names.too_many) {
-    throw FormatError(fmt::format("{}: expected at most {} names, got more",
-                                  path_text(path), kMostNames));
+    throw FormatError("size_limit", path_text(path),
+                      fmt::format("must have at most {} names", kMostNames));
   }
   std::sort(names.list.begin(), names.list.end());
   return Config::List(names.list.begin(), names.list.end());
 }
 
-/// An object of the kind that is expected, or an error.
+/// Opens an object of the expected type. Throws: FormatError.
 Handle open_as(hid_t file, const std::string& path, H5I_type_t type,
                const char* expected) {
   Handle object = open_object(file, path);
   const H5I_type_t got = H5Iget_type(object.get());
   if (got != type) {
-    throw FormatError(fmt::format("{}: expected a {}, got a {}",
-                                  path_text(path), expected,
+    throw FormatError("malformed_file", path_text(path),
+                      fmt::format("must be a {}, got a {}", expected,
                                   got == H5I_GROUP     ? "group"
                                   : got == H5I_DATASET ? "dataset"
                                                        : "named type"));
@@ -169,8 +174,7 @@ Handle find_object(hid_t file, const std::string& path) {
 Handle open_object(hid_t file, const std::string& path) {
   Handle object = find_object(file, path);
   if (object.get() < 0) {
-    throw FormatError(fmt::format(
-        "{}: expected an object of that name, got none", path_text(path)));
+    throw FormatError("unknown_name", path_text(path), "no such object");
   }
   return object;
 }
@@ -187,9 +191,8 @@ Config Hdf5File::respond(const Hdf5Request& request) const {
       if (object.get() < 0) return Config();
       const H5I_type_t type = H5Iget_type(object.get());
       if (type == H5I_GROUP || type == H5I_DATASET) return type == H5I_DATASET;
-      throw FormatError(
-          fmt::format("{}: expected a group or a dataset, got a named type",
-                      path_text(path)));
+      throw FormatError("unsupported_format", path_text(path),
+                        "must be a group or a dataset, got a named type");
     }
     case Op::children:
       return names_in(open_as(file, path, H5I_GROUP, "group").get(), path);
@@ -203,7 +206,7 @@ Config Hdf5File::respond(const Hdf5Request& request) const {
     case Op::read:
       break;
   }
-  throw InternalError("HDF5: expected a known request, got another");
+  throw InternalError("internal", "HDF5", "unknown request");
 }
 
 std::vector<char> Hdf5File::read(const Hdf5Request& request) const {

@@ -1,7 +1,7 @@
-// An HDF5 file in memory, with the checks that let nothing but plain data
-// out. All that is read of a file goes through here, in the worker process or,
-// without isolation, in this one. It touches no state of the program (no
-// tensors, no threads), so that it works after fork(). Internal to io/hdf5.
+// An HDF5 file in memory, with checks that accept plain data only. All reads of
+// a file pass through here, in the worker process or, without isolation, in
+// this one. It uses no state of the program (tensors, threads), so it works
+// after fork(). Internal to io/hdf5.
 #pragma once
 
 #include <string>
@@ -13,32 +13,34 @@
 
 namespace octet::io {
 
-/// REQUIRES: for all uses, construction and destruction included: a
-/// LibraryLock, or silence_library() in a process of its own.
+/// REQUIRES: a LibraryLock, or silence_library() in a separate process, for all
+/// calls including construction and destruction.
 class Hdf5File {
  public:
-  /// `image` must live as long. Throws: FormatError.
+  /// `image` must outlive the file. Throws: FormatError.
   explicit Hdf5File(std::string_view image);
 
-  /// As Hdf5Backend::respond(). Throws: FormatError.
+  /// See Hdf5Backend::respond(). Throws: FormatError.
   Config respond(const Hdf5Request& request) const;
-  /// The elements as `request.type`. Throws: FormatError, UnsupportedError.
+  /// Returns the elements as `request.type`.
+  /// Throws: FormatError, UnsupportedError.
   std::vector<char> read(const Hdf5Request& request) const;
 
  private:
   Handle file_;
 };
 
-/// An object behind hard links only; its identifier is invalid if a component
-/// of the path is absent. Throws: FormatError naming the component.
+/// Opens an object through hard links; its identifier is invalid if a component
+/// of the path does not exist.
+/// Throws: FormatError naming the component.
 Handle find_object(hid_t file, const std::string& path);
-/// Throws: FormatError, also if it is absent.
+/// Opens an object. Throws: FormatError, also if it does not exist.
 Handle open_object(hid_t file, const std::string& path);
 
-/// "'/a/b'", printable: how messages name a path.
+/// "'/a/b'", printable, for messages.
 std::string path_text(std::string_view path);
 
-// One per kind of request.
+// Handlers, one per kind of request.
 Config attribute_value(hid_t object, const std::string& owner,
                        const std::string& name);
 Config string_list(hid_t object, const std::string& owner,

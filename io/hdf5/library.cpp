@@ -49,8 +49,9 @@ LibraryLock::~LibraryLock() {
 }
 
 void fail_in_library(std::string_view subject, std::string_view action) {
-  throw FormatError(fmt::format("{}: the HDF5 library cannot {}: {}", subject,
-                                action, library_reason()));
+  throw FormatError(
+      "malformed_file", subject,
+      fmt::format("the HDF5 library cannot {}: {}", action, library_reason()));
 }
 
 Handle opened(hid_t id, Handle::Close close, std::string_view subject,

@@ -1,6 +1,5 @@
-// What everything that calls libhdf5 needs: identifiers that release
-// themselves, the library's own words for a failure, and the lock around it.
-// Internal to io/hdf5.
+// Basics for calls of libhdf5: identifiers that release themselves, the
+// library's error text, and its lock. Internal to io/hdf5.
 #pragma once
 
 #include <mutex>
@@ -36,12 +35,12 @@ class Handle {
   Close close_;
 };
 
-/// libhdf5 keeps global state, and a worker that is forked while another thread
-/// is inside it would inherit that state half changed.
+/// libhdf5 has global state; a worker forked during a call in another thread
+/// would inherit it half changed.
 std::mutex& hdf5_mutex();
 
-/// Holds hdf5_mutex(). For its life the library prints nothing and loads no
-/// plugins; what the program has set comes back afterwards.
+/// Owns hdf5_mutex(). During its lifetime the library prints nothing and loads
+/// no plugins; the destructor restores the program's settings.
 class LibraryLock {
  public:
   LibraryLock();
@@ -56,17 +55,18 @@ class LibraryLock {
   unsigned plugins_ = 0;
 };
 
-/// The same without a lock and for ever: for a worker process.
+/// Does the same permanently and without lock, for a worker process.
 void silence_library();
 
-/// Why the last call failed: the innermost entry of the library's error stack.
+/// Returns the reason of the last failure: the innermost entry of the library's
+/// error stack.
 std::string library_reason();
 
-/// Throws: FormatError "`subject`: the HDF5 library cannot `action`: why".
+/// Throws: FormatError "`subject`: the HDF5 library cannot `action`: reason".
 [[noreturn]] void fail_in_library(std::string_view subject,
                                   std::string_view action);
 
-/// `id`, or fail_in_library().
+/// Returns a handle of `id`. Throws: as fail_in_library() if it is invalid.
 Handle opened(hid_t id, Handle::Close close, std::string_view subject,
               std::string_view action);
 

@@ -22,14 +22,14 @@ struct FloatLayout {
   const char* name;
 };
 
-// Source: IEEE 754-2019, 3.6; bfloat16 is the upper half of a single.
+// Source: IEEE 754-2019, 3.6; bfloat16 is the upper half of float32.
 constexpr std::array kFloatLayouts = {
     FloatLayout{Kind::half, 2, 5, 10, "float16"},
     FloatLayout{Kind::bfloat, 2, 8, 7, "bfloat16"},
     FloatLayout{Kind::single, 4, 8, 23, "float32"},
     FloatLayout{Kind::real, 8, 11, 52, "float64"}};
 
-/// Whether every bit belongs to the number; and its byte order.
+/// Whether the type has no padding bits; sets its byte order.
 bool plain_bits(hid_t type, size_t bytes, bool& swapped) {
   const H5T_order_t order = H5Tget_order(type);
   swapped = order == H5T_ORDER_BE;

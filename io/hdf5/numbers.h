@@ -1,5 +1,5 @@
-// Element types: libhdf5 only moves bytes; that they are numbers, and which,
-// is told here. Internal to io/hdf5.
+// Element types: libhdf5 copies bytes; this module interprets them as numbers.
+// Internal to io/hdf5.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +25,21 @@ struct NumberFormat {
   }
 };
 
-/// Nothing for types that are no IEEE 754 numbers, bfloat16, integers of 1, 2,
-/// 4 or 8 bytes or h5py's bool.
+/// Returns nothing for types other than IEEE 754 numbers, bfloat16, integers of
+/// 1, 2, 4 or 8 bytes and h5py's bool.
 std::optional<NumberFormat> number_format(hid_t type);
 
 /// "float32", "big-endian int64", "a compound type": for messages.
 std::string type_text(hid_t type);
 
-/// Element `index` of an array in the file's format.
+/// Returns element `index` of an array in the file's format.
 /// REQUIRES: a float format.
 double float_at(const char* data, size_t index, const NumberFormat& format);
-/// Nothing if it is above 2^63 - 1. REQUIRES: no float format.
+/// Returns nothing above 2^63 - 1. REQUIRES: not a float format.
 std::optional<int64_t> integer_at(const char* data, size_t index,
                                   const NumberFormat& format);
 
-/// Doubles are rounded to nearest. REQUIRES: a float format.
+/// Converts to f32; doubles are rounded to nearest. REQUIRES: a float format.
 void to_floats(const char* data, const NumberFormat& format,
                std::span<float> out);
 

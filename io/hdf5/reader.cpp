@@ -49,9 +49,8 @@ std::unique_ptr<Hdf5Backend> backend_for(std::string contents,
                                          const FileLimits& limits,
                                          Hdf5Hook before_response) {
   if (!is_hdf5(contents)) {
-    throw FormatError(fmt::format(
-        "HDF5 file: expected its signature, got {}",
-        contents.empty() ? "an empty file" : "a file of another format"));
+    throw FormatError("unsupported_format", "HDF5 file",
+                      contents.empty() ? "is empty" : "has no HDF5 signature");
   }
   if (limits.isolation == Isolation::none) {
     return std::make_unique<InThisProcess>(std::move(contents));
@@ -60,10 +59,11 @@ std::unique_ptr<Hdf5Backend> backend_for(std::string contents,
                                       before_response);
 }
 
-// Responses may come from a process that a file has taken over.
+// A malicious file may control the worker: responses are validated.
 void check_response(bool is_sound) {
   if (!is_sound) {
-    throw FormatError("HDF5 file: expected a response about it, got nonsense");
+    throw FormatError("malformed_file", "HDF5 file",
+                      "invalid response of the worker process");
   }
 }
 
@@ -170,10 +170,9 @@ Tensor Hdf5Reader::read(const std::string& dataset, const Shape& expected,
                         DType type) const {
   return in_file([&] {
     if (expected.size() > kMostDatasetBytes / size_of(type)) {
-      throw FormatError(fmt::format(
-          "{}: expected at most {} bytes, got "
-          "shape {}",
-          path_text(dataset), kMostDatasetBytes, expected.to_string()));
+      throw FormatError("size_limit", path_text(dataset),
+                        fmt::format("must have at most {} bytes, got shape {}",
+                                    kMostDatasetBytes, expected.to_string()));
     }
     return backend_->read(
         {.op = Op::read, .path = dataset, .type = type, .expected = expected});

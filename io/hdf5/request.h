@@ -1,5 +1,5 @@
-// What can be requested of an HDF5 file, in this process or through a worker.
-// Both ways end in Hdf5File. Internal to io/hdf5.
+// Requests to an HDF5 file, served by Hdf5File in this process or in a worker.
+// Internal to io/hdf5.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Hdf5Request {
   Op op = Op::kind;
   std::string path;
   std::string name = {};    ///< of an attribute
-  DType type = DType::f32;  ///< wanted: f32 or i64
+  DType type = DType::f32;  ///< of the result: f32 or i64
   Shape expected = {};      ///< of the dataset
 };
 
@@ -23,14 +23,15 @@ class Hdf5Backend {
  public:
   virtual ~Hdf5Backend() = default;
 
-  /// All but read: kind is whether it is a dataset, the names of children and
-  /// strings are lists, a shape is a list of integers; what is absent is null.
+  /// Serves all requests but read. The result of kind is whether the object is
+  /// a dataset; of children and strings, a list of names; of shape, a list of
+  /// integers; null if the object does not exist.
   virtual Config respond(const Hdf5Request& request) = 0;
-  /// A tensor of `request.type` and shape `request.expected`.
+  /// Returns a tensor of `request.type` and shape `request.expected`.
   virtual Tensor read(const Hdf5Request& request) = 0;
 };
 
-/// Most bytes of a dataset, of an attribute, most names in a group.
+/// Limits: bytes of a dataset, bytes of an attribute, names in a group.
 constexpr int64_t kMostDatasetBytes = int64_t{1} << 31;
 constexpr int64_t kMostAttributeBytes = int64_t{1} << 26;
 constexpr int64_t kMostNames = int64_t{1} << 17;

@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits until the socket is ready or has failed.
+/// Waits until the socket is ready, has failed, or the deadline has passed.
 Transfer wait_for(int socket, short event, const Deadline& deadline) {
   while (true) {
     int milliseconds = -1;
@@ -30,7 +30,7 @@ Transfer wait_for(int socket, short event, const Deadline& deadline) {
 }
 
 /// Calls `move`, which transfers a part and returns its size, until `count`
-/// bytes are through.
+/// bytes are transferred.
 template <class Move>
 Transfer transfer(int socket, short event, size_t count,
                   const Deadline& deadline, Move move) {

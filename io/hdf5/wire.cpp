@@ -4,6 +4,8 @@
 
 #include <octet/runtime/error.h>
 
+#include "printable.h"
+
 namespace octet::io {
 namespace {
 
@@ -41,8 +43,8 @@ class Reader {
  private:
   std::string_view cut(size_t count) {
     if (count > rest_.size()) {
-      throw FormatError(
-          "the HDF5 process: expected a whole response, got a part of one");
+      throw FormatError("malformed_file", "HDF5 worker process",
+                        "response is truncated");
     }
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);
@@ -92,10 +94,11 @@ Config get_value(Reader& reader, bool lists_allowed) {
       lists_allowed = false;
   }
   if (!lists_allowed) {
-    throw FormatError("the HDF5 process: expected a value, got something else");
+    throw FormatError("malformed_file", "HDF5 worker process",
+                      "response has an unknown value");
   }
   Config::List list;
-  // Every entry takes a byte at least: this ends, whatever the count says.
+  // Every entry takes at least a byte: the loop ends for any count.
   for (auto count = reader.get<size_t>(); count > 0; --count) {
     list.push_back(get_value(reader, false));
   }
@@ -137,9 +140,26 @@ Config value_from_wire(std::string_view bytes) {
   Reader reader(bytes);
   Config value = get_value(reader, true);
   if (reader.left() > 0) {
-    throw FormatError("the HDF5 process: expected one value, got more");
+    throw FormatError("malformed_file", "HDF5 worker process",
+                      "response has extra bytes");
   }
   return value;
+}
+
+std::string to_wire(const Error& error) {
+  Writer writer;
+  writer.put_string(error.code());
+  writer.put_string(error.subject());
+  writer.put_string(error.text());
+  return writer.take();
+}
+
+Error error_from_wire(ErrorKind kind, std::string_view bytes) {
+  Reader reader(bytes);
+  std::string code = printable(reader.get_string(), bytes.size());
+  const std::string subject = printable(reader.get_string(), bytes.size());
+  const std::string text = printable(reader.get_string(), bytes.size());
+  return {kind, std::move(code), subject, text};
 }
 
 }  // namespace octet::io

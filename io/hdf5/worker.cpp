@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -12,9 +14,9 @@
 
 #include <octet/runtime/error.h>
 
+#include "file_errors.h"
 #include "library.h"
 #include "limit_checks.h"
-#include "printable.h"
 #include "wire.h"
 #include "worker_process.h"
 
@@ -27,19 +29,29 @@ using Status = ResponseHeader::Status;
 constexpr uint64_t kLongestValue = uint64_t{1} << 28;
 constexpr uint64_t kLongestError = uint64_t{1} << 16;
 
+// The allocator of AddressSanitizer (GCC 12) has no handlers for fork(): a
+// child that is created while another thread allocates hangs in its first
+// malloc(). Threads of the pool allocate when they start.
+void wait_for_new_threads() {
+#ifdef __SANITIZE_ADDRESS__
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+#endif
+}
+
 [[noreturn]] void fail_to_start() {
   throw IoError(
-      fmt::format("HDF5 file: cannot start a process that reads it: {}; "
-                  "without isolation it is read in this one",
+      "process_failed", "HDF5 file",
+      fmt::format("cannot start a worker process: {}. Hint: if you trust the "
+                  "file, set FileLimits.isolation = Isolation::none",
                   std::strerror(errno)));
 }
 
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) {
-    return fmt::format("the HDF5 library crashed on it (signal {})",
+    return fmt::format("the HDF5 library crashed on this file (signal {})",
                        WTERMSIG(status));
   }
-  return fmt::format("the HDF5 library gave up on it (exit code {})",
+  return fmt::format("the HDF5 library exited on this file (exit code {})",
                      WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
@@ -66,8 +78,9 @@ Hdf5Worker::Hdf5Worker(std::string contents, const FileLimits& limits,
     fail_to_start();
   }
   {
-    // No thread is inside the library while the process is copied.
+    // No other thread is inside the library during fork().
     const std::scoped_lock lock(hdf5_mutex());
+    wait_for_new_threads();
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) {
@@ -94,8 +107,8 @@ int Hdf5Worker::stop() {
   if (process_ < 0) return 0;
   close(socket_);
   int status = 0;
-  // A program that waits for all its children may have taken this one; then
-  // the number may be another process's.
+  // If the program waits for all children, this one may already be reaped and
+  // its number reused.
   pid_t waited = waitpid(process_, &status, WNOHANG);
   if (waited == 0) {
     kill(process_, SIGKILL);
@@ -107,21 +120,21 @@ int Hdf5Worker::stop() {
   return waited > 0 ? status : 0;
 }
 
-void Hdf5Worker::fail(std::string reason) {
-  failure_ = fmt::format("HDF5 file: {}", reason);
-  throw FormatError(failure_);
+void Hdf5Worker::fail(const FormatError& error) {
+  failure_ = error;
+  throw error;
 }
 
 void Hdf5Worker::check(Transfer transfer) {
   if (transfer == Transfer::done) return;
   const int status = stop();
   if (transfer == Transfer::late) {
-    fail(
-        fmt::format("the HDF5 library took more than {} s; Hint: raise "
-                    "time_limit (octet: --time-limit)",
-                    time_limit_));
+    fail(FormatError("time_limit", "HDF5 file",
+                     fmt::format("the HDF5 library took more than {} s. Hint: "
+                                 "raise FileLimits.time_limit (--time-limit)",
+                                 time_limit_)));
   }
-  fail(how_it_ended(status));
+  fail(FormatError("process_failed", "HDF5 file", how_it_ended(status)));
 }
 
 void Hdf5Worker::send(std::string_view bytes) {
@@ -140,25 +153,30 @@ ResponseHeader Hdf5Worker::receive_header() {
     case Status::elements:
       return header;
     case Status::unsupported:
-      throw UnsupportedError(
-          printable(receive_text(header.bytes, kLongestError), kLongestError));
+      throw error_as<ErrorKind::unsupported>(receive_error(header));
     case Status::format_error:
-      throw FormatError(
-          printable(receive_text(header.bytes, kLongestError), kLongestError));
+      throw error_as<ErrorKind::format>(receive_error(header));
   }
   stop();
-  fail("expected a response about it, got something else");
+  fail(
+      FormatError("malformed_file", "HDF5 worker process", "unknown response"));
+}
+
+Error Hdf5Worker::receive_error(const ResponseHeader& header) {
+  return error_from_wire(ErrorKind::format,
+                         receive_text(header.bytes, kLongestError));
 }
 
 std::string Hdf5Worker::receive_text(uint64_t bytes, uint64_t most) {
   if (bytes > most) {
     stop();
-    fail(fmt::format("expected a response of at most {} bytes, got {}", most,
-                     bytes));
+    fail(FormatError("malformed_file", "HDF5 worker process",
+                     fmt::format("response must have at most {} bytes, got {}",
+                                 most, bytes)));
   }
   constexpr size_t kBlock = size_t{1} << 20;
   std::string text;
-  while (text.size() < bytes) {  // grows with what is really there
+  while (text.size() < bytes) {  // allocates in proportion to the data received
     const size_t have = text.size();
     text.resize(have + std::min<size_t>(bytes - have, kBlock));
     receive(text.data() + have, text.size() - have);
@@ -190,17 +208,19 @@ Tensor Hdf5Worker::read(const Hdf5Request& request) {
         static_cast<uint64_t>(request.expected.size() * size_of(request.type));
     if (header.status != Status::elements || header.bytes != bytes) {
       stop();
-      fail(fmt::format("expected a response of {} bytes, got {}", bytes,
-                       header.bytes));
+      fail(FormatError("malformed_file", "HDF5 worker process",
+                       fmt::format("response must have {} bytes, got {}", bytes,
+                                   header.bytes)));
     }
-    // The file has this shape: only now is memory taken for it.
+    // The file has this shape: memory is allocated only now.
     try {
       Tensor tensor(request.expected, request.type);
       receive(static_cast<char*>(tensor.raw()), bytes);
       return tensor;
     } catch (const std::bad_alloc&) {
-      stop();  // what it is about to send has no place
-      failure_ = "HDF5 file: too large for the memory there is";
+      stop();  // its response cannot be received
+      failure_ =
+          FormatError("memory_limit", "HDF5 file", "does not fit into memory");
       throw;
     }
   });

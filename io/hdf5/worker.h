@@ -1,9 +1,12 @@
-// The parent's side: a process that holds one file. Internal to io/hdf5.
+// The parent's side of a worker process, which serves one file. Internal to
+// io/hdf5.
 #pragma once
 
 #include <string>
 
 #include <sys/types.h>
+
+#include <octet/runtime/error.h>
 
 #include "reader.h"
 #include "request.h"
@@ -13,8 +16,8 @@ namespace octet::io {
 
 class Hdf5Worker : public Hdf5Backend {
  public:
-  /// Throws: FormatError if the file cannot be opened, IoError if there can
-  /// be no process.
+  /// Throws: FormatError if the file cannot be opened, IoError if no process
+  /// can be started.
   Hdf5Worker(std::string contents, const FileLimits& limits,
              Hdf5Hook before_response);
   ~Hdf5Worker() override;
@@ -25,18 +28,20 @@ class Hdf5Worker : public Hdf5Backend {
   Tensor read(const Hdf5Request& request) override;
 
  private:
-  /// Runs `body` with the time that is left.
+  /// Runs `body` within the remaining time.
   template <class Body>
   auto timed(Body body);
   void send(std::string_view bytes);
   void receive(char* to, size_t count);
-  /// The header of a response that is no error.
+  /// Receives the header of a successful response.
+  /// Throws: errors that the worker sends.
   ResponseHeader receive_header();
+  Error receive_error(const ResponseHeader& header);
   std::string receive_text(uint64_t bytes, uint64_t most);
   void send_request(const Hdf5Request& request);
   void check(Transfer transfer);
-  [[noreturn]] void fail(std::string reason);
-  /// Ends the process; returns how it ended, in waitpid's terms.
+  [[noreturn]] void fail(const FormatError& error);
+  /// Ends the process; returns its status as of waitpid().
   int stop();
 
   pid_t process_ = -1;
@@ -44,7 +49,8 @@ class Hdf5Worker : public Hdf5Backend {
   double time_limit_;
   std::chrono::duration<double> time_left_;
   Deadline deadline_;
-  std::string failure_;  ///< why there is no process any more
+  FormatError failure_{"internal", "HDF5 file",
+                       "no worker process"};  ///< why there is no process
 };
 
 }  // namespace octet::io

@@ -24,13 +24,13 @@ namespace {
 constexpr int kSocket = 3;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// They map terabytes of shadow, open pipes to look at memory, and report.
+// Sanitizers map terabytes of shadow memory, open pipes and print reports.
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
 
-/// Never raises what the parent itself is limited to.
+/// Lowers a resource limit; never above the parent's.
 void limit(__rlimit_resource resource, rlim_t value) {
   rlimit now{};
   if (getrlimit(resource, &now) != 0) return;
@@ -39,7 +39,7 @@ void limit(__rlimit_resource resource, rlim_t value) {
   setrlimit(resource, &lower);
 }
 
-/// What the process has mapped already: all that the parent had. 0: unknown.
+/// Returns the mapped bytes, all inherited from the parent; 0 if unknown.
 rlim_t mapped_bytes() {
   unsigned long pages = 0;
   std::FILE* file = std::fopen("/proc/self/statm", "re");
@@ -49,8 +49,8 @@ rlim_t mapped_bytes() {
   return rlim_t{pages} * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// The parent's handlers mean nothing here; what a terminal sends to both is
-/// the parent's to act on.
+/// Removes the parent's handlers. Signals that a terminal sends to both
+/// processes are left to the parent.
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
   std::signal(SIGINT, SIG_IGN);
@@ -67,9 +67,9 @@ void leave_if_alone(int) {
   if (now != parent_process && now != 0) _exit(0);
 }
 
-/// Ends with the parent, even in a loop of the library. The signal comes when
-/// the thread of the parent ends that made this process, or the one that the
-/// process then belongs to: the parent itself may live on.
+/// Ends this process with its parent, even inside a loop of the library. The
+/// signal is sent when the parent's thread that forked it ends, or the thread
+/// it was reassigned to: the parent itself may be alive.
 void end_with(pid_t parent) {
   parent_process = parent;
   struct sigaction action {};
@@ -77,11 +77,11 @@ void end_with(pid_t parent) {
   action.sa_flags = SA_RESTART;
   sigaction(SIGUSR1, &action, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGUSR1);
-  leave_if_alone(SIGUSR1);  // it may have ended before
+  leave_if_alone(SIGUSR1);  // the parent may have ended already
 }
 
-/// Leaves the socket, as kSocket, and /dev/null for the standard streams: what
-/// the library prints is not for the user.
+/// Closes all files but the socket, moved to kSocket, and /dev/null as standard
+/// streams: output of the library is discarded.
 void close_files(int socket) {
   if (socket != kSocket) dup2(socket, kSocket);
   const int null = open("/dev/null", O_RDWR);
@@ -99,9 +99,9 @@ void give_up_rights(const FileLimits& limits) {
     if (const rlim_t mapped = mapped_bytes(); mapped > 0) {
       limit(RLIMIT_AS, mapped + static_cast<rlim_t>(limits.memory_limit));
     }
-    limit(RLIMIT_NOFILE, 1);  // nothing can be opened any more
+    limit(RLIMIT_NOFILE, 1);  // no more files can be opened
   }
-  // The parent keeps the time; this is for a worker that it cannot stop.
+  // The parent measures time; this limit is for a worker it cannot stop.
   constexpr double kLongest = 1e9;
   const double seconds = std::ceil(std::min(limits.time_limit, kLongest));
   limit(RLIMIT_CPU, static_cast<rlim_t>(seconds) + 1);
@@ -116,25 +116,29 @@ void send_response(ResponseHeader::Status status, std::string_view bytes) {
                                       sizeof header);
   if (send_all(kSocket, header_bytes) != Transfer::done ||
       send_all(kSocket, bytes) != Transfer::done) {
-    _exit(0);  // nobody listens
+    _exit(0);  // the parent is gone
   }
 }
 
-/// Sends what `body` sends, or the error that it throws.
+/// Calls `body`, which sends a response; sends the error if it throws.
 template <class Body>
 bool respond_or_refuse(const FileLimits& limits, Body body) {
   try {
     body();
     return true;
   } catch (const UnsupportedError& error) {
-    send_response(ResponseHeader::Status::unsupported, error.message());
+    send_response(ResponseHeader::Status::unsupported, to_wire(error));
   } catch (const Error& error) {
-    send_response(ResponseHeader::Status::format_error, error.message());
+    send_response(ResponseHeader::Status::format_error, to_wire(error));
   } catch (const std::bad_alloc&) {
-    send_response(ResponseHeader::Status::format_error,
-                  fmt::format("HDF5 file: expected one that is read within {} "
-                              "MiB, got one that takes more",
-                              limits.memory_limit >> 20));
+    send_response(
+        ResponseHeader::Status::format_error,
+        to_wire(FormatError(
+            "memory_limit", "HDF5 file",
+            fmt::format(
+                "reading needs more than {} MiB. Hint: if you trust the file, "
+                "raise FileLimits.memory_limit (--memory-limit)",
+                limits.memory_limit >> 20))));
   }
   return false;
 }
@@ -178,7 +182,7 @@ void run_worker(int socket, pid_t parent, std::string_view contents,
   close_files(socket);
   give_up_rights(limits);
   respond_to_all(contents, limits, before_response);
-  _exit(0);  // no destructors: they are the parent's
+  _exit(0);  // runs no destructors: they are the parent's
 }
 
 }  // namespace octet::io

@@ -17,17 +17,19 @@ namespace {
 
 constexpr size_t kGrowth = size_t{4} << 20;
 
-// Source: Keras, hdf5_format.py, HDF5_OBJECT_HEADER_LIMIT: an object's header
-// holds 64 KiB, attributes with their names and types included.
+// Source: Keras, hdf5_format.py, HDF5_OBJECT_HEADER_LIMIT: an object header has
+// at most 64 KiB, including names and types of attributes.
 constexpr size_t kMostBytes = 64512;
-/// A string of variable length lies elsewhere; this is what points to it.
+/// Size of the reference to a string of variable length, which is stored
+/// elsewhere.
 constexpr size_t kStringBytes = 16;
 
-/// What can be the caller's fault has been checked before.
+/// Throws: InternalError if `status` is a failure: user errors are checked
+/// earlier.
 void must(herr_t status, std::string_view action) {
   if (status >= 0) return;
-  throw InternalError(
-      fmt::format("HDF5 file: cannot {}: {}", action, library_reason()));
+  throw InternalError("internal", "HDF5 file",
+                      fmt::format("cannot {}: {}", action, library_reason()));
 }
 
 Handle made(hid_t id, Handle::Close close, std::string_view action) {
@@ -37,8 +39,9 @@ Handle made(hid_t id, Handle::Close close, std::string_view action) {
 
 void check_text(std::string_view text, std::string_view what) {
   if (text.find('\0') != std::string_view::npos) {
-    throw ValueError(fmt::format("{}: expected no byte of 0, got '{}'", what,
-                                 printable(text)));
+    throw ValueError(
+        "invalid_value", what,
+        fmt::format("must not contain NUL, got '{}'", printable(text)));
   }
 }
 
@@ -49,15 +52,15 @@ void check_path(const std::string& path) {
     const size_t end = std::min(path.find('/', start), path.size());
     const std::string name = path.substr(start, end - start);
     if (name.empty() || name == "." || name == "..") {
-      throw ValueError(fmt::format(
-          "HDF5 path '{}': expected names between slashes, got '{}'",
-          printable(path), name));
+      throw ValueError("invalid_value",
+                       fmt::format("HDF5 path '{}'", printable(path)),
+                       fmt::format("'{}' is not a name", name));
     }
     start = end + 1;
   }
 }
 
-/// The name of the root is not empty, as the library wants it.
+/// Returns the absolute path: the library requires a name for the root.
 std::string absolute(const std::string& path) {
   return path.starts_with('/') ? path : fmt::format("/{}", path);
 }
@@ -69,7 +72,7 @@ Handle string_type() {
   return type;
 }
 
-/// h5py's bool.
+/// Bool type of h5py.
 Handle bool_type() {
   Handle type =
       made(H5Tenum_create(H5T_STD_I8LE), H5Tclose, "make a type of bools");
@@ -100,12 +103,13 @@ hid_t stored_type(DType type, const std::string& path) {
     case DType::boolean:
       break;
   }
-  throw ValueError(fmt::format(
-      "HDF5 dataset {}: expected elements of f32, i8, u8, i32 or i64, got {}",
-      path_text(path), to_string(type)));
+  throw ValueError(
+      "unsupported_type", fmt::format("HDF5 dataset {}", path_text(path)),
+      fmt::format("elements must be f32, i8, u8, i32 or i64, got {}",
+                  to_string(type)));
 }
 
-// The values of an attribute, in memory as in the file.
+// Values of an attribute; memory and file layout are equal.
 struct Values {
   Handle type;
   std::vector<char> bytes;
@@ -151,9 +155,9 @@ Values values_of(std::span<const Config> list, const std::string& subject) {
         copy_of(H5T_IEEE_F64LE), list,
         [](const Config& value) { return value.as_number(); });
   }
-  throw ValueError(fmt::format(
-      "{}: expected strings, bools or numbers, all of one kind, got others",
-      subject));
+  throw ValueError(
+      "unsupported_type", subject,
+      "values must be strings, bools or numbers, all of the same type");
 }
 
 void write_attribute(hid_t object, const std::string& name,
@@ -184,32 +188,33 @@ bool has_attribute(hid_t object, const std::string& name) {
 
 struct Hdf5Writer::File {
   Handle file;
-  Handle links;   // how names are made: with their parents, in UTF-8
-  Handle groups;  // how groups are made
+  Handle links;   // link creation properties: create parents, names in UTF-8
+  Handle groups;  // group creation properties
   Handle datasets;
 
-  /// Throws: ValueError if a parent of `path` is no group.
+  /// Throws: ValueError if a parent of `path` is not a group.
   void check_parents(const std::string& path) const {
     for (size_t end = path.find('/', 1); end != std::string::npos;
          end = path.find('/', end + 1)) {
       const Handle parent = find_object(file.get(), path.substr(0, end));
       if (parent.get() < 0) return;
       if (H5Iget_type(parent.get()) != H5I_GROUP) {
-        throw ValueError(fmt::format(
-            "HDF5 path {}: expected groups as parents, got the dataset {}",
-            path_text(path), path_text(path.substr(0, end))));
+        throw ValueError(
+            "invalid_value", fmt::format("HDF5 path {}", path_text(path)),
+            fmt::format("parents must be groups, but {} is a dataset",
+                        path_text(path.substr(0, end))));
       }
     }
   }
 
-  /// Throws: ValueError if there is none.
+  /// Opens an object. Throws: ValueError if it does not exist.
   Handle object(const std::string& path) const {
     check_path(path);
     Handle found = find_object(file.get(), path);
     if (found.get() < 0) {
-      throw ValueError(
-          fmt::format("HDF5 object {}: expected it to be there, got none",
-                      path_text(path)));
+      throw ValueError("unknown_name",
+                       fmt::format("HDF5 object {}", path_text(path)),
+                       "no such object");
     }
     return found;
   }
@@ -220,7 +225,7 @@ Hdf5Writer::Hdf5Writer() {
   const Handle access =
       made(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make a file");
   must(H5Pset_fapl_core(access.get(), kGrowth, 0), "make a file in memory");
-  // The library takes two open files of one name for the same.
+  // The library identifies open files by name.
   static uint64_t number = 0;
   const std::string name = fmt::format("octet-{}.h5", number++);
   Handle file =
@@ -232,7 +237,7 @@ Hdf5Writer::Hdf5Writer() {
   Handle groups = made(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "make groups");
   Handle datasets =
       made(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "make datasets");
-  // Times would make each file different.
+  // Time stamps would make each file different.
   must(H5Pset_obj_track_times(groups.get(), false), "leave times out");
   must(H5Pset_obj_track_times(datasets.get(), false), "leave times out");
   file_ = std::make_unique<File>(std::move(file), std::move(links),
@@ -250,10 +255,9 @@ void Hdf5Writer::group(const std::string& path) {
   const Handle found = find_object(file_->file.get(), path);
   if (found.get() >= 0) {
     if (H5Iget_type(found.get()) == H5I_GROUP) return;
-    throw ValueError(
-        fmt::format("HDF5 group {}: expected a new name, got that "
-                    "of a dataset",
-                    path_text(path)));
+    throw ValueError("duplicate_name",
+                     fmt::format("HDF5 group {}", path_text(path)),
+                     "a dataset of this name exists");
   }
   file_->check_parents(path);
   made(H5Gcreate2(file_->file.get(), absolute(path).c_str(), file_->links.get(),
@@ -268,9 +272,11 @@ void Hdf5Writer::attribute(const std::string& object, const std::string& name,
   const std::string subject = fmt::format("HDF5 attribute '{}' of {}",
                                           printable(name), path_text(object));
   check_text(name, subject);
-  if (name.empty() || has_attribute(owner.get(), name)) {
-    throw ValueError(fmt::format("{}: expected a new name, got {}", subject,
-                                 name.empty() ? "none" : "it twice"));
+  if (name.empty()) {
+    throw ValueError("invalid_value", subject, "name must not be empty");
+  }
+  if (has_attribute(owner.get(), name)) {
+    throw ValueError("duplicate_name", subject, "already exists");
   }
   if (!value.is_list()) {
     const Values one = values_of({&value, 1}, subject);
@@ -290,10 +296,10 @@ void Hdf5Writer::attribute(const std::string& object, const std::string& name,
     return;
   }
   if (!is_strings) {
-    throw ValueError(
-        fmt::format("{}: expected at most {} values, got {}; "
-                    "more belong into a dataset",
-                    subject, most, list.size()));
+    throw ValueError("size_limit", subject,
+                     fmt::format("must have at most {} values, got {}. Hint: "
+                                 "store them as a dataset",
+                                 most, list.size()));
   }
   for (size_t part = 0; part < parts; ++part) {
     const size_t first = part * list.size() / parts;
@@ -305,17 +311,17 @@ void Hdf5Writer::attribute(const std::string& object, const std::string& name,
 
 void Hdf5Writer::dataset(const std::string& path, const Tensor& values) {
   if (values.empty()) {
-    throw ValueError(fmt::format("HDF5 dataset {}: expected a tensor, got none",
-                                 path_text(path)));
+    throw ValueError("missing_value",
+                     fmt::format("HDF5 dataset {}", path_text(path)),
+                     "tensor must not be empty");
   }
   const LibraryLock lock;
   check_path(path);
   const Handle found = find_object(file_->file.get(), path);
   if (found.get() >= 0) {
-    throw ValueError(
-        fmt::format("HDF5 dataset {}: expected a new name, got it "
-                    "twice",
-                    path_text(path)));
+    throw ValueError("duplicate_name",
+                     fmt::format("HDF5 dataset {}", path_text(path)),
+                     "already exists");
   }
   file_->check_parents(path);
   std::vector<hsize_t> dims;

@@ -1,6 +1,5 @@
-// Builds an HDF5 file in memory, as h5py would and Keras reads it; the bytes
-// go to the disk by write_file(). The same calls give the same bytes. A writer
-// belongs to one thread at a time. Internal to io.
+// Builds an HDF5 file in memory, as h5py does and Keras expects; write_file()
+// stores it. Equal calls give equal bytes. Not thread-safe. Internal to io.
 #pragma once
 
 #include <memory>
@@ -12,9 +11,9 @@
 
 namespace octet::io {
 
-/// Objects are named by their paths from the root, which is "" or "/". All
-/// functions throw ValueError for what cannot be written: a name that is
-/// empty, "." or "..", one that comes twice, bytes of 0 in names and strings.
+/// Objects are named by their path from the root, which is "" or "/". All
+/// functions throw ValueError for names that are empty, ".", ".." or duplicate,
+/// and for NUL in names and strings.
 class Hdf5Writer {
  public:
   Hdf5Writer();
@@ -22,17 +21,17 @@ class Hdf5Writer {
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
-  /// Makes the group, with its parents, if it is not there.
+  /// Creates a group with its parents unless it exists.
   void group(const std::string& path);
-  /// A string, integer, number or bool, or a list of one kind of these; an
-  /// empty list is an array of no float64. A list of more than 64512 bytes, at
-  /// 16 a string, is split into `name`0, `name`1, ... of equal length, as Keras
-  /// does. REQUIRES: `object` is there.
+  /// Adds a string, integer, number, bool or list of one of these types; an
+  /// empty list is an array of zero float64. A list of more than 64512 bytes,
+  /// with 16 bytes per string, is split into `name`0, `name`1, ... of equal
+  /// length, as in Keras. REQUIRES: `object` exists.
   void attribute(const std::string& object, const std::string& name,
                  const Config& value);
-  /// Makes the parents. Elements of f32, i64, i32, i8 or u8.
+  /// Adds a dataset of f32, i64, i32, i8 or u8 and creates its parents.
   void dataset(const std::string& path, const Tensor& values);
-  /// The bytes of the file. REQUIRES: nothing is called after it.
+  /// Returns the bytes of the file. REQUIRES: the last call.
   std::string finish();
 
  private:

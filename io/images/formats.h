@@ -1,4 +1,5 @@
-// One decoder per format, each the only door to its library. Internal to io.
+// Image decoders, one per format; only they use the format's library. Internal
+// to io.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ Tensor decode_png(std::string_view bytes);
 Tensor decode_png_mask(std::string_view bytes);
 Tensor decode_jpeg(std::string_view bytes);
 
-/// Throws: FormatError if an image has a side of 0 or is beyond the limits of
+/// Throws: FormatError if a side is 0 or the size exceeds the limits of
 /// image.h.
 void check_image_size(std::string_view format, uint64_t width, uint64_t height);
 

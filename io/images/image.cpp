@@ -22,8 +22,8 @@ Tensor decode_as_stored(std::string_view bytes) {
   if (bytes.starts_with(kPngMagic)) return decode_png(bytes);
   if (bytes.starts_with(kJpegMagic)) return decode_jpeg(bytes);
   refuse_other_kind(kImageFile, bytes);
-  throw FormatError(
-      "image: expected a PNG or JPEG file, got another kind of file");
+  throw FormatError("unsupported_format", "image",
+                    "must be a PNG or JPEG file");
 }
 
 /// 0.299 R + 0.587 G + 0.114 B in thousandths, rounded to nearest.
@@ -69,16 +69,18 @@ void check_image_size(std::string_view format, uint64_t width,
   constexpr auto kPixels = static_cast<uint64_t>(kMostImagePixels);
   if (width < 1 || height < 1 || width > kSide || height > kSide ||
       width * height > kPixels) {
-    throw FormatError(fmt::format(
-        "{}: expected sides of 1 to {} and at most {} pixels, got {}x{}",
-        format, kSide, kPixels, width, height));
+    throw FormatError(
+        "size_limit", fmt::format("{} image", format),
+        fmt::format("sides must be 1 to {} and pixels at most {}, got {}x{}",
+                    kSide, kPixels, width, height));
   }
 }
 
 Tensor decode_image(std::string_view bytes, int64_t channels) {
   if (channels != 0 && channels != 1 && channels != 3 && channels != 4) {
-    throw ValueError(fmt::format(
-        "image: expected channels 0 (as stored), 1, 3 or 4, got {}", channels));
+    throw ValueError(
+        "invalid_value", "image channels",
+        fmt::format("must be 0 (as stored), 1, 3 or 4, got {}", channels));
   }
   return with_channels(decode_as_stored(bytes), channels);
 }
@@ -97,14 +99,12 @@ Tensor read_mask(const std::filesystem::path& path) {
       [&] {
         if (bytes.starts_with(kPngMagic)) return decode_png_mask(bytes);
         if (bytes.starts_with(kJpegMagic)) {
-          throw FormatError(
-              "mask: expected a PNG file, got a JPEG, which changes the "
-              "numbers "
-              "of pixels. Hint: save masks as PNG");
+          throw FormatError("unsupported_format", "mask",
+                            "must be a PNG file, got JPEG, which is lossy. "
+                            "Hint: save masks as PNG");
         }
         refuse_other_kind(kMaskFile, bytes);
-        throw FormatError(
-            "mask: expected a PNG file, got another kind of file");
+        throw FormatError("unsupported_format", "mask", "must be a PNG file");
       });
 }
 

@@ -27,13 +27,13 @@ bool is_image_name(const fs::path& path) {
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
-/// An image with its mask, if it has one.
+/// An image and its mask, if any.
 struct Sample {
   Tensor image;  // u8 [h,w,channels]
   Tensor mask;   // u8 [h,w]
 };
 
-/// Shapes: of the size of the options.
+/// Shapes: the size of the options.
 Sample read_sample(const fs::path& path, const fs::path* mask_path,
                    const ImageOptions& options) {
   Sample sample{read_image(path, options.channels), {}};
@@ -41,10 +41,12 @@ Sample read_sample(const fs::path& path, const fs::path* mask_path,
     sample.mask = read_mask(*mask_path);
     const Shape& mask = sample.mask.shape();
     if (mask != sample.image.shape().slice(0, 2)) {
-      throw FormatError(fmt::format(
-          "{}: expected a mask of the size of its image '{}', {}, got {}",
-          mask_path->string(), path.string(),
-          sample.image.shape().slice(0, 2).to_string(), mask.to_string()));
+      throw FormatError(
+          "shape_mismatch", mask_path->string(),
+          fmt::format("mask must have the size of its image '{}', {}, got {}",
+                      path.string(),
+                      sample.image.shape().slice(0, 2).to_string(),
+                      mask.to_string()));
     }
   }
   sample.image = resize_image(sample.image, options.size, options.resize);
@@ -139,7 +141,7 @@ class FileSource final : public SampleSource {
     return fresh;
   }
 
-  /// The labels of a mask's pixels.
+  /// Converts the pixels of a mask to class indices.
   std::vector<int64_t> classes(int64_t index, const Tensor& mask) const {
     const auto pixels = std::as_const(mask).data<uint8_t>();
     std::vector<int64_t> result(pixels.size());
@@ -150,11 +152,11 @@ class FileSource final : public SampleSource {
       if (class_of_[pixels[i]] >= 0) {
         result[i] = class_of_[pixels[i]];
       } else if (value < std::ssize(labels_.values)) {
-        throw FormatError(fmt::format(
-            "{}: expected pixels of {}, or others that do not count and are no "
-            "number of a class, got {}",
-            labels_.masks[static_cast<size_t>(index)].string(),
-            fmt::join(labels_.values, ", "), value));
+        throw FormatError("invalid_value",
+                          labels_.masks[static_cast<size_t>(index)].string(),
+                          fmt::format("pixels must be {}, or ignored values "
+                                      "that are not class indices, got {}",
+                                      fmt::join(labels_.values, ", "), value));
       }
     }
     return result;
@@ -163,10 +165,10 @@ class FileSource final : public SampleSource {
   std::vector<fs::path> files_;
   ImageOptions options_;
   ImageLabels labels_;
-  // By the number of a pixel; -1 for none.
+  // Class by pixel value; -1 for none.
   std::array<int64_t, 256> class_of_ = filled_with_none();
   mutable std::mutex mutex_;
-  mutable std::vector<Sample> cache_;  // of those that are kept
+  mutable std::vector<Sample> cache_;  // of cached samples
   mutable int64_t cache_left_;         // bytes
 
   static std::array<int64_t, 256> filled_with_none() {
@@ -176,8 +178,8 @@ class FileSource final : public SampleSource {
   }
 };
 
-/// Takes the files that cannot be decoded out, with their labels. Returns what
-/// is wrong with each.
+/// Removes files that cannot be decoded, and their labels. Returns the reason
+/// for each.
 std::vector<std::string> skip_corrupt(const std::string& what,
                                       std::vector<fs::path>& files,
                                       ImageLabels& labels,
@@ -209,15 +211,13 @@ std::vector<std::string> skip_corrupt(const std::string& what,
   }
   if (sound.empty()) {
     throw FormatError(
-        fmt::format("{}: expected sound images, got none, the "
-                    "first: {}",
-                    what, skipped[0]));
+        "malformed_file", what,
+        fmt::format("no valid images, the first error: {}", skipped[0]));
   }
   if (!skipped.empty()) {
-    warn(
-        fmt::format("{}: skipped {} of {} files that are no sound images, the "
-                    "first: {}",
-                    what, skipped.size(), problems.size(), skipped[0]));
+    warn(fmt::format(
+        "{}: skipped {} of {} files that are not valid images, the first: {}",
+        what, skipped.size(), problems.size(), skipped[0]));
   }
   files = std::move(sound);
   labels.masks = std::move(sound_masks);
@@ -225,7 +225,7 @@ std::vector<std::string> skip_corrupt(const std::string& what,
   return skipped;
 }
 
-// In the order of Dataset::shuffled().
+// Order of Dataset::shuffled().
 std::vector<fs::path> shuffled(const std::vector<fs::path>& files,
                                uint64_t seed) {
   const Shape n{std::ssize(files)};
@@ -247,18 +247,21 @@ void check_image_options(std::string_view subject,
                          const ImageOptions& options) {
   const auto& [h, w] = options.size;
   if (h < 1 || w < 1 || h > kLargestImageSide || w > kLargestImageSide) {
-    throw ValueError(fmt::format("{}: expected a size of 1 to {}, got {}x{}",
-                                 subject, kLargestImageSide, h, w));
+    throw ValueError(
+        "out_of_range", fmt::format("{} size", subject),
+        fmt::format("must be 1 to {}, got {}x{}", kLargestImageSide, h, w));
   }
   if (options.channels != 1 && options.channels != 3 && options.channels != 4) {
-    throw ValueError(fmt::format("{}: expected channels 1, 3 or 4, got {}",
-                                 subject, options.channels));
+    throw ValueError(
+        "invalid_value", fmt::format("{} channels", subject),
+        fmt::format("must be 1, 3 or 4, got {}", options.channels));
   }
   if (options.cache_bytes < 0) {
-    throw ValueError(fmt::format("{}: expected cache_bytes >= 0, got {}",
-                                 subject, options.cache_bytes));
+    throw ValueError(
+        "out_of_range", fmt::format("{} cache_bytes", subject),
+        fmt::format("must not be negative, got {}", options.cache_bytes));
   }
-  // Refuses what does not go with these channels.
+  // Rejects values that do not fit these channels.
   (void)preprocess_input(Tensor::zeros({1, options.channels}),
                          options.preprocess);
   check_resize(subject, options.size, options.resize);
@@ -274,8 +277,8 @@ std::vector<fs::directory_entry> folder_entries(const fs::path& folder) {
     }
   }
   if (error) {
-    throw IoError(fmt::format("{}: cannot read the folder: {}", folder.string(),
-                              error.message()));
+    throw IoError("cannot_read", folder.string(),
+                  fmt::format("cannot list the folder: {}", error.message()));
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return a.path().native() < b.path().native();
@@ -307,21 +310,22 @@ ImageFiles load_images(std::vector<fs::path> files, Tensor labels,
                        const ImageOptions& options) {
   check_image_options("load_images", options);
   if (files.empty()) {
-    throw ValueError("load_images: expected files, got none");
+    throw ValueError("missing_value", "load_images", "no files given");
   }
   const bool classes = labels.dtype() == DType::i64;
   if (labels.empty() || (!classes && labels.dtype() != DType::f32)) {
-    throw ValueError(fmt::format(
-        "load_images: expected labels of i64 (classes) or f32 (targets), got "
-        "{}",
-        labels.empty() ? "none" : to_string(labels.dtype())));
+    throw ValueError(
+        "dtype_mismatch", "load_images labels",
+        fmt::format("must be i64 (classes) or f32 (targets), got {}",
+                    labels.empty() ? "none" : to_string(labels.dtype())));
   }
   const Shape& shape = labels.shape();
   if (shape.rank() < 1 || (classes && shape.rank() != 1) ||
       shape[0] != std::ssize(files)) {
-    throw ShapeError(fmt::format(
-        "load_images: expected labels [{}{}], one for each file, got {}",
-        files.size(), classes ? "" : ",...", shape.to_string()));
+    throw ShapeError(
+        "count_mismatch", "load_images labels",
+        fmt::format("must have shape [{}{}], one per file, got {}",
+                    files.size(), classes ? "" : ",...", shape.to_string()));
   }
   return read_images("load_images", std::move(files),
                      {.labels = labels.clone()}, options);

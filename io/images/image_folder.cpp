@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder's entries, by what load_image_folder() makes of them.
+/// Entries of a folder by their use in load_image_folder().
 struct Contents {
   std::vector<fs::path> folders;
   std::vector<fs::path> images;
@@ -41,7 +41,7 @@ Contents contents_of(const fs::path& folder) {
   return contents;
 }
 
-/// "'cat', 'dog', ... (10 in all)".
+/// "'cat', 'dog', ... (10 in total)".
 std::string names_text(const std::vector<fs::path>& paths) {
   constexpr size_t kShown = 3;
   std::string text;
@@ -50,12 +50,12 @@ std::string names_text(const std::vector<fs::path>& paths) {
         fmt::format("{}'{}'", i == 0 ? "" : ", ", paths[i].filename().string());
   }
   if (paths.size() > kShown) {
-    text += fmt::format(", ... ({} in all)", paths.size());
+    text += fmt::format(", ... ({} in total)", paths.size());
   }
   return text;
 }
 
-/// Whether sub-folders of it hold images.
+/// Whether subfolders contain images.
 bool holds_classes(const fs::path& folder) {
   const Contents contents = contents_of(folder);
   return std::ranges::any_of(contents.folders, [](const fs::path& inner) {
@@ -66,42 +66,47 @@ bool holds_classes(const fs::path& folder) {
 [[noreturn]] void refuse_class(const fs::path& folder,
                                const Contents& contents) {
   if (!contents.folders.empty()) {
-    throw FormatError(fmt::format(
-        "{}: expected .png, .jpg or .jpeg files in the folder of a class, got "
-        "sub-folders alone ({}){}",
-        folder.string(), names_text(contents.folders),
-        holds_classes(folder)
-            ? fmt::format(". Hint: these are the classes; load '{}'",
-                          folder.string())
-            : ""));
+    throw FormatError(
+        "malformed_file", folder.string(),
+        fmt::format(
+            "class folder has no .png, .jpg or .jpeg files, only subfolders "
+            "({}){}",
+            names_text(contents.folders),
+            holds_classes(folder)
+                ? fmt::format(". Hint: these are the classes; load '{}'",
+                              folder.string())
+                : ""));
   }
-  throw FormatError(fmt::format(
-      "{}: expected .png, .jpg or .jpeg files in the folder of a class, got {}",
-      folder.string(),
-      contents.others.empty()
-          ? "none. Hint: remove the folder if it is no class"
-          : fmt::format("others alone ({}). Hint: {}",
-                        names_text(contents.others), kConvertImages)));
+  throw FormatError(
+      "malformed_file", folder.string(),
+      fmt::format(
+          "class folder has no .png, .jpg or .jpeg files{}",
+          contents.others.empty()
+              ? ". Hint: remove the folder if it is not a class"
+              : fmt::format(", only others ({}). Hint: {}",
+                            names_text(contents.others), kConvertImages)));
 }
 
 [[noreturn]] void refuse_without_classes(const fs::path& folder,
                                          const Contents& contents) {
   if (contents.images.empty()) {
     const std::string unread = unread_formats(contents.others);
-    throw FormatError(fmt::format(
-        "{}: expected a sub-folder of images for each class, got none{}",
-        folder.string(),
-        unread.empty()
-            ? ""
-            : fmt::format(", but {} files. Hint: {}", unread, kConvertImages)));
+    throw FormatError(
+        "malformed_file", folder.string(),
+        fmt::format("must have a subfolder of images per class, got none{}",
+                    unread.empty() ? ""
+                                   : fmt::format(", but {} files. Hint: {}",
+                                                 unread, kConvertImages)));
   }
   const fs::path whole = fs::absolute(folder / ".").lexically_normal();
-  throw FormatError(fmt::format(
-      "{}: expected a sub-folder of images for each class, got images in the "
-      "folder itself ({}). Hint: if it is the folder of one class load '{}', "
-      "else move each image into a sub-folder named as its class",
-      folder.string(), names_text(contents.images),
-      whole.parent_path().parent_path().string()));
+  throw FormatError(
+      "malformed_file", folder.string(),
+      fmt::format(
+          "must have a subfolder of images per class, got images in the folder "
+          "itself ({}). Hint: if this folder is a class, load '{}'; otherwise "
+          "move each image to a subfolder named like its class",
+          names_text(contents.images),
+          whole.parent_path().parent_path().string()));
 }
 
 struct Listing {
@@ -111,43 +116,45 @@ struct Listing {
   std::vector<fs::path> others = {};
 };
 
-/// The number of each folder's class. Warns of classes without a folder.
-/// Throws: ValueError for folders that are none of `names`, and for a name that
-/// is there twice.
+/// Returns the class index of each folder. Warns about classes without a
+/// folder.
+/// Throws: ValueError for folders that are not in `names`, and for duplicate
+/// names.
 std::vector<int64_t> labels_by_name(const fs::path& folder,
                                     const std::vector<fs::path>& folders,
                                     const std::vector<std::string>& names) {
   std::set<std::string> without(names.begin(), names.end());
   if (without.size() != names.size()) {
-    throw ValueError(
-        "class_names: each name must be there once, got one twice");
+    throw ValueError("duplicate_name", "class_names", "names must be unique");
   }
   std::vector<int64_t> labels;
   for (const fs::path& inner : folders) {
     const std::string name = inner.filename().string();
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) {
-      throw ValueError(fmt::format(
-          "{}: the folder '{}' is no class of the model{}. Hint: the class "
-          "names list the folders in the order of the model's outputs",
-          folder.string(), printable(name, 80), suggest_names(name, names)));
+      throw ValueError(
+          "unknown_name", fmt::format("class '{}'", printable(name, 80)),
+          fmt::format(
+              "folder in '{}', but not a class of the model{}. Hint: class "
+              "names list the folders in the order of the model's outputs",
+              folder.string(), suggest_names(name, names)));
     }
     labels.push_back(found - names.begin());
     without.erase(name);
   }
   if (!without.empty()) {
-    warn(fmt::format("{}: {} of {} classes have no folder, for instance '{}'",
+    warn(fmt::format("{}: {} of {} classes have no folder, such as '{}'",
                      folder.string(), without.size(), names.size(),
                      printable(*without.begin(), 80)));
   }
   return labels;
 }
 
-/// Warns of images and folders that stand where none is looked for.
+/// Warns about images and folders that are ignored because of their place.
 void warn_of_stray(const fs::path& folder, std::string_view what,
                    const std::vector<fs::path>& paths, std::string_view cure) {
   if (paths.empty()) return;
-  warn(fmt::format("{}: left out {} ({}). Hint: {}", folder.string(), what,
+  warn(fmt::format("{}: ignored {} ({}). Hint: {}", folder.string(), what,
                    names_text(paths), cure));
 }
 
@@ -156,8 +163,8 @@ Listing list_files(const fs::path& folder,
   Listing listing;
   const Contents root = contents_of(folder);
   if (root.folders.empty()) refuse_without_classes(folder, root);
-  warn_of_stray(folder, "images beside the folders of the classes", root.images,
-                "move each into the folder of its class");
+  warn_of_stray(folder, "images beside the class folders", root.images,
+                "move each to the folder of its class");
   listing.others = root.others;
   std::vector<int64_t> labels;
   if (!names.empty()) {
@@ -168,9 +175,9 @@ Listing list_files(const fs::path& folder,
     const fs::path& inner = root.folders[i];
     const Contents contents = contents_of(inner);
     if (contents.images.empty()) refuse_class(inner, contents);
-    warn_of_stray(inner, "sub-folders of a class", contents.folders,
-                  "move their images up, or load this folder if they are the "
-                  "classes");
+    warn_of_stray(
+        inner, "subfolders of a class", contents.folders,
+        "move their images up, or load this folder if they are the classes");
     if (names.empty()) {
       labels.push_back(static_cast<int64_t>(i));
       listing.classes.push_back(inner.filename().string());
@@ -184,10 +191,10 @@ Listing list_files(const fs::path& folder,
   return listing;
 }
 
-/// A class whose files were all skipped would be one that nothing teaches.
+/// Rejects classes whose files were all skipped: nothing would train them.
 void check_classes(const fs::path& folder, const Listing& listing,
                    const Dataset& data) {
-  // Classes without a folder do not count.
+  // Classes without a folder are not checked.
   std::vector<int64_t> images(listing.classes.size(), 1);
   for (const int64_t label : listing.labels) {
     images[static_cast<size_t>(label)] = 0;
@@ -199,8 +206,8 @@ void check_classes(const fs::path& folder, const Listing& listing,
   for (size_t i = 0; i < images.size(); ++i) {
     if (images[i] > 0) continue;
     throw FormatError(
-        fmt::format("{}: expected sound images of class '{}', got none",
-                    folder.string(), listing.classes[i]));
+        "malformed_file", folder.string(),
+        fmt::format("class '{}' has no valid images", listing.classes[i]));
   }
 }
 
@@ -209,21 +216,22 @@ void check_classes(const fs::path& folder, const Listing& listing,
 ImageFolder load_image_folder(const fs::path& folder,
                               const ImageOptions& options) {
   if (folder.empty()) {
-    throw IoError("image folder: expected a path, got an empty one");
+    throw IoError("missing_value", "image folder", "path must not be empty");
   }
   check_image_options("image folder", options);
   std::error_code ignored;
   if (fs::is_regular_file(folder, ignored)) {
-    throw IoError(fmt::format(
-        "{}: expected a folder with a sub-folder of images for each class, got "
-        "{}",
-        folder.string(), describe_file(folder)));
+    throw IoError(
+        "unsupported_format", folder.string(),
+        fmt::format(
+            "must be a folder with a subfolder of images per class, got {}",
+            describe_file(folder)));
   }
   Listing listing = list_files(folder, options.class_names);
   if (!listing.others.empty()) {
     const std::string unread = unread_formats(listing.others);
     warn(fmt::format(
-        "{}: left out {} entries that are no .png, .jpg or .jpeg files of a "
+        "{}: ignored {} entries that are not .png, .jpg or .jpeg files of a "
         "class{}",
         folder.string(), listing.others.size(),
         unread.empty()

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 struct Found {
   std::vector<fs::path> images;
   std::vector<fs::path> others;
-  std::set<fs::path> folders = {};  // canonical: links may form a loop
+  std::set<fs::path> folders = {};  // canonical: links can form loops
 };
 
 void collect(const fs::path& folder, Found& found) {
@@ -69,7 +69,7 @@ std::string unread_formats(const std::vector<fs::path>& files) {
 std::vector<fs::path> list_images(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    throw IoError(fmt::format("'{}': no such file or folder", path.string()));
+    throw IoError("file_not_found", path.string(), "file or folder not found");
   }
   Found found;
   if (!fs::is_directory(path, ignored)) {
@@ -80,17 +80,17 @@ std::vector<fs::path> list_images(const fs::path& path) {
   }
   const std::string unread = unread_formats(found.others);
   if (found.images.empty()) {
-    throw FormatError(fmt::format(
-        "'{}': expected .png, .jpg or .jpeg files, got {}", path.string(),
-        !unread.empty() ? fmt::format("{}. Hint: {}", unread, kConvertImages)
-        : fs::is_directory(path, ignored) ? "none"
-                                          : describe_file(path)));
+    throw FormatError(
+        "unsupported_format", path.string(),
+        fmt::format("must have .png, .jpg or .jpeg files, got {}",
+                    !unread.empty()
+                        ? fmt::format("{}. Hint: {}", unread, kConvertImages)
+                    : fs::is_directory(path, ignored) ? "none"
+                                                      : describe_file(path)));
   }
   if (!unread.empty()) {
-    warn(
-        fmt::format("{}: left out images of formats that are not read ({}). "
-                    "Hint: {}",
-                    path.string(), unread, kConvertImages));
+    warn(fmt::format("{}: ignored images of unsupported formats ({}). Hint: {}",
+                     path.string(), unread, kConvertImages));
   }
   std::ranges::sort(found.images, {},
                     [](const fs::path& file) { return file.native(); });
@@ -102,7 +102,7 @@ ImageFiles load_unlabeled_images(std::vector<fs::path> files,
   constexpr const char* kName = "load_unlabeled_images";
   check_image_options(kName, options);
   if (files.empty()) {
-    throw ValueError(fmt::format("{}: expected files, got none", kName));
+    throw ValueError("missing_value", kName, "no files given");
   }
   return read_images(kName, std::move(files), {}, options);
 }

@@ -1,12 +1,12 @@
-// The one door to libjpeg. Its errors come by longjmp, which runs no
-// destructors: functions that call setjmp own nothing, and what they work on
-// lives in a JpegReader outside of them.
+// Interface to libjpeg. Its errors longjmp, which runs no destructors:
+// functions that call setjmp own nothing; their data is in a JpegReader outside
+// of them.
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 
 #include <fmt/format.h>
-// After <cstdio>, which it needs.
+// Requires <cstdio>.
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -18,7 +18,8 @@
 namespace octet::io {
 namespace {
 
-/// A progressive file may hold any number of scans, each over all pixels.
+/// Limit of scans: a progressive file may have any number, each over all
+/// pixels.
 constexpr int kMostScans = 100;
 
 struct JpegReader {
@@ -28,7 +29,7 @@ struct JpegReader {
   JpegReader& operator=(const JpegReader&) = delete;
 
   std::string_view bytes;
-  jpeg_decompress_struct jpeg{};  // zeros: safe to destroy
+  jpeg_decompress_struct jpeg{};  // zeros: can be destroyed
   jpeg_error_mgr errors{};
   jpeg_progress_mgr progress{};
   std::jmp_buf escape{};
@@ -45,9 +46,9 @@ JpegReader& reader_of(j_common_ptr jpeg) {
   std::longjmp(reader.escape, 1);
 }
 
-/// libjpeg goes on with grey pixels where data is missing or corrupt, and
-/// says so by a message of level -1: to us these are errors. Three of them
-/// tell of oddities that do no harm.
+/// libjpeg replaces missing or corrupt data by gray pixels and reports it as a
+/// message of level -1, which becomes an error here. Three such messages report
+/// harmless oddities.
 void on_message(j_common_ptr jpeg, int level) {
   const int code = jpeg->err->msg_code;
   if (level >= 0 || code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM ||
@@ -98,10 +99,7 @@ bool read_rows(JpegReader& reader, uint8_t* out) {
 }
 
 [[noreturn]] void fail(const JpegReader& reader) {
-  throw FormatError(
-      fmt::format("JPEG: expected a sound image, got one that cannot be read: "
-                  "{}",
-                  reader.message));
+  throw FormatError("malformed_file", "JPEG image", reader.message);
 }
 
 }  // namespace
@@ -115,11 +113,12 @@ Tensor decode_jpeg(std::string_view bytes) {
   check_image_size("JPEG", jpeg.image_width, jpeg.image_height);
   if (jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK) {
     throw FormatError(
-        "JPEG: expected grey or RGB colours, got CMYK. Hint: convert the file");
+        "unsupported_type", "JPEG image",
+        "CMYK colors are not supported. Hint: convert the file to RGB");
   }
   const bool grey = jpeg.jpeg_color_space == JCS_GRAYSCALE;
   jpeg.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
-  // Bits that do not depend on the machine.
+  // Results that do not depend on the machine.
   jpeg.dct_method = JDCT_ISLOW;
   Tensor image(Shape{int64_t{jpeg.image_height}, int64_t{jpeg.image_width},
                      grey ? 1 : 3},

@@ -1,6 +1,5 @@
-// The one door to libpng. Its errors come by longjmp, which runs no
-// destructors: functions that call setjmp own nothing, and what they work on
-// lives in a PngReader outside of them.
+// Interface to libpng. Its errors longjmp, which runs no destructors: functions
+// that call setjmp own nothing; their data is in a PngReader outside of them.
 #include <csetjmp>
 #include <cstring>
 #include <vector>
@@ -27,7 +26,7 @@ struct PngReader {
   png_infop info = nullptr;
   char message[128] = "not enough memory";
 
-  bool mask = false;  // numbers as stored, of one channel
+  bool mask = false;  // raw values of one channel
   png_uint_32 width = 0;
   png_uint_32 height = 0;
   int stored_bits = 0;  // per pixel, in the file
@@ -67,10 +66,10 @@ bool read_header(PngReader& reader) {
   reader.depth = png_get_bit_depth(reader.png, reader.info);
   reader.stored_bits = reader.depth * png_get_channels(reader.png, reader.info);
   if (reader.mask) {
-    png_set_packing(reader.png);  // a byte a pixel, of the same number
+    png_set_packing(reader.png);  // one byte per pixel, same value
   } else {
     png_set_expand(reader.png);    // palettes, few bits, transparency
-    png_set_scale_16(reader.png);  // to eight bits, rounded
+    png_set_scale_16(reader.png);  // to 8 bits, rounded
   }
   png_set_interlace_handling(reader.png);
   png_read_update_info(reader.png, reader.info);
@@ -86,14 +85,11 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
 }
 
 [[noreturn]] void fail(const PngReader& reader) {
-  throw FormatError(
-      fmt::format("PNG: expected a sound image, got one that cannot be read: "
-                  "{}",
-                  reader.message));
+  throw FormatError("malformed_file", "PNG image", reader.message);
 }
 
-/// Deflate packs at most 1032 bytes into one: a short file that promises a
-/// large image is refused before memory is asked for.
+/// Deflate compresses at most 1032 bytes into one: a short file with a large
+/// image size is rejected before allocation.
 /// Source: zlib, "zlib Technical Details", maximum compression factor.
 void check_ratio(const PngReader& reader, size_t file_bytes) {
   constexpr uint64_t kBestRatio = 1032;
@@ -101,9 +97,9 @@ void check_ratio(const PngReader& reader, size_t file_bytes) {
                             static_cast<uint64_t>(reader.stored_bits) / 8;
   if (promised / kBestRatio > file_bytes) {
     throw FormatError(
-        fmt::format("PNG: expected the pixels of {}x{}, got a file of {} "
-                    "bytes, too short to hold them",
-                    reader.width, reader.height, file_bytes));
+        "truncated_file", "PNG image",
+        fmt::format("file of {} bytes is too short for {}x{} pixels",
+                    file_bytes, reader.width, reader.height));
   }
 }
 
@@ -111,12 +107,14 @@ void check_mask(const PngReader& reader) {
   const bool one = reader.colour == PNG_COLOR_TYPE_GRAY ||
                    reader.colour == PNG_COLOR_TYPE_PALETTE;
   if (one && reader.depth <= 8) return;
-  throw FormatError(fmt::format(
-      "mask: expected one number of up to 8 bits a pixel, grey or of a "
-      "palette, got {}. Hint: write the class of each pixel as grey",
-      !one ? reader.colour == PNG_COLOR_TYPE_GRAY_ALPHA ? "grey with alpha"
-                                                        : "colours"
-           : "16 bits"));
+  throw FormatError(
+      "unsupported_type", "mask",
+      fmt::format("pixels must be gray or palette indices of up to 8 bits, got "
+                  "{}. Hint: store the class of each pixel as gray",
+                  !one ? reader.colour == PNG_COLOR_TYPE_GRAY_ALPHA
+                             ? "gray with alpha"
+                             : "colors"
+                       : "16 bits"));
 }
 
 Tensor read_pixels(PngReader& reader, size_t file_bytes) {

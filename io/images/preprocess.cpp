@@ -19,18 +19,19 @@ void check_numbers(std::string_view what, const std::vector<float>& numbers,
                    int64_t channels) {
   const int64_t count = std::ssize(numbers);
   if (count != 1 && count != channels) {
-    throw ValueError(fmt::format(
-        "preprocess: expected one {} or one for each of {} channels, got {}",
-        what, channels, count));
+    throw ValueError(
+        "count_mismatch", fmt::format("preprocess {}", what),
+        fmt::format("must have one value or one per channel ({}), got {}",
+                    channels, count));
   }
   for (const float x : numbers) {
     if (std::isfinite(x)) continue;
-    throw ValueError(
-        fmt::format("preprocess: expected finite numbers as {}", what));
+    throw ValueError("not_finite", fmt::format("preprocess {}", what),
+                     "must be finite");
   }
 }
 
-/// One number for each channel.
+/// Returns one value per channel.
 std::vector<float> each_of(const std::vector<float>& numbers, size_t channels) {
   return numbers.size() == channels ? numbers
                                     : std::vector<float>(channels, numbers[0]);
@@ -49,7 +50,7 @@ void apply(const Number* from, float* to, int64_t pixels, size_t channels,
   }
 }
 
-/// "0.485,0.456,0.406" in [least, most].
+/// Parses "0.485,0.456,0.406" with values in [least, most].
 std::vector<float> numbers_of(std::string_view list, std::string_view what,
                               float least, float most) {
   std::vector<float> numbers;
@@ -59,13 +60,15 @@ std::vector<float> numbers_of(std::string_view list, std::string_view what,
     float number = 0;
     const char* last = word.data() + word.size();
     const auto [rest, error] = std::from_chars(word.data(), last, number);
-    // Written so that NaN is refused.
+    // The negated condition also rejects NaN.
     if (error != std::errc() || rest != last ||
         !(number >= least && number <= most)) {
-      throw ValueError(fmt::format(
-          "preprocess: expected numbers from {:g} to 1 as {}, got '{}'. Hint: "
-          "MEAN/STD are of values in [0,1]; divide those of bytes by 255",
-          least, what, printable(word, 40)));
+      throw ValueError(
+          "out_of_range", fmt::format("preprocess {}", what),
+          fmt::format(
+              "must be numbers from {:g} to 1, got '{}'. Hint: MEAN/STD refer "
+              "to values in [0,1]; divide those of bytes by 255",
+              least, printable(word, 40)));
     }
     numbers.push_back(number);
     more = end < list.size();
@@ -75,16 +78,17 @@ std::vector<float> numbers_of(std::string_view list, std::string_view what,
 }
 
 Preprocess mean_and_deviation(std::string_view name, size_t slash) {
-  constexpr float kSmallest = 1e-3f;  // 1/255 makes bytes of them
+  constexpr float kSmallest = 1e-3f;  // below 1/255: deviations of bytes
   Preprocess result;
   result.mean = numbers_of(name.substr(0, slash), "mean", 0, 1);
   result.scale = numbers_of(name.substr(slash + 1), "deviation", kSmallest, 1);
   if (result.mean.size() != result.scale.size() && result.mean.size() != 1 &&
       result.scale.size() != 1) {
-    throw ValueError(fmt::format(
-        "preprocess: expected as many numbers before '/' as behind it, got "
-        "'{}'",
-        printable(name, 80)));
+    throw ValueError(
+        "count_mismatch", "preprocess",
+        fmt::format(
+            "MEAN and STD must have the same number of values, got '{}'",
+            printable(name, 80)));
   }
   for (float& mean : result.mean) mean *= 255;
   for (float& scale : result.scale) scale = 1 / (255 * scale);
@@ -97,9 +101,9 @@ void check_preprocess(const Preprocess& preprocess, int64_t channels) {
   check_numbers("mean", preprocess.mean, channels);
   check_numbers("scale", preprocess.scale, channels);
   if (preprocess.bgr && channels != 3) {
-    throw ValueError(fmt::format(
-        "preprocess: expected images of 3 channels to reorder, got {}",
-        channels));
+    throw ValueError(
+        "invalid_value", "preprocess bgr",
+        fmt::format("needs images of 3 channels, got {}", channels));
   }
 }
 
@@ -119,13 +123,15 @@ Preprocess preprocess_mode(std::string_view name) {
   if (slash != std::string_view::npos) return mean_and_deviation(name, slash);
   const std::vector<std::string> names{"unit", "none", "tf", "torch", "caffe"};
   throw ValueError(
-      fmt::format("preprocess: expected a mode, or MEAN/STD, got '{}'{}",
-                  printable(name, 80), suggest_names(name, names)));
+      "invalid_value", "preprocess",
+      fmt::format("must be a mode or MEAN/STD, got '{}'{}", printable(name, 80),
+                  suggest_names(name, names)));
 }
 
 Tensor preprocess_input(const Tensor& images, const Preprocess& preprocess) {
   if (images.empty() || images.shape().rank() < 1) {
-    throw ShapeError("preprocess: expected images [...,c], got none");
+    throw ShapeError("invalid_shape", "preprocess",
+                     "images must have shape [...,c]");
   }
   const int64_t channels = images.shape()[-1];
   check_preprocess(preprocess, channels);
@@ -138,7 +144,8 @@ Tensor preprocess_input(const Tensor& images, const Preprocess& preprocess) {
   } else if (images.dtype() == DType::f32) {
     apply(images.f32().data(), result.f32().data(), pixels, c, preprocess);
   } else {
-    throw ValueError(fmt::format("preprocess: expected u8 or f32, got {}",
+    throw ValueError("dtype_mismatch", "preprocess",
+                     fmt::format("images must be u8 or f32, got {}",
                                  to_string(images.dtype())));
   }
   return result;

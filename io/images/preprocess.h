@@ -1,4 +1,4 @@
-// What preprocess_input() and with_preprocessing() both refuse.
+// Checks shared by preprocess_input() and with_preprocessing().
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace octet::io {
 
-/// Throws: ValueError for numbers that are not finite or not as many as
-/// channels, or a `bgr` of other than three channels.
+/// Throws: ValueError for values that are not finite or of another number than
+/// the channels, or `bgr` without three channels.
 void check_preprocess(const Preprocess& preprocess, int64_t channels);
 
 }  // namespace octet::io

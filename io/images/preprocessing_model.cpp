@@ -27,9 +27,10 @@ std::string free_name(const Model& model, std::string name) {
 
 Model with_preprocessing(const Model& model, const Preprocess& preprocess) {
   if (model.inputs().size() != 1) {
-    throw ValueError(fmt::format(
-        "with_preprocessing: expected a model of one input, got {} of '{}'",
-        model.inputs().size(), model.name()));
+    throw ValueError("unsupported_model",
+                     fmt::format("model '{}'", model.name()),
+                     fmt::format("with_preprocessing() needs one input, got {}",
+                                 model.inputs().size()));
   }
   const GraphNode* image = model.inputs()[0].node.get();
   const int64_t channels = image->shape[-1];
@@ -48,7 +49,7 @@ Model with_preprocessing(const Model& model, const Preprocess& preprocess) {
       std::ranges::any_of(preprocess.scale, [](float x) { return x != 1; });
   if (!scales && !preprocess.bgr) return model.clone();
 
-  std::optional<SymbolicTensor> ready;  // made once for all readers
+  std::optional<SymbolicTensor> ready;  // shared by all consumers
   const auto made = [&](Rebuild& rebuild) -> const SymbolicTensor& {
     if (ready) return *ready;
     ready = rebuild.at(model.inputs()[0]);
@@ -77,10 +78,9 @@ Model with_preprocessing(const Model& model, const Preprocess& preprocess) {
         return rebuild.call(node, std::move(inputs));
       });
   if (!result) {
-    throw ValueError(fmt::format(
-        "with_preprocessing: expected layers that read the input of '{}', got "
-        "none",
-        model.name()));
+    throw ValueError(
+        "unsupported_model", fmt::format("model '{}'", model.name()),
+        "with_preprocessing() needs layers that consume the input");
   }
   return std::move(*result);
 }

@@ -1,4 +1,4 @@
-// The filters, and the pixels that they compute.
+// Resize filters.
 #include "resize.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace octet::io {
 namespace {
 
-/// The inputs of one output position along an axis.
+/// The input pixels of an output position along an axis.
 struct Window {
   int64_t first = 0;
   std::vector<double> weights;  // their sum is 1
@@ -42,8 +42,8 @@ bool is_pillow(ResizeFilter filter) {
   return filter == ResizeFilter::antialias || filter == ResizeFilter::bicubic;
 }
 
-/// Windows of the outputs [range.first, range.first + range.count) of an axis
-/// that is resized from `from` to `to`. Pixels outside the image do not count.
+/// Returns the windows of outputs [range.first, range.first + range.count) of
+/// an axis resized from `from` to `to`. Pixels outside the image are ignored.
 std::vector<Window> windows_of(int64_t from, int64_t to, Range range,
                                ResizeFilter filter) {
   constexpr double kPillowOne = 1 << 22;
@@ -81,7 +81,7 @@ std::vector<Window> windows_of(int64_t from, int64_t to, Range range,
 
 double to_byte(double x) { return std::clamp(std::floor(x + 0.5), 0.0, 255.0); }
 
-/// Shapes: from [h,w,c] u8, of which rows [rows.first, ...) -> to
+/// Shapes: from [h,w,c] u8, rows [rows.first, ...) -> to
 /// [rows.count,windows,c].
 void resize_rows(const Tensor& from, Range rows,
                  const std::vector<Window>& windows, bool to_bytes,
@@ -103,7 +103,7 @@ void resize_rows(const Tensor& from, Range rows,
   }
 }
 
-/// Shapes: from [rows,row], which begins at row `first` -> to [windows,row].
+/// Shapes: from [rows,row], starting at row `first` -> to [windows,row].
 void resize_columns(const double* from, int64_t first, int64_t row,
                     const std::vector<Window>& windows, uint8_t* to) {
   std::vector<double> sums(static_cast<size_t>(row));
@@ -117,7 +117,7 @@ void resize_columns(const double* from, int64_t first, int64_t row,
   }
 }
 
-/// The input rows of all windows.
+/// Returns the input rows of all windows.
 Range rows_of(const std::vector<Window>& windows) {
   int64_t first = windows[0].first, end = 0;
   for (const Window& window : windows) {
@@ -148,19 +148,21 @@ Tensor resize_part(const Tensor& image, Size2 whole, Range rows, Range columns,
 
 void check_pixels(const Tensor& image, int rank, Size2 size) {
   if (image.empty() || image.dtype() != DType::u8) {
-    throw ValueError("resize: expected an image of u8, got another tensor");
+    throw ValueError("dtype_mismatch", "resize", "image must be u8");
   }
   const Shape& shape = image.shape();
   if (shape.rank() != rank || shape.size() == 0) {
-    throw ShapeError(fmt::format(
-        "resize: expected {} of 1 or more pixels, got {}",
-        rank == 3 ? "an image [h,w,c]" : "a mask [h,w]", shape.to_string()));
+    throw ShapeError(
+        "invalid_shape", "resize",
+        fmt::format("must be {} with at least 1 pixel, got {}",
+                    rank == 3 ? "an image [h,w,c]" : "a mask [h,w]",
+                    shape.to_string()));
   }
   if (size.h < 1 || size.w < 1 || size.h > kLargestImageSide ||
       size.w > kLargestImageSide) {
-    throw ValueError(
-        fmt::format("resize: expected a size of 1 to {}, got {}x{}",
-                    kLargestImageSide, size.h, size.w));
+    throw ValueError("out_of_range", "resize size",
+                     fmt::format("must be 1 to {}, got {}x{}",
+                                 kLargestImageSide, size.h, size.w));
   }
 }
 

@@ -1,4 +1,4 @@
-// The pixels of a resized image, and of a part of it. Internal to io.
+// Pixels of a resized image or of a part of it. Internal to io.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct Range {
   int64_t count = 0;
 };
 
-/// Computes only rows and columns of the image resized to `whole`. The image is
-/// checked.
+/// Computes rows and columns of the image resized to `whole`. The image must
+/// have been checked.
 /// Shapes: u8 [h,w,c] -> u8 [rows.count,columns.count,c].
 Tensor resize_part(const Tensor& image, Size2 whole, Range rows, Range columns,
                    ResizeFilter filter);

@@ -1,4 +1,4 @@
-// Aspect ratios: stretch, crop, center crop and letterbox.
+// Image fits: stretch, crop, center crop and letterbox.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -13,13 +13,13 @@
 namespace octet::io {
 namespace {
 
-/// The size of the whole resized image, and the part of it that is computed.
+/// Size of the resized image, and the part of it to compute.
 struct Geometry {
   Size2 whole;
   Range rows, columns;
 };
 
-/// Largest centered part of the aspect ratio of `size`, in pixels of the image.
+/// Returns the largest centered part with the aspect ratio of `size`.
 /// Source: keras/src/utils/image_utils.py, smart_resize.
 Tensor cropped_to(const Tensor& image, Size2 size) {
   const Shape& shape = image.shape();
@@ -36,7 +36,7 @@ Tensor cropped_to(const Tensor& image, Size2 size) {
   return part;
 }
 
-/// Half of an extent, ties to even, as Python's round().
+/// Half of an extent, ties to even, as in Python's round().
 int64_t half(int64_t extent) {
   return std::llrint(static_cast<double>(extent) / 2);
 }
@@ -110,26 +110,27 @@ Tensor letterbox(const Tensor& image, Size2 size, const Resize& resize) {
 void check_resize(std::string_view subject, Size2 size, const Resize& resize) {
   if (resize.fit == ImageFit::pad &&
       (resize.pad_value < 0 || resize.pad_value > 255)) {
-    throw ValueError(fmt::format("{}: pad_value must be from 0 to 255, got {}",
-                                 subject, resize.pad_value));
+    throw ValueError("out_of_range", fmt::format("{} pad_value", subject),
+                     fmt::format("must be 0 to 255, got {}", resize.pad_value));
   }
   if (resize.fit != ImageFit::center_crop) return;
-  // Written so that NaN is refused.
+  // The negated condition also rejects NaN.
   if (!(resize.crop_ratio >= 0.01 && resize.crop_ratio <= 1)) {
     throw ValueError(
-        fmt::format("{}: crop_ratio must be from 0.01 to 1, got {}", subject,
-                    resize.crop_ratio));
+        "out_of_range", fmt::format("{} crop_ratio", subject),
+        fmt::format("must be 0.01 to 1, got {}", resize.crop_ratio));
   }
   const int64_t least = std::max(size.h, size.w);
   if (resize.resize_size == 0 ||
       (resize.resize_size >= least && resize.resize_size <= 100 * least)) {
     return;
   }
-  throw ValueError(fmt::format(
-      "{}: the crop needs images of {}x{} pixels or more, got resize_size {}. "
-      "Hint: for a shorter side of 256 pixels 'crop 256', or a ratio, "
-      "'crop 0.875'",
-      subject, size.h, size.w, resize.resize_size));
+  throw ValueError(
+      "out_of_range", fmt::format("{} resize_size", subject),
+      fmt::format(
+          "must be at least the size of the crop, {}x{}, got {}. Hint: 'crop "
+          "256' sets the shorter side in pixels, 'crop 0.875' a ratio",
+          size.h, size.w, resize.resize_size));
 }
 
 Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize) {
@@ -146,9 +147,9 @@ Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize) {
 Tensor resize_mask(const Tensor& mask, Size2 size, const Resize& resize) {
   check_pixels(mask, 2, size);
   if (resize.fit == ImageFit::pad) {
-    throw ValueError(
-        "resize: masks cannot be padded, since a border has no class. Hint: "
-        "ImageFit::crop or center_crop");
+    throw ValueError("conflicting_options", "resize",
+                     "masks cannot be padded, because a border has no class. "
+                     "Hint: use ImageFit::crop or center_crop");
   }
   Resize nearest = resize;
   nearest.filter = ResizeFilter::nearest;

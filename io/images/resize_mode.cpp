@@ -1,4 +1,4 @@
-// The text of a Resize.
+// Text form of a Resize.
 #include <array>
 #include <charconv>
 #include <string>
@@ -29,13 +29,14 @@ ResizeFilter filter_named(std::string_view word) {
     if (name == word) return filter;
     names.emplace_back(name);
   }
-  throw ValueError(fmt::format(
-      "resize: expected bilinear (as Keras), antialias (as torchvision), "
-      "bicubic, keras-bicubic or nearest, got '{}'{}",
-      printable(word, 40), suggest_near(word, names)));
+  throw ValueError(
+      "invalid_value", "resize filter",
+      fmt::format("must be bilinear (Keras), antialias (torchvision), bicubic, "
+                  "keras-bicubic or nearest, got '{}'{}",
+                  printable(word, 40), suggest_near(word, names)));
 }
 
-/// A number that is the whole word.
+/// Parses a number that is the whole word.
 template <class Number>
 bool parse(std::string_view word, Number& number) {
   const char* end = word.data() + word.size();
@@ -43,7 +44,7 @@ bool parse(std::string_view word, Number& number) {
   return error == std::errc() && rest == end;
 }
 
-/// "256" pixels, "0.875" and "1" of the size, "aspect".
+/// Parses "256" (pixels), "0.875" or "1" (ratio of the size), "aspect".
 void set_crop(std::string_view value, Resize& resize) {
   resize.fit = ImageFit::center_crop;
   double ratio = 0;
@@ -55,10 +56,10 @@ void set_crop(std::string_view value, Resize& resize) {
     resize.resize_size = 0;
     resize.crop_ratio = ratio;
   } else {
-    throw ValueError(fmt::format(
-        "crop: expected pixels of the shorter side like 256, a ratio like "
-        "0.875, or aspect, got '{}'",
-        printable(value, 40)));
+    throw ValueError("invalid_value", "resize crop",
+                     fmt::format("must be the shorter side in pixels (256), a "
+                                 "ratio (0.875) or 'aspect', got '{}'",
+                                 printable(value, 40)));
   }
 }
 
@@ -68,7 +69,8 @@ void set_pad(std::string_view value, Resize& resize) {
       resize.pad_value <= 255) {
     return;
   }
-  throw ValueError(fmt::format("pad: expected a value from 0 to 255, got '{}'",
+  throw ValueError("out_of_range", "resize pad",
+                   fmt::format("must be a value from 0 to 255, got '{}'",
                                printable(value, 40)));
 }
 
@@ -91,7 +93,7 @@ std::string to_string(const Resize& resize) {
     case ImageFit::pad:
       return fmt::format("{} pad {}", text, resize.pad_value);
   }
-  throw InternalError("to_string: unknown ImageFit");
+  throw InternalError("internal", "to_string", "unknown ImageFit");
 }
 
 Resize resize_mode(std::string_view text) {
@@ -105,9 +107,10 @@ Resize resize_mode(std::string_view text) {
   } else if (rest.starts_with(kPad)) {
     set_pad(rest.substr(kPad.size()), resize);
   } else {
-    throw ValueError(fmt::format(
-        "resize: expected 'crop' or 'pad' after the filter, got '{}'",
-        printable(rest, 40)));
+    throw ValueError(
+        "invalid_value", "resize",
+        fmt::format("the filter must be followed by 'crop' or 'pad', got '{}'",
+                    printable(rest, 40)));
   }
   return resize;
 }

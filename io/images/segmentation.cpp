@@ -23,19 +23,19 @@ void check_values(const std::vector<int64_t>& values) {
   std::set<int64_t> seen;
   for (const int64_t value : values) {
     if (value >= 0 && value <= 255 && seen.insert(value).second) continue;
-    throw ValueError(
-        fmt::format("{}: expected values in [0,255], each once, "
-                    "got {}{}",
-                    kName, value, seen.contains(value) ? " twice" : ""));
+    throw ValueError("invalid_value", "SegmentationOptions.values",
+                     fmt::format("must be in [0,255] and unique, got {}{}",
+                                 value, seen.contains(value) ? " twice" : ""));
   }
 }
 
-/// The image files of a folder by their names without an extension.
+/// Returns the image files of a folder by name without extension.
 std::map<std::string, fs::path> images_in(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
-    throw IoError(fmt::format("{}: expected a folder of images, got {}",
-                              folder.string(), describe_file(folder)));
+    throw IoError("unsupported_format", folder.string(),
+                  fmt::format("must be a folder of images, got {}",
+                              describe_file(folder)));
   }
   std::map<std::string, fs::path> found;
   for (const fs::directory_entry& entry : folder_entries(folder)) {
@@ -43,15 +43,15 @@ std::map<std::string, fs::path> images_in(const fs::path& folder) {
     const auto [other, fresh] =
         found.emplace(entry.path().stem().string(), entry.path());
     if (fresh) continue;
-    throw FormatError(fmt::format(
-        "{}: expected names that differ by more than their ends, got '{}' and "
-        "'{}'",
-        folder.string(), other->second.filename().string(),
-        entry.path().filename().string()));
+    throw FormatError("duplicate_name", folder.string(),
+                      fmt::format("images must differ by more than their "
+                                  "extension, got '{}' and '{}'",
+                                  other->second.filename().string(),
+                                  entry.path().filename().string()));
   }
   if (found.empty()) {
-    throw FormatError(fmt::format(
-        "{}: expected .png, .jpg or .jpeg files, got none", folder.string()));
+    throw FormatError("unsupported_format", folder.string(),
+                      "no .png, .jpg or .jpeg files");
   }
   return found;
 }
@@ -64,11 +64,12 @@ ImageFiles load_segmentation(std::vector<fs::path> images,
   check_image_options(kName, options.images);
   check_values(options.values);
   if (images.empty()) {
-    throw ValueError(fmt::format("{}: expected files, got none", kName));
+    throw ValueError("missing_value", kName, "no files given");
   }
   if (images.size() != masks.size()) {
     throw ShapeError(
-        fmt::format("{}: expected a mask for each of {} images, got {}", kName,
+        "count_mismatch", kName,
+        fmt::format("number of masks must be that of the images, {}, got {}",
                     images.size(), masks.size()));
   }
   return read_images(kName, std::move(images),
@@ -84,10 +85,10 @@ ImageFiles load_segmentation_folders(const fs::path& images,
   std::error_code ignored;
   if (fs::equivalent(images, masks, ignored)) {
     if (options.mask_suffix.empty()) {
-      throw ValueError(fmt::format(
-          "{}: expected masks in a folder of their own, got that of the "
-          "images. Hint: say .mask_suffix = \"_mask\" for names that end so",
-          images.string()));
+      throw ValueError("conflicting_options", images.string(),
+                       "images and masks must be in different folders. Hint: "
+                       "set SegmentationOptions.mask_suffix = \"_mask\" if the "
+                       "names of masks have a suffix");
     }
     std::erase_if(found, [&](const auto& image) {
       return image.first.ends_with(options.mask_suffix);
@@ -109,17 +110,17 @@ ImageFiles load_segmentation_folders(const fs::path& images,
     mask_files.push_back(mask->second);
   }
   if (!without.empty()) {
-    throw FormatError(fmt::format(
-        "{}: expected a mask in '{}' for each of {} images, got none for {}, "
-        "the first '{}'. Hint: {}",
-        images.string(), masks.string(), found.size(), without.size(),
-        without[0],
-        files.empty() ? "say .mask_suffix = \"_mask\" where the names of masks "
-                        "have it behind those of images"
-                      : "load_segmentation() takes lists of files"));
+    throw FormatError(
+        "count_mismatch", images.string(),
+        fmt::format(
+            "{} of {} images have no mask in '{}', the first '{}'. Hint: {}",
+            without.size(), found.size(), masks.string(), without[0],
+            files.empty() ? "set SegmentationOptions.mask_suffix = \"_mask\" "
+                            "if the names of masks have a suffix"
+                          : "pass lists of files to load_segmentation()"));
   }
   if (masks_found.size() > mask_files.size()) {
-    warn(fmt::format("{}: left out {} masks without an image in '{}'",
+    warn(fmt::format("{}: ignored {} masks without an image in '{}'",
                      masks.string(), masks_found.size() - mask_files.size(),
                      images.string()));
   }

@@ -1,4 +1,4 @@
-// Stands in for jpeg.cpp in a build without libjpeg.
+// Replaces jpeg.cpp in a build without libjpeg.
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
@@ -9,9 +9,9 @@ namespace octet::io {
 bool reads_jpeg() { return false; }
 
 Tensor decode_jpeg(std::string_view) {
-  throw UnsupportedError(
-      "JPEG: expected a build with libjpeg, got one without. Hint: install the "
-      "package libjpeg62-turbo-dev and build again");
+  throw UnsupportedError("unsupported_format", "JPEG image",
+                         "this build has no libjpeg. Hint: install the package "
+                         "libjpeg62-turbo-dev and rebuild");
 }
 
 }  // namespace octet::io

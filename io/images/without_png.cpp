@@ -1,4 +1,4 @@
-// Stands in for png.cpp in a build without libpng.
+// Replaces png.cpp in a build without libpng.
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
@@ -11,9 +11,9 @@ bool reads_png() { return false; }
 namespace {
 
 [[noreturn]] void refuse() {
-  throw UnsupportedError(
-      "PNG: expected a build with libpng, got one without. Hint: install the "
-      "package libpng-dev and build again");
+  throw UnsupportedError("unsupported_format", "PNG image",
+                         "this build has no libpng. Hint: install the package "
+                         "libpng-dev and rebuild");
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// The forms in which Keras writes an activation: null, a name, a layer, a
-// function that was registered.
+// Keras' representations of an activation: null, a name, a layer, or a
+// registered function.
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
+#include "file_errors.h"
 #include "keras/steps.h"
 #include "printable.h"
 
@@ -18,7 +19,7 @@ std::string without_package(const std::string& name) {
   return name.substr(name.rfind('>') + 1);
 }
 
-// Until Keras 3 it was clip(0.2 x + 0.5, 0, 1); now it is clip(x / 6 + 0.5).
+// clip(0.2 x + 0.5, 0, 1) until Keras 3, which has clip(x / 6 + 0.5, 0, 1).
 // Sources: keras/backend/tensorflow_backend.py of Keras 2;
 // keras/src/activations/activations.py of Keras 3.
 std::vector<Step> old_hard_sigmoid() {
@@ -58,8 +59,8 @@ ActivationForm from_name(const std::string& written,
   }
   const std::string name = users.class_name;
   if (name.size() > kLongestActivation) {
-    throw FormatError(
-        fmt::format("activation: expected a name, got '{}'", printable(name)));
+    throw FormatError("invalid_value", "activation",
+                      fmt::format("must be a name, got '{}'", printable(name)));
   }
   if (name == "hard_sigmoid" && dialect.major < 3) {
     return {"linear", old_hard_sigmoid()};
@@ -71,7 +72,7 @@ ActivationForm from_name(const std::string& written,
   try {
     expect_activation_function(name);
   } catch (const ValueError& error) {
-    throw UnsupportedError(error.message());
+    throw error_as<ErrorKind::unsupported>(error);
   }
   return {name, {}};
 }
@@ -90,9 +91,9 @@ ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
     return activation_of(layer.config.at("activation"), dialect, options);
   }
   if (!is_known(layer, options) || layer.operation) {
-    throw UnsupportedError(fmt::format(
-        "activation: expected a function or layer that Octet has, got {}",
-        text_of(layer)));
+    throw UnsupportedError(
+        "unsupported_layer", "activation",
+        fmt::format("no equivalent function or layer for {}", text_of(layer)));
   }
   ActivationForm form{"linear", steps_of(layer, dialect, options)};
   for (Step& step : form.steps) {

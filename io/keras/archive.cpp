@@ -19,9 +19,8 @@ KerasArchive read_archive(std::string_view contents) {
   const auto take = [&](std::string_view name) {
     const auto found = members.find(std::string(name));
     if (found == members.end()) {
-      throw FormatError(fmt::format(
-          "archive: expected a member '{}' as in a .keras file, got none",
-          name));
+      throw FormatError("malformed_file", "Keras archive",
+                        fmt::format("no member '{}'", name));
     }
     return std::move(found->second);
   };
@@ -31,13 +30,14 @@ KerasArchive read_archive(std::string_view contents) {
     archive.metadata = take("metadata.json");
   }
   if (!members.contains(kArchiveWeights)) {
-    // Large models may be cut into several files, small ones be NumPy's.
+    // Large models may be split into several files, small ones may use NumPy's
+    // format.
     constexpr std::array<std::string_view, 2> kOthers{"model.weights.npz",
                                                       "model.weights.json"};
     for (const auto& [name, bytes] : read_zip(contents, kOthers)) {
-      throw UnsupportedError(
-          fmt::format("archive: expected weights in '{}', got them in '{}'",
-                      kArchiveWeights, name));
+      throw UnsupportedError("unsupported_format", "Keras archive",
+                             fmt::format("weights must be in '{}', got '{}'",
+                                         kArchiveWeights, name));
     }
   }
   archive.weights = take(kArchiveWeights);

@@ -11,12 +11,13 @@ inline constexpr const char* kArchiveWeights = "model.weights.h5";
 
 struct KerasArchive {
   std::string config;    ///< config.json
-  std::string metadata;  ///< metadata.json, empty if it is not there
+  std::string metadata;  ///< metadata.json, empty if missing
   std::string weights;   ///< model.weights.h5
 };
 
+/// Reads an archive.
 /// Throws: FormatError (damaged, or a member is missing); UnsupportedError for
-/// weights in another form than HDF5.
+/// weights in other formats than HDF5.
 KerasArchive read_archive(std::string_view contents);
 
 }  // namespace octet::io

@@ -23,9 +23,8 @@ void expect_finite(const Tensor& weight) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     throw FormatError(
-        fmt::format("values: expected finite numbers, got {} at "
-                    "index {}",
-                    values[i], i));
+        "not_finite", "values",
+        fmt::format("must be finite, got {} at index {}", values[i], i));
   }
 }
 
@@ -37,7 +36,8 @@ Tensor read_weight(const Hdf5Reader& file, const Assignment& assignment) {
   expect_finite(weight);
   if (target.to_octet) weight = target.to_octet(weight);
   if (weight.shape() != target.variable.shape()) {
-    throw InternalError(fmt::format("{}: expected {}, got {}", assignment.what,
+    throw InternalError("internal", assignment.what,
+                        fmt::format("expected shape {}, got {}",
                                     target.variable.shape().to_string(),
                                     weight.shape().to_string()));
   }

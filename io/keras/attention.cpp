@@ -19,7 +19,7 @@ const Config* given(const Config& config, const char* key) {
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-// Keras' [d,heads,k] for [d,heads*k], and [heads,k,d] for [heads*k,d].
+// Keras' shapes: [d,heads,k] for [d,heads*k], and [heads,k,d] for [heads*k,d].
 WeightTarget split(WeightTarget target, bool first_axis, int64_t heads) {
   const Shape octet = target.shape;
   const auto parts = [&](int64_t size) { return size / heads; };
@@ -57,8 +57,8 @@ class AttentionBuilder final : public LayerBuilder {
           *axes == Config(Config::List{1})) {
         continue;
       }
-      throw UnsupportedError(
-          fmt::format("{}: expected null or [1], got other axes", key));
+      throw UnsupportedError("unsupported_attribute", key,
+                             "must be null or [1]");
     }
     attention_ =
         create("attention", "ScaledDotProductAttention",
@@ -100,8 +100,8 @@ class AttentionBuilder final : public LayerBuilder {
   int64_t size(const char* key) const {
     const int64_t value = config_.at(key).as_int();
     if (value < 1 || value >= int64_t{1} << 24) {
-      throw FormatError(
-          fmt::format("{}: expected a size in [1,2^24), got {}", key, value));
+      throw FormatError("out_of_range", key,
+                        fmt::format("must be in [1,2^24), got {}", value));
     }
     return value;
   }
@@ -116,14 +116,14 @@ class AttentionBuilder final : public LayerBuilder {
                       layer_);
   }
   std::shared_ptr<Layer> project(const char* part, int64_t units) const {
-    Config config = config_;  // biases, initializers and regularizers
+    Config config = config_;  // has biases, initializers and regularizers
     config.set("units", units);
     config.set("activation", "linear");
     return create(part, "Dense", config);
   }
 
-  // query, value, key: the value stands before the key in Keras, and is the
-  // key where there is none.
+  // Returns query, value, key. In Keras the value precedes the key, and is the
+  // key if there is none.
   std::array<Value, 3> operands(
       const std::vector<BuiltArgument>& arguments) const {
     std::array<std::optional<Value>, 3> found;
@@ -140,18 +140,21 @@ class AttentionBuilder final : public LayerBuilder {
         const bool harmless =
             c.is_null() || c == Config(false) || argument.name == "training";
         if (harmless) continue;
-        throw UnsupportedError(
-            fmt::format("{}: expected none, got one", argument.name));
+        throw UnsupportedError("unsupported_attribute", argument.name,
+                               "is not supported as an argument");
       }
       if (slot >= found.size()) {
         throw UnsupportedError(
-            fmt::format("inputs: expected query, value and key, got {} besides",
-                        argument.name.empty() ? "a tensor" : argument.name));
+            "unsupported_attribute", "inputs",
+            fmt::format(
+                "only query, value and key are supported, got {} as well",
+                argument.name.empty() ? "a fourth tensor" : argument.name));
       }
       found[slot] = arranged(*argument.value, {});
     }
     if (!found[0] || !found[1]) {
-      throw FormatError("inputs: expected a query and a value, got one tensor");
+      throw FormatError("count_mismatch", "inputs",
+                        "must be a query and a value, got one tensor");
     }
     return {*found[0], *found[1], found[2] ? *found[2] : *found[1]};
   }

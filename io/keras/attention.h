@@ -1,5 +1,5 @@
-// Keras' MultiHeadAttention: one layer there, five here, with the kernels'
-// axes of heads and features made one. Internal to io/keras.
+// Keras' MultiHeadAttention: one layer in Keras, five in Octet, with the axes
+// of heads and features merged in the kernels. Internal to io/keras.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace octet::io {
 
 inline constexpr std::string_view kAttentionClass = "MultiHeadAttention";
 
-/// The layers of multi_head_attention() that have weights.
+/// The layers of multi_head_attention() with weights.
 struct AttentionLayers {
   const Layer* query = nullptr;
   const Layer* key = nullptr;
@@ -23,14 +23,14 @@ struct AttentionLayers {
   int64_t heads = 0;
 };
 
-/// "block" for the layer "block/attention" of multi_head_attention().
+/// Returns "block" for the layer "block/attention" of multi_head_attention().
 std::optional<std::string> attention_block(const Layer& layer);
-/// Nothing if one of the layers is missing or is no Dense layer.
+/// Returns nothing if a layer is missing or not a Dense layer.
 std::optional<AttentionLayers> find_attention(
     const std::unordered_map<std::string, const Layer*>& layers,
     const std::string& block);
 
-/// Their weights as Keras has them.
+/// Returns their weights in Keras' structure.
 TargetLayer attention_targets(std::string name, const AttentionLayers& layers);
 
 std::unique_ptr<LayerBuilder> attention_builder(const KerasLayer& layer,

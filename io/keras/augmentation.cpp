@@ -14,8 +14,8 @@ namespace octet::io {
 namespace {
 
 // Source: keras/src/layers/preprocessing/image_preprocessing of Keras 3.15, and
-// keras/layers/preprocessing of Keras 2 for RandomHeight and RandomWidth: all
-// give back what they get, unless training. (AutoContrast does not.)
+// keras/layers/preprocessing of Keras 2 for RandomHeight and RandomWidth:
+// identity in inference. (AutoContrast is not.)
 constexpr std::string_view kClasses[] = {
     "AugMix",
     "CutMix",
@@ -74,17 +74,16 @@ void warn_of_augmentation(const KerasGraph& graph, const std::string& file) {
   Found found;
   found.add(graph);
   constexpr std::string_view kCure =
-      "to train with such changes, give fit() a loader with a "
-      "train::Augmentation, or octet train --augment";
+      "Hint: to augment in training, pass fit() a loader with a "
+      "train::Augmentation, or use octet train --augment";
   if (!found.dropped.empty()) {
-    warn(fmt::format("'{}': left out {}, which do nothing but in training; {}",
+    warn(fmt::format("{}: ignored {}, which act in training only. {}",
                      printable(file), listed(found.dropped), kCure));
   }
   if (!found.cropping.empty()) {
     warn(
-        fmt::format("'{}': {} became Resizing of the middle of the image, what "
-                    "Keras 2 does "
-                    "in inference, also in training; {}",
+        fmt::format("{}: {} became a Resizing of the center of the image, as "
+                    "in inference of Keras 2, also in training. {}",
                     printable(file), listed(found.cropping), kCure));
   }
 }

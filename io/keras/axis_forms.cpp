@@ -1,4 +1,4 @@
-// Operations that take axes apart, order, cut or join them.
+// Operations that split, permute, slice or merge axes.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ Steps concatenate_steps(const Settings& settings, const Operands&) {
            Config().set("axis", settings.find_or_positional({"axis"}))}};
 }
 
-// Channels go to pixels. Source: tf.nn.depth_to_space.
+// Channels become pixels. Source: tf.nn.depth_to_space.
 Steps block_steps(const Settings& settings, const Shape& x, bool to_space) {
   const Config format = settings.find({"data_format"});
   const Config given = settings.find_or_positional({"block_size"});
@@ -49,9 +49,10 @@ Steps block_steps(const Settings& settings, const Shape& x, bool to_space) {
       b >= 1 && b <= INT16_MAX && x.rank() == 4 &&
       (to_space ? x[3] % (b * b) == 0 : x[1] % b == 0 && x[2] % b == 0);
   if (!fits || (!format.is_null() && format != Config("NHWC"))) {
-    throw UnsupportedError(fmt::format(
-        "block_size: expected one that fits images [n,h,w,c], got {} for {}", b,
-        x.to_string()));
+    throw UnsupportedError(
+        "unsupported_attribute", "block_size",
+        fmt::format("must fit images [n,h,w,c], got {} for {}", b,
+                    x.to_string()));
   }
   const Axes taken_apart = to_space ? Axes{x[1], x[2], b, b, x[3] / (b * b)}
                                     : Axes{x[1] / b, b, x[2] / b, b, x[3]};
@@ -76,7 +77,10 @@ Steps expand_dims_steps(const Settings& settings, const Operands& x) {
 Steps flip_steps(const Settings& settings, const Operands& x) {
   const int rank = x[0].rank();
   const Axes axes = integers_of(settings.find_or_positional({"axis"}));
-  if (axes.empty()) throw UnsupportedError("axis: expected some, got none");
+  if (axes.empty()) {
+    throw UnsupportedError("unsupported_attribute", "axis",
+                           "must not be empty");
+  }
   Config::List index = whole(rank);
   for (const int64_t axis : axes) {
     index[static_cast<size_t>(axis_of(axis, rank))] =
@@ -89,13 +93,13 @@ Steps get_item_steps(const Settings& settings, const Operands&) {
   Config index = settings.find_or_positional({"slice_spec", "key"});
   if (index.is_list() &&
       std::ranges::any_of(index.as_list(), &Config::is_null)) {
-    throw UnsupportedError(
-        "index: expected no new axis, got None. Hint: expand_dims adds one");
+    throw UnsupportedError("unsupported_attribute", "index",
+                           "must not add axes (None). Hint: use expand_dims");
   }
   return {{"", "GetItem", Config().set("index", std::move(index))}};
 }
 
-/// The axis `from` at the place `to`, the others in their order.
+/// Moves axis `from` to position `to`; the others keep their order.
 Steps moved_axis(int64_t from, int64_t to, int rank) {
   Axes dims;
   for (int axis = 1; axis < rank; ++axis) {
@@ -109,7 +113,8 @@ Steps move_axis_steps(const Settings& settings, const Operands& x) {
   const Axes from = integers_of(settings.find({"source"}));
   const Axes to = integers_of(settings.find({"destination"}));
   if (from.size() != 1 || to.size() != 1) {
-    throw UnsupportedError("source, destination: expected one axis each");
+    throw UnsupportedError("unsupported_attribute", "source, destination",
+                           "must have one axis each");
   }
   const int rank = x[0].rank();
   return moved_axis(axis_of(from[0], rank), axis_of(to[0], rank), rank);
@@ -133,10 +138,10 @@ Steps pad_steps(const Settings& settings, const Operands& shapes) {
                                  [](int64_t each) { return each == 0; });
   }
   if (!zeros || !constant || !pixels) {
-    throw UnsupportedError(fmt::format(
-        "pad_width: expected zeros around the pixels of an image, or the steps "
-        "of a sequence, for {}",
-        x.to_string()));
+    throw UnsupportedError("unsupported_attribute", "pad_width",
+                           fmt::format("must pad the pixels of an image or the "
+                                       "steps of a sequence with zeros, for {}",
+                                       x.to_string()));
   }
   const Config::List& all = widths.as_list();
   const Config inner =
@@ -154,7 +159,7 @@ Steps reshape_steps(const Settings& settings, const Operands& shapes) {
       sizes.push_back(size.is_null() ? -1 : size.as_int());
     }
   }
-  // The batch is the one size that is not known, or it is not the batch.
+  // The batch must be the only unknown size.
   const bool batch = !sizes.empty() && sizes[0] == -1;
   const int64_t sample = x.slice(1, x.rank()).size();
   int64_t product = 1;
@@ -162,9 +167,10 @@ Steps reshape_steps(const Settings& settings, const Operands& shapes) {
     if (__builtin_mul_overflow(product, sizes[i], &product)) product = 0;
   }
   if (!batch || product != sample) {
-    throw UnsupportedError(fmt::format(
-        "newshape: expected -1 for the batch and the sizes of a sample of {}",
-        x.to_string()));
+    throw UnsupportedError(
+        "unsupported_attribute", "newshape",
+        fmt::format("must be -1 for the batch and the sizes of a sample of {}",
+                    x.to_string()));
   }
   return {reshape("", {sizes.begin() + 1, sizes.end()})};
 }
@@ -178,7 +184,8 @@ Steps squeeze_steps(const Settings& settings, const Operands& x) {
   const int rank = x[0].rank();
   Axes gone;
   if (given.is_list() && given.as_list().empty()) {
-    throw UnsupportedError("axis: expected some or None, got an empty list");
+    throw UnsupportedError("unsupported_attribute", "axis",
+                           "must be None or not empty");
   }
   if (given.is_null()) {
     for (int axis = 1; axis < rank; ++axis) {
@@ -193,14 +200,15 @@ Steps squeeze_steps(const Settings& settings, const Operands& x) {
   for (int axis = 1; axis < rank; ++axis) {
     const bool goes = std::ranges::find(gone, axis) != gone.end();
     if (goes && x[0][axis] != 1) {
-      throw UnsupportedError(
-          fmt::format("axis: expected axes of one entry, got {} of {}", axis,
-                      x[0].to_string()));
+      throw UnsupportedError("unsupported_attribute", "axis",
+                             fmt::format("axes must have size 1, got {} of {}",
+                                         axis, x[0].to_string()));
     }
     if (!goes) sample.push_back(x[0][axis]);
   }
   if (sample.empty()) {
-    throw UnsupportedError("axis: expected to leave one besides the batch");
+    throw UnsupportedError("unsupported_attribute", "axis",
+                           "must leave an axis besides the batch");
   }
   return {reshape("", sample)};
 }
@@ -209,7 +217,10 @@ Steps stack_steps(const Settings& settings, const Operands& x) {
   const int rank = x[0].rank() + 1;
   const int64_t axis = axis_of(settings.find({"axis"}), rank);
   Axes sample = sample_of(x[0]);
-  if (sample.empty()) throw UnsupportedError("expected more than a batch");
+  if (sample.empty()) {
+    throw UnsupportedError("unsupported_attribute", "inputs",
+                           "must have an axis besides the batch");
+  }
   sample.insert(sample.begin(), std::ssize(x));
   Steps steps{{"/concat", "Concatenate", Config().set("axis", 1)},
               reshape("", sample)};
@@ -235,8 +246,10 @@ Steps transpose_steps(const Settings& settings, const Operands& x) {
   const Config given = settings.find_or_positional({"axes", "perm"});
   const Axes axes = given.is_null() ? Axes{} : integers_of(given);
   if (std::ssize(axes) != x[0].rank() || axes[0] != 0) {
-    throw UnsupportedError(fmt::format(
-        "axes: expected all of {}, that of the batch first", x[0].to_string()));
+    throw UnsupportedError(
+        "unsupported_attribute", "axes",
+        fmt::format("must be all axes of {}, the batch first",
+                    x[0].to_string()));
   }
   Axes dims;
   for (size_t i = 1; i < axes.size(); ++i) {
@@ -245,7 +258,7 @@ Steps transpose_steps(const Settings& settings, const Operands& x) {
   return {permute("", dims)};
 }
 
-/// Where the parts of Split begin, and its end.
+/// Returns the start of each part of Split, and the end.
 Axes borders(const Config& given, int64_t size) {
   Axes ends{0};
   if (given.is_list()) {
@@ -256,13 +269,15 @@ Axes borders(const Config& given, int64_t size) {
   const int64_t count = given.as_int();
   if (count < 1 || size % count != 0) {
     throw UnsupportedError(
-        fmt::format("expected parts of one size, got {} of {}", count, size));
+        "unsupported_attribute", "sections",
+        fmt::format("parts must have equal size, got {} parts of {}", count,
+                    size));
   }
   for (int64_t i = 1; i <= count; ++i) ends.push_back(i * (size / count));
   return ends;
 }
 
-/// What a Split is split by, or null.
+/// Returns the sections or sizes of a Split, or null.
 Config split_by(std::string_view name, const Settings& settings) {
   if (name == "Split") return settings.find({"indices_or_sections"});
   if (name == "split") {
@@ -328,7 +343,7 @@ std::vector<Steps> parts_of(std::string_view name, const Settings& settings,
   const int64_t axis = axis_of(settings.find({"axis"}), x.rank());
   const int64_t size = x[static_cast<int>(axis)];
   Axes ends = borders(by, size);
-  // Keras has the indices of a list, TensorFlow sizes.
+  // Lists are indices in Keras, sizes in TensorFlow.
   if (name == "split" && by.is_list()) {
     ends.pop_back();
     for (size_t i = 1; i < ends.size(); ++i) {
@@ -337,10 +352,11 @@ std::vector<Steps> parts_of(std::string_view name, const Settings& settings,
   }
   if (ends.back() != size || !std::ranges::is_sorted(ends) ||
       std::ranges::adjacent_find(ends) != ends.end()) {
-    throw UnsupportedError(fmt::format(
-        "expected parts of axis {} of {} one behind another, got some that end "
-        "at [{}]",
-        axis, x.to_string(), fmt::join(ends.begin() + 1, ends.end(), ",")));
+    throw UnsupportedError(
+        "unsupported_attribute", "sections",
+        fmt::format("parts must cover axis {} of {} in order, got ends [{}]",
+                    axis, x.to_string(),
+                    fmt::join(ends.begin() + 1, ends.end(), ",")));
   }
   std::vector<Steps> parts;
   for (size_t i = 0; i + 1 < ends.size(); ++i) {

@@ -20,7 +20,7 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
                                          const std::string& name,
                                          BuildState& state);
 
-/// The layers of one graph, made at their first call.
+/// The layers of a graph, created at their first call.
 class ModelBuilder {
  public:
   ModelBuilder(const KerasGraph& graph, std::string prefix, BuildState& state)
@@ -29,7 +29,7 @@ class ModelBuilder {
         state_(state),
         builders_(graph.layers.size()) {}
 
-  /// `inputs` are those of the graph, in its order.
+  /// `inputs` are in the order of the graph's inputs.
   std::vector<Value> call(const std::vector<Value>& inputs) {
     // [layer][call][output]
     std::vector<std::vector<std::vector<Value>>> values(graph_.layers.size());
@@ -49,8 +49,8 @@ class ModelBuilder {
       if (layer.is_input()) {
         if (values[index].empty()) {
           throw FormatError(
-              fmt::format("input_layers: expected all of the model's, got none "
-                          "for {}",
+              "invalid_graph", "input_layers",
+              fmt::format("must list all inputs of the model; {} is missing",
                           text_of(layer)));
         }
         continue;
@@ -79,7 +79,7 @@ class ModelBuilder {
     std::vector<TargetLayer> targets;
     for (size_t i = 0; i < builders_.size(); ++i) {
       const KerasLayer& layer = graph_.layers[i];
-      // Operations are not among Keras' layers.
+      // Operations are not layers in Keras.
       if (builders_[i] == nullptr || layer.operation) continue;
       targets.push_back(builders_[i]->targets());
     }
@@ -93,8 +93,8 @@ class ModelBuilder {
   std::vector<std::unique_ptr<LayerBuilder>> builders_;
 };
 
-/// Sizes that an InputLayer leaves open are kAnySize; nothing if it says
-/// nothing.
+/// Returns the shape of an InputLayer, with kAnySize for dynamic sizes; nothing
+/// if there is none.
 std::optional<Shape> stated_shape(const KerasLayer& layer) {
   for (const char* key : {"batch_input_shape", "batch_shape", "input_shape",
                           "shape", "input_dim"}) {
@@ -110,14 +110,16 @@ std::optional<Shape> stated_shape(const KerasLayer& layer) {
         dims.push_back(dim.is_null() ? Shape::kAnySize : dim.as_int());
         const bool is_batch = with_batch && dims.size() == 1;
         if (!dim.is_null() && dims.back() < 1 && !is_batch) {
-          throw FormatError(fmt::format(
-              "{}: expected sizes >= 1 or null, got {}", key, dims.back()));
+          throw FormatError(
+              "out_of_range", key,
+              fmt::format("sizes must be positive or null, got {}",
+                          dims.back()));
         }
       }
     }
     if (dims.empty()) {
-      throw FormatError(
-          fmt::format("{}: expected a batch and sizes, got none", key));
+      throw FormatError("invalid_shape", key,
+                        "must have a batch and sizes, got none");
     }
     dims[0] = Shape::kAnySize;
     return Shape(dims);
@@ -125,7 +127,7 @@ std::optional<Shape> stated_shape(const KerasLayer& layer) {
   return std::nullopt;
 }
 
-/// A model in the place of a layer.
+/// A model used as a layer.
 class NestedBuilder final : public LayerBuilder {
  public:
   NestedBuilder(const KerasLayer& layer, const std::string& name,
@@ -137,7 +139,8 @@ class NestedBuilder final : public LayerBuilder {
     const std::vector<Value> inputs = only_tensors(arguments);
     const KerasGraph& graph = *layer_.graph;
     if (inputs.size() != graph.inputs.size()) {
-      throw FormatError(fmt::format("inbound_nodes: expected {} inputs, got {}",
+      throw FormatError("count_mismatch", "inbound_nodes",
+                        fmt::format("must have {} inputs, got {}",
                                     graph.inputs.size(), inputs.size()));
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -171,7 +174,8 @@ class NestedBuilder final : public LayerBuilder {
       fits = (*wanted)[axis] == Shape::kAnySize || (*wanted)[axis] == x[axis];
     }
     if (fits) return;
-    throw FormatError(fmt::format("input '{}': expected {}, got {}", name,
+    throw FormatError("shape_mismatch", fmt::format("input '{}'", name),
+                      fmt::format("must have shape {}, got {}",
                                   wanted->to_string(), x.to_string()));
   }
 
@@ -205,7 +209,7 @@ Step step_for_order(const KerasLayer& layer, const BuildState& state) {
   return {"", layer.class_name, {}, find_factory(state.options, layer)};
 }
 
-/// Whether none of the layers looks at axes.
+/// Whether no layer depends on the axis order.
 bool keeps_order(const KerasGraph& graph, const BuildState& state) {
   return std::ranges::all_of(graph.layers, [&](const KerasLayer& layer) {
     return layer.is_input() || is_nothing(layer) ||
@@ -215,8 +219,9 @@ bool keeps_order(const KerasGraph& graph, const BuildState& state) {
   });
 }
 
-/// Whether what each layer leads to wants channels first: the next layers that
-/// say. Layers that do not care pass on what those after them want.
+/// Returns for each layer whether its consumers expect channels first, from the
+/// next layers with a data_format; other layers pass on the expectation of
+/// their consumers.
 std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
                                                       const BuildState& state) {
   std::vector<std::optional<bool>> behind(graph.layers.size());
@@ -247,7 +252,7 @@ std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
   return behind;
 }
 
-/// What an InputLayer takes, as Octet has it.
+/// Returns the value of an InputLayer in Octet's axis order.
 Value input_value(const KerasLayer& layer, size_t number,
                   bool may_have_channels_first, const BuildState& state) {
   for (const char* key : {"sparse", "ragged"}) {
@@ -256,8 +261,8 @@ Value input_value(const KerasLayer& layer, size_t number,
         *value == Config(0)) {
       continue;
     }
-    throw UnsupportedError(
-        fmt::format("{}: expected a dense input, got another", key));
+    throw UnsupportedError("unsupported_attribute", key,
+                           "inputs must be dense");
   }
   const std::optional<Shape> stated = stated_shape(layer);
   const Order order{.channels_first = (!stated || stated->rank() == 3 ||
@@ -278,9 +283,10 @@ Value input_value(const KerasLayer& layer, size_t number,
              (*sample)[axis] == given[number][axis];
     }
     if (!fits) {
-      throw ValueError(fmt::format(
-          "KerasOptions::input_shapes: expected {}, as the file says, got {}",
-          sample->to_string(), given[number].to_string()));
+      throw ValueError(
+          "shape_mismatch", "KerasOptions.input_shapes",
+          fmt::format("must match {} of the file, got {}", sample->to_string(),
+                      given[number].to_string()));
     }
     sample = given[number];
   }
@@ -288,11 +294,13 @@ Value input_value(const KerasLayer& layer, size_t number,
       !sample || std::ranges::find(sample->dims(), Shape::kAnySize) !=
                      sample->dims().end();
   if (open) {
-    throw UnsupportedError(fmt::format(
-        "input shape: expected known sizes, got {}; give them, --input-shape "
-        "{} or KerasOptions::input_shapes, one for each input",
-        sample ? sample->to_string() : "none",
-        sample && sample->rank() == 3 ? "224,224,3" : "SIZES"));
+    throw UnsupportedError(
+        "missing_value", "input shape",
+        fmt::format(
+            "is dynamic in the file: {}. Hint: set KerasOptions.input_shapes "
+            "(--input-shape {}), one per input",
+            sample ? sample->to_string() : "none",
+            sample && sample->rank() == 3 ? "224,224,3" : "SIZES"));
   }
   const bool has_channels = sample->rank() == 2 || sample->rank() == 3;
   return {input(*sample, layer.name), has_channels ? order : Order{}};
@@ -319,10 +327,10 @@ DataFormats data_formats(const KerasGraph& graph) {
 
 BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   if (state.options.input_shapes.size() > graph.inputs.size()) {
-    throw ValueError(fmt::format(
-        "KerasOptions::input_shapes: expected at most {}, one for each input, "
-        "got {}",
-        graph.inputs.size(), state.options.input_shapes.size()));
+    throw ValueError(
+        "count_mismatch", "KerasOptions.input_shapes",
+        fmt::format("the model has {} inputs, got {} shapes",
+                    graph.inputs.size(), state.options.input_shapes.size()));
   }
   const std::vector<std::optional<bool>> channels_first =
       wants_channels_first(graph, state);
@@ -341,7 +349,7 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   ModelBuilder builder(graph, "", state);
   std::vector<SymbolicTensor> outputs;
   for (const Value& y : builder.call(inputs)) {
-    // Images stay as they are; features come in Keras' order.
+    // Images are not transposed; features have Keras' order.
     const bool image = y.order.channels_first;
     outputs.push_back(image ? y.tensor : arranged(y, {}).tensor);
   }

@@ -1,4 +1,4 @@
-// From a KerasGraph to a Model and the places of its weights. Internal to
+// Builds a Model and the targets of its weights from a KerasGraph. Internal to
 // io/keras.
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace octet::io {
 
-/// What building has in common for all layers.
+/// State shared by the builders of all layers.
 struct BuildState {
   const KerasDialect& dialect;
   const KerasOptions& options;
-  /// Inside a model that is called with training=False.
+  /// Inside a model called with training=False.
   bool statistics_frozen = false;
   DataFormats formats = {};
 };
@@ -30,27 +30,27 @@ struct BuiltArgument {
   Config constant;
 };
 
-/// Makes one Keras layer and calls it; every call shares what was made.
+/// Creates a Keras layer and calls it; calls share its Octet layers.
 class LayerBuilder {
  public:
   virtual ~LayerBuilder() = default;
-  /// Throws: Error of a configuration or shape that cannot be.
+  /// Throws: Error for an invalid configuration or shape.
   virtual std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
                                   size_t index) = 0;
   virtual TargetLayer targets() const = 0;
 };
 
-/// `name` is that of the layer in the Model.
+/// `name` is the layer's name in the Model.
 std::unique_ptr<LayerBuilder> chain_builder(const KerasLayer& layer,
                                             std::string name,
                                             std::vector<Step> steps,
                                             BuildState& state);
 
-/// The tensors among the arguments, all of them in the first ones of a call.
-/// Throws: UnsupportedError for a tensor or a setting that would be lost.
+/// Returns the tensors among the arguments, which must be the leading ones.
+/// Throws: UnsupportedError for a tensor or setting that would be ignored.
 std::vector<Value> only_tensors(const std::vector<BuiltArgument>& arguments);
 
-/// Creates the layer of a step, named, frozen as the file says, not built.
+/// Creates the named layer of a step, frozen if the file says so, not built.
 std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
                                   const std::string& name,
                                   const KerasLayer& origin);

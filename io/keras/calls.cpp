@@ -1,4 +1,4 @@
-// How layers call each other: inbound_nodes, input_layers, output_layers.
+// Parses calls of layers: inbound_nodes, input_layers, output_layers.
 // Sources: keras/src/models/functional.py of Keras 3 (serialize_node,
 // deserialize_node); keras/engine/functional.py and keras/engine/node.py of
 // Keras 2.
@@ -15,7 +15,7 @@
 namespace octet::io {
 namespace {
 
-// The "layer" of an argument that is no tensor in tf.keras' form.
+// "Layer" of a constant argument in tf.keras.
 constexpr std::string_view kConstant = "_CONSTANT_VALUE";
 
 // [layer, call, output] or [layer, call, output, further arguments].
@@ -40,7 +40,8 @@ KerasTensor tensor_of(const Config& list) {
   const Config::List& entries = list.as_list();
   if (entries.size() < 3) {
     throw FormatError(
-        fmt::format("tensor: expected [layer, call, output], got a list of {}",
+        "invalid_graph", "tensor",
+        fmt::format("must be [layer, call, output], got a list of {}",
                     entries.size()));
   }
   return {entries[0].as_string(), entries[1].as_int(), entries[2].as_int(), 0};
@@ -57,7 +58,7 @@ bool holds_tensor(const Config& value) {
   });
 }
 
-// In the order of the keys, as Keras flattens a dictionary.
+// Sorted by keys, as Keras flattens dictionaries.
 template <class Visit>
 void for_each_sorted(const Config& object, Visit visit) {
   std::map<std::string_view, const Config*> entries;
@@ -101,9 +102,8 @@ KerasCall parse_call(const Config& node) {
   const Config* args = node.is_object() ? node.find("args") : nullptr;
   if (args == nullptr) {
     if (!holds_tensor(node)) {
-      throw FormatError(
-          "inbound_nodes: expected calls on [layer, call, output], got another "
-          "value");
+      throw FormatError("invalid_graph", "inbound_nodes",
+                        "calls must be on [layer, call, output]");
     }
     append(call, "", node);
     return call;
@@ -130,7 +130,7 @@ void append(std::vector<KerasTensor>& tensors, const Config& value) {
 }  // namespace
 
 std::vector<KerasCall> parse_calls(const Config& inbound_nodes) {
-  // A call of one tensor may stand without the lists around it.
+  // A call on one tensor may be written without enclosing lists.
   if (is_tensor_list(inbound_nodes)) return {parse_call(inbound_nodes)};
   std::vector<KerasCall> calls;
   for (const Config& node : inbound_nodes.as_list()) {

@@ -1,4 +1,4 @@
-// Keras layers that are one layer in Octet, or a few one after the other.
+// Keras layers that are one layer, or a sequence of layers, in Octet.
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,11 +55,13 @@ class ChainBuilder final : public LayerBuilder {
         ignores_training(origin_.class_name) ? without_training(arguments)
                                              : arguments);
     if (values.empty()) {
-      throw FormatError("inbound_nodes: expected a tensor, got none");
+      throw FormatError("count_mismatch", "inbound_nodes",
+                        "must have a tensor, got none");
     }
     if (links_.empty() && values.size() != 1) {
-      throw UnsupportedError(fmt::format(
-          "inbound_nodes: expected one tensor, got {}", values.size()));
+      throw UnsupportedError(
+          "count_mismatch", "inbound_nodes",
+          fmt::format("must have one tensor, got {}", values.size()));
     }
     for (Link& link : links_) values = {run(link, std::move(values))};
     const Config* training = constant(arguments, "training");
@@ -147,14 +149,15 @@ std::vector<Value> only_tensors(const std::vector<BuiltArgument>& arguments) {
     } else if (argument.value || (!is_nothing(argument.constant) &&
                                   argument.name != "training")) {
       throw UnsupportedError(
-          fmt::format("inbound_nodes: expected calls on tensors alone, got {}",
+          "unsupported_attribute", "inbound_nodes",
+          fmt::format("calls must be on tensors only, got {}",
                       argument.name.empty()
                           ? std::string("a constant")
                           : fmt::format("the argument '{}'", argument.name)));
     } else if (argument.constant == Config(true)) {
-      throw UnsupportedError(
-          "inbound_nodes: expected a call that follows the model's mode, got "
-          "training=True");
+      throw UnsupportedError("unsupported_attribute", "inbound_nodes",
+                             "training=True is not supported: a call must "
+                             "follow the model's mode");
     }
   }
   return values;
@@ -167,7 +170,8 @@ std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
   if (step.factory != nullptr) {
     layer = (*step.factory)(config);
     if (layer == nullptr) {
-      throw ValueError("KerasOptions::layers: expected a layer, got none");
+      throw ValueError("invalid_value", "KerasOptions.layers",
+                       "factory returned no layer");
     }
   } else {
     layer = create_layer(step.class_name, config);

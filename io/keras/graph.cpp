@@ -1,4 +1,4 @@
-// From Keras' JSON to a graph of layers.
+// Parses Keras' JSON to a graph of layers.
 // Sources: get_config of Sequential and Functional in Keras 1.2, 2.2, 2.15
 // and 3.
 #include "keras/graph.h"
@@ -21,11 +21,11 @@
 namespace octet::io {
 namespace {
 
-// How classes of wrappers end.
+// Suffix of wrapper classes.
 constexpr std::string_view kWrapper = "QuantizeWrapper";
-// Of names, which are compared with each other.
+// Limit of names, which are compared with each other.
 constexpr size_t kLongestName = 1000;
-// Of a model; a few is usual.
+// Limit of a model's inputs; a few are usual.
 constexpr size_t kMostLayerInputs = 1000;
 
 std::string text_at(const Config& object, const char* key) {
@@ -33,8 +33,8 @@ std::string text_at(const Config& object, const char* key) {
   return value != nullptr && value->is_string() ? value->as_string() : "";
 }
 
-// A function of Keras 3, such as keras.src.ops.numpy's Concatenate, which is
-// also the name of a layer.
+// Whether an entry is a function of Keras 3. keras.src.ops.numpy's Concatenate
+// is also the name of a layer.
 bool is_keras_operation(const Config& entry) {
   const std::string module = text_at(entry, "module");
   return module.starts_with("keras.") &&
@@ -48,7 +48,7 @@ bool is_functional(std::string_view class_name) {
   return class_name == "Functional" || class_name == "Model";
 }
 
-// A subclass with a training step of its own is written like this.
+// A subclass with a custom training step also has this form.
 bool has_functional_form(const Config& architecture) {
   const Config* config = architecture.find("config");
   return config != nullptr && config->is_object() &&
@@ -59,19 +59,20 @@ bool has_functional_form(const Config& architecture) {
 
 struct Parser {
   const KerasDialect& dialect;
-  std::vector<std::string> unknown = {};  // of all layers, as messages say it
+  std::vector<std::string> unknown = {};  // texts of all unknown layers
 
   KerasGraph model(const std::string& class_name, const Config& config) {
     KerasGraph graph;
     graph.sequential = is_sequential(class_name);
     in_file([&] { return "in the configuration of a " + class_name; },
             [&] {
-              // Before Keras 2.2.3 a Sequential was just its layers.
+              // Before Keras 2.2.3, a Sequential was a list of layers.
               const Config& layers =
                   config.is_list() ? config : config.at("layers");
               if (config.is_object()) graph.name = text_at(config, "name");
               if (layers.as_list().empty()) {
-                throw FormatError("layers: expected at least one, got none");
+                throw FormatError("invalid_graph", "layers",
+                                  "must not be empty");
               }
               for (const Config& each : layers.as_list()) {
                 graph.layers.push_back(layer(each));
@@ -95,22 +96,22 @@ struct Parser {
     if (written.find('>') != written.npos) layer.registered = written;
     layer.written_class = written.substr(written.rfind('>') + 1);
     layer.class_name = canonical_class_name(written);
-    // The name of an entry is the one that calls refer to.
+    // Calls refer to the name of the entry.
     layer.name = text_at(entry, "name");
     if (layer.name.empty() && config.is_object()) {
       layer.name = text_at(config, "name");
     }
     if (layer.name.empty()) {
-      throw FormatError(
-          fmt::format("layers: expected a name of each, got a {} without one",
-                      printable(written)));
+      throw FormatError("missing_value", "layers",
+                        fmt::format("a {} has no name", printable(written)));
     }
     for (const std::string* name : std::initializer_list<const std::string*>{
              &layer.name, &written, &layer.registered}) {
       if (name->size() <= kLongestName) continue;
-      throw FormatError(fmt::format(
-          "layers: expected names of at most {} characters, got '{}'",
-          kLongestName, printable(*name)));
+      throw FormatError(
+          "size_limit", "layers",
+          fmt::format("names must have at most {} characters, got '{}'",
+                      kLongestName, printable(*name)));
     }
     layer.operation = written == "TFOpLambda" || written == "SlicingOpLambda" ||
                       written == "TensorFlowOpLayer" ||
@@ -135,21 +136,21 @@ struct Parser {
     return inner ? std::move(*inner) : std::move(layer);
   }
 
-  // Of NVIDIA's tensorflow-quantization. What it quantizes shows in the
-  // ranges among the weights alone.
+  // Wrappers of NVIDIA's tensorflow-quantization. Only the ranges among the
+  // weights show which parts are quantized.
   bool is_wrapped(const KerasLayer& layer) const {
     return layer.written_class.ends_with(kWrapper) &&
            layer.config.find("layer") != nullptr && !dialect.knows(layer);
   }
 
-  // The layer in a wrapper, under the wrapper's name.
+  // Returns the wrapped layer under the wrapper's name.
   KerasLayer inside(const KerasLayer& wrapper) {
     KerasLayer inner = layer(wrapper.config.at("layer"));
     if (inner.written_class + std::string(kWrapper) != wrapper.written_class ||
         inner.is_wrapped || inner.graph != nullptr || inner.is_input()) {
       throw FormatError(
-          fmt::format("layer: expected one of the class before '{}' in its "
-                      "name, got {}",
+          "invalid_graph", "layer",
+          fmt::format("must have the wrapper's class without '{}', got {}",
                       kWrapper, text_of(inner)));
     }
     inner.name = wrapper.name;
@@ -157,7 +158,7 @@ struct Parser {
     return inner;
   }
 
-  // Keras' own int8 weights, which come with scales.
+  // Rejects Keras' own INT8 weights, which are stored with scales.
   static void refuse_quantized(const Config& config) {
     if (!config.is_object()) return;
     const Config* type = config.find("dtype");
@@ -173,10 +174,11 @@ struct Parser {
     }
     if (name.find("_from_") != name.npos ||
         class_name.starts_with("Quantized")) {
-      throw UnsupportedError(fmt::format(
-          "dtype: expected a policy of floating point, got '{}', whose weights "
-          "are integers with scales",
-          printable(name.empty() ? class_name : name)));
+      throw UnsupportedError(
+          "unsupported_type", "dtype",
+          fmt::format(
+              "quantization policies of Keras are not supported, got '{}'",
+              printable(name.empty() ? class_name : name)));
     }
   }
 
@@ -201,11 +203,10 @@ struct Parser {
                   graph.new_form |= uses_new_form(*nodes);
                 }
                 if (layer.is_input() != layer.calls.empty()) {
-                  throw FormatError(
-                      layer.is_input()
-                          ? "inbound_nodes: expected none of an InputLayer"
-                          : "inbound_nodes: expected the layers that it is "
-                            "called on, got none");
+                  throw FormatError("invalid_graph", "inbound_nodes",
+                                    layer.is_input()
+                                        ? "must be empty for an InputLayer"
+                                        : "must not be empty");
                 }
               });
     }
@@ -216,13 +217,14 @@ struct Parser {
     graph.inputs = tensors("input_layers");
     graph.outputs = tensors("output_layers");
     if (graph.inputs.empty() || graph.outputs.empty()) {
-      throw FormatError(fmt::format(
-          "input_layers, output_layers: expected at least one of each, got {} "
-          "and {}",
-          graph.inputs.size(), graph.outputs.size()));
+      throw FormatError(
+          "invalid_graph", "input_layers, output_layers",
+          fmt::format("must not be empty, got {} inputs and {} outputs",
+                      graph.inputs.size(), graph.outputs.size()));
     }
     if (graph.inputs.size() > kMostLayerInputs) {
-      throw FormatError(fmt::format("input_layers: expected at most {}, got {}",
+      throw FormatError("size_limit", "input_layers",
+                        fmt::format("must have at most {} entries, got {}",
                                     kMostLayerInputs, graph.inputs.size()));
     }
   }
@@ -234,7 +236,7 @@ struct Parser {
            });
   }
 
-  // Calls refer to layers in wrappers as "quant_conv1".
+  // Calls refer to wrapped layers as "quant_conv1".
   static void take_float_names(KerasGraph& graph) {
     std::set<std::string, std::less<>> taken;
     for (const KerasLayer& layer : graph.layers) taken.insert(layer.name);
@@ -245,7 +247,7 @@ struct Parser {
     }
   }
 
-  // Calls each layer on the one before it.
+  // Calls each layer on its predecessor.
   static void chain(KerasGraph& graph, const Config& config) {
     if (!graph.layers[0].is_input()) {
       graph.layers.insert(graph.layers.begin(), implied_input(graph, config));
@@ -254,19 +256,20 @@ struct Parser {
       KerasLayer& layer = graph.layers[i];
       const KerasLayer& before = graph.layers[i - 1];
       if (layer.is_input()) {
-        throw FormatError(fmt::format(
-            "layers: expected the InputLayer to be the first, got {} after {}",
-            text_of(layer), text_of(before)));
+        throw FormatError(
+            "invalid_graph", "layers",
+            fmt::format("an InputLayer must be the first, got {} after {}",
+                        text_of(layer), text_of(before)));
       }
       layer.calls = {{{"", KerasTensor{before.name, 0, 0, 0}, {}}}};
     }
     graph.inputs = {{graph.layers.front().name, 0, 0, 0}};
     graph.outputs = {{graph.layers.back().name, 0, 0, 0}};
-    graph.new_form = true;  // the calls just made count from 0
+    graph.new_form = true;  // these calls count from 0
   }
 
-  // The first layer, or the model, says what it takes; a nested model that is
-  // the first does so by its own InputLayer.
+  // The input shape is that of the first layer or of the model; if the first
+  // layer is a nested model, its InputLayer has it.
   static KerasLayer implied_input(const KerasGraph& graph,
                                   const Config& config) {
     const KerasLayer& first = graph.layers[0];
@@ -308,11 +311,13 @@ void expect_graph(const Config& architecture) {
       has_functional_form(architecture)) {
     return;
   }
-  throw UnsupportedError(fmt::format(
-      "model: expected a Sequential or Functional one, got the class '{}', "
-      "whose code is not in the file (a subclass of keras.Model). Hint: in "
-      "Keras, model.export(\"m.onnx\", format=\"onnx\"), and read that",
-      printable(class_name)));
+  throw UnsupportedError(
+      "unsupported_model", "model",
+      fmt::format("must be Sequential or Functional, got class '{}', a "
+                  "subclass of keras.Model whose code is not in the file. "
+                  "Hint: in Keras, export it with model.export(\"m.onnx\", "
+                  "format=\"onnx\") and load the ONNX file",
+                  printable(class_name)));
 }
 
 KerasGraph parse_graph(const Config& architecture,
@@ -321,18 +326,18 @@ KerasGraph parse_graph(const Config& architecture,
   expect_graph(architecture);
   std::string class_name = architecture.at("class_name").as_string();
   if (!is_sequential(class_name) && !is_functional(class_name)) {
-    warn(fmt::format(
-        "model: '{}', a subclass of keras.Model, is written as a Functional "
-        "one and read as such; a call() of its own would be lost",
-        printable(class_name)));
+    warn(
+        fmt::format("model: class '{}', a subclass of keras.Model, is loaded "
+                    "as Functional; a custom call() is lost",
+                    printable(class_name)));
     class_name = "Functional";
   }
   KerasGraph graph = parser.model(class_name, architecture.at("config"));
   if (parser.unknown.empty()) return graph;
-  throw UnsupportedError(fmt::format(
-      "layers: expected classes that Octet has, got {}; KerasOptions::layers "
-      "and register_layer add yours",
-      fmt::join(parser.unknown, ", ")));
+  throw UnsupportedError("unsupported_layer", "layers",
+                         fmt::format("unknown classes: {}. Hint: add them with "
+                                     "KerasOptions.layers or register_layer",
+                                     fmt::join(parser.unknown, ", ")));
 }
 
 Config unwrapped(const Config& config) {

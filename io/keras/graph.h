@@ -1,6 +1,6 @@
-// A Keras model as its JSON tells it, before any layer exists: names are
-// resolved, calls are in an order that can be run, and nothing is larger than
-// it may be. Internal to io/keras.
+// A Keras model parsed from JSON, before layers are created: names are
+// resolved, calls are in topological order, and sizes are within limits.
+// Internal to io/keras.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ namespace octet::io {
 
 struct KerasGraph;
 
-/// One output of one call of a layer.
+/// An output of a call of a layer.
 struct KerasTensor {
   std::string layer;
   int64_t call = 0;    ///< Keras' node index
   int64_t output = 0;  ///< Keras' tensor index
-  size_t index = 0;    ///< of the layer in its graph, once resolved
+  size_t index = 0;    ///< of the layer in its graph, after resolve()
 };
 
-/// What a layer is called with: a tensor, or a constant.
+/// An argument of a call: a tensor or a constant.
 struct KerasArgument {
-  std::string name;  ///< empty if it is positional
+  std::string name;  ///< empty if positional
   std::optional<KerasTensor> tensor;
   Config constant;
 };
@@ -38,7 +38,7 @@ struct KerasLayer {
   std::string name;
   std::string class_name;     ///< canonical_class_name()
   std::string written_class;  ///< as in the file, without a package
-  std::string registered;     ///< "pkg>X", if there is one
+  std::string registered;     ///< "pkg>X", if registered
   Config config;
   bool operation = false;   ///< a function of TensorFlow or Keras 3
   bool is_wrapped = false;  ///< was in a quantize wrapper of the toolkit
@@ -51,46 +51,45 @@ struct KerasLayer {
 struct KerasGraph {
   std::string name;
   bool sequential = false;
-  bool new_form = false;  ///< calls as Keras 3 writes them
+  bool new_form = false;  ///< calls in the format of Keras 3
   std::vector<KerasLayer> layers;
   std::vector<KerasTensor> inputs;
   std::vector<KerasTensor> outputs;
-  /// (layer, call) such that every call comes after those it needs.
+  /// (layer, call) in topological order.
   std::vector<std::pair<size_t, size_t>> order;
-  int64_t total_calls = 0;  ///< with those of nested models, each time
+  int64_t total_calls = 0;  ///< including nested models, per call of these
 };
 
-/// What must be known beside the JSON.
+/// Facts beside the JSON.
 struct KerasDialect {
-  int major = 0;        ///< version of Keras, found by its form if need be
+  int major = 0;        ///< version of Keras, inferred if not recorded
   std::string backend;  ///< "tensorflow", "theano", ..., or empty
-  /// Whether a layer of the class can be made, by any of its names.
+  /// Whether a layer's class is known, by any of its names.
   std::function<bool(const KerasLayer&)> knows;
 };
 
-/// Throws: UnsupportedError naming the class of a model that is no graph of
-/// layers.
+/// Throws: UnsupportedError, naming its class, for a model that is not a graph
+/// of layers.
 void expect_graph(const Config& architecture);
 
 /// Throws: as expect_graph(); FormatError naming the layer; UnsupportedError
-/// listing the layers
-/// whose class is not known, all of them.
+/// listing all layers of unknown classes.
 KerasGraph parse_graph(const Config& architecture, const KerasDialect& dialect);
 
 /// "layer 'conv1' (Conv2D)".
 std::string text_of(const KerasLayer& layer);
 
-/// Resolves the tensors and finds the order of the calls.
-/// Throws: FormatError for names, calls and cycles that cannot be.
+/// Resolves the tensors and sorts the calls.
+/// Throws: FormatError for invalid names and calls, and for cycles.
 void resolve(KerasGraph& graph);
 
-/// The calls of a layer, from its `inbound_nodes` in any of their forms.
+/// Parses the calls of a layer from its `inbound_nodes` in any format.
 std::vector<KerasCall> parse_calls(const Config& inbound_nodes);
-/// `input_layers` and `output_layers`, in any of their forms.
+/// Parses `input_layers` or `output_layers` in any format.
 std::vector<KerasTensor> parse_tensors(const Config& tensors);
 
-/// The tree with Keras' wrappers of tuples and arrays replaced by what they
-/// hold.
+/// Returns the tree with Keras' wrappers of tuples and arrays replaced by their
+/// contents.
 Config unwrapped(const Config& config);
 
 }  // namespace octet::io

@@ -8,7 +8,7 @@
 namespace octet::io {
 namespace {
 
-/// Both spatial axes of [kh,kw,...] turned round.
+/// Flips both spatial axes of [kh,kw,...].
 Tensor turned(const Tensor& kernel) {
   const Shape& shape = kernel.shape();
   const int64_t cells = shape[0] * shape[1];
@@ -35,13 +35,13 @@ void as_old_kernel(WeightTarget& weight, const KerasLayer& layer,
     return;
   }
   const bool transpose = layer.class_name == "Conv2DTranspose";
-  // Keras turns the kernels of these two.
+  // Keras flips the kernels of these two classes.
   const bool turn = dialect.backend == "theano" &&
                     (transpose || layer.class_name == "Conv2D");
   std::array<int, 4> order{0, 1, 2, 3};
   if (dialect.major == 1) {
-    // In Keras 1 [o,c,kh,kw] with channels first, and a Deconvolution2D
-    // [kh,kw,c,o], or [o,c,kh,kw].
+    // Keras 1: [o,c,kh,kw] with channels first; for Deconvolution2D,
+    // [kh,kw,c,o] or [o,c,kh,kw].
     if (has_channels_first(layer)) {
       order = transpose ? std::array{2, 3, 0, 1} : std::array{2, 3, 1, 0};
     } else if (transpose) {

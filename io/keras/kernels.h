@@ -1,4 +1,4 @@
-// Kernels as older versions and other backends stored them. Internal to
+// Kernel layouts of older versions and other backends. Internal to
 // io/keras.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace octet::io {
 
-/// Changes the shape and the way to Octet of a kernel that the file has in
-/// another form than Keras 3.
+/// Sets the file's shape of a kernel and its conversion to Octet if they differ
+/// from Keras 3.
 /// Source: preprocess_weights_for_loading in keras/engine/saving.py of
 /// Keras 2.2.
 void as_old_kernel(WeightTarget& weight, const KerasLayer& layer,

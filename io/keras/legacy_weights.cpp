@@ -1,4 +1,4 @@
-// Which weight of a legacy file belongs to which parameter.
+// Matches the weights of a legacy file with parameters.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -18,14 +18,14 @@
 namespace octet::io {
 namespace {
 
-// What Keras called a weight, and what Octet does.
+// Names of a weight in Keras and in Octet.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"W", "kernel"},
     {"alphas", "alpha"},
     {"b", "bias"},
     {"kernel", "depthwise_kernel"},
     {"running_mean", "moving_mean"},
-    {"running_std", "moving_variance"},  // Keras 1 has the variance under it
+    {"running_std", "moving_variance"},  // Keras 1 stores the variance in it
     {"running_variance", "moving_variance"},
 };
 
@@ -40,8 +40,8 @@ std::vector<std::string> joined(
   return result;
 }
 
-// The stored weights by their names from any part on, under every name that
-// the last part may have in Octet.
+// Stored weights by each suffix of their path, for all names that the last part
+// may have in Octet.
 class NameIndex {
  public:
   explicit NameIndex(const std::vector<StoredWeight>& stored) {
@@ -57,8 +57,8 @@ class NameIndex {
     }
   }
 
-  /// The weight whose path ends in `wanted`, or that is the end of `wanted`
-  /// and more than its last part. Nothing if there are none or several.
+  /// Returns the only weight whose path ends in `wanted`, or that is a suffix
+  /// of `wanted` of at least two parts. Nothing if there are none or several.
   std::optional<size_t> find(std::span<const std::string> wanted) const {
     Hits hits = at(ends_, joined(wanted));
     for (size_t n = 2; n < std::min(wanted.size(), kMostParts); ++n) {
@@ -76,7 +76,7 @@ class NameIndex {
     size_t index = 0;
   };
   using Map = std::unordered_map<std::string, Hits>;
-  // Nested deeper than any model is.
+  // Limit of nesting, deeper than any model.
   static constexpr size_t kMostParts = 16;
 
   static Hits at(const Map& map, const std::string& key) {
@@ -98,7 +98,7 @@ class NameIndex {
   Map wholes_;
 };
 
-// Which stored weight each target is, if the names tell.
+// Returns the stored weight of each target, if the names are unique.
 std::optional<std::vector<size_t>> by_names(
     const std::vector<std::vector<std::string>>& wanted,
     const std::vector<StoredWeight>& stored) {
@@ -129,10 +129,12 @@ void match_layer(const TargetLayer& layer, const StoredLayer& stored,
   if (targets.size() != stored.weights.size()) {
     std::vector<std::vector<std::string>> there;
     for (const StoredWeight& w : stored.weights) there.push_back(w.path);
-    throw FormatError(fmt::format(
-        "weights of layer '{}' ({}): expected {} ({}), got {} ({})", layer.name,
-        layer.class_name, targets.size(), listed(joined(wanted)),
-        stored.weights.size(), listed(joined(there))));
+    throw FormatError(
+        "count_mismatch",
+        fmt::format("weights of layer '{}' ({})", layer.name, layer.class_name),
+        fmt::format("must be {} ({}), got {} ({})", targets.size(),
+                    listed(joined(wanted)), stored.weights.size(),
+                    listed(joined(there))));
   }
   const auto order = by_names(wanted, stored.weights);
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -178,9 +180,10 @@ std::vector<Assignment> match_by_order(
     const std::vector<const TargetLayer*>& targets,
     const std::vector<const StoredLayer*>& stored) {
   if (targets.size() != stored.size()) {
-    throw FormatError(fmt::format(
-        "layers with weights: expected {}, as the model has, got {} ({})",
-        targets.size(), stored.size(), listed(quoted(names_of(stored)))));
+    throw FormatError(
+        "count_mismatch", "layers with weights",
+        fmt::format("the model has {}, the file has {} ({})", targets.size(),
+                    stored.size(), listed(quoted(names_of(stored)))));
   }
   std::vector<Assignment> assignments;
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -216,11 +219,12 @@ std::vector<Assignment> match_by_name(
     if (!used[i]) left.push_back(names[i]);
   }
   if (partial || (missing.empty() && left.empty())) return assignments;
-  throw FormatError(fmt::format(
-      "layers with weights: expected the same in model and file, got {} only "
-      "in the model and {} only in the file; KerasOptions::match takes them by "
-      "order",
-      listed(quoted(missing)), listed(quoted(left))));
+  throw FormatError(
+      "unknown_name", "layers with weights",
+      fmt::format("must be the same in model and file, got {} only in the "
+                  "model and {} only in the file. Hint: KerasOptions.match = "
+                  "KerasMatch::by_order matches by order",
+                  listed(quoted(missing)), listed(quoted(left))));
 }
 
 }  // namespace

@@ -26,17 +26,18 @@
 namespace octet::io {
 namespace {
 
-// Far above the largest network's; each byte may become forty in memory.
+// Far above the size for the largest network; parsing may need forty bytes per
+// byte.
 constexpr int64_t kMostJson = int64_t{16} << 20;
-// Deflate packs at most 1032 bytes in one, and weights have two bytes or more:
-// this many float32 bytes can come of a byte.
+// Deflate compresses at most 1032 bytes into one, and weights have two bytes or
+// more: maximum of float32 bytes per byte of the file.
 constexpr double kMostBytesPerByte = 1032.0 / 2 * 4;
 
 constexpr const char* kWeightsGroup = "model_weights";
 constexpr std::string_view kKerasFile =
-    "a model or weights of Keras (.h5, .keras)";
+    "a Keras model or weights (.h5, .keras)";
 
-/// What is in a file, taken apart.
+/// The parts of a file.
 struct KerasSource {
   Hdf5Reader weights;
   double weight_bytes = 0;  ///< of the HDF5 file
@@ -44,7 +45,7 @@ struct KerasSource {
   std::string group = {};    ///< of the weights by layer name
   std::string version = {};  ///< of Keras
   std::string backend = {};
-  std::string architecture = {};  ///< JSON, empty if there is none
+  std::string architecture = {};  ///< JSON, empty if missing
 };
 
 std::string text_attribute(const Hdf5Reader& file, const std::string& object,
@@ -55,9 +56,9 @@ std::string text_attribute(const Hdf5Reader& file, const std::string& object,
 
 void expect_json_size(const std::string& json) {
   if (static_cast<int64_t>(json.size()) > kMostJson) {
-    throw FormatError(
-        fmt::format("architecture: expected at most {} bytes of JSON, got {}",
-                    kMostJson, json.size()));
+    throw FormatError("size_limit", "architecture",
+                      fmt::format("JSON must have at most {} bytes, got {}",
+                                  kMostJson, json.size()));
   }
 }
 
@@ -74,13 +75,13 @@ KerasSource open_hdf5(std::string contents, const std::string& name,
   }
   if (const auto config = file.attribute("", "model_config")) {
     if (!config->is_string()) {
-      throw FormatError(
-          "model_config: expected a string of JSON, got another type");
+      throw FormatError("invalid_value", "model_config",
+                        "must be a string of JSON");
     }
     source.architecture = config->as_string();
     expect_json_size(source.architecture);
   }
-  // Beside the weights first: that is where Keras 1 has none.
+  // Attributes beside the weights have priority; Keras 1 has none there.
   for (const std::string& object : {source.group, std::string()}) {
     if (source.version.empty()) {
       source.version = text_attribute(file, object, "keras_version");
@@ -98,11 +99,10 @@ KerasSource open_archive(std::string_view contents, const FileLimits& limits) {
   KerasSource source =
       open_hdf5(std::move(archive.weights), kArchiveWeights, limits);
   if (!source.is_weights_h5) {
-    // Those of other models are named by their attributes.
+    // Other kinds of models get an error that names their class.
     in_file([] { return "in config.json"; },
             [&] { expect_graph(unwrapped(from_json(archive.config))); });
-    throw FormatError(fmt::format("{}: expected a group 'layers', got none",
-                                  kArchiveWeights));
+    throw FormatError("malformed_file", kArchiveWeights, "no group 'layers'");
   }
   source.architecture = std::move(archive.config);
   if (!archive.metadata.empty()) {
@@ -146,7 +146,7 @@ KerasSource open_source(const std::filesystem::path& path,
   return source;
 }
 
-/// Whether the JSON has what only Keras 3 writes.
+/// Whether the JSON has a format that only Keras 3 writes.
 bool looks_like_keras_3(const Config& architecture) {
   if (architecture.find("module") != nullptr) return true;
   const Config& config = architecture.at("config");
@@ -166,7 +166,7 @@ int major_version(const std::string& version, const Config& architecture,
   int major = 0;
   std::from_chars(text.data(), text.data() + text.size(), major);
   if (major > 0) return major;
-  // Keras 1 did not say.
+  // Keras 1 does not record its version.
   return is_weights_h5 || looks_like_keras_3(architecture) ? 3 : 1;
 }
 
@@ -178,7 +178,8 @@ bool has_wrapped(const KerasGraph& graph) {
   });
 }
 
-/// Whether a layer has a kernel whose direction Keras 1 left to the backend.
+/// Whether a layer has a kernel whose orientation depends on the backend of
+/// Keras 1.
 bool has_old_kernels(const KerasGraph& graph) {
   return std::ranges::any_of(graph.layers, [](const KerasLayer& layer) {
     if (layer.graph != nullptr) return has_old_kernels(*layer.graph);
@@ -186,7 +187,7 @@ bool has_old_kernels(const KerasGraph& graph) {
   });
 }
 
-/// What a file has for a model.
+/// Weights and scales of a file for a model.
 struct Stored {
   std::vector<Assignment> weights;
   std::vector<StoredScales> scales;  ///< of the toolkit's quantizers
@@ -202,15 +203,15 @@ Stored match(const KerasSource& source, const Model& model,
   const bool ranges = std::ranges::any_of(
       layers, [](const StoredLayer& layer) { return !layer.ranges.empty(); });
   if (ranges && options.match == KerasMatch::by_order) {
-    throw UnsupportedError(
-        "KerasOptions::match: expected by_name for a file with the ranges of "
-        "quantizers, which have no order, got by_order");
+    throw UnsupportedError("conflicting_options", "KerasOptions.match",
+                           "must be by_name for a file with quantizer ranges, "
+                           "which have no order");
   }
   return {match_legacy(layers, targets, options),
           read_scales(source.weights, layers, model, options.partial)};
 }
 
-/// The model with quantizers where the file has scales, if it has any.
+/// Returns the model, with quantizers if the file has scales.
 Model quantized(Model model, const std::vector<StoredScales>& scales) {
   if (scales.empty()) return model;
   model = quant::apply(plan_of(scales, model), model);
@@ -218,15 +219,15 @@ Model quantized(Model model, const std::vector<StoredScales>& scales) {
   return model;
 }
 
-/// Names the file in every error.
+/// Adds the file name to errors.
 template <class Body>
 decltype(auto) reading(const std::filesystem::path& path, Body body) {
   try {
     return in_file([&] { return fmt::format("in file '{}'", path.string()); },
                    body);
   } catch (const std::bad_alloc&) {
-    throw FormatError(fmt::format(
-        "file '{}': expected a model that fits into memory", path.string()));
+    throw FormatError("memory_limit", path.string(),
+                      "model does not fit into memory");
   }
 }
 
@@ -234,10 +235,10 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   KerasSource source = open_source(path, options);
   if (source.architecture.empty()) {
     refuse_other_kind(kKerasFile, read_file(path), {FileKind::keras_h5});
-    throw FormatError(
-        "model_config: expected the architecture in the file, got weights "
-        "alone; give it as JSON (KerasOptions::architecture, --architecture), "
-        "or use load_keras_weights");
+    throw FormatError("missing_value", "model_config",
+                      "the file has weights but no architecture. Hint: set "
+                      "KerasOptions.architecture (--architecture) to its JSON, "
+                      "or use load_keras_weights");
   }
   const auto in_architecture = [&] {
     return options.architecture.empty()
@@ -259,8 +260,9 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   const KerasGraph graph = parse_graph(architecture, dialect);
   if (source.is_weights_h5 && has_wrapped(graph)) {
     throw UnsupportedError(
-        "layers: expected the weights of quantize wrappers by name, as in an "
-        ".h5 file, got a .weights.h5 or .keras, which numbers them");
+        "unsupported_format", "layers",
+        "weights of quantize wrappers must be stored by name, as in an .h5 "
+        "file; .weights.h5 and .keras number them");
   }
   BuildState state{
       .dialect = dialect, .options = options, .formats = data_formats(graph)};
@@ -272,10 +274,11 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   }();
   check_activations(built.model, options.limits);
   if (dialect.major == 1 && dialect.backend.empty() && has_old_kernels(graph)) {
-    warn(fmt::format(
-        "'{}': Keras 1 with channels first does not say who trained it; with "
-        "Theano its kernels are turned: KerasOptions{{.backend = \"theano\"}}",
-        path.string()));
+    warn(
+        fmt::format("{}: a Keras 1 model with channels first does not record "
+                    "its backend. Hint: if it is Theano, which flips kernels, "
+                    "set KerasOptions.backend = \"theano\"",
+                    path.string()));
   }
   warn_of_augmentation(graph, path.string());
   warn_of_training_options(graph, path.string());
@@ -309,7 +312,7 @@ void load_keras_weights(Model& model, const std::filesystem::path& path,
     KerasSource source = open_source(path, options);
     std::vector<TargetLayer> targets = targets_of(model);
     const Stored stored = match(source, model, targets, options);
-    // A float model has no use for them, nor has one that keeps its own.
+    // A model without quantizers ignores them.
     const bool use =
         !stored.scales.empty() && !quant::quantizers(model).empty();
     std::optional<ScaleAssignment> scales;

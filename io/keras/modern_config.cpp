@@ -1,4 +1,4 @@
-// Configurations of all versions of Keras in the words of the latest.
+// Configurations of all Keras versions in the format of the latest.
 // Sources: keras/layers of Keras 1.2.2 (convolutional.py, core.py,
 // normalization.py, pooling.py) and keras/legacy/layers.py of Keras 2.2.
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace octet::io {
 namespace {
 
-// Of all classes.
+// Renamed options of all classes.
 constexpr KerasDef::Renamed kRenamed[] = {
     {"border_mode", "padding"},
     {"subsample", "strides"},
@@ -35,8 +35,8 @@ KerasDef keras_def(const KerasLayer& layer) {
   return def == nullptr ? KerasDef{} : def->keras;
 }
 
-// Booleans, which some writers have as 0 and 1. `scale` is one of these where
-// it switches gamma, and a number in Rescaling.
+// Booleans, which some writers store as 0 and 1. `scale` is a boolean if it
+// enables gamma, and a number in Rescaling.
 constexpr std::string_view kBooleans[] = {
     "use_bias", "center",      "keepdims", "invert", "trainable",
     "scale",    "rms_scaling", "renorm",   "sparse", "ragged",
@@ -47,7 +47,7 @@ bool is_boolean(KerasLayout layout, std::string_view key) {
   return std::ranges::find(kBooleans, key) != std::end(kBooleans);
 }
 
-// What only training needs, and may be of the user's own making.
+// Tries to parse options of training, which may be user-defined.
 bool reads(const std::function<void()>& read) {
   try {
     read();
@@ -81,7 +81,7 @@ Config renamed(const KerasLayer& layer) {
   };
   for (const auto& [key, value] : layer.config.as_object()) {
     const std::string name = name_of(key);
-    // A new name beside the old one says it better.
+    // If both names are present, the new one has priority.
     if (name == key || layer.config.find(name) == nullptr) {
       config.set(name, value);
     }
@@ -95,8 +95,8 @@ Config renamed(const KerasLayer& layer) {
   if (const Config* order = config.find("dim_ordering")) {
     const bool first = *order == Config("th");
     if (!first && *order != Config("tf") && *order != Config("default")) {
-      throw FormatError(
-          "dim_ordering: expected 'tf' or 'th', got another value");
+      throw FormatError("invalid_value", "dim_ordering",
+                        "must be 'tf' or 'th'");
     }
     config.set("data_format", first ? "channels_first" : "channels_last");
   }
@@ -111,15 +111,16 @@ Config modern_config(const KerasLayer& layer) {
   Config result = Config::Object();
   for (const auto& [key, value] : now.as_object()) {
     if (is_dropped(key, value)) continue;
-    // Null is the default, except where it is a choice of axes.
+    // Null is the default, except for a choice of axes.
     if (value.is_null() &&
         (form.layout != KerasLayout::statistics || key != "axis")) {
       continue;
     }
     if (is_boolean(form.layout, key) && value.is_int()) {
       if (value.as_int() != 0 && value.as_int() != 1) {
-        throw FormatError(fmt::format("{}: expected true or false, got {}", key,
-                                      value.as_int()));
+        throw FormatError(
+            "invalid_value", key,
+            fmt::format("must be true or false, got {}", value.as_int()));
       }
       result.set(key, value.as_int() == 1);
     } else {
@@ -135,9 +136,9 @@ bool has_channels_first(const Config& config) {
   if (format == nullptr || format->is_null()) return false;
   const std::string& name = format->as_string();
   if (name != "channels_first" && name != "channels_last") {
-    throw FormatError(fmt::format(
-        "data_format: expected channels_last or channels_first, got '{}'",
-        name));
+    throw FormatError(
+        "invalid_value", "data_format",
+        fmt::format("must be channels_last or channels_first, got '{}'", name));
   }
   return name == "channels_first";
 }

@@ -27,7 +27,7 @@ std::vector<std::string> components(const std::string& name) {
 }
 
 // Source: keras/src/utils/naming.py, to_snake_case: two substitutions, of
-// (.)([A-Z][a-z]+) and then of ([a-z])([A-Z]), each without overlaps.
+// (.)([A-Z][a-z]+) and then of ([a-z])([A-Z]), without overlaps.
 std::string keras_snake_case(const std::string& class_name) {
   std::string words;
   for (const char c : class_name) {
@@ -73,7 +73,7 @@ std::string listed(const std::vector<std::string>& items) {
   constexpr size_t kMost = 20;
   if (items.empty()) return "none";
   if (items.size() <= kMost) return fmt::format("{}", fmt::join(items, ", "));
-  return fmt::format("{}, ... ({} in all)",
+  return fmt::format("{}, ... ({} in total)",
                      fmt::join(items.begin(), items.begin() + kMost, ", "),
                      items.size());
 }

@@ -16,11 +16,11 @@ namespace {
 // Sources: tensorflow/python/keras/layers/core.py (TFOpLambda names a function
 // by its module in tf); class names in keras/src/ops/numpy.py and nn.py.
 struct Named {
-  std::string_view name;   // in either
-  std::string_view layer;  // what it is in Octet
+  std::string_view name;   // of Keras or TensorFlow
+  std::string_view layer;  // equivalent in Octet
 };
 
-// Layers of two tensors, or of one and numbers.
+// Layers of two tensors, or of a tensor and numbers.
 constexpr Named kJoins[] = {
     {"Add", "Add"},
     {"Divide", "Divide"},
@@ -109,12 +109,12 @@ std::string function_of(const KerasLayer& layer) {
   const Config* function = layer.config.find("function");
   if (function == nullptr || !function->is_string()) return "";
   const std::string& name = function->as_string();
-  // Where tf.transpose, tf.pad and tf.squeeze lie.
+  // Namespace of tf.transpose, tf.pad and tf.squeeze.
   constexpr std::string_view kOld = "compat.v1.";
   return name.starts_with(kOld) ? name.substr(kOld.size()) : name;
 }
 
-/// What it is told in its configuration and in a call.
+/// Returns the settings in the configuration and in a call.
 template <class Arguments>
 Settings settings_of(const KerasLayer& layer, const Arguments& arguments,
                      bool (*is_tensor)(const typename Arguments::value_type&)) {
@@ -125,14 +125,14 @@ Settings settings_of(const KerasLayer& layer, const Arguments& arguments,
   return settings;
 }
 
-/// Whether it takes operands alone, and no settings.
+/// Whether a function has operands only, no settings.
 bool is_simple(std::string_view function) {
   return !find_named(kJoins, function).empty() ||
          !find_named(kActivations, function).empty() ||
          !find_named(kUnary, function).empty();
 }
 
-// Arguments that are operands whatever they are called.
+// Arguments that are always operands.
 bool is_operand(const std::string& name) {
   constexpr std::string_view kNames[] = {"",   "x", "y", "x1",
                                          "x2", "a", "b", "features"};
@@ -157,7 +157,7 @@ Config mapped(const Config& numbers, double (*f)(double)) {
   return list;
 }
 
-// Lists are for the last axis in Keras' order.
+// Lists apply to the last axis in Keras' order.
 Steps affine(Config scale, Config offset) {
   Step step{
       "", "Rescaling",
@@ -167,7 +167,7 @@ Steps affine(Config scale, Config offset) {
   return {std::move(step)};
 }
 
-/// x op k, or k op x; empty where no layer is like it.
+/// x op k, or k op x; empty if no layer is equivalent.
 Steps with_constant(std::string_view join, const Config& k, bool tensor_first) {
   if (join == "Add") return affine(1.0, k);
   if (join == "Multiply") return affine(k, 0.0);
@@ -203,8 +203,8 @@ class OperationBuilder final : public LayerBuilder {
         state_(state),
         function_(function_of(layer)) {}
 
-  // Constants differ from call to call, so each is a layer of its own. A model
-  // in another one counts its calls from 0 in each call of itself.
+  // Constants differ between calls, so each call has its own layers. A nested
+  // model counts its calls from 0 in each of its own calls.
   std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
                           size_t) override {
     const std::string name =
@@ -217,7 +217,8 @@ class OperationBuilder final : public LayerBuilder {
     }
     const std::vector<BuiltArgument> tensors = tensors_of(arguments);
     if (tensors.empty()) {
-      throw FormatError("inbound_nodes: expected a tensor, got none");
+      throw FormatError("count_mismatch", "inbound_nodes",
+                        "must have a tensor, got none");
     }
     Operands x{.shapes = {},
                .channels_first = tensors[0].value->order.channels_first,
@@ -234,12 +235,10 @@ class OperationBuilder final : public LayerBuilder {
                         : parts_of(function_, settings, x[0]);
     if (const auto unread = settings.unread()) {
       throw UnsupportedError(
+          "unsupported_attribute", function_,
           unread->empty()
-              ? fmt::format("inbound_nodes: expected tensors alone, got a "
-                            "constant among them, of {}",
-                            function_)
-              : fmt::format("inbound_nodes: expected no argument '{}' of {}",
-                            *unread, function_));
+              ? std::string("constants among the tensors are not supported")
+              : fmt::format("argument '{}' is not supported", *unread));
     }
     std::vector<Value> values;
     for (const Steps& steps : outputs) {
@@ -262,8 +261,8 @@ class OperationBuilder final : public LayerBuilder {
       if (!present || argument.name == "name") continue;
       if (!is_operand(argument.name)) {
         throw UnsupportedError(
-            fmt::format("inbound_nodes: expected no argument '{}' of {}",
-                        argument.name, function_));
+            "unsupported_attribute", function_,
+            fmt::format("argument '{}' is not supported", argument.name));
       }
       operands.push_back(argument);
     }
@@ -306,10 +305,9 @@ class OperationBuilder final : public LayerBuilder {
           is_number(k) ? with_constant(join, k, tensor_first) : Steps();
       if (!steps.empty()) return steps;
     }
-    throw UnsupportedError(fmt::format(
-        "inbound_nodes: expected {} of tensors of one rank, or of one and "
-        "numbers, in a form that Octet's layers have",
-        function_));
+    throw UnsupportedError("unsupported_operator", function_,
+                           "operands must be tensors of the same rank, or a "
+                           "tensor and numbers, for which Octet has a layer");
   }
 
   const KerasLayer& layer_;
@@ -329,10 +327,11 @@ bool is_known_operation(const KerasLayer& layer) {
 
 int64_t outputs_of(const KerasLayer& layer) {
   const std::string function = function_of(layer);
-  // It is refused by its name.
+  // Rejected later, by name.
   if (layer.operation && !is_known_operation(layer)) return INT64_MAX;
   if (!layer.operation || !has_parts(function) || layer.calls.empty()) return 1;
-  // All calls have as many: a function with other settings is another layer.
+  // All calls have the same number: a function with other settings is another
+  // layer.
   return outputs_of(function,
                     settings_of(
                         layer, layer.calls[0], +[](const KerasArgument& a) {

@@ -1,5 +1,5 @@
-// Functions in the place of layers: x + y and the like, which tf.keras writes
-// as TFOpLambda and Keras 3 as operations. Internal to io/keras.
+// Functions used as layers, such as x + y: TFOpLambda in tf.keras, operations
+// in Keras 3. Internal to io/keras.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace octet::io {
 
-/// Whether it is one of the few that Octet's layers compute.
+/// Whether Octet has layers for the operation.
 bool is_known_operation(const KerasLayer& layer);
 
-/// How many outputs a function has, 1 where it is no operation.
+/// Returns the number of outputs, 1 for layers.
 int64_t outputs_of(const KerasLayer& layer);
 
-/// Whether a layer that is no known operation by its class is called like one:
-/// on a constant.
+/// Whether a layer whose class is not an operation is called like one, on a
+/// constant.
 bool is_called_as_operation(const KerasLayer& layer);
 
 std::unique_ptr<LayerBuilder> operation_builder(const KerasLayer& layer,

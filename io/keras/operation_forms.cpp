@@ -10,11 +10,13 @@
 namespace octet::io {
 namespace {
 
-// Keras 3 then takes all values, of all samples; tf the last axis.
+// Without an axis, Keras 3 normalizes over all values of all samples, tf over
+// the last axis.
 Config softmax_axis(const Settings& settings) {
   const Config axis = settings.find({"axis"});
   if (settings.is_none("axis") || (!axis.is_null() && !axis.is_number())) {
-    throw UnsupportedError("axis: expected one of a sample");
+    throw UnsupportedError("unsupported_attribute", "axis",
+                           "must be an axis of a sample");
   }
   return axis.is_null() ? Config(-1) : axis;
 }
@@ -23,23 +25,24 @@ void expect_last_axis(const Settings& settings, const Shape& x) {
   const Config axis = softmax_axis(settings);
   if (axis_of(axis, x.rank()) != x.rank() - 1) {
     throw UnsupportedError(
-        fmt::format("axis: expected the last one of {}", x.to_string()));
+        "unsupported_attribute", "axis",
+        fmt::format("must be the last axis of {}", x.to_string()));
   }
 }
 
 void expect_false(const Settings& settings, const char* name) {
   const Config value = settings.find({name});
   if (value.is_null() || value == Config(false)) return;
-  throw UnsupportedError(fmt::format("{}: expected false", name));
+  throw UnsupportedError("unsupported_attribute", name, "must be false");
 }
 
 Steps cast_steps(const Settings& settings, const Operands&) {
   const Config type = settings.find_or_positional({"dtype"});
   if (type != Config("float32")) {
     throw UnsupportedError(
-        fmt::format("dtype: expected float32, which all values of a model are, "
-                    "got {}",
-                    type.is_string() ? type.as_string() : "another"));
+        "unsupported_attribute", "dtype",
+        fmt::format("must be float32, the type of all activations, got {}",
+                    type.is_string() ? type.as_string() : "another type"));
   }
   return {};
 }
@@ -48,7 +51,8 @@ Steps clip_steps(const Settings& settings, const Operands&) {
   const Config low = settings.find({"x_min", "clip_value_min"});
   const Config high = settings.find({"x_max", "clip_value_max"});
   if (!low.is_number() || !high.is_number()) {
-    throw UnsupportedError("x_min, x_max: expected two numbers, got others");
+    throw UnsupportedError("unsupported_attribute", "x_min, x_max",
+                           "must be numbers");
   }
   return {{"", "ClipByValue", Config().set("min", low).set("max", high)}};
 }
@@ -83,10 +87,12 @@ Steps add_steps(const Settings&, const Operands&) {
 
 Steps matmul_steps(const Settings& settings, const Operands& x) {
   if (x.size() != 2 || x[0].rank() != x[1].rank()) {
-    throw UnsupportedError(fmt::format(
-        "inbound_nodes: expected two tensors of one rank, got {}",
-        x.size() == 2 ? x[0].to_string() + " and " + x[1].to_string()
-                      : "another number"));
+    throw UnsupportedError(
+        "shape_mismatch", "inbound_nodes",
+        fmt::format("must be two tensors of the same rank, got {}",
+                    x.size() == 2
+                        ? x[0].to_string() + " and " + x[1].to_string()
+                        : fmt::format("{} tensors", x.size())));
   }
   const bool a = settings.find({"transpose_a"}) == Config(true);
   const bool b = settings.find({"transpose_b"}) == Config(true);
@@ -97,11 +103,14 @@ Steps negative_steps(const Settings&, const Operands&) {
   return {{"", "Rescaling", Config().set("scale", -1.0).set("offset", 0.0)}};
 }
 
-// The least length: tf takes its square, Keras 3 1e-7. Sources:
+// Minimum length: epsilon is its square in tf, the length 1e-7 in Keras 3.
+// Sources:
 // tensorflow/python/ops/nn_impl.py, l2_normalize(); keras/src/ops/nn.py.
 Steps normalized_steps(const Settings& settings, double epsilon) {
   Config axis = settings.find_or_positional({"axis"});
-  if (axis.is_null()) throw UnsupportedError("axis: expected one");
+  if (axis.is_null()) {
+    throw UnsupportedError("unsupported_attribute", "axis", "must be given");
+  }
   return {{"", "UnitNormalization",
            Config().set("axis", std::move(axis)).set("epsilon", epsilon)}};
 }
@@ -114,7 +123,8 @@ double epsilon_of(const Settings& settings, double otherwise) {
 Steps normalize_steps(const Settings& settings, const Operands&) {
   const Config order = settings.find({"order"});
   if (!order.is_null() && order != Config(2)) {
-    throw UnsupportedError("order: expected 2, that of the Euclidean length");
+    throw UnsupportedError("unsupported_attribute", "order",
+                           "must be 2 (Euclidean norm)");
   }
   return normalized_steps(settings, epsilon_of(settings, 1e-7));
 }
@@ -123,19 +133,18 @@ Steps l2_normalize_steps(const Settings& settings, const Operands&) {
   return normalized_steps(settings, std::sqrt(epsilon_of(settings, 1e-12)));
 }
 
-// tf.image has the channels last, ops.image where Keras' settings had them.
+// tf.image has channels last, ops.image the default of Keras' settings.
 Config usual_format(const DataFormats& formats, const Settings& settings) {
   if (!settings.is_none("data_format")) return "channels_last";
   if (formats.first && formats.last) {
     throw UnsupportedError(
-        "data_format: expected channels_last or channels_first, got none in a "
-        "model that has both");
+        "unsupported_attribute", "data_format",
+        "must be given in a model with both channels_last and channels_first");
   }
   if (!formats.first && !formats.last) {
     warn(
-        "image.resize: the file does not say where channels are; taken for "
-        "channels_last, as Keras does unless image_data_format() is "
-        "channels_first");
+        "image.resize: data_format is not recorded; assuming channels_last, "
+        "Keras' default unless image_data_format() is channels_first");
   }
   return formats.first ? "channels_first" : "channels_last";
 }
@@ -151,7 +160,8 @@ Steps resize_steps(const Settings& settings, const Operands& x) {
   if (method.is_null()) method = "bilinear";
   if (size.size() != 2 || x[0].rank() != 4) {
     throw UnsupportedError(
-        fmt::format("size: expected height and width of an image, for {}",
+        "unsupported_attribute", "size",
+        fmt::format("must be the height and width of an image, for {}",
                     x[0].to_string()));
   }
   Config config = Config()
@@ -164,11 +174,11 @@ Steps resize_steps(const Settings& settings, const Operands& x) {
   return {{"", "Resizing", std::move(config)}};
 }
 
-// Ties go to even numbers in both.
+// Both round half to even.
 Steps round_steps(const Settings& settings, const Operands&) {
   const Config decimals = settings.find({"decimals"});
   if (!decimals.is_null() && decimals != Config(0)) {
-    throw UnsupportedError("decimals: expected 0");
+    throw UnsupportedError("unsupported_attribute", "decimals", "must be 0");
   }
   return {{"", "Unary", Config().set("operation", "round")}};
 }
@@ -225,7 +235,8 @@ std::optional<std::string> Settings::unread() const {
     if (is_left(name, value) || (name.empty() && positional)) return name;
     positional = positional || name.empty();
   }
-  // What every layer has, and what padding is filled with, which is refused.
+  // Options of every layer, and the fill value of padding, which is checked
+  // elsewhere.
   constexpr std::string_view kUsual[] = {"dtype", "fill_mode", "fill_value",
                                          "function", "trainable"};
   for (const auto& [name, value] : config_.as_object()) {
@@ -238,13 +249,17 @@ std::optional<std::string> Settings::unread() const {
 }
 
 int64_t axis_of(const Config& axis, int rank) {
-  if (!axis.is_number()) throw UnsupportedError("axis: expected a number");
+  if (!axis.is_number()) {
+    throw UnsupportedError("unsupported_attribute", "axis", "must be a number");
+  }
   const int64_t given = axis.as_int();
   const int64_t from_front = given < 0 ? given + rank : given;
   if (from_front < 1 || from_front >= rank) {
-    throw UnsupportedError(fmt::format(
-        "axis: expected one of a sample, of {} with the batch, got {}", rank,
-        given));
+    throw UnsupportedError(
+        "unsupported_attribute", "axis",
+        fmt::format(
+            "must be an axis of a sample, rank {} with the batch, got {}", rank,
+            given));
   }
   return from_front;
 }

@@ -1,5 +1,5 @@
-// Functions of tensors and settings as layers: x[...], reshape, softmax and the
-// like. Internal to io/keras.
+// Functions of tensors and settings as layers: x[...], reshape, softmax and
+// others. Internal to io/keras.
 #pragma once
 
 #include <optional>
@@ -17,25 +17,26 @@
 
 namespace octet::io {
 
-/// What an operation is told besides its tensors: Keras 3 keeps it in the
-/// configuration, tf.keras in the call.
+/// Settings of an operation: in the configuration for Keras 3, in the call for
+/// tf.keras.
 class Settings {
  public:
   explicit Settings(const Config& config) : config_(config) {}
-  /// Of a call; without a name if it is positional.
+  /// Adds an argument of a call; without a name if positional.
   void add(const std::string& name, const Config& value) {
     called_.emplace_back(name, value);
   }
-  /// Null unless one of the names has a value.
+  /// Returns the value of the first name that has one, otherwise null.
   Config find(std::initializer_list<std::string_view> names) const;
-  /// The first without a name, or null.
+  /// Returns the first positional value, or null.
   Config positional() const;
-  /// One of the names, or the first without one.
+  /// Returns the value of a name, or the first positional value.
   Config find_or_positional(
       std::initializer_list<std::string_view> names) const;
-  /// Whether it is said to be None.
+  /// Whether a value is explicitly None.
   bool is_none(std::string_view name) const;
-  /// The name of one that says something and was not looked for, or nothing.
+  /// Returns the name of a setting with a value that was never queried, or
+  /// nothing.
   std::optional<std::string> unread() const;
 
  private:
@@ -46,11 +47,11 @@ class Settings {
 
 using Steps = std::vector<Step>;
 
-/// The tensors of an operation.
+/// Tensors of an operation.
 struct Operands {
   std::vector<Shape> shapes;  ///< in Keras' order, with the batch
-  /// Whether the first one is of images or sequences that Keras has with their
-  /// channels first and Octet with them last.
+  /// Whether the first tensor has images or sequences with channels first in
+  /// Keras, and last in Octet.
   bool channels_first = false;
   DataFormats formats = {};  ///< of the model
 
@@ -58,33 +59,34 @@ struct Operands {
   size_t size() const { return shapes.size(); }
 };
 
-/// What makes layers of an operation that has settings.
-/// Throws: UnsupportedError saying what of it is no layer.
+/// Returns the layers of an operation with settings.
+/// Throws: UnsupportedError with the unsupported part.
 using Form = Steps (*)(const Settings& settings, const Operands& x);
 using NamedForm = std::pair<std::string_view, Form>;
-/// The one of that name, or null.
+/// Returns the form of that name, or null.
 Form find_in(std::span<const NamedForm> forms, std::string_view name);
-/// Of an operation by its class in Keras 3 or its module in tf, or null.
+/// Returns the form of an operation by its Keras 3 class or its tf module, or
+/// null.
 Form find_form(std::string_view name);
-/// The same of keras/axis_forms.cpp and keras/reduction_forms.cpp alone.
+/// Search keras/axis_forms.cpp and keras/reduction_forms.cpp only.
 Form find_axis_form(std::string_view name);
 Form find_reduction(std::string_view name);
 
-/// An axis of a sample from the front. Throws: UnsupportedError for the batch
-/// or one that does not exist.
+/// Returns an axis of a sample, counted from the front.
+/// Throws: UnsupportedError for the batch or an axis that does not exist.
 int64_t axis_of(const Config& axis, int rank);
-/// One integer, or some; none of null.
+/// Returns an integer or list of integers; empty for null.
 std::vector<int64_t> integers_of(const Config& value);
 Step reshape(std::string suffix, const std::vector<int64_t>& sample);
-/// Axes of a sample from 1 on.
+/// `dims` are axes of a sample, from 1.
 Step permute(std::string suffix, const std::vector<int64_t>& dims);
 
-/// Whether it is an operation of several outputs.
+/// Whether an operation has several outputs.
 bool has_parts(std::string_view name);
-/// What makes each of them. REQUIRES: has_parts().
+/// Returns the layers of each output. REQUIRES: has_parts().
 std::vector<Steps> parts_of(std::string_view name, const Settings& settings,
                             const Shape& x);
-/// How many they are, which is known without the input.
+/// Returns the number of outputs, which does not depend on the input.
 int64_t outputs_of(std::string_view name, const Settings& settings);
 
 }  // namespace octet::io

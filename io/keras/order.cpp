@@ -23,7 +23,7 @@ SymbolicTensor permuted(const SymbolicTensor& x, Config::List dims) {
 const Order kPlain{};
 const Order kChannelsFirst{.channels_first = true};
 
-// The numbers of an option that is an integer or a list of them.
+// Returns an option that is an integer or a list of integers.
 std::vector<int64_t> integers(const Config& config, const char* key) {
   const Config* value = config.find(key);
   if (value == nullptr || value->is_null()) return {};
@@ -39,16 +39,16 @@ int64_t from_zero(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// Images and sequences, whose channels may come first.
+// Whether values are images or sequences, which may have channels first.
 bool has_pixels(int rank) { return rank == 3 || rank == 4; }
 
-// Keras' axis of [n,c,h,w] or [n,c,l] where Octet has it.
+// Returns Octet's axis for Keras' axis of [n,c,h,w] or [n,c,l].
 int64_t in_nhwc(int64_t axis, int rank) {
   if (axis < 1 || axis >= rank) return axis;
   return axis == 1 ? rank - 1 : axis - 1;
 }
 
-// [n,c,h,w] to [n,h,w,c], and back; sequences likewise.
+// Transposes [n,c,h,w] to [n,h,w,c], and sequences likewise.
 SymbolicTensor channels_last(const SymbolicTensor& x) {
   return x.shape().rank() == 3 ? permuted(x, {2, 1}) : permuted(x, {2, 3, 1});
 }
@@ -56,7 +56,7 @@ SymbolicTensor channels_first(const SymbolicTensor& x) {
   return x.shape().rank() == 3 ? permuted(x, {2, 1}) : permuted(x, {3, 1, 2});
 }
 
-// The order in which the only axis of the channels is the last one.
+// Returns the axis order in which the channel axis is the last.
 Order for_channels(const Step& step, const Value& x) {
   const int rank = x.tensor.shape().rank();
   std::vector<int64_t> axes = integers(step.config, "axis");
@@ -65,14 +65,15 @@ Order for_channels(const Step& step, const Value& x) {
   if (axes.size() == 1 && axis == 1 && has_pixels(rank)) return kChannelsFirst;
   if (axes.size() != 1 || axis != rank - 1) {
     throw UnsupportedError(
-        fmt::format("axis: expected that of the channels of {}, got [{}]",
+        "unsupported_attribute", "axis",
+        fmt::format("must be the channel axis of {}, got [{}]",
                     keras_shape(x).to_string(), fmt::join(axes, ",")));
   }
   return rank == 2 ? x.order : kPlain;
 }
 
-// Lists of numbers are for the last axis. Keras 3 has those of images for the
-// channels where these come first, which only its settings say, not the file.
+// Lists of values apply to the last axis. In Keras 3 they apply to the channels
+// of images if these come first, which its settings define, not the file.
 // Source: keras/src/layers/preprocessing/rescaling.py, call().
 Order for_constants(const Step& step, const Value& x) {
   for (const char* key : {"scale", "offset"}) {
@@ -85,10 +86,9 @@ Order for_constants(const Step& step, const Value& x) {
     if (size > 1 && !channels) return kPlain;
     if (size > 1 && shape[-2] == size) {
       warn(fmt::format(
-          "Rescaling: {} has as many numbers as the image has channels and "
-          "columns, and the file does not say for which; taken for the "
-          "channels, as Keras does where image_data_format() is "
-          "channels_first",
+          "Rescaling: {} has as many values as the image has channels and "
+          "columns, and the file does not record the axis; assuming channels, "
+          "as in Keras if image_data_format() is channels_first",
           key));
     }
   }
@@ -108,7 +108,7 @@ Order for_merge(std::span<const Value> inputs) {
   return any_channels_first ? kChannelsFirst : kPlain;
 }
 
-// A softmax is over the channels, and noise_shape is in Keras' order.
+// Softmax normalizes over channels, and noise_shape has Keras' order.
 Order for_values(const Step& step, std::span<const Value> inputs) {
   const Config* function = step.config.find("activation");
   const bool over_channels = has_pixels(inputs[0].tensor.shape().rank()) &&
@@ -119,8 +119,7 @@ Order for_values(const Step& step, std::span<const Value> inputs) {
   return keras ? kPlain : for_merge(inputs);
 }
 
-// Features of several images, flattened, do not stand side by side in another
-// order.
+// Flattened features of several images are not contiguous in another order.
 Order for_axis(std::span<const Value> inputs) {
   const Order order = for_merge(inputs);
   return inputs.size() == 1 || order.channels_first ? order : kPlain;
@@ -215,7 +214,7 @@ Order order_for(const Step& step, std::span<const Value> inputs) {
     case KerasLayout::constants:
       return for_constants(step, x);
   }
-  throw InternalError("order_for: unknown layout");
+  throw InternalError("internal", "order_for", "unknown layout");
 }
 
 Config config_in(const Order& order, const Step& step, int rank) {
@@ -255,7 +254,7 @@ Order order_after(const Order& order, const Step& step, const Shape& input,
     return kPlain;
   }
   if (layout == KerasLayout::flatten) {
-    // Keras brings the channels to the end first, if it knows of them.
+    // Keras transposes to channels last first, if it knows the data format.
     if (!order.channels_first) return order;
     const int64_t h = input.rank() == 3 ? 1 : input[1];
     const int64_t w = input[-2];
@@ -263,7 +262,7 @@ Order order_after(const Order& order, const Step& step, const Shape& input,
     if (has_channels_first(step.config) || same) return kPlain;
     return {.flattened = {input[-1], h, w}};
   }
-  // Pooling over the whole image leaves features, in one order.
+  // Global pooling leaves features, which have one order.
   return order.channels_first && !has_pixels(output.rank()) ? kPlain : order;
 }
 

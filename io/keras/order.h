@@ -1,6 +1,5 @@
-// The order of axes: Octet's images are [n,h,w,c] and its sequences [n,l,c]
-// wherever they come from, and a value remembers in which order Keras has it.
-// Internal to io/keras.
+// Axis orders: Octet's images are [n,h,w,c] and its sequences [n,l,c] in all
+// models; each value records its order in Keras. Internal to io/keras.
 #pragma once
 
 #include <functional>
@@ -15,10 +14,10 @@
 namespace octet::io {
 
 struct Order {
-  /// Of an image or a sequence: Keras has [n,c,h,w] or [n,c,l].
+  /// For images and sequences: Keras has [n,c,h,w] or [n,c,l].
   bool channels_first = false;
-  /// Of features that Keras flattened from [c,h,w], as Octet has them in the
-  /// order h, w, c: these sizes; of a sequence with h = 1. Otherwise of rank 0.
+  /// For features: Keras flattened them from [c,h,w] with these sizes, Octet
+  /// from [h,w,c]; h = 1 for sequences. Otherwise of rank 0.
   Shape flattened = {};
 
   bool operator==(const Order&) const = default;
@@ -29,34 +28,35 @@ struct Value {
   Order order = {};
 };
 
-/// The shape that Keras has for it, with the batch.
+/// Returns the shape in Keras, including the batch.
 Shape keras_shape(const Value& value);
 
-/// The same value in another order, by Permute and Reshape layers if need be.
-/// A value that cannot have that order comes back as it is.
+/// Converts a value to another order, with Permute and Reshape layers if
+/// necessary. Returns it unchanged if it cannot have that order.
 Value arranged(const Value& value, const Order& wanted);
 
-/// The order in which a layer of Octet's takes these inputs, all of them.
+/// Returns the order in which an Octet layer consumes these inputs, all of
+/// them.
 Order order_for(const Step& step, std::span<const Value> inputs);
-/// The configuration with its axes as they are in that order. `rank` is that
+/// Returns the configuration with axes converted to that order. `rank` is that
 /// of the inputs.
 Config config_in(const Order& order, const Step& step, int rank);
-/// The order of the output.
+/// Returns the order of the output.
 Order order_after(const Order& order, const Step& step, const Shape& input,
                   const Shape& output);
 
-/// The parameter's shape in Keras for a layer that takes inputs in this order,
-/// and how values get from there to Octet.
+/// Shape of a parameter in Keras, for a layer that consumes inputs in this
+/// order, and the conversion of its values to Octet.
 struct WeightOrder {
   Shape keras;
-  std::function<Tensor(const Tensor&)> to_octet;  ///< empty: as they are
+  std::function<Tensor(const Tensor&)> to_octet;  ///< empty: unchanged
 };
 WeightOrder weight_order(const Order& order, const Step& step,
                          const std::string& parameter, const Shape& shape);
 
-/// What the order of values means to a step; `keras` for one of the user's.
+/// Returns the effect of axis orders on a step; `keras` for user layers.
 KerasLayout layout_of(const Step& step);
-/// Whether it takes images and sequences with channels first as it takes
+/// Whether a layer accepts images and sequences with channels first like
 /// others.
 bool takes_any_order(KerasLayout layout);
 

@@ -18,7 +18,7 @@ namespace {
 
 using quant::QdqSite;
 
-/// Scales of the quantized inputs of each layer, in their order.
+/// Scales of the quantized inputs of each layer, in order.
 using InputScales = std::map<std::string, std::vector<float>>;
 
 InputScales input_scales(const std::vector<StoredScales>& scales) {
@@ -27,18 +27,20 @@ InputScales input_scales(const std::vector<StoredScales>& scales) {
     if (!each.parameter.empty()) continue;
     std::vector<float>& inputs = result[each.layer];
     if (static_cast<size_t>(each.input) != inputs.size()) {
-      throw FormatError(fmt::format(
-          "layer '{}': expected input ranges 0, 1, ..., got {} as number {}",
-          printable(each.layer), each.input, inputs.size()));
+      throw FormatError(
+          "invalid_value", fmt::format("layer '{}'", printable(each.layer)),
+          fmt::format(
+              "input ranges must be numbered 0, 1, ..., got {} as number {}",
+              each.input, inputs.size()));
     }
     inputs.push_back(each.values[0]);
   }
   return result;
 }
 
-/// Which inputs of a layer the file's ranges are for. The file says how many
-/// there are, but not which. What reads one tensor has one range, since all saw
-/// the same values in the last step of training.
+/// Selects the inputs of a layer that the file's ranges are for: the file has
+/// their number only. All consumers of a tensor have the same range, as they
+/// saw the same values in the last training step.
 class InputChoice {
  public:
   InputChoice(const Model& model, const InputScales& scales) : model_(model) {
@@ -57,15 +59,16 @@ class InputChoice {
     }
   }
 
-  /// All; or the only ones that other ranges of their tensors leave possible or
-  /// speak for; or else those that the toolkit's residual case chooses.
+  /// Returns all inputs; or those that the ranges of other consumers determine
+  /// or suggest; otherwise those of the toolkit's residual case.
   std::vector<int> of(const Layer& layer, const std::vector<float>& scales) {
     const GraphNode& node = *calls_.at(layer.name());
     const size_t inputs = node.inputs.size();
     if (scales.size() > inputs) {
-      throw FormatError(
-          fmt::format("layer '{}': expected at most {} input ranges, got {}",
-                      printable(layer.name()), inputs, scales.size()));
+      throw FormatError("count_mismatch",
+                        fmt::format("layer '{}'", printable(layer.name())),
+                        fmt::format("must have at most {} input ranges, got {}",
+                                    inputs, scales.size()));
     }
     if (scales.size() == inputs) return options(inputs, inputs).front();
     const std::vector<int> chosen = by_case(layer.name());
@@ -83,20 +86,21 @@ class InputChoice {
       assumed_.push_back(layer.name());
       return chosen;
     }
-    throw UnsupportedError(fmt::format(
-        "layer '{}': expected a range for each of {} inputs, got {}, and the "
-        "file does not say which; quantize the float model as it was and use "
-        "load_keras_weights",
-        printable(layer.name()), inputs, scales.size()));
+    throw UnsupportedError(
+        "unsupported_model", fmt::format("layer '{}'", printable(layer.name())),
+        fmt::format("has {} inputs but {} input ranges, and the file does not "
+                    "record which inputs are quantized. Hint: quantize the "
+                    "float model likewise and use load_keras_weights",
+                    inputs, scales.size()));
   }
 
-  /// Layers where nothing but the case told.
+  /// Layers for which the toolkit's case decided.
   const std::vector<std::string>& assumed() const { return assumed_; }
 
  private:
   enum class Evidence { against, none, in_favour };
 
-  /// Ways to take `count` of [0, inputs), each in ascending order.
+  /// Returns all choices of `count` of [0, inputs), each in ascending order.
   static std::vector<std::vector<int>> options(size_t inputs, size_t count) {
     constexpr size_t kMostInputs = 10;
     std::vector<std::vector<int>> result;
@@ -145,7 +149,7 @@ class InputChoice {
   }
 
   const Model& model_;
-  std::map<std::string, const GraphNode*> calls_;  // the first of each layer
+  std::map<std::string, const GraphNode*> calls_;  // first call of each layer
   std::map<const GraphNode*, float> known_;        // by tensor
   bool placed_ = false;
   quant::QdqPlan plan_;
@@ -161,7 +165,7 @@ quant::QdqPoint point_at(const std::string& layer, const QdqSite& site) {
   return {{site, "file", "the file has a range for it"}, layer, config};
 }
 
-/// The quantizer at a site of a layer, or null.
+/// Returns the quantizer at a site of a layer, or null.
 std::shared_ptr<quant::Quantizer> quantizer_at(const Layer& layer,
                                                const StoredScales& site) {
   const quant::BaseQuantizeWrapper* wrapper = quant::as_wrapper(layer);
@@ -192,8 +196,8 @@ quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
   }
   if (!choice.assumed().empty()) {
     warn(fmt::format(
-        "layers {}: fewer ranges than inputs, and the file does not say for "
-        "which; taken for those that the toolkit's residual case quantizes",
+        "layers {}: fewer ranges than inputs, and the file does not record the "
+        "inputs; assuming those of the toolkit's residual case",
         listed(choice.assumed())));
   }
   quant::QdqPlan plan;
@@ -222,8 +226,9 @@ ScaleAssignment::ScaleAssignment(Model& model,
       continue;
     }
     if (!quantizer->config().per_channel && each.values.size() != 1) {
-      throw FormatError(fmt::format("{}: expected one scale, got {}",
-                                    text_of(each), each.values.size()));
+      throw FormatError(
+          "count_mismatch", text_of(each),
+          fmt::format("must have one scale, got {}", each.values.size()));
     }
     add(quantizer, each);
   }
@@ -233,21 +238,22 @@ ScaleAssignment::ScaleAssignment(Model& model,
       only_in_model.push_back(quantizer->name());
   }
   if (partial || (only_in_file.empty() && only_in_model.empty())) return;
-  throw FormatError(fmt::format(
-      "quantizers: expected the same in model and file, got {} only in the "
-      "model and {} only in the file; Policy::toolkit and the same cases place "
-      "them as the toolkit did",
-      listed(only_in_model), listed(only_in_file)));
+  throw FormatError(
+      "unknown_name", "quantizers",
+      fmt::format("must be the same in model and file, got {} only in the "
+                  "model and {} only in the file. Hint: Policy::toolkit with "
+                  "the same cases places them like the toolkit",
+                  listed(only_in_model), listed(only_in_file)));
 }
 
 void ScaleAssignment::add(const std::shared_ptr<quant::Quantizer>& quantizer,
                           const StoredScales& scales) {
   const auto [at, added] = scales_.emplace(quantizer, scales.values);
   if (added || at->second == scales.values) return;
-  warn(fmt::format(
-      "{}: expected that of the other layers that read this tensor, got {} "
-      "beside {}; the larger one is taken",
-      text_of(scales), scales.values[0], at->second[0]));
+  warn(
+      fmt::format("{}: differs from that of other consumers of the tensor, {} "
+                  "and {}; using the larger scale",
+                  text_of(scales), scales.values[0], at->second[0]));
   at->second[0] = std::max(at->second[0], scales.values[0]);
 }
 

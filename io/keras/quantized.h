@@ -1,4 +1,5 @@
-// Scales of a file as those of a model's quantizers. Internal to io/keras.
+// Conversion of a file's scales to those of a model's quantizers. Internal to
+// io/keras.
 #pragma once
 
 #include <map>
@@ -13,23 +14,22 @@
 
 namespace octet::io {
 
-/// Where these scales belong in a float model, which they were read for. A
-/// layer may have fewer than inputs: then equal ranges of their tensors tell
-/// which, or the toolkit's residual case, with a warning.
-/// Throws: UnsupportedError where neither does; FormatError for more scales
-/// than inputs.
+/// Returns the Q/DQ points of these scales in the float model they were read
+/// for. If a layer has fewer scales than inputs, equal ranges of their tensors
+/// or, with a warning, the toolkit's residual case determine the inputs.
+/// Throws: UnsupportedError if neither does; FormatError for more scales than
+/// inputs.
 quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
                        const Model& model);
 
-/// The scales of a quantized model's quantizers, to be set at once.
+/// Scales of a quantized model's quantizers, to be set together.
 class ScaleAssignment {
  public:
-  /// A quantizer that several layers of the file have a scale for gets the
-  /// largest, with a warning if they differ. Those that compute their scale
-  /// from the weight are skipped.
-  /// Throws: FormatError naming the layers where only the model or only the
-  /// file has Q/DQ, unless `partial`, and for scales per channel where the
-  /// model has one.
+  /// A quantizer with scales of several layers of the file gets the largest,
+  /// with a warning if they differ. Quantizers that derive their scale from the
+  /// weight are skipped.
+  /// Throws: FormatError naming layers with Q/DQ in the model or the file only,
+  /// unless `partial`, and for scales per channel if the model has one scale.
   ScaleAssignment(Model& model, const std::vector<StoredScales>& scales,
                   bool partial);
   void put_in_place() const;

@@ -1,5 +1,5 @@
-// Means, maxima, minima and sums over axes of a sample: poolings over all
-// pixels, or over the rows of a matrix that holds those axes.
+// Means, maxima, minima and sums over axes of a sample, as pooling over all
+// pixels or over the rows of a matrix of those axes.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,15 +12,16 @@ namespace octet::io {
 namespace {
 
 struct Reduction {
-  std::vector<int64_t> gone;  // axes, sorted
+  std::vector<int64_t> gone;  // reduced axes, sorted
   std::vector<int64_t> kept;
-  int64_t count = 1;  // values that become one
+  int64_t count = 1;  // number of reduced values
   bool keepdims = false;
 };
 
 Reduction reduction_of(const Settings& settings, const Shape& x) {
   if (!settings.find({"initial"}).is_null()) {
-    throw UnsupportedError("initial: expected none");
+    throw UnsupportedError("unsupported_attribute", "initial",
+                           "is not supported");
   }
   const int rank = x.rank();
   const Config axes = settings.find_or_positional({"axis"});
@@ -28,9 +29,10 @@ Reduction reduction_of(const Settings& settings, const Shape& x) {
   r.keepdims = settings.find({"keepdims", "keep_dims"}) == Config(true);
   if (axes.is_null()) {
     throw UnsupportedError(
-        fmt::format("axis: expected axes of a sample, got all of {}, with the "
-                    "batch",
-                    x.to_string()));
+        "unsupported_attribute", "axis",
+        fmt::format(
+            "must be axes of a sample, got all axes of {} including the batch",
+            x.to_string()));
   }
   const Config::List all = axes.is_list() ? axes.as_list() : Config::List{axes};
   for (const Config& axis : all) r.gone.push_back(axis_of(axis, rank));
@@ -45,9 +47,10 @@ Reduction reduction_of(const Settings& settings, const Shape& x) {
   const bool twice = std::ranges::adjacent_find(r.gone) != r.gone.end();
   if (twice || r.gone.empty() || (r.kept.empty() && !r.keepdims)) {
     throw UnsupportedError(
-        fmt::format("axis: expected some axes of {}, each once, that leave "
-                    "one besides the batch",
-                    x.to_string()));
+        "unsupported_attribute", "axis",
+        fmt::format(
+            "must be unique axes of {} that leave an axis besides the batch",
+            x.to_string()));
   }
   return r;
 }
@@ -103,7 +106,7 @@ Steps mean_steps(const Settings& settings, const Operands& x) {
   return pooling_steps(reduction_of(settings, x[0]), x, "Average");
 }
 
-// The negative of the largest negative.
+// -max(-x).
 Steps min_steps(const Settings& settings, const Operands& x) {
   Steps steps = max_steps(settings, x);
   steps.insert(steps.begin(), scaling_step("/negative", -1));
@@ -111,7 +114,7 @@ Steps min_steps(const Settings& settings, const Operands& x) {
   return steps;
 }
 
-// As many times the mean.
+// The mean times the number of values.
 Steps sum_steps(const Settings& settings, const Operands& x) {
   const Reduction r = reduction_of(settings, x[0]);
   Steps steps = pooling_steps(r, x, "Average");

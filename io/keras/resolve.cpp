@@ -1,4 +1,4 @@
-// From names to indices, and the order in which calls can run.
+// Resolves names to indices and sorts calls.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -16,11 +16,11 @@
 namespace octet::io {
 namespace {
 
-// Calls of a model, however deep: far above any network, and few enough to
-// run out of neither memory nor patience.
+// Limit of the calls of a model including nested ones, which bounds memory and
+// time; far above any network.
 constexpr int64_t kMostCalls = 100'000;
 
-// How often a layer is called; an InputLayer once, by the model.
+// Number of calls of a layer; an InputLayer is called once, by the model.
 int64_t calls_of(const KerasLayer& layer) {
   return layer.is_input() ? 1 : static_cast<int64_t>(layer.calls.size());
 }
@@ -36,9 +36,9 @@ void for_each_argument(KerasGraph& graph, Visit visit) {
   }
 }
 
-// Keras counts a nested model's own making as its call 0, in some versions
-// and places: in all of Keras 2, and in Keras 3 in output_layers, if the model
-// is no Sequential. What is said elsewhere in the list decides first.
+// Some Keras versions count the creation of a nested model as its call 0: Keras
+// 2 always, Keras 3 in output_layers unless the model is Sequential. Other uses
+// in the list decide first.
 // Sources: get_config and functional_from_config in keras/engine/functional.py
 // of Keras 2 and keras/src/models/functional.py of Keras 3.
 struct Uses {
@@ -63,8 +63,8 @@ class Resolver {
       names_.push_back(graph.layers[i].name);
       if (!index_.emplace(graph.layers[i].name, i).second) {
         throw FormatError(
-            fmt::format("layers: expected each name once, got '{}' twice",
-                        printable(names_.back())));
+            "duplicate_name", "layers",
+            fmt::format("name '{}' is used twice", printable(names_.back())));
       }
     }
   }
@@ -82,9 +82,9 @@ class Resolver {
     for (const KerasTensor& t : graph_.inputs) {
       check(t, "input_layers");
       if (!graph_.layers[t.index].is_input()) {
-        throw FormatError(
-            fmt::format("input_layers: expected an InputLayer, got {}",
-                        text_of(graph_.layers[t.index])));
+        throw FormatError("invalid_graph", "input_layers",
+                          fmt::format("must be InputLayers, got {}",
+                                      text_of(graph_.layers[t.index])));
       }
     }
     for (const KerasTensor& t : graph_.outputs) check(t, "output_layers");
@@ -97,9 +97,9 @@ class Resolver {
     const auto found = index_.find(tensor.layer);
     if (found == index_.end()) {
       throw FormatError(
-          fmt::format("{}: expected a layer of the model, got "
-                      "'{}', which it does not have{}",
-                      where, tensor.layer, suggestions(tensor.layer, names_)));
+          "unknown_name", where,
+          fmt::format("the model has no layer '{}'{}", tensor.layer,
+                      suggestions(tensor.layer, names_)));
     }
     tensor.index = found->second;
   }
@@ -129,17 +129,17 @@ class Resolver {
     const KerasLayer& layer = graph_.layers[tensor.index];
     const int64_t calls = calls_of(layer);
     if (tensor.call < 0 || tensor.call >= calls) {
-      throw FormatError(
-          fmt::format("{}: expected one of the {} calls of {}, got call {}",
-                      where, calls, text_of(layer), tensor.call));
+      throw FormatError("out_of_range", where,
+                        fmt::format("{} has {} calls, got call {}",
+                                    text_of(layer), calls, tensor.call));
     }
     const int64_t outputs =
         layer.graph ? static_cast<int64_t>(layer.graph->outputs.size())
                     : outputs_of(layer);
     if (tensor.output < 0 || tensor.output >= outputs) {
-      throw FormatError(
-          fmt::format("{}: expected one of the {} outputs of {}, got output {}",
-                      where, outputs, text_of(layer), tensor.output));
+      throw FormatError("out_of_range", where,
+                        fmt::format("{} has {} outputs, got output {}",
+                                    text_of(layer), outputs, tensor.output));
     }
   }
 
@@ -151,15 +151,15 @@ class Resolver {
           __builtin_add_overflow(graph_.total_calls, calls,
                                  &graph_.total_calls) ||
           graph_.total_calls > kMostCalls) {
-        throw FormatError(fmt::format(
-            "layers: expected at most {} calls, nested models included, got "
-            "more",
-            kMostCalls));
+        throw FormatError(
+            "size_limit", "layers",
+            fmt::format("more than {} calls, including nested models",
+                        kMostCalls));
       }
     }
   }
 
-  // Of the calls that can run, always the first in the file.
+  // Topological sort; among ready calls, the first in the file.
   void sort() {
     using Call = std::pair<size_t, size_t>;
     std::vector<size_t> first(graph_.layers.size());  // call 0 in a flat list
@@ -196,7 +196,8 @@ class Resolver {
       }
     }
     if (graph_.order.size() == calls.size()) return;
-    // What waits needs something that waits: following that ends in a cycle.
+    // Each waiting call depends on a waiting call: following them finds a
+    // cycle.
     size_t c = 0;
     while (missing[c] == 0) ++c;
     for (size_t steps = 0; steps < calls.size(); ++steps) {
@@ -210,10 +211,10 @@ class Resolver {
         break;
       }
     }
-    throw FormatError(fmt::format(
-        "the input of {}: expected layers that do not need its output, got a "
-        "cycle",
-        text_of(graph_.layers[calls[c].first])));
+    throw FormatError(
+        "invalid_graph",
+        fmt::format("the input of {}", text_of(graph_.layers[calls[c].first])),
+        "depends on its output: the graph has a cycle");
   }
 
   KerasGraph& graph_;

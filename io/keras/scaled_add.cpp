@@ -20,8 +20,9 @@ class ScaledAddBuilder final : public LayerBuilder {
                           size_t index) override {
     const std::vector<Value> values = only_tensors(arguments);
     if (values.size() != 2) {
-      throw FormatError(fmt::format(
-          "inbound_nodes: expected two tensors, got {}", values.size()));
+      throw FormatError(
+          "count_mismatch", "inbound_nodes",
+          fmt::format("must have two tensors, got {}", values.size()));
     }
     const std::string name =
         index == 0 ? name_ : fmt::format("{}_{}", name_, index);

@@ -1,4 +1,5 @@
-// A class of keras.applications that is two layers here. Internal to io/keras.
+// A class of keras.applications that is two layers in Octet. Internal to
+// io/keras.
 #pragma once
 
 #include <memory>

@@ -17,9 +17,10 @@
 namespace octet::io {
 namespace {
 
-/// What wrappers begin with, before a first step of training.
+/// Initial range of the toolkit's wrappers, before training.
 constexpr float kFirstEnd = 6;
-/// Sums of products of codes at such scales are still finite.
+/// Limit of ranges: sums of products of quantized values at such scales are
+/// finite.
 constexpr float kLargestRange = 0x1p50f;
 
 std::string text_of(const std::string& layer, const std::string& parameter,
@@ -30,14 +31,14 @@ std::string text_of(const std::string& layer, const std::string& parameter,
   return fmt::format("{} of layer '{}'", site, printable(layer));
 }
 
-/// [channels] of a weight that the toolkit quantizes, or [] of an input.
+/// Returns [channels] for a weight that the toolkit quantizes, [] for an input.
 Shape range_shape(const Layer& layer, const StoredRange& range) {
   if (range.parameter.empty()) return {};
   const auto weights = quant::wrapper_info(layer.class_name()).sites.weights;
   if (std::ranges::find(weights, range.parameter) == weights.end()) {
     throw FormatError(
-        fmt::format("range: expected a weight that can be quantized, got '{}' "
-                    "of a {}",
+        "invalid_value", "range",
+        fmt::format("weight '{}' of a {} cannot be quantized",
                     printable(range.parameter), layer.class_name()));
   }
   const Parameter& parameter = layer.parameter(range.parameter);
@@ -48,17 +49,17 @@ float size_of_range(float min, float max) {
   if (!(min <= 0 && max >= 0 && min >= -kLargestRange &&
         max <= kLargestRange)) {
     throw FormatError(
-        fmt::format("range: expected ends of at most {} with 0 between them, "
-                    "got [{}, {}]",
+        "out_of_range", "range",
+        fmt::format("must contain 0 and not exceed {}, got [{}, {}]",
                     kLargestRange, min, max));
   }
   return std::max(-min, max);
 }
 
-/// What is worth a warning.
+/// Facts for warnings.
 struct Remarks {
   bool all_untrained = true;
-  std::vector<std::string> empty = {};  ///< inputs of zeros alone
+  std::vector<std::string> empty = {};  ///< inputs whose range is 0
 };
 
 StoredScales read_one(const Hdf5Reader& file, const Layer& layer,
@@ -84,15 +85,13 @@ StoredScales read_one(const Hdf5Reader& file, const Layer& layer,
 void warn_of(const Remarks& remarks) {
   if (remarks.all_untrained) {
     warn(fmt::format(
-        "ranges: expected those of a training, got [-{0}, {0}] everywhere, "
-        "which the toolkit begins with; calibrate() finds better ones",
+        "ranges: all are [-{0}, {0}], the toolkit's initial values, which "
+        "training did not update. Hint: calibrate() determines them from data",
         kFirstEnd));
   }
   if (!remarks.empty.empty()) {
-    warn(
-        fmt::format("ranges: expected values, got zeros alone for {}; the "
-                    "scale is 1",
-                    listed(remarks.empty)));
+    warn(fmt::format("ranges: zero range for {}; the scale is set to 1",
+                     listed(remarks.empty)));
   }
 }
 
@@ -128,8 +127,8 @@ std::vector<StoredScales> read_scales(const Hdf5Reader& file,
           [&] {
             if (layer == nullptr) {
               throw FormatError(
-                  "range: expected a layer of the model, got one that it does "
-                  "not have, or one inside a model");
+                  "unknown_name", "range",
+                  "the model has no such layer, or it is in a nested model");
             }
             scales.push_back(read_one(file, quant::float_layer(*layer),
                                       stored.name, range, remarks));

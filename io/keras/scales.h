@@ -1,5 +1,5 @@
-// Ranges that NVIDIA's tensorflow-quantization stores beside the weights, as
-// scales. Internal to io/keras.
+// Conversion of the ranges that NVIDIA's tensorflow-quantization stores beside
+// the weights to scales. Internal to io/keras.
 #pragma once
 
 #include <string>
@@ -13,23 +13,23 @@
 
 namespace octet::io {
 
-/// The scales at one site of a layer.
+/// Scales of a site of a layer.
 struct StoredScales {
   std::string layer;      ///< in the file: "quant_conv1"
   std::string parameter;  ///< empty for an input
-  int input = 0;          ///< among the inputs that are quantized
+  int input = 0;          ///< among the quantized inputs
   std::vector<float> values;
 };
 
 /// "input range 0 of layer 'quant_add'".
 std::string text_of(const StoredScales& scales);
 
-/// The layers of a model by the names that a file has for them.
+/// Layers of a model by their names in a file.
 class LayerIndex {
  public:
   explicit LayerIndex(const Model& model);
 
-  /// Null if there is none.
+  /// Returns null if there is none.
   const Layer* find(const std::string& name) const;
 
  private:
@@ -37,12 +37,12 @@ class LayerIndex {
   quant::CounterpartNames names_;
 };
 
-/// Reads all ranges; s = max(min / -127, max / 127), and 1 where nothing but
-/// zeros was seen.
+/// Reads all ranges; s = max(min / -127, max / 127), and 1 for a range of
+/// zeros.
 /// Source: tensorflow-quantization 0.2.0; quantize_and_dequantize_v2 of
 /// TensorFlow with a narrow range; tf2onnx, which writes the same scale.
-/// Ranges of layers that the model does not have are refused, or left out if
-/// `partial`. Shapes are those of the model, before memory is taken.
+/// Ranges of layers that the model lacks are errors, or ignored if `partial`.
+/// Shapes are compared with the model's before allocation.
 /// Throws: FormatError for ranges without 0, above 2^50 or of another shape,
 /// and of weights that cannot be quantized.
 std::vector<StoredScales> read_scales(const Hdf5Reader& file,

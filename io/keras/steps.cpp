@@ -13,7 +13,7 @@
 namespace octet::io {
 namespace {
 
-// Layers of Keras that are a form of another in Octet.
+// Keras layers that become other layers in Octet.
 constexpr std::string_view kMerge = "Merge";  // of Keras 1
 constexpr std::string_view kRandomCrop = "RandomCrop";
 constexpr std::string_view kStochasticDepth = "StochasticDepth";
@@ -30,7 +30,7 @@ std::string_view merge_class(const Config& config) {
       {"max", "Maximum"}, {"concat", "Concatenate"},
   };
   const Config* mode = config.find("mode");
-  // With layers of its own it starts a Sequential, which then has no input.
+  // A Merge with layers starts a Sequential, which then has no input.
   const Config* layers = config.find("layers");
   const bool branches =
       layers != nullptr && layers->is_list() && !layers->as_list().empty();
@@ -41,20 +41,20 @@ std::string_view merge_class(const Config& config) {
   return "";
 }
 
-// x is 0 up to theta, which ReLU calls threshold.
+// x is 0 up to theta, ReLU's threshold.
 Config thresholded(const Config& config) {
   const Config* theta = config.find("theta");
   return Config().set("threshold", theta == nullptr ? Config(1.0) : *theta);
 }
 
-// keras/src/applications/convnext.py: a whole sample falls out of the branch.
+// keras/src/applications/convnext.py: drops the branch for whole samples.
 Config stochastic_depth(const Config& config) {
   return Config()
       .set("rate", config.at("drop_path_rate"))
       .set("noise_shape", Config::List{Config(), 1, 1, 1});
 }
 
-// In inference: the largest middle of that ratio, resized. Source:
+// Inference: the largest center of that aspect ratio, resized. Source:
 // keras/layers/preprocessing/image_preprocessing.py of Keras 2.
 Config middle(const Config& config) {
   Config result = Config()
@@ -127,7 +127,7 @@ std::vector<Step> steps_of(const KerasLayer& layer, const KerasDialect& dialect,
   const Config* value = config.find("activation");
   ActivationForm form =
       activation_of(value == nullptr ? Config() : *value, dialect, options);
-  // Over the channels, which only the last axis can be.
+  // Over the channels, which must be the last axis.
   const bool is_activation = layer.class_name == "Activation";
   if (form.name.ends_with("softmax") && !is_activation &&
       has_channels_first(config)) {

@@ -1,5 +1,4 @@
-// The weights of a file, and which parameter each of them is for. Internal to
-// io/keras.
+// Assignment of a file's weights to parameters. Internal to io/keras.
 #pragma once
 
 #include <string>
@@ -20,23 +19,23 @@ struct Assignment {
   std::string what;  ///< "weight 'kernel' of layer 'conv1'"
 };
 
-/// Weights of a legacy file. `targets` may be regrouped: layers of nested
-/// models by the name of their model, as the file has them. They must outlive
+/// Matches the weights of a legacy file. `targets` may be regrouped: layers of
+/// nested models under their model's name, as in the file. They must outlive
 /// the result.
-/// Throws: FormatError where names or counts disagree.
+/// Throws: FormatError if names or counts differ.
 std::vector<Assignment> match_legacy(const std::vector<StoredLayer>& stored,
                                      std::vector<TargetLayer>& targets,
                                      const KerasOptions& options);
 
-/// Weights in a .weights.h5 of Keras 3: a group for each layer in the order
-/// of the model, named by its class and a running number.
+/// Matches the weights of a Keras 3 .weights.h5: a group per layer, in the
+/// order of the model, named by class and number.
 std::vector<Assignment> match_weights_h5(const Hdf5Reader& file,
                                          std::vector<TargetLayer>& targets,
                                          const KerasOptions& options);
-/// Whether a file is one of these.
+/// Whether a file has that format.
 bool is_weights_h5(const Hdf5Reader& file);
 
-/// Reads all, checks all, and only then assigns.
+/// Reads and checks all weights before assigning any.
 /// Throws: FormatError for another shape or values that are not finite.
 void assign_all(const Hdf5Reader& file,
                 const std::vector<Assignment>& assignments);

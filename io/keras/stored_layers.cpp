@@ -25,7 +25,8 @@ namespace {
 StoredWeight stored_weight(const std::string& layer, const std::string& name,
                            const std::string& group) {
   if (name.empty()) {
-    throw FormatError("weight_names: expected names, got an empty one");
+    throw FormatError("invalid_value", "weight_names",
+                      "names must not be empty");
   }
   StoredWeight weight{components(name), group + "/" + name};
   std::string& leaf = weight.path.back();
@@ -39,7 +40,7 @@ const std::string& leaf(const StoredWeight& weight) {
   return weight.path.back();
 }
 
-/// "kernel" for "kernel_min" and the end "_min".
+/// Returns "kernel" for "kernel_min" and the suffix "_min".
 std::optional<std::string_view> without(std::string_view name,
                                         std::string_view end) {
   if (!name.ends_with(end)) return std::nullopt;
@@ -47,7 +48,7 @@ std::optional<std::string_view> without(std::string_view name,
   return name;
 }
 
-/// Which of the quantized inputs "ip", "ip2", "add_ip2" is.
+/// Returns the index of the quantized input in "ip", "ip2", "add_ip2".
 std::optional<int> input_of(std::string_view name) {
   const size_t at = name.rfind("ip");
   if (at == name.npos || (at > 0 && name[at - 1] != '_')) return std::nullopt;
@@ -62,29 +63,30 @@ std::optional<int> input_of(std::string_view name) {
   return input;
 }
 
-/// Weights by the last part of their names.
+/// Weights by the last part of their name.
 using ByLeaf = std::unordered_map<std::string_view, const StoredWeight*>;
 
 ByLeaf by_leaf(const StoredLayer& layer) {
   ByLeaf weights;
   for (const StoredWeight& weight : layer.weights) {
     if (weights.emplace(leaf(weight), &weight).second) continue;
-    throw UnsupportedError(fmt::format(
-        "weight_names: expected one quantized layer, got '{}' twice, as of a "
-        "model with several in it",
-        printable(leaf(weight))));
+    throw UnsupportedError(
+        "duplicate_name", "weight_names",
+        fmt::format("'{}' appears twice: a model with several quantized layers "
+                    "inside a layer is not supported",
+                    printable(leaf(weight))));
   }
   return weights;
 }
 
-/// The other end of a range. Throws: FormatError if there is none.
+/// Returns the other end of a range. Throws: FormatError if there is none.
 const StoredWeight& other_end(const ByLeaf& weights, const StoredWeight& end,
                               const std::string& wanted) {
   const auto found = weights.find(wanted);
   if (found != weights.end()) return *found->second;
   throw FormatError(
-      fmt::format("weight_names: expected '{}' beside '{}', got none",
-                  printable(wanted), printable(leaf(end))));
+      "missing_value", "weight_names",
+      fmt::format("no '{}' for '{}'", printable(wanted), printable(leaf(end))));
 }
 
 StoredRange range_of(std::string_view name, const StoredWeight& min,
@@ -96,8 +98,8 @@ StoredRange range_of(std::string_view name, const StoredWeight& min,
           .max = max.dataset};
 }
 
-/// Takes the ranges from among the weights of a layer. Each wrapper has a
-/// variable `optimizer_step` that nothing reads; no layer of Keras has.
+/// Moves the ranges out of the weights of a layer. Each wrapper has an unused
+/// variable `optimizer_step`; no layer of Keras has.
 void take_ranges(StoredLayer& layer) {
   constexpr const char* kStep = "optimizer_step";
   if (std::ranges::find(layer.weights, kStep, leaf) == layer.weights.end()) {
@@ -123,17 +125,18 @@ void take_ranges(StoredLayer& layer) {
 StoredLayer stored_layer(const Hdf5Reader& file, const std::string& name,
                          const std::string& group) {
   if (name.empty()) {
-    throw FormatError("layer_names: expected names, got an empty one");
+    throw FormatError("invalid_value", "layer_names",
+                      "names must not be empty");
   }
   const std::string at = group.empty() ? name : group + "/" + name;
   if (file.kind(at) != Hdf5Kind::group) {
-    throw FormatError(fmt::format(
-        "layer_names: expected a group '{}' for each, got none", at));
+    throw FormatError("malformed_file", "layer_names",
+                      fmt::format("no group '{}'", at));
   }
   const auto weights = file.strings(at, "weight_names");
   if (!weights) {
-    throw FormatError(fmt::format(
-        "weight_names: expected a list on group '{}', got none", at));
+    throw FormatError("malformed_file", "weight_names",
+                      fmt::format("no such list on group '{}'", at));
   }
   StoredLayer layer{name, {}};
   for (const std::string& weight : *weights) {
@@ -150,9 +153,9 @@ std::vector<StoredLayer> stored_layers(const Hdf5Reader& file,
                                        const std::string& group) {
   const auto names = file.strings(group, "layer_names");
   if (!names) {
-    throw FormatError(fmt::format(
-        "layer_names: expected the names of the layers on group '{}', got none",
-        group.empty() ? "/" : group));
+    throw FormatError(
+        "malformed_file", "layer_names",
+        fmt::format("no such list on group '{}'", group.empty() ? "/" : group));
   }
   std::vector<StoredLayer> layers;
   std::unordered_set<std::string_view> seen;
@@ -164,8 +167,8 @@ std::vector<StoredLayer> stored_layers(const Hdf5Reader& file,
         [&] { return stored_layer(file, name, group); });
     if (layer.weights.empty() && layer.ranges.empty()) continue;
     if (!seen.insert(name).second) {
-      throw FormatError(fmt::format(
-          "layer_names: expected each name once, got '{}' twice", name));
+      throw FormatError("duplicate_name", "layer_names",
+                        fmt::format("'{}' appears twice", name));
     }
     layers.push_back(std::move(layer));
   }

@@ -1,5 +1,5 @@
-// What a legacy file has, layer by layer: names of weights, and the ranges of
-// those that NVIDIA's tensorflow-quantization wrote. Internal to io/keras.
+// Weight names and NVIDIA tensorflow-quantization's ranges of a legacy file,
+// layer by layer. Internal to io/keras.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ struct StoredWeight {
   std::string dataset;
 };
 
-/// The two ends of what a quantizer of the toolkit represents.
+/// The two ends of a range of a toolkit quantizer.
 struct StoredRange {
   /// The weight, "kernel", or empty for an input.
   std::string parameter;
-  /// Among the inputs that are quantized, 0 for a weight.
+  /// Index among the quantized inputs; 0 for a weight.
   int input = 0;
   std::string min;  ///< datasets
   std::string max;
@@ -26,15 +26,15 @@ struct StoredRange {
 
 struct StoredLayer {
   std::string name;
-  std::vector<StoredWeight> weights;  ///< without what is a range
+  std::vector<StoredWeight> weights;  ///< without ranges
   std::vector<StoredRange> ranges = {};
 };
 
-/// The layers under `group` that have weights or ranges, as Keras 1 and 2
-/// write them: a group for each of its `layer_names`, whose `weight_names` are
-/// the paths of datasets.
-/// Throws: FormatError for lists that are missing, empty names, names that
-/// come twice, and ranges with one end.
+/// Returns the layers under `group` that have weights or ranges, in the format
+/// of Keras 1 and 2: a group for each of its `layer_names`, whose
+/// `weight_names` are paths of datasets.
+/// Throws: FormatError for missing lists, empty or duplicate names, and ranges
+/// with one end.
 std::vector<StoredLayer> stored_layers(const Hdf5Reader& file,
                                        const std::string& group);
 

@@ -27,8 +27,8 @@ void append(const TargetLayer& layer, std::vector<std::string>& path,
 }
 
 // Source: keras/src/ops/function.py, map_graph and its helpers: layers by
-// their distance from the outputs, the farthest first, and those of one
-// distance as a walk from the outputs meets them.
+// distance from the outputs, in descending order; equal distances in the order
+// of a traversal from the outputs.
 std::vector<const Layer*> in_keras_order(const Model& model) {
   std::unordered_map<const Layer*, size_t> met;
   std::vector<const GraphNode*> finished;  // after their inputs
@@ -113,7 +113,7 @@ std::vector<TargetLayer> targets_of(const Model& model) {
     const Layer& plain = quant::float_layer(*layer);
     by_name[plain.name()] = &plain;
   }
-  // The projections of an attention block, by the name of the block.
+  // Projections of attention blocks, by block name.
   std::unordered_map<const Layer*, std::string> block_of;
   std::unordered_map<std::string, AttentionLayers> blocks;
   for (const auto& [layer_name, layer] : by_name) {

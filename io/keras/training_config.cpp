@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, double>, 12> kDefaults{
      {"ftrl", 0.001},
      {"adafactor", 0.001}}};
 
-/// "Adam" and "Addons>AdamW" in lower case, without the package.
+/// Returns "Adam" and "Addons>AdamW" in lower case without the package.
 std::string class_word(std::string_view name) {
   std::string word(name.substr(name.rfind('>') + 1));
   std::ranges::transform(word, word.begin(), [](unsigned char c) {
@@ -47,7 +47,7 @@ std::string class_word(std::string_view name) {
   return word;
 }
 
-/// The member of an object, or null.
+/// Returns a member of an object, or null.
 const Config* member(const Config* config, std::string_view name) {
   return config != nullptr && config->is_object() ? config->find(name)
                                                   : nullptr;
@@ -64,7 +64,8 @@ double largest_number(const Config& config) {
   return largest;
 }
 
-/// The rate of an optimizer: a number, a NumPy scalar or a schedule.
+/// Returns the learning rate of an optimizer: a number, a NumPy scalar or a
+/// schedule.
 TrainingConfig rate_of(const Config& optimizer) {
   const Config* rate = member(&optimizer, "learning_rate");
   if (rate == nullptr) rate = member(&optimizer, "lr");
@@ -84,7 +85,7 @@ TrainingConfig rate_of(const Config& optimizer) {
   return result;
 }
 
-/// A serialized optimizer, or its name alone.
+/// Parses a serialized optimizer, or its name.
 std::optional<TrainingConfig> optimizer_from(const Config& optimizer,
                                              int depth = 0) {
   constexpr int kMostDepth = 4;
@@ -96,7 +97,7 @@ std::optional<TrainingConfig> optimizer_from(const Config& optimizer,
   const Config* name = member(&optimizer, "class_name");
   const Config* config = member(&optimizer, "config");
   if (name == nullptr || !name->is_string() || config == nullptr) return {};
-  // LossScaleOptimizer wraps the one that moves the weights.
+  // LossScaleOptimizer wraps the optimizer that updates the weights.
   for (const char* inner : {"inner_optimizer", "optimizer"}) {
     const Config* wrapped = member(config, inner);
     if (wrapped != nullptr && depth < kMostDepth) {
@@ -127,7 +128,7 @@ std::optional<TrainingConfig> config_in(const std::string& json,
     return optimizer == nullptr ? std::nullopt
                                 : checked(optimizer_from(*optimizer));
   } catch (const FormatError&) {
-    return {};  // nothing else depends on it
+    return {};  // optional information
   }
 }
 
@@ -160,14 +161,14 @@ std::optional<TrainingConfig> training_config(const std::filesystem::path& path,
                        .training);
   }
   if (!is_keras_file(path)) {
-    // Throws unless it is an empty file.
+    // Throws unless the file is empty.
     if (read_part(path, 0, 1).empty()) (void)read_file(path);
     return {};
   }
   return in_file([&] { return "in file '" + path.string() + "'"; },
                  [&] {
                    return config_of_keras(
-                       read_file_as("a model of Keras (.h5, .keras)", path),
+                       read_file_as("a Keras model (.h5, .keras)", path),
                        path.string(), limits);
                  });
 }

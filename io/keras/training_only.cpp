@@ -41,7 +41,7 @@ void warn_of_training_options(const KerasGraph& graph,
   add_options(graph, found);
   if (found.empty()) return;
   warn(fmt::format(
-      "'{}': left out {}; outputs are the same, further training goes without",
+      "{}: ignored {}, which affect training only; outputs are the same",
       printable(file), listed(found)));
 }
 

@@ -1,5 +1,5 @@
-// Options of Keras layers that matter in training alone: models load without
-// them, with a note. Internal to io/keras.
+// Options of Keras layers that only affect training: models load without them,
+// with a warning. Internal to io/keras.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace octet::io {
 
-/// Warns, once, of all options of the model's layers that are left out: batch
-/// renormalization, virtual batches, constraints of weights and penalties of
-/// activations. `file` is for the message.
+/// Warns once about all ignored options of the model's layers: batch
+/// renormalization, virtual batches, weight constraints and activity
+/// regularizers. `file` is for the message.
 void warn_of_training_options(const KerasGraph& graph, const std::string& file);
 
-/// Removes the weights that only batch renormalization has and inference does
-/// not use from those of a batch normalization.
+/// Removes the weights of batch renormalization, which inference does not use,
+/// from those of a batch normalization.
 /// Source: tf_keras/layers/normalization/batch_normalization.py, build().
 void drop_renormalization(std::vector<StoredWeight>& weights);
 

@@ -1,4 +1,4 @@
-// The .weights.h5 of Keras 3, by itself or in a .keras archive.
+// The .weights.h5 format of Keras 3, also in .keras archives.
 // Source: keras/src/saving/saving_lib.py, _save_state and
 // _save_container_state.
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace octet::io {
 namespace {
 
-// What the layers of a model are under; the second in tf.keras 2.12 and 2.13.
+// Groups of a model's layers; tf.keras 2.12 and 2.13 have the second name.
 constexpr const char* kContainers[] = {"layers",
                                        "_layer_checkpoint_dependencies"};
 
@@ -34,8 +34,9 @@ class Matcher {
     const std::string group = container_of(model);
     if (group.empty()) {
       if (std::ranges::none_of(layers, has_weights)) return;
-      throw FormatError(fmt::format("weights: expected a group '{}', got none",
-                                    joined(model, kContainers[0])));
+      throw FormatError(
+          "malformed_file", "weights",
+          fmt::format("no group '{}'", joined(model, kContainers[0])));
     }
     const std::vector<std::string> children = file_.children(group);
     const Names names = options_.match == KerasMatch::by_name
@@ -63,14 +64,16 @@ class Matcher {
         in_file([&] { return "in the weights of " + text(layer); },
                 [&] { one(layer, group + "/" + child); });
       } else if (names.empty()) {
-        throw FormatError(
-            fmt::format("weights of {}: expected a group '{}/{}', got none",
-                        text(layer), group, child));
+        throw FormatError("malformed_file",
+                          fmt::format("weights of {}", text(layer)),
+                          fmt::format("no group '{}/{}'", group, child));
       } else if (!options_.partial) {
-        throw FormatError(fmt::format(
-            "weights of {}: expected a layer of that name in '{}', got none; "
-            "KerasOptions::match takes them by order",
-            text(layer), group));
+        throw FormatError(
+            "unknown_name", fmt::format("weights of {}", text(layer)),
+            fmt::format(
+                "no layer of that name in '{}'. Hint: KerasOptions.match = "
+                "KerasMatch::by_order matches by order",
+                group));
       }
     }
     for (const std::string& child : left) expect_empty(group + "/" + child);
@@ -79,7 +82,7 @@ class Matcher {
   std::vector<Assignment> take() { return std::move(assignments_); }
 
  private:
-  // Groups by the names of layers.
+  // Groups by layer names.
   using Names = std::unordered_map<std::string, std::string>;
 
   static std::string text(const TargetLayer& layer) {
@@ -98,8 +101,8 @@ class Matcher {
     return file_.kind(path) == Hdf5Kind::group;
   }
 
-  // The groups by the names of their layers, if all have one: Keras writes
-  // them since 3.13.
+  // Returns the groups by layer names, if all have one: Keras stores names
+  // since 3.13.
   Names named(const std::vector<std::string>& children,
               const std::string& group) const {
     Names result;
@@ -122,9 +125,10 @@ class Matcher {
     if (count(group) != layer.weights.size()) {
       std::vector<std::string> names;
       for (const WeightTarget& w : layer.weights) names.push_back(w.name);
-      throw FormatError(fmt::format("'{}/vars': expected {} ({}), got {}",
-                                    group, layer.weights.size(),
-                                    fmt::join(names, ", "), count(group)));
+      throw FormatError(
+          "count_mismatch", fmt::format("'{}/vars'", group),
+          fmt::format("must have {} weights ({}), got {}", layer.weights.size(),
+                      fmt::join(names, ", "), count(group)));
     }
     for (size_t i = 0; i < layer.weights.size(); ++i) {
       assignments_.push_back({&layer.weights[i],
@@ -138,20 +142,18 @@ class Matcher {
     }
     for (TargetLayer& part : layer.parts) {
       std::string at = group + "/" + part.attribute;
-      // Before 3.4 the private attribute.
+      // Before Keras 3.4, the private attribute.
       if (!is_group(at)) at = group + "/_" + part.attribute;
       one(part, at);
     }
   }
 
-  // A layer that the model does not have.
+  // Rejects weights of a layer that the model lacks.
   void expect_empty(const std::string& group) const {
     const bool empty = count(group) == 0 && container_of(group).empty();
     if (empty || options_.partial) return;
-    throw FormatError(fmt::format(
-        "'{}': expected a layer of the model, got weights that it does not "
-        "have a layer for",
-        group));
+    throw FormatError("unknown_name", fmt::format("'{}'", group),
+                      "the model has no layer for these weights");
   }
 
   const Hdf5Reader& file_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWidth = 320, kHeight = 120;
 
-/// From a value to a place on the axis.
+/// Maps a value to a position on the axis.
 struct Axis {
   double low, high, from, to;
   double operator()(double value) const {
@@ -115,7 +115,7 @@ std::string curve_chart(std::span<const ReportCurve> curves) {
       }
       path += fmt::format("{}{:.1f},{:.1f}", drawn ? 'L' : 'M',
                           x(static_cast<double>(i + 1)), y(value));
-      // A point that stands alone shows as a dot.
+      // An isolated point is drawn as a dot.
       if (!drawn) path += "h.01";
       drawn = true;
     }

@@ -1,5 +1,5 @@
-// Small pictures of a report: SVG and tables that take their colours from the
-// page. Internal to io.
+// Charts of a report: SVG and tables with the colors of the page. Internal to
+// io.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace octet::io {
 
-/// Counts on a logarithmic axis, lines where the codes end.
+/// Counts on a logarithmic axis, with lines at the ends of the range.
 std::string histogram_chart(const ActivationHistogram& histogram);
 
-/// Curves over the epochs with one axis of values.
+/// Curves over epochs with a shared value axis.
 std::string curve_chart(std::span<const ReportCurve> curves);
 
-/// A bar of `share`, [0,1], of a cell's width.
+/// A bar filled to `share`, [0,1].
 std::string bar(double share);
 
-/// Counts by actual and predicted class; the shade is the share of a row.
+/// Counts by actual and predicted class, shaded by the share of the row.
 std::string confusion_table(const train::ConfusionMatrix& confusion,
                             std::span<const std::string> names);
 

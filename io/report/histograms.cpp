@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kBatch = 8;
 
-/// The quantizers that see what a node gives.
+/// Quantizers that consume the output of a node.
 using Seen = std::unordered_map<const GraphNode*, std::vector<size_t>>;
 
 class Histograms {
@@ -74,7 +74,7 @@ class Histograms {
     if (!scale) return;
     const auto [place, is_new] = places_.try_emplace(&quantizer, all_.size());
     std::vector<size_t>& seen = seen_[&node];
-    // Readers of one tensor share it; one that two tensors have sees both.
+    // Consumers may share a quantizer; a quantizer of two tensors counts both.
     if (std::ranges::find(seen, place->second) == seen.end()) {
       seen.push_back(place->second);
     }
@@ -113,12 +113,12 @@ std::vector<ActivationHistogram> activation_histograms(const Model& model,
                                                        const Dataset& samples,
                                                        int64_t bins) {
   if (bins < 2 || bins > 1000) {
-    throw ValueError(
-        fmt::format("histogram: expected from 2 to 1000 bins, got {}", bins));
+    throw ValueError("out_of_range", "histogram bins",
+                     fmt::format("must be 2 to 1000, got {}", bins));
   }
   const NoGradGuard guard;
   const Dataset data = data_for("histogram", model, samples);
-  Model exact = model.clone();  // what a quantizer gives is rounded
+  Model exact = model.clone();  // with Q/DQ disabled
   for (const auto& quantizer : quant::quantizers(exact)) {
     quantizer->set_enabled(false);
   }
@@ -153,10 +153,10 @@ std::vector<ReportCurve> read_curves(const std::filesystem::path& csv) {
     curves.push_back({column, {f.begin(), f.end()}});
   }
   if (curves.empty() || table.rows() == 0) {
-    throw FormatError(fmt::format(
-        "'{}': expected a row for each epoch with loss or other figures, got "
-        "{} rows and {} such columns",
-        csv.string(), table.rows(), curves.size()));
+    throw FormatError("malformed_file", csv.string(),
+                      fmt::format("must have a row per epoch and columns such "
+                                  "as loss, got {} rows and {} columns",
+                                  table.rows(), curves.size()));
   }
   return curves;
 }

@@ -29,14 +29,14 @@ std::string tile(std::string_view name, const std::string& value,
                      markup_text(name), markup_text(value), markup_text(note));
 }
 
-/// "on 64 samples"; empty where their number is unknown.
+/// "on 64 samples"; empty if their number is unknown.
 std::string sample_note(int64_t samples) {
   return samples == 0 ? ""
                       : fmt::format("on {} {}", group_digits(samples),
                                     samples == 1 ? "sample" : "samples");
 }
 
-/// What one looks at first, in large figures.
+/// Key figures, in large type.
 std::string tiles(const Report& report) {
   std::string html;
   for (const ReportScore& score : report.scores) {
@@ -54,7 +54,7 @@ std::string tiles(const Report& report) {
     html += tile("SQNR of the outputs",
                  decibels_text(report.comparison->output_sqnr()), note);
     if (report.comparison->agreement) {
-      html += tile("same answer as " + report.reference,
+      html += tile("top-1 agreement with " + report.reference,
                    fmt::format("{:.2f} %", 100 * *report.comparison->agreement),
                    note);
     }
@@ -99,7 +99,8 @@ void check(const Report& report) {
   if (report.classes.empty() || !report.confusion) return;
   const int64_t classes = report.confusion->classes();
   if (std::ssize(report.classes) != classes) {
-    throw ValueError(fmt::format("report: expected {} names of classes, got {}",
+    throw ValueError("count_mismatch", "report classes",
+                     fmt::format("number of class names must be {}, got {}",
                                  classes, report.classes.size()));
   }
 }
@@ -112,9 +113,9 @@ std::string to_html(const Report& report) {
       {"summary", "Summary", summary_section(report)},
       {"accuracy", "Accuracy", accuracy_section(report)},
       {"confusion", "Confusion matrix", confusion_section(report)},
-      {"noise", "Noise of each layer", noise_section(report)},
+      {"noise", "Noise per layer", noise_section(report)},
       {"activations", "Activations", activation_section(report)},
-      {"quantizers", "Quantizers at fault", fault_section(report)},
+      {"quantizers", "Quantizer findings", fault_section(report)},
       {"sensitivity", "Sensitivity", sensitivity_section(report)},
       {"oscillations", "Oscillating weights", oscillation_section(report)},
       {"lint", "Lint", lint_section(report)},

@@ -1,4 +1,4 @@
-// What a report says of quantizers: faults, sensitivity, oscillations.
+// Report sections about quantizers: findings, sensitivity, oscillations.
 #include <algorithm>
 #include <cmath>
 
@@ -26,8 +26,8 @@ std::string decibels(std::optional<double> sqnr) {
 std::string fault_section(const Report& report) {
   if (!report.findings) return "";
   if (report.findings->empty()) {
-    return "<p>Scales are finite, no channel is dead, no range is exceeded by "
-           "much.</p>\n";
+    return "<p>No problems: scales are finite, no channel is dead, no range is "
+           "exceeded by much.</p>\n";
   }
   std::string rows;
   for (const quant::QuantizerFinding& each : *report.findings) {
@@ -59,13 +59,13 @@ std::string sensitivity_section(const Report& report) {
                                            "#reads", "#all others"};
   if (rise) heading.emplace_back("#loss");
   return fmt::format(
-             "<p><b>{}</b></p>\n<p>Signal-to-noise ratio of the outputs on {} "
-             "samples, with Q/DQ at one layer alone (its weights, what it "
-             "reads) and at all others{}.</p>\n",
+             "<p><b>{}</b></p>\n<p>SQNR of the outputs on {} samples, with "
+             "Q/DQ at this layer only (weights and inputs) and at all layers "
+             "but this one{}.</p>\n",
              markup_text(text.substr(0, text.find('\n'))),
              group_digits(s.samples),
-             rise ? "; loss: what rounding its weights adds to the "
-                    "cross-entropy, by gradients"
+             rise ? "; loss: increase of the cross-entropy by rounding the "
+                    "weights, estimated from gradients"
                   : "") +
          table(heading, rows);
 }
@@ -82,8 +82,8 @@ std::string oscillation_section(const Report& report) {
             number(share(each.oscillating)) + number(share(each.frozen)) +
             "</tr>\n";
   }
-  return "<p>Weights that jumped to and fro between two codes at the end of "
-         "training, and those that were frozen for it.</p>\n" +
+  return "<p>Weights that oscillated between two quantized values at the end "
+         "of training, and frozen weights.</p>\n" +
          table({"quantizer", "#weights", "#oscillating", "#frozen"}, rows);
 }
 

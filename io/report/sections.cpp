@@ -25,7 +25,7 @@ std::string mebibytes(int64_t bytes) {
   return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-/// The share of a value's elements that come to another code.
+/// Share of elements whose quantized value differs.
 std::string code_share(const ValueDifference& value) {
   return value.codes == 0
              ? ""
@@ -70,7 +70,7 @@ std::string accuracy_section(const Report& report) {
 std::string noise_section(const Report& report) {
   if (!report.comparison) return "";
   const Comparison& comparison = *report.comparison;
-  // Decibels are drawn from 0 to this.
+  // End of the decibel bars.
   constexpr double kFull = 60;
   const bool codes = std::ranges::any_of(
       comparison.values, [](const auto& value) { return value.codes > 0; });
@@ -85,11 +85,10 @@ std::string noise_section(const Report& report) {
         (codes ? number(code_share(value)) : "") + cell(value.op) + "</tr>\n";
   }
   std::string html = fmt::format(
-      "<p>Each value of {} against {}, on {} samples. The signal-to-noise "
-      "ratio "
-      "(SQNR) is of the value, added noise is what the layer adds to that of "
-      "its "
-      "inputs, as a share of the value's power; bars end at {:.0f} dB.</p>\n",
+      "<p>Values of {} compared with {}, on {} samples. SQNR is the "
+      "signal-to-quantization-noise ratio of the value; added noise is the "
+      "layer's contribution beyond that of its inputs, relative to the value's "
+      "power; bars end at {:.0f} dB.</p>\n",
       markup_text(report.model), markup_text(report.reference),
       comparison.samples, kFull);
   const std::vector<ValueDifference> worst = comparison.by_noise();
@@ -100,8 +99,8 @@ std::string noise_section(const Report& report) {
   }
   if (comparison.only_in_a + comparison.only_in_b > 0) {
     html += fmt::format(
-        "<p class=\"quiet\">Not compared: {} values of {}, {} of {}, which the "
-        "other has not.</p>\n",
+        "<p class=\"quiet\">Not compared: {} values only in {}, {} only in "
+        "{}.</p>\n",
         comparison.only_in_a, markup_text(report.reference),
         comparison.only_in_b, markup_text(report.model));
   }
@@ -116,9 +115,8 @@ std::string activation_section(const Report& report) {
   if (report.activations.empty()) return "";
   constexpr size_t kOpen = 12;
   std::string html =
-      "<p>Values that come to each Q/DQ point, counts on a logarithmic axis. "
-      "Dashed lines are the ends of the codes; what lies beyond is "
-      "clipped.</p>\n";
+      "<p>Values at each Q/DQ point, counts on a logarithmic axis. Dashed "
+      "lines mark the representable range; values beyond it are clipped.</p>\n";
   for (size_t i = 0; i < report.activations.size(); ++i) {
     const ActivationHistogram& h = report.activations[i];
     if (i == 0) html += "<div class=\"charts\">\n";
@@ -145,7 +143,7 @@ std::string confusion_section(const Report& report) {
   constexpr int64_t kWhole = 24;
   constexpr size_t kTold = 20;
   const train::ConfusionMatrix& confusion = *report.confusion;
-  std::string html = fmt::format("<p>{} on {} samples, {:.2f} % right.</p>\n",
+  std::string html = fmt::format("<p>{} on {} samples, {:.2f} % correct.</p>\n",
                                  markup_text(report.model), confusion.samples(),
                                  100 * confusion.accuracy());
   if (confusion.classes() <= kWhole) {
@@ -178,7 +176,7 @@ std::string confusion_section(const Report& report) {
             "</tr>\n";
   }
   return html +
-         fmt::format("<p>Of {} classes the most frequent mistakes:</p>",
+         fmt::format("<p>{} classes; the most frequent mistakes:</p>",
                      confusion.classes()) +
          table({"actual", "predicted", "#samples", "#recall of the actual"},
                rows);
@@ -191,15 +189,15 @@ std::string lint_section(const Report& report) {
   std::map<LayerPrecision, int> layers;
   for (const LayerForecast& layer : lint.layers) ++layers[layer.precision];
   std::string html = fmt::format(
-      "<p>For {}: {} errors, {} warnings, {} remarks. Of {} layers {} are "
-      "expected in INT8, {} read INT8 and write floating point, {} run in "
-      "floating point.</p>\n",
+      "<p>For {}: {} errors, {} warnings, {} notes. Of {} layers, {} are "
+      "predicted to run in INT8, {} with INT8 input and floating-point output, "
+      "{} in floating point.</p>\n",
       to_text(lint.target), lint.count(LintSeverity::error),
       lint.count(LintSeverity::warning), lint.count(LintSeverity::info),
       lint.layers.size(), layers[LayerPrecision::int8],
       layers[LayerPrecision::int8_to_float], layers[LayerPrecision::floating]);
   if (!lint.incomplete.empty()) {
-    html += fmt::format("<p class=\"error\">Judged in part: {}</p>\n",
+    html += fmt::format("<p class=\"error\">Checked in part only: {}</p>\n",
                         markup_text(lint.incomplete));
   }
   std::string rows;
@@ -225,7 +223,9 @@ std::string lint_section(const Report& report) {
         severity, markup_text(at->id), where, cell(at->cure));
     at = end;
   }
-  if (!rows.empty()) html += table({"", "rule", "where and why", "cure"}, rows);
+  if (!rows.empty()) {
+    html += table({"", "rule", "location and reason", "fix"}, rows);
+  }
   std::string forecast;
   for (const LayerForecast& layer : lint.layers) {
     if (layer.precision == LayerPrecision::int8) continue;
@@ -233,9 +233,9 @@ std::string lint_section(const Report& report) {
                 cell(layer.group) + cell(layer.reason) + "</tr>\n";
   }
   if (forecast.empty()) return html;
-  return html +
-         "<details><summary>Layers that are not INT8 throughout</summary>" +
-         table({"layer", "runs", "kernel", "why"}, forecast) + "</details>\n";
+  return html + "<details><summary>Layers that are not fully INT8</summary>" +
+         table({"layer", "precision", "kernel", "reason"}, forecast) +
+         "</details>\n";
 }
 
 std::string speed_section(const Report& report) {
@@ -270,9 +270,8 @@ std::string speed_section(const Report& report) {
         table({"layer", "op", "reads", "stores", "#us", "#share", ""}, steps) +
         "</details>\n";
   }
-  return "<p class=\"quiet\">Octet on this machine's CPU; an engine of "
-         "TensorRT "
-         "has other times.</p>\n" +
+  return "<p class=\"quiet\">Measured with Octet on this machine's CPU; a "
+         "TensorRT engine has other latencies.</p>\n" +
          table({"", "#batch", "#median", "#p99", "#samples/s", "#weights",
                 "#activations"},
                rows) +
@@ -311,9 +310,8 @@ std::string graph_section(const Report& report) {
            "class=\"graph\">" +
            to_svg(*report.graph) + "</div></details>\n";
   } catch (const UnsupportedError&) {
-    return "<p class=\"quiet\">No picture: the graph is too large. Graphviz "
-           "draws "
-           "the output of octet graph --dot.</p>\n";
+    return "<p class=\"quiet\">The graph is too large to draw. Draw the output "
+           "of octet graph --dot with Graphviz.</p>\n";
   }
 }
 

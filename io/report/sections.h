@@ -1,5 +1,5 @@
-// The sections of a report, as HTML without their headings; empty where there
-// is nothing to say. Internal to io.
+// Sections of a report as HTML without headings; empty if there is no data.
+// Internal to io.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::string speed_section(const Report& report);
 std::string curve_section(const Report& report);
 std::string graph_section(const Report& report);
 
-/// "41.2 dB"; "equal" where nothing differs.
+/// "41.2 dB"; "equal" for no difference.
 std::string decibels_text(double sqnr);
 
 }  // namespace octet::io

@@ -1,4 +1,4 @@
-// The style of a report's page. Internal to io.
+// Style sheet of a report. Internal to io.
 #pragma once
 
 #include <string_view>

@@ -7,11 +7,11 @@
 
 namespace octet::io {
 
-/// A cell of text, and one of a number.
+/// Cells of text and of a number.
 std::string cell(std::string_view text);
 std::string number(std::string_view text);
 
-/// Rows of a table that a narrow screen scrolls. Headings of numbers begin with
+/// Table that scrolls on narrow screens. Headings of number columns begin with
 /// '#'.
 std::string table(const std::vector<std::string_view>& heading,
                   const std::string& rows);

@@ -24,15 +24,15 @@ class TensorBoardCallback final : public train::Callback {
       : folder_(std::move(folder)), options_(std::move(options)) {
     if (options_.every_steps < 0) {
       throw ValueError(
-          fmt::format("TensorBoard: expected every_steps >= 0, got {}",
-                      options_.every_steps));
+          "out_of_range", "TensorBoardOptions.every_steps",
+          fmt::format("must not be negative, got {}", options_.every_steps));
     }
   }
 
-  /// Opens the file here, so that a folder that cannot be written is known
-  /// before the training.
   bool on_first_rank_only() const override { return true; }
 
+  /// Opens the file before the training, which fails early if the folder
+  /// cannot be written.
   void on_train_begin(const train::Progress&) override {
     writer_.emplace(folder_, options_);
   }
@@ -63,7 +63,7 @@ class TensorBoardCallback final : public train::Callback {
     for (const auto& layer : progress.training->model().layers()) {
       for (const Parameter& parameter : layer->parameters()) {
         const Tensor& value = parameter.variable.value();
-        // A log is no reason to end a training.
+        // Logging must not end a training.
         if (!has_histogram(value)) continue;
         writer_->histogram(fmt::format("{}/{}", layer->name(), parameter.name),
                            value, progress.epoch);
@@ -73,7 +73,7 @@ class TensorBoardCallback final : public train::Callback {
 
   std::filesystem::path folder_;
   TensorBoardOptions options_;
-  std::optional<TensorBoardWriter> writer_;  // while a fit runs
+  std::optional<TensorBoardWriter> writer_;  // during a fit
 };
 
 }  // namespace

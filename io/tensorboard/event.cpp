@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kBuckets = 30;
 
-/// The event, with room for the one value of its summary.
+/// Returns an event whose summary has one value.
 octet::tensorboard::Event summary_event(double wall_time, int64_t step,
                                         std::string_view tag) {
   octet::tensorboard::Event event;

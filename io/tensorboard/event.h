@@ -1,4 +1,4 @@
-// The bytes of events and of the records around them. Internal to io.
+// Serialization of events and their records. Internal to io.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ struct Histogram {
   double count = 0;
   double sum = 0;
   double sum_squares = 0;
-  std::vector<double> limits;  ///< the upper ends of the buckets
+  std::vector<double> limits;  ///< upper ends of the buckets
   std::vector<double> counts;
 };
 
 /// Shapes: any, f32, not empty, finite.
 Histogram histogram_of(const Tensor& values);
 
-/// Event messages in protobuf's wire format.
+// Event messages in protobuf's wire format.
 std::string version_event(double wall_time);
 std::string scalar_event(double wall_time, int64_t step, std::string_view tag,
                          float value);
 std::string histogram_event(double wall_time, int64_t step,
                             std::string_view tag, const Histogram& histogram);
 
-/// Length, CRC, message, CRC.
+/// Returns length, CRC, message, CRC.
 std::string record_of(std::string_view message);
 
 }  // namespace octet::io

@@ -31,7 +31,7 @@ double system_seconds() {
       .count();
 }
 
-/// The largest number among the event files, whoever wrote them; 0 if none.
+/// Returns the largest number of the event files of all writers; 0 if none.
 int64_t last_number(const fs::path& folder) {
   int64_t last = 0;
   std::error_code error;
@@ -42,7 +42,7 @@ int64_t last_number(const fs::path& folder) {
     int64_t number = 0;
     std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(),
                     number);
-    // Names have ten digits; a larger number is no number of a run.
+    // Names have ten digits; larger numbers are not those of runs.
     if (number <= kLargestNumber) last = std::max(last, number);
   }
   return last;
@@ -50,7 +50,7 @@ int64_t last_number(const fs::path& folder) {
 
 void check_tag(std::string_view tag) {
   if (tag.empty()) {
-    throw ValueError("TensorBoard: expected a tag, got an empty one");
+    throw ValueError("missing_value", "TensorBoard tag", "must not be empty");
   }
 }
 
@@ -92,8 +92,8 @@ class TensorBoardWriter::File {
 
  private:
   [[noreturn]] void fail(std::string_view action) const {
-    throw IoError(fmt::format("{}: cannot {}: {}", path_.string(), action,
-                              std::strerror(errno)));
+    throw IoError("cannot_write", path_.string(),
+                  fmt::format("cannot {}: {}", action, std::strerror(errno)));
   }
 
   std::function<double()> clock_;
@@ -126,19 +126,17 @@ void TensorBoardWriter::histogram(std::string_view tag, const Tensor& values,
                                   int64_t step) {
   check_tag(tag);
   if (values.empty() || values.dtype() != DType::f32 || values.size() == 0) {
-    throw ValueError(fmt::format(
-        "TensorBoard histogram '{}': expected one or more values of f32, got "
-        "another tensor",
-        tag));
+    throw ValueError("unsupported_type",
+                     fmt::format("TensorBoard histogram '{}'", tag),
+                     "values must be a non-empty f32 tensor");
   }
   const auto x = values.f32();
   const auto bad = std::find_if(x.begin(), x.end(),
                                 [](float v) { return !std::isfinite(v); });
   if (bad != x.end()) {
     throw ValueError(
-        fmt::format("TensorBoard histogram '{}': expected finite values, got "
-                    "one that is not at {}",
-                    tag, bad - x.begin()));
+        "not_finite", fmt::format("TensorBoard histogram '{}'", tag),
+        fmt::format("value at index {} is not finite", bad - x.begin()));
   }
   file_->add(histogram_event(file_->now(), step, tag, histogram_of(values)));
 }

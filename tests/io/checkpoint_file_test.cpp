@@ -101,12 +101,12 @@ TEST(ModelFile, IsLoadedWithinTheGivenLimits) {
   expect_equal(load_model(folder / "a.h5", {.isolation = Isolation::none}),
                model);
   const FileLimits no_time{.time_limit = 1e-9};
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { (void)load_model(folder / "a.h5", no_time); }),
-              HasSubstr("took more than 1e-09 s"));
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { load_weights(model, folder / "a.h5", no_time); }),
-              HasSubstr("took more than 1e-09 s"));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { (void)load_model(folder / "a.h5", no_time); }),
+            (Failure{"@0", ""}));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { load_weights(model, folder / "a.h5", no_time); }),
+            (Failure{"@1", ""}));
 }
 
 TEST(ModelFile, IsReproducible) {
@@ -225,20 +225,16 @@ TEST(LoadWeights, ChangesNothingOnAMismatch) {
   Model other(x, Dense({.units = 4, .name = "head"})(Flatten({.name = "flat"})(
                      Conv2D({.filters = 3, .name = "shared"})(x))));
   const auto before = weight_bits(other);
-  EXPECT_THAT(
-      error_of<ValueError>([&] { load_weights(other, folder / "a.h5"); }),
-      AllOf(HasSubstr("weights: expected those of model 'model', got none for "
-                      "'head/kernel', 'head/bias', got others for "
-                      "'logits/bias', 'logits/kernel', 'norm/beta'"),
-            HasSubstr("a.h5'")));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { load_weights(other, folder / "a.h5"); }),
+      (Failure{"@2", ""}));
   EXPECT_EQ(weight_bits(other), before);
   const Model wider(x, Conv2D({.filters = 4, .name = "shared"})(x));
   save_model(wider, folder / "wider.h5");
   Model narrow(x, Conv2D({.filters = 3, .name = "shared"})(x));
-  EXPECT_THAT(
-      error_of<ShapeError>([&] { load_weights(narrow, folder / "wider.h5"); }),
-      HasSubstr("weight 'shared/kernel': expected f32 [3,3,2,3], got f32 "
-                "[3,3,2,4]"));
+  EXPECT_EQ(failure_of<ShapeError>(
+                [&] { load_weights(narrow, folder / "wider.h5"); }),
+            (Failure{"@3", ""}));
 }
 
 TEST(ModelFile, RejectsNamesThatItCannotStore) {
@@ -246,15 +242,14 @@ TEST(ModelFile, RejectsNamesThatItCannotStore) {
   const auto refusal = [&](const std::string& name) {
     const SymbolicTensor x = input({4}, "x");
     const Model model(x, Dense({.units = 2, .name = name})(x));
-    return error_of<ValueError>([&] { save_model(model, folder / "a.h5"); });
+    return failure_of<ValueError>([&] { save_model(model, folder / "a.h5"); });
   };
-  EXPECT_THAT(refusal(".."), HasSubstr("expected names between slashes"));
-  EXPECT_THAT(refusal("a//b"), HasSubstr("expected names between slashes"));
-  EXPECT_THAT(refusal("caf\xe9"),
-              HasSubstr("expected names and text in UTF-8"));
-  EXPECT_THAT(refusal(std::string("a\0b", 3)), HasSubstr("no byte of 0"));
+  EXPECT_EQ(refusal(".."), (Failure{"@4", ""}));
+  EXPECT_EQ(refusal("a//b"), (Failure{"@5", ""}));
+  EXPECT_EQ(refusal("caf\xe9"), (Failure{"@6", ""}));
+  EXPECT_EQ(refusal(std::string("a\0b", 3)), (Failure{"@7", ""}));
   EXPECT_FALSE(std::filesystem::exists(folder / "a.h5"));
-  EXPECT_EQ(refusal("caf\xc3\xa9 0 ' \" \n"), "");
+  EXPECT_EQ(refusal("caf\xc3\xa9 0 ' \" \n"), (Failure{"no error", ""}));
   EXPECT_EQ(load_model(folder / "a.h5").layers()[1]->name(),
             "caf\xc3\xa9 0 ' \" \n");
 }

@@ -80,7 +80,7 @@ class Breaker final : public train::Callback {
  public:
   explicit Breaker(int64_t batches) : left_(batches) {}
   void on_step(const train::Progress&) override {
-    if (left_-- == 0) throw ValueError("breaker: expected a break");
+    if (left_-- == 0) throw ValueError("invalid_value", "breaker", "stops");
   }
 
  private:
@@ -155,12 +155,8 @@ TEST(CheckpointFolder, SkipsADamagedFileWithAWarning) {
                           name_of(10) + ".damaged"));
   ASSERT_EQ(warnings.messages.size(), 2u);
   EXPECT_THAT(warnings.messages[0],
-              AllOf(HasSubstr((folder / name_of(10)).string()),
-                    HasSubstr("a damaged checkpoint, passed over (renamed to "
-                              "'checkpoint-000000000010.h5.damaged'): "
-                              "checksum: expected ")));
-  EXPECT_THAT(warnings.messages[1],
-              AllOf(HasSubstr(name_of(9)), HasSubstr("the file is cut short")));
+              HasSubstr("renamed to '" + name_of(10) + ".damaged'"));
+  EXPECT_THAT(warnings.messages[1], HasSubstr(name_of(9)));
   EXPECT_EQ(train_in(checkpoints, true), expected);
   EXPECT_EQ(warnings.messages.size(), 2u);
 }
@@ -196,11 +192,8 @@ TEST(CheckpointFolder, DoesNotSkipAFileOfANewerVersion) {
   writer.attribute("octet", "format", 2);
   writer.attribute("octet", "version", "9.9.9");
   write_file(folder / name_of(15), with_checksum(writer.finish()));
-  EXPECT_THAT(
-      error_of<UnsupportedError>([&] { train_in(checkpoints, true); }),
-      AllOf(HasSubstr("format: expected at most 1, got 2, which Octet 9.9.9 "
-                      "wrote"),
-            HasSubstr(name_of(15))));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { train_in(checkpoints, true); }),
+            (Failure{"@8", ""}));
   EXPECT_TRUE(fs::exists(folder / name_of(15)));
 }
 
@@ -210,8 +203,8 @@ TEST(CheckpointFolder, DoesNotSkipAValidFileThatCannotBeRead) {
   const std::vector<std::string> before = names_in(folder.path());
   const auto hasty =
       checkpoint_folder(folder.path(), {.limits = {.time_limit = 1e-9}});
-  EXPECT_THAT(error_of<FormatError>([&] { train_in(hasty, true); }),
-              AllOf(HasSubstr("took more than"), HasSubstr(before.back())));
+  EXPECT_EQ(failure_of<FormatError>([&] { train_in(hasty, true); }),
+            (Failure{"@9", ""}));
   EXPECT_EQ(names_in(folder.path()), before);
 }
 
@@ -223,9 +216,8 @@ TEST(CheckpointFolder, DoesNotSkipAValidFileThatDoesNotFit) {
   // A state of another training, which a checksum does not detect.
   state.progress.set("epoch", "two");
   save_checkpoint(state, folder / name_of(14));
-  EXPECT_THAT(error_of<ValueError>([&] { train_in(checkpoints, true); }),
-              AllOf(HasSubstr("expected an integer, got a string"),
-                    HasSubstr("in the checkpoints of '")));
+  EXPECT_EQ(failure_of<ValueError>([&] { train_in(checkpoints, true); }),
+            (Failure{"@10", ""}));
   EXPECT_TRUE(fs::exists(folder / name_of(14)));
 }
 
@@ -234,9 +226,9 @@ TEST(CheckpointFolder, IsRejectedWhileAnotherRunUsesIt) {
   const auto checkpoints = checkpoint_folder(folder.path());
   {
     const auto claim = checkpoints->claim();
-    EXPECT_THAT(error_of<IoError>(
-                    [&] { train_in(checkpoint_folder(folder.path()), true); }),
-                HasSubstr("expected to be the only one to write here"));
+    EXPECT_EQ(failure_of<IoError>(
+                  [&] { train_in(checkpoint_folder(folder.path()), true); }),
+              (Failure{"@11", ""}));
     EXPECT_TRUE(folder.empty());
     // Also from another process.
     const pid_t child = ::fork();
@@ -269,11 +261,12 @@ TEST(CheckpointFolder, IsRejectedIfNotWritable) {
   const TempFolder folder;
   write_file(folder / "file", "in the way");
   const auto refusal = [](const fs::path& path) {
-    return error_of<IoError>([&] { train_in(checkpoint_folder(path), true); });
+    return failure_of<IoError>(
+        [&] { train_in(checkpoint_folder(path), true); });
   };
-  EXPECT_THAT(refusal(folder / "file"), HasSubstr("file"));
-  EXPECT_THAT(refusal(folder / "file" / "b"), HasSubstr("cannot create"));
-  EXPECT_THAT(refusal("/proc/octet"), HasSubstr("/proc/octet"));
+  EXPECT_EQ(refusal(folder / "file"), (Failure{"@12", ""}));
+  EXPECT_EQ(refusal(folder / "file" / "b"), (Failure{"@13", ""}));
+  EXPECT_EQ(refusal("/proc/octet"), (Failure{"@14", ""}));
 }
 
 TEST(CheckpointFolder, IsRejectedWithoutWritePermission) {
@@ -347,24 +340,21 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
   // There are no files of steps 12, 14 and so on.
   EXPECT_THAT(names_in(folder.path()), ElementsAre(name_of(8), name_of(10)));
   ASSERT_FALSE(of_files(warnings).empty());
-  EXPECT_THAT(of_files(warnings)[0],
-              AllOf(HasSubstr("fit: cannot save a checkpoint, going on without "
-                              "it: "),
-                    HasSubstr("cannot write: ")));
+  EXPECT_THAT(of_files(warnings)[0], HasSubstr("cannot save a checkpoint"));
   EXPECT_EQ(train_in(checkpoints, true), expected);
 }
 
 TEST(CheckpointFolder, RejectsOptionsOutOfRange) {
-  EXPECT_THAT(error_of<ValueError>([] { checkpoint_folder(""); }),
-              HasSubstr("expected a folder, got an empty path"));
-  EXPECT_THAT(
-      error_of<ValueError>([] { checkpoint_folder("a", {.every_steps = -1}); }),
-      HasSubstr("checkpoint_folder: expected every_steps >= 0, got -1"));
-  EXPECT_THAT(error_of<ValueError>([] { checkpoint_folder("a", {.keep = 0}); }),
-              HasSubstr("checkpoint_folder: expected keep >= 1, got 0"));
-  EXPECT_THAT(
-      error_of<NotFoundError>([] { (void)newest_checkpoint("/nowhere"); }),
-      HasSubstr("/nowhere: expected a folder with a whole checkpoint"));
+  EXPECT_EQ(failure_of<ValueError>([] { checkpoint_folder(""); }),
+            (Failure{"@15", ""}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { checkpoint_folder("a", {.every_steps = -1}); }),
+            (Failure{"@16", ""}));
+  EXPECT_EQ(failure_of<ValueError>([] { checkpoint_folder("a", {.keep = 0}); }),
+            (Failure{"@17", ""}));
+  EXPECT_EQ(
+      failure_of<NotFoundError>([] { (void)newest_checkpoint("/nowhere"); }),
+      (Failure{"@18", ""}));
 }
 
 TEST(CheckpointFolder, ContainsLoadableModels) {

@@ -29,14 +29,14 @@ std::string record(const std::string& labels, uint8_t blue = 51) {
 
 class Cifar : public ::testing::Test {
  protected:
-  std::string refusal10(const std::string& contents) {
+  Failure refusal10(const std::string& contents) {
     put(folder_ / "data.bin", contents);
-    return error_of<FormatError>(
+    return failure_of<FormatError>(
         [&] { (void)read_cifar10(folder_ / "data.bin"); });
   }
-  std::string refusal100(const std::string& contents) {
+  Failure refusal100(const std::string& contents) {
     put(folder_ / "data.bin", contents);
-    return error_of<FormatError>(
+    return failure_of<FormatError>(
         [&] { (void)read_cifar100(folder_ / "data.bin"); });
   }
   void put_cifar10(const std::filesystem::path& folder) {
@@ -98,37 +98,33 @@ TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
 }
 
 TEST_F(Cifar, RejectsASizeThatIsNotAMultipleOfARecord) {
-  EXPECT_THAT(refusal10(record("\x01") + "x"),
-              AllOf(HasSubstr("3073"), HasSubstr("3074"),
-                    HasSubstr((folder_ / "data.bin").string())));
-  EXPECT_THAT(refusal10(record("\x01").substr(1)), HasSubstr("3072"));
-  EXPECT_THAT(refusal100(record("\x01")), HasSubstr("3074"));
+  EXPECT_EQ(refusal10(record("\x01") + "x"), (Failure{"@40", ""}));
+  EXPECT_EQ(refusal10(record("\x01").substr(1)), (Failure{"@41", ""}));
+  EXPECT_EQ(refusal100(record("\x01")), (Failure{"@42", ""}));
 }
 
 TEST_F(Cifar, RejectsAnEmptyFile) {
-  EXPECT_THAT(refusal10(""), HasSubstr("got an empty file"));
+  EXPECT_EQ(refusal10(""), (Failure{"@43", ""}));
 }
 
 TEST_F(Cifar, RejectsALabelOutOfRangeNamingTheRecord) {
-  EXPECT_THAT(refusal10(record("\x01") + record("\x0a")),
-              HasSubstr("expected a label of 0 to 9, got 10 in record 1"));
-  EXPECT_THAT(refusal100(record("\x14\x01")),
-              HasSubstr("expected a coarse label of 0 to 19, got 20"));
-  EXPECT_THAT(refusal100(record("\x01\x64")),
-              HasSubstr("expected a fine label of 0 to 99, got 100"));
+  EXPECT_EQ(refusal10(record("\x01") + record("\x0a")), (Failure{"@44", ""}));
+  EXPECT_EQ(refusal100(record("\x14\x01")), (Failure{"@45", ""}));
+  EXPECT_EQ(refusal100(record("\x01\x64")), (Failure{"@46", ""}));
 }
 
 TEST_F(Cifar, NamesAMissingFile) {
   put_cifar10(folder_.path());
   std::filesystem::remove(folder_ / "data_batch_3.bin");
-  EXPECT_THAT(error_of<IoError>([&] { load_cifar10(folder_.path()); }),
-              AllOf(HasSubstr("data_batch_3.bin"), HasSubstr("CIFAR-10")));
+  EXPECT_EQ(failure_of<IoError>([&] { load_cifar10(folder_.path()); }),
+            (Failure{"@47", ""}));
 }
 
 TEST_F(Cifar, NamesAMissingFolder) {
-  EXPECT_THAT(error_of<IoError>([&] { load_cifar100(folder_ / "none"); }),
-              HasSubstr((folder_ / "none").string()));
-  EXPECT_THAT(error_of<IoError>([&] { load_cifar10(""); }), HasSubstr("empty"));
+  EXPECT_EQ(failure_of<IoError>([&] { load_cifar100(folder_ / "none"); }),
+            (Failure{"@48", ""}));
+  EXPECT_EQ(failure_of<IoError>([&] { load_cifar10(""); }),
+            (Failure{"@49", ""}));
 }
 
 TEST_F(Cifar, RejectsAnEmptyListOfFiles) {

@@ -30,8 +30,8 @@ class Csv : public ::testing::Test {
   CsvTable load(const std::string& text, const CsvOptions& options = {}) {
     return load_csv(put(text), options);
   }
-  std::string refusal(const std::string& text, const CsvOptions& options = {}) {
-    return error_of<Error>([&] { (void)load(text, options); });
+  Failure refusal(const std::string& text, const CsvOptions& options = {}) {
+    return failure_of<Error>([&] { (void)load(text, options); });
   }
 
   TempFolder folder_;
@@ -84,7 +84,7 @@ TEST_F(Csv, WarnsAboutNumericNames) {
   ::testing::internal::CaptureStderr();
   (void)load("5.1,3.5\n4.9,3.0\n");
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr(".header = false"));
+              HasSubstr("CsvOptions.header"));
 }
 
 TEST_F(Csv, SortsIntegerClassesNumerically) {
@@ -95,18 +95,17 @@ TEST_F(Csv, SortsIntegerClassesNumerically) {
 
 TEST_F(Csv, RejectsNonNumericValues) {
   const auto message = [&](const std::string& cell) {
-    return error_of<FormatError>(
+    return failure_of<FormatError>(
         [&] { (void)load("x,y\n1,2\n1," + cell + "\n").numbers({"y"}); });
   };
-  EXPECT_THAT(message("cat"), HasSubstr("in row 2 of column 'y', got 'cat'. "
-                                        "Hint: classes()"));
-  EXPECT_THAT(message("\"1,5\""), HasSubstr("with a point"));
-  EXPECT_THAT(message(""), HasSubstr("got nothing. Hint: .missing"));
-  EXPECT_THAT(message("NaN"), HasSubstr("got 'NaN'. Hint: .missing"));
-  EXPECT_THAT(message("inf"), HasSubstr("finite number"));
-  EXPECT_THAT(message("1e60"), HasSubstr("finite number"));
-  EXPECT_THAT(message("1 2"), HasSubstr("got '1 2'"));
-  EXPECT_THAT(message("++1"), HasSubstr("got '++1'"));
+  EXPECT_EQ(message("cat"), (Failure{"@52", ""}));
+  EXPECT_EQ(message("\"1,5\""), (Failure{"@53", ""}));
+  EXPECT_EQ(message(""), (Failure{"@54", ""}));
+  EXPECT_EQ(message("NaN"), (Failure{"@55", ""}));
+  EXPECT_EQ(message("inf"), (Failure{"@56", ""}));
+  EXPECT_EQ(message("1e60"), (Failure{"@57", ""}));
+  EXPECT_EQ(message("1 2"), (Failure{"@58", ""}));
+  EXPECT_EQ(message("++1"), (Failure{"@59", ""}));
 }
 
 TEST_F(Csv, ReplacesMissingValuesByANumber) {
@@ -116,17 +115,15 @@ TEST_F(Csv, ReplacesMissingValuesByANumber) {
 }
 
 TEST_F(Csv, RejectsInvalidTables) {
-  EXPECT_THAT(refusal("a,b\n1,2\n1,2,3\n"),
-              HasSubstr("expected 2 cells in every row as in the first, got 3 "
-                        "in line 3"));
-  EXPECT_THAT(refusal("a;b\n1,5;2\n"), HasSubstr(".separator"));
-  EXPECT_THAT(refusal(""), HasSubstr("expected rows, got none"));
-  EXPECT_THAT(refusal("\n\n"), HasSubstr("expected rows, got none"));
-  EXPECT_THAT(refusal("a,b\n"), HasSubstr("below the names"));
-  EXPECT_THAT(refusal("a,a\n1,2\n"), HasSubstr("'a' twice"));
-  EXPECT_THAT(refusal("a,\n1,2\n"), HasSubstr("an empty one"));
-  EXPECT_THAT(refusal("a\nx\"y\n"), HasSubstr("quotes"));
-  EXPECT_THAT(refusal("a\n\"open\n"), HasSubstr("quotes"));
+  EXPECT_EQ(refusal("a,b\n1,2\n1,2,3\n"), (Failure{"@60", ""}));
+  EXPECT_EQ(refusal("a;b\n1,5;2\n"), (Failure{"@61", ""}));
+  EXPECT_EQ(refusal(""), (Failure{"@62", ""}));
+  EXPECT_EQ(refusal("\n\n"), (Failure{"@63", ""}));
+  EXPECT_EQ(refusal("a,b\n"), (Failure{"@64", ""}));
+  EXPECT_EQ(refusal("a,a\n1,2\n"), (Failure{"@65", ""}));
+  EXPECT_EQ(refusal("a,\n1,2\n"), (Failure{"@66", ""}));
+  EXPECT_EQ(refusal("a\nx\"y\n"), (Failure{"@67", ""}));
+  EXPECT_EQ(refusal("a\n\"open\n"), (Failure{"@68", ""}));
   for (const char separator : {'"', ' ', '\n', '\0'}) {
     EXPECT_THROW((void)load("a\n1\n", {.separator = separator}), ValueError);
   }
@@ -135,8 +132,8 @@ TEST_F(Csv, RejectsInvalidTables) {
 
 TEST_F(Csv, NamesTheNearestColumn) {
   const CsvTable table = load("width,height\n1,2\n");
-  EXPECT_THAT(error_of<NotFoundError>([&] { (void)table.numbers({"widht"}); }),
-              HasSubstr("did you mean 'width'?"));
+  EXPECT_EQ(failure_of<NotFoundError>([&] { (void)table.numbers({"widht"}); }),
+            (Failure{"@69", ""}));
   EXPECT_THROW((void)table.columns_but({"depth"}), NotFoundError);
   EXPECT_THROW((void)table.classes("depth"), NotFoundError);
   EXPECT_THROW((void)table.texts("depth"), NotFoundError);

@@ -103,21 +103,20 @@ TEST(CustomObserver, IsRejectedWithoutAUsableRangeAndNothingChanges) {
   quant::calibrate(model, run);
   const auto scale = input_quantizer(model).scale();
   const auto refusal = [&](const quant::CalibrationOptions& options) {
-    std::string text =
-        error_of<ValueError>([&] { quant::calibrate(model, run, options); });
+    Failure failure =
+        failure_of<ValueError>([&] { quant::calibrate(model, run, options); });
     EXPECT_EQ(input_quantizer(model).scale(), scale);
     EXPECT_FALSE(input_quantizer(model).observing());
     EXPECT_TRUE(input_quantizer(model).enabled());
-    return text;
+    return failure;
   };
-  EXPECT_THAT(refusal({.observer = [] { return nullptr; }}),
-              HasSubstr("options.observer"));
+  EXPECT_EQ(refusal({.observer = [] { return nullptr; }}),
+            (Failure{"@1000", ""}));
   const std::string name = "'" + input_quantizer(model).name() + "'";
-  EXPECT_THAT(refusal(fixed_at(std::nullopt)), HasSubstr(name));
+  EXPECT_EQ(refusal(fixed_at(std::nullopt)), (Failure{"@1001", ""}));
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (const float bad : {std::nanf(""), -1.0f, kInf, -kInf}) {
-    EXPECT_THAT(refusal(fixed_at(bad)),
-                testing::AllOf(HasSubstr(name), HasSubstr("finite")));
+    EXPECT_EQ(refusal(fixed_at(bad)), (Failure{"@1002", ""}));
   }
 }
 
@@ -127,9 +126,9 @@ TEST(CustomObserver, PreventsSavingUntilItIsFinished) {
   quantizer->start_observing(fixed_at(127.0f));
   run(model);
   const TempFolder folder;
-  EXPECT_THAT(error_of<UnsupportedError>(
-                  [&] { io::save_model(model, folder / "model.h5"); }),
-              HasSubstr("'" + quantizer->name() + "'"));
+  EXPECT_EQ(failure_of<UnsupportedError>(
+                [&] { io::save_model(model, folder / "model.h5"); }),
+            (Failure{"@70", ""}));
   EXPECT_TRUE(folder.empty());
   quantizer->finish_observing();
   io::save_model(model, folder / "model.h5");
@@ -165,10 +164,9 @@ std::vector<std::string> sites_of(const quant::QdqPlan& plan) {
 
 TEST(CustomWrapper, ReplacesAWrapperOfOctetOnRequest) {
   const quant::WrapperDef def{.name = "MinimumQuantizeWrapper"};
-  EXPECT_THAT(error_of<ValueError>([&] {
-                quant::register_wrapper<CountingQuantizeWrapper>(def);
-              }),
-              HasSubstr("MinimumQuantizeWrapper"));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { quant::register_wrapper<CountingQuantizeWrapper>(def); }),
+            (Failure{"@71", ""}));
   const size_t known = quant::wrapper_infos().size();
   // The second call replaces the user's wrapper.
   for (int i = 0; i < 2; ++i) {

@@ -138,19 +138,19 @@ TEST(DrawingLayout, TwistedRowsAreUntwisted) {
 }
 
 TEST(DrawingLayout, GraphsThatAreTooLargeAreRejected) {
-  EXPECT_THAT(error_of<UnsupportedError>([] {
-                (void)lay_out(std::vector<BoxSize>(20001, {1, 1}), {});
-              }),
-              HasSubstr("at most 20000 boxes, got 20001"));
+  EXPECT_EQ(failure_of<UnsupportedError>([] {
+              (void)lay_out(std::vector<BoxSize>(20001, {1, 1}), {});
+            }),
+            (Failure{"@72", ""}));
   // A chain in which every box has edges from all previous boxes.
   std::vector<DrawnEdge> edges;
   for (size_t i = 0; i < 200; ++i) {
     for (size_t k = 0; k < i; ++k) edges.push_back({k, i});
   }
-  EXPECT_THAT(error_of<UnsupportedError>([&] {
-                (void)lay_out(std::vector<BoxSize>(200, {1, 1}), edges);
-              }),
-              HasSubstr("to_dot()"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              (void)lay_out(std::vector<BoxSize>(200, {1, 1}), edges);
+            }),
+            (Failure{"@73", ""}));
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ class FashionMnist : public ::testing::Test {
   void put_images(const std::string& part, const std::string& idx) {
     put(folder_ / (part + "-images-idx3-ubyte.gz"), gzip(idx));
   }
-  std::string refusal() {
-    return error_of<FormatError>([&] { fashion_mnist(folder_.path()); });
+  Failure refusal() {
+    return failure_of<FormatError>([&] { fashion_mnist(folder_.path()); });
   }
 
   TempFolder folder_;
@@ -57,24 +57,23 @@ TEST_F(FashionMnist, ReadsBothPartsAsImagesBetweenZeroAndOne) {
 }
 
 TEST_F(FashionMnist, NamesThePackageWhenTheFolderIsMissing) {
-  const std::string message =
-      error_of<IoError>([&] { fashion_mnist(folder_ / "none"); });
-  EXPECT_THAT(message, HasSubstr("dataset-fashion-mnist"));
-  EXPECT_THAT(message, HasSubstr((folder_ / "none").string()));
+  const Failure failure =
+      failure_of<IoError>([&] { fashion_mnist(folder_ / "none"); });
+  EXPECT_EQ(failure, (Failure{"file_not_found", (folder_ / "none").string()}));
+  EXPECT_THAT(failure.message, HasSubstr("dataset-fashion-mnist"));
 }
 
 TEST_F(FashionMnist, NamesThePackageAndTheFileWhenOneIsMissing) {
   std::filesystem::remove(folder_ / "t10k-labels-idx1-ubyte.gz");
-  const std::string message =
-      error_of<IoError>([&] { fashion_mnist(folder_.path()); });
-  EXPECT_THAT(message, HasSubstr("dataset-fashion-mnist"));
-  EXPECT_THAT(message, HasSubstr("t10k-labels-idx1-ubyte.gz"));
+  EXPECT_EQ(failure_of<IoError>([&] { fashion_mnist(folder_.path()); }),
+            (Failure{"file_not_found",
+                     (folder_ / "t10k-labels-idx1-ubyte.gz").string()}));
 }
 
 TEST_F(FashionMnist, NamesThePackageWhenTheFolderIsAFile) {
   put(folder_ / "file", "");
-  EXPECT_THAT(error_of<IoError>([&] { fashion_mnist(folder_ / "file"); }),
-              HasSubstr("dataset-fashion-mnist"));
+  EXPECT_EQ(failure_of<IoError>([&] { fashion_mnist(folder_ / "file"); }),
+            (Failure{"@78", ""}));
 }
 
 // Circular links fail for root, too, unlike missing permissions.
@@ -83,53 +82,48 @@ TEST_F(FashionMnist, ReportsWhyAnExistingFileCannotBeOpened) {
                               const std::filesystem::path& folder) {
     std::filesystem::remove(folder_ / link);
     std::filesystem::create_symlink(link, folder_ / link);
-    return error_of<IoError>([&] { fashion_mnist(folder); });
+    return failure_of<IoError>([&] { fashion_mnist(folder); });
   };
   const std::string file = "t10k-labels-idx1-ubyte.gz";
-  EXPECT_THAT(refusal_at("loop", folder_ / "loop"),
-              AllOf(HasSubstr("cannot open the folder: Too many levels"),
-                    Not(HasSubstr("install"))));
-  EXPECT_THAT(refusal_at(file, folder_.path()),
-              AllOf(HasSubstr(file + ": cannot open the file: Too many levels"),
-                    Not(HasSubstr("install"))));
+  EXPECT_EQ(refusal_at("loop", folder_ / "loop"), (Failure{"@79", ""}));
+  EXPECT_EQ(refusal_at(file, folder_.path()), (Failure{"@80", ""}));
 }
 
 TEST_F(FashionMnist, RejectsAnEmptyPath) {
-  EXPECT_THAT(error_of<IoError>([] { fashion_mnist(""); }),
-              AllOf(HasSubstr("folder: expected a path, got an empty one"),
-                    Not(HasSubstr("install"))));
+  EXPECT_EQ(failure_of<IoError>([] { fashion_mnist(""); }),
+            (Failure{"@81", ""}));
 }
 
 TEST_F(FashionMnist, RejectsCountsThatDiffer) {
   write("train", 3, "\x01\x02");
-  EXPECT_THAT(refusal(), HasSubstr("each of the 3 images"));
+  EXPECT_EQ(refusal(), (Failure{"@82", ""}));
 }
 
 TEST_F(FashionMnist, RejectsALabelAboveNine) {
   write("t10k", 2, "\x01\x0a");
-  EXPECT_THAT(refusal(), HasSubstr("expected labels 0 to 9, got 10 at 1"));
+  EXPECT_EQ(refusal(), (Failure{"@83", ""}));
 }
 
 TEST_F(FashionMnist, RejectsImagesOfAnotherSize) {
   put_images("train", idx_header({3, 14, 56}) + std::string(3 * 28 * 28, 'x'));
-  EXPECT_THAT(refusal(), HasSubstr("[3,14,56]"));
+  EXPECT_EQ(refusal(), (Failure{"@84", ""}));
 }
 
 TEST_F(FashionMnist, RejectsLabelsInPlaceOfImages) {
   put_images("train", idx_header({3}) + "xyz");
-  EXPECT_THAT(refusal(), HasSubstr("[N,28,28]"));
+  EXPECT_EQ(refusal(), (Failure{"@85", ""}));
 }
 
 TEST_F(FashionMnist, RejectsPartsWithoutImages) {
   write("train", 0, "");
-  EXPECT_THAT(refusal(), HasSubstr("got none"));
+  EXPECT_EQ(refusal(), (Failure{"@86", ""}));
 }
 
 TEST_F(FashionMnist, NamesADamagedFile) {
   put(folder_ / "t10k-images-idx3-ubyte.gz", "\x1f\x8b damaged");
-  const std::string message = refusal();
-  EXPECT_THAT(message, HasSubstr("t10k-images-idx3-ubyte.gz"));
-  EXPECT_THAT(message, HasSubstr("Fashion-MNIST"));
+  const Failure failure = refusal();
+  EXPECT_EQ(failure, (Failure{"@1003", ""}));
+  EXPECT_THAT(failure.message, HasSubstr("t10k-images-idx3-ubyte.gz"));
 }
 
 TEST(FashionMnistPackage, HoldsSixtyThousandAndTenThousandImages) {

@@ -95,8 +95,8 @@ TEST_F(FileOfH5py, HasBfloat16InKerasForm) {
     EXPECT_THAT(
         values(file.f32("bfloat16", {3})),
         ElementsAre(1.5f, -2.f, std::numeric_limits<float>::infinity()));
-    EXPECT_THAT(error_of<FormatError>([&] { (void)file.f32("opaque", {3}); }),
-                HasSubstr("an opaque type"));
+    EXPECT_EQ(failure_of<FormatError>([&] { (void)file.f32("opaque", {3}); }),
+              (Failure{"@98", ""}));
   });
 }
 
@@ -116,7 +116,8 @@ TEST_F(FileOfH5py, HasAttributesOfEveryKind) {
     EXPECT_EQ(value("bools"), Config(Config::List{true, false}));
     EXPECT_EQ(value("ints"), Config(Config::List{1, 2, 3}));
     for (const char* name : {"complex", "matrix"}) {
-      EXPECT_THAT(error_of<FormatError>([&] { value(name); }), HasSubstr(name));
+      EXPECT_EQ(failure_of<FormatError>([&] { value(name); }),
+                (Failure{"@99", ""}));
     }
   });
 }
@@ -139,18 +140,18 @@ TEST_F(FileOfH5py, HasListsOfStringsInEveryForm) {
 TEST_F(FileOfH5py, IsRejectedUnlessItIsPlainData) {
   for_each_format([&](const Hdf5Reader& file) {
     const auto refusal = [&](const char* name, const Shape& shape = {3}) {
-      return error_of<FormatError>([&] { (void)file.f32(name, shape); });
+      return failure_of<FormatError>([&] { (void)file.f32(name, shape); });
     };
-    EXPECT_THAT(refusal("soft"), HasSubstr("a soft link"));
-    EXPECT_THAT(refusal("external"), HasSubstr("an external link"));
-    EXPECT_THAT(refusal("virtual"), HasSubstr("a virtual dataset"));
-    EXPECT_THAT(refusal("text", {2}), HasSubstr("strings"));
-    EXPECT_THAT(refusal("complex"), HasSubstr("a compound type"));
-    EXPECT_THAT(refusal("bools"), HasSubstr("got bool"));
-    EXPECT_THAT(refusal("unwritten"), HasSubstr("expected stored values"));
-    EXPECT_THAT(
-        error_of<UnsupportedError>([&] { (void)file.f32("lzf", {99}); }),
-        HasSubstr("'/lzf': expected filters that libhdf5 itself has, got lzf"));
+    EXPECT_EQ(refusal("soft"), (Failure{"@1011", ""}));
+    EXPECT_EQ(refusal("external"), (Failure{"@1012", ""}));
+    EXPECT_EQ(refusal("virtual"), (Failure{"@1013", ""}));
+    EXPECT_EQ(refusal("text", {2}), (Failure{"@1014", ""}));
+    EXPECT_EQ(refusal("complex"), (Failure{"@1015", ""}));
+    EXPECT_EQ(refusal("bools"), (Failure{"@1016", ""}));
+    EXPECT_EQ(refusal("unwritten"), (Failure{"@1017", ""}));
+    EXPECT_EQ(
+        failure_of<UnsupportedError>([&] { (void)file.f32("lzf", {99}); }),
+        (Failure{"@100", ""}));
   });
 }
 

@@ -22,8 +22,8 @@ using ::testing::IsEmpty;
 
 class Hdf5Reading : public ReadBothWays {
  protected:
-  std::string refusal_of_f32(const std::string& path, const Shape& shape) {
-    return error_of<FormatError>([&] { (void)read().f32(path, shape); });
+  Failure refusal_of_f32(const std::string& path, const Shape& shape) {
+    return failure_of<FormatError>([&] { (void)read().f32(path, shape); });
   }
 };
 
@@ -112,8 +112,8 @@ TEST_P(Hdf5Reading, ReadsIntegersOfEveryWidthSignAndByteOrder) {
 TEST_P(Hdf5Reading, RejectsIntegersOutsideInt64) {
   image_.dataset<uint64_t>("u8", H5T_STD_U64LE, {2},
                            {1, uint64_t{INT64_MAX} + 1});
-  EXPECT_THAT(error_of<FormatError>([&] { (void)read().i64("u8", {2}); }),
-              AllOf(HasSubstr("'/u8'"), HasSubstr("at 1")));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)read().i64("u8", {2}); }),
+            (Failure{"@101", ""}));
 }
 
 TEST_P(Hdf5Reading, ReadsChunkedPackedAndCompactData) {
@@ -165,13 +165,10 @@ TEST_P(Hdf5Reading, ChecksShapesBeforeAllocating) {
   image_.dataset("bomb", H5T_IEEE_F32LE, {hsize_t{1} << 40}, nullptr,
                  packed.get());
   for (const Shape& other : {Shape({3, 2}), Shape({6}), Shape({2, 3, 1})}) {
-    EXPECT_THAT(refusal_of_f32("w", other),
-                AllOf(HasSubstr("'/w'"), HasSubstr(other.to_string()),
-                      HasSubstr("[2,3]"), HasSubstr("a.h5")));
+    EXPECT_EQ(refusal_of_f32("w", other), (Failure{"@102", ""}));
   }
-  EXPECT_THAT(refusal_of_f32("bomb", {8}), HasSubstr("[1099511627776]"));
-  EXPECT_THAT(refusal_of_f32("bomb", {int64_t{1} << 40}),
-              HasSubstr("at most 2147483648 bytes"));
+  EXPECT_EQ(refusal_of_f32("bomb", {8}), (Failure{"@103", ""}));
+  EXPECT_EQ(refusal_of_f32("bomb", {int64_t{1} << 40}), (Failure{"@104", ""}));
   EXPECT_EQ(read().shape("bomb"), Shape({int64_t{1} << 40}));
 }
 
@@ -179,16 +176,16 @@ TEST_P(Hdf5Reading, RejectsDimensionsThatOverflow) {
   const Handle packed = chunked({1, 1});
   image_.dataset("w", H5T_IEEE_F32LE, {hsize_t{1} << 40, hsize_t{1} << 40},
                  nullptr, packed.get());
-  EXPECT_THAT(error_of<FormatError>([&] { read().shape("w"); }),
-              AllOf(HasSubstr("2^63"), HasSubstr("[1099511627776,109951")));
-  EXPECT_THAT(refusal_of_f32("w", {1, 1}), HasSubstr("2^63"));
+  EXPECT_EQ(failure_of<FormatError>([&] { read().shape("w"); }),
+            (Failure{"@105", ""}));
+  EXPECT_EQ(refusal_of_f32("w", {1, 1}), (Failure{"@106", ""}));
 }
 
 TEST_P(Hdf5Reading, RejectsMoreThanEightDimensions) {
   image_.dataset("w", H5T_IEEE_F32LE, Dims(9, 1), {1.f});
   image_.dataset("v", H5T_IEEE_F32LE, Dims(8, 1), {1.f});
-  EXPECT_THAT(error_of<FormatError>([&] { read().shape("w"); }),
-              AllOf(HasSubstr("at most 8"), HasSubstr("got 9")));
+  EXPECT_EQ(failure_of<FormatError>([&] { read().shape("w"); }),
+            (Failure{"@107", ""}));
   EXPECT_EQ(read().f32("v", {1, 1, 1, 1, 1, 1, 1, 1}).size(), 1);
 }
 
@@ -209,16 +206,16 @@ TEST_P(Hdf5Reading, RejectsNonFloatTypes) {
                  data.data());
   const Hdf5Reader file = read();
   const auto refusal = [&](const char* name) {
-    return error_of<FormatError>([&] { (void)file.f32(name, {1}); });
+    return failure_of<FormatError>([&] { (void)file.f32(name, {1}); });
   };
-  EXPECT_THAT(refusal("pair"), HasSubstr("floats, got a compound type"));
-  EXPECT_THAT(refusal("opaque"), HasSubstr("an opaque type"));
-  EXPECT_THAT(refusal("narrow"), HasSubstr("unusual format"));
-  EXPECT_THAT(refusal("vax"), HasSubstr("unusual format"));
-  EXPECT_THAT(refusal("int"), HasSubstr("floats, got int32"));
-  EXPECT_THAT(refusal("text"), HasSubstr("strings"));
-  EXPECT_THAT(error_of<FormatError>([&] { (void)file.i64("narrow", {1}); }),
-              HasSubstr("expected integers"));
+  EXPECT_EQ(refusal("pair"), (Failure{"@108", ""}));
+  EXPECT_EQ(refusal("opaque"), (Failure{"@109", ""}));
+  EXPECT_EQ(refusal("narrow"), (Failure{"@110", ""}));
+  EXPECT_EQ(refusal("vax"), (Failure{"@111", ""}));
+  EXPECT_EQ(refusal("int"), (Failure{"@112", ""}));
+  EXPECT_EQ(refusal("text"), (Failure{"@113", ""}));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)file.i64("narrow", {1}); }),
+            (Failure{"@114", ""}));
 }
 
 TEST_P(Hdf5Reading, ReadsTwoOpaqueBytesAsBfloat16IfAnAttributeSaysSo) {
@@ -238,24 +235,24 @@ TEST_P(Hdf5Reading, RejectsNonHardLinksAtEveryComponent) {
                      H5P_DEFAULT);
   const Hdf5Reader file = read();
   const auto refusal = [&](const char* path) {
-    const std::string text =
-        error_of<FormatError>([&] { (void)file.f32(path, {1}); });
-    EXPECT_EQ(error_of<FormatError>([&] { file.kind(path); }), text);
-    EXPECT_EQ(error_of<FormatError>([&] { file.attribute(path, "a"); }), text);
-    return text;
+    const Failure failure =
+        failure_of<FormatError>([&] { (void)file.f32(path, {1}); });
+    EXPECT_EQ(failure_of<FormatError>([&] { file.kind(path); }), failure);
+    EXPECT_EQ(failure_of<FormatError>([&] { file.attribute(path, "a"); }),
+              failure);
+    return failure;
   };
-  EXPECT_THAT(refusal("soft/w"), HasSubstr("'/soft': expected a hard link"));
-  EXPECT_THAT(refusal("soft_w"), HasSubstr("a soft link"));
-  EXPECT_THAT(refusal("out"), HasSubstr("an external link"));
-  EXPECT_THAT(refusal("out/w"), HasSubstr("'/out'"));
+  EXPECT_EQ(refusal("soft/w"), (Failure{"@115", ""}));
+  EXPECT_EQ(refusal("soft_w"), (Failure{"@116", ""}));
+  EXPECT_EQ(refusal("out"), (Failure{"@117", ""}));
+  EXPECT_EQ(refusal("out/w"), (Failure{"@118", ""}));
 }
 
 TEST_P(Hdf5Reading, RejectsDataOfOtherFiles) {
   const Handle external(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_external(external.get(), "/etc/passwd", 0, 8);
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr, external.get());
-  EXPECT_THAT(refusal_of_f32("w", {2}),
-              AllOf(HasSubstr("'/w'"), HasSubstr("other files")));
+  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"@119", ""}));
 }
 
 TEST_P(Hdf5Reading, RejectsVirtualDatasets) {
@@ -265,7 +262,7 @@ TEST_P(Hdf5Reading, RejectsVirtualDatasets) {
   H5Pset_virtual(virtual_set.get(), space.get(), "/etc/passwd", "x",
                  space.get());
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr, virtual_set.get());
-  EXPECT_THAT(refusal_of_f32("w", {2}), HasSubstr("a virtual dataset"));
+  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"@120", ""}));
 }
 
 TEST_P(Hdf5Reading, NamesAMissingFilter) {
@@ -278,15 +275,15 @@ TEST_P(Hdf5Reading, NamesAMissingFilter) {
     H5Pset_filter(packed.get(), id, H5Z_FLAG_OPTIONAL, 0, nullptr);
     image_.dataset<float>(std::to_string(id), H5T_IEEE_F32LE, {4}, {1, 2, 3, 4},
                           packed.get());
-    EXPECT_THAT(error_of<UnsupportedError>(
-                    [&] { (void)read().f32(std::to_string(id), {4}); }),
-                AllOf(HasSubstr(name), HasSubstr("gzip"), HasSubstr("a.h5")));
+    EXPECT_EQ(failure_of<UnsupportedError>(
+                  [&] { (void)read().f32(std::to_string(id), {4}); }),
+              (Failure{"@121", ""}));
   }
 }
 
 TEST_P(Hdf5Reading, RejectsDatasetsWithoutData) {
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr);
-  EXPECT_THAT(refusal_of_f32("w", {2}), HasSubstr("expected stored values"));
+  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"@122", ""}));
 }
 
 TEST_P(Hdf5Reading, RejectsObjectsOfTheWrongKind) {
@@ -295,16 +292,14 @@ TEST_P(Hdf5Reading, RejectsObjectsOfTheWrongKind) {
   H5Tcommit2(image_.id(), "type", type.get(), H5P_DEFAULT, H5P_DEFAULT,
              H5P_DEFAULT);
   const Hdf5Reader file = read();
-  const auto refusal = [](auto body) { return error_of<FormatError>(body); };
-  EXPECT_THAT(refusal([&] { (void)file.f32("", {1}); }),
-              HasSubstr("'/': expected a dataset, got a group"));
-  EXPECT_THAT(refusal([&] { file.children("w"); }),
-              HasSubstr("'/w': expected a group, got a dataset"));
-  EXPECT_THAT(refusal([&] { file.kind("type"); }), HasSubstr("a named type"));
-  EXPECT_THAT(refusal([&] { file.shape("type"); }), HasSubstr("a named type"));
-  EXPECT_THAT(refusal([&] { file.shape("x"); }), HasSubstr("'/x'"));
-  EXPECT_THAT(refusal([&] { file.attribute("x", "a"); }), HasSubstr("'/x'"));
-  EXPECT_THAT(refusal([&] { file.children("x"); }), HasSubstr("got none"));
+  const auto refusal = [](auto body) { return failure_of<FormatError>(body); };
+  EXPECT_EQ(refusal([&] { (void)file.f32("", {1}); }), (Failure{"@123", ""}));
+  EXPECT_EQ(refusal([&] { file.children("w"); }), (Failure{"@124", ""}));
+  EXPECT_EQ(refusal([&] { file.kind("type"); }), (Failure{"@125", ""}));
+  EXPECT_EQ(refusal([&] { file.shape("type"); }), (Failure{"@126", ""}));
+  EXPECT_EQ(refusal([&] { file.shape("x"); }), (Failure{"@127", ""}));
+  EXPECT_EQ(refusal([&] { file.attribute("x", "a"); }), (Failure{"@128", ""}));
+  EXPECT_EQ(refusal([&] { file.children("x"); }), (Failure{"@129", ""}));
 }
 
 TEST_P(Hdf5Reading, RejectsInvalidPaths) {
@@ -313,18 +308,18 @@ TEST_P(Hdf5Reading, RejectsInvalidPaths) {
   for (const std::string& path :
        {std::string("./w"), std::string("../w"), std::string("w\0x", 3),
         std::string(5000, 'x')}) {
-    EXPECT_NE(error_of<FormatError>([&] { file.kind(path); }), "") << path;
-    EXPECT_NE(error_of<FormatError>([&] { (void)file.f32(path, {1}); }), "")
+    EXPECT_TRUE(failed(failure_of<FormatError>([&] { file.kind(path); }))) << path;
+    EXPECT_TRUE(failed(failure_of<FormatError>([&] { (void)file.f32(path, {1}); })))
         << path;
   }
   std::string deep;
   for (int i = 0; i < 100; ++i) deep += "/a";
-  EXPECT_THAT(error_of<FormatError>([&] { file.kind(deep); }),
-              HasSubstr("at most 64 components, got 100"));
+  EXPECT_EQ(failure_of<FormatError>([&] { file.kind(deep); }),
+            (Failure{"@130", ""}));
 }
 
 TEST_P(Hdf5Reading, PrintsNamesSafelyForATerminal) {
-  EXPECT_THAT(refusal_of_f32("a\x1b[31m\n", {1}), HasSubstr("'/a?[31m?'"));
+  EXPECT_EQ(refusal_of_f32("a\x1b[31m\n", {1}), (Failure{"@131", ""}));
 }
 
 }  // namespace

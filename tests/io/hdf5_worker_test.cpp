@@ -47,8 +47,8 @@ Hdf5Reader reader_with(Hook hook, const FileLimits& limits = {}) {
   return Hdf5Reader(small_file(), "a.h5", limits, hook);
 }
 
-std::string refusal(Hook hook, const FileLimits& limits = {}) {
-  return error_of<FormatError>(
+Failure refusal(Hook hook, const FileLimits& limits = {}) {
+  return failure_of<FormatError>(
       [&] { (void)reader_with(hook, limits).f32("w", {2}); });
 }
 
@@ -58,59 +58,57 @@ ptrdiff_t open_files() {
 }
 
 TEST(Hdf5Worker, TurnsACrashIntoAnError) {
-  EXPECT_THAT(refusal([](std::string_view) { std::abort(); }),
-              AllOf(HasSubstr("the HDF5 library crashed on it (signal 6)"),
-                    HasSubstr("in file 'a.h5'")));
-  EXPECT_THAT(refusal([](std::string_view) { raise(SIGSEGV); }),
-              HasSubstr("crashed on it (signal 11)"));
-  EXPECT_THAT(refusal([](std::string_view) { _exit(3); }),
-              HasSubstr("gave up on it (exit code 3)"));
+  EXPECT_EQ(refusal([](std::string_view) { std::abort(); }),
+            (Failure{"@132", ""}));
+  EXPECT_EQ(refusal([](std::string_view) { raise(SIGSEGV); }),
+            (Failure{"@133", ""}));
+  EXPECT_EQ(refusal([](std::string_view) { _exit(3); }), (Failure{"@134", ""}));
 }
 
 TEST(Hdf5Worker, RepeatsItsErrorAfterwards) {
   const Hdf5Reader file = reader_with([](std::string_view) { std::abort(); });
   const auto refusal_of = [&] {
-    return error_of<FormatError>([&] { file.kind("w"); });
+    return failure_of<FormatError>([&] { file.kind("w"); });
   };
-  const std::string first = refusal_of();
-  EXPECT_NE(first, "");
+  const Failure first = refusal_of();
+  EXPECT_EQ(first, (Failure{"process_failed", "HDF5 file"}));
   EXPECT_EQ(refusal_of(), first);
-  EXPECT_EQ(error_of<FormatError>([&] { (void)file.f32("w", {2}); }), first);
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)file.f32("w", {2}); }), first);
 }
 
 TEST(Hdf5Worker, IsStoppedWhenItTakesTooLong) {
   const FileLimits limits{.time_limit = 0.2};
-  EXPECT_THAT(refusal(
-                  [](std::string_view) {
-                    volatile bool forever = true;
-                    while (forever) {
-                    }
-                  },
-                  limits),
-              HasSubstr("took more than 0.2 s"));
-  EXPECT_THAT(refusal([](std::string_view) { pause(); }, limits),
-              HasSubstr("took more than 0.2 s"));
+  EXPECT_EQ(refusal(
+                [](std::string_view) {
+                  volatile bool forever = true;
+                  while (forever) {
+                  }
+                },
+                limits),
+            (Failure{"@135", ""}));
+  EXPECT_EQ(refusal([](std::string_view) { pause(); }, limits),
+            (Failure{"@136", ""}));
 }
 
 TEST(Hdf5Worker, HasOneTimeLimitForAllRequests) {
-  EXPECT_THAT(error_of<FormatError>([] {
-                const Hdf5Reader file =
-                    reader_with([](std::string_view) { usleep(30'000); },
-                                {.time_limit = 0.2});
-                for (int i = 0; i < 100; ++i) file.kind("w");
-              }),
-              HasSubstr("took more than 0.2 s"));
+  EXPECT_EQ(failure_of<FormatError>([] {
+              const Hdf5Reader file =
+                  reader_with([](std::string_view) { usleep(30'000); },
+                              {.time_limit = 0.2});
+              for (int i = 0; i < 100; ++i) file.kind("w");
+            }),
+            (Failure{"@137", ""}));
 }
 
 // Sanitizers prevent these limits, and with g++ 12's, a worker may wait forever
 // for an allocator lock that another thread held.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Hdf5Worker, CannotOpenFiles) {
-  EXPECT_THAT(refusal([](std::string_view) {
-                const int got = open("/etc/passwd", O_RDONLY);
-                _exit(got < 0 && errno == EMFILE ? 42 : 1);
-              }),
-              HasSubstr("exit code 42"));
+  EXPECT_EQ(refusal([](std::string_view) {
+              const int got = open("/etc/passwd", O_RDONLY);
+              _exit(got < 0 && errno == EMFILE ? 42 : 1);
+            }),
+            (Failure{"@138", ""}));
 }
 
 TEST(Hdf5Worker, WorksConcurrentlyInThreads) {
@@ -134,7 +132,7 @@ TEST(Hdf5Worker, IsLimitedInMemory) {
   GTEST_SKIP() << "the emulator does not limit a process' memory";
 #endif
   const FileLimits limits{.memory_limit = 64 << 20};
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal(
           [](std::string_view) {
             // Not malloc, which may reuse memory that the parent has freed.
@@ -146,7 +144,7 @@ TEST(Hdf5Worker, IsLimitedInMemory) {
             _exit(taken > 32 && taken <= 64 ? 42 : 1);
           },
           limits),
-      HasSubstr("exit code 42"));
+      (Failure{"@139", ""}));
   Hdf5Image image;
   const Handle packed = chunked({1 << 20});
   H5Pset_deflate(packed.get(), 1);
@@ -158,22 +156,22 @@ TEST(Hdf5Worker, IsLimitedInMemory) {
     (void)Hdf5Reader(bytes, "a.h5", {.memory_limit = limit})
         .f32("bomb", {32 << 20});
   };
-  EXPECT_THAT(error_of<FormatError>([&] { read(64 << 20); }),
-              HasSubstr("read within 64 MiB, got one that takes more"));
+  EXPECT_EQ(failure_of<FormatError>([&] { read(64 << 20); }),
+            (Failure{"@140", ""}));
   EXPECT_NO_THROW(read(int64_t{1} << 30));
 }
 #endif
 
 TEST(Hdf5Worker, InheritsOnlyItsSocket) {
   const int other = open("/dev/zero", O_RDONLY);
-  EXPECT_THAT(refusal([](std::string_view) {
-                int still_open = 0;
-                for (int fd = 3; fd < 1024; ++fd) {
-                  still_open += fcntl(fd, F_GETFD) >= 0;
-                }
-                _exit(42 + still_open);
-              }),
-              HasSubstr("exit code 43"));
+  EXPECT_EQ(refusal([](std::string_view) {
+              int still_open = 0;
+              for (int fd = 3; fd < 1024; ++fd) {
+                still_open += fcntl(fd, F_GETFD) >= 0;
+              }
+              _exit(42 + still_open);
+            }),
+            (Failure{"@141", ""}));
   close(other);
 }
 
@@ -181,7 +179,7 @@ TEST(Hdf5Worker, LeavesNoProcessAndNoFileBehind) {
   const ptrdiff_t before = open_files();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(reader_with(nullptr).kind("w"), Hdf5Kind::dataset);
-    EXPECT_NE(refusal([](std::string_view) { std::abort(); }), "");
+    EXPECT_TRUE(failed(refusal([](std::string_view) { std::abort(); })));
     EXPECT_THROW(Hdf5Reader("\x89HDF\r\n\x1a\nbroken", "b.h5"), FormatError);
   }
   EXPECT_EQ(open_files(), before);
@@ -195,7 +193,7 @@ TEST(Hdf5Worker, WorksIfTheProgramIgnoresItsChildren) {
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGCHLD, &ignore, &before);
   EXPECT_EQ(reader_with(nullptr).kind("w"), Hdf5Kind::dataset);
-  EXPECT_NE(refusal([](std::string_view) { std::abort(); }), "");
+  EXPECT_TRUE(failed(refusal([](std::string_view) { std::abort(); })));
   sigaction(SIGCHLD, &before, nullptr);
 }
 
@@ -242,56 +240,55 @@ void respond(const Config& value) {
 
 TEST(Hdf5Worker, IsNotTrustedAboutLengths) {
   using enum ResponseHeader::Status;
-  EXPECT_THAT(refusal([](std::string_view) { say(elements, ~0ull, ""); }),
-              HasSubstr("expected a response of 8 bytes"));
-  EXPECT_THAT(refusal([](std::string_view) { say(value, 8, "12345678"); }),
-              HasSubstr("expected a response of 8 bytes, got 8"));
-  EXPECT_THAT(refusal([](std::string_view) { say(format_error, ~0ull, ""); }),
-              HasSubstr("at most 65536 bytes"));
-  EXPECT_THAT(refusal([](std::string_view) {
-                say(ResponseHeader::Status{99}, 0, "");
-                pause();
-              }),
-              HasSubstr("something else"));
+  EXPECT_EQ(refusal([](std::string_view) { say(elements, ~0ull, ""); }),
+            (Failure{"@142", ""}));
+  EXPECT_EQ(refusal([](std::string_view) { say(value, 8, "12345678"); }),
+            (Failure{"@143", ""}));
+  EXPECT_EQ(refusal([](std::string_view) { say(format_error, ~0ull, ""); }),
+            (Failure{"@144", ""}));
+  EXPECT_EQ(refusal([](std::string_view) {
+              say(ResponseHeader::Status{99}, 0, "");
+              pause();
+            }),
+            (Failure{"@145", ""}));
   // A truncated message.
-  EXPECT_THAT(refusal([](std::string_view) {
-                say(elements, 8, "1234");
-                _exit(5);
-              }),
-              HasSubstr("exit code 5"));
+  EXPECT_EQ(refusal([](std::string_view) {
+              say(elements, 8, "1234");
+              _exit(5);
+            }),
+            (Failure{"@146", ""}));
 }
 
 TEST(Hdf5Worker, IsNotTrustedAboutValues) {
   const auto kind_after = [](Hook hook) {
     const Hdf5Reader file = reader_with(hook);
-    return error_of<FormatError>([&] { file.kind("w"); });
+    return failure_of<FormatError>([&] { file.kind("w"); });
   };
   const auto shape_after = [](Hook hook) {
     const Hdf5Reader file = reader_with(hook);
-    return error_of<FormatError>([&] { file.shape("w"); });
+    return failure_of<FormatError>([&] { file.shape("w"); });
   };
   using enum ResponseHeader::Status;
-  EXPECT_THAT(kind_after([](std::string_view) { say(value, ~0ull, ""); }),
-              HasSubstr("a response of at most"));
-  EXPECT_THAT(kind_after([](std::string_view) { say(value, 1, "\x7f"); }),
-              HasSubstr("something else"));
-  EXPECT_THAT(kind_after([](std::string_view) { respond("dataset"); }),
-              HasSubstr("nonsense"));
-  EXPECT_THAT(shape_after([](std::string_view) { respond(Config::List{-1}); }),
-              HasSubstr("nonsense"));
-  EXPECT_THAT(shape_after([](std::string_view) {
-                respond(Config::List(9, Config(1)));
-              }),
-              HasSubstr("nonsense"));
-  EXPECT_THAT(shape_after([](std::string_view) { respond(Config()); }),
-              HasSubstr("nonsense"));
+  EXPECT_EQ(kind_after([](std::string_view) { say(value, ~0ull, ""); }),
+            (Failure{"@147", ""}));
+  EXPECT_EQ(kind_after([](std::string_view) { say(value, 1, "\x7f"); }),
+            (Failure{"@148", ""}));
+  EXPECT_EQ(kind_after([](std::string_view) { respond("dataset"); }),
+            (Failure{"@149", ""}));
+  EXPECT_EQ(shape_after([](std::string_view) { respond(Config::List{-1}); }),
+            (Failure{"@150", ""}));
+  EXPECT_EQ(shape_after(
+                [](std::string_view) { respond(Config::List(9, Config(1))); }),
+            (Failure{"@151", ""}));
+  EXPECT_EQ(shape_after([](std::string_view) { respond(Config()); }),
+            (Failure{"@152", ""}));
 }
 
 TEST(Hdf5Worker, CannotWriteToATerminalThroughErrors) {
-  EXPECT_THAT(refusal([](std::string_view) {
-                say(ResponseHeader::Status::format_error, 5, "\x1b[31m");
-              }),
-              HasSubstr("?[31m"));
+  EXPECT_EQ(refusal([](std::string_view) {
+              say(ResponseHeader::Status::format_error, 5, "\x1b[31m");
+            }),
+            (Failure{"@153", ""}));
 }
 
 TEST(Hdf5Socket, ReportsAClosedPeerWithoutASignal) {
@@ -349,14 +346,13 @@ TEST(Hdf5Limits, AreChecked) {
   for (const FileLimits& limits :
        {FileLimits{.time_limit = 0}, FileLimits{.time_limit = -1},
         FileLimits{.time_limit = std::nan("")}}) {
-    EXPECT_THAT(
-        error_of<ValueError>([&] { Hdf5Reader(small_file(), "a.h5", limits); }),
-        HasSubstr("time_limit"));
+    EXPECT_EQ(failure_of<ValueError>(
+                  [&] { Hdf5Reader(small_file(), "a.h5", limits); }),
+              (Failure{"@154", ""}));
   }
-  EXPECT_THAT(error_of<ValueError>([&] {
-                Hdf5Reader(small_file(), "a.h5", {.memory_limit = 0});
-              }),
-              HasSubstr("memory_limit"));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { Hdf5Reader(small_file(), "a.h5", {.memory_limit = 0}); }),
+            (Failure{"@155", ""}));
   EXPECT_NO_THROW(
       Hdf5Reader(small_file(), "a.h5",
                  {.memory_limit = INT64_MAX,

@@ -30,8 +30,8 @@ Config::List names(size_t count, const std::string& like = "layer_") {
 }
 
 template <class Body>
-std::string refusal(Body body) {
-  return error_of<ValueError>([&] {
+Failure refusal(Body body) {
+  return failure_of<ValueError>([&] {
     Hdf5Writer writer;
     body(writer);
   });
@@ -125,12 +125,11 @@ TEST(Hdf5Writer, SplitsListsOfStringsThatAreTooLongForAnAttribute) {
 TEST(Hdf5Writer, RejectsListsOfNumbersThatAreTooLong) {
   EXPECT_EQ(refusal([](Hdf5Writer& writer) {
               writer.attribute("", "a", Config::List(8064, Config(1)));
+            }), (Failure{"no error", ""}));
+  EXPECT_EQ(refusal([](Hdf5Writer& writer) {
+              writer.attribute("", "a", Config::List(8065, Config(1)));
             }),
-            "");
-  EXPECT_THAT(refusal([](Hdf5Writer& writer) {
-                writer.attribute("", "a", Config::List(8065, Config(1)));
-              }),
-              HasSubstr("at most 8064 values, got 8065"));
+            (Failure{"@156", ""}));
 }
 
 TEST(Hdf5Writer, RejectsUnsupportedAttributeValues) {
@@ -138,47 +137,46 @@ TEST(Hdf5Writer, RejectsUnsupportedAttributeValues) {
        {Config(), Config(Config::Object{}), Config(Config::List{"a", 1}),
         Config(Config::List{Config(Config::List{})}),
         Config(Config::List{true, 1}), Config(std::string("a\0b", 3))}) {
-    EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
-                  writer.group("g");
-                  writer.attribute("g", "a", value);
-                }),
-                HasSubstr("attribute 'a' of '/g'"));
+    EXPECT_EQ(refusal([&](Hdf5Writer& writer) {
+                writer.group("g");
+                writer.attribute("g", "a", value);
+              }),
+              (Failure{"@157", ""}));
   }
 }
 
 TEST(Hdf5Writer, RejectsDuplicateNames) {
   const Tensor one = Tensor::scalar(1);
-  EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
-                writer.dataset("w", one);
-                writer.dataset("/w", one);
-              }),
-              HasSubstr("'/w': expected a new name"));
-  EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
-                writer.dataset("w", one);
-                writer.group("w");
-              }),
-              HasSubstr("that of a dataset"));
-  EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
-                writer.dataset("w", one);
-                writer.dataset("w/x/y", one);
-              }),
-              HasSubstr("got the dataset '/w'"));
-  EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
-                writer.dataset("a/w", one);
-                writer.group("a/w/x");
-              }),
-              HasSubstr("got the dataset '/a/w'"));
-  EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
-                writer.attribute("", "a", 1);
-                writer.attribute("", "a", 1);
-              }),
-              HasSubstr("got it twice"));
+  EXPECT_EQ(refusal([&](Hdf5Writer& writer) {
+              writer.dataset("w", one);
+              writer.dataset("/w", one);
+            }),
+            (Failure{"@158", ""}));
+  EXPECT_EQ(refusal([&](Hdf5Writer& writer) {
+              writer.dataset("w", one);
+              writer.group("w");
+            }),
+            (Failure{"@159", ""}));
+  EXPECT_EQ(refusal([&](Hdf5Writer& writer) {
+              writer.dataset("w", one);
+              writer.dataset("w/x/y", one);
+            }),
+            (Failure{"@160", ""}));
+  EXPECT_EQ(refusal([&](Hdf5Writer& writer) {
+              writer.dataset("a/w", one);
+              writer.group("a/w/x");
+            }),
+            (Failure{"@161", ""}));
+  EXPECT_EQ(refusal([&](Hdf5Writer& writer) {
+              writer.attribute("", "a", 1);
+              writer.attribute("", "a", 1);
+            }),
+            (Failure{"@162", ""}));
   EXPECT_EQ(refusal([&](Hdf5Writer& writer) {
               writer.group("g");
               writer.group("g");
               writer.group("");
-            }),
-            "");
+            }), (Failure{"no error", ""}));
 }
 
 TEST(Hdf5Writer, RejectsInvalidNames) {
@@ -186,33 +184,27 @@ TEST(Hdf5Writer, RejectsInvalidNames) {
   for (const std::string& path :
        {std::string("a//b"), std::string("a/"), std::string("./a"),
         std::string("a/.."), std::string("a\0b", 3), std::string("//")}) {
-    EXPECT_NE(refusal([&](Hdf5Writer& writer) { writer.dataset(path, one); }),
-              "")
+    EXPECT_TRUE(failed(refusal([&](Hdf5Writer& writer) { writer.dataset(path, one); })))
         << path;
-    EXPECT_NE(refusal([&](Hdf5Writer& writer) { writer.group(path); }), "")
+    EXPECT_TRUE(failed(refusal([&](Hdf5Writer& writer) { writer.group(path); })))
         << path;
   }
-  EXPECT_NE(refusal([&](Hdf5Writer& writer) { writer.dataset("", one); }), "");
-  EXPECT_NE(refusal([&](Hdf5Writer& writer) { writer.attribute("", "", 1); }),
-            "");
+  EXPECT_TRUE(failed(refusal([&](Hdf5Writer& writer) { writer.dataset("", one); })));
+  EXPECT_TRUE(failed(refusal([&](Hdf5Writer& writer) { writer.attribute("", "", 1); })));
 }
 
 TEST(Hdf5Writer, RejectsAttributesOfMissingObjects) {
-  EXPECT_THAT(
-      refusal([](Hdf5Writer& writer) { writer.attribute("g", "a", 1); }),
-      HasSubstr("'/g'"));
+  EXPECT_EQ(refusal([](Hdf5Writer& writer) { writer.attribute("g", "a", 1); }),
+            (Failure{"@163", ""}));
 }
 
 TEST(Hdf5Writer, RejectsUnsupportedTensorTypes) {
-  EXPECT_THAT(
-      refusal([](Hdf5Writer& writer) { writer.dataset("w", Tensor()); }),
-      HasSubstr("'/w'"));
-  EXPECT_THAT(
-      refusal([](Hdf5Writer& writer) {
-        writer.dataset("w", Tensor::zeros({1}, DType::boolean));
-      }),
-      HasSubstr(
-          "'/w': expected elements of f32, i8, u8, i32 or i64, got bool"));
+  EXPECT_EQ(refusal([](Hdf5Writer& writer) { writer.dataset("w", Tensor()); }),
+            (Failure{"@164", ""}));
+  EXPECT_EQ(refusal([](Hdf5Writer& writer) {
+              writer.dataset("w", Tensor::zeros({1}, DType::boolean));
+            }),
+            (Failure{"@165", ""}));
 }
 
 TEST(Hdf5Writer, LeavesTheFolderAlone) {

@@ -30,8 +30,8 @@ class ReadIdx : public ::testing::Test {
     put(folder_ / "data", contents);
     return read_idx(folder_ / "data");
   }
-  std::string refusal(std::string_view contents) {
-    return error_of<FormatError>([&] { (void)read(contents); });
+  Failure refusal(std::string_view contents) {
+    return failure_of<FormatError>([&] { (void)read(contents); });
   }
 
   TempFolder folder_;
@@ -70,35 +70,36 @@ TEST_F(ReadIdx, ReadsAnEmptyArray) {
 }
 
 TEST_F(ReadIdx, RejectsAMissingFile) {
-  EXPECT_THAT(error_of<IoError>([&] { (void)read_idx(folder_ / "none"); }),
-              HasSubstr("none"));
+  EXPECT_EQ(failure_of<IoError>([&] { (void)read_idx(folder_ / "none"); }),
+            (Failure{"@166", ""}));
 }
 
 TEST_F(ReadIdx, NamesTheFile) {
-  EXPECT_THAT(refusal("x"), HasSubstr((folder_ / "data").string()));
+  EXPECT_EQ(refusal("x"), (Failure{"@167", ""}));
 }
 
-TEST_F(ReadIdx, RejectsAnEmptyFile) { EXPECT_NE(refusal(""), ""); }
+TEST_F(ReadIdx, RejectsAnEmptyFile) { EXPECT_TRUE(failed(refusal(""))); }
 
 TEST_F(ReadIdx, RejectsAGzipTruncatedAnywhere) {
   const std::string packed = gzip(six_);
   for (size_t size = 2; size < packed.size(); ++size) {
-    EXPECT_NE(refusal(std::string_view(packed).substr(0, size)), "") << size;
+    EXPECT_TRUE(failed(refusal(std::string_view(packed).substr(0, size))))
+        << size;
   }
-  EXPECT_THAT(refusal(std::string_view(packed).substr(0, packed.size() - 3)),
-              HasSubstr("truncated"));
+  EXPECT_EQ(refusal(std::string_view(packed).substr(0, packed.size() - 3)),
+            (Failure{"@168", ""}));
 }
 
 TEST_F(ReadIdx, RejectsAGzipWithAWrongChecksum) {
   std::string packed = gzip(six_);
   packed[packed.size() - 8] = static_cast<char>(packed[packed.size() - 8] ^ 1);
-  EXPECT_THAT(refusal(packed), HasSubstr("corrupt"));
+  EXPECT_EQ(refusal(packed), (Failure{"@169", ""}));
 }
 
 TEST_F(ReadIdx, RejectsAGzipWithAWrongLength) {
   std::string packed = gzip(six_);
   packed[packed.size() - 4] = static_cast<char>(packed[packed.size() - 4] ^ 1);
-  EXPECT_THAT(refusal(packed), HasSubstr("corrupt"));
+  EXPECT_EQ(refusal(packed), (Failure{"@170", ""}));
 }
 
 TEST_F(ReadIdx, RejectsOrReadsTheSameForEveryFlippedBitOfAGzip) {
@@ -115,60 +116,60 @@ TEST_F(ReadIdx, RejectsOrReadsTheSameForEveryFlippedBitOfAGzip) {
 }
 
 TEST_F(ReadIdx, RejectsBytesAfterAGzip) {
-  EXPECT_THAT(refusal(gzip(six_) + "xy"), HasSubstr("2 more bytes"));
+  EXPECT_EQ(refusal(gzip(six_) + "xy"), (Failure{"@171", ""}));
 }
 
 TEST_F(ReadIdx, RejectsAWrongMagic) {
-  EXPECT_THAT(refusal("PNG\x08 abcdefgh"), HasSubstr("no IDX file"));
+  EXPECT_EQ(refusal("PNG\x08 abcdefgh"), (Failure{"@172", ""}));
 }
 
 TEST_F(ReadIdx, RejectsAnotherElementType) {
   std::string bytes = six_;
   bytes[2] = '\x0d';
-  EXPECT_THAT(refusal(bytes), HasSubstr("0x0d"));
+  EXPECT_EQ(refusal(bytes), (Failure{"@173", ""}));
 }
 
 TEST_F(ReadIdx, RejectsUnsupportedRanks) {
-  EXPECT_THAT(refusal(idx_header({})), HasSubstr("rank"));
-  EXPECT_THAT(refusal(idx_header({1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x"),
-              HasSubstr("rank"));
+  EXPECT_EQ(refusal(idx_header({})), (Failure{"@174", ""}));
+  EXPECT_EQ(refusal(idx_header({1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x"),
+            (Failure{"@175", ""}));
   EXPECT_NO_THROW(read(idx_header({1, 1, 1, 1, 1, 1, 1, 1}) + "x"));
 }
 
 TEST_F(ReadIdx, RejectsAHeaderThatEndsEarly) {
   const std::string header = idx_header({2, 3});
   for (size_t size = 1; size < header.size(); ++size) {
-    EXPECT_THAT(refusal(header.substr(0, size)), HasSubstr("IDX header"));
+    EXPECT_EQ(refusal(header.substr(0, size)), (Failure{"@176", ""}));
   }
 }
 
 TEST_F(ReadIdx, RejectsFewerElementsThanDeclared) {
   const std::string fewer = idx_header({2, 3}) + "abcde";
-  EXPECT_THAT(refusal(fewer), AllOf(HasSubstr("expected 6"), HasSubstr("5")));
-  EXPECT_THAT(refusal(gzip(fewer)), HasSubstr("expected 6"));
+  EXPECT_EQ(refusal(fewer), (Failure{"@177", ""}));
+  EXPECT_EQ(refusal(gzip(fewer)), (Failure{"@178", ""}));
 }
 
 TEST_F(ReadIdx, RejectsMoreElementsThanDeclared) {
-  EXPECT_THAT(refusal(six_ + "g"), HasSubstr("more"));
-  EXPECT_THAT(refusal(gzip(six_ + "g")), HasSubstr("more"));
+  EXPECT_EQ(refusal(six_ + "g"), (Failure{"@179", ""}));
+  EXPECT_EQ(refusal(gzip(six_ + "g")), (Failure{"@180", ""}));
 }
 
 TEST_F(ReadIdx, RejectsSizesBeyondTheLimit) {
-  EXPECT_THAT(refusal(idx_header({0xffffffff, 28, 28}) + "x"),
-              HasSubstr("2^31"));
-  EXPECT_THAT(refusal(idx_header({0xffffffff, 0xffffffff, 0xffffffff,
-                                  0xffffffff, 0xffffffff, 0xffffffff}) +
-                      "x"),
-              HasSubstr("2^31"));
-  EXPECT_THAT(refusal(idx_header({0, 0xffffffff, 0xffffffff})),
-              HasSubstr("2^31"));
+  EXPECT_EQ(refusal(idx_header({0xffffffff, 28, 28}) + "x"),
+            (Failure{"@181", ""}));
+  EXPECT_EQ(refusal(idx_header({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff,
+                                0xffffffff, 0xffffffff}) +
+                    "x"),
+            (Failure{"@182", ""}));
+  EXPECT_EQ(refusal(idx_header({0, 0xffffffff, 0xffffffff})),
+            (Failure{"@183", ""}));
 }
 
 TEST_F(ReadIdx, RejectsADeclarationOfTwoGigabytesWithoutAllocating) {
   const int64_t before = peak_memory();
-  EXPECT_THAT(refusal(idx_header({0x80000000}) + "x"), HasSubstr("got 1"));
-  EXPECT_THAT(refusal(gzip(idx_header({0x80000000}) + "x")),
-              HasSubstr("got 1"));
+  EXPECT_EQ(refusal(idx_header({0x80000000}) + "x"), (Failure{"@184", ""}));
+  EXPECT_EQ(refusal(gzip(idx_header({0x80000000}) + "x")),
+            (Failure{"@185", ""}));
   EXPECT_LT(peak_memory() - before, int64_t{200} << 20);
 }
 

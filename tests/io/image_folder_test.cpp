@@ -147,45 +147,42 @@ TEST_F(LoadImageFolder, SkipsPipesAndFollowsLinks) {
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 5);
   EXPECT_THAT(warnings_, HasSubstr("1 entries"));
   std::filesystem::create_symlink("loop.png", folder_ / "dog/loop.png");
-  EXPECT_THAT(
-      error_of<IoError>([&] { load_image_folder(folder_.path(), options); }),
-      HasSubstr("loop.png"));
+  EXPECT_EQ(
+      failure_of<IoError>([&] { load_image_folder(folder_.path(), options); }),
+      (Failure{"@186", ""}));
 }
 
 TEST_F(LoadImageFolder, NamesTheUnreadableFile) {
   put_two_classes();
   put_file("cat/broken.png", png_bytes({}, {51}).substr(0, 40));
-  const auto names_it = AllOf(HasSubstr("broken.png"), HasSubstr("PNG"));
-  EXPECT_THAT(
-      error_of<FormatError>([&] {
+  EXPECT_EQ(
+      failure_of<FormatError>([&] {
         load_image_folder(folder_.path(), {.size = {1, 1}, .eager = true});
       }),
-      names_it);
+      (Failure{"@187", ""}));
   const ImageFolder images =
       load_image_folder(folder_.path(), {.size = 1, .shuffle = false});
   EXPECT_NO_THROW(images.data.batch(2, 3));
-  EXPECT_THAT(error_of<FormatError>([&] { images.data.batch(0, 5); }),
-              names_it);
+  EXPECT_EQ(failure_of<FormatError>([&] { images.data.batch(0, 5); }),
+            (Failure{"@188", ""}));
 }
 
 TEST_F(LoadImageFolder, RejectsAFolderWithoutClasses) {
-  EXPECT_THAT(
-      error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
-      AllOf(HasSubstr("sub-folder"), HasSubstr(folder_.path().string())));
+  EXPECT_EQ(failure_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+            (Failure{"@189", ""}));
   put_file("loose.png", png_bytes({}, {1}));
-  EXPECT_NE(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
-            "");
+  EXPECT_EQ(failure_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+            (Failure{"malformed_file", folder_.path().string()}));
 }
 
 TEST_F(LoadImageFolder, RejectsAClassWithoutImages) {
   put_two_classes();
   put_file("empty/notes.txt", "x");
-  EXPECT_THAT(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
-              AllOf(HasSubstr((folder_ / "empty").string()),
-                    HasSubstr("got others alone ('notes.txt')")));
+  EXPECT_EQ(failure_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+            (Failure{"@190", ""}));
   std::filesystem::remove(folder_ / "empty/notes.txt");
-  EXPECT_THAT(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
-              HasSubstr("got none. Hint: remove the folder"));
+  EXPECT_EQ(failure_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+            (Failure{"@191", ""}));
 }
 
 TEST_F(LoadImageFolder, OneLevelTooHighSuggestsTheRightFolder) {
@@ -193,11 +190,8 @@ TEST_F(LoadImageFolder, OneLevelTooHighSuggestsTheRightFolder) {
                            "val/cat/a.png", "val/dog/a.png"}) {
     put_file(file, png_bytes({}, {1}));
   }
-  EXPECT_THAT(
-      error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
-      HasSubstr("got sub-folders alone ('cat', 'dog'). Hint: these are the "
-                "classes; load '" +
-                (folder_ / "train").string() + "'"));
+  EXPECT_EQ(failure_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+            (Failure{"@192", ""}));
   EXPECT_THAT(load_image_folder(folder_ / "train").classes,
               ElementsAre("cat", "dog"));
 }
@@ -205,11 +199,9 @@ TEST_F(LoadImageFolder, OneLevelTooHighSuggestsTheRightFolder) {
 TEST_F(LoadImageFolder, OneLevelTooDeepSuggestsTheParent) {
   put_two_classes();
   for (const char* name : {"cat", "cat/"}) {
-    EXPECT_THAT(
-        error_of<FormatError>([&] { load_image_folder(folder_ / name); }),
-        AllOf(HasSubstr("got images in the folder itself ('a.png', 'z.png'). "),
-              HasSubstr("Hint: if it is the folder of one class load '" +
-                        folder_.path().string() + "'")));
+    EXPECT_EQ(
+        failure_of<FormatError>([&] { load_image_folder(folder_ / name); }),
+        (Failure{"@193", ""}));
   }
 }
 
@@ -219,19 +211,15 @@ TEST_F(LoadImageFolder, WarnsAboutMisplacedImages) {
   put_file("cat/more/b.png", png_bytes({}, {1}));
   const ImageOptions options{.size = {1, 1}};
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
-  EXPECT_THAT(warnings_,
-              AllOf(HasSubstr("left out images beside the folders of the "
-                              "classes ('loose.png'). Hint: move"),
-                    HasSubstr("left out sub-folders of a class ('more')"),
-                    Not(HasSubstr("entries"))));
+  EXPECT_THAT(warnings_, AllOf(HasSubstr("'loose.png'"), HasSubstr("'more'"),
+                               Not(HasSubstr("entries"))));
 }
 
 TEST_F(LoadImageFolder, OfAFileNamesItsKind) {
   put_two_classes();
-  EXPECT_THAT(
-      error_of<IoError>([&] { load_image_folder(folder_ / "cat/z.png"); }),
-      HasSubstr("expected a folder with a sub-folder of images for each class, "
-                "got a PNG image"));
+  EXPECT_EQ(
+      failure_of<IoError>([&] { load_image_folder(folder_ / "cat/z.png"); }),
+      (Failure{"@194", ""}));
 }
 
 TEST_F(LoadImageFolder, KnowsItsLabelsWithoutReadingImages) {
@@ -245,8 +233,8 @@ TEST_F(LoadImageFolder, KnowsItsLabelsWithoutReadingImages) {
 }
 
 TEST_F(LoadImageFolder, RejectsAMissingFolder) {
-  EXPECT_THAT(error_of<IoError>([&] { load_image_folder(folder_ / "none"); }),
-              HasSubstr((folder_ / "none").string()));
+  EXPECT_EQ(failure_of<IoError>([&] { load_image_folder(folder_ / "none"); }),
+            (Failure{"@195", ""}));
   EXPECT_THROW(load_image_folder(""), IoError);
 }
 
@@ -321,9 +309,9 @@ TEST_F(LoadImageFolder, SkipsAndListsCorruptFilesOnRequest) {
   EXPECT_THAT(images.skipped[1], HasSubstr("short.png"));
   EXPECT_THAT(warnings_, HasSubstr("skipped 2 of 6 files"));
   put_file("empty/broken.png", "no image");
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { load_image_folder(folder_.path(), options); }),
-              HasSubstr("expected sound images of class 'empty'"));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { load_image_folder(folder_.path(), options); }),
+            (Failure{"@196", ""}));
 }
 
 TEST_F(LoadImageFolder, ReadsCachedFilesOnce) {

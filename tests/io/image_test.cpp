@@ -19,8 +19,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string refusal(const std::string& bytes) {
-  return error_of<FormatError>([&] { (void)decode_image(bytes); });
+Failure refusal(const std::string& bytes) {
+  return failure_of<FormatError>([&] { (void)decode_image(bytes); });
 }
 
 /// A damaged file must be rejected or give an image of a sane size.
@@ -110,7 +110,7 @@ TEST(PngImage, RejectsEveryTruncation) {
   const std::string whole =
       png_bytes({.width = 7, .height = 5}, gradient_pixels(7, 5, 1));
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+    EXPECT_TRUE(failed(refusal(whole.substr(0, size)))) << size;
   }
 }
 
@@ -130,13 +130,13 @@ void set_size(std::string& png, uint32_t width, uint32_t height) {
 TEST(PngImage, RejectsSizesBeyondTheLimitsAndBombs) {
   std::string bytes = png_bytes({}, {0});
   set_size(bytes, 100000, 1);
-  EXPECT_NE(refusal(bytes), "");
+  EXPECT_TRUE(failed(refusal(bytes)));
   set_size(bytes, 30000, 30000);
-  EXPECT_THAT(refusal(bytes), HasSubstr("30000x30000"));
+  EXPECT_EQ(refusal(bytes), (Failure{"@198", ""}));
   set_size(bytes, 8000, 8000);
-  EXPECT_THAT(refusal(bytes), HasSubstr("too short to hold them"));
+  EXPECT_EQ(refusal(bytes), (Failure{"@199", ""}));
   set_size(bytes, 0, 1);
-  EXPECT_NE(refusal(bytes), "");
+  EXPECT_TRUE(failed(refusal(bytes)));
 }
 
 TEST(JpegImage, ReadsGrayAndColorApproximately) {
@@ -164,14 +164,14 @@ TEST(JpegImage, RejectsTruncatedFiles) {
     const std::string whole =
         jpeg_bytes(33, 29, 3, gradient_pixels(33, 29, 3), progressive);
     for (size_t size = 0; size + 1 < whole.size(); ++size) {
-      EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+      EXPECT_TRUE(failed(refusal(whole.substr(0, size)))) << size;
     }
   }
 }
 
 TEST(JpegImage, RejectsCmyk) {
-  EXPECT_THAT(refusal(jpeg_bytes(8, 8, 4, gradient_pixels(8, 8, 4))),
-              HasSubstr("CMYK"));
+  EXPECT_EQ(refusal(jpeg_bytes(8, 8, 4, gradient_pixels(8, 8, 4))),
+            (Failure{"@200", ""}));
 }
 
 TEST(JpegImage, RejectsSizesBeyondTheLimits) {
@@ -179,7 +179,7 @@ TEST(JpegImage, RejectsSizesBeyondTheLimits) {
   const size_t frame = bytes.find("\xff\xc0");
   ASSERT_NE(frame, std::string::npos);
   bytes.replace(frame + 5, 4, "\xff\xdc\xff\xdc");
-  EXPECT_THAT(refusal(bytes), HasSubstr("65500x65500"));
+  EXPECT_EQ(refusal(bytes), (Failure{"@201", ""}));
 }
 
 TEST(JpegImage, RejectsFilesWithManyScans) {
@@ -194,9 +194,9 @@ TEST(JpegImage, RejectsFilesWithManyScans) {
   const auto bytes = [](const std::vector<jpeg_scan_info>& some) {
     return jpeg_bytes(16, 16, 3, gradient_pixels(16, 16, 3), true, some);
   };
-  EXPECT_THAT(refusal(bytes(scans)), HasSubstr("more than 100 scans"));
+  EXPECT_EQ(refusal(bytes(scans)), (Failure{"@202", ""}));
   scans.resize(100);
-  EXPECT_EQ(refusal(bytes(scans)), "");
+  EXPECT_EQ(refusal(bytes(scans)), (Failure{"no error", ""}));
 }
 
 TEST(JpegImage, RejectsRepeatedScans) {
@@ -205,7 +205,7 @@ TEST(JpegImage, RejectsRepeatedScans) {
   const size_t first = whole.find("\xff\xda");
   const size_t second = whole.find("\xff\xc4", first);
   ASSERT_NE(second, std::string::npos);
-  EXPECT_NE(refusal(whole.substr(0, second) + whole.substr(first)), "");
+  EXPECT_TRUE(failed(refusal(whole.substr(0, second) + whole.substr(first))));
 }
 
 TEST(ReadImage, ConvertsChannels) {
@@ -234,17 +234,14 @@ TEST(ReadImage, NamesTheFileAndTheReason) {
   const TempFolder folder;
   const auto message = [&](const std::string& contents) {
     put(folder / "picture.png", contents);
-    return error_of<FormatError>(
+    return failure_of<FormatError>(
         [&] { (void)read_image(folder / "picture.png"); });
   };
-  EXPECT_THAT(message(""), AllOf(HasSubstr("an empty file"),
-                                 HasSubstr((folder / "picture.png").string())));
-  EXPECT_THAT(message("GIF89a"),
-              HasSubstr("an image that is neither PNG nor JPEG"));
-  EXPECT_THAT(message(png_bytes({}, {0}).substr(0, 30)),
-              HasSubstr("truncated"));
-  EXPECT_THAT(error_of<IoError>([&] { (void)read_image(folder / "none.png"); }),
-              HasSubstr("none.png"));
+  EXPECT_EQ(message(""), (Failure{"@203", ""}));
+  EXPECT_EQ(message("GIF89a"), (Failure{"@204", ""}));
+  EXPECT_EQ(message(png_bytes({}, {0}).substr(0, 30)), (Failure{"@205", ""}));
+  EXPECT_EQ(failure_of<IoError>([&] { (void)read_image(folder / "none.png"); }),
+            (Failure{"@206", ""}));
   EXPECT_THROW(read_image(folder.path()), IoError);
 }
 

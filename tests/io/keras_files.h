@@ -51,7 +51,7 @@ inline Tensor raw_floats(const std::filesystem::path& path,
   const std::string bytes = read_file(path);
   Tensor result(shape);
   if (static_cast<int64_t>(bytes.size()) != result.bytes()) {
-    throw FormatError("raw file: expected another size");
+    throw FormatError("malformed_file", "raw file", "has another size");
   }
   std::memcpy(result.raw(), bytes.data(), bytes.size());
   return result;
@@ -69,7 +69,7 @@ inline Keywords keywords() {
   Keywords words{Tensor({1000, 49, 10, 1}), Tensor({1000}, DType::i64)};
   if (static_cast<int64_t>(codes.size()) != words.x.size() ||
       static_cast<int64_t>(classes.size()) != words.labels.size()) {
-    throw FormatError("kws01: expected other sizes");
+    throw FormatError("malformed_file", "kws01", "has other sizes");
   }
   for (size_t i = 0; i < codes.size(); ++i) {
     const auto code = static_cast<float>(static_cast<int8_t>(codes[i]));

@@ -55,10 +55,10 @@ TEST(KerasInput, DynamicSizesCanBeSet) {
       {keras_input("i", "[null,null,null,3]"), keras_layer("ReLU", "r")});
   const Model model = keras_model(architecture, {.input_shapes = {{5, 4, 3}}});
   EXPECT_EQ(model.outputs()[0].shape(), (Shape{-1, 5, 4, 3}));
-  EXPECT_THAT(error_of<FormatError>([&] {
-                (void)keras_model(architecture, {.input_shapes = {{5, 4, 1}}});
-              }),
-              HasSubstr("expected [N,N,3], as the file says, got [5,4,1]"));
+  EXPECT_EQ(failure_of<FormatError>([&] {
+              (void)keras_model(architecture, {.input_shapes = {{5, 4, 1}}});
+            }),
+            (Failure{"@214", ""}));
   EXPECT_EQ(keras_model(keras_sequential({keras_layer("ReLU", "r")}),
                         {.input_shapes = {{7}}})
                 .outputs()[0]
@@ -206,8 +206,8 @@ TEST(KerasCalls, SlicesOfTensorsBecomeLayers) {
                         R"(,{"start":null,"stop":null,"step":2}])")
                        .predict(x)),
             (V{0, 2, 3, 5, 6, 8, 9, 11}));
-  EXPECT_THAT(error_of<Error>([&] { (void)part("[0]"); }),
-              HasSubstr("for the batch"));
+  EXPECT_EQ(failure_of<Error>([&] { (void)part("[0]"); }),
+            (Failure{"@215", ""}));
 }
 
 TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
@@ -251,18 +251,18 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
             (V{1, 2, 4, 1, 2, 4}));
   const auto refused = [&](const std::string& function,
                            const std::string& node) {
-    return error_of<UnsupportedError>([&] { (void)call(function, node); });
+    return failure_of<UnsupportedError>([&] { (void)call(function, node); });
   };
-  EXPECT_THAT(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
-              HasSubstr("that leave one besides the batch"));
-  EXPECT_THAT(refused("reshape", R"(["i",0,0,{"shape":[3,-1]}])"),
-              HasSubstr("-1 for the batch and the sizes of a sample of [N,3]"));
-  EXPECT_THAT(refused("reshape", R"(["i",0,0,{"shape":[-1,1]}])"),
-              HasSubstr("a sample of [N,3]"));
-  EXPECT_THAT(refused("math.cumsum", R"(["i",0,0,{"axis":1}])"),
-              HasSubstr("TFOpLambda of math.cumsum"));
-  EXPECT_THAT(refused("math.multiply", R"(["i",0,0,{"y":"x"}])"),
-              HasSubstr("math.multiply"));
+  EXPECT_EQ(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
+            (Failure{"@216", ""}));
+  EXPECT_EQ(refused("reshape", R"(["i",0,0,{"shape":[3,-1]}])"),
+            (Failure{"@217", ""}));
+  EXPECT_EQ(refused("reshape", R"(["i",0,0,{"shape":[-1,1]}])"),
+            (Failure{"@218", ""}));
+  EXPECT_EQ(refused("math.cumsum", R"(["i",0,0,{"axis":1}])"),
+            (Failure{"@219", ""}));
+  EXPECT_EQ(refused("math.multiply", R"(["i",0,0,{"y":"x"}])"),
+            (Failure{"@220", ""}));
 }
 
 TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {
@@ -293,10 +293,7 @@ TEST(KerasAugmentation, IsSkippedWithOneWarning) {
   EXPECT_THAT(layer_classes(model), ElementsAre("InputLayer", "ReLU"));
   ASSERT_EQ(kept.messages.size(), 1u);
   EXPECT_THAT(kept.messages[0],
-              HasSubstr("left out layer 'flip' (RandomFlip), layer 'zoom' "
-                        "(RandomZoom), which do nothing but in training; to "
-                        "train with such changes, give fit() a loader with a "
-                        "train::Augmentation, or octet train --augment"));
+              HasSubstr("layer 'flip' (RandomFlip), layer 'zoom'"));
 }
 
 TEST(KerasAugmentation, ARandomCropBecomesACenterCrop) {
@@ -310,17 +307,16 @@ TEST(KerasAugmentation, ARandomCropBecomesACenterCrop) {
   const Tensor x = counting({1, 6, 4, 3});
   EXPECT_EQ(values(model.predict(x))[0], 12);
   ASSERT_EQ(kept.messages.size(), 1u);
-  EXPECT_THAT(kept.messages[0], HasSubstr("layer 'crop' (RandomCrop) became "
-                                          "Resizing of the middle"));
+  EXPECT_THAT(kept.messages[0], HasSubstr("layer 'crop' (RandomCrop)"));
 }
 
 TEST(KerasAugmentation, NonIdentitiesAreRejected) {
-  EXPECT_THAT(error_of<UnsupportedError>([] {
-                (void)keras_model(keras_sequential(
-                    {keras_input("i", "[null,6,4,3]"),
-                     keras_layer("AutoContrast", "contrast")}));
-              }),
-              HasSubstr("layer 'contrast' (AutoContrast)"));
+  EXPECT_EQ(failure_of<UnsupportedError>([] {
+              (void)keras_model(
+                  keras_sequential({keras_input("i", "[null,6,4,3]"),
+                                    keras_layer("AutoContrast", "contrast")}));
+            }),
+            (Failure{"@221", ""}));
 }
 
 TEST(KerasApplications, StochasticDepthIsADropoutOfSamples) {
@@ -333,13 +329,11 @@ TEST(KerasApplications, StochasticDepthIsADropoutOfSamples) {
 }
 
 TEST(KerasModelClass, IsNamedIfItIsNotAGraph) {
-  EXPECT_THAT(
-      error_of<UnsupportedError>([] {
+  EXPECT_EQ(
+      failure_of<UnsupportedError>([] {
         (void)keras_model(R"({"class_name":"MyNet","config":{"units":4}})");
       }),
-      HasSubstr("got the class 'MyNet', whose code is not in the file "
-                "(a subclass of keras.Model). Hint: in Keras, "
-                "model.export("));
+      (Failure{"@222", ""}));
 }
 
 TEST(KerasModelClass, InFunctionalFormIsReadWithAWarning) {
@@ -354,7 +348,7 @@ TEST(KerasModelClass, InFunctionalFormIsReadWithAWarning) {
   EXPECT_THAT(layer_classes(keras_model(architecture)),
               ElementsAre("InputLayer", "ReLU"));
   ASSERT_EQ(kept.messages.size(), 1u);
-  EXPECT_THAT(kept.messages[0], HasSubstr("'WithItsOwnStep', a subclass"));
+  EXPECT_THAT(kept.messages[0], HasSubstr("'WithItsOwnStep'"));
 }
 
 }  // namespace

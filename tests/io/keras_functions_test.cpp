@@ -62,50 +62,47 @@ TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
             (V{0, 3, 1, 2, 4, 5}));
   const auto refused = [](const std::string& function,
                           const std::string& arguments, int outputs = 1) {
-    return error_of<Error>(
+    return failure_of<Error>(
         [&] { (void)values_of_function(function, arguments, outputs); });
   };
   for (const char* axes :
        {"{}", R"({"axis":0})", R"({"axis":3})", R"({"axis":[1,-2]})",
         R"({"axis":[1,2]})", R"({"axis":[]})", R"({"axis":"x"})"}) {
-    EXPECT_THAT(refused("math.reduce_sum", axes), HasSubstr("axis: expected"))
-        << axes;
+    EXPECT_EQ(refused("math.reduce_sum", axes), (Failure{"@223", ""})) << axes;
   }
-  EXPECT_THAT(refused("compat.v1.transpose", R"({"perm":[1,0,2]})"),
-              HasSubstr("that of the batch first"));
-  EXPECT_THAT(
+  EXPECT_EQ(refused("compat.v1.transpose", R"({"perm":[1,0,2]})"),
+            (Failure{"@224", ""}));
+  EXPECT_EQ(
       refused("compat.v1.transpose", R"({"perm":[0,2,1],"conjugate":true})"),
-      HasSubstr("no argument 'conjugate'"));
-  EXPECT_THAT(refused("nn.softmax", R"({"axis":-1,"beta":2})"),
-              HasSubstr("no argument 'beta'"));
-  EXPECT_THAT(refused("nn.gelu", R"({"approximate":true,"scale":2})"),
-              HasSubstr("no argument 'scale'"));
-  EXPECT_THAT(refused("compat.v1.squeeze", R"({"axis":[]})"),
-              HasSubstr("an empty list"));
-  EXPECT_THAT(refused("nn.softmax", R"({"axis":[1,2]})"),
-              HasSubstr("axis: expected one of a sample"));
-  EXPECT_THAT(refused("cast", R"({"dtype":"int32"})"), HasSubstr("float32"));
-  EXPECT_THAT(refused("math.round", R"({"decimals":1})"),
-              HasSubstr("decimals"));
-  EXPECT_THAT(refused("compat.v1.squeeze", R"({"axis":[1]})"),
-              HasSubstr("of one entry"));
-  EXPECT_THAT(refused("split", R"({"num_or_size_splits":2,"axis":0})", 2),
-              HasSubstr("axis: expected one of a sample"));
-  EXPECT_THAT(refused("split", R"({"num_or_size_splits":2,"axis":2})", 2),
-              HasSubstr("parts of one size"));
-  EXPECT_THAT(refused("split", R"({"num_or_size_splits":3,"axis":2})", 4),
-              HasSubstr("one of the 3 outputs"));
+      (Failure{"@225", ""}));
+  EXPECT_EQ(refused("nn.softmax", R"({"axis":-1,"beta":2})"),
+            (Failure{"@226", ""}));
+  EXPECT_EQ(refused("nn.gelu", R"({"approximate":true,"scale":2})"),
+            (Failure{"@227", ""}));
+  EXPECT_EQ(refused("compat.v1.squeeze", R"({"axis":[]})"),
+            (Failure{"@228", ""}));
+  EXPECT_EQ(refused("nn.softmax", R"({"axis":[1,2]})"), (Failure{"@229", ""}));
+  EXPECT_EQ(refused("cast", R"({"dtype":"int32"})"), (Failure{"@230", ""}));
+  EXPECT_EQ(refused("math.round", R"({"decimals":1})"), (Failure{"@231", ""}));
+  EXPECT_EQ(refused("compat.v1.squeeze", R"({"axis":[1]})"),
+            (Failure{"@232", ""}));
+  EXPECT_EQ(refused("split", R"({"num_or_size_splits":2,"axis":0})", 2),
+            (Failure{"@233", ""}));
+  EXPECT_EQ(refused("split", R"({"num_or_size_splits":2,"axis":2})", 2),
+            (Failure{"@234", ""}));
+  EXPECT_EQ(refused("split", R"({"num_or_size_splits":3,"axis":2})", 4),
+            (Failure{"@235", ""}));
   for (const char* sizes : {"[1,1]", "[3,0]", "[4,-1]", "[-9,12]",
                             "[9223372036854775807,9223372036854775807]"}) {
-    EXPECT_THAT(
+    EXPECT_EQ(
         refused("split",
                 fmt::format(R"({{"num_or_size_splits":{},"axis":2}})", sizes),
                 2),
-        HasSubstr("one behind another"))
+        (Failure{"@236", ""}))
         << sizes;
   }
-  EXPECT_THAT(refused("nn.depth_to_space", R"({"block_size":2})"),
-              HasSubstr("block_size: expected"));
+  EXPECT_EQ(refused("nn.depth_to_space", R"({"block_size":2})"),
+            (Failure{"@237", ""}));
 }
 
 TEST(KerasFunctions, FunctionsKeepTheOrderOfAModel) {
@@ -175,11 +172,11 @@ TEST(KerasFunctions, ResizeUsesTheDataFormatOfTheModelsLayers) {
 
 TEST(KerasFunctions, SoftmaxOverAllSamplesIsRejected) {
   for (const char* function : {"Softmax", "LogSoftmax"}) {
-    EXPECT_THAT(error_of<UnsupportedError>([&] {
-                  (void)behind_pooling("channels_last", function,
-                                       R"(,"axis":null)", "{}");
-                }),
-                HasSubstr("axis: expected one of a sample"));
+    EXPECT_EQ(failure_of<UnsupportedError>([&] {
+                (void)behind_pooling("channels_last", function,
+                                     R"(,"axis":null)", "{}");
+              }),
+              (Failure{"@238", ""}));
   }
 }
 

@@ -51,9 +51,9 @@ TEST(KerasHook, CreatesLayersOfUserClasses) {
                               keras_layer("ReLU", "r")}))
       .layer("s1", {{"anything:0", Tensor::of<float>({2}, {2, -1})}})
       .write(folder / "m.h5");
-  EXPECT_THAT(
-      error_of<UnsupportedError>([&] { (void)load_keras(folder / "m.h5"); }),
-      HasSubstr("'s1' (Scale)"));
+  EXPECT_EQ(
+      failure_of<UnsupportedError>([&] { (void)load_keras(folder / "m.h5"); }),
+      (Failure{"@239", ""}));
   for (const char* name : {"Scale", "pkg>Scale"}) {
     int64_t power = 0;
     KerasOptions options;
@@ -83,10 +83,9 @@ TEST(KerasHook, HasPriorityAndServesAsActivation) {
   EXPECT_EQ(computed(keras_layer("Flatten", "a"), options),
             (std::vector<float>{0, 5, 10}));
   options.layers["Flatten"] = [](const Config&) { return nullptr; };
-  EXPECT_THAT(error_of<FormatError>([&] {
-                (void)computed(keras_layer("Flatten", "a"), options);
-              }),
-              HasSubstr("expected a layer, got none"));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { (void)computed(keras_layer("Flatten", "a"), options); }),
+            (Failure{"@240", ""}));
 }
 
 }  // namespace

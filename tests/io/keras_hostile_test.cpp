@@ -53,56 +53,54 @@ TEST_F(BadInputs, ValidFilesLoad) {
   }
 }
 
-// Required content of the messages besides the file name.
-const std::map<std::string, std::vector<std::string>>& reasons() {
-  static const std::map<std::string, std::vector<std::string>> all{
-      {"bad_json", {"JSON, line 1"}},
-      {"bad_json_deep", {"at most 100 levels"}},
-      {"bad_config_missing", {"model_config", "KerasOptions::architecture"}},
-      {"bad_config_int", {"model_config", "string of JSON"}},
-      {"bad_layer_names_missing", {"layer_names", "'model_weights'"}},
-      {"bad_layer_group_missing", {"model_weights/zzz"}},
-      {"bad_weight_missing", {"'c'", "nope", "got none"}},
-      {"bad_weight_is_group", {"'c'", "expected a dataset, got a group"}},
-      {"bad_shape",
-       {"'kernel' of layer 'c' (Conv2D)", "[3,3,1,2]", "[3,3,5,2]"}},
-      {"bad_rank", {"'kernel' of layer 'c'", "[9,2]"}},
-      {"bad_scalar", {"'kernel' of layer 'c'", "[3,3,1,2]"}},
-      {"bad_empty", {"'kernel' of layer 'c'", "[3,3,0,2]"}},
-      {"bad_string_dtype", {"'kernel' of layer 'c'", "floats", "strings"}},
-      {"bad_compound_dtype", {"'kernel' of layer 'c'", "compound"}},
-      {"bad_complex_dtype", {"'kernel' of layer 'c'", "compound"}},
-      {"bad_shape_bomb", {"'kernel' of layer 'c'", "[1048576,1048576]"}},
-      {"bad_dim_overflow", {"'kernel' of layer 'c'", "2147483648"}},
-      {"bad_soft_link_cycle", {"hard link", "soft link"}},
-      {"bad_external_link", {"hard link", "external link"}},
-      {"bad_external_storage", {"'kernel' of layer 'c'"}},
-      {"bad_nan", {"'kernel' of layer 'c'", "finite", "nan"}},
-      {"bad_weight_name_empty", {"layer 'c'", "weight_names", "empty"}},
-      {"bad_too_many_weights", {"layer 'c'", "expected 2", "got 3"}},
-      {"bad_cfg_stride0", {"'c' (Conv2D)", "strides", "at least 1, got 0"}},
-      {"bad_cfg_stride_neg", {"'c' (Conv2D)", "strides", "got -1"}},
-      {"bad_cfg_kernel0", {"'c' (Conv2D)", "kernel_size", "got 0"}},
-      {"bad_cfg_kernel_str", {"'c' (Conv2D)", "kernel_size", "a string"}},
-      {"bad_cfg_filters_huge", {"'c' (Conv2D)", "filters", "at most"}},
-      {"bad_cfg_filters_neg", {"'c' (Conv2D)", "filters", "got -2"}},
-      {"bad_cfg_filters_float", {"'c' (Conv2D)", "filters", "an integer"}},
-      {"bad_cfg_padding", {"'c' (Conv2D)", "padding", "'reflect'"}},
-      {"bad_cfg_data_format", {"'c' (Conv2D)", "[3,3,4,2]", "[3,3,1,2]"}},
-      {"bad_cfg_groups", {"'c' (Conv2D)", "groups", "got 3"}},
-      {"bad_cfg_activation", {"'c' (Conv2D)", "activation", "'swishy'"}},
-      {"bad_cfg_name_missing", {"Conv2D", "name"}},
-      {"bad_cfg_unknown_layer", {"'c' (Lambda)", "KerasOptions::layers"}},
-      {"bad_cfg_input_negative", {"'i' (InputLayer)", "got -4"}},
-      {"bad_cfg_no_layers", {"layers", "got none"}},
-      {"bad_fn_cycle", {"'c' (Conv2D)", "cycle"}},
-      {"bad_fn_dangling", {"'c' (Conv2D)", "'ghost'"}},
-      {"bad_fn_node_index", {"'i' (InputLayer)", "call 7"}},
-      {"bad_fn_output", {"output_layers", "'ghost'"}},
-      {"bad_fn_no_inbound", {"'c' (Conv2D)", "inbound_nodes"}},
-      {"bad_truncated", {"truncated"}},
-      {"bad_zero_length", {"empty file"}},
-      {"bad_not_hdf5", {"ZIP"}},
+const std::map<std::string, Failure>& reasons() {
+  static const std::map<std::string, Failure> all{
+      {"bad_json", {"@2001", ""}},
+      {"bad_json_deep", {"@2002", ""}},
+      {"bad_config_missing", {"@2003", ""}},
+      {"bad_config_int", {"@2004", ""}},
+      {"bad_layer_names_missing", {"@2005", ""}},
+      {"bad_layer_group_missing", {"@2006", ""}},
+      {"bad_weight_missing", {"@2007", ""}},
+      {"bad_weight_is_group", {"@2008", ""}},
+      {"bad_shape", {"@2009", ""}},
+      {"bad_rank", {"@2010", ""}},
+      {"bad_scalar", {"@2011", ""}},
+      {"bad_empty", {"@2012", ""}},
+      {"bad_string_dtype", {"@2013", ""}},
+      {"bad_compound_dtype", {"@2014", ""}},
+      {"bad_complex_dtype", {"@2015", ""}},
+      {"bad_shape_bomb", {"@2016", ""}},
+      {"bad_dim_overflow", {"@2017", ""}},
+      {"bad_soft_link_cycle", {"@2018", ""}},
+      {"bad_external_link", {"@2019", ""}},
+      {"bad_external_storage", {"@2020", ""}},
+      {"bad_nan", {"@2021", ""}},
+      {"bad_weight_name_empty", {"@2022", ""}},
+      {"bad_too_many_weights", {"@2023", ""}},
+      {"bad_cfg_stride0", {"@2024", ""}},
+      {"bad_cfg_stride_neg", {"@2025", ""}},
+      {"bad_cfg_kernel0", {"@2026", ""}},
+      {"bad_cfg_kernel_str", {"@2027", ""}},
+      {"bad_cfg_filters_huge", {"@2028", ""}},
+      {"bad_cfg_filters_neg", {"@2029", ""}},
+      {"bad_cfg_filters_float", {"@2030", ""}},
+      {"bad_cfg_padding", {"@2031", ""}},
+      {"bad_cfg_data_format", {"@2032", ""}},
+      {"bad_cfg_groups", {"@2033", ""}},
+      {"bad_cfg_activation", {"@2034", ""}},
+      {"bad_cfg_name_missing", {"@2035", ""}},
+      {"bad_cfg_unknown_layer", {"@2036", ""}},
+      {"bad_cfg_input_negative", {"@2037", ""}},
+      {"bad_cfg_no_layers", {"@2038", ""}},
+      {"bad_fn_cycle", {"@2039", ""}},
+      {"bad_fn_dangling", {"@2040", ""}},
+      {"bad_fn_node_index", {"@2041", ""}},
+      {"bad_fn_output", {"@2042", ""}},
+      {"bad_fn_no_inbound", {"@2043", ""}},
+      {"bad_truncated", {"@2044", ""}},
+      {"bad_zero_length", {"@2045", ""}},
+      {"bad_not_hdf5", {"@2046", ""}},
   };
   return all;
 }
@@ -111,19 +109,11 @@ TEST_F(BadInputs, BadFilesAreRejectedWithTheObjectAndTheReason) {
   for (const auto& path : files("bad_")) {
     const auto expected = reasons().find(path.stem().string());
     ASSERT_NE(expected, reasons().end()) << path;
-    std::string text;
-    try {
-      (void)load_keras(path);
-      ADD_FAILURE() << path << " loads";
-    } catch (const FormatError& error) {
-      text = error.what();
-    } catch (const UnsupportedError& error) {
-      text = error.what();
-    }
-    EXPECT_THAT(text, HasSubstr(path.string()));
-    for (const std::string& words : expected->second) {
-      EXPECT_THAT(text, HasSubstr(words)) << path;
-    }
+    const auto load = [&] { (void)load_keras(path); };
+    Failure failure = failure_of<FormatError>(load);
+    if (!failed(failure)) failure = failure_of<UnsupportedError>(load);
+    EXPECT_EQ(failure, expected->second) << path;
+    EXPECT_THAT(failure.message, HasSubstr(path.string()));
   }
 }
 
@@ -144,11 +134,11 @@ TEST_F(BadInputs, MutatedFilesAreLoadedOrRejected) {
 
 /// Returns load_keras' error for a file with this architecture and no weights.
 template <class Expected = FormatError>
-std::string refusal(const std::string& architecture,
-                    const KerasOptions& options = {}) {
+Failure refusal(const std::string& architecture,
+                const KerasOptions& options = {}) {
   const TempFolder folder;
   KerasFile(architecture).write(folder / "m.h5");
-  return error_of<Expected>(
+  return failure_of<Expected>(
       [&] { (void)load_keras(folder / "m.h5", options); });
 }
 
@@ -164,17 +154,19 @@ TEST(KerasArchitecture, AllUnknownLayersAreListedAtOnce) {
   std::string nested = inner;
   nested.pop_back();
   nested += R"(,"inbound_nodes":[[["i",0,0]]]})";
-  const std::string text = refusal<UnsupportedError>(keras_functional(
+  const Failure failure = refusal<UnsupportedError>(keras_functional(
       {keras_input("i", "[null,3]"), nested,
        keras_layer("LSTM", "memory", "", R"([[["inner",1,0]]])"),
        keras_layer("TFOpLambda", "mean", R"("function":"math.cumsum")",
                    R"([["memory",0,0,{"axis":1}]])"),
        keras_layer("pkg>Swish", "act", "", R"([[["mean",0,0]]])")},
       R"([["i",0,0]])", R"([["act",0,0]])"));
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("'f' (Lambda)"), HasSubstr("'memory' (LSTM)"),
-                    HasSubstr("'mean' (TFOpLambda of math.cumsum)"),
-                    HasSubstr("'act' (Swish)")));
+  EXPECT_EQ(failure, (Failure{"unsupported_layer", "layers"}));
+  for (const char* layer :
+       {"'f' (Lambda)", "'memory' (LSTM)", "'mean' (TFOpLambda of math.cumsum)",
+        "'act' (Swish)"}) {
+    EXPECT_THAT(failure.message, HasSubstr(layer));
+  }
 }
 
 TEST(KerasArchitecture, ImpossibleWeightsAreNotAllocated) {
@@ -187,24 +179,20 @@ TEST(KerasArchitecture, ImpossibleWeightsAreNotAllocated) {
                     R"("padding":"same")"),
         keras_layer("DepthwiseConv2D", "d",
                     R"("depth_multiplier":2000000000,"kernel_size":1)")}) {
-    const std::string text = refusal(after_input(layer));
-    EXPECT_THAT(text, AllOf(HasSubstr("'d'"),
-                            HasSubstr("the file or the memory limit has left")))
-        << layer;
+    EXPECT_EQ(refusal(after_input(layer)), (Failure{"@1030", ""})) << layer;
   }
   // One per value of a sample.
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal(keras_sequential({keras_input("i", "[null,100000,100000,3]"),
                                 keras_layer("PReLU", "d")})),
-      HasSubstr("the file or the memory limit has left"));
+      (Failure{"@241", ""}));
   // Many small arrays.
   std::vector<std::string> layers{keras_input("i")};
   for (int k = 0; k < 40; ++k) {
     layers.push_back(
         keras_layer("Dense", fmt::format("d{}", k), R"("units":1000)"));
   }
-  EXPECT_THAT(refusal(keras_sequential(layers)),
-              HasSubstr("the file or the memory limit has left"));
+  EXPECT_EQ(refusal(keras_sequential(layers)), (Failure{"@242", ""}));
 }
 
 TEST(KerasArchitecture, NestedModelsAreLimited) {
@@ -218,124 +206,117 @@ TEST(KerasArchitecture, NestedModelsAreLimited) {
     model = keras_functional({keras_input("i"), model}, R"([["i",0,0]])",
                              R"([["x",8,0]])", "x");
   }
-  EXPECT_THAT(refusal(model), HasSubstr("at most 100000 calls"));
+  EXPECT_EQ(refusal(model), (Failure{"@243", ""}));
 }
 
 TEST(KerasArchitecture, ReportsMissingAndWronglyTypedEntries) {
-  const std::map<std::string, std::string> texts{
-      {"[1,2]", "expected an object, got a list"},
-      {"{}", "expected an entry 'class_name'"},
-      {R"({"class_name":"Sequential"})", "expected an entry 'config'"},
-      {R"({"class_name":"Sequential","config":{}})",
-       "expected an entry 'layers'"},
-      {R"({"class_name":"Sequential","config":{"layers":{}}})",
-       "expected a list"},
+  const std::map<std::string, Failure> texts{
+      {"[1,2]", {"@2047", ""}},
+      {"{}", {"@2048", ""}},
+      {R"({"class_name":"Sequential"})", {"@2049", ""}},
+      {R"({"class_name":"Sequential","config":{}})", {"@2050", ""}},
+      {R"({"class_name":"Sequential","config":{"layers":{}}})", {"@2051", ""}},
       {R"({"class_name":"Sequential","config":[{"class_name":"ReLU",)"
        R"("config":null}]})",
-       "a name of each"},
-      {keras_sequential({keras_input("i"), keras_input("j")}),
-       "the InputLayer to be the first"},
+       {"@2052", ""}},
+      {keras_sequential({keras_input("i"), keras_input("j")}), {"@2053", ""}},
       {keras_sequential({keras_input("i"), keras_layer("ReLU", "i")}),
-       "each name once, got 'i' twice"},
+       {"@2054", ""}},
       {keras_sequential({keras_input("i", "[]"), keras_layer("ReLU", "r")}),
-       "expected a batch and sizes"},
+       {"@2055", ""}},
       {keras_sequential({keras_input("i", "[null,1,1,1,1,1,1,1,1]")}),
-       "at most 8 dimensions"},
-      {after_input(keras_layer("ReLU", std::string(2000, 'x'))),
-       "at most 1000 characters"},
+       {"@2056", ""}},
+      {after_input(keras_layer("ReLU", std::string(2000, 'x'))), {"@2057", ""}},
       {after_input(keras_layer("Conv2D", "c",
                                R"("filters":2,)"
                                R"("kernel_size":3,"use_bias":2)")),
-       "use_bias: expected true or false, got 2"},
+       {"@2058", ""}},
       {after_input(keras_layer("Conv2D", "c",
                                R"("filters":2,)"
                                R"("kernel_size":3,"data_format":"hw")")),
-       "channels_last or channels_first, got 'hw'"},
+       {"@2059", ""}},
       {keras_functional({keras_input("i")}, "[]", R"([["i",0,0]])"),
-       "at least one of each"},
+       {"@2060", ""}},
       {keras_functional(
            {keras_input("i"), keras_layer("ReLU", "r", "", R"([[["i",0]]])")},
            R"([["i",0,0]])", R"([["r",0,0]])"),
-       "in layer 'r' (ReLU)"},
+       {"@2061", ""}},
       {keras_functional(
            {keras_input("i"), keras_layer("ReLU", "r", "", R"([[["i",0,1]]])")},
            R"([["i",0,0]])", R"([["r",0,0]])"),
-       "output 1"},
+       {"@2062", ""}},
       {keras_functional(
            {keras_input("i"), keras_layer("ReLU", "r", "", R"([[["i",0,0]]])")},
            R"([["r",0,0]])", R"([["r",0,0]])"),
-       "expected an InputLayer, got layer 'r' (ReLU)"},
+       {"@2063", ""}},
       {keras_functional(
            {keras_input("i"), keras_input("j"),
             keras_layer("Add", "a", "", R"([[["i",0,0],["j",0,0]]])")},
            R"([["i",0,0]])", R"([["a",0,0]])"),
-       "got none for layer 'j' (InputLayer)"},
+       {"@2064", ""}},
       {keras_functional(
            {keras_input("i"), keras_layer("Dense", "d", R"("units":2)",
                                           R"([[["i",0,0],["i",0,0]]])")},
            R"([["i",0,0]])", R"([["d",0,0]])"),
-       "in layer 'd' (Dense)"},
+       {"@2065", ""}},
   };
-  for (const auto& [architecture, words] : texts) {
-    EXPECT_THAT(refusal(architecture), HasSubstr(words))
-        << architecture.substr(0, 300);
+  for (const auto& [architecture, expected] : texts) {
+    EXPECT_EQ(refusal(architecture), expected) << architecture.substr(0, 300);
   }
 }
 
 TEST(KerasArchitecture, ReportsUnsupportedFeatures) {
-  const std::map<std::string, std::string> texts{
-      {R"({"class_name":"MyModel","config":{"name":"x"}})",
-       "got the class 'MyModel', whose code is not in the file"},
+  const std::map<std::string, Failure> texts{
+      {R"({"class_name":"MyModel","config":{"name":"x"}})", {"@2066", ""}},
       {after_input(keras_layer("BatchNormalization", "b", R"("axis":2)")),
-       "axis: expected that of the channels"},
+       {"@2067", ""}},
       {after_input(keras_layer("BatchNormalization", "b", R"("mode":2)")),
-       "in layer 'b' (BatchNormalization)"},
+       {"@2068", ""}},
       {after_input(keras_layer("LayerNormalization", "l", R"("axis":[1,2])")),
-       "in layer 'l' (LayerNormalization)"},
+       {"@2069", ""}},
       {after_input(keras_layer(
            "Dense", "d",
            R"("units":2,"dtype":{"class_name":"QuantizedDTypePolicy",)"
            R"("config":{"mode":"int8","source_name":"float32"}})")),
-       "integers with scales"},
+       {"@2070", ""}},
       {after_input(keras_layer("Dense", "d",
                                R"("units":2,"dtype":"int8_from_float32")")),
-       "integers with scales"},
+       {"@2071", ""}},
       {after_input(
            keras_layer("Dense", "d", R"("units":2,"activation":"glu")")),
-       "'glu'"},
+       {"@2072", ""}},
       {keras_functional({keras_input("i"),
                          keras_layer("Dropout", "d", R"("rate":0.5)",
                                      R"([[["i",0,0,{"training":true}]]])")},
                         R"([["i",0,0]])", R"([["d",0,0]])"),
-       "training=True"},
+       {"@2073", ""}},
       {keras_functional({keras_input("i"),
                          keras_layer("ReLU", "r", "",
                                      R"([[["i",0,0,{"mask":["i",0,0]}]]])")},
                         R"([["i",0,0]])", R"([["r",0,0]])"),
-       "the argument 'mask'"},
+       {"@2074", ""}},
       {keras_functional({keras_input("i", "[null,4,6]"),
                          keras_layer("MultiHeadAttention", "a",
                                      R"("num_heads":2,"key_dim":3)",
                                      R"([[["i",0,0,{"value":["i",0,0],)"
                                      R"("use_causal_mask":true}]]])")},
                         R"([["i",0,0]])", R"([["a",0,0]])"),
-       "use_causal_mask"},
+       {"@2075", ""}},
       {keras_sequential(
            {keras_input("i", "[null,null,null,3]"), keras_layer("ReLU", "r")}),
-       "KerasOptions::input_shapes"},
-      {keras_sequential({keras_layer("ReLU", "r")}),
-       "expected known sizes, got none"},
+       {"@2076", ""}},
+      {keras_sequential({keras_layer("ReLU", "r")}), {"@2077", ""}},
   };
-  for (const auto& [architecture, words] : texts) {
-    EXPECT_THAT(refusal<UnsupportedError>(architecture), HasSubstr(words))
+  for (const auto& [architecture, expected] : texts) {
+    EXPECT_EQ(refusal<UnsupportedError>(architecture), expected)
         << architecture.substr(0, 300);
   }
 }
 
 TEST(KerasArchitecture, NamesFromFilesArePrintable) {
-  const std::string text = refusal<UnsupportedError>(
+  const Failure failure = refusal<UnsupportedError>(
       after_input(keras_layer("Evil\\u001b[31m", "x\\u0007")));
-  EXPECT_THAT(text, HasSubstr("'x?' (Evil?[31m)"));
+  EXPECT_THAT(failure.message, HasSubstr("'x?' (Evil?[31m)"));
 }
 
 TEST(KerasArchitecture, LongChainsInAnyOrderAreRead) {
@@ -358,19 +339,19 @@ TEST(KerasArchitecture, LongChainsInAnyOrderAreRead) {
 TEST(KerasArchive, ReportsMissingMembers) {
   const TempFolder folder;
   write_file(folder / "m.keras", "PK\x03\x04");
-  EXPECT_THAT(
-      error_of<FormatError>([&] { (void)load_keras(folder / "m.keras"); }),
-      HasSubstr("ZIP"));
-  EXPECT_THAT(error_of<IoError>([&] { (void)load_keras(folder / "none"); }),
-              HasSubstr("none"));
+  EXPECT_EQ(
+      failure_of<FormatError>([&] { (void)load_keras(folder / "m.keras"); }),
+      (Failure{"@246", ""}));
+  EXPECT_EQ(failure_of<IoError>([&] { (void)load_keras(folder / "none"); }),
+            (Failure{"@247", ""}));
   write_file(folder / "m.json", "{}");
-  EXPECT_THAT(
-      error_of<FormatError>([&] { (void)load_keras(folder / "m.json"); }),
-      HasSubstr("got JSON. Hint: KerasOptions::architecture"));
+  EXPECT_EQ(
+      failure_of<FormatError>([&] { (void)load_keras(folder / "m.json"); }),
+      (Failure{"@248", ""}));
   write_file(folder / "m.txt", "no model");
-  EXPECT_THAT(
-      error_of<FormatError>([&] { (void)load_keras(folder / "m.txt"); }),
-      HasSubstr("got a text file"));
+  EXPECT_EQ(
+      failure_of<FormatError>([&] { (void)load_keras(folder / "m.txt"); }),
+      (Failure{"@249", ""}));
 }
 
 TEST(KerasFiles, AreDetectedByTheirContents) {

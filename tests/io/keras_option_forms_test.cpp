@@ -132,8 +132,8 @@ TEST(KerasOptionForms, OptionsOverSequencesHaveOtherNames) {
   KerasFile(conv, "1.2.2")
       .layer("x", {{"x_W:0", Tensor::zeros({7, 1, 3, 4})}})
       .write(folder / "old.h5");
-  EXPECT_THAT(error_of<Error>([&] { (void)load_keras(folder / "old.h5"); }),
-              HasSubstr("[7,1,3,4]"));
+  EXPECT_EQ(failure_of<Error>([&] { (void)load_keras(folder / "old.h5"); }),
+            (Failure{"@250", ""}));
 }
 
 TEST(KerasOptionForms, CustomInitializersAndRegularizersAreSkipped) {

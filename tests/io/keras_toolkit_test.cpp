@@ -163,11 +163,8 @@ TEST(ToolkitWeights, AreRejectedIfOtherTensorsAreQuantized) {
     load_keras_weights(model, keras_golden("toolkit_residual.h5"),
                        {.partial = partial});
   };
-  EXPECT_THAT(
-      error_of<FormatError>([&] { load(false); }),
-      AllOf(HasSubstr("quantizers: expected the same in model and file"),
-            HasSubstr("input range 0 of layer 'quant_max_pool'"),
-            HasSubstr("Policy::toolkit")));
+  EXPECT_EQ(failure_of<FormatError>([&] { load(false); }),
+            (Failure{"@251", ""}));
   EXPECT_FALSE(
       quant::activation_quantizers(model).front().quantizer->calibrated());
   load(true);
@@ -259,8 +256,7 @@ TEST(ToolkitRange, ThatTrainingNeverChangedCausesAWarning) {
                    .set("kernel_max:0", Tensor::of<float>({1}, {6}))
                    .set("d_ip_min:0", Tensor::scalar(-6))
                    .set("d_ip_max:0", Tensor::scalar(6)));
-  EXPECT_THAT(warnings.messages,
-              ElementsAre(HasSubstr("got [-6, 6] everywhere")));
+  EXPECT_THAT(warnings.messages, ElementsAre(HasSubstr("[-6, 6]")));
 }
 
 TEST(ToolkitRange, ThatIsInvalidIsRejected) {
@@ -269,42 +265,35 @@ TEST(ToolkitRange, ThatIsInvalidIsRejected) {
   const Tensor ones = Tensor::of<float>({2}, {1, 1});
   const struct {
     Weights weights;
-    std::vector<std::string> messages;
+    Failure failure;
   } cases[] = {
-      {Weights().remove("kernel_max:0"),
-       {"'kernel_max' beside 'kernel_min'", "got none"}},
-      {Weights().set("d_ip_min:0", Tensor::scalar(nan)),
-       {"input range 0 of layer 'quant_d'", "0 between them", "nan"}},
-      {Weights().set("d_ip_max:0", Tensor::scalar(1e22f)), {"1e+22"}},
-      {Weights().remove("d_ip_min:0"), {"'d_ip_min' beside 'd_ip_max'"}},
-      {Weights().remove("kernel_min:0"), {"'kernel_min' beside 'kernel_max'"}},
+      {Weights().remove("kernel_max:0"), {"@1101", ""}},
+      {Weights().set("d_ip_min:0", Tensor::scalar(nan)), {"@1102", ""}},
+      {Weights().set("d_ip_max:0", Tensor::scalar(1e22f)), {"@1103", ""}},
+      {Weights().remove("d_ip_min:0"), {"@1104", ""}},
+      {Weights().remove("kernel_min:0"), {"@1105", ""}},
       {Weights()
            .rename("kernel_min:0", "bias_min:0")
            .rename("kernel_max:0", "bias_max:0"),
-       {"range of 'bias'", "weight that can be quantized, got 'bias'"}},
-      {Weights().set("d_ip_min:0", Tensor::scalar(1)),
-       {"input range 0", "0 between them, got [1, 4]"}},
-      {Weights().set("d_ip_min:0", two), {"expected shape [], got [2]"}},
-      {Weights().set("d_ip_max:0", two), {"d_ip_max", "[2]"}},
+       {"@1106", ""}},
+      {Weights().set("d_ip_min:0", Tensor::scalar(1)), {"@1107", ""}},
+      {Weights().set("d_ip_min:0", two), {"@1108", ""}},
+      {Weights().set("d_ip_max:0", two), {"@1109", ""}},
       {Weights().set("kernel_min:0", two).set("kernel_max:0", ones),
-       {"kernel_min", "expected shape [1], got [2]"}},
+       {"@1110", ""}},
       {Weights()
            .rename("d_ip_min:0", "d_ip1_min:0")
            .rename("d_ip_max:0", "d_ip1_max:0"),
-       {"expected input ranges 0, 1, ..., got 1 as number 0"}},
+       {"@1111", ""}},
       {Weights()
            .rename("kernel_min:0", "beta_min:0")
            .rename("kernel_max:0", "beta_max:0"),
-       {"beta"}},
-      {Weights().remove("bias:0"), {"weights of layer 'd' (Dense)"}},
+       {"@1112", ""}},
+      {Weights().remove("bias:0"), {"@1113", ""}},
   };
   for (const auto& c : cases) {
-    SCOPED_TRACE(c.messages[0]);
-    const std::string error =
-        error_of<FormatError>([&] { (void)loaded(c.weights); });
-    for (const std::string& message : c.messages) {
-      EXPECT_THAT(error, HasSubstr(message));
-    }
+    EXPECT_EQ(failure_of<FormatError>([&] { (void)loaded(c.weights); }),
+              c.failure);
   }
 }
 
@@ -349,16 +338,14 @@ TEST(ToolkitRange, OfATensorWithTwoConsumersIsTheLarger) {
 }
 
 TEST(ToolkitRange, OfSomeInputsIsRejectedIfAmbiguous) {
-  EXPECT_THAT(error_of<UnsupportedError>([] {
-                (void)merged("Concatenate", {1, 2});
-              }),
-              AllOf(HasSubstr("layer 'm'"),
-                    HasSubstr("a range for each of 3 inputs, got 2"),
-                    HasSubstr("load_keras_weights")));
-  EXPECT_THAT(error_of<FormatError>([] {
-                (void)merged("Concatenate", {1, 2, 3, 4});
-              }),
-              HasSubstr("at most 3 input ranges, got 4"));
+  EXPECT_EQ(failure_of<UnsupportedError>([] {
+              (void)merged("Concatenate", {1, 2});
+            }),
+            (Failure{"@252", ""}));
+  EXPECT_EQ(failure_of<FormatError>([] {
+              (void)merged("Concatenate", {1, 2, 3, 4});
+            }),
+            (Failure{"@253", ""}));
 }
 
 /// conv_a(x) + conv_b(x), one input quantized with range 2; a Dense with the
@@ -408,11 +395,11 @@ TEST(ToolkitRange, OfAnAddIsForTheTensorWithTheSameRangeElsewhere) {
 TEST(ToolkitRange, IsMatchedByNameOnly) {
   Model model =
       float_counterpart(load_keras(keras_golden("toolkit_sequence.h5")));
-  EXPECT_THAT(error_of<UnsupportedError>([&] {
-                load_keras_weights(model, keras_golden("toolkit_sequence.h5"),
-                                   {.match = KerasMatch::by_order});
-              }),
-              HasSubstr("expected by_name for a file with the ranges"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              load_keras_weights(model, keras_golden("toolkit_sequence.h5"),
+                                 {.match = KerasMatch::by_order});
+            }),
+            (Failure{"@254", ""}));
 }
 
 TEST(ToolkitWrapper, ContainsALayerOfItsClass) {
@@ -423,19 +410,15 @@ TEST(ToolkitWrapper, ContainsALayerOfItsClass) {
                   {keras_input("x", "[null,2]"),
                    keras_layer(wrapper, "quant_d", R"("layer":)" + inner)}))
         .write(folder / "q.h5");
-    return error_of<FormatError>([&] { (void)load_keras(folder / "q.h5"); });
+    return failure_of<FormatError>([&] { (void)load_keras(folder / "q.h5"); });
   };
   const std::string dense = keras_layer("Dense", "d", R"("units":1)");
-  EXPECT_THAT(refusal("Conv2DQuantizeWrapper", dense),
-              AllOf(HasSubstr("class before 'QuantizeWrapper' in its name, got "
-                              "layer 'd' (Dense)"),
-                    HasSubstr("'quant_d' (Conv2DQuantizeWrapper)")));
-  EXPECT_THAT(
+  EXPECT_EQ(refusal("Conv2DQuantizeWrapper", dense), (Failure{"@255", ""}));
+  EXPECT_EQ(
       refusal("DenseQuantizeWrapperQuantizeWrapper",
               keras_layer("DenseQuantizeWrapper", "e", R"("layer":)" + dense)),
-      HasSubstr("got layer 'e' (Dense)"));
-  EXPECT_THAT(refusal("DenseQuantizeWrapper", "7"),
-              HasSubstr("'quant_d' (DenseQuantizeWrapper)"));
+      (Failure{"@256", ""}));
+  EXPECT_EQ(refusal("DenseQuantizeWrapper", "7"), (Failure{"@257", ""}));
 }
 
 }  // namespace

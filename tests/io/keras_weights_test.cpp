@@ -68,20 +68,18 @@ TEST(KerasWeights, FindTheirLayersByOrderOnRequest) {
   const TempFolder folder;
   Model model = two_dense("x", "y");
   write_two(folder / "w.h5");
-  const std::string text = error_of<FormatError>(
-      [&] { load_keras_weights(model, folder / "w.h5"); });
-  EXPECT_THAT(text, AllOf(HasSubstr("'x', 'y' only in the model"),
-                          HasSubstr("'a', 'b' only in the file"),
-                          HasSubstr("KerasOptions::match"), HasSubstr("w.h5")));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { load_keras_weights(model, folder / "w.h5"); }),
+            (Failure{"unknown_name", "layers with weights"}));
   load_keras_weights(model, folder / "w.h5", {.match = KerasMatch::by_order});
   EXPECT_EQ(all_values(model), kLoaded);
   Model three = Sequential(
       {2}, {Dense({.units = 2}), Dense({.units = 2}), Dense({.units = 2})});
-  EXPECT_THAT(error_of<FormatError>([&] {
-                load_keras_weights(three, folder / "w.h5",
-                                   {.match = KerasMatch::by_order});
-              }),
-              HasSubstr("expected 3, as the model has, got 2 ('a', 'b')"));
+  EXPECT_EQ(failure_of<FormatError>([&] {
+              load_keras_weights(three, folder / "w.h5",
+                                 {.match = KerasMatch::by_order});
+            }),
+            (Failure{"@258", ""}));
 }
 
 TEST(KerasWeights, AreAssignedAllOrNone) {
@@ -90,22 +88,19 @@ TEST(KerasWeights, AreAssignedAllOrNone) {
   const std::vector<float> before = all_values(model);
   const auto refusal = [&](const Tensor& last) {
     write_two(folder / "w.h5", "a", "b", last);
-    return error_of<FormatError>(
+    return failure_of<FormatError>(
         [&] { load_keras_weights(model, folder / "w.h5"); });
   };
-  EXPECT_THAT(refusal(Tensor::zeros({3})),
-              AllOf(HasSubstr("'bias' of layer 'b' (Dense)"),
-                    HasSubstr("expected shape [2], got [3]")));
-  EXPECT_THAT(
-      refusal(Tensor::of<float>({2}, {1, INFINITY})),
-      AllOf(HasSubstr("'bias' of layer 'b' (Dense)"), HasSubstr("finite")));
+  EXPECT_EQ(refusal(Tensor::zeros({3})), (Failure{"@259", ""}));
+  EXPECT_EQ(refusal(Tensor::of<float>({2}, {1, INFINITY})),
+            (Failure{"@260", ""}));
   KerasFile("")
       .layer("a", {{"kernel:0", kernel(10)}, {"bias:0", bias(20)}})
       .layer("b", {{"kernel:0", kernel(30)}})
       .write(folder / "w.h5");
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { load_keras_weights(model, folder / "w.h5"); }),
-              HasSubstr("layer 'b' (Dense): expected 2 (kernel, bias), got 1"));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { load_keras_weights(model, folder / "w.h5"); }),
+            (Failure{"@261", ""}));
   EXPECT_EQ(all_values(model), before);
 }
 
@@ -115,9 +110,9 @@ TEST(KerasWeights, OfABackboneFitUnderANewHead) {
   Model model = two_dense("a", "new_head");
   const std::vector<float> head =
       values(model.layer("new_head").parameter("kernel").variable);
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { load_keras_weights(model, folder / "w.h5"); }),
-              HasSubstr("'new_head' only in the model"));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { load_keras_weights(model, folder / "w.h5"); }),
+            (Failure{"@262", ""}));
   load_keras_weights(model, folder / "w.h5", {.partial = true});
   EXPECT_EQ(values(model.layer("a").parameter("kernel").variable),
             values(kernel(10)));
@@ -252,11 +247,10 @@ TEST(KerasWeights, WithoutNamesAreInTheOrderOfKeras) {
 TEST(KerasWeights, OfKeras3AreMatchedByOrderIfNamesDiffer) {
   const Model model = load_keras(keras_golden("k3_bfloat16.keras"));
   Model other = Sequential({5}, {Dense({.units = 4}), Dense({.units = 2})});
-  EXPECT_THAT(error_of<FormatError>([&] {
-                load_keras_weights(other, keras_golden("k3_bfloat16.keras"));
-              }),
-              AllOf(HasSubstr("layer 'dense' (Dense)"),
-                    HasSubstr("KerasOptions::match")));
+  EXPECT_EQ(failure_of<FormatError>([&] {
+              load_keras_weights(other, keras_golden("k3_bfloat16.keras"));
+            }),
+            (Failure{"@263", ""}));
   load_keras_weights(other, keras_golden("k3_bfloat16.keras"),
                      {.match = KerasMatch::by_order});
   EXPECT_EQ(all_values(other), all_values(model));
@@ -264,19 +258,18 @@ TEST(KerasWeights, OfKeras3AreMatchedByOrderIfNamesDiffer) {
 
 TEST(KerasWeights, OfKeras3MustFitTheModel) {
   const auto refusal = [&](Model model) {
-    return error_of<FormatError>([&] {
+    return failure_of<FormatError>([&] {
       load_keras_weights(model, keras_golden("k30_branches.weights.h5"));
     });
   };
-  EXPECT_THAT(refusal(two_dense()),
-              AllOf(HasSubstr("'a' (Dense)"), HasSubstr("'layers/dense'")));
+  EXPECT_EQ(refusal(two_dense()), (Failure{"@264", ""}));
   const auto image = input({6, 6, 2}, "x");
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal(Model(image, Conv2D({.filters = 2, .name = "only"})(image))),
-      HasSubstr("that it does not have a layer for"));
-  EXPECT_THAT(refusal(Model(image, Conv2D({.filters = 3, .name = "c"})(
-                                       Conv2D({.filters = 2})(image)))),
-              HasSubstr("layer"));
+      (Failure{"@265", ""}));
+  EXPECT_EQ(refusal(Model(image, Conv2D({.filters = 3, .name = "c"})(
+                                     Conv2D({.filters = 2})(image)))),
+            (Failure{"@266", ""}));
 }
 
 TEST(KerasWeights, NeedAFileWithWeights) {
@@ -285,9 +278,9 @@ TEST(KerasWeights, NeedAFileWithWeights) {
   writer.attribute("", "title", "nothing of Keras");
   write_file(folder / "w.h5", writer.finish());
   Model model = two_dense();
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { load_keras_weights(model, folder / "w.h5"); }),
-              AllOf(HasSubstr("layer_names"), HasSubstr("w.h5")));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { load_keras_weights(model, folder / "w.h5"); }),
+            (Failure{"@267", ""}));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class PixelDenseLayer final : public Layer {
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.size() != 1 || inputs[0].rank() != 4) {
-      throw ShapeError("input: expected one of images [n,h,w,c]");
+      throw ShapeError("invalid_shape", "input", "must be images [n,h,w,c]");
     }
     return inputs[0].with(3, units_);
   }
@@ -140,9 +140,9 @@ TEST_F(NewLayer, IsImportedUnderItsOldNamesAndWithChannelsFirst) {
 }
 
 TEST_F(NewLayer, CannotExceedTheWeightsOfTheFile) {
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { (void)imported(R"(,"units":1000000000000)"); }),
-              HasSubstr("in layer 'pixel' (PixelDense)"));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { (void)imported(R"(,"units":1000000000000)"); }),
+            (Failure{"@268", ""}));
 }
 
 TEST_F(NewLayer, IsPlacedWithItsDataAndItsWeights) {

@@ -45,8 +45,8 @@ class Npy : public ::testing::Test {
     put(path_, contents);
     return read_npy(path_);
   }
-  std::string refusal(std::string_view contents) {
-    return error_of<FormatError>([&] { (void)read(contents); });
+  Failure refusal(std::string_view contents) {
+    return failure_of<FormatError>([&] { (void)read(contents); });
   }
 
   TempFolder folder_;
@@ -150,7 +150,7 @@ TEST_F(Npy, ReadsVersionsTwoAndThree) {
   for (const int version : {1, 2, 3}) {
     EXPECT_EQ(read(npy(header("|u1", "(1,)"), "a", version)).size(), 1);
   }
-  EXPECT_THAT(refusal(npy(header("|u1", "(1,)"), "a", 4)), HasSubstr("4.0"));
+  EXPECT_EQ(refusal(npy(header("|u1", "(1,)"), "a", 4)), (Failure{"@269", ""}));
 }
 
 TEST_F(Npy, AcceptsHeadersInAnyOrderAndSpacing) {
@@ -160,44 +160,44 @@ TEST_F(Npy, AcceptsHeadersInAnyOrderAndSpacing) {
 }
 
 TEST_F(Npy, NamesTheFile) {
-  EXPECT_THAT(refusal("x"), HasSubstr(path_.string()));
-  EXPECT_THAT(error_of<IoError>([&] { (void)read_npy(folder_ / "none"); }),
-              HasSubstr("none"));
+  EXPECT_EQ(refusal("x"), (Failure{"@270", ""}));
+  EXPECT_EQ(failure_of<IoError>([&] { (void)read_npy(folder_ / "none"); }),
+            (Failure{"@271", ""}));
 }
 
 TEST_F(Npy, RejectsOtherElementTypes) {
   for (const char* type :
        {"|O", "<U5", "|S3", "<c8", "<M8[ns]", "<f16", "<i2", "f4", "|f4", ""}) {
-    EXPECT_THAT(refusal(npy(header(type, "(1,)"), "abcdefgh")),
-                HasSubstr("element type"))
+    EXPECT_EQ(refusal(npy(header(type, "(1,)"), "abcdefgh")),
+              (Failure{"@272", ""}))
         << type;
   }
-  EXPECT_THAT(refusal(npy("{'descr': [('a', '<f4')], 'fortran_order': False, "
-                          "'shape': (1,)}",
-                          "abcd")),
-              HasSubstr("records"));
+  EXPECT_EQ(refusal(npy("{'descr': [('a', '<f4')], 'fortran_order': False, "
+                        "'shape': (1,)}",
+                        "abcd")),
+            (Failure{"@273", ""}));
 }
 
 TEST_F(Npy, RejectsHeadersThatContradictTheData) {
-  EXPECT_THAT(refusal(npy(header("<f4", "(3,)"), "12345678")),
-              AllOf(HasSubstr("expected 12 bytes"), HasSubstr("got 8")));
-  EXPECT_THAT(refusal(npy(header("<f4", "(1,)"), "12345678")),
-              HasSubstr("got more"));
-  EXPECT_THAT(refusal(npy(header("<f4", "()"), "")), HasSubstr("got 0"));
+  EXPECT_EQ(refusal(npy(header("<f4", "(3,)"), "12345678")),
+            (Failure{"@274", ""}));
+  EXPECT_EQ(refusal(npy(header("<f4", "(1,)"), "12345678")),
+            (Failure{"@275", ""}));
+  EXPECT_EQ(refusal(npy(header("<f4", "()"), "")), (Failure{"@276", ""}));
 }
 
 TEST_F(Npy, RejectsSizesThatOverflow) {
   for (const char* shape :
        {"(4294967296, 4294967296)", "(9223372036854775807, 8)",
         "(0, 9223372036854775807, 2)", "(2147483649,)"}) {
-    EXPECT_THAT(refusal(npy(header("<f4", shape), "abcd")), HasSubstr("2^31"))
+    EXPECT_EQ(refusal(npy(header("<f4", shape), "abcd")), (Failure{"@277", ""}))
         << shape;
   }
-  EXPECT_THAT(refusal(npy(header("<f4", "(99999999999999999999,)"), "")),
-              HasSubstr("64 bits"));
-  EXPECT_THAT(refusal(npy(header("<f4", "(-1,)"), "")), HasSubstr("size >= 0"));
-  EXPECT_THAT(refusal(npy(header("|u1", "(1,1,1,1,1,1,1,1,1)"), "a")),
-              HasSubstr("at most 8 dimensions"));
+  EXPECT_EQ(refusal(npy(header("<f4", "(99999999999999999999,)"), "")),
+            (Failure{"@278", ""}));
+  EXPECT_EQ(refusal(npy(header("<f4", "(-1,)"), "")), (Failure{"@279", ""}));
+  EXPECT_EQ(refusal(npy(header("|u1", "(1,1,1,1,1,1,1,1,1)"), "a")),
+            (Failure{"@280", ""}));
 }
 
 TEST_F(Npy, RejectsHeadersWithoutTheThreeKeys) {
@@ -212,22 +212,22 @@ TEST_F(Npy, RejectsHeadersWithoutTheThreeKeys) {
         "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': "
         "(1,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}"}) {
-    EXPECT_NE(refusal(npy(text, "abcd")), "") << text;
+    EXPECT_TRUE(failed(refusal(npy(text, "abcd")))) << text;
   }
 }
 
 TEST_F(Npy, RejectsAHugeHeader) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal(npy(header("|u1", "(1,)") + std::string(70000, ' '), "a", 2)),
-      HasSubstr("65536"));
-  EXPECT_THAT(refusal(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff{", 13)),
-              HasSubstr("expected 4294967295 bytes, got 1"));
+      (Failure{"@281", ""}));
+  EXPECT_EQ(refusal(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff{", 13)),
+            (Failure{"@282", ""}));
 }
 
 TEST_F(Npy, RejectsEveryTruncation) {
   const std::string whole = npy(header("<f4", "(2, 1)"), "12345678");
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+    EXPECT_TRUE(failed(refusal(whole.substr(0, size)))) << size;
   }
 }
 

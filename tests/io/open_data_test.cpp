@@ -30,14 +30,11 @@ class OpenData : public ::testing::Test {
   void put_npy(const char* name, const Tensor& tensor) const {
     write_npy(folder_ / name, tensor);
   }
-  std::string refusal(const std::string& name,
-                      const OpenOptions& options = {}) const {
-    try {
+  Failure refusal(const std::string& name,
+                  const OpenOptions& options = {}) const {
+    return failure_of<Error>([&] {
       (void)open_data(name.empty() ? folder_.path() : folder_ / name, options);
-    } catch (const Error& error) {
-      return error.message();
-    }
-    return "taken";
+    });
   }
   void put_idx(const char* part, const std::string& pixels,
                const std::string& labels) const {
@@ -68,7 +65,7 @@ TEST_F(OpenData, OpensPartsOfAFolderOfArrays) {
   put_npy("x_train.npy", Tensor::of<float>({2, 1}, {1, 2}));
   put_npy("y_train.npy", Tensor::of<float>({2, 1}, {3, 4}));
   put_npy("x_test.npy", Tensor::of<float>({1, 1}, {5}));
-  EXPECT_THAT(refusal(""), HasSubstr("y_test.npy"));
+  EXPECT_EQ(refusal(""), (Failure{"@1018", ""}));
   put_npy("y_test.npy", Tensor::of<float>({1, 1}, {6}));
   const OpenedData opened = open_data(folder_.path());
   EXPECT_EQ(opened.train.size(), 2);
@@ -119,28 +116,26 @@ TEST_F(OpenData, RejectsLabelsThatDoNotFit) {
     put_npy("y.npy", labels);
     return refusal("x.npy", {.labels = folder_ / "y.npy"});
   };
-  EXPECT_THAT(with(Tensor::of<int64_t>({2}, {0, 1})),
-              AllOf(HasSubstr("each of the 3 samples"), HasSubstr("got 2")));
-  EXPECT_THAT(with(Tensor::of<int64_t>({3, 1}, {0, 1, 2})),
-              HasSubstr("labels.reshape(-1)"));
-  EXPECT_THAT(with(Tensor::of<int64_t>({3, 2}, {0, 1, 1, 0, 0, 1})),
-              HasSubstr("labels.argmax(1)"));
-  EXPECT_THAT(with(Tensor::of<int64_t>({3}, {0, -1, 2})),
-              HasSubstr("labels >= 0, got -1"));
+  EXPECT_EQ(with(Tensor::of<int64_t>({2}, {0, 1})), (Failure{"@1019", ""}));
+  EXPECT_EQ(with(Tensor::of<int64_t>({3, 1}, {0, 1, 2})),
+            (Failure{"@1020", ""}));
+  EXPECT_EQ(with(Tensor::of<int64_t>({3, 2}, {0, 1, 1, 0, 0, 1})),
+            (Failure{"@1021", ""}));
+  EXPECT_EQ(with(Tensor::of<int64_t>({3}, {0, -1, 2})), (Failure{"@1022", ""}));
 }
 
 TEST_F(OpenData, RejectsUnknownData) {
-  EXPECT_THAT(refusal("none"), HasSubstr("there is no such file or folder"));
-  EXPECT_THAT(refusal(""), HasSubstr("an empty folder"));
+  EXPECT_EQ(refusal("none"), (Failure{"@1023", ""}));
+  EXPECT_EQ(refusal(""), (Failure{"@1024", ""}));
   put(folder_ / "notes.txt", "text");
-  EXPECT_THAT(refusal("notes.txt"), HasSubstr("a text file"));
-  EXPECT_THAT(refusal(""), HasSubstr("notes.txt"));
+  EXPECT_EQ(refusal("notes.txt"), (Failure{"@1025", ""}));
+  EXPECT_EQ(refusal(""), (Failure{"@1026", ""}));
   put(folder_ / "data_batch_1", "pickled");
-  EXPECT_THAT(refusal(""), HasSubstr("CIFAR's Python files"));
-  EXPECT_THAT(refusal("", {.labels = "y.npy"}), HasSubstr("labels of its own"));
+  EXPECT_EQ(refusal(""), (Failure{"@1027", ""}));
+  EXPECT_EQ(refusal("", {.labels = "y.npy"}), (Failure{"@1028", ""}));
   put_idx("train", std::string(2, 'a'), "a");
   put_npy("x_train.npy", Tensor::of<float>({1, 1}, {1}));
-  EXPECT_THAT(refusal(""), HasSubstr("several of them"));
+  EXPECT_EQ(refusal(""), (Failure{"@1029", ""}));
 }
 
 }  // namespace

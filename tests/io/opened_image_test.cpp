@@ -26,13 +26,8 @@ class OpenImages : public ::testing::Test {
     std::filesystem::create_directories((folder_ / name).parent_path());
     put(folder_ / name, png_bytes({}, {51}));
   }
-  std::string refusal(const OpenOptions& options) const {
-    try {
-      (void)open_data(folder_.path(), options);
-    } catch (const Error& error) {
-      return error.message();
-    }
-    return "taken";
+  Failure refusal(const OpenOptions& options) const {
+    return failure_of<Error>([&] { (void)open_data(folder_.path(), options); });
   }
 
   TempFolder folder_;
@@ -55,8 +50,7 @@ TEST_F(OpenImages, OpensTwoPartsWithTheSameClasses) {
        {"train/a/1.png", "train/b/1.png", "train/b/2.png", "val/a/1.png"}) {
     put_image(name);
   }
-  EXPECT_THAT(refusal(options_), AllOf(HasSubstr("expected the classes of"),
-                                       HasSubstr("labels would be others")));
+  EXPECT_EQ(refusal(options_), (Failure{"@1040", ""}));
   put_image("val/b/1.png");
   const OpenedData opened = open_data(folder_.path(), options_);
   EXPECT_EQ(opened.train.size(), 3);
@@ -65,15 +59,15 @@ TEST_F(OpenImages, OpensTwoPartsWithTheSameClasses) {
 
 TEST_F(OpenImages, RejectsOneClassAndOtherChannels) {
   put_image("a/1.png");
-  EXPECT_THAT(refusal(options_), HasSubstr("at least two classes, got 'a'"));
+  EXPECT_EQ(refusal(options_), (Failure{"@1031", ""}));
   put_image("b/1.png");
-  EXPECT_THAT(refusal({}), HasSubstr("got none"));
-  EXPECT_THAT(refusal({.image = Shape{4, 4, 2}}), HasSubstr("channels"));
+  EXPECT_EQ(refusal({}), (Failure{"@1032", ""}));
+  EXPECT_EQ(refusal({.image = Shape{4, 4, 2}}), (Failure{"@1033", ""}));
 }
 
 TEST_F(OpenImages, PassesOnTheReadersErrorForImagesWithoutClasses) {
   put_image("1.png");
-  EXPECT_THAT(refusal(options_), HasSubstr("images in the folder itself"));
+  EXPECT_EQ(refusal(options_), (Failure{"@1034", ""}));
 }
 
 TEST_F(OpenImages, OpensImagesOfAnyFoldersIfLabelsAreOptional) {
@@ -127,12 +121,11 @@ TEST_F(OpenImages, MapsFoldersToTheModelsClassNames) {
   }
   EXPECT_THAT(counts, ElementsAre(2, 0, 1));
   options.class_names = {"dog", "caT"};
-  EXPECT_THAT(refusal(options),
-              AllOf(HasSubstr("'cat' is no class"), HasSubstr("'caT'")));
+  EXPECT_EQ(refusal(options), (Failure{"@1035", ""}));
   options.labels_optional = true;
   EXPECT_TRUE(open_data(folder_.path(), options).train.label_specs().empty());
   options.class_names = {"dog", "dog", "cat"};
-  EXPECT_THAT(refusal(options), HasSubstr("twice"));
+  EXPECT_EQ(refusal(options), (Failure{"@1036", ""}));
 }
 
 TEST_F(OpenImages, NamesUnsupportedFormats) {
@@ -140,11 +133,11 @@ TEST_F(OpenImages, NamesUnsupportedFormats) {
   options.labels_optional = true;
   put(folder_ / "1.bmp", "BM");
   put(folder_ / "2.WebP", "RIFF");
-  EXPECT_THAT(refusal(options), HasSubstr("convert"));
+  EXPECT_EQ(refusal(options), (Failure{"@1037", ""}));
   std::filesystem::create_directories(folder_ / "cat");
   put(folder_ / "cat" / "3.tif", "II*");
-  EXPECT_THAT(error_of<FormatError>([&] { (void)list_images(folder_.path()); }),
-              HasSubstr(".bmp, .tif, .webp"));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)list_images(folder_.path()); }),
+            (Failure{"@283", ""}));
 }
 
 }  // namespace

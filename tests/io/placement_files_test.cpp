@@ -45,21 +45,21 @@ QdqPlan a_plan() {
 }
 
 /// Returns load_spec()'s error for a file with this text.
-std::string spec_refusal(const std::string& text) {
+Failure spec_refusal(const std::string& text) {
   const TempFolder folder;
   write_file(folder / "spec.json", text);
-  return error_of<Error>([&] { (void)load_spec(folder / "spec.json"); });
+  return failure_of<Error>([&] { (void)load_spec(folder / "spec.json"); });
 }
 
 /// Returns load_plan()'s error for the saved plan with `from` replaced by `to`.
-std::string plan_refusal(const std::string& from, const std::string& to) {
+Failure plan_refusal(const std::string& from, const std::string& to) {
   const TempFolder folder;
   save_plan(a_plan(), folder / "plan.json");
   std::string text = read_file(folder / "plan.json");
   const size_t at = text.find(from);
-  if (at == text.npos) return "the test's text is not there: " + from;
+  if (at == text.npos) return {"no such text", from};
   write_file(folder / "plan.json", text.replace(at, from.size(), to));
-  return error_of<Error>([&] { (void)load_plan(folder / "plan.json"); });
+  return failure_of<Error>([&] { (void)load_plan(folder / "plan.json"); });
 }
 
 TEST(SpecFile, RoundTrips) {
@@ -83,55 +83,46 @@ TEST(SpecFile, IsEasyToWriteByHand) {
 }
 
 TEST(SpecFile, ReportsLineAndColumnOfInvalidJson) {
-  EXPECT_THAT(
-      spec_refusal("{\"spec\": [\n  {\"name\" \"conv1\"}]}"),
-      AllOf(HasSubstr("JSON, line 2, column 17"), HasSubstr("spec.json'")));
-  EXPECT_THAT(spec_refusal("words"), HasSubstr("JSON, line 1"));
-  EXPECT_THAT(spec_refusal("{\"spec\": []} more"), HasSubstr("JSON, line 1"));
+  EXPECT_EQ(spec_refusal("{\"spec\": [\n  {\"name\" \"conv1\"}]}"),
+            (Failure{"@284", ""}));
+  EXPECT_EQ(spec_refusal("words"), (Failure{"@285", ""}));
+  EXPECT_EQ(spec_refusal("{\"spec\": []} more"), (Failure{"@286", ""}));
 }
 
 TEST(SpecFile, ReportsTheEntryAndTheKey) {
-  EXPECT_THAT(
-      spec_refusal(R"({"spec": [{"name": "a"},
+  EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "a"},
                                {"name": "b", "quantize_input": "no"}]})"),
-      AllOf(HasSubstr("expected a boolean, got a string"),
-            HasSubstr("at 'quantize_input'"),
-            HasSubstr("in entry 1 of the spec"), HasSubstr("spec.json'")));
-  EXPECT_THAT(spec_refusal(R"({"spec": [{"name": "a", "target": "layers"}]})"),
-              AllOf(HasSubstr("expected layer, pattern or class, got 'layers'"),
-                    HasSubstr("at 'target'")));
-  EXPECT_THAT(spec_refusal(R"({"spec": [{"name": "a", "quantise": true}]})"),
-              HasSubstr("at 'quantise'"));
-  EXPECT_THAT(
+            (Failure{"@287", ""}));
+  EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "a", "target": "layers"}]})"),
+            (Failure{"@288", ""}));
+  EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "a", "quantise": true}]})"),
+            (Failure{"@289", ""}));
+  EXPECT_EQ(
       spec_refusal(R"({"spec": [{"name": "a", "quantization_index": [-1]}]})"),
-      HasSubstr("expected indices in [0,1048576], got -1"));
-  EXPECT_THAT(spec_refusal(R"({"spec": [{"target": "class"}]})"),
-              HasSubstr("expected an entry 'name'"));
-  EXPECT_THAT(spec_refusal(R"({"spec": [{"name": "(", "target": "pattern"}]})"),
-              AllOf(HasSubstr("expected a regular expression, got '('"),
-                    HasSubstr("in entry 0 of the spec")));
+      (Failure{"@290", ""}));
+  EXPECT_EQ(spec_refusal(R"({"spec": [{"target": "class"}]})"),
+            (Failure{"@291", ""}));
+  EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "(", "target": "pattern"}]})"),
+            (Failure{"@292", ""}));
 }
 
 TEST(SpecFile, RejectsOtherDocuments) {
-  EXPECT_THAT(spec_refusal("[]"), HasSubstr("expected an object, got a list"));
-  EXPECT_THAT(spec_refusal("{\"plan\": []}"),
-              HasSubstr("expected an entry 'spec'"));
-  EXPECT_THAT(spec_refusal("{\"spec\": {}}"),
-              HasSubstr("expected a list, got an object"));
-  EXPECT_THAT(spec_refusal("{\"spec\": [3]}"),
-              HasSubstr("in entry 0 of the spec"));
+  EXPECT_EQ(spec_refusal("[]"), (Failure{"@293", ""}));
+  EXPECT_EQ(spec_refusal("{\"plan\": []}"), (Failure{"@294", ""}));
+  EXPECT_EQ(spec_refusal("{\"spec\": {}}"), (Failure{"@295", ""}));
+  EXPECT_EQ(spec_refusal("{\"spec\": [3]}"), (Failure{"@296", ""}));
 }
 
 TEST(SpecFile, NamesAMissingOrTooLargeFile) {
   const TempFolder folder;
-  EXPECT_THAT(error_of<IoError>([&] { (void)load_spec(folder / "none.json"); }),
-              HasSubstr("none.json: cannot open"));
+  EXPECT_EQ(failure_of<IoError>([&] { (void)load_spec(folder / "none.json"); }),
+            (Failure{"@297", ""}));
   write_file(folder / "large.json", std::string((16 << 20) + 1, ' '));
-  EXPECT_THAT(
-      error_of<IoError>([&] { (void)load_spec(folder / "large.json"); }),
-      HasSubstr("large.json"));
-  EXPECT_THAT(error_of<IoError>([&] { (void)load_spec(folder.path()); }),
-              HasSubstr("got a folder"));
+  EXPECT_EQ(
+      failure_of<IoError>([&] { (void)load_spec(folder / "large.json"); }),
+      (Failure{"@298", ""}));
+  EXPECT_EQ(failure_of<IoError>([&] { (void)load_spec(folder.path()); }),
+            (Failure{"@299", ""}));
 }
 
 TEST(SpecFile, KeepsTheOldFileWhenANameIsNotUtf8) {
@@ -139,17 +130,17 @@ TEST(SpecFile, KeepsTheOldFileWhenANameIsNotUtf8) {
   save_spec(a_spec(), folder / "spec.json");
   QuantizationSpec other;
   other.add("conv\xff");
-  EXPECT_THAT(
-      error_of<ValueError>([&] { save_spec(other, folder / "spec.json"); }),
-      AllOf(HasSubstr("UTF-8"), HasSubstr("spec.json'")));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { save_spec(other, folder / "spec.json"); }),
+      (Failure{"@300", ""}));
   EXPECT_EQ(load_spec(folder / "spec.json"), a_spec());
 }
 
 TEST(SpecFile, ReportsAnUnwritablePath) {
   const TempFolder folder;
-  EXPECT_THAT(error_of<IoError>(
-                  [&] { save_spec(a_spec(), folder / "none/spec.json"); }),
-              HasSubstr("none/spec.json"));
+  EXPECT_EQ(failure_of<IoError>(
+                [&] { save_spec(a_spec(), folder / "none/spec.json"); }),
+            (Failure{"@301", ""}));
   EXPECT_TRUE(folder.empty());
 }
 
@@ -176,37 +167,25 @@ TEST(PlanFile, QuantizesAModelAsThePlanItself) {
 }
 
 TEST(PlanFile, ReportsThePointAndTheKey) {
-  EXPECT_THAT(plan_refusal("\"bits\": 8", "\"bits\": 9"),
-              AllOf(HasSubstr("expected an integer in [2,8], got 9"),
-                    HasSubstr("at 'bits'"), HasSubstr("in point 0 of the plan"),
-                    HasSubstr("plan.json'")));
-  EXPECT_THAT(plan_refusal("\"weight\"", "\"weights\""),
-              AllOf(HasSubstr("expected input, inner, weight or output"),
-                    HasSubstr("at 'site'"), HasSubstr("in point 1")));
-  EXPECT_THAT(plan_refusal("\"index\": 0", "\"index\": -1"),
-              HasSubstr("at 'index'"));
-  EXPECT_THAT(
-      plan_refusal("\"scale\": \"live\"", "\"scale\": \"alive\""),
-      HasSubstr(
-          "expected fixed, live, ema, last_value, learned (LSQ), learned_log2 "
-          "(TQT) or learned_clip (PACT), got 'alive'"));
-  EXPECT_THAT(plan_refusal("\"group\"", "\"groups\""),
-              HasSubstr("expected an entry 'group'"));
-  EXPECT_THAT(plan_refusal("\"bits\": 8", "\"bits\": 8, \"zero_point\": 3"),
-              AllOf(HasSubstr("expected an integer in [0,0], got 3"),
-                    HasSubstr("at 'zero_point'"), HasSubstr("in point 0")));
-  EXPECT_THAT(plan_refusal("\"per_channel\": false", "\"per_channel\": 0"),
-              HasSubstr("expected a boolean, got an integer"));
+  EXPECT_EQ(plan_refusal("\"bits\": 8", "\"bits\": 9"), (Failure{"@302", ""}));
+  EXPECT_EQ(plan_refusal("\"weight\"", "\"weights\""), (Failure{"@303", ""}));
+  EXPECT_EQ(plan_refusal("\"index\": 0", "\"index\": -1"),
+            (Failure{"@304", ""}));
+  EXPECT_EQ(plan_refusal("\"scale\": \"live\"", "\"scale\": \"alive\""),
+            (Failure{"@305", ""}));
+  EXPECT_EQ(plan_refusal("\"group\"", "\"groups\""), (Failure{"@306", ""}));
+  EXPECT_EQ(plan_refusal("\"bits\": 8", "\"bits\": 8, \"zero_point\": 3"),
+            (Failure{"@307", ""}));
+  EXPECT_EQ(plan_refusal("\"per_channel\": false", "\"per_channel\": 0"),
+            (Failure{"@308", ""}));
 }
 
 TEST(PlanFile, IsNotConfusedWithASpec) {
   const TempFolder folder;
   save_plan(a_plan(), folder / "plan.json");
   save_spec(a_spec(), folder / "spec.json");
-  EXPECT_NE(error_of<Error>([&] { (void)load_spec(folder / "plan.json"); }),
-            "");
-  EXPECT_NE(error_of<Error>([&] { (void)load_plan(folder / "spec.json"); }),
-            "");
+  EXPECT_TRUE(failed(failure_of<Error>([&] { (void)load_spec(folder / "plan.json"); })));
+  EXPECT_TRUE(failed(failure_of<Error>([&] { (void)load_plan(folder / "spec.json"); })));
 }
 
 }  // namespace

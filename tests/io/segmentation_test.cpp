@@ -91,19 +91,19 @@ TEST_F(Segmentation, ReadsTheNumbersOfMasks) {
 TEST_F(Segmentation, RejectsInvalidMasks) {
   const auto colour =
       put_file("a.png", png_bytes({.colour = PNG_COLOR_TYPE_RGB}, {1, 2, 3}));
-  EXPECT_THAT(error_of<FormatError>([&] { (void)read_mask(colour); }),
-              AllOf(HasSubstr("a.png"), HasSubstr("got colours")));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)read_mask(colour); }),
+            (Failure{"@315", ""}));
   const auto alpha = put_file(
       "b.png", png_bytes({.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {1, 2}));
-  EXPECT_THAT(error_of<FormatError>([&] { (void)read_mask(alpha); }),
-              HasSubstr("got grey with alpha"));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)read_mask(alpha); }),
+            (Failure{"@316", ""}));
   const auto deep = put_file("c.png", png_bytes({.bits = 16}, {0, 1}));
-  EXPECT_THAT(error_of<FormatError>([&] { (void)read_mask(deep); }),
-              HasSubstr("got 16 bits"));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)read_mask(deep); }),
+            (Failure{"@317", ""}));
   const auto jpeg =
       put_file("d.png", jpeg_bytes(8, 8, 1, std::vector<uint8_t>(64, 0)));
-  EXPECT_THAT(error_of<FormatError>([&] { (void)read_mask(jpeg); }),
-              HasSubstr("save masks as PNG"));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)read_mask(jpeg); }),
+            (Failure{"@318", ""}));
   EXPECT_THROW((void)read_mask(folder_ / "e.png"), IoError);
 }
 
@@ -122,17 +122,16 @@ TEST_F(Segmentation, PairsFoldersByName) {
   const Batch second = files.data.batch(1, 1);
   EXPECT_THAT(second.input().f32(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(second.label().data<int64_t>(), ElementsAre(0, 1, 2, 0, 1, 255));
-  EXPECT_THAT(warnings_, HasSubstr("left out 1 masks without an image"));
+  EXPECT_THAT(warnings_, HasSubstr("1 masks without an image"));
 }
 
 TEST_F(Segmentation, PairsNamesWithASuffixInOneFolder) {
   put_grey("all/cat.png", {1, 2, 3});
   put_grey("all/cat_mask.png", {0, 1, 0});
-  EXPECT_THAT(error_of<ValueError>([&] {
-                (void)load_segmentation_folders(folder_ / "all",
-                                                folder_ / "all");
-              }),
-              HasSubstr(".mask_suffix"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)load_segmentation_folders(folder_ / "all", folder_ / "all");
+            }),
+            (Failure{"@319", ""}));
   SegmentationOptions options = sized({1, 3});
   options.mask_suffix = "_mask";
   const ImageFiles files =
@@ -184,9 +183,8 @@ TEST_F(Segmentation, MapsOtherNumbersToClasses) {
   // A class number that no pixel may have.
   options.values = {255, 128};
   const ImageFiles wrong = load_segmentation({image}, {mask}, options);
-  EXPECT_THAT(
-      error_of<FormatError>([&] { (void)wrong.data.batch(0, 1); }),
-      AllOf(HasSubstr("m.png"), HasSubstr("255, 128"), HasSubstr("got 0")));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)wrong.data.batch(0, 1); }),
+            (Failure{"@320", ""}));
   options.images.eager = true;
   EXPECT_THROW((void)load_segmentation({image}, {mask}, options), FormatError);
   options.values = {1, 1};
@@ -199,21 +197,19 @@ TEST_F(Segmentation, RejectsMismatchedPairs) {
   const auto image = put_grey("images/i.png", {1, 2, 3});
   const auto other = put_grey("masks/i.png", {1, 2}, 2);
   const ImageFiles files = load_segmentation({image}, {other}, sized({1, 3}));
-  EXPECT_THAT(error_of<FormatError>([&] { (void)files.data.batch(0, 1); }),
-              AllOf(HasSubstr("masks/i.png"), HasSubstr("images/i.png"),
-                    HasSubstr("[1,3], got [1,2]")));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)files.data.batch(0, 1); }),
+            (Failure{"@321", ""}));
   EXPECT_THROW((void)load_segmentation({image}, {}), ShapeError);
   EXPECT_THROW((void)load_segmentation({}, {}), ValueError);
   EXPECT_THROW(
       (void)load_segmentation_folders(folder_ / "none", folder_.path()),
       IoError);
   put_grey("images/j.png", {1, 2, 3});
-  EXPECT_THAT(error_of<FormatError>([&] {
-                (void)load_segmentation_folders(folder_ / "images",
-                                                folder_ / "masks");
-              }),
-              AllOf(HasSubstr("got none for 1, the first 'j.png'"),
-                    HasSubstr("lists of files")));
+  EXPECT_EQ(failure_of<FormatError>([&] {
+              (void)load_segmentation_folders(folder_ / "images",
+                                              folder_ / "masks");
+            }),
+            (Failure{"@322", ""}));
 }
 
 TEST_F(Segmentation, SkipsPairsWithADamagedFile) {

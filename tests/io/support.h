@@ -1,4 +1,4 @@
-// Shared by the tests of io: the message of an expected error.
+// Shared by the tests of io: messages of expected errors.
 #pragma once
 
 #include <string>
@@ -22,6 +22,11 @@ std::string error_of(Body body) {
     return "";
   }
   return "";
+}
+
+/// Whether a failure is an error of the expected type.
+inline bool failed(const Failure& failure) {
+  return failure.code != "no error" && failure.code != "error of another type";
 }
 
 }  // namespace octet::io

@@ -164,12 +164,12 @@ TEST_F(TensorBoard, AcceptsNonFiniteScalars) {
 TEST_F(TensorBoard, RejectsValuesWithoutHistogram) {
   TensorBoardWriter writer(folder_.path(), options_);
   const auto refusal = [&](const Tensor& values) {
-    return error_of<ValueError>([&] { writer.histogram("w", values, 0); });
+    return failure_of<ValueError>([&] { writer.histogram("w", values, 0); });
   };
-  EXPECT_THAT(refusal(Tensor()), HasSubstr("'w'"));
-  EXPECT_THAT(refusal(Tensor::zeros({0, 3})), HasSubstr("'w'"));
-  EXPECT_THAT(refusal(Tensor::zeros({3}, DType::i64)), HasSubstr("f32"));
-  EXPECT_THAT(refusal(Tensor::of<float>({2}, {0, NAN})), HasSubstr("at 1"));
+  EXPECT_EQ(refusal(Tensor()), (Failure{"@323", ""}));
+  EXPECT_EQ(refusal(Tensor::zeros({0, 3})), (Failure{"@324", ""}));
+  EXPECT_EQ(refusal(Tensor::zeros({3}, DType::i64)), (Failure{"@325", ""}));
+  EXPECT_EQ(refusal(Tensor::of<float>({2}, {0, NAN})), (Failure{"@326", ""}));
   EXPECT_THROW(writer.scalar("", 1, 0), ValueError);
 }
 

@@ -124,14 +124,14 @@ std::map<std::string, std::string> read(std::string_view bytes,
 }
 
 template <class E = FormatError>
-std::string refusal(std::string_view bytes, const ZipLimits& limits = {}) {
-  return error_of<E>([&] { read(bytes, limits); });
+Failure refusal(std::string_view bytes, const ZipLimits& limits = {}) {
+  return failure_of<E>([&] { read(bytes, limits); });
 }
 
 /// Returns the error after `change` of one valid member.
 template <class E = FormatError>
-std::string refusal_after(const std::function<void(Member&)>& change,
-                          uint16_t method = 0) {
+Failure refusal_after(const std::function<void(Member&)>& change,
+                      uint16_t method = 0) {
   Member one = member("w.h5", std::string(1000, 'w'), method);
   change(one);
   return refusal<E>(zip({one}));
@@ -203,10 +203,9 @@ TEST(Zip, AcceptsTrailingSizesExtraFieldsAndComments) {
 
 TEST(Zip, RejectsWrongCrcs) {
   for (const uint16_t method : kMethods) {
-    EXPECT_THAT(
-        refusal_after([](Member& m) { m.local.crc = m.central.crc ^= 1; },
-                      method),
-        AllOf(HasSubstr("'w.h5'"), HasSubstr("CRC")));
+    EXPECT_EQ(refusal_after([](Member& m) { m.local.crc = m.central.crc ^= 1; },
+                            method),
+              (Failure{"@327", ""}));
   }
 }
 
@@ -218,20 +217,19 @@ TEST(Zip, RejectsHeadersThatDisagree) {
            [](Member& m) { m.local.crc = 0; },
            [](Member& m) { m.local.packed = 999; },
            [](Member& m) { m.local.unpacked = 999; }}) {
-    EXPECT_THAT(refusal_after(change),
-                AllOf(HasSubstr("'w.h5'"), HasSubstr("differences")));
+    EXPECT_EQ(refusal_after(change), (Failure{"@328", ""}));
   }
 }
 
 TEST(Zip, RejectsWrongSizes) {
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal_after([](Member& m) { m.local.packed = m.central.packed = 999; }),
-      HasSubstr("expected 1000 stored bytes, got 999"));
-  EXPECT_THAT(refusal_after([](Member& m) {
-                m.local.packed = m.central.packed = 2000;
-                m.local.unpacked = m.central.unpacked = 2000;
-              }),
-              HasSubstr("expected 2000 more bytes"));
+      (Failure{"@329", ""}));
+  EXPECT_EQ(refusal_after([](Member& m) {
+              m.local.packed = m.central.packed = 2000;
+              m.local.unpacked = m.central.unpacked = 2000;
+            }),
+            (Failure{"@330", ""}));
   const auto deflated_refusal = [](uint64_t unpacked, int packed_more) {
     return refusal_after(
         [&](Member& m) {
@@ -242,23 +240,23 @@ TEST(Zip, RejectsWrongSizes) {
         },
         8);
   };
-  EXPECT_THAT(deflated_refusal(999, 0), HasSubstr("got more"));
-  EXPECT_THAT(deflated_refusal(1001, 0), HasSubstr("got less"));
-  EXPECT_THAT(deflated_refusal(1000, -1), HasSubstr("cut off"));
-  EXPECT_THAT(deflated_refusal(1000, 1), HasSubstr("something behind it"));
+  EXPECT_EQ(deflated_refusal(999, 0), (Failure{"@331", ""}));
+  EXPECT_EQ(deflated_refusal(1001, 0), (Failure{"@332", ""}));
+  EXPECT_EQ(deflated_refusal(1000, -1), (Failure{"@333", ""}));
+  EXPECT_EQ(deflated_refusal(1000, 1), (Failure{"@334", ""}));
   EXPECT_EQ(deflated_refusal(1000, 0), "");
 }
 
 TEST(Zip, RejectsDataThatIsNotDeflated) {
-  EXPECT_THAT(refusal_after([](Member& m) { m.data[0] = '\xff'; }, 8),
-              HasSubstr("'w.h5': expected 1000 bytes of sound deflated data"));
+  EXPECT_EQ(refusal_after([](Member& m) { m.data[0] = '\xff'; }, 8),
+            (Failure{"@335", ""}));
 }
 
 TEST(Zip, RejectsDuplicateNames) {
-  EXPECT_THAT(refusal(zip({member("w.h5", "a"), member("w.h5", "b")})),
-              HasSubstr("'w.h5': expected it once"));
-  EXPECT_THAT(refusal(zip({member("x", "a"), member("x", "a")})),
-              HasSubstr("'x'"));
+  EXPECT_EQ(refusal(zip({member("w.h5", "a"), member("w.h5", "b")})),
+            (Failure{"@336", ""}));
+  EXPECT_EQ(refusal(zip({member("x", "a"), member("x", "a")})),
+            (Failure{"@337", ""}));
 }
 
 TEST(Zip, RejectsUnsupportedArchivesWithTheReason) {
@@ -268,59 +266,57 @@ TEST(Zip, RejectsUnsupportedArchivesWithTheReason) {
       change(m.central);
     });
   };
-  EXPECT_THAT(both([](Header& h) { h.flags = 1; }), HasSubstr("encrypted"));
-  EXPECT_THAT(both([](Header& h) { h.flags = 1 << 13; }),
-              HasSubstr("known flags"));
-  EXPECT_THAT(both([](Header& h) { h.method = 12; }), HasSubstr("method 12"));
-  EXPECT_THAT(both([](Header& h) { h.packed = h.unpacked = 0xffffffff; }),
-              HasSubstr("ZIP64"));
-  EXPECT_THAT(both([](Header& h) { h.disk = 1; }), HasSubstr("another part"));
+  EXPECT_EQ(both([](Header& h) { h.flags = 1; }), (Failure{"@338", ""}));
+  EXPECT_EQ(both([](Header& h) { h.flags = 1 << 13; }), (Failure{"@339", ""}));
+  EXPECT_EQ(both([](Header& h) { h.method = 12; }), (Failure{"@340", ""}));
+  EXPECT_EQ(both([](Header& h) { h.packed = h.unpacked = 0xffffffff; }),
+            (Failure{"@341", ""}));
+  EXPECT_EQ(both([](Header& h) { h.disk = 1; }), (Failure{"@342", ""}));
   const std::vector<Member> one = {member("w.h5", "w")};
-  EXPECT_THAT(refusal<UnsupportedError>(zip(one, {.disk = 1})),
-              HasSubstr("a part of several"));
-  EXPECT_THAT(refusal<UnsupportedError>(zip(one, {.more = 1})),
-              HasSubstr("a part of several"));
-  EXPECT_THAT(refusal<UnsupportedError>(
-                  zip(one, {.more_here = 0xfffe, .more = 0xfffe})),
-              HasSubstr("ZIP64"));
-  EXPECT_THAT(refusal<UnsupportedError>(
-                  zip(one, {.before = "PK\x06\x07" + std::string(16, '\0')})),
-              HasSubstr("ZIP64"));
+  EXPECT_EQ(refusal<UnsupportedError>(zip(one, {.disk = 1})),
+            (Failure{"@343", ""}));
+  EXPECT_EQ(refusal<UnsupportedError>(zip(one, {.more = 1})),
+            (Failure{"@344", ""}));
+  EXPECT_EQ(refusal<UnsupportedError>(
+                zip(one, {.more_here = 0xfffe, .more = 0xfffe})),
+            (Failure{"@345", ""}));
+  EXPECT_EQ(refusal<UnsupportedError>(
+                zip(one, {.before = "PK\x06\x07" + std::string(16, '\0')})),
+            (Failure{"@346", ""}));
 }
 
 TEST(Zip, RejectsMisplacedDirectories) {
   const std::vector<Member> one = {member("w.h5", "w")};
-  EXPECT_THAT(refusal(zip(one, {.later = 1})), HasSubstr("to end at"));
-  EXPECT_THAT(refusal("before" + zip(one)), HasSubstr("to end at"));
-  EXPECT_THAT(refusal(zip(one) + "behind"), HasSubstr("record that ends it"));
-  EXPECT_THAT(refusal(zip(one, {.more_here = 1, .more = 1})),
-              HasSubstr("directory"));
-  EXPECT_THAT(refusal(zip(one, {.more_here = -1, .more = -1})),
-              HasSubstr("bytes more"));
+  EXPECT_EQ(refusal(zip(one, {.later = 1})), (Failure{"@347", ""}));
+  EXPECT_EQ(refusal("before" + zip(one)), (Failure{"@348", ""}));
+  EXPECT_EQ(refusal(zip(one) + "behind"), (Failure{"@349", ""}));
+  EXPECT_EQ(refusal(zip(one, {.more_here = 1, .more = 1})),
+            (Failure{"@350", ""}));
+  EXPECT_EQ(refusal(zip(one, {.more_here = -1, .more = -1})),
+            (Failure{"@351", ""}));
 }
 
 TEST(Zip, RejectsMembersAboveTheLimits) {
   const std::string bytes = zip({member("w.h5", std::string(100000, 'w'), 8)});
-  EXPECT_THAT(refusal(bytes, {.most_bytes = 99999}),
-              HasSubstr("at most 99999 bytes, got 100000"));
-  EXPECT_THAT(refusal(bytes, {.most_ratio = 10, .any_ratio_bytes = 99999}),
-              AllOf(HasSubstr("at most 10 times"), HasSubstr("100000")));
-  EXPECT_EQ(refusal(bytes, {.most_ratio = 10, .any_ratio_bytes = 100000}), "");
-  EXPECT_EQ(refusal(bytes, {.most_bytes = 100000, .most_ratio = 1000}), "");
+  EXPECT_EQ(refusal(bytes, {.most_bytes = 99999}), (Failure{"@352", ""}));
+  EXPECT_EQ(refusal(bytes, {.most_ratio = 10, .any_ratio_bytes = 99999}),
+            (Failure{"@353", ""}));
+  EXPECT_EQ(refusal(bytes, {.most_ratio = 10, .any_ratio_bytes = 100000}), (Failure{"no error", ""}));
+  EXPECT_EQ(refusal(bytes, {.most_bytes = 100000, .most_ratio = 1000}), (Failure{"no error", ""}));
 }
 
 TEST(Zip, StopsABombAtTheDeclaredSize) {
   // Both headers declare 1000 bytes; the data would be 8 MiB.
   Member bomb = member("w.h5", std::string(8 << 20, '\0'), 8);
   bomb.local.unpacked = bomb.central.unpacked = 1000;
-  EXPECT_THAT(refusal(zip({bomb})), HasSubstr("expected 1000 bytes"));
+  EXPECT_EQ(refusal(zip({bomb})), (Failure{"@354", ""}));
 }
 
 TEST(Zip, RejectsEveryTruncation) {
   const std::string whole =
       zip({member("config.json", "{}"), member("w.h5", "abcabcabc", 8)});
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+    EXPECT_TRUE(failed(refusal(whole.substr(0, size)))) << size;
   }
 }
 
@@ -344,8 +340,8 @@ TEST(Zip, IsDetected) {
   EXPECT_FALSE(is_zip(""));
   EXPECT_FALSE(is_zip("PK"));
   EXPECT_FALSE(is_zip("\x89HDF\r\n\x1a\n"));
-  EXPECT_NE(refusal(""), "");
-  EXPECT_NE(refusal(std::string(70000, 'x')), "");
+  EXPECT_TRUE(failed(refusal("")));
+  EXPECT_TRUE(failed(refusal(std::string(70000, 'x'))));
 }
 
 }  // namespace

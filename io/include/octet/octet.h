@@ -1,7 +1,7 @@
-// Octet in one include.
+// All of Octet in one header.
 #pragma once
 
-// In the order of the modules, so that compile errors name the shortest way to
+// In the order of the modules, so that compile errors name the shortest path to
 // a header.
 // clang-format off
 #include <octet/runtime/error.h>

@@ -1,7 +1,7 @@
-// Octet's own files: a model, float or quantized, with its weights, and in a
-// checkpoint all that its training needs to go on. HDF5 that Keras and h5py
-// read; a checksum of the whole tells damaged files. The format is described
-// in io/README.md.
+// Octet's model files and checkpoints: a float or quantized model with its
+// weights; a checkpoint also has the state that training needs to resume. The
+// files are HDF5, readable by Keras and h5py, with a checksum that detects
+// damage. io/README.md describes the format.
 #pragma once
 
 #include <cstdint>
@@ -21,67 +21,67 @@ namespace octet::io {
 
 /// Fields in order: classes, preprocess, resize, interface, training
 struct SaveOptions {
-  /// Names of the classes in the order of the outputs, as ImageFolder has them.
+  /// Class names in the order of the outputs, as in ImageFolder.
   std::vector<std::string> classes = {};
-  /// What bytes became before they were the model's inputs: a name that
-  /// preprocess_mode() knows, or "" where it is not known.
+  /// Preprocessing of images in training: a name that preprocess_mode()
+  /// accepts, or "" if unknown.
   std::string preprocess = {};
-  /// How images of other sizes were resized: text that resize_mode() parses, or
-  /// "" where it is not known.
+  /// Resizing of images in training: text that resize_mode() parses, or "" if
+  /// unknown.
   std::string resize = {};
-  /// Interface of the ONNX file that the model was imported from, so that it
-  /// can be exported with the same names, types and axis order.
+  /// Interface of the ONNX file that the model was imported from: export
+  /// restores its names, types and axis order.
   OnnxInterface interface = {};
   /// How the model was trained, for fine-tuning; see training_config().
   std::optional<TrainingConfig> training = {};
 };
 
-/// Writes a model with its plan and the state of its quantizers, beside `path`
-/// and then renamed over it.
-/// Throws: IoError; ValueError for names that a file cannot hold (empty, ".",
-/// no UTF-8) or that two layers or quantizers have, for class names that are
-/// not as many as outputs, an unknown `preprocess` or `resize`, or an
-/// `interface` that does not fit the model.
+/// Writes a model with its quantization plan and the state of its quantizers.
+/// The file is written beside `path`, then renamed.
+/// Throws: IoError; ValueError for layer or quantizer names that are empty,
+/// ".", not UTF-8 or duplicate, a wrong number of class names, an unknown
+/// `preprocess` or `resize`, or an `interface` that does not fit the model.
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options = {});
 
-/// The names of the classes that save_model() or export_onnx() put into a file;
-/// none of other files, and of those without any.
-/// Throws: IoError; FormatError for one that is damaged.
+/// Returns the class names in a file of save_model() or export_onnx(); empty if
+/// there are none or for other files.
+/// Throws: IoError; FormatError for a damaged file.
 std::vector<std::string> class_names(const std::filesystem::path& path,
                                      const FileLimits& limits = {});
 
-/// The `preprocess` that save_model() or export_onnx() put into a file; "" of
-/// other files, of those without one, and of ONNX files with another word there
-/// than those of preprocess_mode().
-/// Throws: IoError; FormatError for one that is damaged.
+/// Returns the `preprocess` in a file of save_model() or export_onnx(); "" if
+/// there is none, for other files, and for ONNX files whose entry is unknown to
+/// preprocess_mode().
+/// Throws: IoError; FormatError for a damaged file.
 std::string trained_preprocess(const std::filesystem::path& path,
                                const FileLimits& limits = {});
 
-/// The same for `resize`.
+/// Returns `resize` likewise.
 std::string trained_resize(const std::filesystem::path& path,
                            const FileLimits& limits = {});
 
-/// Whether the file ends as save_model() and checkpoints do, damaged or not.
+/// Whether a file ends like those of save_model() and checkpoints, even if
+/// damaged.
 bool is_octet_file(const std::filesystem::path& path);
 
-/// The model in a file of save_model(), or a checkpoint. Layers are made by
-/// create_layer(), wrappers as apply() makes them. The file is not trusted:
+/// Loads the model of a save_model() file or checkpoint. create_layer() makes
+/// layers, wrappers are made as in quant::apply(). The file is untrusted:
 /// libhdf5 runs in a child process.
 /// Throws: IoError; FormatError for a file that is damaged, malicious or not
-/// Octet's; UnsupportedError for one of a newer version, or naming all layers
-/// whose class is not known; ValueError for limits out of range.
+/// Octet's; UnsupportedError for a newer version, or naming all layers of
+/// unknown classes; ValueError for limits out of range.
 Model load_model(const std::filesystem::path& path,
                  const FileLimits& limits = {});
 
-/// Puts the weights of such a file into an equal model or its float or
-/// quantized counterpart: all, or nothing. Scales stay as they are.
-/// Throws: as load_model(); ValueError naming the weights that one side lacks,
+/// Loads the weights of a save_model() file into an equal model or its float or
+/// quantized counterpart; all weights or none. Scales do not change.
+/// Throws: as load_model(); ValueError naming weights that file or model lacks;
 /// ShapeError.
 void load_weights(Model& model, const std::filesystem::path& path,
                   const FileLimits& limits = {});
 
-/// A state in a file, and back. Throws: as save_model() and load_model().
+/// Writes and reads a training state. Throws: as save_model() and load_model().
 void save_checkpoint(const train::TrainingState& state,
                      const std::filesystem::path& path);
 train::TrainingState load_checkpoint(const std::filesystem::path& path,
@@ -89,28 +89,28 @@ train::TrainingState load_checkpoint(const std::filesystem::path& path,
 
 /// Fields in order: every_steps, keep, limits
 struct CheckpointFolderOptions {
-  /// Steps of the optimizer from one state to the next, besides those at the
-  /// ends of epochs; 0: only these.
+  /// Optimizer steps between checkpoints within an epoch; one is also written
+  /// at the end of each epoch. 0: only those.
   int64_t every_steps = 0;
-  int64_t keep = 3;        ///< newest files that stay, >= 1
-  FileLimits limits = {};  ///< when a fit resumes
+  int64_t keep = 3;  ///< number of newest files that are not deleted, >= 1
+  FileLimits limits = {};  ///< for reading when training resumes
 };
 
-/// States of one fit in a folder, as `checkpoint-<steps>.h5`:
+/// Stores checkpoints of a training in a folder, as `checkpoint-<steps>.h5`:
 ///
 ///   train::fit(model, data, {
 ///       .checkpoints = io::checkpoint_folder("runs/a", {.every_steps = 200}),
 ///       .resume = true});
 ///
-/// The folder is made when the fit begins and is its alone until it ends; other
-/// files in it are skipped. A file whose checksum is wrong is warned of and
-/// renamed to `<name>.damaged`, and the one before it is used. One that is
-/// whole and cannot be read stays, and is an error when the fit resumes.
+/// The folder is created and locked by fit() until training ends; other files
+/// in it are ignored. A file with a wrong checksum is renamed to
+/// `<name>.damaged` with a warning, and the previous one is used. An intact
+/// file that cannot be read stays and is an error when training resumes.
 /// Throws: ValueError for options out of range.
 std::shared_ptr<train::Checkpointer> checkpoint_folder(
     std::filesystem::path folder, const CheckpointFolderOptions& options = {});
 
-/// The newest file of a checkpoint_folder() that is whole.
+/// Returns the newest intact file of a checkpoint_folder().
 /// Throws: IoError; NotFoundError if there is none.
 std::filesystem::path newest_checkpoint(const std::filesystem::path& folder);
 

@@ -1,4 +1,4 @@
-// CSV: tables as spreadsheets and pandas write them.
+// CSV tables as written by spreadsheets and pandas.
 //
 //   const io::CsvTable table = io::load_csv("flowers.csv");
 //   const auto [labels, names] = table.classes("species");
@@ -22,27 +22,28 @@ namespace octet::io {
 /// Fields in order: separator, header, missing
 struct CsvOptions {
   char separator = ',';
-  /// Whether the first row has the names of the columns; else they are "0",
-  /// "1", ...
+  /// Whether the first row has the column names; otherwise they are "0", "1",
+  /// ...
   bool header = true;
-  /// What numbers() takes for a cell that is empty or says NA, NaN or null;
-  /// none: it refuses them.
+  /// Value of missing cells (empty, NA, NaN, null) in numbers(). Without it,
+  /// missing cells are errors.
   std::optional<float> missing = {};
 };
 
-/// Classes as numbers and their names.
+/// A column as class labels.
 struct CsvClasses {
   Tensor labels;                   ///< i64 [rows]
-  std::vector<std::string> names;  ///< the text of class i, sorted by bytes
+  std::vector<std::string> names;  ///< text of class i, sorted
 };
 
-/// Rows of text, all with as many cells. Copies share it.
+/// Rows of text cells, all of the same number. Copies share the data.
 class CsvTable {
  public:
   int64_t rows() const;
   /// Names of the columns, in the file's order.
   const std::vector<std::string>& columns() const;
-  /// All but these. Throws: NotFoundError naming the nearest.
+  /// All columns except `left_out`.
+  /// Throws: NotFoundError with the nearest name.
   std::vector<std::string> columns_but(
       const std::vector<std::string>& left_out) const;
 
@@ -52,14 +53,15 @@ class CsvTable {
   /// A column. Throws: NotFoundError.
   std::vector<std::string> texts(std::string_view column) const;
 
-  /// Columns as numbers, in the order given. Text is read as in C, whatever the
-  /// locale; spaces about it do not count.
-  /// Shapes: -> f32 [rows, columns]. Throws: NotFoundError; FormatError naming
-  /// file, row and column of a cell that is no finite number in the range of
-  /// float32, or missing; ValueError for no columns.
+  /// Returns columns as numbers, in the given order. Parses as C does in the
+  /// "C" locale; ignores surrounding spaces.
+  /// Shapes: -> f32 [rows, columns].
+  /// Throws: NotFoundError; FormatError naming file, row and column of a cell
+  /// that is missing, not a finite number or outside float32; ValueError for no
+  /// columns.
   Tensor numbers(const std::vector<std::string>& columns) const;
-  /// A column of text as classes, numbered in the order of their texts; of
-  /// whole numbers in the order of these ("10" after "9").
+  /// Returns a column as classes, numbered in the order of their texts, or
+  /// numerically if all are integers ("10" after "9").
   /// Throws: NotFoundError; FormatError for an empty cell.
   CsvClasses classes(std::string_view column) const;
 
@@ -73,13 +75,12 @@ class CsvTable {
   std::shared_ptr<const Contents> contents_;
 };
 
-/// Reads a file of RFC 4180: quotes around cells with separators, quotes or
-/// line ends in them. UTF-8, with or without its mark; empty lines are left
-/// out. Warns where the header looks like a row of numbers.
-/// Throws: IoError; FormatError for a row of more or fewer cells than the first
-/// one (naming it), broken quotes, names of columns that are empty or twice
-/// there, or no rows; ValueError for a separator that is a quote, a space or a
-/// line end.
+/// Reads a CSV file (RFC 4180): cells that contain separators, quotes or line
+/// ends are quoted. UTF-8, with or without byte order mark; empty lines are
+/// skipped. Warns if the header looks like a row of numbers.
+/// Throws: IoError; FormatError for a row whose number of cells differs from
+/// the first row's, broken quotes, empty or duplicate column names, or no rows;
+/// ValueError for a separator that is a quote, a space or a line end.
 CsvTable load_csv(const std::filesystem::path& path,
                   const CsvOptions& options = {});
 

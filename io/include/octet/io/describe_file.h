@@ -1,4 +1,4 @@
-// What a file is that no reader took.
+// Description of a file that no reader accepts.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace octet::io {
 
-/// What a file or a folder is by its contents, and what to do with it:
-/// "a PNG image. Hint: io::read_image reads it"; "another kind of file" where
-/// they do not say.
+/// Returns the kind of a file or folder, from its contents, and how to use it:
+/// "a PNG image. Hint: read it with io::read_image"; "another kind of file" if
+/// unknown.
 /// Throws: IoError if it is missing or cannot be read.
 std::string describe_file(const std::filesystem::path& path);
 

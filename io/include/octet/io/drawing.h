@@ -1,11 +1,10 @@
-// Networks as pictures: layers as boxes from top to bottom, those that one
-// kernel computes in one box, with Q/DQ points and the precision that lint
-// expects of each.
+// Drawings of networks: layers as boxes from top to bottom, layers of one fused
+// kernel in one box, with Q/DQ points and the precision that lint predicts.
 //
 //   const io::Drawing drawing = io::draw_onnx("int8.onnx");
 //   write_file("int8.svg", io::to_svg(drawing));
 //
-// Drawings are values. Functions keep no state; any thread may call.
+// Drawings are values. Functions are stateless and thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -23,60 +22,60 @@ namespace octet::io {
 /// A layer of a model or a node of a file.
 struct DrawnLayer {
   std::string name;
-  std::string op;     ///< its class: "Conv2D, relu", "Conv"
+  std::string op;     ///< class or operator: "Conv2D, relu", "Conv"
   std::string shape;  ///< of its first output: "[N,28,28,16]"; may be empty
-  std::string weights = {};  ///< codes of weights that have Q/DQ; else empty
+  std::string weights = {};  ///< type of quantized weights, otherwise empty
 };
 
-/// What one kernel computes, or a layer that the forecast says nothing of.
+/// The layers of one kernel, or a layer without prediction.
 struct DrawnBox {
   std::vector<DrawnLayer> layers;  ///< at least one, in order
   std::optional<LayerPrecision> precision = {};
-  std::string reason = {};  ///< what keeps it from INT8 in and out
+  std::string reason = {};  ///< why it does not run in INT8
 };
 
-/// A value on its way from a box to one that reads it.
+/// An edge from the producer of a value to a consumer.
 struct DrawnEdge {
   size_t from = 0;        ///< an index of Drawing::boxes
   size_t to = 0;          ///< greater than `from`
-  std::string pair = {};  ///< the codes of Q/DQ on it: "int8, scale 0.02"
+  std::string pair = {};  ///< Q/DQ on the edge: "int8, scale 0.02"
 };
 
 struct Drawing {
   std::string title;
-  std::vector<DrawnBox> boxes;  ///< makers before readers
+  std::vector<DrawnBox> boxes;  ///< in topological order
   std::vector<DrawnEdge> edges;
-  LintTarget target = LintTarget::tensorrt10;  ///< of the forecast
-  std::string note = {};  ///< why there is no forecast, if there is none
+  LintTarget target = LintTarget::tensorrt10;  ///< of the predicted precisions
+  std::string note = {};  ///< why there is no prediction, otherwise empty
 };
 
 /// Fields in order: target, fuse, limits
 struct DrawOptions {
-  LintTarget target = LintTarget::tensorrt10;  ///< who is to run it
-  bool fuse = true;  ///< one box for each kernel, not for each layer
+  LintTarget target = LintTarget::tensorrt10;  ///< device of the prediction
+  bool fuse = true;  ///< one box per kernel instead of per layer
   FileLimits limits = {};
 };
 
-/// The layers of a model. The forecast is that of its ONNX form; where there is
-/// none, as of a model that is not calibrated, Drawing::note says why.
+/// Draws the layers of a model. Precisions are predicted for its ONNX export;
+/// if there is none, as for an uncalibrated model, Drawing::note has the
+/// reason.
 Drawing draw(const Model& model, const DrawOptions& options = {});
 
-/// The nodes of an ONNX file of any exporter; Q and DQ are points on edges, and
-/// what is computed of constants is not shown. Throws: as inspect_onnx().
+/// Draws the nodes of an ONNX file of any exporter. Q/DQ pairs are points on
+/// edges; constant subgraphs are omitted.
+/// Throws: as inspect_onnx().
 Drawing draw_onnx(const std::filesystem::path& path,
                   const DrawOptions& options = {});
 
-/// A picture in one file, without scripts, fonts or anything from elsewhere,
-/// for light and dark backgrounds. Names are escaped and cut to a line; the
-/// whole name, the scales and the reason are what a browser shows of a box or
-/// an edge below the pointer.
+/// Returns a self-contained SVG file without scripts or fonts, for light and
+/// dark backgrounds. Names are escaped and shortened to a line; tooltips show
+/// the full name, scales and reason.
 /// Throws: ValueError for boxes without layers and edges that are out of range
-/// or lead back;
-/// UnsupportedError for more than 20000 boxes, or edges that pass so many
-/// others that they cannot be told apart. Hint: to_dot().
+/// or not in topological order; UnsupportedError for more than 20000 boxes, or
+/// more crossing edges than can be drawn. Hint: to_dot().
 std::string to_svg(const Drawing& drawing);
 
-/// The same in the language of Graphviz, colours included.
+/// Returns the drawing in Graphviz' DOT language, with colors.
 /// Throws: ValueError as to_svg().
 std::string to_dot(const Drawing& drawing);
 

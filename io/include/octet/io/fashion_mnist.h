@@ -1,5 +1,6 @@
 // Fashion-MNIST: 60,000 training and 10,000 test images of clothing, 28x28
-// grey, ten classes. Source: Xiao, Rasul and Vollgraf, arXiv 1708.07747.
+// grayscale, ten classes.
+// Source: Xiao, Rasul and Vollgraf, arXiv 1708.07747.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace octet::io {
 
-/// Where Debian's package dataset-fashion-mnist puts the files.
+/// Install path of Debian's package dataset-fashion-mnist.
 inline constexpr std::string_view kFashionMnistFolder =
     "/usr/share/datasets/fashion-mnist";
 
@@ -21,8 +22,8 @@ inline constexpr std::array<std::string_view, 10> kFashionMnistClasses = {
 /// Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte.gz. Inputs are f32
 /// [n,28,28,1] in [0,1], labels i64 in [0,9].
 /// Throws: IoError, naming the package to install if the folder or a file is
-/// missing; FormatError for damaged files, counts that differ, images that
-/// are not 28x28 or labels above 9.
+/// missing; FormatError for damaged files, different numbers of images and
+/// labels, images that are not 28x28, or labels above 9.
 TrainTest fashion_mnist(
     const std::filesystem::path& folder = kFashionMnistFolder);
 

@@ -1,4 +1,4 @@
-// What a file from elsewhere may cost before its reading is given up.
+// Resource limits for reading untrusted files.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace octet::io {
 
-/// Where the library runs that parses a file.
+/// Process in which the parser library runs.
 enum class Isolation {
-  child_process,  ///< a crash there is an error here
-  none,           ///< in this process, for files that can be trusted
+  child_process,  ///< a crash of the library becomes an error
+  none,           ///< this process, for trusted files
 };
 
 struct FileLimits {
   Isolation isolation = Isolation::child_process;
-  /// Bytes that what parses the file may take, and also the weights of a model
-  /// whose configuration comes from it, and its activations for one sample.
+  /// Bytes that parsing may allocate; also a limit of a loaded model's weights,
+  /// and of its activations for one sample.
   int64_t memory_limit = int64_t{4} << 30;
   double time_limit = 120;  ///< seconds
 };

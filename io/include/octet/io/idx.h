@@ -1,4 +1,4 @@
-// IDX, the file format of MNIST and its relatives, plain or gzipped.
+// IDX, the file format of MNIST, plain or gzip-compressed.
 //
 // Format: two zero bytes, an element type (0x08: unsigned byte), the rank,
 // one big-endian 32-bit size per dimension, then the elements.
@@ -11,9 +11,10 @@
 
 namespace octet::io {
 
-/// Reads unsigned bytes as u8. Throws: IoError (missing, unreadable);
-/// FormatError (truncated or corrupt gzip, wrong magic, another element type,
-/// fewer or more elements than the header says, more than 2^31 elements).
+/// Reads unsigned bytes as u8.
+/// Throws: IoError (missing, unreadable); FormatError (truncated or corrupt
+/// gzip, wrong magic number, another element type, a number of elements other
+/// than the header's, more than 2^31 elements).
 Tensor read_idx(const std::filesystem::path& path);
 
 }  // namespace octet::io

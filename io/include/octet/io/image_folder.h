@@ -1,4 +1,4 @@
-// A folder of images as a Dataset: one sub-folder per class.
+// A folder of images as a Dataset: one subfolder per class.
 #pragma once
 
 #include <filesystem>
@@ -12,24 +12,23 @@ namespace octet::io {
 
 struct ImageFolder {
   Dataset data;
-  std::vector<std::string> classes;  ///< the name of label i
-  /// "<path>: <reason>" of each file that was skipped.
+  std::vector<std::string> classes;  ///< name of label i
+  /// "<path>: <reason>" of each skipped file.
   std::vector<std::string> skipped = {};
   /// The file of each sample of `data`.
   std::vector<std::filesystem::path> files = {};
 };
 
-/// The sub-folders of `folder`, sorted by name (byte by byte), are the
-/// classes; the .png, .jpg and .jpeg files in them, sorted by name, are the
-/// images, in an order that depends on `seed` alone. Hidden entries are left
-/// out; a warning counts other files. Inputs are f32 [n,h,w,channels], in [0,1]
-/// unless `preprocess` says otherwise, labels i64.
-/// Images beside the classes and folders in them are warned of.
+/// Loads a folder of images. Its subfolders, sorted by name (bytewise), are the
+/// classes; their .png, .jpg and .jpeg files are the images, in an order that
+/// depends on `seed` alone. Inputs are f32 [n,h,w,channels], by default in
+/// [0,1] (see `preprocess`); labels are i64. Ignores hidden entries; warns
+/// about other files, images beside the class folders and nested folders.
 /// Throws: IoError if the folder is missing; FormatError if it has no
-/// sub-folders or one of them no (sound) images, as where it is the folder
-/// above or below the one that is meant, and (at once if eager, else when the
-/// image is read) for a file that is no sound image; ValueError for options
-/// out of range; UnsupportedError in a build without the library for a file.
+/// subfolders, a subfolder has no (valid) images, as in the parent or child of
+/// the intended folder, or a file is not a valid image (on loading if eager,
+/// otherwise when the image is read); ValueError for options out of range;
+/// UnsupportedError if a file's format is not part of the build.
 ImageFolder load_image_folder(const std::filesystem::path& folder,
                               const ImageOptions& options = {});
 

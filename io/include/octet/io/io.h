@@ -1,8 +1,9 @@
-// All of input and output.
+// All headers of io.
 #pragma once
 
 // clang-format off
-// Before headers that include it, so that compile errors name the shortest way.
+// Before headers that include it, so that compile errors name the shortest
+// path.
 #include <octet/io/onnx.h>
 // clang-format on
 #include <octet/io/checkpoint.h>

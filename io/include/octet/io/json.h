@@ -1,4 +1,4 @@
-// Config to JSON text and back.
+// Conversion between Config and JSON.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace octet::io {
 
-/// Two-space indented, entries in their order, numbers that read back as the
-/// same bits. NaN and infinity, which JSON lacks, become null.
+/// Returns JSON indented by two spaces, entries in order; numbers round-trip
+/// bit for bit. NaN and infinity, which JSON lacks, become null.
 std::string to_json(const Config& config);
 
-/// Throws: FormatError with line and column; nesting deeper than 100 and
-/// integers outside int64 are refused.
+/// Parses JSON.
+/// Throws: FormatError with line and column, also for nesting deeper than 100
+/// and integers outside int64.
 Config from_json(std::string_view text);
 
 }  // namespace octet::io

@@ -1,6 +1,6 @@
-// Models and weights that Keras 1 to 3 and tf.keras wrote, without Python.
-// Files are not trusted: libhdf5 runs in a child process, and everything
-// that it hands over is checked before memory is taken.
+// Reads models and weights of Keras 1 to 3 and tf.keras without Python. Files
+// are untrusted: libhdf5 runs in a child process, and its results are validated
+// before allocation.
 #pragma once
 
 #include <filesystem>
@@ -16,68 +16,64 @@
 
 namespace octet::io {
 
-/// Makes a layer from the `config` that Keras wrote for it, its name included.
+/// Creates a layer from its Keras `config`, which includes its name.
 using KerasLayerFactory =
     std::function<std::shared_ptr<Layer>(const Config& config)>;
 
-/// How the layers of a file and of a model find each other.
+/// How layers of a file are matched with those of a model.
 enum class KerasMatch {
   by_name,
-  by_order,  ///< of those that have weights, as Keras itself does
+  by_order,  ///< among layers with weights, as in Keras
 };
 
 /// Fields in order: layers, architecture, input_shapes, match, partial,
 /// backend, limits
 struct KerasOptions {
-  /// Custom classes, "Swish" or "pkg>Swish"; they come before Octet's.
-  /// Classes known by octet::register_layer need no entry. A layer gets its
-  /// values in Keras' axes and its weights by the names or the order of its
-  /// parameters.
+  /// Custom classes, "Swish" or "pkg>Swish"; they have priority over Octet's.
+  /// Classes registered with octet::register_layer need no entry. Weights are
+  /// assigned by the names or the order of the layer's parameters; values have
+  /// Keras' axis order.
   std::map<std::string, KerasLayerFactory, std::less<>> layers = {};
-  /// The JSON text that model.to_json() wrote, for files without one.
+  /// JSON file of model.to_json(), for weights files without a model.
   std::filesystem::path architecture = {};
-  /// One sample for each input, images [h,w,c] and sequences [l,c], where a
-  /// model leaves sizes open.
+  /// Shape of a sample for each input, images [h,w,c] and sequences [l,c], for
+  /// models with dynamic sizes.
   std::vector<Shape> input_shapes = {};
   KerasMatch match = KerasMatch::by_name;
-  /// Layers that only one side has are skipped, where weights are loaded
-  /// onto a model: a backbone under a new head.
+  /// When loading weights: skips layers that only the file or only the model
+  /// has, such as a new head on a backbone.
   bool partial = false;
-  /// Who trained a file of Keras 1, which does not say. "theano" convolved
-  /// with turned kernels.
+  /// Backend of a Keras 1 model, which the file does not record. "theano" flips
+  /// convolution kernels.
   std::string backend = {};
   FileLimits limits = {};
 };
 
-/// Whether a file begins like one that load_keras() reads: HDF5 or an archive.
-/// False for a file that cannot be read.
+/// Whether a file begins like HDF5 or a .keras archive, which load_keras()
+/// reads. False for an unreadable file.
 bool is_keras_file(const std::filesystem::path& path);
 
-/// Reads a model with its weights: HDF5 (.h5) of Keras 1, 2 and 3, or a
-/// .keras archive; the contents decide, not the name. Nested models become
-/// part of the one graph, under names like "encoder/conv2d". A model in the
-/// order channels_first becomes one of NHWC images, and of sequences [n,l,c]
-/// where a layer reads them so: its inputs, its kernels, its axes and the rows
-/// of a Dense layer after a Flatten are rearranged. A model that
-/// NVIDIA's tensorflow-quantization quantized is one here, with Q/DQ where the
-/// file has ranges and fixed scales of these, for weights too:
-/// s = max(min / -127, max / 127). Inputs below -127.5 s get the code -128, as
-/// on the device, where the toolkit has -127.
-/// Throws: IoError; FormatError naming file, layer and reason for a file that
-/// is damaged, malicious or does not fit together; UnsupportedError naming
-/// all layers whose class is not known, or the one with an option that Octet
-/// does not have.
+/// Loads a model with its weights: HDF5 (.h5) of Keras 1, 2 and 3, or a .keras
+/// archive, recognized by contents. Nested models are inlined, with names like
+/// "encoder/conv2d". A channels_first model becomes NHWC (sequences [n,l,c] if
+/// a layer consumes them): inputs, kernels, axes and the rows of a Dense layer
+/// after Flatten are rearranged. A model quantized by NVIDIA's
+/// tensorflow-quantization gets Q/DQ with fixed scales wherever the file has
+/// ranges, also of weights: s = max(min / -127, max / 127). Inputs below -127.5
+/// s become q = -128, as on the device; the toolkit has -127.
+/// Throws: IoError; FormatError naming file, layer and reason for a damaged,
+/// malicious or inconsistent file; UnsupportedError naming all layers of
+/// unknown classes, or the layer with an unsupported option.
 Model load_keras(const std::filesystem::path& path,
                  const KerasOptions& options = {});
 
-/// Loads weights onto a model: from any of these files, from HDF5 with weights
-/// alone, or from a .weights.h5 of Keras 3. All names, counts, shapes and
-/// values are checked before the first one is assigned. Layers of a float
-/// model are found under "quant_<name>", and the other way round; ranges of the
-/// toolkit set the scales of a quantized model's quantizers, but for those that
-/// follow the weights.
+/// Loads weights into a model from any of these files, from an HDF5 file of
+/// weights alone, or from a .weights.h5 of Keras 3. All names, counts, shapes
+/// and values are checked before any is assigned. Layers of a float model match
+/// "quant_<name>", and vice versa. Ranges of the toolkit set the scales of
+/// quantizers, except of those derived from weights.
 /// Throws: as load_keras(); FormatError naming the layers or quantizers that
-/// one side lacks.
+/// file or model lacks.
 void load_keras_weights(Model& model, const std::filesystem::path& path,
                         const KerasOptions& options = {});
 

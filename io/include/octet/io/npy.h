@@ -1,4 +1,4 @@
-// NPY, NumPy's file format for one array.
+// NPY, NumPy's file format for an array.
 //
 // Source: NumPy documentation, "numpy.lib.format", format versions 1.0 to 3.0.
 #pragma once
@@ -11,14 +11,14 @@ namespace octet::io {
 
 /// Reads f2, f4, f8, i1, u1, i4, i8 and booleans of either byte order. f2 and
 /// f8 become f32; f8 is rounded to nearest, ties to even, and overflows to
-/// infinity. Fortran order is rearranged into C order.
+/// infinity. Fortran order becomes C order.
 /// Throws: IoError (missing, unreadable); FormatError for a damaged header,
-/// another element type (objects, strings, records), more than 2^31 elements
-/// or eight dimensions, fewer or more data than the header says.
+/// another element type (objects, strings, records), more than 2^31 elements or
+/// eight dimensions, or a data size other than the header's.
 Tensor read_npy(const std::filesystem::path& path);
 
-/// Writes version 1.0, little-endian, C order; the same tensor gives the same
-/// bytes. Throws: IoError; ValueError for an empty tensor.
+/// Writes version 1.0, little-endian, C order; equal tensors give equal bytes.
+/// Throws: IoError; ValueError for an empty tensor.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
 }  // namespace octet::io

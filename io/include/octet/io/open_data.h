@@ -1,5 +1,4 @@
-// open_data: whatever a path holds as a Dataset. The commands of octet take
-// their --data by it, so that it means the same to all of them.
+// Opens a data set of any supported format: --data of all octet commands.
 #pragma once
 
 #include <filesystem>
@@ -15,73 +14,72 @@ namespace octet::io {
 /// Fields in order: labels, image, preprocess, usual, takes_bytes,
 /// takes_numbers, corrupt, resize, class_names, labels_optional
 struct OpenOptions {
-  /// A .npy file: i64, or other integers, [n] (classes), or f32 [n,...]
-  /// (targets). Of a single .npy file of inputs alone.
+  /// .npy file with the labels of a single .npy file of inputs: integers [n]
+  /// (classes) or f32 [n,...] (targets).
   std::filesystem::path labels = {};
-  /// [h,w,c] that images in files become: c is 1, 3 or 4. Of a folder of images
-  /// alone; others are as large as they are.
+  /// [h,w,c] of images after decoding; c is 1, 3 or 4. For folders of images
+  /// alone; other data keeps its size.
   Shape image = {};
-  /// A preprocess_mode() for bytes, those of .npy files too. Unless given these
-  /// are refused, and others become what `usual` says.
+  /// A preprocess_mode() for bytes, including those of .npy files. If not set,
+  /// bytes in .npy files are errors and other data uses `usual`.
   std::optional<std::string> preprocess = {};
-  std::string usual = "unit";  ///< of images, IDX and CIFAR: [0,1]
-  /// Bytes of .npy files become what `usual` says where `preprocess` is not
-  /// given: of a model with an input of bytes.
+  std::string usual = "unit";  ///< default for images, IDX and CIFAR: [0,1]
+  /// Applies `usual` to bytes of .npy files if `preprocess` is not set: for a
+  /// model with uint8 input.
   bool takes_bytes = false;
-  /// Signed integers and booleans of .npy files become float32 of the same
-  /// value: of a model with an input of such a type.
+  /// Converts signed integers and booleans of .npy files to float32: for a
+  /// model with input of such a type.
   bool takes_numbers = false;
-  CorruptFiles corrupt = CorruptFiles::refuse;  ///< of a folder of images
-  Resize resize = {};                           ///< of a folder of images
-  /// The names of the model's classes in the order of its outputs, or none if
-  /// they are not known: folders of images and CIFAR get their labels by these
-  /// names. Empty: label i is the i-th folder, sorted by name.
+  CorruptFiles corrupt = CorruptFiles::refuse;  ///< for folders of images
+  Resize resize = {};                           ///< for folders of images
+  /// Class names of the model in the order of its outputs; folders of images
+  /// and CIFAR get their labels by these names. Empty if unknown: label i is
+  /// the i-th folder, sorted by name.
   std::vector<std::string> class_names = {};
-  /// Labels are not needed, as for calibration: an image file, or a folder of
-  /// images of any structure, is taken without labels. So are folders that are
-  /// not in `class_names`, with a warning.
+  /// For calibration: accepts an image, or a folder of images of any structure,
+  /// without labels. A folder that is not in `class_names` only causes a
+  /// warning.
   bool labels_optional = false;
 };
 
 struct OpenedData {
   std::string kind;                  ///< "a folder of images", "CIFAR-10", ...
-  Dataset train;                     ///< all samples, where there is no `test`
-  std::optional<Dataset> test = {};  ///< the part that comes for that
-  std::vector<std::string> classes = {};  ///< the name of label i, if known
-  /// The file of each sample of `train`, of a folder of images.
+  Dataset train;                     ///< all samples if there is no `test`
+  std::optional<Dataset> test = {};  ///< test part, if the data has one
+  std::vector<std::string> classes = {};  ///< name of label i, if known
+  /// File of each sample of `train`, for folders of images.
   std::vector<std::string> files = {};
-  /// The names of the folders that have images, sorted: of a folder of images
-  /// with classes.
+  /// Sorted names of the class folders that contain images.
   std::vector<std::string> folders = {};
 };
 
-/// Opens what is there:
+/// Opens a path:
 ///
 /// - x.npy, with or without labels; or a folder with x_train.npy, y_train.npy
-///   and, for the second part, x_test.npy and y_test.npy
-/// - a folder of images, one sub-folder a class; or two such folders named
-///   train and test, or validation, valid or val, for the two parts
-/// - if labels are optional: an image, or a folder with images at any depth; of
-///   the layout of YOLO, the images of its parts "train" and "val"
-/// - a folder with the IDX files of MNIST and its relatives, plain or gzipped
+///   and, for the test part, x_test.npy and y_test.npy
+/// - a folder of images, one subfolder per class; or two such folders named
+///   train and test (or validation, valid, val)
+/// - if labels are optional: an image, or a folder with images at any depth; in
+///   YOLO's layout, the images of "train" and "val"
+/// - a folder with IDX files in MNIST's naming, plain or gzip-compressed
 /// - CIFAR-10 or CIFAR-100 in their binary version
 ///
-/// Inputs are NHWC. Throws: IoError; FormatError naming the path for what is
-/// none of these, or several of them, for bytes in a .npy file without
-/// `preprocess`, and for parts of different classes; ValueError for options
-/// that the data has no use for; ShapeError; as the reader of each.
+/// Inputs are NHWC.
+/// Throws: IoError; FormatError naming the path if it is none or several of
+/// these, for bytes in a .npy file without `preprocess`, and for parts of
+/// different classes; ValueError for options that do not apply to the data;
+/// ShapeError; as the reader of each format.
 OpenedData open_data(const std::filesystem::path& path,
                      const OpenOptions& options = {});
 
-/// ". Hint: ..." for labels that are no classes where classes are expected: how
-/// to make classes of these values (whole numbers in another type or shape, one
-/// of many), else the loss for targets, of the output `name` if it has one. The
-/// words are the same for every command.
+/// Returns ". Hint: ..." for labels that are not classes: how to convert them
+/// (integers of another type or shape, one-hot) or else the loss for float
+/// targets, with the output `name` if not empty. All commands share this text.
 std::string labels_hint(const Tensor& labels, const std::string& name = "");
 
-/// Labels of a .npy file: integers as i64, f32 as they are.
-/// Throws: as read_npy(); FormatError for i64 of another rank than 1, naming
-/// the cure; ShapeError unless there are `count`.
+/// Reads labels of a .npy file: integers as i64, f32 unchanged.
+/// Throws: as read_npy(); FormatError with a hint for i64 of a rank other than
+/// 1; ShapeError unless there are `count` labels.
 Tensor read_labels(const std::filesystem::path& path, int64_t count);
 
 }  // namespace octet::io

@@ -1,7 +1,7 @@
 // Resizing images of any size to the size of a model's input.
 //
 //   const Tensor photo = io::read_image("photo.jpg", 3);
-//   // As torchvision's Resize(256) and CenterCrop(224):
+//   // torchvision's Resize(256) and CenterCrop(224):
 //   const Tensor x = io::resize_image(photo, {224, 224},
 //                                     io::resize_mode("antialias crop 256"));
 #pragma once
@@ -31,7 +31,7 @@ enum class ResizeFilter {
   nearest,  ///< the pixel that contains the new center
 };
 
-/// How an image of another aspect ratio becomes one of the requested size.
+/// How an image is fitted to a size of another aspect ratio.
 enum class ImageFit {
   stretch,  ///< each axis is scaled separately
   /// Crops the largest centered part of the requested aspect ratio, then
@@ -80,7 +80,7 @@ void check_resize(std::string_view subject, Size2 size, const Resize& resize);
 /// check_resize().
 Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize = {});
 
-/// The same for the class of each pixel, always by the nearest pixel.
+/// Resizes a mask of class indices, always by the nearest pixel.
 /// Shapes: u8 [h,w] -> u8 [size.h,size.w].
 /// Throws: as resize_image(); ValueError for ImageFit::pad, since a border has
 /// no class.

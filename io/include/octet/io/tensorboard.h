@@ -1,8 +1,8 @@
-// Event files that TensorBoard shows: scalars and histograms.
+// Event files for TensorBoard: scalars and histograms.
 //
 // Format: records of a length (8 bytes), its masked CRC32C, an Event message
-// and its masked CRC32C, all little-endian; the first Event says
-// "brain.Event:2". Source: TensorFlow, "TFRecord and tf.train.Example" and
+// and its masked CRC32C, all little-endian; the first Event is "brain.Event:2".
+// Source: TensorFlow, "TFRecord and tf.train.Example" and
 // tensorflow/core/util/event.proto, framework/summary.proto.
 #pragma once
 
@@ -20,38 +20,39 @@ namespace octet::io {
 
 /// Fields in order: histograms, every_steps, clock
 struct TensorBoardOptions {
-  /// Histograms of all parameters whose values are finite, at the end of each
-  /// epoch; for the callback.
+  /// For the callback: histograms of all parameters with finite values, at the
+  /// end of each epoch.
   bool histograms = false;
-  /// Loss and accuracy every so many steps; 0 for at the end of epochs only;
-  /// for the callback.
+  /// For the callback: loss and accuracy every N steps; 0: at the end of epochs
+  /// only.
   int64_t every_steps = 0;
-  /// What an event says of the time when it was written, in seconds since
-  /// 1970. The system's clock unless given; nothing else depends on it.
+  /// Time stamp of events, in seconds since 1970. Default: the system's clock.
   std::function<double()> clock = {};
 };
 
-/// Writes one event file, `events.out.tfevents.<number>.octet` with the first
-/// number that is above all others of ten digits in the folder: a run that goes
-/// on in an old folder makes a new file. Used by one thread at a time.
+/// Writes an event file, `events.out.tfevents.<number>.octet`; the number is
+/// above all numbers of ten digits in the folder, so a resumed run has a new
+/// file. Not thread-safe.
 class TensorBoardWriter {
  public:
   /// Creates the folder. Throws: IoError.
   explicit TensorBoardWriter(const std::filesystem::path& folder,
                              const TensorBoardOptions& options = {});
-  /// Writes what is left; an error becomes a warning.
+  /// Writes remaining events; an error becomes a warning.
   ~TensorBoardWriter();
   TensorBoardWriter(const TensorBoardWriter&) = delete;
   TensorBoardWriter& operator=(const TensorBoardWriter&) = delete;
 
-  /// Rounded to f32. Throws: ValueError for an empty tag; IoError.
+  /// Adds a scalar, rounded to f32.
+  /// Throws: ValueError for an empty tag; IoError.
   void scalar(std::string_view tag, double value, int64_t step);
-  /// 30 buckets of equal width from the smallest value to the largest.
-  /// Shapes: any, f32. Throws: ValueError for an empty tag, a tensor without
-  /// elements or of another type, or a value that is not finite; IoError.
+  /// Adds a histogram: 30 buckets of equal width from minimum to maximum.
+  /// Shapes: any, f32.
+  /// Throws: ValueError for an empty tag, a tensor that is empty or of another
+  /// type, or a value that is not finite; IoError.
   void histogram(std::string_view tag, const Tensor& values, int64_t step);
-  /// Brings all events into the file, where TensorBoard sees them. Events
-  /// wait for it unless they are many. Throws: IoError.
+  /// Writes buffered events to the file, making them visible to TensorBoard.
+  /// Throws: IoError.
   void flush();
 
   const std::filesystem::path& path() const;
@@ -61,11 +62,11 @@ class TensorBoardWriter {
   std::unique_ptr<File> file_;
 };
 
-/// Writes what a fit reports: `epoch/<name>` at the end of each epoch, counted
-/// from 0, for each of Progress::logs(); `step/<name>` at the steps asked for,
-/// counted from 1 over all epochs; and `<layer>/<parameter>` histograms. Each
-/// fit makes a new file, before its first step.
-/// Throws: ValueError for every_steps < 0, here; in the fit, IoError.
+/// Returns a callback that writes `epoch/<name>` at the end of each epoch,
+/// counted from 0, for each of Progress::logs(); `step/<name>` every
+/// `every_steps`, counted from 1 over all epochs; and `<layer>/<parameter>`
+/// histograms. Each fit() creates a file before its first step.
+/// Throws: ValueError for every_steps < 0; IoError, in fit().
 std::shared_ptr<train::Callback> tensorboard(
     const std::filesystem::path& folder,
     const TensorBoardOptions& options = {});

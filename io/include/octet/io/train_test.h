@@ -4,7 +4,7 @@
 
 namespace octet::io {
 
-/// A data set that comes in two parts.
+/// A data set with training and test parts.
 struct TrainTest {
   Dataset train;
   Dataset test;
