@@ -20,12 +20,12 @@ void check_type(const onnx::TypeProto& type, const std::string& what) {
   if (type.has_tensor_type()) {
     check_type_number(type.tensor_type().elem_type(), what);
     for (const auto& dim : type.tensor_type().shape().dim()) {
-      // Inference with automatic padding counts through huge ones.
+      // Inference with automatic padding loops over the size.
       if (dim.has_dim_value() &&
           (dim.dim_value() < 0 || dim.dim_value() > kLargest)) {
-        throw FormatError(
-            fmt::format("{}: expected dimensions from 0 to {}, got {}", what,
-                        kLargest, to_text(shape_of(type))));
+        throw FormatError("invalid_graph", what,
+                          fmt::format("dimensions must be from 0 to {}, got {}",
+                                      kLargest, to_text(shape_of(type))));
       }
     }
   } else if (type.has_sequence_type()) {
@@ -43,14 +43,14 @@ void check_sparse(const onnx::SparseTensorProto& tensor,
   check_tensor(tensor.indices(), what);
   for (const int64_t dim : tensor.dims()) {
     if (dim < 0) {
-      throw FormatError(
-          fmt::format("{}: expected dimensions >= 0, got {}", what, dim));
+      throw FormatError("invalid_graph", what,
+                        fmt::format("dimensions must be >= 0, got {}", dim));
     }
   }
 }
 
-// The smallest value an integer attribute may have, by its name; nothing for
-// attributes without such a bound. Shape inference divides by some of these.
+// Smallest value of an integer attribute. Shape inference divides by some of
+// them.
 struct Bound {
   std::string_view attribute;
   int64_t smallest;
@@ -63,15 +63,16 @@ constexpr Bound kBounds[] = {
 
 void check_attribute_range(const onnx::NodeProto& node,
                            const onnx::AttributeProto& attribute) {
-  // Pad may crop, by negative pads.
+  // Negative pads of Pad crop.
   if (node.op_type() == "Pad") return;
   for (const Bound& bound : kBounds) {
     if (bound.attribute != attribute.name()) continue;
     const auto check = [&](int64_t value) {
       if (value >= bound.smallest && value <= kLargest) return;
-      throw FormatError(fmt::format("{}: expected {} from {} to {}, got {}",
-                                    describe(node), bound.attribute,
-                                    bound.smallest, kLargest, value));
+      throw FormatError(
+          "invalid_graph", describe(node),
+          fmt::format("{} must be from {} to {}, got {}", bound.attribute,
+                      bound.smallest, kLargest, value));
     };
     for (const int64_t value : attribute.ints()) check(value);
     if (attribute.has_i()) check(attribute.i());
@@ -91,8 +92,9 @@ void check_attribute(const onnx::NodeProto& node,
   const std::string what = fmt::format("{}, attribute '{}'", describe(node),
                                        printable(attribute.name()));
   if (!attribute.ref_attr_name().empty()) {
-    throw FormatError(
-        fmt::format("{}: expected a value, got a reference", what));
+    throw FormatError("invalid_graph", what,
+                      "must have a value, got a reference to an attribute of "
+                      "a function");
   }
   if (attribute.has_t()) check_tensor(attribute.t(), what);
   for (const auto& tensor : attribute.tensors()) check_tensor(tensor, what);
@@ -104,15 +106,16 @@ void check_attribute(const onnx::NodeProto& node,
   }
   if (attribute.has_tp()) check_type(attribute.tp(), what);
   for (const auto& type : attribute.type_protos()) check_type(type, what);
-  // The depth is bounded by protobuf, which parses at most 100 levels.
+  // protobuf bounds the depth: it parses at most 100 levels.
   if (attribute.has_g()) check_graph(attribute.g());
   for (const auto& graph : attribute.graphs()) check_graph(graph);
 }
 
 void check_graph(const onnx::GraphProto& graph) {
   if (graph.output_size() == 0) {
-    throw FormatError(fmt::format("graph '{}': expected outputs, got none",
-                                  printable(graph.name())));
+    throw FormatError("invalid_graph",
+                      fmt::format("graph '{}'", printable(graph.name())),
+                      "must have outputs, got none");
   }
   for (const auto& tensor : graph.initializer()) {
     check_tensor(tensor,
@@ -139,12 +142,16 @@ void check_graph(const onnx::GraphProto& graph) {
 void check_ir_version(const onnx::ModelProto& model) {
   const int64_t version = model.ir_version();
   if (version >= kFirstIrVersion && version <= kLastIrVersion) return;
-  const std::string problem = fmt::format(
-      "ONNX model: expected IR version {} to {}, got {}; save it "
-      "with ir_version={}",
-      kFirstIrVersion, kLastIrVersion, version, kLastIrVersion);
-  if (version > kLastIrVersion) throw UnsupportedError(problem);
-  throw FormatError(problem);
+  if (version > kLastIrVersion) {
+    throw UnsupportedError(
+        "unsupported_version", "ONNX model",
+        fmt::format("IR version must be at most {}, got {}. Hint: save the "
+                    "model with ir_version={}",
+                    kLastIrVersion, version, kLastIrVersion));
+  }
+  throw FormatError("unsupported_version", "ONNX model",
+                    fmt::format("IR version must be at least {}, got {}",
+                                kFirstIrVersion, version));
 }
 
 }  // namespace
@@ -169,33 +176,39 @@ int64_t opset_of(const onnx::ModelProto& model) {
     opset = import.version();
     ++found;
   }
-  // A model of other operators alone needs none.
+  // Models of other domains need no opset of ai.onnx.
   if (found == 0 && model.opset_import_size() > 0) return kFirstOpset;
   if (found != 1) {
-    throw FormatError(fmt::format(
-        "ONNX model: expected one opset of ai.onnx, got {}", found));
+    throw FormatError(
+        "invalid_graph", "ONNX model",
+        fmt::format("must import one opset of ai.onnx, got {}", found));
   }
   if (opset >= kFirstOpset && opset <= kLastOpset) return opset;
-  const std::string problem = fmt::format(
-      "ONNX model: expected an opset from {} to {}, got {}; "
-      "export or convert the model for an older opset",
-      kFirstOpset, kLastOpset, opset);
-  if (opset > kLastOpset) throw UnsupportedError(problem);
-  throw FormatError(problem);
+  if (opset > kLastOpset) {
+    throw UnsupportedError(
+        "unsupported_version", "ONNX model",
+        fmt::format("opset must be at most {}, got {}. Hint: export or convert "
+                    "the model for an older opset",
+                    kLastOpset, opset));
+  }
+  throw FormatError(
+      "unsupported_version", "ONNX model",
+      fmt::format("opset must be at least {}, got {}", kFirstOpset, opset));
 }
 
 void check_bounds(const onnx::ModelProto& model) {
   check_ir_version(model);
   opset_of(model);
   if (!model.has_graph()) {
-    throw FormatError("ONNX model: expected a graph, got none");
+    throw FormatError("invalid_graph", "ONNX model",
+                      "must have a graph, got none");
   }
-  // Attributes of a function's nodes come from its callers, unchecked.
+  // Callers set the attributes of a function's nodes, unchecked.
   if (model.functions_size() > 0) {
-    throw FormatError(
-        fmt::format("ONNX model: expected no functions of its own, got {}; "
-                    "inline them first",
-                    model.functions_size()));
+    throw FormatError("invalid_graph", "ONNX model",
+                      fmt::format("model-local functions are not supported, "
+                                  "got {}. Hint: inline them first",
+                                  model.functions_size()));
   }
   check_graph(model.graph());
 }

@@ -19,8 +19,8 @@ namespace {
 
 using google::protobuf::io::CodedOutputStream;
 
-/// Bytes that a stream of protobuf puts out. Its destructor writes, too, so
-/// what is thrown has to wait.
+/// Output of a protobuf stream. The stream's destructor writes, too, so
+/// exceptions are stored for rethrow().
 class Sink final : public google::protobuf::io::CopyingOutputStream {
  public:
   explicit Sink(const PutBytes& put) : put_(put) {}
@@ -42,11 +42,11 @@ class Sink final : public google::protobuf::io::CopyingOutputStream {
   std::exception_ptr error_;
 };
 
-/// Of a field that is bytes or a message.
+/// Tag of a field of bytes or of a message.
 /// Source: protobuf.dev, "Encoding", wire type 2.
 uint32_t tag_of(int number) { return static_cast<uint32_t>(number) << 3 | 2; }
 
-/// With its tag and its length.
+/// Size including tag and length.
 size_t size_of_field(int number, size_t length) {
   return CodedOutputStream::VarintSize32(tag_of(number)) +
          CodedOutputStream::VarintSize64(length) + length;
@@ -61,7 +61,7 @@ size_t data_bytes(const LargeConstant& constant) {
   return static_cast<size_t>(constant.value.bytes());
 }
 
-/// Of an initializer, without its tag and length.
+/// Size of an initializer, without tag and length.
 size_t size_of_tensor(const onnx::TensorProto& header, size_t data) {
   return header.ByteSizeLong() +
          size_of_field(onnx::TensorProto::kRawDataFieldNumber, data);
@@ -72,15 +72,16 @@ Tensor stored(const LargeConstant& constant, const onnx::TensorProto& header) {
   const auto dims = result.shape().dims();
   if (!std::equal(dims.begin(), dims.end(), header.dims().begin(),
                   header.dims().end())) {
-    throw InternalError(fmt::format(
-        "ONNX initializer '{}': expected the shape that it was added with, "
-        "got {}",
-        header.name(), result.shape().to_string()));
+    throw InternalError("internal",
+                        fmt::format("ONNX initializer '{}'", header.name()),
+                        "shape differs from the one it was added with: " +
+                            result.shape().to_string());
   }
   return result;
 }
 
-/// Takes the initializers without data out of a graph, in their order.
+/// Removes the initializers without data from a graph and returns them in
+/// order.
 std::vector<onnx::TensorProto> take_headers(onnx::GraphProto& graph,
                                             const LargeConstants& constants) {
   std::vector<onnx::TensorProto> headers;
@@ -121,8 +122,8 @@ void fill_in(onnx::GraphProto& graph, const LargeConstants& constants) {
   }
 }
 
-// A message in a file is its fields one after another, so those of the graph
-// that are not in memory come last.
+// Fields of a message may be in any order: initializers that are not in the
+// graph are written last.
 int64_t write_onnx(onnx::ModelProto& model, const LargeConstants& constants,
                    const PutBytes& put) {
   std::unique_ptr<onnx::GraphProto> graph(model.release_graph());
@@ -160,7 +161,8 @@ int64_t write_onnx(onnx::ModelProto& model, const LargeConstants& constants,
   }
   sink.rethrow();
   if (!written) {
-    throw InternalError("ONNX export: protobuf cannot serialize the model");
+    throw InternalError("internal", "ONNX export",
+                        "protobuf cannot serialize the model");
   }
   add_inputs(*graph, headers);
   model.set_allocated_graph(graph.release());

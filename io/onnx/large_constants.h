@@ -1,5 +1,5 @@
-// Weights that stay where the model has them until its file is written, so that
-// there is no second copy of them all. Internal to io.
+// Weights that stay in the model's memory until the file is written, which
+// avoids a second copy of all of them. Internal to io.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace octet::io {
 
 struct LargeConstant {
   Tensor value;
-  Arrangement stored;  // how the file has it
+  Arrangement stored;  // arrangement in the file
 };
 
-/// By the names of initializers, which have a type and dimensions and no data.
+/// By the names of initializers, which have a type and dimensions but no data.
 using LargeConstants = std::unordered_map<std::string, LargeConstant>;
 
-/// Constants of fewer bytes have their data in the graph.
+/// Smaller constants, in bytes, have their data in the graph.
 inline constexpr int64_t kLargeConstant = int64_t{1} << 16;
 
-/// Gives the graph's initializers their data.
+/// Sets the data of the graph's initializers.
 void fill_in(onnx::GraphProto& graph, const LargeConstants& constants);
 
-/// Writes a model as a file, the same bytes for the same model; returns how
-/// many. It takes the initializers without data out of the graph and leaves
-/// inputs of the graph in their place, with which it can be checked still.
+/// Writes a model as a file, deterministically; returns the number of bytes.
+/// Replaces the initializers without data by graph inputs, so that the graph
+/// can still be checked.
 /// Throws: UnsupportedError from 2 GiB on.
 int64_t write_onnx(onnx::ModelProto& model, const LargeConstants& constants,
                    const PutBytes& put);

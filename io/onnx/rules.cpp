@@ -19,8 +19,8 @@ bool given(Context& c, size_t i) {
   return i < c.getNumInputs() && c.getInputType(i) != nullptr;
 }
 
-// The integers of input i, some of which may be open; nothing if the graph
-// computes them in a way that is not followed.
+// Returns the integers of input i, some of which may be dynamic; nothing if
+// they are unknown.
 std::optional<ListShape> open_list(Context& c, size_t i) {
   if (const auto* tensor = c.getInputData(i)) {
     ListShape list;
@@ -57,15 +57,15 @@ List attribute_list(Context& c, const char* name, List otherwise) {
   List list;
   if (!onnx::getRepeatedAttribute(c, name, list)) return otherwise;
   if (list.size() != otherwise.size()) {
-    fail_shape_inference("expected ", otherwise.size(), " values for ", name,
-                         ", got ", list.size());
+    fail_shape_inference(name, " must have ", otherwise.size(), " values, got ",
+                         list.size());
   }
   return list;
 }
 
 size_t axis_of(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    fail_shape_inference("expected an axis from ", -rank, " to ", rank - 1,
+    fail_shape_inference("axis must be from ", -rank, " to ", rank - 1,
                          ", got ", axis);
   }
   return static_cast<size_t>(axis < 0 ? axis + rank : axis);
@@ -81,7 +81,7 @@ void set_shape(Context& c, size_t output, const ListShape& shape) {
   onnx::updateOutputShape(c, output, shape);
 }
 
-// The axes that a list names, as flags.
+// Flags the listed axes.
 std::vector<bool> flags_of(const List& axes, int rank) {
   std::vector<bool> flags(static_cast<size_t>(rank));
   for (const int64_t axis : axes) flags[axis_of(axis, rank)] = true;
@@ -102,8 +102,8 @@ int64_t windows_over(int64_t size, const Window& w, bool ceil) {
   const int64_t room =
       size + w.before + w.after - ((w.kernel - 1) * w.dilation + 1);
   if (room < 0) {
-    fail_shape_inference("expected a kernel that fits the image, got ",
-                         w.kernel, " cells for ", size);
+    fail_shape_inference("kernel of ", w.kernel,
+                         " cells does not fit the image of ", size);
   }
   const int64_t count = room / w.stride + 1;
   const bool one_more =
@@ -153,7 +153,7 @@ void split(Context& c) {
     onnx::propagateElemTypeFromInputToOutput(c, 0, i);
   }
   if (onnx::getAttribute(c, "num_outputs", parts) != parts) {
-    fail_shape_inference("expected num_outputs = ", parts, ", got ",
+    fail_shape_inference("num_outputs must be ", parts, ", got ",
                          onnx::getAttribute(c, "num_outputs", parts));
   }
   if (!onnx::hasInputShape(c, 0)) return;
@@ -163,7 +163,7 @@ void split(Context& c) {
   const auto total = shape.dim(axis);
   const auto listed = given(c, 1) ? list_of(c, 1) : std::nullopt;
   if (listed && static_cast<int64_t>(listed->size()) != parts) {
-    fail_shape_inference("expected ", parts, " sizes of parts, got ",
+    fail_shape_inference("must have ", parts, " sizes of parts, got ",
                          listed->size());
   }
   for (int64_t i = 0; i < parts; ++i) {
@@ -189,7 +189,7 @@ void pad(Context& c) {
       given(c, 3) ? list_of(c, 3) : std::optional(all_axes(x.dim_size()));
   if (!pads || !axes) return set_shape(c, 0, open_shape(x.dim_size()));
   if (pads->size() != 2 * axes->size()) {
-    fail_shape_inference("expected ", 2 * axes->size(), " pads, got ",
+    fail_shape_inference("must have ", 2 * axes->size(), " pads, got ",
                          pads->size());
   }
   ListShape shape = x;
@@ -203,8 +203,8 @@ void pad(Context& c) {
       dim->Clear();
     } else if (__builtin_add_overflow(size, before, &size) ||
                __builtin_add_overflow(size, after, &size) || size < 0) {
-      fail_shape_inference("expected pads that leave a size, got ", before,
-                           " and ", after, " for ", dim->dim_value());
+      fail_shape_inference("pads ", before, " and ", after,
+                           " leave no size of ", dim->dim_value());
     } else {
       dim->set_dim_value(size);
     }
@@ -238,7 +238,7 @@ void resize(Context& c) {
     } else if (factors.size() == axes.size() && dim->has_dim_value()) {
       const float size = static_cast<float>(dim->dim_value()) * factors[i];
       if (!(size >= 0 && size < 2147483648.0f)) {
-        fail_shape_inference("expected scales > 0, got ", factors[i]);
+        fail_shape_inference("scales must be > 0, got ", factors[i]);
       }
       dim->set_dim_value(static_cast<int64_t>(size));
     } else if (factors.size() != axes.size() || factors[i] != 1) {
@@ -284,7 +284,7 @@ void pool(Context& c) {
   if (!onnx::hasInputShape(c, 0)) return;
   const auto& x = onnx::getInputShape(c, 0);
   if (x.dim_size() < 2) {
-    fail_shape_inference("expected [n,c,...], got rank ", x.dim_size());
+    fail_shape_inference("input must be [n,c,...], got rank ", x.dim_size());
   }
   const auto axes = static_cast<size_t>(x.dim_size()) - 2;
   const List kernel = attribute_list(c, "kernel_shape", List(axes, 1));
@@ -324,7 +324,7 @@ void global_pool(Context& c) {
   set_shape(c, 0, shape);
 }
 
-// a, its scale and zero point; b, the same; those of the result.
+// Inputs: a, its scale and zero point; the same for b and for the result.
 void qlinear_binary(Context& c) {
   onnx::propagateElemTypeFromInputToOutput(c, 0, 0);
   if (!onnx::hasInputShape(c, 0) || !onnx::hasInputShape(c, 3)) return;
@@ -334,7 +334,7 @@ void qlinear_binary(Context& c) {
   set_shape(c, 0, shape);
 }
 
-// Scale and zero point of the result; then each tensor with its own.
+// Inputs: scale and zero point of the result, then tensors, each with its own.
 void qlinear_concat(Context& c) {
   onnx::propagateElemTypeFromInputToOutput(c, 1, 0);
   ListShape shape;
@@ -346,7 +346,7 @@ void qlinear_concat(Context& c) {
       continue;
     }
     if (x.dim_size() != shape.dim_size()) {
-      fail_shape_inference("expected tensors of one rank, got ",
+      fail_shape_inference("tensors must have the same rank, got ",
                            shape.dim_size(), " and ", x.dim_size());
     }
     const auto axis = static_cast<int>(
@@ -361,8 +361,8 @@ void qlinear_concat(Context& c) {
   set_shape(c, 0, shape);
 }
 
-// a, its scale and zero point; b, the same; bias; scale and zero point of the
-// result, which is float without them.
+// Inputs: a, its scale and zero point; the same for b; bias; scale and zero
+// point of the result, which is float without them.
 void qgemm(Context& c) {
   if (given(c, 8)) {
     onnx::propagateElemTypeFromInputToOutput(c, 8, 0);
@@ -373,8 +373,8 @@ void qgemm(Context& c) {
   const auto& a = onnx::getInputShape(c, 0);
   const auto& b = onnx::getInputShape(c, 3);
   if (a.dim_size() != 2 || b.dim_size() != 2) {
-    fail_shape_inference("expected matrices, got ranks ", a.dim_size(), " and ",
-                         b.dim_size());
+    fail_shape_inference("inputs must be matrices, got ranks ", a.dim_size(),
+                         " and ", b.dim_size());
   }
   ListShape shape;
   *shape.add_dim() = a.dim(onnx::getAttribute(c, "transA", 0) != 0 ? 1 : 0);

@@ -1,6 +1,6 @@
-// Shape inference of operators that onnx 1.12 does not know, or knows
-// otherwise. A rule leaves open what it cannot tell.
-// Throws: onnx::InferenceError for what cannot be.
+// Shape inference of operators that onnx 1.12 lacks or infers differently. A
+// rule leaves sizes dynamic that it cannot infer.
+// Throws: onnx::InferenceError for invalid nodes.
 #pragma once
 
 #include <onnx/defs/schema.h>
@@ -13,29 +13,30 @@ using Context = onnx::InferenceContext;
 
 /// Type and shape of the first input.
 void keep(Context& context);
-/// Reductions whose axes are an input.
+/// Reductions with axes as an input.
 void reduce(Context& context);
-/// Into `num_outputs` parts, the last one being smaller, or as input 1 says.
+/// Into `num_outputs` parts, the last being smaller, or into the sizes of input
+/// 1.
 void split(Context& context);
 void pad(Context& context);
 void resize(Context& context);
 void quantize(Context& context);
 void dequantize(Context& context);
-/// No window begins after the image and the padding before it, as ONNX Runtime
-/// and, since opset 22, the standard have it.
+/// No window begins after the image and its leading padding, as in ONNX Runtime
+/// and, since opset 22, the standard.
 void pool(Context& context);
 void global_pool(Context& context);
 
-/// onnx's own inference for a schema behind rank_check() and fences: it takes
-/// a convolution's kernel from its weights, writes to the axis of
-/// LayerNormalization unchecked, makes a shape of any rank that a list's length
-/// asks for, and counts windows one by one. Pooling gets pool(). Empty for
-/// schemas that need neither.
+/// Returns onnx's own inference for a schema, guarded by rank_check() and other
+/// checks: onnx derives a convolution's kernel from its weights, writes to the
+/// axis of LayerNormalization unchecked, creates a shape of any rank from the
+/// length of a list, and counts windows in a loop. Pooling gets pool(). Empty
+/// for schemas that need no guard.
 onnx::InferenceFunction safer(const onnx::OpSchema& schema);
-/// onnx's own propagation of values that are shapes, where every input has a
-/// type (after an error that onnx goes on from, one may have none) and no list
-/// is empty: it trusts both.
-/// REQUIRES: the schema has one.
+/// Returns onnx's own propagation of shape values for inputs that all have a
+/// type (one may be missing after an ignored error) and lists that are not
+/// empty: onnx does not check either.
+/// REQUIRES: the schema has a propagation function.
 onnx::DataPropagationFunction safer_propagation(const onnx::OpSchema& schema);
 
 // com.microsoft

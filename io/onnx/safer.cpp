@@ -1,4 +1,4 @@
-// Fences around the shape inference of onnx 1.12.
+// Guards around the shape inference of onnx 1.12.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 namespace octet::io::rules {
 namespace {
 
-// The input that holds a convolution's weights, or -1 for other operators.
+// Returns the input of a convolution's weights, -1 for other operators.
 int weight_input(const std::string& name) {
   if (name == "Conv" || name == "ConvTranspose" || name == "ConvInteger") {
     return 1;
@@ -17,8 +17,7 @@ int weight_input(const std::string& name) {
   return name == "QLinearConv" ? 3 : -1;
 }
 
-// Whether onnx finds a kernel as long as the image has axes: it takes both
-// ranks for equal.
+// Whether weights and image have known, equal ranks, which onnx assumes.
 bool has_kernel(Context& c, size_t weights) {
   if (!onnx::hasInputShape(c, 0) || !onnx::hasInputShape(c, weights)) {
     return false;
@@ -26,13 +25,13 @@ bool has_kernel(Context& c, size_t weights) {
   const int image = onnx::getInputShape(c, 0).dim_size();
   const int rank = onnx::getInputShape(c, weights).dim_size();
   if (image != rank) {
-    fail_shape_inference("expected weights of the image's rank ", image,
+    fail_shape_inference("weights must have the image's rank ", image,
                          ", got rank ", rank);
   }
   return true;
 }
 
-// With automatic padding onnx counts through the windows one by one.
+// onnx counts windows with automatic padding in a loop.
 void check_windows(Context& c) {
   constexpr int64_t kMostWindows = int64_t{1} << 20;
   const auto* padding = c.getAttribute("auto_pad");
@@ -42,15 +41,14 @@ void check_windows(Context& c) {
   }
   for (const auto& dim : onnx::getInputShape(c, 0).dim()) {
     if (dim.has_dim_value() && dim.dim_value() > kMostWindows) {
-      fail_shape_inference("expected at most ", kMostWindows,
-                           " pixels an axis with auto_pad, got ",
-                           dim.dim_value());
+      fail_shape_inference("axes with auto_pad must have at most ",
+                           kMostWindows, " pixels, got ", dim.dim_value());
     }
   }
 }
 
-// The input that lists the sizes of the output, or -1 for other operators.
-// Where only the length of the list is known, onnx makes a shape of that rank.
+// Returns the input with the sizes of the output, -1 for other operators. If
+// only the length of the list is known, onnx creates a shape of that rank.
 int sizes_input(const std::string& name) {
   if (name == "ConstantOfShape") return 0;
   return name == "Expand" ? 1 : -1;
@@ -61,26 +59,26 @@ void check_length(Context& c, size_t input) {
   if (!onnx::hasInputShape(c, input)) return;
   const auto& list = onnx::getInputShape(c, input);
   if (list.dim_size() == 1 && list.dim(0).dim_value() > kMostAxes) {
-    fail_shape_inference("expected a list of at most ", kMostAxes,
-                         " sizes, got ", list.dim(0).dim_value());
+    fail_shape_inference("list of sizes must have at most ", kMostAxes,
+                         " entries, got ", list.dim(0).dim_value());
   }
 }
 
-// Whether the statistics of LayerNormalization have an axis to be along.
+// Whether the axis of LayerNormalization's statistics is known.
 bool has_axis(Context& c) {
   if (c.getNumOutputs() < 2) return true;
   if (!onnx::hasInputShape(c, 0)) return false;
   const int rank = onnx::getInputShape(c, 0).dim_size();
   const int64_t axis = onnx::getAttribute(c, "axis", -1);
   if (axis < -rank || axis >= rank) {
-    fail_shape_inference("expected an axis from ", -rank, " to ", rank - 1,
+    fail_shape_inference("axis must be from ", -rank, " to ", rank - 1,
                          ", got ", axis);
   }
   return true;
 }
 
-// onnx's inference for a schema with its own fences; empty for schemas that
-// need none.
+// Returns onnx's inference for a schema with guards specific to it; empty for
+// schemas that need none.
 onnx::InferenceFunction fenced(const onnx::OpSchema& schema) {
   const std::string& name = schema.Name();
   const auto onnxs = schema.GetTypeAndShapeInferenceFunction();
@@ -88,7 +86,7 @@ onnx::InferenceFunction fenced(const onnx::OpSchema& schema) {
   if (name == "LayerNormalization") {
     return [onnxs](Context& c) {
       if (has_axis(c)) return onnxs(c);
-      // Without the shape, what can be told is the type.
+      // Without the shape, only the type is known.
       onnx::propagateElemTypeFromInputToOutput(c, 0, 0);
     };
   }
@@ -113,7 +111,7 @@ onnx::InferenceFunction fenced(const onnx::OpSchema& schema) {
     if (name == "ConvInteger") {
       onnx::updateOutputElemType(c, 0, onnx::TensorProto::INT32);
     } else {
-      // Of codes it is that of the result's zero point.
+      // Quantized results have the type of their zero point.
       onnx::propagateElemTypeFromInputToOutput(c, name == "QLinearConv" ? 7 : 0,
                                                0);
     }
@@ -138,7 +136,7 @@ onnx::InferenceFunction safer(const onnx::OpSchema& schema) {
 
 onnx::DataPropagationFunction safer_propagation(const onnx::OpSchema& schema) {
   const auto onnxs = schema.GetDataPropagationFunction();
-  // Others than the first may be left out.
+  // Slice may lack all inputs but the first.
   const bool all = schema.Name() != "Slice";
   return [onnxs, all](onnx::DataPropagationContext& c) {
     for (size_t i = 0; i < (all ? c.getNumInputs() : 1); ++i) {

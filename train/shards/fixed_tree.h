@@ -1,4 +1,4 @@
-// Sums in one fixed order. Internal to train.
+// FixedTree: sum in a fixed order. Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace octet::train {
 
-/// Adds 2^k terms as a binary tree over their places: (0+1)+(2+3). A half of
-/// them that begins at a multiple of its size makes a term of the same tree,
-/// which is why the sum does not depend on how terms are spread over ranks.
-/// Terms may be missing; a sum with one missing side is the other side.
+/// Adds 2^k terms as a binary tree over their indices: (0+1)+(2+3). The partial
+/// sum of an aligned block of 2^j terms is a subtree, so the result does not
+/// depend on the distribution of terms over ranks. Terms may be missing; the
+/// sum of a term and a missing term is the term.
 template <class T>
 class FixedTree {
  public:
@@ -20,7 +20,7 @@ class FixedTree {
 
   void push(std::optional<T> term) {
     std::optional<T> sum = std::move(term);
-    // The bits of the count say which sums are waiting for their other half.
+    // Bit j of the count is set if a partial sum of 2^j terms is waiting.
     int64_t bit = 1;
     for (; (count_ & bit) != 0; bit <<= 1) {
       std::optional<T> left = std::move(waiting_.back());
@@ -32,8 +32,9 @@ class FixedTree {
     ++count_;
   }
 
-  /// Of all terms, which it lets go of. Of another number than 2^k, the sums of
-  /// its powers of two are added from the last one on.
+  /// Returns the sum of all terms and resets the tree. For a number of terms
+  /// other than 2^k, the waiting partial sums are added from the last to the
+  /// first.
   std::optional<T> take() {
     std::optional<T> total;
     for (; !waiting_.empty(); waiting_.pop_back()) {

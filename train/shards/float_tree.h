@@ -1,4 +1,4 @@
-// Sums of many floats, in place. Internal to train.
+// In-place sums of float arrays. Internal to train.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace octet::train {
 
-/// Adds `from` to `to`, which has as many elements.
+/// Adds `from` to `to` elementwise. Both have the same size.
 inline void add_floats(std::span<float> to, std::span<const float> from) {
   parallel_chunks(std::ssize(to), [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
@@ -20,8 +20,8 @@ inline void add_floats(std::span<float> to, std::span<const float> from) {
   });
 }
 
-/// The sum of terms that lie one behind another, each as long as `to`. It
-/// overwrites them. REQUIRES: at least one term, unless `to` is empty.
+/// Sums contiguous terms, each of the size of `to`, with a FixedTree.
+/// Overwrites the terms. REQUIRES: at least one term, unless `to` is empty.
 inline void sum_terms(std::span<float> terms, std::span<float> to) {
   if (to.empty()) return;
   FixedTree<std::span<float>> tree(

@@ -26,7 +26,7 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 MovingState::MovingState(Model& model, BatchStatistics mode)
     : mode_(mode), sums_(add_sums) {
   std::unordered_set<uint64_t> known;
-  // Of frozen layers, too: those of a user's own may move them all the same.
+  // Includes frozen layers: custom layers may change their statistics anyway.
   for (const auto& layer : model.layers()) {
     for (const Parameter& p : layer->parameters()) {
       if (p.variable.value().dtype() != DType::f32 ||
@@ -61,11 +61,13 @@ void MovingState::rewind() const {
 }
 
 void MovingState::refuse(const Statistic& moved) {
-  throw UnsupportedError(fmt::format(
-      "synchronized statistics: expected '{}' to move once with a batch, got "
-      "one that moves with each shard, {}. Hint: take it over the whole batch "
-      "(octet/runtime/batch_parts.h), or statistics per shard",
-      moved.name, moved.owner));
+  throw UnsupportedError(
+      "unsupported_layer", fmt::format("parameter '{}'", moved.name),
+      fmt::format("changes with each shard, {}, but synchronized statistics "
+                  "must change once per batch. Hint: sum over the batch with "
+                  "octet/runtime/batch_parts.h, or use "
+                  "BatchStatistics::per_shard",
+                  moved.owner));
 }
 
 void MovingState::check_turn(bool first) {
@@ -84,17 +86,20 @@ void MovingState::check_turn(bool first) {
 void MovingState::check_parameters() const {
   for (const Fixed& each : fixed_) {
     if (each.variable.version() != each.version) {
-      throw UnsupportedError(fmt::format(
-          "shards: expected '{}' to be moved by the optimizer alone, got a "
-          "forward pass that moves it, {}. Hint: `.trainable = false` for "
-          "statistics",
-          each.name, each.owner));
+      throw UnsupportedError(
+          "unsupported_layer", fmt::format("parameter '{}'", each.name),
+          fmt::format("the forward pass changes it, {}, which is not supported "
+                      "with shards. Hint: set .trainable = false for "
+                      "statistics",
+                      each.owner));
     }
     if (!each.variable.grad().empty()) {
-      throw UnsupportedError(fmt::format(
-          "shards: expected gradients of the loss alone, got one of '{}' from "
-          "another backward() in the pass, {}. Hint: one shard",
-          each.name, each.owner));
+      throw UnsupportedError(
+          "unsupported_layer", fmt::format("parameter '{}'", each.name),
+          fmt::format("received a gradient from another backward() in the "
+                      "pass, {}, which is not supported with shards. Hint: "
+                      "train with a single shard",
+                      each.owner));
     }
   }
 }
@@ -111,7 +116,7 @@ void MovingState::take(int64_t samples) {
   }
   sums_.push(std::move(sums));
   for (Following& each : following_) {
-    // A shard of zeros leaves the scale as it was.
+    // A shard of zeros does not change the scale.
     const Config state = each.quantizer->state();
     if (state == each.before) continue;
     if (each.first.is_null()) each.first = state;

@@ -1,5 +1,6 @@
-// What a forward pass in training changes in a model: running statistics and
-// scales that follow. Internal to train.
+// MovingState: merges the model state that training forward passes change,
+// running statistics and running scales, over shards and ranks. Internal to
+// train.
 #pragma once
 
 #include <memory>
@@ -19,29 +20,30 @@ namespace octet::train {
 
 class MovingState {
  public:
-  /// Takes note of what `model` has now, before a batch, in which the optimizer
-  /// moves no parameter.
+  /// Saves the state of `model` before a batch. The optimizer must not update
+  /// parameters until merge().
   MovingState(Model& model, BatchStatistics mode);
 
-  /// Puts it back, before a shard that is a batch by itself.
+  /// Restores the saved state before a shard with separate statistics.
   void rewind() const;
-  /// After a turn of a shard that goes beside others: only the first one moves
-  /// statistics. Throws: UnsupportedError if another one did.
+  /// Checks a turn of an interleaved shard: only the first shard may change
+  /// statistics. Throws: UnsupportedError if another shard did.
   void check_turn(bool first);
-  /// After all shards of this rank: gradients went to their receiver, and no
-  /// parameter moved. Throws: UnsupportedError if it did.
+  /// Checks, after all shards of this rank, that gradients went to their
+  /// receiver only and no parameter changed. Throws: UnsupportedError
+  /// otherwise.
   void check_parameters() const;
-  /// Takes what a shard of so many samples, or shards side by side, made of it;
-  /// 0: there is none.
+  /// Adds the state after a shard of `samples` samples, or after all
+  /// interleaved shards. 0: the shard is empty.
   void take(int64_t samples);
 
-  /// What the shards of this rank made.
+  /// Writes the state of this rank's shards.
   void write(BytesWriter& bytes);
-  /// Gives the model what the shards of all ranks made of it, in the order of
-  /// ranks. Statistics of shards are their means, by samples; synchronized ones
-  /// are the same on all ranks. A scale that follows is the largest; one that
-  /// learns that of the first shard, whose forward pass may have lifted it to
-  /// its floor.
+  /// Sets the model's state from the shards of all ranks. Statistics per shard
+  /// become their mean, weighted by samples; synchronized statistics must be
+  /// equal on all ranks. A running scale becomes the largest of all shards; a
+  /// learned scale that of the first shard, whose forward pass may have raised
+  /// it to its lower bound.
   /// Throws: UnsupportedError if synchronized statistics differ.
   void merge(std::vector<BytesReader>& ranks, int64_t samples) const;
 
@@ -51,8 +53,8 @@ class MovingState {
     Tensor before;
     std::string owner;  // "layer 'bn' (BatchNormalization)"
     std::string name;
-    Tensor first = {};     // what the first shard left, empty: as before
-    uint64_t version = 0;  // that was seen
+    Tensor first = {};     // after the first shard; empty: unchanged
+    uint64_t version = 0;  // at the last check
   };
   struct Fixed {
     Variable variable;
@@ -63,8 +65,8 @@ class MovingState {
   struct Following {
     std::shared_ptr<quant::Quantizer> quantizer;
     Config before;
-    Config first = {};                   // after the first that it followed
-    std::optional<double> largest = {};  // scale
+    Config first = {};                   // after the first change
+    std::optional<double> largest = {};  // largest scale of the shards
   };
 
   [[noreturn]] static void refuse(const Statistic& moved);
@@ -76,7 +78,7 @@ class MovingState {
   std::vector<Statistic> statistics_;
   std::vector<Following> following_;
   std::vector<Variable> learning_;
-  std::vector<Fixed> fixed_;  // parameters, which the optimizer moves
+  std::vector<Fixed> fixed_;  // parameters, which only the optimizer changes
   FixedTree<std::vector<double>> sums_;
 };
 

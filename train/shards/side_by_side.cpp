@@ -33,9 +33,10 @@ FixedTree<Values> tree_of(Meeting meeting) {
 
 [[noreturn]] void refuse_difference() {
   throw ValueError(
-      "synchronized statistics: expected all shards of a batch to go through "
-      "the same batch normalizations in the same order, got one that does not. "
-      "Hint: statistics per shard, where layers choose by the values they see");
+      "unsupported_model", "synchronized statistics",
+      "all shards of a batch must call the same batch normalizations in the "
+      "same order. Hint: use BatchStatistics::per_shard if layers branch on "
+      "values");
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ class SideBySide::Part final : public BatchParts {
     const BatchPartsGuard guard(this);
     run_.start([this, &body] { body(place_); });
   }
-  /// Until it waits, for what meeting() says, or ends.
+  /// Runs until the shard ends or waits for meeting().
   void resume() {
     meeting_ = Meeting::ended;
     run_.resume();
@@ -89,7 +90,8 @@ void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
   const std::span parts = std::span(parts_).first(static_cast<size_t>(busy));
   for (const auto& part : parts) part->start(body);
 
-  // A turn of each part of this rank, and what they wait for then.
+  // Runs a turn of each shard of this rank. Returns their operation and their
+  // combined values.
   const auto turn = [&] {
     for (const auto& part : parts) {
       before_turn(part->part());
@@ -115,9 +117,10 @@ void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
     return bytes.take();
   };
 
-  // What the parts of all ranks wait for; false once all have ended.
+  // Combines the values of all ranks. Returns false after the shards have
+  // ended.
   const auto meet = [&](const std::vector<std::string>& told) {
-    // The first rank is never idle.
+    // The first rank always has samples.
     const auto meeting = BytesReader(told[0]).value<Meeting>();
     FixedTree<Values> tree = tree_of(meeting);
     std::optional<size_t> count;

@@ -1,4 +1,5 @@
-// The shards of a batch, computed side by side. Internal to train.
+// SideBySide: interleaved computation of the shards of a batch. Internal to
+// train.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,24 @@
 
 namespace octet::train {
 
-/// What parts wait for; `idle`: there are none, `ended`: they do not wait.
+/// Operation that the shards of a rank wait for. `idle`: the rank has no
+/// shards, `ended`: its shards have ended.
 enum class Meeting : uint8_t { idle, ended, sum, max };
 
-/// Shards that wait for each other where batch normalization or a scale that
-/// follows needs the whole batch: BatchParts. The shards of a rank take turns,
-/// in their order, from one such place to the next; then the ranks meet.
+/// Interleaves shards that need values of the whole batch (BatchParts), in
+/// batch normalization or for running scales. The shards of a rank run in
+/// turns, in order, from one synchronization point to the next; there the ranks
+/// exchange their values.
 class SideBySide {
  public:
-  /// `count` shards of this rank.
+  /// `count` is the number of shards of this rank.
   SideBySide(Communicator& ranks, int64_t count);
   ~SideBySide();
 
-  /// Runs `body(i)` for the first `busy` of them, which are parts of a batch.
-  /// Before a turn of each calls `before_turn(i)`, and `after_turn(i)` after
-  /// it, if that has not thrown. Communicates.
-  /// Throws: on all ranks, what a body threw on one.
+  /// Runs `body(i)` for the first `busy` shards, as parts of a batch. Calls
+  /// `before_turn(i)` before each turn of shard i, and `after_turn(i)` after it
+  /// unless the turn throws. Collective.
+  /// Throws: on all ranks, an error of a body on any rank.
   void run(int64_t busy, const std::function<void(int64_t)>& body,
            const std::function<void(int64_t)>& before_turn,
            const std::function<void(int64_t)>& after_turn);

@@ -1,4 +1,4 @@
-// lint_onnx(): reads a file, lets every family of rules look at it.
+// lint_onnx(): loads a file and applies all groups of rules.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -46,7 +46,7 @@ LintReport judged(onnx::ModelProto model, const LintOptions& options) {
   lint::judge_deployment(graph, findings);
   lint::judge_openvino(graph, findings);
   if (!options.samples.empty()) {
-    check_qdq(view);  // such a file does not run
+    check_qdq(view);  // invalid pairs cannot run
     lint::judge_samples(model, graph, options.samples, options.limits,
                         findings);
   }

@@ -1,4 +1,4 @@
-// Looks at the clock now and then during a long operator.
+// Periodic deadline checks in long operators.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace octet::io::run {
 
-/// Of one thread, for one part of an operator's work.
+/// Used by a single thread for a part of an operator's work.
 class Pace {
  public:
-  /// Throws: FormatError if the time is over.
+  /// Throws: FormatError after the deadline.
   explicit Pace(const NodeContext& context) : context_(context) {
     context.check_time();
   }
 
-  /// To be told of work before it is done, in elements or multiply-adds.
-  /// Throws: FormatError if the time is over.
+  /// Announces work, in elements or multiply-adds, before it is done.
+  /// Throws: FormatError after the deadline.
   void add(int64_t work) {
     if ((since_look_ += work) < kOften) return;
     since_look_ = 0;
@@ -24,7 +24,7 @@ class Pace {
   }
 
  private:
-  static constexpr int64_t kOften = int64_t{1} << 24;  // milliseconds
+  static constexpr int64_t kOften = int64_t{1} << 24;  // takes milliseconds
 
   const NodeContext& context_;
   int64_t since_look_ = 0;

@@ -10,7 +10,7 @@ namespace octet::io::run {
 
 Walk::Walk(const Dims& dims, const std::vector<Dims>& strides)
     : dims_{1}, strides_(strides.size(), Dims{0}) {
-  // From the innermost on; the fronts of dims_ and strides_ are what grows.
+  // From the innermost dimension; the front entries grow.
   for (size_t d = dims.size(); d-- > 0;) {
     if (dims[d] == 1) continue;
     bool alike = true;
@@ -77,7 +77,7 @@ Dims broadcast_dims(const NodeContext& context,
         for (const Dims& shape : shapes) {
           text += (text.empty() ? "" : " and ") + dims_text(shape);
         }
-        context.refuse("expected shapes that broadcast, got " + text);
+        context.refuse("shapes do not broadcast: " + text);
       }
       if (dim == 1) dim = size;
     }
@@ -122,7 +122,7 @@ Tensor second_operand(const NodeContext& context) {
   const int64_t after =
       rank - b.shape().rank() - context.axis(context.integer("axis", 0), rank);
   if (after < 0) {
-    context.refuse(fmt::format("expected an axis where {} fits {}, got {}",
+    context.refuse(fmt::format("{} does not fit {} at axis {}",
                                b.shape().to_string(), a.shape().to_string(),
                                context.integer("axis", 0)));
   }

@@ -1,5 +1,5 @@
-// The elements of a result, row by row, beside tensors that lie under it with
-// strides of their own: 0 where a dimension is broadcast.
+// Iteration over the elements of a result, row by row, together with tensors of
+// other strides: 0 for a broadcast dimension.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@ namespace octet::io::run {
 
 class Walk {
  public:
-  /// `strides[t]` has one entry for each of `dims`, in elements. Dimensions
-  /// that all tensors run through alike become one.
+  /// `strides[t]` has an entry for each of `dims`, in elements. Merges
+  /// dimensions that are contiguous in all tensors.
   Walk(const Dims& dims, const std::vector<Dims>& strides);
 
   int64_t rows() const { return rows_; }
   /// Elements of a row.
   int64_t width() const { return dims_.back(); }
-  /// Where a row of tensor t begins, in elements.
+  /// Offset of a row of tensor t, in elements.
   int64_t offset(size_t t, int64_t row) const;
-  /// From one element of a row to the next.
+  /// Distance between elements of a row.
   int64_t step(size_t t) const { return strides_[t].back(); }
 
  private:
@@ -33,32 +33,33 @@ class Walk {
   int64_t rows_ = 1;
 };
 
-/// Of a contiguous tensor.
+/// Returns the strides of a contiguous tensor.
 Dims strides_of(const Dims& dims);
 
-/// Where element `index` of a tensor of `dims` lies under other strides.
+/// Returns the offset of element `index` of a tensor of `dims` for other
+/// strides.
 int64_t offset_at(int64_t index, const Dims& dims, const Dims& strides);
 
-/// The common shape under NumPy's rules. Throws: FormatError if there is none.
+/// Returns the common shape with NumPy's rules. Throws: FormatError if there is
+/// none.
 Dims broadcast_dims(const NodeContext& context,
                     const std::vector<Dims>& shapes);
-/// The strides of a tensor of `own` dimensions under a shape that it
-/// broadcasts to.
+/// Returns the strides of a tensor of `own` dimensions, broadcast to `dims`.
 Dims broadcast_strides(const Dims& own, const Dims& dims);
 
-/// A copy of elements of x: result element i of axis a is `strides[a] * i`
-/// elements further in x, beginning at `base`.
-/// REQUIRES: all of them lie in x.
+/// Copies elements of x: index i of result axis a is at offset `strides[a] * i`
+/// in x, beginning at `base`.
+/// REQUIRES: all offsets are within x.
 Tensor strided_copy(const NodeContext& context, const Tensor& x,
                     const Dims& dims, const Dims& strides, int64_t base = 0);
 
-/// The opset that NumPy's rules came with.
+/// First opset with NumPy's broadcasting rules.
 inline constexpr int64_t kNumpyBroadcast = 7;
-/// The second of two operands. Before, it lay at the attribute `axis` of the
-/// first.
+/// Returns the second of two operands. In older opsets, the attribute `axis`
+/// aligns it to an axis of the first.
 Tensor second_operand(const NodeContext& context);
 
-/// f(a, b) for each pair of elements, broadcast.
+/// f(a, b) for each pair of elements, with broadcasting.
 /// Throws: FormatError for shapes that do not fit.
 template <class R, class A, class B, class F>
 Tensor combine(const NodeContext& context, const Tensor& a, const Tensor& b,
