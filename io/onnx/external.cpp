@@ -15,7 +15,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
+#include "proto_limits.h"
 #include "tensors.h"
 
 namespace octet::io {

@@ -19,9 +19,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Grid per_tensor(float scale) { return {.scale = Tensor::scalar(scale)}; }
+QuantParams per_tensor(float scale) { return {.scale = Tensor::scalar(scale)}; }
 
-Grid per_channel(const std::vector<float>& scales, int axis) {
+QuantParams per_channel(const std::vector<float>& scales, int axis) {
   return {
       .scale = Tensor::of<float>({static_cast<int64_t>(scales.size())}, scales),
       .axis = axis,
@@ -190,7 +190,7 @@ TEST_F(Builder, WritesOnePairPerValueAndQuantization) {
 }
 
 TEST_F(Builder, ClipsAnActivationToARangeNarrowerThanInt8) {
-  Grid grid = per_tensor(0.5f);
+  QuantParams grid = per_tensor(0.5f);
   grid.low = -8;
   grid.high = 7;
   builder_.add_qdq("input", "a", grid);
@@ -223,8 +223,9 @@ TEST_F(Builder, RejectsScalesThatAreNotFiniteAndPositive) {
 }
 
 TEST_F(Builder, RejectsAQuantizerWithoutAScale) {
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { builder_.add_qdq("input", "conv/input", Grid{}); }),
+  EXPECT_THAT(error_of<ValueError>([&] {
+                builder_.add_qdq("input", "conv/input", QuantParams{});
+              }),
               HasSubstr("calibrate"));
 }
 
@@ -242,7 +243,7 @@ TEST_F(Builder, RejectsScalesThatDoNotFitTheWeights) {
 }
 
 TEST_F(Builder, RejectsValuesOutsideInt8) {
-  Grid grid = per_tensor(0.5f);
+  QuantParams grid = per_tensor(0.5f);
   grid.high = 128;
   EXPECT_NE(error_of<ValueError>([&] { builder_.add_qdq("input", "a", grid); }),
             "");

@@ -142,7 +142,7 @@ BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
 
 std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
                                                     const Compute& compute,
-                                                    MovingState& moving) {
+                                                    RunningState& moving) {
   std::vector<BatchSums> sums;
   for (int64_t shard = first_; shard < last_; ++shard) {
     const int64_t size = shard_size(samples, shards_, shard);
@@ -155,7 +155,7 @@ std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
 
 std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
                                                          const Compute& compute,
-                                                         MovingState& moving) {
+                                                         RunningState& moving) {
   const int64_t busy = std::clamp(samples - first_, int64_t{0}, last_ - first_);
   const auto size_of = [&](int64_t i) {
     return shard_size(samples, shards_, first_ + i);
@@ -187,8 +187,8 @@ std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
 }
 
 BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
-  MovingState moving(model_, side_by_side_ ? BatchStatistics::synchronized
-                                           : BatchStatistics::per_shard);
+  RunningState moving(model_, side_by_side_ ? BatchStatistics::synchronized
+                                            : BatchStatistics::per_shard);
   pass_ = model_.training_passes();
   shard_sums_.clear();
   // Only the last shards can be empty.

@@ -15,9 +15,9 @@
 #include <octet/train/fit.h>
 
 #include "gradient_exchange.h"
-#include "moving_state.h"
+#include "interleaved_shards.h"
+#include "running_state.h"
 #include "shard_sums.h"
-#include "side_by_side.h"
 
 namespace octet::train {
 
@@ -81,10 +81,10 @@ class ShardedStep {
   BatchSums compute_shard(int64_t shard, int64_t size, const Compute& compute);
   std::vector<BatchSums> compute_in_turn(int64_t samples,
                                          const Compute& compute,
-                                         MovingState& moving);
+                                         RunningState& moving);
   std::vector<BatchSums> compute_side_by_side(int64_t samples,
                                               const Compute& compute,
-                                              MovingState& moving);
+                                              RunningState& moving);
   /// Returns a byte per parameter: whether a shard of this rank has a gradient.
   std::string gradients_there() const;
   void add_sums_of_owned(const std::vector<bool>& there);

@@ -10,7 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape_hint.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "constants.h"
 #include "precision.h"
 #include "program.h"
