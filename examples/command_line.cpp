@@ -273,7 +273,8 @@ Command::Command(CLI::App* app, std::shared_ptr<const std::string> job)
 
 Command Command::add_command(const char* name, const char* description) {
   app_->require_subcommand(1);
-  return Command(app_->add_subcommand(name, description), written_->job);
+  return Command(app_->add_subcommand(name, description)->group("Commands"),
+                 written_->job);
 }
 
 Option Command::add(const char* name, std::string& value, const char* help) {

@@ -91,7 +91,10 @@ std::string wrap_footer(const std::string& footer, size_t width) {
 
 class HelpFormatter final : public CLI::Formatter {
  public:
-  HelpFormatter() { label("Positionals", "Arguments"); }
+  HelpFormatter() {
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+  }
 
  private:
   static constexpr size_t kColumn = 26;  // of descriptions
@@ -148,9 +151,11 @@ class HelpFormatter final : public CLI::Formatter {
     return text;
   }
   std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const {
-    // Rarely used groups come last, then options without a group, such as
-    // --help.
+    // Input comes first. Rarely used groups come last, then options without a
+    // group, such as --help.
     std::vector<std::string> groups = app->get_groups();
+    std::ranges::stable_partition(
+        groups, [](const std::string& group) { return group == "Input"; });
     for (const char* last : {"Model", "Limits", "Options"}) {
       std::ranges::stable_partition(
           groups, [&](const std::string& group) { return group != last; });

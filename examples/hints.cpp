@@ -44,6 +44,7 @@ constexpr HintRule kRules[] = {
     {"", "disable_fake_quant", kCalibrate},
     {"", "quant::calibrate", kCalibrate},
     {"", "calibrate() ", "octet quantize determines better ranges"},
+    {"", "equalize()", "use --equalize"},
     {"", "drop_quantizers", kFloatModel},
     {"", "data.sample(", "use more --samples"},
     // Training.
@@ -139,7 +140,7 @@ bool names_cpp(std::string_view text) {
     }
   }
   static const std::regex field(
-      "[A-Za-z](?:Options|Limits)\\.\\w|(?:^|[ `({])\\.[a-z]\\w*");
+      "[A-Za-z](?:Options|Limits)\\.\\w|(?:^|[ `({])\\.[a-z]\\w* ?=");
   return std::regex_search(text.begin(), text.end(), field);
 }
 

@@ -28,7 +28,8 @@ T choice(std::string_view option, const std::string& word,
   }
   throw ValueError(
       "invalid_value", option,
-      fmt::format("must be {}, got '{}'{}", fmt::join(words, " or "), word,
+      fmt::format("must be {}{}, got '{}'{}", N > 2 ? "one of " : "",
+                  fmt::join(words, N > 2 ? ", " : " or "), word,
                   suggest_near(word, words)));
 }
 

@@ -33,9 +33,9 @@ void add_compare(CommandLine& program) {
            "samples [N,...] in the axis order of either model")
       .type("X.npy")
       .required();
-  add_layout_option(
-      command, options->layout,
-      "axis order of samples that fit both (default: the first model's)");
+  add_layout_option(command, options->layout,
+                    "axis order of samples whose shape fits both (default: the "
+                    "first model's)");
   command
       .add("--labels", options->labels,
            "class labels int64 [N], to report accuracy")

@@ -43,7 +43,7 @@ std::string values_text(const std::vector<io::ValueDifference>& values) {
   TextTable table({Align::left, Align::left, Align::right, Align::right,
                    Align::right, Align::right, Align::right});
   table.add_row({"layer", "op", "SQNR dB", "added noise", "max error",
-                 "largest", "code flips"});
+                 "largest", "changed"});
   table.add_rule();
   for (const io::ValueDifference& value : values) {
     table.add_row(

@@ -410,9 +410,9 @@ void add_predict(CommandLine& program) {
            "a folder of images at any depth")
       .type("X.npy|IMAGE|DIR")
       .required();
-  add_layout_option(
-      command, options->layout,
-      "axis order of samples that fit both (default: the model file's)");
+  add_layout_option(command, options->layout,
+                    "axis order of samples whose shape fits both (default: the "
+                    "model file's)");
   command
       .add("--labels", options->labels,
            "class labels int64 [N], to print accuracy; NAME=L.npy per output")

@@ -389,7 +389,7 @@ void add_qat(CommandLine& program) {
                            preset.description);
   }
   command.begin_group("Quantization");
-  command.add("--preset", o.preset, presets.c_str())
+  command.add("--preset", o.preset, ("fine-tuning preset; " + presets).c_str())
       .type("int8|int8_mobile|int4")
       .show_default();
   command

@@ -73,7 +73,7 @@ void add_blame(const Model& quantized, const Dataset& data,
       found.by_sqnr()[0].layer));
   const std::string blame = found.blame();
   cures.push_back(first_line(blame));
-  if (blame.find("Hint: equalize") != std::string::npos) {
+  if (blame.find("--equalize") != std::string::npos) {
     cures.emplace_back("--equalize balances the channel ranges");
   }
 }

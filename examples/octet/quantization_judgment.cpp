@@ -76,7 +76,7 @@ QuantizationJudgment judge(const Model& model, const Model& quantized,
 
 std::string to_text(const QuantizationJudgment& j) {
   std::string text = fmt::format(
-      "\non {} {} samples:  {}{}\n", j.samples, j.others ? "other" : "of the",
+      "\non {} {}samples:  {}{}\n", j.samples, j.others ? "held-out " : "",
       j.outputs.outputs.size() == 1 ? "outputs with " : "\n",
       j.outputs.to_string());
   if (!j.before) return text;

@@ -155,8 +155,8 @@ Model read_model(const ModelSource& source) {
   }
   // describe_file() throws for a missing or unreadable file.
   throw UnsupportedError("unsupported_format", what,
-                         fmt::format("expected {}, got {}", source.expected,
-                                     io::describe_file(what)));
+                         fmt::format("expected a model ({}), got {}",
+                                     source.expected, io::describe_file(what)));
 }
 
 }  // namespace octet::program

@@ -11,6 +11,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
+#include "../hints.h"
 #include "../program.h"
 #include "calibration_options.h"
 #include "commands.h"
@@ -151,7 +152,8 @@ void sensitivity(Options o) {
   const quant::Sensitivity result =
       reference ? sensitivity_beside(*reference, model, judged, options)
                 : quant::sensitivity(model, judged, options);
-  print(o.json ? io::to_json(to_config(result)) + "\n" : result.to_string());
+  print(o.json ? io::to_json(to_config(result)) + "\n"
+               : on_command_line(result.to_string()));
 }
 
 }  // namespace
