@@ -196,9 +196,9 @@ Model climbed(const Model& model, const Dataset& data, bool patterns) {
       return placed_by_patterns(m, options.quantize);
     };
   }
-  quant::PtqPipeline ladder = quant::ptq_pipeline(model, data, {}, options);
-  print(ladder.to_string());
-  return std::move(ladder.model);
+  quant::PtqPipeline result = quant::ptq_pipeline(model, data, {}, options);
+  print(result.to_string());
+  return std::move(result.model);
 }
 
 FormAccuracies run(const AccuracyJob& job) { return Job(job).run(); }

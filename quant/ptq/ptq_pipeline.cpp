@@ -143,8 +143,8 @@ class Climb {
     return mean_decibels(powers);
   }
 
-  bool meets(const PtqStage& rung) const {
-    return target_ && *rung.score >= *target_;
+  bool meets(const PtqStage& stage) const {
+    return target_ && *stage.score >= *target_;
   }
 
   // Models that meet the target rank above all others.
@@ -183,16 +183,16 @@ std::string score_text(std::optional<double> score) {
   return score ? fmt::format("{:.4f}", *score) : "";
 }
 
-std::string verdict(const PtqPipeline& ladder, const PtqStage& best) {
+std::string verdict(const PtqPipeline& result, const PtqStage& best) {
   const std::string sqnr = decibels_text(best.output_sqnr);
-  if (!ladder.target) {
+  if (!result.target) {
     return fmt::format("kept {}: outputs {}", best.method, sqnr);
   }
-  const double target = *ladder.target;
+  const double target = *result.target;
   return fmt::format("{}: {:.4f} by {}, {}; outputs {}",
-                     ladder.met ? "target met" : "target missed", *best.score,
+                     result.met ? "target met" : "target missed", *best.score,
                      best.method,
-                     ladder.met ? fmt::format("target {:.4f}", target)
+                     result.met ? fmt::format("target {:.4f}", target)
                                 : fmt::format("{:.4f} below the target {:.4f}",
                                               target - *best.score, target),
                      sqnr);
@@ -201,16 +201,16 @@ std::string verdict(const PtqPipeline& ladder, const PtqStage& best) {
 }  // namespace
 
 std::string PtqPipeline::to_string() const {
-  const PtqStage* best = &rungs[0];
+  const PtqStage* best = &stages[0];
   TextTable table({Align::left, Align::right, Align::right});
   table.add_row({"method", float_score ? "score" : "", "outputs"}, "  ");
   table.add_rule("  ");
   if (float_score) table.add_row({"float", score_text(float_score)}, "  ");
-  for (const PtqStage& rung : rungs) {
-    if (rung.method == kept) best = &rung;
+  for (const PtqStage& stage : stages) {
+    if (stage.method == kept) best = &stage;
     table.add_row(
-        {rung.method, score_text(rung.score), decibels_text(rung.output_sqnr)},
-        rung.method == kept ? "> " : "  ");
+        {stage.method, score_text(stage.score), decibels_text(stage.output_sqnr)},
+        stage.method == kept ? "> " : "  ");
   }
   return fmt::format("{}.\nEvaluated on {} held-out samples.\n\n{}",
                      verdict(*this, *best), group_digits(held_out),
