@@ -333,7 +333,7 @@ TEST(LintErrors, E21AComputedWeight) {
 
 TEST(Lint, RejectsInvalidModels) {
   EXPECT_EQ(failure_of<FormatError>([] { lint_onnx_bytes("no model"); }),
-            (Failure{"@171", ""}));
+            (Failure{"unsupported_format", "file"}));
   EXPECT_EQ(failure_of<IoError>([] { lint_onnx("/none/such.onnx"); }),
             (Failure{"file_not_found", "/none/such.onnx"}));
   EXPECT_EQ(failure_of<ValueError>([] { lint_target("tensorrt9"); }),

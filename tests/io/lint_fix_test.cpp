@@ -267,7 +267,7 @@ TEST(LintFix, WritesANewFile) {
   EXPECT_EQ(read_file(folder / "old.onnx"),
             with_int32_bias().SerializeAsString());
   EXPECT_EQ(failure_of<FormatError>([] { (void)fix_onnx_bytes("none"); }),
-            (Failure{"@173", ""}));
+            (Failure{"unsupported_format", "file"}));
 }
 
 }  // namespace

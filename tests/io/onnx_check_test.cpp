@@ -19,9 +19,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 onnx::TypeProto::Tensor& tensor_type(onnx::ValueInfoProto* value) {
   return *value->mutable_type()->mutable_tensor_type();
 }
@@ -71,38 +68,43 @@ TEST_F(CheckOnnx, AcceptsSoundModels) {
 }
 
 TEST_F(CheckOnnx, RejectsAMissingFile) {
-  EXPECT_EQ(failure_of<IoError>([&] { inspect_onnx(folder_ / "none.onnx"); }),
-            (Failure{"@180", ""}));
+  EXPECT_EQ(
+      failure_of<IoError>([&] { inspect_onnx(folder_ / "none.onnx"); }).code,
+      "file_not_found");
 }
 
 TEST_F(CheckOnnx, RejectsAnEmptyFileAndNamesIt) {
-  EXPECT_EQ(refusal_of_bytes(""), (Failure{"@5", ""}));
+  EXPECT_EQ(refusal_of_bytes(""), (Failure{"unsupported_format", "file"}));
 }
 
 TEST_F(CheckOnnx, RejectsAForeignFile) {
-  EXPECT_EQ(refusal_of_bytes("this is no model at all"), (Failure{"@181", ""}));
+  EXPECT_EQ(refusal_of_bytes("this is no model at all"),
+            (Failure{"unsupported_format", "file"}));
 }
 
 TEST_F(CheckOnnx, RejectsATruncatedFile) {
   const std::string bytes = conv_model().SerializeAsString();
   for (size_t size = 0; size < bytes.size(); size += 7) {
-    EXPECT_EQ(refusal_of_bytes(bytes.substr(0, size)), (Failure{"@182", ""}))
-        << size;
+    EXPECT_NE(refusal_of_bytes(bytes.substr(0, size)).code, "no error") << size;
   }
 }
 
 TEST_F(CheckOnnx, RejectsStridesBelowOne) {
-  EXPECT_EQ(refusal_of_conv("strides", {0, 0}), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
-  EXPECT_EQ(refusal_of_conv("strides", {1, -1}), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("strides", {0, 0}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("strides", {1, -1}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
 }
 
 TEST_F(CheckOnnx, RejectsStridesBelowOneOfPooling) {
   for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
-    EXPECT_EQ(refusal(model_of(
-                  "g (float[N,3,8,8] x) => (float[N,3,4,4] y) {\n  y = " +
-                  std::string(op) +
-                  " <kernel_shape = [2,2], strides = [0,2]> (x)\n}")),
-              (Failure{"@8", ""}))
+    EXPECT_EQ(
+        refusal(
+            model_of("g (float[N,3,8,8] x) => (float[N,3,4,4] y) {\n  y = " +
+                     std::string(op) +
+                     " <kernel_shape = [2,2], strides = [0,2]> (x)\n}"))
+            .code,
+        "invalid_graph")
         << op;
   }
 }
@@ -124,14 +126,19 @@ TEST_F(CheckOnnx, RejectsStridesBelowOneInsideASubgraph) {
 }
 
 TEST_F(CheckOnnx, RejectsDilationsGroupsAndKernelsBelowOne) {
-  EXPECT_EQ(refusal_of_conv("dilations", {0, 1}), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
-  EXPECT_EQ(refusal_of_conv("group", {0}), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
-  EXPECT_EQ(refusal_of_conv("group", {-3}), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
-  EXPECT_EQ(refusal_of_conv("kernel_shape", {0, 3}), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("dilations", {0, 1}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("group", {0}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("group", {-3}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("kernel_shape", {0, 3}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
 }
 
 TEST_F(CheckOnnx, RejectsNegativePadsButLetsPadCrop) {
-  EXPECT_EQ(refusal_of_conv("pads", {0, 0, -1, 0}), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("pads", {0, 0, -1, 0}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
   onnx::ModelProto pad = model_of(
       "g (float[4] x) => (float[2] y) {\n"
       "  y = Pad <pads = [-1,-1]> (x)\n"
@@ -179,7 +186,8 @@ TEST_F(CheckOnnx, RejectsNegativeAndHugeDimensions) {
     });
   };
   EXPECT_EQ(with_dim(-3), (Failure{"invalid_graph", "initializer 'w'"}));
-  EXPECT_EQ(with_dim(int64_t{1} << 40), (Failure{"size_limit", "initializer 'w'"}));
+  EXPECT_EQ(with_dim(int64_t{1} << 40),
+            (Failure{"size_limit", "initializer 'w'"}));
   EXPECT_EQ(with_dim(INT64_MAX), (Failure{"size_limit", "initializer 'w'"}));
   const auto with_input = [&](int64_t dim) {
     return refusal(conv_model(), [&](onnx::ModelProto& model) {
@@ -190,7 +198,8 @@ TEST_F(CheckOnnx, RejectsNegativeAndHugeDimensions) {
     });
   };
   EXPECT_EQ(with_input(-2), (Failure{"invalid_graph", "value 'x'"}));
-  EXPECT_EQ(with_input(int64_t{1} << 40), (Failure{"invalid_graph", "value 'x'"}));
+  EXPECT_EQ(with_input(int64_t{1} << 40),
+            (Failure{"invalid_graph", "value 'x'"}));
 }
 
 TEST_F(CheckOnnx, RejectsAnUnknownElementType) {
@@ -210,7 +219,9 @@ TEST_F(CheckOnnx, ChecksTensorsInAttributesToo) {
   value->set_name("value");
   value->set_type(onnx::AttributeProto::TENSOR);
   *value->mutable_t() = float_tensor("", {2}, {1.0f});
-  EXPECT_EQ(refusal(model), (Failure{"invalid_graph", "node 'y' (Constant), attribute 'value'"}));
+  EXPECT_EQ(
+      refusal(model),
+      (Failure{"invalid_graph", "node 'y' (Constant), attribute 'value'"}));
 }
 
 TEST_F(CheckOnnx, RejectsExternalDataEverywhere) {
@@ -233,9 +244,11 @@ TEST_F(CheckOnnx, RejectsUnknownOpsets) {
     return model;
   };
   for (const int64_t opset : {-1, 0}) {
-    EXPECT_EQ(refusal(with_opset(opset)), (Failure{"unsupported_version", "ONNX model"}));
+    EXPECT_EQ(refusal(with_opset(opset)),
+              (Failure{"unsupported_version", "ONNX model"}));
   }
-  EXPECT_EQ(unsupported(with_opset(27)), (Failure{"unsupported_version", "ONNX model"}));
+  EXPECT_EQ(unsupported(with_opset(27)),
+            (Failure{"unsupported_version", "ONNX model"}));
   for (const int64_t opset : {11, 17, 18, 23, 26}) {
     EXPECT_EQ(refusal(with_opset(opset)).code, "no error") << opset;
   }
@@ -257,12 +270,14 @@ TEST_F(CheckOnnx, RejectsUnknownIrVersions) {
     });
   };
   for (const int64_t version : {INT64_MIN, int64_t{0}, int64_t{2}}) {
-    EXPECT_EQ(with_version(version), (Failure{"unsupported_version", "ONNX model"}));
+    EXPECT_EQ(with_version(version),
+              (Failure{"unsupported_version", "ONNX model"}));
   }
   for (const int64_t version : {int64_t{14}, INT64_MAX}) {
     onnx::ModelProto model = conv_model();
     model.set_ir_version(version);
-    EXPECT_EQ(unsupported(model), (Failure{"unsupported_version", "ONNX model"}));
+    EXPECT_EQ(unsupported(model),
+              (Failure{"unsupported_version", "ONNX model"}));
   }
   for (const int64_t version : {4, 7, 8, 9, 10, 13}) {
     EXPECT_EQ(with_version(version).code, "no error");
@@ -388,14 +403,18 @@ class CheckQdq : public CheckOnnx {
 };
 
 TEST_F(CheckQdq, RejectsAMismatchOfScalesAndChannels) {
-  EXPECT_EQ(refusal_with_scales({0.1f, 0.2f, 0.3f}), (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_scales({0.1f, 0.2f, 0.3f}),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
   EXPECT_EQ(refusal_with_scales({0.1f, 0.2f, 0.3f, 0.4f}).code, "no error");
 }
 
 TEST_F(CheckQdq, RejectsAnAxisOutOfRange) {
-  EXPECT_EQ(refusal_with_axis(4), (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
-  EXPECT_EQ(refusal_with_axis(-5), (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
-  EXPECT_EQ(refusal_with_axis(INT64_MIN), (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_axis(4),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_axis(-5),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_axis(INT64_MIN),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
   EXPECT_EQ(refusal_with_axis(-4).code, "no error");
 }
 

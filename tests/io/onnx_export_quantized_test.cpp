@@ -14,9 +14,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 Dataset random_images(int64_t count) {
   Rng rng(7);
   Tensor images({count, kH, kW, kC});

@@ -23,9 +23,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::Pair;
 
 /// 0, 1, 2, ...: every weight identifies its origin.
@@ -295,13 +293,15 @@ TEST_F(ExportOnnx, RejectsOptionsOutOfRange) {
                   [&] { export_onnx(model, path_, {.opset = opset}); }),
               (Failure{"out_of_range", "ONNX opset"}));
   }
-  for (const OnnxOptions& options :
-       {OnnxOptions{.input_name = ""}, OnnxOptions{.output_name = ""},
-        OnnxOptions{.input_name = "x", .output_name = "x"}}) {
-    EXPECT_EQ(
-        failure_of<ValueError>([&] { export_onnx(model, path_, options); }),
-        (Failure{"@50", ""}));
-  }
+  const auto refused = [&](const OnnxOptions& options) {
+    return failure_of<ValueError>([&] { export_onnx(model, path_, options); });
+  };
+  EXPECT_EQ(refused({.input_name = ""}),
+            (Failure{"missing_value", "ONNX input name"}));
+  EXPECT_EQ(refused({.output_name = ""}),
+            (Failure{"missing_value", "ONNX output name"}));
+  EXPECT_EQ(refused({.input_name = "x", .output_name = "x"}),
+            (Failure{"duplicate_name", "ONNX names"}));
   EXPECT_TRUE(folder_.empty());
 }
 
@@ -339,9 +339,10 @@ TEST_F(ExportOnnx, NamesALayerWithoutOnnxFormAndKeepsTheOldFile) {
 }
 
 TEST_F(ExportOnnx, ReportsAMissingFolder) {
-  EXPECT_EQ(failure_of<IoError>(
-                [&] { export_onnx(small_cnn(), folder_ / "none/model.onnx"); }),
-            (Failure{"@183", ""}));
+  EXPECT_EQ(failure_of<IoError>([&] {
+              export_onnx(small_cnn(), folder_ / "none/model.onnx");
+            }).code,
+            "file_not_found");
 }
 
 }  // namespace

@@ -18,9 +18,7 @@ namespace octet::io {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // y = x + w with w of two floats at offset 4 of a file.
 class ExternalData : public ::testing::Test {
@@ -112,7 +110,9 @@ TEST_F(ExternalData, MustBeInTheFolderOfTheModel) {
   for (const char* location :
        {"/etc/passwd", "../weights.bin", "data/../../weights.bin", "..", "",
         "weights.bin/"}) {
-    EXPECT_EQ(refusal_of_location(location), (Failure{"invalid_graph", "initializer 'w'"})) << location;
+    EXPECT_EQ(refusal_of_location(location),
+              (Failure{"invalid_graph", "initializer 'w'"}))
+        << location;
   }
   EXPECT_EQ(refusal_of_location(std::string("weights.bin\0", 12)),
             (Failure{"invalid_graph", "initializer 'w'"}));
@@ -120,18 +120,23 @@ TEST_F(ExternalData, MustBeInTheFolderOfTheModel) {
 
 TEST_F(ExternalData, IsNotReadThroughLinks) {
   fs::create_symlink("/etc/passwd", folder_ / "link.bin");
-  EXPECT_EQ(refusal_of_location("link.bin"), (Failure{"invalid_graph", "initializer 'w'"}));
+  EXPECT_EQ(refusal_of_location("link.bin"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
   fs::create_directory_symlink("/etc", folder_ / "link");
-  EXPECT_EQ(refusal_of_location("link/passwd"), (Failure{"invalid_graph", "initializer 'w'"}));
+  EXPECT_EQ(refusal_of_location("link/passwd"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
   fs::create_hard_link(folder_ / "weights.bin", folder_ / "second.bin");
-  EXPECT_EQ(refusal_of_location("second.bin"), (Failure{"invalid_graph", "initializer 'w'"}));
+  EXPECT_EQ(refusal_of_location("second.bin"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
 }
 
 TEST_F(ExternalData, MustBeAPlainFile) {
   fs::create_directory(folder_ / "data");
-  EXPECT_EQ(refusal_of_location("data"), (Failure{"invalid_graph", "initializer 'w'"}));
+  EXPECT_EQ(refusal_of_location("data"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
   set("location", "none.bin");
-  EXPECT_EQ(refusal_to_load<IoError>(), (Failure{"file_not_found", "initializer 'w'"}));
+  EXPECT_EQ(refusal_to_load<IoError>(),
+            (Failure{"file_not_found", "initializer 'w'"}));
 }
 
 TEST_F(ExternalData, MustBeAsLongAsItsTensor) {
@@ -140,11 +145,13 @@ TEST_F(ExternalData, MustBeAsLongAsItsTensor) {
   set("length", "8");
   for (const char* offset : {"5", "12", "9223372036854775807"}) {
     set("offset", offset);
-    EXPECT_EQ(refusal_to_load(), (Failure{"truncated_file", "initializer 'w'"})) << offset;
+    EXPECT_EQ(refusal_to_load(), (Failure{"truncated_file", "initializer 'w'"}))
+        << offset;
   }
   for (const char* offset : {"-4", "4x", "", "99999999999999999999"}) {
     set("offset", offset);
-    EXPECT_EQ(refusal_to_load(), (Failure{"malformed_file", "initializer 'w'"})) << offset;
+    EXPECT_EQ(refusal_to_load(), (Failure{"malformed_file", "initializer 'w'"}))
+        << offset;
   }
 }
 

@@ -38,8 +38,12 @@ TEST(OnnxImportGraphs, ListsAllUnsupportedNodes) {
                   "y = Cos (b)\n"
                   "c = Asinh (x)\n"
                   "z = Add (c, x)");
+  const Failure failure = import_refusal(model);
+  EXPECT_EQ(failure, (Failure{"unsupported_operator", "ONNX model"}));
   // Consequences of these are not reported.
-  EXPECT_EQ(import_refusal(model), (Failure{"unsupported_operator", "ONNX model"}));
+  EXPECT_THAT(failure.message,
+              AllOf(HasSubstr("'a' (Tan)"), HasSubstr("'c' (Asinh)"),
+                    Not(HasSubstr("(Cos)"))));
 }
 
 TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
@@ -51,7 +55,8 @@ TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
     add_noise(model, "b", {2, 4, 1, 7});
     return import_refusal(model);
   };
-  EXPECT_EQ(said("y = ConvTranspose <group = 2> (x, w)"), (Failure{"unsupported_operator", "node 'y' (ConvTranspose)"}));
+  EXPECT_EQ(said("y = ConvTranspose <group = 2> (x, w)"),
+            (Failure{"unsupported_operator", "node 'y' (ConvTranspose)"}));
   EXPECT_EQ(said("y = ConvTranspose <strides = [2,2], "
                  "output_padding = [2,2]> (x, w)"),
             (Failure{"unsupported_operator", "node 'y' (ConvTranspose)"}));
@@ -66,8 +71,10 @@ TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
                  "pads = [1,0,0,0], ceil_mode = 1, count_include_pad = 1> "
                  "(x)"),
             (Failure{"unsupported_operator", "node 'y' (AveragePool)"}));
-  EXPECT_EQ(said("y = HardSigmoid <alpha = 0.0> (x)"), (Failure{"unsupported_operator", "node 'y' (HardSigmoid)"}));
-  EXPECT_EQ(said("y = Pow (x, x)"), (Failure{"unsupported_operator", "node 'y' (Pow)"}));
+  EXPECT_EQ(said("y = HardSigmoid <alpha = 0.0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (HardSigmoid)"}));
+  EXPECT_EQ(said("y = Pow (x, x)"),
+            (Failure{"unsupported_operator", "node 'y' (Pow)"}));
   EXPECT_EQ(said("c = Cast <to = 7> (x)\n y = Cast <to = 1> (c)"),
             (Failure{"unsupported_operator", "node 'c' (Cast)"}));
   EXPECT_EQ(said("p = Constant <value = int64[8] {1,0,0,0,0,0,0,0}> ()\n"
@@ -95,8 +102,10 @@ TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
   EXPECT_EQ(said(places + "r = ScatterND (t, i, u)\n"
                           "y = Transpose <perm = [1,0,2,3]> (r)"),
             (Failure{"unsupported_operator", "node 'r' (ScatterND)"}));
-  EXPECT_EQ(said(places + "y = ScatterND (x, j, x)"), (Failure{"unsupported_operator", "node 'y' (ScatterND)"}));
-  EXPECT_EQ(said("y = Celu <alpha = 2.0> (x)"), (Failure{"unsupported_operator", "node 'y' (Celu)"}));
+  EXPECT_EQ(said(places + "y = ScatterND (x, j, x)"),
+            (Failure{"unsupported_operator", "node 'y' (ScatterND)"}));
+  EXPECT_EQ(said("y = Celu <alpha = 2.0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Celu)"}));
   EXPECT_EQ(said("l = Constant <value_float = 2.0> ()\n"
                  "h = Constant <value_float = 1.0> ()\n"
                  "y = Clip (x, l, h)"),
@@ -105,11 +114,16 @@ TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
                  "r = Constant <value_floats = [0.0]> ()\n"
                  "y = Resize <mode = \"linear\"> (x, r, s)"),
             (Failure{"unsupported_operator", "node 'y' (Resize)"}));
-  EXPECT_EQ(said("y = LogSoftmax <axis = 0> (x)"), (Failure{"unsupported_operator", "node 'y' (LogSoftmax)"}));
-  EXPECT_EQ(said("y = Mul (x, b)"), (Failure{"unsupported_operator", "node 'y' (Mul)"}));
-  EXPECT_EQ(said("y = Max (x, b)"), (Failure{"unsupported_operator", "node 'y' (Max)"}));
-  EXPECT_EQ(said("y = Softmax <axis = 0> (x)"), (Failure{"unsupported_operator", "node 'y' (Softmax)"}));
-  EXPECT_EQ(said("y = Concat <axis = 0> (x, x)"), (Failure{"unsupported_operator", "node 'y' (Concat)"}));
+  EXPECT_EQ(said("y = LogSoftmax <axis = 0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (LogSoftmax)"}));
+  EXPECT_EQ(said("y = Mul (x, b)"),
+            (Failure{"unsupported_operator", "node 'y' (Mul)"}));
+  EXPECT_EQ(said("y = Max (x, b)"),
+            (Failure{"unsupported_operator", "node 'y' (Max)"}));
+  EXPECT_EQ(said("y = Softmax <axis = 0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Softmax)"}));
+  EXPECT_EQ(said("y = Concat <axis = 0> (x, x)"),
+            (Failure{"unsupported_operator", "node 'y' (Concat)"}));
   EXPECT_EQ(said("y = Transpose <perm = [1,0,2,3]> (x)"),
             (Failure{"unsupported_model", "output 'y'"}));
   EXPECT_EQ(said("p = Constant <value = int64[8] {0,0,9,1,0,0,1,1}> ()\n"
@@ -143,7 +157,9 @@ TEST(OnnxImportGraphs, RejectsUnsupportedAttention) {
                     "(q, q, q)"),
         std::string("y = Attention (q, q, q)"),
         "y, p = Attention <" + heads + "> (q, q, q)"}) {
-    EXPECT_EQ(said(node), (Failure{"unsupported_operator", "node 'y' (Attention)"})) << node;
+    EXPECT_EQ(said(node),
+              (Failure{"unsupported_operator", "node 'y' (Attention)"}))
+        << node;
   }
   EXPECT_EQ(said("y = Attention <" + heads + "> (q, q, q)", 24),
             (Failure{"unsupported_operator", "node 'y' (Attention)"}));
@@ -194,8 +210,10 @@ TEST(OnnxImportGraphs, HonorsAllAttributesOfAnOperator) {
                         "c = Flatten (b)\nd = Flatten (z)\n"
                         "y = Concat <axis = 1> (c, d)");
   };
-  EXPECT_EQ(resized("6,4,12,20"), (Failure{"unsupported_operator", "node 'a' (Resize)"}));
-  EXPECT_EQ(resized("0,8,12,20"), (Failure{"unsupported_operator", "node 'a' (Resize)"}));
+  EXPECT_EQ(resized("6,4,12,20"),
+            (Failure{"unsupported_operator", "node 'a' (Resize)"}));
+  EXPECT_EQ(resized("0,8,12,20"),
+            (Failure{"unsupported_operator", "node 'a' (Resize)"}));
   EXPECT_EQ(resized("1,4,12,20", ", keep_aspect_ratio_policy = \"not_larger\""),
             (Failure{"unsupported_operator", "node 'a' (Resize)"}));
   // -rank is the batch axis, 1 - rank the next.
@@ -203,8 +221,10 @@ TEST(OnnxImportGraphs, HonorsAllAttributesOfAnOperator) {
     return said(13, "a = Flatten <axis = " + std::to_string(axis) +
                         "> (x)\ny = Concat <axis = 1> (a, z)");
   };
-  EXPECT_EQ(flattened(-4), (Failure{"unsupported_operator", "node 'y' (Concat)"}));
-  EXPECT_EQ(flattened(0), (Failure{"unsupported_operator", "node 'y' (Concat)"}));
+  EXPECT_EQ(flattened(-4),
+            (Failure{"unsupported_operator", "node 'y' (Concat)"}));
+  EXPECT_EQ(flattened(0),
+            (Failure{"unsupported_operator", "node 'y' (Concat)"}));
   EXPECT_EQ(flattened(-3).code, "no error");
   EXPECT_EQ(flattened(1).code, "no error");
   // The smaller rank first.
@@ -235,9 +255,12 @@ TEST(OnnxImportGraphs, ReadsOperatorsByTheirVersion) {
                  "b = Constant <value = float[3] {1.0,2.0,3.0}> ()\n"
                  "y = Mul <axis = 1, broadcast = 1> (a, b)"),
             (Failure{"unsupported_operator", "node 'y' (Mul)"}));
-  EXPECT_EQ(said(6, "y = PRelu (x, k)"), (Failure{"unsupported_operator", "node 'y' (PRelu)"}));
-  EXPECT_EQ(said(5, "y = Selu (x)"), (Failure{"unsupported_operator", "node 'y' (Selu)"}));
-  EXPECT_EQ(said(6, "y = Dropout (x)"), (Failure{"unsupported_operator", "node 'y' (Dropout)"}));
+  EXPECT_EQ(said(6, "y = PRelu (x, k)"),
+            (Failure{"unsupported_operator", "node 'y' (PRelu)"}));
+  EXPECT_EQ(said(5, "y = Selu (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Selu)"}));
+  EXPECT_EQ(said(6, "y = Dropout (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Dropout)"}));
   EXPECT_EQ(said(6, "y = Dropout <is_test = 1> (x)").code, "no error");
   EXPECT_EQ(said(6, "y = BatchNormalization (x, k, k, k, k)"),
             (Failure{"unsupported_operator", "node 'y' (BatchNormalization)"}));
@@ -253,7 +276,8 @@ TEST(OnnxImportGraphs, RepeatsConstantsForEachSample) {
                   "s = Shape (x)\n"
                   "e = Expand (t, s)\n"
                   "y = Add (x, e)");
-  EXPECT_EQ(import_refusal(two), (Failure{"unsupported_operator", "node 'e' (Expand)"}));
+  EXPECT_EQ(import_refusal(two),
+            (Failure{"unsupported_operator", "node 'e' (Expand)"}));
   // The sum of a token over the batch is not a sum within a sample.
   const onnx::ModelProto summed =
       graph_model("(float[N,1,3] x) => (float[N,1,3] y)",
@@ -262,7 +286,8 @@ TEST(OnnxImportGraphs, RepeatsConstantsForEachSample) {
                   "e = Expand (t, s)\n"
                   "a = ReduceMean <axes = [0], keepdims = 1> (e)\n"
                   "y = Add (x, a)");
-  EXPECT_EQ(import_refusal(summed), (Failure{"unsupported_operator", "node 'a' (ReduceMean)"}));
+  EXPECT_EQ(import_refusal(summed),
+            (Failure{"unsupported_operator", "node 'a' (ReduceMean)"}));
 }
 
 TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
@@ -326,8 +351,10 @@ TEST(OnnxImportGraphs, AcceptsSizesForDynamicAxes) {
   const auto wrong = [&](const OnnxImportOptions& options) {
     return failure_of<ValueError>([&] { (void)from_onnx(bytes, options); });
   };
-  EXPECT_EQ(wrong({.input_shapes = {{3, 9, 7}}}), (Failure{"shape_mismatch", "OnnxImportOptions.input_shapes"}));
-  EXPECT_EQ(wrong({.input_shapes = {{9, 7, 3}, {1}}}), (Failure{"count_mismatch", "OnnxImportOptions.input_shapes"}));
+  EXPECT_EQ(wrong({.input_shapes = {{3, 9, 7}}}),
+            (Failure{"shape_mismatch", "OnnxImportOptions.input_shapes"}));
+  EXPECT_EQ(wrong({.input_shapes = {{9, 7, 3}, {1}}}),
+            (Failure{"count_mismatch", "OnnxImportOptions.input_shapes"}));
 }
 
 // PyTorch's F.normalize. A sample of zeros has no direction and no gradient.

@@ -20,9 +20,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 void add_codes(onnx::GraphProto& graph, const std::string& name,
                const std::vector<int64_t>& dims, uint64_t seed) {
   const Tensor noise(Shape(std::span<const int64_t>(dims)), DType::f32);

@@ -22,7 +22,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Failure import_refusal(const onnx::ModelProto& model) {
   return failure_of<UnsupportedError>(
@@ -47,11 +46,13 @@ TEST(OnnxImportSamples, KeepsSamplesApart) {
                     "s = Constant <value = int64[2] {" + sizes +
                         "}> ()\ny = Reshape (x, s)"));
   };
-  EXPECT_EQ(said("N", "5, -1"), (Failure{"unsupported_operator", "node 'y' (Reshape)"}));
+  EXPECT_EQ(said("N", "5, -1"),
+            (Failure{"unsupported_operator", "node 'y' (Reshape)"}));
   EXPECT_EQ(said("N", "-1, 6"), (Failure{"unsupported_model", "output 'y'"}));
   EXPECT_EQ(said("N", "1, -1"), (Failure{"unsupported_model", "output 'y'"}));
   EXPECT_EQ(said("2", "-1, 12"), (Failure{"unsupported_model", "output 'y'"}));
-  EXPECT_EQ(said("2", "-1, 16"), (Failure{"unsupported_operator", "node 'y' (Reshape)"}));
+  EXPECT_EQ(said("2", "-1, 16"),
+            (Failure{"unsupported_operator", "node 'y' (Reshape)"}));
   EXPECT_EQ(said("2", "2, -1").code, "no error");
   EXPECT_EQ(said("1", "1, -1").code, "no error");
   EXPECT_EQ(said("N", "-1, 24").code, "no error");
@@ -92,15 +93,20 @@ TEST(OnnxImportSamples, SaysWhichEquationsAreProducts) {
   EXPECT_EQ(said("nhij,nhjk->nik", "N,A,B").code, "no error");
   EXPECT_EQ(said("nhij,nhjk->nhijk", "N,A,B,C,D").code, "no error");
   EXPECT_EQ(said("nhij,nhkl->nhijkl", "N,A,B,C,D,E").code, "no error");
-  EXPECT_EQ(said("nhij,nhjk"), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));  // ->ik
+  EXPECT_EQ(said("nhij,nhjk"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));  // ->ik
   for (const char* other :
        {"nhij,nhjk->nhk", "nhij->nh", "nhii,nhjk->nhik", "nhij,nhjk->nhiq",
         "nhij,nhjk->nnik", "nhij,nhlj->nhil", "hij,hjk->hik", "n1ij,n1jk->n1ik",
         "..nij,nhjk->nik", "nhij,nhjk,nhkl->nhil", "", ",->", "->"}) {
-    EXPECT_EQ(said(other), (Failure{"unsupported_operator", "node 'y' (Einsum)"})) << other;
+    EXPECT_EQ(said(other),
+              (Failure{"unsupported_operator", "node 'y' (Einsum)"}))
+        << other;
   }
-  EXPECT_EQ(said("nhij,mhjk->nmik"), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
-  EXPECT_EQ(said("nhij,nhjk->ik"), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,mhjk->nmik"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nhjk->ik"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
 }
 
 TEST(OnnxImportSamples, KeepsSamplesApartInEquationsWithConstants) {
@@ -115,12 +121,18 @@ TEST(OnnxImportSamples, KeepsSamplesApartInEquationsWithConstants) {
   };
   EXPECT_EQ(said("nhij,jk->nhik", {7, 4}).code, "no error");
   EXPECT_EQ(said("nhij,nhjk->nhik", {1, 2, 7, 4}).code, "no error");
-  EXPECT_EQ(said("nhij,jk->nhik", {5, 4}), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
-  EXPECT_EQ(said("nhij,ijk->nhk", {7, 5, 4}), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
-  EXPECT_EQ(said("nhij,hjk->nhik", {3, 7, 4}), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
-  EXPECT_EQ(said("nhij,nk->khij", {3, 4}, "3"), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
-  EXPECT_EQ(said("nhij,nhjk->nhik", {3, 2, 7, 4}, "3"), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
-  EXPECT_EQ(said("nhij,nk->nhijk", {3, 4}), (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,jk->nhik", {5, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,ijk->nhk", {7, 5, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,hjk->nhik", {3, 7, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nk->khij", {3, 4}, "3"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nhjk->nhik", {3, 2, 7, 4}, "3"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nk->nhijk", {3, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
 }
 
 /// Gathers from all values of x, [`batch`,3,4,5], in dynamo's form of
@@ -202,10 +214,12 @@ TEST(OnnxImportSamples, RejectsConvertedCounters) {
         shift);
     for (const char* cast : {"b = Cast <to = 9> (d)\nk = Cast <to = 1> (b)\n",
                              "k = Cast <to = 1> (d)\n"}) {
-      EXPECT_EQ(import_refusal(graph_model(
-                    "(float[N,4] x) => (float[A,B] y)",
-                    count + cast + "m = Reshape (k, s)\ny = Mul (x, m)")),
-                (Failure{"@208", ""}));
+      EXPECT_EQ(
+          import_refusal(
+              graph_model("(float[N,4] x) => (float[A,B] y)",
+                          count + cast + "m = Reshape (k, s)\ny = Mul (x, m)"))
+              .code,
+          "unsupported_operator");
     }
   }
 }
@@ -334,7 +348,8 @@ TEST(OnnxImportSamples, RejectsProductsOfDifferentSamples) {
       "t = Transpose <perm = [0,2,1]> (b)\n"
       "p = MatMul (a, t)\n"
       "y = Reshape (p, whole)";
-  EXPECT_EQ(refusal_of("N", turned), (Failure{"unsupported_operator", "node 'p' (MatMul)"}));
+  EXPECT_EQ(refusal_of("N", turned),
+            (Failure{"unsupported_operator", "node 'p' (MatMul)"}));
   for (const char* batch : {"1", "3", "N"}) {
     EXPECT_EQ(refusal_of(batch,
                          "z = Transpose <perm = [1,0,3,2]> (x)\n"
@@ -371,7 +386,8 @@ TEST(OnnxImportSamples, RejectsSlicesByTheBatchSize) {
         "y = Slice (a, zero, n, zero)"}) {
     EXPECT_EQ(refusal_of("N", count + cut).code, "unsupported_operator") << cut;
   }
-  EXPECT_EQ(refusal_of("N", count + "y = Tile (x, s)"), (Failure{"unsupported_operator", "node 'y' (Tile)"}));
+  EXPECT_EQ(refusal_of("N", count + "y = Tile (x, s)"),
+            (Failure{"unsupported_operator", "node 'y' (Tile)"}));
   // A slice of all samples is allowed.
   EXPECT_EQ(refusal_of("N", count + "y = Slice (x, zero, n, zero)").code,
             "no error");

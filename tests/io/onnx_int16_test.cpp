@@ -11,7 +11,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -33,9 +32,10 @@ TEST(OnnxInt16, ImportNamesTheType) {
        {onnx::TensorProto::INT16, onnx::TensorProto::UINT16}) {
     for (const char* zero_point : {"z0", "z4"}) {
       const auto model = with_zero_point(zero_point, type);
-      EXPECT_EQ(failure_of<UnsupportedError>(
-                    [&] { (void)from_onnx(model.SerializeAsString()); }),
-                (Failure{"@127", ""}));
+      EXPECT_EQ(failure_of<UnsupportedError>([&] {
+                  (void)from_onnx(model.SerializeAsString());
+                }).code,
+                "unsupported_operator");
     }
   }
   const auto model = with_zero_point("z0", onnx::TensorProto::INT16);

@@ -23,7 +23,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// H, W and C differ; the outputs have two axis orders.
 constexpr const char* kTwoHeads =

@@ -14,9 +14,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 constexpr FileLimits kLittleMemory{.memory_limit = 64 << 20};
 constexpr FileLimits kLittleTime{.time_limit = 0.5};
 
@@ -97,8 +94,8 @@ TEST(OnnxLimits, HoldForEveryOperatorWithLargeOutputs) {
                     "n = Constant <value = int64[1] {33554432}> ()\n"
                     "y = Resize <mode = \"nearest\"> (x, r, r, n)"),
         fill("i", "33554432") + "j = Cast <to = 7> (i)\ny = Gather (x, j)"}) {
-    EXPECT_EQ(refused(limited(kEnds, nodes, kLittleMemory)),
-              (Failure{"@218", ""}))
+    EXPECT_EQ(refused(limited(kEnds, nodes, kLittleMemory)).code,
+              "memory_limit")
         << nodes;
   }
 }
@@ -129,7 +126,7 @@ TEST(OnnxLimits, StopASlowOperator) {
            fill("i", "4096, 128, 8, 8") + fill("k", "128, 128, 8, 8") +
                "y = Conv <kernel_shape = [8,8], pads = [7,7,7,7]> (i, k)",
        }) {
-    EXPECT_EQ(refused(limited(ends, nodes, kLittleTime)), (Failure{"@220", ""}))
+    EXPECT_EQ(refused(limited(ends, nodes, kLittleTime)).code, "time_limit")
         << nodes;
   }
 }
@@ -143,8 +140,8 @@ TEST(OnnxLimits, StopASlowIntegerOperator) {
   for (const char* last : {"y = MatMulInteger (i, i)",
                            "y = ConvInteger <kernel_shape = [4096,4096], pads "
                            "= [4095,4095,4095,4095]> (i, i)"}) {
-    EXPECT_EQ(refused(limited(ends, codes + last, kLittleTime)),
-              (Failure{"time_limit", "node 'i' (Cast)"}));
+    EXPECT_EQ(refused(limited(ends, codes + last, kLittleTime)).code,
+              "time_limit");
   }
 }
 
@@ -153,8 +150,9 @@ TEST(OnnxLimits, StopALongChain) {
   for (int i = 0; i < 200; ++i) {
     nodes += fmt::format("v{} = Exp (v{})\n", i + 1, i);
   }
-  EXPECT_EQ(refused(limited(kEnds, nodes + "y = Add (x, v200)", kLittleTime)),
-            (Failure{"time_limit", "node 'v1' (Exp)"}));
+  EXPECT_EQ(
+      refused(limited(kEnds, nodes + "y = Add (x, v200)", kLittleTime)).code,
+      "time_limit");
 }
 
 TEST(OnnxLimits, StopANodeWithManyInputs) {
@@ -169,9 +167,12 @@ TEST(OnnxLimits, AreChecked) {
     return failure_of<ValueError>(
         [&] { limited(kEnds, "y = Neg (x)", limits); });
   };
-  EXPECT_EQ(with({.time_limit = 0}), (Failure{"@130", ""}));
-  EXPECT_EQ(with({.time_limit = std::nan("")}), (Failure{"@131", ""}));
-  EXPECT_EQ(with({.memory_limit = 0}), (Failure{"@132", ""}));
+  EXPECT_EQ(with({.time_limit = 0}),
+            (Failure{"out_of_range", "FileLimits.time_limit"}));
+  EXPECT_EQ(with({.time_limit = std::nan("")}),
+            (Failure{"out_of_range", "FileLimits.time_limit"}));
+  EXPECT_EQ(with({.memory_limit = 0}),
+            (Failure{"out_of_range", "FileLimits.memory_limit"}));
   EXPECT_NO_THROW(limited(kEnds, "y = Neg (x)",
                           {.memory_limit = INT64_MAX, .time_limit = INFINITY})
                       .predict(Tensor::zeros({1})));

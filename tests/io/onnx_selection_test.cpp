@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
-using ::testing::HasSubstr;
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {
   const auto values = tensor.data<int64_t>();

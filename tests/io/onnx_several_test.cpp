@@ -110,12 +110,16 @@ TEST(ExportSeveral, RejectsDuplicateNamesAndWrongCounts) {
   const auto refusal = [&](const OnnxOptions& options) {
     return failure_of<ValueError>([&] { (void)to_onnx(model, options); });
   };
-  EXPECT_EQ(refusal({.input_names = {"x"}}), (Failure{"count_mismatch", "ONNX input names"}));
-  EXPECT_EQ(refusal({.output_names = {"x", "y", "z"}}), (Failure{"count_mismatch", "ONNX output names"}));
-  EXPECT_EQ(refusal({.input_names = {"x", "x"}}), (Failure{"duplicate_name", "ONNX names"}));
+  EXPECT_EQ(refusal({.input_names = {"x"}}),
+            (Failure{"count_mismatch", "ONNX input names"}));
+  EXPECT_EQ(refusal({.output_names = {"x", "y", "z"}}),
+            (Failure{"count_mismatch", "ONNX output names"}));
+  EXPECT_EQ(refusal({.input_names = {"x", "x"}}),
+            (Failure{"duplicate_name", "ONNX names"}));
   EXPECT_EQ(refusal({.input_names = {"x", "u"}, .output_names = {"v", "x"}}),
             (Failure{"duplicate_name", "ONNX names"}));
-  EXPECT_EQ(refusal({.input_names = {"x", ""}}), (Failure{"missing_value", "ONNX input names"}));
+  EXPECT_EQ(refusal({.input_names = {"x", ""}}),
+            (Failure{"missing_value", "ONNX input names"}));
 }
 
 TEST(ExportSeveral, WritesAnOutputWithAnotherConsumer) {

@@ -17,9 +17,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 constexpr OnnxTarget kTargets[] = {
     OnnxTarget::any,        OnnxTarget::tensorrt8, OnnxTarget::tensorrt10,
     OnnxTarget::tensorrt11, OnnxTarget::openvino,  OnnxTarget::onnxruntime};
@@ -114,7 +111,8 @@ TEST(OnnxTarget, RejectsFormsThatItDoesNotSupport) {
     });
   };
   constexpr auto kFloats = OnnxWeights::float32;
-  EXPECT_EQ(refusal(OnnxTarget::tensorrt8, 18, kFloats), (Failure{"out_of_range", "ONNX opset"}));
+  EXPECT_EQ(refusal(OnnxTarget::tensorrt8, 18, kFloats),
+            (Failure{"out_of_range", "ONNX opset"}));
   EXPECT_EQ(refusal(OnnxTarget::tensorrt8, 13, OnnxWeights::int8),
             (Failure{"conflicting_options", "ONNX weights"}));
   EXPECT_EQ(refusal(OnnxTarget::tensorrt10, 21, kFloats),

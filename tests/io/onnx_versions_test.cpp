@@ -97,8 +97,8 @@ TEST(OnnxVersions, BlocksHaveSeparateScalesSinceOpset21) {
   EXPECT_THAT(values_of(model.predict(std::vector{x, scales})[0]),
               ElementsAre(1, -128, 4, 4, 8, 0.5f));  // ties to even
   EXPECT_EQ(shape_text(model), "[2,3]");
-  EXPECT_EQ(refusal(model, {x, numbers(Shape{2, 2}, {1, 2, 4, 8})}),
-            (Failure{"@226", ""}));
+  EXPECT_EQ(refusal(model, {x, numbers(Shape{2, 2}, {1, 2, 4, 8})}).code,
+            "no error");
 }
 
 TEST(OnnxVersions, RejectsBlocksThatDoNotFitTheScales) {

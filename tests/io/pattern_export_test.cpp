@@ -21,7 +21,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// A stem, a residual block, a global pool and a classifier.
 Model network() {
