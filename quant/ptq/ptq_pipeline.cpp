@@ -208,9 +208,9 @@ std::string PtqPipeline::to_string() const {
   if (float_score) table.add_row({"float", score_text(float_score)}, "  ");
   for (const PtqStage& stage : stages) {
     if (stage.method == kept) best = &stage;
-    table.add_row(
-        {stage.method, score_text(stage.score), decibels_text(stage.output_sqnr)},
-        stage.method == kept ? "> " : "  ");
+    table.add_row({stage.method, score_text(stage.score),
+                   decibels_text(stage.output_sqnr)},
+                  stage.method == kept ? "> " : "  ");
   }
   return fmt::format("{}.\nEvaluated on {} held-out samples.\n\n{}",
                      verdict(*this, *best), group_digits(held_out),

@@ -20,10 +20,10 @@ namespace octet::train {
 /// Kind of labels that a loss requires; checked before training.
 enum class LabelKind {
   any,
-  classes,  ///< class indices, i64 [n,...], for outputs [n,...,classes]
-  rows,     ///< one-hot or soft labels, f32 of the outputs' shape
-  values,   ///< regression: f32 or i64 of the outputs' shape, except for
-            ///< trailing axes of size 1
+  class_index,  ///< class indices, i64 [n,...], for outputs [n,...,classes]
+  one_hot,      ///< one-hot or soft labels, f32 of the outputs' shape
+  regression,   ///< f32 or i64 of the outputs' shape, except for
+                ///< trailing axes of size 1
 };
 
 class Loss;
