@@ -141,7 +141,7 @@ TEST(DrawingLayout, GraphsThatAreTooLargeAreRejected) {
   EXPECT_EQ(failure_of<UnsupportedError>([] {
               (void)lay_out(std::vector<BoxSize>(20001, {1, 1}), {});
             }),
-            (Failure{"@72", ""}));
+            (Failure{"size_limit", "drawing"}));
   // A chain in which every box has edges from all previous boxes.
   std::vector<DrawnEdge> edges;
   for (size_t i = 0; i < 200; ++i) {
@@ -150,7 +150,7 @@ TEST(DrawingLayout, GraphsThatAreTooLargeAreRejected) {
   EXPECT_EQ(failure_of<UnsupportedError>([&] {
               (void)lay_out(std::vector<BoxSize>(200, {1, 1}), edges);
             }),
-            (Failure{"@73", ""}));
+            (Failure{"size_limit", "drawing"}));
 }
 
 }  // namespace

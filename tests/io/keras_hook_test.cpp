@@ -53,7 +53,7 @@ TEST(KerasHook, CreatesLayersOfUserClasses) {
       .write(folder / "m.h5");
   EXPECT_EQ(
       failure_of<UnsupportedError>([&] { (void)load_keras(folder / "m.h5"); }),
-      (Failure{"@239", ""}));
+      (Failure{"unsupported_layer", "layers"}));
   for (const char* name : {"Scale", "pkg>Scale"}) {
     int64_t power = 0;
     KerasOptions options;
@@ -85,7 +85,7 @@ TEST(KerasHook, HasPriorityAndServesAsActivation) {
   options.layers["Flatten"] = [](const Config&) { return nullptr; };
   EXPECT_EQ(failure_of<FormatError>(
                 [&] { (void)computed(keras_layer("Flatten", "a"), options); }),
-            (Failure{"@240", ""}));
+            (Failure{"invalid_value", "KerasOptions.layers"}));
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(ResizeMode, RejectsOtherText) {
   const auto message = [](const char* mode) {
     return failure_of<ValueError>([&] { (void)resize_mode(mode); });
   };
-  EXPECT_EQ(message("bilinaer"), (Failure{"@314", ""}));
+  EXPECT_EQ(message("bilinaer"), (Failure{"invalid_value", "resize filter"}));
   for (const char* mode :
        {"", "area", "bilinear crop", "bilinear crop 0", "bilinear crop -1",
         "bilinear crop 1.5", "bilinear crop nan", "bilinear crop 256 ",
