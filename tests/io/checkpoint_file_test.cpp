@@ -20,9 +20,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(ModelFile, RestoresAFloatModel) {
   const TempFolder folder;

@@ -17,9 +17,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 /// Octet's file with one attribute of `octet` replaced.
 std::string with_attribute(const Model& model, const std::string& name,
                            const Config& value) {

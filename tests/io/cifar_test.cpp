@@ -13,9 +13,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// Returns a record whose red, green and blue planes start with 0, 255 and
 /// `blue`.

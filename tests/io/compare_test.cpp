@@ -20,8 +20,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 Tensor noise_samples(const Shape& shape, uint64_t seed = 7) {
   Tensor x(shape);
   Rng(seed).fill_uniform(x, -1, 1);

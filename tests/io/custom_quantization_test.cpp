@@ -21,7 +21,6 @@ namespace {
 
 using quant::RangeObserver;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 /// Twice the mean magnitude.
 class MeanObserver final : public RangeObserver {

@@ -14,7 +14,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 using Rows = std::vector<std::vector<size_t>>;
 

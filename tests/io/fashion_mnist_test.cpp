@@ -13,10 +13,8 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class FashionMnist : public ::testing::Test {
  protected:

@@ -22,7 +22,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 

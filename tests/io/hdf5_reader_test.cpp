@@ -15,9 +15,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class Hdf5Reading : public ReadBothWays {

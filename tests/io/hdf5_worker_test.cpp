@@ -31,9 +31,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 using Hook = void (*)(std::string_view path);
 

@@ -19,7 +19,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::Optional;
 
 Config::List names(size_t count, const std::string& like = "layer_") {

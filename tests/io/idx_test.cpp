@@ -13,9 +13,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// Returns the peak memory of this process in bytes.
 int64_t peak_memory() {

@@ -234,7 +234,7 @@ TEST_F(LoadImageFolder, KnowsItsLabelsWithoutReadingImages) {
 
 TEST_F(LoadImageFolder, RejectsAMissingFolder) {
   EXPECT_EQ(failure_of<IoError>([&] { load_image_folder(folder_ / "none"); }),
-            (Failure{"cannot_read", (folder_ / "none").string()}));
+            (Failure{"file_not_found", (folder_ / "none").string()}));
   EXPECT_THROW(load_image_folder(""), IoError);
 }
 

@@ -15,9 +15,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Failure refusal(const std::string& bytes) {
   return failure_of<FormatError>([&] { (void)decode_image(bytes); });

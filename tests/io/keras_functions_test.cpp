@@ -13,8 +13,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 // Returns all output values for input 0, 1, 2, ... [1,2,3].
 std::vector<float> values_of_function(const std::string& function,
                                       const std::string& arguments,

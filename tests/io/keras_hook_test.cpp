@@ -13,8 +13,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 /// Returns the layer's output for 0, 1, 2.
 std::vector<float> computed(const std::string& layer,
                             const KerasOptions& options) {

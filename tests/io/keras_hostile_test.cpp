@@ -14,7 +14,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 

@@ -13,8 +13,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(KerasOptionForms, ActivationsComeInManyForms) {
   using V = std::vector<float>;
   const auto activation = [](const std::string& value,

@@ -19,8 +19,6 @@
 namespace octet::io {
 namespace {
 
-using testing::HasSubstr;
-
 // A Dense layer per pixel, as for custom hardware.
 class PixelDenseLayer final : public Layer {
  public:

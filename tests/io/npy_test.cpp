@@ -18,9 +18,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::string npy(const std::string& header, const std::string& data,
                 int version = 1) {

@@ -15,9 +15,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 template <class T>
 std::vector<T> numbers(const Tensor& tensor) {

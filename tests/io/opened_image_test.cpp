@@ -16,9 +16,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class OpenImages : public ::testing::Test {
  protected:

@@ -15,8 +15,6 @@ namespace {
 
 using quant::QdqPlan;
 using quant::QuantizationSpec;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 QuantizationSpec a_spec() {
   QuantizationSpec spec;

@@ -20,8 +20,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 /// Two pixels.
 Tensor bytes_of_image() {
   return Tensor::of<uint8_t>({1, 1, 2, 3}, {0, 128, 255, 17, 99, 203});

@@ -17,7 +17,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Tensor row_of(const std::vector<uint8_t>& values) {
   return Tensor::of<uint8_t>(Shape{1, static_cast<int64_t>(values.size()), 1},
