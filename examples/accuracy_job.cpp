@@ -24,12 +24,12 @@ Model placed_by_patterns(const Model& model,
   const quant::QdqPlan plan = quant::plan_of_matches(
       found.model, found.matches,
       {.activation = options.activation, .weight = options.weight});
-  // Patterns may leave the last layer in float.
+  // Patterns may keep the last layer in float.
   const auto bits = quant::bits_of_quantized(options.bits, plan);
   return quant::apply(quant::with_bits(plan, found.model, bits), found.model);
 }
 
-// One network with one seed.
+// Trains and quantizes a network with one seed.
 class Job {
  public:
   explicit Job(const AccuracyJob& job) : job_(job) {}
@@ -40,7 +40,7 @@ class Job {
     const Model model = trained();
     result[fp32] = accuracy("FP32", model);
     Model int8 = quantized(model, {});
-    quant::calibrate_auto(int8, calibration_data(), {.seed = seed_});
+    quant::auto_calibrate(int8, calibration_data(), {.seed = seed_});
     result[ptq_int8] = accuracy("PTQ INT8", int8, "ptq_int8");
     fine_tune(int8, kTuning8, "qat_int8");
     result[qat_int8] = accuracy("QAT INT8", int8, "qat_int8");
@@ -73,7 +73,7 @@ class Job {
         {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
     fit.renews_statistics = true;
     train::fit(model, data_.train, fit);
-    // Those of a short training lag behind its weights.
+    // Running statistics lag behind the weights after a short training.
     train::update_batch_statistics(
         model, data_.train,
         {.batch_size = fit.batch_size.value(), .samples = 8192});
@@ -81,7 +81,7 @@ class Job {
     return model;
   }
 
-  // Adam does not see the factors on LSQ's gradients; TQT is made for it.
+  // Adam is invariant to LSQ's gradient factors; TQT is designed for it.
   quant::QuantizeOptions learned(quant::QuantizeOptions options) const {
     if (recipe_.adamw) {
       options.activation.rule = quant::ScaleRule::learned_log2;
@@ -96,8 +96,8 @@ class Job {
                             : quant::quantize_model(model, options);
   }
 
-  // Statistics of batch normalization follow the weights: at this rate frozen
-  // ones cost mobilenet_v1_025 half a percent.
+  // Batch normalization statistics follow the weights: at this learning rate,
+  // frozen statistics cost mobilenet_v1_025 half a percent.
   void fine_tune(Model& model, const Tuning& tuning, const char* form) const {
     quant::prepare_qat(model);
     const double wanted = tuning.epochs * static_cast<double>(epochs());
@@ -109,7 +109,7 @@ class Job {
     train::fit(model, data_.train, fit);
   }
 
-  // INT8 with one scale for all of a layer's weights, and what helps.
+  // Compares INT8 with one weight scale per tensor, and three remedies.
   ScaleAccuracies compared_scales(const Model& model) const {
     ScaleAccuracies result;
     quant::QuantizeOptions one;
@@ -134,7 +134,7 @@ class Job {
     return result;
   }
 
-  // Of the test images. A name: exported, too.
+  // Returns the accuracy on the test images. With `form`, exports the model.
   double accuracy(const char* what, const Model& model,
                   const char* form = nullptr) const {
     const double result = percent(train::evaluate(model, data_.test).accuracy);
@@ -150,7 +150,8 @@ class Job {
     return data_.train.take(std::min<int64_t>(2048, data_.train.size()));
   }
   int64_t epochs() const { return job_.quick ? 3 : 12; }
-  // With a share of the rate of the float training.
+  // Returns an optimizer with `rate` times the learning rate of the float
+  // training.
   train::Optimizer optimizer(double rate, float weight_decay = 0) const {
     if (recipe_.adamw) {
       return train::AdamW({.learning_rate = static_cast<float>(1e-3 * rate)});
@@ -187,7 +188,7 @@ class Job {
 }  // namespace
 
 Model climbed(const Model& model, const Dataset& data, bool patterns) {
-  quant::LadderOptions options;
+  quant::PtqPipelineOptions options;
   options.quantize.weight.bits = 4;
   options.quantize.weight.rule = quant::ScaleRule::fixed;
   if (patterns) {
@@ -195,7 +196,7 @@ Model climbed(const Model& model, const Dataset& data, bool patterns) {
       return placed_by_patterns(m, options.quantize);
     };
   }
-  quant::Ladder ladder = quant::ptq_ladder(model, data, {}, options);
+  quant::PtqPipeline ladder = quant::ptq_pipeline(model, data, {}, options);
   print(ladder.to_string());
   return std::move(ladder.model);
 }

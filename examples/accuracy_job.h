@@ -1,4 +1,4 @@
-// A network of qat_accuracy, trained and quantized in all its forms.
+// Trains a network of qat_accuracy and quantizes it in all variants.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct AccuracyJob {
   CheckpointOptions checkpoint;
 };
 
-// In percent of the test images; nothing where it was not measured.
+// Accuracies in percent of the test images; nullopt if not measured.
 using ScaleAccuracies = std::array<std::optional<double>, recipes::kScales>;
 struct FormAccuracies {
   std::array<std::optional<double>, recipes::kForms> forms;
@@ -33,7 +33,7 @@ struct FormAccuracies {
 
 FormAccuracies run(const AccuracyJob& job);
 
-// With weights of 4 bits, as well as the ladder's methods can.
+// Returns the model with 4-bit weights from the PTQ pipeline.
 Model climbed(const Model& model, const Dataset& data, bool patterns = false);
 
 }  // namespace octet::program

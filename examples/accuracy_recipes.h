@@ -1,4 +1,4 @@
-// What qat_accuracy trains, and how accurate each form has to be.
+// Networks of qat_accuracy, and accuracy gates of each variant.
 #pragma once
 
 #include <array>
@@ -9,30 +9,30 @@
 
 namespace octet::program::recipes {
 
-// The forms that a network takes, in the order of the columns.
+// Variants of a network, in column order.
 enum Form { fp32, ptq_int8, qat_int8, ptq_w4a8, qat_w4a4, kForms };
 inline const std::vector<std::string> kColumns = {
     "FP32", "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)", "QAT W4A4"};
-// The forms of the second table, where a tensor of weights has one scale.
+// Variants of the second table, with one weight scale per tensor.
 enum Scales { per_tensor, equalized, tuned, per_channel, kScales };
 inline const std::vector<std::string> kScaleColumns = {
     "one scale a tensor", "equalised", "fine-tuned", "one scale a channel"};
 
-// How far below the float model each form may be, in percent of the images;
-// of `fp32` the least accuracy. None: reported alone.
+// Largest accuracy drop from the float model, in percent of the images; for
+// `fp32` the smallest accuracy. nullopt: reported only.
 using Gates = std::array<std::optional<double>, kForms>;
 
 struct Recipe {
   std::string_view network;
-  double alpha = 0;        // 0: the network's own
-  int64_t patch_size = 0;  // likewise
+  double alpha = 0;        // 0: the network's default
+  int64_t patch_size = 0;  // 0: the network's default
   bool adamw = false;
-  bool patterns = false;  // the pattern route in place of the policy
+  bool patterns = false;  // place Q/DQ by patterns
   Gates gates = {};
   Gates quick_gates = {};
 };
 
-// Of 60,000 images; --quick takes some of them.
+// Trained on 60,000 images; --quick uses a subset.
 inline const Recipe kRecipes[] = {
     {.network = "resnet20", .gates = {93.0, 0.15, 0.0, 1.0, 0.7}},
     {.network = "mobilenet_v1_025",
@@ -49,14 +49,15 @@ inline const Recipe kRecipes[] = {
 inline const std::vector<std::string> kFull = {"resnet20", "mobilenet_v1_025",
                                                "vit_tiny"};
 inline const std::vector<std::string> kQuick = {"resnet8", "mobilenet_v1_025"};
-inline constexpr std::string_view kDepthwise = "mobilenet_v1_025";  // of scales
+inline constexpr std::string_view kDepthwise =
+    "mobilenet_v1_025";  // for the second table
 
-// Of models that are as they were published.
+// Gates of published models, which are not trained.
 inline constexpr Gates kPublishedGates = {std::nullopt, 0.3, std::nullopt, 1.3};
 inline constexpr Gates kKeywordGates = {91.3, 0.3, std::nullopt, 1.3};
 
-// How long and how fast a quantized model is fine-tuned, as shares of the float
-// training.
+// Fine-tuning of a quantized model: epochs and learning rate as shares of the
+// float training.
 struct Tuning {
   double epochs;
   double rate;

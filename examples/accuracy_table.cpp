@@ -10,8 +10,7 @@
 namespace octet::program {
 namespace {
 
-// Accuracies are shares of 10,000 images: what lies below their last digit is
-// rounding.
+// Tolerance for rounding: accuracies are multiples of 0.01 % (10,000 images).
 constexpr double kRounding = 1e-6;
 
 std::string text_of(const Accuracy& a) {
@@ -68,7 +67,7 @@ std::vector<std::string> AccuracyTable::missed() const {
       const Accuracy& a = row.accuracies[i];
       if (a.seeds.empty() || a.met()) continue;
       lines.push_back(fmt::format(
-          "{}, {}: expected at {} {:.2f} %, got {:.2f} %", row.name, columns[i],
+          "{}, {}: must be at {} {:.2f} %, got {:.2f} %", row.name, columns[i],
           a.least ? "least" : "most", a.least ? *a.least : *a.most, a.mean()));
     }
   }

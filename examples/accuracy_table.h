@@ -1,4 +1,4 @@
-// Measured accuracies beside the least that they have to be.
+// Table of measured accuracies and their gates.
 #pragma once
 
 #include <optional>
@@ -10,36 +10,36 @@
 
 namespace octet::program {
 
-/// Accuracies of one model in one form, in percent.
+/// Accuracy of a model variant, in percent.
 struct Accuracy {
-  std::vector<double> seeds = {};    ///< one of each seed; none: not measured
-  std::optional<double> least = {};  ///< the gate: what the mean has to reach
-  std::optional<double> most = {};   ///< what it must not: a failure is shown
+  std::vector<double> seeds = {};    ///< one per seed; empty: not measured
+  std::optional<double> least = {};  ///< lower gate for the mean
+  std::optional<double> most = {};   ///< upper gate: shows that a variant fails
 
   double mean() const;
-  /// Whether the gates are met; true without any.
+  /// Whether the gates are met; true without gates.
   bool met() const;
 };
 
-/// A line of the table: a model, and its accuracy in each column.
+/// A row of the table: a model and its accuracy in each column.
 struct AccuracyRow {
   std::string name;
   std::vector<Accuracy> accuracies = {};
 
-  /// What one seed gave in each column; nothing where it was not measured.
+  /// Adds the results of one seed; nullopt for columns that were not measured.
   void add_seed(std::span<const std::optional<double>> percent);
 };
 
 struct AccuracyTable {
-  std::vector<std::string> columns;  ///< forms of a model: "FP32", "QAT INT8"
+  std::vector<std::string> columns;  ///< variants: "FP32", "QAT INT8"
   std::vector<AccuracyRow> rows = {};
 
-  /// "93.61 (>= 93.00)"; of several seeds the mean and the spread; what is
-  /// missed is marked.
+  /// Returns cells like "93.61 (>= 93.00)"; for several seeds the mean and the
+  /// range; missed gates are marked.
   std::string to_string() const;
-  /// Each gate that is missed, in a line.
+  /// Returns a line per missed gate.
   std::vector<std::string> missed() const;
-  /// The rows, with every seed and gate.
+  /// Returns the rows, with every seed and gate.
   Config to_config() const;
 };
 

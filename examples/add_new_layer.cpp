@@ -1,5 +1,5 @@
-// Q/DQ for a layer class that has none: GlobalMaxPool2D, as Keras calls
-// GlobalMaxPooling2D too, with a quantize wrapper of its own.
+// Adds a quantize wrapper for a layer class that has none: GlobalMaxPooling2D,
+// which Keras also calls GlobalMaxPool2D.
 #include <iostream>
 
 #include <octet/octet.h>
@@ -28,10 +28,11 @@ quant::QdqPlan show(const char* title, const Model& model) {
 
 int main() try {
   const Model model = make_model();
-  (void)show("Without the wrapper, GlobalMaxPooling2D stays as it is:", model);
+  (void)show("Without the wrapper, GlobalMaxPooling2D is not quantized:",
+             model);
 
-  // The name tells the layer class. Q/DQ stands at the first input, unless
-  // `.sites` says otherwise: more inputs, weights, the output.
+  // The name determines the layer class. Q/DQ is placed at the first input;
+  // `.sites` selects other inputs, weights or the output.
   quant::register_wrapper({.name = "GlobalMaxPool2DQuantizeWrapper"});
   const quant::QdqPlan plan = show("With the wrapper:", model);
 

@@ -1,5 +1,5 @@
-// The basics: train a small network, export it, quantize it, calibrate and
-// fine-tune it, and export it again.
+// The basics: train a small network, export it, quantize it, fine-tune it, and
+// export the result.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -43,12 +43,12 @@ void run(const Options& o) {
   // 3. Export it.
   io::export_onnx(model, out / "basics_fp32.onnx");
 
-  // 4. Quantize it: a new model, whose ranges come from the training images.
+  // 4. Quantize it: creates a new model, calibrated on training images.
   Model q_model = quant::quantize_model(model);
   quant::calibrate(q_model, train_set.take(2048));
   std::cout << "INT8: " << train::evaluate(q_model, test_set) << '\n';
 
-  // 5. Train it for two epochs more, on the grid of the integers.
+  // 5. Fine-tune the quantized model for two epochs.
   quant::prepare_qat(q_model);
   two_epochs.optimizer = train::Adam({.learning_rate = 1e-4f});
   two_epochs.callbacks = {train::progress_bar("int8")};
@@ -66,13 +66,11 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains a convolution and a dense layer on Fashion-MNIST, quantizes and "
-      "fine-tunes them; exports both models as ONNX.");
+      "Train, quantize and fine-tune a small network on Fashion-MNIST, and "
+      "export it as ONNX.");
   Options options;
   command.add("--limit", options.limit, 32, 60000,
-              "train on the first N images only");
-  command.add("--out", options.out, "folder for the results")
-      .type("DIR")
-      .show_default();
+              "number of training images (default: all)");
+  command.add("--out", options.out, "output folder").type("DIR").show_default();
   return command.run(argc, argv, [&] { run(options); });
 }

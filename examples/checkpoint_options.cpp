@@ -12,11 +12,10 @@ namespace octet::program {
 void add_checkpoint_options(Command& command, CheckpointOptions& options) {
   const Option folder =
       command
-          .add("--checkpoint", options.folder,
-               "keep states of the training here, to go on from")
+          .add("--checkpoint", options.folder, "folder of training checkpoints")
           .type("DIR")
           .check([](const std::string& word) {
-            return word.empty() ? "expected a folder, got an empty name" : "";
+            return word.empty() ? "must name a folder, got an empty name" : "";
           })
           .also_writes([&options]() -> std::vector<Output> {
             const std::filesystem::path states(options.folder);
@@ -24,8 +23,9 @@ void add_checkpoint_options(Command& command, CheckpointOptions& options) {
                     {"--checkpoint", (states / "qat").string()}};
           });
   command
-      .add_flag("--resume", options.resume,
-                "go on from the newest state in --checkpoint, or begin")
+      .add_flag(
+          "--resume", options.resume,
+          "resume from the latest checkpoint in --checkpoint, if there is one")
       .needs(folder);
 }
 
@@ -35,11 +35,11 @@ std::shared_ptr<train::Checkpointer> checkpoints_of(
   auto checkpoints = io::checkpoint_folder(
       std::filesystem::path(options.folder) / phase, {.every_steps = 200});
   if (!options.resume && !checkpoints->empty()) {
-    throw ValueError(fmt::format(
-        "--checkpoint: expected a folder without states of an earlier run, got "
-        "some in '{}'. Hint: add --resume to go on from them, or choose "
-        "another folder",
-        checkpoints->name()));
+    throw ValueError(
+        "invalid_state", "--checkpoint",
+        fmt::format("'{}' has checkpoints of an earlier run. Hint: add "
+                    "--resume to continue it, or choose another folder",
+                    checkpoints->name()));
   }
   return checkpoints;
 }

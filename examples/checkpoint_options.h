@@ -1,4 +1,4 @@
-// --checkpoint DIR and --resume, as the training programs take them.
+// --checkpoint DIR and --resume of the training programs.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,9 @@ struct CheckpointOptions {
 
 void add_checkpoint_options(Command& command, CheckpointOptions& options);
 
-/// Where the states of one phase of the program are kept; null without
+/// Returns the checkpoint folder of a training phase, null without
 /// --checkpoint.
-/// Throws: ValueError, before anything is trained, where there are states of
-/// an earlier run and no --resume.
+/// Throws: ValueError if the folder has checkpoints and --resume is not given.
 std::shared_ptr<train::Checkpointer> checkpoints_of(
     const CheckpointOptions& options, const std::string& phase);
 

@@ -32,19 +32,19 @@
 
 namespace octet::program {
 
-/// Of one command.
+/// Output files of one command.
 struct WrittenFiles {
   struct Entry {
     const CLI::Option* option;
     OutputsOf outputs;  ///< empty for the option's own values
   };
   std::vector<Entry> entries;
-  std::shared_ptr<const std::string> job;  ///< the file of commands, or ""
+  std::shared_ptr<const std::string> job;  ///< path of the TOML job, or ""
 };
 
 namespace {
 
-/// The command whose words these are: `app` or one below it.
+/// Returns the chosen command: `app` or a command below it.
 const CLI::App& chosen_in(const CLI::App& app) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
@@ -76,7 +76,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// "--input (X.npy: ...)" for each argument that is required and not there.
+/// Returns "--input (samples)" for each required option that is missing.
 std::vector<std::string> missing_in(const CLI::App& chosen) {
   std::vector<std::string> missing;
   for (const CLI::Option* option : chosen.get_options()) {
@@ -94,32 +94,33 @@ std::string unknown_option(const CLI::App& app, const CLI::App& chosen,
     if (!option->get_positional() || "--" + option->get_name(true) != name) {
       continue;
     }
-    return fmt::format("{}: expected {} without '{}' before it",
+    return fmt::format("{}: {} is an argument; omit '{}'",
                        full_name(app, chosen), option->get_name(true), name);
   }
   const std::vector<std::string> names = option_names(chosen);
   if (std::ranges::find(names, name) != names.end()) {
-    return fmt::format("{}: expected {} after {}, got it before",
-                       app.get_name(), name, chosen.get_name());
+    return fmt::format("{}: {} must follow the command {}", app.get_name(),
+                       name, chosen.get_name());
   }
-  return fmt::format("{}: expected an option that it has, got '{}'{}",
-                     full_name(app, chosen), name, suggest_names(name, names));
+  return fmt::format("{}: unknown option '{}'{}", full_name(app, chosen), name,
+                     suggest_names(name, names));
 }
 
-/// "--rate once, got '1' and '2'" for the first option with too many values.
+/// Returns "--rate was given several times: '1' and '2'" for the first option
+/// with too many values.
 std::string given_again(const CLI::App& chosen) {
   for (const CLI::Option* option : chosen.get_options()) {
     if (static_cast<int>(option->count()) > option->get_items_expected_max() &&
         option->get_items_expected_max() > 0) {
-      return fmt::format("{} once, got '{}'", option->get_name(),
+      return fmt::format("{} was given several times: '{}'", option->get_name(),
                          fmt::join(option->results(), "' and '"));
     }
   }
   return {};
 }
 
-/// Why `app` did not take its arguments: the word that it does not know with
-/// those that are near, or what it expected and did not get.
+/// Explains why `app` could not parse its arguments: names the unknown word
+/// with similar names, or the missing options.
 std::string explain(const CLI::App& app, const CLI::Error& error) {
   const CLI::App& chosen = chosen_in(app);
   const std::string name = full_name(app, chosen);
@@ -128,38 +129,38 @@ std::string explain(const CLI::App& app, const CLI::Error& error) {
   std::erase(extra, "--");
   const std::string missing =
       fmt::format("{}", fmt::join(missing_in(chosen), ", "));
-  // A value of an option that is unknown may have been taken for an argument.
+  // The parser may have treated the value of an unknown option as an argument.
   const auto unknown = std::ranges::find_if(extra, [](const std::string& word) {
     return word.size() > 1 && word.starts_with('-');
   });
   if (unknown != extra.end()) return unknown_option(app, chosen, *unknown);
   if (const std::string again = given_again(chosen); !again.empty()) {
-    return fmt::format("{}: expected {}", name, again);
+    return fmt::format("{}: {}", name, again);
   }
   const auto* validation = dynamic_cast<const CLI::ValidationError*>(&error);
   if (validation == nullptr && !extra.empty()) {
     const std::string& word = extra.front();
     if (!commands.empty()) {
-      return fmt::format("{}: expected a command, got '{}'{}", name, word,
+      return fmt::format("{}: unknown command '{}'{}", name, word,
                          suggest_names(word, commands));
     }
-    return fmt::format("{}: expected {}, got '{}'", name,
-                       missing.empty() ? "no more arguments" : missing,
-                       fmt::join(extra, "' '"));
+    return fmt::format("{}: unexpected argument '{}'{}", name,
+                       fmt::join(extra, "' '"),
+                       missing.empty() ? "" : "; missing: " + missing);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) {
     return error.what();
   }
   if (!missing.empty()) {
-    return fmt::format("{}: expected {}, got none", name, missing);
+    return fmt::format("{}: missing {}", name, missing);
   }
   return commands.empty() ? error.what()
-                          : fmt::format("{}: expected a command ({}), got none",
-                                        name, fmt::join(commands, ", "));
+                          : fmt::format("{}: missing command (one of {})", name,
+                                        fmt::join(commands, ", "));
 }
 
-/// Checks the files that a command writes against those that it reads: all
-/// other values of its options and arguments, and the job's file.
+/// Checks the output files of a command against its inputs: all other values of
+/// its options and arguments, and the job file.
 void check_written(const CLI::App& app, const WrittenFiles& written) {
   std::vector<Output> outputs;
   std::vector<std::string> read = {*written.job};
@@ -182,7 +183,7 @@ void check_written(const CLI::App& app, const WrittenFiles& written) {
   check_outputs(outputs, read);
 }
 
-/// The message with its context, which comes before the hint.
+/// Returns the message with its context frames before the hint.
 std::string with_frames(const Error& error) {
   std::string text = error.message();
   size_t end = text.size();
@@ -203,11 +204,11 @@ CLI::Option* add_number(CLI::App& app, const char* name, Number& value,
     Number number = 0;
     const char* end = word.data() + word.size();
     const auto [rest, error] = std::from_chars(word.data(), end, number);
-    // Written so that NaN is refused.
+    // Negated to reject NaN.
     if (error != std::errc() || rest != end ||
         !(number >= least && number <= most)) {
       throw CLI::ValidationError(
-          name, fmt::format("expected a number from {} to {}, got '{}'", least,
+          name, fmt::format("must be a number from {} to {}, got '{}'", least,
                             most, word));
     }
     value = number;
@@ -272,7 +273,8 @@ Command::Command(CLI::App* app, std::shared_ptr<const std::string> job)
 
 Command Command::add_command(const char* name, const char* description) {
   app_->require_subcommand(1);
-  return Command(app_->add_subcommand(name, description), written_->job);
+  return Command(app_->add_subcommand(name, description)->group("Commands"),
+                 written_->job);
 }
 
 Option Command::add(const char* name, std::string& value, const char* help) {
@@ -287,7 +289,7 @@ Option Command::add(const char* name, std::optional<std::string>& value,
 Option Command::add(const char* name, std::vector<std::string>& value,
                     const char* help) {
   CLI::Option* option = app_->add_option(name, value, help);
-  // Arguments follow one another; an option takes one value at a time.
+  // An argument takes a list of values, an option one value at a time.
   return Option(option->allow_extra_args(option->get_positional()), written_);
 }
 
@@ -331,7 +333,7 @@ void Command::when_chosen(std::function<void()> body) {
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: {}", name, error.what()));
     } catch (const std::bad_alloc&) {
-      throw ValueError(out_of_memory(name));
+      throw ValueError("memory_limit", name, out_of_memory());
     }
   });
 }
@@ -349,16 +351,16 @@ CommandLine::CommandLine(const char* description, const char* name)
 CommandLine::~CommandLine() = default;
 
 void CommandLine::add_job_command() {
-  Command command = add_command(
-      "run", "Run the commands that a file describes, one after another");
-  command.add("job", *job_, "JOB.toml: a section for each command").required();
+  Command command = add_command("run", "Run the commands of a TOML file");
+  command.add("job", *job_, "TOML file with one section per command")
+      .required();
   command.set_footer(kJobHelp);
 }
 
 void CommandLine::add_completion_command() {
   const auto shell = std::make_shared<std::string>();
-  Command command = add_command(
-      "completion", "Print what makes a shell complete commands and options");
+  Command command =
+      add_command("completion", "Print a shell completion script");
   command.add("shell", *shell, "bash, zsh or fish").required();
   command.set_footer(kCompletionHelp);
   command.when_chosen([this, shell] { print(completion(*app_, *shell)); });
@@ -366,9 +368,10 @@ void CommandLine::add_completion_command() {
 
 void CommandLine::add_man_command() {
   const auto folder = std::make_shared<std::string>();
-  Command command =
-      add_command("man", "Write manual pages of the program and its commands");
-  command.add("folder", *folder, "an existing folder, as .../share/man/man1")
+  Command command = add_command("man", "Write manual pages");
+  command
+      .add("folder", *folder,
+           "existing folder, such as ~/.local/share/man/man1")
       .required();
   command.set_footer(kManHelp);
   command.when_chosen([this, folder] {
@@ -385,16 +388,17 @@ void CommandLine::run_job() {
   const std::string path = *job_;
   for (std::vector<std::string>& words : job_commands(*app_, path)) {
     print(fmt::format("\n{}: {}\n", path, words.front()), 2);
-    std::ranges::reverse(words);  // as CLI11 takes them
+    std::ranges::reverse(words);  // CLI11 expects the last word first
     app_->parse(std::move(words));
   }
 }
 
-std::string CommandLine::text_of(const std::string& message) const {
-  return is_octet_ ? on_command_line(message) : message;
+std::string CommandLine::text_of(const std::string& message,
+                                 const std::string& code) const {
+  return is_octet_ ? on_command_line(message, code) : message;
 }
 
-/// Reports wrong usage. Returns its exit code.
+/// Reports wrong usage on standard error. Returns the exit code.
 int CommandLine::refuse(const std::string& problem) const {
   std::fprintf(stderr, "error: %s\nRun with --help for more information.\n",
                printable_lines(text_of(problem)).c_str());
@@ -405,8 +409,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
   if (app_->get_name().empty() && argc > 0) {
     app_->name(std::filesystem::path(argv[0]).filename().string());
   }
-  // A reader that leaves, and a limit on the size of files, show as errors of
-  // write() instead.
+  // A closed pipe and the file size limit then appear as errors of write().
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   if (is_octet_) {
@@ -416,12 +419,12 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
     });
   }
   app_->set_version_flag("--version", std::string("octet ") + version());
-  const auto fail = [&](const std::string& text) {
-    std::fprintf(stderr, "error: %s\n", text_of(text).c_str());
+  const auto fail = [&](const std::string& text, const std::string& code = "") {
+    std::fprintf(stderr, "error: %s\n", text_of(text, code).c_str());
     return 1;
   };
   try {
-    (void)active_isa();  // a bad OCTET_ISA is told before anything is done
+    (void)active_isa();  // reports an invalid OCTET_ISA first
     if (argc <= 1 && app_->get_require_subcommand_min() > 0) {
       print(app_->help());
       return 0;
@@ -430,11 +433,11 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
       std::vector<std::string> words = canonical_words(
           *app_,
           std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
-      std::ranges::reverse(words);  // as CLI11 takes them
+      std::ranges::reverse(words);  // CLI11 expects the last word first
       app_->parse(std::move(words));
       if (!job_->empty()) run_job();
     } catch (const CLI::ParseError& error) {
-      // --help and --version arrive here, too.
+      // CLI11 throws for --help and --version, too.
       if (error.get_exit_code() != 0) return refuse(explain(*app_, error));
       std::ostringstream out, none;
       app_->exit(error, out, none);
@@ -446,9 +449,9 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
   } catch (const UsageError& error) {
     return refuse(error.what());
   } catch (const Error& error) {
-    return fail(with_frames(error));
+    return fail(with_frames(error), error.code());
   } catch (const std::bad_alloc&) {
-    return fail(out_of_memory(app_->get_name()));
+    return fail(app_->get_name() + ": " + out_of_memory());
   } catch (const std::exception& error) {
     return fail(printable_lines(error.what()));
   }

@@ -1,5 +1,5 @@
-// What a program takes on its command line. CLI11 parses it, which only
-// command_line.cpp sees: its header costs a source four seconds of compiling.
+// Command line parsing of the programs. Only command_line.cpp includes CLI11,
+// whose header takes four seconds to compile.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +20,32 @@ class Option;
 
 namespace octet::program {
 
-/// What a command writes, as its options say once it was chosen.
+/// Output files of a command. Called after parsing, when its options are set.
 using OutputsOf = std::function<std::vector<Output>()>;
 struct WrittenFiles;
 
-/// What an output may be called beside the extensions of its formats.
+/// File names that an output accepts besides its own extensions.
 enum class OtherNames {
-  refused,  ///< nothing else
-  unknown   ///< no extension, or one that is not known for another format
+  refused,  ///< none
+  unknown   ///< no extension, or one that belongs to no known format
 };
 
-/// An option or argument of a command, to say more of it.
+/// An option or argument of a command. Its methods add properties.
 class Option {
  public:
-  /// What the help calls its value: "DIR".
+  /// Placeholder of the value in the help: "DIR".
   Option& type(const char* name);
   Option& required();
   Option& show_default();
-  /// `problem` gives what is wrong with a value, or nothing.
+  /// Adds a validator: `problem` returns an error text, or "" for a valid
+  /// value.
   Option& check(std::function<std::string(const std::string&)> problem);
-  /// The value is a file that the command writes: its name has one of these
-  /// extensions (".onnx"), and it is none of the files that the command reads.
+  /// Declares the value an output file: its name must have one of `extensions`
+  /// (".onnx"), and it must differ from all input files of the command.
   Option& writes(std::vector<std::string> extensions,
                  OtherNames others = OtherNames::refused);
-  /// The option makes the command write these as well; they are asked for if
-  /// it is given.
+  /// Declares output files that exist only if the option is given. `outputs` is
+  /// called in that case.
   Option& also_writes(OutputsOf outputs);
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
@@ -57,9 +58,8 @@ class Option {
   std::shared_ptr<WrittenFiles> written_;
 };
 
-/// A program or one of its commands: its options ("--out") and its arguments
-/// ("model"), whose values it keeps references to. "-o,--output,output" is an
-/// option and an argument as well.
+/// A program or one of its commands. Stores references to the values of its
+/// options ("--out") and arguments ("model"). "-o,--output,output" is both.
 class Command {
  public:
   Command add_command(const char* name, const char* description);
@@ -67,25 +67,26 @@ class Command {
   Option add(const char* name, std::string& value, const char* help);
   Option add(const char* name, std::optional<std::string>& value,
              const char* help);
-  /// May be given several times; of an argument, one after another.
+  /// Repeatable; an argument takes a list of values.
   Option add(const char* name, std::vector<std::string>& value,
              const char* help);
-  /// Decimal numbers in [least, most].
+  /// Accepts decimal numbers in [least, most].
   Option add(const char* name, int64_t& value, int64_t least, int64_t most,
              const char* help);
   Option add(const char* name, double& value, double least, double most,
              const char* help);
-  /// With a value or without: the option alone means `implicit`.
+  /// The value is optional: the option alone means `implicit`.
   Option add_with_implicit(const char* name, std::optional<std::string>& value,
                            const char* implicit, const char* help);
   Option add_flag(const char* name, bool& value, const char* help);
 
-  /// Heads the options added from now on in the help: "Quantization".
+  /// Places all options added later under this heading of the help, such as
+  /// "Quantization".
   void begin_group(const char* name);
-  /// Text below the options in the help.
+  /// Sets the text below the options in the help.
   void set_footer(const char* text);
-  /// Called once the command line is read, if the command was chosen.
-  /// `body` may throw a UsageError.
+  /// Sets the body of the command, called after parsing if the command is
+  /// chosen. It may throw a UsageError.
   void when_chosen(std::function<void()> body);
 
  protected:
@@ -94,7 +95,7 @@ class Command {
   std::shared_ptr<WrittenFiles> written_;
 };
 
-/// A command line that does not say what is needed. Exit code 2.
+/// An invalid command line. Exit code 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -102,31 +103,33 @@ class UsageError : public std::runtime_error {
 
 class CommandLine : public Command {
  public:
-  /// `name` is that of a program that has commands; others are called as their
-  /// file is.
+  /// `name` is required for a program with commands; other programs are named
+  /// like their executable.
   explicit CommandLine(const char* description, const char* name = "");
   ~CommandLine();
 
-  /// Adds `run JOB.toml`: the commands that are sections of a file, one after
-  /// another, with their options as keys.
+  /// Adds `run JOB.toml`, which runs the sections of a file as commands, in
+  /// order; keys are options.
   void add_job_command();
-  /// Adds `completion SHELL`, which prints a script of what there is.
+  /// Adds `completion SHELL`, which prints a completion script.
   void add_completion_command();
-  /// Adds `man DIR`, which writes manual pages of what there is.
+  /// Adds `man DIR`, which writes a manual page of the program and of each
+  /// command.
   void add_man_command();
 
-  /// Parses the command line and runs `body` or the command that was chosen.
-  /// Returns the exit code: 0 done (or help was asked for), 1 an error, told
-  /// on standard error, 2 wrong usage.
+  /// Parses the command line and runs `body` or the chosen command. Returns the
+  /// exit code: 0 for success, --help and --version; 1 for an error, printed on
+  /// standard error; 2 for wrong usage.
   int run(int argc, char** argv, const std::function<void()>& body = {});
 
  private:
   void run_job();
-  std::string text_of(const std::string& message) const;
+  std::string text_of(const std::string& message,
+                      const std::string& code = "") const;
   int refuse(const std::string& problem) const;
 
   std::unique_ptr<CLI::App> owned_;
-  bool is_octet_;  ///< not one of the examples, whose users write C++
+  bool is_octet_;  ///< hints name options; in the examples, C++ calls
   std::shared_ptr<std::string> job_;
 };
 

@@ -12,7 +12,7 @@
 namespace octet::program {
 namespace {
 
-/// An option and the words that it takes, if there are some.
+/// An option and its fixed values, if any.
 struct Completed {
   std::string name;  // "--method"
   std::string help;
@@ -20,14 +20,14 @@ struct Completed {
   bool takes_value = false;
 };
 
-/// "auto|max|mse", as types of options are given, apart.
+/// Splits the type of an option, such as "auto|max|mse".
 std::vector<std::string> words_of(const std::string& type) {
   std::vector<std::string> words;
   if (type.find('|') == std::string::npos) return words;
   for (size_t at = 0; at <= type.size();) {
     const size_t end = std::min(type.find('|', at), type.size());
     const std::string word = type.substr(at, end - at);
-    // SHARE|PATH are no words but what is to be put there.
+    // SHARE|PATH are placeholders.
     const bool upper = !word.empty() && word[0] >= 'A' && word[0] <= 'Z';
     if (!upper) words.push_back(word);
     at = end + 1;
@@ -47,7 +47,7 @@ std::vector<Completed> options_of(const CLI::App& command) {
   return options;
 }
 
-/// Text between single quotes of a shell.
+/// Returns text in single quotes of a shell.
 std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
@@ -96,13 +96,13 @@ std::string bash(const CLI::App& app) {
       words, options);
 }
 
-/// Descriptions in zsh's and fish's lists stay in one line.
+/// Returns the first line: lists of zsh and fish show one line per entry.
 std::string line_of(const std::string& text) {
   std::string line = text.substr(0, text.find('\n'));
   return line;
 }
 
-/// Without what zsh takes for its own signs.
+/// Escapes characters that are special in zsh specifications.
 std::string zsh_text(const std::string& text) {
   std::string result;
   for (const char c : line_of(text)) {
@@ -153,7 +153,7 @@ std::string zsh(const CLI::App& app) {
       app.get_name(), commands, cases);
 }
 
-/// As fish quotes: backslash and quote take a backslash.
+/// Returns text quoted for fish: escapes backslashes and quotes.
 std::string fish_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : line_of(text)) {

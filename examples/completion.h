@@ -1,4 +1,5 @@
-// `completion SHELL`: scripts from the descriptions of commands and options.
+// `completion SHELL`: completion scripts from the descriptions of commands and
+// options.
 #pragma once
 
 #include <string>
@@ -16,8 +17,9 @@ Examples:
   octet completion fish > ~/.config/fish/completions/octet.fish
 )";
 
-/// Commands, options and their words; other values complete as files.
-/// Throws: ValueError for another shell.
+/// Returns a script that completes commands, options and their fixed values;
+/// other values complete as files.
+/// Throws: ValueError for an unknown shell.
 std::string completion(const CLI::App& app, const std::string& shell);
 
 }  // namespace octet::program

@@ -1,6 +1,5 @@
-// Insertion cases: rules, in code, that say for a model which layers to
-// quantize in another way. First why they are needed, on a residual block;
-// then one of the user's own.
+// Insertion cases: rules in code that adapt the quantization of layers to a
+// model. First, why a residual block needs one; then a custom case.
 #include <iostream>
 
 #include <octet/octet.h>
@@ -9,7 +8,7 @@ using namespace octet;
 
 namespace {
 
-// Q/DQ at the input of every MaxPooling2D that the user's spec does not name.
+// Places Q/DQ at the input of each MaxPooling2D that the spec does not name.
 class MyMaxPoolCase : public quant::CustomQDQInsertionCase {
  public:
   std::string name() const override { return "MyMaxPool"; }
@@ -32,7 +31,7 @@ SymbolicTensor conv_bn(const SymbolicTensor& x) {
       Conv2D({.filters = 8, .padding = Padding::same})(x));
 }
 
-// The shortcut joins what two convolutions make of it.
+// A residual block: Add joins the shortcut and two convolutions.
 Model residual_block() {
   const auto image = input({16, 16, 3}, "image");
   const auto shortcut = MaxPooling2D({.name = "max_pool"})(
@@ -56,25 +55,24 @@ int main() try {
   using quant::Policy;
   const Model model = residual_block();
 
-  show("1. Default: the shortcut reaches Add as floating point.", model,
+  show("1. Default: the shortcut input of Add is float.", model,
        {.policy = Policy::toolkit});
 
   quant::QuantizationSpec spec;
   spec.add("Add", {.is_keras_class = true});
   show(
-      "2. A spec with class Add: both inputs, which keeps TensorRT from fusing "
-      "the convolution with Add.",
+      "2. A spec with class Add: both inputs are quantized, which prevents "
+      "TensorRT from fusing the convolution with Add.",
       model, {.spec = spec, .policy = Policy::toolkit});
 
-  show("3. The ResNetV1 case: the shortcut alone.", model,
+  show("3. The ResNetV1 case: only the shortcut is quantized.", model,
        {.cases = {quant::ResNetV1QDQCase()}, .policy = Policy::toolkit});
 
-  show("4. A custom case beside it.", model,
+  show("4. With a custom case in addition.", model,
        {.cases = {quant::ResNetV1QDQCase(), MyMaxPoolCase()},
         .policy = Policy::toolkit});
 
-  show("The policy that holds when nobody names one finds the shortcut itself.",
-       model, {});
+  show("5. The default policy finds the shortcut without a case.", model, {});
 } catch (const Error& error) {
   std::cerr << "error: " << error.what() << '\n';
   return 1;

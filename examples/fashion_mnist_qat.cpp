@@ -1,5 +1,6 @@
-// The main job: train a small CNN on Fashion-MNIST in FP32, quantize it,
-// calibrate, fine-tune with QAT, export both as ONNX and look at the files.
+// The main job: trains a small CNN on Fashion-MNIST in FP32, quantizes,
+// calibrates and fine-tunes it with QAT, exports both models as ONNX and
+// inspects the files.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -21,7 +22,7 @@ using program::print;
 struct Options {
   int64_t epochs = 4;
   int64_t qat_epochs = 1;
-  int64_t batch = 0;  // 0: 64, or all images if there are fewer
+  int64_t batch = 0;  // 0: min(64, images)
   int64_t limit = 0;  // training images; 0: all
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
@@ -36,24 +37,27 @@ void declare(program::Command& command, Options& o) {
                           int64_t most, const char* help) {
     command.add(name, value, least, most, help);
   };
-  number("--epochs", o.epochs, 1, kMost, "FP32 training epochs (4)");
-  number("--qat-epochs", o.qat_epochs, 1, kMost, "fine-tuning epochs (1)");
-  number("--batch", o.batch, 1, kMost, "images per step (64)");
-  number("--limit", o.limit, 1, kMost, "train on the first N images only");
-  number("--seed", o.seed, 0, INT64_MAX - 1, "of weights and shuffling (1)");
-  number("--threads", o.threads, 1, 1024, "threads (all cores)");
+  number("--epochs", o.epochs, 1, kMost, "number of FP32 epochs (default: 4)");
+  number("--qat-epochs", o.qat_epochs, 1, kMost,
+         "number of fine-tuning epochs (default: 1)");
+  number("--batch", o.batch, 1, kMost, "batch size (default: 64)");
+  number("--limit", o.limit, 1, kMost,
+         "number of training images (default: all)");
+  number("--seed", o.seed, 0, INT64_MAX - 1,
+         "random seed of weights and shuffling (default: 1)");
+  number("--threads", o.threads, 1, 1024,
+         "number of threads (default: all cores)");
   const auto folder = [&](const char* name, std::string& value,
                           const char* help) {
     command.add(name, value, help)
         .type("DIR")
         .show_default()
         .check([](const std::string& word) {
-          return word.empty() ? "expected a folder, got an empty name" : "";
+          return word.empty() ? "must name a folder, got an empty name" : "";
         });
   };
-  folder("--data", o.data, "folder of the four IDX files");
-  folder("--out", o.out,
-         "folder for the results; summary.json tells that they are whole");
+  folder("--data", o.data, "folder of the IDX files");
+  folder("--out", o.out, "output folder; summary.json is written last");
   program::add_checkpoint_options(command, o.checkpoint);
 }
 
@@ -76,7 +80,7 @@ Model build_model(uint64_t seed) {
                {.name = "fashion_mnist", .seed = seed});
 }
 
-// Hundredths: accuracies are shares of 10,000 images.
+// Returns the training time.
 double total_seconds(const train::History& history) {
   double seconds = 0;
   for (const auto& epoch : history) seconds += epoch.seconds;
@@ -88,8 +92,8 @@ struct Calibrated {
   train::Evaluation test;
 };
 
-// Calibrates with both methods and keeps the one with the smaller loss on
-// other training images (where there are any); the test set has no say.
+// Calibrates with both methods and keeps the one with the smaller loss on other
+// training images, if there are enough. Does not use the test set.
 Calibrated calibrate(Model& qat, const io::TrainTest& data) {
   const int64_t count = std::min<int64_t>(2048, data.train.size());
   const Dataset samples = data.train.take(count);
@@ -111,7 +115,7 @@ Calibrated calibrate(Model& qat, const io::TrainTest& data) {
   if (first) quant::calibrate(qat, samples, methods[0].second);
   const Calibrated result{methods[first ? 0 : 1].first,
                           train::evaluate(qat, data.test)};
-  print(fmt::format("kept {}: test accuracy {:.2f} % before fine-tuning\n",
+  print(fmt::format("selected {}: test accuracy {:.2f} % before fine-tuning\n",
                     result.method, program::percent(result.test.accuracy)));
   return result;
 }
@@ -124,7 +128,7 @@ void run(const Options& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   const std::filesystem::path out = o.out;
   const auto seed = static_cast<uint64_t>(o.seed);
-  // A phase that had come to its end is not trained again.
+  // Completed phases are not trained again.
   const auto fp32_states = program::checkpoints_of(o.checkpoint, "fp32");
   const auto qat_states = program::checkpoints_of(o.checkpoint, "qat");
   io::TrainTest data = io::fashion_mnist(o.data);
@@ -200,13 +204,13 @@ void run(const Options& o) {
       .set("seed", o.seed)
       .set("threads", num_threads());
 
-  // Until here the results of an earlier run are untouched; now they are
-  // replaced together. Where there is no summary, they are not whole.
+  // Replaces the results of an earlier run together. Without a summary they are
+  // incomplete.
   const Batch test = data.test.batch(0, data.test.size());
   FileSet files;
   files.add(out / "fp32.onnx", fp32_file.bytes);
   files.add(out / "int8.onnx", int8_file.bytes);
-  // What an independent runtime is compared on; see tests/oracle.
+  // Data to compare with an independent runtime; see tests/oracle.
   files.add(out / "test_inputs.f32",
             bytes_of(test.input().transposed({0, 3, 1, 2})));
   files.add(out / "test_labels.i64", bytes_of(test.label()));
@@ -241,8 +245,8 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains a CNN on Fashion-MNIST, quantizes it to INT8, fine-tunes it with "
-      "quantization-aware training and exports both as ONNX.");
+      "Train a CNN on Fashion-MNIST, fine-tune it in INT8 with "
+      "quantization-aware training, and export both models as ONNX.");
   Options options;
   declare(command, options);
   return command.run(argc, argv, [&] { run(options); });

@@ -1,4 +1,4 @@
-// The program of the README: train, quantize, fine-tune, export.
+// The program in the README: train, quantize, fine-tune, export.
 #include <iostream>
 
 #include <octet/octet.h>
@@ -25,12 +25,12 @@ int main() try {
               .validation = &test_set,
               .callbacks = {train::progress_bar("fp32")}});
 
-  // 3. Wrappers around a clone; `model` is untouched.
+  // 3. Quantize a clone; `model` is unchanged.
   Model qat = quant::quantize_model(model);
   quant::calibrate(qat, train_set, {.samples = 2048});
   std::cout << quant::plan_of(qat).to_string();
 
-  // 4. Fine-tune on the grid that the device will use.
+  // 4. Fine-tune with the integer arithmetic of the device.
   quant::prepare_qat(qat);
   quant::freeze_bn_stats(qat);
   train::fit(
@@ -40,7 +40,7 @@ int main() try {
        .callbacks = {train::progress_bar("qat")}});
   std::cout << "int8: " << train::evaluate(qat, test_set) << '\n';
 
-  // 5. Checked, then put in place.
+  // 5. Export: the file is checked, then renamed into place.
   io::export_onnx(qat, "int8.onnx");
 } catch (const Error& error) {
   std::cerr << "error: " << error.what() << '\n';

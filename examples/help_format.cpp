@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -24,8 +25,8 @@ size_t terminal_width() {
   return static_cast<size_t>(std::clamp(columns, 40, 100));
 }
 
-/// Breaks `text` at spaces into lines of at most `width` bytes; lines after the
-/// first begin with `indent` spaces. Words that are longer stay whole.
+/// Breaks `text` at spaces into lines of at most `width` bytes. Lines after the
+/// first are indented by `indent` spaces. Longer words stay whole.
 std::string wrap(std::string_view text, size_t width, size_t indent) {
   const size_t room = width > indent + 20 ? width - indent : 20;
   std::string result;
@@ -50,9 +51,50 @@ std::string wrap(std::string_view text, size_t width, size_t indent) {
   return result;
 }
 
+/// Wraps a footer at `width`: paragraphs, and definitions "  term  text" with
+/// their continuation lines. Lines below a heading "Example...:" stay verbatim.
+std::string wrap_footer(const std::string& footer, size_t width) {
+  std::string result, head, text;
+  const auto flush = [&] {
+    if (!text.empty()) result += head + wrap(text, width, head.size()) + '\n';
+    text.clear();
+  };
+  const auto begin = [&](std::string_view line, size_t column) {
+    flush();
+    head = line.substr(0, column);
+    text = line.substr(column);
+  };
+  bool verbatim = false;
+  std::istringstream lines(footer);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = std::min(line.find_first_not_of(' '), line.size());
+    const bool heading = first == 0 && line.ends_with(':');
+    if (heading) verbatim = line.starts_with("Example");
+    if (line.empty() || heading || (verbatim && first > 0)) {
+      flush();
+      if (!line.empty() || !result.empty()) result += line + '\n';
+      continue;
+    }
+    const size_t gap = first == 2 ? line.find("  ", first) : line.npos;
+    if (gap != line.npos) {
+      begin(line, std::min(line.find_first_not_of(' ', gap), line.size()));
+    } else if (!text.empty() && (first > 2 || first == head.size())) {
+      text += ' ' + line.substr(first);
+    } else {
+      begin(line, first);
+    }
+  }
+  flush();
+  while (result.ends_with("\n\n")) result.pop_back();
+  return result;
+}
+
 class HelpFormatter final : public CLI::Formatter {
  public:
-  HelpFormatter() { label("Positionals", "Arguments"); }
+  HelpFormatter() {
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+  }
 
  private:
   static constexpr size_t kColumn = 26;  // of descriptions
@@ -97,8 +139,8 @@ class HelpFormatter final : public CLI::Formatter {
     return entry(command->get_name(), command->get_description());
   }
 
-  // CLI11 ends all groups but the last with an empty line, and begins each
-  // with one.
+  // Starts a group with an empty line. CLI11 adds an empty line after each
+  // group but the last as well.
   std::string make_group(
       std::string group, bool is_positional,
       std::vector<const CLI::Option*> options) const override {
@@ -109,10 +151,15 @@ class HelpFormatter final : public CLI::Formatter {
     return text;
   }
   std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const {
-    // Options without a group, such as --help, come last.
+    // Input comes first. Rarely used groups come last, then options without a
+    // group, such as --help.
     std::vector<std::string> groups = app->get_groups();
     std::ranges::stable_partition(
-        groups, [](const std::string& group) { return group != "Options"; });
+        groups, [](const std::string& group) { return group == "Input"; });
+    for (const char* last : {"Model", "Limits", "Options"}) {
+      std::ranges::stable_partition(
+          groups, [&](const std::string& group) { return group != last; });
+    }
     std::string text;
     for (const std::string& group : groups) {
       const std::vector<const CLI::Option*> options =
@@ -133,7 +180,7 @@ class HelpFormatter final : public CLI::Formatter {
     return wrap(app->get_description(), terminal_width(), 0) + "\n\n" +
            make_usage(app, name) + make_positionals(app) +
            make_groups(app, mode) + make_subcommands(app, mode) + '\n' +
-           make_footer(app);
+           wrap_footer(app->get_footer(), terminal_width());
   }
 };
 

@@ -1,5 +1,5 @@
-// The layout of --help: groups of options, wrapped at the terminal's width.
-// Internal to the programs.
+// Layout of --help: groups of options, wrapped at the terminal width. Internal
+// to the programs.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@ class FormatterBase;
 
 namespace octet::program {
 
-/// Wraps at the width of the terminal that standard output is (COLUMNS
-/// overrides it), at least 40 and at most 100 columns; 80 for pipes and files.
+/// Returns a formatter that wraps at COLUMNS, else at the width of the terminal
+/// on standard output, within [40, 100]; at 80 for pipes and files.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 }  // namespace octet::program

@@ -1,115 +1,78 @@
 #include "hints.h"
 
+#include <algorithm>
 #include <cctype>
+#include <optional>
+#include <regex>
 
 namespace octet::program {
 namespace {
 
-// Longer phrases come before their parts.
-constexpr HintWords kHints[] = {
-    // Files of another kind.
-    {"io::load_model reads it, io::load_weights its weights alone",
-     "it is a model for every command; octet inspect shows it"},
-    {"io::load_keras reads it, io::load_keras_weights its weights alone",
-     "it is a model for every command; octet inspect shows it"},
-    {"io::load_onnx reads it as a model, octet inspect shows it",
-     "it is a model for every command; octet inspect shows it"},
-    {"io::read_npy reads it, octet predict takes it as --input",
-     "it holds samples or labels, for --data, --input or --labels"},
-    {"io::read_image reads it, io::load_image_folder a folder of them",
-     "--data takes a folder of images"},
-    {"io::read_idx takes IDX files packed",
-     "--data takes a folder of IDX files, packed or not"},
-    {"io::read_idx reads it", "--data takes the folder that it is in"},
-    {", for io::load_keras", ""},
-    {", for io::load_onnx", ""},
-    {", for io::read_npy", ""},
-    {" for io::load_onnx", ""},
-    {" for io::read_npy", ""},
-    {"KerasOptions::architecture (--architecture) takes a model.to_json() "
-     "beside the weights; io::load_spec and io::load_plan read those of "
-     "quantization",
-     "--architecture takes a model.to_json() beside the weights, --spec a "
-     "specification of quantization"},
-    {"give it as JSON (KerasOptions::architecture, --architecture), or use "
-     "load_keras_weights",
-     "give it as JSON with --architecture"},
-    // Names of files.
-    {"io::export_onnx writes it", "octet convert and octet quantize write it"},
-    {"io::save_model writes it", "octet train, qat and fold write it"},
-    {"io::save_model writes .h5, which Octet reads again",
-     "octet train, qat and fold write .h5"},
-    {"io::write_npy writes .npy", "octet predict writes .npy, .csv and .json"},
-    // Sizes and limits.
-    {"; give them in OnnxImportOptions::input_shapes",
-     "; give them with --input-shape"},
-    {"OnnxImportOptions::input_shapes", "--input-shape"},
-    {" or KerasOptions::input_shapes, one for each input", ""},
-    {"KerasOptions::input_shapes", "--input-shape"},
-    {"raise time_limit (octet: --time-limit)", "raise --time-limit"},
-    {"raise memory_limit (octet: --memory-limit)", "raise --memory-limit"},
-    {"Hint: to_dot()", "Hint: --dot"},
-    // What layers become.
-    {"; KerasOptions::layers and register_layer add yours",
-     "; a program in C++ adds layers of its own, the command line has none"},
-    {"turned: KerasOptions{.backend = \"theano\"}",
-     "turned, which a program in C++ undoes"},
-    {"; KerasOptions::match takes them by order", ""},
-    {"; Policy::toolkit and the same cases place them as the toolkit did", ""},
-    {"to train with such changes, give fit() a loader with a "
-     "train::Augmentation, or octet train --augment",
-     "octet train --augment trains with such changes"},
-    {"io::load_onnx_reference and octet predict run graphs that are no layers",
-     "octet predict runs it node by node"},
-    {"; use predict()", "; octet predict runs it"},
+constexpr std::string_view kModelFile =
+    "pass it as MODEL; octet inspect shows it";
+constexpr std::string_view kImages = "pass a folder of images as --data";
+constexpr std::string_view kPredict =
+    "octet predict runs the file node by node";
+constexpr std::string_view kCalibrate =
+    "octet quantize calibrates a float model";
+constexpr std::string_view kFloatModel =
+    "quantize the float model that the file was made from";
+constexpr std::string_view kSmallerRate = "use a smaller --rate";
+
+// The first row that fits applies.
+constexpr HintRule kRules[] = {
+    // Errors by their code.
+    {"not_calibrated", "", kCalibrate},
+    {"not_quantized", "", "octet quantize quantizes a float model"},
+    // Kinds of files.
+    {"", "io::load_model", kModelFile},
+    {"", "io::load_keras", kModelFile},
+    {"", "io::load_onnx_reference", kPredict},
+    {"", "io::load_onnx", kModelFile},
+    {"", "io::save_model", "octet train, qat and fold write .h5"},
+    {"", "io::export_onnx", "octet convert and octet quantize write .onnx"},
+    {"", "io::write_npy", "octet predict writes .npy, .csv and .json"},
+    {"", "io::read_npy", "pass it as --data, --input or --labels"},
+    {"", "io::read_image", kImages},
+    {"", "io::load_image_folder", kImages},
+    {"", "io::read_idx", "pass the folder of its images and labels as --data"},
+    {"", "to_dot()", "use --dot"},
+    // Layers.
+    {"", "register_layer", "custom layers need a C++ program"},
+    {"", "Model::predict()", kPredict},
     // Quantization.
-    {"OnnxImportOptions::drop_quantizers reads the float model, to be "
-     "quantized anew",
-     "quantize the float model that the file was made of"},
-    {"OnnxImportOptions::drop_quantizers reads the float model of an ONNX "
-     "file, to be quantized anew",
-     "quantize the float model that the file was made of"},
-    {"calibrate() finds better ones", "octet quantize finds better ones"},
-    {"run quant::calibrate first, or quant::disable_fake_quant for the float "
-     "model",
-     "octet quantize calibrates a float model"},
-    {"run quant::calibrate first", "octet quantize calibrates a float model"},
-    {"calibrate again, with Calibration::max or mse",
-     "octet quantize with --method max or mse"},
-    {"train the float model before quantize_model, or load its weights",
-     "train the float model first, octet train"},
-    {".samples and data.sample(n) choose by chance, data.sample(n, "
-     "{.stratified = true}) from every class",
-     "more --samples"},
-    {"the targets onnxruntime and openvino take uint8",
-     "--target onnxruntime and --target openvino take uint8"},
-    {"the policies tensorrt and toolkit go by layers",
-     "--policy tensorrt and --policy toolkit go by layers"},
+    {"", "disable_fake_quant", kCalibrate},
+    {"", "quant::calibrate", kCalibrate},
+    {"", "calibrate() ", "octet quantize determines better ranges"},
+    {"", "equalize()", "use --equalize"},
+    {"", "drop_quantizers", kFloatModel},
+    {"", "data.sample(", "use more --samples"},
     // Training.
-    {"a smaller learning rate, or scale_rate with SGD", "a smaller --rate"},
-    {"a smaller learning rate", "a smaller --rate"},
-    {"lower the learning rate", "a smaller --rate"},
-    {"from which `.resume = true` goes on", "from which --resume goes on"},
-    {"`.checkpoints` keeps states to go on from",
-     "--checkpoint keeps states to go on from"},
-    {"say resume = true to go on from them, or choose another place",
-     "--resume goes on from them; or choose another folder"},
-    {"set checkpoints = io::checkpoint_folder(...)", "--checkpoint DIR"},
-    {"data.split(0.9, {.stratified = true}) makes such parts, and "
-     "data.shuffled(seed) goes with validation_split",
-     "--validation 0.1 holds out samples of all classes"},
-    {"SGD, ScaleRule::learned_log2, or a rate up to",
-     "--optimizer sgd, or --rate up to"},
-    {"Adam, or ScaleRule::learned with", "--optimizer adam, or"},
-    {"losses::binary_cross_entropy goes with sigmoid",
-     "--loss binary_cross_entropy goes with sigmoid"},
-    {"losses::sparse_categorical_cross_entropy goes with softmax",
-     "--loss cross_entropy goes with softmax"},
-    {"take losses::sparse_categorical_cross_entropy, or one_hot() of the data",
-     "--loss cross_entropy"},
-    {"take losses::", "--loss "},
-    {"for_model(model, output) takes one of them",
-     "--loss NAME=LOSS names the output"},
+    {"", "ScaleRule::learned_log2", "use --optimizer sgd, or --rate up to {}"},
+    {"", "ScaleRule::learned", "use --optimizer adam"},
+    {"", "scale_rate", kSmallerRate},
+    {"", ".resume", "add --resume to continue it, or choose another folder"},
+    {"", "io::checkpoint_folder", "add --checkpoint DIR"},
+    {"", "data.split(", "--validation 0.1 holds out samples of all classes"},
+    {"", "losses::binary_cross_entropy", "use --loss binary_cross_entropy"},
+    {"", "losses::sparse_categorical_cross_entropy",
+     "use --loss cross_entropy"},
+    {"", "losses::categorical_cross_entropy",
+     "use --loss categorical_cross_entropy"},
+    {"", "for_model(", "assign the loss with --loss NAME=LOSS"},
+};
+
+// Options of the library that are options of the command line, by field.
+constexpr OptionName kOptions[] = {
+    {"KerasOptions", "architecture", "--architecture"},
+    {"KerasOptions", "input_shapes", "--input-shape"},
+    {"OnnxImportOptions", "input_shapes", "--input-shape"},
+    {"CalibrationOptions", "percentile", "--percentile"},
+    {"CompareOptions", "batch", "--batch"},
+    {"FileLimits", "memory_limit", "--memory-limit"},
+    {"FileLimits", "time_limit", "--time-limit"},
+    {"SessionOptions", "memory_limit", "--memory-limit"},
+    {"SessionOptions", "time_limit", "--time-limit"},
 };
 
 bool is_word(char c) {
@@ -124,7 +87,8 @@ void replace_all(std::string& text, std::string_view from,
   }
 }
 
-/// "x.transposed({0,3,1,2})" of Tensor as NumPy's "x.transpose((0,3,1,2))".
+/// Converts "x.transposed({0,3,1,2})" of Tensor to NumPy's
+/// "x.transpose((0,3,1,2))".
 void to_numpy(std::string& text, std::string_view call,
               std::string_view numpy) {
   for (size_t at = text.find(call); at != text.npos;
@@ -136,31 +100,87 @@ void to_numpy(std::string& text, std::string_view call,
   }
 }
 
-/// Whether text names a function or type of the library: "io::load_model",
-/// "ScaleRule::fixed", "predict()". Methods of Python, "x.numpy()", are none.
-bool names_call(std::string_view text) {
+/// Replaces "SessionOptions::memory_limit (command line: --memory-limit)",
+/// "memory_limit (octet: --memory-limit)" and "KerasOptions.architecture" by
+/// the option.
+void name_options(std::string& text) {
+  static const std::regex both(
+      "[A-Za-z]\\w*(?:(?:::|\\.|_)\\w+)+ "
+      "\\((?:octet: |command line: )?(--[^)]*)\\)");
+  static const std::regex prefix("\\((?:octet|command line): (--[^)]*)\\)");
+  text = std::regex_replace(text, both, "$1");
+  text = std::regex_replace(text, prefix, "($1)");
+  for (const OptionName& each : kOptions) {
+    for (const char* separator : {"::", "."}) {
+      replace_all(text,
+                  std::string(each.type) + separator + std::string(each.field),
+                  each.option);
+    }
+  }
+}
+
+/// Returns whether text names C++: "io::load_model", "predict()",
+/// "CsvOptions.header", ".resume = true". Python methods, such as "x.numpy()",
+/// do not count.
+bool names_cpp(std::string_view text) {
   for (size_t at = text.find("::"); at != text.npos;
        at = text.find("::", at + 2)) {
     const bool name = at > 0 && is_word(text[at - 1]) && at + 2 < text.size() &&
                       is_word(text[at + 2]);
     if (name) return true;
   }
-  for (size_t at = text.find("()"); at != text.npos;
-       at = text.find("()", at + 2)) {
+  for (size_t at = text.find('('); at != text.npos;
+       at = text.find('(', at + 1)) {
+    const bool braces = text.substr(at).starts_with("({");
+    if (!braces && !text.substr(at).starts_with("()")) continue;
     size_t begin = at;
     while (begin > 0 && is_word(text[begin - 1])) --begin;
-    if (begin < at && (begin == 0 || text[begin - 1] != '.')) return true;
+    if (begin < at && (braces || begin == 0 || text[begin - 1] != '.')) {
+      return true;
+    }
   }
-  return false;
+  static const std::regex field(
+      "[A-Za-z](?:Options|Limits)\\.\\w|(?:^|[ `({])\\.[a-z]\\w* ?=");
+  return std::regex_search(text.begin(), text.end(), field);
 }
 
-/// Without a hint, up to the end of its line, that still names a call.
-void drop_foreign_hints(std::string& text) {
+/// Returns the last number in a text, "" if there is none.
+std::string last_number(const std::string& text) {
+  static const std::regex number("[0-9][0-9.]*(?:e[-+]?[0-9]+)?");
+  std::string found;
+  for (std::sregex_iterator at(text.begin(), text.end(), number), end;
+       at != end; ++at) {
+    found = at->str();
+  }
+  while (found.ends_with('.')) found.pop_back();
+  return found;
+}
+
+/// Returns the hint for the command line: by rule, `hint` itself if it names no
+/// C++, else nothing.
+std::optional<std::string> translated(const std::string& hint,
+                                      std::string_view code) {
+  for (const HintRule& rule : kRules) {
+    const bool fits = rule.name.empty() ? !code.empty() && rule.code == code
+                                        : hint.find(rule.name) != hint.npos;
+    if (!fits || !names_cpp(hint)) continue;
+    std::string result(rule.hint);
+    replace_all(result, "{}", last_number(hint));
+    return result;
+  }
+  return names_cpp(hint) ? std::nullopt : std::optional(hint);
+}
+
+void translate_hints(std::string& text, std::string_view code) {
   constexpr std::string_view kHint = "Hint: ";
   for (size_t at = text.find(kHint); at != text.npos;) {
+    const size_t first = at + kHint.size();
     const size_t end = std::min(text.find('\n', at), text.size());
-    if (!names_call(std::string_view(text).substr(at, end - at))) {
-      at = text.find(kHint, end);
+    const std::optional<std::string> hint =
+        translated(text.substr(first, end - first), code);
+    if (hint) {
+      text.replace(first, end - first, *hint);
+      at = text.find(kHint, first + hint->size());
       continue;
     }
     size_t begin = at;
@@ -175,15 +195,14 @@ void drop_foreign_hints(std::string& text) {
 
 }  // namespace
 
-std::span<const HintWords> hint_table() { return kHints; }
+std::span<const HintRule> hint_rules() { return kRules; }
+std::span<const OptionName> option_names() { return kOptions; }
 
-std::string on_command_line(std::string text) {
-  for (const HintWords& words : kHints) {
-    replace_all(text, words.library, words.command_line);
-  }
+std::string on_command_line(std::string text, std::string_view code) {
+  name_options(text);
   to_numpy(text, ".transposed({", ".transpose((");
   to_numpy(text, ".reshaped({", ".reshape((");
-  drop_foreign_hints(text);
+  translate_hints(text, code);
   return text;
 }
 

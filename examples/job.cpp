@@ -24,8 +24,8 @@ namespace {
 
 uint32_t line_of(const toml::node& node) { return node.source().begin.line; }
 
-/// The entries of a table in the order of the file; of equal keys, as
-/// [[evaluate]] has them, each.
+/// Returns the entries of a table in file order. A key with several tables,
+/// such as [[evaluate]], has an entry for each.
 std::vector<std::pair<std::string_view, const toml::node*>> entries_of(
     const toml::table& table) {
   std::vector<std::pair<std::string_view, const toml::node*>> entries;
@@ -43,14 +43,12 @@ std::vector<std::pair<std::string_view, const toml::node*>> entries_of(
   return entries;
 }
 
-/// A key or value as a word of the command line, which the system ends at NUL.
+/// Rejects NUL in a word, which ends arguments of the operating system.
 void check_word(std::string_view word, std::string_view what, uint32_t line,
                 const std::string& path) {
   if (word.find('\0') == word.npos) return;
-  throw UsageError(
-      fmt::format("'{}': expected a {} without NUL, got {} in line "
-                  "{}",
-                  path, what, printable(word, 80), line));
+  throw UsageError(fmt::format("{}: {} must not contain NUL, got {} in line {}",
+                               path, what, printable(word, 80), line));
 }
 
 const CLI::App& command_named(const CLI::App& app, std::string_view name,
@@ -61,13 +59,11 @@ const CLI::App& command_named(const CLI::App& app, std::string_view name,
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() != "run") names.push_back(command->get_name());
   }
-  throw UsageError(
-      fmt::format("'{}': expected a command as a section, got "
-                  "'[{}]'{}",
-                  path, name, suggest_names(std::string(name), names)));
+  throw UsageError(fmt::format("{}: unknown command '[{}]'{}", path, name,
+                               suggest_names(std::string(name), names)));
 }
 
-/// The option or argument of a key.
+/// Returns the option or argument that a key names.
 const CLI::Option& option_of(const CLI::App& command, std::string_view key,
                              const std::string& path) {
   std::vector<std::string> keys;
@@ -80,12 +76,12 @@ const CLI::Option& option_of(const CLI::App& command, std::string_view key,
     if (option->get_positional()) keys.push_back(option->get_name(true));
   }
   if (const CLI::Option* found = find_option(command, key)) return *found;
-  throw UsageError(fmt::format("'{}': expected a key that '{}' has, got '{}'{}",
-                               path, command.get_name(), key,
+  throw UsageError(fmt::format("{}: '{}' has no option '{}'{}", path,
+                               command.get_name(), key,
                                suggest_names(std::string(key), keys)));
 }
 
-/// A string or a number as the command line has it; nothing for others.
+/// Returns a string or number as a command line word, nullopt for other types.
 std::optional<std::string> word_of(const toml::node& value) {
   if (const auto* text = value.as_string()) return text->get();
   if (const auto* whole = value.as_integer()) return fmt::to_string(**whole);
@@ -95,7 +91,7 @@ std::optional<std::string> word_of(const toml::node& value) {
   return std::nullopt;
 }
 
-/// The words of a section: options, and arguments by what they are called.
+/// Words of a section: options, and values by argument.
 struct Words {
   std::vector<std::string> options;
   std::map<const CLI::Option*, std::vector<std::string>> arguments;
@@ -105,7 +101,7 @@ void add_word(const CLI::Option& option, std::string word, Words& words) {
   if (option.get_lnames().empty()) {
     words.arguments[&option].push_back(std::move(word));
   } else if (word.empty()) {
-    // After "--name=" the parser would take the next word.
+    // After "--name=" the parser would consume the next word.
     words.options.push_back("--" + option.get_lnames()[0]);
     words.options.emplace_back();
   } else {
@@ -118,14 +114,14 @@ void add_words(const CLI::App& command, std::string_view key,
                const toml::node& value, const std::string& path, Words& words) {
   const CLI::Option& option = option_of(command, key, path);
   const auto refuse = [&](const char* expected) {
-    throw UsageError(fmt::format("'{}': expected {} as '{}' of '{}' in line {}",
-                                 path, expected, key, command.get_name(),
+    throw UsageError(fmt::format("{}: '{}' of '{}' must be {}, in line {}",
+                                 path, key, command.get_name(), expected,
                                  line_of(value)));
   };
   const auto* flag = value.as_boolean();
   if (flag != nullptr && option.get_items_expected_max() > 0 &&
       option.get_items_expected_min() == 0) {
-    // "--pad", whose value may be left out.
+    // "--pad" has an optional value.
     if (**flag) add_word(option, "", words);
     return;
   }
@@ -136,20 +132,20 @@ void add_words(const CLI::App& command, std::string_view key,
   }
   if (const toml::array* list = value.as_array()) {
     for (const toml::node& entry : *list) {
-      if (entry.is_array()) refuse("a text, a number or a list of them");
+      if (entry.is_array()) refuse("a string, a number or a list of them");
       add_words(command, key, entry, path, words);
     }
     return;
   }
   auto word = word_of(value);
-  if (!word) refuse("a text, a number or a list of them");
+  if (!word) refuse("a string, a number or a list of them");
   check_word(*word, "value", line_of(value), path);
   add_word(option, std::move(*word), words);
 }
 
-/// Options first, so that no argument is taken for one, then the arguments in
-/// the command's order. Throws: UsageError for an argument that is missing
-/// before another.
+/// Returns options first, so that no argument is parsed as their value, then
+/// arguments in the command's order.
+/// Throws: UsageError for an argument that is missing before a given one.
 std::vector<std::string> in_order(const CLI::App& command, Words words,
                                   const std::string& path) {
   std::vector<std::string> result = {command.get_name()};
@@ -165,9 +161,8 @@ std::vector<std::string> in_order(const CLI::App& command, Words words,
       continue;
     }
     if (!missing.empty()) {
-      throw UsageError(
-          fmt::format("'{}': expected a key '{}' of '{}', got none", path,
-                      missing, command.get_name()));
+      throw UsageError(fmt::format("{}: '{}' needs a key '{}'", path,
+                                   command.get_name(), missing));
     }
     std::ranges::move(found->second, std::back_inserter(result));
   }
@@ -184,8 +179,7 @@ std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
     const toml::table* keys = section->as_table();
     if (keys == nullptr) {
       throw UsageError(fmt::format(
-          "'{}': expected keys in a section such as [train], got '{}'", path,
-          name));
+          "{}: '{}' must be in a section such as [train]", path, name));
     }
     const CLI::App& command = command_named(app, name, path);
     Words words;
@@ -195,8 +189,7 @@ std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
     commands.push_back(in_order(command, std::move(words), path));
   }
   if (commands.empty()) {
-    throw FormatError(fmt::format(
-        "'{}': expected a section such as [train], got none", path));
+    throw FormatError("missing_value", path, "no section, such as [train]");
   }
   return commands;
 }

@@ -1,4 +1,4 @@
-// `run JOB.toml`: commands and their options from a file.
+// `run JOB.toml`: runs the commands of a file.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@ class App;
 namespace octet::program {
 
 inline constexpr const char* kJobHelp = R"(
-A section is a command, its keys are the arguments and options, without dashes
-in front. A value is never taken for an option. Flags are true, what may be given several times is a list. A command
-that comes several times has two brackets, [[evaluate]]. The first command that
-fails ends the job. Example:
+A section is a command; its keys are arguments and options without dashes.
+Flags are true, repeatable options are lists. Values are never parsed as
+options. A repeated command has double brackets: [[evaluate]]. The job stops at
+the first command that fails.
 
+Example:
   [train]
   model = "zoo:resnet8"
   data = "photos"
@@ -27,10 +28,10 @@ fails ends the job. Example:
   data = "photos"
 )";
 
-/// The words of the command line for each section, in the order of the file.
-/// Throws: IoError; FormatError for what is no TOML, or nothing in it;
-/// UsageError for sections that are no commands, keys outside of them or that
-/// the command does not have, and values of another type.
+/// Returns the command line of each section, in file order.
+/// Throws: IoError; FormatError for invalid TOML or an empty file; UsageError
+/// for sections that are no commands, keys outside of sections, unknown keys,
+/// and values of the wrong type.
 std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
                                                    const std::string& path);
 

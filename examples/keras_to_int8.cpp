@@ -1,6 +1,5 @@
-// From a classifier that Keras saved to INT8: its logits, calibrated,
-// fine-tuned and exported, with the accuracy of each on samples that it was not
-// fitted to.
+// Converts a Keras classifier to INT8: calibrates, fine-tunes and exports its
+// logits, and prints the accuracy of each step on held-out samples.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -27,7 +26,8 @@ struct Options {
 
 void run(const Options& o) {
   program::check_output(o.out);
-  // Losses and TensorRT's INT8 kernels take logits; the classes stay the same.
+  // Losses and TensorRT's INT8 kernels need logits; the predicted classes are
+  // the same.
   const Model model = train::logits_model(io::load_keras(o.model));
   const Dataset data(io::read_npy(o.inputs), io::read_npy(o.labels));
   const auto [fitted, test] = data.split(0.5, {.seed = 1, .stratified = true});
@@ -36,7 +36,7 @@ void run(const Options& o) {
         "{:<16} {:6.2f} %\n", what,
         program::percent(train::evaluate(m, test).accuracy));
   };
-  std::cout << fmt::format("{} samples to fit to, {} to test on\n\n",
+  std::cout << fmt::format("{} training samples, {} test samples\n\n",
                            fitted.size(), test.size());
   show("float", model);
 
@@ -63,17 +63,17 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Makes an INT8 network for TensorRT of a classifier that Keras saved. "
-      "Half of the samples calibrate and fine-tune it, the others test it.");
+      "Convert a Keras classifier to INT8 for TensorRT. Half of the samples "
+      "serve calibration and fine-tuning, half testing.");
   Options o;
-  command.add("model", o.model, "a file of Keras (.h5, .keras)").required();
-  command
-      .add("inputs", o.inputs, "X.npy: float32 [N,...] as the model takes them")
+  command.add("model", o.model, "Keras file (.h5, .keras)").required();
+  command.add("inputs", o.inputs, "preprocessed samples X.npy, float32 [N,...]")
       .required();
-  command.add("labels", o.labels, "L.npy: int64 [N], the classes").required();
-  command.add("--epochs", o.epochs, 1, 1000, "of fine-tuning (5)");
+  command.add("labels", o.labels, "class labels L.npy, int64 [N]").required();
+  command.add("--epochs", o.epochs, 1, 1000,
+              "number of fine-tuning epochs (default: 5)");
   command.add("--rate", o.rate, 0, 1,
-              "learning rate of the fine-tuning (1e-4)");
-  command.add("--out", o.out, "what to write").type("OUT.onnx").show_default();
+              "learning rate of fine-tuning (default: 1e-4)");
+  command.add("--out", o.out, "output file").type("OUT.onnx").show_default();
   return command.run(argc, argv, [&] { run(o); });
 }

@@ -12,7 +12,7 @@
 namespace octet::program {
 namespace {
 
-/// Text as roff takes it. A point or quote at the begin of a line would be a
+/// Escapes text for roff. A point or quote at the start of a line would be a
 /// request.
 std::string roff(std::string_view text) {
   std::string result;
@@ -47,7 +47,8 @@ std::string heading(const std::string& text) {
   return fmt::format(".SH {}\n", roff(upper(text)));
 }
 
-/// "--classes N" or "model", and what it is for.
+/// Returns the entry of an option or argument: its names, its description, and
+/// its relations to other options.
 std::string entry(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) {
@@ -83,19 +84,35 @@ std::string entry(const CLI::Option& option) {
   return text + "\n";
 }
 
-/// The arguments or the options of a command, under a heading if there are any.
-std::string entries(const CLI::App& command, const char* title,
-                    bool positional) {
+/// Returns the arguments of a command under a heading; "" if there are none.
+std::string arguments_of(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* option : command.get_options()) {
-    const bool argument = !option->nonpositional();
-    if (argument == positional) text += entry(*option);
+    if (!option->nonpositional()) text += entry(*option);
   }
-  return text.empty() ? text : heading(title) + text;
+  return text.empty() ? text : heading("Arguments") + text;
 }
 
-/// Each line at its margin that ends in a colon is a heading; what is indented
-/// under it stays as it is, other lines are paragraphs.
+/// Returns the options of a command under a heading, each group below its own.
+std::string options_of(const CLI::App& command) {
+  std::string text = heading("Options");
+  for (const std::string& group : command.get_groups()) {
+    std::string entries;
+    for (const CLI::Option* option : command.get_options()) {
+      if (option->nonpositional() && option->get_group() == group) {
+        entries += entry(*option);
+      }
+    }
+    if (entries.empty()) continue;
+    if (group != "Options") text += fmt::format(".SS {}\n", roff(group));
+    text += entries;
+  }
+  return text;
+}
+
+/// Converts a footer: an unindented line that ends in a colon becomes a
+/// heading, indented lines stay as they are, other lines become paragraphs. The
+/// first paragraph gets the heading "Notes".
 std::string sections_of(const std::string& footer) {
   std::istringstream lines(footer);
   std::string text;
@@ -113,6 +130,7 @@ std::string sections_of(const std::string& footer) {
     } else if (line.ends_with(':')) {
       text += heading(line.substr(0, line.size() - 1));
     } else {
+      if (text.empty()) text += heading("Notes");
       text += roff(line) + "\n";
     }
   }
@@ -155,7 +173,7 @@ std::string commands_of(const CLI::App& app) {
 
 constexpr std::string_view kExitStatus =
     ".SH EXIT STATUS\n"
-    "0: done. 1: an error, told on standard error, or a check that failed. "
+    "0: success. 1: an error, printed on standard error, or a failed check. "
     "2: wrong usage.\n";
 
 ManPage page_of(const CLI::App& app, const CLI::App* command) {
@@ -166,9 +184,9 @@ ManPage page_of(const CLI::App& app, const CLI::App* command) {
       ".SH SYNOPSIS\n{}",
       roff(upper(title)), app.get_name(), version(), roff(title),
       roff(shown.get_description()), synopsis(app, command));
-  text += entries(shown, "Arguments", true);
+  text += arguments_of(shown);
   if (command == nullptr) text += commands_of(app);
-  text += entries(shown, "Options", false);
+  text += options_of(shown);
   text += sections_of(shown.get_footer());
   text += kExitStatus;
   if (command != nullptr) {

@@ -21,7 +21,7 @@ struct ManPage {
   std::string text;  ///< in the macros of man(7)
 };
 
-/// That of the program first, then one for each of its commands.
+/// Returns the page of the program, then one per command.
 std::vector<ManPage> man_pages(const CLI::App& app);
 
 }  // namespace octet::program

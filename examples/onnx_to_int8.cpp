@@ -1,6 +1,6 @@
-// From an ONNX file of another framework to INT8: read as a model, trained on,
-// calibrated, fine-tuned and exported, with the accuracy of each step on
-// Fashion-MNIST's test images.
+// Converts an ONNX file of another framework to INT8: imports, trains,
+// calibrates, fine-tunes and exports it, and prints the accuracy of each step
+// on the test images of Fashion-MNIST.
 #include <filesystem>
 #include <string>
 
@@ -38,12 +38,12 @@ void run(const Options& o) {
         fmt::format("{:<16} {:6.2f} %\n", what,
                     program::percent(train::evaluate(m, data.test).accuracy)));
   };
-  show("as read", model);
+  show("imported", model);
   train::fit(model, fitted,
              {.epochs = o.epochs,
               .optimizer = train::Adam({.learning_rate = 2e-3f}),
               .schedule = train::cosine()});
-  show("trained on", model);
+  show("trained", model);
 
   Model int8 = quant::quantize_model(model);
   quant::calibrate(int8, fitted, {.samples = 512});
@@ -57,14 +57,14 @@ void run(const Options& o) {
               .schedule = train::cosine()});
   show("INT8, fine-tuned", int8);
 
-  // With the inputs and outputs of the file that was read, for any batch.
+  // Keeps inputs and outputs of the imported file, with a dynamic batch size.
   read.interface.batch = 0;
   const io::OnnxReport file =
       io::export_onnx(int8, out / "int8.onnx", {.interface = read.interface});
   program::print(fmt::format("\n{}: {} nodes, {} Q/DQ pairs, {} bytes\n",
                              (out / "int8.onnx").string(), file.nodes,
                              file.qdq_pairs, file.bytes));
-  // For another runtime to be compared on.
+  // Data to compare with another runtime.
   const Batch test = data.test.batch(0, data.test.size());
   io::write_npy(out / "inputs.npy", test.input().transposed({0, 3, 1, 2}));
   io::write_npy(out / "labels.npy", test.label());
@@ -75,19 +75,18 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Makes an INT8 network for TensorRT of an ONNX file, on Fashion-MNIST.");
+      "Convert an ONNX file to INT8 for TensorRT, on Fashion-MNIST.");
   Options o;
   command
-      .add("model", o.model,
-           "an ONNX file that takes images [N,1,28,28] and gives ten logits")
+      .add("model", o.model, "ONNX file with inputs [N,1,28,28] and ten logits")
       .required();
-  command.add("--epochs", o.epochs, 1, 1000, "of training in float (1)");
-  command.add("--limit", o.limit, 1, 60000, "training images (all)");
-  command.add("--data", o.data, "folder of the four IDX files")
+  command.add("--epochs", o.epochs, 1, 1000,
+              "number of float epochs (default: 1)");
+  command.add("--limit", o.limit, 1, 60000,
+              "number of training images (default: all)");
+  command.add("--data", o.data, "folder of the IDX files")
       .type("DIR")
       .show_default();
-  command.add("--out", o.out, "folder for the results")
-      .type("DIR")
-      .show_default();
+  command.add("--out", o.out, "output folder").type("DIR").show_default();
   return command.run(argc, argv, [&] { run(o); });
 }

@@ -1,4 +1,4 @@
-// What a program reports that got no memory.
+// The error text of a failed allocation.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace octet::program {
 
-/// "octet quantize: out of memory with 812 MiB in use, ...": the step, its
-/// memory and the limits on it.
-std::string out_of_memory(std::string_view step);
+/// Returns "out of memory with up to 812 MiB in use, ..." with memory use,
+/// limits and a hint.
+std::string out_of_memory();
 
 }  // namespace octet::program

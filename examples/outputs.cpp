@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "NAME=PATH" may be a path as a whole.
+/// Returns the value, and the path after "NAME=" if there is one: either may be
+/// a path.
 std::vector<fs::path> paths_in(const std::string& value) {
   std::vector<fs::path> paths;
   if (value.empty() || value.find('\0') != value.npos) return paths;
@@ -43,7 +44,7 @@ bool is_same(const fs::path& a, const fs::path& b) {
   return !error && place_a == place_b;
 }
 
-/// Whether an existing path is in an existing folder or below it.
+/// Returns whether an existing path is below an existing folder.
 bool is_inside(const fs::path& path, const fs::path& folder) {
   std::error_code error;
   const fs::path inner = fs::canonical(path, error);
@@ -52,7 +53,8 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
-/// Whether files of such names in a folder are samples or labels.
+/// Returns whether a file of this name in a data folder contains samples or
+/// labels.
 bool is_data(const fs::path& path) {
   constexpr std::array<std::string_view, 4> kArrays = {"x_train", "y_train",
                                                        "x_test", "y_test"};
@@ -69,9 +71,10 @@ void check_output(const std::string& option, const fs::path& output,
   std::error_code ignored;
   if (fs::is_directory(output, ignored)) {
     if (!fs::is_regular_file(read, ignored) || !is_inside(read, output)) return;
-    throw ValueError(fmt::format(
-        "{}: expected a folder without files that are read, got '{}' with '{}'",
-        option, output.string(), read.string()));
+    throw ValueError(
+        "conflicting_options", option,
+        fmt::format("output folder '{}' contains the input file '{}'",
+                    output.string(), read.string()));
   }
   const bool overwrites =
       (fs::is_regular_file(read, ignored) && is_same(output, read)) ||
@@ -80,11 +83,11 @@ void check_output(const std::string& option, const fs::path& output,
        is_inside(output, read));
   if (!overwrites) return;
   throw ValueError(
-      fmt::format("{}: expected a file of its own, got '{}', which is read",
-                  option, output.string()));
+      "conflicting_options", option,
+      fmt::format("would overwrite the input file '{}'", output.string()));
 }
 
-/// "an .onnx or .h5 file", "a .csv file".
+/// Returns "an .onnx or .h5 file", "a .csv file".
 std::string file_with(const std::vector<std::string>& extensions) {
   const bool vowel =
       std::string_view("aefhilmnorsx").find(extensions[0].at(1)) !=
@@ -109,9 +112,9 @@ void check_outputs(const std::vector<Output>& outputs,
         if (outputs[k].option == outputs[i].option) continue;
         for (const fs::path& other : paths_in(outputs[k].path)) {
           if (!is_same(path, other)) continue;
-          throw ValueError(fmt::format(
-              "{}: expected a file of its own, got '{}', which {} writes",
-              outputs[i].option, path.string(), outputs[k].option));
+          throw ValueError("conflicting_options", outputs[i].option,
+                           fmt::format("'{}' is also the output of {}",
+                                       path.string(), outputs[k].option));
         }
       }
     }
@@ -128,8 +131,8 @@ std::string wrong_name(const std::string& path,
   const bool own =
       known != nullptr && std::ranges::count(extensions, known->extension) > 0;
   if (!only && (known == nullptr || own)) return {};
-  std::string text = fmt::format("expected the name of {}, got '{}'",
-                                 file_with(extensions), path);
+  std::string text =
+      fmt::format("must name {}, got '{}'", file_with(extensions), path);
   if (known != nullptr && !own && !known->cure.empty()) {
     text += fmt::format(". Hint: {}", known->cure);
   }

@@ -1,5 +1,4 @@
-// The files that a command writes, checked against those that it reads before
-// it begins.
+// Checks of output files against input files, before a command starts.
 #pragma once
 
 #include <string>
@@ -8,23 +7,23 @@
 
 namespace octet::program {
 
-/// A file, or a folder of files, that a command writes.
+/// An output file or folder of a command.
 struct Output {
-  std::string option;  ///< that names it: "--output"
+  std::string option;  ///< its option: "--output"
   std::string path;
 };
 
-/// Checks that no output is a file that is read, under whatever name (links,
-/// "./x"), a file of samples in a folder that is read, or a folder with a file
-/// that is read, and that no two options write one file. Of "NAME=PATH" the
-/// path counts as well. Pipes and devices pass.
-/// Throws: ValueError that names the option.
+/// Checks that no output is an input file under any name (links, "./x"), a
+/// sample file in an input folder, or a folder that contains an input file, and
+/// that no two options name the same file. For "NAME=PATH", checks the path as
+/// well. Accepts pipes and devices.
+/// Throws: ValueError with the option.
 void check_outputs(const std::vector<Output>& outputs,
                    const std::vector<std::string>& read);
 
-/// Why `path` is no name for a file with one of `extensions`, or "". With
-/// `only`, another name than these is refused; else the known extension of
-/// another format.
+/// Returns why `path` cannot name a file with one of `extensions`, or "". If
+/// `only`, rejects all other names; else only known extensions of other
+/// formats.
 std::string wrong_name(const std::string& path,
                        const std::vector<std::string>& extensions, bool only);
 

@@ -1,6 +1,5 @@
 // Post-training quantization by patterns: transform, insert_qdq, calibrate,
-// export. The weights are random, as Octet ships none: the program shows where
-// Q/DQ goes, not what a network knows.
+// export. Weights are random: the program demonstrates placement, not accuracy.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -24,29 +23,28 @@ struct Options {
   int64_t size = 64;
   int64_t batches = 32;
   int64_t batch = 4;
-  std::string images;  // a folder; empty: noise
+  std::string images;  // folder; empty: noise
   std::vector<std::string> keep_float;
   std::string out = "build/out/pattern_ptq.onnx";
 };
 
 void declare(program::Command& command, Options& o) {
-  command.add("network", o.network, "as in `octet inspect zoo:`")
+  command.add("network", o.network, "zoo network, see octet inspect zoo:")
       .show_default();
   const auto number = [&](const char* name, int64_t& value, int64_t most,
                           const char* help) {
     command.add(name, value, 1, most, help);
   };
-  number("--size", o.size, 4096, "height and width of the input (64)");
-  number("--batches", o.batches, 1 << 20, "to calibrate on (32)");
-  number("--batch", o.batch, 1 << 20, "images in each (4)");
+  number("--size", o.size, 4096, "height and width of the input (default: 64)");
+  number("--batches", o.batches, 1 << 20,
+         "number of calibration batches (default: 32)");
+  number("--batch", o.batch, 1 << 20, "batch size (default: 4)");
   command
-      .add("--images", o.images,
-           "a folder of images by class (generated noise)")
+      .add("--images", o.images, "folder of images by class (default: noise)")
       .type("DIR");
-  command
-      .add("--keep-float", o.keep_float, "layers whose matches are not applied")
+  command.add("--keep-float", o.keep_float, "layer to keep in float")
       .type("LAYER");
-  command.add("--out", o.out, "what to write").type("FILE").show_default();
+  command.add("--out", o.out, "output file").type("FILE").show_default();
 }
 
 Dataset images(const Options& o) {
@@ -106,8 +104,7 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Quantizes a network of the zoo by patterns, calibrates it and exports "
-      "it for TensorRT.");
+      "Quantize a zoo network by patterns and export it for TensorRT.");
   Options options;
   declare(command, options);
   return command.run(argc, argv, [&] { run(options); });

@@ -15,7 +15,7 @@
 namespace octet::program {
 
 void print(std::string_view words, int descriptor) {
-  // Models name their layers as they like.
+  // Layer names may contain any characters.
   const std::string shown = printable_lines(words);
   std::string_view text = shown;
   while (!text.empty()) {
@@ -23,10 +23,10 @@ void print(std::string_view words, int descriptor) {
     if (written < 0) {
       if (errno == EINTR) continue;
       if (errno == EPIPE) return;
-      throw IoError(fmt::format(
-          "{}: cannot write: {}",
+      throw IoError(
+          "cannot_write",
           descriptor == STDERR_FILENO ? "standard error" : "standard output",
-          std::strerror(errno)));
+          fmt::format("cannot write: {}", std::strerror(errno)));
     }
     text.remove_prefix(static_cast<size_t>(written));
   }
@@ -34,7 +34,7 @@ void print(std::string_view words, int descriptor) {
 
 void check_output(const std::string& path) {
   FileSet files;
-  files.add(path, "");  // without commit() nothing is left behind
+  files.add(path, "");  // leaves nothing behind without commit()
 }
 
 double percent(double share) { return std::round(1e4 * share) / 100; }

@@ -1,5 +1,4 @@
-// What the example programs have in common: output that survives a reader who
-// leaves.
+// Output functions of the example programs.
 #pragma once
 
 #include <string>
@@ -7,16 +6,16 @@
 
 namespace octet::program {
 
-/// That a file can be written, before the work that makes it.
-/// Throws: IoError if its folder is missing or it is a folder itself.
+/// Checks that a file can be written.
+/// Throws: IoError if its folder is missing or if it is a folder.
 void check_output(const std::string& path);
 
-/// 91.3 for 0.91299999: two digits after the point.
+/// Returns a share in percent, rounded to two decimals: 91.3 for 0.91299999.
 double percent(double share);
 
-/// Writes to a descriptor, standard output unless told otherwise, at once what
-/// of the text is printable. A pipe whose reader has left (as in
-/// `octet ... | head`) is no error. Throws: IoError for others.
+/// Writes the printable part of `text` to a descriptor (default: standard
+/// output), unbuffered. Ignores a closed pipe, as in `octet ... | head`.
+/// Throws: IoError for other errors.
 void print(std::string_view text, int descriptor = 1);
 
 }  // namespace octet::program

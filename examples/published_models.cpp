@@ -27,12 +27,12 @@ Tensor answers(const Model& model, const Tensor& x) {
   return labels;
 }
 
-// All of them, or those of the test part, with values as they are stored.
+// Loads all images, or the test part, with values as stored.
 Batch read_images(const std::filesystem::path& images,
                   const std::filesystem::path& labels) {
   io::OpenOptions options{
       .labels = labels, .image = Shape{32, 32, 3}, .usual = "none"};
-  // Bytes of an array have to be asked for.
+  // open_data() reads bytes of an array only with an explicit mode.
   if (images.extension() == ".npy" &&
       io::read_npy(images).dtype() == DType::u8) {
     options.preprocess = "none";
@@ -40,9 +40,9 @@ Batch read_images(const std::filesystem::path& images,
   const io::OpenedData opened = io::open_data(images, options);
   constexpr size_t kClasses = 10;
   if (!opened.classes.empty() && opened.classes.size() != kClasses) {
-    throw ValueError(
-        fmt::format("{}: expected the {} classes of CIFAR-10, got {}",
-                    images.string(), kClasses, opened.classes.size()));
+    throw ValueError("count_mismatch", images.string(),
+                     fmt::format("must have the {} classes of CIFAR-10, got {}",
+                                 kClasses, opened.classes.size()));
   }
   const Dataset& data = opened.test ? *opened.test : opened.train;
   return data.batch(0, data.size());
@@ -58,11 +58,10 @@ PublishedModel keywords(const std::filesystem::path& folder) {
   Tensor x({1000, 49, 10, 1}), labels({1000}, DType::i64);
   if (static_cast<int64_t>(codes.size()) != x.size() ||
       static_cast<int64_t>(classes.size()) != labels.size()) {
-    throw FormatError(fmt::format(
-        "{}: expected 1000 inputs of 49x10 bytes and as many labels",
-        inputs.string()));
+    throw FormatError("malformed_file", inputs.string(),
+                      "must have 1000 inputs of 49x10 bytes and 1000 labels");
   }
-  // Zero point and scale of the published TFLite model's input.
+  // Input quantization of the published TFLite model.
   for (size_t i = 0; i < codes.size(); ++i) {
     const auto code = static_cast<float>(static_cast<int8_t>(codes[i]));
     x.f32()[i] = (code - 83) * 0.5847029f;
@@ -82,15 +81,17 @@ PublishedModel pretrained_resnet(const std::filesystem::path& folder,
   const Batch all = read_images(images, labels);
   const Tensor& x = all.inputs[0];
   if (x.shape().rank() != 4 || x.shape().slice(1, 4) != Shape{32, 32, 3}) {
-    throw ShapeError(fmt::format("{}: expected images [n,32,32,3], got {}",
-                                 images.string(), x.shape().to_string()));
+    throw ShapeError("invalid_shape", images.string(),
+                     fmt::format("images must be [n,32,32,3], got {}",
+                                 x.shape().to_string()));
   }
   const auto [least, most] = std::ranges::minmax(x.f32());
   if (!(least >= 0 && most <= 255 && most > 1)) {
-    throw ValueError(fmt::format(
-        "{}: expected values from 0 to 255, which the model was trained on, "
-        "got {} to {}",
-        images.string(), least, most));
+    throw ValueError(
+        "out_of_range", images.string(),
+        fmt::format(
+            "values must be from 0 to 255, as in training, got {} to {}", least,
+            most));
   }
   const Dataset judged(x,
                        all.labels.empty() ? answers(model, x) : all.labels[0]);

@@ -1,9 +1,8 @@
-// What calibration and fine-tuning keep of a network's accuracy, on
-// Fashion-MNIST: each network is trained, calibrated in INT8, fine-tuned in
-// INT8, brought to weights of 4 bits by the ladder of post-training methods,
-// and fine-tuned in 4 bits. Published models are calibrated, and brought to 4
-// bits. Each accuracy has a least value; the exit code is 1 where one is
-// missed.
+// Measures the accuracy that calibration and fine-tuning preserve on
+// Fashion-MNIST. Each network is trained, calibrated in INT8, fine-tuned in
+// INT8, quantized to 4-bit weights by the PTQ pipeline, and fine-tuned in 4
+// bits. Published models are calibrated in INT8 and quantized to 4-bit weights.
+// The exit code is 1 if an accuracy misses its gate.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -44,7 +43,7 @@ struct Options {
   std::string out = "build/out/qat_accuracy";
   std::string testdata;
   std::string images = "";  // for pretrained_resnet
-  std::string labels = "";  // of those
+  std::string labels = "";  // for pretrained_resnet
   program::CheckpointOptions checkpoint;
 };
 
@@ -55,9 +54,9 @@ const Recipe& recipe_of(const std::string& network) {
     names.emplace_back(recipe.network);
   }
   names.insert(names.end(), {"keywords", "pretrained_resnet"});
-  throw NotFoundError(
-      fmt::format("expected a network with a recipe, got '{}'{}", network,
-                  suggest_names(network, names)));
+  throw NotFoundError("unknown_name", "network",
+                      fmt::format("no recipe for '{}'{}", network,
+                                  suggest_names(network, names)));
 }
 
 void set_gates(program::AccuracyRow& row, const Gates& gates) {
@@ -68,7 +67,8 @@ void set_gates(program::AccuracyRow& row, const Gates& gates) {
   }
 }
 
-// One scale a tensor visibly fails; each remedy brings the accuracy back.
+// One scale per tensor must fail visibly; each remedy must restore the
+// accuracy.
 void set_scale_gates(program::AccuracyRow& row, double float_accuracy) {
   constexpr double kFails = 2, kRecovers = 1.5;
   row.accuracies[per_tensor].most = float_accuracy - kFails;
@@ -87,14 +87,14 @@ bool is_published(std::string_view name) {
 program::PublishedModel published(const Options& o, std::string_view name) {
   if (name == kKeywords) return program::keywords(o.testdata);
   if (o.images.empty()) {
-    throw ValueError(
-        "pretrained_resnet: expected images to judge it by, got none. Hint: "
-        "--images, CIFAR-10 in its binary version, say");
+    throw ValueError("missing_value", "--images",
+                     "pretrained_resnet needs test images. Hint: download "
+                     "CIFAR-10 in its binary version");
   }
   return program::pretrained_resnet(o.testdata, o.images, o.labels);
 }
 
-// Calibrated, and with weights of 4 bits, by the inputs that it is judged by.
+// Calibrates a published model, also with 4-bit weights, on its test inputs.
 program::AccuracyRow judged(const Options& o,
                             const program::PublishedModel& found) {
   const auto out =
@@ -113,14 +113,14 @@ program::AccuracyRow judged(const Options& o,
       found.data.take(std::min<int64_t>(2048, found.data.size()));
   judge(fp32, found.model, nullptr);
   Model int8 = quant::quantize_model(found.model);
-  quant::calibrate_auto(int8, calibration);
+  quant::auto_calibrate(int8, calibration);
   judge(ptq_int8, int8, "ptq_int8.onnx");
   judge(ptq_w4a8, program::climbed(found.model, calibration), "ptq_w4a8.onnx");
   set_gates(row, found.name == kKeywords ? kKeywordGates : kPublishedGates);
   return row;
 }
 
-// What is trained, and what is judged as it is.
+// Returns the networks to train and the published models to evaluate.
 std::vector<std::string> chosen(const Options& o) {
   std::vector<std::string> names = o.networks;
   if (names.empty()) {
@@ -128,18 +128,16 @@ std::vector<std::string> chosen(const Options& o) {
     if (std::filesystem::exists(std::filesystem::path(o.testdata) / "kws01")) {
       names.emplace_back(kKeywords);
     } else {
-      print(fmt::format("keywords: left out, there is no kws01 in '{}'\n",
-                        o.testdata));
+      print(fmt::format("keywords: skipped, '{}' has no kws01\n", o.testdata));
     }
     if (!o.images.empty()) names.emplace_back(kPretrainedResNet);
   } else if (!o.images.empty() &&
              std::ranges::find(names, kPretrainedResNet) == names.end()) {
-    throw ValueError(
-        "--images: expected pretrained_resnet among the networks, whose images "
-        "they are");
+    throw ValueError("conflicting_options", "--images",
+                     "needs the network pretrained_resnet");
   }
   if (!o.labels.empty() && o.images.empty()) {
-    throw ValueError("--labels: expected --images, whose labels they are");
+    throw ValueError("conflicting_options", "--labels", "needs --images");
   }
   std::vector<std::string> once;
   for (const std::string& name : names) {
@@ -149,7 +147,7 @@ std::vector<std::string> chosen(const Options& o) {
   return once;
 }
 
-// Trained and quantized with each seed.
+// Trains and quantizes a network with each seed.
 void add_trained(const Options& o, const Recipe& recipe,
                  const io::TrainTest& data, program::AccuracyTable& table,
                  program::AccuracyTable& scales) {
@@ -216,41 +214,41 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains networks on Fashion-MNIST, quantizes them in several ways and "
-      "holds their accuracy against gates: exit code 1 where one is missed.");
+      "Train and quantize networks on Fashion-MNIST and check their accuracy. "
+      "The exit code is 1 if a gate is missed.");
   Options o;
   command.add("network", o.networks,
               "resnet20, mobilenet_v1_025, vit_tiny, resnet8; keywords or "
-              "pretrained_resnet of MLPerf Tiny (the first three and keywords; "
-              "with --quick resnet8, mobilenet_v1_025 and keywords)");
+              "pretrained_resnet of MLPerf Tiny (default: the first three and "
+              "keywords; with --quick resnet8, mobilenet_v1_025 and keywords)");
   command.add_flag("--quick", o.quick,
-                   "12,000 images, 3 epochs and gates of its own: minutes "
+                   "use 12,000 images, 3 epochs and separate gates: minutes "
                    "instead of an hour");
-  command.add("--seeds", o.seeds, 1, 100, "trainings of each, from seed 1 on")
+  command
+      .add("--seeds", o.seeds, 1, 100,
+           "number of trainings per network, from seed 1")
       .show_default();
-  command.add("--threads", o.threads, 1, 1024, "threads (all cores)");
-  command.add("--data", o.data, "folder of the four IDX files")
+  command.add("--threads", o.threads, 1, 1024,
+              "number of threads (default: all cores)");
+  command.add("--data", o.data, "folder of the IDX files")
       .type("DIR")
       .show_default();
-  command.add("--out", o.out, "folder for summary.json and the models")
-      .type("DIR")
-      .show_default();
+  command.add("--out", o.out, "output folder").type("DIR").show_default();
   const char* shared = std::getenv("OCTET_TESTDATA");
   o.testdata = shared != nullptr ? shared : "../shared/testdata";
   command
       .add("--testdata", o.testdata,
-           "folder with models/ and kws01/, of keywords and "
-           "pretrained_resnet")
+           "folder with models/ and kws01/, for keywords and pretrained_resnet")
       .type("DIR")
       .show_default();
   command
       .add("--images", o.images,
-           "images [32,32,3] from 0 to 255 to judge pretrained_resnet by: "
-           "CIFAR-10, a .npy file, a folder of images")
+           "test images [32,32,3] in [0,255] for pretrained_resnet: CIFAR-10, "
+           ".npy file or image folder")
       .type("PATH");
   command
       .add("--labels", o.labels,
-           "their classes; unless given, what the float model answers")
+           "class labels of --images (default: predictions of the float model)")
       .type("Y.npy");
   program::add_checkpoint_options(command, o.checkpoint);
   return command.run(argc, argv, [&] { run(o); });

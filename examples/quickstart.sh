@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a clone to a verified INT8 model: installs what is missing, builds,
+# From a clone to a verified INT8 model: installs missing packages, builds,
 # trains and exports with fashion_mnist_qat, and compares the exported models
-# in ONNX Runtime with Octet. Arguments go to fashion_mnist_qat:
+# in ONNX Runtime with Octet. Arguments are passed to fashion_mnist_qat:
 #
 #   examples/quickstart.sh [--epochs N] [--out DIR] ... [--help]
 set -euo pipefail
@@ -11,8 +11,7 @@ program=$root/build/release/bin/fashion_mnist_qat
 
 say() { printf '%s\n' "$*"; }
 
-# Relative paths in the arguments are relative to where the user is, so this
-# script stays there.
+# Keeps the working directory, because arguments may have relative paths.
 out=$root/build/out
 help=false
 arguments=("$@")
@@ -23,7 +22,7 @@ while (($# > 0)); do
   case $1 in
     -h | --help) help=true ;;
     --out=*) out=${1#--out=} ;;
-    --out) out=${2:-} ;;  # without a value the program says so and stops
+    --out) out=${2:-} ;;  # the program rejects a missing value
   esac
   shift
 done
@@ -43,12 +42,12 @@ fi
 "$program" "${arguments[@]}"
 
 if ! "$root/runtime/cmake/make_venv.sh"; then
-  say "The models are written, but not compared in ONNX Runtime: no Python" \
-    "for it (see above)."
+  say "The models are written, but not compared in ONNX Runtime, because its" \
+    "Python environment is missing (see above)."
   exit 0
 fi
 
-# The program wrote the test set and its own logits beside the models.
+# The test set and Octet's logits are beside the models.
 samples=$(($(stat -c %s "$out/test_labels.i64") / 8))
 compare() {
   local name=$1

@@ -16,26 +16,25 @@ namespace octet::program {
 
 void add_rank_options(Command& command, RankOptions& options) {
   command.add_flag("--mpi", options.mpi,
-                   "train on all ranks that mpirun started");
+                   "train on all ranks started by mpirun");
   command.add("--shards", options.shards, 1, 4096,
-              "parts of a batch that the result depends on, whatever the "
-              "number of ranks (1, with --mpi 8)");
+              "shards per batch; results depend on it, not on the number of "
+              "ranks (default: 1, with --mpi 8)");
   command.add_flag("--sync-batch-norm", options.synchronized,
-                   "batch normalization takes its statistics over the whole "
-                   "batch, not over each shard");
+                   "compute batch normalization statistics over the whole "
+                   "batch instead of each shard");
   command.add("--threads", options.threads, 1, 1024,
-              "threads of each rank (all cores, shared by the ranks of a "
-              "machine)");
+              "threads per rank (default: cores of the machine / its ranks)");
 }
 
 Ranks::Ranks(const RankOptions& options) {
   int local = 1;
   const char* started = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (!options.mpi && started != nullptr && std::string_view(started) != "1") {
-    warn(fmt::format(
-        "expected --mpi, as mpirun started {} ranks: each trains by itself and "
-        "writes the same files",
-        started));
+    warn(
+        fmt::format("--mpi: not given, but mpirun started {} ranks; each "
+                    "trains alone and writes the same files",
+                    started));
   }
   if (options.mpi) {
 #ifdef OCTET_HAS_MPI
@@ -44,9 +43,8 @@ Ranks::Ranks(const RankOptions& options) {
     communicator_ = std::move(ranks);
 #else
     throw UsageError(
-        "--mpi: expected a build with MPI, got one without. Hint: apt-get "
-        "install libopenmpi-dev openmpi-bin, then configure with -D "
-        "OCTET_WITH_MPI=ON");
+        "--mpi: this build has no MPI. Hint: apt-get install libopenmpi-dev "
+        "openmpi-bin, then configure with -D OCTET_WITH_MPI=ON");
 #endif
   }
   const int shared = std::max(1, num_threads() / local);

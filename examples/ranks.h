@@ -1,4 +1,4 @@
-// --mpi: the ranks that train a network together.
+// --mpi: training on several MPI ranks.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace octet::program {
 
 struct RankOptions {
   bool mpi = false;
-  int64_t shards = 0;         // 0: without --mpi 1, with it 8
-  bool synchronized = false;  // statistics of the whole batch
-  int64_t threads = 0;        // 0: all cores, shared by the ranks of a machine
+  int64_t shards = 0;         // 0: 8 with --mpi, else 1
+  bool synchronized = false;  // batch statistics across shards
+  int64_t threads = 0;        // 0: cores of the machine / its ranks
 };
 
 /// Adds --mpi, --shards, --sync-batch-norm and --threads.
@@ -23,16 +23,16 @@ void add_rank_options(Command& command, RankOptions& options);
 
 class Ranks {
  public:
-  /// Begins MPI if it is asked for, and sets the number of threads. Ranks but
-  /// the first one say no warnings.
+  /// Starts MPI if requested, and sets the number of threads. Silences warnings
+  /// on all ranks but the first.
   /// Throws: UsageError for --mpi in a build without MPI.
   explicit Ranks(const RankOptions& options);
 
-  /// For FitOptions; null without --mpi.
+  /// Communicator for FitOptions; null without --mpi.
   train::Communicator* communicator() const { return communicator_.get(); }
-  /// Whether this one prints and writes files.
+  /// Whether this rank prints and writes files.
   bool first() const;
-  /// "4 ranks, "; without --mpi nothing.
+  /// Returns "4 ranks, ", or "" without --mpi.
   std::string text() const;
 
  private:

@@ -1,6 +1,5 @@
-// Segmentation: a class for each pixel. Clothes of Fashion-MNIST lie on a
-// larger picture, over one another; a U-Net says which pixel belongs to what.
-// Trained, quantized, fine-tuned and exported.
+// Segmentation: trains a U-Net that assigns a class to each pixel of pictures
+// with overlapping Fashion-MNIST images, quantizes, fine-tunes and exports it.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -19,9 +18,9 @@ using namespace octet;
 namespace {
 
 constexpr int64_t kHeight = 48, kWidth = 64;  // of a picture
-constexpr int64_t kSide = 28;                 // of what lies on it
-constexpr int64_t kClasses = 11;              // nothing, and ten kinds
-// At the seam between things, where nobody can tell.
+constexpr int64_t kSide = 28;                 // of an image
+constexpr int64_t kClasses = 11;              // background and ten classes
+// Label of ambiguous pixels at edges.
 constexpr int64_t kIgnored = 255;
 
 struct Options {
@@ -30,8 +29,8 @@ struct Options {
   std::string out = "build/out/segmentation";
 };
 
-// Puts an image [28,28] of class `kind` onto a picture and its mask. Faint
-// pixels count neither as background nor as the thing.
+// Draws an image [28,28] of class `kind` onto a picture and its mask. Faint
+// pixels are ignored.
 void paint(const Tensor& image, int64_t kind, int64_t top, int64_t left,
            Tensor& picture, Tensor& mask) {
   for (int64_t y = 0; y < kSide; ++y) {
@@ -45,7 +44,7 @@ void paint(const Tensor& image, int64_t kind, int64_t top, int64_t left,
   }
 }
 
-// Two things a picture; labels are masks [kHeight,kWidth].
+// Returns pictures with two images each; labels are masks [kHeight,kWidth].
 Dataset pictures(const Dataset& clothes, const Rng& rng) {
   const int64_t n = clothes.size() / 2;
   const Batch all = clothes.batch(0, 2 * n);
@@ -70,9 +69,9 @@ const train::Loss kLoss =
 void show(const char* what, const Model& model, const Dataset& test) {
   const train::ConfusionMatrix pixels = train::confusion_matrix(
       model, test, {.batch_size = 100, .ignore_label = kIgnored});
-  std::cout << fmt::format("{:<18} mean IoU {:.3f}   right pixels {:5.2f} %\n",
-                           what, pixels.mean_iou(),
-                           program::percent(pixels.accuracy()));
+  std::cout << fmt::format(
+      "{:<18} mean IoU {:.3f}   pixel accuracy {:5.2f} %\n", what,
+      pixels.mean_iou(), program::percent(pixels.accuracy()));
 }
 
 void run(const Options& o) {
@@ -86,7 +85,7 @@ void run(const Options& o) {
 
   Model model = zoo::unet(
       {.input = {kHeight, kWidth, 1}, .classes = kClasses, .seed = 1});
-  // Masks turn and flip with their pictures.
+  // Augmentation transforms masks with their pictures.
   train::fit(model, training,
              {.epochs = o.epochs,
               .batch_size = 32,
@@ -111,7 +110,7 @@ void run(const Options& o) {
               .loss = kLoss});
   show("INT8, fine-tuned", int8, test);
 
-  // The file, and what it answers to a few pictures, both NCHW.
+  // Exports the model, and a few pictures with their logits, both NCHW.
   const io::OnnxReport file = io::export_onnx(int8, out / "model.onnx");
   const Batch few = test.batch(0, std::min<int64_t>(16, test.size()));
   io::write_npy(out / "input.npy", few.input().transposed({0, 3, 1, 2}));
@@ -126,13 +125,11 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains a U-Net to tell which pixel of a picture belongs to what, and "
-      "brings it to INT8 for TensorRT.");
+      "Train a U-Net for segmentation and quantize it to INT8 for TensorRT.");
   Options o;
-  command.add("--samples", o.samples, 32, 30000, "to train on (6000)");
-  command.add("--epochs", o.epochs, 1, 1000, "of training (8)");
-  command.add("--out", o.out, "folder of model.onnx and what it answers")
-      .type("DIR")
-      .show_default();
+  command.add("--samples", o.samples, 32, 30000,
+              "number of training samples (default: 6000)");
+  command.add("--epochs", o.epochs, 1, 1000, "number of epochs (default: 8)");
+  command.add("--out", o.out, "output folder").type("DIR").show_default();
   return command.run(argc, argv, [&] { run(o); });
 }

@@ -26,8 +26,8 @@ constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
     {"diff", "compare"},    {"completions", "completion"},
 };
 
-/// Names of one thing, folded. A command has an option of one of them, or of
-/// several that it tells apart.
+/// Folded synonyms. A command has an option for one of the names in a list, or
+/// several distinct options.
 constexpr std::string_view kData[] = {
     "data",  "input",     "dataset",         "calibrationdata",
     "calib", "calibdata", "calibrationinput"};
@@ -62,7 +62,7 @@ const CLI::Option* option_folded(const CLI::App& command,
   return nullptr;
 }
 
-/// The option that a word "--lr=0.1" or "-o" of a command names.
+/// Returns the option that the word "--lr=0.1" or "-o" names.
 const CLI::Option* option_of(const CLI::App& command, const std::string& word) {
   if (word.starts_with("--")) {
     return find_option(command,
@@ -75,7 +75,7 @@ const CLI::Option* option_of(const CLI::App& command, const std::string& word) {
   return nullptr;
 }
 
-/// Whether a word names a file or a network, and no number.
+/// Returns whether a word is a file or a zoo network, but not a number.
 bool names_model(const std::string& word) {
   double number = 0;
   const char* end = word.data() + word.size();
@@ -85,8 +85,8 @@ bool names_model(const std::string& word) {
          std::filesystem::exists(word);
 }
 
-/// Adds an option's word in its own name. Returns whether the next word is its
-/// value.
+/// Adds the word of an option with its canonical name. Returns whether the next
+/// word is its value.
 bool add_option(const CLI::Option& option, const std::string& word,
                 std::vector<std::string>& words) {
   const bool takes_value = option.get_items_expected_max() > 0;
@@ -105,7 +105,7 @@ bool add_option(const CLI::Option& option, const std::string& word,
     words.push_back("--" + name + (end == word.npos ? "" : "=" + value));
     return end == word.npos && takes_value;
   }
-  // After "--name=" the parser would take the next word.
+  // After "--name=" the parser would consume the next word.
   words.push_back(value.empty() ? "--" + name : "--" + name + "=" + value);
   if (value.empty()) words.emplace_back();
   return false;
@@ -156,7 +156,7 @@ std::vector<std::string> canonical_words(
     if (help && words.size() == 1) return {"--help"};
     command = find_command(app, words[help ? 1 : 0]);
     if (command == nullptr) {
-      // The parser refuses the word.
+      // The parser rejects the word.
       return help ? std::vector<std::string>{words[1]} : words;
     }
     if (help) return {command->get_name(), "--help"};
@@ -170,8 +170,7 @@ std::vector<std::string> canonical_words(
     if (option == nullptr) {
       result.push_back(word);
     } else if (add_option(*option, word, result) && at + 1 < words.size()) {
-      // The parser would take an argument as the value of "--pad", which may be
-      // without one.
+      // The parser would consume an argument as the optional value of "--pad".
       const bool optional = option->get_items_expected_min() == 0;
       if (optional && names_model(words[at + 1])) {
         result.emplace_back();

@@ -1,6 +1,6 @@
-// Words that users of other tools type by habit, as this program calls them:
-// "export" for convert, "--lr" for --rate, "help train" for "train --help".
-// They work and are hidden from the help.
+// Synonyms of commands and options from other tools: "export" for convert,
+// "--lr" for --rate, "help train" for "train --help". They are accepted, but
+// not listed in the help.
 #pragma once
 
 #include <string>
@@ -14,17 +14,16 @@ class Option;
 
 namespace octet::program {
 
-/// The command of that name, or the one that the name is a synonym of; null if
-/// there is neither.
+/// Returns the command of a name or synonym, null if there is none.
 const CLI::App* find_command(const CLI::App& app, std::string_view name);
 
-/// The option of a long name without dashes, or the one that the name is a
-/// synonym of; case and underscores do not matter. Null if there is neither.
+/// Returns the option of a long name without dashes, or of its synonym; ignores
+/// case and underscores. Null if there is none.
 const CLI::Option* find_option(const CLI::App& command, std::string_view name);
 
-/// A command line, without the program's name, in the names of `app`. Values
-/// stay as they are; "--option=" keeps its empty value. Words that are unknown
-/// stay, too.
+/// Returns a command line, without the program name, with canonical names of
+/// commands and options. Values and unknown words are unchanged; "--option="
+/// keeps its empty value.
 std::vector<std::string> canonical_words(const CLI::App& app,
                                          const std::vector<std::string>& words);
 

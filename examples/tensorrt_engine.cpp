@@ -1,9 +1,9 @@
-// From an exported file to a TensorRT engine: builds it for a profile of
-// batches with a timing cache, runs the golden vectors that --golden of
-// `octet quantize` wrote beside the file, and tells how far the outputs are
-// from them, what each layer takes and which run in INT8.
+// Builds a TensorRT engine from an exported file, with a batch profile and a
+// timing cache; runs the golden vectors of `octet quantize --golden`, and
+// prints the output error, the time of each layer and the number of INT8
+// layers.
 //
-// Compiled where CMake finds TensorRT 10 or 11 (OCTET_TENSORRT_DIR).
+// Compiled if CMake finds TensorRT 10 or 11 (OCTET_TENSORRT_DIR).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string model;
-  std::string golden;  // a folder; "": beside the model
+  std::string golden;  // folder; "": beside the model
   int64_t most = 32;
   int64_t runs = 50;
 };
@@ -47,13 +47,12 @@ class Logger final : public nvinfer1::ILogger {
   }
 };
 
-/// What TensorRT made. Throws: runtime_error if it made nothing; its log says
-/// why.
+/// Takes ownership of a TensorRT object.
+/// Throws: runtime_error for null; the TensorRT log has the reason.
 template <class T>
 std::unique_ptr<T> made(T* object, std::string_view what) {
   if (object != nullptr) return std::unique_ptr<T>(object);
-  throw std::runtime_error(
-      fmt::format("TensorRT: expected {}, got none", what));
+  throw std::runtime_error(fmt::format("TensorRT: cannot create {}", what));
 }
 
 void check(cudaError_t status, std::string_view what) {
@@ -62,7 +61,7 @@ void check(cudaError_t status, std::string_view what) {
       fmt::format("CUDA: {}: {}", what, cudaGetErrorString(status)));
 }
 
-/// Memory of the device.
+/// Device memory.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(size_t bytes) {
@@ -78,7 +77,7 @@ class DeviceBuffer {
   void* data_ = nullptr;
 };
 
-/// Milliseconds a layer, of all runs.
+/// Total milliseconds per layer.
 class Profiler final : public nvinfer1::IProfiler {
  public:
   void reportLayerTime(const char* name, float ms) noexcept override {
@@ -99,7 +98,8 @@ class Profiler final : public nvinfer1::IProfiler {
   std::vector<std::pair<std::string, double>> layers_;
 };
 
-/// The inputs' open sizes, which are batches, from 1 to `most`.
+/// Adds a profile: dynamic sizes of inputs, which are batch sizes, range from 1
+/// to `most`.
 void add_profile(nvinfer1::IBuilder& builder,
                  const nvinfer1::INetworkDefinition& network,
                  nvinfer1::IBuilderConfig& config, int64_t opt, int64_t most) {
@@ -122,12 +122,12 @@ void add_profile(nvinfer1::IBuilder& builder,
     profile->setDimensions(input.getName(), Selector::kMAX, with_batch(most));
   }
   if (open && config.addOptimizationProfile(profile) < 0) {
-    throw std::runtime_error(
-        "TensorRT: expected a profile of batches that fits, got none");
+    throw std::runtime_error("TensorRT: invalid batch profile");
   }
 }
 
-/// The engine's bytes; the timing cache beside the file is read and renewed.
+/// Returns the serialized engine. Reads and updates the timing cache beside the
+/// file.
 std::string build(Logger& logger, const Options& o, int64_t opt) {
   const auto builder = made(nvinfer1::createInferBuilder(logger), "a builder");
 #if NV_TENSORRT_MAJOR >= 11
@@ -147,8 +147,8 @@ std::string build(Logger& logger, const Options& o, int64_t opt) {
     for (int32_t i = 0; i < parser->getNbErrors(); ++i) {
       problems += fmt::format("\n  {}", parser->getError(i)->desc());
     }
-    throw FormatError(
-        fmt::format("'{}': TensorRT refuses it:{}", o.model, problems));
+    throw FormatError("unsupported_model", o.model,
+                      fmt::format("rejected by TensorRT:{}", problems));
   }
   const auto config = made(builder->createBuilderConfig(), "a configuration");
   config->setProfilingVerbosity(nvinfer1::ProfilingVerbosity::kDETAILED);
@@ -161,7 +161,7 @@ std::string build(Logger& logger, const Options& o, int64_t opt) {
       made(config->createTimingCache(known.data(), known.size()), "a cache");
   if (!config->setTimingCache(*cache, false)) {
     throw std::runtime_error(fmt::format(
-        "'{}': expected a timing cache of this device and version; remove it",
+        "{}: the timing cache belongs to another device or version; remove it",
         cache_file.string()));
   }
   const auto engine =
@@ -173,7 +173,7 @@ std::string build(Logger& logger, const Options& o, int64_t opt) {
   return {static_cast<const char*>(engine->data()), engine->size()};
 }
 
-/// "output_0.npy" of the golden vectors.
+/// Returns a golden vector, such as "output_0.npy".
 Tensor golden(const fs::path& folder, std::string_view kind, size_t index) {
   return io::read_npy(folder / fmt::format("{}_{}.npy", kind, index));
 }
@@ -183,14 +183,16 @@ struct Ends {
   std::vector<std::string> outputs;
 };
 
-/// In the file's order. Throws: UnsupportedError for other than float32.
+/// Returns inputs and outputs in file order.
+/// Throws: UnsupportedError for types other than float32.
 Ends ends_of(const nvinfer1::ICudaEngine& engine) {
   Ends ends;
   for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
     const char* name = engine.getIOTensorName(i);
     if (engine.getTensorDataType(name) != nvinfer1::DataType::kFLOAT) {
-      throw UnsupportedError(
-          fmt::format("tensor '{}': expected float32", name));
+      throw UnsupportedError("unsupported_type",
+                             fmt::format("tensor '{}'", name),
+                             "must be float32");
     }
     const bool input =
         engine.getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
@@ -208,13 +210,12 @@ void print_difference(const std::string& name, const Tensor& y,
     largest = std::max(largest, std::fabs(e));
     difference = std::max(difference, std::fabs(y.f32()[i] - e));
   }
-  print(
-      fmt::format("{}: {:.3g} from the golden vector, whose largest is "
-                  "{:.3g}\n",
-                  name, difference, largest));
+  print(fmt::format(
+      "{}: max abs difference {:.3g} from the golden vector (max {:.3g})\n",
+      name, difference, largest));
 }
 
-/// Runs the golden inputs and compares what comes out.
+/// Runs the golden inputs and compares the outputs.
 void run(nvinfer1::ICudaEngine& engine, const fs::path& folder,
          const Options& o) {
   const auto context = made(engine.createExecutionContext(), "a context");
@@ -228,7 +229,7 @@ void run(nvinfer1::ICudaEngine& engine, const fs::path& folder,
           "copy to the device");
     if (!context->setTensorAddress(name.c_str(), buffers.back().data())) {
       throw std::runtime_error(
-          fmt::format("TensorRT: tensor '{}' has no place", name));
+          fmt::format("TensorRT: cannot bind tensor '{}'", name));
     }
   };
   for (size_t i = 0; i < ends.inputs.size(); ++i) {
@@ -237,10 +238,10 @@ void run(nvinfer1::ICudaEngine& engine, const fs::path& folder,
     dims.nbDims = x.shape().rank();
     std::ranges::copy(x.shape().dims(), dims.d);
     if (!context->setInputShape(ends.inputs[i].c_str(), dims)) {
-      throw ShapeError(
-          fmt::format("input '{}': expected a shape that the "
-                      "engine takes, got {}",
-                      ends.inputs[i], x.shape().to_string()));
+      throw ShapeError("invalid_shape",
+                       fmt::format("input '{}'", ends.inputs[i]),
+                       fmt::format("the engine does not accept shape {}",
+                                   x.shape().to_string()));
     }
     bind(ends.inputs[i], x);
   }
@@ -252,10 +253,10 @@ void run(nvinfer1::ICudaEngine& engine, const fs::path& folder,
     if (!std::ranges::equal(
             expected[i].shape().dims(),
             std::span(dims.d, static_cast<size_t>(std::max(0, dims.nbDims))))) {
-      throw ShapeError(fmt::format(
-          "output '{}': expected the shape of the golden vector, {}, got "
-          "another",
-          ends.outputs[i], expected[i].shape().to_string()));
+      throw ShapeError("shape_mismatch",
+                       fmt::format("output '{}'", ends.outputs[i]),
+                       fmt::format("shape differs from the golden vector, {}",
+                                   expected[i].shape().to_string()));
     }
     bind(ends.outputs[i], Tensor::zeros(expected[i].shape()));
   }
@@ -264,7 +265,7 @@ void run(nvinfer1::ICudaEngine& engine, const fs::path& folder,
       throw std::runtime_error("TensorRT: the run failed");
     check(cudaStreamSynchronize(nullptr), "run");
   };
-  once();  // the first one warms up
+  once();  // warm-up
   Profiler profiler;
   context->setProfiler(&profiler);
   for (int64_t i = 0; i < o.runs; ++i) once();
@@ -274,7 +275,7 @@ void run(nvinfer1::ICudaEngine& engine, const fs::path& folder,
   for (const auto& [name, ms] : profiler.layers()) {
     print(fmt::format("{:9.4f} ms  {}\n", ms / runs, name));
   }
-  print(fmt::format("{:9.4f} ms in all\n", total / runs));
+  print(fmt::format("{:9.4f} ms total\n", total / runs));
   for (size_t i = 0; i < ends.outputs.size(); ++i) {
     Tensor y(expected[i].shape());
     check(cudaMemcpy(y.raw(), buffers[ends.inputs.size() + i].data(),
@@ -284,7 +285,7 @@ void run(nvinfer1::ICudaEngine& engine, const fs::path& folder,
   }
 }
 
-/// Layers whose description has tensors in INT8.
+/// Prints the number of layers with INT8 tensors.
 void print_types(const nvinfer1::ICudaEngine& engine) {
   const auto inspector = made(engine.createEngineInspector(), "an inspector");
   int in_int8 = 0;
@@ -304,9 +305,10 @@ void make_engine(const Options& o) {
   const int64_t samples = golden(folder, "input", 0).shape()[0];
   if (samples > o.most) {
     throw ValueError(
-        fmt::format("--most: expected at least the {} samples of "
-                    "the golden vectors, got {}",
-                    samples, o.most));
+        "out_of_range", "--most",
+        fmt::format(
+            "must be at least {}, the samples of the golden vectors, got {}",
+            samples, o.most));
   }
   Logger logger;
   const std::string bytes = build(logger, o, samples);
@@ -327,11 +329,12 @@ void make_engine(const Options& o) {
 int main(int argc, char** argv) {
   using namespace octet::program;
   Options o;
-  CommandLine program("Build and time a TensorRT engine, and compare it");
-  program.add("onnx", o.model, "a file that Octet wrote").required();
+  CommandLine program("Build, time and verify a TensorRT engine.");
+  program.add("onnx", o.model, "ONNX file written by Octet").required();
   program.add("--golden", o.golden,
-              "the folder of golden vectors [beside the file]");
-  program.add("--most", o.most, 1, 1 << 20, "samples at a time [32]");
-  program.add("--runs", o.runs, 1, 1 << 20, "that are timed [50]");
+              "folder of golden vectors (default: beside the file)");
+  program.add("--most", o.most, 1, 1 << 20, "maximum batch size (default: 32)");
+  program.add("--runs", o.runs, 1, 1 << 20,
+              "number of timed runs (default: 50)");
   return program.run(argc, argv, [&] { make_engine(o); });
 }

@@ -16,8 +16,9 @@ constexpr int64_t kLargestFile = 1 << 20;
 constexpr int kMostParts = 16;
 constexpr int kMostDepth = 16;
 
-/// The end of the string that begins at `at` with a quote. A string in one line
-/// ends with its line at the latest, as the parser refuses it there.
+/// Returns the end of the string that starts with a quote at `at`. A
+/// single-line string ends with its line at the latest, where the parser
+/// rejects it.
 size_t end_of_string(std::string_view text, size_t at) {
   const char quote = text[at];
   const std::string three(3, quote);
@@ -34,8 +35,8 @@ size_t end_of_string(std::string_view text, size_t at) {
   return text.size();
 }
 
-/// The line of the first key or value that is nested too deep; 0 if there is
-/// none.
+/// Returns the line of the first key or value that is nested too deeply; 0 if
+/// there is none.
 int line_too_deep(std::string_view text) {
   int line = 1, depth = 0, points = 0;
   for (size_t at = 0; at < text.size();) {
@@ -65,18 +66,18 @@ int line_too_deep(std::string_view text) {
 toml::table read_toml(const std::string& path) {
   const std::string text = read_file(path, kLargestFile);
   if (const int line = line_too_deep(text); line > 0) {
-    throw FormatError(
-        fmt::format("'{}': expected keys of at most {} parts and lists at most "
-                    "{} deep, got "
-                    "more in line {}",
-                    path, kMostParts, kMostDepth, line));
+    throw FormatError("size_limit", path,
+                      fmt::format("keys must have at most {} parts, and lists "
+                                  "at most {} levels, got more in line {}",
+                                  kMostParts, kMostDepth, line));
   }
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    throw FormatError(fmt::format("'{}': expected TOML, got in line {}: {}",
-                                  path, error.source().begin.line,
-                                  error.description()));
+    throw FormatError(
+        "malformed_file", path,
+        fmt::format("invalid TOML in line {}: {}", error.source().begin.line,
+                    error.description()));
   }
 }
 

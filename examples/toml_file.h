@@ -1,4 +1,4 @@
-// TOML of unknown origin, parsed within bounds.
+// Parsing of untrusted TOML within limits.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace octet::program {
 
-/// Parses a file of up to 1 MiB whose keys have up to 16 dotted parts and whose
-/// lists and inline tables nest up to 16 deep: the parser and the destructors
-/// of its tables recurse.
+/// Parses a file of at most 1 MiB, with keys of at most 16 dotted parts, and
+/// lists and inline tables nested at most 16 deep: the parser and the
+/// destructors of its tables are recursive.
 /// Throws: IoError; FormatError with the line.
 toml::table read_toml(const std::string& path);
 

@@ -1,6 +1,6 @@
-// Trains a network of the zoo on Fashion-MNIST from scratch, with augmentation,
-// and exports it as ONNX; with --qat it goes on to INT8: calibrated,
-// fine-tuned, exported, and all figures in summary.json.
+// Trains a zoo network on Fashion-MNIST from scratch, with augmentation, and
+// exports it as ONNX. With --qat, also calibrates, fine-tunes and exports it in
+// INT8 and writes all results to summary.json.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -24,12 +24,12 @@ using program::print;
 
 struct Options {
   std::string network = "resnet20";
-  double alpha = 0;        // 0: the network's own
-  int64_t patch_size = 0;  // likewise
+  double alpha = 0;        // 0: default of the network
+  int64_t patch_size = 0;  // 0: default of the network
   int64_t epochs = 12;
-  int64_t batch = 0;  // 0: 128, or all images if there are fewer
+  int64_t batch = 0;  // 0: min(128, images)
   std::string optimizer = "sgd";
-  double rate = 0;    // 0: 0.1, of AdamW 0.001
+  double rate = 0;    // 0: 0.1, AdamW 0.001
   int64_t limit = 0;  // training images; 0: all
   bool update_statistics = false;
   int64_t seed = 1;
@@ -40,70 +40,72 @@ struct Options {
   bool qat = false;
   std::string policy = "tensorrt";
   int64_t bits = 8;
-  int64_t qat_epochs = 0;  // 0: a sixth of the others
+  int64_t qat_epochs = 0;  // 0: epochs / 6
   program::CheckpointOptions checkpoint;
 };
 
 void declare(program::Command& command, Options& o) {
   constexpr int64_t kMost = int64_t{1} << 31;
-  command.add("network", o.network, "as in `octet inspect zoo:`")
+  command.add("network", o.network, "zoo network, see octet inspect zoo:")
       .show_default();
-  command.add("--alpha", o.alpha, 1e-3, 64,
-              "width of the layers, of networks that come in several");
+  command.add("--alpha", o.alpha, 1e-3, 64, "width multiplier of the network");
   const auto number = [&](const char* name, int64_t& value, int64_t least,
                           int64_t most, const char* help) {
     command.add(name, value, least, most, help);
   };
   number("--patch-size", o.patch_size, 1, 1024,
-         "pixels of a Vision Transformer's patches, each way (16)");
-  number("--epochs", o.epochs, 1, kMost, "passes over the data (12)");
-  number("--batch", o.batch, 1, kMost, "images per step (128)");
-  command.add("--optimizer", o.optimizer, "sgd (with momentum) or adamw")
+         "patch size of a Vision Transformer in pixels (default: 16)");
+  number("--epochs", o.epochs, 1, kMost, "number of epochs (default: 12)");
+  number("--batch", o.batch, 1, kMost, "batch size (default: 128)");
+  command
+      .add("--optimizer", o.optimizer,
+           "optimizer: sgd (with momentum) or adamw")
       .show_default()
       .check([](const std::string& name) -> std::string {
         if (name == "sgd" || name == "adamw") return {};
-        return "expected sgd or adamw, got " + name;
+        return "must be sgd or adamw, got " + name;
       });
   command.add("--rate", o.rate, 1e-9, 1e6,
-              "peak learning rate (0.1, of adamw 0.001)");
+              "peak learning rate (default: 0.1, adamw 0.001)");
   command.add_flag("--update-statistics", o.update_statistics,
-                   "take those of batch normalization anew after training, "
-                   "for MobileNetV2, whose own need 5000 steps");
-  number("--limit", o.limit, 1, kMost, "train on the first N images only");
-  number("--seed", o.seed, 0, INT64_MAX - 1, "of weights and data (1)");
+                   "re-estimate batch normalization statistics after training "
+                   "(MobileNetV2, whose momentum needs 5000 steps)");
+  number("--limit", o.limit, 1, kMost,
+         "number of training images (default: all)");
+  number("--seed", o.seed, 0, INT64_MAX - 1,
+         "random seed of weights and data (default: 1)");
   program::add_rank_options(command, o.ranks);
-  command.add_flag("--verbose", o.verbose, "say what ranks send each other");
-  command.add("--data", o.data, "folder of the four IDX files")
+  command.add_flag("--verbose", o.verbose, "print the traffic between ranks");
+  command.add("--data", o.data, "folder of the IDX files")
       .type("DIR")
       .show_default();
-  command.add("--out", o.out, "folder for the results")
-      .type("DIR")
-      .show_default();
-  command.add_flag("--qat", o.qat, "go on to INT8: calibrate and fine-tune");
+  command.add("--out", o.out, "output folder").type("DIR").show_default();
+  command.add_flag("--qat", o.qat,
+                   "calibrate and fine-tune in INT8 after training");
   command
       .add("--policy", o.policy,
-           "where Q/DQ goes: tensorrt, toolkit or patterns")
+           "placement policy: tensorrt, toolkit or patterns")
       .show_default()
       .check([](const std::string& policy) -> std::string {
         for (const char* known : {"tensorrt", "toolkit", "patterns"}) {
           if (policy == known) return {};
         }
-        return "expected tensorrt, toolkit or patterns, got " + policy;
+        return "must be tensorrt, toolkit or patterns, got " + policy;
       });
   number("--bits", o.bits, 2, 8,
-         "width of the codes; the first and the last layer have 8 (8)");
+         "bit width; first and last layer keep 8 (default: 8)");
   number("--qat-epochs", o.qat_epochs, 1, kMost,
-         "passes in INT8 (a sixth of --epochs)");
+         "number of INT8 epochs (default: a sixth of --epochs)");
   program::add_checkpoint_options(command, o.checkpoint);
 }
 
-// The second phase, by which its checkpoints and its log go.
+// Name of the second phase, for checkpoints and the log.
 std::string qat_phase(const Options& o) {
   return fmt::format("{}_qat_{}{}", o.network, o.policy,
                      o.bits == 8 ? "" : fmt::format("_{}", o.bits));
 }
 
-// What both phases share.
+// Data and options of both phases.
 struct Job {
   const Options& options;
   const program::Ranks& ranks;
@@ -121,7 +123,7 @@ struct Job {
                        .nesterov = true});
   }
 
-  // With `share` of the learning rate.
+  // Returns fit options with `share` times the learning rate.
   train::FitOptions fit_options(const std::string& phase, double share,
                                 int64_t epochs) const {
     const auto seed = static_cast<uint64_t>(options.seed);
@@ -157,7 +159,7 @@ struct Job {
     return program::percent(
         train::evaluate(model, data.test, together).accuracy);
   }
-  // All ranks have the same to say.
+  // Prints on the first rank only.
   void say(std::string_view text) const {
     if (ranks.first()) print(text);
   }
@@ -177,11 +179,12 @@ Model quantized(const Model& model, const Options& o) {
               .bits = train::inner_bits(model, static_cast<int>(o.bits))});
 }
 
-// Goes on from the trained model; adds what it finds to the summary.
+// Quantizes and fine-tunes the trained model; adds results to the summary.
 void quantize(const Job& job, const Model& model, Config& summary) {
   const Options& o = job.options;
   Model int8 = quantized(model, o);
-  // In few codes, what the largest value costs all others decides.
+  // At low bit widths the clipping error of outliers outweighs the range they
+  // need.
   job.calibrate(int8, {.method = o.bits < 8 ? quant::Calibration::mse
                                             : quant::Calibration::percentile,
                        .samples = 1024});
@@ -215,7 +218,8 @@ void quantize(const Job& job, const Model& model, Config& summary) {
       .set("qdq_pairs", report.qdq_pairs);
 }
 
-// Whether it takes pixels in [0,255], of which its first layer makes [0,1].
+// Returns whether the model takes pixels in [0,255], which its first layer
+// rescales.
 bool takes_pixels(const Model& model) {
   const auto& layers = model.layers();
   return std::ranges::any_of(layers, [](const auto& layer) {
@@ -230,7 +234,7 @@ Dataset as_pixels(const Dataset& data) {
   });
 }
 
-// What a step of a fit sent, on average over its steps.
+// Prints the mean traffic per step of a fit.
 void say_traffic(const Job& job, int64_t epochs, const Model& model) {
   const train::Communicator* ranks = job.ranks.communicator();
   if (ranks == nullptr || !job.options.verbose) return;
@@ -241,8 +245,8 @@ void say_traffic(const Job& job, int64_t epochs, const Model& model) {
   }
   const double share = 2.0 * (ranks->size() - 1) / ranks->size();
   job.say(fmt::format(
-      "rank 0 sent {:.1f} kB a step, gradients and parameters {:.1f} kB, and "
-      "was {:.2f} ms in exchanges\n",
+      "rank 0 per step: {:.1f} kB sent (gradients and parameters {:.1f} kB), "
+      "{:.2f} ms of communication\n",
       1e-3 * static_cast<double>(ranks->traffic().bytes) /
           static_cast<double>(steps),
       1e-3 * share * static_cast<double>(parameters) * sizeof(float),
@@ -267,15 +271,17 @@ void run(const Options& o) {
                          : o.ranks.mpi      ? 8
                                             : 1;
   if (o.batch == 0 && images < shards) {
-    throw ValueError(fmt::format(
-        "train_zoo: expected a sample for each of {} shards, got {}", shards,
-        images));
+    throw ValueError(
+        "out_of_range", "--shards",
+        fmt::format(
+            "needs at least one sample per shard: {} shards, {} samples",
+            shards, images));
   }
   const int64_t whole = std::min(std::max<int64_t>(128, shards), images);
   const Job job{
       o, ranks, data,
       o.batch > 0 ? o.batch : std::max(shards, whole / shards * shards)};
-  // Before the hours that it takes: whether the second phase has a place, too.
+  // Checks the checkpoint folder of the second phase before training for hours.
   if (o.qat) (void)program::checkpoints_of(o.checkpoint, qat_phase(o));
   train::FitOptions options = job.fit_options(o.network, 1, o.epochs);
   options.schedule = train::warmup(
@@ -331,8 +337,8 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains a network of the zoo on Fashion-MNIST from scratch and exports "
-      "it as ONNX; with --qat in INT8, too.");
+      "Train a zoo network on Fashion-MNIST and export it as ONNX, with --qat "
+      "also in INT8.");
   Options options;
   declare(command, options);
   return command.run(argc, argv, [&] { run(options); });

@@ -1,5 +1,5 @@
-// Transfer learning: the layers of a network that Keras saved, a new head for
-// the classes of Fashion-MNIST, trained alone at first, then with the rest.
+// Transfer learning: puts a new head for the classes of Fashion-MNIST on a
+// Keras network; trains the head alone, then all layers.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -23,25 +23,26 @@ struct Options {
   double scale = 255;
 };
 
-/// What the last Dense layer reads: the features of the network.
+/// Returns the features of the network: the input of its last Dense layer.
 SymbolicTensor features_of(const Model& model) {
   const auto nodes = model.nodes();
   for (size_t i = nodes.size(); i-- > 0;) {
     if (nodes[i]->layer->class_name() == "Dense") return nodes[i]->inputs[0];
   }
-  throw ValueError(
-      "transfer_learning: expected a network with a Dense layer, got none");
+  throw ValueError("unsupported_model", "transfer_learning",
+                   "the network has no Dense layer");
 }
 
-/// Images in the middle of larger ones, in all channels, times `scale`.
+/// Centers images in larger images, copies them to all channels and multiplies
+/// them by `scale`.
 Dataset fitted_to(const Shape& input, const Dataset& images, double scale) {
   const Shape from = images.input_shape();
   const int64_t h = input[1], w = input[2], c = input[3];
   if (h < from[0] || w < from[1]) {
-    throw ShapeError(fmt::format(
-        "transfer_learning: expected a network for images of at least {}x{}, "
-        "got {}",
-        from[0], from[1], input.to_string()));
+    throw ShapeError(
+        "unsupported_model", "transfer_learning",
+        fmt::format("the network must take images of at least {}x{}, got {}",
+                    from[0], from[1], input.to_string()));
   }
   return images.map([=](Batch batch) {
     const int64_t n = batch.input().shape()[0];
@@ -81,7 +82,7 @@ void run(const Options& o) {
         "{:<28} {:6.2f} %\n", what,
         program::percent(train::evaluate(model, test).accuracy));
   };
-  show("before");
+  show("before training");
 
   model.set_trainable(false);
   model.set_trainable("head", true);
@@ -89,14 +90,14 @@ void run(const Options& o) {
              {.epochs = o.epochs,
               .optimizer = train::Adam({.learning_rate = 1e-2f}),
               .callbacks = {train::progress_bar("head")}});
-  show("the head alone");
+  show("trained head");
 
   model.set_trainable(true);
   train::fit(model, training,
              {.epochs = o.epochs,
               .optimizer = train::Adam({.learning_rate = 1e-3f}),
               .callbacks = {train::progress_bar("all")}});
-  show("fine-tuned as a whole");
+  show("fine-tuned");
 
   const io::OnnxReport file = io::export_onnx(model, o.out);
   std::cout << fmt::format("{}: {} nodes, {} bytes\n", o.out, file.nodes,
@@ -107,15 +108,16 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains the layers of a network that Keras saved for the classes of "
-      "Fashion-MNIST, under a new head.");
+      "Fine-tune a Keras network with a new head for Fashion-MNIST.");
   Options o;
-  command.add("model", o.model, "a file of Keras (.h5, .keras)").required();
+  command.add("model", o.model, "Keras file (.h5, .keras)").required();
   command.add("--limit", o.limit, 32, 60000,
-              "train and test on N images, chosen by chance (all)");
-  command.add("--epochs", o.epochs, 1, 1000, "of each of both trainings (2)");
-  command.add("--scale", o.scale, 1e-6, 1e6,
-              "of pixels in [0,1], to what the network takes (255)");
-  command.add("--out", o.out, "what to write").type("OUT.onnx").show_default();
+              "number of random training and test images (default: all)");
+  command.add("--epochs", o.epochs, 1, 1000,
+              "number of epochs of each training (default: 2)");
+  command.add(
+      "--scale", o.scale, 1e-6, 1e6,
+      "factor from pixels in [0,1] to the network's input (default: 255)");
+  command.add("--out", o.out, "output file").type("OUT.onnx").show_default();
   return command.run(argc, argv, [&] { run(o); });
 }

@@ -1,6 +1,6 @@
-// A small detector: one network, two outputs with a loss each. Clothes of
-// Fashion-MNIST lie somewhere on a larger picture; one head says where, the
-// other what it is. Trained, quantized, fine-tuned and exported.
+// A small detector: a network with two outputs and a loss for each. One head
+// locates an image of Fashion-MNIST on a larger picture, the other classifies
+// it. Trained, quantized, fine-tuned and exported.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ using namespace octet;
 namespace {
 
 constexpr int64_t kHeight = 40, kWidth = 56;  // of a picture
-constexpr int64_t kLeast = 18, kMost = 36;    // the side of what lies on it
+constexpr int64_t kLeast = 18, kMost = 36;    // side of the image
 
 struct Options {
   int64_t samples = 12000;
@@ -30,7 +30,7 @@ struct Options {
   std::string out = "build/out/two_heads";
 };
 
-// Puts an image [28,28] onto a picture [kHeight,kWidth], `side` pixels wide.
+// Draws an image [28,28] onto a picture [kHeight,kWidth], `side` pixels wide.
 void paint(std::span<const float> image, int64_t top, int64_t left,
            int64_t side, std::span<float> picture) {
   for (int64_t y = 0; y < side; ++y) {
@@ -42,8 +42,8 @@ void paint(std::span<const float> image, int64_t top, int64_t left,
   }
 }
 
-// Labels: "box" [4], the centre (y, x), height and width as shares of the
-// picture; "kind", the class.
+// Returns pictures with labels: "box" [4], the center (y, x), height and width
+// relative to the picture; "kind", the class.
 Dataset pictures(const Dataset& clothes, const Rng& rng) {
   const int64_t n = clothes.size();
   const Batch all = clothes.batch(0, n);
@@ -84,14 +84,14 @@ Model network() {
         Dense({.units = 64, .activation = "relu"})(features);
     return Dense({.units = units, .name = name})(hidden);
   };
-  // Where it is depends on the place in the picture, what it is does not.
+  // The box depends on the position in the picture, the class does not.
   return Model(
       {picture},
       {head("box", 4, Flatten()(x)), head("kind", 10, GlobalMaxPooling2D()(x))},
       {.name = "two_heads"});
 }
 
-// The share of two boxes that both cover: intersection over union.
+// Returns the intersection over union of two boxes.
 double overlap(std::span<const float> a, std::span<const float> b) {
   const auto common = [&](size_t axis) {
     const float low =
@@ -125,7 +125,7 @@ train::Losses losses() {
 void show(const char* what, const Model& model, const Dataset& test) {
   const train::Evaluation measured =
       train::evaluate(model, test, {.loss = losses()});
-  std::cout << fmt::format("{:<18} overlap {:.3f}   right class {:5.2f} %\n",
+  std::cout << fmt::format("{:<18} IoU {:.3f}   class accuracy {:5.2f} %\n",
                            what, measured.value("box_iou"),
                            program::percent(measured.value("kind_accuracy")));
 }
@@ -160,7 +160,7 @@ void run(const Options& o) {
               .loss = losses()});
   show("INT8, fine-tuned", int8, test);
 
-  // The file, and what it answers to a few pictures: NCHW, as it takes them.
+  // Exports the model, and a few pictures with their outputs, NCHW.
   const io::OnnxReport file =
       io::export_onnx(int8, out / "model.onnx", {.input_name = "picture"});
   const Batch few = test.batch(0, std::min<int64_t>(64, test.size()));
@@ -177,13 +177,11 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains a network with two heads to find and to name clothes on "
-      "pictures, and brings it to INT8 for TensorRT.");
+      "Train a detector with two heads and quantize it to INT8 for TensorRT.");
   Options o;
-  command.add("--samples", o.samples, 64, 60000, "to train on (12000)");
-  command.add("--epochs", o.epochs, 1, 1000, "of training (8)");
-  command.add("--out", o.out, "folder of model.onnx and what it answers")
-      .type("DIR")
-      .show_default();
+  command.add("--samples", o.samples, 64, 60000,
+              "number of training samples (default: 12000)");
+  command.add("--epochs", o.epochs, 1, 1000, "number of epochs (default: 8)");
+  command.add("--out", o.out, "output folder").type("DIR").show_default();
   return command.run(argc, argv, [&] { run(o); });
 }

@@ -1,6 +1,6 @@
-// A siamese network: two images go through one encoder, and the network says
-// whether they show the same kind of clothes (Fashion-MNIST). Trained,
-// quantized, fine-tuned and exported.
+// A Siamese network: a shared encoder of two images, and a head that predicts
+// whether they show the same class of Fashion-MNIST. Trained, quantized,
+// fine-tuned and exported.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -25,8 +25,8 @@ struct Options {
   std::string out = "build/out/two_towers";
 };
 
-// Pairs of images; every other one is of the same class. Labels [n,1]: 1 for
-// the same, 0 for different ones.
+// Returns pairs of images, half of them of the same class. Labels [n,1]: 1 for
+// the same class, else 0.
 Dataset pairs_of(const Dataset& clothes, int64_t count, Rng rng) {
   const Tensor labels = clothes.labels();
   const auto classes = labels.data<int64_t>();
@@ -64,7 +64,7 @@ Model encoder() {
   return Model(image, Dense({.units = 32})(Flatten()(x)), {.name = "encoder"});
 }
 
-// Two calls of one encoder: the towers have their weights in common.
+// Calls the encoder twice: both towers share weights.
 Model network() {
   Model tower = encoder();
   const SymbolicTensor left = input({28, 28, 1}, "left");
@@ -78,7 +78,7 @@ Model network() {
 void show(const char* what, const Model& model, const Dataset& test) {
   const train::Evaluation measured = train::evaluate(
       model, test, {.loss = train::losses::binary_cross_entropy()});
-  std::cout << fmt::format("{:<18} {:5.2f} % of {} pairs right\n", what,
+  std::cout << fmt::format("{:<18} {:5.2f} % of {} pairs correct\n", what,
                            program::percent(measured.value("binary_accuracy")),
                            measured.samples);
 }
@@ -111,7 +111,7 @@ void run(const Options& o) {
               .loss = train::losses::binary_cross_entropy()});
   show("INT8, fine-tuned", int8, test);
 
-  // The file, and what it answers to a few pairs: NCHW, as it takes them.
+  // Exports the model, and a few pairs with their outputs, NCHW.
   const io::OnnxReport file =
       io::export_onnx(int8, out / "model.onnx", {.output_name = "same"});
   const Batch few = test.batch(0, std::min<int64_t>(64, test.size()));
@@ -127,13 +127,11 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains a network of two inputs to tell whether two images show the same "
-      "kind of clothes, and brings it to INT8 for TensorRT.");
+      "Train a Siamese network and quantize it to INT8 for TensorRT.");
   Options o;
-  command.add("--pairs", o.pairs, 64, 60000, "to train on (16000)");
-  command.add("--epochs", o.epochs, 1, 1000, "of training (6)");
-  command.add("--out", o.out, "folder of model.onnx and what it answers")
-      .type("DIR")
-      .show_default();
+  command.add("--pairs", o.pairs, 64, 60000,
+              "number of training pairs (default: 16000)");
+  command.add("--epochs", o.epochs, 1, 1000, "number of epochs (default: 6)");
+  command.add("--out", o.out, "output folder").type("DIR").show_default();
   return command.run(argc, argv, [&] { run(o); });
 }

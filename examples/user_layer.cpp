@@ -1,5 +1,5 @@
-// A custom layer: GlobalMinPooling2D, the smallest value of each channel.
-// It trains, is cloned, quantized around and exported like Octet's own layers.
+// A custom layer: GlobalMinPooling2D, the minimum of each channel. It trains
+// and is cloned, quantized and exported like built-in layers.
 #include <iostream>
 
 #include <octet/layers/onnx_builder.h>
@@ -16,11 +16,12 @@ class GlobalMinPooling2DLayer : public Layer {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.size() != 1 || inputs[0].rank() != 4) {
-      throw ShapeError("input: expected one of images [n,h,w,c]");
+      throw ShapeError("invalid_shape", "input",
+                       "must be a single tensor [n,h,w,c]");
     }
     return {inputs[0][0], inputs[0][3]};
   }
-  // Ops know their gradients, so a layer made of ops has one, too.
+  // Ops are differentiable, and so is a layer of ops.
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
     return negate(max(negate(inputs[0]), {1, 2}));
@@ -35,7 +36,7 @@ class GlobalMinPooling2DLayer : public Layer {
   }
 };
 
-// What the registry knows of the class; copies and files are made through it.
+// Registry entry, used to copy and load the layer.
 const LayerDef kGlobalMinPooling2D{
     .class_name = "GlobalMinPooling2D",
     .create = [](const Config&) -> std::shared_ptr<Layer> {
@@ -54,7 +55,7 @@ int main() try {
                                GlobalMinPooling2D(), Dense({.units = 2})});
   std::cout << model.summary();
 
-  // Images that hold one dark pixel, or none.
+  // Images with one dark pixel, or none.
   const int64_t n = 256;
   Tensor images({n, 8, 6, 3});
   Tensor labels({n}, DType::i64);

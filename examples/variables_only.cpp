@@ -11,7 +11,7 @@ using namespace octet;
 
 namespace {
 
-// Points on two spirals with a little noise, and which of them they lie on.
+// Returns noisy points on two spirals, labeled by spiral.
 Batch spirals(int64_t count, Rng rng) {
   Batch batch{Tensor({count, 2}), Tensor({count}, DType::i64)};
   for (int64_t i = 0; i < count; ++i) {

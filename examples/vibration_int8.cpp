@@ -1,7 +1,6 @@
 // A small 1-D network for an accelerometer on a motor: trained, quantized,
-// fine-tuned, exported, and the file compared with the model. The signals are
-// made here: what a motor sounds like when it is sound, out of balance, or has
-// a bearing that knocks.
+// fine-tuned, exported, and the file compared with the model. Signals are
+// synthetic: a sound motor, an unbalanced motor, or a knocking bearing.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +22,7 @@ namespace {
 
 constexpr std::array<const char*, 3> kClasses{"sound", "unbalanced",
                                               "knocking"};
-constexpr int64_t kLength = 256;  // steps of a window
+constexpr int64_t kLength = 256;  // samples per window
 constexpr int64_t kAxes = 3;      // of the accelerometer
 
 struct Options {
@@ -33,14 +32,14 @@ struct Options {
   std::string out = "build/out/vibration_int8.onnx";
 };
 
-// A window [l,c] of a motor that turns at a speed of its own.
+// Generates a window [l,c] of a motor with a random speed.
 void vibrate(std::span<float> window, int64_t condition, float noise, Rng rng) {
   constexpr float kTurn = 2 * std::numbers::pi_v<float>;
-  const float speed = 0.02f + 0.02f * rng.uniform();  // turns a step
+  const float speed = 0.02f + 0.02f * rng.uniform();  // turns per sample
   const float phase = kTurn * rng.uniform();
   const float unbalance = condition == 1 ? 0.6f + 0.4f * rng.uniform() : 0.2f;
   const float knock = condition == 2 ? 1.2f + 0.8f * rng.uniform() : 0;
-  const float knocks = speed * (3.1f + 0.4f * rng.uniform());  // a step
+  const float knocks = speed * (3.1f + 0.4f * rng.uniform());  // per sample
   for (int64_t t = 0; t < kLength; ++t) {
     const float turns = speed * static_cast<float>(t);
     const float since = std::fmod(knocks * static_cast<float>(t), 1.0f);
@@ -70,7 +69,7 @@ Dataset windows(int64_t count, float noise, const Rng& rng) {
   return Dataset(x, labels);
 }
 
-// Depthwise and pointwise convolutions, as keyword spotting has them.
+// Depthwise and pointwise convolutions, as in keyword spotting.
 Model network() {
   const SymbolicTensor window = input({kLength, kAxes}, "window");
   const auto block = [](const SymbolicTensor& x) {
@@ -98,8 +97,8 @@ int64_t best(const Tensor& scores, int64_t sample) {
   return std::ranges::max_element(row.f32()) - row.f32().begin();
 }
 
-// The share of samples for which the file answers as the model does. Sequences
-// are [n,c,l] in the file, as ONNX' convolutions take them.
+// Returns the share of samples with the same class from file and model.
+// Sequences are [n,c,l] in ONNX.
 double agreement(const Model& model, const io::OnnxModel& file,
                  const Dataset& test) {
   const Tensor x = test.batch(0, test.size()).input();
@@ -147,7 +146,7 @@ void run(const Options& o) {
   const io::OnnxReport file = io::export_onnx(
       int8, out, {.classes = {kClasses.begin(), kClasses.end()}});
   std::cout << fmt::format(
-      "{:<16} {:6.2f} %\n", "file as model",
+      "{:<16} {:6.2f} %\n", "file vs. model",
       program::percent(agreement(int8, io::load_onnx_reference(out), test)));
   std::cout << fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.out,
                            file.nodes, file.qdq_pairs, file.bytes);
@@ -157,12 +156,14 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   program::CommandLine command(
-      "Trains a 1-D network to tell the conditions of a motor by its "
-      "vibrations, which are made here, and brings it to INT8 for TensorRT.");
+      "Train a 1-D network that classifies motor vibrations, and quantize it "
+      "to INT8 for TensorRT.");
   Options o;
-  command.add("--windows", o.windows, 12, 1 << 20, "to train on (2400)");
-  command.add("--epochs", o.epochs, 1, 1000, "of training (12)");
-  command.add("--noise", o.noise, 0, 100, "deviation of the noise (0.4)");
-  command.add("--out", o.out, "what to write").type("OUT.onnx").show_default();
+  command.add("--windows", o.windows, 12, 1 << 20,
+              "number of training windows (default: 2400)");
+  command.add("--epochs", o.epochs, 1, 1000, "number of epochs (default: 12)");
+  command.add("--noise", o.noise, 0, 100,
+              "standard deviation of the noise (default: 0.4)");
+  command.add("--out", o.out, "output file").type("OUT.onnx").show_default();
   return command.run(argc, argv, [&] { run(o); });
 }

@@ -41,8 +41,8 @@ void check_all(std::string_view what, const std::vector<Tensor>& got,
                int64_t count, const std::vector<TensorSpec>& specs) {
   if (got.size() != specs.size()) {
     throw ValueError("count_mismatch", "dataset",
-                     fmt::format("source must return {} {}, returned {}",
-                                 specs.size(), what, got.size()));
+                     fmt::format("source returned {} {}, its specs declare {}",
+                                 got.size(), what, specs.size()));
   }
   for (size_t i = 0; i < got.size(); ++i) {
     check_read(what, got[i], batch_shape(count, specs[i].shape),

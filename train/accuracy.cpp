@@ -41,14 +41,16 @@ std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
       shape.rank() < 2 ? Shape{} : shape.slice(0, shape.rank() - 1);
   if (shape.rank() < 2 || shape.size() < 1 ||
       labels.shape() != (classes ? places : shape)) {
-    throw ShapeError(fmt::format(
-        "{}: expected outputs [n,...,classes] with labels [n,...] of i64 or "
-        "[n,...,classes] of f32, got {} and {} of {}{}",
-        subject, shape.to_string(), labels.shape().to_string(),
-        to_string(labels.dtype()),
-        shape.rank() < 2
-            ? ""
-            : label_shape_hint(labels.shape(), classes ? places : shape)));
+    throw ShapeError(
+        "shape_mismatch", subject,
+        fmt::format(
+            "outputs [n,...,classes] require labels i64 [n,...] or f32 "
+            "[n,...,classes], got outputs {} and labels {} {}{}",
+            shape.to_string(), to_string(labels.dtype()),
+            labels.shape().to_string(),
+            shape.rank() < 2
+                ? ""
+                : label_shape_hint(labels.shape(), classes ? places : shape)));
   }
   const auto length = static_cast<size_t>(shape[-1]);
   const auto of_sample = static_cast<size_t>(places.size() / shape[0]);
@@ -61,8 +63,9 @@ std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
     const int64_t label = labels.data<int64_t>()[i];
     if (label != ignored && (label < 0 || label >= shape[-1])) {
       throw ValueError(
-          fmt::format("{}: expected labels in [0,{}), got {} at sample {}",
-                      subject, shape[-1], label, i / of_sample));
+          "out_of_range", subject,
+          fmt::format("labels must be in [0, {}), got {} at sample {}",
+                      shape[-1], label, i / of_sample));
     }
     result[i] = label == ignored ? kIgnored : label;
   }

@@ -1,4 +1,4 @@
-// Right answers, and labels in the forms they come in. Internal to train.
+// Accuracy of predictions, for all kinds of labels. Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -11,44 +11,43 @@
 
 namespace octet::train {
 
-/// The first of the largest numbers; nothing (-1) if one is NaN.
+/// Returns the argmax, the first among equal maxima; -1 if a value is NaN.
 int64_t largest(std::span<const float> row);
 
-/// Whether `label` is among the k first of the outputs, larger ones first and
-/// of equal ones the lower class. A row with a NaN has no right answer.
+/// Whether `label` is among the k largest outputs; of equal outputs, lower
+/// classes rank first. False for a row with a NaN.
 /// REQUIRES: 0 <= label < row.size().
 bool is_in_top_k(std::span<const float> row, int64_t label, int64_t k);
 
-/// What labels_of() gives of a label that is NaN, and of one that does not
-/// count.
+/// Results of labels_of() for a label with a NaN, and for an ignored label.
 inline constexpr int64_t kNoLabel = -1;
 inline constexpr int64_t kIgnored = -2;
 
-/// The labels of all places as class numbers; of targets the first of the
-/// largest.
-/// Shapes: outputs [n,...,classes] f32; labels [n,...] i64 or as the outputs,
-/// f32.
-/// Throws: ShapeError naming `subject`; ValueError for a label out of range.
+/// Returns the labels of all positions as class indices; the argmax of one-hot
+/// or soft labels.
+/// Shapes: outputs [n,...,classes] f32; labels [n,...] i64, or f32 of the
+/// outputs' shape.
+/// Throws: ShapeError of `subject`; ValueError for a label out of range.
 std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
                                const Tensor& labels,
                                std::optional<int64_t> ignored = {});
 
-/// The share of each sample's places with the label in the top k: 0 or 1 for
-/// samples of one place; 0 without any that counts.
-/// Shapes and throws: as labels_of.
+/// Returns for each sample the share of positions whose label is among the top
+/// k: 0 or 1 for a single position; 0 if all are ignored.
+/// Shapes and throws: as labels_of().
 std::vector<double> in_top_k(std::string_view subject, const Tensor& outputs,
                              const Tensor& labels, int64_t k,
                              std::optional<int64_t> ignored = {});
 
-/// The share of each sample's outputs on the same side as their labels: above
-/// `threshold` for labels above 0.5. NaN is wrong.
+/// Returns for each sample the share of outputs for which output > `threshold`
+/// agrees with label > 0.5. NaN counts as wrong.
 /// Shapes: outputs [n,...] f32; labels as targets_for().
 std::vector<double> on_right_side(std::string_view subject,
                                   const Tensor& outputs, const Tensor& labels,
                                   float threshold,
                                   std::optional<int64_t> ignored = {});
 
-/// Labels of i64 as f32; others as they are.
+/// Converts i64 labels to f32; returns f32 labels unchanged.
 Tensor as_numbers(const Tensor& labels);
 
 }  // namespace octet::train

@@ -13,14 +13,14 @@ class AdamRule final : public MomentsRule {
   AdamRule(std::string_view name, const AdamOptions& options)
       : MomentsRule(name, "Adam", options) {}
 
-  // Epsilon is added outside the root and after the bias correction is moved
-  // into the rate ("epsilon hat" of the paper, section 2).
+  // Epsilon is added outside the root, with the bias correction in the learning
+  // rate ("epsilon hat" of the paper, section 2).
   // Source: keras/src/optimizers/adam.py, Adam.update_step.
   void update(std::span<float> value, std::span<const float> gradient,
               std::span<Tensor> slots, float learning_rate,
               int64_t step) const override {
     const auto t = static_cast<double>(step);
-    // In double: for small t, 1 - beta2^t loses half of a float's digits.
+    // In double: for small t, 1 - beta2^t would lose half of a float's digits.
     const double correction = std::sqrt(1.0 - std::pow(options_.beta2, t)) /
                               (1.0 - std::pow(options_.beta1, t));
     const auto rate = static_cast<float>(double{learning_rate} * correction);

@@ -15,28 +15,31 @@
 namespace octet::train {
 namespace {
 
-/// The images of a batch: its only input of rank 4.
+/// Returns the image input of a batch: its only input of rank 4.
 Tensor& images_of(const std::string& transform, Batch& batch) {
   Tensor* found = nullptr;
   for (Tensor& input : batch.inputs) {
     if (input.shape().rank() != 4) continue;
     if (found != nullptr) {
       throw ValueError(
-          fmt::format("{}: expected one input of images, got several. Hint: "
-                      "on_inputs({{0, 1}}, {}()) changes some of them alike",
-                      transform, transform));
+          "count_mismatch", transform,
+          fmt::format("the batch has several image inputs. Hint: select inputs "
+                      "with on_inputs({{0, 1}}, {}())",
+                      transform));
     }
     found = &input;
   }
   if (found == nullptr) {
-    throw ShapeError(fmt::format(
-        "{}: expected images [n,h,w,c], got {}", transform,
-        batch.inputs.empty() ? "none" : batch.inputs[0].shape().to_string()));
+    throw ShapeError("invalid_shape", transform,
+                     fmt::format("expected images [n,h,w,c], got {}",
+                                 batch.inputs.empty()
+                                     ? "no inputs"
+                                     : batch.inputs[0].shape().to_string()));
   }
   return *found;
 }
 
-/// Whether labels are maps over the places of images: [n,h,w] or [n,h,w,c].
+/// Whether labels are maps of the images' size: [n,h,w] or [n,h,w,c].
 bool are_maps(const Shape& labels, const Shape& images) {
   return (labels.rank() == 3 || labels.rank() == 4) && labels[1] == images[1] &&
          labels[2] == images[2];
@@ -69,7 +72,7 @@ class ImageTransform final : public Transform {
   }
 
  private:
-  /// Shapes: i64 [n,h,w] or [n,h,w,c], of which f32 holds every class.
+  /// Shapes: i64 [n,h,w] or [n,h,w,c]. Classes must be exact in f32.
   Tensor moved_classes(const Tensor& labels,
                        const SampleStreams& streams) const {
     Tensor numbers = as_numbers(labels);
@@ -109,20 +112,20 @@ class OnInputs final : public Transform {
   OnInputs(std::vector<size_t> inputs, std::shared_ptr<const Transform> change)
       : inputs_(std::move(inputs)), change_(std::move(change)) {
     if (inputs_.empty() || change_ == nullptr) {
-      throw ValueError(
-          fmt::format("on_inputs: expected inputs and a transform, got no {}",
-                      inputs_.empty() ? "inputs" : "transform"));
+      throw ValueError("missing_value", "on_inputs",
+                       inputs_.empty() ? "inputs must not be empty"
+                                       : "the transform must not be null");
     }
   }
 
   void apply(Batch& batch, const SampleStreams& streams) const override {
     for (const size_t input : inputs_) {
       if (input >= batch.inputs.size()) {
-        throw ValueError(
-            fmt::format("on_inputs: expected inputs in [0,{}), got {}",
-                        batch.inputs.size(), input));
+        throw ValueError("out_of_range", "on_inputs",
+                         fmt::format("input index must be in [0, {}), got {}",
+                                     batch.inputs.size(), input));
       }
-      // Labels go with the first one.
+      // Labels are transformed with the first input.
       const bool first = input == inputs_[0];
       Batch one({batch.inputs[input]},
                 first ? batch.labels : std::vector<Tensor>(), batch.weights);
@@ -156,22 +159,24 @@ std::shared_ptr<const Transform> on_inputs(
 
 void check_range(const char* transform, const char* option, float value,
                  float low, float high) {
-  // Written so that NaN fails too.
+  // Rejects NaN, too.
   if (!(value >= low && value <= high)) {
-    throw ValueError(fmt::format("{}: expected {} in [{},{}], got {}",
-                                 transform, option, low, high, value));
+    throw ValueError("out_of_range", transform,
+                     fmt::format("{} must be in [{}, {}], got {}", option, low,
+                                 high, value));
   }
 }
 
 Batch augment(const Augmentation& augmentation, const Batch& batch,
               const Rng& epoch, int64_t first) {
   if (augmentation.empty()) return batch;
-  // A source may hand out tensors that it keeps.
+  // A source may return tensors that it owns.
   Batch result = batch;
   for (Tensor& input : result.inputs) input = input.clone();
   for (size_t i = 0; i < augmentation.size(); ++i) {
     if (augmentation[i] == nullptr) {
-      throw ValueError("augmentation: expected transforms, got a null pointer");
+      throw ValueError("missing_value", "augmentation",
+                       "transforms must not be null");
     }
     augmentation[i]->apply(result, SampleStreams(epoch, first, i));
   }

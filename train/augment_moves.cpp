@@ -1,4 +1,4 @@
-// Transforms that move pixels: flip, crop, shift and rotation.
+// Geometric transforms: flip, crop, shift and rotation.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -30,15 +30,15 @@ void flip_columns(const Image& image) {
   }
 }
 
-/// The place in [0, size) that shows at `x`, at most one mirror away; -1 for
-/// a zero.
+/// Maps position `x` outside of the image to its source in [0, size), with at
+/// most one reflection. Returns -1 for zero padding.
 int64_t source_of(int64_t x, int64_t size, Border border) {
   if (x >= 0 && x < size) return x;
   if (border == Border::zero) return -1;
   return x < 0 ? -x : 2 * (size - 1) - x;
 }
 
-/// As source_of for places any number of mirrors away.
+/// As source_of(), with any number of reflections.
 int64_t far_source_of(int64_t x, int64_t size, Border border) {
   if (x >= 0 && x < size) return x;
   if (border == Border::zero) return -1;
@@ -48,7 +48,7 @@ int64_t far_source_of(int64_t x, int64_t size, Border border) {
   return rest < size ? rest : period - rest;
 }
 
-/// The image moved up by dy and left by dx.
+/// Moves the image up by dy and left by dx.
 void move_by(const Image& image, int64_t dy, int64_t dx, Border border,
              Scratch& scratch) {
   if (dy == 0 && dx == 0) return;
@@ -81,14 +81,14 @@ void move_by(const Image& image, int64_t dy, int64_t dx, Border border,
   }
 }
 
-/// Where the pixel (y, x) of the result comes from: (yy y + yx x + y0,
+/// Source position of the result's pixel (y, x): (yy y + yx x + y0,
 /// xy y + xx x + x0).
 struct Placement {
   float yy, yx, y0;
   float xy, xx, x0;
 };
 
-/// The value of the nearest pixel, for classes.
+/// Nearest-neighbor resampling, for class masks.
 void resample_nearest(const Image& image, const Placement& place, Border border,
                       Scratch& scratch) {
   scratch.assign(image.pixels, image.pixels + image.size());
@@ -115,7 +115,7 @@ void resample_nearest(const Image& image, const Placement& place, Border border,
   }
 }
 
-/// Bilinear, between the centres of pixels; classes do not mix.
+/// Bilinear resampling between pixel centers; nearest-neighbor for class masks.
 void resample(const Image& image, const Placement& place, Border border,
               Scratch& scratch) {
   if (image.classes) {
@@ -171,8 +171,8 @@ void resample(const Image& image, const Placement& place, Border border,
 std::shared_ptr<const Transform> random_flip(const RandomFlipOptions& options) {
   return image_transform("random_flip", Changes::places,
                          [options](const Image& image, Rng& rng, Scratch&) {
-                           // Both are drawn whatever is wanted, so that one
-                           // option does not change what the other does.
+                           // Always draws both, so that the options are
+                           // independent.
                            const bool horizontal = rng.uniform() < 0.5f;
                            const bool vertical = rng.uniform() < 0.5f;
                            if (options.horizontal && horizontal)
@@ -185,9 +185,9 @@ std::shared_ptr<const Transform> random_flip(const RandomFlipOptions& options) {
 std::shared_ptr<const Transform> random_crop(const RandomCropOptions& options) {
   constexpr int64_t kMost = 1 << 15;
   if (options.padding < 0 || options.padding > kMost) {
-    throw ValueError(
-        fmt::format("random_crop: expected padding in [0,{}], got {}", kMost,
-                    options.padding));
+    throw ValueError("out_of_range", "random_crop",
+                     fmt::format("padding must be in [0, {}], got {}", kMost,
+                                 options.padding));
   }
   return image_transform(
       "random_crop", Changes::places,
@@ -201,8 +201,9 @@ std::shared_ptr<const Transform> random_crop(const RandomCropOptions& options) {
         if (options.border == Border::reflect &&
             options.padding >= std::min(h, w)) {
           throw ShapeError(
-              fmt::format("random_crop: expected images larger than the "
-                          "padding of {} that is reflected, got {}x{}",
+              "invalid_shape", "random_crop",
+              fmt::format("images must be larger than the reflected padding of "
+                          "{}, got {}x{}",
                           options.padding, h, w));
         }
       });

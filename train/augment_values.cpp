@@ -1,4 +1,4 @@
-// Transforms that change values: brightness, contrast, cutout and mixup.
+// Transforms of pixel values: brightness, contrast, cutout and mixup.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,15 +19,16 @@ constexpr float kLargest = std::numeric_limits<float>::max();
 
 void check_limits(const char* transform, float low, float high) {
   if (!(low <= high)) {
-    throw ValueError(fmt::format("{}: expected low <= high, got {} and {}",
-                                 transform, low, high));
+    throw ValueError(
+        "out_of_range", transform,
+        fmt::format("low must not exceed high, got {} and {}", low, high));
   }
 }
 
-/// The logarithm of a number from Gamma(shape, 1). Logarithms, since a small
-/// shape gives numbers that no float holds.
+/// Draws the logarithm of a Gamma(shape, 1) variate; for small shapes the
+/// variate itself underflows.
 /// Source: Marsaglia and Tsang, "A simple method for generating gamma
-/// variables", 2000, with their way to shapes below 1 (section 6).
+/// variables", 2000; shapes below 1 by section 6.
 double log_gamma(Rng& rng, double shape) {
   const auto positive = [&rng] { return (rng.next() + 0.5) * 0x1p-32; };
   double result = 0;
@@ -57,11 +58,13 @@ class Mixup final : public Transform {
  public:
   explicit Mixup(const MixupOptions& options) : options_(options) {
     if (options.classes < 2) {
-      throw ValueError(fmt::format("mixup: expected 2 or more classes, got {}",
-                                   options.classes));
+      throw ValueError(
+          "out_of_range", "mixup",
+          fmt::format("classes must be at least 2, got {}", options.classes));
     }
     if (!(options.alpha > 0 && options.alpha <= kLargest)) {
-      throw ValueError(fmt::format("mixup: expected a finite alpha > 0, got {}",
+      throw ValueError("out_of_range", "mixup",
+                       fmt::format("alpha must be finite and positive, got {}",
                                    options.alpha));
     }
   }
@@ -94,20 +97,22 @@ class Mixup final : public Transform {
     const Shape shape{labels.shape()[0], options_.classes};
     if (labels.dtype() == DType::f32) {
       if (labels.shape() != shape) {
-        throw ShapeError(fmt::format("mixup: expected labels {}, got {}",
-                                     shape.to_string(),
-                                     labels.shape().to_string()));
+        throw ShapeError(
+            "shape_mismatch", "mixup",
+            fmt::format("labels must have shape {}, got {}", shape.to_string(),
+                        labels.shape().to_string()));
       }
       return labels;
     }
     if (labels.shape().rank() != 1) {
-      throw ShapeError(fmt::format("mixup: expected labels [n], got {}",
+      throw ShapeError("invalid_shape", "mixup",
+                       fmt::format("labels must have shape [n], got {}",
                                    labels.shape().to_string()));
     }
     return one_hot(labels, options_.classes);
   }
 
-  /// Row i of `to` becomes share * from[i] + (1 - share) * from[other].
+  /// to[i] = share * from[i] + (1 - share) * from[other], for rows.
   static void mix(const Tensor& from, int64_t i, int64_t other, float share,
                   Tensor& to) {
     const int64_t length = from.size() / from.shape()[0];
@@ -169,8 +174,9 @@ std::shared_ptr<const Transform> random_contrast(
 
 std::shared_ptr<const Transform> cutout(const CutoutOptions& options) {
   if (options.size < 1) {
-    throw ValueError(fmt::format("cutout: expected a size of 1 or more, got {}",
-                                 options.size));
+    throw ValueError(
+        "out_of_range", "cutout",
+        fmt::format("size must be positive, got {}", options.size));
   }
   return image_transform(
       "cutout", Changes::values,

@@ -1,5 +1,5 @@
-// The loss of a batch and its gradients, for short trainings beside fit().
-// Internal to train.
+// Loss and gradients of a batch, for short trainings without fit(). Internal to
+// train.
 #pragma once
 
 #include <cmath>

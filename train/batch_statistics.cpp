@@ -15,8 +15,9 @@
 namespace octet::train {
 namespace {
 
-/// While it lives, statistics are averaged. Puts back what passes in training
-/// change beside them, and the statistics, too, unless they are kept.
+/// Averages statistics during its lifetime. The destructor restores all other
+/// state that training passes change, and the statistics unless keep() was
+/// called.
 class Averaging {
  public:
   explicit Averaging(Model& model)
@@ -50,13 +51,13 @@ class Averaging {
   std::vector<std::pair<Variable, Tensor>> before_;
 };
 
-/// Statistics of what is not finite would be left out, and counted.
+/// Layers would skip values that are not finite, but count their batch.
 void expect_finite(std::string_view what, const Tensor& values, int64_t first) {
   if (all_finite(values)) return;
-  throw ValueError(
-      fmt::format("update_batch_statistics: expected finite {}, got others in "
-                  "the batch after {} samples",
-                  what, first));
+  throw ValueError("not_finite", "update_batch_statistics",
+                   fmt::format("{} of the batch after {} samples are not "
+                               "finite",
+                               what, first));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using quant::InputValues;
 
-/// Runs the batches of a rank, about as many as the others have.
+/// Runs this rank's range of batches; all ranks have about the same number.
 std::vector<InputValues> run_own(const Model& model, const Dataset& samples,
                                  const Communicator& ranks,
                                  int64_t batch_size) {
@@ -28,7 +28,7 @@ std::vector<InputValues> run_own(const Model& model, const Dataset& samples,
                             batch_size);
 }
 
-/// Runs this rank's batches, and gives all ranks what each of them observed.
+/// Runs this rank's batches and merges the observations of all ranks.
 void observe(Model& model, const Dataset& samples, Communicator& ranks,
              int64_t batch_size) {
   const auto quantizers = quant::quantizers(model);

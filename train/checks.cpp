@@ -14,10 +14,11 @@ namespace {
 
 enum class Among { trainable, fixed };
 
-/// "conv2d/kernel" of the first parameter that is not finite, or nothing.
+/// Returns the path of the first parameter that is not finite, "conv2d/kernel",
+/// or "".
 std::string first_bad(const Model& model, Among among) {
   for (const auto& layer : model.layers()) {
-    std::vector<Parameter> all = layer->moving_scales();
+    std::vector<Parameter> all = layer->scale_parameters();
     all.insert(all.begin(), layer->parameters().begin(),
                layer->parameters().end());
     for (const Parameter& parameter : all) {
@@ -31,8 +32,8 @@ std::string first_bad(const Model& model, Among among) {
   return {};
 }
 
-/// "in layer 'conv1' (Conv2D)" of the first layer in the order of the graph
-/// whose output is not finite, or nothing.
+/// Returns the description of the first layer in graph order whose output is
+/// not finite, "in layer 'conv1' (Conv2D)", or "".
 std::string first_bad_layer(const Model& model,
                             const std::vector<Tensor>& inputs) {
   const NoGradGuard no_grad;
@@ -58,7 +59,8 @@ constexpr std::string_view kCheckTheData = "Hint: check the data";
 void check_learning_rate(std::string_view subject, float rate) {
   if (!(rate >= 0.0f) || std::isinf(rate)) {
     throw ValueError(
-        fmt::format("{}: expected a finite learning_rate >= 0, got {}", subject,
+        "out_of_range", subject,
+        fmt::format("learning_rate must be finite and at least 0, got {}",
                     number_text(rate)));
   }
 }
@@ -66,16 +68,18 @@ void check_learning_rate(std::string_view subject, float rate) {
 void check_decay(std::string_view subject, std::string_view option,
                  float value) {
   if (!(value >= 0.0f && value < 1.0f)) {
-    throw ValueError(fmt::format("{}: expected {} in [0,1), got {}", subject,
-                                 option, number_text(value)));
+    throw ValueError("out_of_range", subject,
+                     fmt::format("{} must be in [0, 1), got {}", option,
+                                 number_text(value)));
   }
 }
 
 void check_above_zero(std::string_view subject, std::string_view option,
                       float value) {
   if (!(value > 0.0f) || std::isinf(value)) {
-    throw ValueError(fmt::format("{}: expected a finite {} above 0, got {}",
-                                 subject, option, number_text(value)));
+    throw ValueError("out_of_range", subject,
+                     fmt::format("{} must be finite and positive, got {}",
+                                 option, number_text(value)));
   }
 }
 
@@ -86,7 +90,8 @@ void check_epsilon(std::string_view subject, float value) {
 void check_weight_decay(std::string_view subject, const WeightDecay& decay) {
   if (!(decay.rate >= 0.0f) || std::isinf(decay.rate)) {
     throw ValueError(
-        fmt::format("{}: expected a finite weight_decay >= 0, got {}", subject,
+        "out_of_range", subject,
+        fmt::format("weight_decay must be finite and at least 0, got {}",
                     number_text(decay.rate)));
   }
 }
@@ -94,16 +99,17 @@ void check_weight_decay(std::string_view subject, const WeightDecay& decay) {
 void check_not_negative(std::string_view subject, std::string_view option,
                         int64_t value) {
   if (value < 0) {
-    throw ValueError(fmt::format("{}: expected {} of 0 or more, got {}",
-                                 subject, option, value));
+    throw ValueError(
+        "out_of_range", subject,
+        fmt::format("{} must be at least 0, got {}", option, value));
   }
 }
 
 void check_positive(std::string_view subject, std::string_view option,
                     int64_t value) {
   if (value < 1) {
-    throw ValueError(fmt::format("{}: expected {} of 1 or more, got {}",
-                                 subject, option, value));
+    throw ValueError("out_of_range", subject,
+                     fmt::format("{} must be positive, got {}", option, value));
   }
 }
 
@@ -111,21 +117,23 @@ void check_metrics(std::string_view subject, const Metrics& metrics) {
   std::unordered_set<std::string> names;
   for (const Metric& metric : metrics) {
     if (metric.name.empty() || !metric.each) {
-      throw ValueError(fmt::format(
-          "{}: expected metrics with a name and a function, got {}", subject,
-          metric.name.empty() ? "an empty name" : "an empty function"));
+      throw ValueError(
+          "missing_value", subject,
+          metric.name.empty()
+              ? "the name of a metric must not be empty"
+              : fmt::format("metric '{}' must have a function", metric.name));
     }
     if (metric.name == "loss" || metric.name == "learning_rate" ||
         metric.name == "gradient_norm" || metric.name.starts_with("val_")) {
-      throw ValueError(fmt::format(
-          "{}: expected names of metrics that are not those of other values, "
-          "got '{}'",
-          subject, metric.name));
+      throw ValueError(
+          "invalid_value", subject,
+          fmt::format("metric name '{}' is reserved for another value",
+                      metric.name));
     }
     if (!names.insert(metric.name).second) {
       throw ValueError(
-          fmt::format("{}: expected metrics of different names, got '{}' twice",
-                      subject, metric.name));
+          "duplicate_name", subject,
+          fmt::format("two metrics have the name '{}'", metric.name));
     }
   }
 }
@@ -145,8 +153,9 @@ std::string first_bad_parameter(const Model& model) {
 
 void expect_finite_inputs(const Batch& batch) {
   if (std::ranges::any_of(batch.inputs, not_finite)) {
-    throw ValueError(fmt::format(
-        "inputs: expected finite values, got others. {}", kCheckTheData));
+    throw ValueError(
+        "not_finite", "inputs",
+        fmt::format("values of the batch are not finite. {}", kCheckTheData));
   }
 }
 
@@ -162,8 +171,8 @@ std::string explain_bad_loss(const Model& model, const Batch& batch) {
                          kCheckTheData);
     }
   }
-  // Before the statistics: a layer that overflows also spoils those of the
-  // batch normalization after it.
+  // Before the statistics: an overflow in a layer also corrupts the statistics
+  // of the following batch normalization.
   if (const std::string layer = first_bad_layer(model, batch.inputs);
       !layer.empty()) {
     return fmt::format("the first output that is not finite is {}. {}", layer,

@@ -15,7 +15,7 @@
 namespace octet::train {
 namespace {
 
-/// The gradients there are, as handles on their numbers.
+/// Returns the existing gradients; the tensors share their memory.
 std::vector<Tensor> gradients_of(std::span<const Variable> parameters) {
   std::vector<Tensor> found;
   for (const Variable& parameter : parameters) {
@@ -24,8 +24,8 @@ std::vector<Tensor> gradients_of(std::span<const Variable> parameters) {
   return found;
 }
 
-/// Throws: ValueError if there are parameters, but no gradient: those of
-/// another model than the one that trains.
+/// Throws: ValueError if there are parameters but no gradients, as for
+/// parameters of a different model.
 void expect_gradients(std::string_view subject,
                       std::span<const Variable> parameters) {
   if (parameters.empty() ||
@@ -34,11 +34,12 @@ void expect_gradients(std::string_view subject,
       })) {
     return;
   }
-  throw ValueError(fmt::format(
-      "{}: none of the {} parameters has a gradient. Hint: call backward() "
-      "before, and give the parameters of the model that trains: a quantized "
-      "or cloned model has its own",
-      subject, parameters.size()));
+  throw ValueError(
+      "no_gradient", subject,
+      fmt::format("none of the {} parameters has a gradient. Hint: call "
+                  "backward() before, and pass the parameters of the trained "
+                  "model; a quantized or cloned model has separate parameters",
+                  parameters.size()));
 }
 
 template <class Body>

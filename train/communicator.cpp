@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 using Sent = std::span<const std::byte>;
 using Received = std::span<std::byte>;
 
-/// Adds the seconds that it lives.
+/// Adds its lifetime to `seconds`.
 class Timer {
  public:
   explicit Timer(double& seconds) : seconds_(seconds) {}
@@ -46,10 +46,12 @@ void Communicator::keep_own(std::span<Sent> to, std::span<Received> from) {
   const auto own = static_cast<size_t>(rank());
   if (to.size() != ranks || from.size() != ranks ||
       to[own].size() != from[own].size()) {
-    throw ValueError(fmt::format(
-        "exchange: expected a part to and from each of {} ranks, and as much "
-        "to as from itself, got {} and {} parts",
-        ranks, to.size(), from.size()));
+    throw ValueError(
+        "count_mismatch", "exchange",
+        fmt::format(
+            "requires an entry to and from each of {} ranks, with equal "
+            "sizes for this rank, got {} and {} entries",
+            ranks, to.size(), from.size()));
   }
   if (!to[own].empty() && to[own].data() != from[own].data()) {
     std::memcpy(from[own].data(), to[own].data(), to[own].size());
@@ -72,7 +74,7 @@ void Communicator::exchange(std::span<const Sent> to,
   move(sent, received);
 }
 
-/// Counts the time of an exchange.
+/// Measures the time of an exchange.
 class Communicator::Counted final : public Exchange {
  public:
   Counted(std::unique_ptr<Exchange> exchange, double& seconds)

@@ -18,8 +18,8 @@ namespace {
 void check_class(int64_t label, int64_t classes) {
   if (label < 0 || label >= classes) {
     throw ValueError(
-        fmt::format("confusion_matrix: expected classes in [0,{}), got {}",
-                    classes, label));
+        "out_of_range", "ConfusionMatrix",
+        fmt::format("class must be in [0, {}), got {}", classes, label));
   }
 }
 
@@ -28,7 +28,7 @@ void check_class(int64_t label, int64_t classes) {
 ConfusionMatrix::ConfusionMatrix(int64_t classes,
                                  std::optional<int64_t> ignore_label)
     : classes_(classes), ignore_label_(ignore_label) {
-  check_positive("confusion_matrix", "classes", classes);
+  check_positive("ConfusionMatrix", "classes", classes);
   counts_.resize(static_cast<size_t>(Shape{classes, classes}.size()));
 }
 
@@ -44,11 +44,11 @@ void ConfusionMatrix::add(int64_t actual, int64_t predicted) {
 
 void ConfusionMatrix::add(const Tensor& outputs, const Tensor& labels) {
   const std::vector<int64_t> actual =
-      labels_of("confusion_matrix", outputs, labels, ignore_label_);
+      labels_of("ConfusionMatrix", outputs, labels, ignore_label_);
   if (outputs.shape()[-1] != classes_) {
-    throw ShapeError(
-        fmt::format("confusion_matrix: expected outputs [n,...,{}], got {}",
-                    classes_, outputs.shape().to_string()));
+    throw ShapeError("shape_mismatch", "ConfusionMatrix",
+                     fmt::format("outputs must have shape [n,...,{}], got {}",
+                                 classes_, outputs.shape().to_string()));
   }
   const auto length = static_cast<size_t>(classes_);
   for (size_t i = 0; i < actual.size(); ++i) {
@@ -128,8 +128,9 @@ Tensor ConfusionMatrix::normalized() const {
 std::string ConfusionMatrix::to_string(
     std::span<const std::string> names) const {
   if (!names.empty() && std::ssize(names) != classes_) {
-    throw ValueError(fmt::format("confusion_matrix: expected {} names, got {}",
-                                 classes_, names.size()));
+    throw ValueError(
+        "count_mismatch", "ConfusionMatrix",
+        fmt::format("expected {} class names, got {}", classes_, names.size()));
   }
   const auto name = [&](int64_t label) {
     return names.empty() ? fmt::format("{}", label)
@@ -156,17 +157,18 @@ ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,
   check_positive("confusion_matrix", "batch_size", options.batch_size);
   const Dataset matched = data_for("confusion_matrix", model, data);
   if (model.outputs().size() != 1) {
-    throw ValueError(
-        fmt::format("confusion_matrix: expected a model of one output, got {}",
-                    model.outputs().size()));
+    throw ValueError("count_mismatch", fmt::format("model '{}'", model.name()),
+                     fmt::format("confusion_matrix() requires a single output, "
+                                 "got {}",
+                                 model.outputs().size()));
   }
   const int64_t classes = model.outputs()[0].shape()[-1];
   if (classes < 2) {
-    throw ValueError(fmt::format(
-        "confusion_matrix: model '{}' has a single output, expected one for "
-        "each class. Hint: count its answers above a threshold with "
-        "ConfusionMatrix(2).add(actual, predicted)",
-        model.name()));
+    throw ValueError(
+        "unsupported_model", fmt::format("model '{}'", model.name()),
+        "confusion_matrix() requires a value per class, got a single value. "
+        "Hint: apply a threshold and count with ConfusionMatrix(2).add(actual, "
+        "predicted)");
   }
   ConfusionMatrix matrix(classes, options.ignore_label);
   int64_t count = 0;

@@ -13,7 +13,7 @@
 namespace octet::train {
 namespace {
 
-/// A name as a CSV field: in quotes where it holds a comma, quote or newline.
+/// Returns a name as a CSV field, quoted if it has a comma, quote or newline.
 /// Source: RFC 4180, section 2.
 std::string field(const std::string& name) {
   if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
@@ -25,7 +25,7 @@ std::string field(const std::string& name) {
   return text + '"';
 }
 
-/// The shortest text that reads back as the same number.
+/// Returns the shortest text that parses to the same number.
 std::string field(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }
@@ -38,7 +38,7 @@ class CsvLog final : public Callback {
   bool on_first_rank_only() const override { return true; }
 
   void on_train_begin(const Progress& progress) override {
-    if (progress.resumed) return;  // restore() puts the rows back
+    if (progress.resumed) return;  // restore() restores the rows
     std::string header = "epoch";
     for (const std::string& name : progress.training->names()) {
       header += ',';
@@ -47,16 +47,20 @@ class CsvLog final : public Callback {
     header += ",seconds\n";
     contents_ = header;
     std::error_code error;
-    // An error is one of writing, too, which says more of it.
+    // On an error, write_file() throws with details.
     const bool there = std::filesystem::exists(path_, error);
     const std::string earlier =
         options_.append && there ? read_file(path_) : std::string();
     if (!earlier.empty()) {
       contents_ = earlier;
       if (!contents_.starts_with(header)) {
-        throw FormatError(fmt::format(
-            "csv_log: expected '{}' to begin with the columns {}got {}",
-            path_.string(), header, contents_.substr(0, contents_.find('\n'))));
+        throw FormatError(
+            "unsupported_format", "csv_log",
+            fmt::format("columns of '{}' differ from this fit's, expected "
+                        "'{}', got '{}'. Hint: set .append = false, or choose "
+                        "another file",
+                        path_.string(), header.substr(0, header.size() - 1),
+                        contents_.substr(0, contents_.find('\n'))));
       }
       if (!contents_.ends_with('\n')) contents_ += '\n';
     }

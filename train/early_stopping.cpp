@@ -31,7 +31,7 @@ class EarlyStopping final : public Callback {
   void on_epoch_end(const Progress& progress) override {
     if (progress.epoch < options_.start_from_epoch) return;
     const bool better = monitor_.improves(progress);
-    // The first epoch is kept even if its value is NaN: there is no other.
+    // Saves the first epoch even if its value is NaN.
     if (options_.restore_best_weights && (better || best_.empty())) {
       best_ = copy_values(progress.training->model());
     }

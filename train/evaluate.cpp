@@ -25,8 +25,9 @@
 namespace octet::train {
 namespace {
 
-/// That of the parameters alone: Model::regularization_loss() also has that of
-/// outputs, from the last pass in training.
+/// Returns the regularization loss of the parameters.
+/// Model::regularization_loss() would add that of activations in the last
+/// training pass.
 double regularization_of_parameters(const Model& model) {
   double sum = 0;
   for (const Parameter& p : model.regularized_parameters()) {
@@ -38,8 +39,8 @@ double regularization_of_parameters(const Model& model) {
   return sum;
 }
 
-/// Calls `body(first, batch)` for all samples in order; for several `ranks`
-/// for the batches of this one, which takes turns with the others.
+/// Calls `body(first, batch)` for all batches in order; with several `ranks`,
+/// for every ranks-th batch, starting at batch `rank`.
 template <class Body>
 void for_batches(const Dataset& data, int64_t batch_size, const Body& body,
                  int64_t ranks = 1, int64_t rank = 0) {
@@ -49,7 +50,7 @@ void for_batches(const Dataset& data, int64_t batch_size, const Body& body,
   }
 }
 
-/// What a batch adds to an evaluation.
+/// Contribution of a batch to an evaluation.
 struct BatchResult {
   double loss = 0;
   int64_t samples = 0;
@@ -84,9 +85,8 @@ double Evaluation::value(std::string_view name) const {
     names.push_back(each.name);
   }
   throw NotFoundError(
-      fmt::format("evaluation: expected a measured value, got "
-                  "'{}'{}",
-                  name, suggest_names(name, names)));
+      "unknown_name", "Evaluation",
+      fmt::format("has no value '{}'{}", name, suggest_names(name, names)));
 }
 
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation) {
@@ -117,7 +117,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
     total += result.loss;
     sums.add(result.terms, result.samples);
   };
-  OneRank alone;
+  LocalCommunicator alone;
   Communicator& ranks =
       options.communicator != nullptr ? *options.communicator : alone;
   ProgressLine progress("evaluate", data.size(), options.verbose);
@@ -143,7 +143,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
       measure([&](const BatchResult& result) { write(bytes, result); });
       return bytes.take();
     });
-    // In the order of the data, so that the sums are those of one rank.
+    // In the order of the data, so that sums equal those of a single rank.
     std::vector<BytesReader> readers(told.begin(), told.end());
     for (size_t rank = 0; !readers[rank].at_end();
          rank = (rank + 1) % readers.size()) {
@@ -157,9 +157,8 @@ Evaluation evaluate(const Model& model, const Dataset& data,
   result.accuracy = accuracy_of(result.metrics);
   if (std::isnan(result.loss)) {
     warn(
-        "evaluate: expected outputs that are numbers, got NaN for some of the "
-        "samples, which count as wrong answers. Hint: look for NaN in the "
-        "samples, then in the weights");
+        "evaluate: outputs of some samples are NaN and count as wrong. Hint: "
+        "check the samples for NaN, then the weights");
   }
   return result;
 }
@@ -186,10 +185,11 @@ std::vector<Tensor> predict_all(const Model& model, const Dataset& data,
 
 Tensor predict(const Model& model, const Dataset& data, int64_t batch_size) {
   if (model.outputs().size() != 1) {
-    throw ValueError(fmt::format(
-        "predict: expected model '{}' to have one output, got {}. Hint: "
-        "predict_all() gives them all",
-        model.name(), model.outputs().size()));
+    throw ValueError(
+        "count_mismatch", fmt::format("model '{}'", model.name()),
+        fmt::format("predict() requires a single output, got {}. Hint: "
+                    "predict_all() returns all outputs",
+                    model.outputs().size()));
   }
   return predict_all(model, data, batch_size)[0];
 }

@@ -23,16 +23,18 @@ void check_options(const FindLearningRateOptions& options) {
   check_above_zero(kSubject, "to", options.to);
   check_positive(kSubject, "batch_size", options.batch_size);
   if (!(options.to > options.from)) {
-    throw ValueError(fmt::format("{}: expected to > from, got {} and {}",
-                                 kSubject, options.to, options.from));
+    throw ValueError("out_of_range", kSubject,
+                     fmt::format("to must be greater than from, got {} and {}",
+                                 options.to, options.from));
   }
   if (options.steps < 10) {
-    throw ValueError(fmt::format("{}: expected at least 10 steps, got {}",
-                                 kSubject, options.steps));
+    throw ValueError(
+        "out_of_range", kSubject,
+        fmt::format("steps must be at least 10, got {}", options.steps));
   }
 }
 
-/// The smoothed loss from step to step.
+/// Exponential moving average with bias correction.
 class Smoothed {
  public:
   double add(double loss) {
@@ -44,10 +46,10 @@ class Smoothed {
  private:
   static constexpr double kDecay = 0.9;
   double average_ = 0;
-  double weight_ = 1;  // of what was before the first
+  double weight_ = 1;  // weight of the initial 0
 };
 
-/// How far the losses have fallen.
+/// Returns the descent of the loss so far.
 double fall_of(const LearningRateCurve& curve) {
   return curve.losses[0] - std::ranges::min(curve.losses);
 }
@@ -55,18 +57,19 @@ double fall_of(const LearningRateCurve& curve) {
 bool diverges(const LearningRateCurve& curve) {
   const double first = curve.losses[0];
   const double rise = curve.losses.back() - first;
-  // Batches differ: at small rates it goes up and down by itself.
+  // Batches differ: even at small learning rates the loss fluctuates.
   return rise > std::max(fall_of(curve), std::abs(first));
 }
 
-/// By lines through a sixth of the curve each: batches differ in their loss.
+/// Returns the learning rate of the steepest descent, from linear fits over a
+/// sixth of the curve, which smooth the differences between batches.
 float steepest(const LearningRateCurve& curve) {
   const auto count = static_cast<int64_t>(curve.losses.size());
   const int64_t reach = std::max<int64_t>(1, count / 12);
   int64_t best = 0;
   double fall = 0;
   for (int64_t i = reach; i + reach < count; ++i) {
-    double slope = 0;  // times a constant
+    double slope = 0;  // up to a constant factor
     for (int64_t k = -reach; k <= reach; ++k) {
       slope +=
           static_cast<double>(k) * curve.losses[static_cast<size_t>(i + k)];
@@ -117,10 +120,11 @@ LearningRateCurve find_learning_rate(const Model& model, const Dataset& data,
   }
   if (curve.losses.empty() ||
       !(fall_of(curve) > 0.01 * std::abs(curve.losses[0]))) {
-    throw ValueError(fmt::format(
-        "{}: expected a loss that falls at some rate in [{},{}], got none in "
-        "{} steps",
-        kSubject, options.from, options.to, step));
+    throw ValueError(
+        "no_descent", kSubject,
+        fmt::format("no learning rate in [{}, {}] lowered the loss in {} "
+                    "steps. Hint: stable_rate() suits a trained model",
+                    options.from, options.to, step));
   }
   curve.suggestion = steepest(curve);
   return curve;

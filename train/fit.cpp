@@ -8,7 +8,7 @@
 
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/train/calibrate.h>
 #include <octet/train/fit.h>
@@ -28,14 +28,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// What gradients move.
 std::vector<Variable> trainable_parameters(const Model& model) {
   std::vector<Variable> found = model.trainable_variables();
   if (found.empty()) {
-    throw ValueError(
-        fmt::format("fit: expected a model with trainable parameters, got none "
-                    "in model '{}'",
-                    model.name()));
+    throw ValueError("no_gradient", fmt::format("model '{}'", model.name()),
+                     "no trainable parameters. Hint: unfreeze a layer with "
+                     "set_trainable(true)");
   }
   return found;
 }
@@ -57,13 +55,15 @@ FitRun::FitRun(Model& model, const Dataset& data, const FitOptions& options)
   check_shard_sizes(model, options, batch_size_, data_.training.size());
   progress_.epochs = options.epochs;
   progress_.steps = (data_.training.size() - 1) / batch_size_ + 1;
-  (void)loader(0);  // checks its options
+  (void)loader(0);  // checks the options
   progress_.training = &training_;
   updates_ = (progress_.steps - 1) / options.accumulate + 1;
   int64_t total = 0;
   if (__builtin_mul_overflow(options.epochs, updates_, &total)) {
-    throw ValueError(
-        fmt::format("fit: expected fewer epochs, got {}", options.epochs));
+    throw ValueError("out_of_range", "fit",
+                     fmt::format("epochs times steps per epoch must fit in 64 "
+                                 "bits, got {} epochs of {} steps",
+                                 options.epochs, updates_));
   }
 }
 
@@ -97,8 +97,8 @@ void FitRun::begin() {
   pruned_.emplace(model_);
   expect_equal_ranks(ranks_, model_, options_, data_, batch_size_, trained_,
                      updates_);
-  // A state that is resumed brings scales along, but those that learn are
-  // among the parameters it is for.
+  // A checkpoint restores scales, but learned scales must exist before: they
+  // are among the parameters that it restores.
   const bool early = quant::learns_scales(model_);
   if (early) calibrate();
   FitCheckpoints& checkpoints = checkpoints_.emplace(
@@ -118,7 +118,7 @@ void FitRun::begin() {
   });
   warn_of_scale_steps(model_, options_);
   call(&Callback::on_train_begin);
-  // A fit that was broken off may have left gradients behind.
+  // An earlier fit that was aborted may have left gradients.
   clear_gradients();
   training_.optimizer().attach({step_->owned().begin(), step_->owned().end()});
   state_.metric_sums = sums_.sums();
@@ -129,7 +129,7 @@ void FitRun::begin() {
   }
 }
 
-/// On each rank the callbacks that are for it; and what comes of them.
+/// Runs the callbacks of this rank and exchanges their requests with all ranks.
 void FitRun::call(void (Callback::*event)(const Progress&)) {
   const auto told = together(ranks_, [&] {
     for (const auto& callback : options_.callbacks) {
@@ -152,10 +152,11 @@ void FitRun::call(void (Callback::*event)(const Progress&)) {
   for (size_t rank = 1; rank < told.size(); ++rank) {
     const float rate = BytesReader(told[rank]).value<Wishes>().rate;
     if (rate == first.rate) continue;
-    throw ValueError(fmt::format(
-        "fit: expected one learning rate on all ranks, got {} on rank 0 and {} "
-        "on rank {}. Hint: a callback that sets it does so on every rank",
-        first.rate, rate, rank));
+    throw ValueError(
+        "invalid_state", "fit",
+        fmt::format("learning rates differ: {} on rank 0, {} on rank {}. Hint: "
+                    "callbacks must set the learning rate on every rank",
+                    first.rate, rate, rank));
   }
   wishes_.save = first.save;
 }
@@ -163,17 +164,19 @@ void FitRun::call(void (Callback::*event)(const Progress&)) {
 void FitRun::expect_no_interrupt() const {
   if (!wishes_.interrupted) return;
   clear_gradients();
-  throw InterruptedError(fmt::format(
-      "fit: interrupted after step {} of epoch {}; {}", progress_.step,
-      progress_.epoch + 1,
-      options_.checkpoints == nullptr
-          ? "nothing is saved. Hint: `.checkpoints` keeps states to go on from"
-      : checkpoints_->saved()
-          ? fmt::format("a state is saved in '{}', from which `.resume = true` "
-                        "goes on",
-                        options_.checkpoints->name())
-          : fmt::format("its state could not be saved in '{}'",
-                        options_.checkpoints->name())));
+  throw InterruptedError(
+      "interrupted", "fit",
+      fmt::format("interrupted after step {} of epoch {}; {}", progress_.step,
+                  progress_.epoch + 1,
+                  options_.checkpoints == nullptr
+                      ? "no checkpoint was saved. Hint: set .checkpoints to be "
+                        "able to resume"
+                  : checkpoints_->saved()
+                      ? fmt::format("a checkpoint was saved in '{}'. Hint: "
+                                    "resume with .resume = true",
+                                    options_.checkpoints->name())
+                      : fmt::format("the checkpoint could not be saved in '{}'",
+                                    options_.checkpoints->name())));
 }
 
 void FitRun::resume() {
@@ -205,12 +208,13 @@ void FitRun::choose_rate() {
 }
 
 void FitRun::finish_epoch() {
-  // The loss of the next step would tell, but the last epoch has none.
+  // The loss of the next step would reveal it, but the last epoch has no next
+  // step.
   if (const std::string name = first_bad_parameter(model_); !name.empty()) {
     throw ValueError(
-        fmt::format("fit: expected finite parameters after epoch {}, got "
-                    "parameter '{}' that is not. Hint: lower the learning rate",
-                    progress_.epoch + 1, name));
+        "not_finite", fmt::format("parameter '{}'", name),
+        fmt::format("not finite after epoch {}. Hint: lower the learning rate",
+                    progress_.epoch + 1));
   }
   EpochResult result{.loss = progress_.loss,
                      .accuracy = progress_.accuracy,
@@ -258,7 +262,7 @@ void FitRun::count(int64_t samples, double loss, double seconds) {
   show_means();
 }
 
-/// The batches of the epoch that are not done yet, and its end.
+/// Runs the remaining batches of the epoch and ends it.
 void FitRun::run_epoch() {
   const Clock::time_point start = Clock::now();
   const double seconds_before = progress_.seconds;
@@ -269,15 +273,15 @@ void FitRun::run_epoch() {
   for (int64_t i = progress_.step; i < steps; ++i) {
     ++progress_.step;
     const int64_t samples = std::min(batch_size_, size - i * batch_size_);
-    // The batches [first, last) make one step together, in which every sample
-    // counts the same.
+    // The batches [first, last) form an optimizer step, in which every sample
+    // has the same weight.
     const int64_t first = i - i % options_.accumulate;
     const int64_t last = first + std::min(options_.accumulate, steps - first);
     const int64_t together =
         std::min(last * batch_size_, size) - first * batch_size_;
     if (i == first) {
       choose_rate();
-      // A callback may have run a backward pass of its own.
+      // A callback may have run a backward pass.
       clear_gradients();
     }
     const double loss = add_batch(next, samples, together);
@@ -285,9 +289,9 @@ void FitRun::run_epoch() {
 
     count(samples, loss, seconds_before + seconds_since(start));
     call(&Callback::on_step);
-    // Here, so that an epoch that has begun has a step to report.
+    // After the step, so that every started epoch has a step to report.
     if (training_.stopped()) break;
-    // The end of the epoch is saved, too.
+    // finish_epoch() saves the last step.
     if (i + 1 == last && last < steps) {
       state_.metric_sums = sums_.sums();
       if (wishes_.save || wishes_.interrupted) {
@@ -296,7 +300,7 @@ void FitRun::run_epoch() {
       expect_no_interrupt();
     }
   }
-  // Of a step that was not completed.
+  // A stop may leave gradients of an incomplete step.
   clear_gradients();
   state_.metric_sums = sums_.sums();
   finish_epoch();
@@ -309,7 +313,7 @@ History FitRun::run() {
     if (!midway) begin_epoch(epoch);
     run_epoch();
     midway = false;
-    // After the last step there is nothing to go on with.
+    // An interrupt during the last step has no effect.
     const bool last = epoch + 1 == options_.epochs || training_.stopped();
     if (!last) expect_no_interrupt();
   }
@@ -319,11 +323,11 @@ History FitRun::run() {
 }
 
 History fit(Model& model, const Dataset& data, const FitOptions& options) {
-  // Within a part of another fit's batch, too.
+  // A fit inside a shard of another fit must not join its shards.
   const BatchPartsGuard whole(nullptr);
   const FitOptions shown = with_progress_bar(options);
   std::optional<FitRun> run;
-  OneRank alone;
+  LocalCommunicator alone;
   Communicator& ranks =
       options.communicator != nullptr ? *options.communicator : alone;
   run_on_all(ranks, [&] { run.emplace(model, data, shown); });

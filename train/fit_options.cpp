@@ -23,7 +23,8 @@ namespace {
 
 void check_bound(std::string_view option, float bound) {
   if (!(bound >= 0.0f) || std::isinf(bound)) {
-    throw ValueError(fmt::format("fit: expected a finite {} >= 0, got {}",
+    throw ValueError("out_of_range", "fit",
+                     fmt::format("{} must be finite and at least 0, got {}",
                                  option, number_text(bound)));
   }
 }
@@ -35,33 +36,37 @@ void check_class_weights(const Model& model, const Dataset& data,
   if (weights.empty()) return;
   const TrainedOutput& output = trained.only("fit", "class_weights");
   if (data.label_type() != DType::i64 || data.label_shape().rank() != 0) {
-    throw ValueError(fmt::format(
-        "fit: expected labels of i64, one a sample, for "
-        "class_weights, got {} {}. Hint: a source may give each "
-        "sample a weight",
-        to_string(data.label_type()), data.label_shape().to_string()));
+    throw ValueError(
+        "dtype_mismatch", "fit",
+        fmt::format("class_weights require a single i64 label per sample, got "
+                    "{} {}. Hint: give each sample a weight with "
+                    "Dataset::with_weights()",
+                    to_string(data.label_type()),
+                    data.label_shape().to_string()));
   }
   const int64_t outputs = model.outputs()[output.index].shape()[-1];
-  // One output of a binary model tells two classes apart.
-  const int64_t classes = output.loss.targets() == Targets::classes
+  // A single output of a binary model stands for two classes.
+  const int64_t classes = output.loss.targets() == LabelKind::class_index
                               ? outputs
                               : std::max<int64_t>(outputs, 2);
   if (static_cast<int64_t>(weights.size()) != classes) {
     throw ValueError(
-        fmt::format("fit: expected class_weights for {} classes, got {}",
+        "count_mismatch", "fit",
+        fmt::format("class_weights must have a weight for each of {} classes, "
+                    "got {}",
                     classes, weights.size()));
   }
   for (const float weight : weights) {
     if (!(weight >= 0.0f) || std::isinf(weight)) {
       throw ValueError(
-          fmt::format("fit: expected finite class_weights >= 0, got {}",
+          "out_of_range", "fit",
+          fmt::format("class_weights must be finite and at least 0, got {}",
                       number_text(weight)));
     }
   }
 }
 
-/// Tries the transforms on one sample, so that those that do not fit are known
-/// before the training.
+/// Applies the transforms to a sample, so that errors occur before training.
 void check_augmentation(const Dataset& data, const TrainedOutputs& trained,
                         const FitOptions& options) {
   if (options.augmentation.empty()) return;
@@ -73,15 +78,16 @@ void check_augmentation(const Dataset& data, const TrainedOutputs& trained,
       });
   for (size_t i = 0; i < trained.all().size(); ++i) {
     const Loss& loss = trained.all()[i].loss;
-    const bool classes_wanted =
-        loss.targets() == Targets::classes || !options.class_weights.empty();
+    const bool classes_wanted = loss.targets() == LabelKind::class_index ||
+                                !options.class_weights.empty();
     if (!classes_wanted || batch.labels[i].dtype() == DType::i64) continue;
-    throw ValueError(fmt::format(
-        "fit: expected augmentation that keeps labels of i64 for {}, got {} "
-        "after it. Hint: mixup goes with one_hot() of the data and "
-        "losses::categorical_cross_entropy",
-        options.class_weights.empty() ? loss.name() : "class_weights",
-        to_string(batch.labels[i].dtype())));
+    throw ValueError(
+        "conflicting_options", "fit",
+        fmt::format(
+            "{} requires i64 labels after augmentation, got {}. Hint: mixup() "
+            "requires one_hot() labels and losses::categorical_cross_entropy",
+            options.class_weights.empty() ? loss.name() : "class_weights",
+            to_string(batch.labels[i].dtype())));
   }
 }
 
@@ -89,22 +95,24 @@ DataSplit split(const Dataset& data, const std::optional<Dataset>& validation,
                 const FitOptions& options) {
   const double share = options.validation_split;
   if (!(share >= 0.0 && share < 1.0)) {
-    throw ValueError(
-        fmt::format("fit: expected validation_split in [0,1), got {}",
-                    number_text(static_cast<float>(share))));
+    throw ValueError("out_of_range", "fit",
+                     fmt::format("validation_split must be in [0, 1), got {}",
+                                 number_text(static_cast<float>(share))));
   }
   if (share == 0) return {data, validation};
   if (validation) {
-    throw ValueError("fit: expected validation or validation_split, got both");
+    throw ValueError("conflicting_options", "fit",
+                     "validation and validation_split exclude each other");
   }
-  // As Keras: the first floor(n * (1 - share)) samples train.
+  // As in Keras: the first floor(n * (1 - share)) samples are for training.
   const auto training = static_cast<int64_t>(
       std::floor(static_cast<double>(data.size()) * (1.0 - share)));
   if (training < 1 || training >= data.size()) {
-    throw ValueError(fmt::format(
-        "fit: expected validation_split to leave samples on both sides, got {} "
-        "of {} samples",
-        share, data.size()));
+    throw ValueError(
+        "out_of_range", "fit",
+        fmt::format("validation_split must leave samples for training and "
+                    "validation, got {} of {} samples",
+                    share, data.size()));
   }
   return {data.take(training), data.drop(training)};
 }
@@ -124,34 +132,34 @@ void check_shards(const Model& model, const FitOptions& options) {
   if (shards < 1 || shards > kMost ||
       !std::has_single_bit(static_cast<uint64_t>(shards))) {
     throw ValueError(
-        fmt::format("fit: expected a power of two in [1,{}] as shards, got {}",
-                    kMost, shards));
+        "out_of_range", "fit",
+        fmt::format("shards must be a power of two in [1, {}], got {}", kMost,
+                    shards));
   }
   if (options.communicator != nullptr) {
     const int ranks = options.communicator->size();
     if (ranks > shards || !std::has_single_bit(static_cast<unsigned>(ranks))) {
-      throw ValueError(fmt::format(
-          "fit: expected a number of ranks that divides {} shards, got {}. "
-          "Hint: {}",
-          shards, ranks, powers_up_to(shards)));
+      throw ValueError(
+          "invalid_value", "fit",
+          fmt::format("the number of ranks must divide {} shards, got {} "
+                      "ranks. Hint: start {} ranks",
+                      shards, ranks, powers_up_to(shards)));
     }
   }
   if (shards == 1) return;
   for (const auto& quantizer : quant::quantizers(model)) {
     if (!quantizer->observing()) continue;
-    throw ValueError(fmt::format(
-        "fit: expected quantizers that do not collect ranges, to train in "
-        "shards, got '{}', which does. Hint: calibrate before, or train "
-        "without shards",
-        quantizer->name()));
+    throw ValueError(
+        "invalid_state", fmt::format("quantizer '{}'", quantizer->name()),
+        "collects ranges, which is not supported with shards. Hint: calibrate "
+        "before the fit, or train without shards");
   }
   for (const auto& layer : model.layers()) {
     if (!layer->shared_statistics()->averaged) continue;
-    throw ValueError(fmt::format(
-        "fit: expected running statistics that move with their momentum, to "
-        "train in shards, got layer '{}', which averages them. Hint: "
-        "average_statistics(false)",
-        layer->name()));
+    throw ValueError(
+        "invalid_state", fmt::format("layer '{}'", layer->name()),
+        "averages its statistics, which is not supported with shards. Hint: "
+        "call average_statistics(false)");
   }
 }
 
@@ -162,53 +170,54 @@ void check_options(const Model& model, const FitOptions& options) {
   check_bound("clip_norm", options.clip_norm);
   check_bound("clip_value", options.clip_value);
   if (options.resume && options.checkpoints == nullptr) {
-    throw ValueError(
-        "fit: expected checkpoints to resume from, got none. Hint: set "
-        "checkpoints = io::checkpoint_folder(...)");
+    throw ValueError("missing_value", "fit",
+                     "resume requires checkpoints. Hint: set .checkpoints = "
+                     "io::checkpoint_folder(...)");
   }
   check_shards(model, options);
   if (!options.schedule) {
-    throw ValueError("fit: expected a schedule, got an empty function");
+    throw ValueError("missing_value", "fit",
+                     "schedule must not be an empty function");
   }
   for (const auto& callback : options.callbacks) {
     if (callback == nullptr) {
-      throw ValueError("fit: expected callbacks, got a null pointer");
+      throw ValueError("missing_value", "fit", "callbacks must not be null");
     }
   }
   if (std::ranges::count_if(options.callbacks, [](const auto& callback) {
         return callback->sets_final_weights();
       }) > 1) {
     throw ValueError(
-        "fit: expected one callback that gives the parameters their final "
-        "values, got several. Hint: leave out restore_best_weights beside "
-        "exponential_moving_average()");
+        "conflicting_options", "fit",
+        "several callbacks set the final weights. Hint: use only a single "
+        "keep_best(), exponential_moving_average() or early_stopping() with "
+        "restore_best_weights");
   }
-  // A state that is resumed brings its scales.
+  // A checkpoint restores its scales.
   if (!options.calibrate && !options.resume) {
     quant::expect_calibrated("fit", model);
   }
 }
 
-/// Of little use: the classes that were trained are not measured, and early
-/// stopping keeps the best of the others.
+/// Missing classes are trained but not measured, so early stopping selects by
+/// the other classes.
 void warn_of_missing_classes(const DataSplit& data) {
   const std::vector<int64_t> missing =
       missing_classes(*data.validation, data.training);
   if (missing.empty()) return;
   warn(fmt::format(
-      "fit: expected validation data with all classes of the training data, "
-      "got none of {} of them, the first {}. Hint: data.split(0.9, "
-      "{{.stratified = true}}) makes such parts, and data.shuffled(seed) goes "
-      "with validation_split",
+      "fit: validation data lacks {} classes of the training data, first class "
+      "{}. Hint: split with data.split(0.9, {{.stratified = true}}), or use "
+      "data.shuffled(seed) with validation_split",
       missing.size(), missing[0]));
 }
 
-/// Whether it is a BatchNormalization, with quantizers or without.
+/// Whether the layer is a BatchNormalization, float or quantized.
 bool is_normalized_by_batch(const Layer& layer) {
   return quant::float_layer(layer).class_name() == "BatchNormalization";
 }
 
-/// Whether the running mean is what it is before the first step.
+/// Whether the running mean has its initial value.
 bool begins(const Layer& layer) {
   return std::ranges::any_of(layer.parameters(), [](const Parameter& p) {
     return p.name == "moving_mean" &&
@@ -221,12 +230,12 @@ bool begins(const Layer& layer) {
 
 void warn_of_scale_steps(const Model& model, const FitOptions& options) {
   const Config config = options.optimizer.config();
-  if (config.is_null()) return;  // a rule that does not say what it is
+  if (config.is_null()) return;  // custom rule without config()
   const Config* found = config.find("class_name");
   if (found == nullptr) return;
   const std::string& name = found->as_string();
-  // Others move a parameter by about the rate, whatever its gradient: of a
-  // logarithm that is a share of the scale.
+  // Other optimizers move a parameter by about the learning rate, whatever its
+  // gradient: on a logarithm, by that share of the scale.
   const bool by_gradient = name == "SGD" || name == "LAMB";
   const float rate = options.optimizer.learning_rate();
   std::string smallest;
@@ -237,9 +246,9 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options) {
         quantizer->config().rule == quant::ScaleRule::learned_log2;
     if (logarithm && by_gradient) {
       warn(fmt::format(
-          "fit: expected Adam or its like for scales that learn as logarithms, "
-          "got {}, whose steps are as large as the sum of all values' "
-          "gradients, at '{}'. Hint: Adam, or ScaleRule::learned with {}",
+          "fit: {} does not suit logarithmic scales such as that of '{}': its "
+          "step is proportional to the gradient, a sum over all values. Hint: "
+          "use Adam, or ScaleRule::learned with {}",
           name, quantizer->name(), name));
       return;
     }
@@ -253,10 +262,10 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options) {
   constexpr float kLargestShare = 0.02f;
   if (smallest.empty() || rate <= kLargestShare * scale) return;
   warn(fmt::format(
-      "fit: expected steps that are small beside scales that learn, got a "
-      "learning rate of {} beside the scale {:.3g} of '{}': {} moves it by "
-      "about that much whatever its gradient. Hint: SGD, "
-      "ScaleRule::learned_log2, or a rate up to {:.1g}",
+      "fit: learning rate {} is too large for the learned scale {:.3g} of "
+      "'{}': {} moves it by about the learning rate per step, whatever its "
+      "gradient. Hint: use SGD, ScaleRule::learned_log2, or a learning rate up "
+      "to {:.1g}",
       number_text(rate), scale, smallest, name, kLargestShare * scale));
 }
 
@@ -279,22 +288,22 @@ void check_shard_sizes(const Model& model, const FitOptions& options,
   const auto found = std::ranges::find_if(nodes, one_value);
   if (found == nodes.end()) return;
   constexpr std::string_view kHint =
-      "Hint: .batch_statistics = BatchStatistics::synchronized, fewer shards, "
-      "or larger batches";
+      "Hint: set .batch_statistics = BatchStatistics::synchronized, use fewer "
+      "shards or larger batches";
   if (batch < 2 * shards) {
-    throw ValueError(fmt::format(
-        "fit: expected shards of two samples or more, got {} shards of batches "
-        "of {}: '{}' takes each shard's mean and variance, of one value a "
-        "channel. {}",
-        shards, batch, (*found)->layer->name(), kHint));
+    throw ValueError(
+        "out_of_range", "fit",
+        fmt::format("shards must have at least 2 samples, got batches of {} in "
+                    "{} shards: layer '{}' would normalize a single value per "
+                    "channel. {}",
+                    batch, shards, (*found)->layer->name(), kHint));
   }
   const int64_t last = samples % batch;
   if (last > 0 && last < 2 * shards) {
     warn(fmt::format(
-        "fit: expected shards of two samples or more, got {} shards of the "
-        "last batch, which has {}: '{}' takes each shard's mean and variance, "
-        "of one value a channel. {}",
-        shards, last, (*found)->layer->name(), kHint));
+        "fit: the last batch has {} samples in {} shards: layer '{}' "
+        "normalizes a single value per channel. {}",
+        last, shards, (*found)->layer->name(), kHint));
   }
 }
 
@@ -315,12 +324,11 @@ void warn_of_slow_statistics(const Model& model, int64_t steps) {
   }
   if (layers == 0) return;
   warn(fmt::format(
-      "fit: expected running statistics that follow the training, got {} "
-      "layers of batch normalization that keep {:.0f} % of their first values "
-      "after {} steps (momentum {}): validation and inference see those. Hint: "
-      "train::update_batch_statistics(model, data) afterwards, with "
-      ".renews_statistics = true for the fit, a smaller momentum, or more "
-      "steps",
+      "fit: running statistics of {} BatchNormalization layers retain {:.0f} % "
+      "of their initial values after {} steps (momentum {}), so validation and "
+      "inference differ from training. Hint: call "
+      "train::update_batch_statistics(model, data) after the fit and set "
+      ".renews_statistics = true, lower the momentum, or train for more steps",
       layers, 100 * std::pow(momentum, steps), steps,
       number_text(static_cast<float>(momentum))));
 }
@@ -335,10 +343,10 @@ void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks) {
   };
   if (!averages || std::ranges::none_of(model.layers(), moves)) return;
   warn(
-      "fit: exponential_moving_average() replaces the weights at the end, but "
-      "the running statistics of batch normalization stay those of the latest "
-      "weights. Hint: train::update_batch_statistics(model, data) afterwards, "
-      "and .renews_statistics = true for the fit");
+      "fit: exponential_moving_average() replaces the final weights, but the "
+      "running statistics of batch normalization belong to the latest weights. "
+      "Hint: call train::update_batch_statistics(model, data) after the fit "
+      "and set .renews_statistics = true");
 }
 
 DataSplit check_and_split(const Model& model, const Dataset& data,
@@ -350,7 +358,7 @@ DataSplit check_and_split(const Model& model, const Dataset& data,
   check_augmentation(training, trained, options);
   std::optional<Dataset> validation;
   if (options.validation != nullptr) {
-    validation = trained.matched("fit, validation", model, *options.validation);
+    validation = trained.matched("validation data", model, *options.validation);
   }
   for (const TrainedOutput& output : trained.all()) {
     warn_of_second_activation("fit", model, output.index);
@@ -381,22 +389,28 @@ int64_t batch_size_of(const Dataset& data, const FitOptions& options) {
   if (!options.batch_size) {
     const int64_t size = std::min(std::max(kDefault, shards), data.size());
     if (size >= shards) return size - size % shards;
-    throw ValueError(fmt::format(
-        "fit: expected a sample for each of {} shards, got {}", shards, size));
+    throw ValueError(
+        "out_of_range", "fit",
+        fmt::format("{} shards require at least {} samples, got {}", shards,
+                    shards, size));
   }
   check_positive("fit", "batch_size", *options.batch_size);
   if (*options.batch_size > data.size()) {
-    throw ValueError(fmt::format(
-        "fit: expected a batch_size of at most {}, the number of samples, got "
-        "{}",
-        data.size(), *options.batch_size));
+    throw ValueError(
+        "out_of_range", "fit",
+        fmt::format("batch_size must be at most {}, the number of samples, got "
+                    "{}",
+                    data.size(), *options.batch_size));
   }
   if (const int64_t rest = *options.batch_size % shards; rest != 0) {
     const int64_t below = *options.batch_size - rest;
-    throw ValueError(fmt::format(
-        "fit: expected a batch_size that {} shards divide, got {}. Hint: {}{}",
-        shards, *options.batch_size,
-        below > 0 ? fmt::format("{} or ", below) : "", below + shards));
+    throw ValueError(
+        "invalid_value", "fit",
+        fmt::format("batch_size must be a multiple of {}, the number of "
+                    "shards, got {}. Hint: use {}{}",
+                    shards, *options.batch_size,
+                    below > 0 ? fmt::format("{} or ", below) : "",
+                    below + shards));
   }
   return *options.batch_size;
 }

@@ -1,4 +1,4 @@
-// What fit makes of its options before it begins. Internal to train.
+// Checks and defaults of FitOptions. Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -12,47 +12,48 @@
 
 namespace octet::train {
 
-/// Data to train on, and to validate on if there is any.
+/// Training data and optional validation data.
 struct DataSplit {
   Dataset training;
   std::optional<Dataset> validation;
 };
 
-/// The options with the progress bar that they ask for.
+/// Returns the options, with a progress bar among the callbacks if requested.
 FitOptions with_progress_bar(const FitOptions& options);
 
-/// Checks everything but the batch size, and cuts off the validation part. The
-/// data has its inputs and labels as `trained` wants them.
-/// Throws: as fit.
+/// Checks all options but the batch size and splits off the validation data.
+/// Inputs and labels of the result are in the order of `trained`.
+/// Throws: as fit().
 DataSplit check_and_split(const Model& model, const Dataset& data,
                           const TrainedOutputs& trained,
                           const FitOptions& options);
 
-/// How many shards a batch is cut in.
+/// Returns the number of shards per batch.
 int64_t shards_of(const FitOptions& options);
 
-/// Of batches of `data`. Throws: ValueError for one out of range.
+/// Returns the batch size. Throws: ValueError if it is out of range.
 int64_t batch_size_of(const Dataset& data, const FitOptions& options);
 
-/// Throws: ValueError where batch normalization has one value of each channel
-/// in a shard, from which nothing is learned. Warns of it in the last batch.
+/// Throws: ValueError if a batch normalization has a single value per channel
+/// in a shard, which normalizes to 0. Warns if this affects the last batch
+/// only.
 void check_shard_sizes(const Model& model, const FitOptions& options,
                        int64_t batch, int64_t samples);
 
-/// What Progress::logs() names at the end of an epoch.
+/// Returns the names in Progress::logs() at the end of an epoch.
 std::vector<std::string> log_names(const TrainedOutputs& trained,
                                    bool validation, bool gradient_norm);
 
-/// Warns of an optimizer whose steps do not follow the size of gradients, and
-/// are large beside scales that learn.
+/// Warns if the optimizer's steps are too large for learned scales, or
+/// unsuitable for logarithmic scales.
 void warn_of_scale_steps(const Model& model, const FitOptions& options);
 
-/// Warns of statistics of batch normalization that so few steps hardly move
-/// from where they begin: inference would not see what was trained.
+/// Warns if `steps` are too few for the running statistics of batch
+/// normalization to converge: inference would differ from training.
 void warn_of_slow_statistics(const Model& model, int64_t steps);
 
-/// Warns of weights that are averaged, whose running statistics are those of
-/// the latest weights.
+/// Warns if weights are averaged, as running statistics belong to the latest
+/// weights.
 void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks);
 
 }  // namespace octet::train

@@ -1,5 +1,5 @@
-// One fit from its beginning to its end. Internal to train: fit.cpp has the
-// loop, fit_step.cpp what a batch does.
+// FitRun: the state and steps of a single call of fit(). Internal to train:
+// fit.cpp implements the training loop, fit_step.cpp the processing of a batch.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@
 
 namespace octet::train {
 
-/// What ranks tell each other after callbacks.
+/// Requests of callbacks and signals, exchanged between ranks.
 struct Wishes {
   bool stop = false;
   bool interrupted = false;
-  bool save = false;  // of the first rank
-  float rate = 0;     // the optimizer's
+  bool save = false;  // only the first rank's counts
+  float rate = 0;     // learning rate of the optimizer
 };
 
-/// One call of fit(). begin() and run() communicate.
+/// A call of fit(). begin() and run() communicate with other ranks.
 class FitRun {
  public:
   FitRun(Model& model, const Dataset& data, const FitOptions& options);
@@ -60,14 +60,14 @@ class FitRun {
   DataSplit data_;
   int64_t batch_size_;
   std::vector<Variable> parameters_;
-  std::optional<quant::PrunedKernels> pruned_;  // before the fit
+  std::optional<quant::PrunedKernels> pruned_;  // as before the fit
   std::optional<ShardedStep> step_;
   Training training_;
   MetricSums sums_;
-  OneRank alone_;
+  LocalCommunicator alone_;
   Communicator& ranks_;
-  int64_t updates_ = 0;    // of an epoch
-  float rate_factor_ = 1;  // of the schedule, for the next update
+  int64_t updates_ = 0;    // optimizer steps per epoch
+  float rate_factor_ = 1;  // factor of the schedule for the next update
   FitState state_;
   Progress& progress_ = state_.progress;
   std::optional<FitCheckpoints> checkpoints_;

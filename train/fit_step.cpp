@@ -1,11 +1,11 @@
-// What a batch does in a fit.
+// FitRun: processing of a batch.
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/train/clip.h>
@@ -18,7 +18,7 @@
 
 namespace octet::train {
 
-/// Multiplies the samples' weights by those of their classes.
+/// Multiplies sample weights by class weights.
 void FitRun::weight_classes(Batch& batch) const {
   if (options_.class_weights.empty()) return;
   const auto labels = std::as_const(batch.label()).data<int64_t>();
@@ -27,8 +27,8 @@ void FitRun::weight_classes(Batch& batch) const {
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < 0 || labels[i] >= std::ssize(options_.class_weights)) {
       throw ValueError(
-          fmt::format("fit: expected labels in [0,{}) for class_weights, got "
-                      "{}",
+          "out_of_range", "fit",
+          fmt::format("labels must be in [0, {}) for class_weights, got {}",
                       options_.class_weights.size(), labels[i]));
     }
     to[i] = options_.class_weights[static_cast<size_t>(labels[i])];
@@ -37,8 +37,8 @@ void FitRun::weight_classes(Batch& batch) const {
   batch.weights = weights;
 }
 
-/// Forward, loss, the check of it, backward from `share` of it, for a batch or
-/// a shard.
+/// Runs forward, loss and backward for a batch or a shard. `share` scales the
+/// gradient. Throws: ValueError if the loss is not finite.
 BatchSums FitRun::compute_gradients(Batch batch, float share,
                                     const GradientReceiver* receive) {
   const auto place = [this] {
@@ -52,7 +52,7 @@ BatchSums FitRun::compute_gradients(Batch batch, float share,
   with_context(frame, [&] {
     check_batch_labels("fit", model_, batch, trained_);
     weight_classes(batch);
-    // Through the statistics of a batch they would spoil every part's loss.
+    // Batch statistics would spread them to the losses of all shards.
     if (batch_parts() != nullptr) expect_finite_inputs(batch);
     const std::vector<Variable> inputs(batch.inputs.begin(),
                                        batch.inputs.end());
@@ -76,9 +76,10 @@ BatchSums FitRun::compute_gradients(Batch batch, float share,
   });
   const double mean = result.mean(count);
   if (!std::isfinite(mean)) {
-    throw ValueError(fmt::format("loss: expected a finite value, got {} {}: {}",
-                                 number_text(static_cast<float>(mean)), place(),
-                                 explain_bad_loss(model_, batch)));
+    throw ValueError(
+        "not_finite", "loss",
+        fmt::format("{} {}: {}", number_text(static_cast<float>(mean)), place(),
+                    explain_bad_loss(model_, batch)));
   }
   with_context(frame, [&] {
     const Variable part = share == 1.0f ? loss : scale_shift(loss, share);
@@ -91,8 +92,8 @@ BatchSums FitRun::compute_gradients(Batch batch, float share,
   return result;
 }
 
-/// The gradient of the next batch, `samples` of the `together` that make a
-/// step. Returns its mean loss.
+/// Adds the gradient of the next batch, which has `samples` of the `together`
+/// samples of the step. Returns its mean loss.
 double FitRun::add_batch(Loader::Iterator& next, int64_t samples,
                          int64_t together) {
   const BatchSums sums = step_->add_batch(
@@ -125,9 +126,8 @@ void FitRun::move_parameters() {
   if (options_.clip_norm > 0) {
     limit_gradients(owned, step_->gradient_norm(), options_.clip_norm);
   }
-  // An update rule of a user's own may throw, on the ranks whose parameters it
-  // does not like. Gradients may be missing where all of a rank's parameters
-  // belong to an output without a loss.
+  // A custom update rule may throw on some ranks only. A rank has no gradients
+  // if all its parameters belong to outputs without a loss.
   run_on_all(ranks_, [this] {
     training_.optimizer().step(rate_factor_, MissingGradients::ignore);
   });

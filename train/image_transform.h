@@ -1,4 +1,5 @@
-// A transform that changes each image by itself. Internal to train.
+// image_transform: builds a Transform from a function of a single image.
+// Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +12,37 @@
 
 namespace octet::train {
 
-/// One image of a batch. Shapes: pixels [h,w,c].
+/// An image of a batch. Shapes: pixels [h,w,c].
 struct Image {
   float* pixels;
   int64_t h;
   int64_t w;
   int64_t c;
-  bool classes = false;  ///< numbers of classes, which do not mix
+  bool classes = false;  ///< pixels are class indices: no interpolation
 
   int64_t size() const { return h * w * c; }
   float* row(int64_t y) const { return pixels + y * w * c; }
 };
 
-/// Memory that one task reuses from image to image.
+/// Buffer that a task reuses for all its images.
 using Scratch = std::vector<float>;
 
-/// Changes an image in place with numbers of its own stream.
+/// Transforms an image in place with random numbers of the sample's stream.
 using ChangeImage = std::function<void(const Image&, Rng&, Scratch&)>;
-/// Throws unless images of this size can be changed.
+/// Throws if the transform does not support images of this size.
 using CheckSize = std::function<void(int64_t h, int64_t w)>;
 
-/// What a change does to an image.
+/// Kind of a transform.
 enum class Changes {
-  values,  ///< labels stay as they are
-  places,  ///< labels that are images of the same size move with it
+  values,  ///< changes pixel values; labels stay unchanged
+  places,  ///< geometric; label maps of the image's size move with it
 };
 
 std::shared_ptr<const Transform> image_transform(std::string name, Changes what,
                                                  ChangeImage change,
                                                  CheckSize check = {});
 
-/// A number in [-limit, limit).
+/// Draws a uniform number in [-limit, limit).
 inline float draw(Rng& rng, float limit) {
   return (2 * rng.uniform() - 1) * limit;
 }

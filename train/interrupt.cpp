@@ -10,10 +10,11 @@ namespace {
 std::atomic<int64_t> interrupts{0};
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
-// Ctrl-C; what schedulers of clusters and mpirun send before they kill.
+// SIGINT: Ctrl-C. SIGTERM: sent by cluster schedulers and mpirun before
+// SIGKILL.
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
-/// Whether a signal does `handler` now.
+/// Whether `handler` is the current handler of a signal.
 bool handled_by(int signal, void (*handler)(int)) {
   struct sigaction now = {};
   sigaction(signal, nullptr, &now);
@@ -32,8 +33,8 @@ void replace_handlers(void (*from)(int), void (*to)(int)) {
   for (const int signal : kSignals) replace_handler(signal, from, to);
 }
 
-// The next Ctrl-C ends the program. SIGTERM may come from several at once
-// (mpirun and the scheduler), who send SIGKILL when they lose patience.
+// The next Ctrl-C ends the program. SIGTERM does not, as mpirun and the
+// scheduler may both send it; they follow with SIGKILL.
 extern "C" void on_interrupt(int) {
   ++interrupts;
   replace_handler(SIGINT, on_interrupt, SIG_DFL);

@@ -1,13 +1,13 @@
-// Ctrl-C and SIGTERM while a fit runs. Internal to train.
+// Handling of Ctrl-C and SIGTERM during a fit. Internal to train.
 #pragma once
 
 #include <cstdint>
 
 namespace octet::train {
 
-/// While one lives, the first SIGINT or SIGTERM asks all fits that run for
-/// their end and the next one ends the process, as without it. A handler that
-/// the program has, or that it puts in place meanwhile, stays.
+/// During its lifetime, SIGINT or SIGTERM requests the end of all running fits;
+/// a second SIGINT ends the process. Signal handlers that the program has or
+/// installs meanwhile take precedence.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -15,11 +15,11 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// Whether the end was asked for since.
+  /// Whether a signal arrived since the construction.
   bool requested() const;
 
  private:
-  int64_t before_;  // interrupts
+  int64_t before_;  // signal count at construction
 };
 
 }  // namespace octet::train

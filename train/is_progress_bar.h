@@ -1,4 +1,4 @@
-// What fit asks of its progress bar. Internal to train.
+// Detection of progress bars among callbacks. Internal to train.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace octet::train {
 
-/// Whether progress_bar() made it.
+/// Whether the callback is a progress_bar().
 bool is_progress_bar(const std::shared_ptr<Callback>& callback);
 
 }  // namespace octet::train

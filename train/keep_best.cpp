@@ -17,13 +17,13 @@ namespace {
 
 constexpr const char* kSubject = "keep_best";
 
-/// Stands for a model that was not judged: worse than any other.
+/// Result of a model that was not evaluated: worse than any other.
 Evaluation not_judged() {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   return {.loss = kNan, .accuracy = kNan};
 }
 
-/// Whether a quantizer gets its first scale in training.
+/// Whether a quantizer has no scale before training.
 bool lacks_scales(const Model& model) {
   return std::ranges::any_of(quant::quantizers(model), [](const auto& each) {
     return each->enabled() && !each->calibrated();
@@ -42,7 +42,7 @@ class BestModel final : public KeepBest {
     evaluations_.clear();
     values_.clear();
     best_ = 0;
-    if (progress.resumed) return;  // restore() comes next
+    if (progress.resumed) return;  // restore() follows
     const Model& model = std::as_const(*progress.training).model();
     evaluations_.push_back(lacks_scales(model) ? not_judged()
                                                : evaluation_of(model));
@@ -83,8 +83,10 @@ class BestModel final : public KeepBest {
     }
     const int64_t best = state.values.at("best").as_int();
     if (best < 0 || best >= std::ssize(evaluations)) {
-      throw ValueError(fmt::format("{}: expected one of {} models, got {}",
-                                   kSubject, evaluations.size(), best));
+      throw ValueError("out_of_range", kSubject,
+                       fmt::format("index of the best model must be in [0, {}) "
+                                   "in the checkpoint, got {}",
+                                   evaluations.size(), best));
     }
     values_ = checked_values(
         kSubject, std::as_const(*progress.training).model(), state.tensors);
@@ -101,7 +103,7 @@ class BestModel final : public KeepBest {
                      .verbose = false});
   }
 
-  /// Whether there are statistics: a model that diverges has none.
+  /// Returns whether it succeeded; it fails for a diverged model.
   bool renew_statistics(Model& model) const {
     try {
       (void)update_batch_statistics(model, *options_.renew_statistics,
@@ -121,7 +123,7 @@ class BestModel final : public KeepBest {
   }
 
   Dataset data_;
-  NamedTensors values_;  // of the best model
+  NamedTensors values_;  // parameters of the best model
 };
 
 }  // namespace

@@ -63,9 +63,10 @@ void read_tensors(std::string_view subject, const NamedTensors& tensors,
   for (KeptParameter& each : kept) {
     const auto found = tensors.find(each.name);
     if (found == tensors.end() || found->second.shape() != each.value.shape()) {
-      throw ValueError(fmt::format("{}: expected a value of '{}' {}, got none",
-                                   subject, each.name,
-                                   each.value.shape().to_string()));
+      throw ValueError(
+          "missing_value", subject,
+          fmt::format("the checkpoint has no value of '{}' with shape {}",
+                      each.name, each.value.shape().to_string()));
     }
     each.value = found->second.clone();
   }

@@ -1,5 +1,4 @@
-// Values of parameters that a callback keeps, and puts back later. Internal to
-// train.
+// Saved parameter values, which callbacks restore later. Internal to train.
 #pragma once
 
 #include <string>
@@ -14,33 +13,32 @@ namespace octet::train {
 struct KeptParameter {
   std::string name;
   Variable variable;
-  Tensor value;  ///< the callback's own
+  Tensor value;  ///< copy
 };
 using KeptParameters = std::vector<KeptParameter>;
 
-/// Copies of every parameter, statistics too.
+/// Copies all parameters, including statistics.
 KeptParameters keep_parameters(const Model& model);
-/// Copies of those that training moves.
+/// Copies the trained parameters.
 KeptParameters keep_trained_parameters(const Model& model);
 
-/// Gives the parameters the values that were kept.
+/// Assigns the saved values to the parameters.
 void put_back(const KeptParameters& kept);
 
-/// Copies of the values of every parameter, statistics and moving scales too,
-/// by their names; and back, into those parameters that the model has by then:
-/// a scale that follows training has none before its first step.
+/// Copies the values of all parameters, statistics and trained scales, by name.
 NamedTensors copy_values(const Model& model);
+/// Assigns values by name. Skips parameters without a value: running scales do
+/// not exist before the first step.
 void assign_values(Model& model, const NamedTensors& values);
-/// Copies of values that a checkpoint has of `model`.
-/// Throws: ValueError naming `subject` and a parameter without a value of its
-/// shape.
+/// Copies values of `model` from a checkpoint.
+/// Throws: ValueError of `subject` if a parameter has no value of its shape.
 NamedTensors checked_values(std::string_view subject, const Model& model,
                             const NamedTensors& tensors);
 
-/// The values by their names.
+/// Returns the values by name.
 NamedTensors tensors_of(const KeptParameters& kept);
-/// Takes the values from `tensors`, as tensors_of() gave them.
-/// Throws: ValueError naming `subject` and a parameter that has none there.
+/// Replaces the values by those of tensors_of().
+/// Throws: ValueError of `subject` if a parameter has no value.
 void read_tensors(std::string_view subject, const NamedTensors& tensors,
                   KeptParameters& kept);
 

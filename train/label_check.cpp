@@ -17,7 +17,7 @@
 namespace octet::train {
 namespace {
 
-/// "model 'm'", or "output 'box' of model 'm'".
+/// Returns "model 'm'" or "output 'box' of model 'm'".
 std::string owner(const Model& model, const TrainedOutput& output) {
   return fmt::format("{}model '{}'",
                      model.outputs().size() > 1
@@ -26,23 +26,22 @@ std::string owner(const Model& model, const TrainedOutput& output) {
                      model.name());
 }
 
-/// What labels from `least` to `most` may come from.
+/// Returns a hint for labels from `least` to `most`.
 std::string hint(int64_t least, int64_t most, int64_t classes) {
   if (least < 0) return "labels count from 0";
   if (least == 1 && most == classes) {
-    return "labels count from 0; subtract 1 from these";
+    return "labels count from 0; subtract 1";
   }
   return fmt::format(
-      "for labels up to {} end the model with Dense({{.units = "
-      "{}}})",
-      most, most + 1);
+      "end the model with Dense({{.units = {}}}) for labels up to {}", most + 1,
+      most);
 }
 
 void check(std::string_view subject, const Model& model,
            const TrainedOutput& output, const Tensor& labels,
            std::optional<int64_t> first) {
   const Shape& shape = model.outputs()[output.index].shape();
-  if (output.loss.targets() != Targets::classes || shape.rank() < 2 ||
+  if (output.loss.targets() != LabelKind::class_index || shape.rank() < 2 ||
       labels.dtype() != DType::i64 || labels.size() == 0) {
     return;
   }
@@ -55,28 +54,29 @@ void check(std::string_view subject, const Model& model,
   if (wrong == all.end()) return;
   const auto [least, most] = std::ranges::minmax(all);
   const auto places = static_cast<int64_t>(labels.size() / labels.shape()[0]);
-  throw ValueError(fmt::format(
-      "{}: expected labels in [0,{}), as {} has {} outputs, got {} at "
-      "sample {}{}. Hint: {}",
-      subject, classes, owner(model, output), classes, *wrong,
-      first.value_or(0) + (wrong - all.begin()) / places,
-      first ? "" : " of the batch",
-      places > 1 && !output.loss.ignore_label()
-          ? fmt::format("if {} marks places that do not count, say "
-                        ".ignore_label = {} in the loss",
-                        *wrong, *wrong)
-          : hint(least, most, classes)));
+  throw ValueError(
+      "out_of_range", subject,
+      fmt::format("labels must be in [0, {}), the classes of {}, got {} at "
+                  "sample {}{}. Hint: {}",
+                  classes, owner(model, output), *wrong,
+                  first.value_or(0) + (wrong - all.begin()) / places,
+                  first ? "" : " of the batch",
+                  places > 1 && !output.loss.ignore_label()
+                      ? fmt::format("set .ignore_label = {} in the loss if it "
+                                    "marks ignored pixels",
+                                    *wrong)
+                      : hint(least, most, classes)));
 }
 
-/// The shape of a batch of samples.
+/// Returns the shape of a batch, [N,...], from the shape of a sample.
 Shape batch_of(const Shape& sample) {
   std::vector<int64_t> dims = {Shape::kAnySize};
   for (const int64_t dim : sample.dims()) dims.push_back(dim);
   return Shape(dims);
 }
 
-/// Whether labels have the outputs' sizes, of which some may only be known when
-/// the model runs.
+/// Whether labels have the outputs' sizes; kAnySize in outputs matches any
+/// size.
 bool fits(const Shape& labels, const Shape& outputs) {
   return std::ranges::equal(
       labels.dims(), outputs.dims(), [](int64_t label, int64_t output) {
@@ -84,7 +84,7 @@ bool fits(const Shape& labels, const Shape& outputs) {
       });
 }
 
-/// Of one sample.
+/// Checks the shape of class indices. Shapes are those of a sample.
 void check_places(std::string_view subject, const std::string& whose,
                   const Shape& outputs, const Shape& labels) {
   const auto without_ones = [](const Shape& shape) {
@@ -96,25 +96,24 @@ void check_places(std::string_view subject, const std::string& whose,
   if (fits(labels, outputs)) return;
   const std::vector<int> order =
       transposition(batch_of(labels), batch_of(outputs));
-  std::string cure = "a loss on classes takes one for each place of the output";
+  std::string cure = "give each output position a class index";
   if (!order.empty()) {
-    cure = fmt::format(
-        "their axes are in another order: labels.transposed({{{}}})",
-        fmt::join(order, ","));
+    cure = fmt::format("transpose their axes with labels.transposed({{{}}})",
+                       fmt::join(order, ","));
   } else if (outputs.rank() == 0) {
     cure = labels.size() == 1
-               ? "labels.reshaped({n}) has one class a sample"
-               : "end the model with [N,h,w,classes] for one class a pixel";
+               ? "use labels.reshaped({n}) for a class per sample"
+               : "end the model with [N,h,w,classes] for a class per pixel";
   } else if (without_ones(labels) == without_ones(outputs)) {
-    cure = fmt::format("labels.reshaped({{n,{}}})",
+    cure = fmt::format("use labels.reshaped({{n,{}}})",
                        fmt::join(outputs.dims(), ","));
   } else if (labels.rank() == 0) {
-    cure = "end it with Flatten and Dense for one class a sample";
+    cure = "end the model with Flatten and Dense for a class per sample";
   }
   throw ValueError(
-      fmt::format("{}: expected labels {} for what {} gives, got "
-                  "{}. Hint: {}",
-                  subject, batch_of(outputs).to_string(), whose,
+      "shape_mismatch", subject,
+      fmt::format("labels must have shape {} for {}, got {}. Hint: {}",
+                  batch_of(outputs).to_string(), whose,
                   batch_of(labels).to_string(), cure));
 }
 
@@ -123,37 +122,40 @@ void check_places(std::string_view subject, const std::string& whose,
 void check_targets(std::string_view subject, const Model& model,
                    const TrainedOutput& trained, const TensorSpec& labels) {
   const Loss& loss = trained.loss;
-  if (loss.targets() == Targets::any) return;
+  if (loss.targets() == LabelKind::any) return;
   const Shape& output = model.outputs()[trained.index].shape();
   const std::string whose = owner(model, trained);
-  if (loss.targets() != Targets::values && output.rank() < 2) {
-    throw ValueError(
-        fmt::format("{}: expected {} to end in logits [N,...,classes], got {}",
-                    subject, whose, output.to_string()));
+  if (loss.targets() != LabelKind::regression && output.rank() < 2) {
+    throw ValueError("invalid_shape", subject,
+                     fmt::format("{} must have shape [N,...,classes], got {}",
+                                 whose, output.to_string()));
   }
   const bool classes = labels.dtype == DType::i64;
-  if (loss.targets() != Targets::values &&
-      classes != (loss.targets() == Targets::classes)) {
-    throw ValueError(fmt::format(
-        "{}: expected labels of {} for {}, got {}. Hint: take losses::{}",
-        subject, classes ? "f32 [n,...,classes]" : "i64 [n,...]", loss.name(),
-        to_string(labels.dtype),
-        classes ? "sparse_categorical_cross_entropy, or one_hot() of the data"
-                : "categorical_cross_entropy"));
+  if (loss.targets() != LabelKind::regression &&
+      classes != (loss.targets() == LabelKind::class_index)) {
+    throw ValueError(
+        "dtype_mismatch", subject,
+        fmt::format("{} requires labels {}, got {}. Hint: use {}", loss.name(),
+                    classes ? "f32 [n,...,classes]" : "i64 [n,...]",
+                    to_string(labels.dtype),
+                    classes ? "losses::sparse_categorical_cross_entropy, or "
+                              "one_hot(data, classes)"
+                            : "losses::categorical_cross_entropy"));
   }
   const Shape sample = output.slice(1, output.rank());
-  if (loss.targets() == Targets::classes) {
+  if (loss.targets() == LabelKind::class_index) {
     check_places(subject, whose, sample.slice(0, sample.rank() - 1),
                  labels.shape);
     return;
   }
   const Shape given = batch_of(labels.shape);
   const Shape wanted = batch_of(sample);
-  if (loss.targets() == Targets::rows ? !fits(given, wanted)
-                                      : !pairs_with(given, wanted)) {
-    throw ValueError(fmt::format("{}: expected labels {} as {} gives, got {}{}",
-                                 subject, wanted.to_string(), whose,
-                                 given.to_string(),
+  if (loss.targets() == LabelKind::one_hot ? !fits(given, wanted)
+                                           : !pairs_with(given, wanted)) {
+    throw ValueError("shape_mismatch", subject,
+                     fmt::format("labels must have shape {}, the shape of {}, "
+                                 "got {}{}",
+                                 wanted.to_string(), whose, given.to_string(),
                                  label_shape_hint(given, wanted)));
   }
 }

@@ -1,4 +1,4 @@
-// Whether labels fit losses and the outputs of a model. Internal to train.
+// Checks of labels against losses and outputs of a model. Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,20 @@
 
 namespace octet::train {
 
-/// Throws: ValueError if the loss of an output does not fit it or its labels.
+/// Throws: ValueError if the loss of an output does not match the shape of the
+/// output, or the type or shape of its labels.
 void check_targets(std::string_view subject, const Model& model,
                    const TrainedOutput& trained, const TensorSpec& labels);
 
-/// Before the first step, of what the data knows of its labels, one for each of
-/// the outputs.
-/// Throws: ValueError for a loss of classes and a label that is none of the
-/// model's, naming the first such sample and the usual cure.
+/// Checks class labels that the data knows without reading inputs; `data` has a
+/// label for each of the outputs.
+/// Throws: ValueError for a label that is not a class of the model, with the
+/// first such sample and a hint.
 void check_known_labels(std::string_view subject, const Model& model,
                         const Dataset& data, const TrainedOutputs& outputs);
 
-/// As check_known_labels(), of a batch as it comes; `first` is the number of
-/// its first sample in the data, if it has them in order.
+/// As check_known_labels(), for a batch. `first` is the index of its first
+/// sample if the data is read in order.
 void check_batch_labels(std::string_view subject, const Model& model,
                         const Batch& batch, const TrainedOutputs& outputs,
                         std::optional<int64_t> first = {});

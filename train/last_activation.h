@@ -1,4 +1,4 @@
-// A softmax or sigmoid behind another one. Internal to train.
+// Warning about a doubled softmax or sigmoid. Internal to train.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace octet::train {
 
-/// Warns if an output ends in a softmax or sigmoid that follows another one,
-/// naming both layers.
+/// Warns, naming both layers, if the output's softmax or sigmoid follows
+/// another softmax or sigmoid.
 void warn_of_second_activation(std::string_view subject, const Model& model,
                                size_t output);
 

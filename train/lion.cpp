@@ -41,7 +41,7 @@ class LionRule final : public UpdateRule {
     float* m = slots[0].f32().data();
     for (size_t i = 0; i < n; ++i) {
       const float direction = beta1 * m[i] + (1.0f - beta1) * g[i];
-      // NaN stays NaN, so that it is seen.
+      // Propagates NaN.
       const float sign = direction > 0   ? 1.0f
                          : direction < 0 ? -1.0f
                                          : direction;

@@ -37,34 +37,37 @@ int64_t last_shard(const LoaderOptions& options) {
 }
 
 void check_options(const LoaderOptions& options) {
-  check_positive("loader", "batch_size", options.batch_size);
+  check_positive("Loader", "batch_size", options.batch_size);
   if (options.prefetch < 0 || options.prefetch > kMostPrefetch) {
-    throw ValueError(fmt::format("loader: expected prefetch in [0,{}], got {}",
+    throw ValueError("out_of_range", "Loader",
+                     fmt::format("prefetch must be in [0, {}], got {}",
                                  kMostPrefetch, options.prefetch));
   }
   if (options.workers < 1 || options.workers > kMostWorkers) {
-    throw ValueError(fmt::format("loader: expected workers in [1,{}], got {}",
+    throw ValueError("out_of_range", "Loader",
+                     fmt::format("workers must be in [1, {}], got {}",
                                  kMostWorkers, options.workers));
   }
-  check_positive("loader", "shards", options.shards);
+  check_positive("Loader", "shards", options.shards);
   const int64_t last = last_shard(options);
   if (options.first_shard < 0 || options.first_shard >= last ||
       last > options.shards) {
-    throw ValueError(
-        fmt::format("loader: expected some of {} shards, got [{},{})",
-                    options.shards, options.first_shard, last));
+    throw ValueError("out_of_range", "Loader",
+                     fmt::format("first_shard and last_shard must select at "
+                                 "least one of {} shards, got [{}, {})",
+                                 options.shards, options.first_shard, last));
   }
   for (const auto& transform : options.augmentation) {
     if (transform == nullptr) {
-      throw ValueError(
-          "loader: expected transforms as augmentation, got a null pointer");
+      throw ValueError("missing_value", "Loader",
+                       "augmentation must not contain null pointers");
     }
   }
 }
 
 }  // namespace
 
-/// Immutable: read by the threads of prefetch at once.
+/// Immutable, so prefetch threads may share it.
 class Loader::Epoch {
  public:
   Epoch(Dataset data, const LoaderOptions& options)
@@ -85,7 +88,8 @@ class Loader::Epoch {
 
   Batch batch(int64_t index) const {
     if (index < 0 || index >= batches()) {
-      throw ValueError(fmt::format("loader: expected a batch in [0,{}), got {}",
+      throw ValueError("out_of_range", "Loader",
+                       fmt::format("batch index must be in [0, {}), got {}",
                                    batches(), index));
     }
     const int64_t begin = index / own_shards() * options_.batch_size;
@@ -99,7 +103,7 @@ class Loader::Epoch {
     return augment(options_.augmentation, batch, stream_, first);
   }
 
-  /// Of each batch.
+  /// Number of shards of each batch that the loader returns.
   int64_t own_shards() const {
     return last_shard(options_) - options_.first_shard;
   }
@@ -143,9 +147,9 @@ Loader::Iterator Loader::begin() const { return from(0); }
 
 Loader::Iterator Loader::from(int64_t batch) const {
   if (batch < 0 || batch > batches()) {
-    throw ValueError(
-        fmt::format("loader: expected to begin at a batch in [0,{}], got {}",
-                    batches(), batch));
+    throw ValueError("out_of_range", "Loader",
+                     fmt::format("first batch must be in [0, {}], got {}",
+                                 batches(), batch));
   }
   const LoaderOptions& options = epoch_->options();
   std::shared_ptr<Prefetcher> prefetcher;

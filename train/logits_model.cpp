@@ -16,12 +16,12 @@ namespace {
 
 void expect_one_output(const Model& model) {
   if (model.outputs().size() == 1) return;
-  throw ValueError(fmt::format("model '{}': expected one output, got {}",
-                               model.name(), model.outputs().size()));
+  throw ValueError(
+      "count_mismatch", fmt::format("model '{}'", model.name()),
+      fmt::format("expected a single output, got {}", model.outputs().size()));
 }
 
-/// The call that makes the values of a tensor: its successors leave them as
-/// they are.
+/// Returns the last node that computes values; its successors only reshape.
 const GraphNode& last_call(const SymbolicTensor& tensor) {
   const GraphNode* node = tensor.node.get();
   const auto sample_size = [](const GraphNode& of) {
@@ -42,7 +42,8 @@ bool has_option(const Config& config) {
   return config.is_object() && config.find("activation") != nullptr;
 }
 
-/// "" if it has none: what it gives is no logits then, either.
+/// Returns the activation of a layer, "linear" for layers that compute logits,
+/// otherwise "".
 std::string activation_of(const Layer& layer) {
   const std::string activation = layer.activation();
   const bool known = activation != "linear" ||
@@ -60,15 +61,14 @@ std::string output_activation(const Model& model) {
 
 std::string output_activation(const Model& model, size_t output) {
   if (output >= model.outputs().size()) {
-    throw ValueError(
-        fmt::format("model '{}': expected an output in [0,{}), "
-                    "got {}",
-                    model.name(), model.outputs().size(), output));
+    throw ValueError("out_of_range", fmt::format("model '{}'", model.name()),
+                     fmt::format("output index must be in [0, {}), got {}",
+                                 model.outputs().size(), output));
   }
   const GraphNode& node = last_call(model.outputs()[output]);
   std::string activation = activation_of(quant::float_layer(*node.layer));
   const Shape& end = model.outputs()[output].shape();
-  // One softmax a pixel is none of the whole sample.
+  // A softmax per pixel, then flattened, is not a softmax of the last axis.
   const bool whole = node.shape[-1] == end[-1];
   return activation == "softmax" && !whole ? "" : activation;
 }
@@ -81,7 +81,7 @@ void warn_of_second_activation(std::string_view subject, const Model& model,
   if (!is_share(output_activation(model, output))) return;
   const GraphNode& last = last_call(model.outputs()[output]);
   const Layer& layer = quant::float_layer(*last.layer);
-  // The option of a layer that computes something else first.
+  // Not the `activation` option of a layer with other computations.
   const bool alone =
       layer.role() == LayerRole::activation || layer.class_name() == "Softmax";
   if (!alone || last.inputs.size() != 1) return;
@@ -90,9 +90,9 @@ void warn_of_second_activation(std::string_view subject, const Model& model,
   const std::string first = activation_of(other);
   if (!is_share(first)) return;
   warn(fmt::format(
-      "{}: layer '{}' ({}) of model '{}' follows '{}', which ends in {} "
-      "already: together they make all probabilities nearly equal. Hint: "
-      "remove one of them",
+      "{}: layer '{}' ({}) of model '{}' follows '{}', which already ends in "
+      "{}: all probabilities become nearly equal. Hint: remove either "
+      "activation",
       subject, layer.name(), activation_of(layer), model.name(), other.name(),
       first));
 }
@@ -101,19 +101,19 @@ Model logits_model(const Model& model) {
   const std::string activation = output_activation(model);
   if (activation != "softmax" && activation != "sigmoid" &&
       activation != "linear") {
-    throw ValueError(fmt::format(
-        "logits_model: expected a model that ends in softmax, sigmoid or "
-        "logits, got {}",
-        activation.empty() ? "something else" : activation));
+    throw ValueError(
+        "unsupported_model", "logits_model",
+        fmt::format("the model must end in softmax, sigmoid or logits, got {}",
+                    activation.empty() ? "another output" : activation));
   }
   const GraphNode& call = last_call(model.outputs()[0]);
   const Layer& last = quant::float_layer(*call.layer);
   const auto calls = std::ranges::count(
       model.nodes(), call.layer, [](const auto& node) { return node->layer; });
   if (calls > 1 && activation != "linear") {
-    throw ValueError(fmt::format(
-        "logits_model: expected layer '{}' to be called once, got {} calls",
-        last.name(), calls));
+    throw ValueError("unsupported_model", "logits_model",
+                     fmt::format("layer '{}' must be called once, got {} calls",
+                                 last.name(), calls));
   }
   quant::ModelState state = quant::state_of(model);
   Config::List layers = state.graph.at("layers").as_list();
@@ -136,10 +136,10 @@ Model probability_model(const Model& model) {
   Model copy = model.clone();
   if (ends_in == "softmax" || ends_in == "sigmoid") return copy;
   if (ends_in != "linear") {
-    throw ValueError(fmt::format(
-        "probability_model: expected a model that ends in softmax, sigmoid or "
-        "logits, got {}",
-        ends_in.empty() ? "something else" : ends_in));
+    throw ValueError(
+        "unsupported_model", "probability_model",
+        fmt::format("the model must end in softmax, sigmoid or logits, got {}",
+                    ends_in.empty() ? "another output" : ends_in));
   }
   const SymbolicTensor& logits = copy.outputs()[0];
   const Shape& shape = logits.shape();

@@ -13,7 +13,7 @@
 namespace octet::train {
 namespace {
 
-/// The batch's labels as numbers in the shape of the outputs.
+/// Returns the labels of the batch as f32 in the shape of the outputs.
 Tensor targets_like(std::string_view loss, const Variable& outputs,
                     const Batch& batch) {
   return targets_for(loss, outputs.shape(), batch.label());
@@ -24,9 +24,9 @@ Tensor targets_like(std::string_view loss, const Variable& outputs,
 Loss::Loss(std::string name, Function function, const LossTraits& traits)
     : name_(std::move(name)), function_(std::move(function)), traits_(traits) {
   if (name_.empty() || !function_) {
-    throw ValueError(
-        fmt::format("loss: expected a name and a function, got {}",
-                    name_.empty() ? "an empty name" : "an empty function"));
+    throw ValueError("missing_value", "Loss",
+                     name_.empty() ? "name must not be empty"
+                                   : "function must not be empty");
   }
 }
 
@@ -34,10 +34,12 @@ Variable Loss::each(const Variable& outputs, const Batch& batch) const {
   const Variable losses = function_(outputs, batch);
   const Shape per_sample{outputs.shape()[0]};
   if (!losses || (losses.shape() != per_sample && losses.shape() != Shape{})) {
-    throw ShapeError(fmt::format(
-        "{}: expected losses {} or their mean [], got {}", name_,
-        per_sample.to_string(),
-        losses ? losses.shape().to_string() : std::string("nothing")));
+    throw ShapeError(
+        "shape_mismatch", name_,
+        fmt::format(
+            "the loss must have shape {}, or [] for a mean, got {}",
+            per_sample.to_string(),
+            losses ? losses.shape().to_string() : std::string("nothing")));
   }
   return losses;
 }
@@ -50,15 +52,16 @@ Variable mean_loss(const Variable& losses, const Tensor& weights) {
   const Shape& shape = losses.shape();
   if (shape.rank() == 0) {
     if (weights.empty()) return losses;
-    throw ValueError(
-        "mean_loss: expected losses per sample to weight, got their mean. "
-        "Hint: let the loss return [n]");
+    throw ValueError("invalid_shape", "mean_loss",
+                     "weights require a loss per sample, got their mean []. "
+                     "Hint: return [n] from the loss function");
   }
   if (shape.rank() != 1 || shape[0] < 1 ||
       (!weights.empty() && weights.shape() != shape)) {
-    throw ShapeError(fmt::format(
-        "mean_loss: expected losses [n] and weights [n], got {} and {}",
-        shape.to_string(), weights.shape().to_string()));
+    throw ShapeError(
+        "shape_mismatch", "mean_loss",
+        fmt::format("losses and weights must have shape [n], got {} and {}",
+                    shape.to_string(), weights.shape().to_string()));
   }
   const auto n = static_cast<size_t>(shape[0]);
   const auto values = losses.value().f32();
@@ -84,10 +87,11 @@ Variable mean_loss(const Variable& losses, const Tensor& weights) {
 
 Loss Loss::for_model(const Model& model) const {
   if (model.outputs().size() != 1) {
-    throw ValueError(fmt::format(
-        "loss: expected model '{}' to have one output, got {}. Hint: "
-        "for_model(model, output) takes one of them",
-        model.name(), model.outputs().size()));
+    throw ValueError(
+        "count_mismatch", fmt::format("model '{}'", model.name()),
+        fmt::format("the loss requires a single output, got {}. Hint: select "
+                    "an output with for_model(model, output)",
+                    model.outputs().size()));
   }
   return for_model(model, 0);
 }
@@ -109,38 +113,41 @@ Loss Loss::for_model(const Model& model, size_t output) const {
 namespace losses {
 namespace {
 
-/// Whether outputs that end in `activation` are logits to a loss whose own is
-/// `wanted`, "softmax" or "sigmoid".
+/// Whether the loss must apply its activation `wanted` ("softmax" or "sigmoid")
+/// to outputs of a model that ends in `activation`; `said` is from_logits.
+/// Throws: ValueError if they are incompatible.
 bool takes_logits(std::string_view loss, std::string_view wanted,
                   const std::string& activation, std::optional<bool> said) {
   const std::string_view other = wanted == "softmax" ? "sigmoid" : "softmax";
   if (activation == other) {
-    throw ValueError(fmt::format(
-        "{}: expected a model that ends in logits or {}, got {}. Hint: {}",
-        loss, wanted, activation,
-        wanted == "softmax"
-            ? "losses::binary_cross_entropy goes with sigmoid"
-            : "losses::sparse_categorical_cross_entropy goes with softmax"));
+    throw ValueError(
+        "unsupported_model", loss,
+        fmt::format("the model must end in logits or {}, got {}. Hint: use "
+                    "losses::{} for {}",
+                    wanted, activation,
+                    wanted == "softmax" ? "binary_cross_entropy"
+                                        : "sparse_categorical_cross_entropy",
+                    activation));
   }
   const bool probabilities = activation == wanted;
   if (said && probabilities && *said) {
-    throw ValueError(fmt::format(
-        "{}: expected from_logits = false for a model that ends in {}, got "
-        "true, which would put a second one on it. Hint: leave it out, or "
-        "train logits_model(model)",
-        loss, activation));
+    throw ValueError(
+        "conflicting_options", loss,
+        fmt::format("from_logits = true would apply a second {} to a model "
+                    "that ends in {}. Hint: omit from_logits, or train "
+                    "logits_model(model)",
+                    activation, activation));
   }
   if (said && activation == "linear" && !*said) {
-    throw ValueError(
-        fmt::format("{}: expected from_logits = true for a model that ends in "
-                    "logits, got false. Hint: leave it out",
-                    loss));
+    throw ValueError("conflicting_options", loss,
+                     "from_logits = false conflicts with a model that ends in "
+                     "logits. Hint: omit from_logits");
   }
   return said.value_or(!probabilities);
 }
 
-/// Whether every row is one of probabilities: what a softmax gives, up to its
-/// rounding.
+/// Whether every row consists of probabilities: nonnegative, with sum 1 up to
+/// the rounding of a softmax.
 bool are_shares(const Tensor& rows) {
   const Shape& shape = rows.shape();
   if (shape.rank() < 2 || shape.size() < 1 || shape[-1] < 2) return false;
@@ -157,14 +164,13 @@ bool are_shares(const Tensor& rows) {
   return true;
 }
 
-/// Where neither the model nor the user says what the outputs are.
+/// Throws: ValueError for probabilities. For outputs of unknown kind.
 void expect_logits(std::string_view loss, const Variable& outputs) {
   if (!are_shares(outputs.value())) return;
-  throw ValueError(
-      fmt::format("{}: expected logits, got rows of probabilities, which each "
-                  "sum to 1. Hint: say .from_logits = false, or take "
-                  "loss.for_model(model)",
-                  loss));
+  throw ValueError("invalid_value", loss,
+                   "expected logits, got probabilities (the sum of each row is "
+                   "1). Hint: set .from_logits = false, or use "
+                   "loss.for_model(model)");
 }
 
 const LossOptions kPerSample{.reduction = Reduction::none};
@@ -173,9 +179,9 @@ using CrossEntropy =
     std::function<Variable(const Variable& outputs, const Batch& batch,
                            const CrossEntropyOptions& options)>;
 
-/// A cross-entropy on what comes before `activation`.
+/// Builds a cross-entropy loss on the inputs of `activation`.
 Loss cross_entropy(const std::string& name, const std::string& activation,
-                   const CrossEntropyOptions& options, Targets targets,
+                   const CrossEntropyOptions& options, LabelKind targets,
                    const Metric& metric, const CrossEntropy& compute) {
   const auto made = [=](bool from_logits, bool known, LossTraits traits) {
     return Loss(
@@ -207,8 +213,8 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
 
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
   return cross_entropy(
-      "sparse_categorical_cross_entropy", "softmax", options, Targets::classes,
-      metrics::accuracy(options.ignore_label),
+      "sparse_categorical_cross_entropy", "softmax", options,
+      LabelKind::class_index, metrics::accuracy(options.ignore_label),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return softmax_cross_entropy(y, batch.label(), o, kPerSample);
       });
@@ -216,7 +222,7 @@ Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
 
 Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
   return cross_entropy(
-      "categorical_cross_entropy", "softmax", options, Targets::rows,
+      "categorical_cross_entropy", "softmax", options, LabelKind::one_hot,
       metrics::accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return octet::categorical_cross_entropy(y, batch.label(), o,
@@ -226,7 +232,7 @@ Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
 
 Loss binary_cross_entropy(const CrossEntropyOptions& options) {
   return cross_entropy(
-      "binary_cross_entropy", "sigmoid", options, Targets::values,
+      "binary_cross_entropy", "sigmoid", options, LabelKind::regression,
       metrics::binary_accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return octet::binary_cross_entropy(
@@ -241,7 +247,7 @@ Loss mean_squared_error() {
                     y, targets_like("mean_squared_error", y, batch),
                     kPerSample);
               },
-              {.targets = Targets::values});
+              {.targets = LabelKind::regression});
 }
 
 Loss mean_absolute_error() {
@@ -251,7 +257,7 @@ Loss mean_absolute_error() {
                     y, targets_like("mean_absolute_error", y, batch),
                     kPerSample);
               },
-              {.targets = Targets::values});
+              {.targets = LabelKind::regression});
 }
 
 Loss huber(const HuberOptions& options) {
@@ -260,13 +266,13 @@ Loss huber(const HuberOptions& options) {
                 return octet::huber(y, targets_like("huber", y, batch), options,
                                     kPerSample);
               },
-              {.targets = Targets::values});
+              {.targets = LabelKind::regression});
 }
 
 Loss distillation(const Model& teacher, const DistillationOptions& options) {
   DistillationOptions known = options;
   known.teacher_from_logits =
-      takes_logits("distillation, teacher", "softmax",
+      takes_logits("distillation teacher", "softmax",
                    output_activation(teacher), options.teacher_from_logits);
   const auto made = [&teacher](const DistillationOptions& o,
                                const LossTraits& traits) {
@@ -278,7 +284,7 @@ Loss distillation(const Model& teacher, const DistillationOptions& options) {
         },
         traits);
   };
-  const LossTraits fixed{.targets = Targets::classes,
+  const LossTraits fixed{.targets = LabelKind::class_index,
                          .metrics = {metrics::accuracy()}};
   LossTraits traits = fixed;
   traits.adapt = [made, known, fixed](const std::string& end) {

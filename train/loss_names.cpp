@@ -15,7 +15,7 @@ namespace {
 
 using Alias = std::pair<std::string_view, std::string_view>;
 
-// The first of each is Octet's own. Sources: keras/src/losses/__init__.py,
+// Pairs of alias and Octet name. Sources: keras/src/losses/__init__.py,
 // keras/src/metrics/__init__.py; torch/nn/modules/loss.py.
 constexpr std::array kLosses = std::to_array<Alias>({
     {"sparse_categorical_cross_entropy", "sparse_categorical_cross_entropy"},
@@ -54,7 +54,7 @@ constexpr std::array kMetrics = std::to_array<Alias>({
     {"mse", "mean_squared_error"},
 });
 
-/// "meansquarederror" for "mean_squared_error" and "MeanSquaredError".
+/// Returns "meansquarederror" for "mean_squared_error" and "MeanSquaredError".
 std::string letters_of(std::string_view name) {
   std::string letters;
   for (const char c : name) {
@@ -85,13 +85,16 @@ template <size_t N>
   for (const auto& [alias, own] : aliases) all.emplace_back(alias);
   const std::string near = suggest_near(name, all);
   throw NotFoundError(
-      fmt::format("{0}: no {0} is called '{1}'{2}. Hint: a {0} of your own is "
-                  "train::{3}(name, function)",
-                  kind, name, near.empty() ? suggest_names(name, names) : near,
-                  kind == "loss" ? "Loss" : "Metric"));
+      "unknown_name", fmt::format("{} '{}'", kind, name),
+      near.empty()
+          ? fmt::format("unknown name{}. Hint: define a custom {} with "
+                        "train::{}(name, function)",
+                        suggest_names(name, names), kind,
+                        kind == "loss" ? "Loss" : "Metric")
+          : fmt::format("unknown name{}", near));
 }
 
-/// k of "top_k_accuracy" with a number, or nothing.
+/// Returns k for "top_5_accuracy" and similar names, or nothing.
 std::optional<int64_t> top_k(std::string_view name) {
   constexpr std::string_view kBefore = "top", kAfter = "accuracy";
   const std::string letters = letters_of(name);

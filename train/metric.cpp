@@ -18,7 +18,7 @@ Metrics for_model(const Metrics& metrics, const Model& model, size_t output) {
   Metrics adapted = metrics;
   for (Metric& metric : adapted) {
     if (!metric.adapt) continue;
-    std::string name = metric.name;  // may be another than the function's own
+    std::string name = metric.name;  // may differ from the adapted metric's
     metric = metric.adapt(output_activation(model, output));
     metric.name = std::move(name);
   }
@@ -28,7 +28,7 @@ Metrics for_model(const Metrics& metrics, const Model& model, size_t output) {
 namespace metrics {
 namespace {
 
-/// Per sample the mean of `term(output, target)` over its numbers.
+/// Returns the mean of `term(output, target)` over the values of each sample.
 template <class Term>
 std::vector<double> means(std::string_view name, const Tensor& outputs,
                           const Tensor& labels, const Term& term) {
@@ -45,7 +45,7 @@ std::vector<double> means(std::string_view name, const Tensor& outputs,
   return result;
 }
 
-/// Above which an output stands for class 1.
+/// Threshold above which an output means class 1.
 float threshold_after(const std::string& activation) {
   return activation == "sigmoid" || activation == "softmax" ? 0.5f : 0.0f;
 }

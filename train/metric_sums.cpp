@@ -28,9 +28,10 @@ MetricSums::Terms MetricSums::terms(const std::vector<Tensor>& outputs,
     for (const Metric& metric : output.metrics) {
       std::vector<double> each = metric.each(outputs[output.index], own);
       if (std::ssize(each) != batch.size()) {
-        throw ValueError(fmt::format(
-            "metric '{}': expected a value for each of {} samples, got {}",
-            metric.name, batch.size(), each.size()));
+        throw ValueError(
+            "count_mismatch", fmt::format("metric '{}'", metric.name),
+            fmt::format("must return a value for each of {} samples, got {}",
+                        batch.size(), each.size()));
       }
       result.push_back(std::move(each));
     }
@@ -40,7 +41,7 @@ MetricSums::Terms MetricSums::terms(const std::vector<Tensor>& outputs,
 
 void MetricSums::add(const Terms& terms, int64_t samples) {
   for (size_t i = 0; i < terms.size(); ++i) {
-    // One after another, so that the size of the batches does not matter.
+    // In sample order, so that the sum does not depend on the batch size.
     for (const double value : terms[i]) sums_[i] += value;
   }
   samples_ += samples;

@@ -1,4 +1,5 @@
-// Sums of metrics and losses over samples, in doubles. Internal to train.
+// MetricSums: sums of metrics and losses over samples, in double. Internal to
+// train.
 #pragma once
 
 #include <string>
@@ -15,25 +16,25 @@ class MetricSums {
  public:
   explicit MetricSums(TrainedOutputs outputs);
 
-  /// What a batch adds to each of the sums, term by term.
+  /// The terms that a batch adds to each sum.
   using Terms = std::vector<std::vector<double>>;
-  /// `outputs` are all of the model's, `loss` is that of the batch.
-  /// Throws: ValueError if a metric does not give one value per sample.
+  /// `outputs` are all outputs of the model, `loss` is the loss of the batch.
+  /// Throws: ValueError if a metric does not return a value per sample.
   Terms terms(const std::vector<Tensor>& outputs, const Batch& batch,
               const BatchLoss& loss) const;
   void add(const Terms& terms, int64_t samples);
-  /// Both in one.
+  /// Computes and adds the terms of a batch.
   void add(const std::vector<Tensor>& outputs, const Batch& batch,
            const BatchLoss& loss) {
     add(terms(outputs, batch, loss), batch.size());
   }
   void clear();
 
-  /// The means over all samples so far, named by
+  /// Returns the means over all samples so far, in the order of
   /// TrainedOutputs::value_names().
   std::vector<MetricValue> values() const;
 
-  /// One for each of the values.
+  /// Returns the sum behind each of values().
   const std::vector<double>& sums() const { return sums_; }
   /// REQUIRES: a sum for each value.
   void set(std::vector<double> sums, int64_t samples);
@@ -45,12 +46,12 @@ class MetricSums {
   int64_t samples_ = 0;
 };
 
-/// The value of "accuracy", or NaN.
+/// Returns the value of "accuracy", or NaN.
 double accuracy_of(const std::vector<MetricValue>& values);
 
-/// The sum of weight * loss over a batch.
+/// Returns the sum of weight * loss over a batch.
 /// Shapes: losses [n], or [] for their mean.
-/// Throws: ValueError for weights with a mean.
+/// Throws: ValueError for a mean with weights.
 double loss_sum(const Variable& losses, const Batch& batch);
 
 }  // namespace octet::train

@@ -1,5 +1,5 @@
-// What update rules with two moments have in common: Adam and LAMB. Internal to
-// train.
+// MomentsRule: base of the update rules with two moments, Adam and LAMB.
+// Internal to train.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace octet::train {
 
 class MomentsRule : public UpdateRule {
  public:
-  /// `subject` is what messages call it, `class_name` its configuration.
+  /// `subject` is the name in errors, `class_name` the name in config().
   MomentsRule(std::string_view subject, std::string_view class_name,
               const AdamOptions& options)
       : options_(options), class_name_(class_name) {
     check_learning_rate(subject, options.learning_rate);
     check_decay(subject, "beta1", options.beta1);
     check_decay(subject, "beta2", options.beta2);
-    // At 0 a parameter that never had a gradient would become 0 / 0.
+    // With 0, a parameter that never had a gradient would become 0 / 0.
     check_epsilon(subject, options.epsilon);
     check_weight_decay(subject, weight_decay());
   }

@@ -15,17 +15,19 @@
 namespace octet::train {
 namespace {
 
-/// An empty name monitors nothing.
+/// Accepts an empty name: nothing is monitored.
 void expect_reported(std::string_view subject, const std::string& name,
                      std::span<const std::string> names) {
   if (name.empty() || std::ranges::find(names, name) != names.end()) return;
   const bool validation = name.starts_with("val_") &&
                           std::ranges::find(names, "val_loss") == names.end();
-  throw NotFoundError(fmt::format(
-      "{}: cannot monitor '{}', which this fit does not report{}; it reports "
-      "'{}'{}",
-      subject, name, suggest_near(name, names), fmt::join(names, "', '"),
-      validation ? ". Hint: give the fit validation data" : ""));
+  throw NotFoundError(
+      "unknown_name", subject,
+      fmt::format(
+          "this fit does not report the monitored value '{}'{}; it "
+          "reports '{}'{}",
+          name, suggest_near(name, names), fmt::join(names, "', '"),
+          validation ? ". Hint: set .validation or .validation_split" : ""));
 }
 
 }  // namespace
@@ -39,9 +41,11 @@ Monitor::Monitor(std::string subject, std::string name, Better better,
                name_.find("accuracy") != std::string::npos)),
       min_delta_(min_delta) {
   if (!(min_delta >= 0) || std::isinf(min_delta)) {
-    throw ValueError(fmt::format(
-        "{}: expected a finite min_delta >= 0, got {}", subject_,
-        std::isnan(min_delta) ? "nan" : fmt::format("{}", min_delta)));
+    throw ValueError(
+        "out_of_range", subject_,
+        fmt::format(
+            "min_delta must be finite and at least 0, got {}",
+            std::isnan(min_delta) ? "nan" : fmt::format("{}", min_delta)));
   }
 }
 
@@ -55,10 +59,8 @@ bool Monitor::improves(const Progress& progress) {
   const std::vector<MetricValue> logs = progress.logs();
   const auto found = std::ranges::find(logs, name_, &MetricValue::name);
   if (found == logs.end()) {
-    throw InternalError(
-        fmt::format("{}: expected '{}' among the values of an "
-                    "epoch, got none",
-                    subject_, name_));
+    throw InternalError("internal", subject_,
+                        fmt::format("the epoch has no value '{}'", name_));
   }
   const double value = found->value;
   // Comparisons with NaN are false.

@@ -1,4 +1,4 @@
-// A value that callbacks watch: whether it became better. Internal to train.
+// Monitor: detects improvements of a reported value. Internal to train.
 #pragma once
 
 #include <span>
@@ -10,21 +10,21 @@ namespace octet::train {
 
 class Monitor {
  public:
-  /// Throws: ValueError naming `subject` unless min_delta is finite and >= 0.
+  /// Throws: ValueError of `subject` unless min_delta is finite and >= 0.
   Monitor(std::string subject, std::string name, Better better,
           double min_delta);
 
   const std::string& name() const { return name_; }
 
-  /// Forgets the best. Throws: NotFoundError listing the names if the fit does
-  /// not report the value.
+  /// Resets the best value. Throws: NotFoundError with the reported names if
+  /// the fit does not report the value.
   void begin(const Progress& progress);
 
-  /// Whether the value is better than the best by more than min_delta; then
-  /// it is the best. The first that is not NaN is better.
+  /// Whether the value improves on the best by more than min_delta; it then
+  /// becomes the best. The first value other than NaN is an improvement.
   bool improves(const Progress& progress);
 
-  /// The best so far.
+  /// Returns the best value so far.
   double best() const { return best_; }
   void set_best(double best) { best_ = best; }
 
@@ -36,8 +36,8 @@ class Monitor {
   double best_ = 0;
 };
 
-/// Throws: NotFoundError listing the names if a callback monitors a value that
-/// is not among them.
+/// Throws: NotFoundError if a callback monitors a value that is not among
+/// `names`.
 void check_monitored(const Callbacks& callbacks,
                      std::span<const std::string> names);
 

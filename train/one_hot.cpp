@@ -47,9 +47,9 @@ class OneHotSource final : public SampleSource {
 Dataset one_hot(const Dataset& data, int64_t classes) {
   check_positive("one_hot", "classes", classes);
   if (data.label_type() != DType::i64) {
-    throw ValueError(
-        fmt::format("one_hot: expected classes of i64 as labels, got {}",
-                    to_string(data.label_type())));
+    throw ValueError("dtype_mismatch", "one_hot",
+                     fmt::format("labels must be i64 class indices, got {}",
+                                 to_string(data.label_type())));
   }
   return Dataset(std::make_shared<OneHotSource>(data, classes));
 }
@@ -59,8 +59,9 @@ Tensor one_hot(const Tensor& labels, int64_t classes) {
   float* row = result.f32().data();
   for (const int64_t label : labels.data<int64_t>()) {
     if (label < 0 || label >= classes) {
-      throw ValueError(fmt::format("one_hot: expected labels in [0,{}), got {}",
-                                   classes, label));
+      throw ValueError(
+          "out_of_range", "one_hot",
+          fmt::format("labels must be in [0, {}), got {}", classes, label));
     }
     row[label] = 1;
     row += classes;

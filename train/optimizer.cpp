@@ -19,7 +19,8 @@ struct Optimizer::State : OptimizerState {
 Optimizer::Optimizer(std::shared_ptr<const UpdateRule> rule)
     : rule_(std::move(rule)), state_(std::make_shared<State>()) {
   if (rule_ == nullptr) {
-    throw ValueError("optimizer: expected an update rule, got a null pointer");
+    throw ValueError("missing_value", "Optimizer",
+                     "the update rule must not be null");
   }
 }
 
@@ -30,16 +31,13 @@ void Optimizer::attach(std::vector<Variable> parameters) {
     const Variable& parameter = parameters[i];
     if (!parameter || !parameter.is_leaf() || !parameter.requires_grad()) {
       throw ValueError(
-          fmt::format("optimizer: expected parameters that take a gradient, "
-                      "got one without at index {}",
-                      i));
+          "no_gradient", "Optimizer",
+          fmt::format("parameter {} does not require a gradient", i));
     }
-    // Parameters are updated in parallel, so each may appear only once.
+    // Parallel updates require distinct parameters.
     if (!seen.insert(parameter.node().get()).second) {
-      throw ValueError(
-          fmt::format("optimizer: expected each parameter once, got a repeated "
-                      "one at index {}",
-                      i));
+      throw ValueError("duplicate_name", "Optimizer",
+                       fmt::format("parameter {} is repeated", i));
     }
     std::vector<Tensor>& slots = state.slots.emplace_back();
     for (int slot = 0; slot < rule_->slots(); ++slot) {
@@ -53,10 +51,10 @@ void Optimizer::attach(std::vector<Variable> parameters) {
 
 void Optimizer::step(float factor, MissingGradients missing) {
   if (!(factor >= 0.0f) || std::isinf(factor)) {
-    throw ValueError(
-        fmt::format("optimizer: expected a finite factor >= 0 of the learning "
-                    "rate, got {}",
-                    number_text(factor)));
+    throw ValueError("out_of_range", "Optimizer",
+                     fmt::format("factor of the learning rate must be finite "
+                                 "and at least 0, got {}",
+                                 number_text(factor)));
   }
   expect_attached();
   State& state = *state_;
@@ -67,7 +65,7 @@ void Optimizer::step(float factor, MissingGradients missing) {
     std::span<Tensor> slots;
     int rank;
   };
-  // A Variable belongs to this thread: the tasks see only its numbers.
+  // A Variable is bound to this thread, so tasks use its values only.
   std::vector<Update> updates;
   updates.reserve(state.parameters.size());
   for (size_t i = 0; i < state.parameters.size(); ++i) {
@@ -79,12 +77,13 @@ void Optimizer::step(float factor, MissingGradients missing) {
   }
 
   if (updates.empty() && missing == MissingGradients::refuse) {
-    throw ValueError(fmt::format(
-        "optimizer: none of the {} attached parameters has a gradient. Hint: "
-        "call backward() before step(), and attach the parameters of the model "
-        "that trains: a quantized or cloned model has its own, "
-        "attach(model.trainable_variables())",
-        state.parameters.size()));
+    throw ValueError(
+        "no_gradient", "Optimizer",
+        fmt::format("none of the {} attached parameters has a gradient. Hint: "
+                    "call backward() before step(), and "
+                    "attach(model.trainable_variables()) of the trained model; "
+                    "a quantized or cloned model has separate parameters",
+                    state.parameters.size()));
   }
 
   const float rate = learning_rate() * factor;
@@ -106,9 +105,9 @@ void Optimizer::zero_grad() const {
 
 void Optimizer::expect_attached() const {
   if (!state_->parameters.empty()) return;
-  throw ValueError(
-      "optimizer: expected attached parameters, got none. Hint: call "
-      "attach(model.trainable_variables()) before step()");
+  throw ValueError("invalid_state", "Optimizer",
+                   "no parameters are attached. Hint: call "
+                   "attach(model.trainable_variables()) before step()");
 }
 
 void Optimizer::minimize(const Variable& loss) {
@@ -123,7 +122,7 @@ float Optimizer::learning_rate() const {
 }
 
 void Optimizer::set_learning_rate(float rate) {
-  check_learning_rate("optimizer", rate);
+  check_learning_rate("Optimizer", rate);
   state_->learning_rate = rate;
 }
 
@@ -134,18 +133,19 @@ OptimizerState Optimizer::state() const { return *state_; }
 void Optimizer::restore(const OptimizerState& state) {
   const auto& slots = state_->slots;
   if (state.steps < 0 || state.slots.size() != slots.size()) {
-    throw ValueError(fmt::format(
-        "optimizer: expected the state of {} parameters, got that of {} after "
-        "{} steps",
-        slots.size(), state.slots.size(), state.steps));
+    throw ValueError(
+        "count_mismatch", "Optimizer",
+        fmt::format("state must have {} parameters, got {} after {} steps",
+                    slots.size(), state.slots.size(), state.steps));
   }
   if (state.learning_rate) {
-    check_learning_rate("optimizer", *state.learning_rate);
+    check_learning_rate("Optimizer", *state.learning_rate);
   }
   for (size_t i = 0; i < slots.size(); ++i) {
     if (state.slots[i].size() != slots[i].size()) {
       throw ValueError(
-          fmt::format("optimizer: expected {} tensors for parameter {}, got {}",
+          "count_mismatch", "Optimizer",
+          fmt::format("state must have {} tensors for parameter {}, got {}",
                       slots[i].size(), i, state.slots[i].size()));
     }
     for (size_t slot = 0; slot < slots[i].size(); ++slot) {
@@ -153,10 +153,14 @@ void Optimizer::restore(const OptimizerState& state) {
       const Shape& shape = slots[i][slot].shape();
       if (given.empty() || given.dtype() != DType::f32 ||
           given.shape() != shape) {
-        throw ShapeError(fmt::format(
-            "optimizer: expected a tensor f32 {} for parameter {}, got {}",
-            shape.to_string(), i,
-            given.empty() ? "none" : given.shape().to_string()));
+        throw ShapeError(
+            "shape_mismatch", "Optimizer",
+            fmt::format("state of parameter {} must be f32 {}, got {}", i,
+                        shape.to_string(),
+                        given.empty()
+                            ? "none"
+                            : fmt::format("{} {}", to_string(given.dtype()),
+                                          given.shape().to_string())));
       }
     }
   }

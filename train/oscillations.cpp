@@ -19,21 +19,21 @@ namespace {
 
 constexpr float kOscillates = 0.005f;  // arXiv 2203.11086, table 1
 
-// A weight tensor and what is known of each of its values.
+// A weight tensor and the oscillation state of each of its values.
 struct Watched {
   std::shared_ptr<const quant::Quantizer> quantizer;
   Variable weight;
   int axis;
-  Tensor code;       // of the last step
+  Tensor code;       // quantized value after the last step
   Tensor direction;  // of its last change: -1, 0 (none yet) or 1
   Tensor frequency;
-  Tensor mean;    // code
-  Tensor frozen;  // 1 where it is
+  Tensor mean;    // moving average of the quantized value
+  Tensor frozen;  // 1: frozen, 0: not
 
   int64_t size() const { return code.size(); }
 };
 
-// What of it belongs to a state, by name.
+// Returns the tensors that belong to checkpoints, by name.
 template <class W>
 auto parts_of(W& each) {
   using Part = std::pair<const char*, decltype(&each.code)>;
@@ -49,10 +49,9 @@ class Watch final : public Oscillations {
   explicit Watch(const OscillationOptions& options) : options_(options) {
     const auto check = [](const char* option, float value, bool zero) {
       if ((zero ? value >= 0 : value > 0) && value <= 1) return;
-      throw ValueError(
-          fmt::format("oscillations: expected {} in {}0,1], got "
-                      "{}",
-                      option, zero ? "[" : "(", number_text(value)));
+      throw ValueError("out_of_range", "oscillations",
+                       fmt::format("{} must be in {}0, 1], got {}", option,
+                                   zero ? "[" : "(", number_text(value)));
     };
     check("momentum", options.momentum, false);
     check("freeze_above", options.freeze_above, true);
@@ -74,27 +73,26 @@ class Watch final : public Oscillations {
         if (!moves) continue;
         if (options_.freeze_above > 0 &&
             placed.quantizer->config().rule == quant::ScaleRule::live) {
-          throw ValueError(fmt::format(
-              "oscillations: expected fixed or learned scales to freeze "
-              "weights "
-              "on, got live ones of '{}', which follow the weights. Hint: "
-              "`.weight.rule = quant::ScaleRule::learned` in quantize_model, "
-              "or "
-              "damping",
-              placed.quantizer->name()));
+          throw ValueError(
+              "conflicting_options", "oscillations",
+              fmt::format("freeze_above requires fixed or learned scales, but "
+                          "'{}' has live scales. Hint: set .weight.rule = "
+                          "quant::ScaleRule::learned in quantize_model(), or "
+                          "use .damping",
+                          placed.quantizer->name()));
         }
         watch(placed.quantizer, parameter);
       }
     }
     if (!watched_.empty()) return;
-    throw ValueError(fmt::format(
-        "oscillations: expected a model with quantized weights that train, got "
-        "'{}'",
-        model.name()));
+    throw ValueError(
+        "not_quantized", "oscillations",
+        fmt::format("model '{}' has no trainable quantized weights",
+                    model.name()));
   }
 
   void on_step(const Progress& progress) override {
-    // A batch whose gradients are kept for later moves nothing.
+    // Batches that only accumulate gradients do not change parameters.
     const int64_t steps = progress.training->optimizer().steps();
     if (steps == steps_) return;
     steps_ = steps;
@@ -141,9 +139,9 @@ class Watch final : public Oscillations {
     const auto expect = [&](const char* option, float value) {
       const double kept = state.values.at(option).as_number();
       if (static_cast<float>(kept) == value) return;
-      throw ValueError(
-          fmt::format("oscillations: expected a state of {} {}, got one of {}",
-                      option, value, kept));
+      throw ValueError("conflicting_options", "oscillations",
+                       fmt::format("{} is {}, but {} in the checkpoint", option,
+                                   value, static_cast<float>(kept)));
     };
     expect("momentum", options_.momentum);
     expect("freeze_above", options_.freeze_above);
@@ -155,8 +153,10 @@ class Watch final : public Oscillations {
         if (found == state.tensors.end() ||
             found->second.shape() != tensor->shape()) {
           throw ValueError(
-              fmt::format("oscillations: expected a value of '{}{}', got none",
-                          each.quantizer->name(), name));
+              "missing_value", "oscillations",
+              fmt::format("the checkpoint has no value of '{}{}' with shape {}",
+                          each.quantizer->name(), name,
+                          tensor->shape().to_string()));
         }
         *tensor = found->second.clone();
       }
@@ -182,7 +182,7 @@ class Watch final : public Oscillations {
                  .frequency = Tensor::zeros(shape),
                  .mean = Tensor(shape),
                  .frozen = Tensor::zeros(shape)};
-    const Grid grid = each.quantizer->grid(value, each.axis);
+    const QuantParams grid = each.quantizer->grid(value, each.axis);
     for_each(value, grid, [&](size_t i, float w, float scale) {
       const float code = quantize(w, scale, grid.low, grid.high);
       each.code.f32()[i] = each.mean.f32()[i] = code;
@@ -192,7 +192,8 @@ class Watch final : public Oscillations {
 
   // body(index, value, scale), in parallel.
   template <class Body>
-  static void for_each(const Tensor& value, const Grid& grid, Body body) {
+  static void for_each(const Tensor& value, const QuantParams& grid,
+                       Body body) {
     const ElementScales scales(value.shape(), grid);
     const auto from = value.f32();
     parallel_chunks(value.size(), [&](int64_t first, int64_t last, int64_t) {
@@ -205,7 +206,7 @@ class Watch final : public Oscillations {
 
   void update(Watched& each, float damping, float limit) const {
     const Tensor before = each.weight.value();
-    const Grid grid = each.quantizer->grid(before, each.axis);
+    const QuantParams grid = each.quantizer->grid(before, each.axis);
     const bool changes = damping > 0 || options_.freeze_above > 0;
     Tensor after = changes ? before.clone() : Tensor();
     const float m = options_.momentum;

@@ -28,7 +28,7 @@ Loader::Prefetcher::Made Loader::Prefetcher::attempt(int64_t index) const {
 }
 
 void Loader::Prefetcher::work(const std::stop_token& stop) {
-  // The pool belongs to the thread that trains.
+  // The thread pool is reserved for the training thread.
   const SerialGuard guard;
   std::unique_lock lock(mutex_);
   while (true) {
@@ -47,7 +47,7 @@ void Loader::Prefetcher::work(const std::stop_token& stop) {
 
 Batch Loader::Prefetcher::get(int64_t index) {
   std::unique_lock lock(mutex_);
-  // An older copy of the iterator may ask for a batch that is gone.
+  // An older copy of the iterator may request a batch that was discarded.
   if (index < current_) {
     lock.unlock();
     return make_(index);

@@ -1,4 +1,5 @@
-// Threads that make batches ahead of their use. Internal to train.
+// Prefetcher: threads that prepare batches ahead of their use. Internal to
+// train.
 #pragma once
 
 #include <condition_variable>
@@ -15,17 +16,17 @@
 
 namespace octet::train {
 
-/// Makes batches `first`, ... `count` - 1, at most `ahead` beyond the one in
-/// use. One thread at a time takes them; destruction waits for the batches
-/// that are in the making.
+/// Prepares batches `first`, ... `count` - 1, at most `ahead` beyond the
+/// current batch. A single consumer thread at a time. The destructor waits for
+/// batches in preparation.
 class Loader::Prefetcher {
  public:
   Prefetcher(std::function<Batch(int64_t)> make, int64_t first, int64_t count,
              int64_t ahead, int64_t workers);
 
-  /// Waits for the batch. Throws: what making it threw.
+  /// Waits for the batch. Throws: the error of its preparation.
   Batch get(int64_t index);
-  /// The batches before `index` will not be asked for again.
+  /// Makes `index` the current batch and discards earlier batches.
   void advance(int64_t index);
 
  private:
@@ -43,10 +44,10 @@ class Loader::Prefetcher {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<int64_t, Made> ready_;
-  int64_t claimed_;  // batches below are made or in the making
-  int64_t current_;  // the batch in use
+  int64_t claimed_;  // batches below are ready or in preparation
+  int64_t current_;  // batch in use
 
-  std::vector<std::jthread> threads_;  // last: these stop first
+  std::vector<std::jthread> threads_;  // last member, destroyed first
 };
 
 }  // namespace octet::train

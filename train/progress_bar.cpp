@@ -34,14 +34,14 @@ size_t terminal_columns() {
   return size.ws_col;
 }
 
-/// Whether the terminal knows the control sequences of ECMA-48.
+/// Whether the terminal supports the control sequences of ECMA-48.
 bool knows_sequences() {
   const char* const term = std::getenv("TERM");
   return term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
 }
 
-/// Output is a courtesy: its errors are ignored. That a reader who leaves does
-/// not end the process is for the program to say, by ignoring SIGPIPE.
+/// Ignores write errors. If the other end of a pipe is closed, SIGPIPE ends the
+/// process unless the program ignores it.
 void write(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -54,7 +54,8 @@ double rate_of(const Progress& progress) {
              : 0.0;
 }
 
-/// Of the whole fit, at the pace of this epoch, without validation.
+/// Returns the remaining time of the fit at the speed of this epoch, without
+/// validation.
 std::string left_text(const Progress& progress) {
   const auto step = static_cast<double>(progress.step);
   const auto steps = static_cast<double>(progress.steps);
@@ -63,8 +64,8 @@ std::string left_text(const Progress& progress) {
   return duration_text(left * progress.seconds / std::max(step, 1.0));
 }
 
-/// The accuracy; where there is none the losses of the outputs, or the first
-/// metric that there is.
+/// Returns the accuracy or, without any, the losses of the outputs, or the
+/// first metric.
 std::string metric_text(double accuracy,
                         const std::vector<MetricValue>& metrics) {
   if (!std::isnan(accuracy)) return fmt::format("acc {:.2f} %", 100 * accuracy);
@@ -76,7 +77,8 @@ std::string metric_text(double accuracy,
   return text;
 }
 
-/// What stays of an epoch. Fits 79 columns with a label of four.
+/// Returns the line of a completed epoch. Fits 79 columns with a label of four
+/// characters.
 std::string epoch_line(const std::string& label, const Progress& progress) {
   const std::string metric = metric_text(progress.accuracy, progress.metrics);
   std::string line = fmt::format(
@@ -91,14 +93,14 @@ std::string epoch_line(const std::string& label, const Progress& progress) {
   return line;
 }
 
-/// Columns of UTF-8 text, taking each character as one wide.
+/// Returns the number of columns of UTF-8 text, one per character.
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-/// `length` characters for a share in [0, 1].
+/// Returns a bar of `length` characters for a share in [0, 1].
 std::string bar_of(double share, size_t length) {
   const auto done = static_cast<size_t>(share * static_cast<double>(length));
   std::string bar(done, '=');
@@ -107,8 +109,9 @@ std::string bar_of(double share, size_t length) {
   return bar;
 }
 
-/// The line while an epoch runs, at most `columns` wide. Where that is narrow
-/// the bar gets shorter, then img/s goes, then the bar, then the text's end.
+/// Returns the line during an epoch, at most `columns` wide. To fit, it
+/// shortens the bar, then omits images/s, then the bar, then truncates the
+/// text.
 std::string bar_line(const std::string& label, const Progress& progress,
                      size_t columns) {
   const double share =
@@ -141,7 +144,7 @@ class ProgressBar final : public Callback {
       : label_(std::move(label)), terminal_(isatty(STDOUT_FILENO) == 1) {}
 
   ~ProgressBar() override {
-    // An error ended the training within an epoch.
+    // An error ended the training during an epoch.
     if (open_) write("\n");
   }
   ProgressBar(const ProgressBar&) = delete;
@@ -152,7 +155,7 @@ class ProgressBar final : public Callback {
   void on_resume(const Progress& progress) override {
     const bool epoch_done = progress.step == progress.steps;
     const bool last = progress.epoch + 1 == progress.epochs;
-    if (epoch_done && last) return;  // nothing is left to do
+    if (epoch_done && last) return;  // the fit is complete
     write(fmt::format("{}{}resumed {}\n", label_, label_.empty() ? "" : "  ",
                       epoch_done
                           ? fmt::format("after epoch {}", progress.epoch + 1)
@@ -168,7 +171,7 @@ class ProgressBar final : public Callback {
       return;
     }
     drawn_ = now;
-    // A character in the last column would make some terminals wrap.
+    // Some terminals wrap after a character in the last column.
     const size_t columns = terminal_columns() - 1;
     redraw(bar_line(label_, progress, columns), columns);
     open_ = true;
@@ -177,7 +180,7 @@ class ProgressBar final : public Callback {
   void on_epoch_end(const Progress& progress) override {
     const std::string line = epoch_line(label_, progress);
     if (open_) {
-      // Whole, even if it wraps: this line stays.
+      // Not truncated: the line of a completed epoch may wrap.
       redraw(line, terminal_columns() - 1);
       write("\n");
     } else {
@@ -188,8 +191,8 @@ class ProgressBar final : public Callback {
   }
 
  private:
-  /// Draws over what the cursor's line shows: the last drawing, or after a
-  /// stop (Ctrl-Z) and in another size of the terminal anything.
+  /// Overwrites the current line: the last drawing or, after Ctrl-Z or a resize
+  /// of the terminal, arbitrary text.
   void redraw(const std::string& line, size_t columns) {
     const size_t width = width_of(line);
     if (knows_sequences_) {
@@ -204,8 +207,8 @@ class ProgressBar final : public Callback {
   std::string label_;
   bool terminal_;
   bool knows_sequences_ = knows_sequences();
-  bool open_ = false;  // a line without its newline is on the screen
-  size_t width_ = 0;   // of that line
+  bool open_ = false;  // whether a line without newline is on the screen
+  size_t width_ = 0;   // of this line
   Clock::time_point drawn_;
 };
 

@@ -23,8 +23,8 @@ constexpr QatPreset kPresets[] = {
      .rate = 0.001},
     {.name = "int4",
      .description =
-         "4 bits but for the first and the last layer, learned scales, a third "
-         "of the epochs at 10 % of the rate",
+         "4 bits except in the first and the last layer, learned scales, a "
+         "third of the epochs at 10 % of the rate",
      .bits = 4,
      .epochs = 1.0 / 3,
      .rate = 0.1,
@@ -42,8 +42,8 @@ std::vector<quant::LayerBits> inner_bits(const Model& model, int weight,
                                          int activation) {
   for (const int bits : {weight, activation}) {
     if (bits >= 2 && bits <= 8) continue;
-    throw ValueError(
-        fmt::format("inner_bits: expected bits in [2,8], got {}", bits));
+    throw ValueError("out_of_range", "inner_bits",
+                     fmt::format("bits must be in [2, 8], got {}", bits));
   }
   if (weight == 8 && activation == 8) return {};
   std::vector<std::string> kernels;
@@ -64,7 +64,7 @@ quant::QuantizeOptions QatPreset::quantize(
     const Model& model, quant::QuantizeOptions options) const {
   if (bits == 8) return options;
   const std::vector<quant::LayerBits> widths = inner_bits(model, bits);
-  // What the options say of a layer comes later, so it holds.
+  // Later entries take precedence: the user's follow the preset's.
   options.bits.insert(options.bits.begin(), widths.begin(), widths.end());
   options.activation.rule = quant::ScaleRule::learned;
   options.weight.rule = quant::ScaleRule::learned;
@@ -72,7 +72,8 @@ quant::QuantizeOptions QatPreset::quantize(
 }
 
 quant::CalibrationOptions QatPreset::calibration() const {
-  // In few codes, what the largest value costs all others decides.
+  // At low bit widths, clipping outliers improves the precision of all other
+  // values.
   if (bits < 8) {
     return {.method = quant::Calibration::mse,
             .weights = quant::WeightRange::mse,
@@ -88,8 +89,10 @@ void QatPreset::prepare(Model& model) const {
 
 int64_t QatPreset::epochs_of(int64_t trained) const {
   if (trained < 1) {
-    throw ValueError(fmt::format(
-        "{}: expected at least one epoch of training, got {}", name, trained));
+    throw ValueError(
+        "out_of_range", fmt::format("QAT preset '{}'", name),
+        fmt::format("epochs of the float training must be positive, got {}",
+                    trained));
   }
   return std::max<int64_t>(1,
                            std::lround(epochs * static_cast<double>(trained)));
@@ -110,8 +113,9 @@ const QatPreset& qat_preset(std::string_view name) {
   if (found != std::end(kPresets)) return *found;
   std::vector<std::string> names;
   for (const QatPreset& preset : kPresets) names.emplace_back(preset.name);
-  throw NotFoundError(fmt::format("expected a preset of QAT, got '{}'{}", name,
-                                  suggest_names(name, names)));
+  throw NotFoundError(
+      "unknown_name", fmt::format("QAT preset '{}'", name),
+      fmt::format("unknown name{}", suggest_names(name, names)));
 }
 
 }  // namespace octet::train

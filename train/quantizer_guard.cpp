@@ -17,7 +17,7 @@ class QuantizerGuard final : public Callback {
 
   void on_train_begin(const Progress& progress) override {
     warned_.clear();
-    // What cannot be checked is told before the hours that a fit takes.
+    // Errors of the check occur before training.
     look(progress, "before training");
   }
   void on_epoch_end(const Progress& progress) override {
@@ -26,13 +26,13 @@ class QuantizerGuard final : public Callback {
   bool on_first_rank_only() const override { return true; }
 
  private:
-  // Each quantizer's fault once.
+  // Warns once per quantizer and fault.
   void look(const Progress& progress, const std::string& when) {
     const Model& model = std::as_const(*progress.training).model();
     for (const quant::QuantizerFinding& each :
          quant::check_quantizers(model, samples_, options_)) {
       if (!warned_.insert({each.quantizer, each.fault}).second) continue;
-      warn(fmt::format("quantizer_guard, {}: {}", when, each.text));
+      warn(fmt::format("quantizer_guard ({}): {}", when, each.text));
     }
   }
 

@@ -19,16 +19,17 @@ class ReduceOnPlateau final : public Callback {
         monitor_("reduce_on_plateau", options.monitor, options.better,
                  options.min_delta) {
     if (!(options.factor > 0.0f && options.factor < 1.0f)) {
-      throw ValueError(
-          fmt::format("reduce_on_plateau: expected factor in (0,1), got {}",
-                      number_text(options.factor)));
+      throw ValueError("out_of_range", "reduce_on_plateau",
+                       fmt::format("factor must be in (0, 1), got {}",
+                                   number_text(options.factor)));
     }
     check_positive("reduce_on_plateau", "patience", options.patience);
     check_not_negative("reduce_on_plateau", "cooldown", options.cooldown);
     if (!(options.min_rate >= 0.0f) || std::isinf(options.min_rate)) {
-      throw ValueError(fmt::format(
-          "reduce_on_plateau: expected a finite min_rate >= 0, got {}",
-          number_text(options.min_rate)));
+      throw ValueError(
+          "out_of_range", "reduce_on_plateau",
+          fmt::format("min_rate must be finite and at least 0, got {}",
+                      number_text(options.min_rate)));
     }
   }
 

@@ -18,8 +18,7 @@ class RmspropRule final : public UpdateRule {
     check_weight_decay("RMSprop", weight_decay());
   }
 
-  /// Mean squares, then the mean if centered, then the velocity if there is
-  /// momentum.
+  /// Mean squares, then the mean if centered, then the velocity with momentum.
   int slots() const override {
     return 1 + (options_.centered ? 1 : 0) + (options_.momentum > 0 ? 1 : 0);
   }
@@ -55,8 +54,8 @@ class RmspropRule final : public UpdateRule {
       float spread = square[i];
       if (mean != nullptr) {
         mean[i] = rho * mean[i] + (1.0f - rho) * g;
-        // A gradient that does not change leaves a rounding error, of either
-        // sign, of which there is no root.
+        // For a constant gradient the difference is a rounding error, which may
+        // be negative.
         spread = std::max(spread - mean[i] * mean[i], 0.0f);
       }
       float change = learning_rate * g / std::sqrt(spread + epsilon);

@@ -15,18 +15,18 @@ namespace octet::train {
 
 namespace {
 
-/// Where a place is among the steps.
+/// Converts a position to steps.
 double in_steps(double place, ScheduleUnit unit, int64_t total) {
   return unit == ScheduleUnit::steps ? place
                                      : place * static_cast<double>(total);
 }
 
-/// The first whole step that is not before a place, so that shares such as
-/// 0.1 of 30 steps do not miss theirs by a rounding.
+/// Returns the first step at or after a position, with a tolerance for the
+/// rounding of shares such as 0.1 of 30 steps.
 int64_t first_step(double place, ScheduleUnit unit, int64_t total) {
   constexpr double kRounding = 1e-9;
   const double at = in_steps(place, unit, total);
-  // Beyond all steps, and in the range of the cast.
+  // Keeps the cast in range.
   if (at >= static_cast<double>(total)) return total;
   return static_cast<int64_t>(std::ceil(at - kRounding * (1 + at)));
 }
@@ -38,12 +38,14 @@ bool is_finite_from_zero(double value) {
 void check_decay_options(std::string_view subject,
                          const DecayOptions& options) {
   if (!(options.gamma > 0.0f && options.gamma <= 1.0f)) {
-    throw ValueError(fmt::format("{}: expected gamma in (0,1], got {}", subject,
+    throw ValueError("out_of_range", subject,
+                     fmt::format("gamma must be in (0, 1], got {}",
                                  number_text(options.gamma)));
   }
   if (!is_finite_from_zero(options.every) || options.every == 0) {
     throw ValueError(
-        fmt::format("{}: expected a finite 'every' above 0, got {}", subject,
+        "out_of_range", subject,
+        fmt::format("every must be finite and positive, got {}",
                     number_text(static_cast<float>(options.every))));
   }
 }
@@ -55,10 +57,11 @@ Schedule constant() {
 }
 
 Schedule cosine(const CosineOptions& options) {
-  // Written so that NaN fails, too.
+  // Rejects NaN, too.
   if (!(options.floor >= 0.0f && options.floor <= 1.0f)) {
-    throw ValueError(fmt::format("cosine: expected a floor in [0,1], got {}",
-                                 options.floor));
+    throw ValueError("out_of_range", "cosine",
+                     fmt::format("floor must be in [0, 1], got {}",
+                                 number_text(options.floor)));
   }
   return [floor = double{options.floor}](int64_t step, int64_t total) {
     const double angle = std::numbers::pi * static_cast<double>(step) /
@@ -70,24 +73,28 @@ Schedule cosine(const CosineOptions& options) {
 
 Schedule piecewise(const PiecewiseOptions& options) {
   if (options.factors.size() != options.boundaries.size() + 1) {
-    throw ValueError(fmt::format(
-        "piecewise: expected one factor more than boundaries, got {} and {}",
-        options.factors.size(), options.boundaries.size()));
+    throw ValueError(
+        "count_mismatch", "piecewise",
+        fmt::format("{} boundaries require {} factors, got {}",
+                    options.boundaries.size(), options.boundaries.size() + 1,
+                    options.factors.size()));
   }
   double last = 0;
   for (const double boundary : options.boundaries) {
     if (!(boundary > last) || std::isinf(boundary)) {
-      throw ValueError(fmt::format(
-          "piecewise: expected boundaries that rise from above 0, got {} "
-          "after {}",
-          number_text(static_cast<float>(boundary)), last));
+      throw ValueError(
+          "invalid_value", "piecewise",
+          fmt::format("boundaries must be positive and ascending, got {} "
+                      "after {}",
+                      number_text(static_cast<float>(boundary)), last));
     }
     last = boundary;
   }
   for (const float factor : options.factors) {
     if (!is_finite_from_zero(double{factor})) {
       throw ValueError(
-          fmt::format("piecewise: expected finite factors >= 0, got {}",
+          "out_of_range", "piecewise",
+          fmt::format("factors must be finite and at least 0, got {}",
                       number_text(factor)));
     }
   }
@@ -105,7 +112,7 @@ Schedule step_decay(const DecayOptions& options) {
   check_decay_options("step_decay", options);
   return [options](int64_t step, int64_t total) {
     const double every = in_steps(options.every, options.unit, total);
-    // The same rounding as first_step().
+    // Same tolerance as first_step().
     const double stairs =
         std::floor(static_cast<double>(step) / every * (1 + 1e-9));
     return static_cast<float>(std::pow(double{options.gamma}, stairs));
@@ -124,17 +131,21 @@ Schedule exponential(const DecayOptions& options) {
 Schedule warmup(const WarmupOptions& options, Schedule after) {
   if (!is_finite_from_zero(options.length)) {
     throw ValueError(
-        fmt::format("warmup: expected a finite length >= 0, got {}",
+        "out_of_range", "warmup",
+        fmt::format("length must be finite and at least 0, got {}",
                     number_text(static_cast<float>(options.length))));
   }
   if (options.unit == ScheduleUnit::share && options.length > 1) {
-    throw ValueError(fmt::format(
-        "warmup: expected a share in [0,1], got {}. Hint: the unit of steps "
-        "is ScheduleUnit::steps",
-        options.length));
+    throw ValueError(
+        "out_of_range", "warmup",
+        fmt::format("length must be in [0, 1] as a share of all steps, got {}. "
+                    "Hint: set .unit = ScheduleUnit::steps for a number of "
+                    "steps",
+                    options.length));
   }
   if (!after) {
-    throw ValueError("warmup: expected a schedule, got an empty function");
+    throw ValueError("missing_value", "warmup",
+                     "the schedule must not be an empty function");
   }
   return [options, after = std::move(after)](int64_t step, int64_t total) {
     const int64_t length = first_step(options.length, options.unit, total);

@@ -13,9 +13,9 @@ class SgdRule final : public UpdateRule {
     check_decay("SGD", "momentum", options.momentum);
     check_weight_decay("SGD", weight_decay());
     if (options.nesterov && options.momentum == 0.0f) {
-      throw ValueError(
-          "SGD: expected momentum above 0 with nesterov, got 0. Hint: set "
-          "momentum, 0.9 as a rule");
+      throw ValueError("conflicting_options", "SGD",
+                       "nesterov requires momentum above 0. Hint: set "
+                       ".momentum = 0.9");
     }
   }
 
@@ -45,8 +45,8 @@ class SgdRule final : public UpdateRule {
       for (size_t i = 0; i < n; ++i) w[i] -= learning_rate * g[i];
       return;
     }
-    // The velocity holds the rates of its steps: a new rate does not act on
-    // the way that is already in it.
+    // The velocity includes the learning rates of its steps: a new rate does
+    // not scale the accumulated velocity.
     const float momentum = options_.momentum;
     float* v = slots[0].f32().data();
     if (options_.nesterov) {

@@ -19,7 +19,7 @@ namespace octet::train {
 namespace {
 
 constexpr const char* kSubject = "stable_rate";
-/// One step at a learning rate does less harm than many.
+/// A single step is less harmful than a training at the same learning rate.
 constexpr float kMargin = 4;
 
 void check_options(const StableRateOptions& options) {
@@ -27,16 +27,18 @@ void check_options(const StableRateOptions& options) {
   check_above_zero(kSubject, "to", options.to);
   check_positive(kSubject, "batch_size", options.batch_size);
   if (!(options.to > options.from)) {
-    throw ValueError(fmt::format("{}: to must be above from, got {} and {}",
-                                 kSubject, options.to, options.from));
+    throw ValueError("out_of_range", kSubject,
+                     fmt::format("to must be greater than from, got {} and {}",
+                                 options.to, options.from));
   }
   if (options.steps < 10) {
-    throw ValueError(fmt::format("{}: steps must be at least 10, got {}",
-                                 kSubject, options.steps));
+    throw ValueError(
+        "out_of_range", kSubject,
+        fmt::format("steps must be at least 10, got {}", options.steps));
   }
 }
 
-/// The loss on fixed samples, from step to step.
+/// Tracks the loss on a fixed set of samples.
 class Probe {
  public:
   Probe(const Model& model, Batch batch, const TrainedOutputs& trained)
@@ -44,13 +46,12 @@ class Probe {
     check_batch_labels(kSubject, model, batch_, trained_);
     first_ = lowest_ = measure(model);
     if (std::isfinite(first_)) return;
-    throw ValueError(
-        fmt::format("{}: the loss of the model is not finite before the first "
-                    "step",
-                    kSubject));
+    throw ValueError("not_finite", kSubject,
+                     "the initial loss of the model is not finite");
   }
 
-  /// Whether the loss of the model rose.
+  /// Whether the loss rose above its minimum by more than kRise of its initial
+  /// value.
   bool breaks(const Model& model) {
     const double loss = measure(model);
     if (!(loss - lowest_ <= kRise * std::abs(first_))) return true;
@@ -92,7 +93,7 @@ float stable_rate(const Model& model, const Dataset& data,
   const double growth = std::pow(options.to / double{options.from},
                                  1.0 / static_cast<double>(options.steps - 1));
   double rate = options.from;
-  // Whether the model still bears the learning rate after a step with it.
+  // Whether a step at the current learning rate is stable.
   const auto bears = [&](const Batch& batch) {
     check_batch_labels(kSubject, copy, batch, trained);
     if (!std::isfinite(loss_and_gradients(copy, batch, trained))) return false;

@@ -14,7 +14,7 @@
 namespace octet::train {
 namespace {
 
-/// The axes but for those of size 1 at the end. The first one, of the samples,
+/// Returns the sizes without trailing axes of size 1. The batch dimension
 /// stays.
 std::span<const int64_t> without_ones_at_end(const Shape& shape) {
   std::span<const int64_t> dims = shape.dims();
@@ -41,8 +41,9 @@ Tensor targets_for(std::string_view subject, const Shape& outputs,
   if (outputs.rank() < 1 || outputs.size() < 1 ||
       !pairs_with(labels.shape(), outputs)) {
     throw ShapeError(
-        fmt::format("{}: expected labels of the outputs' shape {}, got {}{}",
-                    subject, outputs.to_string(), labels.shape().to_string(),
+        "shape_mismatch", subject,
+        fmt::format("labels must have the outputs' shape {}, got {}{}",
+                    outputs.to_string(), labels.shape().to_string(),
                     label_shape_hint(labels.shape(), outputs)));
   }
   return as_numbers(labels).reshaped(outputs);

@@ -1,4 +1,4 @@
-// Labels that pair with outputs value by value: which shapes do. Internal to
+// Shapes of labels that pair with outputs element by element. Internal to
 // train.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace octet::train {
 
-/// Whether labels of the shape `labels` pair with outputs of the shape
-/// `outputs`, both with the axis of samples: equal, but for axes of size 1 at
-/// the end. Sizes of the outputs may be Shape::kAnySize.
+/// Whether the shapes of labels and outputs, both with the batch dimension, are
+/// equal except for trailing axes of size 1. Output sizes may be
+/// Shape::kAnySize.
 bool pairs_with(const Shape& labels, const Shape& outputs);
 
-/// The labels as f32 in the shape of the outputs.
-/// Throws: ShapeError naming `subject`, and the transposition that fits if
-/// there is one, unless pairs_with().
+/// Returns the labels as f32 in the shape of the outputs.
+/// Throws: ShapeError of `subject` unless pairs_with(); it suggests a
+/// transposition if that helps.
 Tensor targets_for(std::string_view subject, const Shape& outputs,
                    const Tensor& labels);
 

@@ -21,7 +21,8 @@
 namespace octet::train {
 namespace {
 
-/// The output that a layer makes. Throws: ValueError for none or several.
+/// Returns the index of the output of layer `name`.
+/// Throws: ValueError unless the layer has exactly one output.
 size_t output_of(std::string_view subject, const Model& model,
                  const std::string& name) {
   const std::vector<std::string> names = quant::output_names(model);
@@ -29,21 +30,28 @@ size_t output_of(std::string_view subject, const Model& model,
   if (count == 1) {
     return static_cast<size_t>(std::ranges::find(names, name) - names.begin());
   }
-  throw ValueError(
-      fmt::format("{}: expected an output of model '{}', got '{}'{}", subject,
-                  model.name(), name,
-                  count > 1 ? ", which gives several. Hint: leave the names out"
-                            : suggest_names(name, names)));
+  if (count > 1) {
+    throw ValueError(
+        "duplicate_name", subject,
+        fmt::format("layer '{}' has several outputs of model '{}'. Hint: omit "
+                    "the names",
+                    name, model.name()));
+  }
+  throw ValueError("unknown_name", subject,
+                   fmt::format("model '{}' has no output '{}'{}", model.name(),
+                               name, suggest_names(name, names)));
 }
 
 void check_weight(std::string_view subject, const TrainedOutput& output) {
   if (output.weight >= 0 && std::isfinite(output.weight)) return;
   throw ValueError(
-      fmt::format("{}: expected a finite weight >= 0 of output '{}', got {}",
-                  subject, output.name, number_text(output.weight)));
+      "out_of_range", subject,
+      fmt::format("the weight of output '{}' must be finite and at least 0, "
+                  "got {}",
+                  output.name, number_text(output.weight)));
 }
 
-/// For each of the model's outputs its place among `labels`, or nothing.
+/// Returns the index of each output's label among `labels`, if any.
 std::vector<std::optional<size_t>> label_places(
     std::string_view subject, const Model& model,
     const std::vector<TensorSpec>& labels,
@@ -55,7 +63,7 @@ std::vector<std::optional<size_t>> label_places(
     places[trained[0].index] = 0;
   } else if (named) {
     for (size_t i = 0; i < labels.size(); ++i) {
-      places[output_of(fmt::format("{}, labels", subject), model,
+      places[output_of(fmt::format("{} labels", subject), model,
                        labels[i].name)] = i;
     }
   } else if (labels.size() == outputs) {
@@ -63,11 +71,13 @@ std::vector<std::optional<size_t>> label_places(
   } else if (labels.size() == trained.size()) {
     for (size_t i = 0; i < trained.size(); ++i) places[trained[i].index] = i;
   } else {
-    throw ValueError(fmt::format(
-        "{}: expected data with labels for {} of model '{}' ({}), got {}",
-        subject, trained.size() == 1 ? "the output" : "the outputs",
-        model.name(), fmt::join(quant::output_names(model), ", "),
-        labels.size()));
+    throw ValueError(
+        "count_mismatch", subject,
+        fmt::format("data must have labels for {} of model '{}' ({}), got {} "
+                    "labels",
+                    trained.size() == 1 ? "the output" : "the outputs",
+                    model.name(), fmt::join(quant::output_names(model), ", "),
+                    labels.size()));
   }
   return places;
 }
@@ -81,15 +91,17 @@ TrainedOutputs::TrainedOutputs(std::string_view subject, const Model& model,
   const bool named = std::ranges::any_of(
       given, [](const auto& l) { return !l.output.empty(); });
   if (given.empty() || (!named && given.size() != names.size())) {
-    throw ValueError(fmt::format(
-        "{}: expected a loss for each of {} outputs of model '{}' ({}), got {}",
-        subject, names.size(), model.name(), fmt::join(names, ", "),
-        given.size()));
+    throw ValueError(
+        "count_mismatch", subject,
+        fmt::format("model '{}' requires a loss for each of its {} outputs "
+                    "({}), got {}",
+                    model.name(), names.size(), fmt::join(names, ", "),
+                    given.size()));
   }
   for (size_t i = 0; i < given.size(); ++i) {
     const OutputLoss& each = given[i];
     const size_t index =
-        named ? output_of(fmt::format("{}, loss", subject), model, each.output)
+        named ? output_of(fmt::format("{} loss", subject), model, each.output)
               : i;
     Loss loss = each.loss.for_model(model, index);
     const Metrics& own = each.metrics.empty() ? loss.metrics() : each.metrics;
@@ -102,16 +114,17 @@ TrainedOutputs::TrainedOutputs(std::string_view subject, const Model& model,
       std::ranges::adjacent_find(all_, {}, &TrainedOutput::index);
   if (twice != all_.end()) {
     throw ValueError(
-        fmt::format("{}: expected one loss of output '{}', got "
-                    "several",
-                    subject, twice->name));
+        "duplicate_name", subject,
+        fmt::format("output '{}' has several losses", twice->name));
   }
   if (!metrics.empty()) {
     if (all_.size() > 1) {
-      throw ValueError(fmt::format(
-          "{}: expected metrics beside the loss of their output, got others. "
-          "Hint: .loss = {{{{\"{}\", loss, weight, metrics}}, ...}}",
-          subject, all_[0].name));
+      throw ValueError(
+          "conflicting_options", subject,
+          fmt::format("metrics of several outputs must be given with their "
+                      "losses. Hint: .loss = {{{{\"{}\", loss, weight, "
+                      "metrics}}, ...}}",
+                      all_[0].name));
     }
     all_[0].metrics = for_model(metrics, model, all_[0].index);
   }
@@ -123,9 +136,9 @@ TrainedOutputs::TrainedOutputs(std::string_view subject, const Model& model,
 const TrainedOutput& TrainedOutputs::only(std::string_view subject,
                                           std::string_view what) const {
   if (all_.size() == 1) return all_[0];
-  throw ValueError(
-      fmt::format("{}: expected one output with a loss for {}, got {}", subject,
-                  what, all_.size()));
+  throw ValueError("count_mismatch", subject,
+                   fmt::format("{} require a single output with a loss, got {}",
+                               what, all_.size()));
 }
 
 Dataset TrainedOutputs::matched(std::string_view subject, const Model& model,
@@ -137,9 +150,9 @@ Dataset TrainedOutputs::matched(std::string_view subject, const Model& model,
   for (const TrainedOutput& output : all_) {
     const std::optional<size_t> place = places[output.index];
     if (!place) {
-      throw ValueError(fmt::format(
-          "{}: expected labels for output '{}' of model '{}', got none",
-          subject, output.name, model.name()));
+      throw ValueError("missing_value", subject,
+                       fmt::format("no labels for output '{}' of model '{}'",
+                                   output.name, model.name()));
     }
     chosen.push_back(*place);
     check_targets(subject, model, output, labels[*place]);

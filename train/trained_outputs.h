@@ -1,5 +1,5 @@
-// The outputs of a model that have a loss: which they are, what they are
-// compared with, and what is reported of them. Internal to train.
+// TrainedOutputs: the outputs of a model that have a loss, with their labels,
+// losses and metrics. Internal to train.
 #pragma once
 
 #include <cstddef>
@@ -15,50 +15,52 @@
 namespace octet::train {
 
 struct TrainedOutput {
-  size_t index = 0;  ///< among the model's outputs
-  std::string name;  ///< of the layer, without a wrapper
-  Loss loss;         ///< as it is for this output
+  size_t index = 0;  ///< index among the model's outputs
+  std::string name;  ///< name of the layer, without a wrapper
+  Loss loss;         ///< adapted to this output
   float weight = 1;
-  Metrics metrics;  ///< as they are for this output
+  Metrics metrics;  ///< adapted to this output
 };
 
-/// The loss of one batch.
+/// The loss of a batch.
 struct BatchLoss {
-  Variable mean;   ///< over the samples, of the weighted sum over outputs
-  double sum = 0;  ///< of the same over the samples
-  std::vector<double> outputs;  ///< the sums of each output, without its weight
+  Variable mean;   ///< mean over samples of the weighted sum over outputs
+  double sum = 0;  ///< sum over samples of the weighted sum over outputs
+  std::vector<double> outputs;  ///< sum over samples per output, unweighted
 };
 
-/// At least one. Each batch has a label for each, in their order.
+/// Has at least one output. Each batch has a label for each, in their order.
 class TrainedOutputs {
  public:
-  /// `metrics` are those of the only output; none: those of its loss.
-  /// Throws: ValueError naming `subject` for outputs that there are not, twice
-  /// the same, losses that do not go with how an output ends, weights out of
-  /// range, or names of values that are taken.
+  /// `metrics` belong to a single output; empty: the metrics of its loss.
+  /// Throws: ValueError of `subject` for unknown or repeated outputs, losses
+  /// that do not support the activation of an output, weights out of range, or
+  /// invalid metric names.
   TrainedOutputs(std::string_view subject, const Model& model,
                  const Losses& losses, const Metrics& metrics);
 
   const std::vector<TrainedOutput>& all() const { return all_; }
-  /// Throws: ValueError naming `what`, which is for one output, for several.
+  /// Returns the output if it is the only one.
+  /// Throws: ValueError naming the feature `what` otherwise.
   const TrainedOutput& only(std::string_view subject,
                             std::string_view what) const;
 
-  /// `data` with its inputs as the model takes them and a label for each of
+  /// Returns `data` with inputs in the model's order and a label for each of
   /// these outputs. Throws: as data_for(); ValueError for labels that do not
-  /// fit.
+  /// match.
   Dataset matched(std::string_view subject, const Model& model,
                   const Dataset& data) const;
 
-  /// What is reported besides the loss: "accuracy", or with several outputs
-  /// "box_loss", "class_loss", "class_accuracy".
+  /// Returns the names of the values reported besides the loss: "accuracy", or
+  /// "box_loss", "class_loss", "class_accuracy" for several outputs.
   std::vector<std::string> value_names() const;
 
-  /// Of what the model gave for a batch. Throws: what the losses do.
+  /// Returns the loss of the model's outputs for a batch.
+  /// Throws: errors of the losses.
   BatchLoss loss(const std::vector<Variable>& outputs,
                  const Batch& batch) const;
 
-  /// The batch with the label of one of these outputs.
+  /// Returns the batch with only the label of trained output `which`.
   static Batch with_label(const Batch& batch, size_t which);
 
  private:

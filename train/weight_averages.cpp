@@ -28,7 +28,7 @@ class WeightAverages final : public Callback {
   }
 
   void on_step(const Progress& progress) override {
-    // A batch whose gradients are kept for later moves nothing.
+    // Batches that only accumulate gradients do not change parameters.
     const int64_t steps = progress.training->optimizer().steps();
     if (steps == steps_) return;
     steps_ = steps;
@@ -67,9 +67,10 @@ class WeightAverages final : public Callback {
     if (static_cast<float>(state.values.at("decay").as_number()) !=
         options_.decay) {
       throw ValueError(
-          fmt::format("exponential_moving_average: expected a state of decay "
-                      "{}, got one of {}",
-                      options_.decay, state.values.at("decay").as_number()));
+          "conflicting_options", "exponential_moving_average",
+          fmt::format(
+              "decay is {}, but {} in the checkpoint", options_.decay,
+              static_cast<float>(state.values.at("decay").as_number())));
     }
     KeptParameters averages =
         keep_trained_parameters(progress.training->model());

@@ -1,4 +1,4 @@
-// Trains a network on two clouds of points with an installed Octet.
+// Trains a network on two point clouds with an installed Octet.
 #include <iostream>
 
 #include <octet/octet.h>

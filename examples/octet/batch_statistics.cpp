@@ -14,7 +14,7 @@ bool reestimation_costs(const Model& model, const Dataset& data,
   try {
     if (train::update_batch_statistics(copy, data, options) == 0) return false;
   } catch (const ValueError&) {
-    return true;  // not finite
+    return true;  // statistics are not finite
   }
   const double before = train::evaluate(model, data, how).loss;
   return !(train::evaluate(copy, data, how).loss <= kRise * before);

@@ -1,4 +1,4 @@
-// Statistics of batch normalization while a trained model is fine-tuned.
+// Batch normalization statistics in fine-tuning.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace octet::program {
 
-/// Returns whether the model has moving statistics that fit worse after
-/// re-estimation from `data`: the loss on these samples rises by over 10 %.
-/// Training that normalizes by batches then ruins the model at any learning
-/// rate, as such batches are unlike those of the original training.
+/// Returns whether re-estimated running statistics fit `data` worse: the loss
+/// on these samples rises by over 10 %. Training that normalizes by batch then
+/// ruins the model at any learning rate, because such batches differ from the
+/// original training data.
 bool reestimation_costs(const Model& model, const Dataset& data,
                         const Measured& by,
                         const train::BatchStatisticsOptions& options);
 
-/// Freezes the statistics of batch normalization. Returns the layers that had
-/// moving ones.
+/// Freezes all running statistics. Returns the layers whose statistics were not
+/// frozen before.
 std::vector<std::shared_ptr<Layer>> freeze_statistics(Model& model);
 
 }  // namespace octet::program

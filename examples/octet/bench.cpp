@@ -8,9 +8,9 @@
 
 #include "../program.h"
 #include "commands.h"
-#include "measured.h"
 #include "random_samples.h"
 #include "read_model.h"
+#include "task_metrics.h"
 
 namespace octet::program {
 namespace {
@@ -54,21 +54,24 @@ void add_bench(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   Command command = program.add_command(
-      "bench",
-      "Measure how fast a model runs here: latency, throughput, and the time "
-      "of each fused step");
+      "bench", "Measure the latency and throughput of a model");
   add_model(command, o.source, kModelHelp);
-  command.add_flag("--int8", o.int8,
-                   "quantize it first, with ranges of random samples: good "
-                   "for its speed alone");
-  command.add("--batch", o.batch, 1, 4096, "samples a run");
-  command.add("--threads", o.threads, 0, 1024, "0: all cores");
-  command.add("--seconds", o.seconds, 0, 3600, "to measure for, at least")
+  command.begin_group("Measurement");
+  command.add_flag(
+      "--int8", o.int8,
+      "quantize the model first, with random ranges (for timing only)");
+  command.add("--batch", o.batch, 1, 4096, "batch size").show_default();
+  command.add("--threads", o.threads, 0, 1024,
+              "number of threads (default: all cores)");
+  command
+      .add("--seconds", o.seconds, 0, 3600, "minimum measuring time in seconds")
       .type("S")
       .show_default();
-  command.add_flag("--json", o.json, "print JSON instead of a table");
+  command.begin_group("Output");
+  command.add_flag("--json", o.json, "print JSON");
   command.set_footer(
-      "Example: octet bench zoo:resnet8 --int8 --batch 32 --threads 2");
+      "\nPrints latency, throughput and the time of each fused step.\n\n"
+      "Example:\n  octet bench zoo:resnet8 --int8 --batch 32 --threads 2\n");
   command.when_chosen([options] { print(benched(*options)); });
 }
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/quant/calibrate_auto.h>
+#include <octet/quant/auto_calibrate.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
@@ -28,26 +28,28 @@ std::optional<quant::Calibration> method_of(const std::string& word) {
     if (word == name) return method;
     words.emplace_back(name);
   }
-  throw ValueError(fmt::format("--method: expected {}, got '{}'{}",
-                               fmt::join(words, ", "), word,
-                               suggest_near(word, words)));
+  throw ValueError("invalid_value", "--method",
+                   fmt::format("must be {}, got '{}'{}", fmt::join(words, ", "),
+                               word, suggest_near(word, words)));
 }
 
 }  // namespace
 
 Option add_calibration_options(Command& command, CalibrationChoice& choice) {
-  const Option method =
-      command
-          .add("--method", choice.method,
-               "calibration method; auto tries all and keeps the one whose "
-               "outputs are closest to the float model's")
-          .type("auto|max|percentile|mse|entropy")
-          .show_default();
-  command.add("--percentile", choice.percentile, 50, 100,
-              "of --method percentile (99.99)");
+  command.begin_group("Calibration");
+  const Option method = command
+                            .add("--method", choice.method,
+                                 "calibration method; auto selects the method "
+                                 "with the smallest output error")
+                            .type("auto|max|percentile|mse|entropy")
+                            .show_default();
+  command
+      .add("--percentile", choice.percentile, 50, 100,
+           "percentile for --method percentile")
+      .show_default();
   command.add("--samples", choice.samples, 1, int64_t{1} << 31,
-              "number of calibration samples, a random subset [all of .npy "
-              "files, 1024 of others]");
+              "number of calibration samples, a random subset (default: all of "
+              ".npy files, else 1024)");
   return method;
 }
 
@@ -55,8 +57,9 @@ void check_method(const CalibrationChoice& choice) {
   (void)method_of(choice.method);
   if (choice.method != "percentile" &&
       choice.percentile != CalibrationChoice().percentile) {
-    throw UnsupportedError(fmt::format(
-        "--percentile: expected --method percentile, got {}", choice.method));
+    throw UnsupportedError(
+        "conflicting_options", "--percentile",
+        fmt::format("needs --method percentile, got {}", choice.method));
   }
 }
 
@@ -74,11 +77,12 @@ quant::CheckedSamples usual_samples(const Dataset& data,
 std::string calibrate(Model& int8, const Dataset& data,
                       const CalibrationChoice& choice, bool few_bits) {
   const std::optional<quant::Calibration> method = method_of(choice.method);
-  // In few codes, what the largest value costs all others decides.
+  // At low bit widths the clipping error of outliers outweighs the range they
+  // need.
   std::optional<quant::WeightRange> weights;
   if (few_bits) weights = quant::WeightRange::mse;
   if (!method) {
-    return quant::calibrate_auto(int8, data,
+    return quant::auto_calibrate(int8, data,
                                  {.weights = weights,
                                   .samples = choice.samples,
                                   .check_samples = !choice.checked,

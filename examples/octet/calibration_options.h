@@ -1,4 +1,4 @@
-// How ranges are found, as the commands that calibrate are told.
+// Calibration options.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,28 @@ namespace octet::program {
 struct CalibrationChoice {
   std::string method = "auto";
   double percentile = 99.99;
-  int64_t samples = 0;   // 0: all
-  bool checked = false;  // unusual samples were separated, or are to be kept
+  int64_t samples = 0;   // 0: all samples
+  bool checked = false;  // unusual samples are removed or accepted
 };
 
-/// --method, --percentile and --samples. Returns --method.
+/// Adds --method, --percentile and --samples. Returns --method.
 Option add_calibration_options(Command& command, CalibrationChoice& choice);
 
-/// Throws: ValueError for a method that there is not; UnsupportedError for a
-/// percentile of another.
+/// Throws: ValueError for an unknown method; UnsupportedError for --percentile
+/// with another method.
 void check_method(const CalibrationChoice& choice);
 
-/// The samples that --samples chooses, without unusual ones, which a warning
-/// names by their position and file; `files` are the files of all samples, or
-/// empty. The choice is then `checked`. Throws: as quant::check_samples().
+/// Returns the samples selected by --samples, without unusual samples, and sets
+/// `choice.checked`. Warns of each unusual sample with its index and file;
+/// `files` are the files of all samples, or empty.
+/// Throws: as quant::check_samples().
 quant::CheckedSamples usual_samples(const Dataset& data,
                                     CalibrationChoice& choice,
                                     const std::vector<std::string>& files);
 
-/// Calibrates; weights of fewer bits get scales of least square error. Returns
-/// how good the scales are, as text. Throws: as check_method() and
-/// quant::calibrate_auto().
+/// Calibrates `int8`. Weights of fewer bits get scales of minimal squared
+/// error. Returns the result as text.
+/// Throws: as check_method() and quant::auto_calibrate().
 std::string calibrate(Model& int8, const Dataset& data,
                       const CalibrationChoice& choice, bool few_bits);
 

@@ -1,4 +1,4 @@
-// A word of the command line as one of several values.
+// Option values from a fixed list.
 #pragma once
 
 #include <array>
@@ -15,8 +15,9 @@
 
 namespace octet::program {
 
-/// In any case and with any separators: "TensorRT-10" is tensorrt10.
-/// Throws: ValueError naming the option and the nearest words.
+/// Returns the value of a word, which may have any case and separators:
+/// "TensorRT-10" is tensorrt10.
+/// Throws: ValueError with the option and similar words.
 template <class T, size_t N>
 T choice(std::string_view option, const std::string& word,
          const std::array<std::pair<std::string_view, T>, N>& choices) {
@@ -25,9 +26,11 @@ T choice(std::string_view option, const std::string& word,
     if (fold_name(name) == fold_name(word)) return value;
     words.emplace_back(name);
   }
-  throw ValueError(fmt::format("{}: expected {}, got '{}'{}", option,
-                               fmt::join(words, " or "), word,
-                               suggest_near(word, words)));
+  throw ValueError(
+      "invalid_value", option,
+      fmt::format("must be {}{}, got '{}'{}", N > 2 ? "one of " : "",
+                  fmt::join(words, N > 2 ? ", " : " or "), word,
+                  suggest_near(word, words)));
 }
 
 }  // namespace octet::program

@@ -54,13 +54,14 @@ std::optional<int64_t> number_in(std::string_view word) {
   return number;
 }
 
-/// Names by their numbers, which must be 0, 1, ...
+/// Returns names in the order of their numbers, which must be 0, 1, ...
 std::vector<std::string> in_order(const std::map<int64_t, std::string>& names) {
   std::vector<std::string> list;
   for (const auto& [number, name] : names) {
     if (number != std::ssize(list)) {
       throw FormatError(
-          fmt::format("expected a name for each number from 0, got none for {}",
+          "missing_value", "class names",
+          fmt::format("no name for number {}; numbers must be 0, 1, ...",
                       list.size()));
     }
     list.push_back(name);
@@ -81,7 +82,7 @@ std::vector<std::string> names_in_json(const std::string& text) {
   for (const auto& [key, value] : config.as_object()) {
     const auto number = number_in(key);
     if (number && value.is_list()) {
-      // {"0": ["n01440764", "tench"]}: the folder, then its meaning.
+      // {"0": ["n01440764", "tench"]}: folder and description.
       names[*number] = value.as_list().at(0).as_string();
     } else if (number && value.is_string()) {
       names[*number] = value.as_string();
@@ -90,12 +91,14 @@ std::vector<std::string> names_in_json(const std::string& text) {
     }
   }
   if (std::ssize(names) != std::ssize(config.as_object())) {
-    throw FormatError("expected numbers that differ, got one twice");
+    throw FormatError("duplicate_name", "class names",
+                      "numbers must be unique");
   }
   return in_order(names);
 }
 
-/// The `names` of a data.yaml: "names: [a, b]", or below it "- a" or "0: a".
+/// Returns the `names` of a data.yaml: "names: [a, b]", or lines "- a" or "0:
+/// a" below "names:".
 std::vector<std::string> names_in_yaml(const std::string& text) {
   std::vector<std::string> list;
   std::map<int64_t, std::string> numbered;
@@ -143,7 +146,7 @@ std::vector<std::string> names_in_file(const fs::path& path) {
   return names;
 }
 
-/// Whether it is meant as a file.
+/// Returns whether the value of --class-names is a file name.
 bool is_path(const std::string& text) {
   std::error_code ignored;
   if (fs::exists(text, ignored)) return true;
@@ -168,19 +171,21 @@ std::vector<std::string> parse_class_names(const std::string& text) {
     }
   }
   if (names.size() < 2) {
-    throw ValueError(fmt::format(
-        "--class-names: expected a file with a name a line, or names like "
-        "cat,dog, got '{}'",
-        printable(text, 80)));
+    throw ValueError("invalid_value", "--class-names",
+                     fmt::format("must be a file with one name per line, or "
+                                 "names like cat,dog, got '{}'",
+                                 printable(text, 80)));
   }
   std::set<std::string> seen;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!names[i].empty() && seen.insert(names[i]).second) continue;
-    throw ValueError(fmt::format("--class-names: name {} is {}", i,
-                                 names[i].empty()
-                                     ? "empty"
-                                     : fmt::format("'{}', which is there twice",
-                                                   printable(names[i], 80))));
+    if (names[i].empty()) {
+      throw ValueError("invalid_value", "--class-names",
+                       fmt::format("name {} is empty", i));
+    }
+    throw ValueError(
+        "duplicate_name", "--class-names",
+        fmt::format("name {}, '{}', is repeated", i, printable(names[i], 80)));
   }
   return names;
 }

@@ -1,4 +1,4 @@
-// --class-names: a list, or a file of one of the usual formats.
+// Parsing of --class-names.
 #pragma once
 
 #include <string>
@@ -6,10 +6,9 @@
 
 namespace octet::program {
 
-/// "cat,dog", or a file: a name a line; JSON as ["cat", "dog"],
-/// {"0": "cat", "1": "dog"} or {"cat": 0, "dog": 1}; YOLO's data.yaml.
-/// Throws: IoError; FormatError; ValueError for a name that is empty or there
-/// twice.
+/// Returns the names in "cat,dog" or in a file: one name per line; JSON ["cat",
+/// "dog"], {"0": "cat", "1": "dog"} or {"cat": 0, "dog": 1}; YOLO data.yaml.
+/// Throws: IoError; FormatError; ValueError for an empty or repeated name.
 std::vector<std::string> parse_class_names(const std::string& text);
 
 }  // namespace octet::program

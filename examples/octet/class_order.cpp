@@ -16,8 +16,8 @@
 namespace octet::program {
 namespace {
 
-/// The column of each row, so that the sum of the counts is largest.
-/// Source: Jonker and Volgenant's shortest augmenting paths, with potentials.
+/// Returns the column of each row in the assignment of largest total count.
+/// Source: shortest augmenting paths with potentials (Jonker and Volgenant).
 std::vector<size_t> best_assignment(const train::ConfusionMatrix& counts) {
   const auto n = static_cast<size_t>(counts.classes());
   const auto cost = [&](size_t row, size_t column) {
@@ -25,7 +25,7 @@ std::vector<size_t> best_assignment(const train::ConfusionMatrix& counts) {
         counts.count(static_cast<int64_t>(row), static_cast<int64_t>(column)));
   };
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  // Index n is a column outside the matrix, from which each path starts.
+  // Column n is virtual: each path starts there.
   std::vector<double> of_row(n, 0), of_column(n + 1, 0);
   std::vector<size_t> row_of(n + 1, n);
   for (size_t row = 0; row < n; ++row) {
@@ -71,8 +71,8 @@ std::vector<size_t> best_assignment(const train::ConfusionMatrix& counts) {
   return columns;
 }
 
-/// The accuracy that another order must add, beyond what the best of all orders
-/// adds by chance.
+/// Returns the accuracy gain that makes another order significant: above the
+/// gain of the best permutation by chance.
 double clear_gain(int64_t samples, int64_t classes) {
   return std::max(0.1, std::sqrt(2 * std::log(static_cast<double>(classes)) /
                                  static_cast<double>(samples)));
@@ -81,9 +81,9 @@ double clear_gain(int64_t samples, int64_t classes) {
 void warn_of_order(std::string_view command, double accuracy, double possible,
                    const std::string& pairs) {
   warn(fmt::format(
-      "{}: the classes seem to be in another order than the model's outputs: "
-      "accuracy {:.1f} %, and {:.1f} % with {}. Hint: --class-names with the "
-      "folders in the order of the outputs, or labels by that order",
+      "{}: class order probably differs from the model's outputs: accuracy is "
+      "{:.1f} %, but {:.1f} % with {}. Hint: list the folders in output order "
+      "with --class-names, or renumber the labels",
       command, 100 * accuracy, 100 * possible, pairs));
 }
 
@@ -112,7 +112,7 @@ void check_order(std::string_view command, const train::ConfusionMatrix& counts,
       samples += at(row, j);
       answers += at(j, column);
     }
-    // A clear pair: most of a class, and most of an output.
+    // A clear pair has the majority of its class and of its output.
     if (column == row || 2 * at(row, column) <= samples ||
         2 * at(row, column) <= answers) {
       continue;
@@ -147,10 +147,10 @@ std::vector<std::string> class_names_for(const DataOptions& o,
       (target.class_count == 1 && count == 2)) {
     return names;
   }
-  throw ValueError(fmt::format(
-      "--class-names: expected a name for each of the model's {} outputs, got "
-      "{}",
-      target.class_count, count));
+  throw ValueError(
+      "count_mismatch", "--class-names",
+      fmt::format("must have a name for each of the model's {} outputs, got {}",
+                  target.class_count, count));
 }
 
 std::string few_classes(const std::vector<std::string>& names) {
@@ -180,16 +180,15 @@ std::string classes_text(const io::OpenedData& opened, const DataOptions& o,
   if (count > kAll) text += fmt::format(", ... ({} in all)", count);
   return text + (!o.class_names.empty() ? "; by --class-names"
                  : !target.classes.empty()
-                     ? "; by the names in the model's file"
-                     : "; sorted by name, --class-names "
-                       "gives another order");
+                     ? "; by the class names in the model file"
+                     : "; sorted by name (--class-names changes the order)");
 }
 
 void warn_of_class_order(std::string_view command, const Model& model,
                          const Dataset& data, const io::OpenedData& opened,
                          double accuracy) {
   constexpr int64_t kSamples = 2048, kMostClasses = 512;
-  constexpr double kGood = 0.9;  // what is left is no clear gain
+  constexpr double kGood = 0.9;  // no significant gain above this
   if (model.outputs().size() != 1 || !(accuracy < kGood) ||
       data.label_specs().size() != 1 || data.label_type() != DType::i64 ||
       data.label_shape().rank() != 0 ||
@@ -201,7 +200,7 @@ void warn_of_class_order(std::string_view command, const Model& model,
   if (classes == 1) {
     if (1 - 2 * accuracy < clear_gain(data.size(), 2)) return;
     warn_of_order(command, accuracy, 1 - accuracy,
-                  fmt::format("{} and {} exchanged", label_text(opened, 0),
+                  fmt::format("{} and {} swapped", label_text(opened, 0),
                               label_text(opened, 1)));
     return;
   }

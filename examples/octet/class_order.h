@@ -1,4 +1,4 @@
-// Which folder of images is which output of a model.
+// Mapping of class folders to model outputs.
 #pragma once
 
 #include <string>
@@ -12,23 +12,24 @@
 
 namespace octet::program {
 
-/// The names of the model's classes in the order of its outputs: those of
-/// --class-names, else those of its file; none if nobody knows.
-/// Throws: IoError and FormatError for a file of names; ValueError for another
-/// number of names than outputs.
+/// Returns class names in output order: from --class-names, else from the model
+/// file; empty if unknown.
+/// Throws: IoError and FormatError for a file of names; ValueError if the
+/// numbers of names and outputs differ.
 std::vector<std::string> class_names_for(const DataOptions& options,
                                          const DataTarget& target);
 
-/// "'a', 'b', ... (12 in all)".
+/// Returns up to five names: "'a', 'b', ... (12 in all)".
 std::string few_classes(const std::vector<std::string>& names);
 
-/// "classes (folder -> output): cat -> 0, dog -> 1; sorted by name": nothing
-/// for data without folders of classes.
+/// Returns "classes (folder -> output): cat -> 0, dog -> 1; sorted by name", or
+/// "" for data without class folders.
 std::string classes_text(const io::OpenedData& opened,
                          const DataOptions& options, const DataTarget& target);
 
-/// Warns if the labels fit the outputs clearly better in another order, naming
-/// the outputs that seem to belong to them. `accuracy` is that of the model.
+/// Warns if a permutation of the labels fits the outputs clearly better, and
+/// names the outputs they probably belong to. `accuracy` is the accuracy of the
+/// model.
 void warn_of_class_order(std::string_view command, const Model& model,
                          const Dataset& data, const io::OpenedData& opened,
                          double accuracy);

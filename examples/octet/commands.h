@@ -1,5 +1,5 @@
-// The subcommands of the octet program. Each adds itself with its options and
-// runs when it was chosen.
+// Subcommands of the octet program. Each function adds a command with its
+// options.
 #pragma once
 
 #include "../command_line.h"

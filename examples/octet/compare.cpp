@@ -24,32 +24,34 @@ void add_compare(CommandLine& program) {
   };
   const auto options = std::make_shared<Options>();
   Command command = program.add_command(
-      "compare",
-      "Run two models on the same samples and show where their values part, "
-      "the layer that adds most noise first");
+      "compare", "Compare the layer outputs of two models on the same samples");
   add_model(command, options->a, kModelHelp);
-  command.add("other", options->b, "the model that is held against it")
-      .required();
+  command.add("other", options->b, "model to compare with").required();
+  command.begin_group("Input");
   command
       .add("--data", options->data,
-           "X.npy: [N,...], in the axis order of the first model; of the "
-           "second one, or the other one of channels first and last, where the "
-           "shape tells")
+           "samples [N,...] in the axis order of either model")
       .type("X.npy")
       .required();
   add_layout_option(command, options->layout,
-                    "axis order of the samples, where their shape fits both "
-                    "[that of the first model]");
-  command.add("--labels", options->labels, "L.npy: int64 [N], for accuracy")
+                    "axis order of samples whose shape fits both (default: the "
+                    "first model's)");
+  command
+      .add("--labels", options->labels,
+           "class labels int64 [N], to report accuracy")
       .type("L.npy");
-  command.add("--batch", options->batch, 1, 1 << 20,
-              "samples to run at a time [16]");
-  command.add_flag("--json", options->json, "print JSON instead of a table");
+  command.add("--batch", options->batch, 1, 1 << 20, "batch size")
+      .show_default();
+  command.begin_group("Output");
+  command.add_flag("--json", options->json, "print JSON");
   command.set_footer(
-      R"(Layers are matched by their names, without "quant_". Noise is the power of the
-difference as a share of the power of the first model's values; what a layer
-adds to the noise that it reads is its own. ONNX files run node by node, as the
-standard's reference has them.
+      R"(
+Layers are matched by name, ignoring "quant_", and sorted by the noise they
+add. Noise is the power of the difference relative to the power of the first
+model's output; added noise excludes the noise of the layer's inputs. ONNX files
+run node by node on the reference executor. Samples may also have the axis
+order of the second model, or the other order of channels first and last, if
+the shape tells.
 
 Examples:
   octet compare model.h5 int8.onnx --data x.npy --labels l.npy
@@ -64,7 +66,7 @@ Examples:
     check_samples(x, second);
     const Tensor labels =
         options->labels.empty() ? Tensor() : io::read_npy(options->labels);
-    const io::Comparison result =
+    const io::ModelComparison result =
         io::compare_models(read_traced(options->a), read_traced(second), x,
                            {.batch = options->batch,
                             .labels = labels,

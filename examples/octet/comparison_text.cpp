@@ -32,17 +32,18 @@ io::TracedModel read_traced(const ModelSource& source) {
 void check_samples(const Tensor& x, const ModelSource& source) {
   if (x.dtype() != DType::u8 || is_onnx(source.what)) return;
   if (mode_of(read_model(source), source) == "none") return;
-  throw FormatError(fmt::format(
-      "'{}': expected samples of float32, got uint8. Hint: bytes for both, by "
-      "octet convert {} float.onnx --from-bytes MODE",
-      source.what, source.what));
+  throw FormatError("dtype_mismatch", source.what,
+                    fmt::format("samples must be float32, got uint8. Hint: add "
+                                "preprocessing of bytes to the model with "
+                                "octet convert {} float.onnx --from-bytes MODE",
+                                source.what));
 }
 
 std::string values_text(const std::vector<io::ValueDifference>& values) {
   TextTable table({Align::left, Align::left, Align::right, Align::right,
                    Align::right, Align::right, Align::right});
   table.add_row({"layer", "op", "SQNR dB", "added noise", "max error",
-                 "largest", "code flips"});
+                 "largest", "changed"});
   table.add_rule();
   for (const io::ValueDifference& value : values) {
     table.add_row(
@@ -56,7 +57,7 @@ std::string values_text(const std::vector<io::ValueDifference>& values) {
   return table.to_string();
 }
 
-std::string totals_text(const io::Comparison& comparison) {
+std::string totals_text(const io::ModelComparison& comparison) {
   const double sqnr = comparison.output_sqnr();
   const bool equal = std::isinf(sqnr) && sqnr > 0;
   std::string text =
@@ -74,7 +75,7 @@ std::string totals_text(const io::Comparison& comparison) {
   }
   if (comparison.only_in_a + comparison.only_in_b > 0) {
     text += fmt::format(
-        "not compared: {} values of the first model, {} of the second\n",
+        "not compared: {} layer outputs of the first model, {} of the second\n",
         comparison.only_in_a, comparison.only_in_b);
   }
   return text;

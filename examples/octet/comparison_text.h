@@ -1,4 +1,4 @@
-// What `octet compare` and `octet verify` have in common.
+// Shared code of `octet compare` and `octet verify`.
 #pragma once
 
 #include <string>
@@ -10,18 +10,20 @@
 
 namespace octet::program {
 
-/// A model as read_model() takes it, or an ONNX file as the standard's
-/// reference runs it. Throws: as these.
+/// Reads a model as read_model() does, but runs an ONNX file on the reference
+/// executor.
+/// Throws: as read_model() and io::TracedModel::from_onnx().
 io::TracedModel read_traced(const ModelSource& source);
 
-/// Throws: FormatError for samples of bytes, which the model of a file of Keras
-/// or Octet takes only where it divides them itself.
+/// Throws: FormatError for uint8 samples of a Keras or Octet model, unless the
+/// model scales its input.
 void check_samples(const Tensor& x, const ModelSource& source);
 
-/// One line a value.
+/// Returns a table with one row per layer output.
 std::string values_text(const std::vector<io::ValueDifference>& values);
 
-/// Outputs, classes and what was not compared.
-std::string totals_text(const io::Comparison& comparison);
+/// Returns a summary: outputs, classes, and the number of layer outputs not
+/// compared.
+std::string totals_text(const io::ModelComparison& comparison);
 
 }  // namespace octet::program

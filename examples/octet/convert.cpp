@@ -25,17 +25,17 @@ void add_convert(CommandLine& program) {
     EngineOptions engine;
   };
   const auto options = std::make_shared<Options>();
-  Command command =
-      program.add_command("convert", "Write a model as an ONNX file");
+  Command command = program.add_command("convert", "Convert a model to ONNX");
   add_model(command, options->from, kModelHelp);
-  command.add("-o,--output,onnx", options->to, "the file to write")
+  command.begin_group("Output");
+  command.add("-o,--output,onnx", options->to, "output file")
       .type("OUT.onnx")
       .required()
       .writes({".onnx"});
   add_export_options(command, options->file);
   add_layout_option(command, options->file.layout,
-                    "axis order of the file's inputs and outputs [as in the "
-                    "model's ONNX file, else nchw]");
+                    "axis order of inputs and outputs (default: as in the "
+                    "source ONNX file, else nchw)");
   add_engine_options(command, options->engine, options->to);
   command.when_chosen([options] {
     check_output(options->to);

@@ -17,13 +17,13 @@
 #include "class_order.h"
 #include "image_options.h"
 #include "io_names.h"
-#include "named_values.h"
+#include "name_value_args.h"
 
 namespace octet::program {
 namespace {
 
-/// Whether the first thing it does with its input is to divide by 32 or more:
-/// bytes become small numbers. Layers that take [0,1] to other ranges do not.
+/// Returns whether the first layer scales the input by 1/32 or less, so that
+/// the model expects bytes. Layers that map [0,1] to other ranges do not count.
 bool takes_pixels(const Model& model) {
   if (model.inputs().size() != 1) return false;
   const GraphNode* input = model.inputs()[0].node.get();
@@ -47,20 +47,20 @@ bool is_zoo(const ModelSource& source) {
   return source.what.starts_with("zoo:");
 }
 
-/// What the model's file says that bytes were, or "".
+/// Returns the preprocessing mode in the model file, or "".
 std::string trained_mode(const ModelSource& source) {
   return is_zoo(source) ? std::string()
                         : io::trained_preprocess(source.what, source.limits());
 }
 
-/// Whether the model comes from an ONNX file with an input of bytes.
+/// Returns whether the model comes from an ONNX file with a single uint8 input.
 bool takes_bytes(const ModelSource& source) {
   const auto ports = interface_of(source).inputs;
   return ports.size() == 1 && ports[0].type == "uint8";
 }
 
-/// For each input of an ONNX file whether it has another type than float32 and
-/// bytes.
+/// Returns for each input of an ONNX file whether its type is neither float32
+/// nor uint8.
 std::vector<bool> takes_numbers(const ModelSource& source) {
   std::vector<bool> result;
   for (const io::OnnxPort& port : interface_of(source).inputs) {
@@ -69,13 +69,13 @@ std::vector<bool> takes_numbers(const ModelSource& source) {
   return result;
 }
 
-/// They are taken as they are.
+/// Returns whether the data are floats, which are used unchanged.
 bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
   return options.preprocess.empty() &&
          opened.kind.find(".npy") != std::string::npos;
 }
 
-/// Whether files of images are resized.
+/// Returns whether the data are image files, which are resized.
 bool has_images(const io::OpenedData& opened) {
   return opened.kind.find("image") != std::string::npos;
 }
@@ -89,7 +89,7 @@ io::OpenOptions open_options(const DataOptions& o, const DataTarget& target,
           .takes_bytes = target.takes_bytes,
           .takes_numbers = input < target.takes_numbers.size() &&
                            target.takes_numbers[input],
-          // Of several inputs the others would move by a sample.
+          // With several inputs, skipping would misalign samples.
           .corrupt = o.skip_corrupt && target.inputs.size() == 1
                          ? io::CorruptFiles::skip
                          : io::CorruptFiles::refuse,
@@ -98,7 +98,8 @@ io::OpenOptions open_options(const DataOptions& o, const DataTarget& target,
           .labels_optional = o.labels_optional};
 }
 
-/// Without labels that a model of other classes cannot have meant.
+/// Drops labels if the number of folders differs from the number of model
+/// outputs.
 void drop_other_labels(const DataTarget& target, io::OpenedData& opened) {
   const int64_t classes = std::ssize(opened.classes);
   const bool binary = target.class_count == 1 && classes == 2;
@@ -107,12 +108,12 @@ void drop_other_labels(const DataTarget& target, io::OpenedData& opened) {
     return;
   }
   warn(fmt::format(
-      "--data: labels are ignored, since {} folders are not {}. Hint: "
-      "--class-names for folders that are some of the model's classes",
+      "--data: ignoring labels: {} folders do not match {}. Hint: use "
+      "--class-names if the folders are a subset of the model's classes",
       classes,
       target.class_count > 0
           ? fmt::format("the {} outputs of the model", target.class_count)
-          : "classes of a model that is no classifier"));
+          : "a model that is not a classifier"));
   const std::vector<size_t> inputs = {0};
   opened.train = opened.train.select(inputs, {});
   if (opened.test) opened.test = opened.test->select(inputs, {});
@@ -120,7 +121,7 @@ void drop_other_labels(const DataTarget& target, io::OpenedData& opened) {
   opened.folders.clear();
 }
 
-/// Of a model with several outputs: those that --labels has a file for.
+/// Reads the files of --labels for a model with several outputs.
 std::vector<NamedTensor> named_labels(const DataOptions& o,
                                       const DataTarget& target, int64_t count) {
   const std::vector<std::string> files =
@@ -133,25 +134,25 @@ std::vector<NamedTensor> named_labels(const DataOptions& o,
   return labels;
 }
 
-/// Of a model with several inputs or outputs: a file for each.
+/// Opens a file per input, for a model with several inputs or outputs.
 io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
   const std::vector<std::string> files =
       paths_for("--data", o.paths, target.inputs);
   std::vector<NamedTensor> inputs;
   for (size_t i = 0; i < files.size(); ++i) {
     if (files[i].empty()) {
-      throw ValueError(fmt::format(
-          "--data: expected a file for each of '{}', got none for '{}'",
-          fmt::join(target.inputs, "', '"), target.inputs[i]));
+      throw ValueError(
+          "missing_value", "--data",
+          fmt::format("needs a file for each of '{}', none given for '{}'",
+                      fmt::join(target.inputs, "', '"), target.inputs[i]));
     }
     const io::OpenedData opened =
         io::open_data(files[i], open_options(o, target, i));
     const Dataset& one = opened.train;
     if (!o.labels.empty() && !one.label_specs().empty()) {
-      throw ValueError(
-          fmt::format("--labels: expected none beside the labels of {}, got "
-                      "'{}'",
-                      opened.kind, fmt::join(o.labels, "', '")));
+      throw ValueError("conflicting_options", "--labels",
+                       fmt::format("{} already has labels, got '{}'",
+                                   opened.kind, fmt::join(o.labels, "', '")));
     }
     inputs.emplace_back(target.inputs[i], one.batch(0, one.size()).input());
   }
@@ -163,7 +164,7 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
                        : Dataset(std::move(inputs), std::move(labels))};
 }
 
-/// "resize bilinear as Keras, bytes as 'unit'".
+/// Returns "resize bilinear as Keras, bytes as 'unit'".
 std::string preprocessing_text(const io::OpenedData& opened,
                                const DataOptions& options,
                                const DataTarget& target) {
@@ -178,23 +179,23 @@ std::string preprocessing_text(const io::OpenedData& opened,
 }  // namespace
 
 void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
+  command.begin_group("Input");
   command
       .add("--data", o.paths,
-           "samples: x.npy, a folder of images, of IDX files or of CIFAR; "
-           "NAME=x.npy for each of several inputs")
+           "samples: .npy file, image folder, IDX files or CIFAR; NAME=x.npy "
+           "per input")
       .type("PATH")
       .required();
   command
       .add("--labels", o.labels,
            labels == LabelKinds::classes
-               ? "int64 [N], or [N,H,W] for each pixel: the classes of an "
-                 "x.npy; NAME=Y.npy for each of several outputs"
-               : "int64 [N], or [N,H,W] for each pixel: the classes of an "
-                 "x.npy; float32 [N,...], its targets; NAME=Y.npy for each of "
-                 "several outputs")
+               ? "class labels int64 [N], or [N,H,W] per pixel; NAME=Y.npy per "
+                 "output"
+               : "class labels int64 [N], or [N,H,W] per pixel; targets "
+                 "float32 [N,...]; NAME=Y.npy per output")
       .type("Y.npy");
-  add_image_options(command, o);
   add_layout_option(command, o.layout);
+  add_image_options(command, o);
   o.labels_optional = o.labels_optional || labels == LabelKinds::classes;
 }
 
@@ -226,7 +227,7 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   target.outputs = quant::output_names(model);
   target.takes_bytes = takes_bytes(source);
   target.takes_numbers = takes_numbers(source);
-  // A file of Octet has its samples as Keras has, wherever it came from.
+  // An Octet file has NHWC samples like Keras, whatever its source.
   const io::OnnxInterface file =
       is_onnx(source.what) ? interface_of(source) : io::OnnxInterface();
   target.input_orders =
@@ -265,7 +266,8 @@ std::vector<std::string> class_names_of(const ModelSource& source) {
 
 namespace {
 
-/// Images in other files than .npy have one axis order, which is read.
+/// Returns whether the data are .npy files. Other image files have a fixed axis
+/// order.
 bool has_arrays(const io::OpenedData& opened) {
   return opened.kind.find(".npy") != std::string::npos;
 }
@@ -273,10 +275,10 @@ bool has_arrays(const io::OpenedData& opened) {
 io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   if (!o.preprocess.empty() && !target.trained.empty() &&
       o.preprocess != target.trained) {
-    warn(fmt::format(
-        "--preprocess: the model was trained with '{}', its file says; got "
-        "'{}'. Without the option it is as in training",
-        target.trained, o.preprocess));
+    warn(
+        fmt::format("--preprocess: the model file says '{}', got '{}'. Hint: "
+                    "omit the option to use the mode of training",
+                    target.trained, o.preprocess));
   }
   warn_of_other_resize(o, target);
   if (target.inputs.size() != 1 ||
@@ -298,7 +300,7 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   return opened;
 }
 
-/// Throws: FormatError for numbers that an input of bytes cannot take.
+/// Throws: FormatError for values that a uint8 input cannot represent.
 void check_bytes(const Dataset& data, const DataOptions& o) {
   constexpr int64_t kChecked = 64;
   const Tensor x = data.batch(0, std::min(kChecked, data.size())).input();
@@ -307,14 +309,16 @@ void check_bytes(const Dataset& data, const DataOptions& o) {
     return !(v >= 0 && v <= 255 && v == std::floor(v));
   });
   if (found == values.end()) return;
-  throw FormatError(fmt::format(
-      "'{}': expected whole numbers from 0 to 255 for the model's uint8 input, "
-      "got {}. Hint: bytes as in the images, {}",
-      o.paths[0], *found,
-      o.preprocess.empty() ? "x.astype(\"uint8\")" : "without --preprocess"));
+  throw FormatError(
+      "out_of_range", o.paths[0],
+      fmt::format("the model's uint8 input needs integers from 0 to 255, got "
+                  "{}. Hint: pass unscaled bytes{}",
+                  *found,
+                  o.preprocess.empty() ? ", x.astype(\"uint8\")"
+                                       : " without --preprocess"));
 }
 
-/// Where arrays of images have another range than those of training.
+/// Warns if image arrays have another value range than in training.
 void warn_of_other_range(const Dataset& data, const DataTarget& target) {
   constexpr int64_t kChecked = 64;
   // Normalized images reach 3, bytes 255.
@@ -326,14 +330,14 @@ void warn_of_other_range(const Dataset& data, const DataTarget& target) {
   const bool normalizes = target.takes != "none" && target.takes != "caffe";
   if (normalizes && largest > kMostNormalized) {
     warn(fmt::format(
-        "--data: samples reach {:g}, but the model was trained on bytes as "
-        "'{}'. Hint: samples scaled as in training",
+        "--data: samples reach {:g}, but the model expects bytes preprocessed "
+        "as '{}'. Hint: scale the samples as in training",
         largest, target.takes));
   } else if (target.takes == "none" && largest <= 1) {
-    warn(fmt::format(
-        "--data: samples reach {:g}, but the model takes bytes, from 0 to 255. "
-        "Hint: samples that are not divided by 255",
-        largest));
+    warn(
+        fmt::format("--data: samples reach {:g}, but the model expects values "
+                    "from 0 to 255. Hint: do not divide the samples by 255",
+                    largest));
   }
 }
 
@@ -360,11 +364,12 @@ void check_classes(const Model& model, const ModelSource& source,
   const int64_t outputs = model.outputs()[0].shape()[-1];
   const int64_t classes = std::ssize(data.classes);
   if (outputs == classes || (outputs == 1 && classes == 2)) return;
-  throw ValueError(fmt::format(
-      "--data: '{}' has {} outputs, the data {} classes ({}). Hint: a folder "
-      "for each output; or --class-names with the names of all outputs in "
-      "their order, for folders that are some of them",
-      source.what, outputs, classes, few_classes(data.classes)));
+  throw ValueError(
+      "count_mismatch", "--data",
+      fmt::format("has {} classes ({}), the model '{}' {} outputs. Hint: "
+                  "provide a folder per output, or list the names of all "
+                  "outputs with --class-names if the folders are a subset",
+                  classes, few_classes(data.classes), source.what, outputs));
 }
 
 std::string preprocess_to_keep(const io::OpenedData& opened,

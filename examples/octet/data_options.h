@@ -1,4 +1,4 @@
-// --data, as all commands take it that look at samples.
+// --data and related options.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +17,56 @@
 
 namespace octet::program {
 
-/// What data may be, for the ends of helps.
-inline constexpr const char* kDataHelp = R"(Data:
-  x.npy           float32 [N,...] as the model sees it in use, with --labels
-                  y.npy, int64 [N]. Of several inputs NAME=x.npy each, of
-                  several outputs NAME=y.npy. Images in the axis order of the
-                  model's file, or in the other one of NHWC and NCHW, which
-                  their shape tells; --layout decides where both fit
-  a folder with   a sub-folder of PNG or JPEG images for each class; or such
-                  folders train and test (or validation, valid, val); the IDX
-                  files of MNIST; CIFAR in its binary version; x_train.npy,
-                  y_train.npy, x_test.npy, y_test.npy
-  images          where labels are not needed (quantize, sensitivity, report):
-                  an image, or a folder with images at any depth, as YOLO's
-                  images and labels
-  Bytes become what the model was trained with, where its file says so; else
-  [0,1] (--preprocess unit), or stay as they are where the model divides them
-  by itself. Images are resized to the model's size as in training, where its
-  file says so; else as Keras does (bilinear) for a file of Keras, and as
-  torchvision does (antialias) for others. The class of a folder is the output
-  of that name where the model's file has names; else folders are sorted by
-  name, and --class-names gives another order.
+/// Accepted data, for help footers.
+inline constexpr const char* kDataHelp = R"(
+Data:
+  x.npy        float32 [N,...], preprocessed as for deployment; class labels
+               int64 [N] with --labels y.npy. NAME=x.npy per input, NAME=y.npy
+               per output. Images in the axis order of the model file, or in
+               the other order of NHWC and NCHW if the shape tells; --layout
+               decides if both fit.
+  folder       A subfolder of PNG or JPEG images per class, optionally in train
+               and test (or validation, valid, val); IDX files of MNIST;
+               binary CIFAR; x_train.npy, y_train.npy, x_test.npy, y_test.npy.
+  images       For commands without labels (quantize, sensitivity, report): an
+               image, or a folder of images at any depth, as YOLO's images.
+)";
+
+/// Image options, for help footers.
+inline constexpr const char* kImageHelp = R"(
+Images:
+  --preprocess   unit [0,1]; none [0,255]; Keras' tf [-1,1], torch and caffe;
+                 MEAN/STD as PyTorch's Normalize: 0.1307/0.3081, or three values
+                 each. Default: as the model file says; else unit, or none if
+                 the model scales its input.
+  --resize       bilinear as Keras' loaders and tf.image.resize; antialias
+                 (bilinear) and bicubic as torchvision and Pillow;
+                 keras-bicubic; nearest. Default: as the model file says; else
+                 bilinear for Keras files, antialias for others.
+  --crop         256: resize the shorter side to 256 pixels, then crop, as
+                 torchvision's Resize and CenterCrop. 0.875: crop ratio, as
+                 timm's crop_pct. aspect: as Keras' crop_to_aspect_ratio.
+                 none: stretch.
+  --class-names  Folders map to the class names in the model file, else to
+                 outputs in order of their names. This option overrides both: a
+                 file with one name per line, JSON, YOLO's data.yaml, or
+                 cat,dog,...
 )";
 
 struct DataOptions {
-  std::vector<std::string> paths;   // one, or NAME=path
-  std::vector<std::string> labels;  // the same of the outputs
+  std::vector<std::string> paths;   // a path, or NAME=path per input
+  std::vector<std::string> labels;  // a path, or NAME=path per output
   std::string preprocess;
-  std::optional<std::string> layout;  // as sample_layout.h has it
+  std::optional<std::string> layout;  // see sample_layout.h
   bool skip_corrupt = false;
-  std::string resize;              // a filter
+  std::string resize;              // filter
   std::string crop;                // "256", "0.875", "aspect", "none"
-  std::optional<std::string> pad;  // a gray value
-  std::string class_names;         // a file, or "cat,dog"
-  bool labels_optional = false;    // for the command
+  std::optional<std::string> pad;  // gray value
+  std::string class_names;         // file, or "cat,dog"
+  bool labels_optional = false;    // the command works without labels
 };
 
-/// What a command can do with labels.
+/// Kinds of labels that a command supports.
 enum class LabelKinds { classes, classes_and_targets };
 /// Adds --data, --labels, --layout, and add_image_options().
 void add_data_options(Command& command, DataOptions& options,
@@ -62,76 +75,77 @@ void add_data_options(Command& command, DataOptions& options,
 /// --skip-corrupt.
 void add_image_options(Command& command, DataOptions& options);
 
-/// What the data is to be for: the inputs of a model, by their names.
+/// What a model requires of its data.
 struct DataTarget {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  Shape image;               ///< of the only one, a sample; else empty
-  std::string trained;       ///< what its file says that bytes were, or ""
-  std::string takes;         ///< as mode_of()
-  std::string usual;         ///< what bytes become unless --preprocess says
-  bool takes_bytes = false;  ///< its file's input is uint8
-  /// For each input whether its file has it as signed integers or booleans.
+  Shape image;               ///< sample shape of a single input; else empty
+  std::string trained;       ///< preprocessing mode in the model file, or ""
+  std::string takes;         ///< mode_of() the model
+  std::string usual;         ///< mode without --preprocess
+  bool takes_bytes = false;  ///< the model file has a uint8 input
+  /// Whether each input has signed integers or booleans in the file.
   std::vector<bool> takes_numbers = {};
   std::vector<AxisOrders> input_orders = {};
   std::vector<AxisOrders> output_orders = {};
-  /// How images were resized: as its file says, or as for its kind of file; ""
-  /// if nobody knows.
+  /// Resizing in training, from the model file or its kind; "" if unknown.
   std::string trained_resize = {};
-  bool resize_is_stored = false;           ///< in its file
-  std::string usual_resize = "antialias";  ///< unless --resize says
-  /// The names of the classes in the order of the outputs: those of its file.
+  bool resize_is_stored = false;           ///< in the model file
+  std::string usual_resize = "antialias";  ///< without --resize
+  /// Class names in output order, from the model file.
   std::vector<std::string> classes = {};
-  /// Outputs of a classifier; 0 for other models, -1 for a network of the zoo,
-  /// which takes its classes from the data.
+  /// Number of outputs of a classifier; 0 for other models; -1 for a zoo
+  /// network, whose classes come from the data.
   int64_t class_count = 0;
 };
 
-/// What bytes become for the model: what its file says; "none" where it takes
-/// them as they are; "" where nobody knows.
+/// Returns the preprocessing mode of the model: from its file; "none" if it
+/// takes bytes; "" if unknown.
 std::string mode_of(const Model& model, const ModelSource& source);
 DataTarget target_of(const Model& model, const ModelSource& source);
-/// What the model's file alone says; `takes` as mode_of().
+/// Returns the target as far as the model file determines it; `takes` is
+/// mode_of().
 DataTarget file_target(const ModelSource& source, const std::string& takes);
-/// How images were resized in the training of a file's model: as the file says,
-/// or "bilinear" for a file of Keras; "" if nobody knows.
+/// Returns the resizing used in training: from the model file, else "bilinear"
+/// for a Keras file; "" if unknown.
 std::string trained_resize(const ModelSource& source);
-/// The names of the classes in a model's file; none of a network of the zoo.
+/// Returns the class names in a model file; empty for a zoo network.
 std::vector<std::string> class_names_of(const ModelSource& source);
 
-/// The data, checked against no model. Labels of several outputs have names.
-/// Warns of another --preprocess than the model was trained with. Throws: as
-/// io::open_data(); ValueError as paths_for().
+/// Opens the data without checking it against a model. Labels of several
+/// outputs have names. Warns if --preprocess differs from training.
+/// Throws: as io::open_data(); ValueError as paths_for().
 io::OpenedData open_data(const DataOptions& options, const DataTarget& target);
 
-/// The mode for the file of a model that saw the data: what bytes became; of
-/// floats, which are as the model sees them, that of before.
+/// Returns the preprocessing mode to store with a model trained or calibrated
+/// on the data: the mode applied to bytes; the previous mode for floats, which
+/// are already preprocessed.
 std::string preprocess_to_keep(const io::OpenedData& opened,
                                const DataOptions& options,
                                const DataTarget& target);
 
-/// The resizing for the file of a model that saw the data.
+/// Returns the resizing to store with a model trained or calibrated on the
+/// data.
 std::string resize_to_keep(const io::OpenedData& opened,
                            const DataOptions& options,
                            const DataTarget& target);
 
-/// Throws: ValueError where the data has another number of classes than the
-/// model.
+/// Throws: ValueError if data and model have different numbers of classes.
 void check_classes(const Model& model, const ModelSource& source,
                    const io::OpenedData& data);
 
-/// "preprocessing: resize bilinear as Keras, bytes as 'unit'", in one line, and
-/// for folders of images another one with the output of each folder.
+/// Returns "preprocessing: resize bilinear as Keras, bytes as 'unit'", and for
+/// image folders a line with the output of each folder.
 std::string describe_inputs(const io::OpenedData& opened,
                             const DataOptions& options,
                             const DataTarget& target);
 
-/// The same as entries of JSON: "preprocessing", and "folders" with the output
-/// of each.
+/// Adds the same to JSON: "preprocessing", and "folders" with the output of
+/// each.
 void add_inputs(Config& config, const io::OpenedData& opened,
                 const DataOptions& options, const DataTarget& target);
 
-/// "60000 samples [28,28,1] of IDX files", and describe_inputs().
+/// Returns "60000 samples [28,28,1] of IDX files" and describe_inputs().
 std::string describe(std::string_view part, const Dataset& data,
                      const io::OpenedData& opened, const DataOptions& options,
                      const DataTarget& target);

@@ -1,5 +1,4 @@
-// octet doctor: what this build has, what the machine gives it, what is
-// missing.
+// octet doctor: reports the build, the machine, and missing dependencies.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -35,11 +34,11 @@ namespace fs = std::filesystem;
 struct Finding {
   std::string what;
   std::string state;
-  std::string cure = "";  ///< of what is missing
-  bool needed = false;    ///< whether the program fails without it
+  std::string cure = "";  ///< how to install a missing dependency
+  bool needed = false;    ///< the program fails without it
 };
 
-/// Files of the libraries that are loaded, by what their names begin with.
+/// Returns the paths of all loaded shared libraries.
 std::vector<fs::path> loaded_libraries() {
   std::vector<fs::path> paths;
   dl_iterate_phdr(
@@ -54,7 +53,8 @@ std::vector<fs::path> loaded_libraries() {
   return paths;
 }
 
-/// "libhdf5_serial.so.103.3.0" for "libhdf5": the version is in the name.
+/// Returns the file name of a loaded library, with its version:
+/// "libhdf5_serial.so.103.3.0" for "libhdf5".
 std::string library_named(const std::vector<fs::path>& paths,
                           std::string_view prefix) {
   for (const fs::path& path : paths) {
@@ -66,12 +66,13 @@ std::string library_named(const std::vector<fs::path>& paths,
   return "";
 }
 
-/// A model into a file and back, through the process that reads HDF5.
+/// Saves and loads a model through the HDF5 worker process. Returns the error
+/// text, or "".
 std::string try_files() {
   std::string pattern =
       (fs::temp_directory_path() / "octet_doctor.XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) {
-    return fmt::format("cannot make a folder in '{}'",
+    return fmt::format("cannot create a folder in '{}'",
                        fs::temp_directory_path().string());
   }
   std::string problem;
@@ -80,7 +81,7 @@ std::string try_files() {
     const Model model = zoo::make("lenet");
     io::save_model(model, file);
     if (io::load_model(file).parameter_count() != model.parameter_count()) {
-      problem = "a model came back with other parameters";
+      problem = "a loaded model has other parameters than the saved model";
     }
   } catch (const std::exception& error) {
     problem = error.what();
@@ -96,7 +97,7 @@ std::vector<Finding> findings() {
   std::vector<Finding> all = {
       {"octet", version()},
       {"instruction set",
-       fmt::format("{} (of {}; OCTET_ISA chooses)", to_string(active_isa()),
+       fmt::format("{} (of {}; set by OCTET_ISA)", to_string(active_isa()),
                    fmt::join(isas, ", "))},
       {"threads", fmt::format("{} of {}", num_threads(), available_threads())}};
   const std::vector<fs::path> paths = loaded_libraries();
@@ -109,14 +110,14 @@ std::vector<Finding> findings() {
   const auto image = [&](const char* format, bool reads, const char* library,
                          const char* package) {
     const std::string found = library_named(paths, library);
-    all.push_back({fmt::format("{} images", format),
-                   !reads          ? "missing"
-                   : found.empty() ? "read"
-                                   : found,
-                   reads ? ""
-                         : fmt::format("apt-get install {}, configure and "
-                                       "build again",
-                                       package)});
+    all.push_back(
+        {fmt::format("{} images", format),
+         !reads          ? "missing"
+         : found.empty() ? "read"
+                         : found,
+         reads ? ""
+               : fmt::format("apt-get install {}, then reconfigure and rebuild",
+                             package)});
   };
   image("PNG", io::reads_png(), "libpng", "libpng-dev");
   image("JPEG", io::reads_jpeg(), "libjpeg", "libjpeg-dev");
@@ -126,9 +127,9 @@ std::vector<Finding> findings() {
                  data ? std::string(io::kFashionMnistFolder) : "missing",
                  data ? "" : "apt-get install dataset-fashion-mnist"});
   const std::string problem = try_files();
-  all.push_back({"model files", problem.empty() ? "written and read" : problem,
-                 problem.empty() ? "" : "set TMPDIR to a folder with room",
-                 true});
+  all.push_back(
+      {"model files", problem.empty() ? "can be written and read" : problem,
+       problem.empty() ? "" : "set TMPDIR to a folder with free space", true});
   return all;
 }
 
@@ -145,13 +146,14 @@ void examine(bool json) {
     print(io::to_json(Config(std::move(list))) + "\n");
   } else {
     TextTable table({Align::left, Align::left, Align::left});
-    table.add_row({"", "found", "cure"});
+    table.add_row({"", "found", "fix"});
     for (const Finding& f : all) table.add_row({f.what, f.state, f.cure});
     print(table.to_string());
   }
   for (const Finding& f : all) {
     if (!f.needed || f.cure.empty()) continue;
-    throw IoError(fmt::format("{}: {}. Hint: {}", f.what, f.state, f.cure));
+    throw IoError("cannot_write", f.what,
+                  fmt::format("{}. Hint: {}", f.state, f.cure));
   }
 }
 
@@ -159,12 +161,14 @@ void examine(bool json) {
 
 void add_doctor(CommandLine& program) {
   const auto json = std::make_shared<bool>(false);
-  Command command = program.add_command("doctor",
-                                        "Show the instruction set, threads and "
-                                        "libraries in use, and the packages "
-                                        "of what is missing");
-  command.add_flag("--json", *json, "print JSON instead");
-  command.set_footer("\nExample:\n  octet doctor\n");
+  Command command =
+      program.add_command("doctor", "Check the installation and the machine");
+  command.begin_group("Output");
+  command.add_flag("--json", *json, "print JSON");
+  command.set_footer(
+      "\nShows the instruction set, the number of threads, library versions, "
+      "and\n"
+      "how to install missing dependencies.\n\nExample:\n  octet doctor\n");
   command.when_chosen([json] { examine(*json); });
 }
 

@@ -37,14 +37,15 @@ io::BatchProfile profile_of(const std::string& text) {
   }
   if (sizes.size() != 3 || at != end || text.ends_with(',') || sizes[0] < 1 ||
       sizes[0] > sizes[1] || sizes[1] > sizes[2]) {
-    throw ValueError(fmt::format(
-        "--batches: expected three sizes in order such as 1,8,32, got '{}'",
-        text));
+    throw ValueError(
+        "invalid_value", "--batches",
+        fmt::format("must be three ascending sizes such as 1,8,32, got '{}'",
+                    text));
   }
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-/// As the file has it, with `batch` for an open size.
+/// Returns the input shape, with `batch` for dynamic sizes.
 Shape shape_of(const io::OnnxTensorInfo& input, int64_t batch) {
   std::vector<int64_t> dims;
   for (const io::OnnxDim& dim : *input.shape) {
@@ -54,7 +55,8 @@ Shape shape_of(const io::OnnxTensorInfo& input, int64_t batch) {
   return Shape(std::span<const int64_t>(dims));
 }
 
-/// In [0,1), or below the largest number of an integer type, or a small one.
+/// Returns noise in [0,1) for floats, over the type's nonnegative range for
+/// other types (below 128 for wide integers).
 Tensor noise_of(const Shape& shape, const std::string& type, uint64_t seed) {
   Tensor x(shape);
   Rng(seed).fill_uniform(x, 0,
@@ -73,7 +75,8 @@ Tensor rounded_down(const Tensor& x, DType type) {
   return result;
 }
 
-/// The values of the file's type. Throws: UnsupportedError for another one.
+/// Converts to the element type of the file.
+/// Throws: UnsupportedError for other types.
 Tensor as_type(const Tensor& x, const io::OnnxTensorInfo& input) {
   const std::string& type = input.type;
   if (type == "float32" || type == "float16" || type == "bfloat16") return x;
@@ -82,12 +85,13 @@ Tensor as_type(const Tensor& x, const io::OnnxTensorInfo& input) {
   if (type == "int32") return rounded_down<int32_t>(x, DType::i32);
   if (type == "int64") return rounded_down<int64_t>(x, DType::i64);
   if (type == "bool") return rounded_down<bool>(x, DType::boolean);
-  throw UnsupportedError(fmt::format(
-      "--golden: no vectors of type {} for input '{}'", type, input.name));
+  throw UnsupportedError(
+      "unsupported_type", "--golden",
+      fmt::format("type {} of input '{}' is not supported", type, input.name));
 }
 
-/// Noise in the range of the file's images: bytes, preprocessed as its metadata
-/// says; in [0,1) without such metadata.
+/// Returns noise with the distribution of images: random bytes, preprocessed as
+/// the file metadata says; in [0,1) without metadata.
 Tensor noise_like_images(const Shape& file, const std::string& preprocess,
                          uint64_t seed) {
   if (preprocess.empty() || file.rank() != 4) {
@@ -102,14 +106,14 @@ Tensor noise_like_images(const Shape& file, const std::string& preprocess,
   return channels_first ? x.transposed({0, 3, 1, 2}) : x;
 }
 
-/// `count` samples, from the first one on and again.
+/// Returns the first `count` samples, repeated if there are fewer.
 std::vector<Tensor> first_samples(const Dataset& data, int64_t count) {
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < count; ++i) indices.push_back(i % data.size());
   return data.batch(indices).inputs;
 }
 
-/// The sample in the file's order of axes; empty where it has neither.
+/// Returns the samples in the file's axis order; empty if no order fits.
 Tensor in_order_of(const Shape& file, const Tensor& x) {
   if (x.shape().rank() == 4) {
     const Tensor nchw = x.transposed({0, 3, 1, 2});
@@ -148,11 +152,11 @@ io::GoldenVectors golden_of(const std::string& onnx, int64_t batch,
 
 void add_engine_options(Command& command, EngineOptions& o,
                         const std::string& output) {
+  command.begin_group("Deployment");
   command
       .add_flag("--golden", o.golden,
-                "also write OUT.golden/, inputs and what the file makes of "
-                "them (.npy and raw), and OUT.commands.sh, the lines of "
-                "trtexec and polygraphy for the target, printed too")
+                "also write OUT.golden/ (inputs and expected outputs, .npy and "
+                "raw) and OUT.commands.sh (trtexec and polygraphy)")
       .also_writes([&output]() -> std::vector<Output> {
         std::filesystem::path path(output);
         return {{"--golden", path.replace_extension(".golden").string()},
@@ -160,8 +164,7 @@ void add_engine_options(Command& command, EngineOptions& o,
       });
   command
       .add("--batches", o.batches,
-           "what an engine is built for in these lines, where the file leaves "
-           "the batch open")
+           "batch profile of the engine, for files with a dynamic batch size")
       .type("MIN,OPT,MAX")
       .show_default();
 }

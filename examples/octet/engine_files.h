@@ -1,4 +1,4 @@
-// What goes to the device beside an .onnx file: golden vectors and commands.
+// Golden vectors and build commands beside an .onnx file.
 #pragma once
 
 #include <optional>
@@ -17,16 +17,16 @@ struct EngineOptions {
   std::string batches = "1,8,32";
 };
 
-/// For a command that writes the ONNX file `output`.
+/// Adds --golden and --batches to a command that writes the ONNX file `output`.
 void add_engine_options(Command& command, EngineOptions& options,
                         const std::string& output);
 
-/// Throws: ValueError for batches that are not three numbers in order.
+/// Throws: ValueError unless --batches has three ascending numbers.
 void check_engine_options(const EngineOptions& options);
 
-/// Where it is asked for, writes OUT.golden/, of the first samples of `data`,
-/// or, without data, of noise in [0,1), in [0,255] for inputs of uint8, and,
-/// for a target of TensorRT or any, OUT.commands.sh, and says which.
+/// Writes OUT.golden/ and, for TensorRT targets and `any`, OUT.commands.sh if
+/// --golden is given. Inputs are the first samples of `data`, or noise in [0,1)
+/// without data, in [0,255] for uint8 inputs. Returns a report of the files.
 std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
                                const EngineOptions& options,
                                const Dataset* data,

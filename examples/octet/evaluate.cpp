@@ -1,4 +1,4 @@
-// octet evaluate: how good a model is on samples with labels.
+// octet evaluate: measures a model on labeled samples.
 #include <memory>
 #include <string>
 
@@ -39,7 +39,7 @@ struct Options {
 
 enum class Part { automatic, train, test };
 
-/// What is to be judged on, and what it is called.
+/// Returns the samples to evaluate and their name in the report.
 std::pair<Dataset, std::string> part_of(const io::OpenedData& data,
                                         const std::string& word) {
   const Part part = choice<Part, 3>("--part", word,
@@ -47,14 +47,14 @@ std::pair<Dataset, std::string> part_of(const io::OpenedData& data,
                                       {"train", Part::train},
                                       {"test", Part::test}}});
   if (part == Part::test && !data.test) {
-    throw ValueError(fmt::format(
-        "--part test: expected data in two parts, got {}", data.kind));
+    throw ValueError("missing_value", "--part test",
+                     fmt::format("the data has no test part: {}", data.kind));
   }
   if (data.test && part != Part::train) return {*data.test, "test samples"};
   return {data.train, data.test ? "training samples" : "samples"};
 }
 
-/// What is no better than guessing may have been asked in a wrong way.
+/// Accuracy at chance level indicates wrong preprocessing or labels.
 void warn_of_guessing(const Options& o, const Model& model,
                       const train::Evaluation& result) {
   constexpr int64_t kFewest = 50;
@@ -64,9 +64,9 @@ void warn_of_guessing(const Options& o, const Model& model,
     return;
   }
   warn(fmt::format(
-      "evaluate: {:.2f} % of {} classes is about what guessing gives. Hint: "
-      "inputs as in training (--preprocess, --resize, or the scale of the .npy "
-      "file), and labels in the order of the outputs (--class-names)",
+      "evaluate: accuracy {:.2f} % with {} classes is close to chance. Hint: "
+      "check the preprocessing (--preprocess, --resize, or the scale of the "
+      ".npy file) and the label order (--class-names)",
       percent(result.accuracy), classes));
 }
 
@@ -101,19 +101,22 @@ void add_evaluate(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   Command command = program.add_command(
-      "evaluate", "Measure loss and accuracy of a model on labelled samples");
+      "evaluate", "Measure the loss and accuracy of a model");
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
+  command.begin_group("Input");
   command
       .add("--part", o.part,
-           "of data in two parts: auto is test where there is one")
+           "part of the data; auto: the test part if there is one")
       .type("auto|train|test")
       .show_default();
+  command.begin_group("Evaluation");
   add_loss_option(command, o.loss);
-  command.add("--batch", o.batch, 1, 1 << 20, "samples at a time")
-      .show_default();
-  command.add_flag("--json", o.json, "print JSON instead");
-  command.set_footer((std::string(kDataHelp) + kEvaluateExamples).c_str());
+  command.add("--batch", o.batch, 1, 1 << 20, "batch size").show_default();
+  command.begin_group("Output");
+  command.add_flag("--json", o.json, "print JSON");
+  command.set_footer(
+      (std::string(kDataHelp) + kImageHelp + kEvaluateExamples).c_str());
   command.when_chosen([options] { evaluate(*options); });
 }
 

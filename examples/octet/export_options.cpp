@@ -17,36 +17,37 @@ void add_target_option(Command& command, ExportOptions& o, const char* help) {
 }
 
 void add_export_options(Command& command, ExportOptions& o) {
-  add_target_option(
-      command, o, "who reads the file; the options below change what it sets");
-  command.add("--opset", o.opset, 13, 21,
-              "of the operators, from 13 to 21; every TensorRT since 8.0 reads "
-              "13 [13]");
+  command.begin_group("ONNX file");
+  add_target_option(command, o,
+                    "runtime that loads the file; sets defaults of this group");
+  command.add(
+      "--opset", o.opset, 13, 21,
+      "ONNX opset, 13 to 21 (default: 13, which TensorRT 8.0 and later read)");
   command
       .add("--weights", o.weights,
-           "of layers that are quantized: float32 values on the grid, which "
-           "every TensorRT takes, or int8 codes, a quarter of the size with "
-           "the same results [float32 for any and tensorrt8, else int8]")
+           "storage of quantized weights; int8 has the same results in a "
+           "quarter of the size (default: float32 for any and tensorrt8, else "
+           "int8)")
       .type("float32|int8");
   command.add_flag("--fold", o.fold,
-                   "batch normalization becomes part of the layer before it; "
-                   "on for onnxruntime");
+                   "fold batch normalization into the preceding layer (always "
+                   "for onnxruntime)");
   command.add_flag("--float16", o.float16,
-                   "floats within the file in 16 bits, with opset 19 and int8 "
-                   "weights where these are not given");
+                   "store floats in 16 bits; implies --opset 19 --weights int8 "
+                   "unless given");
   command.add("--batch", o.batch, 0, int64_t{1} << 20,
-              "batch size fixed in the file; 0: dynamic [as in the model's "
-              "ONNX file, else dynamic]");
+              "fixed batch size, 0: dynamic (default: as in the source ONNX "
+              "file, else dynamic)");
   command
       .add("--softmax", o.softmax,
-           "append: probabilities after logits; strip: logits without them; a "
-           "sigmoid where there is one output [as the model ends]")
+           "append or strip the final softmax, or sigmoid for a single output "
+           "(default: unchanged)")
       .type("append|strip");
   command
       .add("--from-bytes", o.from_bytes,
-           "the file's input is uint8, and its first nodes preprocess it by "
-           "this mode; trained: the one in the model's own file "
-           "[float32, preprocessed by the caller]")
+           "make the input uint8 and preprocess it in the file; trained: mode "
+           "in the model file (default: float32 input, preprocessed by the "
+           "caller)")
       .type("trained|unit|tf|torch|caffe|MEAN/STD");
 }
 
@@ -70,20 +71,22 @@ Model as_written(Model model, const ExportOptions& o,
   if (!o.from_bytes) return result;
   const std::string& asked = *o.from_bytes;
   if (asked == "trained" && takes.empty()) {
-    throw ValueError(
-        "--from-bytes: expected a mode, got 'trained' of a model whose file "
-        "does not say. Hint: unit gives [0,1]");
+    throw ValueError("missing_value", "--from-bytes",
+                     "the model file has no preprocessing mode for 'trained'. "
+                     "Hint: unit scales to [0,1]");
   }
   const std::string& mode = asked == "trained" ? takes : asked;
   const io::Preprocess preprocess = io::preprocess_mode(mode);
   if (takes == "none" && mode != takes) {
-    throw ValueError(fmt::format(
-        "--from-bytes: the model takes bytes already, got '{}'", mode));
+    throw ValueError(
+        "conflicting_options", "--from-bytes",
+        fmt::format("the model already takes bytes, got '{}'", mode));
   }
   if (!takes.empty() && mode != takes) {
-    throw ValueError(fmt::format(
-        "--from-bytes: expected '{}', which is what the model takes, got '{}'",
-        takes, mode));
+    throw ValueError(
+        "conflicting_options", "--from-bytes",
+        fmt::format("must be '{}', the model's preprocessing, got '{}'", takes,
+                    mode));
   }
   return io::with_preprocessing(result, preprocess);
 }
@@ -116,7 +119,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
   if (o.batch == 0) options.interface.batch = 0;
   options.batch = std::max<int64_t>(o.batch, 0);
   if (o.from_bytes) {
-    // A camera's bytes; as_written() puts the preprocessing behind them.
+    // as_written() adds the preprocessing of this input.
     if (options.interface.inputs.empty()) {
       options.interface.inputs.emplace_back();
     }

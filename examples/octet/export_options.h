@@ -1,4 +1,4 @@
-// How a model is written as ONNX, as the commands that write one are told.
+// Options of ONNX export.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ struct ExportOptions {
   std::optional<std::string> weights;
   bool fold = false;
   bool float16 = false;
-  int64_t batch = -1;  // 0: dynamic; -1: as in the model's file
+  int64_t batch = -1;  // 0: dynamic; -1: as in the source file
   std::optional<std::string> softmax;
   std::optional<std::string> from_bytes;
-  /// Set by add_layout_option(), of commands with data by add_data_options().
+  /// Set by add_layout_option(), or by add_data_options().
   std::optional<std::string> layout;
 };
 
 void add_export_options(Command& command, ExportOptions& options);
-/// --target alone.
+/// Adds --target only.
 void add_target_option(Command& command, ExportOptions& options,
-                       const char* help = "who reads the file");
+                       const char* help = "runtime that loads the file");
 
-/// The model as it is written: with the end that --softmax says, and before it
-/// what --from-bytes says; `takes` is the mode of what the model takes, "" if
-/// nobody knows. Throws: ValueError for other words, another mode than that,
-/// "trained" where nobody knows, or a model that ends in no logits or
+/// Returns the model with the end requested by --softmax and the preprocessing
+/// of --from-bytes; `takes` is the mode_of() the model.
+/// Throws: ValueError for unknown words, for a mode other than `takes`, for
+/// "trained" if `takes` is "", or for a model that ends in neither logits nor
 /// probabilities.
 Model as_written(Model model, const ExportOptions& options,
                  const std::string& takes);
 
-/// What the target has, under these names, changed as the command line says.
-/// Throws: ValueError for words that there are not, and as
-/// OnnxOptions::check().
+/// Returns the options of the target with these names, overridden by the
+/// command line.
+/// Throws: ValueError for unknown words, and as OnnxOptions::check().
 io::OnnxOptions onnx_options(const ExportOptions& options,
                              const io::OnnxOptions& names);
 

@@ -18,8 +18,8 @@
 namespace octet::program {
 namespace {
 
-/// Octet's word for an optimizer of Keras; "" for those whose learning rates
-/// mean something else.
+/// Returns the --optimizer word of a Keras optimizer; "" if its learning rates
+/// are not comparable.
 std::string optimizer_word_of(const io::TrainingConfig& trained) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWords{
       {{"sgd", "sgd"},
@@ -72,8 +72,8 @@ FineTuning choose_fine_tuning(const Model& model, const Dataset& training,
     if (!own.empty() && fits) {
       const double rate = fine_tuning_rate(*trained, options.share);
       return with(own, rate,
-                  fmt::format(" (training: {} at {:.3g}, says the file)",
-                              trained->optimizer, trained->rate));
+                  fmt::format(" (model file: {} at {:.3g})", trained->optimizer,
+                              trained->rate));
     }
   }
   const float stable =
@@ -81,10 +81,9 @@ FineTuning choose_fine_tuning(const Model& model, const Dataset& training,
                          {.optimizer = options.make(word, 1e-3),
                           .loss = by.loss,
                           .seed = static_cast<uint64_t>(asked.seed)});
-  return with(
-      word, options.share * double{stable},
-      fmt::format(" ({:g} % of {:.3g}, which a range test found stable)",
-                  100 * options.share, stable));
+  return with(word, options.share * double{stable},
+              fmt::format(" ({:g} % of the stable rate {:.3g} of a range test)",
+                          100 * options.share, stable));
 }
 
 Score decisive_score(const Measured& by, const train::Evaluation& evaluation) {
@@ -97,7 +96,7 @@ Score decisive_score(const Measured& by, const train::Evaluation& evaluation) {
 }
 
 std::string Score::text() const {
-  if (std::isnan(value)) return "not a number";
+  if (std::isnan(value)) return "NaN";
   return is_accuracy ? fmt::format("{:.2f} %", percent(value))
                      : fmt::format("loss {:.4f}", value);
 }

@@ -1,4 +1,4 @@
-// octet fold: batch normalization as part of the layers before it.
+// octet fold: folds batch normalization into the preceding layers.
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +22,8 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kFoldExamples = R"(
+Quantized values do not change.
+
 Examples:
   octet fold model.keras -o folded.h5
   octet fold int8.onnx -o folded.onnx --target tensorrt10
@@ -52,8 +54,8 @@ void fold(const Options& o) {
   const bool onnx = o.output.ends_with(".onnx");
   if ((o.file.target || o.file.layout) && !onnx) {
     throw ValueError(
-        fmt::format("{}: expected an .onnx file to write, got '{}'",
-                    o.file.target ? "--target" : "--layout", o.output));
+        "conflicting_options", o.file.target ? "--target" : "--layout",
+        fmt::format("needs an .onnx output file, got '{}'", o.output));
   }
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
@@ -76,7 +78,7 @@ void fold(const Options& o) {
     print(folds_json(folds, o));
     return;
   }
-  print(folds.empty() ? "no BatchNormalization: nothing to fold\n"
+  print(folds.empty() ? "the model has no BatchNormalization\n"
                       : quant::to_string(folds));
   print(fmt::format("{}: {} layers of {}\n", o.output, folded.layers().size(),
                     model.layers().size()));
@@ -88,19 +90,19 @@ void add_fold(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   Command command = program.add_command(
-      "fold",
-      "Make batch normalization part of the layers before it: the same "
-      "function in fewer layers, and the same codes");
+      "fold", "Fold batch normalization into the preceding layers");
   add_model(command, o.model, kModelHelp);
-  command.add("-o,--output,output", o.output, "what to write")
+  command.begin_group("Output");
+  command.add("-o,--output,output", o.output, "output file")
       .type("OUT.h5")
       .required()
       .writes({".h5", ".onnx"});
-  add_target_option(command, o.file, "who reads the ONNX file [any]");
+  add_target_option(command, o.file,
+                    "runtime that loads the ONNX file (default: any)");
   add_layout_option(command, o.file.layout,
-                    "axis order of the ONNX file's inputs and outputs [as in "
-                    "the model's ONNX file, else nchw]");
-  command.add_flag("--json", o.json, "print JSON instead");
+                    "axis order of inputs and outputs of an ONNX file "
+                    "(default: as in the source ONNX file, else nchw)");
+  command.add_flag("--json", o.json, "print JSON");
   command.set_footer(kFoldExamples);
   command.when_chosen([options] { fold(*options); });
 }

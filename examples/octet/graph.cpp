@@ -1,4 +1,4 @@
-// octet graph: a model as a picture.
+// octet graph: draws a model.
 #include <memory>
 #include <string>
 
@@ -17,10 +17,11 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kExamples =
-    R"(Boxes are kernels, with their layers, coloured by the precision that octet lint
-expects; blue are Q/DQ points. Of an ONNX file the nodes are shown, or with
---layers the layers that it is read as. Where --int8 puts Q/DQ the options of
-octet plan say. The picture opens in any browser.
+    R"(
+Boxes are kernels with their layers, colored by the precision that octet lint
+expects; blue marks Q/DQ points. An ONNX file is drawn node by node, or with
+--layers as imported layers. Placement options apply to --int8. SVG files open
+in any browser.
 
 Examples:
   octet graph int8.onnx -o int8.svg
@@ -43,7 +44,8 @@ Model drawn_model(const Options& o) {
   Model model = read_model(o.model);
   if (!o.int8) return model;
   if (!quant::quantizers(model).empty()) {
-    throw ValueError("--int8: expected a float model, got a quantized one");
+    throw ValueError("already_quantized", "--int8",
+                     "the model is already quantized");
   }
   Model int8 = quantized(model, o.placement);
   calibrate_on_noise(int8);
@@ -51,7 +53,7 @@ Model drawn_model(const Options& o) {
 }
 
 void graph(Options o) {
-  if (!o.int8) check_no_placement(o.placement, "which --int8 asks for");
+  if (!o.int8) check_no_placement(o.placement, "needs --int8");
   choose_policy(o.placement, o.target);
   if (!o.output.empty()) check_output(o.output);
   const io::DrawOptions options{.target = io::lint_target(o.target),
@@ -76,25 +78,29 @@ void graph(Options o) {
 void add_graph(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  Command command = program.add_command(
-      "graph",
-      "Draw a model: layers, Q/DQ points, kernels and what runs in INT8");
+  Command command =
+      program.add_command("graph", "Draw a model as SVG or Graphviz");
   add_model(command, o.model, kModelHelp);
+  command.begin_group("Output");
   command
       .add("-o,--output,output", o.output,
-           "what to write, a picture or Graphviz's language [standard output]")
+           "output file (default: standard output)")
       .type("OUT.svg|OUT.dot")
       .writes({".svg", ".dot"});
-  command.add_flag("--dot", o.dot, "Graphviz's language");
-  command.add("--target", o.target, "who is to run it, for the forecast")
+  command.add_flag("--dot", o.dot, "write Graphviz instead of SVG");
+  command
+      .add(
+          "--target", o.target,
+          "runtime that will execute the model, for the forecast of precisions")
       .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
       .show_default();
   command.add_flag("--separate", o.separate,
-                   "a box for each layer, not for each kernel");
-  command.add_flag("--layers", o.layers,
-                   "the layers that an ONNX file is read as, not its nodes");
+                   "draw a box per layer instead of per kernel");
+  command.add_flag(
+      "--layers", o.layers,
+      "draw the imported layers of an ONNX file instead of its nodes");
   command.add_flag("--int8", o.int8,
-                   "show it as it is when quantized, with scales of noise");
+                   "quantize the model first, with random ranges");
   add_placement_options(command, o.placement);
   command.set_footer(kExamples);
   command.when_chosen([options] { graph(*options); });

@@ -24,14 +24,14 @@
 #include "class_order.h"
 #include "image_options.h"
 #include "image_results.h"
-#include "named_values.h"
+#include "name_value_args.h"
 
 namespace octet::program {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// An image as the model takes it.
+/// Image input of a model.
 struct ImageInput {
   Shape shape;  ///< [h,w,c]
   bool channels_first = false;
@@ -42,10 +42,11 @@ bool is_channels(int64_t size) { return size == 1 || size == 3 || size == 4; }
 
 ImageInput image_input(const Runnable& model, const ModelSource& source) {
   const auto refuse = [&](const std::string& got) {
-    throw ValueError(fmt::format(
-        "'{}': expected a model with one input of images of 1, 3 or 4 "
-        "channels for image files, got {}. Hint: --input X.npy",
-        source.what, got));
+    throw ValueError(
+        "unsupported_model", source.what,
+        fmt::format("image files need a model with one image input of 1, 3 or "
+                    "4 channels, got {}. Hint: use --input X.npy",
+                    got));
   };
   if (model.inputs.size() != 1) {
     refuse(fmt::format("{} inputs", model.inputs.size()));
@@ -57,7 +58,7 @@ ImageInput image_input(const Runnable& model, const ModelSource& source) {
   }
   ImageInput image;
   image.bytes = input.type == "uint8";
-  // ONNX files of images are NCHW, unless sizes say otherwise.
+  // Image inputs of ONNX files are NCHW unless the sizes contradict.
   image.channels_first = is_onnx(source.what) && is_channels(shape[1]);
   const int64_t channels = shape[image.channels_first ? 1 : 3];
   if (!is_channels(channels)) refuse(input.text);
@@ -66,10 +67,10 @@ ImageInput image_input(const Runnable& model, const ModelSource& source) {
   const std::vector<Shape> given = input_shapes(source);
   if (h == Shape::kAnySize || w == Shape::kAnySize) {
     if (given.empty() || given[0].rank() != 3 || given[0][2] != channels) {
-      throw ValueError(
-          fmt::format("'{}': takes images of any size, {}. Hint: --input-shape "
-                      "224,224,{} is the size to resize them to",
-                      source.what, input.text, channels));
+      throw ValueError("missing_value", source.what,
+                       fmt::format("the image size is dynamic, {}. Hint: set "
+                                   "the size with --input-shape 224,224,{}",
+                                   input.text, channels));
     }
     h = given[0][0];
     w = given[0][1];
@@ -86,7 +87,7 @@ Tensor as_bytes(const Tensor& x) {
   return bytes;
 }
 
-/// The first rows again, until there are `count`.
+/// Repeats rows until there are `count`.
 Tensor filled_up(const Tensor& x, int64_t count) {
   Tensor result(x.shape().with(0, count), x.dtype());
   const auto row = static_cast<size_t>(x.bytes() / x.shape()[0]);
@@ -99,7 +100,7 @@ Tensor filled_up(const Tensor& x, int64_t count) {
   return result;
 }
 
-/// All outputs [n,...].
+/// Returns all outputs, [n,...] each.
 std::vector<Tensor> outputs_of(const Runnable& model, const ImageInput& image,
                                const Dataset& data, int64_t asked) {
   const int64_t fixed = model.inputs[0].shape[0];
@@ -116,9 +117,11 @@ std::vector<Tensor> outputs_of(const Runnable& model, const ImageInput& image,
     const std::vector<Tensor> part = model.predict(std::span(&x, 1));
     for (size_t i = 0; i < part.size(); ++i) {
       if (part[i].shape().rank() < 1 || part[i].shape()[0] != x.shape()[0]) {
-        throw UnsupportedError(fmt::format(
-            "predict: output '{}' is {} for {} images: no row for each image",
-            model.outputs[i], part[i].shape().to_string(), x.shape()[0]));
+        throw UnsupportedError(
+            "unsupported_model", "predict",
+            fmt::format(
+                "output '{}' must have a row per image, got {} for {} images",
+                model.outputs[i], part[i].shape().to_string(), x.shape()[0]));
       }
       if (all.size() <= i) {
         all.emplace_back(part[i].shape().with(0, data.size()), part[i].dtype());
@@ -126,10 +129,11 @@ std::vector<Tensor> outputs_of(const Runnable& model, const ImageInput& image,
       Tensor rows = all[i].slice(first, count);
       const Tensor found = part[i].slice(0, count);
       if (rows.bytes() != found.bytes()) {
-        throw UnsupportedError(fmt::format(
-            "predict: output '{}' has another shape for each image. Hint: one "
-            "image at a time",
-            model.outputs[i]));
+        throw UnsupportedError(
+            "unsupported_model", "predict",
+            fmt::format("the shape of output '{}' depends on the image. Hint: "
+                        "pass a single image",
+                        model.outputs[i]));
       }
       std::memcpy(rows.raw(), found.raw(), static_cast<size_t>(rows.bytes()));
     }
@@ -137,7 +141,8 @@ std::vector<Tensor> outputs_of(const Runnable& model, const ImageInput& image,
   return all;
 }
 
-/// Where to print: not into the results, as in `--output /dev/stdout | ...`.
+/// Returns the descriptor for the report: standard error if an output is a pipe
+/// or device, as in `--output /dev/stdout | ...`.
 int report_to(const std::vector<std::string>& outputs) {
   for (const std::string& path : outputs) {
     if (!path.empty() && fs::exists(path) && !fs::is_regular_file(path)) {
@@ -167,15 +172,14 @@ void check_no_image_options(const DataOptions& o) {
       !o.skip_corrupt) {
     return;
   }
-  throw ValueError(
-      "--preprocess, --resize, --crop, --pad, --skip-corrupt: expected image "
-      "files or a folder of them as --input, got .npy files, which are taken "
-      "as they are");
+  throw ValueError("conflicting_options",
+                   "--preprocess, --resize, --crop, --pad, --skip-corrupt",
+                   "apply to image files; .npy files are used unchanged");
 }
 
 void predict_images(const ImageRun& run) {
   ModelSource source = run.model;
-  // The size of images, of a file that leaves it open.
+  // --input-shape is the image size of an ONNX file with dynamic sizes.
   if (is_onnx(source.what)) source.input_shape.clear();
   const Runnable model = read_runnable(source);
   const ImageInput image = image_input(model, run.model);
@@ -190,9 +194,9 @@ void predict_images(const ImageRun& run) {
   const std::string mode =
       run.images.preprocess.empty() ? target.usual : run.images.preprocess;
   if (image.bytes && mode != "none") {
-    throw ValueError(
-        fmt::format("--preprocess: '{}' takes the bytes themselves, got '{}'",
-                    run.model.what, mode));
+    throw ValueError("conflicting_options", "--preprocess",
+                     fmt::format("'{}' takes unscaled bytes, got '{}'",
+                                 run.model.what, mode));
   }
   target.class_count = -1;
   warn_of_other_resize(run.images, target);
@@ -218,10 +222,11 @@ void predict_images(const ImageRun& run) {
       outputs, [](const std::string& path) { return !path.empty(); });
   const auto classes = image_results(files.files, results[0], names);
   if (!classes && !any_file) {
-    throw ValueError(fmt::format(
-        "--output: expected a file, since the outputs of '{}', {}, are no "
-        "scores of classes to print",
-        run.model.what, results[0].shape().to_string()));
+    throw ValueError(
+        "missing_value", "--output",
+        fmt::format(
+            "needs a file: the outputs of '{}', {}, are not class scores",
+            run.model.what, results[0].shape().to_string()));
   }
   if (classes) print(results_text(*classes), report);
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace octet::program {
 namespace {
 
-/// The library whose resizing this is, where one has a name for it.
+/// Returns " as LIBRARY" for filters named after a library.
 std::string_view library_of(io::ResizeFilter filter) {
   switch (filter) {
     case io::ResizeFilter::bilinear:
@@ -25,42 +25,34 @@ std::string_view library_of(io::ResizeFilter filter) {
 }  // namespace
 
 void add_image_options(Command& command, DataOptions& o) {
+  command.begin_group("Images");
   command
       .add("--preprocess", o.preprocess,
-           "what bytes become: unit [0,1], none [0,255], and Keras' tf "
-           "[-1,1], torch and caffe; MEAN/STD as PyTorch's Normalize, "
-           "0.1307/0.3081 or three of each [as the model was trained; else "
-           "unit, or none where it divides by itself]")
+           "input preprocessing: unit, none, tf, torch, caffe or MEAN/STD "
+           "(default: as in training, else unit)")
       .type("MODE");
   command
       .add("--resize", o.resize,
-           "filter for images of other sizes: bilinear as Keras' loaders and "
-           "tf.image.resize; antialias (bilinear) and bicubic as torchvision "
-           "and Pillow; keras-bicubic; nearest [as the model was trained; else "
-           "bilinear for a file of Keras, antialias for others]")
+           "resize filter: bilinear, antialias, bicubic, keras-bicubic or "
+           "nearest (default: as in training)")
       .type("FILTER");
   command
       .add("--crop", o.crop,
-           "keep the aspect ratio and crop the center: 256 resizes the shorter "
-           "side to 256 pixels first, as torchvision's Resize and CenterCrop; "
-           "0.875 by that ratio, as timm's crop_pct; aspect as Keras' "
-           "crop_to_aspect_ratio; none stretches [as the model was trained; "
-           "else none]")
+           "center crop with the aspect ratio kept (default: as in training, "
+           "else none)")
       .type("SIZE|RATIO|aspect|none");
   command
-      .add_with_implicit(
-          "--pad", o.pad, "114",
-          "keep the aspect ratio and pad both sides with this gray value "
-          "(letterbox), 114 as YOLO, 0 as Keras")
+      .add_with_implicit("--pad", o.pad, "114",
+                         "letterbox with this gray value, the aspect ratio "
+                         "kept; without a value 114 as YOLO (Keras: 0)")
       .type("VALUE");
   command
       .add("--class-names", o.class_names,
-           "names of the folders in the order of the model's outputs: a file "
-           "with a name a line (or JSON, or YOLO's data.yaml), or cat,dog,... "
-           "[names in the model's file, else folders sorted by name]")
+           "class names in output order (default: names in the model file, "
+           "else sorted folder names)")
       .type("FILE|NAMES");
   command.add_flag("--skip-corrupt", o.skip_corrupt,
-                   "leave out images that cannot be read, with a warning");
+                   "skip unreadable images, with a warning");
 }
 
 io::Resize resize_for(const DataOptions& o, const DataTarget& target) {
@@ -73,7 +65,8 @@ io::Resize resize_for(const DataOptions& o, const DataTarget& target) {
     if (asked.fit != io::ImageFit::stretch) resize = asked;
   }
   if (!o.crop.empty() && o.pad) {
-    throw ValueError("--crop, --pad: expected one of them, got both");
+    throw ValueError("conflicting_options", "--crop, --pad",
+                     "cannot be combined");
   }
   const std::string filter = io::to_string(io::Resize{.filter = resize.filter});
   if (o.crop == "none") resize.fit = io::ImageFit::stretch;
@@ -97,10 +90,10 @@ void warn_of_other_resize(const DataOptions& o, const DataTarget& target) {
   if (!target.resize_is_stored) return;
   const io::Resize resize = resize_for(o, target);
   if (resize == io::resize_mode(target.trained_resize)) return;
-  warn(fmt::format(
-      "--resize, --crop, --pad: images of the model's training are '{}', got "
-      "'{}'. Without the options it is as in training",
-      target.trained_resize, io::to_string(resize)));
+  warn(
+      fmt::format("--resize, --crop, --pad: the model file says '{}', got "
+                  "'{}'. Hint: omit the options to resize as in training",
+                  target.trained_resize, io::to_string(resize)));
 }
 
 std::string resize_text(const DataOptions& o, const DataTarget& target) {
@@ -117,7 +110,8 @@ std::string bytes_text(const std::string& mode, const DataOptions& o,
   const bool guessed = o.preprocess.empty() && target.takes.empty();
   return fmt::format(
       "bytes as '{}'{}", mode,
-      guessed ? " (the model's file does not say; --preprocess)" : "");
+      guessed ? " (assumed: the model file has no mode; set --preprocess)"
+              : "");
 }
 
 }  // namespace octet::program

@@ -1,5 +1,4 @@
-// --preprocess, --resize, --crop and --pad: from image files to the inputs of a
-// model.
+// --preprocess, --resize, --crop and --pad: preprocessing of image files.
 #pragma once
 
 #include <string>
@@ -10,18 +9,18 @@
 
 namespace octet::program {
 
-/// How images are resized: --resize, --crop and --pad, each in place of its
-/// part of target.usual_resize.
-/// Throws: ValueError for unknown values, and for both --crop and --pad.
+/// Returns the resizing: target.usual_resize with --resize, --crop and --pad
+/// each replacing its part.
+/// Throws: ValueError for unknown values, and for --crop with --pad.
 io::Resize resize_for(const DataOptions& options, const DataTarget& target);
 
-/// Warns of another resizing than the one that the model's file names.
+/// Warns if the resizing differs from the model file.
 void warn_of_other_resize(const DataOptions& options, const DataTarget& target);
 
-/// "resize bilinear as Keras".
+/// Returns "resize bilinear as Keras".
 std::string resize_text(const DataOptions& options, const DataTarget& target);
 
-/// "bytes as 'torch'", with the reason where it is a guess.
+/// Returns "bytes as 'torch'", with a note if the mode is a guess.
 std::string bytes_text(const std::string& mode, const DataOptions& options,
                        const DataTarget& target);
 

@@ -39,7 +39,7 @@ std::vector<ClassScore> best_of(std::span<const float> row,
   std::vector<int64_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
   const size_t count = std::min(kBest, row.size());
-  // NaN last, else the larger first.
+  // Descending, NaN last.
   std::ranges::partial_sort(
       order, order.begin() + std::ptrdiff_t(count), [&](int64_t a, int64_t b) {
         const float x = row[size_t(a)], y = row[size_t(b)];
@@ -63,7 +63,7 @@ std::string name_of(const ClassScore& score) {
                             : printable(score.name, 60);
 }
 
-/// A cell of RFC 4180.
+/// Returns text as a CSV cell (RFC 4180).
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   std::string quoted = "\"";
@@ -144,10 +144,10 @@ void write_results(const std::string& path,
     return;
   }
   if (!results) {
-    throw ValueError(fmt::format(
-        "'{}': the output is {}, no scores of classes. Hint: .npy takes any "
-        "output",
-        path, values.shape().to_string()));
+    throw ValueError("unsupported_format", path,
+                     fmt::format("the output has shape {}, which are not class "
+                                 "scores. Hint: use .npy",
+                                 values.shape().to_string()));
   }
   write_file(path, csv ? csv_text(*results) : json_text(*results));
 }

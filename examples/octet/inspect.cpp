@@ -15,12 +15,12 @@
 #include "list_zoo.h"
 #include "model_text.h"
 #include "read_model.h"
-#include "steps_text.h"
+#include "session_report.h"
 
 namespace octet::program {
 namespace {
 
-/// The layers of an ONNX file, and what became of its nodes.
+/// Returns the imported layers of an ONNX file, and the import of each node.
 std::string layers_of_onnx(const ModelSource& source, bool json) {
   const io::OnnxImport read = io::import_onnx(
       source.what,
@@ -29,7 +29,8 @@ std::string layers_of_onnx(const ModelSource& source, bool json) {
   return to_text(read.model) + "\n" + read.report.to_string();
 }
 
-/// "classes: 3 ('bar', 'cross', 'disc')", if a file names them.
+/// Returns "classes: 3 ('bar', 'cross', 'disc')", or "" for a file without
+/// class names.
 std::string classes_text(const std::vector<std::string>& classes) {
   return classes.empty() ? ""
                          : fmt::format("\nclasses: {} ('{}')\n", classes.size(),
@@ -80,21 +81,27 @@ void add_inspect(CommandLine& program) {
   };
   const auto options = std::make_shared<Options>();
   Command command = program.add_command(
-      "inspect",
-      "Read a model's file completely and show its layers and sizes, check an "
-      "ONNX file and show its nodes, shapes and scales, or show a network of "
-      "the zoo");
-  add_model(
-      command, options->source,
-      "a file of Keras or Octet (.h5, .keras), an ONNX file, zoo:NAME, or "
-      "zoo: for all networks");
-  command.add_flag("--json", options->json, "print JSON instead of a table");
+      "inspect", "Show the layers, shapes and sizes of a model");
+  add_model(command, options->source,
+            "Keras, Octet or ONNX file (.h5, .keras, .onnx), zoo:NAME, or zoo: "
+            "to list all networks");
+  command.begin_group("Output");
+  command.add_flag("--json", options->json, "print JSON");
   command.add_flag("--fused", options->fused,
-                   "show the steps of an inference session instead: what is "
-                   "fused, what is stored and why");
-  command.add_flag("--layers", options->layers,
-                   "show the layers that an ONNX file is read as, and what "
-                   "became of each of its nodes");
+                   "show the steps of an inference session: fused layers, "
+                   "stored tensors and reasons");
+  command.add_flag(
+      "--layers", options->layers,
+      "show the imported layers of an ONNX file and the import of each node");
+  command.set_footer(R"(
+Model files are loaded completely. ONNX files are checked and shown node by
+node, with shapes and scales.
+
+Examples:
+  octet inspect zoo:
+  octet inspect model.onnx --layers
+  octet inspect model.h5 --fused
+)");
   command.when_chosen([options] {
     print(inspected(options->source, options->json, options->fused,
                     options->layers));

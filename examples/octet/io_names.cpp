@@ -13,7 +13,8 @@
 namespace octet::program {
 namespace {
 
-/// The names of layers, as in Keras, where they differ.
+/// Names inputs and outputs after their layers, as Keras does, if the names are
+/// unique.
 void set_layer_names(const Model& model, io::OnnxOptions& options) {
   const std::vector<std::string> inputs = input_names(model);
   const std::vector<std::string> outputs = quant::output_names(model);

@@ -1,5 +1,4 @@
-// How a model's file calls and orders its inputs and outputs, for the file that
-// is made of it.
+// Names and axis orders of model inputs and outputs, for export.
 #pragma once
 
 #include <octet/io/onnx.h>
@@ -9,15 +8,15 @@
 
 namespace octet::program {
 
-/// The interface of the ONNX file that a model was read from, directly or with
-/// a file of Octet in between; empty for other models.
-/// REQUIRES: read_model(source), which finds the interface of an ONNX file.
+/// Returns the interface of the ONNX file that a model was imported from,
+/// directly or through an Octet file; empty for other models.
+/// REQUIRES: read_model(source), which records the interface of an ONNX file.
 io::OnnxInterface interface_of(const ModelSource& source);
 
-/// Options of export that come from the model's file: its interface, or, for a
-/// file of Keras, the names of its inputs and outputs; names of classes; the
-/// preprocessing.
-/// REQUIRES: as interface_of(). `model` may be another one made of it.
+/// Returns export options from the model file: its interface, or for Keras
+/// files the names of inputs and outputs; class names; preprocessing. `model`
+/// may be derived from the model in the file.
+/// REQUIRES: as interface_of().
 io::OnnxOptions names_of(const ModelSource& source, const Model& model);
 
 }  // namespace octet::program

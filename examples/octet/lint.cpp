@@ -21,7 +21,7 @@ std::string rules_text() {
   TextTable table({Align::left, Align::left, Align::left, Align::left,
                    Align::left, Align::left, Align::left});
   table.add_row({"rule", "tensorrt8", "10", "11", "onnxruntime", "openvino",
-                 "is kept if"});
+                 "requirement"});
   table.add_rule();
   for (const io::LintRule& rule : io::lint_rules()) {
     const std::string_view s = rule.severities;
@@ -44,7 +44,7 @@ std::string repairs_text(const std::string& path, const io::LintFix& fix) {
   return text + "\n";
 }
 
-/// Infos are counted, and shown only if all findings are asked for.
+/// Counts infos; shows them only if `all`.
 std::string report_text(const io::LintReport& report, bool all) {
   const int64_t infos = report.count(io::LintSeverity::info);
   if (all || infos == 0) return report.to_string();
@@ -80,31 +80,29 @@ void add_lint(CommandLine& program) {
   };
   const auto options = std::make_shared<Options>();
   Command command = program.add_command(
-      "lint",
-      "Tell what a runtime will refuse or run slowly in a quantized ONNX file, "
-      "and which layers it will run in INT8");
-  command.add("file", options->file, "an ONNX file of any exporter");
-  command
-      .add("--target", options->target,
-           "tensorrt8, tensorrt10, tensorrt11, onnxruntime or openvino "
-           "[tensorrt10]")
-      .type("NAME");
+      "lint", "Check a quantized ONNX file for problems on its target runtime");
+  command.add("file", options->file, "ONNX file of any exporter");
+  command.begin_group("Input");
+  command.add("--target", options->target, "runtime that will execute the file")
+      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
+      .show_default();
   command
       .add("--data", options->data,
-           "samples in the layout of the file, float32 [N,...], to tell the "
-           "error of each layer and scales that reach too far")
+           "samples float32 [N,...] in the file's layout, to measure layer "
+           "errors and find oversized scales")
       .type("X.npy");
+  command.begin_group("Output");
   command
       .add("--fix", options->fix,
-           "write a repaired file, as far as that needs no training, and judge "
-           "it instead")
+           "write and check a repaired file (repairs without training only)")
       .type("OUT.onnx")
       .writes({".onnx"}, OtherNames::unknown);
-  command.add_flag("--all", options->all,
-                   "show infos as well as errors and warnings");
-  command.add_flag("--json", options->json, "print JSON instead of text");
-  command.add_flag("--rules", options->rules, "list the rules instead");
-  command.set_footer(R"(Exit code 1 if there are errors. JSON has all findings.
+  command.add_flag("--all", options->all, "show infos, too");
+  command.add_flag("--json", options->json, "print all findings as JSON");
+  command.add_flag("--rules", options->rules, "list the rules and exit");
+  command.set_footer(R"(
+Reports constructs that the runtime rejects or runs slowly, and the layers it
+runs in INT8. The exit code is 1 if there are errors.
 
 Examples:
   octet lint int8.onnx
@@ -115,7 +113,8 @@ Examples:
 )");
   command.when_chosen([options] {
     if (options->rules) return print(rules_text());
-    if (options->file.empty()) throw UsageError("expected an ONNX file");
+    if (options->file.empty())
+      throw UsageError("missing file (ONNX file of any exporter)");
     const io::LintOptions judge{.target = io::lint_target(options->target),
                                 .samples = options->data.empty()
                                                ? Tensor()
@@ -133,9 +132,10 @@ Examples:
                               report_text(report, options->all));
     const int64_t errors = report.count(io::LintSeverity::error);
     if (errors == 0) return;
-    throw FormatError(fmt::format("'{}': {} {} for {}", options->file, errors,
-                                  errors == 1 ? "error" : "errors",
-                                  options->target));
+    throw FormatError(
+        "unsupported_model", options->file,
+        fmt::format("{} {} for {}", errors, errors == 1 ? "error" : "errors",
+                    options->target));
   });
 }
 

@@ -1,11 +1,11 @@
-// What `octet inspect zoo:` prints.
+// Output of `octet inspect zoo:`.
 #pragma once
 
 #include <string>
 
 namespace octet::program {
 
-/// The networks of the zoo with their sizes.
+/// Returns the zoo networks with their sizes, as a table or JSON.
 std::string list_zoo(bool json);
 
 }  // namespace octet::program

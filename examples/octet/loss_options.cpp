@@ -17,7 +17,7 @@
 
 #include "../program.h"
 #include "choice.h"
-#include "named_values.h"
+#include "name_value_args.h"
 
 namespace octet::program {
 namespace {
@@ -41,7 +41,7 @@ constexpr std::array<std::pair<std::string_view, LossWord>, 7> kLossWords = {
      {"mean_absolute_error", LossWord::absolute},
      {"huber", LossWord::huber}}};
 
-/// Also of the names that Keras and PyTorch give losses.
+/// Returns the loss of a word, which may be the Keras or PyTorch name.
 LossWord word_of(const std::string& text) {
   if (text.empty()) return LossWord::automatic;
   std::string word = train::loss_name(text);
@@ -49,16 +49,19 @@ LossWord word_of(const std::string& text) {
   return choice<LossWord, 7>("--loss", word.empty() ? text : word, kLossWords);
 }
 
-/// Of an output with so many numbers a sample, or a place of one.
+/// Returns the default loss of an output with `width` values per sample or
+/// position.
+/// Throws: ValueError for float labels.
 LossWord usual(int64_t width, const TensorSpec& labels, const Tensor& values) {
   if (labels.dtype == DType::i64) {
     return width == 1 ? LossWord::binary : LossWord::classes;
   }
-  throw ValueError(fmt::format(
-      "--loss: expected one for labels{} that are no classes but numbers "
-      "(float32), got none{}",
-      labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
-      io::labels_hint(values, labels.name)));
+  throw ValueError(
+      "missing_value", "--loss",
+      fmt::format(
+          "required for labels{} that are float32 targets{}",
+          labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
+          io::labels_hint(values, labels.name)));
 }
 
 train::Loss make_loss(LossWord word) {
@@ -79,8 +82,8 @@ train::Loss make_loss(LossWord word) {
   }
 }
 
-/// Throws: ValueError for labels whose axes are those of the output in another
-/// order, as in an ONNX file with channels first.
+/// Throws: ValueError for labels with permuted axes, as from an ONNX file with
+/// channels first.
 void check_axes(const Shape& output, const TensorSpec& labels) {
   const bool classes = labels.dtype == DType::i64;
   const Shape wanted =
@@ -91,15 +94,17 @@ void check_axes(const Shape& output, const TensorSpec& labels) {
   const Shape given{std::span<const int64_t>(dims)};
   const std::vector<int> order = transposition(given, wanted);
   if (order.empty()) return;
-  throw ValueError(fmt::format(
-      "--labels: the output has the axes {}, the labels{} have them in another "
-      "order, {}. Hint: save them transposed, numpy.transpose(labels, ({}))",
-      wanted.to_string(),
-      labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
-      given.to_string(), fmt::join(order, ", ")));
+  throw ValueError(
+      "shape_mismatch", "--labels",
+      fmt::format(
+          "axes of the output are {}, those of the labels{} are permuted, {}. "
+          "Hint: transpose them with numpy.transpose(labels, ({}))",
+          wanted.to_string(),
+          labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
+          given.to_string(), fmt::join(order, ", ")));
 }
 
-/// Beside those of the loss.
+/// Returns metrics in addition to those of the loss.
 train::Metrics metrics_of(LossWord word, int64_t width) {
   constexpr int64_t kTop = 5;
   if (word != LossWord::classes && word != LossWord::shares) return {};
@@ -108,7 +113,7 @@ train::Metrics metrics_of(LossWord word, int64_t width) {
   return metrics;
 }
 
-/// For each output the place of its labels, if it has any.
+/// Returns the index of the labels of each output, nullopt without labels.
 std::vector<std::optional<size_t>> label_places(
     const std::vector<TensorSpec>& labels,
     const std::vector<std::string>& outputs,
@@ -130,10 +135,11 @@ std::vector<std::optional<size_t>> label_places(
     places[static_cast<size_t>(named - words.begin())] = 0;
   } else if (std::ranges::none_of(
                  places, [](const auto& place) { return place.has_value(); })) {
-    throw ValueError(fmt::format(
-        "--loss: expected NAME=LOSS with one of '{}', to say of which output "
-        "the labels are, got none",
-        fmt::join(outputs, "', '")));
+    throw ValueError(
+        "missing_value", "--loss",
+        fmt::format(
+            "must be NAME=LOSS to assign the labels to one of the outputs '{}'",
+            fmt::join(outputs, "', '")));
   }
   return places;
 }
@@ -143,13 +149,10 @@ std::vector<std::optional<size_t>> label_places(
 void add_loss_option(Command& command, std::vector<std::string>& loss) {
   command
       .add("--loss", loss,
-           "for labels that are classes cross_entropy, or "
-           "binary_cross_entropy of a single number; for others "
-           "categorical_cross_entropy, binary_cross_entropy, "
-           "mean_squared_error, mean_absolute_error or huber; the names of "
-           "Keras and PyTorch do as well: mse, CrossEntropyLoss; NAME=LOSS "
-           "for each of several outputs, whose losses are added [auto: what "
-           "classes take]")
+           "cross_entropy, binary_cross_entropy, categorical_cross_entropy, "
+           "mean_squared_error, mean_absolute_error, huber, or a Keras or "
+           "PyTorch name; NAME=LOSS per output (default: cross entropy for "
+           "class labels)")
       .type("LOSS");
 }
 
@@ -164,11 +167,9 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
   for (const std::string& word : words) (void)word_of(word);
   const std::vector<TensorSpec> labels = data.label_specs();
   if (labels.empty()) {
-    throw ValueError(
-        several ? "--labels: expected NAME=FILE for data without labels, got "
-                  "none"
-                : "--labels: expected a file for data without labels, got "
-                  "none");
+    throw ValueError("missing_value", "--labels",
+                     several ? "the data has no labels; give NAME=FILE"
+                             : "the data has no labels; give a file");
   }
   const auto places = label_places(labels, outputs, words);
   std::vector<train::OutputLoss> losses;
@@ -176,12 +177,13 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!places[i]) {
       if (!words[i].empty()) {
-        throw ValueError(fmt::format(
-            "--loss: expected labels for output '{}', got none. Hint: --labels "
-            "{}=Y.npy",
-            outputs[i], outputs[i]));
+        throw ValueError(
+            "missing_value", "--loss",
+            fmt::format(
+                "output '{}' has no labels. Hint: add --labels {}=Y.npy",
+                outputs[i], outputs[i]));
       }
-      warn(fmt::format("--labels: output '{}' has none and is left out",
+      warn(fmt::format("--labels: ignoring output '{}', which has no labels",
                        outputs[i]));
       continue;
     }
@@ -241,8 +243,8 @@ Config to_config(const train::Evaluation& evaluation, const std::string& loss) {
 std::function<double(const Model&, const Dataset&)> score_of(
     const Measured& by) {
   if (by.loss.outputs().size() != 1) {
-    throw ValueError(
-        "expected a model with one output to judge by, got several");
+    throw ValueError("unsupported_model", "score",
+                     "the model must have a single output");
   }
   return [by](const Model& model, const Dataset& samples) {
     return train::evaluate(model, samples, {.loss = by.loss, .verbose = false})

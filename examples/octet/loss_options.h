@@ -1,4 +1,4 @@
-// --loss, as the commands take it that train or judge.
+// --loss of the commands that train or evaluate.
 #pragma once
 
 #include <functional>
@@ -13,33 +13,34 @@
 
 namespace octet::program {
 
-/// A word, or NAME=word for each of several outputs.
+/// Adds --loss: a word, or NAME=word per output.
 void add_loss_option(Command& command, std::vector<std::string>& loss);
 
-/// A loss, of each output that has one, and what is measured beside it.
+/// Losses of the outputs, with metrics.
 struct Measured {
-  train::Losses loss;  ///< with its metrics
-  std::string name;    ///< of the loss
+  train::Losses loss;  ///< with metrics
+  std::string name;    ///< name of the loss
 };
 
-/// What --loss says, or what labels of classes ask for. Of several outputs
-/// those are measured that have labels, with a warning about others.
-/// Throws: ValueError for data without labels, for labels that could be of any
-/// of several outputs, an unknown word, and for targets without --loss.
+/// Returns the loss chosen by --loss, or the default for class labels. With
+/// several outputs, measures the labeled outputs and warns of the others.
+/// Throws: ValueError for data without labels, ambiguous labels, an unknown
+/// word, and targets without --loss.
 Measured measured_by(const std::vector<std::string>& loss, const Model& model,
                      const Dataset& data);
 
-/// Whether a metric is a share, which is shown as percent.
+/// Returns whether a metric is a share, shown in percent.
 bool is_share(const std::string& metric);
-/// Of a column of their names.
+/// Returns the width of the column of metric names.
 size_t name_width(const std::vector<train::MetricValue>& metrics);
 
-/// Loss and metrics as lines of text, and as what JSON takes.
+/// Returns loss and metrics as lines of text, or as JSON fields.
 std::string to_text(const train::Evaluation& evaluation,
                     const std::string& loss);
 Config to_config(const train::Evaluation& evaluation, const std::string& loss);
 
-/// The first metric of the only output, as what quant judges a model by.
+/// Returns a function that computes the first metric of the only output, as the
+/// score for quant.
 std::function<double(const Model&, const Dataset&)> score_of(
     const Measured& by);
 

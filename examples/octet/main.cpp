@@ -1,4 +1,4 @@
-// The octet command line program: `octet --help` lists what it does.
+// The octet command line program.
 #include <octet/runtime/shape_hint.h>
 
 #include "commands.h"
@@ -6,9 +6,7 @@
 int main(int argc, char** argv) {
   octet::set_hint_style(octet::HintStyle::command_line);
   octet::program::CommandLine program(
-      "Looks into neural networks, trains, quantizes, runs, measures, judges "
-      "and converts them.",
-      "octet");
+      "Train, quantize, inspect and deploy neural networks.", "octet");
   octet::program::add_inspect(program);
   octet::program::add_graph(program);
   octet::program::add_plan(program);

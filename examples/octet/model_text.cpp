@@ -31,7 +31,7 @@ std::vector<Site> sites_of(const Model& model) {
   return sites;
 }
 
-/// "0.01", "0.01 .. 0.02 (16)", "live", "none".
+/// Returns "0.01", "0.01 .. 0.02 (16)", "live" or "none".
 std::string scale_text(const quant::Quantizer& quantizer) {
   if (quantizer.config().rule == quant::ScaleRule::live) return "live";
   const std::vector<float> scales = quantizer.scales();
@@ -43,7 +43,7 @@ std::string scale_text(const quant::Quantizer& quantizer) {
 
 std::string sites_text(const std::vector<Site>& sites) {
   TextTable table(std::vector<Align>(4));
-  table.add_row({"layer", "Q/DQ at", "scale", "codes"});
+  table.add_row({"layer", "Q/DQ at", "scale", "type"});
   for (const Site& site : sites) {
     table.add_row({site.point.layer, to_string(site.point.site),
                    scale_text(*site.quantizer), to_string(site.point.config)});
@@ -74,7 +74,7 @@ std::string to_text(const Model& model) {
   if (sites.empty()) return model.summary();
   const size_t weights = quant::weight_quantizers(model).size();
   return fmt::format(
-      "{}\n{}{} weights and {} activations are quantized, by {} quantizers\n",
+      "{}\n{}{} weights and {} activations quantized by {} quantizers\n",
       model.summary(), sites_text(sites), weights, sites.size() - weights,
       quant::quantizers(model).size());
 }

@@ -1,4 +1,4 @@
-// A model as `octet inspect` prints it.
+// Output of `octet inspect` for models.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace octet::program {
 
-/// A list of sizes; the batch is "N", as in what is said of ONNX files.
+/// Returns the sizes; the batch is "N", as in summaries of ONNX files.
 Config to_config(const Shape& shape);
 
-/// The model's summary and, of a quantized one, where its quantizers stand and
-/// their scales.
+/// Returns the model summary and, for a quantized model, the positions and
+/// scales of its quantizers.
 std::string to_text(const Model& model);
 
-/// Names, classes, shapes and sizes of a model and its layers, and its
+/// Returns names, classes, shapes and sizes of a model and its layers, and its
 /// quantizers.
 Config to_config(const Model& model);
 

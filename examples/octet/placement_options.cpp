@@ -21,8 +21,8 @@ namespace {
 Model with_widths(const quant::QdqPlan& plan, const Model& model,
                   const std::vector<quant::LayerBits>& bits) {
   if (plan.points.empty()) {
-    throw ValueError(
-        "--bits: expected layers to quantize, got a placement without any");
+    throw ValueError("unsupported_model", "--bits",
+                     "the placement quantizes no layer");
   }
   return quant::apply(narrowed(plan, model, bits), model);
 }
@@ -36,43 +36,42 @@ quant::QdqPlan narrowed(const quant::QdqPlan& plan, const Model& model,
 }
 
 void add_placement_options(Command& command, PlacementOptions& o) {
+  command.begin_group("Placement");
   command
       .add("--mode", o.mode,
-           "full: all layers that the policy takes; partial: only "
-           "those that --spec and --case name")
+           "full: all layers selected by the policy; partial: only layers of "
+           "--spec and --case")
       .type("full|partial")
       .show_default();
-  command.add("--spec", o.spec, "what to do with layers and classes")
+  command
+      .add("--spec", o.spec, "quantization settings per layer and layer class")
       .type("FILE.json");
   command
       .add("--case", o.cases,
-           "an insertion case, may be given several times: ResNetV1, "
-           "ResNetV2, EfficientNet, MobileNet, Inception, Residual, "
-           "BN, MaxPool")
+           "insertion case: ResNetV1, ResNetV2, EfficientNet, MobileNet, "
+           "Inception, Residual, BN, MaxPool")
       .type("NAME");
   command
       .add("--policy", o.policy,
-           "who decides on the rest: the fusions of TensorRT, the "
-           "class defaults of NVIDIA's toolkit, or patterns, which "
-           "decide alone: Embedl Deploy's, or what ONNX Runtime computes in "
-           "integers [tensorrt; onnxruntime with --target onnxruntime]")
+           "placement policy: fusions of TensorRT, class defaults of NVIDIA's "
+           "toolkit, patterns of Embedl Deploy, or integer operators of ONNX "
+           "Runtime (default: tensorrt; onnxruntime with --target onnxruntime)")
       .type("tensorrt|toolkit|patterns|onnxruntime");
-  command.add_flag("--strict", o.strict,
-                   "with --policy toolkit: its placement also where Octet's "
-                   "is another on purpose, such as flags of class entries");
+  command.add_flag(
+      "--strict", o.strict,
+      "follow --policy toolkit even where Octet deviates on purpose");
   command
       .add("--exclude", o.excluded,
-           "layers that stay float, by their names: a regular expression for "
-           "the whole of one; may be given several times")
+           "keep layers in float: regular expression of full layer names")
       .type("RE");
   command
       .add("--bits", o.bits,
-           "width of weights and of activations, 2 to 8, but for the first "
-           "and the last layer, which have 8")
+           "bit widths of weights and activations, 2 to 8; first and last "
+           "layer keep 8")
       .type("W,A");
   command
       .add("--on-unknown", o.on_unknown,
-           "about names that the network does not have")
+           "handling of layer names that the model does not have")
       .type("error|warn")
       .show_default();
 }
@@ -90,8 +89,7 @@ void check_no_placement(const PlacementOptions& o, std::string_view hint) {
       {!o.bits.empty(), "--bits"}};
   for (const auto& [is_given, option] : given) {
     if (!is_given) continue;
-    throw UnsupportedError(
-        fmt::format("{}: places Q/DQ in a float model, {}", option, hint));
+    throw UnsupportedError("conflicting_options", option, std::string(hint));
   }
 }
 
@@ -106,10 +104,11 @@ void check_reader(const PlacementOptions& options,
                   const std::optional<std::string>& target) {
   const bool known = target && io::takes_uint8(io::onnx_target(*target));
   if (options.policy != "onnxruntime" || known) return;
-  throw ValueError(fmt::format(
-      "--policy onnxruntime: expected --target onnxruntime or openvino, which "
-      "take its uint8 codes, got {}",
-      target ? *target : "none"));
+  throw ValueError(
+      "conflicting_options", "--policy onnxruntime",
+      fmt::format(
+          "needs --target onnxruntime or openvino, which support uint8, got {}",
+          target ? *target : "none"));
 }
 
 quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
@@ -133,8 +132,9 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
         {.is_regex = true, .quantize_input = false, .quantize_weight = false});
   }
   if (o.strict && o.policy != "toolkit") {
-    throw UnsupportedError(fmt::format(
-        "--strict: expected --policy toolkit, got --policy {}", o.policy));
+    throw UnsupportedError(
+        "conflicting_options", "--strict",
+        fmt::format("needs --policy toolkit, got {}", o.policy));
   }
   options.toolkit.strict = o.strict;
   options.activation.is_signed = !o.uint8;
@@ -167,8 +167,8 @@ std::vector<quant::Pattern> patterns_of(const std::string& policy,
           return one.find(layer->name(), "") != nullptr;
         });
     if (!found) {
-      throw NotFoundError(fmt::format(
-          "--exclude: expected a layer of that name, got '{}'", name));
+      throw NotFoundError("unknown_name", "--exclude",
+                          fmt::format("no layer name matches '{}'", name));
     }
     excluded.add(name, {.is_regex = true});
   }
@@ -201,10 +201,9 @@ quant::QuantConfig pattern_config(const std::string& policy,
 
 void check_patterns_alone(std::string_view option, const PlacementOptions& o) {
   if (!o.spec && o.cases.empty() && o.mode == "full") return;
-  throw UnsupportedError(fmt::format(
-      "{}: expected no --spec or --case and full mode, as patterns decide "
-      "alone, got some of these",
-      option));
+  throw UnsupportedError(
+      "conflicting_options", option,
+      "cannot be combined with --spec, --case or --mode partial");
 }
 
 void add_widths(const Model& model, const PlacementOptions& o,
@@ -218,11 +217,13 @@ void add_widths(const Model& model, const PlacementOptions& o,
       std::from_chars(comma ? first.ptr + 1 : end, end, activation);
   const auto fits = [](int bits) { return bits >= 2 && bits <= 8; };
   if (!comma || second.ptr != end || !fits(weight) || !fits(activation)) {
-    throw ValueError(fmt::format(
-        "--bits: expected two widths from 2 to 8 as 4,8, got '{}'", o.bits));
+    throw ValueError(
+        "invalid_value", "--bits",
+        fmt::format("must be two bit widths from 2 to 8, such as 4,8, got '{}'",
+                    o.bits));
   }
   options.bits = train::inner_bits(model, weight, activation);
-  // Scales of few bits are those of calibration, which sees the outliers.
+  // At low bit widths, scales come from calibration, which sees the outliers.
   if (weight < 8) options.weight.rule = quant::ScaleRule::fixed;
 }
 

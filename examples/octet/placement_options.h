@@ -1,4 +1,4 @@
-// Where Q/DQ goes, as the commands that place it are told.
+// Options of Q/DQ placement.
 #pragma once
 
 #include <functional>
@@ -22,38 +22,40 @@ struct PlacementOptions {
   std::vector<std::string> cases;
   std::optional<std::string> spec;
   bool strict = false;
-  std::vector<std::string> excluded;  // regular expressions
-  bool uint8 = false;  // nonnegative activations as uint8: choose_policy()
-  std::string bits;    // "4,8": of weights, of activations
+  std::vector<std::string> excluded;  // regular expressions of layer names
+  bool uint8 = false;  // nonnegative activations: choose_policy()
+  std::string bits;    // "4,8": weights, activations
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);
 
-/// Where none is given, the policy for who reads the file: onnxruntime for that
-/// target, tensorrt for all others. OpenVINO gets nonnegative activations as
-/// uint8.
+/// Sets the default policy: onnxruntime for that target, else tensorrt. Sets
+/// uint8 for OpenVINO.
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target = {});
 
-/// Throws: UnsupportedError if an option is given; `hint` is "--int8". Before
-/// choose_policy().
+/// Throws: UnsupportedError if a placement option is given; `hint` says why,
+/// such as "needs --int8". Call before choose_policy().
 void check_no_placement(const PlacementOptions& options, std::string_view hint);
 
-/// Throws: ValueError for a policy whose codes the reader does not take.
+/// Throws: ValueError for a policy whose uint8 values the target does not
+/// support.
 void check_reader(const PlacementOptions& options,
                   const std::optional<std::string>& target);
 
-/// All but the policy and the widths. Throws: ValueError, UnsupportedError for
-/// words that there are not or that do not go together; as io::load_spec().
+/// Returns all options but the policy and the bit widths.
+/// Throws: ValueError or UnsupportedError for unknown words and conflicting
+/// options; as io::load_spec().
 quant::QuantizeOptions quantize_options(const PlacementOptions& options);
 
-/// Nothing: patterns. Throws: ValueError naming the option.
+/// Returns nullopt for pattern policies.
+/// Throws: ValueError with the option.
 std::optional<quant::Policy> policy_of(std::string_view option,
                                        const std::string& policy);
 
-/// Of a policy that is made of patterns: they, but for layers that --exclude
-/// names, and the conversions and quantizers they want. Throws: NotFoundError
-/// for an --exclude that names no layer.
+/// Patterns of a pattern policy, without layers named by --exclude, and its
+/// conversions and quantizers.
+/// Throws: NotFoundError for an --exclude that matches no layer.
 std::vector<quant::Pattern> patterns_of(const std::string& policy,
                                         const PlacementOptions& options,
                                         const Model& model);
@@ -61,27 +63,28 @@ std::vector<quant::Conversion> conversions_of(const std::string& policy);
 quant::QuantConfig pattern_config(const std::string& policy,
                                   const quant::QuantizeOptions& options);
 
-/// Throws: UnsupportedError for what patterns do not look at; `option` is
-/// "--policy patterns".
+/// Throws: UnsupportedError for options that pattern policies ignore; `option`
+/// is "--policy patterns".
 void check_patterns_alone(std::string_view option,
                           const PlacementOptions& options);
 
-/// --bits, for a model, whether its first and last layer have Q/DQ or not.
+/// Adds the bit widths of --bits, for all layers of a model whether they have
+/// Q/DQ or not.
 /// Throws: ValueError.
 void add_widths(const Model& model, const PlacementOptions& options,
                 quant::QuantizeOptions& quantize);
 
-/// A plan with what add_widths() put into QuantizeOptions::bits, but for layers
+/// Returns the plan with the bit widths from add_widths(), ignoring layers
 /// without Q/DQ.
 quant::QdqPlan narrowed(const quant::QdqPlan& plan, const Model& model,
                         const std::vector<quant::LayerBits>& bits);
 
-/// Further options for a model, such as widths and rules of scales.
+/// Changes options for a model, such as bit widths and scale rules.
 using Adjust =
     std::function<quant::QuantizeOptions(const Model&, quant::QuantizeOptions)>;
 
-/// The model with quantizers where the options say, as `adjust`, if there is
-/// one, changes them.
+/// Returns the model with quantizers placed by the options, changed by `adjust`
+/// if given.
 Model quantized(const Model& model, const PlacementOptions& options,
                 const Adjust& adjust = {});
 

@@ -1,4 +1,4 @@
-// octet plan: where Q/DQ goes in a network, and why.
+// octet plan: shows Q/DQ placement and its reasons.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,13 +22,14 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples = R"(Output:
-  One line a Q/DQ point: layer, site, configuration, rule, reason. The last line
-  counts: A activation points, W weight points, T = A + W, and S, the pairs of
-  the exported file, where readers of one tensor share one. Conflicts between
-  --spec, --case and the policy are warned of on standard error.
+constexpr const char* kExamples = R"(
+Output:
+  A line per Q/DQ point: layer, site, configuration, rule, reason. The last line
+  counts activation points A, weight points W, T = A + W, and the pairs S of the
+  exported file, where consumers of a tensor share a pair. Conflicts between
+  --spec, --case and the policy are warnings on standard error.
 
-A spec file:
+Example spec:
   {"spec": [{"name": "conv1", "quantize_weight": false},
             {"name": "conv2_block1_add", "quantization_index": [0]},
             {"name": "conv5_.*", "target": "pattern", "quantize_input": false,
@@ -48,7 +49,7 @@ Examples:
 struct Options {
   ModelSource model;
   PlacementOptions placement;
-  std::optional<std::string> diff;  // a policy or a file
+  std::optional<std::string> diff;  // policy or file
   std::optional<std::string> save;
   bool explain = false;
   bool json = false;
@@ -56,7 +57,7 @@ struct Options {
 
 struct Placed {
   quant::Placement placement;
-  /// What the plan is for, where the pattern route made another model.
+  /// The model of the plan, if pattern conversions created a new model.
   std::optional<Model> model = {};
   std::vector<quant::TransformReport::Converted> conversions = {};
 };
@@ -83,7 +84,7 @@ Placed placed_by(std::string_view option, const std::string& policy,
           std::move(placed.report.conversions)};
 }
 
-// What there is to say of the model is said once.
+// Silences warnings that were already shown for the model.
 class Silence {
  public:
   Silence() : before_(set_warning_sink({})) {}
@@ -105,8 +106,8 @@ quant::QdqPlan other_plan(const std::string& what, const Model& model,
   return placed_by("--diff", what, model, placement, options).placement.plan;
 }
 
-// Points that stand at the same place with the same quantizer count as the
-// same, whoever put them there.
+// Points with the same layer, site and quantizer are equal, whatever rule
+// placed them.
 std::string differences(quant::QdqPlan from, const quant::QdqPlan& to) {
   for (quant::QdqPoint& point : from.points) {
     for (const quant::QdqPoint& same : to.points) {
@@ -176,7 +177,7 @@ void warn_of(const Placed& placed, bool saved) {
     if (is_conflict(note)) warn(fmt::format("{}: {}", note.layer, note.text));
   }
   if (saved && !placed.conversions.empty()) {
-    warn("the plan is for the network as transform() converts it");
+    warn("--save: the plan belongs to the converted model, not to the file");
   }
 }
 
@@ -210,23 +211,21 @@ void plan(Options o) {
 void add_plan(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  Command command = program.add_command(
-      "plan", "Show where Q/DQ pairs go in a network, and why");
+  Command command =
+      program.add_command("plan", "Show where Q/DQ pairs are placed, and why");
   add_model(command, o.model, kModelHelp);
   add_placement_options(command, o.placement);
+  command.begin_group("Output");
   command.add_flag(
       "--explain", o.explain,
-      "also conflicts, and what the policies tensorrt and patterns skipped, as "
-      "lines that begin with #");
-  const Option diff =
-      command
-          .add("--diff", o.diff,
-               "instead of all points those where another policy or a "
-               "saved plan differs: - only there, + only here")
-          .type("POLICY|FILE.json");
-  command.add_flag("--json", o.json, "print points, notes and pairs as JSON")
-      .excludes(diff);
-  command.add("--save", o.save, "write the plan")
+      "also show conflicts and skipped layers, in lines that start with #");
+  const Option diff = command
+                          .add("--diff", o.diff,
+                               "show differences to another policy or a saved "
+                               "plan only: - there, + here")
+                          .type("POLICY|FILE.json");
+  command.add_flag("--json", o.json, "print JSON").excludes(diff);
+  command.add("--save", o.save, "write the plan to a file")
       .type("FILE.json")
       .writes({".json", ".plan"}, OtherNames::unknown);
   command.set_footer(kExamples);

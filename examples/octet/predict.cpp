@@ -22,23 +22,23 @@
 #include "commands.h"
 #include "data_options.h"
 #include "image_inputs.h"
-#include "named_values.h"
-#include "runnable.h"
+#include "name_value_args.h"
+#include "predictor.h"
 #include "write_results.h"
 
 namespace octet::program {
 namespace {
 
 constexpr const char* kRunnableHelp =
-    "zoo:NAME, or a file of Keras, Octet or ONNX (.h5, .keras, .onnx)";
+    "zoo:NAME, or a Keras, Octet or ONNX file (.h5, .keras, .onnx)";
 
-constexpr const char* kExamples = R"(Layouts:
-  Samples have the axis order of the model's file: images NHWC for files of
-  Keras and Octet; for an ONNX file the order of its graph, NCHW as a rule
-  (octet inspect MODEL.onnx). Samples of the other order are recognized by their
-  shape and transposed; where both fit, --layout decides. Outputs have the order
-  of the model's file. Where the first size of an ONNX file is fixed, the
-  samples must be a multiple of it.
+constexpr const char* kExamples = R"(
+Axis order:
+  Samples have the axis order of the model file: NHWC for Keras and Octet,
+  usually NCHW for ONNX (octet inspect MODEL.onnx). The other order is
+  recognized by its shape and transposed; --layout decides if both fit. Outputs
+  have the axis order of the model file. If an ONNX file has a fixed batch size,
+  the number of samples must be a multiple of it.
 
 Examples:
   octet predict model.keras --input photo.jpg
@@ -53,18 +53,18 @@ Examples:
 
 struct Options {
   ModelSource model;
-  // Each a path, or NAME=path.
+  // Paths, or NAME=path.
   std::vector<std::string> inputs;
-  std::vector<std::string> outputs;  // these may be empty, but not both
+  std::vector<std::string> outputs;  // outputs or labels may be empty
   std::vector<std::string> labels;
   std::optional<std::string> layout;
-  int64_t batch = 0;   // 0: as the model has it
-  DataOptions images;  // of image files
+  int64_t batch = 0;   // 0: the default of the model
+  DataOptions images;  // preprocessing of image files
 };
 
 Shape sample(const Shape& shape) { return shape.slice(1, shape.rank()); }
 
-// Whether `given` has the sizes that are not open.
+// Returns whether `given` has all fixed sizes of `wanted`.
 bool fits(const Shape& given, const Shape& wanted) {
   return std::ranges::equal(
       given.dims(), wanted.dims(), [](int64_t size, int64_t expected) {
@@ -72,7 +72,7 @@ bool fits(const Shape& given, const Shape& wanted) {
       });
 }
 
-/// What a wrong shape might have come from, in NumPy's words, or nothing.
+/// Returns the probable cause of a wrong shape as NumPy code, or "".
 std::string hint(const Shape& wanted, const Shape& x) {
   const std::string sizes =
       fmt::format("(-1, {})", fmt::join(sample(wanted).dims(), ", "));
@@ -80,21 +80,22 @@ std::string hint(const Shape& wanted, const Shape& x) {
     case ShapeSlip::none:
       return "";
     case ShapeSlip::no_samples_axis:
-      return fits(x, sample(wanted)) ? "; add the axis of the samples: x[None]"
-                                     : fmt::format("; x.reshape{}", sizes);
+      return fits(x, sample(wanted))
+                 ? ". Hint: add a batch axis with x[None]"
+                 : fmt::format(". Hint: x.reshape{}", sizes);
     case ShapeSlip::no_channels_axis:
-      return fmt::format("; x.reshape{}", sizes);
+      return fmt::format(". Hint: x.reshape{}", sizes);
     case ShapeSlip::flattened:
       return fmt::format(
-          "; x.reshape{}, if the vectors are such samples row by row", sizes);
+          ". Hint: x.reshape{} if the vectors are flattened row by row", sizes);
     case ShapeSlip::channels_first:
-      return "; these are images with the channels first (NCHW), the model "
-             "takes them last (NHWC): x.transpose(0, 2, 3, 1)";
+      return ". Hint: the model takes NHWC images, these are NCHW: "
+             "x.transpose(0, 2, 3, 1)";
     case ShapeSlip::channels_last:
-      return "; these are images with the channels last (NHWC), the model "
-             "takes them first (NCHW): x.transpose(0, 3, 1, 2)";
+      return ". Hint: the model takes NCHW images, these are NHWC: "
+             "x.transpose(0, 3, 1, 2)";
     case ShapeSlip::another_order:
-      return "; these are the same sizes in another order";
+      return ". Hint: the axes are permuted";
   }
   return "";
 }
@@ -104,23 +105,24 @@ void check_input(const Tensor& x, const RunnableInput& input,
   if (type_name(x.dtype()) != input.type) {
     const bool codes = input.type == "float32" && x.dtype() == DType::u8;
     throw FormatError(
-        fmt::format("'{}': expected {}, got {}. Hint: x.astype(\"{}\"){}", path,
-                    input.type, type_name(x.dtype()), input.type,
-                    codes ? ", scaled as in training: / 255, as a rule" : ""));
+        "dtype_mismatch", path,
+        fmt::format("must be {}, got {}. Hint: x.astype(\"{}\"){}", input.type,
+                    type_name(x.dtype()), input.type,
+                    codes ? ", scaled as in training (usually / 255)" : ""));
   }
   if (x.shape().rank() != input.shape.rank() ||
       !fits(sample(x.shape()), sample(input.shape))) {
-    throw ShapeError(fmt::format("'{}': expected shape {}, got {}{}", path,
-                                 input.text, x.shape().to_string(),
-                                 hint(input.shape, x.shape())));
+    throw ShapeError(
+        "shape_mismatch", path,
+        fmt::format("shape must be {}, got {}{}", input.text,
+                    x.shape().to_string(), hint(input.shape, x.shape())));
   }
   if (x.shape()[0] < 1) {
-    throw ShapeError(
-        fmt::format("'{}': expected at least one sample, got none", path));
+    throw ShapeError("invalid_shape", path, "has no samples");
   }
 }
 
-// Samples at a time.
+// Returns the batch size.
 int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
   int64_t fixed = Shape::kAnySize;
   for (const RunnableInput& input : model.inputs) {
@@ -128,8 +130,9 @@ int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
     if (own == Shape::kAnySize) continue;
     if (fixed != Shape::kAnySize && own != fixed) {
       throw UnsupportedError(
-          fmt::format("'{}': expected inputs of as many samples, got {} and {}",
-                      options.model.what, fixed, own));
+          "unsupported_model", options.model.what,
+          fmt::format("inputs have different batch sizes, {} and {}", fixed,
+                      own));
     }
     fixed = own;
   }
@@ -138,57 +141,61 @@ int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
   }
   if (options.batch != 0 && options.batch != fixed) {
     throw ValueError(
-        fmt::format("--batch: expected {}, which is fixed in '{}', got {}",
-                    fixed, options.model.what, options.batch));
+        "conflicting_options", "--batch",
+        fmt::format("must be {}, the fixed batch size of '{}', got {}", fixed,
+                    options.model.what, options.batch));
   }
   if (fixed < 1 || n % fixed != 0) {
-    throw ShapeError(fmt::format(
-        "'{}': expected a multiple of the {} samples that are fixed in '{}', "
-        "got {}",
-        options.inputs[0], fixed, options.model.what, n));
+    throw ShapeError("count_mismatch", options.inputs[0],
+                     fmt::format("number of samples must be a multiple of {}, "
+                                 "the batch size of '{}', got {}",
+                                 fixed, options.model.what, n));
   }
   return fixed;
 }
 
-// y, for all n samples, as the results for some of them are. A file decides how
-// large it is.
+// Allocates the results of n samples, shaped like those of some samples. The
+// size depends on the file, hence the limit.
 Tensor make_results(const Tensor& part, int64_t n, const Options& options) {
   const Shape one = sample(part.shape());
   const int64_t room = options.model.limits().memory_limit / n;
   if (one.size() > room / size_of(part.dtype())) {
-    throw FormatError(fmt::format(
-        "'{}': expected results of at most {} MiB, got {} for {} samples; "
-        "Hint: give it fewer samples, or raise --memory-limit",
-        options.model.what, options.model.memory_mib, one.to_string(), n));
+    throw FormatError(
+        "memory_limit", options.model.what,
+        fmt::format("results {} of {} samples exceed {} MiB. Hint: pass fewer "
+                    "samples, or raise --memory-limit",
+                    one.to_string(), n, options.model.memory_mib));
   }
   return Tensor(part.shape().with(0, n), part.dtype());
 }
 
-// Puts the results for samples from `first` on into their place in y.
+// Copies the results of samples from `first` on to their position in y.
 void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
            const Options& options, Tensor& y) {
-  // All at once: the first axis may be another than that of the samples.
+  // A single batch: the first axis need not be the batch axis.
   if (count == n && options.labels.empty()) {
     y = part;
     return;
   }
   if (part.shape().rank() < 1 || part.shape()[0] != count ||
       (!y.empty() && sample(y.shape()) != sample(part.shape()))) {
-    throw UnsupportedError(fmt::format(
-        "predict: expected an output of equal results for each sample, got {} "
-        "for {} samples. Hint: --batch {} runs all at once, without --labels",
-        part.shape().to_string(), count, n));
+    throw UnsupportedError(
+        "unsupported_model", "predict",
+        fmt::format(
+            "outputs must have one result per sample, got {} for {} samples. "
+            "Hint: run all samples at once with --batch {}, without --labels",
+            part.shape().to_string(), count, n));
   }
   if (y.empty()) y = make_results(part, n, options);
   Tensor rows = y.slice(first, count);
   std::memcpy(rows.raw(), part.raw(), static_cast<size_t>(part.bytes()));
 }
 
-/// What labels of another type or shape may be, in NumPy's words.
+/// Returns the probable cause of a wrong type or shape as NumPy code, or "".
 std::string labels_hint(const Tensor& labels, int64_t n) {
   const Shape& shape = labels.shape();
   if (shape.rank() == 0 || shape[0] != n) {
-    return fmt::format(". Hint: one class for each of the {} samples", n);
+    return fmt::format(". Hint: provide a class for each of the {} samples", n);
   }
   return io::labels_hint(labels);
 }
@@ -196,41 +203,46 @@ std::string labels_hint(const Tensor& labels, int64_t n) {
 Tensor read_labels(const std::string& path, int64_t n) {
   Tensor labels = io::read_npy(path);
   if (labels.dtype() != DType::i64 || labels.shape() != Shape{n}) {
-    throw FormatError(fmt::format("'{}': expected int64 [{}], got {} {}{}",
-                                  path, n, type_name(labels.dtype()),
-                                  labels.shape().to_string(),
-                                  labels_hint(labels, n)));
+    throw FormatError(
+        "dtype_mismatch", path,
+        fmt::format("labels must be int64 [{}], got {} {}{}", n,
+                    type_name(labels.dtype()), labels.shape().to_string(),
+                    labels_hint(labels, n)));
   }
   const int64_t least = std::ranges::min(labels.data<int64_t>());
   if (least < 0) {
     throw FormatError(
-        fmt::format("'{}': expected labels >= 0, got {}", path, least));
+        "out_of_range", path,
+        fmt::format("labels must not be negative, got {}", least));
   }
   return labels;
 }
 
-// How many samples have their largest score, the first of equal ones, at their
-// label. Where a score is not a number none is the largest.
+// Returns the number of samples whose largest score, the first of equal scores,
+// is at their label. A sample with a NaN score does not count.
 int64_t count_right(const Tensor& y, const Tensor& labels,
                     const std::string& path) {
   if (y.dtype() != DType::f32 || y.shape().rank() != 2) {
     throw UnsupportedError(
-        fmt::format("--labels: expected scores float32 [N,classes], got {} {}",
+        "unsupported_model", "--labels",
+        fmt::format("outputs must be scores float32 [N,classes], got {} {}",
                     type_name(y.dtype()), y.shape().to_string()));
   }
   const int64_t classes = y.shape()[1];
   if (classes < 2) {
-    throw UnsupportedError(fmt::format(
-        "--labels: expected scores float32 [N,classes], got {}. Hint: one "
-        "score is a probability or a logit; octet evaluate knows which",
-        y.shape().to_string()));
+    throw UnsupportedError(
+        "unsupported_model", "--labels",
+        fmt::format("outputs must be scores float32 [N,classes], got {}. Hint: "
+                    "for a binary classifier, use octet evaluate",
+                    y.shape().to_string()));
   }
   int64_t right = 0;
   for (int64_t i = 0; i < y.shape()[0]; ++i) {
     const int64_t label = labels.data<int64_t>()[static_cast<size_t>(i)];
     if (label >= classes) {
-      throw FormatError(fmt::format("'{}': expected labels in [0,{}), got {}",
-                                    path, classes, label));
+      throw FormatError(
+          "out_of_range", path,
+          fmt::format("labels must be in [0,{}), got {}", classes, label));
     }
     const Tensor scores = y.slice(i, 1);
     if (std::ranges::any_of(scores.f32(), [](float s) { return s != s; })) {
@@ -242,7 +254,7 @@ int64_t count_right(const Tensor& y, const Tensor& labels,
   return right;
 }
 
-/// The files of one run, for each input or output; "" where there is none.
+/// Files of a run, per input or output; "" if none.
 struct Files {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -258,15 +270,15 @@ Files files_of(const Options& options, const Runnable& model) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (!files.inputs[i].empty()) continue;
     throw ValueError(
-        fmt::format("--input: expected a file for each of '{}', got none for "
-                    "'{}'",
+        "missing_value", "--input",
+        fmt::format("needs a file for each of '{}', none given for '{}'",
                     fmt::join(names, "', '"), names[i]));
   }
   std::set<std::string> outputs;
   for (const std::string& output : files.outputs) {
     if (output.empty() || outputs.insert(output).second) continue;
-    throw ValueError(fmt::format(
-        "--output: expected a file for each output, got '{}' twice", output));
+    throw ValueError("duplicate_name", "--output",
+                     fmt::format("'{}' is given for two outputs", output));
   }
   return files;
 }
@@ -279,14 +291,15 @@ std::vector<Tensor> read_inputs(const Runnable& model, const Files& files,
                                      model.inputs[i].orders, layout));
     check_input(inputs[i], model.inputs[i], files.inputs[i]);
     if (inputs[i].shape()[0] == inputs[0].shape()[0]) continue;
-    throw ShapeError(fmt::format("'{}': expected {} samples as in '{}', got {}",
-                                 files.inputs[i], inputs[0].shape()[0],
-                                 files.inputs[0], inputs[i].shape()[0]));
+    throw ShapeError("count_mismatch", files.inputs[i],
+                     fmt::format("must have {} samples as '{}', got {}",
+                                 inputs[0].shape()[0], files.inputs[0],
+                                 inputs[i].shape()[0]));
   }
   return inputs;
 }
 
-/// All outputs; those without a file are empty.
+/// Returns all outputs; outputs without a file are empty.
 std::vector<Tensor> run(const Runnable& model, const Files& files,
                         const std::vector<Tensor>& inputs,
                         const Options& options) {
@@ -306,8 +319,8 @@ std::vector<Tensor> run(const Runnable& model, const Files& files,
   return all;
 }
 
-// Writes the files. Returns where to report: not into the results, as in
-// `--output /dev/stdout | ...`.
+// Writes the output files. Returns the descriptor for the report: standard
+// error if an output is a pipe or device, as in `--output /dev/stdout | ...`.
 int write(const Files& files, const std::vector<std::string>& names,
           const std::vector<Tensor>& outputs) {
   int report = STDOUT_FILENO;
@@ -327,16 +340,16 @@ int write(const Files& files, const std::vector<std::string>& names,
   return report;
 }
 
-/// Whether the only input is an image, or a folder of images.
+/// Returns whether the only input is an image or a folder of images.
 bool takes_images(const Options& options) {
   return options.inputs.size() == 1 && is_image_path(options.inputs[0]);
 }
 
 void run_images(const Options& options) {
   if (!options.labels.empty()) {
-    throw ValueError(
-        "--labels: expected .npy files as --input, got images. Hint: octet "
-        "evaluate --data FOLDER, with a folder for each class");
+    throw ValueError("conflicting_options", "--labels",
+                     "applies to .npy inputs, got images. Hint: use octet "
+                     "evaluate --data FOLDER with a subfolder per class");
   }
   predict_images({.model = options.model,
                   .path = options.inputs[0],
@@ -346,7 +359,7 @@ void run_images(const Options& options) {
 }
 
 void predict(const Options& options) {
-  // Before the model is read, which may take long.
+  // Checks options before loading the model, which may take long.
   const io::OnnxLayout layout = layout_of(options.layout);
   for (const std::string& output : options.outputs) {
     check_output(output.substr(output.find('=') + 1));
@@ -387,35 +400,38 @@ void predict(const Options& options) {
 
 void add_predict(CommandLine& program) {
   const auto options = std::make_shared<Options>();
-  Command command = program.add_command(
-      "predict", "Run a model on the samples of a .npy file, or on images");
+  Command command =
+      program.add_command("predict", "Run a model on samples or images");
   add_model(command, options->model, kRunnableHelp);
+  command.begin_group("Input");
   command
       .add("--input", options->inputs,
-           "X.npy: [N,...] in the model's type and layout; NAME=X.npy for each "
-           "of several inputs; or an image (PNG, JPEG), or a folder with "
-           "images at any depth")
+           "samples [N,...], NAME=X.npy per input; or a PNG or JPEG image, or "
+           "a folder of images at any depth")
+      .type("X.npy|IMAGE|DIR")
       .required();
   add_layout_option(command, options->layout,
-                    "axis order of the samples [as in the model's file; the "
-                    "other one is recognized by the shape]");
+                    "axis order of samples whose shape fits both (default: the "
+                    "model file's)");
+  command
+      .add("--labels", options->labels,
+           "class labels int64 [N], to print accuracy; NAME=L.npy per output")
+      .type("L.npy");
+  command.add("--batch", options->batch, 1, 1 << 20,
+              "batch size (default: 256; for ONNX 16, or the file's)");
+  add_image_options(command, options->images);
+  command.begin_group("Output");
   command
       .add("-o,--output", options->outputs,
-           "Y.npy, Y.csv or Y.json: the file to write, unless --labels are "
-           "all it is for; NAME=Y.npy of several outputs; of images, .csv and "
-           ".json have the classes of each file")
+           "output file; .csv and .json of images list their classes; "
+           "NAME=Y.npy per output")
+      .type("Y.npy|Y.csv|Y.json")
       .writes({".npy", ".csv", ".json"}, OtherNames::unknown);
-  command.add("--labels", options->labels,
-              "L.npy: int64 [N], what is right, to print the accuracy "
-              "of a classifier; NAME=L.npy of several outputs");
-  command.add("--batch", options->batch, 1, 1 << 20,
-              "samples at a time [256; 16 of an ONNX file, or what it fixes]");
-  add_image_options(command, options->images);
-  command.set_footer(kExamples);
+  command.set_footer((std::string(kImageHelp) + kExamples).c_str());
   command.when_chosen([options] {
     if (options->outputs.empty() && options->labels.empty() &&
         !takes_images(*options)) {
-      throw UsageError("expected --output or --labels, got none");
+      throw UsageError("missing --output or --labels");
     }
     predict(*options);
   });

@@ -1,5 +1,4 @@
-// octet qat: from a float model, or one with Q/DQ, to one that was fine-tuned
-// in few bits.
+// octet qat: fine-tunes a float model, or a model with Q/DQ, in low precision.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -40,6 +39,13 @@
 namespace octet::program {
 namespace {
 
+constexpr const char* kQatNotes = R"(
+A float model is quantized and calibrated first. A model with Q/DQ keeps its
+placement and continues from its scales. The exit code is 1 if the accuracy
+falls more than 5 points below the float model's, or, without an accuracy, if
+outputs are much worse; --accept returns 0.
+)";
+
 constexpr const char* kQatExamples = R"(
 Examples:
   octet qat model.h5 --data photos/ -o int8.onnx
@@ -58,16 +64,16 @@ struct Options {
   TrainingOptions training;
   std::string preset = "int8";
   int64_t trained_epochs = 30;
-  double trained_rate = 0;         // 0: as the file says
-  int64_t freeze_batch_norm = -1;  // -1: as the preset
-  double accuracy = -1;            // below 0: not given
+  double trained_rate = 0;         // 0: from the model file
+  int64_t freeze_batch_norm = -1;  // -1: from the preset
+  double accuracy = -1;            // negative: not given
   bool accept = false;
   bool force = false;
   std::string output;
   bool json = false;
 };
 
-/// What is measured before and after.
+/// An evaluation and its name in the report.
 struct Figures {
   std::string what;
   train::Evaluation evaluation;
@@ -100,9 +106,9 @@ int64_t epochs_of(const Options& o, const train::QatPreset& preset) {
                                : preset.epochs_of(o.trained_epochs);
 }
 
-/// Whether the statistics of batch normalization stay those of the float model.
-/// At a learning rate of the user's own they follow the weights, unless
-/// statistics of the training samples make the calibrated model worse.
+/// Returns whether batch normalization statistics stay frozen. At a
+/// user-defined learning rate they follow the weights, unless re-estimated
+/// statistics make the calibrated model worse.
 bool freezes_statistics(const Options& o, const train::QatPreset& preset,
                         const Model& calibrated, const Dataset& training,
                         const Measured& by) {
@@ -112,14 +118,14 @@ bool freezes_statistics(const Options& o, const train::QatPreset& preset,
   return reestimation_costs(calibrated, training.sample(kMostSamples), by, {});
 }
 
-/// Optimizer and learning rate of the fine-tuning of a calibrated model.
+/// Returns optimizer and learning rate for a calibrated model.
 FineTuning tuning_of(const Options& o, const train::QatPreset& preset,
                      const Model& model, const Dataset& training,
                      const Measured& by) {
   FineTuningOptions options{.share = preset.rate,
                             .only_this_optimizer = quant::learns_scales(model)};
   if (o.training.optimizer.empty() && o.training.rate == 0) {
-    // SGD as in the preset's source.
+    // SGD with the settings of the preset.
     options.make = [&](const std::string& word, double rate) {
       return word == "sgd"
                  ? preset.optimizer(static_cast<float>(rate / preset.rate))
@@ -159,7 +165,7 @@ io::OnnxOptions form_of(const Options& o, const Model& given,
   return onnx_options(o.file, names);
 }
 
-/// What could not be written is told before it is trained.
+/// Reports export errors before training.
 void check_form(const Options& o, const Model& model,
                 const io::OnnxOptions& form) {
   if (o.output.ends_with(".onnx")) (void)io::to_onnx(model, form);
@@ -184,41 +190,42 @@ std::string write_model(const Options& o, const Model& model,
 std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
                           bool has_qdq) {
   if (has_qdq) {
-    return fmt::format("Q/DQ and scales of {}, rates of preset {}",
+    return fmt::format("Q/DQ and scales of {}, learning rate of preset {}",
                        o.model.what, preset.name);
   }
   return fmt::format(
       "preset {}: {}{}", preset.name, preset.description,
-      o.placement.bits.empty() ? "" : ", but --bits " + o.placement.bits);
+      o.placement.bits.empty() ? "" : ", --bits " + o.placement.bits);
 }
 
-/// Throws: ValueError for --accuracy of a model without one.
+/// Throws: ValueError for --accuracy with a model that has no accuracy.
 void check_accuracy(const Options& o, const Measured& by, const Model& model,
                     const Dataset& judged) {
   if (o.accuracy < 0) return;
   const train::Evaluation one = train::evaluate(
       model, judged.take(1), {.loss = by.loss, .verbose = false});
   if (decisive_score(by, one).is_accuracy) return;
-  throw ValueError(fmt::format(
-      "--accuracy: the model must have one output that is judged by its "
-      "accuracy, got loss '{}'",
-      by.name));
+  throw ValueError(
+      "conflicting_options", "--accuracy",
+      fmt::format(
+          "needs a model with one output and an accuracy metric, got loss '{}'",
+          by.name));
 }
 
-/// Warns of a result that is not what was hoped for.
-/// Throws: ValueError for one that is worse than allowed.
+/// Warns of a poor result.
+/// Throws: ValueError if it is worse than allowed.
 void expect_quality(const Options& o, const Measured& by,
                     const train::Evaluation& given, const Outcome& outcome,
                     const std::string& start) {
   constexpr const char* kHint =
-      "Hint: another --rate, more --epochs or samples, --preset int8_mobile";
+      "Hint: try another --rate, more --epochs or samples, or --preset "
+      "int8_mobile";
   const Score before = decisive_score(by, given);
   const Score after = decisive_score(by, outcome.kept);
   if (outcome.epoch == 0) {
-    warn(
-        fmt::format("qat: no epoch was better than the {} model, which was "
-                    "written. {}",
-                    start, kHint));
+    warn(fmt::format(
+        "qat: no epoch improved the {} model, which was written. {}", start,
+        kHint));
   } else if (o.force && outcome.is_worse(by)) {
     warn(fmt::format("qat: fine-tuning made the model worse, from {} to {}. {}",
                      decisive_score(by, outcome.start).text(), after.text(),
@@ -226,11 +233,12 @@ void expect_quality(const Options& o, const Measured& by,
   }
   if (o.accuracy >= 0) {
     if (after.value >= o.accuracy) return;
-    throw ValueError(fmt::format(
-        "--accuracy: {:.2f} % required, got {}; '{}' has that model. {}",
-        percent(o.accuracy), after.text(), o.output, kHint));
+    throw ValueError(
+        "accuracy_not_met", "--accuracy",
+        fmt::format("{:.2f} % required, got {}; the model is in '{}'. {}",
+                    percent(o.accuracy), after.text(), o.output, kHint));
   }
-  // Of a few samples a share says little.
+  // Shares of few samples are unreliable.
   constexpr double kMayLose = 0.05;
   constexpr double kFewest = 3;
   const double lost = before.value - after.value;
@@ -238,10 +246,11 @@ void expect_quality(const Options& o, const Measured& by,
       lost * static_cast<double>(given.samples) < kFewest) {
     return;
   }
-  throw ValueError(fmt::format(
-      "qat: the accuracy fell by {:.2f} points, from {} to {}; '{}' has that "
-      "model. {}, or --accept",
-      percent(lost), before.text(), after.text(), o.output, kHint));
+  throw ValueError(
+      "accuracy_dropped", "qat",
+      fmt::format("the accuracy fell by {:.2f} points, from {} to {}; the "
+                  "model is in '{}'. {}, or --accept",
+                  percent(lost), before.text(), after.text(), o.output, kHint));
 }
 
 void run_qat(Options o) {
@@ -254,9 +263,10 @@ void run_qat(Options o) {
   check_training_options(o.training);
   const train::QatPreset& preset = train::qat_preset(o.preset);
   if (o.freeze_batch_norm >= epochs_of(o, preset)) {
-    throw ValueError(fmt::format(
-        "--freeze-batch-norm: expected an epoch from 0 to {}, got {}",
-        epochs_of(o, preset) - 1, o.freeze_batch_norm));
+    throw ValueError(
+        "out_of_range", "--freeze-batch-norm",
+        fmt::format("must be an epoch from 0 to {}, got {}",
+                    epochs_of(o, preset) - 1, o.freeze_batch_norm));
   }
   if (o.training.threads > 0) {
     set_num_threads(static_cast<int>(o.training.threads));
@@ -266,7 +276,7 @@ void run_qat(Options o) {
   const bool has_qdq = !quant::quantizers(model).empty();
   if (has_qdq) {
     check_no_placement(asked,
-                       fmt::format("and '{}' has its own", o.model.what));
+                       fmt::format("'{}' already has Q/DQ", o.model.what));
   }
   const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
@@ -347,7 +357,7 @@ void run_qat(Options o) {
     print(io::to_json(config) + "\n");
   } else {
     print("\n" + figures_text(figures) + outcome.text(by, start) +
-          (parts.validation ? "\n" : ", judged by the training data\n") +
+          (parts.validation ? "\n" : ", evaluated on the training data\n") +
           written);
   }
   expect_quality(o, by, figures[0].evaluation, outcome, start);
@@ -363,15 +373,13 @@ void add_qat(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   Command command = program.add_command(
-      "qat",
-      "Quantize a float model, calibrate it and fine-tune it on samples "
-      "(quantization-aware training); a model with Q/DQ keeps them and goes "
-      "on from their scales");
+      "qat", "Fine-tune a model with quantization-aware training");
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
+  command.begin_group("Output");
   command
       .add("-o,--output,output", o.output,
-           "what to write: .onnx with Q/DQ, or .h5 to train on")
+           "output file: .onnx with Q/DQ, or .h5 to resume training")
       .type("OUT.onnx")
       .required()
       .writes({".onnx", ".h5"});
@@ -380,43 +388,44 @@ void add_qat(CommandLine& program) {
     presets += fmt::format("{}{}: {}", presets.empty() ? "" : "; ", preset.name,
                            preset.description);
   }
-  command.add("--preset", o.preset, presets.c_str())
+  command.begin_group("Quantization");
+  command.add("--preset", o.preset, ("fine-tuning preset; " + presets).c_str())
       .type("int8|int8_mobile|int4")
       .show_default();
   command
       .add("--trained-epochs", o.trained_epochs, 1, int64_t{1} << 31,
-           "epochs of the float training, of which the preset takes a share")
+           "epochs of the float training; the preset uses a share")
       .show_default();
-  command.add(
-      "--trained-rate", o.trained_rate, 1e-9, 1e6,
-      "largest learning rate of the float training with sgd, likewise [as "
-      "the model's file says; else found by a short range test]");
+  command.add("--trained-rate", o.trained_rate, 1e-9, 1e6,
+              "peak SGD learning rate of the float training; the preset uses a "
+              "share (default: from the model file, else a range test)");
   add_training_options(
       command, o.training,
-      {.epochs = "passes over the samples [as the preset says]",
-       .rate = "learning rate [the preset's share of --trained-rate]",
-       .optimizer = "optimizer [that of the training, if the file says; else "
-                    "sgd with momentum 0.9]",
-       .schedule = "of the rate [cosine]"});
+      {.epochs = "number of epochs (default: from the preset)",
+       .rate = "learning rate (default: the preset's share of --trained-rate)",
+       .optimizer = "optimizer (default: from the model file, else sgd with "
+                    "momentum 0.9)",
+       .schedule = "learning rate schedule (default: cosine)"});
+  command.begin_group("Quantization");
   command
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
-           "epoch, from 0, from which statistics of batch normalization stay "
-           "as they are [0; with int4 or --rate never, but re-estimated after "
-           "each epoch, unless such statistics make the model worse]")
+           "first epoch with frozen batch normalization statistics (default: "
+           "0; never with int4 or --rate, unless re-estimated statistics are "
+           "worse)")
       .type("EPOCH");
   command.add("--accuracy", o.accuracy, 0, 1,
-              "required accuracy of the result: exit code 1 if it has less");
-  command.add_flag("--accept", o.accept,
-                   "accept an accuracy more than 5 points below the float "
-                   "model's, or without an accuracy outputs much worse than "
-                   "its own; both have exit code 1 otherwise");
+              "required accuracy; exit code 1 below it");
+  command.add_flag(
+      "--accept", o.accept,
+      "exit with 0 even if the model is much worse than the float model");
   command.add_flag("--force", o.force,
-                   "write the model after the last epoch [the best of the "
-                   "calibrated one and those after each epoch]");
+                   "write the model of the last epoch instead of the best");
   add_placement_options(command, o.placement);
+  command.begin_group("Output");
   add_target_option(command, o.file);
-  command.add_flag("--json", o.json, "print JSON instead");
-  command.set_footer((std::string(kDataHelp) + kQatExamples).c_str());
+  command.add_flag("--json", o.json, "print JSON");
+  command.set_footer(
+      (std::string(kQatNotes) + kDataHelp + kImageHelp + kQatExamples).c_str());
   command.when_chosen([options] { run_qat(*options); });
 }
 

@@ -16,7 +16,7 @@ namespace octet::program {
 namespace {
 
 constexpr int64_t kTried = 256;  // samples
-constexpr int64_t kBlamed = 32;  // samples, four times for each layer
+constexpr int64_t kBlamed = 32;  // samples, four runs per layer
 
 struct Trial {
   std::string option;
@@ -24,9 +24,10 @@ struct Trial {
 };
 
 std::string figures(const quant::OutputJudgment& found) {
-  std::string text = std::isinf(found.sqnr())
-                         ? std::string("exact outputs")
-                         : fmt::format("outputs of {:.1f} dB", found.sqnr());
+  std::string text =
+      std::isinf(found.sqnr())
+          ? std::string("exact outputs")
+          : fmt::format("an output SQNR of {:.1f} dB", found.sqnr());
   if (found.agreement()) {
     text += fmt::format(", agreement {:.1f} %", 100 * *found.agreement());
   }
@@ -38,7 +39,7 @@ bool any_equalized(const std::vector<quant::Equalization>& pairs) {
       pairs, [](const auto& pair) { return pair.skipped.empty(); });
 }
 
-// Placed, calibrated and judged anew; nothing where that is not possible.
+// Quantizes and evaluates with other options; skips options that fail.
 void try_option(const Model& reference, const Model& model,
                 const Dataset& samples, const QuantizedAs& as,
                 const std::string& method, const std::string& option,
@@ -51,7 +52,7 @@ void try_option(const Model& reference, const Model& model,
     (void)calibrate(trial, samples, choice, as.few_bits);
     trials.push_back({option, quant::judge_outputs(reference, trial, samples)});
   } catch (const Error&) {
-    // Patterns, names of a spec, ... of layers that folding removed.
+    // Patterns or spec entries name layers that folding removed.
   }
 }
 
@@ -67,14 +68,13 @@ void add_blame(const Model& quantized, const Dataset& data,
   const quant::Sensitivity found = quant::sensitivity(
       quantized, data, {.samples = std::min(kBlamed, data.size())});
   if (found.layers.empty()) return;
-  cures.push_back(
-      fmt::format("--exclude '{}' leaves in float the layer that "
-                  "costs most",
-                  found.by_sqnr()[0].layer));
+  cures.push_back(fmt::format(
+      "--exclude '{}' keeps the layer with the largest loss in float",
+      found.by_sqnr()[0].layer));
   const std::string blame = found.blame();
   cures.push_back(first_line(blame));
-  if (blame.find("Hint: equalize") != std::string::npos) {
-    cures.emplace_back("--equalize gives the channels like ranges");
+  if (blame.find("--equalize") != std::string::npos) {
+    cures.emplace_back("--equalize balances the channel ranges");
   }
 }
 
@@ -84,9 +84,8 @@ Model equalized(const Model& model, const char* option) {
   Model result = quant::fold_batch_norm(model);
   if (!any_equalized(quant::equalize(result))) {
     warn(
-        fmt::format("{}: no two layers can be equalized: none reads another "
-                    "alone, straight "
-                    "or through ReLU",
+        fmt::format("{}: found no layers to equalize, that is, connected "
+                    "directly or through ReLU",
                     option));
   }
   return result;

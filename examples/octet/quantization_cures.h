@@ -1,4 +1,4 @@
-// What helps a quantized model that is much worse than its float model.
+// Remedies for a quantized model that is much worse than its float model.
 #pragma once
 
 #include <string>
@@ -12,22 +12,23 @@
 
 namespace octet::program {
 
-/// A model with batch normalization folded and channels equalized
-/// (quant::equalize()). Warns, as `option`, if no two layers of it can be.
+/// Returns the model with batch normalization folded and channel ranges
+/// equalized (quant::equalize()). Warns, naming `option`, if no pair of layers
+/// can be equalized.
 Model equalized(const Model& model, const char* option);
 
-/// How a model was quantized.
+/// Options a model was quantized with.
 struct QuantizedAs {
   const PlacementOptions& placement;
   const CalibrationChoice& calibration;
   bool equalized = false;
-  bool few_bits = false;   ///< some weights have less than 8 bits
-  bool calibrated = true;  ///< by `calibration`: other methods can be tried
+  bool few_bits = false;   ///< some weights have fewer than 8 bits
+  bool calibrated = true;  ///< by `calibration`, so that other methods may help
 };
 
-/// Options that help, as sentences: the methods and the equalization that were
-/// tried on some of the samples and raise the SQNR of the outputs, with
-/// figures, and the layer to blame (quant::sensitivity()).
+/// Returns helpful options as phrases: calibration methods and equalization
+/// that raise the output SQNR on a subset of the samples, with figures, and the
+/// layer with the largest loss (quant::sensitivity()).
 std::vector<std::string> find_cures(const Model& model, const Model& quantized,
                                     const Dataset& data, const QuantizedAs& as);
 

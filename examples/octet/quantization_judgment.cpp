@@ -17,18 +17,18 @@ namespace {
 
 constexpr double kLargestDrop = 0.05;
 
-// By more than 5 points, and more than a single sample can.
+// A drop above 5 points, and of more than a single sample.
 std::optional<std::string> drop_of(const std::string& metric, double before,
                                    double after, int64_t samples) {
   const double drop = before - after;
   if (!is_share(metric) || !(drop > kLargestDrop)) return {};
   if (std::lround(drop * static_cast<double>(samples)) < 2) return {};
   return fmt::format(
-      "{} falls from {:.2f} to {:.2f} %, by more than {:g} points", metric,
+      "{} falls from {:.2f} % to {:.2f} %, more than {:g} points", metric,
       percent(before), percent(after), 100 * kLargestDrop);
 }
 
-// JSON has no infinity.
+// JSON cannot represent infinity.
 void set_decibels(Config& config, const char* name, double decibels) {
   if (std::isfinite(decibels)) config.set(name, decibels);
 }
@@ -56,7 +56,7 @@ QuantizationJudgment judge(const Model& model, const Model& quantized,
     result.problems.push_back(result.outputs.problems());
   }
   const std::vector<TensorSpec> labels = data.samples.label_specs();
-  // Labels of a folder of images name no output.
+  // Labels of image folders have no output name.
   if (labels.empty() ||
       (model.outputs().size() != 1 && labels[0].name.empty())) {
     return result;
@@ -76,7 +76,7 @@ QuantizationJudgment judge(const Model& model, const Model& quantized,
 
 std::string to_text(const QuantizationJudgment& j) {
   std::string text = fmt::format(
-      "\non {} {} samples:  {}{}\n", j.samples, j.others ? "other" : "of the",
+      "\non {} {}samples:  {}{}\n", j.samples, j.others ? "held-out " : "",
       j.outputs.outputs.size() == 1 ? "outputs with " : "\n",
       j.outputs.to_string());
   if (!j.before) return text;
@@ -112,26 +112,25 @@ Config to_config(const QuantizationJudgment& j) {
 }
 
 void add_accept_option(Command& command, bool& accept) {
-  command.add_flag(
-      "--accept", accept,
-      "accept a file that is much worse than the model: exit code 0 below 15 "
-      "dB, below 90 % of the model's classes, or more than 5 points less "
-      "accurate");
+  command.begin_group("Output");
+  command.add_flag("--accept", accept,
+                   "exit with 0 even if the file is much worse than the model");
 }
 
 void expect_worth(const QuantizationJudgment& judgment,
                   const std::string& output, bool accept) {
   if (judgment.problems.empty()) return;
-  std::string text = fmt::format("'{}' is much worse than the model: {}",
-                                 output, fmt::join(judgment.problems, "; "));
+  std::string text = fmt::format("much worse than the float model: {}",
+                                 fmt::join(judgment.problems, "; "));
   if (!judgment.cures.empty()) {
     text += fmt::format(". Hint: {}", fmt::join(judgment.cures, "; "));
   }
   if (accept) {
-    warn(text);
+    warn(fmt::format("{}: {}", output, text));
     return;
   }
-  throw ValueError(text + ". --accept takes it as it is");
+  throw ValueError("accuracy_dropped", output,
+                   text + ". --accept accepts the file");
 }
 
 void expect_outputs(const Model& model, const Model& tuned,
@@ -143,11 +142,13 @@ void expect_outputs(const Model& model, const Model& tuned,
   const quant::OutputJudgment outputs =
       quant::judge_outputs(model, tuned, samples.sample(kMost));
   if (outputs.sufficient()) return;
-  throw ValueError(fmt::format(
-      "'{}' is much worse than the model: the loss rises from {:.4g} to {:.4g};"
-      " {}. Hint: octet quantize --equalize before, or --exclude for the layer "
-      "that octet sensitivity names. --accept takes it as it is",
-      output, loss_before, loss_after, outputs.problems()));
+  throw ValueError(
+      "accuracy_dropped", output,
+      fmt::format("much worse than the float model: the loss rises from {:.4g} "
+                  "to {:.4g}; {}. Hint: run octet quantize --equalize first, "
+                  "or --exclude the layer that octet sensitivity ranks first. "
+                  "--accept accepts the file",
+                  loss_before, loss_after, outputs.problems()));
 }
 
 }  // namespace octet::program

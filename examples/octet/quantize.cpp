@@ -1,4 +1,4 @@
-// octet quantize: from a float model and samples to a file for TensorRT.
+// octet quantize: calibrates a float model and exports it as INT8.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -11,8 +11,8 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
-#include <octet/quant/auto_mixed.h>
-#include <octet/quant/ptq_ladder.h>
+#include <octet/quant/auto_mixed_precision.h>
+#include <octet/quant/ptq_pipeline.h>
 #include <octet/runtime/error.h>
 
 #include "../program.h"
@@ -32,14 +32,21 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples =
-    R"(  A few hundred samples do. A quarter of them judges the methods by the error of
-  the outputs; with labels, accuracy is reported as well. Samples unlike all others
-  (one pixel of 10^6, NaN) are named and ignored. A file whose outputs have less than
-  15 dB, or another class than the model in more than 10 % of the samples, or more
-  than 5 points less accuracy, is written, but the exit code is 1: the message names
-  what helps, --accept takes the file as it is.
+constexpr const char* kNotes = R"(
+Calibration:
+  A few hundred samples suffice. A quarter of them is held out to select the
+  method by output error; with labels, accuracy is reported as well. Unusual
+  samples (one pixel of 10^6, NaN) are reported and ignored. --ladder tries
+  calibration, equalization, bias correction, second-order rounding, AdaRound
+  and block reconstruction.
 
+Exit code:
+  1 if outputs are below 15 dB, if more than 10 % of the samples change their
+  class, or if the accuracy falls by more than 5 points. The file is written in
+  any case, and the message names options that help. --accept returns 0.
+)";
+
+constexpr const char* kExamples = R"(
 Examples:
   octet quantize model.keras -o int8.onnx --data x.npy --labels l.npy
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
@@ -62,29 +69,30 @@ struct Options {
   CalibrationChoice calibration;
   double mean_bits = 0;  // 0: not given
   bool ladder = false;
-  double target = -1;  // below 0: not given
+  double target = -1;  // negative: not given
   bool equalize = false;
   bool keep_unusual = false;
   bool accept = false;
   bool json = false;
 };
 
-/// Q/DQ by the options; with --mean-bits its weights in 8 or 4 bits, as they
-/// bear it.
+/// Returns the model with Q/DQ placed by the options. --mean-bits gives
+/// sensitive layers 8-bit weights, others 4-bit weights.
 Model placed(const Model& model, const Dataset& data, const Options& o,
              std::string& report, Config& figures) {
   if (o.mean_bits == 0) return quantized(model, o.placement);
   if (!o.placement.bits.empty()) {
-    throw UnsupportedError("--mean-bits: expected no --bits, got both");
+    throw UnsupportedError("conflicting_options", "--mean-bits",
+                           "cannot be combined with --bits");
   }
   if (!policy_of("--policy", o.placement.policy)) {
     throw UnsupportedError(
-        "--mean-bits: expected --policy tensorrt or toolkit, got " +
-        o.placement.policy);
+        "conflicting_options", "--mean-bits",
+        "needs --policy tensorrt or toolkit, got " + o.placement.policy);
   }
   return quantized(
       model, o.placement, [&](const Model& m, quant::QuantizeOptions options) {
-        const quant::MixedPrecision mixed = quant::auto_mixed(
+        const quant::MixedPrecision mixed = quant::auto_mixed_precision(
             m, data, {.mean_bits = o.mean_bits, .quantize = options});
         report += mixed.to_string() + "\n";
         Config bits(Config::Object{});
@@ -98,19 +106,18 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
       });
 }
 
-/// Post-training methods, of which the best is kept, or until the accuracy is
-/// that of --accuracy.
+/// Runs the PTQ pipeline. Stops at --accuracy, else keeps the best stage.
 Model climb(const Model& model, const Dataset& data, const Options& o,
             std::string& report, Config& figures) {
   if (o.target >= 0 && data.label_specs().empty()) {
     throw ValueError(
-        "--accuracy: expected samples with labels to judge by, got none. Hint: "
-        "--labels, or a folder for each class");
+        "missing_value", "--accuracy",
+        "needs labeled samples. Hint: add --labels, or use a folder per class");
   }
-  quant::LadderOptions options;
+  quant::PtqPipelineOptions options;
   options.place = [&](const Model& folded) {
     return with_context(
-        [] { return "with batch normalization folded, as --ladder does"; },
+        [] { return "with batch normalization folded by --ladder"; },
         [&] {
           return quantized(folded, o.placement,
                            [](const Model&, quant::QuantizeOptions fixed) {
@@ -125,7 +132,7 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
       data.label_type() == DType::i64 && model.outputs()[0].shape()[-1] == 1) {
     options.check = score_of(measured_by({}, model, data));
   }
-  quant::Ladder ladder = quant::ptq_ladder(
+  quant::PtqPipeline ladder = quant::ptq_pipeline(
       model, data, o.target < 0 ? std::nullopt : std::optional(o.target),
       options);
   report = ladder.to_string();
@@ -136,7 +143,7 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
   return std::move(ladder.model);
 }
 
-/// The samples to calibrate on.
+/// Returns the calibration samples.
 Dataset calibration_data(const Dataset& all,
                          const std::vector<std::string>& files, Options& o,
                          Config& figures) {
@@ -144,7 +151,7 @@ Dataset calibration_data(const Dataset& all,
     o.calibration.checked = true;
     return all;
   }
-  // --samples of --ladder are those of its methods.
+  // With --ladder, --samples applies to its methods.
   CalibrationChoice everything;
   quant::CheckedSamples checked =
       usual_samples(all, o.ladder ? everything : o.calibration, files);
@@ -163,16 +170,18 @@ Dataset calibration_data(const Dataset& all,
   return std::move(checked.usual);
 }
 
-/// Labels are there to judge by: classes alone can.
+/// Labels serve evaluation, which supports classes only.
 void check_labels(const Options& o, const Dataset& data) {
   if (o.data.labels.empty() || data.label_specs().empty()) return;
   for (const TensorSpec& label : data.label_specs()) {
     if (label.dtype == DType::i64) continue;
-    throw FormatError(fmt::format(
-        "'{}': expected int64 [N], the classes, got {}{}",
-        fmt::join(o.data.labels, "', '"), to_string(label.dtype),
-        io::labels_hint(data.label_specs().size() == 1 ? data.labels()
-                                                       : Tensor())));
+    throw FormatError(
+        "dtype_mismatch", "--labels",
+        fmt::format(
+            "'{}' must be class labels int64 [N], got {}{}",
+            fmt::join(o.data.labels, "', '"), to_string(label.dtype),
+            io::labels_hint(data.label_specs().size() == 1 ? data.labels()
+                                                           : Tensor())));
   }
 }
 
@@ -191,10 +200,10 @@ void quantize(Options o) {
   const io::OpenedData opened = open_data(o.data, target);
   const std::string preprocess = preprocess_to_keep(opened, o.data, target);
   const std::string takes = preprocess.empty() ? target.takes : preprocess;
-  (void)as_written(model.clone(), o.file, takes);  // or it says why not
+  (void)as_written(model.clone(), o.file, takes);  // reports errors early
   check_classes(model, o.model, opened);
   check_labels(o, opened.train);
-  // Who names a file means all of it.
+  // A .npy file is used completely.
   if (o.calibration.samples == 0 && opened.kind != "a .npy file" &&
       opened.kind != ".npy files") {
     o.calibration.samples = std::min(kUsual, opened.train.size());
@@ -255,10 +264,10 @@ void quantize(Options o) {
   }
   expect_worth(judgment, o.output, o.accept);
   if (!o.ladder || o.target < 0 || figures.at("target_met").as_bool()) return;
-  throw ValueError(fmt::format(
-      "--accuracy: expected {:g} of one of the methods, got less; '{}' has the "
-      "best. Hint: octet qat",
-      o.target, o.output));
+  throw ValueError("accuracy_not_met", "--accuracy",
+                   fmt::format("no method reached {:g}; the best model is in "
+                               "'{}'. Hint: use octet qat",
+                               o.target, o.output));
 }
 
 }  // namespace
@@ -267,45 +276,44 @@ void add_quantize(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   Command command = program.add_command(
-      "quantize", "Quantize a model to INT8 by samples, as an ONNX file");
+      "quantize", "Quantize a model to INT8 and export it as ONNX");
   add_model(command, o.model, kModelHelp);
-  command.add("-o,--output,output", o.output, "what to write")
+  command.begin_group("Output");
+  command.add("-o,--output,output", o.output, "output file")
       .type("OUT.onnx")
       .required()
       .writes({".onnx"});
   add_data_options(command, o.data, LabelKinds::classes);
   const Option method = add_calibration_options(command, o.calibration);
+  command.begin_group("Quantization");
   const Option ladder = command.add_flag(
       "--ladder", o.ladder,
-      "try post-training methods one after another and keep the one whose "
-      "outputs are closest to the float model's: calibration, equalization, "
-      "bias correction, second-order rounding, AdaRound, block "
-      "reconstruction");
+      "try a ladder of post-training methods and keep the most accurate");
   command
       .add("--accuracy", o.target, 0, 1,
-           "accuracy at which --ladder stops, exit code 1 if no method has "
-           "it [try all methods]")
+           "accuracy at which --ladder stops; exit code 1 if no method reaches "
+           "it")
       .needs(ladder);
   Option(method).excludes(ladder);
   command
       .add("--mean-bits", o.mean_bits, 4, 8,
-           "weights of 8 or 4 bits, so many on average: those of layers that "
-           "lose least by it get 4")
+           "mean bit width of weights: 8 for sensitive layers, 4 for others")
       .excludes(ladder);
-  Option(command.add_flag(
-             "--equalize", o.equalize,
-             "fold batch normalization and equalize the channels of "
-             "successive layers first, for channels of unlike ranges"))
+  Option(command.add_flag("--equalize", o.equalize,
+                          "fold batch normalization and equalize channel "
+                          "ranges across layers first"))
       .excludes(ladder);
+  command.begin_group("Calibration");
   Option(command.add_flag("--keep-unusual", o.keep_unusual,
-                          "calibrate on samples unlike all others as well"))
+                          "calibrate on unusual samples, too"))
       .excludes(ladder);
   add_accept_option(command, o.accept);
-  command.add_flag("--json", o.json, "print JSON instead");
+  command.add_flag("--json", o.json, "print JSON");
   add_placement_options(command, o.placement);
   add_export_options(command, o.file);
   add_engine_options(command, o.engine, o.output);
-  command.set_footer((std::string(kDataHelp) + kExamples).c_str());
+  command.set_footer(
+      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
   command.when_chosen([options] { quantize(*options); });
 }
 

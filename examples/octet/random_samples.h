@@ -1,5 +1,5 @@
-// Samples of noise, for what does not depend on values: speed, and where Q/DQ
-// stands.
+// Random samples, for results that do not depend on values: timing and Q/DQ
+// placement.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace octet::program {
 
-/// n for each input, uniform in [0, 1).
+/// Returns n samples per input, uniform in [0, 1).
 std::vector<Tensor> random_samples(const Model& model, int64_t n);
 
-/// Gives a quantized model ranges, good for nothing but to have some. No
-/// warnings: that nobody trained the network is no matter either.
+/// Calibrates a quantized model on noise, without warnings. The ranges are
+/// meaningless.
 void calibrate_on_noise(Model& model);
 
 }  // namespace octet::program

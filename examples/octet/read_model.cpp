@@ -43,8 +43,9 @@ std::vector<Shape> input_shapes(const ModelSource& source) {
                       (next == end || (*next == ',' && next + 1 != end)) &&
                       sizes.size() < Shape::kMaxRank - 1;
     if (!fits) {
-      throw ValueError(fmt::format(
-          "--input-shape: expected sizes like 224,224,3, got '{}'", text));
+      throw ValueError(
+          "invalid_value", "--input-shape",
+          fmt::format("must be sizes like 224,224,3, got '{}'", text));
     }
     sizes.push_back(size);
     at = next == end ? end : next + 1;
@@ -60,21 +61,28 @@ SessionOptions session_options(const ModelSource& source) {
 void add_model(Command& command, ModelSource& source, const char* help) {
   source.expected = help;
   command.add("model", source.what, help).required();
-  command.add("--architecture", source.architecture,
-              "the JSON of model.to_json(), where a file has weights "
-              "alone");
+  command.begin_group("Model");
+  command
+      .add("--architecture", source.architecture,
+           "architecture of a weights-only Keras file, from model.to_json()")
+      .type("FILE.json");
   command
       .add("--input-shape", source.input_shape,
-           "one sample, channels last, where a file of Keras or ONNX leaves "
-           "sizes open")
+           "sample shape, channels last, for a Keras or ONNX file with dynamic "
+           "sizes")
       .type("H,W,C");
+  command.begin_group("Limits");
   command
       .add("--time-limit", source.time_limit, 1e-9, 1e9,
-           "seconds that it may take to read a file, to make a session of it, "
-           "or to run one of ONNX on the samples of a --batch [120]")
-      .type("S");
-  command.add("--memory-limit", source.memory_mib, 1, 1 << 30,
-              "MiB that the same may take, activations included [4096]");
+           "seconds allowed to load a file, to create a session, or to run an "
+           "ONNX file on a batch")
+      .type("S")
+      .show_default();
+  command
+      .add("--memory-limit", source.memory_mib, 1, 1 << 30,
+           "MiB allowed for the same, activations included")
+      .type("MIB")
+      .show_default();
 }
 
 bool is_model(const std::string& what) {
@@ -91,23 +99,23 @@ bool is_onnx(const std::string& what) {
 void warn_of_untrained(const ModelSource& source) {
   if (!source.what.starts_with(kZoo)) return;
   warn(fmt::format(
-      "'{}' has its first, random weights: what it computes means nothing",
+      "{}: weights are random (untrained network), so results are meaningless",
       source.what));
 }
 
 void check_no_architecture(const ModelSource& source) {
   if (source.architecture.empty()) return;
-  throw ValueError(fmt::format(
-      "--architecture: expected weights of Keras without one, got '{}'",
-      source.what));
+  throw ValueError("conflicting_options", "--architecture",
+                   fmt::format("applies to weights-only Keras files, got '{}'",
+                               source.what));
 }
 
 void check_no_input_shape(const ModelSource& source) {
   if (source.input_shape.empty()) return;
-  throw ValueError(fmt::format(
-      "--input-shape: expected a file of Keras or ONNX that becomes "
-      "a model and leaves sizes open, got '{}'",
-      source.what));
+  throw ValueError("conflicting_options", "--input-shape",
+                   fmt::format("applies to Keras and ONNX files with dynamic "
+                               "sizes, loaded as a model, got '{}'",
+                               source.what));
 }
 
 std::optional<io::TrainingConfig> training_of(const ModelSource& source) {
@@ -145,8 +153,9 @@ Model read_model(const ModelSource& source) {
     (*source.interfaces)[what] = std::move(read.interface);
     return std::move(read.model);
   }
-  // One that is missing or cannot be read has a reason of its own.
-  throw UnsupportedError(fmt::format("'{}': expected {}, got {}", what,
+  // describe_file() throws for a missing or unreadable file.
+  throw UnsupportedError("unsupported_format", what,
+                         fmt::format("expected a model ({}), got {}",
                                      source.expected, io::describe_file(what)));
 }
 

@@ -1,4 +1,4 @@
-// The models that the commands take: by the name of a network or of a file.
+// Model arguments of commands: zoo networks and files.
 #pragma once
 
 #include <map>
@@ -17,65 +17,67 @@
 
 namespace octet::program {
 
-/// How the commands call a model in their help.
+/// Help text of a model argument.
 inline constexpr const char* kModelHelp =
-    "zoo:NAME, or a file of Keras, Octet or ONNX (.h5, .keras, .onnx)";
+    "zoo:NAME, or a Keras, Octet or ONNX file (.h5, .keras, .onnx)";
 
-/// What a command line says of a model.
+/// Model argument and options of a command.
 struct ModelSource {
   std::string what;           ///< "zoo:NAME" or a file
-  std::string architecture;   ///< a JSON file, for weights without one
-  std::string input_shape;    ///< "224,224,3", where a file leaves it open
-  std::string expected = "";  ///< what the command takes, for messages
+  std::string architecture;   ///< JSON file, for a weights-only file
+  std::string input_shape;    ///< "224,224,3", for dynamic sizes
+  std::string expected = "";  ///< accepted models, for messages
   double time_limit = io::FileLimits().time_limit;  ///< seconds
   int64_t memory_mib = io::FileLimits().memory_limit >> 20;
-  /// Interfaces of the ONNX files that read_model() has read, by path. Copies
-  /// share them.
+  /// Interfaces of the ONNX files read by read_model(), by path. Shared by
+  /// copies.
   using Interfaces = std::map<std::string, io::OnnxInterface>;
   std::shared_ptr<Interfaces> interfaces = std::make_shared<Interfaces>();
 
-  /// For reading a file, and for running one of ONNX.
+  /// Limits of loading a file and of running an ONNX file.
   io::FileLimits limits() const {
     return {.memory_limit = memory_mib << 20, .time_limit = time_limit};
   }
 };
 
-/// A session within the limits of reading its file.
+/// Returns session options with the limits of `source`.
 SessionOptions session_options(const ModelSource& source);
 
-/// Adds the positional argument `model`, which `help` explains, and the options
-/// of reading it to a command.
+/// Adds the argument `model` with the text `help`, and the options of loading
+/// it.
 void add_model(Command& command, ModelSource& source, const char* help);
 
-/// The one that --input-shape gives, if it is given.
+/// Returns the shape of --input-shape, or none.
 /// Throws: ValueError for anything but a list of sizes.
 std::vector<Shape> input_shapes(const ModelSource& source);
 
-/// Whether `what` names a network of the zoo or a file of Keras or Octet, by
-/// its contents or, where these say nothing, by its name.
+/// Returns whether `what` is a zoo network or a Keras or Octet file, by its
+/// contents, else by its name.
 bool is_model(const std::string& what);
 
-/// Whether `what` is something else and an ONNX file, sound or not: by its name
-/// or by its contents.
+/// Returns whether `what` is an ONNX file, valid or not, by its name or
+/// contents.
 bool is_onnx(const std::string& what);
 
-/// Warns that a network of the zoo computes nothing of use yet.
+/// Warns that a zoo network is untrained.
 void warn_of_untrained(const ModelSource& source);
 
-/// Throws: ValueError if an architecture is given for a model that has its own.
+/// Throws: ValueError if --architecture is given; call for models that have an
+/// architecture.
 void check_no_architecture(const ModelSource& source);
-/// Throws: ValueError if a shape is given for one that has all its sizes.
+/// Throws: ValueError if --input-shape is given; call for models with fixed
+/// sizes.
 void check_no_input_shape(const ModelSource& source);
 
-/// How the model was trained, if its file says so.
+/// Returns the training configuration in the model file, if any.
 std::optional<io::TrainingConfig> training_of(const ModelSource& source);
 
-/// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras,
-/// Octet or ONNX.
+/// Returns `zoo:NAME` with random weights, or loads a Keras, Octet or ONNX
+/// file.
 /// Throws: NotFoundError for an unknown network; IoError; FormatError;
-/// UnsupportedError for what is no model, or one that cannot be run.
+/// UnsupportedError for files that are no models and models that cannot run.
 Model read_model(const ModelSource& source);
-/// Another file, read by the same options.
+/// Returns the source of another file with the same options.
 ModelSource beside(const ModelSource& source, const std::string& file);
 
 }  // namespace octet::program

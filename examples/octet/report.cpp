@@ -1,4 +1,4 @@
-// octet report: all there is to say of a model, as one HTML file.
+// octet report: writes an HTML report of a model.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -27,17 +27,20 @@
 #include "data_options.h"
 #include "io_names.h"
 #include "loss_options.h"
-#include "measured.h"
 #include "read_model.h"
 #include "sensitivity_reference.h"
+#include "task_metrics.h"
 
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples = R"(
-Without --reference a quantized model is held against itself with Q/DQ switched
-off. --samples of the data are looked at value by value, accuracy is of all.
+constexpr const char* kNotes = R"(
+The page has accuracy, layer noise, ranges, lint findings, latency and a graph.
+Without --reference, a quantized model is compared with itself with Q/DQ
+disabled. Layer analysis uses --samples of the data, accuracy all samples.
+)";
 
+constexpr const char* kExamples = R"(
 Examples:
   octet report int8.onnx --data x.npy --labels y.npy -o report.html
   octet report int8.h5 --data x.npy --labels y.npy --sensitivity -o report.html
@@ -63,7 +66,7 @@ bool is_quantized(const Model& model) {
   return !quant::quantizers(model).empty();
 }
 
-/// The model that another one is held against, and what it is called.
+/// Returns the reference model and records its name in the report.
 std::optional<Model> reference_of(const Options& o, const Model& model,
                                   io::Report& report) {
   if (!o.reference.empty()) {
@@ -78,9 +81,9 @@ std::optional<Model> reference_of(const Options& o, const Model& model,
   report.reference = "without Q/DQ";
   if (is_onnx(o.model.what)) {
     report.notes.emplace_back(
-        "Without --reference the model is held against itself with Q/DQ "
-        "switched off. Weights of an ONNX file lie on their grid already, so "
-        "that their rounding is not seen.");
+        "Without --reference, the model is compared with itself with Q/DQ "
+        "disabled. Weights of an ONNX file are already rounded, so weight "
+        "rounding errors are not included.");
   }
   return reference;
 }
@@ -99,11 +102,11 @@ void add_facts(const Options& o, const Model& model, const std::string& data,
     report.facts.emplace_back(name, std::move(value));
   };
   fact("model", o.model.what);
-  if (!o.reference.empty()) fact("held against", o.reference);
+  if (!o.reference.empty()) fact("reference", o.reference);
   if (std::filesystem::is_regular_file(o.model.what)) {
-    fact("size of the file", group_digits(static_cast<int64_t>(
-                                 std::filesystem::file_size(o.model.what))) +
-                                 " bytes");
+    fact("file size", group_digits(static_cast<int64_t>(
+                          std::filesystem::file_size(o.model.what))) +
+                          " bytes");
   }
   if (is_onnx(o.model.what)) {
     const io::OnnxSummary file = io::inspect_onnx(o.model.what);
@@ -116,7 +119,7 @@ void add_facts(const Options& o, const Model& model, const std::string& data,
     sum.multiply_adds += size.multiply_adds;
   }
   fact("parameters", group_digits(sum.parameters));
-  fact("multiply-adds a sample", group_digits(sum.multiply_adds));
+  fact("multiply-adds per sample", group_digits(sum.multiply_adds));
   fact("inputs", shapes_text(model.inputs()));
   fact("outputs", shapes_text(model.outputs()));
   fact("Q/DQ", fmt::format("{} weights, {} activations",
@@ -137,8 +140,8 @@ void add_accuracy(const Options& o, const Model& model,
   if (model.outputs().size() != 1 && data.label_specs()[0].name.empty() &&
       o.loss.empty()) {
     report.notes.emplace_back(
-        "No accuracy: the labels could be of each of several outputs; --loss "
-        "NAME=LOSS says of which.");
+        "No accuracy: the model has several outputs; --loss NAME=LOSS assigns "
+        "the labels to one.");
     return;
   }
   const Measured by = measured_by(o.loss, model, data);
@@ -206,7 +209,7 @@ void add_graph(const Options& o, const Model& model, io::Report& report) {
       io::lint_onnx_bytes(io::to_onnx(model, form).bytes, {.target = target});
 }
 
-/// Against the same outputs as the noise of layers, where that is possible.
+/// Measures sensitivity against the reference outputs if possible.
 void measure_sensitivity(const Options& o, const Model& model,
                          const std::optional<Model>& reference,
                          const Dataset& samples, io::Report& report) {
@@ -218,16 +221,15 @@ void measure_sensitivity(const Options& o, const Model& model,
       return;
     } catch (const Error& error) {
       report.notes.push_back(fmt::format(
-          "Sensitivity of the model beside itself without Q/DQ, not beside {}: "
-          "{}",
+          "Sensitivity is relative to the model without Q/DQ, not to {}: {}",
           report.reference, error.message()));
     }
   }
   report.sensitivity = quant::sensitivity(model, samples, options);
   if (is_onnx(o.model.what)) {
     report.notes.emplace_back(
-        "Sensitivity of activations alone: the weights of an ONNX file are "
-        "stored rounded.");
+        "Sensitivity covers activations only: weights of an ONNX file are "
+        "already rounded.");
   }
 }
 
@@ -241,18 +243,15 @@ void add_noise(const Options& o, const Model& model,
     if (o.sensitivity)
       measure_sensitivity(o, model, reference, samples, report);
   } else if (o.sensitivity) {
-    report.notes.emplace_back(
-        "No sensitivity: the model has no Q/DQ to be switched off.");
+    report.notes.emplace_back("No sensitivity: the model has no Q/DQ.");
   }
   if (!reference) {
     report.notes.emplace_back(
-        "No noise of layers: a float model needs a --reference to be held "
-        "against.");
+        "No layer noise: a float model needs a --reference.");
     return;
   }
   if (model.inputs().size() != 1) {
-    report.notes.emplace_back(
-        "No noise of layers: the model has several inputs.");
+    report.notes.emplace_back("No layer noise: the model has several inputs.");
     return;
   }
   const Batch batch = samples.batch(0, samples.size());
@@ -279,7 +278,7 @@ void make_report(const Options& o) {
   const std::optional<Model> reference = reference_of(o, model, report);
   std::string described = describe(opened.test ? "test samples" : "samples",
                                    data, opened, o.data, target);
-  described.pop_back();  // its newline
+  described.pop_back();  // trailing newline
   print(described + "\n");
   add_facts(o, model, described, report);
   add_accuracy(o, model, reference, data, opened, report);
@@ -307,42 +306,44 @@ void make_report(const Options& o) {
 void add_report(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  Command command = program.add_command(
-      "report",
-      "Write an HTML page of a model: accuracy, noise and ranges of layers, "
-      "lint, latency, graph");
+  Command command =
+      program.add_command("report", "Write an HTML report of a model");
   add_model(command, o.model, kModelHelp);
-  command.add("-o,--output,output", o.output, "the page to write")
+  command.begin_group("Output");
+  command.add("-o,--output,output", o.output, "output file")
       .type("REPORT.html")
       .required()
       .writes({".html"});
   add_data_options(command, o.data);
-  command
-      .add("--reference", o.reference,
-           "the float model that it was made of, to be held against")
+  command.begin_group("Analysis");
+  command.add("--reference", o.reference, "float model to compare with")
       .type("FLOAT");
   command
       .add("--samples", o.samples, 1, 1 << 20,
-           "that are looked at value by value")
+           "number of samples for the analysis of layers")
       .show_default();
-  command.add_flag("--sensitivity", o.sensitivity,
-                   "run each layer with its Q/DQ alone, and without it: four "
-                   "inferences of the samples a layer");
+  command.add_flag(
+      "--sensitivity", o.sensitivity,
+      "rank layers by accuracy loss (four runs of the samples per layer)");
   add_loss_option(command, o.loss);
-  command.add("--target", o.target, "who is to run it, for lint and the graph")
+  command
+      .add("--target", o.target,
+           "runtime that will execute the model, for lint and the graph")
       .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
       .show_default();
-  command.add("--log", o.log, "curves of a training, as octet train wrote them")
+  command.add("--log", o.log, "training curves, written by octet train --log")
       .type("HISTORY.csv");
   command
-      .add("--command", o.commands, "to show as made the model; several times")
+      .add("--command", o.commands,
+           "command to show as the source of the model")
       .type("TEXT");
   command
       .add("--seconds", o.seconds, 0, 3600,
-           "to measure latency for, at least; 0: not at all")
+           "minimum measuring time for latency in seconds, 0: none")
       .type("S")
       .show_default();
-  command.set_footer((std::string(kDataHelp) + kExamples).c_str());
+  command.set_footer(
+      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
   command.when_chosen([options] { make_report(*options); });
 }
 

@@ -20,7 +20,8 @@ struct Candidate {
   std::string name;
 };
 
-/// Whether x has the shape in that order, but for the number of samples.
+/// Returns whether x has the wanted shape in that order, ignoring the batch
+/// size.
 bool fits(const Shape& x, const Shape& shape, const std::vector<int>& axes) {
   if (x.rank() != shape.rank() || std::ssize(axes) != shape.rank()) {
     return false;
@@ -32,7 +33,7 @@ bool fits(const Shape& x, const Shape& shape, const std::vector<int>& axes) {
   return true;
 }
 
-/// Without axes of size 1, which may be anywhere.
+/// Returns the order without axes of size 1, whose position is irrelevant.
 std::vector<int> order_of_values(const Shape& x, const std::vector<int>& axes) {
   std::vector<int> order;
   for (const int axis : axes) {
@@ -45,13 +46,13 @@ bool is_in_order(const std::vector<int>& axes) {
   return std::ranges::is_sorted(axes);
 }
 
-/// From the first to be tried to the last.
+/// Returns the orders to try, in sequence.
 std::vector<Candidate> candidates(const AxisOrders& orders,
                                   io::OnnxLayout layout) {
   const int rank = orders.shape.rank();
   const Candidate first{&orders.channels_first, rank == 4 ? "NCHW" : "NCL"};
   const Candidate last{&orders.channels_last, rank == 4 ? "NHWC" : "NLC"};
-  Candidate own{&orders.own, "the order of the model's file"};
+  Candidate own{&orders.own, "the order of the model file"};
   for (const Candidate& known : {first, last}) {
     if (*own.axes == *known.axes) own.name = known.name;
   }
@@ -60,7 +61,7 @@ std::vector<Candidate> candidates(const AxisOrders& orders,
   return {own, last, first};
 }
 
-/// The axis orders whose axes are those of `of`, seen from `from`.
+/// Returns the order `of` relative to a tensor in the order `from`.
 std::vector<int> seen_from(const std::vector<int>& of,
                            const std::vector<int>& from) {
   std::vector<int> axes(of.size());
@@ -79,9 +80,9 @@ const AxisOrders* find(const std::vector<AxisOrders>& orders,
   return found == orders.end() ? nullptr : &*found;
 }
 
-/// Refuses labels that have the sizes of an output without its axes, if the
-/// axis order of the model's file is another one than the model's: messages
-/// about the model would name the wrong order.
+/// Rejects labels with the size of an output but other axes if the model file
+/// has another axis order than the model: later messages would name the wrong
+/// order.
 /// Throws: ValueError.
 void check_arrangement(const Tensor& labels, const AxisOrders& output) {
   const Shape& shape = output.shape;
@@ -97,11 +98,12 @@ void check_arrangement(const Tensor& labels, const AxisOrders& output) {
   }
   const int64_t n = labels.shape()[0];
   if (labels.size() != n * Shape(sizes).size()) return;
-  throw ValueError(fmt::format(
-      "--labels: output '{}' of the file has the shape [N,{}], got labels {}. "
-      "Hint: if their values are in that order, labels.reshape({}, {})",
-      output.port, fmt::join(sizes, ","), labels.shape().to_string(), n,
-      fmt::join(sizes, ", ")));
+  throw ValueError(
+      "shape_mismatch", "--labels",
+      fmt::format("output '{}' of the file is [N,{}], got labels {}. Hint: if "
+                  "the values have that order, labels.reshape({}, {})",
+                  output.port, fmt::join(sizes, ","),
+                  labels.shape().to_string(), n, fmt::join(sizes, ", ")));
 }
 
 std::vector<NamedTensor> in_order(std::vector<Tensor> tensors,
@@ -206,8 +208,8 @@ Tensor in_wanted_order(const Tensor& x, const AxisOrders& orders,
       });
   if (other != fitting.end() && layout == io::OnnxLayout::as_given) {
     warn(
-        fmt::format("{} '{}': {} may be {} or {}, taken as {}. Hint: --layout "
-                    "nchw or --layout nhwc",
+        fmt::format("{} '{}': shape {} fits {} and {}, using {}. Hint: set "
+                    "--layout nchw or --layout nhwc",
                     orders.kind, orders.port, x.shape().to_string(),
                     fitting[0].name, other->name, fitting[0].name));
   }

@@ -1,6 +1,6 @@
-// Axis order of samples and labels. One rule for every command: the order of
-// the model's file; the other one of channels first and last where the shape
-// tells; --layout where both fit.
+// Axis order of samples and labels. All commands use the order of the model
+// file, or the other order of channels first and last if the shape tells;
+// --layout decides if both fit.
 #pragma once
 
 #include <optional>
@@ -16,51 +16,49 @@
 namespace octet::program {
 
 inline constexpr const char* kLayoutHelp =
-    "axis order of samples, of labels of their rank, and of the inputs and "
-    "outputs of a file that is written [as in the model's file; samples of the "
-    "other order are recognized by their shape]";
+    "axis order of samples, labels and written ONNX files (default: as in the "
+    "model file; the other order is recognized by its shape)";
 
 /// Adds --layout nchw|nhwc.
 void add_layout_option(Command& command, std::optional<std::string>& layout,
                        const char* help = kLayoutHelp);
-/// Throws: ValueError for another word.
+/// Throws: ValueError for an unknown word.
 io::OnnxLayout layout_of(const std::optional<std::string>& layout);
 
-/// The axis orders in which a tensor may come. An order is, as in
-/// io::OnnxPort::axes, the axis of the given tensor for each of the wanted one.
+/// Accepted axis orders of a tensor. An order lists, as io::OnnxPort::axes, the
+/// axis of the given tensor for each axis of the wanted tensor.
 struct AxisOrders {
   std::string kind;      ///< "input" or "output"
-  std::string port;      ///< its name
-  Shape shape;           ///< wanted: [N,...]; sizes may be open
-  std::vector<int> own;  ///< that of the model's file
+  std::string port;      ///< name of the input or output
+  Shape shape;           ///< wanted shape [N,...]; sizes may be dynamic
+  std::vector<int> own;  ///< order of the model file
   std::vector<int> channels_first, channels_last;
 };
 
-/// Of a tensor of a model, which has the channels last.
-/// `file` is OnnxPort::axes of its file, or empty.
+/// Returns the orders for a tensor of a model, which has channels last. `file`
+/// is OnnxPort::axes of its file, or empty.
 AxisOrders orders_for_model(std::string kind, std::string port,
                             const Shape& shape, const std::vector<int>& file);
-/// Of an input of an ONNX file, of that shape. `file` is OnnxPort::axes.
+/// Returns the orders for an input of an ONNX file. `file` is OnnxPort::axes.
 AxisOrders orders_for_file(std::string port, const Shape& shape,
                            const std::vector<int>& file);
-/// The axes of an input of an ONNX file that is not imported, as its shape
-/// suggests: channels last where the last axis alone has 1 to 4 entries.
+/// Returns the probable axis order of an input of an ONNX file that is not
+/// imported: channels last if only the last axis has 1 to 4 entries.
 std::vector<int> likely_axes(const Shape& shape);
-/// Whether samples of that shape fit in several axis orders.
+/// Returns whether samples of this shape fit several axis orders.
 bool fits_several(const Shape& shape);
-/// Those of a model's inputs or outputs.
+/// Returns the orders for all inputs or outputs of a model.
 std::vector<AxisOrders> orders_of(const char* kind,
                                   std::span<const SymbolicTensor> tensors,
                                   const std::vector<std::string>& names,
                                   const std::vector<io::OnnxPort>& ports);
 
-/// `x` in the wanted order; as it is if it fits in none. Warns if it fits in
-/// several and --layout does not choose.
+/// Returns `x` in the wanted order, or unchanged if it fits none. Warns if it
+/// fits several and --layout is not given.
 Tensor in_wanted_order(const Tensor& x, const AxisOrders& orders,
                        io::OnnxLayout layout);
 
-/// Samples in memory and their labels, each in the order of its input or
-/// output.
+/// Returns samples and labels in the order of their inputs and outputs.
 Dataset in_wanted_order(const Dataset& data,
                         const std::vector<AxisOrders>& inputs,
                         const std::vector<AxisOrders>& outputs,

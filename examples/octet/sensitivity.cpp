@@ -1,4 +1,4 @@
-// octet sensitivity: at which layers a quantized model loses what it loses.
+// octet sensitivity: ranks layers by the accuracy they lose to quantization.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -11,6 +11,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
+#include "../hints.h"
 #include "../program.h"
 #include "calibration_options.h"
 #include "commands.h"
@@ -23,11 +24,13 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples =
-    R"(  A float model is quantized and calibrated first, as `octet quantize` does it.
-  Each layer is run with its Q/DQ alone, and without it. The first line says what is
-  to blame.
+constexpr const char* kNotes = R"(
+A float model is quantized and calibrated first, as by octet quantize. Each
+layer runs with only its own Q/DQ, and with all Q/DQ but its own. The first
+line names the main cause.
+)";
 
+constexpr const char* kExamples = R"(
 Examples:
   octet sensitivity model.h5 --data x.npy --labels l.npy
   octet sensitivity model.h5 --data photos/ --bits 4,8 --method max
@@ -47,7 +50,7 @@ struct Options {
 
 Config to_config(const quant::QuantizationLoss& loss) {
   Config config;
-  // JSON has no infinity.
+  // JSON cannot represent infinity.
   if (std::isfinite(loss.sqnr)) config.set("sqnr", loss.sqnr);
   if (loss.score) config.set("score", *loss.score);
   return config;
@@ -109,8 +112,8 @@ void sensitivity(Options o) {
   if (!o.reference.empty()) {
     if (quant::quantizers(std::as_const(model)).empty()) {
       throw UnsupportedError(
-          "--reference: goes with a quantized model, but this one is float, "
-          "and its own reference");
+          "conflicting_options", "--reference",
+          "applies to quantized models; a float model is its own reference");
     }
     reference = read_model(beside(o.model, o.reference));
   }
@@ -130,12 +133,12 @@ void sensitivity(Options o) {
     model = quantized(model, o.placement);
     (void)calibrate(model, data, o.calibration, !o.placement.bits.empty());
   } else {
-    check_no_placement(o.placement, "got a quantized one");
+    check_no_placement(o.placement, "the model is already quantized");
   }
   if (quantized_before && is_onnx(o.model.what) && o.reference.empty()) {
     warn(
-        "sensitivity: the weights of an ONNX file are stored rounded, so that "
-        "their rounding is not measured. Hint: --reference with the float "
+        "sensitivity: weights of an ONNX file are already rounded, so their "
+        "rounding error is not included. Hint: set --reference to the float "
         "model");
   }
   const Dataset judged =
@@ -149,7 +152,8 @@ void sensitivity(Options o) {
   const quant::Sensitivity result =
       reference ? sensitivity_beside(*reference, model, judged, options)
                 : quant::sensitivity(model, judged, options);
-  print(o.json ? io::to_json(to_config(result)) + "\n" : result.to_string());
+  print(o.json ? io::to_json(to_config(result)) + "\n"
+               : on_command_line(result.to_string()));
 }
 
 }  // namespace
@@ -158,23 +162,25 @@ void add_sensitivity(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   Command command = program.add_command(
-      "sensitivity", "Find the layers at which quantization costs most");
+      "sensitivity", "Rank layers by the accuracy they lose to quantization");
   add_model(command, o.model, kModelHelp);
+  add_data_options(command, o.data);
+  command.begin_group("Analysis");
   command
       .add("--reference", o.reference,
-           "float model that a quantized ONNX file was made of, to measure the "
-           "rounding of its weights, too")
+           "float model of a quantized ONNX file, to include weight rounding")
       .type("FLOAT");
-  add_data_options(command, o.data);
   add_calibration_options(command, o.calibration);
+  command.begin_group("Analysis");
   command
       .add("--measured", o.measured, 1, int64_t{1} << 31,
-           "samples that judge, chosen by chance; each layer runs them four "
-           "times")
+           "number of random samples to measure on, four runs per layer")
       .show_default();
   add_placement_options(command, o.placement);
-  command.add_flag("--json", o.json, "print JSON instead");
-  command.set_footer((std::string(kDataHelp) + kExamples).c_str());
+  command.begin_group("Output");
+  command.add_flag("--json", o.json, "print JSON");
+  command.set_footer(
+      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
   command.when_chosen([options] { sensitivity(*options); });
 }
 

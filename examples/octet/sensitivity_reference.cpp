@@ -18,7 +18,7 @@ quant::Sensitivity sensitivity_beside(const Model& reference,
       options.reference = &folded;
       return quant::sensitivity(quantized, samples, options);
     } catch (const Error&) {
-      // The error of the model as it was given is the one to explain.
+      // Report the error of the original model.
     }
     throw;
   }

@@ -1,4 +1,4 @@
-// Sensitivity of a quantized file beside the float model it was made of.
+// Sensitivity of a quantized file relative to its float model.
 #pragma once
 
 #include <octet/layers/model.h>
@@ -7,9 +7,9 @@
 
 namespace octet::program {
 
-/// quant::sensitivity() with the weights of `reference`: as it is or, where the
-/// quantized model has other layers, with batch normalization folded.
-/// Throws: as quant::sensitivity(), for the reference as it is.
+/// Runs quant::sensitivity() with the weights of `reference`: unchanged, or
+/// with batch normalization folded if the layers differ.
+/// Throws: as quant::sensitivity() for the unchanged reference.
 quant::Sensitivity sensitivity_beside(const Model& reference,
                                       const Model& quantized,
                                       const Dataset& samples,

@@ -1,4 +1,4 @@
-// octet train: from a network and a folder of samples to a trained model.
+// octet train: trains a zoo network or a model file.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -48,7 +48,7 @@ struct Options {
   ModelSource model;
   DataOptions data;
   TrainingOptions training{.epochs = 10, .schedule = "cosine", .warmup = 0.05};
-  int64_t classes = 0;  // 0: those of the data
+  int64_t classes = 0;  // 0: from the data
   double alpha = 0;
   bool force = false;
   std::string output;
@@ -69,10 +69,11 @@ std::string_view zoo_name(const Options& o) {
   return std::string_view(o.model.what).substr(kZooPrefix.size());
 }
 
-/// How many classes a network of the zoo is to tell apart.
+/// Returns the number of outputs of a zoo network.
 int64_t classes_of(const Options& o, const io::OpenedData& data) {
   if (data.train.label_specs().empty()) {
-    throw ValueError("--labels: expected a file for x.npy, got none");
+    throw ValueError("missing_value", "--labels",
+                     "the data has no labels; give a file");
   }
   if (data.train.label_type() != DType::i64) {
     if (o.classes > 0) return o.classes;
@@ -85,8 +86,9 @@ int64_t classes_of(const Options& o, const io::OpenedData& data) {
                             : std::ssize(data.classes);
   if (o.classes == 0) return found;
   if (o.classes < found || (!data.classes.empty() && o.classes != found)) {
-    throw ValueError(fmt::format(
-        "--classes: expected {}, as the data has, got {}", found, o.classes));
+    throw ValueError(
+        "count_mismatch", "--classes",
+        fmt::format("the data has {} classes, got {}", found, o.classes));
   }
   return o.classes;
 }
@@ -100,10 +102,9 @@ struct Job {
 Job open_job(const Options& o) {
   if (!is_zoo(o)) {
     if (o.classes > 0 || o.alpha > 0) {
-      throw ValueError(fmt::format(
-          "--classes and --alpha: expected a network of the zoo, got '{}', "
-          "which has its own",
-          o.model.what));
+      throw ValueError(
+          "conflicting_options", "--classes, --alpha",
+          fmt::format("apply to zoo networks, got '{}'", o.model.what));
     }
     Model model = read_model(o.model);
     DataTarget target = target_of(model, o.model);
@@ -117,9 +118,9 @@ Job open_job(const Options& o) {
   io::OpenedData data = open_data(o.data, target);
   const Shape input = data.train.input_shape();
   if (options.input.rank() > 0 && options.input != input) {
-    throw ValueError(
-        fmt::format("--input-shape: expected {}, as the data has, got {}",
-                    input.to_string(), options.input.to_string()));
+    throw ValueError("shape_mismatch", "--input-shape",
+                     fmt::format("the data has samples {}, got {}",
+                                 input.to_string(), options.input.to_string()));
   }
   options.input = input;
   options.classes = classes_of(o, data);
@@ -130,7 +131,7 @@ int64_t batch_size_of(const train::FitOptions& options, const Dataset& data) {
   return options.batch_size.value_or(std::min<int64_t>(64, data.size()));
 }
 
-/// Whether running statistics lag behind the weights at the end of the fit.
+/// Returns whether running statistics lag behind the weights after the fit.
 bool statistics_lag(const Model& model, const Dataset& data,
                     const train::FitOptions& options) {
   constexpr double kLargestShare = 0.1;
@@ -146,7 +147,8 @@ bool statistics_lag(const Model& model, const Dataset& data,
   });
 }
 
-/// Whether the model is no better than guessing: there is nothing to preserve.
+/// Returns whether the model is at chance level, so that there is nothing to
+/// preserve.
 bool is_untrained(const Measured& by, const Model& model,
                   const train::Evaluation& before) {
   constexpr double kMargin = 1.2;
@@ -156,7 +158,7 @@ bool is_untrained(const Measured& by, const Model& model,
   return score.is_accuracy && score.value * classes <= kMargin;
 }
 
-/// Optimizer and learning rate, and what the file will say of them.
+/// Optimizer and learning rate, and the training configuration to store.
 struct Tuning {
   FineTuning fine;
   std::optional<io::TrainingConfig> trained;
@@ -179,7 +181,7 @@ Tuning tuning_of(const Options& o, const Model& model, const Dataset& training,
       io::TrainingConfig{word, rate, true}};
 }
 
-/// Whether the loss on training data rose, and the model became worse by it.
+/// Returns whether the training loss rose and made the model worse.
 bool has_diverged(const Measured& by, double loss_before, double loss_after,
                   const Outcome& outcome, bool untrained) {
   constexpr double kRise = 1.2;
@@ -222,27 +224,29 @@ std::string write_model(const Options& o, const Model& model,
                      report.bytes);
 }
 
-/// Warns of a result that is no better than the model given.
-/// Throws: ValueError if the training diverged, unless --force accepts it.
+/// Warns if the model did not improve.
+/// Throws: ValueError if training diverged without --force.
 void expect_gain(const Options& o, const Measured& by, const Outcome& outcome,
                  bool diverged) {
-  constexpr const char* kHint = "Hint: a smaller --rate";
+  constexpr const char* kHint = "Hint: try a smaller --rate";
   const std::string figures =
       fmt::format("from {} before to {} after the last epoch",
                   decisive_score(by, outcome.start).text(),
                   decisive_score(by, outcome.last).text());
   if (diverged && !o.force) {
-    throw ValueError(fmt::format(
-        "train: the training diverged, {}; '{}' has the model {}. {}", figures,
-        o.output,
-        outcome.epoch == 0 ? "as it was given"
-                           : fmt::format("after epoch {}", outcome.epoch),
-        kHint));
+    throw ValueError(
+        "diverged", "train",
+        fmt::format("training diverged, {}; '{}' has the model {}. {}", figures,
+                    o.output,
+                    outcome.epoch == 0
+                        ? "as it was given"
+                        : fmt::format("after epoch {}", outcome.epoch),
+                    kHint));
   }
   if (outcome.epoch == 0) {
     warn(fmt::format(
-        "train: no epoch was better than the model given, whose weights were "
-        "written. {}, more --epochs or samples; --force writes the last epoch",
+        "train: no epoch improved the given model, which was written. {}, more "
+        "--epochs or samples; --force writes the last epoch",
         kHint));
   } else if (outcome.is_worse(by)) {
     warn(fmt::format("train: the model became worse, {}. {}", figures, kHint));
@@ -296,13 +300,13 @@ void train_model(const Options& o) {
                       tuning.fine.text));
     if (!frozen.empty()) {
       print(
-          "statistics of batch normalization: those of the file, frozen, as "
-          "the model fits worse with statistics of these samples\n");
+          "batch normalization statistics: frozen, because statistics of these "
+          "samples make the model worse\n");
     }
   }
   constexpr int64_t kMostStatistics = 8192;
   const bool renewed = statistics_lag(model, parts.training, options);
-  // A network of the zoo has nothing that could be lost.
+  // A zoo network is untrained: there is nothing to preserve.
   const Outcome outcome = fine_tune(
       model, parts.training, judged, by, options,
       {.force = o.force || is_zoo(o),
@@ -310,7 +314,7 @@ void train_model(const Options& o) {
            renewed ? std::optional(parts.training) : std::nullopt,
        .statistics = {.batch_size = batch_size, .samples = kMostStatistics}});
   for (const auto& layer : frozen) layer->freeze_statistics(false);
-  // The model after the last epoch is at hand for networks of the zoo alone.
+  // Only zoo networks still have the weights of the last epoch here.
   const double loss_after =
       is_zoo(o) ? measure(sample).loss : outcome.training_loss;
   const bool diverged =
@@ -342,14 +346,12 @@ void train_model(const Options& o) {
   } else {
     if (renewed && outcome.epoch > 0) {
       print(
-          "running statistics of batch normalization: taken anew from the "
-          "training samples\n");
+          "batch normalization statistics: re-estimated from the training "
+          "samples\n");
     }
-    print(fmt::format("{} {} samples:\n",
-                      parts.validation ? "on the validation data," : "on the",
-                      parts.validation
-                          ? std::to_string(judged.size())
-                          : "training data itself, as there is no other,"));
+    print(parts.validation
+              ? fmt::format("on {} validation samples:\n", judged.size())
+              : std::string("on the training samples (no validation data):\n"));
     if (!is_zoo(o)) print(outcome.text(by, "as given") + "\n");
     print(to_text(outcome.kept, by.name));
     print(written + "\n");
@@ -362,35 +364,39 @@ void train_model(const Options& o) {
 void add_train(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  Command command = program.add_command(
-      "train", "Train a network of the zoo, or a model's file, on samples");
+  Command command =
+      program.add_command("train", "Train a zoo network or a model file");
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
+  command.begin_group("Output");
   command
       .add("-o,--output,output", o.output,
-           "what to write: .h5 trains and quantizes on, .onnx ships")
+           "output file: .h5 for further training and quantization, or .onnx")
       .type("OUT.h5")
       .required()
       .writes({".h5", ".onnx"});
-  command.add("--classes", o.classes, 1, 1 << 24,
-              "outputs of a network of the zoo [as the data has]");
+  command.begin_group("Network");
+  command.add(
+      "--classes", o.classes, 1, 1 << 24,
+      "number of outputs of a zoo network (default: classes of the data)");
   command.add("--alpha", o.alpha, 1e-3, 64,
-              "width of one that comes in several");
+              "width multiplier of a zoo network");
   add_training_options(
       command, o.training,
-      {.epochs = "passes over the samples [10]",
-       .rate = "largest learning rate [0.001; of sgd 0.05, of lion 0.0002; of "
-               "a trained file a tenth of that in the file, or of the largest "
-               "that a short range test finds stable]",
-       .optimizer = "optimizer [that of a trained file, if it says; else "
-                    "adamw]; sgd has momentum 0.9",
-       .schedule = "of the rate: to 1 % of it by a cosine or exponential, or a "
-                   "tenth after each third [cosine]"});
+      {.epochs = "number of epochs (default: 10)",
+       .rate = "peak learning rate (default: 0.001, sgd 0.05, lion 0.0002; for "
+               "a trained file a tenth of its rate, or of the stable rate of a "
+               "range test)",
+       .optimizer = "optimizer; sgd has momentum 0.9 (default: from a trained "
+                    "file, else adamw)",
+       .schedule = "learning rate schedule: cosine and exponential end at 1 %, "
+                   "step divides by 10 after each third (default: cosine)"});
   command.add_flag("--force", o.force,
-                   "write a file's model after the last epoch [the best of "
-                   "that given and those after each epoch]");
-  command.add_flag("--json", o.json, "print JSON instead");
-  command.set_footer((std::string(kDataHelp) + kTrainExamples).c_str());
+                   "write the model of the last epoch instead of the best");
+  command.begin_group("Output");
+  command.add_flag("--json", o.json, "print JSON");
+  command.set_footer(
+      (std::string(kDataHelp) + kImageHelp + kTrainExamples).c_str());
   command.when_chosen([options] { train_model(*options); });
 }
 

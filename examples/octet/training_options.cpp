@@ -60,8 +60,8 @@ std::shared_ptr<const train::Transform> transform_named(const std::string& word,
         {"cutout", [](float) { return train::cutout(); }}}})(high);
 }
 
-/// The end of the range of images that changes of their values stay in; 1 where
-/// there are no such changes.
+/// Returns the upper bound of image values for brightness and contrast
+/// augmentation; 1 without these.
 float high_of(const Dataset& data, const std::string& augment) {
   constexpr int64_t kLooked = 64;
   constexpr float kDark = 32;
@@ -72,15 +72,15 @@ float high_of(const Dataset& data, const std::string& augment) {
   const Batch batch = data.batch(0, std::min(kLooked, data.size()));
   const auto [low, high] = std::ranges::minmax(batch.inputs.at(0).f32());
   if (low >= 0 && high <= 1) return 1;
-  // Bytes: dark ones are beyond this among so many images.
+  // Bytes: even dark images exceed this among 64.
   if (low >= 0 && high > kDark && high <= 255) return 255;
-  throw ValueError(fmt::format(
-      "--augment: expected values in [0,1] or [0,255] for brightness and "
-      "contrast, got {:g} to {:g}. Hint: leave these two out",
-      low, high));
+  throw ValueError("out_of_range", "--augment",
+                   fmt::format("brightness and contrast need values in [0,1] "
+                               "or [0,255], got {:g} to {:g}. Hint: omit both",
+                               low, high));
 }
 
-/// The number that a word is as a whole.
+/// Returns the number if the whole word is a number.
 std::optional<double> number_in(const std::string& word) {
   double number = 0;
   const char* end = word.data() + word.size();
@@ -104,8 +104,9 @@ TrainingParts split(const Dataset& data, double share, uint64_t seed) {
 void add_training_options(Command& command, TrainingOptions& o,
                           const TrainingHelp& help) {
   constexpr int64_t kMost = int64_t{1} << 31;
+  command.begin_group("Training");
   command.add("--epochs", o.epochs, 1, kMost, help.epochs);
-  command.add("--batch", o.batch, 1, kMost, "samples a step [64]");
+  command.add("--batch", o.batch, 1, kMost, "batch size (default: 64)");
   command.add("--optimizer", o.optimizer, help.optimizer)
       .type("sgd|adam|adamw|rmsprop|lion|lamb");
   command.add("--rate", o.rate, 1e-12, 1e6, help.rate);
@@ -113,27 +114,30 @@ void add_training_options(Command& command, TrainingOptions& o,
       .type("constant|cosine|step|exponential");
   command
       .add("--warmup", o.warmup, 0, 0.9,
-           "share of the steps in which the rate rises")
+           "share of the steps in which the learning rate rises")
       .show_default();
   command
       .add("--augment", o.augment,
-           "random changes of training images: flip, crop, shift, rotation, "
-           "brightness, contrast, cutout")
+           "augmentation: flip, crop, shift, rotation, brightness, contrast, "
+           "cutout")
       .type("LIST");
   command
       .add("--validation", o.validation,
-           "a share of the samples to hold out, or other data; 0: none [the "
-           "data's test part, or 0.1]")
+           "share of samples to hold out, or other data; 0: none (default: "
+           "test part of the data, else 0.1)")
       .type("SHARE|PATH");
   add_loss_option(command, o.loss);
-  command.add("--log", o.log, "write figures of each epoch")
+  command
+      .add("--seed", o.seed, 0, INT64_MAX - 1,
+           "random seed of weights, order and augmentation")
+      .show_default();
+  command.add("--threads", o.threads, 1, 1024,
+              "number of threads (default: all cores)");
+  add_checkpoint_options(command, o.checkpoint);
+  command.begin_group("Output");
+  command.add("--log", o.log, "write metrics of each epoch")
       .type("OUT.csv")
       .writes({".csv"}, OtherNames::unknown);
-  command
-      .add("--seed", o.seed, 0, INT64_MAX - 1, "of weights, order and changes")
-      .show_default();
-  command.add("--threads", o.threads, 1, 1024, "threads [all cores]");
-  add_checkpoint_options(command, o.checkpoint);
 }
 
 train::Optimizer make_optimizer(const std::string& name, double rate) {
@@ -157,7 +161,7 @@ train::Optimizer make_optimizer(const std::string& name, double rate) {
     case OptimizerWord::lamb:
       return train::LAMB({.learning_rate = or_usual(1e-3f)});
   }
-  throw InternalError("make_optimizer: unknown optimizer");
+  throw InternalError("internal", "make_optimizer", "unknown optimizer");
 }
 
 train::Schedule make_schedule(const TrainingOptions& o) {
@@ -207,10 +211,9 @@ TrainingParts parts_of(const io::OpenedData& data, const TrainingOptions& o,
   const auto seed = static_cast<uint64_t>(o.seed);
   if (share) {
     if (!(*share >= 0 && *share < 1)) {
-      throw ValueError(
-          fmt::format("--validation: expected a share in [0,1) or a path, got "
-                      "{}",
-                      o.validation));
+      throw ValueError("out_of_range", "--validation",
+                       fmt::format("must be a share in [0,1) or a path, got {}",
+                                   o.validation));
     }
     if (*share > 0) return split(data.train, *share, seed);
     return {data.train, std::nullopt, "none"};
@@ -220,16 +223,18 @@ TrainingParts parts_of(const io::OpenedData& data, const TrainingOptions& o,
     other.paths = {o.validation};
     if (!data_options.labels.empty()) {
       throw ValueError(
-          "--validation: expected a share where the data has --labels, or "
-          "both parts in a folder as x_train.npy, y_train.npy, x_test.npy, "
-          "y_test.npy; got a path");
+          "conflicting_options", "--validation",
+          "must be a share with --labels. Hint: for separate validation data, "
+          "use a folder with x_train.npy, y_train.npy, x_test.npy, y_test.npy");
     }
     io::OpenedData opened = open_data(other, target);
     if (opened.classes != data.classes) {
-      throw ValueError(fmt::format(
-          "--validation: expected the classes of the training data ('{}'), "
-          "got '{}'",
-          fmt::join(data.classes, "', '"), fmt::join(opened.classes, "', '")));
+      throw ValueError(
+          "count_mismatch", "--validation",
+          fmt::format(
+              "classes must be those of the training data ('{}'), got '{}'",
+              fmt::join(data.classes, "', '"),
+              fmt::join(opened.classes, "', '")));
     }
     return {data.train, opened.test ? *opened.test : opened.train,
             fmt::format("'{}'", o.validation)};

@@ -1,4 +1,4 @@
-// The options of training, as octet train and octet qat take them.
+// Options of octet train and octet qat.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,22 @@
 namespace octet::program {
 
 struct TrainingOptions {
-  int64_t epochs = 0;  // 0: what the command says
-  int64_t batch = 0;   // 0: 64, or all samples if there are fewer
+  int64_t epochs = 0;  // 0: default of the command
+  int64_t batch = 0;   // 0: min(64, samples)
   std::string optimizer = "";
-  double rate = 0;  // 0: the optimizer's
+  double rate = 0;  // 0: default of the optimizer
   std::string schedule = "";
   double warmup = 0;
-  std::string augment = "";     // "flip,crop"
-  std::string validation = "";  // a share, or a path; "": what the data has
-  std::string log = "";         // a CSV file
+  std::string augment = "";            // "flip,crop"
+  std::string validation = "";         // share or path; "": from the data
+  std::string log = "";                // CSV file
   std::vector<std::string> loss = {};  // see add_loss_option()
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
   CheckpointOptions checkpoint = {};
 };
 
-/// What the help says of options whose defaults a command decides on.
+/// Help of options whose defaults depend on the command.
 struct TrainingHelp {
   const char* epochs;
   const char* rate;
@@ -43,31 +43,33 @@ struct TrainingHelp {
 void add_training_options(Command& command, TrainingOptions& options,
                           const TrainingHelp& help);
 
-/// Throws: ValueError for words that there are not.
+/// Throws: ValueError for unknown words.
 train::Optimizer make_optimizer(const std::string& name, double rate);
 train::Schedule make_schedule(const TrainingOptions& options);
-/// For images with values up to `high`.
+/// Returns augmentations of a list, for images with values up to `high`.
 train::Augmentation make_augmentation(const std::string& list, float high = 1);
-/// All of the above, before data is read or a model trained.
+/// Checks all of these options before data is loaded.
 void check_training_options(const TrainingOptions& options);
 
-/// What is trained on, and what the trained model is judged by.
+/// Training data and validation data.
 struct TrainingParts {
   Dataset training;
   std::optional<Dataset> validation;
-  std::string validation_is;  ///< "the data's own test part", ...
+  std::string validation_is;  ///< description: "the data's test part"
 };
 
+/// Splits or opens the validation data.
 /// Throws: as open_data(); ValueError for a validation that is neither a share
-/// in [0,1) nor a path, or that has other classes.
+/// in [0,1) nor a path, or whose classes differ.
 TrainingParts parts_of(const io::OpenedData& data,
                        const TrainingOptions& options,
                        const DataOptions& data_options,
                        const DataTarget& target);
 
-/// What fit() takes but for optimizer and schedule. `parts` must outlive it.
-/// Throws: ValueError for changes of brightness or contrast where the values
-/// are neither in [0,1] nor in [0,255].
+/// Returns options of fit() without optimizer and schedule. `parts` must
+/// outlive them.
+/// Throws: ValueError for brightness or contrast augmentation if values are
+/// neither in [0,1] nor in [0,255].
 train::FitOptions fit_options_of(const TrainingOptions& options,
                                  const TrainingParts& parts,
                                  const std::string& phase, bool quiet);

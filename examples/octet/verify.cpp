@@ -24,7 +24,7 @@
 namespace octet::program {
 namespace {
 
-/// Samples that are also run one at a time.
+/// Number of samples that also run one at a time.
 constexpr int64_t kAlone = 8;
 constexpr double kNotGiven = -2000;  // dB
 
@@ -36,14 +36,14 @@ struct VerifyOptions {
   int64_t batch = 16;
   double min_sqnr = kNotGiven;
   double min_agreement = 0.99;
-  double max_flips = -1;  // below 0: not given
+  double max_flips = -1;  // negative: not given
   double max_batch_error = 1e-4;
   bool json = false;
 };
 
-/// What a file is judged by.
+/// Limits for a file.
 struct Judgment {
-  std::string kind;  ///< what is compared, in words
+  std::string kind;  ///< description of the comparison
   double min_sqnr;
   std::optional<double> max_flips;
 };
@@ -57,7 +57,7 @@ bool has_pairs(const std::string& onnx) {
   return !io::inspect_onnx(onnx).qdq_pairs.empty();
 }
 
-/// The other model, or the file itself as layers.
+/// Returns the reference model, or the import of the file itself.
 Reference reference_of(const VerifyOptions& options) {
   ModelSource source = options.file;
   if (!options.reference.empty()) {
@@ -73,8 +73,8 @@ Reference reference_of(const VerifyOptions& options) {
   return {io::TracedModel(std::move(model), interface), quantized};
 }
 
-/// Quantized values are compared with quantized ones, floats with floats; INT8
-/// against float has the noise of quantization.
+/// Compares quantized with quantized values and floats with floats; INT8
+/// against float has quantization noise.
 Judgment judgment_of(const VerifyOptions& options, bool quantized,
                      bool reference_quantized) {
   constexpr double kSame = 40, kQuantized = 15;  // dB
@@ -95,44 +95,46 @@ Judgment judgment_of(const VerifyOptions& options, bool quantized,
   return judgment;
 }
 
-std::string judgment_text(const io::Comparison& result,
+std::string judgment_text(const io::ModelComparison& result,
                           const Judgment& judgment,
                           const VerifyOptions& options) {
-  std::string text = fmt::format("judged as {}: SQNR >= {:g} dB", judgment.kind,
-                                 judgment.min_sqnr);
+  std::string text = fmt::format("limits for {}: SQNR >= {:g} dB",
+                                 judgment.kind, judgment.min_sqnr);
   if (result.agreement) {
     text += fmt::format(", same class >= {:g} %", 100 * options.min_agreement);
   }
   if (judgment.max_flips) {
-    text += fmt::format(", quantized values that differ <= {:g} %",
+    text += fmt::format(", changed quantized values <= {:g} %",
                         100 * *judgment.max_flips);
   }
   return text + "\n";
 }
 
-/// The limits that are passed, each in words.
-std::vector<std::string> failures_of(const io::Comparison& result, double alone,
-                                     const Judgment& judgment,
+/// Returns a text per violated limit.
+std::vector<std::string> failures_of(const io::ModelComparison& result,
+                                     double alone, const Judgment& judgment,
                                      const VerifyOptions& options) {
   std::vector<std::string> failures;
-  // Written so that NaN fails.
+  // Negated: NaN fails.
   if (!(result.output_sqnr() >= judgment.min_sqnr)) {
-    failures.push_back(fmt::format("SQNR {:.1f} dB, expected {:g} at least",
+    failures.push_back(fmt::format("SQNR is {:.1f} dB, must be at least {:g}",
                                    result.output_sqnr(), judgment.min_sqnr));
   }
   if (result.agreement && !(*result.agreement >= options.min_agreement)) {
-    failures.push_back(fmt::format("same class in {:.4g}, expected {} at least",
-                                   *result.agreement, options.min_agreement));
+    failures.push_back(
+        fmt::format("share of equal classes is {:.4g}, must be at least {}",
+                    *result.agreement, options.min_agreement));
   }
   if (judgment.max_flips && !(result.flip_share() <= *judgment.max_flips)) {
-    failures.push_back(
-        fmt::format("quantized values that differ {:.4g}, expected {} at most",
-                    result.flip_share(), *judgment.max_flips));
+    failures.push_back(fmt::format(
+        "share of changed quantized values is {:.4g}, must be at most {}",
+        result.flip_share(), *judgment.max_flips));
   }
   if (!(alone <= options.max_batch_error)) {
-    failures.push_back(fmt::format(
-        "batch 1 differs by {:.3g} of the largest output, expected {} at most",
-        alone, options.max_batch_error));
+    failures.push_back(
+        fmt::format("batch size 1 differs by {:.3g} of the largest output, "
+                    "must be at most {}",
+                    alone, options.max_batch_error));
   }
   return failures;
 }
@@ -140,9 +142,8 @@ std::vector<std::string> failures_of(const io::Comparison& result, double alone,
 void verify(const VerifyOptions& options) {
   if (!is_onnx(options.file.what)) {
     throw UnsupportedError(
-        fmt::format("'{}': expected an ONNX file. Hint: octet compare takes "
-                    "models of any kind",
-                    options.file.what));
+        "unsupported_format", options.file.what,
+        "not an ONNX file. Hint: octet compare accepts all models");
   }
   const io::OnnxLayout layout = layout_of(options.layout);
   const Tensor x = io::read_npy(options.input);
@@ -153,7 +154,7 @@ void verify(const VerifyOptions& options) {
   const Reference reference = reference_of(options);
   const Judgment judgment =
       judgment_of(options, has_pairs(options.file.what), reference.quantized);
-  const io::Comparison result = io::compare_models(
+  const io::ModelComparison result = io::compare_models(
       reference.model, file, x, {.batch = options.batch, .layout = layout});
   const double alone = io::batch_difference(
       file, io::samples_as_in(file, reference.model, x, layout)
@@ -168,15 +169,15 @@ void verify(const VerifyOptions& options) {
     print(io::to_json(config) + "\n");
   } else {
     print(values_text(result.values) + totals_text(result) +
-          fmt::format("quantized values that differ: {:.3g} %\nbatch 1 against "
-                      "{}: {:.3g} of the largest output\n",
+          fmt::format("changed quantized values: {:.3g} %\nbatch size 1 "
+                      "against {}: {:.3g} of the largest output\n",
                       100 * result.flip_share(), std::min(kAlone, x.shape()[0]),
                       alone) +
           judgment_text(result, judgment, options));
   }
   if (failures.empty()) return;
-  throw ValueError(
-      fmt::format("'{}': {}", options.file.what, fmt::join(failures, "; ")));
+  throw ValueError("accuracy_not_met", options.file.what,
+                   fmt::format("{}", fmt::join(failures, "; ")));
 }
 
 }  // namespace
@@ -184,42 +185,48 @@ void verify(const VerifyOptions& options) {
 void add_verify(CommandLine& program) {
   const auto options = std::make_shared<VerifyOptions>();
   Command command = program.add_command(
-      "verify",
-      "Compare an ONNX file, run node by node, with a reference model, or with "
-      "Octet's import of the same file");
-  add_model(command, options->file, "an ONNX file");
+      "verify", "Compare an ONNX file with a reference model");
+  add_model(command, options->file, "ONNX file");
+  command.begin_group("Input");
   command
       .add("--input", options->input,
-           "X.npy: [N,...], in the axis order of the reference or of the file; "
-           "the other one of channels first and last where the shape tells")
+           "samples [N,...] in the axis order of the reference or the file")
       .type("X.npy")
       .required();
-  add_layout_option(command, options->layout,
-                    "axis order of the samples, where their shape fits both "
-                    "[that of the reference]");
+  add_layout_option(
+      command, options->layout,
+      "axis order of samples whose shape fits both (default: the reference's)");
   command
       .add("--reference", options->reference,
-           "zoo:NAME, or a file of Keras, Octet or ONNX [the file itself, as "
-           "layers]")
+           "reference model (default: Octet's import of the file)")
       .type("MODEL");
-  command.add("--batch", options->batch, 1, 1 << 20,
-              "samples to run at a time [16]");
-  command.add("--min-sqnr", options->min_sqnr, -1000, 1000,
-              "least SQNR of the outputs in dB [15 for INT8 against float, "
-              "else 40]");
-  command.add("--min-agreement", options->min_agreement, 0, 1,
-              "least share of samples with the same class [0.99]");
+  command.add("--batch", options->batch, 1, 1 << 20, "batch size")
+      .show_default();
+  command.begin_group("Tolerances");
+  command
+      .add("--min-sqnr", options->min_sqnr, -1000, 1000,
+           "minimum SQNR of the outputs (default: 40, INT8 against float 15)")
+      .type("DB");
+  command
+      .add("--min-agreement", options->min_agreement, 0, 1,
+           "minimum share of samples with equal class")
+      .show_default();
   command.add("--max-flips", options->max_flips, 0, 1,
-              "largest share of quantized values that differ [0.01; any for "
-              "INT8 against float]");
-  command.add("--max-batch-error", options->max_batch_error, 0, 1e9,
-              "largest difference of samples that run alone, as a share of the "
-              "largest output [0.0001]");
-  command.add_flag("--json", options->json, "print JSON instead of a table");
+              "maximum share of changed quantized values (default: 0.01, INT8 "
+              "against float unlimited)");
+  command
+      .add("--max-batch-error", options->max_batch_error, 0, 1e9,
+           "maximum difference between batch sizes, relative to the largest "
+           "output")
+      .show_default();
+  command.begin_group("Output");
+  command.add_flag("--json", options->json, "print JSON");
   command.set_footer(
-      R"(Exit code 1 past a limit. A file with Q/DQ against a reference without has the
-noise of quantization: it is judged by the outputs alone, and the limits that
-were used are printed.
+      R"(
+Runs the file node by node on the reference executor. The exit code is 1 if a
+tolerance is exceeded. A file with Q/DQ compared with a float reference has
+quantization noise, so only its outputs are checked. The tolerances in use are
+printed.
 
 Examples:
   octet verify int8.onnx --input x.npy

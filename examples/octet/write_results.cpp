@@ -17,7 +17,7 @@
 namespace octet::program {
 namespace {
 
-/// The element as text of CSV, or of JSON, which has no NaN.
+/// Returns an element as CSV text, or as JSON, which has no NaN.
 std::string text_of(const Tensor& values, int64_t index, bool json) {
   const auto at = static_cast<size_t>(index);
   switch (values.dtype()) {
@@ -38,12 +38,12 @@ std::string text_of(const Tensor& values, int64_t index, bool json) {
       return json ? (value ? "true" : "false") : (value ? "1" : "0");
     }
   }
-  throw InternalError("text_of: unknown element type");
+  throw InternalError("internal", "text_of", "unknown element type");
 }
 
 int64_t rows_of(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
-/// "0,1,2", or "0_0,0_1,1_0,1_1" of two axes.
+/// Returns "0,1,2", or "0_0,0_1,1_0,1_1" for two axes.
 std::string header_of(const Shape& sample) {
   std::string header;
   for (int64_t i = 0; i < sample.size(); ++i) {
@@ -76,7 +76,7 @@ void put_csv(const Tensor& values, const PutBytes& put) {
   }
 }
 
-/// Lists in lists, from the axis on; `index` is that of the next element.
+/// Appends nested lists from `axis` on; `index` is the next element.
 void add_list(const Tensor& values, int axis, int64_t& index,
               std::string& text) {
   if (axis == values.shape().rank()) {
@@ -131,7 +131,7 @@ std::string_view type_name(DType type) {
     case DType::boolean:
       return "bool";
   }
-  throw InternalError("type_name: unknown element type");
+  throw InternalError("internal", "type_name", "unknown element type");
 }
 
 void write_results(const std::string& path, const std::string& name,

@@ -1,4 +1,4 @@
-// The outputs of a model as a file: NumPy, CSV or JSON, as its name says.
+// Model outputs as NumPy, CSV or JSON files, by file name.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace octet::program {
 std::string_view type_name(DType type);
 
 /// Writes the output `name` of a model, [N,...]:
-/// - "y.csv": a header of column numbers, then a row for each sample; of more
-///   than two axes the columns are "0_0", "0_1", ...;
-/// - "y.json": an object of output, dtype, shape and values, lists in lists,
-///   where NaN and infinity are null;
-/// - other names, pipes and devices: NumPy's .npy.
-/// Numbers of text read back as the same bits. Throws: IoError; ValueError for
-/// the extension of another format.
+/// - "y.csv": a header of column numbers, then a row per sample; columns are
+///   "0_0", "0_1", ... for more than two axes;
+/// - "y.json": an object with output, dtype, shape and values (nested lists,
+///   null for NaN and infinity);
+/// - other names, pipes and devices: NumPy .npy.
+/// Numbers in text round-trip to the same bits.
+/// Throws: IoError; ValueError for the extension of another format.
 void write_results(const std::string& path, const std::string& name,
                    const Tensor& values);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -26,6 +28,15 @@ using Status = ResponseHeader::Status;
 
 constexpr uint64_t kLongestValue = uint64_t{1} << 28;
 constexpr uint64_t kLongestError = uint64_t{1} << 16;
+
+// The allocator of AddressSanitizer (GCC 12) has no handlers for fork(): a
+// child that is created while another thread allocates hangs in its first
+// malloc(). Threads of the pool allocate when they start.
+void wait_for_new_threads() {
+#ifdef __SANITIZE_ADDRESS__
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+#endif
+}
 
 [[noreturn]] void fail_to_start() {
   throw IoError(
@@ -69,6 +80,7 @@ Hdf5Worker::Hdf5Worker(std::string contents, const FileLimits& limits,
   {
     // No other thread is inside the library during fork().
     const std::scoped_lock lock(hdf5_mutex());
+    wait_for_new_threads();
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "bounds.h"
 #include "graph_view.h"
+#include "proto_limits.h"
 #include "run/constants.h"
 #include "tensors.h"
 
@@ -22,15 +22,15 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 using Inputs = std::vector<std::string>;
 
-constexpr int kMask = 3;  // an input
+constexpr int kMask = 3;  // index of the input
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
-/// What an operator is expanded by.
+/// Parameters of the expansion.
 struct Form {
   int64_t heads = 0;  ///< of features [n,t,heads*d]; 0: of heads [n,heads,t,d]
-  int64_t key_heads = 0;  ///< the same of keys and values,
-  int64_t group = 1;      ///< and how many heads of queries each of these has
+  int64_t key_heads = 0;  ///< number of key and value heads
+  int64_t group = 1;      ///< query heads per key head
   int32_t mask_type = TensorProto::FLOAT;
   bool constant_mask = false;
 };
@@ -51,7 +51,7 @@ void set(NodeProto& node, const char* name, int64_t value) {
   attribute->set_i(value);
 }
 
-/// The nodes that one operator becomes.
+/// Appends the nodes that replace an operator.
 class Expansion {
  public:
   Expansion(onnx::GraphProto& graph, std::unordered_set<std::string>& names,
@@ -63,7 +63,7 @@ class Expansion {
     const std::string key = keys(1, form);
     std::string scores = add("MatMul", {query, transposed(key, {0, 1, 3, 2})});
     scores = add("Mul", {scores, scale(query)});
-    // Which keys are seen, where that may be none.
+    // The mask of visible keys, if a query may have none.
     std::string seen;
     if (const std::string mask = input(node_, kMask); !mask.empty()) {
       const bool truth = form.mask_type == TensorProto::BOOL;
@@ -160,7 +160,7 @@ class Expansion {
     return transposed(add("Reshape", {x, integers({0, 0, heads, -1})}),
                       {0, 2, 1, 3});
   }
-  /// Keys or values, each head as often as queries have heads for it.
+  /// Keys or values, each head repeated for its group of query heads.
   std::string keys(int i, const Form& form) {
     const std::string x =
         by_heads(node_.input(i), form.heads == 0 ? 0 : form.key_heads);
@@ -179,7 +179,7 @@ class Expansion {
     return add(std::move(made));
   }
 
-  /// Of the attribute, or 1 / sqrt(d).
+  /// The attribute, or 1 / sqrt(d).
   std::string scale(const std::string& query) {
     const auto* given = find_attribute(node_, "scale");
     if (given != nullptr) return number(given->f());
@@ -188,7 +188,7 @@ class Expansion {
     return add("Reciprocal", {add("Sqrt", {cast(size, TensorProto::FLOAT)})});
   }
 
-  /// Which keys each query sees: those up to its own place.
+  /// Mask of visible keys: those up to the query's position.
   std::string causal(const std::string& scores) {
     const std::string sizes = add(
         "Slice",
@@ -250,7 +250,7 @@ bool hides_a_row(const TensorProto& tensor) {
              : any(mask.f32(), [](float v) { return v > kLowest; });
 }
 
-/// False for heads that do not fit, or more than INT16_MAX.
+/// Returns false for head counts that do not match or exceed INT16_MAX.
 bool read_heads(const GraphView& view, const NodeProto& node, Form& form) {
   form.heads = integer(node, "q_num_heads");
   form.key_heads = integer(node, "kv_num_heads");
@@ -274,7 +274,7 @@ bool read_heads(const GraphView& view, const NodeProto& node, Form& form) {
   return true;
 }
 
-/// Nothing for one that stays as it is.
+/// Returns nothing if the operator stays unchanged.
 std::optional<Form> form_of(const GraphView& view, const NodeProto& node) {
   if (!is_plain(node)) return {};
   Form form;

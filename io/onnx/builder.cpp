@@ -29,13 +29,13 @@ int32_t onnx_type(DType type, const std::string& name) {
       return onnx::TensorProto::INT64;
     default:
       throw UnsupportedError(
-          fmt::format("initializer '{}': expected f32, i8, u8 or i64, got {}",
-                      name, to_string(type)));
+          "unsupported_type", fmt::format("initializer '{}'", name),
+          fmt::format("must be f32, i8, u8 or i64, got {}", to_string(type)));
   }
 }
 
-// Minus infinity among zeros is what masks have, and a number that values are
-// compared with or replaced by may be infinite.
+// Masks contain zeros and minus infinity, and scalar bounds and fill values may
+// be infinite.
 void check_finite(const std::string& name, const Tensor& value) {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
   const auto elements = value.f32();
@@ -46,9 +46,10 @@ void check_finite(const std::string& name, const Tensor& value) {
   if (mask || (value.shape().rank() == 0 && std::isinf(elements[0]))) return;
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!std::isfinite(elements[i])) {
-      throw ValueError(fmt::format(
-          "initializer '{}': expected finite values, got {} at index {} of {}",
-          name, elements[i], i, value.shape().to_string()));
+      throw ValueError("not_finite", fmt::format("initializer '{}'", name),
+                       fmt::format("values must be finite, got {} at index {} "
+                                   "of {}",
+                                   elements[i], i, value.shape().to_string()));
     }
   }
 }
@@ -75,57 +76,61 @@ void set_attribute(onnx::AttributeProto& proto,
       attribute);
 }
 
-// All codes of uint8, around a zero point of -low.
-bool fills_uint8(const Grid& grid) {
+// Whether the range is that of uint8 with zero point -low.
+bool fills_uint8(const QuantParams& grid) {
   return grid.low >= -255 && grid.low <= 0 && grid.low != -128 &&
          grid.high == 255 + grid.low && !grid.per_channel();
 }
 
-void check_grid(const std::string& name, const Grid& grid) {
+void check_grid(const std::string& name, const QuantParams& grid) {
+  const auto subject = [&] { return fmt::format("quantizer '{}'", name); };
   if (grid.empty()) {
-    throw ValueError(fmt::format(
-        "quantizer '{}': expected a scale, got none; calibrate first", name));
+    throw ValueError("not_calibrated", subject(),
+                     "has no scale. Hint: calibrate the model first");
   }
   if (grid.scale.shape().rank() > 1) {
-    throw ShapeError(
-        fmt::format("quantizer '{}': expected a scale of rank 0 or 1, got {}",
-                    name, grid.scale.shape().to_string()));
+    throw ShapeError("invalid_shape", subject(),
+                     fmt::format("scale must have rank 0 or 1, got shape {}",
+                                 grid.scale.shape().to_string()));
   }
   if (grid.per_channel() && grid.axis < 0) {
-    throw ShapeError(
-        fmt::format("quantizer '{}': expected an axis >= 0 for scales per "
-                    "channel, got {}",
-                    name, grid.axis));
+    throw ShapeError("out_of_range", subject(),
+                     fmt::format("axis must be >= 0 for scales per channel, "
+                                 "got {}",
+                                 grid.axis));
   }
   const bool fits_int8 = grid.low >= -128 && grid.high <= 127;
   if (grid.low >= grid.high || (!fits_int8 && !fills_uint8(grid))) {
-    throw ValueError(fmt::format(
-        "quantizer '{}': expected codes within [-128,127], or the 256 of uint8 "
-        "around a zero point, got [{},{}]",
-        name, grid.low, grid.high));
+    throw ValueError(
+        "out_of_range", subject(),
+        fmt::format("quantized values must be within [-128,127], or the 256 "
+                    "values of uint8 around a zero point, got [{},{}]",
+                    grid.low, grid.high));
   }
   for (const float scale : grid.scale.f32()) {
     if (!std::isfinite(scale) || scale <= 0) {
-      throw ValueError(fmt::format(
-          "quantizer '{}': expected finite scales > 0, got {}", name, scale));
+      throw ValueError(
+          "invalid_value", subject(),
+          fmt::format("scales must be finite and positive, got {}", scale));
     }
   }
 }
 
-void check_fit(const std::string& name, const Grid& grid,
+void check_fit(const std::string& name, const QuantParams& grid,
                const onnx::TensorProto& tensor) {
   const int64_t channels =
       grid.axis < tensor.dims_size() ? tensor.dims(grid.axis) : -1;
   if (grid.per_channel() && grid.scale.size() != channels) {
-    throw ShapeError(fmt::format(
-        "quantizer '{}': expected a scale for each channel of axis {} of {}, "
-        "got {}",
-        name, grid.axis, dims_text(tensor), grid.scale.size()));
+    throw ShapeError(
+        "count_mismatch", fmt::format("quantizer '{}'", name),
+        fmt::format("must have one scale for each channel of axis {} of {}, "
+                    "got {}",
+                    grid.axis, dims_text(tensor), grid.scale.size()));
   }
 }
 
-// Equal for grids that give the same pair.
-std::string key_of(const std::string& value, const Grid& grid) {
+// Equal keys have the same pair.
+std::string key_of(const std::string& value, const QuantParams& grid) {
   std::string key = fmt::format("{} {} {} {} ", value.size(), grid.low,
                                 grid.high, grid.per_channel() ? grid.axis : -1);
   key.append(value).append(static_cast<const char*>(grid.scale.raw()),
@@ -172,10 +177,8 @@ std::string GraphBuilder::unique_node(const std::string& name) {
 
 void GraphBuilder::reserve(const std::string& value) {
   if (!values_.insert(value)) {
-    throw ValueError(
-        fmt::format("ONNX value '{}': expected a free name, got one in use; "
-                    "choose another",
-                    value));
+    throw ValueError("duplicate_name", fmt::format("ONNX value '{}'", value),
+                     "name is already in use. Hint: choose another name");
   }
 }
 
@@ -195,7 +198,7 @@ void GraphBuilder::add_output(const std::string& value, const std::string& name,
   repeat(value);
   bool renamed = false;
   for (auto& node : *graph_.mutable_node()) {
-    // Makers come first, so that readers are renamed after them.
+    // Producers precede consumers in the graph.
     for (auto& input : *node.mutable_input()) {
       if (renamed && input == value) input = name;
     }
@@ -225,12 +228,11 @@ std::string GraphBuilder::add_node(std::string_view op_type,
                                    const std::vector<std::string>& inputs,
                                    const Attributes& attributes) {
   for (const std::string& input : inputs) {
-    // "" leaves out an optional input.
+    // "" omits an optional input.
     if (!input.empty() && !values_.contains(input)) {
       throw InternalError(
-          fmt::format("ONNX node '{}' ({}): expected inputs of the graph, got "
-                      "'{}'",
-                      name, op_type, input));
+          "internal", fmt::format("ONNX node '{}' ({})", name, op_type),
+          fmt::format("input '{}' is not a value of the graph", input));
     }
     repeat(input);
   }
@@ -241,7 +243,7 @@ std::string GraphBuilder::add_node(std::string_view op_type,
         transposes_.source_of(inputs.at(0), perm,
                               is_layer ? Transposes::Merge::ports
                                        : Transposes::Merge::all_but_layers);
-    // An input's order may undo a layer, which then leaves no node.
+    // The transposition of an input may cancel a layer, which then has no node.
     source.is_layer = is_layer && source.value == inputs.at(0);
     return add_transpose(name, std::move(source));
   }
@@ -298,7 +300,7 @@ std::string GraphBuilder::one_sample(const std::string& value) const {
   return found == repeated_.end() ? value : found->second.constant;
 }
 
-// Only the graph's inputs know how many samples there are.
+// The batch size is known from the graph's inputs only.
 void GraphBuilder::repeat(const std::string& value) {
   const auto found = repeated_.find(value);
   if (found == repeated_.end() || found->second.made) return;
@@ -338,9 +340,9 @@ onnx::TensorProto GraphBuilder::header_of(const std::string& name,
   initializer_bytes_ += value.bytes();
   if (initializer_bytes_ > std::numeric_limits<int32_t>::max()) {
     throw UnsupportedError(
-        fmt::format("initializer '{}': expected weights below 2 GiB in all, "
-                    "got more; external data is not supported",
-                    name));
+        "size_limit", fmt::format("initializer '{}'", name),
+        "total size of the weights exceeds 2 GiB, and export writes no "
+        "external data");
   }
   return tensor;
 }
@@ -359,7 +361,7 @@ std::string GraphBuilder::add_initializer(std::string_view name,
                                           const Tensor& value) {
   const std::string wanted(name);
   onnx::TensorProto tensor = header_of(wanted, value, value.shape());
-  // ONNX' raw data is little-endian, as are the machines Octet runs on.
+  // Raw data is little-endian in ONNX and on the machines that run Octet.
   tensor.set_raw_data(value.raw(), static_cast<size_t>(value.bytes()));
   for (const int index : initializers_[wanted]) {
     const onnx::TensorProto& other = graph_.initializer(index);
@@ -376,7 +378,7 @@ std::string GraphBuilder::add_initializer(std::string_view name,
 std::string GraphBuilder::add_initializer(std::string_view name,
                                           const Tensor& value,
                                           const Arrangement& stored) {
-  // Scales are fitted to biases, which are vectors, in the graph.
+  // Vectors stay in the graph: scales are fitted to biases there.
   if (large_ == nullptr || value.bytes() < kLargeConstant ||
       value.shape().rank() < 2) {
     return add_initializer(name, stored.apply(value));
@@ -397,14 +399,16 @@ std::string GraphBuilder::add_initializer(std::string_view name,
   return added;
 }
 
-// ONNX saturates at the ends of int8 only.
+// ONNX saturates at the bounds of int8 only.
 std::string GraphBuilder::clip_to(const std::string& value,
-                                  const std::string& name, const Grid& grid) {
+                                  const std::string& name,
+                                  const QuantParams& grid) {
   if (grid.per_channel()) {
     throw UnsupportedError(
-        fmt::format("quantizer '{}': expected codes [-128,127] for an "
-                    "activation quantized per channel, got [{},{}]",
-                    name, grid.low, grid.high));
+        "unsupported_value", fmt::format("quantizer '{}'", name),
+        fmt::format("quantized values of an activation quantized per channel "
+                    "must be [-128,127], got [{},{}]",
+                    grid.low, grid.high));
   }
   const float scale = grid.scale.item();
   const auto bound = [&](const char* which, int code) {
@@ -416,14 +420,15 @@ std::string GraphBuilder::clip_to(const std::string& value,
 }
 
 std::string GraphBuilder::add_qdq(const std::string& value,
-                                  std::string_view name, const Grid& grid) {
+                                  std::string_view name,
+                                  const QuantParams& grid) {
   const std::string base(name);
   check_grid(base, grid);
   const auto constant = constants_.find(value);
   if (constant != constants_.end()) {
     check_fit(base, grid, graph_.initializer(constant->second));
   }
-  // What comes from a pair with this grid is on it already.
+  // Values dequantized with these parameters are unchanged by the pair.
   const std::string key = key_of("", grid);
   const auto behind = dequantized_.find(value);
   if (behind != dequantized_.end() && behind->second == key) return value;

@@ -1,7 +1,7 @@
-// GraphBuilder: what layers write themselves to, here an onnx::GraphProto.
-// Names are unique: a node that asks for a taken name gets "_1", "_2", ...;
-// the value of node "conv1" is "conv1/output". Nodes come as opset 13 has them
-// and are written as the graph's opset does.
+// GraphBuilder: writes layers to an onnx::GraphProto. Names are unique: a
+// requested name that is taken gets "_1", "_2", ...; the value of node "conv1"
+// is "conv1/output". Layers describe nodes in the form of opset 13; the builder
+// converts them to the graph's opset.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/layers/onnx_builder.h>
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
-#include "large_constants.h"
+#include "deferred_initializers.h"
 #include "opsets.h"
 #include "transposes.h"
 #include "unique_names.h"
@@ -28,35 +28,35 @@ namespace octet::io {
 
 class GraphBuilder final : public OnnxBuilder {
  public:
-  /// Appends to `graph`, which must be empty and outlive the builder.
-  /// Inputs and outputs of any batch have `batch` samples, 0: as many as come.
-  /// Large weights, where that is given, are left in `large`.
+  /// Appends to `graph`, which must be empty and outlive the builder. A dynamic
+  /// batch dimension gets the size `batch`; 0 keeps it dynamic. If `large` is
+  /// not null, it receives the large weights.
   explicit GraphBuilder(onnx::GraphProto& graph, int opset = kFirstOpsetWritten,
                         int64_t batch = 0, LargeConstants* large = nullptr)
       : graph_(graph), opset_(opset), batch_(batch), large_(large) {}
 
-  /// Keeps a name for the node that asks for it: another one's "_1", "_2", ...
-  /// will not be it.
+  /// Reserves a name for the node that requests it: "_1", "_2", ... of other
+  /// nodes will not collide with it.
   void keep_node_name(const std::string& name) { kept_.insert(name); }
-  /// Keeps a value name free for add_input() and add_output().
+  /// Reserves a value name for add_input() and add_output().
   /// Throws: ValueError if it is taken.
   void reserve(const std::string& value);
-  /// The same for a name like `value` that is free, and returns it.
+  /// Reserves a free name similar to `value` and returns it.
   std::string reserve_like(const std::string& value);
   /// Name of a dynamic batch dimension.
   void set_batch_name(std::string name) { batch_name_ = std::move(name); }
-  /// An input under a reserved name; `shape` is that of the file, with
+  /// Adds an input under a reserved name; `shape` is the file's, with
   /// Shape::kAnySize for the batch.
   void add_input(const std::string& name, const Shape& shape,
                  int32_t type = onnx::TensorProto::FLOAT);
-  /// Makes `value` a graph output under a reserved name. The node that makes
-  /// it is changed to write that name; a graph input gets an Identity, and so
-  /// does a value that is an output already. No node may read it later.
+  /// Makes `value` a graph output under a reserved name. Renames the producer's
+  /// output; adds an Identity for graph inputs and for values that are outputs
+  /// already. Later nodes must not consume `value`.
   void add_output(const std::string& value, const std::string& name,
                   const Shape& shape, int32_t type = onnx::TensorProto::FLOAT);
 
-  /// A Transpose behind an input or in front of an output. Merges with others,
-  /// layers too.
+  /// Adds a Transpose after an input or before an output. Merges with other
+  /// transposes, layers included.
   std::string add_port_transpose(std::string_view name,
                                  const std::string& input,
                                  const std::vector<int64_t>& perm) {
@@ -65,25 +65,26 @@ class GraphBuilder final : public OnnxBuilder {
     source.is_port = true;
     return add_transpose(name, std::move(source));
   }
-  /// A Transpose of a Transpose is one of the first one's input, or that input,
-  /// unless one of them is a layer, which has its name.
+  /// Merges a Transpose of a Transpose, or removes both if they cancel, unless
+  /// one is a layer, whose name is preserved.
   /// Throws: InternalError for an input that is no value of the graph.
   std::string add_node(std::string_view op_type, std::string_view name,
                        const std::vector<std::string>& inputs,
                        const Attributes& attributes = {}) override;
-  /// A name that comes again with the same contents, as in a shared layer, is
-  /// the same initializer. Throws: ValueError for NaN or infinity;
-  /// UnsupportedError for other types or from 2 GiB on.
+  /// Returns the existing initializer for an equal name and contents, as of a
+  /// shared layer. Throws: ValueError for NaN or infinity; UnsupportedError for
+  /// other types or from 2 GiB on.
   std::string add_initializer(std::string_view name,
                               const Tensor& value) override;
   std::string add_initializer(std::string_view name, const Tensor& value,
                               const Arrangement& stored) override;
-  /// Where the grid is narrower than int8, activations are clipped to it
-  /// first; constants are stored on the grid already.
-  /// Throws: ValueError for an empty grid, a scale that is not finite and
-  /// positive, or codes outside int8; ShapeError for one that does not fit.
+  /// Inserts a Clip before the pair if the quantized range is narrower than
+  /// int8; constants are in range already.
+  /// Throws: ValueError for missing parameters, a scale that is not finite and
+  /// positive, or a range outside int8; ShapeError for scales that do not fit
+  /// the value.
   std::string add_qdq(const std::string& value, std::string_view name,
-                      const Grid& grid) override;
+                      const QuantParams& grid) override;
   std::string add_repeated(std::string_view name, const std::string& constant,
                            int rank, const std::string& x) override;
   std::string one_sample(const std::string& value) const override;
@@ -95,19 +96,19 @@ class GraphBuilder final : public OnnxBuilder {
                 int32_t element_type) const;
   std::string unique_value(const std::string& name);
   std::string unique_node(const std::string& name);
-  /// Type and dimensions of a constant, whose bytes count.
+  /// Type and dimensions of a constant; counts its bytes.
   onnx::TensorProto header_of(const std::string& name, const Tensor& value,
                               const Shape& shape);
   std::string put(const std::string& name, onnx::TensorProto tensor);
-  /// A node whose output has that name, which is taken.
+  /// Adds a node with a reserved output name.
   void put_node(std::string_view op_type, std::string_view name,
                 const std::vector<std::string>& inputs,
                 const Attributes& attributes, const std::string& output);
-  /// Adds the nodes of a value of add_repeated(), once.
+  /// Adds the nodes of a value of add_repeated() at its first use.
   void repeat(const std::string& value);
   std::string add_transpose(std::string_view name, Transposes::Source source);
   std::string clip_to(const std::string& value, const std::string& name,
-                      const Grid& grid);
+                      const QuantParams& grid);
 
   onnx::GraphProto& graph_;
   int opset_;
@@ -116,13 +117,13 @@ class GraphBuilder final : public OnnxBuilder {
   LargeConstants* large_;
   UniqueNames node_names_, values_;
   std::unordered_set<std::string> kept_;
-  // By the name asked for: indices of the initializers that have it.
+  // By requested name: indices of its initializers.
   std::unordered_map<std::string, std::vector<int>> initializers_;
   // By value name: index of the initializer.
   std::unordered_map<std::string, int> constants_;
   Transposes transposes_;
   std::map<std::string, std::string> qdq_outputs_;
-  std::map<std::string, std::string> dequantized_;  // DQ outputs: their grids
+  std::map<std::string, std::string> dequantized_;  // DQ output: parameters
   struct Repeated {
     std::string name;
     std::string constant;
@@ -131,14 +132,14 @@ class GraphBuilder final : public OnnxBuilder {
     bool made = false;
   };
   std::unordered_map<std::string, Repeated> repeated_;  // by value name
-  // By value name: the output it has become.
+  // By value name: the graph output that renamed it.
   std::unordered_map<std::string, std::string> outputs_;
   int64_t initializer_bytes_ = 0;
   int64_t qdq_pairs_ = 0;
 };
 
-/// A value's shape as ONNX has it: NHWC becomes NCHW, others stay, unless their
-/// channels come first.
+/// Returns a value's shape in ONNX order: NHWC becomes NCHW; other shapes stay,
+/// unless their channels come first.
 Shape onnx_shape(const OnnxValue& value);
 
 }  // namespace octet::io

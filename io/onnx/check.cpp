@@ -19,11 +19,11 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
 #include "external.h"
 #include "file_kind.h"
 #include "graph_view.h"
 #include "normalize.h"
+#include "proto_limits.h"
 #include "qdq.h"
 #include "schemas.h"
 #include "tensors.h"
@@ -31,7 +31,7 @@
 namespace octet::io {
 namespace {
 
-// onnx's messages run over several lines and repeat their context.
+// Joins onnx's messages, which span several lines and repeat their context.
 std::string one_line(const std::string& text) {
   constexpr std::string_view kContext = "\n\n==> Context: ";
   std::string line;
@@ -55,11 +55,12 @@ void as_format_error(std::string_view who, Body body) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw FormatError(fmt::format("{}: {}", who, one_line(error.what())));
+    throw FormatError("invalid_graph", std::string(who),
+                      one_line(error.what()));
   }
 }
 
-// As onnx::checker::check_model(), which takes no version of the format newer
+// As onnx::checker::check_model(), which rejects versions of the format newer
 // than its own.
 void check_graph_with_onnx(onnx::ModelProto& model) {
   onnx::checker::CheckerContext context;
@@ -75,7 +76,7 @@ void check_graph_with_onnx(onnx::ModelProto& model) {
   onnx::checker::check_graph(model.graph(), context, {});
 }
 
-// Leaves out the sizes that the file states for its outputs and returns them.
+// Removes the stated shapes of the outputs and returns them.
 std::vector<onnx::TypeProto> take_output_types(onnx::GraphProto& graph) {
   std::vector<onnx::TypeProto> stated;
   for (auto& output : *graph.mutable_output()) {
@@ -87,8 +88,8 @@ std::vector<onnx::TypeProto> take_output_types(onnx::GraphProto& graph) {
   return stated;
 }
 
-// Puts stated sizes of an output back, but for those that contradict what its
-// nodes compute.
+// Restores the stated sizes of an output, except those that contradict the
+// computed ones.
 void merge_output_type(const onnx::TypeProto& stated,
                        onnx::ValueInfoProto& output) {
   if (!stated.has_tensor_type() || !stated.tensor_type().has_shape()) return;
@@ -102,8 +103,9 @@ void merge_output_type(const onnx::TypeProto& stated,
   const std::string text = to_text(shape_of(stated));
   if (type.shape().dim_size() != sizes.dim_size()) {
     throw FormatError(
-        fmt::format("output '{}': the file states {}, but its nodes compute {}",
-                    printable(output.name()), text, computed));
+        "invalid_graph", fmt::format("output '{}'", printable(output.name())),
+        fmt::format("the file states {}, but its nodes compute {}", text,
+                    computed));
   }
   bool contradicts = false;
   for (int i = 0; i < sizes.dim_size(); ++i) {
@@ -123,12 +125,12 @@ void merge_output_type(const onnx::TypeProto& stated,
                   printable(output.name()), text, computed));
 }
 
-// Some writers leave sizes of an earlier form of the graph, and onnx's own
-// inference states more windows than there are for pooling with ceil_mode:
-// where stated sizes do not fit, they do not count.
+// Ignores stated sizes that contradict: some writers leave sizes of an earlier
+// version of the graph, and onnx's own inference overestimates the windows of
+// pooling with ceil_mode.
 void infer_shapes(onnx::ModelProto& model) {
   const auto infer = [&model] {
-    // Later opsets have more types than onnx's schemas.
+    // Later opsets allow more types than onnx's schemas.
     const int64_t opset = opset_of(model);
     const bool check_type = opset <= kLastOpsetOfOnnx;
     const bool strict = can_infer_all(model.graph(), opset);
@@ -161,15 +163,15 @@ onnx::ModelProto parse_onnx(const std::string& bytes) {
   const bool parsed =
       bytes.size() <= std::numeric_limits<int32_t>::max() &&
       model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  // Protobuf takes an empty file for an empty model, and one with messages of
-  // another program for a model with fields that it does not know.
+  // Protobuf parses an empty file as an empty model, and messages of other
+  // programs as a model with unknown fields.
   if (!parsed || !model.has_graph()) {
     refuse_other_kind(kOnnxFile, bytes, {FileKind::onnx});
   }
   if (!parsed) {
-    throw FormatError(
-        "ONNX model: expected an ONNX file, got data that cannot be parsed; it "
-        "is truncated, damaged or no ONNX file");
+    throw FormatError("malformed_file", "ONNX model",
+                      "cannot be parsed; the file is truncated, damaged or not "
+                      "an ONNX file");
   }
   return model;
 }
@@ -202,8 +204,9 @@ void check_onnx(onnx::ModelProto& model) {
 void expect_below_2_gib(size_t bytes) {
   if (bytes > std::numeric_limits<int32_t>::max()) {
     throw UnsupportedError(
-        fmt::format("ONNX export: expected a model below 2 GiB, got {} bytes; "
-                    "external data is not supported",
+        "size_limit", "ONNX export",
+        fmt::format("the model must be below 2 GiB, got {} bytes; export "
+                    "writes no external data",
                     bytes));
   }
 }
@@ -217,7 +220,8 @@ std::string serialize_onnx(const onnx::ModelProto& model) {
   google::protobuf::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);
   if (!model.SerializeToCodedStream(&coded)) {
-    throw InternalError("ONNX export: protobuf cannot serialize the model");
+    throw InternalError("internal", "ONNX export",
+                        "protobuf cannot serialize the model");
   }
   coded.Trim();
   return bytes;

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "bounds.h"
+#include "proto_limits.h"
 #include "qdq.h"
 
 namespace octet::io {
@@ -23,7 +23,7 @@ bool is_one_of(const Node& node,
   return false;
 }
 
-/// Operators that OpenVINO applies to quantized values as they are.
+/// Operators that OpenVINO applies directly to quantized values.
 bool keeps_quantized(const Node& node) {
   return is_one_of(node, {"Identity", "Relu", "MaxPool", "Pad", "Slice",
                           "Split", "Resize", "Reshape", "Transpose", "Flatten",
@@ -52,8 +52,8 @@ bool stores_int8(const GraphView& view, const Node& quantize) {
   return view.element_type(quantize.output(0)) == onnx::TensorProto::INT8;
 }
 
-/// Whether the quantizer is one that OpenVINO moves into the branches of a
-/// Concat: past a ReLU at most.
+/// Whether OpenVINO moves the quantizer into the branches of a Concat: at most
+/// a ReLU is between them.
 bool quantizes_concat(const GraphView& view, const Node& quantize) {
   const Node* maker = view.maker(quantize.input(0));
   bool relu = false;
@@ -100,7 +100,7 @@ class ConcatSearch {
  private:
   struct Open {
     std::string value;
-    bool behind;  // a Concat between the value and the convolution
+    bool behind;  // a Concat is between the value and the convolution
   };
 
   void add(const std::string& value, bool behind) {

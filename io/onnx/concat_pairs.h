@@ -9,8 +9,8 @@
 
 namespace octet::io {
 
-/// An int8 pair whose values pass a Concat before or after it and end in a
-/// quantized convolution.
+/// An int8 pair with a Concat before or after it, consumed by a quantized
+/// convolution.
 struct ConcatPair {
   const onnx::NodeProto* quantize;
   const onnx::NodeProto* dequantize;

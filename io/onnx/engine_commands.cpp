@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As one word of a shell.
+/// Quotes a text as a shell word.
 std::string quoted_word(const std::string& text) {
   const bool plain =
       !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
@@ -36,8 +36,8 @@ std::string quoted_word(const std::string& text) {
   return result + "'";
 }
 
-/// A name within a list of "name:value", whose colons and commas trtexec would
-/// take for its own.
+/// Quotes a name for a list of "name:value", in which trtexec parses colons and
+/// commas.
 std::string spec_name(const std::string& name) {
   return name.find_first_of(":,") == name.npos ? name : "'" + name + "'";
 }
@@ -47,26 +47,28 @@ void check_batches(const BatchProfile& batches) {
       batches.opt <= batches.max) {
     return;
   }
-  throw ValueError(fmt::format(
-      "batches of an engine: expected 1 <= min <= opt <= max, got {}, {}, {}",
-      batches.min, batches.opt, batches.max));
+  throw ValueError("invalid_value", "engine batches",
+                   fmt::format("must satisfy 1 <= min <= opt <= max, got {}, "
+                               "{}, {}",
+                               batches.min, batches.opt, batches.max));
 }
 
-/// REQUIRES: the file leaves its batch open.
+/// REQUIRES: the file has a dynamic batch.
 void check_golden(const EngineCommandOptions& options) {
   if (options.golden == nullptr) return;
   for (const GoldenVector& input : options.golden->inputs) {
     const int64_t samples = input.shape[0];
     if (samples < options.batches.min || samples > options.batches.max) {
-      throw ValueError(fmt::format(
-          "golden vectors: expected {} to {} samples, as the engine takes, got "
-          "{}",
-          options.batches.min, options.batches.max, samples));
+      throw ValueError(
+          "out_of_range", "golden vectors",
+          fmt::format("number of samples must be from {} to {}, the batch "
+                      "sizes of the engine, got {}",
+                      options.batches.min, options.batches.max, samples));
     }
   }
 }
 
-/// A command, a line for each of its words.
+/// A command with a line for each word.
 class Lines {
  public:
   explicit Lines(std::string program) : text_(std::move(program)) {}
@@ -109,24 +111,24 @@ class Commands {
   std::string heading(int major) const {
     const std::string version = major == 8 ? "8.6" : fmt::format("{}", major);
     std::string text = fmt::format(
-        "# {} for TensorRT {}. An engine is built on the kind of GPU that runs "
+        "# {} for TensorRT {}. Build the engine on the GPU model that runs "
         "it.\n",
         name_, version);
     if (major == 8) {
-      return text + (quantized_ ? "# Q/DQ needs --int8; what has none runs in "
+      return text + (quantized_ ? "# Q/DQ needs --int8; other layers run in "
                                   "FP16 or FP32.\n"
-                                : "# What is faster of FP16 and FP32.\n");
+                                : "# Uses the faster of FP16 and FP32.\n");
     }
     if (major == 10) {
       return text +
              fmt::format(
-                 "# --stronglyTyped takes the types of the file: float32 "
-                 "stays FP32. {} in its\n# place runs it in FP16.\n",
+                 "# --stronglyTyped takes types from the file: float32 stays "
+                 "FP32. To run it in\n# FP16, replace it by {}.\n",
                  quantized_ ? "--int8 --fp16" : "--fp16");
     }
     return text +
-           "# Types are those of the file: float32 stays FP32. --int8, "
-           "--fp16 and --best are gone.\n";
+           "# Types come from the file: float32 stays FP32. TensorRT 11 has no "
+           "--int8, --fp16 or --best.\n";
   }
 
   std::vector<std::string> precision(int major) const {
@@ -146,7 +148,7 @@ class Commands {
         .add("--saveEngine=" + base + ".engine")
         .add("--profilingVerbosity=detailed")
         .add("--dumpProfile");
-    // 11 always does.
+    // The default of version 11.
     if (major < 11) lines.add("--separateProfileRun");
     lines.add("--exportProfile=" + base + ".profile.json")
         .add("--exportLayerInfo=" + base + ".layers.json");
@@ -160,12 +162,12 @@ class Commands {
     }
     std::string text = lines.text();
     if (options_.golden != nullptr && major == 11) {
-      text += "# --loadRefOutputs came with 11.1: leave it out before.\n";
+      text += "# --loadRefOutputs requires 11.1: omit it before.\n";
     }
     return text;
   }
 
-  /// What is run, as a batch other than `opt` is not guessed.
+  /// Shapes of the golden inputs; trtexec would assume `opt`.
   std::string golden_shapes() const {
     std::vector<std::string> parts;
     for (const GoldenVector& input : options_.golden->inputs) {
@@ -186,7 +188,7 @@ class Commands {
     return fmt::format("{}", fmt::join(parts, ","));
   }
 
-  /// With `batch` for the sizes that are open.
+  /// Dimensions with `batch` for dynamic sizes.
   static std::vector<int64_t> sizes(const OnnxTensorInfo& input,
                                     int64_t batch) {
     std::vector<int64_t> result;
@@ -255,17 +257,18 @@ class Commands {
           ",", true);
     }
     if (golden) {
-      return "# Against ONNX Runtime, on the golden inputs:\n" + lines.text();
+      return "# Compares with ONNX Runtime on the golden inputs:\n" +
+             lines.text();
     }
     const bool bytes = add_ranges(lines);
     return fmt::format(
-        "# Against ONNX Runtime, on random inputs in {}: give the model's own "
-        "with\n# --data-loader-script where they are others.\n{}",
+        "# Compares with ONNX Runtime on random inputs in {}. For other "
+        "ranges,\n# pass real inputs with --data-loader-script.\n{}",
         bytes ? "[0,1), of uint8 in [0,255]" : "[0,1)", lines.text());
   }
 
-  /// Adds the range of uint8 inputs, of which polygraphy would give only 0 and
-  /// 1. Returns whether the file has such inputs.
+  /// Adds the range of uint8 inputs, which polygraphy would fill with 0 and 1.
+  /// Returns whether the file has uint8 inputs.
   bool add_ranges(Lines& lines) const {
     std::vector<std::string> ranges;
     for (const OnnxTensorInfo& input : file_.inputs) {
@@ -279,12 +282,12 @@ class Commands {
 
   std::string dla(int major) const {
     if (quantized_) {
-      return "# DLA: takes no Q/DQ nodes; NVIDIA's Q/DQ translator makes a "
-             "calibration cache of them.\n";
+      return "# DLA: does not support Q/DQ nodes. NVIDIA's Q/DQ translator "
+             "converts them to a calibration cache.\n";
     }
     return std::string("# DLA: add --useDLACore=0 --allowGPUFallback") +
-           (major == 11 ? "; it takes float16 files.\n"
-                        : " and --fp16 in place of other types.\n");
+           (major == 11 ? "; it requires float16 files.\n"
+                        : ", with --fp16 instead of other types.\n");
   }
 
   std::string name_;
@@ -306,10 +309,11 @@ std::string engine_commands(const fs::path& onnx,
                OnnxTarget::tensorrt11};
   } else if (options.target == OnnxTarget::openvino ||
              options.target == OnnxTarget::onnxruntime) {
-    throw ValueError(fmt::format(
-        "engine commands: expected a target of TensorRT, got {}, which runs "
-        "the file as it is",
-        to_string(options.target)));
+    throw ValueError(
+        "invalid_value", "engine target",
+        fmt::format("must be a version of TensorRT, got {}, which runs the "
+                    "file without an engine",
+                    to_string(options.target)));
   }
   const OnnxSummary file = inspect_onnx(onnx);
   const Commands commands(onnx, file, options);

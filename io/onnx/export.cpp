@@ -41,7 +41,7 @@
 namespace octet::io {
 namespace {
 
-/// The order in which a node takes sequences.
+/// The axis order of sequences that a node consumes.
 SequenceOrder order_of(const GraphNode& node) {
   const Layer& layer = quant::float_layer(*node.layer);
   const LayerDef* def = find_layer_def(layer.class_name());
@@ -50,8 +50,8 @@ SequenceOrder order_of(const GraphNode& node) {
 
 bool is_sequence(const Shape& shape) { return shape.rank() == 3; }
 
-/// Sequences that convolutions read, at once or through layers that take
-/// either order.
+/// Returns the producers of sequences that convolutions consume, directly or
+/// through layers that accept both orders.
 std::unordered_set<const GraphNode*> read_channels_first(const Model& model) {
   std::unordered_set<const GraphNode*> result;
   for (const auto& node : std::views::reverse(model.nodes())) {
@@ -67,8 +67,8 @@ std::unordered_set<const GraphNode*> read_channels_first(const Model& model) {
   return result;
 }
 
-/// What nodes have made, in the order in which they made it, and sequences in
-/// the other order, too, once somebody wants them so.
+/// Node outputs in the order in which they were produced, and sequences in the
+/// other order on demand.
 class Values {
  public:
   void add(const GraphNode& node, OnnxValue value) {
@@ -120,8 +120,8 @@ void emit(const GraphNode& node, GraphBuilder& builder, Values& values) {
                           [&] { return node.layer->emit(context, inputs); }));
 }
 
-/// The values of the model's outputs. A flattened image among them is put in
-/// Keras' order, which a reader of the graph expects.
+/// Returns the values of the model's outputs. Converts flattened images to
+/// Keras' order, which users of the graph expect.
 std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
                                   const Values& values) {
   std::vector<OnnxValue> outputs;
@@ -132,7 +132,7 @@ std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
   return outputs;
 }
 
-/// Only what the graph itself does not tell.
+/// Adds facts that the graph does not contain.
 void add_metadata(onnx::ModelProto& proto, const Model& model,
                   const Ports& ports, const OnnxOptions& options,
                   int64_t qdq_pairs) {
@@ -172,19 +172,21 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   add("classes", to_json(Config(std::move(names))));
 }
 
-/// Scales in float16 came with opset 19. Weights on the grid would leave it.
+/// Opset 19 introduced float16 scales. float16 would change weights that are
+/// stored as float32.
 void check_float16(const OnnxOptions& options, int64_t qdq_pairs) {
   if (qdq_pairs == 0) return;
   if (options.opset < kFirstOpsetOfHalfScales) {
-    throw ValueError(fmt::format(
-        "ONNX float16: expected opset {} or later for a quantized model, got "
-        "{}",
-        kFirstOpsetOfHalfScales, options.opset));
+    throw ValueError("out_of_range", "ONNX float16",
+                     fmt::format("a quantized model needs opset {} or later, "
+                                 "got {}",
+                                 kFirstOpsetOfHalfScales, options.opset));
   }
   if (options.weights != OnnxWeights::int8) {
-    throw ValueError(
-        "ONNX float16: expected int8 weights of a quantized model, got "
-        "float32, which float16 would move off the grid");
+    throw ValueError("conflicting_options", "ONNX float16",
+                     "a quantized model needs int8 weights, got float32, "
+                     "which float16 would round. Hint: "
+                     "choose int8 weights (octet: --weights int8)");
   }
 }
 
@@ -193,12 +195,13 @@ void check_signs(const Model& model, OnnxTarget target) {
   for (const auto& quantizer : quant::quantizers(model)) {
     const quant::QuantizerConfig& config = quantizer->config();
     if (config.is_signed || config.bits < 8) continue;
-    throw UnsupportedError(fmt::format(
-        "quantizer '{}': expected codes with a sign for {}, got {}. Hint: the "
-        "targets onnxruntime and openvino take uint8",
-        quantizer->name(),
-        target == OnnxTarget::any ? "any reader" : to_string(target),
-        to_string(config)));
+    throw UnsupportedError(
+        "unsupported_type", fmt::format("quantizer '{}'", quantizer->name()),
+        fmt::format(
+            "must be signed for {}, got {}. Hint: the targets "
+            "onnxruntime and openvino support uint8",
+            target == OnnxTarget::any ? "all targets" : to_string(target),
+            to_string(config)));
   }
 }
 
@@ -223,7 +226,8 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   onnx::GraphProto& graph = *proto.mutable_graph();
   graph.set_name(model.name().empty() ? "model" : model.name());
 
-  // What changes weights once they are in the graph needs them there.
+  // The conversion to float16 changes weights and needs their data in the
+  // graph.
   const int64_t batch =
       options.batch != 0 ? options.batch : options.interface.batch;
   GraphBuilder builder(graph, options.opset, batch,
@@ -266,7 +270,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   return result;
 }
 
-/// Writes and checks; what throws keeps the file from its place.
+/// Writes and checks the model. The file is not replaced if this throws.
 static OnnxReport write_checked(const Model& model, const OnnxOptions& options,
                                 const PutBytes& put) {
   return with_context(

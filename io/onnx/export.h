@@ -10,7 +10,7 @@
 
 #include <octet/io/onnx.h>
 
-#include "large_constants.h"
+#include "deferred_initializers.h"
 
 namespace octet::io {
 
@@ -18,12 +18,12 @@ struct ExportedGraph {
   onnx::ModelProto model;
   int64_t qdq_pairs = 0;
   LargeConstants large;  ///< initializers without data
-  /// By the name of a node of the graph: which of Model::nodes() wrote it, of
-  /// the folded model where it is folded.
+  /// By node name: index of the exported layer in Model::nodes(), of the folded
+  /// model if folded.
   std::unordered_map<std::string, size_t> makers;
 };
 
-/// What to_onnx() writes, not checked yet. Throws: as to_onnx().
+/// Builds the graph of to_onnx(), unchecked. Throws: as to_onnx().
 ExportedGraph build_onnx(const Model& model, const OnnxOptions& options);
 
 }  // namespace octet::io

@@ -15,7 +15,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
+#include "proto_limits.h"
 #include "tensors.h"
 
 namespace octet::io {
@@ -40,11 +40,11 @@ class OpenFile {
   int descriptor_;
 };
 
-// What an entry of external_data says.
+// An entry of external_data.
 struct Place {
   std::string location;
   int64_t offset = 0;
-  int64_t length = -1;  // not said
+  int64_t length = -1;  // -1: not stated
 };
 
 class ExternalData {
@@ -86,17 +86,19 @@ class ExternalData {
     const int64_t bytes = raw_bytes(tensor, what);
     const Place place = place_of(tensor, what);
     if (place.length >= 0 && place.length != bytes) {
-      throw FormatError(fmt::format(
-          "{}: expected {} bytes for {} {}, got a length of {} in '{}'", what,
-          bytes, type_name(tensor.data_type()), dims_text(tensor), place.length,
-          printable(place.location)));
+      throw FormatError(
+          "malformed_file", what,
+          fmt::format("needs {} bytes for {} {}, but its external data in "
+                      "'{}' has a length of {}",
+                      bytes, type_name(tensor.data_type()), dims_text(tensor),
+                      printable(place.location), place.length));
     }
     if (bytes > left_) {
-      throw FormatError(
-          fmt::format("ONNX model: expected at most {} MiB of external data, "
-                      "got more; Hint: raise memory_limit (octet: "
-                      "--memory-limit)",
-                      limit_ >> 20));
+      throw FormatError("memory_limit", "ONNX model",
+                        fmt::format("external data exceeds the limit of {} "
+                                    "MiB. Hint: raise memory_limit (octet: "
+                                    "--memory-limit)",
+                                    limit_ >> 20));
     }
     left_ -= bytes;
     tensor.set_raw_data(part(place, bytes, what));
@@ -113,9 +115,11 @@ class ExternalData {
       const auto end = text.data() + text.size();
       const auto read = std::from_chars(text.data(), end, value);
       if (read.ec == std::errc() && read.ptr == end && value >= 0) return value;
-      throw FormatError(fmt::format(
-          "{}: expected a number of bytes as {} of its external data, got '{}'",
-          what, printable(entry.key()), printable(text)));
+      throw FormatError(
+          "malformed_file", what,
+          fmt::format("{} of its external data must be a number of bytes, "
+                      "got '{}'",
+                      printable(entry.key()), printable(text)));
     };
     for (const auto& entry : tensor.external_data()) {
       if (entry.key() == "location") place.location = entry.value();
@@ -131,9 +135,12 @@ class ExternalData {
     if (::fstat(file, &status) != 0) fail(place, what, "read", errno);
     if (place.offset > status.st_size ||
         bytes > status.st_size - place.offset) {
-      throw FormatError(fmt::format(
-          "{}: expected {} bytes from byte {} of '{}', got a file of {}", what,
-          bytes, place.offset, printable(place.location), status.st_size));
+      throw FormatError(
+          "truncated_file", what,
+          fmt::format("needs {} bytes from byte {} of '{}', but the file has "
+                      "{}",
+                      bytes, place.offset, printable(place.location),
+                      status.st_size));
     }
     std::string data(static_cast<size_t>(bytes), '\0');
     for (int64_t done = 0; done < bytes;) {
@@ -156,16 +163,16 @@ class ExternalData {
                   location.find('\0') == location.npos && path.has_filename();
     for (const auto& part : path) inside = inside && part != "..";
     if (!inside) {
-      throw FormatError(
-          fmt::format("{}: expected its external data in a file in the model's "
-                      "folder, got '{}'",
-                      what, printable(location)));
+      throw FormatError("invalid_graph", what,
+                        fmt::format("external data must be in a file below "
+                                    "the model's folder, got '{}'",
+                                    printable(location)));
     }
     OpenFile at(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (auto next = path.begin(); at.get() >= 0 && next != path.end();) {
       const std::string name = next->string();
       const bool last = ++next == path.end();
-      // A pipe would wait for its other end.
+      // Opening a pipe would block.
       const int flags =
           O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (last ? O_NONBLOCK : O_DIRECTORY);
       at = OpenFile(::openat(at.get(), name.c_str(), flags));
@@ -174,10 +181,10 @@ class ExternalData {
     struct stat status {};
     if (::fstat(at.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
         status.st_nlink != 1) {
-      throw FormatError(fmt::format(
-          "{}: expected its external data in a plain file with one name, got "
-          "'{}'",
-          what, printable(location)));
+      throw FormatError("invalid_graph", what,
+                        fmt::format("external data must be in a regular file "
+                                    "with one hard link, got '{}'",
+                                    printable(location)));
     }
     return files_.emplace(location, std::move(at)).first->second.get();
   }
@@ -185,15 +192,20 @@ class ExternalData {
   [[noreturn]] static void fail(const Place& place, const std::string& what,
                                 std::string_view verb, int error) {
     if (error == ELOOP || error == ENOTDIR) {
-      throw FormatError(fmt::format(
-          "{}: expected its external data in a file without links on the way, "
-          "got '{}'",
-          what, printable(place.location)));
+      throw FormatError("invalid_graph", what,
+                        fmt::format("external data must be reached without "
+                                    "symbolic links, got '{}'",
+                                    printable(place.location)));
     }
-    throw IoError(fmt::format(
-        "{}: cannot {} its external data '{}': {}. Hint: that file belongs to "
-        "the model; keep both in one folder",
-        what, verb, printable(place.location), std::strerror(error)));
+    if (error == ENOENT) {
+      throw IoError("file_not_found", what,
+                    fmt::format("its external data '{}' does not exist. Hint: "
+                                "keep that file in the model's folder",
+                                printable(place.location)));
+    }
+    throw IoError("cannot_read", what,
+                  fmt::format("cannot {} its external data '{}': {}", verb,
+                              printable(place.location), std::strerror(error)));
   }
 
   std::filesystem::path folder_;

@@ -1,4 +1,4 @@
-// Tensors whose data lies in other files, as writers of large models have it.
+// External data: tensors stored in separate files, as in large models.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,11 @@
 
 namespace octet::io {
 
-/// Brings the data of such tensors into the model. A file must lie in `folder`
-/// or below it, be a plain file with one name, and be reached without links:
-/// its name comes from a stranger, and must not lead to what he could not read.
-/// Throws: FormatError naming the tensor and what is wrong with its file or its
-/// range, or for more than `limit` bytes in all; IoError for files that are
-/// missing or cannot be read.
+/// Loads external data into the model. Because the file names are untrusted, a
+/// file must be in `folder` or below, regular, with a single hard link, and
+/// reached without symbolic links.
+/// Throws: FormatError naming the tensor for a forbidden file or range, or for
+/// more than `limit` bytes in total; IoError for missing or unreadable files.
 void read_external_data(onnx::ModelProto& model,
                         const std::filesystem::path& folder, int64_t limit);
 

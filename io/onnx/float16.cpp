@@ -28,7 +28,7 @@ namespace {
 
 using onnx::TensorProto;
 
-/// The bits of a number that float16 holds.
+/// Returns the bits of a number that float16 represents exactly.
 uint16_t half_bits(float x) {
   constexpr int kDigits = 10;    // of the fraction
   constexpr int kExponent = 14;  // of the smallest normal number, negated
@@ -56,10 +56,11 @@ TensorProto rounded(const TensorProto& tensor) {
   for (const float x : float_values(tensor)) {
     const float half = run::rounded_to(TensorProto::FLOAT16, x);
     if (!std::isfinite(half) && !std::isinf(x)) {
-      throw ValueError(
-          fmt::format("initializer '{}': expected values up to 65504 for "
-                      "float16, got {}; write float32",
-                      tensor.name(), x));
+      throw ValueError("out_of_range",
+                       fmt::format("initializer '{}'", tensor.name()),
+                       fmt::format("values must be at most 65504 for float16, "
+                                   "got {}. Hint: export float32",
+                                   x));
     }
     const uint16_t bits = half_bits(half);
     bytes.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
@@ -74,7 +75,7 @@ bool fits_scale(float x) {
   return std::fabs(half - x) <= kScaleError * x;
 }
 
-/// The smallest of the scales that float16 does not hold, if there are any.
+/// Returns the smallest scale that does not fit float16, if any.
 std::optional<float> unfit_scale(const TensorProto& scales) {
   if (scales.data_type() != TensorProto::FLOAT) return std::nullopt;
   std::optional<float> worst;
@@ -84,15 +85,15 @@ std::optional<float> unfit_scale(const TensorProto& scales) {
   return worst;
 }
 
-/// Operators whose numbers need more than float16 has, or that say themselves
-/// which type they make.
+/// Operators that need more range or precision than float16, or that state
+/// their output type.
 bool stays_float32(const onnx::NodeProto& node) {
   static const std::set<std::string> kOperators = {
       "Cast", "Pow", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Sqrt"};
   return kOperators.contains(node.op_type());
 }
 
-/// Inputs that are float32 whatever the others are.
+/// Inputs that are always float32.
 bool takes_float32(const onnx::NodeProto& node, int input) {
   return node.op_type() == "Resize" && input > 0;
 }
@@ -136,7 +137,7 @@ class Conversion {
     return false;
   }
 
-  // Q and DQ take data and scale of one type before opset 23.
+  // Before opset 23, Q and DQ require data and scale of the same type.
   bool has_unfit_scale(const onnx::NodeProto& node) {
     if (!is_quantize(node) && !is_dequantize(node)) return false;
     const auto scale = constants_.find(node.input(1));
@@ -151,15 +152,15 @@ class Conversion {
     const auto worst = std::ranges::min_element(
         unfit_, {}, [](const auto& scale) { return scale.second; });
     warn(fmt::format(
-        "ONNX float16: {} of Q/DQ {} float32 with a Cast, as float16 holds "
-        "scales from {:.2g} to 65504 only, got {:.2g} in '{}'{}. Such layers "
-        "may run in floating point",
+        "ONNX float16: {} of Q/DQ {} float32 with a Cast, because float16 "
+        "represents scales from {:.2g} to 65504 only, got {:.2g} in '{}'{}. "
+        "These layers may run in floating point",
         unfit_.size() == 1 ? "a pair" : fmt::format("{} pairs", unfit_.size()),
         unfit_.size() == 1 ? "stays" : "stay", kLeastHalfScale, worst->second,
         worst->first, unfit_.size() == 1 ? "" : " and others"));
   }
 
-  // A node between others that stay float32 does so, too.
+  // Nodes between others that stay float32 stay float32, too.
   void choose_nodes(const GraphView& view) {
     std::set<std::string> full;
     for (const auto& node : graph_.node()) {
@@ -200,7 +201,7 @@ class Conversion {
       if (!floats_.contains(name)) continue;
       halves_[name] = !full;
       if (full || !outputs_.contains(name)) continue;
-      // The output itself is what a Cast makes of it.
+      // A Cast produces the output under its name.
       ends.push_back(name);
       renamed_[name] = name + "/float16";
       name += "/float16";
@@ -211,7 +212,7 @@ class Conversion {
     }
   }
 
-  /// The value in the type that a node takes it in.
+  /// Returns the name of a value in the type that a node takes.
   std::string as_type(const std::string& name, bool full) {
     const auto constant = constants_.find(name);
     if (constant != constants_.end()) {
@@ -237,7 +238,7 @@ class Conversion {
     std::string& name = written_[{tensor.name(), halve}];
     if (!name.empty()) return name;
     TensorProto copy = halve ? rounded(tensor) : tensor;
-    // Where both types are read, the later one gets another name.
+    // If nodes need both types, the later one gets another name.
     const bool taken = written_.contains({tensor.name(), !halve});
     name = taken ? tensor.name() + (halve ? "/float16" : "/float32")
                  : tensor.name();
@@ -260,12 +261,12 @@ class Conversion {
 
   onnx::GraphProto& graph_;
   onnx::ModelProto inferred_;
-  std::set<std::string> floats_;  // values that are float32 in the given graph
-  std::set<std::string> full_;    // of nodes that stay float32: their outputs
+  std::set<std::string> floats_;  // float32 values of the original graph
+  std::set<std::string> full_;    // outputs of nodes that stay float32
   std::set<std::string> outputs_;
-  std::map<std::string, float> unfit_;  // scales, with their worst value
+  std::map<std::string, float> unfit_;  // smallest value of each such scale
   std::unordered_map<std::string, TensorProto> constants_;
-  std::unordered_map<std::string, bool> halves_;  // values made: now float16?
+  std::unordered_map<std::string, bool> halves_;  // node outputs: now float16?
   std::unordered_map<std::string, std::string> renamed_;
   std::map<std::pair<std::string, bool>, std::string> casts_;
   std::map<std::pair<std::string, bool>, std::string> written_;

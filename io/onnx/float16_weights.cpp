@@ -23,10 +23,10 @@ namespace {
 using onnx::TensorProto;
 
 constexpr float kLargestHalf = 65504;
-/// Half of the smallest float16 above 0: what is less becomes 0.
+/// Half of the smallest positive float16: smaller values round to 0.
 constexpr float kVanishing = 0x1p-25f;
 
-/// Int8 weights and their scales, one channel after another.
+/// Int8 weights and their scales, channel by channel.
 class Int8Weights {
  public:
   Int8Weights(TensorProto& values, TensorProto& scales, int64_t axis)
@@ -45,10 +45,11 @@ class Int8Weights {
       const float largest =
           static_cast<float>(largest_value(channel)) * scale_[channel];
       if (largest > kLargestHalf) {
-        throw ValueError(fmt::format(
-            "initializer '{}': expected weights up to 65504 for float16, got "
-            "{} with scale {}; write float32",
-            values_.name(), largest, scale_[channel]));
+        throw ValueError(
+            "out_of_range", fmt::format("initializer '{}'", values_.name()),
+            fmt::format("weights must be at most 65504 for float16, got {} "
+                        "with scale {}. Hint: export float32",
+                        largest, scale_[channel]));
       }
       if (largest > kVanishing || scale_[channel] >= kLeastHalfScale) continue;
       for_each(channel, [](char& value) { value = 0; });

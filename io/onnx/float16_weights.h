@@ -1,17 +1,17 @@
-// Quantized weights that float16 does not hold.
+// Quantized weights beyond the range of float16.
 #pragma once
 
 #include <onnx/onnx_pb.h>
 
 namespace octet::io {
 
-/// The least scale that float16 always holds to a 256th: below it, its steps
-/// are wider than a 128th.
+/// Smallest scale that float16 always represents with a relative error up to
+/// 1/256: below it, the spacing of float16 exceeds 1/128 of the value.
 inline constexpr float kLeastHalfScale = 0x1p-17f;
 
-/// Stores channels of int8 weights that are all 0 in float16 as 0, with a scale
-/// that float16 holds: the same float16 weights. Throws: ValueError for a
-/// weight beyond 65504, which would be infinite.
+/// Sets channels of int8 weights whose products all round to 0 in float16 to 0,
+/// with a scale that float16 represents; the float16 weights are the same.
+/// Throws: ValueError for a weight beyond 65504, which would become infinite.
 void fit_weights_to_float16(onnx::GraphProto& graph);
 
 }  // namespace octet::io

@@ -24,13 +24,13 @@ GoldenVector write_vector(const fs::path& folder, std::string_view kind,
   GoldenVector vector{info.name, value.shape(), folder / (stem + ".npy"),
                       folder / (stem + ".raw")};
   write_npy(vector.npy, value);
-  // Little-endian, as the machines Octet runs on.
+  // Raw files are little-endian, like the machines that run Octet.
   write_file(vector.raw, std::string_view(static_cast<const char*>(value.raw()),
                                           static_cast<size_t>(value.bytes())));
   return vector;
 }
 
-/// JSON's strings are Python's, too.
+/// JSON strings are valid Python strings.
 std::string loader_script(std::span<const GoldenVector> inputs) {
   std::string script =
       "\"\"\"The golden inputs for polygraphy's --data-loader-script.\"\"\"\n"
@@ -56,8 +56,8 @@ GoldenVectors write_golden(const fs::path& onnx, std::span<const Tensor> inputs,
   std::error_code problem;
   fs::create_directories(folder, problem);
   if (problem) {
-    throw IoError(fmt::format("'{}': expected a folder that can be made: {}",
-                              folder.string(), problem.message()));
+    throw IoError("cannot_write", folder.string(),
+                  "cannot create the folder: " + problem.message());
   }
   GoldenVectors golden;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -62,7 +62,7 @@ OnnxTensorInfo GraphView::info(const std::string& value) const {
 std::vector<OnnxTensorInfo> GraphView::inputs() const {
   std::vector<OnnxTensorInfo> infos;
   for (const auto& input : graph_.input()) {
-    // Before IR 4 every initializer was listed as an input too.
+    // Before IR 4, initializers had to be listed as inputs.
     const bool initialized =
         constant(input.name()) != nullptr && maker(input.name()) == nullptr;
     if (!initialized) infos.push_back(info(input.name()));

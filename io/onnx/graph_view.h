@@ -1,5 +1,5 @@
-// A checked graph seen by value name: constants, shapes, makers, readers.
-// Refers to the graph, which must outlive it. Subgraphs are not looked into.
+// Lookup by value name in a checked graph: constants, shapes, producers,
+// consumers. Refers to the graph, which must outlive it. Ignores subgraphs.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ class GraphView {
   explicit GraphView(const onnx::GraphProto& graph);
 
   const onnx::GraphProto& graph() const { return graph_; }
-  /// The initializer or Constant behind a name, or null.
+  /// Returns the initializer or Constant of a value, or null.
   const onnx::TensorProto* constant(const std::string& value) const;
-  /// The node that makes a value, or null.
+  /// Returns the producer of a value, or null.
   const onnx::NodeProto* maker(const std::string& value) const;
-  /// The nodes that read a value, in graph order.
+  /// Returns the consumers of a value in graph order.
   const std::vector<const onnx::NodeProto*>& readers(
       const std::string& value) const;
 
-  /// In the file's order, without initializers that are listed as inputs.
+  /// In the file's order, without inputs that have an initializer.
   std::vector<OnnxTensorInfo> inputs() const;
   std::vector<OnnxTensorInfo> outputs() const;
 
-  /// Dimensions, -1 where unknown; nothing if the rank is unknown.
+  /// Returns dimensions, -1 if dynamic; nothing if the rank is unknown.
   std::optional<std::vector<int64_t>> dims(const std::string& value) const;
   OnnxShape shape(const std::string& value) const;
   /// "float32"; empty if unknown.
   std::string type(const std::string& value) const;
-  /// As onnx::TensorProto::DataType numbers it; 0 if unknown.
+  /// Returns an onnx::TensorProto::DataType; 0 if unknown.
   int32_t element_type(const std::string& value) const;
 
  private:
@@ -50,7 +50,7 @@ class GraphView {
   std::unordered_map<std::string, std::vector<const onnx::NodeProto*>> readers_;
 };
 
-/// The attribute of a node, or null.
+/// Returns an attribute of a node, or null.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node,
                                            const std::string& name);
 

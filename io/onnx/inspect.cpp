@@ -13,10 +13,10 @@
 #include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
 #include "check.h"
 #include "foreign_errors.h"
 #include "graph_view.h"
+#include "proto_limits.h"
 #include "qdq.h"
 #include "tensors.h"
 
@@ -37,8 +37,8 @@ OnnxNodeInfo node_info(const onnx::NodeProto& node, const GraphView& view) {
           node.output_size() > 0 ? view.shape(node.output(0)) : OnnxShape()};
 }
 
-// A pair as its DequantizeLinear ends it. `tensor` is what Q reads, or the
-// codes themselves where a file stores integers.
+// Describes the pair that ends with a DequantizeLinear. `tensor` is the input
+// of Q, or the stored quantized values if there is no Q.
 OnnxQdqPair pair_info(const std::string& tensor, const onnx::NodeProto& node,
                       const GraphView& view) {
   OnnxQdqPair pair;
@@ -79,7 +79,7 @@ std::vector<OnnxQdqPair> pairs_of(const GraphView& view) {
   return pairs;
 }
 
-/// A stranger's metadata may have anything under that key.
+/// Foreign metadata may contain anything under this key.
 std::vector<std::string> classes_of(const onnx::ModelProto& model) {
   for (const auto& entry : model.metadata_props()) {
     if (entry.key() != "classes") continue;
@@ -97,7 +97,7 @@ std::vector<std::string> classes_of(const onnx::ModelProto& model) {
   return {};
 }
 
-/// The same.
+/// See classes_of().
 std::string preprocess_of(const onnx::ModelProto& model) {
   for (const auto& entry : model.metadata_props()) {
     if (entry.key() != "preprocess") continue;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
 #include "graph_view.h"
@@ -17,7 +17,7 @@
 namespace octet::io {
 namespace {
 
-/// One that GraphBuilder wrote, as raw data.
+/// Loads an initializer of GraphBuilder, which has raw data.
 Tensor floats_of(const onnx::TensorProto& proto) {
   std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
   Tensor tensor((Shape(std::span<const int64_t>(dims))));
@@ -25,16 +25,16 @@ Tensor floats_of(const onnx::TensorProto& proto) {
   return tensor;
 }
 
-/// What QuantizeLinear makes of `weight`. ONNX saturates at the ends of int8.
+/// Output of QuantizeLinear for `weight`. ONNX saturates at the bounds of int8.
 Tensor codes_of(const onnx::NodeProto& node, const onnx::TensorProto& weight,
                 const onnx::TensorProto& scale) {
   const auto* axis = find_attribute(node, "axis");
   return quantize(
       floats_of(weight),
-      Grid{.scale = floats_of(scale),
-           .axis = axis == nullptr ? -1 : static_cast<int>(axis->i()),
-           .low = -128,
-           .high = 127});
+      QuantParams{.scale = floats_of(scale),
+                  .axis = axis == nullptr ? -1 : static_cast<int>(axis->i()),
+                  .low = -128,
+                  .high = 127});
 }
 
 void store_codes(onnx::TensorProto& proto, const Tensor& codes) {
@@ -57,7 +57,7 @@ class Graph {
     return initializers_.contains(value);
   }
 
-  /// Stores the codes that `node` makes, and returns the name they have.
+  /// Stores the output of `node` and returns its name.
   std::string store(const onnx::NodeProto& node) {
     onnx::TensorProto& weight = initializer(node.input(0));
     const Tensor codes = codes_of(node, weight, initializer(node.input(1)));

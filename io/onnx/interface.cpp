@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kPortTypes = {
     "float32", "bool", "uint8", "int8", "uint16", "int16", "int32", "int64"};
 
-/// A permutation whose first entry, the batch dimension, stays.
+/// Whether the axes are a permutation that keeps the batch dimension first.
 bool are_axes(const std::vector<int>& axes) {
   std::vector<int> sorted = axes;
   std::ranges::sort(sorted);
@@ -49,8 +49,8 @@ Config::List to_list(const std::vector<OnnxPort>& ports) {
 }
 
 [[noreturn]] void refuse(std::string_view what) {
-  throw FormatError(
-      fmt::format("ONNX interface of the model: {} is damaged", what));
+  throw FormatError("malformed_file", "ONNX interface of the model",
+                    fmt::format("{} is damaged", what));
 }
 
 const Config& entry(const Config& config, std::string_view name,

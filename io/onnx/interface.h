@@ -1,4 +1,4 @@
-// OnnxInterface as a Config, for files that store one. Internal to io.
+// OnnxInterface as a Config, for files that contain it. Internal to io.
 #pragma once
 
 #include <octet/io/onnx_interface.h>
@@ -7,7 +7,7 @@
 namespace octet::io {
 
 Config to_config(const OnnxInterface& interface);
-/// Throws: FormatError for a Config that is no interface.
+/// Throws: FormatError for a Config that is not an interface.
 OnnxInterface interface_from(const Config& config);
 
 }  // namespace octet::io

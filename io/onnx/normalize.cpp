@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "bounds.h"
+#include "proto_limits.h"
 
 namespace octet::io {
 namespace {
@@ -22,8 +22,8 @@ void normalize_value(onnx::ValueInfoProto& value) {
   }
 }
 
-// Numbers of a Constant that are written without a tensor. Shape inference
-// looks at tensors only.
+// Converts the numbers of a Constant to a tensor: shape inference ignores other
+// attributes.
 void normalize_constant(onnx::NodeProto& node) {
   if (node.op_type() != "Constant" || node.attribute_size() != 1) return;
   onnx::AttributeProto& value = *node.mutable_attribute(0);
@@ -66,7 +66,7 @@ void normalize_graph(onnx::GraphProto& graph) {
   }
 }
 
-// The values that a node reads, those of its subgraphs too.
+// Collects the inputs of a node, including those of its subgraphs.
 void add_read(const onnx::NodeProto& node, std::vector<std::string>& names) {
   names.insert(names.end(), node.input().begin(), node.input().end());
   for (const auto& attribute : node.attribute()) {
@@ -77,8 +77,8 @@ void add_read(const onnx::NodeProto& node, std::vector<std::string>& names) {
   }
 }
 
-// Nodes after those whose values they read, else in their order. What lies on
-// a cycle is left at the end, for onnx::checker.
+// Moves nodes behind their producers and otherwise keeps the order. Nodes on a
+// cycle are moved to the end, for onnx::checker to report.
 void sort_nodes(onnx::GraphProto& graph) {
   auto& nodes = *graph.mutable_node();
   std::unordered_map<std::string, int> makers;

@@ -1,5 +1,5 @@
-// What writers of ONNX files do that onnx::checker would not take, put in the
-// form that it takes.
+// Converts deviations from the standard that are common in ONNX files to the
+// form that onnx::checker accepts.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace octet::io {
 
-/// An open dimension written as -1, the domain of the standard operators
-/// written out, a graph without a name, values whose type is "undefined",
-/// Constants of numbers without a tensor, nodes before those that they read.
+/// Normalizes dynamic dimensions written as -1, the explicit domain of the
+/// standard operators, graphs without a name, values of type "undefined",
+/// Constants of numbers without a tensor, and nodes before their producers.
 void normalize(onnx::ModelProto& model);
 
-/// Gives inputs and outputs of a graph that state no shape one for as long as
-/// it lives: onnx::checker asks for it, nothing else does.
+/// Adds a shape to inputs and outputs without one for its lifetime, because
+/// onnx::checker requires it.
 class StatedShapes {
  public:
   explicit StatedShapes(onnx::GraphProto& graph);

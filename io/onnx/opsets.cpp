@@ -11,10 +11,11 @@ namespace octet::io {
 
 void check_opset(int opset) {
   if (opset >= kFirstOpsetWritten && opset <= kLastOpsetWritten) return;
-  throw ValueError(fmt::format(
-      "ONNX opset: expected {} to {}, got {}; {} is read by every TensorRT "
-      "since 8.0",
-      kFirstOpsetWritten, kLastOpsetWritten, opset, kFirstOpsetWritten));
+  throw ValueError("out_of_range", "ONNX opset",
+                   fmt::format("must be from {} to {}, got {}. Hint: every "
+                               "TensorRT since 8.0 supports opset {}",
+                               kFirstOpsetWritten, kLastOpsetWritten, opset,
+                               kFirstOpsetWritten));
 }
 
 int ir_version_of(int opset) {
@@ -24,7 +25,7 @@ int ir_version_of(int opset) {
 }
 
 bool takes_axes_as_input(std::string_view op_type, int opset) {
-  // ReduceSum has had them there since opset 13.
+  // ReduceSum changed in opset 13.
   constexpr std::array<std::string_view, 9> kSince18 = {
       "ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
       "ReduceMean", "ReduceMin", "ReduceProd",   "ReduceSumSquare"};

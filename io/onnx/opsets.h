@@ -1,27 +1,27 @@
-// What changes from one opset to the next in the files that Octet writes.
-// Layers emit their nodes as opset 13 has them.
+// Differences between the opsets that Octet exports. Layers emit nodes in the
+// form of opset 13.
 #pragma once
 
 #include <string_view>
 
 namespace octet::io {
 
-/// Per-channel Q/DQ begins with the first. The last is written and read by
+/// 13 is the first with per-channel Q/DQ. The last is written and loaded by
 /// Octet itself: onnx 1.12 ends at 17.
 inline constexpr int kFirstOpsetWritten = 13;
 inline constexpr int kLastOpsetWritten = 21;
-/// Of Q and DQ.
+/// First opset with float16 scales of Q and DQ.
 inline constexpr int kFirstOpsetOfHalfScales = 19;
 
-/// Throws: ValueError for an opset that Octet does not write.
+/// Throws: ValueError for an opset that Octet does not export.
 void check_opset(int opset);
 
-/// The version of the format that came with an opset: no reader of the opset
-/// needs a later one.
+/// Returns the version of the format released with an opset: runtimes of the
+/// opset support it.
 /// Source: https://github.com/onnx/onnx/blob/main/docs/Versioning.md
 int ir_version_of(int opset);
 
-/// Whether the operator has its axes as an input, and an attribute before.
+/// Whether the axes of an operator are an input, earlier an attribute.
 bool takes_axes_as_input(std::string_view op_type, int opset);
 
 }  // namespace octet::io

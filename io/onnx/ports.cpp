@@ -19,13 +19,13 @@ namespace {
 void check_count(const std::vector<std::string>& names, size_t count,
                  std::string_view which) {
   if (names.empty() || names.size() == count) return;
-  throw ValueError(
-      fmt::format("ONNX {} names: expected {}, one for each, got {}", which,
-                  count, names.size()));
+  throw ValueError("count_mismatch", fmt::format("ONNX {} names", which),
+                   fmt::format("model has {} {}s, got {} names", count, which,
+                               names.size()));
 }
 
-/// Ports named by the options, by the interface, by `single` where there is
-/// one, else without a name: layers name them.
+/// Ports named, in this order, by `names`, by `given`, or by `single` for a
+/// single tensor. Names of other ports stay empty; layers name them.
 std::vector<OnnxPort> ports_of(std::span<const SymbolicTensor> tensors,
                                const std::vector<OnnxPort>& given,
                                const std::vector<std::string>& names,
@@ -36,15 +36,15 @@ std::vector<OnnxPort> ports_of(std::span<const SymbolicTensor> tensors,
   ports.resize(tensors.size());
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) {
-      throw ValueError(
-          fmt::format("ONNX names: expected one for each {}, got ''", which));
+      throw ValueError("missing_value", fmt::format("ONNX {} names", which),
+                       "names must not be empty, got ''");
     }
     ports[i].name = names[i];
   }
   if (ports.size() == 1 && ports[0].name.empty()) {
     if (single.empty()) {
-      throw ValueError(
-          fmt::format("ONNX names: expected one for the {}, got ''", which));
+      throw ValueError("missing_value", fmt::format("ONNX {} name", which),
+                       "must not be empty, got ''");
     }
     ports[0].name = single;
   }
@@ -55,10 +55,10 @@ void check_names(std::span<const OnnxPort> ports,
                  std::unordered_set<std::string>& taken) {
   for (const OnnxPort& port : ports) {
     if (port.name.empty() || taken.insert(port.name).second) continue;
-    throw ValueError(fmt::format(
-        "ONNX names: expected different names for inputs and outputs, got "
-        "'{}' twice",
-        port.name));
+    throw ValueError("duplicate_name", "ONNX names",
+                     fmt::format("names of inputs and outputs must be unique, "
+                                 "got '{}' twice",
+                                 port.name));
   }
 }
 
@@ -74,8 +74,10 @@ int32_t element_type(const std::string& type) {
       {"int64", onnx::TensorProto::INT64}};
   const auto found = kTypes.find(type);
   if (found != kTypes.end()) return found->second;
-  throw ValueError(fmt::format(
-      "ONNX interface: '{}' is no element type of an input or output", type));
+  throw ValueError(
+      "unsupported_type", "ONNX interface",
+      fmt::format("inputs and outputs cannot have the element type '{}'",
+                  type));
 }
 
 /// Axis order of the port for a value that layers store as `stored`.
@@ -107,7 +109,7 @@ std::string in_order(GraphBuilder& builder, const std::string& value,
   return builder.add_port_transpose(node, value, perm);
 }
 
-/// "NCHW"; "" for what is neither an image nor a sequence with channels.
+/// "NCHW"; "" for values that are neither images nor sequences with channels.
 std::string layout_name(const std::vector<int>& axes, const OnnxValue& value) {
   const int rank = value.shape.rank();
   if (rank != 3 && rank != 4) return "";
@@ -130,11 +132,13 @@ Ports::Ports(const Model& model, const OnnxOptions& options,
     : builder_(builder), layout_(options.layout) {
   const bool given = !options.interface.empty();
   if (given && !options.interface.fits(model)) {
-    throw ValueError(fmt::format(
-        "ONNX interface: its {} inputs and {} outputs do not fit the model's "
-        "{} and {}, or have other ranks",
-        options.interface.inputs.size(), options.interface.outputs.size(),
-        model.inputs().size(), model.outputs().size()));
+    throw ValueError(
+        "shape_mismatch", "ONNX interface",
+        fmt::format("{} inputs and {} outputs do not fit the model's {} and "
+                    "{}, or their ranks differ",
+                    options.interface.inputs.size(),
+                    options.interface.outputs.size(), model.inputs().size(),
+                    model.outputs().size()));
   }
   inputs_ = ports_of(model.inputs(), options.interface.inputs,
                      options.input_names, options.input_name, "input");
@@ -163,7 +167,7 @@ OnnxValue Ports::add_input(size_t index, const GraphNode& input, bool ncl) {
   const std::vector<int> axes = axes_of(port, layout_, stored);
   const int32_t type = element_type(port.type);
   builder_.add_input(port.name, shape_in(axes, input.shape), type);
-  // TensorRT takes uint8 inputs where a Cast is their first node.
+  // TensorRT accepts uint8 inputs if a Cast consumes them.
   if (type != onnx::TensorProto::FLOAT) {
     value.name = builder_.add_node("Cast", port.name + "/float32", {value.name},
                                    {{"to", int64_t{onnx::TensorProto::FLOAT}}});
@@ -177,7 +181,7 @@ OnnxValue Ports::add_input(size_t index, const GraphNode& input, bool ncl) {
 }
 
 void Ports::add_outputs(std::span<const OnnxValue> values) {
-  // All nodes first: an output's value gets the output's name.
+  // Nodes come before outputs: add_output() renames an output's value.
   std::vector<std::string> names;
   for (size_t i = 0; i < values.size(); ++i) {
     const OnnxPort& port = outputs_.at(i);

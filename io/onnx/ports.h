@@ -1,5 +1,5 @@
-// The inputs and outputs of a graph that is being written: names, element types
-// and axis order as OnnxOptions ask for them. Internal to io/onnx.
+// Inputs and outputs of a graph during export: names, element types and axis
+// order according to OnnxOptions. Internal to io/onnx.
 #pragma once
 
 #include <span>
@@ -15,17 +15,17 @@ namespace octet::io {
 
 class Ports {
  public:
-  /// Reserves the names, so that the names of layers make way.
+  /// Reserves the names; layers of the same names get other ones.
   /// Throws: ValueError for names that are empty, equal or too many.
   Ports(const Model& model, const OnnxOptions& options, GraphBuilder& builder);
 
-  /// Adds input `index` of the graph and the nodes that convert it for layers,
-  /// which take it as float32 and, with `ncl`, a sequence channels first.
+  /// Adds input `index` of the graph and its conversion for layers, which take
+  /// float32 and, with `ncl`, channels-first sequences.
   OnnxValue add_input(size_t index, const GraphNode& input, bool ncl);
-  /// Adds the outputs behind the nodes that convert `values` for them.
+  /// Adds the conversions of `values` and the outputs.
   void add_outputs(std::span<const OnnxValue> values);
 
-  /// Layouts for the metadata: "NCHW", "NLC, NHWC"; "" without images and
+  /// Layouts for the metadata: "NCHW", "NLC, NHWC"; "" without images or
   /// sequences.
   std::string input_layout() const { return layouts_text(input_layouts_); }
   std::string output_layout() const { return layouts_text(output_layouts_); }
@@ -39,7 +39,7 @@ class Ports {
   std::vector<std::string> input_layouts_, output_layouts_;
 };
 
-/// The axis order of a value as layers store it, as in OnnxPort::axes.
+/// Returns the axis order of a value within the graph, as in OnnxPort::axes.
 std::vector<int> stored_axes(const OnnxValue& value);
 
 }  // namespace octet::io

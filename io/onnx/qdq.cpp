@@ -6,7 +6,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
+#include "proto_limits.h"
 #include "schemas.h"
 #include "tensors.h"
 
@@ -16,11 +16,11 @@ namespace {
 constexpr int64_t kDefaultAxis = 1;  // QuantizeLinear-13
 
 [[noreturn]] void refuse(const onnx::NodeProto& node, std::string problem) {
-  throw FormatError(fmt::format("{}: {}", describe(node), problem));
+  throw FormatError("invalid_graph", describe(node), std::move(problem));
 }
 
-// The axis along which blocks of elements have a scale in common: with as many
-// scales as there are blocks, and one for each index of the other axes.
+// Returns the axis along which blocks of elements share a scale. The scales
+// have an entry for each block of that axis and for each index of the others.
 std::optional<int64_t> block_axis(const onnx::NodeProto& node,
                                   const std::vector<int64_t>& scale_dims,
                                   int64_t block, const GraphView& view) {
@@ -39,15 +39,15 @@ std::optional<int64_t> block_axis(const onnx::NodeProto& node,
     fits = scales < 0 || scale_dims[d] < 0 || scale_dims[d] == scales;
   }
   if (!fits) {
-    refuse(node, fmt::format("expected scales for blocks of {} of {}, got {}",
-                             block, to_text(view.shape(node.input(0))),
-                             dims_text(scale_dims)));
+    refuse(node, fmt::format("scales {} do not fit blocks of {} of {}",
+                             dims_text(scale_dims), block,
+                             to_text(view.shape(node.input(0)))));
   }
   return axis;
 }
 
-// The axis the scales lie along, or nothing if one scale is for the whole
-// tensor. Some exporters write that one as [1].
+// Returns the axis of the scales; nothing for a scale of the whole tensor,
+// which some exporters write as [1].
 std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
                                     const std::vector<int64_t>& scale_dims,
                                     const GraphView& view) {
@@ -57,14 +57,14 @@ std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
     return block_axis(node, scale_dims, block->i(), view);
   }
   if (scale_dims.size() > 1) {
-    refuse(node, fmt::format("expected a scale of rank 0 or 1, got {}",
+    refuse(node, fmt::format("scale must have rank 0 or 1, got {}",
                              dims_text(scale_dims)));
   }
   const auto* attribute = find_attribute(node, "axis");
   int64_t axis = attribute == nullptr ? kDefaultAxis : attribute->i();
   const auto dims = view.dims(node.input(0));
   if (!dims) {
-    // Nothing to hold it against.
+    // The axis cannot be checked without dimensions.
     return scale_dims[0] == 1 ? std::nullopt : std::optional(axis);
   }
   const int64_t rank = static_cast<int64_t>(dims->size());
@@ -75,12 +75,12 @@ std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
   if (scale_dims[0] == 1 && channels != 1) return std::nullopt;
   if (!in_range) {
     refuse(node,
-           fmt::format("expected an axis from {} to {} for {}, got {}", -rank,
+           fmt::format("axis must be from {} to {} for {}, got {}", -rank,
                        rank - 1, to_text(view.shape(node.input(0))),
                        attribute == nullptr ? kDefaultAxis : attribute->i()));
   }
   if (scale_dims[0] >= 0 && channels >= 0 && scale_dims[0] != channels) {
-    refuse(node, fmt::format("expected {} scales for axis {} of {}, got {}",
+    refuse(node, fmt::format("must have {} scales for axis {} of {}, got {}",
                              channels, axis, to_text(view.shape(node.input(0))),
                              scale_dims[0]));
   }
@@ -90,14 +90,14 @@ std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
 std::vector<float> scales_of(const onnx::NodeProto& node,
                              const onnx::TensorProto& tensor) {
   if (!is_float(tensor)) {
-    refuse(node, fmt::format("expected scales that are floats, got {}",
+    refuse(node, fmt::format("scales must be floats, got {}",
                              type_name(tensor.data_type())));
   }
   std::vector<float> scales = float_values(tensor);
   for (size_t i = 0; i < scales.size(); ++i) {
     if (!std::isfinite(scales[i]) || scales[i] <= 0) {
       refuse(node,
-             fmt::format("expected finite scales > 0, got {} at index {} of "
+             fmt::format("scales must be finite and > 0, got {} at index {} of "
                          "'{}'",
                          scales[i], i, printable(node.input(1))));
     }
@@ -110,20 +110,19 @@ void check_zero_point(const onnx::NodeProto& node,
                       const GraphView& view) {
   if (node.input_size() < 3 || node.input(2).empty()) return;
   const auto dims = view.dims(node.input(2));
-  // One number is the same as [] and as [1]; ONNX Runtime's quantizer mixes
-  // them.
+  // A single number may be [] or [1]; ONNX Runtime's quantizer mixes both.
   const auto one = [](const std::vector<int64_t>& d) {
     return d.empty() || d == std::vector<int64_t>{1};
   };
   if (dims && *dims != scale_dims && !(one(*dims) && one(scale_dims))) {
-    refuse(node, fmt::format("expected a zero point of shape {} like the "
-                             "scale, got {}",
+    refuse(node, fmt::format("zero point must have shape {} like the scale, "
+                             "got {}",
                              dims_text(scale_dims),
                              to_text(view.shape(node.input(2)))));
   }
 }
 
-// ONNX Runtime's quantizer has operators of its own that are the same.
+// ONNX Runtime's quantizer has equivalent operators in its own domain.
 bool has_qdq_domain(const onnx::NodeProto& node) {
   return is_standard_domain(node.domain()) || node.domain() == kMicrosoftDomain;
 }
@@ -139,7 +138,7 @@ bool is_dequantize(const onnx::NodeProto& node) {
 }
 
 QdqGrid qdq_grid(const onnx::NodeProto& node, const GraphView& view) {
-  if (node.input_size() < 2) refuse(node, "expected a tensor and a scale");
+  if (node.input_size() < 2) refuse(node, "must have a tensor and a scale");
   QdqGrid grid;
   const auto scale_dims = view.dims(node.input(1));
   if (!scale_dims) return grid;

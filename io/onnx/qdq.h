@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear nodes of a checked graph: their grids,
-// and whether they make sense.
+// QuantizeLinear and DequantizeLinear nodes of a checked graph: quantization
+// parameters and their validity.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace octet::io {
 bool is_quantize(const onnx::NodeProto& node);
 bool is_dequantize(const onnx::NodeProto& node);
 
-/// The grid of a Q or DQ node.
+/// Quantization parameters of a Q or DQ node.
 struct QdqGrid {
-  std::optional<int64_t> axis;  ///< counted from the front; per channel only
+  std::optional<int64_t> axis;  ///< non-negative; per channel only
   std::vector<float> scales;    ///< empty if computed by the graph
 };
 
@@ -26,7 +26,7 @@ struct QdqGrid {
 /// scales that are not finite and positive, or an axis out of range.
 QdqGrid qdq_grid(const onnx::NodeProto& node, const GraphView& view);
 
-/// qdq_grid() of every Q and DQ of the graph.
+/// Calls qdq_grid() for every Q and DQ of the graph.
 void check_qdq(const GraphView& view);
 
 }  // namespace octet::io

@@ -18,8 +18,8 @@ struct RankRule {
   int most = kAnyRank;
 };
 
-// Source: onnx, docs/Operators.md. Lists of one axis may be scalars, which ONNX
-// Runtime takes, too.
+// Source: onnx, docs/Operators.md. ONNX Runtime also accepts scalars as lists
+// of one axis.
 constexpr RankRule kRules[] = {
     {"AveragePool", 0, 2},
     {"BatchNormalization", 0, 1},
@@ -97,7 +97,7 @@ void check_rank(Context& c, const RankRule& rule, size_t input) {
   if (!onnx::hasInputShape(c, input)) return;
   const int rank = onnx::getInputShape(c, input).dim_size();
   if (rank >= rule.least && rank <= rule.most) return;
-  fail_shape_inference("expected input ", input, " of rank ", ranks_text(rule),
+  fail_shape_inference("input ", input, " must have rank ", ranks_text(rule),
                        ", got rank ", rank);
 }
 

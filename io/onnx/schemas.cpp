@@ -12,9 +12,9 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
-#include "rules.h"
+#include "proto_limits.h"
 #include "run/operators.h"
+#include "shape_inference.h"
 
 namespace octet::io {
 namespace {
@@ -23,12 +23,12 @@ using onnx::InferenceContext;
 using onnx::OpSchema;
 using Rule = void (*)(InferenceContext&);
 
-constexpr int kAny = -1;        // as many inputs or outputs as there are
-constexpr int kUnchanged = -2;  // what the schema before it says
+constexpr int kAny = -1;        // any number of inputs or outputs
+constexpr int kUnchanged = -2;  // as in the preceding schema
 
 // An operator since a version. Attributes are "name:type" with the types i, f,
-// s and, for lists, I, F; "!" stands for one that must be there.
-// Where the inputs are unchanged the attributes are those that were added.
+// s and, for lists, I, F; "!" marks a required attribute. If the inputs are
+// unchanged, the attributes are added to the preceding ones.
 struct Entry {
   std::string_view domain;
   const char* name;
@@ -123,7 +123,7 @@ void add_attributes(OpSchema& schema, std::string_view list) {
   }
 }
 
-// Types are left to those who read the values.
+// Types are not constrained; consumers check them.
 void add_parameters(OpSchema& schema, int fewest, int most, bool inputs) {
   const bool any = most == kAny;
   for (int i = 0; i < (any ? 1 : most); ++i) {
@@ -157,7 +157,7 @@ OpSchema make_schema(const Entry& entry, const OpSchema* before) {
   return schema;
 }
 
-// Takes any inputs, outputs and attributes and tells nothing of them.
+// Accepts any inputs, outputs and attributes, without inference.
 OpSchema unknown_schema() {
   OpSchema schema;
   schema.SetName("unknown").SinceVersion(1).AllowUncheckedAttributes();
@@ -189,7 +189,7 @@ class Schemas : public onnx::ISchemaRegistry {
     return schema == nullptr ? &unknown_ : schema;
   }
 
-  // Null if there is none.
+  // Returns null for unknown operators.
   const OpSchema* find(const std::string& name, int version,
                        const std::string& domain) const {
     const OpSchema* onnxs = of_onnx(name, version, domain);
@@ -204,8 +204,8 @@ class Schemas : public onnx::ISchemaRegistry {
   }
 
  private:
-  // Of the standard operators that Octet runs. Of others it knows less, and
-  // its inference has more holes.
+  // Returns onnx's schema of a standard operator that Octet runs. onnx's
+  // inference for the others is less complete and less safe.
   static const OpSchema* of_onnx(const std::string& name, int version,
                                  const std::string& domain) {
     onnx::NodeProto node;
@@ -242,7 +242,7 @@ const Schemas& registry() {
   return schemas;
 }
 
-// Null if there is none.
+// Returns null for unknown operators.
 const OpSchema* schema_of(const onnx::NodeProto& node, int64_t opset) {
   const bool standard = is_standard_domain(node.domain());
   return registry().find(node.op_type(), standard ? static_cast<int>(opset) : 1,
@@ -265,10 +265,12 @@ void check_arity(const onnx::GraphProto& graph, int64_t opset) {
                               node.output_size() >= schema->min_output())) {
       continue;
     }
-    throw FormatError(fmt::format(
-        "{}: it needs at least {} inputs and {} outputs, but has {} and {}",
-        describe(node), schema->min_input(), schema->min_output(),
-        node.input_size(), node.output_size()));
+    throw FormatError(
+        "invalid_graph", describe(node),
+        fmt::format("must have at least {} inputs and {} outputs, got {} and "
+                    "{}",
+                    schema->min_input(), schema->min_output(),
+                    node.input_size(), node.output_size()));
   }
 }
 

@@ -1,8 +1,8 @@
-// What onnx's checker and shape inference know of operators that Octet runs.
-// onnx 1.12 ends at opset 17; Octet has schemas of its own for what came or
-// changed later and for the integer operators of ONNX Runtime's quantizer. Two
-// things are safer than onnx's: ranks, axes and types that its inference
-// trusts, and the windows of pooling that it counts otherwise.
+// Schemas of the operators that Octet runs, for onnx's checker and shape
+// inference. onnx 1.12 ends at opset 17: Octet adds schemas of operators that
+// are newer or changed and of the integer operators of ONNX Runtime's
+// quantizer. It guards ranks, axes and types that onnx's inference does not
+// check, and counts the windows of pooling differently.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace octet::io {
 
-/// The last opset that onnx 1.12 knows.
+/// Last opset of onnx 1.12.
 inline constexpr int64_t kLastOpsetOfOnnx = 17;
-/// Of ONNX Runtime's operators.
+/// Domain of ONNX Runtime's operators.
 inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
-/// Has a schema for every operator: one that takes anything for those that
-/// Octet does not run, so that a reader can list them all.
+/// Returns a registry with a schema for every operator. Operators that Octet
+/// does not run get a schema that accepts anything, so that callers can list
+/// them.
 const onnx::ISchemaRegistry& schemas();
 
-/// Whether there is such an operator, among those that Octet runs, in the opset
-/// that a model imports.
+/// Whether Octet runs the operator and the opset that the model imports has it.
 bool is_known(const onnx::NodeProto& node, int64_t opset);
 
-/// Checks that nodes have the inputs and outputs that their operators need,
-/// also operators that the opset does not have: the checker takes these for
-/// unknown. Throws: FormatError naming the node.
+/// Checks the numbers of inputs and outputs of nodes, also of operators that
+/// the opset lacks, which the checker treats as unknown. Throws: FormatError
+/// naming the node.
 void check_arity(const onnx::GraphProto& graph, int64_t opset);
 
-/// Whether the types of all values, also within subgraphs, can be inferred: an
-/// operator that is not known ends that for all who read what it makes.
+/// Whether the types of all values can be inferred, also in subgraphs: an
+/// unknown operator ends inference for all values that depend on it.
 bool can_infer_all(const onnx::GraphProto& graph, int64_t opset);
 
 }  // namespace octet::io

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kWidestCell = 60;
 
-/// A titled table whose cells come from a file.
+/// A titled table with cells from a file, made printable.
 class Section {
  public:
   Section(std::string title, std::vector<Align> columns,
@@ -96,7 +96,7 @@ std::string pairs(const OnnxSummary& summary) {
   Section table("Q/DQ pairs",
                 {Align::left, Align::left, Align::left, Align::right,
                  Align::left, Align::left},
-                {"tensor", "kind", "type", "axis", "scale", "reader"});
+                {"tensor", "kind", "type", "axis", "scale", "consumer"});
   for (const OnnxQdqPair& pair : summary.qdq_pairs) {
     table.add({pair.tensor, pair.kind, pair.type,
                pair.axis ? std::to_string(*pair.axis) : "-", scale_text(pair),

@@ -21,15 +21,15 @@ constexpr int64_t kLargestBatch = int64_t{1} << 20;
 struct Reader {
   OnnxTarget target;
   std::string_view name;
-  std::string_view title;
+  std::string_view title;  // in messages
   int last_opset;
   bool int8_weights;  // whether an int8 initializer may feed DequantizeLinear
 };
 
 // Source of TensorRT's opsets: onnx-tensorrt, docs/operators.md of 8.4-GA to
-// 10.1-GA; of its weights: TensorRT's guide, "Explicit Quantization".
+// 10.1-GA. Source of its weights: TensorRT's guide, "Explicit Quantization".
 constexpr std::array<Reader, 6> kReaders = {{
-    {OnnxTarget::any, "any", "any reader", kLastOpsetWritten, true},
+    {OnnxTarget::any, "any", "'any'", kLastOpsetWritten, true},
     {OnnxTarget::tensorrt8, "tensorrt8", "TensorRT 8", 17, false},
     {OnnxTarget::tensorrt10, "tensorrt10", "TensorRT 10", 20, true},
     {OnnxTarget::tensorrt11, "tensorrt11", "TensorRT 11", kLastOpsetWritten,
@@ -43,9 +43,8 @@ const Reader& reader(OnnxTarget target) {
   const auto found = std::ranges::find(kReaders, target, &Reader::target);
   if (found == kReaders.end()) {
     throw ValueError(
-        fmt::format("ONNX target: expected one of OnnxTarget, got "
-                    "{}",
-                    static_cast<int>(target)));
+        "invalid_value", "ONNX target",
+        fmt::format("is no value of OnnxTarget: {}", static_cast<int>(target)));
   }
   return *found;
 }
@@ -64,9 +63,10 @@ OnnxTarget onnx_target(std::string_view name) {
     if (known.name == name) return known.target;
     names.emplace_back(known.name);
   }
-  throw ValueError(fmt::format("ONNX target: expected {}, got '{}'{}",
-                               fmt::join(names, " or "), name,
-                               suggest_near(name, names)));
+  throw ValueError(
+      "invalid_value", "ONNX target",
+      fmt::format("must be {}, got '{}'{}", fmt::join(names, " or "), name,
+                  suggest_near(name, names)));
 }
 
 OnnxOptions OnnxOptions::for_target(OnnxTarget target) {
@@ -83,33 +83,32 @@ OnnxOptions OnnxOptions::for_target(OnnxTarget target) {
 void OnnxOptions::check() const {
   check_opset(opset);
   if (batch < 0 || batch > kLargestBatch) {
-    throw ValueError(fmt::format(
-        "ONNX batch: expected a size up to {}, or 0 for any, got {}",
-        kLargestBatch, batch));
+    throw ValueError("out_of_range", "ONNX batch",
+                     fmt::format("size must be from 1 to {}, or 0 for a "
+                                 "dynamic batch, got {}",
+                                 kLargestBatch, batch));
   }
   const Reader& known = reader(target);
   if (opset > known.last_opset) {
-    throw ValueError(
-        fmt::format("ONNX opset: expected at most {}, the last "
-                    "that {} reads, got {}",
-                    known.last_opset, known.title, opset));
+    throw ValueError("out_of_range", "ONNX opset",
+                     fmt::format("must be at most {} for {}, got {}",
+                                 known.last_opset, known.title, opset));
   }
   if (uint8_activations && !takes_uint8(target)) {
     throw ValueError(
-        fmt::format("ONNX activations: expected int8 codes, as {} takes no "
-                    "others, got uint8",
-                    known.title));
+        "conflicting_options", "ONNX activations",
+        fmt::format("must be int8 for {}, got uint8", known.title));
   }
   if (float16 && target == OnnxTarget::onnxruntime) {
-    throw ValueError(
-        "ONNX float16: expected another target, as ONNX Runtime divides biases "
-        "by their scales in float16, beyond which most are, got onnxruntime");
+    throw ValueError("conflicting_options", "ONNX float16",
+                     "is not supported for onnxruntime: ONNX Runtime divides "
+                     "biases by their scales in float16, and most exceed it");
   }
   if (weights == OnnxWeights::int8 && !known.int8_weights) {
-    throw ValueError(fmt::format(
-        "ONNX weights: expected float32, as {} takes no int8 constants, got "
-        "int8",
-        known.title));
+    throw ValueError("conflicting_options", "ONNX weights",
+                     fmt::format("must be float32 for {}, which rejects int8 "
+                                 "constants, got int8",
+                                 known.title));
   }
 }
 

@@ -20,9 +20,9 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();
 
-// How the elements of one type are stored.
+// Storage of the elements of a type.
 struct Storage {
-  int64_t bytes;   // of one element in raw_data; 0: never raw
+  int64_t bytes;   // of an element in raw_data; 0: never raw
   int64_t values;  // entries of the typed field per element
   int (*entries)(const onnx::TensorProto&);
 };
@@ -69,7 +69,7 @@ Storage storage_of(int32_t data_type) {
   }
 }
 
-// Of a tensor, by its type and dimensions.
+// Storage and number of elements of a tensor.
 struct Size {
   Storage storage;
   int64_t count = 1;
@@ -79,25 +79,24 @@ Size size_of(const onnx::TensorProto& tensor, const std::string& what) {
   check_type_number(tensor.data_type(), what);
   const Storage storage = storage_of(tensor.data_type());
   if (storage.entries == nullptr) {
-    throw FormatError(
-        fmt::format("{}: expected an element type of ONNX, got "
-                    "{}",
-                    what, type_name(tensor.data_type())));
+    throw FormatError("invalid_graph", what,
+                      fmt::format("element type must be one of ONNX, got {}",
+                                  type_name(tensor.data_type())));
   }
   const int64_t most = kMostBytes / std::max<int64_t>(storage.bytes, 1);
   int64_t room = most;
   int64_t count = 1;
   for (const int64_t dim : tensor.dims()) {
     if (dim < 0) {
-      throw FormatError(
-          fmt::format("{}: expected dimensions >= 0, got {}", what, dim));
+      throw FormatError("invalid_graph", what,
+                        fmt::format("dimensions must be >= 0, got {}", dim));
     }
     room = dim > 1 ? room / dim : room;
     if (room == 0) {
       throw FormatError(
-          fmt::format("{}: expected at most {} elements, got "
-                      "dimensions {}",
-                      what, most, dims_text(tensor)));
+          "size_limit", what,
+          fmt::format("must have at most {} elements, got dimensions {}", most,
+                      dims_text(tensor)));
     }
     count *= dim;
   }
@@ -127,10 +126,11 @@ std::string type_name(int32_t data_type) {
 void check_type_number(int64_t data_type, const std::string& what) {
   constexpr int64_t kFirstNewer = 17, kLastNewer = 26;  // float8e4m3fn, int2
   if (data_type < kFirstNewer || data_type > kLastNewer) return;
-  throw UnsupportedError(fmt::format(
-      "{}: expected an element type of 8 bits or more that is no float8, got "
-      "{}",
-      what, type_name(static_cast<int32_t>(data_type))));
+  throw UnsupportedError(
+      "unsupported_type", what,
+      fmt::format("element types below 8 bits and float8 are not supported, "
+                  "got {}",
+                  type_name(static_cast<int32_t>(data_type))));
 }
 
 std::string dims_text(std::span<const int64_t> dims) {
@@ -169,14 +169,15 @@ OnnxShape shape_of(const onnx::TensorProto& tensor) {
 int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& what) {
   const Size size = size_of(tensor, what);
   if (size.storage.bytes == 0) {
-    throw FormatError(fmt::format("{}: expected numbers, got strings", what));
+    throw FormatError("invalid_graph", what,
+                      "must contain numbers, got strings");
   }
   return size.count * size.storage.bytes;
 }
 
 namespace {
 
-/// Values of small types are stored as int32, in which more fit.
+/// Values of small types are stored as int32 and may exceed their type.
 void check_small_values(const onnx::TensorProto& tensor,
                         const std::string& what) {
   using T = onnx::TensorProto;
@@ -202,7 +203,8 @@ void check_small_values(const onnx::TensorProto& tensor,
   for (const int32_t value : tensor.int32_data()) {
     if (value >= low && value <= high) continue;
     throw FormatError(
-        fmt::format("{}: values of {} must be from {} to {}, got {}", what,
+        "invalid_graph", what,
+        fmt::format("values of {} must be from {} to {}, got {}",
                     type_name(tensor.data_type()), low, high, value));
   }
 }
@@ -212,30 +214,34 @@ void check_small_values(const onnx::TensorProto& tensor,
 void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL ||
       tensor.external_data_size() > 0) {
-    throw FormatError(fmt::format(
-        "{}: expected its data in the model file, got data in another file; "
-        "load the model by its path or save it without external data",
-        what));
+    throw FormatError("invalid_graph", what,
+                      "data must be in the model file, got external data. "
+                      "Hint: load the model by its path, or save it without "
+                      "external data");
   }
   const auto [storage, count] = size_of(tensor, what);
   const int64_t raw = static_cast<int64_t>(tensor.raw_data().size());
   const int64_t entries = storage.entries(tensor);
   if (raw > 0 && storage.bytes == 0) {
-    throw FormatError(fmt::format("{}: expected strings, got raw bytes", what));
+    throw FormatError("invalid_graph", what,
+                      "must contain strings, got raw bytes");
   }
-  // Readers go by whether there are raw bytes, be they none.
+  // has_raw_data() decides, even if the data is empty.
   if (tensor.has_raw_data()) {
     if (entries > 0 || raw != count * storage.bytes) {
-      throw FormatError(fmt::format(
-          "{}: expected {} bytes for {} {}, got {} bytes and {} values", what,
-          count * storage.bytes, type_name(tensor.data_type()),
-          dims_text(tensor), raw, entries));
+      throw FormatError(
+          "invalid_graph", what,
+          fmt::format("must have {} bytes for {} {}, got {} bytes and {} "
+                      "values",
+                      count * storage.bytes, type_name(tensor.data_type()),
+                      dims_text(tensor), raw, entries));
     }
   } else if (entries != count * storage.values) {
-    throw FormatError(fmt::format("{}: expected {} values for {} {}, got {}",
-                                  what, count * storage.values,
-                                  type_name(tensor.data_type()),
-                                  dims_text(tensor), entries));
+    throw FormatError(
+        "invalid_graph", what,
+        fmt::format("must have {} values for {} {}, got {}",
+                    count * storage.values, type_name(tensor.data_type()),
+                    dims_text(tensor), entries));
   }
   check_small_values(tensor, what);
 }

@@ -34,7 +34,7 @@ Transposes::Source Transposes::source_of(const std::string& value,
 void drop_unused_transposes(onnx::GraphProto& graph) {
   std::unordered_set<std::string> consumed;
   for (const auto& output : graph.output()) consumed.insert(output.name());
-  // Consumers come last: a chain goes from its end.
+  // In reverse order, so that unused chains are removed as a whole.
   auto& nodes = *graph.mutable_node();
   std::unordered_set<std::string> unused;
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {

@@ -1,7 +1,6 @@
-// Transposes of a graph that is being written: one behind another becomes one
-// of the value in front of both, or none. Those that are layers stay, so that
-// the file has the layer; but not beside an input or output. Internal to
-// io/onnx.
+// Transposes of a graph during export. Consecutive transposes merge into one of
+// the first one's input, or cancel. Those of layers stay, so that the file
+// contains the layer, except next to an input or output. Internal to io/onnx.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +19,13 @@ class Transposes {
     std::string value;
     std::vector<int64_t> perm;  ///< identity: the value itself
     bool is_layer = false;
-    bool is_port = false;  ///< behind an input or in front of an output
+    bool is_port = false;  ///< next to an input or output
     bool is_identity() const;
   };
   enum class Merge { all, all_but_layers, ports };
 
-  /// `value` transposed by `perm`, as a transposition of the value that the
-  /// Transposes before it read.
+  /// Returns `value` transposed by `perm` as a transposition of the value
+  /// before the preceding Transposes.
   Source source_of(const std::string& value, const std::vector<int64_t>& perm,
                    Merge merge) const;
   /// Records the output of a Transpose node.

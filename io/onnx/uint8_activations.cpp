@@ -19,7 +19,7 @@ void store_uint8(onnx::TensorProto& zero_point) {
       std::string(zero_point.raw_data().size(), static_cast<char>(128)));
 }
 
-/// Copies of zero points as uint8, one for each, added to the graph.
+/// Adds a uint8 copy of each zero point to the graph.
 class Uint8ZeroPoints {
  public:
   explicit Uint8ZeroPoints(onnx::GraphProto& graph) : graph_(graph) {
@@ -46,7 +46,7 @@ class Uint8ZeroPoints {
     return copy;
   }
 
-  /// Removes the originals that no node reads any more.
+  /// Removes originals without consumers.
   void drop_unread() {
     std::unordered_set<std::string> read;
     for (const auto& node : graph_.node()) {

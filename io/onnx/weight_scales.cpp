@@ -56,7 +56,7 @@ class Scales {
     }
     const std::vector<float> largest =
         largest_of_channels(*quantize, scales.size());
-    // Of a layer that is called again the larger scale is right for both.
+    // For a layer that is called repeatedly, the larger scale fits all calls.
     const bool first = fitted_.insert(weight->input(1)).second;
     bool changed = false;
     for (size_t k = 0; k < scales.size(); ++k) {
@@ -74,7 +74,7 @@ class Scales {
     return found == makers_.end() ? nullptr : found->second;
   }
 
-  /// The DQ whose values these are, perhaps in another order.
+  /// Returns the DQ of these values, ignoring reordering.
   const onnx::NodeProto* dequantizer(const std::string& value) const {
     const onnx::NodeProto* node = maker(value);
     while (node != nullptr &&
@@ -98,7 +98,7 @@ class Scales {
         ->set_raw_data(values.data(), values.size() * sizeof(float));
   }
 
-  /// The largest magnitude of each channel of the constant that is quantized.
+  /// Returns the largest magnitude in each channel of the quantized constant.
   std::vector<float> largest_of_channels(const onnx::NodeProto& quantize,
                                          size_t channels) const {
     const auto& weight =

@@ -1,4 +1,4 @@
-# Runs the whole main job and checks what it promises.
+# Runs the whole main job and checks its accuracy.
 execute_process(COMMAND ${JOB} --out ${OUT} COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${OUT}/summary.json summary)
 foreach(name fp32_accuracy qat_accuracy)
@@ -8,7 +8,7 @@ message("FP32 ${fp32_accuracy} %, QAT INT8 ${qat_accuracy} %")
 if(fp32_accuracy LESS 91.0)
   message(FATAL_ERROR "FP32 accuracy: expected at least 91.0 %")
 endif()
-# CMake has no decimal arithmetic of its own: hundredths of a point.
+# CMake has no decimal arithmetic: uses hundredths of a point.
 foreach(name fp32_accuracy qat_accuracy)
   string(REGEX MATCH "^([0-9]+)\\.?([0-9]?)([0-9]?)" _ "${${name}}")
   set(tenths ${CMAKE_MATCH_2})

@@ -1,8 +1,8 @@
 // bilbo_accuracy: the acceptance test of NVIDIA's toolkit (Fashion-MNIST,
-// Bilbo, five epochs in FP32 and five quantized, with Adam) on a Bilbo of an
-// eighth of the filters and 10,000 images. Fails where quantization-aware
-// training loses more than 2.0 points.
-// Source: tensorflow-quantization 0.2.0, tests/quantize_test.py.
+// Bilbo, five epochs in FP32 and five quantized, with Adam), with an eighth of
+// the filters and 10,000 images. Fails if quantization-aware training loses
+// more than 2.0 points. Source: tensorflow-quantization 0.2.0,
+// tests/quantize_test.py.
 #include <exception>
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// A training that is killed twenty times ends in the bits of one that was not.
+// A training that is killed twenty times and resumed has the same results, bit
+// for bit, as an uninterrupted training.
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kProgram = OCTET_BIN "/checkpoint_run";
 
-/// The program while it runs, and what it tells.
+/// The running program, and its events.
 class Training {
  public:
   Training(const fs::path& checkpoints, const fs::path& out, int threads) {
@@ -44,7 +45,7 @@ class Training {
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
 
-  /// Waits for the next 'b' or 's'; 0 at the end.
+  /// Returns the next event, 'b' or 's'; 0 at the end.
   char next() const {
     char event = 0;
     ssize_t got = 0;
@@ -53,7 +54,7 @@ class Training {
     } while (got < 0 && errno == EINTR);
     return got == 1 ? event : '\0';
   }
-  /// Whether it was still running.
+  /// Kills the program. Returns whether it was still running.
   bool kill() const {
     ::kill(process_, SIGKILL);
     return WIFSIGNALED(wait());
@@ -75,13 +76,13 @@ class Training {
   int from_ = -1;
 };
 
-/// Takes some microseconds, more or less.
+/// Waits for some microseconds.
 void spin(uint64_t rounds) {
   volatile uint64_t count = 0;
   while (count < rounds) count = count + 1;
 }
 
-/// Without the column of seconds.
+/// Returns the log without the column of seconds.
 std::string rows(const fs::path& log) {
   std::istringstream lines(read_file(log));
   std::string text;
@@ -108,7 +109,7 @@ void run_undisturbed(const fs::path& checkpoints, const fs::path& out,
   ASSERT_EQ(run.exit_code(), 0);
 }
 
-TEST(KilledTraining, EndsInTheSameBits) {
+TEST(KilledTraining, HasTheSameResults) {
   constexpr int kKills = 20;
   const TempFolder folder;
   const fs::path expected = folder / "expected";
@@ -118,7 +119,7 @@ TEST(KilledTraining, EndsInTheSameBits) {
   int at_saves = 0;
   for (int i = 0; i < kKills; ++i) {
     const Training run(folder / "checkpoints", folder / "out", 1 + i % 3);
-    // While a batch is made, or while a state is being saved.
+    // Kills during a batch or while a checkpoint is saved.
     const bool at_save = random() % 3 == 0;
     uint64_t left = at_save ? 2 + random() % 3 : 10 + random() % 40;
     while (left > 0) {
@@ -133,11 +134,12 @@ TEST(KilledTraining, EndsInTheSameBits) {
   EXPECT_GT(at_saves, 4);
   EXPECT_LT(at_saves, kKills - 4);
   EXPECT_FALSE(fs::exists(folder / "out" / "history.txt"));
-  EXPECT_TRUE(fs::exists(folder / "checkpoints" / "qat")) << "all too early";
+  EXPECT_TRUE(fs::exists(folder / "checkpoints" / "qat"))
+      << "all kills came too early";
   run_undisturbed(folder / "checkpoints", folder / "out", 2);
   expect_same(folder / "out", expected);
 
-  // Started once more it finds that all is done.
+  // A further run has nothing left to do.
   const Training again(folder / "checkpoints", folder / "again", 1);
   EXPECT_EQ(again.next(), '\0');
   EXPECT_EQ(again.exit_code(), 0);

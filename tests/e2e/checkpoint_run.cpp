@@ -1,11 +1,11 @@
-// A small training that may be killed at any moment and started again: first
-// in float, then quantized.
+// A small training in float, then quantized, that may be killed and restarted
+// at any moment.
 //
 //   checkpoint_run FOLDER OUT THREADS
 //
-// FOLDER keeps the checkpoints ("-": none). OUT gets the model, the histories
-// and the logs. Each batch writes a 'b' to standard output at once, each state
-// an 's' before it is saved.
+// FOLDER is for checkpoints ("-": none). OUT is for the model, the histories
+// and the logs. Writes a 'b' to standard output for each batch, an 's' before
+// each checkpoint, unbuffered.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,4 +1,4 @@
-// Runs a program as a user would and keeps what it said.
+// Runs a program and captures its output.
 #pragma once
 
 #include <filesystem>
@@ -9,18 +9,18 @@
 namespace octet {
 
 struct CommandResult {
-  int exit_code = 0;   // 128 + the signal, if one ended it
-  std::string output;  // of both streams
+  int exit_code = 0;   // 128 + signal if killed by a signal
+  std::string output;  // standard output and standard error
 };
 
-/// Through the shell, so that `command` may redirect and limit.
+/// Runs a command in the shell, so that it may redirect and limit.
 CommandResult run_command(const std::string& command);
 
-/// A path or word as the shell takes it, whatever it contains.
+/// Returns a path or word quoted for the shell.
 std::string quoted(const std::filesystem::path& word);
 
-/// Runs a script of tests/oracle with the Python of build/venv, or with the one
-/// that has h5py. Exit code 77: there is none.
+/// Runs a script of tests/oracle with the Python of build/venv, or with a
+/// Python that has h5py. Exit code 77: not available.
 CommandResult run_venv_script(const std::string& script,
                               const std::filesystem::path& argument);
 CommandResult run_h5py_script(const std::string& script,

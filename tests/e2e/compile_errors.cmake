@@ -1,4 +1,4 @@
-# Mistakes that a compiler finds: each file of SNIPPETS must not compile, with at
+# Common mistakes: each file of SNIPPETS must not compile, with at
 # most ten lines of output, one of which matches the file's first line.
 set(kMostLines 10)
 foreach(module runtime layers quant train io)
@@ -11,7 +11,7 @@ if(count EQUAL 0)
 endif()
 foreach(snippet IN LISTS snippets)
   get_filename_component(name ${snippet} NAME)
-  # From its own folder, so that paths are short, as a user's are.
+  # Compiled in its folder, for short paths.
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C
       ${COMPILER} -std=c++20 -fsyntax-only ${includes} ${name}

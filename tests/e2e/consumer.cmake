@@ -1,5 +1,4 @@
-# Installs Octet into a fresh prefix, builds the consumer against it and runs
-# what came out.
+# Installs Octet into a new prefix, and builds and runs the consumer with it.
 file(REMOVE_RECURSE ${WORK})
 set(flags "")
 if(SANITIZE)

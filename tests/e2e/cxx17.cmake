@@ -1,5 +1,5 @@
-# The first thing a compiler says of any public header below C++20 is that
-# Octet needs C++20.
+# Below C++20, the first compiler error of each public header is that Octet needs
+# C++20.
 foreach(module runtime layers quant train io)
   file(GLOB_RECURSE headers RELATIVE ${SOURCE}/${module}/include
        ${SOURCE}/${module}/include/*.h)
@@ -13,8 +13,8 @@ endif()
 file(MAKE_DIRECTORY ${WORK})
 foreach(header IN LISTS all)
   file(WRITE ${WORK}/includes.cpp "#include <${header}>\n")
-  # #error ends nothing by itself; the preprocessor alone is enough to see it
-  # stand before all else, and for the umbrella the compiler is asked.
+  # #error does not stop compilation: the preprocessor shows that it comes first;
+  # the umbrella header is compiled.
   set(mode -E)
   if(header STREQUAL "octet/octet.h")
     set(mode -fsyntax-only)

@@ -1,5 +1,4 @@
-// A model as ONNX beside what Octet itself answers, for tests/oracle to
-// compare.
+// An exported model and its outputs, compared by tests/oracle.
 #pragma once
 
 #include <filesystem>
@@ -28,7 +27,7 @@ inline Config to_config(const Tensor& tensor) {
       .set("values", Config::List(values.begin(), values.end()));
 }
 
-/// Uniform values in [-1, 1) for each input of the model.
+/// Returns uniform values in [-1, 1) for each input of the model.
 inline std::vector<Tensor> noise_for(const Model& model, int64_t samples) {
   std::vector<Tensor> x;
   for (const SymbolicTensor& input : model.inputs()) {
@@ -44,14 +43,14 @@ inline Config to_config(std::span<const Tensor> tensors) {
   return list;
 }
 
-/// Sequences [n,l,c] are [n,c,l] in a file where convolutions read them. Sizes
-/// differ here, so that a shape tells.
+/// Transposes sequences [n,l,c] to [n,c,l] if the file has that order. All
+/// sizes differ, so that the shape tells.
 inline Tensor with_shape_of(const Tensor& x, int64_t rows) {
   const bool turned = x.shape().rank() == 3 && x.shape()[1] != rows;
   return turned ? x.transposed({0, 2, 1}) : x;
 }
 
-/// What io::OnnxModel makes of an exported file, images NHWC on both sides and
+/// Runs an exported file with io::OnnxModel, with images NHWC on both sides and
 /// sequences as in `like`.
 inline std::vector<Tensor> outputs_of_file(const std::filesystem::path& path,
                                            std::span<const Tensor> inputs,
@@ -75,9 +74,9 @@ inline std::vector<Tensor> outputs_of_file(const std::filesystem::path& path,
   return y;
 }
 
-/// Writes FOLDER/NAME.onnx, and FOLDER/NAME.json: the inputs and the model's
-/// outputs in the form of tests/golden, and those of the file in
-/// "file_outputs".
+/// Writes FOLDER/NAME.onnx, and FOLDER/NAME.json with the inputs and the
+/// outputs of the model in the form of tests/golden, and the outputs of the
+/// file in "file_outputs".
 inline void write_case(const Model& model, std::span<const Tensor> inputs,
                        const std::filesystem::path& folder,
                        std::string_view name,

@@ -1,5 +1,4 @@
-// octet qat and octet train never deliver a worse model than they got without
-// saying so.
+// octet qat and octet train report models that are worse than their input.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -28,8 +27,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Three classes of points in the plane that overlap a little, and a network
-/// that was trained on others of them.
+/// Three overlapping classes of points in the plane, and a network trained on
+/// other samples of them.
 class FineTuning : public ::testing::Test {
  protected:
   FineTuning() {
@@ -47,8 +46,7 @@ class FineTuning : public ::testing::Test {
     io::write_npy(folder_ / "y.npy", y2);
   }
 
-  /// Every `period`-th sample is of class 1, its neighbors are of class 0
-  /// and 2.
+  /// Class 1 has every `period`-th sample; its neighbors are of class 0 and 2.
   static std::pair<Tensor, Tensor> samples(int64_t n, uint64_t seed,
                                            int64_t period = 3) {
     Tensor points({n, 2}), labels({n}, DType::i64);
@@ -96,24 +94,23 @@ TEST_F(FineTuning, QatByDefaultIsNoWorseThanCalibration) {
   EXPECT_LT(result.at("rate").as_number(), 0.05);
 }
 
-TEST_F(FineTuning, QatKeepsTheCalibratedModelWhereTrainingRuinsIt) {
+TEST_F(FineTuning, QatKeepsTheCalibratedModelIfTrainingRuinsIt) {
   const std::string ruin = "--epochs 2 --rate 30 --optimizer adam ";
   const CommandResult r = run("qat", "-o out.h5 " + ruin);
   EXPECT_EQ(r.exit_code, 0) << r.output;
-  EXPECT_THAT(r.output,
-              AllOf(HasSubstr("kept: calibrated ("), HasSubstr("last epoch"),
-                    HasSubstr("no epoch was better")));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("kept: calibrated ("),
+                              HasSubstr("last epoch"), HasSubstr("no epoch")));
   EXPECT_GT(accuracy_of("out.h5"), 0.95);
   const CommandResult forced = run("qat", "-o forced.h5 --force " + ruin);
   EXPECT_EQ(forced.exit_code, 1) << forced.output;
   EXPECT_THAT(forced.output,
-              AllOf(HasSubstr("made the model worse"),
-                    HasSubstr("accuracy fell"), HasSubstr("--accept")));
+              AllOf(HasSubstr("worse"), HasSubstr("accuracy fell"),
+                    HasSubstr("--accept")));
   EXPECT_LT(accuracy_of("forced.h5"), 0.9);
   EXPECT_EQ(run("qat", "-o forced.h5 --force --accept " + ruin).exit_code, 0);
 }
 
-TEST_F(FineTuning, QatSaysWhereItHasLessThanTheAccuracyAsked) {
+TEST_F(FineTuning, QatReportsAMissedAccuracy) {
   const CommandResult r = run("qat", "-o out.onnx --accuracy 1 --epochs 1");
   EXPECT_EQ(r.exit_code, 1) << r.output;
   EXPECT_THAT(r.output,
@@ -128,12 +125,12 @@ TEST_F(FineTuning, QatSaysWhereItHasLessThanTheAccuracyAsked) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none.onnx"));
 }
 
-/// A loss of targets has no bound that an accuracy has.
-TEST_F(FineTuning, QatSaysWhereARegressionIsLost) {
+/// Regression has no accuracy to check.
+TEST_F(FineTuning, QatReportsARuinedRegression) {
   const auto x = input({2}, "x");
   const auto wide = Dense({.units = 2, .name = "wide"});
   Model model(x, Dense({.units = 1, .name = "y"})(ReLU()(wide(x))));
-  // The second channel alone counts, and its range is a millionth.
+  // Only the second channel matters, and its range is a millionth of the first.
   model.layer("wide").parameter("kernel").variable.assign(
       Tensor::of<float>({2, 2}, {1e6, 1, 1e6, 1}));
   model.layer("y").parameter("kernel").variable.assign(
@@ -145,12 +142,12 @@ TEST_F(FineTuning, QatSaysWhereARegressionIsLost) {
       "-o out.onnx --epochs 1 --rate 1e-12 --loss mean_squared_error ";
   const CommandResult r = run("qat", options);
   EXPECT_EQ(r.exit_code, 1) << r.output;
-  EXPECT_THAT(r.output, AllOf(HasSubstr("much worse"), HasSubstr("SQNR"),
+  EXPECT_THAT(r.output, AllOf(HasSubstr("out.onnx"), HasSubstr("SQNR"),
                               HasSubstr("--accept")));
   EXPECT_EQ(run("qat", options + "--accept").exit_code, 0);
 }
 
-TEST_F(FineTuning, QatTakesTheLearningRateOfTheFile) {
+TEST_F(FineTuning, QatUsesTheLearningRateOfTheFile) {
   const auto rate = [&](const std::string& options) {
     return result_of(run("qat", "-o out.h5 --epochs 1 --json " + options))
         .at("rate")
@@ -166,27 +163,26 @@ TEST_F(FineTuning, QatTakesTheLearningRateOfTheFile) {
   EXPECT_NEAR(rate(""), 4e-5, 1e-9);
   EXPECT_EQ(io::training_config(folder_ / "out.h5"),
             (io::TrainingConfig{"adam", 0.004, true}));
-  // The latest of a training: no higher than it was.
+  // A last learning rate is not exceeded.
   io::save_model(*model_, folder_ / "in.h5",
                  {.training = io::TrainingConfig{"adam", 1e-6, false}});
   EXPECT_NEAR(rate(""), 1e-6, 1e-11);
-  // Learned scales are for SGD.
+  // Learned scales need SGD.
   EXPECT_GT(rate("--preset int4"), 1e-5);
 }
 
-TEST_F(FineTuning, TrainKeepsTheModelWhereTrainingDiverges) {
+TEST_F(FineTuning, TrainKeepsTheModelIfTrainingDiverges) {
   const double before = accuracy_of("in.h5");
   ASSERT_GT(before, 0.95);
   const std::string ruin = "--epochs 2 --rate 10 ";
   const CommandResult r = run("train", "-o out.h5 " + ruin);
   EXPECT_EQ(r.exit_code, 1) << r.output;
-  EXPECT_THAT(r.output,
-              AllOf(HasSubstr("kept: as given ("), HasSubstr("diverged"),
-                    HasSubstr("out.h5"), HasSubstr("--rate")));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("as given ("), HasSubstr("diverged"),
+                              HasSubstr("out.h5"), HasSubstr("--rate")));
   EXPECT_EQ(accuracy_of("out.h5"), before);
   const CommandResult forced = run("train", "-o forced.h5 --force " + ruin);
   EXPECT_EQ(forced.exit_code, 0) << forced.output;
-  EXPECT_THAT(forced.output, HasSubstr("became worse"));
+  EXPECT_THAT(forced.output, HasSubstr("worse"));
   EXPECT_LT(accuracy_of("forced.h5"), before);
 }
 
@@ -202,8 +198,8 @@ TEST_F(FineTuning, TrainByDefaultIsNoWorseThanBefore) {
   EXPECT_NEAR(tuned.at("rate").as_number(), 1e-3, 1e-9);
 }
 
-/// Batches of other samples than those of the training have other statistics.
-TEST_F(FineTuning, FreezesStatisticsThatTheSamplesWouldSpoil) {
+/// Samples of another distribution have other batch statistics.
+TEST_F(FineTuning, FreezesStatisticsThatSamplesWouldRuin) {
   const auto x = input({2}, "x");
   const auto norm = BatchNormalization({.momentum = 0.9f, .name = "norm"});
   const auto h = ReLU()(norm(Dense({.units = 24})(x)));
@@ -237,10 +233,10 @@ TEST_F(FineTuning, FreezesStatisticsThatTheSamplesWouldSpoil) {
   EXPECT_GE(last(tuned), tuned.at("calibrated").at("accuracy").as_number());
 }
 
-/// Samples of this network's test set have other statistics than its training.
+/// The test samples of this network have other statistics than its training.
 TEST_F(FineTuning, TrainByDefaultKeepsTheAccuracyOfKeywords) {
   if (!std::filesystem::exists(testdata("kws01"))) {
-    GTEST_SKIP() << testdata() << ": expected the shared test data";
+    GTEST_SKIP() << testdata() << ": no shared test data";
   }
   const io::Keywords words = io::keywords();
   io::write_npy(folder_ / "x.npy", words.x);
@@ -253,18 +249,18 @@ TEST_F(FineTuning, TrainByDefaultKeepsTheAccuracyOfKeywords) {
             result.at("before").at("accuracy").as_number() - 0.01);
 }
 
-TEST_F(FineTuning, NamesClassesInAnotherOrder) {
+TEST_F(FineTuning, ReportsAPermutedClassOrder) {
   Tensor labels = io::read_npy(folder_ / "y.npy");
   for (int64_t& label : labels.data<int64_t>()) label = (label + 1) % 3;
   io::write_npy(folder_ / "y.npy", labels);
   EXPECT_THAT(run("train", "-o out.h5 --epochs 1").output,
-              HasSubstr("another order"));
+              HasSubstr("--class-names"));
   EXPECT_THAT(run("qat", "-o out.h5 --epochs 1 --accept").output,
-              HasSubstr("another order"));
-  EXPECT_THAT(run("report", "-o out.html").output, HasSubstr("another order"));
+              HasSubstr("--class-names"));
+  EXPECT_THAT(run("report", "-o out.html").output, HasSubstr("--class-names"));
 }
 
-TEST_F(FineTuning, NetworksOfTheZooThatDivergeAreTold) {
+TEST_F(FineTuning, ReportsDivergingZooNetworks) {
   Tensor x({60, 32, 32, 3});
   Rng(1).fill_uniform(x, 0, 1);
   Tensor y({60}, DType::i64);
@@ -281,7 +277,7 @@ TEST_F(FineTuning, NetworksOfTheZooThatDivergeAreTold) {
   EXPECT_THAT(r.output, HasSubstr("rate"));
 }
 
-TEST_F(FineTuning, WarnsWherePrunedNetworksLoseTheirZeros) {
+TEST_F(FineTuning, WarnsIfPrunedNetworksLoseTheirZeros) {
   Variable kernel = model_->layer("hidden").parameter("kernel").variable;
   Tensor values = kernel.value().clone();
   for (size_t i = 0; i < 24; ++i) values.f32()[2 * i] = 0;
@@ -291,9 +287,9 @@ TEST_F(FineTuning, WarnsWherePrunedNetworksLoseTheirZeros) {
             24);
   const CommandResult r =
       run("train", "-o out.h5 --epochs 1 --force --rate 0.01");
-  EXPECT_THAT(r.output, AllOf(HasSubstr("50.0 to"), HasSubstr("'hidden'"),
+  EXPECT_THAT(r.output, AllOf(HasSubstr("50.0"), HasSubstr("'hidden'"),
                               HasSubstr("pruned")));
-  // Batches of points have few values of a scale, so ask for large steps.
+  // These batches have few values per scale, so large steps are needed.
   const CommandResult tuned =
       run("qat", "-o out.h5 --epochs 1 --force --accept --rate 0.1");
   EXPECT_THAT(tuned.output, HasSubstr("pruned"));

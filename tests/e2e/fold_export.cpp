@@ -1,8 +1,7 @@
-// fold_export FOLDER: writes layers with a batch normalization after them,
-// and networks of the zoo, as FOLDER/<name>.onnx and, folded, as
-// FOLDER/<name>.folded.onnx. The names of quantized ones end in ".int8".
-// FOLDER/<name>.json has inputs and Octet's answers before folding.
-// tests/oracle/compare_folds.py compares the files.
+// fold_export FOLDER: exports layers with batch normalization and zoo networks
+// as FOLDER/<name>.onnx and, folded, as FOLDER/<name>.folded.onnx. Names of
+// quantized models end in ".int8". FOLDER/<name>.json has inputs and outputs
+// before folding. tests/oracle/compare_folds.py compares the files.
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -38,7 +37,7 @@ void write_network(const std::string& name, const zoo::Options& options,
 }
 
 void write_all(const std::filesystem::path& folder) {
-  // Nothing of an earlier run may pass for a result of this one.
+  // Removes results of earlier runs.
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   for (const LinearKind& kind : linear_kinds()) {

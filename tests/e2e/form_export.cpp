@@ -1,7 +1,7 @@
-// form_export FOLDER: writes networks in every form that OnnxOptions has,
-// FOLDER/<name>.onnx as it is without options and FOLDER/<name>.<form>.onnx,
-// quantized ones as <name>.int8. FOLDER/<name>.json holds inputs.
-// tests/oracle/compare_forms.py runs them.
+// form_export FOLDER: exports networks with every option of OnnxOptions, as
+// FOLDER/<name>.onnx without options and FOLDER/<name>.<form>.onnx; quantized
+// networks are <name>.int8. FOLDER/<name>.json has inputs.
+// tests/oracle/compare_forms.py runs the files.
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -66,8 +66,8 @@ void write_network(const Model& model, const std::filesystem::path& folder,
   write_forms(quantized, x, folder, name + ".int8", true);
 }
 
-/// Weights whose scales float16 does not hold, on inputs like bytes, and a
-/// channel without any weight to speak of.
+/// Weights whose scales are out of range for float16, inputs in the range of
+/// bytes, and a channel with negligible weights.
 void write_small_scales(const std::filesystem::path& folder) {
   constexpr int kChannels = 8;
   const SymbolicTensor input = octet::input({12, 10, 3});
@@ -91,7 +91,7 @@ void write_small_scales(const std::filesystem::path& folder) {
 }
 
 void write_all(const std::filesystem::path& folder) {
-  // Nothing of an earlier run may pass for a result of this one.
+  // Removes results of earlier runs.
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const std::vector<std::pair<std::string, zoo::Options>> networks = {

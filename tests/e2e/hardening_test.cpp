@@ -1,5 +1,5 @@
-// The program that parses strangers' files, as it was linked. Source: the notes
-// of readelf(1); `_FORTIFY_SOURCE` in feature_test_macros(7).
+// Hardening of the linked program, which parses untrusted files. Source: the
+// notes of readelf(1); `_FORTIFY_SOURCE` in feature_test_macros(7).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ TEST(Hardening, ChecksTheBuffersOfTheStandardLibrary) {
               ContainsRegex("__(memcpy|memmove|memset|read|poll|fprintf)_chk"));
 }
 
-TEST(Hardening, HasNoStackThatCanBeRun) {
+TEST(Hardening, HasNoExecutableStack) {
   EXPECT_THAT(readelf("-lW"), ContainsRegex("GNU_STACK .* RW +0x"));
 }
 

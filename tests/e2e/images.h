@@ -1,4 +1,4 @@
-// Fashion-MNIST as the networks of the toolkit's tests take it.
+// Fashion-MNIST for the networks of the toolkit's tests.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace octet {
 
-/// The first `count` images of `data`, [28,28,1], in the input shape of
-/// `model`: [28,28], or in the middle of a larger black image, the same in
-/// each channel.
+/// Returns the first `count` images [28,28,1] of `data` in the input shape of
+/// `model`: [28,28], or centered in a larger black image, the same in each
+/// channel.
 inline Dataset images_for(const Model& model, const Dataset& data,
                           int64_t count) {
   constexpr int64_t kSide = 28;

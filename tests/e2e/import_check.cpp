@@ -1,10 +1,9 @@
-// import_check FOLDER: reads every FOLDER/<name>.onnx as a model, with the
-// inputs of FOLDER/<name>.x0.npy, .x1.npy, ..., and writes its outputs
-// (<name>.y0.npy, ...), the model exported again (<name>.again.onnx) and
-// trained for a step (<name>.int8.onnx), quantized first unless the file has
-// quantizers, with that one's outputs (<name>.int8.y0.npy, ...).
-// Refusals are the lines of <name>.refused.txt. tests/oracle/compare_import.py
-// makes the files and judges what comes of them.
+// import_check FOLDER: imports every FOLDER/<name>.onnx and writes its outputs
+// for the inputs <name>.x0.npy, .x1.npy, ... (<name>.y0.npy, ...), the model
+// exported again (<name>.again.onnx), and the model quantized, unless the file
+// has quantizers, and trained for a step (<name>.int8.onnx), with its outputs
+// (<name>.int8.y0.npy, ...). Errors are lines of <name>.refused.txt.
+// tests/oracle/compare_import.py creates the files and checks the results.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -27,7 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file's input as the model takes it. Sizes differ, so that a shape tells.
+/// Returns a file input in the axis order of the model. All sizes differ, so
+/// that the shape tells.
 Tensor as_input(const Tensor& x, const Shape& wanted) {
   const Shape sample = wanted.slice(1, wanted.rank());
   if (x.shape().slice(1, x.shape().rank()) == sample) return x;
@@ -68,15 +68,15 @@ void train_one_step(Model& model, const std::vector<Tensor>& inputs) {
   optimizer.step();
 }
 
-/// So few samples that a step of any network fits in memory.
+/// Returns few samples, so that a training step of any network fits in memory.
 std::vector<Tensor> first_of(std::vector<Tensor> x) {
   constexpr int64_t kMost = 64;
   for (Tensor& t : x) t = t.slice(0, std::min(kMost, t.shape()[0]));
   return x;
 }
 
-/// Quantized as the model of a file with Q/DQ pairs is; the same model where
-/// there is nothing to quantize.
+/// Returns the model quantized and calibrated; unchanged if it has nothing to
+/// quantize.
 Model quantized(const Model& model, const std::vector<Tensor>& x) {
   try {
     Model result = quant::quantize_model(model);
@@ -87,7 +87,7 @@ Model quantized(const Model& model, const std::vector<Tensor>& x) {
   }
 }
 
-/// For the reader that takes the codes of its quantizers.
+/// Exports for a target that supports the types of the quantizers.
 void export_model(const Model& model, const std::string& path) {
   const bool int8 = std::ranges::all_of(
       quant::quantizers(model),

@@ -41,14 +41,14 @@ TEST(OctetInspect, ShowsKerasModels) {
   EXPECT_EQ(model.at("outputs").as_list().size(), 2u);
 }
 
-TEST(OctetInspect, KnowsAFileByItsContents) {
+TEST(OctetInspect, DetectsFilesByTheirContents) {
   const TempFolder folder;
   write_file(folder / "model.onnx",
              read_file(io::keras_golden("k3_bfloat16.keras")));
   EXPECT_EQ(run_octet("inspect " + quoted(folder / "model.onnx")).exit_code, 0);
 }
 
-TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
+TEST(OctetInspect, ShowsOctetFiles) {
   const TempFolder folder;
   const Model model = quant::quantize_model(zoo::lenet());
   io::save_model(model, folder / "lenet.h5");
@@ -56,13 +56,13 @@ TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
   const CommandResult r = run_octet("inspect " + file);
   EXPECT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(r.output, StartsWith(model.summary()));
-  EXPECT_THAT(r.output, HasSubstr("5 weights and 5 activations are quantized"));
+  EXPECT_THAT(r.output, HasSubstr("5 weights and 5 activations"));
   std::string bytes = read_file(folder / "lenet.h5");
   bytes[bytes.size() / 2] ^= 1;
   write_file(folder / "lenet.h5", bytes);
   const CommandResult damaged = run_octet("inspect " + file);
   EXPECT_EQ(damaged.exit_code, 1);
-  EXPECT_THAT(damaged.output, HasSubstr("they are damaged"));
+  EXPECT_THAT(damaged.output, HasSubstr("damaged"));
 }
 
 TEST(OctetInspect, ShowsTheScalesOfAQuantizedModel) {
@@ -76,12 +76,12 @@ TEST(OctetInspect, ShowsTheScalesOfAQuantizedModel) {
   EXPECT_EQ(json.at("qdq").as_list()[1].at("scales").as_list().size(), 3u);
 }
 
-TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
+TEST(OctetInspect, LoadsTheArchitectureFromAnotherFile) {
   const std::string weights =
       "inspect " + golden("k2_functional.legacy_weights.h5");
   const CommandResult alone = run_octet(weights);
   EXPECT_EQ(alone.exit_code, 1);
-  EXPECT_THAT(alone.output, HasSubstr("got weights alone"));
+  EXPECT_THAT(alone.output, HasSubstr("--architecture"));
   const CommandResult r = run_octet(weights + " --architecture " +
                                     golden("k2_functional.architecture.json"));
   EXPECT_EQ(r.exit_code, 0) << r.output;
@@ -90,12 +90,12 @@ TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
     const CommandResult refused =
         run_octet(fmt::format("inspect {} --architecture a.json", other));
     EXPECT_EQ(refused.exit_code, 1);
-    EXPECT_THAT(refused.output, HasSubstr("--architecture: expected weights"));
+    EXPECT_THAT(refused.output, HasSubstr("--architecture"));
   }
 }
 
-TEST(OctetInspect, ReadsTheWeightsToo) {
-  // One value of the last kernel is not a number.
+TEST(OctetInspect, LoadsTheWeights) {
+  // A value of the last kernel is NaN.
   std::string bytes = read_file(io::keras_golden("k1_tf.h5"));
   const Model model = io::load_keras(io::keras_golden("k1_tf.h5"));
   const Tensor kernel =
@@ -110,22 +110,21 @@ TEST(OctetInspect, ReadsTheWeightsToo) {
   const CommandResult r = run_octet("inspect " + quoted(folder / "nan.h5"));
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_THAT(r.output, AllOf(HasSubstr("error: "), HasSubstr("nan.h5"),
-                              HasSubstr("'kernel' of layer 'dense' (Dense)"),
-                              HasSubstr("finite")));
+                              HasSubstr("'dense'"), HasSubstr("finite")));
 }
 
-TEST(OctetInspect, GivesTheReasonOnStandardErrorOnly) {
+TEST(OctetInspect, PrintsErrorsOnStandardError) {
   const TempFolder folder;
   write_file(folder / "empty.h5", "");
   const std::string command = fmt::format(
       "{} inspect {}", quoted(OCTET_BIN "/octet"), quoted(folder / "empty.h5"));
   const CommandResult errors = run_command("(" + command + " >/dev/null)");
   EXPECT_EQ(errors.exit_code, 1);
-  EXPECT_THAT(errors.output, HasSubstr("an empty file"));
+  EXPECT_THAT(errors.output, HasSubstr("empty.h5"));
   EXPECT_EQ(run_command("(" + command + " 2>/dev/null)").output, "");
 }
 
-/// Runs `octet predict` on x and reads what it wrote.
+/// Runs `octet predict` on x and reads its output.
 struct Predicted {
   CommandResult result;
   Tensor y;
@@ -142,7 +141,7 @@ Predicted predicted(const std::string& model, const Tensor& x,
   return p;
 }
 
-TEST(OctetPredict, WritesWhatKerasComputes) {
+TEST(OctetPredict, MatchesKeras) {
   const io::KerasCase expected = io::keras_case("k2_sequence");
   for (const char* options : {"", "--batch 1"}) {
     const Predicted p =
@@ -153,9 +152,9 @@ TEST(OctetPredict, WritesWhatKerasComputes) {
   }
 }
 
-TEST(OctetPredict, GivesThePublishedAccuracyInBothFormats) {
+TEST(OctetPredict, ReproducesThePublishedAccuracyInBothFormats) {
   if (!std::filesystem::exists(testdata("kws01"))) {
-    GTEST_SKIP() << testdata() << ": expected the shared test data";
+    GTEST_SKIP() << testdata() << ": no shared test data";
   }
   const TempFolder folder;
   const io::Keywords words = io::keywords();
@@ -174,7 +173,7 @@ TEST(OctetPredict, GivesThePublishedAccuracyInBothFormats) {
   EXPECT_LE(io::largest_difference(file.y, float_model.y), 1e-4f);
 }
 
-TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
+TEST(OctetPredict, ExplainsWrongLabels) {
   const TempFolder folder;
   const Tensor x = io::keras_case("toolkit_sequence").inputs[0];
   const auto refusal = [&](const Tensor& labels) {
@@ -185,27 +184,27 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
     return p.result.output;
   };
   EXPECT_THAT(refusal(Tensor::zeros({3})),
-              AllOf(HasSubstr("l.npy"),
-                    HasSubstr("expected int64 [3], got float32 [3]")));
+              AllOf(HasSubstr("l.npy"), HasSubstr("int64 [3]"),
+                    HasSubstr("float32 [3]")));
   EXPECT_THAT(refusal(Tensor::zeros({2}, DType::i64)),
-              AllOf(HasSubstr("expected int64 [3], got int64 [2]"),
-                    HasSubstr("one class for each of the 3 samples")));
+              AllOf(HasSubstr("int64 [3]"), HasSubstr("int64 [2]"),
+                    HasSubstr("3 samples")));
   EXPECT_THAT(
       refusal(Tensor::of<float>({3, 4}, {1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0})),
-      HasSubstr("Hint: one of many (one-hot) is labels.argmax(1)"));
+      HasSubstr("argmax(1)"));
   EXPECT_THAT(refusal(Tensor::zeros({3, 1}, DType::i32)),
-              HasSubstr("Hint: labels.reshape(-1).astype(\"int64\")"));
+              HasSubstr("labels.reshape(-1)"));
   EXPECT_THAT(refusal(Tensor::zeros({1, 3}, DType::i64)),
-              HasSubstr("one class for each of the 3 samples"));
+              HasSubstr("3 samples"));
   EXPECT_THAT(refusal(Tensor::zeros({3, 2, 2}, DType::i64)),
               AllOf(HasSubstr("octet evaluate"), Not(HasSubstr("reshape"))));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 4, 0})),
-              HasSubstr("expected labels in [0,4), got 4"));
+              AllOf(HasSubstr("[0,4)"), HasSubstr("l.npy")));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 1, -1})),
-              HasSubstr("expected labels >= 0, got -1"));
+              AllOf(HasSubstr("l.npy"), HasSubstr("-1")));
 }
 
-TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {
+TEST(OctetPredict, ExplainsWrongInputs) {
   const auto refusal = [&](const Tensor& x) {
     const Predicted p = predicted(golden("k2_sequence.h5"), x);
     EXPECT_EQ(p.result.exit_code, 1);
@@ -214,60 +213,56 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {
   EXPECT_THAT(refusal(Tensor::zeros({2, 3, 6, 8})),
               AllOf(HasSubstr("x.npy"), HasSubstr("[N,8,6,3]"),
                     HasSubstr("[2,3,6,8]")));
-  EXPECT_THAT(refusal(Tensor::zeros({2, 6, 8, 3})),
-              HasSubstr("the same sizes in another order"));
-  EXPECT_THAT(refusal(Tensor::zeros({8, 6, 3})),
-              HasSubstr("the axis of the samples"));
-  EXPECT_THAT(refusal(Tensor::zeros({2, 5})), HasSubstr("got [2,5]"));
+  EXPECT_THAT(refusal(Tensor::zeros({2, 6, 8, 3})), HasSubstr("[2,6,8,3]"));
+  EXPECT_THAT(refusal(Tensor::zeros({8, 6, 3})), HasSubstr("x[None]"));
+  EXPECT_THAT(refusal(Tensor::zeros({2, 5})), HasSubstr("[2,5]"));
   EXPECT_THAT(refusal(Tensor::zeros({2, 8, 6, 3}, DType::u8)),
-              AllOf(HasSubstr("expected float32, got uint8"),
-                    HasSubstr("x.astype(\"float32\"), scaled as in training")));
+              AllOf(HasSubstr("uint8"), HasSubstr("x.astype(\"float32\")")));
   EXPECT_THAT(refusal(Tensor::zeros({2, 144})),
-              HasSubstr("x.reshape(-1, 8, 6, 3), if "));
+              HasSubstr("x.reshape(-1, 8, 6, 3)"));
   EXPECT_THAT(refusal(Tensor::zeros({0, 8, 6, 3})), HasSubstr("x.npy"));
 }
 
-TEST(OctetPredict, OfAnOutputThatCannotBeWrittenSaysSoFirst) {
+TEST(OctetPredict, ReportsUnwritableOutputsFirst) {
   const TempFolder folder;
   const CommandResult r =
       run_octet(fmt::format("predict none.h5 --input none.npy --output {}",
                             quoted(folder / "none/y.npy")));
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.output, HasSubstr("none' to write into, got none"));
+  EXPECT_THAT(r.output, HasSubstr((folder / "none").string()));
 }
 
-TEST(OctetPredict, WarnsOfANetworkThatIsNotTrained) {
+TEST(OctetPredict, WarnsOfUntrainedNetworks) {
   const Predicted p = predicted("zoo:lenet", Tensor::zeros({1, 28, 28, 1}));
   EXPECT_EQ(p.result.exit_code, 0);
   EXPECT_THAT(p.result.output,
-              HasSubstr("warning: 'zoo:lenet' has its first, random weights"));
+              AllOf(HasSubstr("warning: "), HasSubstr("zoo:lenet")));
 }
 
-TEST(OctetInspect, OfAFileThatIsNoModelSaysWhatItIs) {
+TEST(OctetInspect, NamesTheKindOfOtherFiles) {
   const TempFolder folder;
   write_file(folder / "notes", "words");
   io::write_npy(folder / "x.npy", Tensor::zeros({2}));
   EXPECT_THAT(run_octet("inspect " + quoted(folder / "notes")).output,
-              AllOf(HasSubstr("expected a file of Keras or Octet"),
-                    HasSubstr("got a text file")));
+              AllOf(HasSubstr("notes"), HasSubstr("a text file")));
   EXPECT_THAT(run_octet("inspect " + quoted(folder / "x.npy")).output,
-              HasSubstr("got a NumPy array (.npy)"));
+              HasSubstr("a NumPy array"));
   std::filesystem::create_directory(folder / "saved");
   write_file(folder / "saved/saved_model.pb", "\x08\x01");
   for (const char* command : {"inspect", "plan"}) {
     EXPECT_THAT(
         run_octet(fmt::format("{} {}", command, quoted(folder / "saved")))
             .output,
-        AllOf(HasSubstr("got a TensorFlow SavedModel"), HasSubstr("tf2onnx")));
+        AllOf(HasSubstr("SavedModel"), HasSubstr("tf2onnx")));
   }
 }
 
-TEST(OctetPredict, RefusesModelsThatItCannotRun) {
+TEST(OctetPredict, RejectsInputsWithoutNames) {
   const Predicted several =
       predicted(golden("k2_functional.h5"), Tensor::zeros({1, 6, 5, 3}));
   EXPECT_EQ(several.result.exit_code, 1);
   EXPECT_THAT(several.result.output,
-              HasSubstr("--input: expected NAME=FILE with one of"));
+              AllOf(HasSubstr("--input"), HasSubstr("NAME=FILE")));
   EXPECT_EQ(run_octet("predict " + golden("k2_sequence.h5")).exit_code, 2);
   EXPECT_EQ(run_octet(fmt::format("predict {} --input x --output y --batch 0",
                                   golden("k2_sequence.h5")))
@@ -293,10 +288,10 @@ TEST(OctetConvert, WritesOnnx) {
   EXPECT_THAT(bad.output, HasSubstr("bad.h5"));
 }
 
-TEST(OctetInspect, ReadsOrRefusesTheCorpusOfBadFiles) {
+TEST(OctetInspect, LoadsOrRejectsTheCorpusOfBadFiles) {
   const auto folder = testdata("bad_inputs");
   if (!std::filesystem::exists(folder)) {
-    GTEST_SKIP() << testdata() << ": expected the shared test data";
+    GTEST_SKIP() << testdata() << ": no shared test data";
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();

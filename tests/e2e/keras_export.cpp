@@ -1,7 +1,7 @@
-// keras_export FOLDER: imports the files of tests/golden/keras, and of
-// the shared test data where they are, and writes each model as
-// FOLDER/<name>.onnx beside what Keras answers in FOLDER/<name>.json.
-// tests/oracle/compare_keras.py runs the first and compares it with the second.
+// keras_export FOLDER: imports the files of tests/golden/keras, and the shared
+// test data if available, and writes each model as FOLDER/<name>.onnx and the
+// outputs of Keras as FOLDER/<name>.json. tests/oracle/compare_keras.py runs
+// and compares them.
 #include <exception>
 #include <filesystem>
 #include <string>

@@ -1,12 +1,11 @@
 // layer_export FOLDER: writes FOLDER/<case>.onnx, a model of one layer with
-// its golden weights, for each case of tests/golden/layers. Where the inputs
-// are vectors there is FOLDER/<case>.flattened.onnx, too, which takes images
-// and flattens them: layers must cope with features stored in another order.
-// So do sequences, which FOLDER/<case>.ncl.onnx takes and gives with the
-// channels first, as convolutions read them.
-// FOLDER/branches.onnx has several inputs and outputs; Octet's numbers for it
-// are in FOLDER/branches.json. FOLDER/refusals.json has the reasons for files
-// that are missing. tests/oracle/compare_layers.py runs them all.
+// golden weights, for each case of tests/golden/layers. For vector inputs,
+// FOLDER/<case>.flattened.onnx takes images and flattens them, to test layers
+// with permuted features. FOLDER/<case>.ncl.onnx takes and returns sequences
+// with channels first, as convolutions do. FOLDER/branches.onnx has several
+// inputs and outputs; FOLDER/branches.json has Octet's outputs.
+// FOLDER/refusals.json has the errors of missing files.
+// tests/oracle/compare_layers.py runs the files.
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -24,14 +23,14 @@
 namespace octet {
 namespace {
 
-/// Whether the inputs can be flattened images of 2 rows and 2 channels.
+/// Returns whether the inputs can be flattened images of 2 rows and 2 channels.
 bool are_features(const GoldenCase& c) {
   return std::ranges::all_of(c.inputs, [](const GoldenArray& x) {
     return x.value.shape().rank() == 2 && x.value.shape()[1] % 4 == 0;
   });
 }
 
-/// golden_model() after the Flatten of each input.
+/// Returns golden_model() with a Flatten before each input.
 Model flattened_model(const GoldenCase& c) {
   Model plain = golden_model(c);
   std::vector<SymbolicTensor> images;
@@ -45,8 +44,8 @@ Model flattened_model(const GoldenCase& c) {
 
 bool is_sequence(const GoldenArray& x) { return x.value.shape().rank() == 3; }
 
-/// golden_model() between pads of nothing, which read sequences with the
-/// channels first and hand them on so.
+/// Returns golden_model() between empty pads, which use sequences with channels
+/// first.
 Model channels_first_model(const GoldenCase& c) {
   Model plain = golden_model(c);
   const ZeroPadding1D nothing({.padding = 0});
@@ -62,7 +61,7 @@ Model channels_first_model(const GoldenCase& c) {
   return Model(inputs, {padded(plain(read)[0])});
 }
 
-/// Outputs that are read by others, come twice or are inputs.
+/// Outputs that are also consumed, repeated, or inputs.
 Model branches() {
   const SymbolicTensor image = input({5, 4, 3}, "image");
   const SymbolicTensor vector = input({7}, "vector");
@@ -77,7 +76,7 @@ Model branches() {
 }
 
 void write_all(const std::filesystem::path& folder) {
-  // Nothing of an earlier run may pass for a result of this one.
+  // Removes results of earlier runs.
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   Config refusals = Config::Object();

@@ -1,5 +1,5 @@
-// ONNX in, ONNX out on the command line: names, types and axis order of inputs
-// and outputs, and samples in either axis order.
+// Names, types and axis orders of inputs and outputs from ONNX to ONNX, and
+// samples in either axis order.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A detector [batch,3,6,10] -> [batch,60,4], anchors behind one another, as
-/// the file of another framework; H, W and C differ.
+/// A detector [batch,3,6,10] -> [batch,60,4] with concatenated anchors, as
+/// exported by another framework; H, W and C differ.
 class Layouts : public ::testing::Test {
  protected:
   Layouts() {
@@ -49,13 +49,13 @@ class Layouts : public ::testing::Test {
   std::string file(const std::string& name) const {
     return quoted(folder_ / name);
   }
-  /// Runs octet, which must succeed.
+  /// Runs octet and expects success.
   std::string run(const std::string& arguments) const {
     const CommandResult r = run_octet(arguments);
     EXPECT_EQ(r.exit_code, 0) << arguments << "\n" << r.output;
     return r.output;
   }
-  /// Inputs and outputs of a file.
+  /// Returns inputs and outputs of a file.
   std::vector<std::string> ports(const std::string& name) const {
     const io::OnnxSummary summary = io::inspect_onnx(folder_ / name);
     std::vector<std::string> result;
@@ -67,8 +67,8 @@ class Layouts : public ::testing::Test {
     }
     return result;
   }
-  /// Share of the power of the given file's answers that another one's differ
-  /// by.
+  /// Returns the noise power of another file's outputs relative to the signal
+  /// power of the original.
   double noise_of(const std::string& name) const {
     const Tensor y = io::load_onnx_reference(folder_ / name).predict(x_);
     double signal = 0, noise = 0;
@@ -84,7 +84,7 @@ class Layouts : public ::testing::Test {
   Tensor x_, y_;
 };
 
-TEST_F(Layouts, OfAFileStayInEveryCommandThatWritesOne) {
+TEST_F(Layouts, AreKeptByEveryCommandThatWritesONNX) {
   const auto given =
       ElementsAre("image float32 [batch,3,6,10]", "boxes float32 [batch,60,4]");
   const std::string in = file("in.onnx"), out = file("out.onnx");
@@ -99,9 +99,9 @@ TEST_F(Layouts, OfAFileStayInEveryCommandThatWritesOne) {
         "train " + in + " -o " + out + short_training,
         "qat " + in + " -o " + out + short_training}) {
     std::filesystem::remove(folder_ / "out.onnx");
-    EXPECT_THAT(run(command), Not(HasSubstr("order")));
+    EXPECT_THAT(run(command), Not(HasSubstr("warning")));
     EXPECT_THAT(ports("out.onnx"), given) << command;
-    EXPECT_LT(noise_of("out.onnx"), 0.01) << command;  // about 2 if scrambled
+    EXPECT_LT(noise_of("out.onnx"), 0.01) << command;  // about 2 if permuted
   }
   run("fold " + in + " -o " + file("m.h5"));
   run("quantize " + file("m.h5") + " -o " + out + data);
@@ -127,7 +127,7 @@ TEST_F(Layouts, OfSamplesAndLabelsAreRecognized) {
   io::write_npy(folder_ / "turned.npy", targets.transposed({0, 2, 1}));
   for (const char* x : {"x.npy", "nhwc.npy"}) {
     for (const char* labels : {"boxes.npy", "turned.npy"}) {
-      // The mean of 0.5^2.
+      // Mean of 0.5^2.
       EXPECT_THAT(
           run("evaluate " + file("in.onnx") + " --data " + file(x) +
               " --labels " + file(labels) + " --loss mean_squared_error"),
@@ -139,15 +139,15 @@ TEST_F(Layouts, OfSamplesAndLabelsAreRecognized) {
     const Tensor p = io::read_npy(folder_ / "p.npy");
     EXPECT_TRUE(std::ranges::equal(p.f32(), y_.f32())) << x;
     EXPECT_THAT(run("verify " + file("in.onnx") + " --input " + file(x)),
-                HasSubstr("judged as float against float"));
+                HasSubstr("float against float"));
     EXPECT_THAT(run("compare " + file("in.onnx") + " " + file("in.onnx") +
                     " --data " + file(x)),
                 HasSubstr("outputs: equal"));
   }
 }
 
-/// Reshaped to the model's own axes, the values would be mixed.
-TEST_F(Layouts, OfTheFileAreNamedWhereLabelsAreFlat) {
+/// Labels reshaped to the axes of the model would be scrambled.
+TEST_F(Layouts, OfTheFileAreReportedForFlatLabels) {
   onnx::ModelProto model = io::model_of(
       "g (float[batch,3,6,10] image) => (float[batch,3,6,10] map) {\n"
       "  map = Relu (image)\n"
@@ -161,7 +161,7 @@ TEST_F(Layouts, OfTheFileAreNamedWhereLabelsAreFlat) {
   EXPECT_THAT(r.output, HasSubstr("labels.reshape(40, 3, 6, 10)"));
 }
 
-TEST_F(Layouts, NumbersOfTheInputsTypeCalibrate) {
+TEST_F(Layouts, SamplesOfIntegerInputsCalibrate) {
   onnx::ModelProto model = io::model_of(
       "g (float[N,4] x, bool[N,4] mask) => (float[N,2] y) {\n"
       "  f = Cast <to = 1> (mask)\n"
@@ -182,10 +182,10 @@ TEST_F(Layouts, NumbersOfTheInputsTypeCalibrate) {
                                         " --data x=" + file("mask.npy") +
                                         " --data mask=" + file("mask.npy"));
   EXPECT_EQ(other.exit_code, 1);
-  EXPECT_THAT(other.output, HasSubstr("expected float32, got bool"));
+  EXPECT_THAT(other.output, HasSubstr("float32"));
 }
 
-TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
+TEST_F(Layouts, FromBytesMakesTheInputUint8) {
   const std::string out = file("bytes.onnx");
   run("convert " + file("in.onnx") + " " + out +
       " --from-bytes unit --golden --batches 1,8,8");
@@ -197,7 +197,7 @@ TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
             8u * 3 * 6 * 10);
   EXPECT_THAT(read_file(folder_ / "bytes.commands.sh"),
               HasSubstr("bytes.golden/load_inputs.py"));
-  // Octet reads it back, as layers, with its type.
+  // Octet imports the file with its type.
   run("convert " + out + " " + file("again.onnx"));
   EXPECT_THAT(ports("again.onnx"), ElementsAre("image uint8 [batch,3,6,10]",
                                                "boxes float32 [batch,60,4]"));
@@ -208,10 +208,10 @@ TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
   EXPECT_THAT(run_octet("convert " + out + " " + file("twice.onnx") +
                         " --from-bytes unit")
                   .output,
-              HasSubstr("takes bytes already"));
+              HasSubstr("--from-bytes"));
 }
 
-TEST_F(Layouts, AnInputOfBytesTakesNoOtherNumbers) {
+TEST_F(Layouts, Uint8InputsRejectOtherValues) {
   run("convert " + file("in.onnx") + " " + file("bytes.onnx") +
       " --from-bytes unit");
   const Shape shape{8, 3, 6, 10};
@@ -226,14 +226,13 @@ TEST_F(Layouts, AnInputOfBytesTakesNoOtherNumbers) {
     const CommandResult r = run_octet(command + file("bytes.onnx") +
                                       " --data " + file("floats.npy"));
     EXPECT_EQ(r.exit_code, 1) << command;
-    EXPECT_THAT(r.output, HasSubstr("from 0 to 255 for the model's uint8 "
-                                    "input, got 0.5"));
+    EXPECT_THAT(r.output, AllOf(HasSubstr("floats.npy"), HasSubstr("0.5")));
   }
   run("quantize " + file("bytes.onnx") + " -o " + file("q.onnx") + " --data " +
       file("whole.npy") + " --accept");
 }
 
-TEST_F(Layouts, SamplesOfAnotherRangeThanInTrainingAreReported) {
+TEST_F(Layouts, SamplesOfAnotherRangeAreReported) {
   const SymbolicTensor x = input({6, 10, 3}, "x");
   const SymbolicTensor scaled = Rescaling({.scale = {1.0f / 255}})(x);
   io::save_model(Model(x, Dense({.units = 2})(Flatten()(scaled))),
@@ -249,15 +248,14 @@ TEST_F(Layouts, SamplesOfAnotherRangeThanInTrainingAreReported) {
     return run(fmt::format("quantize {} -o {} --accept --data {}", file(model),
                            file("q.onnx"), file(data)));
   };
-  EXPECT_THAT(output("bytes.h5", "unit.npy"),
-              HasSubstr("but the model takes bytes"));
+  EXPECT_THAT(output("bytes.h5", "unit.npy"), HasSubstr("samples reach"));
   EXPECT_THAT(output("unit.h5", "bytes.npy"),
-              HasSubstr("was trained on bytes as 'unit'"));
+              AllOf(HasSubstr("samples reach"), HasSubstr("'unit'")));
   EXPECT_THAT(output("bytes.h5", "bytes.npy"), Not(HasSubstr("samples reach")));
   EXPECT_THAT(output("unit.h5", "unit.npy"), Not(HasSubstr("samples reach")));
 }
 
-TEST_F(Layouts, BytesAreNoSamplesOfAFloatModel) {
+TEST_F(Layouts, FloatModelsRejectBytes) {
   io::save_model(io::load_onnx(folder_ / "in.onnx"), folder_ / "in.h5");
   run("convert " + file("in.onnx") + " " + file("bytes.onnx") +
       " --from-bytes unit");
@@ -269,7 +267,7 @@ TEST_F(Layouts, BytesAreNoSamplesOfAFloatModel) {
         "compare " + file("in.h5") + " " + file("bytes.onnx") + " --data "}) {
     const CommandResult r = run_octet(command + file("x.npy"));
     EXPECT_EQ(r.exit_code, 1) << command;
-    EXPECT_THAT(r.output, HasSubstr("expected samples of float32, got uint8"));
+    EXPECT_THAT(r.output, HasSubstr("--from-bytes"));
   }
 }
 

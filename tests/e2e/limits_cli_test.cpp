@@ -1,5 +1,4 @@
-// What the `octet` program does with files that are none, and with those that
-// ask for too much.
+// Invalid files and resource limits of the `octet` program.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Ended, and shown as such, if it waits for what never comes.
+/// Runs octet; a hanging run ends after a minute.
 CommandResult octet(const std::string& arguments) {
   return run_command("timeout 60 " + quoted(OCTET_BIN "/octet") + " " +
                      arguments);
@@ -47,7 +46,7 @@ class OctetFiles : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(OctetFiles, AreNotWaitedForWhereTheyArePipes) {
+TEST_F(OctetFiles, AreRejectedIfTheyArePipes) {
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   ASSERT_EQ(::mkfifo((folder_ / "pipe.onnx").c_str(), 0600), 0);
   ASSERT_EQ(::mkfifo((folder_ / "pipe.h5").c_str(), 0600), 0);
@@ -57,15 +56,14 @@ TEST_F(OctetFiles, AreNotWaitedForWhereTheyArePipes) {
           "convert " + at(name) + " " + at("out.onnx"),
           "predict " + at(name) + " --input " + at("x.npy") + " --output " +
               at("y.npy")}) {
-      EXPECT_THAT(refusal(command), HasSubstr("expected a file, got a pipe"))
-          << command;
+      EXPECT_THAT(refusal(command), HasSubstr("a pipe")) << command;
     }
   }
   EXPECT_THAT(refusal("predict " + at("m.onnx") + " --output " + at("y.npy") +
                       " --input " + at("pipe")),
-              HasSubstr("expected a file, got a pipe"));
+              HasSubstr("a pipe"));
   EXPECT_THAT(refusal("plan zoo:lenet --spec " + at("pipe")),
-              HasSubstr("expected a file, got a pipe"));
+              HasSubstr("a pipe"));
 }
 
 TEST_F(OctetFiles, AreWrittenIntoPipes) {
@@ -80,8 +78,8 @@ TEST_F(OctetFiles, AreWrittenIntoPipes) {
   EXPECT_EQ(y.f32()[1], -2.f);
 }
 
-// What is read after the pipe is a file and nothing else.
-TEST_F(OctetFiles, ArePipedWithoutAWordOfReport) {
+// Standard output has the file and nothing else.
+TEST_F(OctetFiles, ArePipedWithoutTheReport) {
   const CommandResult r = run_command(fmt::format(
       "{} predict {} --input {} --labels {} --output /dev/stdout 2> {} | "
       "cat > {}",
@@ -94,15 +92,15 @@ TEST_F(OctetFiles, ArePipedWithoutAWordOfReport) {
       testing::AllOf(HasSubstr("/dev/stdout: [2,3]"), HasSubstr("accuracy: ")));
 }
 
-// The samples would be gone.
-TEST_F(OctetFiles, AreNotWrittenOverWhatIsRead) {
+// Otherwise the samples would be lost.
+TEST_F(OctetFiles, DoNotOverwriteInputs) {
   const std::string before = read_file(folder_ / "x.npy");
   std::filesystem::create_symlink(folder_ / "x.npy", folder_ / "link.npy");
   std::filesystem::create_symlink(folder_ / "m.onnx", folder_ / "model");
   for (const char* output : {"x.npy", "link.npy", "model"}) {
     EXPECT_THAT(refusal("predict " + at("m.onnx") + " --input " + at("x.npy") +
                         " --output " + at(output)),
-                HasSubstr("which is read"));
+                AllOf(HasSubstr("--output"), HasSubstr(output)));
   }
   EXPECT_EQ(read_file(folder_ / "x.npy"), before);
 }
@@ -118,13 +116,12 @@ TEST_F(OctetFiles, AreNotNeededToPrintAnAccuracy) {
   EXPECT_THAT(none.output, HasSubstr("--output or --labels"));
 }
 
-TEST_F(OctetFiles, NameTheFolderThatTheyCannotBeWrittenTo) {
+TEST_F(OctetFiles, NameTheMissingFolder) {
   EXPECT_THAT(refusal("convert zoo:lenet " + at("no/m.onnx")),
-              HasSubstr("expected a folder '" + (folder_ / "no").string() +
-                        "' to write into"));
+              HasSubstr((folder_ / "no").string()));
 }
 
-TEST_F(OctetFiles, CannotWriteToATerminalThroughTheirNames) {
+TEST_F(OctetFiles, CannotSendControlSequencesToATerminal) {
   const auto x = input({3}, "x");
   io::save_model(Model(x, Dense({.units = 2, .name = "d\x1b[31m\xc2\x9b"})(x)),
                  folder_ / "m.h5");
@@ -140,23 +137,22 @@ TEST_F(OctetFiles, CannotWriteToATerminalThroughTheirNames) {
   }
 }
 
-TEST_F(OctetFiles, AreReadWithinATimeLimit) {
+TEST_F(OctetFiles, LoadWithinATimeLimit) {
   const std::string file = quoted(io::keras_golden("k2_functional.h5"));
   for (const std::string& command :
        {"inspect " + file, "plan " + file,
         "convert " + file + " " + at("out.onnx"),
         "predict " + file + " --input " + at("x.npy") + " --output " +
             at("y.npy")}) {
-    EXPECT_THAT(
-        refusal(command + " --time-limit 1e-6"),
-        AllOf(HasSubstr("took more than 1e-06 s"), HasSubstr("--time-limit")));
+    EXPECT_THAT(refusal(command + " --time-limit 1e-6"),
+                AllOf(HasSubstr("1e-06 s"), HasSubstr("--time-limit")));
   }
   EXPECT_EQ(octet("inspect " + file + " --time-limit 100").exit_code, 0);
   EXPECT_EQ(octet("inspect " + file + " --time-limit 0").exit_code, 2);
   EXPECT_EQ(octet("inspect " + file + " --memory-limit 0").exit_code, 2);
 }
 
-TEST_F(OctetFiles, RunWithinTheirLimits) {
+TEST_F(OctetFiles, RunWithinLimits) {
   const auto run = [&](const char* nodes, const std::string& limit) {
     io::save(io::model_of(fmt::format(
                  "g (float[N,3] x) => (float[N,A] y) {{\n{}\n}}", nodes)),
@@ -171,8 +167,8 @@ TEST_F(OctetFiles, RunWithinTheirLimits) {
       "s = Mul (n, k)\n"
       "y = ConstantOfShape (s)";
   EXPECT_THAT(run(huge, "--memory-limit 64"),
-              AllOf(HasSubstr("node 'y' (ConstantOfShape)"),
-                    HasSubstr("at most 64 MiB"), HasSubstr("--memory-limit")));
+              AllOf(HasSubstr("'y' (ConstantOfShape)"), HasSubstr("64 MiB"),
+                    HasSubstr("--memory-limit")));
   const char* endless =
       "s = Constant <value = int64[2] {8192, 8192}> ()\n"
       "m = ConstantOfShape (s)\n"
@@ -180,17 +176,16 @@ TEST_F(OctetFiles, RunWithinTheirLimits) {
       "q = ReduceSum (p)\n"
       "y = Add (x, q)";
   EXPECT_THAT(run(endless, "--time-limit 0.5"),
-              AllOf(HasSubstr("runs within 0.5 s"), HasSubstr("--time-limit")));
-  // Results of all samples together, though each run has room for its own.
+              AllOf(HasSubstr("0.5 s"), HasSubstr("--time-limit")));
+  // The results of all samples exceed the limit, those of a batch do not.
   io::write_npy(folder_ / "x.npy", Tensor::zeros({4, 3}));
-  EXPECT_THAT(
-      run("k = Constant <value = int64[2] {1, 1000000}> ()\n"
-          "z = Constant <value = int64[1] {0}> ()\n"
-          "o = Constant <value = int64[1] {1}> ()\n"
-          "c = Slice (x, z, o, o)\n"
-          "y = Expand (c, k)",
-          "--memory-limit 9 --batch 1"),
-      AllOf(HasSubstr("results of at most 9 MiB"), HasSubstr("4 samples")));
+  EXPECT_THAT(run("k = Constant <value = int64[2] {1, 1000000}> ()\n"
+                  "z = Constant <value = int64[1] {0}> ()\n"
+                  "o = Constant <value = int64[1] {1}> ()\n"
+                  "c = Slice (x, z, o, o)\n"
+                  "y = Expand (c, k)",
+                  "--memory-limit 9 --batch 1"),
+              AllOf(HasSubstr("9 MiB"), HasSubstr("4 samples")));
 }
 
 }  // namespace

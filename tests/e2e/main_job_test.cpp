@@ -1,5 +1,4 @@
-// The main job as a program: what it writes, and what it says when something
-// is wrong.
+// The main job as a program: its results and its errors.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -20,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kJob = quoted(OCTET_BIN "/fashion_mnist_qat");
-// Enough to run every stage; the whole job has a test of its own.
+// Enough to run every stage; the whole job has a separate test.
 const std::string kSmall = " --limit 300 --epochs 1 --qat-epochs 1 --batch 50";
-// For the few images of a DataFolder.
+// For a DataFolder with few images.
 const std::string kTiny = " --epochs 1 --qat-epochs 1";
 
 CommandResult job(const std::string& arguments) {
@@ -50,7 +49,7 @@ std::string big_endian(uint32_t value) {
           static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 
-// A data folder of its own, sound until a test damages a file.
+// A temporary data folder, valid until a test damages a file.
 class DataFolder {
  public:
   explicit DataFolder(int images = 20) {
@@ -84,7 +83,7 @@ class DataFolder {
   TempFolder folder_;
 };
 
-// Runs on damaged data: exit code 1, the given words, and no results.
+// Runs on damaged data; expects exit code 1, the given words, and no results.
 void expect_refused(const DataFolder& data,
                     const std::vector<std::string>& words) {
   const TempFolder out;
@@ -122,7 +121,7 @@ TEST(MainJob, WritesItsResultsAndASummary) {
   EXPECT_GE(summary.at("threads").as_int(), 1);
 }
 
-TEST(MainJob, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST(MainJob, HasTheSameResultsForAnyNumberOfThreads) {
   const DataFolder data(150);
   const TempFolder out;
   for (const int threads : {1, 2, 3}) {
@@ -137,7 +136,7 @@ TEST(MainJob, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(MainJob, GoesOnWhereItsCheckpointsStand) {
+TEST(MainJob, ResumesFromItsCheckpoints) {
   const DataFolder data(150);
   const TempFolder folder;
   const std::string small = data.argument() + kSmall;
@@ -155,12 +154,12 @@ TEST(MainJob, GoesOnWhereItsCheckpointsStand) {
     }
   };
   expect_same("first");
-  // Both phases had come to their ends.
+  // Both phases are complete.
   const CommandResult second = run("second", kept + " --resume");
   ASSERT_EQ(second.exit_code, 0) << second.output;
   EXPECT_EQ(second.output.find("epoch"), std::string::npos) << second.output;
   expect_same("second");
-  // Only the first had, and of the second one a damaged state is left.
+  // Only the first phase is complete; the checkpoint of the second is damaged.
   for (const auto& entry : fs::directory_iterator(folder / "kept" / "qat")) {
     fs::resize_file(entry.path(), 3000);
   }
@@ -168,11 +167,11 @@ TEST(MainJob, GoesOnWhereItsCheckpointsStand) {
   ASSERT_EQ(third.exit_code, 0) << third.output;
   EXPECT_EQ(third.output.find("fp32  epoch"), std::string::npos);
   EXPECT_NE(third.output.find("qat  epoch 1/1"), std::string::npos);
-  EXPECT_NE(third.output.find("a damaged checkpoint"), std::string::npos);
+  EXPECT_NE(third.output.find("damaged checkpoint"), std::string::npos);
   expect_same("third");
 }
 
-TEST(MainJob, RefusesCheckpointsThatAreNotItsOwn) {
+TEST(MainJob, RejectsForeignCheckpoints) {
   const DataFolder data(150);
   const TempFolder folder;
   const std::string kept = " --checkpoint " + quoted(folder / "kept");
@@ -188,13 +187,13 @@ TEST(MainJob, RefusesCheckpointsThatAreNotItsOwn) {
     EXPECT_NE(r.output.find(words), std::string::npos) << r.output;
     EXPECT_EQ(r.output.find("epoch 1/1"), std::string::npos) << r.output;
   };
-  expect_refused(kept, 1, "Hint: add --resume to go on from them");
-  expect_refused(" --resume", 2, "--resume requires --checkpoint");
-  expect_refused(" --checkpoint ''", 2, "expected a folder");
-  expect_refused(kept + " --resume --seed 4", 1, "fit seed: 1 there, 4 here");
+  expect_refused(kept, 1, "--resume");
+  expect_refused(" --resume", 2, "--checkpoint");
+  expect_refused(" --checkpoint ''", 2, "--checkpoint");
+  expect_refused(kept + " --resume --seed 4", 1, "seed");
 }
 
-TEST(MainJob, PrintsPlainLinesWhereThereIsNoTerminal) {
+TEST(MainJob, PrintsPlainLinesWithoutATerminal) {
   const DataFolder data;
   const TempFolder out;
   const CommandResult r =
@@ -204,7 +203,7 @@ TEST(MainJob, PrintsPlainLinesWhereThereIsNoTerminal) {
   EXPECT_NE(r.output.find("QAT INT8"), std::string::npos) << r.output;
 }
 
-TEST(MainJob, NamesThePackageWhenThereIsNoData) {
+TEST(MainJob, NamesThePackageOfMissingData) {
   const CommandResult r = job("--data /nowhere/at/all");
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_NE(r.output.find("/nowhere/at/all"), std::string::npos) << r.output;
@@ -212,14 +211,14 @@ TEST(MainJob, NamesThePackageWhenThereIsNoData) {
       << r.output;
 }
 
-TEST(MainJob, RefusesTruncatedData) {
+TEST(MainJob, RejectsTruncatedData) {
   DataFolder data;
   const fs::path file = data.file("train-images-idx3-ubyte.gz");
   fs::resize_file(file, fs::file_size(file) / 2);
   expect_refused(data, {"train-images-idx3-ubyte.gz"});
 }
 
-TEST(MainJob, RefusesCorruptData) {
+TEST(MainJob, RejectsCorruptData) {
   DataFolder data;
   const fs::path file = data.file("t10k-images-idx3-ubyte.gz");
   std::string bytes = read_file(file);
@@ -228,25 +227,25 @@ TEST(MainJob, RefusesCorruptData) {
   expect_refused(data, {"t10k-images-idx3-ubyte.gz"});
 }
 
-TEST(MainJob, RefusesAWrongMagicNumber) {
+TEST(MainJob, RejectsAWrongMagicNumber) {
   DataFolder data;
   write_gz(data.file("train-labels-idx1-ubyte.gz"), big_endian(0x901));
   expect_refused(data, {"train-labels-idx1-ubyte.gz"});
 }
 
-TEST(MainJob, RefusesCountsThatDiffer) {
+TEST(MainJob, RejectsDifferentCounts) {
   DataFolder data(20);
   data.write_labels("train", 19, 9);
   expect_refused(data, {"20", "19"});
 }
 
-TEST(MainJob, RefusesALabelOutOfRange) {
+TEST(MainJob, RejectsALabelOutOfRange) {
   DataFolder data(20);
   data.write_labels("t10k", 20, 10);
   expect_refused(data, {"10"});
 }
 
-TEST(MainJob, RefusesAnOutputFolderItCannotWriteTo) {
+TEST(MainJob, RejectsAnUnwritableOutputFolder) {
   const DataFolder data;
   const TempFolder folder;
   write_file(folder / "file", "not a folder");
@@ -257,7 +256,7 @@ TEST(MainJob, RefusesAnOutputFolderItCannotWriteTo) {
   EXPECT_EQ(read_file(folder / "file"), "not a folder");
 }
 
-// The names and contents of all files.
+// Returns the names and contents of all files.
 std::map<std::string, std::string> contents_of(const fs::path& folder) {
   std::map<std::string, std::string> contents;
   for (const std::string& name : files_in(folder)) {
@@ -273,9 +272,9 @@ TEST(MainJob, KeepsEarlierResultsWhenTheDiskIsFull) {
       data.argument() + kSmall + " --out " + quoted(out.path());
   ASSERT_EQ(job(arguments).exit_code, 0);
   const auto before = contents_of(out.path());
-  // A limit on the size of files stands in for a disk that is full: writing
-  // fails in the middle of the first file, or of the test images (627 kB),
-  // after the models are written. Shells count in 512 or 1024 bytes.
+  // A file size limit emulates a full disk: writing fails within the first
+  // file, or within the test images (627 kB), after the models are written.
+  // Shells count in 512 or 1024 bytes.
   for (const int limit : {16, 600}) {
     const CommandResult r =
         run_command(fmt::format("(trap '' XFSZ; ulimit -f {}; {} {} --seed 99)",
@@ -288,30 +287,29 @@ TEST(MainJob, KeepsEarlierResultsWhenTheDiskIsFull) {
   }
 }
 
-TEST(MainJob, KeepsASecondRunOutOfItsFolder) {
+TEST(MainJob, LocksItsOutputFolder) {
   const DataFolder data;
   const TempFolder out;
   const FolderLock lock(out.path());
   const CommandResult r =
       job(data.argument() + kSmall + " --out " + quoted(out.path()));
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_NE(r.output.find("another process"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find(out.path().string()), std::string::npos) << r.output;
   EXPECT_TRUE(files_in(out.path()).empty());
 }
 
-// A process that is killed while it replaces results leaves no summary.
-TEST(MainJob, IsNotComparedByResultsWithoutASummary) {
+// A process killed while it replaces results leaves no summary.
+TEST(MainJob, IsNotComparedWithoutASummary) {
   const TempFolder out;
   write_file(out / "test_labels.i64", "");
   const CommandResult r =
       run_command(quoted(OCTET_SOURCE_DIR "/tests/oracle/run_compare.sh") +
                   " " + quoted(out.path()) + " fp32");
   EXPECT_EQ(r.exit_code, 2);
-  EXPECT_NE(r.output.find("there is no summary.json"), std::string::npos)
-      << r.output;
+  EXPECT_NE(r.output.find("summary.json"), std::string::npos) << r.output;
 }
 
-TEST(MainJob, GoesOnWhenNobodyReadsItsOutput) {
+TEST(MainJob, ContinuesAfterItsOutputIsClosed) {
   const DataFolder data;
   const TempFolder out;
   run_command(fmt::format("{} {} {} --out {} | head -1", kJob, data.argument(),

@@ -1,4 +1,4 @@
-// The `octet` program from outside.
+// The `octet` program.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ void export_small(const std::filesystem::path& path) {
   io::export_onnx(qat, path);
 }
 
-/// What `octet inspect` says of that model.
+/// Runs `octet inspect` on that model.
 CommandResult inspect_small(const std::string& option = "") {
   const TempFolder folder;
   export_small(folder / "small.onnx");
@@ -33,7 +33,7 @@ CommandResult inspect_small(const std::string& option = "") {
       fmt::format("inspect {} {}", option, quoted(folder / "small.onnx")));
 }
 
-TEST(OctetProgram, TellsItsVersion) {
+TEST(OctetProgram, PrintsItsVersion) {
   const CommandResult r = run_octet("--version");
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_NE(r.output.find(version()), std::string::npos) << r.output;
@@ -103,7 +103,7 @@ TEST(OctetProgram, ListsTheZoo) {
   }
 }
 
-TEST(OctetProgram, ShowsWhatASessionFuses) {
+TEST(OctetProgram, ShowsFusedSteps) {
   const CommandResult r = run_octet("inspect zoo:resnet8 --fused --json");
   ASSERT_EQ(r.exit_code, 0) << r.output;
   int convolutions = 0;
@@ -134,7 +134,7 @@ TEST(OctetProgram, MeasuresAModel) {
             result.at("ms_median").as_number());
   EXPECT_LE(result.at("ms_median").as_number(),
             result.at("ms_p99").as_number());
-  // The bytes of 9 convolutions and a dense layer, and what fills their panels.
+  // The bytes of 9 convolutions and a dense layer, and padding of panels.
   EXPECT_GT(result.at("weight_bytes").as_int(), 77360);
   EXPECT_LT(result.at("weight_bytes").as_int(), 120000);
   const CommandResult table = run_octet("bench zoo:lobelia --seconds 0");
@@ -151,7 +151,7 @@ TEST(OctetProgram, SuggestsNetworksOfTheZoo) {
   EXPECT_NE(r.output.find("'resnet8'"), std::string::npos) << r.output;
 }
 
-TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
+TEST(OctetProgram, NamesTheFileAtFault) {
   const TempFolder folder;
   write_file(folder / "text.onnx", "this is not a model");
   write_file(folder / "empty.onnx", "");

@@ -1,4 +1,4 @@
-// Runs octet as it was built.
+// Runs the octet program of the build.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace octet {
 
-/// With these arguments, through the shell.
+/// Runs octet with these arguments in the shell.
 inline CommandResult run_octet(const std::string& arguments) {
   return run_command(quoted(OCTET_BIN "/octet") + " " + arguments);
 }

@@ -30,9 +30,9 @@ class OctetFold : public ::testing::Test {
   TempFolder folder_;
 };
 
-// Of the ONNX file it is the operators of octet predict that judge, which have
-// no kernel in common with the layers.
-TEST_F(OctetFold, KeepsWhatTheModelComputes) {
+// The ONNX file runs on the reference executor, whose kernels are independent
+// of the layers.
+TEST_F(OctetFold, KeepsTheOutputsOfTheModel) {
   const Model model = zoo::make("resnet8", {.classes = 4, .seed = 3});
   io::save_model(model, folder_ / "in.h5", {.classes = {"a", "b", "c", "d"}});
   Tensor x({2, 32, 32, 3});
@@ -60,17 +60,18 @@ TEST_F(OctetFold, KeepsWhatTheModelComputes) {
   }
 }
 
-TEST_F(OctetFold, SaysWhereThereIsNothingAndRefusesItsInput) {
+TEST_F(OctetFold, ReportsNothingToFoldAndRejectsItsInput) {
   io::save_model(zoo::make("lenet"), folder_ / "in.h5");
-  EXPECT_THAT(run("fold in.h5 -o out.h5").output, HasSubstr("nothing to fold"));
+  EXPECT_THAT(run("fold in.h5 -o out.h5").output,
+              HasSubstr("BatchNormalization"));
   const CommandResult same = run("fold in.h5 -o in.h5");
   EXPECT_EQ(same.exit_code, 1);
-  EXPECT_THAT(same.output, HasSubstr("which is read"));
+  EXPECT_THAT(same.output, AllOf(HasSubstr("--output"), HasSubstr("in.h5")));
   EXPECT_EQ(run("fold in.h5 -o out.txt").exit_code, 2);
 }
 
-// uint8 codes are for those who read them.
-TEST_F(OctetFold, WritesForTheTargetThatIsNamed) {
+// Only some runtimes support uint8.
+TEST_F(OctetFold, ExportsForTheGivenTarget) {
   Model model = quant::quantize_model(
       zoo::make("resnet8", {.classes = 4, .seed = 3}),
       {.policy = quant::Policy::toolkit, .activation = {.is_signed = false}});
@@ -86,7 +87,7 @@ TEST_F(OctetFold, WritesForTheTargetThatIsNamed) {
   EXPECT_EQ(named.exit_code, 0) << named.output;
   const CommandResult other = run("fold in.h5 -o out.h5 --target onnxruntime");
   EXPECT_EQ(other.exit_code, 1);
-  EXPECT_THAT(other.output, HasSubstr("--target: expected an .onnx file"));
+  EXPECT_THAT(other.output, HasSubstr("--target"));
 }
 
 TEST_F(OctetFold, DoctorFindsThisBuild) {
@@ -100,7 +101,7 @@ TEST_F(OctetFold, DoctorFindsThisBuild) {
                 .at("what")
                 .as_string(),
             "octet");
-  // What it needs and does not get is an error.
+  // A missing requirement is an error.
   const CommandResult full = run("doctor --json >/dev/null; TMPDIR=/proc " +
                                  std::string(OCTET_BIN) + "/octet doctor");
   EXPECT_EQ(full.exit_code, 1);

@@ -1,4 +1,4 @@
-// octet graph, and its pictures in the hands of an XML parser and Graphviz.
+// octet graph; an XML parser and Graphviz read its drawings.
 #include <string>
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ TEST_F(OctetGraph, DrawsFilesAndNetworks) {
   EXPECT_THAT(markup.output, HasSubstr("5 files"));
 }
 
-TEST_F(OctetGraph, WritesWhatGraphvizReads) {
+TEST_F(OctetGraph, IsReadByGraphviz) {
   const CommandResult r = run("graph zoo:resnet8 --int8 --dot > g.dot");
   ASSERT_EQ(r.exit_code, 0) << r.output;
   if (run_command("command -v dot").exit_code != 0) {
@@ -56,13 +56,13 @@ TEST_F(OctetGraph, WritesWhatGraphvizReads) {
               AllOf(StartsWith("graph "), HasSubstr("edge n0 n1")));
 }
 
-TEST_F(OctetGraph, RefusesWhatIsNone) {
+TEST_F(OctetGraph, RejectsInvalidArguments) {
   EXPECT_EQ(run("graph zoo:lenet -o out.png").exit_code, 2);
   EXPECT_THAT(run("graph zoo:lenet --target tensorrt9 -o a.svg").output,
               HasSubstr("tensorrt8"));
   io::save_model(zoo::make("lenet"), folder_ / "in");
   std::filesystem::rename(folder_ / "in", folder_ / "in.svg");
-  EXPECT_THAT(run("graph in.svg -o in.svg").output, HasSubstr("which is read"));
+  EXPECT_THAT(run("graph in.svg -o in.svg").output, HasSubstr("in.svg"));
   EXPECT_EQ(run("graph none.onnx -o a.svg").exit_code, 1);
 }
 

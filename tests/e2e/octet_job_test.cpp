@@ -26,7 +26,7 @@ class OctetJob : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(OctetJob, RunsItsSectionsInTheirOrder) {
+TEST_F(OctetJob, RunsSectionsInOrder) {
   const CommandResult r =
       run("# two of them\n[convert]\nmodel = \"zoo:lenet\"\nonnx = \"a.onnx\"\n"
           "\n[inspect]\nmodel = \"a.onnx\"\njson = true\n");
@@ -48,7 +48,7 @@ TEST_F(OctetJob, RunsACommandSeveralTimesWithListsOverLines) {
   EXPECT_LT(r.output.find("b.onnx:"), r.output.find("job.toml: plan"));
 }
 
-TEST_F(OctetJob, EndsWithTheFirstCommandThatFails) {
+TEST_F(OctetJob, StopsAtTheFirstFailure) {
   const CommandResult r =
       run("[inspect]\nmodel = \"none.h5\"\n[convert]\nmodel = \"zoo:lenet\"\n"
           "onnx = \"a.onnx\"\n");
@@ -56,37 +56,32 @@ TEST_F(OctetJob, EndsWithTheFirstCommandThatFails) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.onnx"));
 }
 
-TEST_F(OctetJob, RefusesWhatIsNoJob) {
+TEST_F(OctetJob, RejectsInvalidJobs) {
   const auto refusal = [&](const std::string& job) {
     const CommandResult r = run(job);
     EXPECT_NE(r.exit_code, 0);
     return r.output;
   };
-  EXPECT_THAT(refusal(""), HasSubstr("a section such as [train]"));
-  EXPECT_THAT(refusal("epochs = 1\n"), HasSubstr("got 'epochs'"));
+  EXPECT_THAT(refusal(""), HasSubstr("[train]"));
+  EXPECT_THAT(refusal("epochs = 1\n"), HasSubstr("'epochs'"));
   EXPECT_THAT(refusal("[trian]\nepochs = 1\n"),
               HasSubstr("did you mean 'train'"));
   EXPECT_THAT(refusal("[train]\nepohcs = 1\n"),
               HasSubstr("did you mean 'epochs'"));
-  EXPECT_THAT(refusal("[inspect]\njson = 7\n"),
-              HasSubstr("expected true or false"));
-  EXPECT_THAT(refusal("[inspect]\njson = \"true\"\n"),
-              HasSubstr("expected true or false as 'json' of 'inspect' in line "
-                        "2"));
+  EXPECT_THAT(refusal("[inspect]\njson = 7\n"), HasSubstr("'json'"));
   EXPECT_THAT(
-      refusal("[inspect]\nmodel = 'a'\n[inspect]\nmodel = 'b'\n"),
-      AllOf(HasSubstr("expected TOML, got in line 3"), HasSubstr("inspect")));
-  EXPECT_THAT(refusal("[inspect]\nmodel = 2020-01-01\n"),
-              HasSubstr("expected a text, a number or a list of them as "
-                        "'model'"));
-  EXPECT_THAT(refusal("[inspect]\nmodel = [['a']]\n"),
-              HasSubstr("a list of them"));
-  EXPECT_THAT(refusal("[inspect.model]\na = 1\n"), HasSubstr("a list of them"));
-  EXPECT_THAT(refusal("[inspect]\nmodel = \n"), HasSubstr("expected TOML"));
+      refusal("[inspect]\njson = \"true\"\n"),
+      AllOf(HasSubstr("'json'"), HasSubstr("'inspect'"), HasSubstr("line 2")));
+  EXPECT_THAT(refusal("[inspect]\nmodel = 'a'\n[inspect]\nmodel = 'b'\n"),
+              AllOf(HasSubstr("line 3"), HasSubstr("inspect")));
+  EXPECT_THAT(refusal("[inspect]\nmodel = 2020-01-01\n"), HasSubstr("'model'"));
+  EXPECT_THAT(refusal("[inspect]\nmodel = [['a']]\n"), HasSubstr("'model'"));
+  EXPECT_THAT(refusal("[inspect.model]\na = 1\n"), HasSubstr("'model'"));
+  EXPECT_THAT(refusal("[inspect]\nmodel = \n"), HasSubstr("TOML"));
   EXPECT_THAT(refusal("[run]\njob = \"job.toml\"\n"), HasSubstr("'[run]'"));
 }
 
-TEST_F(OctetJob, ReadsKeysInAnyOrderAndUnderSynonyms) {
+TEST_F(OctetJob, AcceptsKeysInAnyOrderAndSynonyms) {
   const CommandResult r = run(
       "[export]\nonnx = \"a.onnx\"\nbatch-size = 2\nmodel = \"zoo:lenet\"\n");
   ASSERT_EQ(r.exit_code, 0) << r.output;
@@ -94,7 +89,7 @@ TEST_F(OctetJob, ReadsKeysInAnyOrderAndUnderSynonyms) {
   EXPECT_THAT(run("[convert]\nonnx = \"a.onnx\"\n").output, HasSubstr("model"));
 }
 
-TEST_F(OctetJob, TakesNoValueForAnOption) {
+TEST_F(OctetJob, NeverParsesAValueAsAnOption) {
   for (const char* value : {"--help", "--version", "-o", "--"}) {
     const CommandResult r =
         run(fmt::format("[inspect]\nmodel = \"{}\"\n", value));
@@ -102,30 +97,30 @@ TEST_F(OctetJob, TakesNoValueForAnOption) {
     EXPECT_THAT(r.output, HasSubstr(value));
     EXPECT_THAT(r.output, HasSubstr("error: "));
   }
-  // An empty value does not take the next word.
+  // An empty value does not consume the next word.
   const CommandResult r =
       run("[train]\nmodel = \"zoo:lenet\"\ncheckpoint = \"\"\njson = true\n"
           "data = \"none\"\noutput = \"t.h5\"\n");
-  EXPECT_THAT(r.output, HasSubstr("got an empty name"));
+  EXPECT_THAT(r.output, HasSubstr("--checkpoint"));
 }
 
-TEST_F(OctetJob, TakesTrueForAnOptionalValue) {
+TEST_F(OctetJob, AcceptsTrueForAnOptionalValue) {
   for (const char* pad : {"true", "false", "0"}) {
     const CommandResult r = run(fmt::format(
         "[predict]\nmodel = 'none.h5'\ninput = 'a.jpg'\npad = {}\n", pad));
-    EXPECT_THAT(r.output, HasSubstr("none.h5: cannot open")) << pad;
+    EXPECT_THAT(r.output, HasSubstr("none.h5")) << pad;
   }
 }
 
-TEST_F(OctetJob, RefusesNulInValues) {
+TEST_F(OctetJob, RejectsNulInValues) {
   write_file(folder_ / "m.h5", "x");
   const CommandResult r = run("[inspect]\nmodel = \"m.h5\\u0000x\"\n");
   EXPECT_EQ(r.exit_code, 2);
-  EXPECT_THAT(r.output, HasSubstr("without NUL"));
+  EXPECT_THAT(r.output, HasSubstr("NUL"));
 }
 
-// The parser and its tables recurse.
-TEST_F(OctetJob, RefusesDeepKeysAndLists) {
+// The parser and its tables are recursive.
+TEST_F(OctetJob, RejectsDeepNesting) {
   const auto repeated = [](const char* part, int count) {
     std::string text;
     for (int i = 0; i < count; ++i) text += part;
@@ -139,16 +134,16 @@ TEST_F(OctetJob, RefusesDeepKeysAndLists) {
         "[inspect]\na = " + repeated("{a.b.c=", 100'000) + "\n"}) {
     const CommandResult r = run(job);
     EXPECT_EQ(r.exit_code, 1);
-    EXPECT_THAT(r.output, HasSubstr("got more in line"));
+    EXPECT_THAT(r.output, HasSubstr("job.toml"));
   }
-  // Points in strings and numbers are none of keys.
+  // Points in strings and numbers do not count.
   EXPECT_THAT(run("# " + repeated("a.", 50) + "\n[inspect]\nmodel = \"" +
                   repeated("x.", 50) + "h5\"\n")
                   .output,
               AllOf(HasSubstr("error: "), HasSubstr("x.x.x.h5")));
 }
 
-TEST_F(OctetJob, IsNotWrittenOver) {
+TEST_F(OctetJob, IsNotOverwritten) {
   const std::string job =
       "[plan]\nmodel = \"zoo:lenet\"\nsave = \"job.json\"\n";
   write_file(folder_ / "job.json", job);
@@ -156,7 +151,7 @@ TEST_F(OctetJob, IsNotWrittenOver) {
       run_command(fmt::format("cd {} && {}/octet run job.json 2>&1",
                               quoted(folder_.path()), OCTET_BIN));
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.output, HasSubstr("which is read"));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("--save"), HasSubstr("job.json")));
   EXPECT_EQ(read_file(folder_ / "job.json"), job);
 }
 
@@ -186,7 +181,7 @@ TEST(OctetCompletion, WritesForThreeShells) {
   const CommandResult r =
       run_command(fmt::format("{}/octet completion ksh 2>&1", OCTET_BIN));
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.output, HasSubstr("expected bash or zsh or fish"));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("bash"), HasSubstr("'ksh'")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `octet plan` from outside.
+// `octet plan`.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// What a run wrote to each stream.
+/// Exit code and output of a run.
 struct Said {
   int exit_code = 0;
   std::string out;
@@ -48,7 +48,7 @@ Said plan(const std::string& arguments) {
   return {r.exit_code, read_file(folder / "out"), read_file(folder / "err")};
 }
 
-/// Exit code 1, nothing on standard output, one line of reason.
+/// Expects exit code 1, no standard output, and a single line of error.
 void expect_refused(const std::string& arguments,
                     const std::vector<std::string>& words) {
   const Said said = plan(arguments);
@@ -68,9 +68,9 @@ struct Counted {
 
 class PlanOf : public ::testing::TestWithParam<Counted> {};
 
-// Source: NVIDIA tensorflow-quantization 0.2.0, its placement replayed: T with
-// a pair for each reader, S with one for each tensor.
-TEST_P(PlanOf, ClosesWithTheToolkitsPairs) {
+// Source: placement of NVIDIA tensorflow-quantization 0.2.0, replayed; T counts
+// a pair per consumer, S a pair per tensor.
+TEST_P(PlanOf, CountsThePairsOfTheToolkit) {
   const Counted& c = GetParam();
   const Said said = plan(fmt::format("zoo:{} --policy toolkit", c.arguments));
   ASSERT_EQ(said.exit_code, 0) << said.err;
@@ -78,7 +78,7 @@ TEST_P(PlanOf, ClosesWithTheToolkitsPairs) {
       said.last(),
       fmt::format("pairs: {} activations + {} weights = {} per edge, {} shared",
                   c.activations, c.weights, c.per_edge, c.shared));
-  // Layers are called once here: a line for each pair.
+  // Each layer is called once: a line per pair.
   EXPECT_EQ(said.lines().size(), static_cast<size_t>(c.per_edge) + 1);
 }
 
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         Counted{"mobilenet_v2 --case MobileNet", 64, 53, 117, 107},
         Counted{"inception_v3 --case Inception", 109, 95, 204, 169}));
 
-TEST(OctetPlan, PrintsOneLineAPointInAlignedColumns) {
+TEST(OctetPlan, PrintsALinePerPointInColumns) {
   const Said said = plan("zoo:otho --policy toolkit");
   EXPECT_EQ(said.out,
             "conv_0  input 0  int8 [-128,127] per tensor fixed  default  "
@@ -107,14 +107,14 @@ TEST(OctetPlan, PrintsOneLineAPointInAlignedColumns) {
   EXPECT_EQ(said.err, "");
 }
 
-TEST(OctetPlan, FollowsTensorRTUnlessToldOtherwise) {
+TEST(OctetPlan, FollowsTensorRTByDefault) {
   const Said said = plan("zoo:frodo");
   ASSERT_EQ(said.exit_code, 0) << said.err;
   EXPECT_EQ(said.out, plan("zoo:frodo --policy tensorrt --mode full").out);
   EXPECT_EQ(said.err, "");
 }
 
-TEST(OctetPlan, IsStrictlyTheToolkitsWhenAsked) {
+TEST(OctetPlan, FollowsTheToolkitStrictlyOnRequest) {
   const TempFolder folder;
   write_file(folder / "spec.json",
              R"({"spec": [{"name": "Conv2D", "target": "class",
@@ -128,13 +128,11 @@ TEST(OctetPlan, IsStrictlyTheToolkitsWhenAsked) {
   EXPECT_EQ(strict.last(),
             "pairs: 9 activations + 9 weights = 18 per edge, 17 shared");
   EXPECT_EQ(plan(arguments + " --strict --diff tensorrt").exit_code, 0);
-  expect_refused(
-      "zoo:frodo --strict",
-      {"--strict: expected --policy toolkit, got --policy tensorrt"});
-  expect_refused("zoo:frodo --policy patterns --strict", {"--policy patterns"});
+  expect_refused("zoo:frodo --strict", {"--strict", "--policy toolkit"});
+  expect_refused("zoo:frodo --policy patterns --strict", {"--policy toolkit"});
 }
 
-TEST(OctetPlan, TakesSeveralCases) {
+TEST(OctetPlan, AcceptsSeveralCases) {
   const Said said =
       plan("zoo:frodo --policy toolkit --case Residual --case MaxPool");
   ASSERT_EQ(said.exit_code, 0) << said.err;
@@ -165,8 +163,7 @@ TEST(OctetPlan, WarnsOfConflictsAndExplainsThemInComments) {
       "zoo:frodo --policy toolkit --spec " + quoted(folder / "spec.json");
   const Said said = plan(arguments);
   ASSERT_EQ(said.exit_code, 0);
-  EXPECT_THAT(said.err, AllOf(StartsWith("warning: conv2d_1: user wants "),
-                              HasSubstr("user wins\n")));
+  EXPECT_THAT(said.err, StartsWith("warning: conv2d_1: "));
   EXPECT_THAT(said.out, Not(HasSubstr("#")));
 
   const Said explained = plan(arguments + " --explain");
@@ -176,12 +173,12 @@ TEST(OctetPlan, WarnsOfConflictsAndExplainsThemInComments) {
     (line.starts_with("# ") ? comments : points).push_back(line);
   }
   EXPECT_EQ(points, said.lines());
-  EXPECT_THAT(comments, ::testing::Contains(
-                            StartsWith("# conv2d_1: conflict, user wants ")));
+  EXPECT_THAT(comments,
+              ::testing::Contains(StartsWith("# conv2d_1: conflict, ")));
   EXPECT_EQ(explained.last(), said.last());
 }
 
-TEST(OctetPlan, ExplainsWhatTheUserLeavesAlone) {
+TEST(OctetPlan, ExplainsLayersSkippedByTheUser) {
   const TempFolder folder;
   write_file(folder / "spec.json",
              R"({"spec": [{"name": "dense_1", "quantize_input": false,
@@ -233,11 +230,11 @@ TEST(OctetPlan, SavesAPlanAndFindsNoDifferenceToIt) {
   EXPECT_THAT(lines[1], StartsWith("+ add_1  input 1"));
 }
 
-TEST(OctetPlan, WritesNothingAtAllWhereItCannotSave) {
+TEST(OctetPlan, PrintsNothingIfItCannotSave) {
   expect_refused("zoo:otho --save /nowhere/at/all.json", {"/nowhere/at/all"});
 }
 
-TEST(OctetPlan, TakesPatterns) {
+TEST(OctetPlan, PlacesByPatterns) {
   const Said said = plan("zoo:pippin --policy patterns");
   ASSERT_EQ(said.exit_code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("  pattern ConvBN"));
@@ -245,20 +242,20 @@ TEST(OctetPlan, TakesPatterns) {
   EXPECT_EQ(said.err, "");
 }
 
-TEST(OctetPlan, ExplainsWhatPatternsConvertAndLeaveAlone) {
+TEST(OctetPlan, ExplainsConversionsAndSkippedLayers) {
   const Said said = plan("zoo:vit_tiny --policy patterns --explain");
   ASSERT_EQ(said.exit_code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("\n# "));
 }
 
-TEST(OctetPlan, LeavesPatternsToThemselves) {
+TEST(OctetPlan, RejectsSpecsAndCasesWithPatterns) {
   for (const char* more : {"--mode partial", "--case Residual"}) {
     expect_refused(std::string("zoo:pippin --policy patterns ") + more,
-                   {"--policy patterns", "decide alone"});
+                   {"--policy patterns"});
   }
 }
 
-TEST(OctetPlan, ExcludesLayersFromPatternsToo) {
+TEST(OctetPlan, ExcludesLayersFromPatterns) {
   for (const char* policy : {"patterns", "onnxruntime"}) {
     const std::string line = fmt::format("zoo:pippin --policy {} ", policy);
     EXPECT_THAT(plan(line).out, HasSubstr("conv2d_2  "));
@@ -268,23 +265,21 @@ TEST(OctetPlan, ExcludesLayersFromPatternsToo) {
   }
 }
 
-TEST(OctetPlan, RefusesUnknownWords) {
-  expect_refused("zoo:resnet9", {"expected a known network", "'resnet8'"});
-  expect_refused("zoo:", {"expected a known network"});
-  expect_refused("zoo:otho --case ResNet", {"expected one of", "ResNetV1"});
-  expect_refused(
-      "zoo:otho --policy nvidia",
-      {"--policy: expected tensorrt or toolkit or patterns", "got 'nvidia'"});
-  expect_refused("zoo:otho --mode half",
-                 {"--mode: expected full or partial, got 'half'"});
+TEST(OctetPlan, RejectsUnknownWords) {
+  expect_refused("zoo:resnet9", {"'resnet9'", "'resnet8'"});
+  expect_refused("zoo:", {"network"});
+  expect_refused("zoo:otho --case ResNet", {"'ResNet'", "ResNetV1"});
+  expect_refused("zoo:otho --policy nvidia",
+                 {"--policy", "tensorrt", "'nvidia'"});
+  expect_refused("zoo:otho --mode half", {"--mode", "partial", "'half'"});
   expect_refused("zoo:otho --on-unknown ask", {"--on-unknown"});
-  expect_refused("zoo:otho --diff nvidia", {"--diff: expected ", "'nvidia'"});
+  expect_refused("zoo:otho --diff nvidia", {"--diff", "'nvidia'"});
   for (const char* option : {"--spec", "--diff", "--save", "--case"}) {
     expect_refused(fmt::format("zoo:otho {} ''", option), {});
   }
 }
 
-TEST(OctetPlan, RefusesModelsItCannotRead) {
+TEST(OctetPlan, RejectsUnreadableModels) {
   const TempFolder folder;
   expect_refused(quoted(folder / "none.h5"), {"none.h5"});
   write_file(folder / "model.onnx", "x");
@@ -293,7 +288,7 @@ TEST(OctetPlan, RefusesModelsItCannotRead) {
   expect_refused("''", {});
 }
 
-TEST(OctetPlan, RefusesBadSpecFiles) {
+TEST(OctetPlan, RejectsInvalidSpecs) {
   const TempFolder folder;
   const auto refused = [&](const std::string& text,
                            const std::vector<std::string>& words) {
@@ -302,21 +297,19 @@ TEST(OctetPlan, RefusesBadSpecFiles) {
   };
   expect_refused("zoo:frodo --spec " + quoted(folder / "none.json"),
                  {"none.json"});
-  refused("{\"spec\": [\n{\"name\": }]}",
-          {"spec.json", "JSON, line 2, column 10"});
+  refused("{\"spec\": [\n{\"name\": }]}", {"spec.json", "line 2, column 10"});
   refused(R"({"spec": [{"name": "conv2d", "quantize": true}]})",
-          {"spec.json", "in entry 0 of the spec", "'quantize'"});
-  refused(
-      R"({"spec": [{"name": "conv2d_9"}]})",
-      {"expected a layer 'conv2d_9' in 'frodo'", "did you mean", "'conv2d_"});
+          {"spec.json", "entry 0", "'quantize'"});
+  refused(R"({"spec": [{"name": "conv2d_9"}]})",
+          {"'conv2d_9'", "did you mean", "'conv2d_"});
   refused(R"({"spec": [{"name": "Conv3D", "target": "class"}]})",
-          {"expected a layer class, got 'Conv3D'", "'Conv2D'"});
+          {"'Conv3D'", "'Conv2D'"});
   refused(R"({"spec": [{"name": "add", "quantization_index": [2]}]})",
-          {"quantization_index", "[0,2)", "'add'", "got 2"});
-  expect_refused("zoo:frodo --mode partial", {"partial mode"});
+          {"quantization_index", "[0,2)", "'add'"});
+  expect_refused("zoo:frodo --mode partial", {"partial"});
 }
 
-TEST(OctetPlan, WarnsOfUnknownNamesIfAskedTo) {
+TEST(OctetPlan, WarnsOfUnknownNamesOnRequest) {
   const TempFolder folder;
   write_file(folder / "spec.json",
              R"({"spec": [{"name": "wrong"}, {"name": "dense"}]})");

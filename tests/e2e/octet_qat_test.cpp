@@ -1,4 +1,4 @@
-// octet qat: accuracies before and after, and a file.
+// octet qat.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -23,6 +23,7 @@
 namespace octet {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -50,7 +51,7 @@ class OctetQat : public ::testing::Test {
                                    quoted(folder_.path()), OCTET_BIN,
                                    arguments));
   }
-  /// The JSON behind the warnings.
+  /// Returns the JSON after the warnings.
   static Config result_in(const std::string& output) {
     return io::from_json(
         output.substr(std::min(output.find('{'), output.size())));
@@ -65,7 +66,7 @@ class OctetQat : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(OctetQat, GivesThreeAccuraciesAndAFileWithTheClasses) {
+TEST_F(OctetQat, ReportsAccuraciesAndExportsTheClasses) {
   for (const char* preset : {"int8", "int8_mobile", "int4"}) {
     const CommandResult r = run(fmt::format(
         "-o out.onnx --json --epochs 2 --batch 8 --preset {}", preset));
@@ -82,7 +83,7 @@ TEST_F(OctetQat, GivesThreeAccuraciesAndAFileWithTheClasses) {
   }
 }
 
-TEST_F(OctetQat, KeepsQdqAndScalesOfAModelThatHasThem) {
+TEST_F(OctetQat, KeepsQdqAndScalesOfAQuantizedModel) {
   const CommandResult made = run_octet(
       "quantize in.h5 --data x.npy --target onnxruntime -o given.onnx");
   ASSERT_EQ(made.exit_code, 0) << made.output;
@@ -108,7 +109,7 @@ TEST_F(OctetQat, KeepsQdqAndScalesOfAModelThatHasThem) {
   EXPECT_EQ(quantizers_of("out.onnx"), quantizers_of("given.onnx"));
 }
 
-TEST_F(OctetQat, SaysBeforeTrainingWhatCannotBePlacedOrWritten) {
+TEST_F(OctetQat, RejectsInvalidPlacementAndExportBeforeTraining) {
   const CommandResult made = run_octet(
       "quantize in.h5 --data x.npy --target onnxruntime -o given.onnx");
   ASSERT_EQ(made.exit_code, 0) << made.output;
@@ -120,13 +121,12 @@ TEST_F(OctetQat, SaysBeforeTrainingWhatCannotBePlacedOrWritten) {
     return r.output;
   };
   EXPECT_THAT(said("--policy toolkit"),
-              HasSubstr("--policy: places Q/DQ in a float model, and "
-                        "'given.onnx' has its own"));
-  EXPECT_THAT(said("--bits 4,8"), HasSubstr("--bits: places Q/DQ"));
-  EXPECT_THAT(said(""), HasSubstr("expected codes with a sign"));
+              AllOf(HasSubstr("--policy"), HasSubstr("'given.onnx'")));
+  EXPECT_THAT(said("--bits 4,8"), HasSubstr("--bits"));
+  EXPECT_THAT(said(""), HasSubstr("signed"));
 }
 
-TEST_F(OctetQat, TakesItsEpochsAndRateFromThePreset) {
+TEST_F(OctetQat, UsesEpochsAndRateOfThePreset) {
   const CommandResult r =
       run("-o out.h5 --json --trained-epochs 20 --trained-rate 0.2 --batch 16");
   ASSERT_EQ(r.exit_code, 0) << r.output;
@@ -136,7 +136,7 @@ TEST_F(OctetQat, TakesItsEpochsAndRateFromThePreset) {
   EXPECT_EQ(io::class_names(folder_ / "out.h5").size(), 3u);
 }
 
-TEST_F(OctetQat, FreezesStatisticsFromAnEpochOn) {
+TEST_F(OctetQat, FreezesStatisticsFromAnEpoch) {
   io::save_model(zoo::make("resnet8", {.classes = 3}), folder_ / "in.h5");
   Tensor x({30, 32, 32, 3});
   Rng(1).fill_uniform(x, 0, 1);
@@ -164,16 +164,16 @@ TEST_F(OctetQat, FreezesStatisticsFromAnEpochOn) {
   EXPECT_NE(late, always);
   EXPECT_NE(late, never);
   EXPECT_THAT(refusal("-o out.onnx --epochs 2 --freeze-batch-norm 2"),
-              HasSubstr("--freeze-batch-norm: expected an epoch from 0 to 1, "
-                        "got 2"));
+              AllOf(HasSubstr("--freeze-batch-norm"), HasSubstr("got 2")));
 }
 
-TEST_F(OctetQat, RefusesBeforeItTrains) {
+TEST_F(OctetQat, RejectsInvalidOptionsBeforeTraining) {
   EXPECT_THAT(refusal("-o out.onnx --preset int_8"),
               HasSubstr("did you mean 'int8'"));
   EXPECT_THAT(refusal("-o out.tflite", 2), HasSubstr(".onnx or .h5"));
-  EXPECT_THAT(refusal("-o in.h5"), HasSubstr("which is read"));
-  EXPECT_THAT(refusal("-o no/out.onnx"), HasSubstr("Hint: create it"));
+  EXPECT_THAT(refusal("-o in.h5"),
+              AllOf(HasSubstr("--output"), HasSubstr("in.h5")));
+  EXPECT_THAT(refusal("-o no/out.onnx"), HasSubstr("no/out.onnx"));
   EXPECT_THAT(refusal("-o out.onnx --policy tensort"),
               HasSubstr("did you mean 'tensorrt'"));
 }

@@ -1,4 +1,5 @@
-// Files for a reader: OpenVINO's uint8 activations, polygraphy's inputs.
+// Files for target runtimes: uint8 activations of OpenVINO, inputs of
+// polygraphy.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -55,11 +56,11 @@ TEST_F(OctetTargets, QuantizesNonnegativeActivationsToUint8ForOpenvino) {
   const CommandResult lint = run("lint int8.onnx --target openvino");
   EXPECT_EQ(lint.exit_code, 0);
   EXPECT_THAT(lint.output, HasSubstr("0 errors, 0 warnings"));
-  // TensorRT does not read it.
+  // TensorRT does not support uint8.
   EXPECT_NE(run("lint int8.onnx --target tensorrt10").exit_code, 0);
 }
 
-TEST_F(OctetTargets, GivesPolygraphyTheGoldenInputs) {
+TEST_F(OctetTargets, PassesGoldenInputsToPolygraphy) {
   ASSERT_EQ(run("quantize zoo:lenet -o int8.onnx --method max --golden --data "
                 "x.npy")
                 .exit_code,
@@ -75,8 +76,8 @@ TEST_F(OctetTargets, GivesPolygraphyTheGoldenInputs) {
   EXPECT_EQ(loaded.output, "input\n");
 }
 
-TEST_F(OctetTargets, MakesGoldenInputsInTheRangeOfTheFile) {
-  // What ImageNet's mean and deviation make of bytes lies below 0, too.
+TEST_F(OctetTargets, MatchesGoldenInputsToTheRangeOfTheFile) {
+  // Images normalized like ImageNet have negative values.
   io::save_model(zoo::make("resnet8"), folder_ / "net.h5",
                  {.preprocess = "torch"});
   const CommandResult r = run("convert net.h5 net.onnx --golden");

@@ -1,4 +1,4 @@
-// octet train: a folder of arrays becomes a model's file.
+// octet train.
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -24,7 +24,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Three classes of points in the plane, well apart, and a Dense layer.
+/// Three separated classes of points in the plane, and a Dense layer.
 class OctetTrain : public ::testing::Test {
  protected:
   OctetTrain() {
@@ -63,7 +63,7 @@ class OctetTrain : public ::testing::Test {
   TempFolder folder_;
 };
 
-/// A second output that gives the first coordinate back.
+/// The second output returns the first coordinate.
 TEST_F(OctetTrain, TrainsQuantizesAndFineTunesSeveralOutputs) {
   const auto x = input({2}, "x");
   const auto h = Dense({.units = 8, .name = "h"})(x);
@@ -99,11 +99,11 @@ TEST_F(OctetTrain, TrainsQuantizesAndFineTunesSeveralOutputs) {
       "quantize out.h5 -o ptq.onnx --data x_train.npy --labels "
       "kind=y_train.npy");
   ASSERT_EQ(quantized.exit_code, 0) << quantized.output;
-  EXPECT_THAT(quantized.output, AllOf(HasSubstr("output 'left' has none"),
-                                      HasSubstr("accuracy")));
+  EXPECT_THAT(quantized.output,
+              AllOf(HasSubstr("output 'left'"), HasSubstr("accuracy")));
 }
 
-TEST_F(OctetTrain, LearnsAndSaysHowWell) {
+TEST_F(OctetTrain, LearnsAndReportsAccuracy) {
   const CommandResult r =
       run("in.h5 --data . --epochs 40 --rate 0.05 --batch 16 -o out.h5 --json");
   ASSERT_EQ(r.exit_code, 0) << r.output;
@@ -114,19 +114,19 @@ TEST_F(OctetTrain, LearnsAndSaysHowWell) {
   EXPECT_EQ(io::load_model(folder_ / "out.h5").parameter_count(), 9);
 }
 
-TEST_F(OctetTrain, GivesTheSameBytesOnAnyThreadsAndWhenResumed) {
+TEST_F(OctetTrain, IsIndependentOfThreadsAndResumption) {
   const std::string job =
       "in.h5 --data . --epochs 3 --optimizer sgd --schedule step --seed 7 ";
   ASSERT_EQ(run(job + "-o a.h5").exit_code, 0);
   ASSERT_EQ(run(job + "--threads 1 -o b.h5 --checkpoint runs").exit_code, 0);
   EXPECT_EQ(bytes("a.h5"), bytes("b.h5"));
   EXPECT_THAT(refusal(job + "-o out.h5 --checkpoint runs"),
-              HasSubstr("add --resume"));
+              HasSubstr("--resume"));
   ASSERT_EQ(run(job + "-o c.h5 --checkpoint runs --resume").exit_code, 0);
   EXPECT_EQ(bytes("a.h5"), bytes("c.h5"));
 }
 
-TEST_F(OctetTrain, HoldsOutAShareOrNothing) {
+TEST_F(OctetTrain, HoldsOutAValidationShare) {
   const auto samples = [&](const std::string& options) {
     const CommandResult r =
         run("in.h5 --data x_train.npy --labels y_train.npy --epochs 1 -o a.h5 "
@@ -142,20 +142,21 @@ TEST_F(OctetTrain, HoldsOutAShareOrNothing) {
   EXPECT_THAT(samples("--validation 0"), ::testing::ElementsAre(90, 90));
 }
 
-TEST_F(OctetTrain, RefusesBeforeItTrains) {
+TEST_F(OctetTrain, RejectsInvalidOptionsBeforeTraining) {
   EXPECT_THAT(refusal("in.h5 --data . -o none/out.h5"),
-              HasSubstr("Hint: create it"));
+              HasSubstr("none/out.h5"));
   EXPECT_THAT(refusal("in.h5 --data . -o out.txt", 2), HasSubstr(".h5"));
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --epochs 0", 2),
-              HasSubstr("from 1"));
+              HasSubstr("--epochs"));
   const std::string before = bytes("in.h5");
-  EXPECT_THAT(refusal("in.h5 --data . -o in.h5"), HasSubstr("which is read"));
+  EXPECT_THAT(refusal("in.h5 --data . -o in.h5"),
+              AllOf(HasSubstr("--output"), HasSubstr("in.h5")));
   EXPECT_EQ(bytes("in.h5"), before);
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --augment flip,cropp"),
               HasSubstr("did you mean 'crop'"));
   // Values up to 4.
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --augment brightness"),
-              HasSubstr("expected values in [0,1] or [0,255]"));
+              AllOf(HasSubstr("--augment"), HasSubstr("[0,255]")));
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --optimizer adm"),
               HasSubstr("did you mean 'adam'"));
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --schedule cosin"),
@@ -167,7 +168,7 @@ TEST_F(OctetTrain, RefusesBeforeItTrains) {
   EXPECT_THAT(refusal("zoo:lenet --data . -o out.h5"), HasSubstr("[2]"));
 }
 
-/// MNIST's format: two classes, dark and bright images [4,6].
+/// Writes MNIST files: two classes, dark and bright images [4,6].
 void write_idx_files(const std::filesystem::path& folder) {
   std::filesystem::create_directory(folder);
   for (const char* part : {"train", "t10k"}) {
@@ -183,7 +184,7 @@ void write_idx_files(const std::filesystem::path& folder) {
   }
 }
 
-TEST_F(OctetTrain, FilesSayWhatBytesBecame) {
+TEST_F(OctetTrain, FilesStoreThePreprocessing) {
   write_idx_files(folder_ / "idx");
   const auto x = input({4, 6, 1}, "x");
   io::save_model(Model(x, Dense({.units = 2})(Flatten()(x))),
@@ -197,9 +198,8 @@ TEST_F(OctetTrain, FilesSayWhatBytesBecame) {
   octet("train images.h5 --data idx --preprocess tf --epochs 1 -o tf.h5");
   EXPECT_EQ(io::trained_preprocess(folder_ / "tf.h5"), "tf");
   EXPECT_THAT(octet("evaluate tf.h5 --data idx"), HasSubstr("bytes as 'tf'"));
-  EXPECT_THAT(
-      octet("evaluate tf.h5 --data idx --preprocess unit"),
-      AllOf(HasSubstr("bytes as 'unit'"), HasSubstr("was trained with 'tf'")));
+  EXPECT_THAT(octet("evaluate tf.h5 --data idx --preprocess unit"),
+              AllOf(HasSubstr("bytes as 'unit'"), HasSubstr("'tf'")));
   for (const char* line :
        {"train tf.h5 --data idx --epochs 1 -o out.h5",
         "qat tf.h5 --data idx --epochs 1 -o out.h5", "fold tf.h5 -o out.h5",
@@ -212,7 +212,7 @@ TEST_F(OctetTrain, FilesSayWhatBytesBecame) {
     std::filesystem::remove(folder_ / "out.h5");
     std::filesystem::remove(folder_ / "out.onnx");
   }
-  // Floats are as the model sees them: what bytes became stays known.
+  // Floats are already preprocessed; the file keeps its mode.
   io::write_npy(folder_ / "x.npy", Tensor::zeros({6, 4, 6, 1}));
   io::write_npy(folder_ / "y.npy",
                 Tensor::of<int64_t>({6}, {0, 1, 0, 1, 0, 1}));

@@ -26,7 +26,7 @@ Model small() {
 
 class PredictOnnx : public ::testing::Test {
  protected:
-  /// Runs `octet predict` on x; y_ is what it wrote.
+  /// Runs `octet predict` on x; y_ is its output.
   CommandResult predict(const std::string& model, const Tensor& x,
                         const std::string& options = "") {
     io::write_npy(folder_ / "x.npy", x);
@@ -50,7 +50,7 @@ class PredictOnnx : public ::testing::Test {
   Tensor y_;
 };
 
-TEST_F(PredictOnnx, ComputesWhatTheExportedModelDoes) {
+TEST_F(PredictOnnx, MatchesTheExportedModel) {
   const Model model = small();
   io::export_onnx(model, folder_ / "m.onnx");
   Tensor x({5, 6, 4, 3});
@@ -94,10 +94,10 @@ TEST_F(PredictOnnx, RecognizesSamplesOfTheOtherLayout) {
     EXPECT_EQ(y_.f32()[1], -x.f32()[3]);
   }
   EXPECT_THAT(refusal("nchw.onnx", Tensor::zeros({3, 6, 4})),
-              HasSubstr("the axis of the samples"));
+              HasSubstr("x[None]"));
 }
 
-TEST_F(PredictOnnx, SaysWhichLayoutACubeIsTakenFor) {
+TEST_F(PredictOnnx, ReportsTheLayoutOfACube) {
   save("cube.onnx",
        "g (float[N,3,3,3] x) => (float[N,3,3,3] y) {\n  y = Neg (x)\n}");
   Tensor x({2, 3, 3, 3});
@@ -111,10 +111,10 @@ TEST_F(PredictOnnx, SaysWhichLayoutACubeIsTakenFor) {
   EXPECT_THAT(last.output, Not(HasSubstr("warning")));
   EXPECT_EQ(y_.f32()[1], -x.f32()[3]);
   EXPECT_THAT(refusal("cube.onnx", x, "--layout chw"),
-              HasSubstr("--layout: expected nchw or nhwc"));
+              AllOf(HasSubstr("--layout"), HasSubstr("'chw'")));
 }
 
-TEST_F(PredictOnnx, HonoursABatchThatTheFileFixes) {
+TEST_F(PredictOnnx, HonorsAFixedBatchSize) {
   save("m.onnx", "g (float[2,3] x) => (float[2,3] y) {\n  y = Neg (x)\n}");
   Tensor x({6, 3});
   Rng(1).fill_uniform(x, -1, 1);
@@ -127,12 +127,12 @@ TEST_F(PredictOnnx, HonoursABatchThatTheFileFixes) {
     }
   }
   EXPECT_THAT(refusal("m.onnx", Tensor::zeros({5, 3})),
-              HasSubstr("a multiple of the 2 samples"));
+              HasSubstr("multiple of 2"));
   EXPECT_THAT(refusal("m.onnx", x, "--batch 3"),
               AllOf(HasSubstr("--batch"), HasSubstr("got 3")));
 }
 
-TEST_F(PredictOnnx, TakesAndGivesTheTypesOfTheGraph) {
+TEST_F(PredictOnnx, UsesTheTypesOfTheGraph) {
   save("m.onnx",
        "g (uint8[N,2] x) => (int64[N,2] y) {\n  y = Cast <to = 7> (x)\n}");
   const CommandResult r =
@@ -140,15 +140,15 @@ TEST_F(PredictOnnx, TakesAndGivesTheTypesOfTheGraph) {
   ASSERT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(y_.data<int64_t>(), ::testing::ElementsAre(0, 1, 200, 255));
   EXPECT_THAT(refusal("m.onnx", Tensor::zeros({2, 2})),
-              HasSubstr("expected uint8, got float32"));
+              AllOf(HasSubstr("uint8"), HasSubstr("float32")));
 }
 
-TEST_F(PredictOnnx, KnowsAFileByItsContents) {
+TEST_F(PredictOnnx, DetectsAFileByItsContents) {
   io::export_onnx(small(), folder_ / "model");
   EXPECT_EQ(predict("model", Tensor::zeros({1, 3, 6, 4})).exit_code, 0);
 }
 
-TEST_F(PredictOnnx, TakesSeveralInputsAndOutputsByName) {
+TEST_F(PredictOnnx, AcceptsSeveralInputsAndOutputsByName) {
   save("two.onnx",
        "g (float[N,3] a, float[N,3] b) => (float[N,3] less, float[N,3] more) "
        "{\n  less = Sub (a, b)\n  more = Add (a, b)\n}");
@@ -179,53 +179,51 @@ TEST_F(PredictOnnx, TakesSeveralInputsAndOutputsByName) {
 
   const std::string more_out = " --output more=" + file("more.npy");
   EXPECT_THAT(run("--input a=" + file("a.npy") + more_out).output,
-              HasSubstr("got none for 'b'"));
+              HasSubstr("'b'"));
   EXPECT_THAT(run("--input " + file("a.npy") + more_out).output,
-              HasSubstr("NAME=FILE with one of 'a', 'b'"));
+              AllOf(HasSubstr("NAME=FILE"), HasSubstr("'a', 'b'")));
   EXPECT_THAT(run(b_first + " --output mroe=" + file("y.npy")).output,
               HasSubstr("did you mean 'more'?"));
   EXPECT_THAT(run(b_first + " --input a=" + file("b.npy") + more_out).output,
-              HasSubstr("one file for 'a', got two"));
+              AllOf(HasSubstr("--input"), HasSubstr("'a'")));
   EXPECT_THAT(run(fmt::format("--input a={} --input b={}{}", file("a.npy"),
                               file("one.npy"), more_out))
                   .output,
-              HasSubstr("expected 2 samples"));
+              AllOf(HasSubstr("one.npy"), HasSubstr("2 samples")));
   EXPECT_THAT(run(fmt::format("{} --output less={} --output more={}", b_first,
                               file("y.npy"), file("y.npy")))
                   .output,
-              HasSubstr("twice"));
+              AllOf(HasSubstr("--output"), HasSubstr("y.npy")));
   EXPECT_THAT(run(b_first + " --output more=" + file("a.npy")).output,
-              HasSubstr("which is read"));
+              AllOf(HasSubstr("--output"), HasSubstr("a.npy")));
 }
 
-TEST_F(PredictOnnx, SaysWhatIsWrongWithAFile) {
+TEST_F(PredictOnnx, NamesTheFileAtFault) {
   const Tensor x = Tensor::zeros({1, 3});
   write_file(folder_ / "text.onnx", "this is no model");
   EXPECT_THAT(refusal("text.onnx", x),
-              AllOf(HasSubstr("text.onnx"), HasSubstr("got a text file")));
+              AllOf(HasSubstr("text.onnx"), HasSubstr("a text file")));
   write_file(folder_ / "text", "this is no model");
   EXPECT_THAT(refusal("text", x),
-              AllOf(HasSubstr(".onnx"), HasSubstr("got a text file")));
-  EXPECT_THAT(refusal("missing.onnx", x), HasSubstr("cannot open"));
+              AllOf(HasSubstr(".onnx"), HasSubstr("a text file")));
+  EXPECT_THAT(refusal("missing.onnx", x), HasSubstr("missing.onnx"));
   save("hardmax.onnx",
        "g (float[N,3] x) => (float[N,3] y) {\n  y = Hardmax (x)\n}");
   EXPECT_THAT(
       refusal("hardmax.onnx", x),
-      AllOf(HasSubstr("hardmax.onnx"), HasSubstr("Hardmax (node 'y')")));
+      AllOf(HasSubstr("hardmax.onnx"), HasSubstr("Hardmax"), HasSubstr("'y'")));
   save("sum.onnx",
        "g (float[N,3] x) => (float y) {\n"
        "  y = ReduceMean <keepdims = 0> (x)\n"
        "}");
-  // Of all samples at once it is what the model says, part by part it is not.
+  // All samples at once have a valid result, batches do not.
   const Tensor two = Tensor::zeros({2, 3});
-  EXPECT_THAT(
-      refusal("sum.onnx", two, "--batch 1"),
-      AllOf(HasSubstr("results for each sample"), HasSubstr("--batch 2")));
+  EXPECT_THAT(refusal("sum.onnx", two, "--batch 1"), HasSubstr("--batch 2"));
   EXPECT_EQ(predict("sum.onnx", two).exit_code, 0);
   EXPECT_EQ(y_.shape(), Shape{});
 }
 
-TEST_F(PredictOnnx, TakesHalvesAsFloats) {
+TEST_F(PredictOnnx, ReadsHalvesAsFloats) {
   save("m.onnx", "g (float16[N,2] x) => (float16[N,2] y) {\n  y = Neg (x)\n}");
   EXPECT_EQ(predict("m.onnx", Tensor::of<float>({1, 2}, {0.1f, 2})).exit_code,
             0);
@@ -233,17 +231,17 @@ TEST_F(PredictOnnx, TakesHalvesAsFloats) {
   EXPECT_THAT(y_.f32(), ::testing::ElementsAre(-1638 * 0x1p-14f, -2));
 }
 
-TEST_F(PredictOnnx, NamesTheNodeWhereAModelFails) {
+TEST_F(PredictOnnx, NamesTheNodeAtFault) {
   save("m.onnx",
        "g (float[N,3] x) => (float[M,2] y) {\n"
        "  s = Constant <value = int64[2] {5, 2}> ()\n"
        "  y = Reshape (x, s)\n"
        "}");
   EXPECT_THAT(refusal("m.onnx", Tensor::zeros({1, 3})),
-              AllOf(HasSubstr("m.onnx"), HasSubstr("node 'y' (Reshape)")));
+              AllOf(HasSubstr("m.onnx"), HasSubstr("'y' (Reshape)")));
 }
 
-TEST_F(PredictOnnx, OtherCommandsTakeTheFileAsAModel) {
+TEST_F(PredictOnnx, IsImportedByOtherCommands) {
   io::export_onnx(small(), folder_ / "m.onnx");
   const std::string file = quoted(folder_ / "m.onnx");
   const CommandResult plan = run_octet("plan " + file);
@@ -257,18 +255,17 @@ TEST_F(PredictOnnx, OtherCommandsTakeTheFileAsAModel) {
   const CommandResult layers = run_octet("inspect --layers " + file);
   EXPECT_EQ(layers.exit_code, 0) << layers.output;
   EXPECT_THAT(layers.output, AllOf(HasSubstr("[N,6,4,3]"), HasSubstr("Gemm")));
-  // Its nodes, as before.
+  // Without --layers: its nodes.
   EXPECT_THAT(run_octet("inspect " + file).output, HasSubstr("[N,3,6,4]"));
 }
 
-TEST_F(PredictOnnx, OtherCommandsTakeSizesThatAFileLeavesOpen) {
+TEST_F(PredictOnnx, OtherCommandsAcceptDynamicSizes) {
   save("m.onnx",
        "g (float[N,3,H,W] x) => (float[N,3,A,B] y) {\n"
        "  y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)\n"
        "}");
   const std::string file = quoted(folder_ / "m.onnx");
-  EXPECT_THAT(run_octet("plan " + file).output,
-              HasSubstr("expected known sizes"));
+  EXPECT_THAT(run_octet("plan " + file).output, HasSubstr("--input-shape"));
   const std::string out = quoted(folder_ / "n.onnx");
   EXPECT_EQ(run_octet("convert " + file + " " + out + " --input-shape 8,6,3")
                 .exit_code,
@@ -282,10 +279,10 @@ TEST_F(PredictOnnx, OtherCommandsTakeSizesThatAFileLeavesOpen) {
     EXPECT_THAT(r.output, HasSubstr("input")) << wrong;
   }
   EXPECT_THAT(run_octet("plan zoo:lenet --input-shape 8,6,3").output,
-              HasSubstr("--input-shape: expected a file of Keras or ONNX"));
+              HasSubstr("--input-shape"));
 }
 
-TEST_F(PredictOnnx, OtherCommandsNameTheNodesThatAreNoLayers) {
+TEST_F(PredictOnnx, OtherCommandsNameNodesWithoutALayer) {
   save("m.onnx",
        "g (float[N,3] x) => (float[N,3] y, bool[N,3] a) {\n"
        "  a = IsNaN (x)\n"
@@ -293,7 +290,7 @@ TEST_F(PredictOnnx, OtherCommandsNameTheNodesThatAreNoLayers) {
        "}");
   const CommandResult r = run_octet("plan " + quoted(folder_ / "m.onnx"));
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.output, AllOf(HasSubstr("m.onnx"), HasSubstr("'a' (IsNaN)"),
+  EXPECT_THAT(r.output, AllOf(HasSubstr("m.onnx"), HasSubstr("IsNaN"),
                               HasSubstr("octet predict")));
 }
 

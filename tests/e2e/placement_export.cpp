@@ -1,8 +1,8 @@
 // placement_export FOLDER: trains Frodo, Merry and Pippin for an epoch,
-// quantizes each in every way there is, trains that for an epoch and writes
-// FOLDER/<network>.<way>.onnx beside what Octet answers. Bilbo, too large to
-// train here, and a network of SeparableConv2D are calibrated and exported.
-// FOLDER/cases.json tells tests/oracle/compare_placements.py what there is.
+// quantizes each in every way, fine-tunes for an epoch and writes
+// FOLDER/<network>.<way>.onnx with Octet's outputs. Bilbo, too large to train
+// here, and a network of SeparableConv2D are calibrated and exported.
+// FOLDER/cases.json lists the files for tests/oracle/compare_placements.py.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -36,7 +36,7 @@ constexpr int64_t kTestImages = 2000;
 
 struct Way {
   std::string name;
-  /// Empty: the pattern route.
+  /// nullopt: placement by patterns.
   std::optional<quant::QuantizeOptions> options;
   /// Pairs of the exported file, as counted for the toolkit; 0: not counted.
   /// Source: NVIDIA tensorflow-quantization 0.2.0, replayed by hand.
@@ -54,10 +54,10 @@ struct Way {
     const quant::TransformResult result = quant::transform(model);
     return quant::insert_qdq(result.model, result.matches);
   }
-  /// Codes without a sign, in chains that ONNX Runtime has integers for.
+  /// Unsigned values in chains of integer operators of ONNX Runtime.
   bool onnxruntime = false;
 
-  /// Whether convolutions or dense layers may be without Q/DQ.
+  /// Returns whether convolutions or dense layers may lack Q/DQ.
   bool partial() const {
     return !options || options->mode == QuantizationMode::partial;
   }
@@ -75,7 +75,7 @@ quant::QuantizeOptions partial(quant::QuantizationSpec spec) {
           .policy = Policy::toolkit};
 }
 
-/// Weights of learned scales, and activations of `rule`.
+/// Learned weight scales, activation scales by `rule`.
 quant::QuantizeOptions few_bits(
     int weight, int activation, quant::ScaleRule rule,
     quant::ScaleRule of_weights = quant::ScaleRule::learned) {
@@ -86,7 +86,7 @@ quant::QuantizeOptions few_bits(
                      .rule = of_weights}};
 }
 
-/// Two products in one layer, with a pair for each.
+/// Two matrix products in a layer, with a Q/DQ pair each.
 Model separable() {
   const SymbolicTensor image = input({28, 28}, "image");
   SymbolicTensor x = Reshape({.target_shape = {28, 28, 1}})(image);
@@ -166,7 +166,7 @@ void train_epoch(Model& model, const Dataset& data, float rate) {
 class Writer {
  public:
   explicit Writer(std::filesystem::path folder) : folder_(std::move(folder)) {
-    // Nothing of an earlier run may pass for a result of this one.
+    // Removes results of earlier runs.
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
@@ -179,7 +179,7 @@ class Writer {
     write_file(folder_ / (network + ".labels.i64"), bytes_of(batch.label()));
   }
 
-  /// Returns the share of right answers.
+  /// Returns the accuracy.
   double write_case(const std::string& network, const Way& way,
                     const Model& quantized, const Batch& batch) {
     const std::string name = network + "." + way.name;
@@ -224,11 +224,12 @@ void write_trained(Writer& writer, const std::string& network,
     quant::prepare_qat(quantized);
     train_epoch(quantized, train_set.take(kFineTuningImages), 3e-4f);
     const double accuracy = writer.write_case(network, way, quantized, test);
-    // Chance is 0.1; batch statistics of so few steps are far from settled.
+    // Chance level is 0.1; batch statistics do not converge in so few steps.
     if (accuracy < 0.4) {
       throw ValueError(
-          fmt::format("{}: expected {} to learn, got an accuracy of {:.2f} %",
-                      network, way.name, 100 * accuracy));
+          "accuracy_not_met", network,
+          fmt::format("accuracy of {} is {:.2f} %, must be at least 40 %",
+                      way.name, 100 * accuracy));
     }
   }
 }

@@ -1,14 +1,13 @@
-// A small training that may run on several ranks: 60 steps on real images.
+// A small training on several ranks: 60 steps on real images.
 //
 //   rank_run NETWORK OUT FOLDER HOW [RANK STEP]
 //
-// NETWORK is of the zoo, with "+qat" after its name quantized from the start,
-// with "+sync" with statistics of the whole batch.
-// OUT gets the model and the history. FOLDER keeps the checkpoints ("-": none).
-// HOW is "mpi", or "one" for one process with the same shards. With RANK and
-// STEP that rank is killed there, as by kill -9, or with STEP < 0 throws; with
-// 0 it throws before the first step, alone; with 1000 more it presses Ctrl-C,
-// which is for mpirun.
+// NETWORK is a zoo network; suffix "+qat": quantized from the start, "+sync":
+// statistics of the whole batch. OUT is for the model and the history, FOLDER
+// for checkpoints ("-": none). HOW is "mpi", or "one" for a single process with
+// the same shards. RANK is killed at STEP as by kill -9; STEP < 0: it throws at
+// -STEP; 0: it throws before the first step, alone; STEP + 1000: Ctrl-C, for
+// mpirun.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -70,7 +69,7 @@ void run(const std::string& network, const fs::path& out,
   set_warning_sink([](std::string_view) {});
   const io::TrainTest data =
       io::fashion_mnist(std::string(io::kFashionMnistFolder));
-  // 30 steps an epoch, the last one with fewer samples than shards.
+  // 30 steps per epoch; the last has fewer samples than shards.
   const Dataset training = data.train.take(29 * 16 + 5);
   const Dataset validation = data.test.take(100);
   Model model = model_of(network, training);

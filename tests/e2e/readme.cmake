@@ -1,7 +1,7 @@
-# Fails unless the README holds the program's text, comments and all.
+# Fails unless the README contains the program, including comments.
 file(READ ${README} readme)
 file(READ ${PROGRAM} program)
-# The program's first line says where it is shown; the README needs no such.
+# The README omits the first line of the program.
 string(REGEX REPLACE "^// The program of the README[^\n]*\n" "" program
        "${program}")
 string(FIND "${readme}" "${program}" at)

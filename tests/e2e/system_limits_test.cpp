@@ -1,4 +1,4 @@
-// Limits of the system: on the size of files and on memory.
+// System limits on file size and memory.
 #include <filesystem>
 #include <string>
 
@@ -22,13 +22,12 @@ CommandResult limited(const std::string& limit, const std::string& arguments) {
                                  quoted(OCTET_BIN "/octet"), arguments));
 }
 
-TEST(SystemLimits, OnTheSizeOfFilesAreReportedWithTheFile) {
+TEST(SystemLimits, OnFileSizeAreReportedWithTheFile) {
   const TempFolder folder;
   const std::string file = quoted(folder / "lenet.onnx");
   const CommandResult r = limited("-f 8", "convert zoo:lenet " + file);
   EXPECT_EQ(r.exit_code, 1) << r.output;
-  EXPECT_THAT(r.output, AllOf(HasSubstr("lenet.onnx: cannot write"),
-                              HasSubstr("ulimit -f")));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("lenet.onnx"), HasSubstr("ulimit -f")));
   EXPECT_TRUE(folder.empty());
   const CommandResult page =
       limited("-f 1", fmt::format("report zoo:lenet {} --data {} --seconds 0",
@@ -36,9 +35,9 @@ TEST(SystemLimits, OnTheSizeOfFilesAreReportedWithTheFile) {
   EXPECT_EQ(page.exit_code, 1) << page.output;
 }
 
-// Sanitizers reserve addresses by the terabyte.
+// Sanitizers reserve terabytes of address space.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(SystemLimits, OnMemoryAreReportedWithTheStepAndItsSize) {
+TEST(SystemLimits, OnMemoryAreReportedWithTheFileAndItsSize) {
   const TempFolder folder;
   io::write_npy(folder / "x.npy", Tensor::zeros({1, 28, 28, 1}));
   const auto predict = [&](const char* limit) {

@@ -1,4 +1,4 @@
-// Event files in the hands of TensorBoard itself.
+// TensorBoard reads the event files.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(TensorBoard, ReadsScalarsAndHistogramsOfTwoRuns) {
                                        "scalars loss 1 0.25\n"
                                        "scalars loss 2 0.125\n"));
   EXPECT_THAT(result.output, HasSubstr("scalars val/accuracy 1 1.0\n"));
-  // Left end, right end, count of the first bucket of 30.
+  // Left edge, right edge, and count of the first of 30 buckets.
   EXPECT_THAT(result.output, HasSubstr("histograms dense/kernel 1 "
                                        "[[-1.0, -0.8999999761581421, 2.0], "));
   EXPECT_THAT(result.output, HasSubstr(", 2.0, 1.0]]\n"));

@@ -61,13 +61,13 @@ TEST_F(JudgeCommands, LintForecastsAndExitsByErrors) {
   io::save(broken, folder_ / "uint8.onnx");
   const CommandResult bad = judge("lint " + path("uint8.onnx") + " --json");
   EXPECT_EQ(bad.exit_code, 1);
-  EXPECT_THAT(bad.output, AllOf(HasSubstr("\"id\": \"E02\""),
-                                HasSubstr("errors for tensorrt10")));
+  EXPECT_THAT(bad.output,
+              AllOf(HasSubstr("\"id\": \"E02\""), HasSubstr("tensorrt10")));
   const CommandResult fixed =
       judge("lint " + path("uint8.onnx") + " --fix " + path("fixed.onnx"));
   EXPECT_EQ(fixed.exit_code, 0) << fixed.output;
   EXPECT_THAT(fixed.output, HasSubstr("4 repairs"));
-  // uint8 around 128 is the same grid.
+  // uint8 with zero point 128 is equivalent.
   const Tensor x = io::read_npy(folder_ / "x.npy");
   io::write_npy(folder_ / "nchw.npy", x.transposed({0, 3, 1, 2}));
   const CommandResult same =
@@ -77,7 +77,7 @@ TEST_F(JudgeCommands, LintForecastsAndExitsByErrors) {
   EXPECT_THAT(same.output, HasSubstr("outputs: equal"));
 }
 
-TEST_F(JudgeCommands, LintShowsInfosWhereAllIsAskedFor) {
+TEST_F(JudgeCommands, LintShowsInfosWithAll) {
   const CommandResult all = judge("lint --all " + path("int8.onnx"));
   const CommandResult few = judge("lint " + path("int8.onnx"));
   const CommandResult json = judge("lint --json " + path("int8.onnx"));
@@ -89,38 +89,38 @@ TEST_F(JudgeCommands, LintShowsInfosWhereAllIsAskedFor) {
   EXPECT_THAT(json.output, HasSubstr("\"severity\": \"info\""));
 }
 
-TEST_F(JudgeCommands, LintRefusesWrongUse) {
+TEST_F(JudgeCommands, LintRejectsInvalidArguments) {
   EXPECT_EQ(judge("lint").exit_code, 2);
   EXPECT_EQ(judge("lint " + path("none.onnx")).exit_code, 1);
   EXPECT_THAT(judge("lint --rules").output, HasSubstr("E06"));
   EXPECT_THAT(
       judge("lint " + path("int8.onnx") + " --target tensorrt12").output,
-      HasSubstr("expected one of tensorrt8"));
+      AllOf(HasSubstr("tensorrt8"), HasSubstr("'tensorrt12'")));
 }
 
-TEST_F(JudgeCommands, VerifyHoldsAFileAgainstItsLayersOrAReference) {
+TEST_F(JudgeCommands, VerifyComparesWithTheImportOrAReference) {
   const std::string data = " --input " + path("x.npy");
   const CommandResult own = judge("verify " + path("int8.onnx") + data);
   EXPECT_EQ(own.exit_code, 0) << own.output;
   EXPECT_THAT(own.output, AllOf(HasSubstr("scores (output)"),
                                 HasSubstr("same class: 100.00 %"),
-                                HasSubstr("batch 1 against 8")));
+                                HasSubstr("batch size 1 against 8")));
   const CommandResult turned =
       judge("verify " + path("float.onnx") + data + " --json");
   EXPECT_EQ(turned.exit_code, 0) << turned.output;
   EXPECT_THAT(turned.output, HasSubstr("\"failures\": []"));
 }
 
-TEST_F(JudgeCommands, VerifyComparesLikeWithLike) {
+TEST_F(JudgeCommands, VerifyAdaptsItsTolerances) {
   const std::string data = " --input " + path("x.npy");
   EXPECT_THAT(judge("verify " + path("int8.onnx") + data).output,
               AllOf(HasSubstr("quantized values against quantized values"),
                     HasSubstr("SQNR >= 40 dB")));
   EXPECT_THAT(judge("verify " + path("float.onnx") + data).output,
-              HasSubstr("judged as float against float: SQNR >= 40 dB"));
+              HasSubstr("float against float: SQNR >= 40 dB"));
 }
 
-TEST_F(JudgeCommands, VerifyTakesTokensThatAFileFlattens) {
+TEST_F(JudgeCommands, VerifyAcceptsFlattenedTokens) {
   const auto file = testdata("faults/onnx/transformer_encoder_dynamo.onnx");
   if (!std::filesystem::exists(file)) GTEST_SKIP() << file;
   Tensor x({3, 3, 48, 48});
@@ -131,20 +131,20 @@ TEST_F(JudgeCommands, VerifyTakesTokensThatAFileFlattens) {
   EXPECT_EQ(r.exit_code, 0) << r.output;
 }
 
-TEST_F(JudgeCommands, VerifyExitsPastATolerance) {
+TEST_F(JudgeCommands, VerifyFailsPastATolerance) {
   const std::string model = "verify " + path("int8.onnx") + " --input ";
   Tensor x = io::read_npy(folder_ / "x.npy");
   io::write_npy(folder_ / "nchw.npy", x.transposed({0, 3, 1, 2}));
   const std::string against =
       model + path("nchw.npy") + " --reference " + path("float.onnx");
-  // As INT8 against float, which has the noise of quantization.
+  // INT8 against float has quantization noise.
   const CommandResult usual = judge(against + " --min-agreement 0.9");
   EXPECT_EQ(usual.exit_code, 0) << usual.output;
-  EXPECT_THAT(usual.output, AllOf(HasSubstr("judged as INT8 against float"),
+  EXPECT_THAT(usual.output, AllOf(HasSubstr("INT8 against float"),
                                   HasSubstr("SQNR >= 15 dB")));
   const CommandResult strict = judge(against + " --min-sqnr 90");
   EXPECT_EQ(strict.exit_code, 1);
-  EXPECT_THAT(strict.output, HasSubstr("expected 90 at least"));
+  EXPECT_THAT(strict.output, HasSubstr("90"));
   const CommandResult loose =
       judge(against + " --min-sqnr 10 --max-flips 1 --min-agreement 0");
   EXPECT_EQ(loose.exit_code, 0) << loose.output;
@@ -152,7 +152,7 @@ TEST_F(JudgeCommands, VerifyExitsPastATolerance) {
   EXPECT_EQ(judge("verify zoo:lenet --input " + path("x.npy")).exit_code, 1);
 }
 
-TEST_F(JudgeCommands, CompareNamesTheCulpritFirst) {
+TEST_F(JudgeCommands, CompareListsTheNoisiestLayerFirst) {
   onnx::ModelProto changed;
   ASSERT_TRUE(changed.ParseFromString(read_file(folder_ / "float.onnx")));
   for (auto& tensor : *changed.mutable_graph()->mutable_initializer()) {

@@ -1,10 +1,9 @@
-// zoo_export FOLDER: writes one network of each family of the zoo, on small
-// images, and one over sequences, as FOLDER/<name>.onnx with Octet's own
-// answers, by its layers and by running the file, in FOLDER/<name>.json.
-// FOLDER/<name>.int8.onnx is the same network quantized, calibrated and trained
-// for a step; FOLDER/<name>.patterns.int8.onnx is what the pattern route makes
-// of some, FOLDER/<name>.openvino.int8.onnx is quantized for OpenVINO.
-// tests/oracle/compare_zoo.py and compare_openvino.py run them.
+// zoo_export FOLDER: exports a network of each zoo family on small images, and
+// a sequence network, as FOLDER/<name>.onnx with the outputs of the layers and
+// of the file in FOLDER/<name>.json. FOLDER/<name>.int8.onnx is quantized,
+// calibrated and trained for a step; FOLDER/<name>.patterns.int8.onnx is placed
+// by patterns, FOLDER/<name>.openvino.int8.onnx is for OpenVINO.
+// tests/oracle/compare_zoo.py and compare_openvino.py run the files.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -33,7 +32,7 @@ struct Family {
   bool for_openvino = false;  // networks with Concat
 };
 
-// Inputs as small as the topologies take, of unequal sides where they may be.
+// Smallest inputs of each topology, with unequal sides if possible.
 std::vector<Family> families() {
   return {
       {"lenet", {}},
@@ -75,7 +74,7 @@ void train_one_step(Model& model, const Tensor& x) {
   optimizer.step();
 }
 
-// With the small products, which are left out otherwise.
+// Includes small matrix products, which are skipped by default.
 void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
                        const std::filesystem::path& folder,
                        const std::string& name) {
@@ -86,7 +85,8 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
   write_case(quantized, x, folder, name + ".patterns.int8");
 }
 
-// Nonnegative activations as uint8, as `octet quantize --target openvino` does.
+// Quantizes nonnegative activations to uint8, as `octet quantize --target
+// openvino` does.
 void write_for_openvino(const Model& model, const std::vector<Tensor>& x,
                         const std::filesystem::path& folder,
                         const std::string& name) {
@@ -115,7 +115,7 @@ void write_network(const Model& model, const std::string& name,
 }
 
 void write_all(const std::filesystem::path& folder) {
-  // Nothing of an earlier run may pass for a result of this one.
+  // Removes results of earlier runs.
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   for (const Family& family : families()) {

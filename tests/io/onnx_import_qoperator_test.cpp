@@ -186,9 +186,9 @@ TEST(OnnxImportQoperator, OperatorsWithChannelsLastAreRejected) {
     attribute->set_type(onnx::AttributeProto::INT);
     attribute->set_i(1);
   }
-  EXPECT_THAT(error_of<UnsupportedError>(
-                  [&] { (void)from_onnx(model.SerializeAsString()); }),
-              HasSubstr("expected codes of a QuantizeLinear"));
+  EXPECT_EQ(failure_of<UnsupportedError>(
+                [&] { (void)from_onnx(model.SerializeAsString()); }),
+            (Failure{"unsupported_operator", "ONNX model"}));
 }
 
 }  // namespace

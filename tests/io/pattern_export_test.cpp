@@ -180,8 +180,8 @@ TEST(PatternExport, IsTheSameWithFakeQuantizationOnAndOff) {
 TEST(PatternExport, RejectsAModelThatIsNotCalibrated) {
   const quant::TransformResult result = quant::transform(network());
   const Model model = quant::insert_qdq(result.model, result.matches);
-  EXPECT_THAT(error_of<ValueError>([&] { (void)to_onnx(model); }),
-              HasSubstr("in quantizer 'image'"));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)to_onnx(model); }),
+            (Failure{"not_calibrated", "quantizer 'image'"}));
 }
 
 }  // namespace

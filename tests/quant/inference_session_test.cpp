@@ -243,7 +243,6 @@ TEST(InferenceSession, StoresZerosAroundQuantizedImages) {
   for (const ProgramStep& step : session.steps()) EXPECT_NE(step.op, "call");
 }
 
-// Unsigned values are multiplied as floats.
 TEST(InferenceSession, SupportsUnsignedValues) {
   const SymbolicTensor x = input({8, 7, 3});
   SymbolicTensor y = ReLU()(Conv2D({.filters = 17, .kernel_size = 3})(x));

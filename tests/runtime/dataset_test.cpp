@@ -214,7 +214,7 @@ TEST(Dataset, RejectsInconsistentBatchesOfASource) {
   EXPECT_EQ(failure_of<ValueError>([&] {
               (void)read({Tensor(), labels});
             }),
-            (Failure{"shape_mismatch", "dataset"}));
+            (Failure{"count_mismatch", "dataset"}));
   EXPECT_EQ(failure_of<ValueError>([&] {
               (void)read({inputs, Tensor::zeros({2}, DType::i64)});
             }),
@@ -226,7 +226,7 @@ TEST(Dataset, RejectsInconsistentBatchesOfASource) {
   EXPECT_EQ(failure_of<ValueError>([&] {
               (void)read({inputs, Tensor()});
             }),
-            (Failure{"shape_mismatch", "dataset"}));
+            (Failure{"count_mismatch", "dataset"}));
 }
 
 TEST(Dataset, DropsTheFirstSamples) {

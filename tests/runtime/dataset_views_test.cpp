@@ -130,7 +130,7 @@ TEST(DatasetConcat, RejectsIncompatibleSamples) {
   EXPECT_EQ(failure_of<ShapeError>([&] { (void)numbered(2).concat(wide); }),
             (Failure{"shape_mismatch", "dataset"}));
   EXPECT_EQ(failure_of<ValueError>([&] { (void)numbered(2).concat(targets); }),
-            (Failure{"shape_mismatch", "dataset"}));
+            (Failure{"dtype_mismatch", "dataset"}));
 }
 
 /// Inputs [n,2] and [n], labels i64 [n] and f32 [n], all counting from `from`.

@@ -31,7 +31,7 @@ std::vector<float> run(const AdamOptions& options) {
   return values(w);
 }
 
-/// The moments as weighted sums over all gradients, in double.
+/// Closed form: the moments as weighted sums over all gradients, in double.
 std::vector<double> closed_form(const AdamOptions& options) {
   const double beta1 = options.beta1;
   const double beta2 = options.beta2;
@@ -60,47 +60,47 @@ void expect_close(const std::vector<float>& got,
                   const std::vector<double>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (size_t i = 0; i < got.size(); ++i) {
-    // Each step moves a weight by about the rate, with a relative error of a
-    // few roundings of f32, and rounds the weight once.
+    // Each step has a relative error of a few roundings of f32, and rounds the
+    // weight once.
     EXPECT_NEAR(got[i], expected[i], 1e-6 * (1 + std::abs(expected[i])))
         << "element " << i;
   }
 }
 
-TEST(Adam, MovesAgainstTheGradientAsTheClosedFormSays) {
+TEST(Adam, MatchesTheClosedForm) {
   const AdamOptions options{.learning_rate = 0.1f};
   expect_close(run(options), closed_form(options));
 }
 
-TEST(Adam, FollowsTheClosedFormWithOtherBetasAndEpsilon) {
+TEST(Adam, MatchesTheClosedFormWithOtherBetasAndEpsilon) {
   const AdamOptions options{
       .learning_rate = 0.01f, .beta1 = 0.5f, .beta2 = 0.9f, .epsilon = 0.1f};
   expect_close(run(options), closed_form(options));
 }
 
-TEST(Adam, FollowsTheClosedFormWithoutMemory) {
+TEST(Adam, MatchesTheClosedFormWithZeroBetas) {
   const AdamOptions options{
       .learning_rate = 0.01f, .beta1 = 0.0f, .beta2 = 0.0f};
   expect_close(run(options), closed_form(options));
 }
 
-TEST(Adam, MovesByTheRateInTheFirstStepWhateverTheGradient) {
+TEST(Adam, FirstStepEqualsTheLearningRateForAnyGradient) {
   const Variable w = parameter({0.0f, 0.0f, 0.0f});
   Adam adam({.learning_rate = 0.25f});
   adam.attach({w});
   give_gradient(w, {1e-2f, -1.0f, 1e6f});
   adam.step();
-  // Epsilon takes 1e-7 / (sqrt(1 - beta2) * 1e-2), 3e-4, of the smallest.
+  // Epsilon reduces the smallest step by 1e-7 / (sqrt(1 - beta2) * 1e-2), 3e-4.
   EXPECT_NEAR(values(w)[0], -0.25f, 1e-4);
   EXPECT_NEAR(values(w)[1], 0.25f, 1e-6);
   EXPECT_NEAR(values(w)[2], -0.25f, 1e-6);
 }
 
-TEST(Adam, LeavesAWeightWhoseGradientIsAlwaysZero) {
+TEST(Adam, DoesNotChangeAWeightWithZeroGradient) {
   EXPECT_EQ(run({.learning_rate = 0.1f})[2], kStart[2]);
 }
 
-TEST(Adam, StaysFiniteAndSmallAfterManySteps) {
+TEST(Adam, StepsStayFiniteAfterManySteps) {
   const Variable w = parameter({0.0f});
   Adam adam({.learning_rate = 1e-3f});
   adam.attach({w});
@@ -108,11 +108,11 @@ TEST(Adam, StaysFiniteAndSmallAfterManySteps) {
     give_gradient(w, {2.0f});
     adam.step();
   }
-  // With an unchanging gradient every step is the rate: m/sqrt(v) is 1.
+  // For a constant gradient every step equals the rate, as m/sqrt(v) is 1.
   EXPECT_NEAR(values(w)[0], -2.0f, 1e-3);
 }
 
-TEST(Adam, RefusesOptionsOutOfRange) {
+TEST(Adam, RejectsOptionsOutOfRange) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_NO_THROW(Adam({.learning_rate = 0.0f}));

@@ -1,4 +1,4 @@
-// Batches for the tests of augmentation, and one transform applied to them.
+// Batches for the tests of augmentation, and a helper that transforms them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Averages of weights over steps, and of statistics over batches.
+// Averages of weights over steps and of statistics over batches; learning rate
+// search.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -20,12 +21,11 @@
 namespace octet::train {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Keeps a parameter as it is after each batch.
+/// Records a parameter after each batch.
 class Watcher final : public Callback {
  public:
   explicit Watcher(std::vector<float>& values) : values_(values) {}
@@ -41,7 +41,7 @@ class Watcher final : public Callback {
   std::vector<float>& values_;
 };
 
-TEST(MovingAverage, IsThatOfTheStepsAndComesAtTheEnd) {
+TEST(MovingAverage, AveragesOverStepsAndIsAssignedAtTheEnd) {
   Model model = image_network();
   const Variable kernel = model.layer("logits").parameter("kernel").variable;
   float average = kernel.value().f32()[0];
@@ -57,7 +57,7 @@ TEST(MovingAverage, IsThatOfTheStepsAndComesAtTheEnd) {
   EXPECT_NE(average, values.back());
 }
 
-TEST(MovingAverage, CountsStepsOfTheOptimizerAndNotBatches) {
+TEST(MovingAverage, CountsOptimizerStepsNotBatches) {
   Model model = image_network();
   const Variable kernel = model.layer("logits").parameter("kernel").variable;
   float average = kernel.value().f32()[0];
@@ -72,9 +72,9 @@ TEST(MovingAverage, CountsStepsOfTheOptimizerAndNotBatches) {
   EXPECT_EQ(kernel.value().f32()[0], average);
 }
 
-// A batch whose gradients are kept for later moves nothing, and is no step:
-// with two of them the state is one in the middle of an epoch.
-TEST(MovingAverage, GoesOnFromACheckpoint) {
+// Batches that only accumulate gradients are not steps: with two batches per
+// step the state is in the middle of an epoch.
+TEST(MovingAverage, ResumesFromACheckpoint) {
   class Ended {};
   class Stopper final : public Callback {
     void on_step(const Progress& progress) override {
@@ -106,7 +106,7 @@ TEST(MovingAverage, GoesOnFromACheckpoint) {
   }
 }
 
-TEST(MovingAverage, IsTheOnlyOneToSetFinalWeights) {
+TEST(MovingAverage, RejectsAnotherCallbackThatSetsFinalWeights) {
   Model model = image_network();
   const Dataset validation = images(16, 2);
   EXPECT_THROW(
@@ -121,13 +121,13 @@ TEST(MovingAverage, IsTheOnlyOneToSetFinalWeights) {
                                      early_stopping({.patience = 3})}}));
 }
 
-TEST(MovingAverage, RefusesADecayOutOfRange) {
+TEST(MovingAverage, RejectsADecayOutOfRange) {
   for (const float decay : {-0.1f, 1.0f, std::nanf("")}) {
     EXPECT_THROW(exponential_moving_average({.decay = decay}), ValueError);
   }
 }
 
-/// Means and variances of the layer "norm".
+/// Returns mean and variance of the layer "norm".
 std::vector<float> statistics(const Model& model) {
   std::vector<float> result;
   for (const char* name : {"moving_mean", "moving_variance"}) {
@@ -137,14 +137,14 @@ std::vector<float> statistics(const Model& model) {
   return result;
 }
 
-TEST(BatchStatistics, AreTheAveragesOverTheBatches) {
+TEST(BatchStatistics, AreAveragesOverBatches) {
   const auto x = input({3}, "x");
   Model model(x, BatchNormalization({.name = "norm"})(x));
   Tensor samples = noise({10, 3}, 4);
   for (size_t i = 0; i < 30; ++i) samples.f32()[i] += static_cast<float>(i % 3);
   const Dataset data(samples, Tensor::zeros({10}, DType::i64));
-  // One batch of all: its own statistics, the variance as batch_norm_training
-  // has it.
+  // A single batch: its own statistics, with the variance of
+  // batch_norm_training.
   EXPECT_EQ(update_batch_statistics(model, data, {.batch_size = 10}), 1);
   const std::vector<float> got = statistics(model);
   for (size_t c = 0; c < 3; ++c) {
@@ -157,8 +157,8 @@ TEST(BatchStatistics, AreTheAveragesOverTheBatches) {
     EXPECT_NEAR(got[c], mean, 1e-6);
     EXPECT_NEAR(got[3 + c], square, 1e-5);
   }
-  // Means of equal samples do not depend on how batches are cut, whatever was
-  // there before.
+  // The mean over all samples does not depend on the batch size or on earlier
+  // statistics.
   model.layer("norm")
       .parameter("moving_mean")
       .variable.assign(Tensor::full({3}, 100));
@@ -180,8 +180,8 @@ TEST(BatchStatistics, ChangeNothingElse) {
   EXPECT_NE(statistics(model), before);
   EXPECT_EQ(bits_of("conv", "kernel"), kernel);
   EXPECT_EQ(model.training_passes(), passes);
-  // The layer's own momentum again: one pass moves a tenth of the way to the
-  // statistics of its batch.
+  // The layer uses its momentum again: a pass moves the statistics by a tenth
+  // of the distance to those of its batch.
   const std::vector<float> average = statistics(model);
   const Dataset other = images(20, 2);
   (void)model(Variable(other.batch(0, 20).input()), Mode::training).value();
@@ -194,9 +194,9 @@ TEST(BatchStatistics, ChangeNothingElse) {
   }
 }
 
-// A training whose running statistics stay behind is told so, by the momentum
-// 0.9 to the power of its steps; with statistics of before it is no matter.
-TEST(BatchStatistics, OfFewStepsAreWarnedOf) {
+// The lag is the momentum 0.9 to the power of the steps. Statistics that are
+// not at their initial value are not checked.
+TEST(BatchStatistics, WarnAfterFewSteps) {
   const auto warnings_of = [](Model& model, int64_t epochs) {
     const WarningsKept warnings;
     fit(model, images(32, 1), {.epochs = epochs, .batch_size = 8});
@@ -205,10 +205,7 @@ TEST(BatchStatistics, OfFewStepsAreWarnedOf) {
   Model few = image_network();
   EXPECT_THAT(
       warnings_of(few, 2),
-      ElementsAre(AllOf(HasSubstr("1 layers of batch normalization that "
-                                  "keep 43 % of their first values "
-                                  "after 8 steps (momentum 0.9)"),
-                        HasSubstr("update_batch_statistics"))));
+      ElementsAre(HasSubstr("43 % of their initial values after 8 steps")));
   EXPECT_THAT(warnings_of(few, 2), IsEmpty());
   Model enough = image_network();
   EXPECT_THAT(warnings_of(enough, 6), IsEmpty());
@@ -217,7 +214,7 @@ TEST(BatchStatistics, OfFewStepsAreWarnedOf) {
   EXPECT_THAT(warnings_of(frozen, 2), IsEmpty());
 }
 
-TEST(BatchStatistics, OfAveragedWeightsAreWarnedOf) {
+TEST(BatchStatistics, WarnForAveragedWeights) {
   const auto warnings_of = [](Model& model, bool renews) {
     const WarningsKept warnings;
     fit(model, images(32, 1),
@@ -229,14 +226,13 @@ TEST(BatchStatistics, OfAveragedWeightsAreWarnedOf) {
   };
   Model model = image_network();
   EXPECT_THAT(warnings_of(model, false),
-              ElementsAre(AllOf(HasSubstr("exponential_moving_average"),
-                                HasSubstr("update_batch_statistics"))));
+              ElementsAre(HasSubstr("exponential_moving_average")));
   EXPECT_THAT(warnings_of(model, true), IsEmpty());
   quant::freeze_bn_stats(model);
   EXPECT_THAT(warnings_of(model, false), IsEmpty());
 }
 
-TEST(BatchStatistics, ThatAreRenewedAreNotWarnedOf) {
+TEST(BatchStatistics, DoNotWarnIfRenewed) {
   Model model = image_network();
   const WarningsKept warnings;
   fit(model, images(32, 1),
@@ -254,17 +250,18 @@ TEST(BatchStatistics, AverageEachCallOfALayer) {
   const Dataset data(samples, Tensor::zeros({8}, DType::i64));
   for (const int64_t batch_size : {8, 4, 2}) {
     update_batch_statistics(model, data, {.batch_size = batch_size});
-    // Of 0 to 7 and of 0, 10, ... 70.
+    // Means of 0 to 7 and of 0, 10, ... 70.
     EXPECT_NEAR(statistics(model)[0], (3.5 + 35) / 2, 1e-4) << batch_size;
   }
 }
 
-TEST(BatchStatistics, StayAsTheyWereWhereDataFails) {
+TEST(BatchStatistics, AreUnchangedAfterAnErrorOfTheData) {
   Model model = image_network();
   const std::vector<float> before = statistics(model);
   int calls = 0;
   const Dataset failing = images(32, 1).map([&](Batch batch) {
-    if (++calls == 4) throw IoError("the disk is gone");
+    if (++calls == 4)
+      throw IoError("cannot_read", "samples", "the disk is gone");
     return batch;
   });
   EXPECT_THROW(update_batch_statistics(model, failing, {.batch_size = 8}),
@@ -279,7 +276,7 @@ TEST(BatchStatistics, StayAsTheyWereWhereDataFails) {
   EXPECT_EQ(statistics(model), before);
 }
 
-TEST(BatchStatistics, LeaveWhatIsFrozen) {
+TEST(BatchStatistics, SkipFrozenLayers) {
   Model model = image_network();
   quant::freeze_bn_stats(model);
   const std::vector<float> before = statistics(model);
@@ -289,7 +286,7 @@ TEST(BatchStatistics, LeaveWhatIsFrozen) {
                ValueError);
 }
 
-TEST(BatchStatistics, OfAQuantizedModelReachTheInnerLayers) {
+TEST(BatchStatistics, UpdateWrappedLayersOfAQuantizedModel) {
   Model model = image_network();
   Model q = quant::quantize_model(model);
   EXPECT_THROW(update_batch_statistics(q, images(20, 1)), ValueError);
@@ -299,7 +296,7 @@ TEST(BatchStatistics, OfAQuantizedModelReachTheInnerLayers) {
   EXPECT_EQ(update_batch_statistics(calibrated, images(20, 1)), 1);
 }
 
-TEST(FindLearningRate, SuggestsOneThatTrains) {
+TEST(FindLearningRate, SuggestsARateThatTrains) {
   const Model model = small_network();
   const auto before = weights_of(model);
   const LearningRateCurve curve =
@@ -308,7 +305,7 @@ TEST(FindLearningRate, SuggestsOneThatTrains) {
   ASSERT_EQ(curve.rates.size(), curve.losses.size());
   ASSERT_GE(curve.rates.size(), 20u);
   EXPECT_FLOAT_EQ(curve.rates[0], 1e-6f);
-  // The same factor from step to step, through all epochs.
+  // Rates grow by a constant factor, also across epochs.
   const double factor = std::pow(1e6, 1.0 / 59);
   for (size_t i = 1; i < curve.rates.size(); ++i) {
     EXPECT_NEAR(curve.rates[i] / curve.rates[i - 1], factor, 1e-4);
@@ -322,8 +319,8 @@ TEST(FindLearningRate, SuggestsOneThatTrains) {
   EXPECT_LT(history.back().loss, 0.5 * curve.losses[0]);
 }
 
-// An optimizer is a handle: the caller's must not be used.
-TEST(FindLearningRate, LeavesTheOptimizerAsItIs) {
+// Copies of an optimizer share state, so the caller's must not be used.
+TEST(FindLearningRate, DoesNotChangeTheOptimizer) {
   Model model = small_network();
   Adam adam({.learning_rate = 1e-3f});
   adam.attach(model.trainable_variables());
@@ -337,10 +334,11 @@ TEST(FindLearningRate, LeavesTheOptimizerAsItIs) {
   EXPECT_NE(weights_of(model), before);
 }
 
-TEST(FindLearningRate, TakesNoOtherErrorForADivergence) {
+TEST(FindLearningRate, PropagatesErrorsOfTheLoss) {
   int calls = 0;
   const Dataset failing = blobs(200).map([&](Batch batch) {
-    if (++calls == 9) throw ValueError("my_map: expected a file, got garbage");
+    if (++calls == 9)
+      throw ValueError("malformed_file", "my_map", "not a file");
     return batch;
   });
   EXPECT_THROW(
@@ -348,14 +346,14 @@ TEST(FindLearningRate, TakesNoOtherErrorForADivergence) {
       ValueError);
 }
 
-TEST(FindLearningRate, SuggestsNothingWhereTheLossDoesNotFall) {
+TEST(FindLearningRate, ThrowsIfTheLossDoesNotFall) {
   const Loss constant("constant", [](const Variable& y, const Batch&) {
     return 0.0f * mean(y, {1}) + 2;
   });
   EXPECT_THROW(
       (void)find_learning_rate(small_network(), blobs(200), {.loss = constant}),
       ValueError);
-  // One below zero falls like any other.
+  // A negative loss may fall, too.
   const Loss negative("negative", [](const Variable& y, const Batch&) {
     return -1 * mean(tanh(y), {1}) - 5;
   });
@@ -364,7 +362,7 @@ TEST(FindLearningRate, SuggestsNothingWhereTheLossDoesNotFall) {
   EXPECT_GT(curve.rates.size(), 50u);
 }
 
-TEST(FindLearningRate, EndsWhereTheLossGoesUp) {
+TEST(FindLearningRate, StopsWhenTheLossRises) {
   const LearningRateCurve curve =
       find_learning_rate(image_network(), images(200, 1),
                          {.from = 1e-3f, .to = 1e30f, .optimizer = SGD()});
@@ -372,7 +370,7 @@ TEST(FindLearningRate, EndsWhereTheLossGoesUp) {
   EXPECT_LT(curve.suggestion, curve.rates.back());
 }
 
-TEST(FindLearningRate, RefusesOptionsOutOfRange) {
+TEST(FindLearningRate, RejectsOptionsOutOfRange) {
   const Model model = image_network();
   const Dataset data = images(20, 1);
   for (const FindLearningRateOptions& options :

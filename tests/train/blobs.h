@@ -1,4 +1,4 @@
-// Two clouds of points that a line separates, and a model for them.
+// Two linearly separable clusters of points, and a model for them.
 #pragma once
 
 #include <cstdint>

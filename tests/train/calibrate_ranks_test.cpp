@@ -1,4 +1,4 @@
-// Calibration that is spread over ranks.
+// Calibration distributed over ranks.
 #include <limits>
 #include <memory>
 #include <vector>
@@ -19,7 +19,6 @@ namespace {
 
 using quant::Calibration;
 using quant::CalibrationOptions;
-using ::testing::HasSubstr;
 
 Model quantized() { return quant::quantize_model(shard_network()); }
 
@@ -29,13 +28,13 @@ std::vector<float> ranges_of(const std::vector<quant::CalibratedRange>& all) {
   return ranges;
 }
 
-TEST(CalibrateRanks, GivesTheScalesOfOneProcess) {
+TEST(CalibrateRanks, MatchesASingleProcess) {
   const Quiet quiet;
   const Dataset data = images(50, 1);
   for (const Calibration method :
        {Calibration::max, Calibration::ema, Calibration::percentile,
         Calibration::last_value, Calibration::mse, Calibration::entropy}) {
-    // 50 = 7 * 7 + 1; of 30, some of 8 ranks have no batch.
+    // 50 = 7 * 7 + 1; with 30 samples, some of 8 ranks have no batch.
     for (const CalibrationOptions& options :
          {CalibrationOptions{
               .method = method, .ema_rate = 0.3f, .batch_size = 7},
@@ -60,7 +59,7 @@ TEST(CalibrateRanks, GivesTheScalesOfOneProcess) {
   }
 }
 
-/// Counts the samples that come by.
+/// Counts observed samples.
 class Counting final : public quant::RangeObserver {
  public:
   explicit Counting(int64_t& samples) : samples_(samples) {}
@@ -71,7 +70,7 @@ class Counting final : public quant::RangeObserver {
   int64_t& samples_;
 };
 
-TEST(CalibrateRanks, ShowsACustomObserverAllSamples) {
+TEST(CalibrateRanks, CustomObserverSeesAllSamples) {
   const Quiet quiet;
   on_ranks(2, [](Communicator& ranks) {
     int64_t samples = 0;
@@ -96,42 +95,42 @@ TEST(CalibrateRanks, RunsEachSampleOnce) {
     Model model = quantized();
     (void)calibrate(model, data, ranks, {.batch_size = 8});
   });
-  // Each rank checks all samples against each other and runs half of them.
+  // Each rank compares all samples and runs half of them.
   EXPECT_EQ(read[0], 64 + 32);
   EXPECT_EQ(read[1], 64 + 32);
 }
 
-TEST(CalibrateRanks, RefusesOnAllRanksWhatOneFinds) {
+TEST(CalibrateRanks, ThrowsErrorsOfARankOnAllRanks) {
   const Quiet quiet;
   Tensor inputs(Shape{16, 6, 5, 1});
   Rng(1).fill_normal(inputs, 0, 1);
   const Tensor labels = Tensor::zeros({16}, DType::i64);
   const auto error = [&](const Tensor& x, const CalibrationOptions& options) {
-    std::string text[2];
+    Failure failures[2];
     on_ranks(2, [&](Communicator& ranks) {
       Model model = quantized();
-      text[ranks.rank()] = error_of<ValueError>(
+      failures[ranks.rank()] = failure_of<ValueError>(
           [&] { calibrate(model, Dataset(x, labels), ranks, options); });
-      // And goes on as before.
+      // The ranks still work afterwards.
       for (const auto& quantizer : quant::quantizers(model)) {
         EXPECT_FALSE(quantizer->observing());
         EXPECT_TRUE(quantizer->enabled());
       }
     });
-    EXPECT_EQ(text[0], text[1]);
-    return text[0];
+    EXPECT_EQ(failures[0], failures[1]);
+    return failures[0];
   };
   Tensor bad = inputs.clone();
-  // One of them would be ignored.
+  // A single such sample would be ignored.
   bad.f32()[15 * 30] = bad.f32()[14 * 30] =
       std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(error(bad, {.batch_size = 4}),
-              testing::AllOf(HasSubstr("2 of 16 samples"),
-                             HasSubstr("sample 14 (NaN")));
-  EXPECT_THAT(error(Tensor::full({16, 6, 5, 1}, 3), {.batch_size = 4}),
-              HasSubstr("that vary, got 3 everywhere"));
-  EXPECT_THAT(error(inputs, {.batch_size = 0}), HasSubstr("batch_size >= 1"));
-  // Half of the samples are all the same: together they vary.
+  EXPECT_EQ(error(bad, {.batch_size = 4}),
+            (Failure{"not_finite", "calibrate"}));
+  EXPECT_EQ(error(Tensor::full({16, 6, 5, 1}, 3), {.batch_size = 4}),
+            (Failure{"invalid_value", "input 'input_layer'"}));
+  EXPECT_EQ(error(inputs, {.batch_size = 0}),
+            (Failure{"out_of_range", "calibrate"}));
+  // The samples of a rank are constant, but all samples together vary.
   Tensor half = inputs.clone();
   for (size_t i = 0; i < 8 * 30; ++i) half.f32()[i] = 3;
   on_ranks(2, [&](Communicator& ranks) {

@@ -1,4 +1,4 @@
-// A fit that can be begun again and again, and what comes of it.
+// A fit that can be repeated from any checkpoint, and its result.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@
 
 namespace octet::train {
 
-/// Changes what a model is while it trains, and remembers nothing.
+/// Freezes layers during training; has no state.
 class Freezer final : public Callback {
  public:
   void on_epoch_end(const Progress& progress) override {
@@ -31,7 +31,7 @@ class Freezer final : public Callback {
   }
 };
 
-/// Each run has a new model, optimizer and callbacks.
+/// Each run creates a new model, optimizer and callbacks.
 class Job {
  public:
   std::function<Model()> model = [] { return image_network(); };
@@ -80,7 +80,7 @@ class Job {
     std::string history;
     std::vector<float> weights;
     std::string rows;
-    Config status;  // passes in training, what is frozen, quantizers
+    Config status;  // training passes, frozen flags, quantizers
     bool operator==(const Result&) const = default;
   };
 
@@ -99,7 +99,7 @@ class Job {
   }
 
  private:
-  /// The log without its last column, which is of seconds.
+  /// Returns the log without its last column, the seconds.
   std::string rows() const {
     if (!std::filesystem::exists(log)) return {};
     std::istringstream lines(read_file(log));

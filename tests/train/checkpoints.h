@@ -1,4 +1,4 @@
-// Checkpoints in memory, and a fit that uses all there is to remember.
+// Checkpoints in memory, and a fit with all kinds of state.
 #pragma once
 
 #include <filesystem>
@@ -27,14 +27,15 @@ inline TrainingState copy_of(const TrainingState& state) {
   return copy;
 }
 
-/// Keeps every state.
+/// Stores every state.
 class MemoryCheckpoints final : public Checkpointer {
  public:
   explicit MemoryCheckpoints(int64_t every = 1) : every_(every) {}
 
   std::string name() const override { return "memory"; }
   std::shared_ptr<void> claim() override {
-    if (!claimed_.expired()) throw IoError("memory: expected no other fit");
+    if (!claimed_.expired())
+      throw IoError("invalid_state", "memory", "another fit is running");
     auto claim = std::make_shared<int>(0);
     claimed_ = claim;
     return claim;
@@ -46,7 +47,7 @@ class MemoryCheckpoints final : public Checkpointer {
   }
   bool wanted(int64_t steps) const override { return steps % every_ == 0; }
   void save(const TrainingState& state) override {
-    if (full) throw IoError("memory: cannot write: no space left");
+    if (full) throw IoError("cannot_write", "memory", "no space left");
     states.push_back(copy_of(state));
   }
 
@@ -58,7 +59,7 @@ class MemoryCheckpoints final : public Checkpointer {
   std::weak_ptr<int> claimed_;
 };
 
-/// All of a history but its seconds, as text.
+/// Returns a history without its seconds as text.
 inline std::string text_of(const History& history) {
   std::string text;
   const auto add = [&](const std::vector<MetricValue>& values) {
@@ -81,7 +82,7 @@ inline std::string text_of(const History& history) {
   return text;
 }
 
-/// Images [6,5,1] of two kinds, too noisy to be learnt at once.
+/// Images [6,5,1] of two classes, too noisy to be learned in a few steps.
 inline Dataset images(int64_t n, uint64_t seed) {
   Tensor inputs = noise({n, 6, 5, 1}, seed);
   Tensor labels(Shape{n}, DType::i64);
@@ -96,7 +97,7 @@ inline Dataset images(int64_t n, uint64_t seed) {
   return Dataset(inputs, labels);
 }
 
-/// With batch normalization, dropout and a regularizer.
+/// Network with batch normalization, dropout and a regularizer.
 inline Model image_network(uint64_t seed = 3) {
   const SymbolicTensor image = input({6, 5, 1}, "image");
   SymbolicTensor x = Conv2D({.filters = 4,

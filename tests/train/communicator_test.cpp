@@ -24,7 +24,7 @@ std::vector<float> values_of(int rank, size_t count) {
   return values;
 }
 
-TEST(Communicator, AddsNeighboursFirst) {
+TEST(Communicator, AddsNeighborsFirst) {
   constexpr size_t kCount = 1001;
   std::vector<float> v[4];
   for (int r = 0; r < 4; ++r) v[r] = values_of(r, kCount);
@@ -42,7 +42,7 @@ TEST(Communicator, AddsNeighboursFirst) {
   });
 }
 
-TEST(Communicator, AddsOverNumbersThatAreNoPowersOfTwo) {
+TEST(Communicator, SupportsNumbersOfRanksOtherThanPowersOfTwo) {
   const std::vector<float> v[3] = {values_of(0, 5), values_of(1, 5),
                                    values_of(2, 5)};
   on_ranks(3, [&](Communicator& ranks) {
@@ -54,7 +54,7 @@ TEST(Communicator, AddsOverNumbersThatAreNoPowersOfTwo) {
   });
 }
 
-TEST(Communicator, SendsWhatASumNeeds) {
+TEST(Communicator, SumSendsTheDocumentedBytes) {
   on_ranks(4, [&](Communicator& ranks) {
     std::vector<float> values(1000);
     ranks.sum(values);
@@ -87,7 +87,7 @@ TEST(Communicator, ExchangesInTheBackground) {
     }
     const auto exchange = ranks.begin_exchange(to, from);
     EXPECT_EQ(received[own], sent[own]);
-    // Others may come in between.
+    // Other exchanges may run meanwhile.
     EXPECT_THAT(ranks.gather("x"), ElementsAre("x", "x", "x"));
     EXPECT_EQ(exchange->progress(), ranks.size() == 1);
     exchange->wait();

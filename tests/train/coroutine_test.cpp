@@ -12,7 +12,7 @@
 namespace octet::train {
 namespace {
 
-TEST(Coroutine, TakesTurnsWithItsCaller) {
+TEST(Coroutine, AlternatesWithItsCaller) {
   Coroutine run;
   std::string order;
   for (int round = 0; round < 3; ++round) {
@@ -32,7 +32,7 @@ TEST(Coroutine, TakesTurnsWithItsCaller) {
   EXPECT_EQ(order, "a1b2ca1b2ca1b2c");
 }
 
-TEST(Coroutine, ThrowsInItsCaller) {
+TEST(Coroutine, PropagatesExceptionsToItsCaller) {
   Coroutine run;
   run.start([&] {
     run.wait();
@@ -45,7 +45,7 @@ TEST(Coroutine, ThrowsInItsCaller) {
   EXPECT_FALSE(run.resume());
 }
 
-TEST(Coroutine, CleansUpWhereItIsCancelled) {
+TEST(Coroutine, UnwindsItsStackWhenCancelled) {
   struct Guard {
     explicit Guard(int& count) : alive(++count) {}
     ~Guard() { --alive; }
@@ -71,7 +71,7 @@ TEST(Coroutine, CleansUpWhereItIsCancelled) {
   const Coroutine never;
 }
 
-TEST(Coroutine, DoesNotWaitOnceItIsCancelled) {
+TEST(Coroutine, DoesNotWaitAfterCancellation) {
   Coroutine run;
   int caught = 0;
   run.start([&] {
@@ -88,7 +88,7 @@ TEST(Coroutine, DoesNotWaitOnceItIsCancelled) {
   EXPECT_EQ(caught, 3);
 }
 
-TEST(Coroutine, KeepsWhatGuardsSwitchOnToItself) {
+TEST(Coroutine, HasItsOwnThreadModes) {
   Coroutine run;
   const auto body = [&] {
     const NoGradGuard no_grad;

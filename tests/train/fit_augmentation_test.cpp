@@ -1,4 +1,4 @@
-// What fit does with augmentation and prefetch.
+// fit with augmentation and prefetch.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -15,6 +15,7 @@
 #include <octet/train/fit.h>
 #include <octet/train/one_hot.h>
 
+#include "../support.h"
 #include "blobs.h"
 #include "weights.h"
 
@@ -24,7 +25,7 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-/// Images [4,6,3] of random numbers in [0,1], of classes 0 and 1 by turns.
+/// Images [4,6,3] with random values in [0,1] and alternating classes 0 and 1.
 Dataset square_images(int64_t n) {
   Tensor inputs(Shape{n, 4, 6, 3});
   Tensor labels(Shape{n}, DType::i64);
@@ -42,28 +43,25 @@ Model augmented_network() {
   return Model(x, y, {.seed = 2});
 }
 
-/// Whether a training began.
+/// Records whether training began.
 class Began final : public Callback {
  public:
   void on_train_begin(const Progress&) override { began = true; }
   bool began = false;
 };
 
-/// What fit throws before the training begins.
-std::string refusal(const Dataset& data, FitOptions options) {
+/// Returns the error that fit throws before training begins.
+Failure refusal(const Dataset& data, FitOptions options) {
   Model model =
       data.input_shape().rank() == 1 ? small_network() : augmented_network();
   const auto watch = std::make_shared<Began>();
   options.callbacks = {watch};
-  try {
-    fit(model, data, options);
-  } catch (const Error& error) {
-    return watch->began ? "too late" : error.what();
-  }
-  return "no error";
+  const Failure failure = failure_of<Error>([&] { fit(model, data, options); });
+  EXPECT_FALSE(watch->began);
+  return failure;
 }
 
-TEST(FitAugmentation, GivesTheSameBitsForAnyThreadsPrefetchAndWorkers) {
+TEST(FitAugmentation, IsBitIdenticalForAnyThreadsPrefetchAndWorkers) {
   const int before = num_threads();
   std::vector<std::vector<float>> runs;
   for (const int threads : {1, 2}) {
@@ -87,11 +85,11 @@ TEST(FitAugmentation, GivesTheSameBitsForAnyThreadsPrefetchAndWorkers) {
   EXPECT_THAT(runs, Each(runs[0]));
 }
 
-TEST(FitAugmentation, FollowsTheSeed) {
+TEST(FitAugmentation, DependsOnTheSeed) {
   const auto train = [](uint64_t seed) {
     Model model = augmented_network();
-    // One batch: the order of the samples is no matter of the seed, up to
-    // the order of sums.
+    // A single batch: without augmentation the seed only affects the order of
+    // sums.
     return fit(model, square_images(8),
                {.optimizer = SGD({.learning_rate = 0}),
                 .seed = seed,
@@ -102,8 +100,8 @@ TEST(FitAugmentation, FollowsTheSeed) {
   EXPECT_GT(std::fabs(train(1) - train(2)), 1e-4);
 }
 
-TEST(FitAugmentation, ChangesEachEpochAnewAndLeavesValidationAlone) {
-  // At a rate of 0 only the changes make a difference.
+TEST(FitAugmentation, DiffersPerEpochAndSkipsValidation) {
+  // With a learning rate of 0, only augmentation affects the loss.
   const Dataset data = square_images(8);
   Model model = augmented_network();
   const double plain = evaluate(model, data).loss;
@@ -118,7 +116,7 @@ TEST(FitAugmentation, ChangesEachEpochAnewAndLeavesValidationAlone) {
   EXPECT_GT(std::fabs(history[1].loss - history[0].loss), 1e-4);
 }
 
-TEST(FitAugmentation, LeavesTheValidationSplitAlone) {
+TEST(FitAugmentation, SkipsTheValidationSplit) {
   const Dataset data = square_images(8);
   Model model = augmented_network();
   const double plain = evaluate(model, data.drop(6)).loss;
@@ -141,53 +139,50 @@ TEST(FitAugmentation, LearnsFromMixedSamples) {
                                .augmentation = {mixup({.classes = 2})},
                                .prefetch = 2});
   EXPECT_EQ(history.back().validation[0].accuracy, 1.0);
-  // Mixed labels cannot be matched as pure ones can.
+  // The entropy of mixed labels bounds the loss from below.
   EXPECT_GT(history.back().loss, history.back().validation[0].loss);
 }
 
-TEST(FitAugmentation, RefusesMixedLabelsWhereClassesAreWanted) {
+TEST(FitAugmentation, RejectsMixupWithClassLabels) {
   const Augmentation mixed = {mixup({.classes = 2})};
-  const std::string plain = refusal(blobs(4), {.augmentation = mixed});
-  EXPECT_THAT(plain, HasSubstr("labels of i64 for "
-                               "sparse_categorical_cross_entropy, got f32"));
-  EXPECT_THAT(plain, HasSubstr("one_hot() of the data"));
-  EXPECT_THAT(
-      refusal(blobs(4), {.class_weights = {1, 2}, .augmentation = mixed}),
-      HasSubstr("keeps labels of i64 for class_weights, got f32 after it"));
-  EXPECT_THAT(
-      refusal(one_hot(blobs(4), 2),
-              {.loss = losses::categorical_cross_entropy(),
-               .class_weights = {1, 2},
-               .augmentation = mixed}),
-      HasSubstr("labels of i64, one a sample, for class_weights, got f32"));
-  EXPECT_THAT(refusal(blobs(4), {.loss = losses::categorical_cross_entropy(),
-                                 .augmentation = mixed}),
-              HasSubstr("one_hot() of the data"));
+  EXPECT_EQ(refusal(blobs(4), {.augmentation = mixed}),
+            (Failure{"conflicting_options", "fit"}));
+  EXPECT_EQ(refusal(blobs(4), {.class_weights = {1, 2}, .augmentation = mixed}),
+            (Failure{"conflicting_options", "fit"}));
+  EXPECT_EQ(refusal(one_hot(blobs(4), 2),
+                    {.loss = losses::categorical_cross_entropy(),
+                     .class_weights = {1, 2},
+                     .augmentation = mixed}),
+            (Failure{"dtype_mismatch", "fit"}));
+  EXPECT_EQ(refusal(blobs(4), {.loss = losses::categorical_cross_entropy(),
+                               .augmentation = mixed}),
+            (Failure{"dtype_mismatch", "fit"}));
 }
 
-TEST(FitAugmentation, RefusesTransformsThatDoNotFitBeforeTheTraining) {
-  EXPECT_THAT(refusal(blobs(4), {.augmentation = {random_flip()}}),
-              HasSubstr("random_flip: expected images [n,h,w,c]"));
-  EXPECT_THAT(refusal(square_images(4),
-                      {.augmentation = {random_crop(
-                           {.padding = 4, .border = Border::reflect})}}),
-              HasSubstr("in the augmentation of fit"));
-  EXPECT_THAT(refusal(one_hot(blobs(4), 2),
-                      {.loss = losses::categorical_cross_entropy(),
-                       .augmentation = {mixup({.classes = 3})}}),
-              HasSubstr("mixup: expected labels"));
-  EXPECT_THAT(refusal(square_images(4), {.augmentation = {nullptr}}),
-              HasSubstr("null pointer"));
+TEST(FitAugmentation, RejectsMismatchedTransformsBeforeTraining) {
+  EXPECT_EQ(refusal(blobs(4), {.augmentation = {random_flip()}}),
+            (Failure{"invalid_shape", "random_flip"}));
+  const Failure crop = refusal(
+      square_images(4), {.augmentation = {random_crop(
+                             {.padding = 4, .border = Border::reflect})}});
+  EXPECT_EQ(crop, (Failure{"invalid_shape", "random_crop"}));
+  EXPECT_THAT(crop.message, HasSubstr("in the augmentation of fit"));
+  EXPECT_EQ(refusal(one_hot(blobs(4), 2),
+                    {.loss = losses::categorical_cross_entropy(),
+                     .augmentation = {mixup({.classes = 3})}}),
+            (Failure{"shape_mismatch", "mixup"}));
+  EXPECT_EQ(refusal(square_images(4), {.augmentation = {nullptr}}),
+            (Failure{"missing_value", "Loader"}));
 }
 
-TEST(FitAugmentation, RefusesPrefetchOutOfRangeBeforeTheTraining) {
-  EXPECT_THAT(refusal(square_images(4), {.prefetch = -1}), HasSubstr("got -1"));
-  EXPECT_THAT(refusal(square_images(4), {.prefetch = 1025}),
-              HasSubstr("got 1025"));
-  EXPECT_THAT(refusal(square_images(4), {.workers = 0}), HasSubstr("got 0"));
+TEST(FitAugmentation, RejectsPrefetchOutOfRangeBeforeTraining) {
+  const Failure expected{"out_of_range", "Loader"};
+  EXPECT_EQ(refusal(square_images(4), {.prefetch = -1}), expected);
+  EXPECT_EQ(refusal(square_images(4), {.prefetch = 1025}), expected);
+  EXPECT_EQ(refusal(square_images(4), {.workers = 0}), expected);
 }
 
-/// Samples [i, i], one of which cannot be read.
+/// Samples [i, i]; reading one of them fails.
 class BrokenSource final : public SampleSource {
  public:
   int64_t size() const override { return 20; }
@@ -195,20 +190,21 @@ class BrokenSource final : public SampleSource {
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
     for (const int64_t index : indices) {
-      if (index == 11) throw FormatError("sample 11: it is broken");
+      if (index == 11)
+        throw FormatError("malformed_file", "sample 11", "broken");
     }
     return {Tensor::zeros(Shape{count, 2}),
             Tensor::zeros(Shape{count}, DType::i64)};
   }
 };
 
-TEST(FitAugmentation, EndsWithTheErrorOfASourceThatIsReadAhead) {
+TEST(FitAugmentation, PropagatesErrorsOfPrefetchedSources) {
   const auto source = std::make_shared<BrokenSource>();
   Model model = small_network();
   EXPECT_THROW(fit(model, Dataset(source),
                    {.batch_size = 2, .prefetch = 3, .workers = 2}),
                FormatError);
-  // No thread is left that holds it.
+  // No thread references the source any more.
   EXPECT_EQ(source.use_count(), 1);
 }
 

@@ -1,4 +1,4 @@
-// fit and its checkpoints: the same bits wherever it goes on from.
+// fit resumes bit-identically from any checkpoint.
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,19 +12,19 @@
 namespace octet::train {
 namespace {
 
-/// Ends the fit by an exception, as a user's own mistake would.
+/// Ends the fit by an exception.
 class Thrower final : public Callback {
  public:
   explicit Thrower(int64_t step) : left_(step) {}
   void on_step(const Progress&) override {
-    if (--left_ == 0) throw ValueError("thrower: expected more, got enough");
+    if (--left_ == 0) throw ValueError("invalid_state", "thrower", "enough");
   }
 
  private:
   int64_t left_;
 };
 
-/// Goes on from each state that an undisturbed fit saved.
+/// Resumes from each state of an uninterrupted fit.
 void expect_same_end_from_every_state(const Job& job) {
   const Job::Result expected = job.run();
   const auto checkpoints = std::make_shared<MemoryCheckpoints>();
@@ -43,12 +43,12 @@ void expect_same_end_from_every_state(const Job& job) {
   }
 }
 
-TEST(FitCheckpoints, EndInTheSameBitsFromEveryState) {
-  // Epochs of four steps of the optimizer: three states within, one after.
+TEST(FitCheckpoints, ResumeBitIdenticallyFromEveryState) {
+  // Epochs of four optimizer steps: three states within each epoch, one after.
   expect_same_end_from_every_state(Job());
 }
 
-TEST(FitCheckpoints, EndInTheSameBitsForAnyThreadsAndPrefetch) {
+TEST(FitCheckpoints, ResumeBitIdenticallyForAnyThreadsAndPrefetch) {
   const ThreadsRestored restored;
   Job job;
   const Job::Result expected = job.run();
@@ -64,7 +64,7 @@ TEST(FitCheckpoints, EndInTheSameBitsForAnyThreadsAndPrefetch) {
   EXPECT_EQ(job.run(checkpoints, true), expected);
 }
 
-TEST(FitCheckpoints, EndInTheSameBitsWithQuantizersThatObserve) {
+TEST(FitCheckpoints, ResumeBitIdenticallyWithObservers) {
   Job job;
   job.model = [&job] {
     Model model = quant::quantize_model(image_network());
@@ -81,7 +81,7 @@ TEST(FitCheckpoints, EndInTheSameBitsWithQuantizersThatObserve) {
   };
   job.change = [](FitOptions& options) {
     options.optimizer = SGD({.learning_rate = 1e-2f, .momentum = 0.9f});
-    // Validation runs in several threads, and observers belong to one.
+    // Validation runs in several threads, but observers are not thread-safe.
     options.validation = nullptr;
     options.callbacks[0] = early_stopping(
         {.monitor = "accuracy", .patience = 9, .restore_best_weights = true});
@@ -89,7 +89,7 @@ TEST(FitCheckpoints, EndInTheSameBitsWithQuantizersThatObserve) {
   expect_same_end_from_every_state(job);
 }
 
-/// Moves and switches a quantizer off, as a callback of a user's may.
+/// Changes scales and disables quantizers for an epoch.
 class ScaleChanger final : public Callback {
  public:
   void on_epoch_end(const Progress& progress) override {
@@ -102,7 +102,7 @@ class ScaleChanger final : public Callback {
   }
 };
 
-TEST(FitCheckpoints, KeepScalesAndSwitchesOfQuantizers) {
+TEST(FitCheckpoints, RestoreScalesAndSwitchesOfQuantizers) {
   Job job;
   job.model = [&job] {
     Model model = quant::quantize_model(image_network());
@@ -115,7 +115,7 @@ TEST(FitCheckpoints, KeepScalesAndSwitchesOfQuantizers) {
   expect_same_end_from_every_state(job);
 }
 
-TEST(FitCheckpoints, EndInTheSameBitsWithScalesThatLearnOrFollow) {
+TEST(FitCheckpoints, ResumeBitIdenticallyWithLearnedAndRunningScales) {
   for (const quant::ScaleRule rule :
        {quant::ScaleRule::learned, quant::ScaleRule::ema}) {
     Job job;
@@ -135,7 +135,7 @@ TEST(FitCheckpoints, EndInTheSameBitsWithScalesThatLearnOrFollow) {
   }
 }
 
-TEST(FitCheckpoints, EndInTheSameBitsWithEveryOptimizer) {
+TEST(FitCheckpoints, ResumeBitIdenticallyWithEveryOptimizer) {
   const std::vector<std::function<Optimizer()>> optimizers = {
       [] { return SGD({.learning_rate = 0.01f}); },
       [] { return SGD({.momentum = 0.9f, .nesterov = true}); },
@@ -152,7 +152,7 @@ TEST(FitCheckpoints, EndInTheSameBitsWithEveryOptimizer) {
   }
 }
 
-TEST(FitCheckpoints, RememberThatAFitWasStopped) {
+TEST(FitCheckpoints, RecordThatAFitWasStopped) {
   Job job;
   job.change = [](FitOptions& options) {
     options.epochs = 9;
@@ -167,12 +167,12 @@ TEST(FitCheckpoints, RememberThatAFitWasStopped) {
   expect_same_end_from_every_state(job);
 }
 
-TEST(FitCheckpoints, RememberPlateausAndRates) {
+TEST(FitCheckpoints, RestorePlateausAndLearningRates) {
   Job job;
   job.change = [](FitOptions& options) {
     options.epochs = 9;
     options.schedule = constant();
-    // Nothing is ever better by so much.
+    // No epoch improves by this much.
     options.callbacks = {reduce_on_plateau({.monitor = "loss",
                                             .factor = 0.5f,
                                             .patience = 2,
@@ -182,7 +182,7 @@ TEST(FitCheckpoints, RememberPlateausAndRates) {
   expect_same_end_from_every_state(job);
 }
 
-/// What is seen at the end of a fit.
+/// Records the progress at the end of a fit.
 class EndSeer final : public Callback {
  public:
   void on_train_end(const Progress& progress) override {
@@ -193,7 +193,7 @@ class EndSeer final : public Callback {
   std::string seen;
 };
 
-TEST(FitCheckpoints, ShowTheEndOfAFitThatHadEnded) {
+TEST(FitCheckpoints, CallOnTrainEndForACompletedFit) {
   Job job;
   std::string seen[2];
   const auto checkpoints = std::make_shared<MemoryCheckpoints>(1000);
@@ -209,15 +209,15 @@ TEST(FitCheckpoints, ShowTheEndOfAFitThatHadEnded) {
   EXPECT_EQ(seen[0], seen[1]);
 }
 
-/// Fails before the first step.
+/// Throws before the first step.
 class Refuser final : public Callback {
  public:
   void on_train_begin(const Progress&) override {
-    throw ValueError("refuser: expected another day");
+    throw ValueError("invalid_state", "refuser", "never begins");
   }
 };
 
-TEST(FitCheckpoints, LeaveTheLogWhereAnotherCallbackRefusesToBegin) {
+TEST(FitCheckpoints, DoNotChangeTheLogIfAnotherCallbackThrows) {
   Job job;
   const auto checkpoints = std::make_shared<MemoryCheckpoints>();
   job.run(checkpoints);
@@ -230,7 +230,7 @@ TEST(FitCheckpoints, LeaveTheLogWhereAnotherCallbackRefusesToBegin) {
   EXPECT_EQ(read_file(job.log), log);
 }
 
-TEST(FitCheckpoints, GoOnAfterAnException) {
+TEST(FitCheckpoints, ResumeAfterAnException) {
   Job job;
   const Job::Result expected = job.run();
   const auto checkpoints = std::make_shared<MemoryCheckpoints>(2);
@@ -245,16 +245,16 @@ TEST(FitCheckpoints, GoOnAfterAnException) {
   EXPECT_EQ(job.run(checkpoints, true), expected);
 }
 
-TEST(FitCheckpoints, ReturnAtOnceFromAFitThatHadEnded) {
+TEST(FitCheckpoints, ReturnAtOnceFromACompletedFit) {
   const Job job;
   const auto checkpoints = std::make_shared<MemoryCheckpoints>(1000);
   const Job::Result expected = job.run(checkpoints);
-  EXPECT_EQ(checkpoints->states.size(), 5u);  // the beginning, four epochs
+  EXPECT_EQ(checkpoints->states.size(), 5u);  // initial state, four epochs
   EXPECT_EQ(job.run(checkpoints, true), expected);
   EXPECT_EQ(checkpoints->states.size(), 5u);
 }
 
-TEST(FitCheckpoints, GoOnForMoreEpochsWhereTheScheduleAllows) {
+TEST(FitCheckpoints, ResumeForMoreEpochsIfTheScheduleAllows) {
   Job longer;
   longer.change = [](FitOptions& options) {
     options.epochs = 6;
@@ -272,13 +272,13 @@ TEST(FitCheckpoints, GoOnForMoreEpochsWhereTheScheduleAllows) {
   EXPECT_EQ(longer.run(checkpoints, true), expected);
 }
 
-TEST(FitCheckpoints, BeginWhereThereAreNone) {
+TEST(FitCheckpoints, StartWithoutACheckpoint) {
   const Job job;
   const auto checkpoints = std::make_shared<MemoryCheckpoints>(1000);
   EXPECT_EQ(job.run(checkpoints, true), job.run());
 }
 
-TEST(FitCheckpoints, GoOnWithMoreCallbacksThatRememberNothing) {
+TEST(FitCheckpoints, ResumeWithMoreStatelessCallbacks) {
   Job job;
   const auto checkpoints = std::make_shared<MemoryCheckpoints>();
   const Job::Result expected = job.run(checkpoints);

@@ -1,4 +1,4 @@
-// Losses and update rules of a user's own in shards, and what shards refuse.
+// Custom losses and update rules in shards, and unsupported cases.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/quant/quant.h>
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/train/train.h>
@@ -19,7 +19,6 @@
 namespace octet::train {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Variable class_loss(const Variable& y, const Batch& batch) {
@@ -31,7 +30,7 @@ MakeLayer dropout() {
   return [] { return Dropout({.rate = 0.3f}).layer(); };
 }
 
-/// As R-Drop does: two passes with different masks.
+/// As in R-Drop: two passes with different dropout masks.
 TEST(FitShardsLosses, MayRunTheModelAgain) {
   const Quiet quiet;
   const auto twice = [](FitOptions& options, Model& model) {
@@ -47,8 +46,8 @@ TEST(FitShardsLosses, MayRunTheModelAgain) {
   });
 }
 
-/// A loss that waits for the others after the forward pass.
-TEST(FitShardsLosses, MayTakeSumsOverTheWholeBatch) {
+/// The loss synchronizes the shards after the forward pass.
+TEST(FitShardsLosses, MaySumOverTheWholeBatch) {
   const Quiet quiet;
   const MakeLayer make = [] {
     return ActivityRegularization({.l2 = 0.1f}).layer();
@@ -56,14 +55,14 @@ TEST(FitShardsLosses, MayTakeSumsOverTheWholeBatch) {
   expect_equal_ranks(make, [](FitOptions& options, Model&) {
     options.loss = Loss("met", [](const Variable& y, const Batch& batch) {
       std::vector<double> samples{static_cast<double>(batch.size())};
-      if (BatchParts* parts = batch_parts()) parts->sum(samples);
+      if (CrossShardReduction* parts = batch_parts()) parts->sum(samples);
       return scale_shift(class_loss(y, batch),
                          1 + 1 / static_cast<float>(samples[0]));
     });
   });
 }
 
-TEST(FitShardsLosses, AreRefusedWhereTheyRunBackward) {
+TEST(FitShardsLosses, RejectBackwardInALoss) {
   const Quiet quiet;
   const auto penalty = [](FitOptions& options, Model& model) {
     per_shard(options, model);
@@ -72,49 +71,50 @@ TEST(FitShardsLosses, AreRefusedWhereTheyRunBackward) {
       return class_loss(y, batch);
     });
   };
-  expect_refusal<UnsupportedError>(
-      "got one of 'kernel' from another backward()", dropout(), penalty);
+  expect_refusal<UnsupportedError>({"unsupported_layer", "parameter 'kernel'"},
+                                   dropout(), penalty);
 }
 
-/// Has something against small tensors.
+/// Throws for small tensors.
 class Choosy final : public UpdateRule {
  public:
   int slots() const override { return 0; }
   float learning_rate() const override { return 1e-3f; }
   void update(std::span<float> value, std::span<const float> gradient,
               std::span<Tensor>, float rate, int64_t) const override {
-    if (value.size() == 2) throw ValueError("update rule: expected a matrix");
+    if (value.size() == 2)
+      throw ValueError("invalid_shape", "update rule", "small");
     for (size_t i = 0; i < value.size(); ++i) value[i] -= rate * gradient[i];
   }
 };
 
 TEST(FitShardsOptimizer, ThrowsOnAllRanks) {
   const Quiet quiet;
-  expect_refusal<ValueError>(
-      "expected a matrix", dropout(), [](FitOptions& options, Model&) {
-        options.optimizer = Optimizer(std::make_shared<Choosy>());
-      });
+  expect_refusal<ValueError>({"invalid_shape", "update rule"}, dropout(),
+                             [](FitOptions& options, Model&) {
+                               options.optimizer =
+                                   Optimizer(std::make_shared<Choosy>());
+                             });
 }
 
-TEST(FitShards, NeedTwoValuesForTheirStatistics) {
+TEST(FitShards, RequireTwoSamplesForTheirStatistics) {
   const auto with_shards = [](int64_t batch, int64_t shards) {
     Model model = network_with(dropout());
     fit(model, blobs(18),
         {.batch_size = batch, .verbose = false, .shards = shards});
   };
-  EXPECT_THAT(error_of<ValueError>([&] { with_shards(8, 8); }),
-              AllOf(HasSubstr("expected shards of two samples or more"),
-                    HasSubstr("BatchStatistics::synchronized")));
+  EXPECT_EQ(failure_of<ValueError>([&] { with_shards(8, 8); }),
+            (Failure{"out_of_range", "fit"}));
   std::string warned;
   const WarningSink before =
       set_warning_sink([&](std::string_view text) { warned += text; });
   with_shards(16, 4);
   set_warning_sink(before);
-  EXPECT_THAT(warned, HasSubstr("4 shards of the last batch, which has 2"));
+  EXPECT_THAT(warned, HasSubstr("2 samples in 4 shards"));
 }
 
-/// Of a shard that is all zeros nothing is to be learned of the range.
-TEST(FitShards, LetScalesFollowTheShardsThatHaveValues) {
+/// A shard of zeros has no range.
+TEST(FitShards, UpdateRunningScalesFromNonzeroShards) {
   const Quiet quiet;
   Tensor inputs = Tensor::zeros({16, 2});
   for (size_t i = 0; i < 8; ++i) inputs.f32()[i] = 1;
@@ -139,14 +139,13 @@ TEST(FitShards, LetScalesFollowTheShardsThatHaveValues) {
            [&](Communicator& rank) { EXPECT_EQ(scale_of(8, &rank), whole); });
 }
 
-TEST(FitShards, RefuseStatisticsThatAreAveraged) {
+TEST(FitShards, RejectAveragedStatistics) {
   const SymbolicTensor x = input({2});
   Model model(x, Dense({.units = 2})(BatchNormalization({.name = "bn"})(x)));
   model.layer("bn").average_statistics(true);
   const FitOptions options{.batch_size = 16, .shards = 4};
-  EXPECT_THAT(error_of<ValueError>([&] { fit(model, blobs(16), options); }),
-              AllOf(HasSubstr("layer 'bn', which averages them"),
-                    HasSubstr("average_statistics(false)")));
+  EXPECT_EQ(failure_of<ValueError>([&] { fit(model, blobs(16), options); }),
+            (Failure{"invalid_state", "layer 'bn'"}));
   model.layer("bn").average_statistics(false);
   EXPECT_NO_THROW(fit(model, blobs(16), options));
 }

@@ -1,4 +1,4 @@
-// Shards side by side, with the statistics of the whole batch.
+// Interleaved shards, with the statistics of the whole batch.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -19,8 +19,6 @@
 namespace octet::train {
 namespace {
 
-using ::testing::HasSubstr;
-
 ShardJob synchronized_job() {
   ShardJob job;
   job.change = [](FitOptions& options) {
@@ -29,7 +27,7 @@ ShardJob synchronized_job() {
   return job;
 }
 
-/// Two batch normalizations, one of them behind a sum, and nothing random.
+/// Two batch normalizations, one after an addition; no random layers.
 Model plain_network() {
   const SymbolicTensor x = input({6, 5, 1});
   SymbolicTensor y = Conv2D({.filters = 5, .kernel_size = 3})(x);
@@ -51,12 +49,12 @@ double largest_difference(const std::vector<float>& a,
   return a.size() == b.size() ? largest : INFINITY;
 }
 
-/// The batch as a whole is the judge: rounding is all that may differ.
-TEST(FitSynchronized, TrainsAsTheWholeBatchDoes) {
+/// Equals training with whole batches up to rounding.
+TEST(FitSynchronized, MatchesTheWholeBatch) {
   const Quiet quiet;
   const auto weights = [](int64_t shards, BatchStatistics statistics) {
     Model model = plain_network();
-    // 50 = 3 * 16 + 2: in the last batch some shards have no sample.
+    // 50 = 3 * 16 + 2: some shards of the last batch are empty.
     fit(model, images(50, 1),
         {.epochs = 2,
          .batch_size = 16,
@@ -82,7 +80,7 @@ TEST(FitSynchronized, TrainsAsTheWholeBatchDoes) {
   }
 }
 
-TEST(FitSynchronized, GivesTheSameBitsOnAnyNumberOfRanks) {
+TEST(FitSynchronized, IsBitIdenticalOnAnyNumberOfRanks) {
   const Quiet quiet;
   for (const auto& network : {shard_network, plain_network}) {
     ShardJob job = synchronized_job();
@@ -92,14 +90,14 @@ TEST(FitSynchronized, GivesTheSameBitsOnAnyNumberOfRanks) {
   }
 }
 
-TEST(FitSynchronized, WorksForQuantizedModels) {
+TEST(FitSynchronized, SupportsQuantizedModels) {
   const Quiet quiet;
   for (const quant::ScaleRule rule :
        {quant::ScaleRule::fixed, quant::ScaleRule::ema,
         quant::ScaleRule::last_value, quant::ScaleRule::learned}) {
     SCOPED_TRACE(to_string(rule));
     ShardJob plain = synchronized_job();
-    // With a value that is read again behind a normalization.
+    // With a residual connection around a normalization.
     plain.model = plain_network;
     const ShardJob job = quantized_job(plain, rule);
     const Outcome expected = job.run();
@@ -107,9 +105,8 @@ TEST(FitSynchronized, WorksForQuantizedModels) {
   }
 }
 
-/// One step from the same weights: the largest magnitudes are those that the
-/// whole batch has.
-TEST(FitSynchronized, LetsScalesFollowTheWholeBatch) {
+/// After a step from the same weights, scales equal those of the whole batch.
+TEST(FitSynchronized, UpdatesRunningScalesFromTheWholeBatch) {
   const Quiet quiet;
   const auto scales = [](int64_t shards, BatchStatistics statistics) {
     Model model = quant::quantize_model(
@@ -153,18 +150,18 @@ TEST(FitSynchronized, ResumesOnAnotherNumberOfRanks) {
     saving.change(options);
     options.batch_statistics = BatchStatistics::per_shard;
   };
-  EXPECT_THAT(error_of<ValueError>([&] { other.run(); }),
-              HasSubstr("batch_statistics"));
-  // Another rank that has it otherwise is found.
+  EXPECT_EQ(failure_of<ValueError>([&] { other.run(); }),
+            (Failure{"conflicting_options", "checkpoint"}));
+  // A rank with a different setting is detected.
   on_ranks(2, [&](Communicator& rank) {
     ShardJob own = job;
     if (rank.rank() == 1) own.change = [](FitOptions&) {};
-    EXPECT_THAT(error_of<ValueError>([&] { own.run(&rank); }),
-                HasSubstr("batch_statistics: "));
+    EXPECT_EQ(failure_of<ValueError>([&] { own.run(&rank); }),
+              (Failure{"conflicting_options", "fit"}));
   });
 }
 
-/// Reads its parameter for samples above a bound alone.
+/// Uses its parameter only for samples above a bound.
 class Routed final : public Layer {
  public:
   std::string class_name() const override { return "Routed"; }
@@ -185,8 +182,8 @@ class Routed final : public Layer {
   size_t expert_ = 0;
 };
 
-/// The last shard alone has a gradient of it.
-TEST(FitShards, KeepAGradientThatOneShardHas) {
+/// Only the last shard has a gradient of the parameter.
+TEST(FitShards, UseAGradientOfASingleShard) {
   const Quiet quiet;
   Tensor inputs({16, 2});
   Rng(1).fill_normal(inputs, 0, 1);
@@ -213,7 +210,7 @@ TEST(FitShards, KeepAGradientThatOneShardHas) {
   }
 }
 
-/// Throws in the middle of the forward pass, for a shard that has the value.
+/// Throws during the forward pass of the shard that contains the value.
 class Refuses final : public Layer {
  public:
   std::string class_name() const override { return "Refuses"; }
@@ -224,14 +221,14 @@ class Refuses final : public Layer {
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
     if (refuses && absmax(inputs[0].value()) > 50) {
-      throw ValueError("too large");
+      throw ValueError("out_of_range", "value", "too large");
     }
     return inputs[0];
   }
   mutable bool refuses = true;
 };
 
-TEST(FitSynchronized, TellsOnAllRanksWhatOneShardThrows) {
+TEST(FitSynchronized, ThrowsErrorsOfAShardOnAllRanks) {
   const Quiet quiet;
   for (const int count : {1, 2}) {
     on_ranks(count, [&](Communicator& rank) {
@@ -250,9 +247,9 @@ TEST(FitSynchronized, TellsOnAllRanksWhatOneShardThrows) {
           .shards = 4,
           .batch_statistics = BatchStatistics::synchronized,
           .communicator = &rank};
-      EXPECT_THAT(error_of<ValueError>([&] { fit(model, data, options); }),
-                  HasSubstr("too large"));
-      // And it can be trained afterwards.
+      EXPECT_EQ(failure_of<ValueError>([&] { fit(model, data, options); }),
+                (Failure{"out_of_range", "value"}));
+      // The model can be trained afterwards.
       layer->refuses = false;
       EXPECT_NO_THROW(fit(model, data, options));
     });

@@ -1,4 +1,4 @@
-// A parameter with a gradient of the test's choice.
+// A parameter with a given gradient.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +16,7 @@ inline Variable parameter(std::vector<float> values) {
   return {Tensor::of<float>({n}, std::span<const float>(values)), true};
 }
 
-/// Adds `gradient` to that of `parameter`, through the tape.
+/// Adds `gradient` to the gradient of `parameter` through the tape.
 inline void give_gradient(const Variable& parameter,
                           const std::vector<float>& gradient) {
   const Tensor g =

@@ -1,4 +1,4 @@
-// Ctrl-C while a fit runs.
+// Ctrl-C and SIGTERM during a fit.
 #include <csignal>
 #include <memory>
 
@@ -9,6 +9,7 @@
 #include <octet/runtime/error.h>
 #include <octet/train/fit.h>
 
+#include "../support.h"
 #include "blobs.h"
 #include "checkpoints.h"
 #include "weights.h"
@@ -16,10 +17,9 @@
 namespace octet::train {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Presses Ctrl-C, or does what the signal stands for, while a step runs.
+/// Raises a signal during a step.
 class Presser final : public Callback {
  public:
   Presser(int64_t epoch, int64_t step, int signal = SIGINT)
@@ -44,28 +44,26 @@ FitOptions options_with(std::shared_ptr<Callback> callback = nullptr) {
   return options;
 }
 
-std::string interrupted(Model& model, const FitOptions& options) {
-  try {
-    fit(model, blobs(20), options);
-  } catch (const InterruptedError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "the fit came to its end";
-  return {};
+/// Expects that a fit is interrupted, with `part` in the message.
+void expect_interrupted(Model& model, const FitOptions& options,
+                        const std::string& part) {
+  const Failure failure =
+      failure_of<InterruptedError>([&] { fit(model, blobs(20), options); });
+  EXPECT_EQ(failure, (Failure{"interrupted", "fit"}));
+  EXPECT_THAT(failure.message, HasSubstr(part));
 }
 
-TEST(Interrupt, EndsAFitAfterTheStepThatRuns) {
+TEST(Interrupt, EndsAFitAfterTheCurrentStep) {
   Model model = small_network();
   const auto presser = std::make_shared<Presser>(1, 2);
-  EXPECT_THAT(interrupted(model, options_with(presser)),
-              AllOf(HasSubstr("after step 2 of epoch 2"),
-                    HasSubstr("nothing is saved")));
+  expect_interrupted(model, options_with(presser),
+                     "after step 2 of epoch 2; no checkpoint");
   EXPECT_EQ(presser->steps, 4 + 2);
-  // The next fit knows nothing of it.
+  // The next fit is not affected.
   EXPECT_EQ(fit(model, blobs(20), options_with()).size(), 3u);
 }
 
-TEST(Interrupt, LeavesAStateFromWhichTheFitGoesOnToTheSameBits) {
+TEST(Interrupt, SavesAStateThatResumesBitIdentically) {
   Model expected = small_network();
   fit(expected, blobs(20), options_with());
   for (const auto& [epoch, step] : {std::pair{0, 1}, {1, 3}, {1, 4}, {2, 3}}) {
@@ -74,7 +72,7 @@ TEST(Interrupt, LeavesAStateFromWhichTheFitGoesOnToTheSameBits) {
     Model model = small_network();
     FitOptions options = options_with(std::make_shared<Presser>(epoch, step));
     options.checkpoints = place;
-    EXPECT_THAT(interrupted(model, options), HasSubstr("a state is saved in "));
+    expect_interrupted(model, options, "saved in 'memory'");
     Model later = small_network();
     options = options_with();
     options.checkpoints = place;
@@ -84,22 +82,21 @@ TEST(Interrupt, LeavesAStateFromWhichTheFitGoesOnToTheSameBits) {
   }
 }
 
-TEST(Interrupt, WaitsForTheGradientsOfAStep) {
+TEST(Interrupt, WaitsForAccumulatedGradients) {
   Model model = small_network();
   FitOptions options = options_with(std::make_shared<Presser>(0, 1));
   options.accumulate = 2;
-  EXPECT_THAT(interrupted(model, options),
-              HasSubstr("after step 2 of epoch 1"));
+  expect_interrupted(model, options, "after step 2 of epoch 1");
 }
 
-TEST(Interrupt, AtTheLastStepOfAllLosesNothing) {
+TEST(Interrupt, HasNoEffectAtTheLastStep) {
   Model model = small_network();
   EXPECT_EQ(fit(model, blobs(20), options_with(std::make_shared<Presser>(2, 4)))
                 .size(),
             3u);
 }
 
-TEST(Interrupt, SaysWhereAStateCouldNotBeSaved) {
+TEST(Interrupt, ReportsAStateThatCannotBeSaved) {
   Model model = small_network();
   const auto place = std::make_shared<MemoryCheckpoints>(1000);
   class Full final : public Callback {
@@ -117,23 +114,22 @@ TEST(Interrupt, SaysWhereAStateCouldNotBeSaved) {
   FitOptions options = options_with(std::make_shared<Full>(*place));
   options.checkpoints = place;
   const WarningSink before = set_warning_sink({});
-  EXPECT_THAT(interrupted(model, options),
-              HasSubstr("could not be saved in 'memory'"));
+  expect_interrupted(model, options, "could not be saved");
   set_warning_sink(before);
 }
 
-TEST(Interrupt, EndsAFitThatAClusterTerminates) {
+TEST(Interrupt, EndsAFitOnSigterm) {
   const auto own = std::signal(SIGINT, [](int) {});
   Model model = small_network();
-  EXPECT_THAT(interrupted(model, options_with(
-                                     std::make_shared<Presser>(1, 2, SIGTERM))),
-              HasSubstr("after step 2 of epoch 2"));
+  expect_interrupted(model,
+                     options_with(std::make_shared<Presser>(1, 2, SIGTERM)),
+                     "after step 2 of epoch 2");
   EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
   EXPECT_NE(std::signal(SIGINT, own), SIG_DFL);
 }
 
-/// As mpirun and a scheduler send it, each for itself.
-TEST(Interrupt, WaitsForTheStepHoweverOftenAClusterAsks) {
+/// mpirun and a scheduler may both send SIGTERM.
+TEST(Interrupt, WaitsForTheStepAfterSeveralSigterms) {
   class Twice final : public Callback {
     void on_step(const Progress&) override {
       std::raise(SIGTERM);
@@ -141,15 +137,15 @@ TEST(Interrupt, WaitsForTheStepHoweverOftenAClusterAsks) {
     }
   };
   Model model = small_network();
-  EXPECT_THAT(interrupted(model, options_with(std::make_shared<Twice>())),
-              HasSubstr("after step 1 of epoch 1"));
+  expect_interrupted(model, options_with(std::make_shared<Twice>()),
+                     "after step 1 of epoch 1");
   EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
 }
 
 int handled = 0;
 bool with_sender = false;
 
-TEST(Interrupt, LeavesAHandlerWithAllThatItAskedFor) {
+TEST(Interrupt, PreservesAHandlerWithItsFlags) {
   struct sigaction own = {};
   own.sa_sigaction = [](int, siginfo_t* info, void*) {
     with_sender = info->si_pid == getpid();
@@ -168,7 +164,7 @@ TEST(Interrupt, LeavesAHandlerWithAllThatItAskedFor) {
   sigaction(SIGINT, &before, nullptr);
 }
 
-TEST(Interrupt, LeavesAHandlerThatComesWhileItRuns) {
+TEST(Interrupt, PreservesAHandlerInstalledMeanwhile) {
   class Installer final : public Callback {
     void on_step(const Progress&) override {
       std::signal(SIGINT, [](int) { ++handled; });
@@ -183,7 +179,7 @@ TEST(Interrupt, LeavesAHandlerThatComesWhileItRuns) {
   handled = 0;
 }
 
-TEST(Interrupt, LeavesAProgramsOwnHandlerAlone) {
+TEST(Interrupt, PreservesAHandlerOfTheProgram) {
   const auto before = std::signal(SIGINT, [](int) { ++handled; });
   Model model = small_network();
   fit(model, blobs(20), options_with(std::make_shared<Presser>(0, 1)));
@@ -192,7 +188,7 @@ TEST(Interrupt, LeavesAProgramsOwnHandlerAlone) {
   EXPECT_NE(own, SIG_DFL);
 }
 
-TEST(InterruptDeathTest, EndsTheProgramAtTheSecondTime) {
+TEST(InterruptDeathTest, EndsTheProgramOnTheSecondCtrlC) {
   testing::GTEST_FLAG(death_test_style) = "fast";
   const auto twice = [] {
     std::signal(SIGINT, SIG_DFL);

@@ -1,4 +1,4 @@
-// keep_best: a fit leaves the best of the model before it and after its epochs.
+// keep_best: a fit restores the best of the initial model and its epochs.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <octet/runtime/error.h>
 #include <octet/train/train.h>
 
+#include "../support.h"
 #include "blobs.h"
 #include "checkpointed_fit.h"
 #include "weights.h"
@@ -18,9 +19,7 @@
 namespace octet::train {
 namespace {
 
-using ::testing::HasSubstr;
-
-/// A model that separates blobs() well.
+/// Returns a model trained to separate blobs().
 Model trained_network() {
   Model model = small_network();
   fit(model, blobs(64),
@@ -28,8 +27,8 @@ Model trained_network() {
   return model;
 }
 
-/// Sets the bias of "logits" at the end of each epoch, so that the quality of
-/// the model is known: with a bias of 0 it is best.
+/// Sets the bias of "logits" at the end of each epoch, which determines the
+/// quality of the model: a bias of 0 is best.
 class Biases final : public Callback {
  public:
   explicit Biases(std::vector<float> biases) : biases_(std::move(biases)) {}
@@ -59,10 +58,10 @@ std::shared_ptr<KeepBest> run(Model& model, const std::vector<float>& biases,
   return best;
 }
 
-TEST(KeepBest, RestoresTheModelBeforeTheFitWhereTrainingRuinsIt) {
+TEST(KeepBest, RestoresTheInitialModelIfTrainingDegradesIt) {
   Model model = trained_network();
   const std::vector<float> before = weights_of(model);
-  // Labels of the other class teach it the wrong.
+  // Swapped labels degrade the model.
   Batch wrong = blobs(64).batch(0, 64);
   Tensor labels = wrong.label().clone();
   for (int64_t& label : labels.data<int64_t>()) label = 1 - label;
@@ -82,7 +81,7 @@ TEST(KeepBest, RestoresTheBestEpoch) {
   Model model = trained_network();
   const auto best = run(model, {50, 0, 60}, {.monitor = "loss"});
   EXPECT_EQ(bias_of(model), best->best() == 2 ? 0.0f : bias_of(model));
-  // Accuracy decides, and a bias of 50 puts all samples in one class.
+  // Accuracy decides, and a bias of 50 assigns all samples to the same class.
   Model other = trained_network();
   Variable(other.layer("logits").parameter("bias").variable)
       .assign(Tensor::of<float>({2}, {40, -40}));
@@ -93,9 +92,9 @@ TEST(KeepBest, RestoresTheBestEpoch) {
   EXPECT_EQ(by_accuracy->score(by_accuracy->evaluations()[2]), 1.0);
 }
 
-TEST(KeepBest, DecidesTiesByTheLossThenForTheEarlier) {
+TEST(KeepBest, BreaksTiesByTheLossThenTheEarlierModel) {
   Model model = trained_network();
-  // Each is right about all samples; the loss falls with the bias.
+  // All models classify all samples correctly; the loss falls with the bias.
   const auto best = run(model, {0.3f, 0.1f, 0.1f, 0.2f});
   const auto& all = best->evaluations();
   for (const Evaluation& each : all) EXPECT_EQ(each.accuracy, 1.0);
@@ -107,14 +106,14 @@ TEST(KeepBest, DecidesTiesByTheLossThenForTheEarlier) {
   EXPECT_NEAR(all[2].loss, all[3].loss, 1e-9);
 }
 
-TEST(KeepBest, NeverTakesNan) {
+TEST(KeepBest, NeverSelectsNan) {
   Model model = trained_network();
   const float before = bias_of(model);
   const auto best = keep_best(blobs(40, 7));
   const Training* training = nullptr;
   (void)training;
   const WarningsKept warnings;
-  // The fit itself refuses such parameters, so play it to the callback.
+  // fit rejects such parameters, so the events are simulated.
   Training played(model, SGD(), {"loss"});
   Progress progress{.epochs = 1};
   progress.training = &played;
@@ -127,7 +126,7 @@ TEST(KeepBest, NeverTakesNan) {
   EXPECT_EQ(bias_of(model), before);
 }
 
-TEST(KeepBest, JudgesSeveralOutputsByTheirLoss) {
+TEST(KeepBest, ComparesTheLossOfSeveralOutputs) {
   const SymbolicTensor x = input({2}, "x");
   const SymbolicTensor y = Dense({.units = 4, .name = "hidden"})(x);
   Model model({x}, {Dense({.units = 2, .name = "a"})(y),
@@ -171,7 +170,7 @@ TEST(KeepBest, RestoresStatisticsAndLearnedScales) {
   EXPECT_EQ(quant::state_of(model).status.at("quantizers"), before);
 }
 
-TEST(KeepBest, DoesNotKeepAModelWithoutItsScales) {
+TEST(KeepBest, DoesNotSelectAModelWithoutScales) {
   Model model = quant::quantize_model(
       image_network(), {.activation = {.rule = quant::ScaleRule::ema}});
   const auto best = keep_best(images(20, 2));
@@ -186,8 +185,8 @@ TEST(KeepBest, DoesNotKeepAModelWithoutItsScales) {
             best->evaluations()[static_cast<size_t>(best->best())].loss);
 }
 
-TEST(KeepBest, JudgesWithStatisticsOfTheWeightsItHas) {
-  // Running statistics of a momentum of 0.99 lag behind 14 steps.
+TEST(KeepBest, EvaluatesWithRenewedStatistics) {
+  // With a momentum of 0.99, running statistics lag after 14 steps.
   const SymbolicTensor x = input({6, 5, 1}, "image");
   SymbolicTensor y = Conv2D({.filters = 4, .name = "conv"})(x);
   y = BatchNormalization({.momentum = 0.99f, .name = "norm"})(y);
@@ -210,7 +209,7 @@ TEST(KeepBest, JudgesWithStatisticsOfTheWeightsItHas) {
   EXPECT_EQ(weights_of(model), kept);
 }
 
-TEST(KeepBest, EndsInTheSameBitsFromEveryCheckpoint) {
+TEST(KeepBest, ResumesBitIdenticallyFromEveryCheckpoint) {
   Job job;
   job.change = [&](FitOptions& options) {
     options.callbacks = {keep_best(
@@ -229,8 +228,8 @@ TEST(KeepBest, EndsInTheSameBitsFromEveryCheckpoint) {
   }
 }
 
-/// Scales that follow training exist from the first step on.
-TEST(KeepBest, RestoresFollowingScalesFromEveryCheckpoint) {
+/// Running scales exist from the first step on.
+TEST(KeepBest, RestoresRunningScalesFromEveryCheckpoint) {
   for (const bool early : {false, true}) {
     Job job;
     job.model = [] {
@@ -260,17 +259,17 @@ TEST(KeepBest, RestoresFollowingScalesFromEveryCheckpoint) {
   }
 }
 
-TEST(KeepBest, RefusesWhatDoesNotFit) {
-  EXPECT_THAT(error_of<ValueError>(
-                  [] { (void)keep_best(blobs(8), {.batch_size = 0}); }),
-              HasSubstr("batch_size"));
+TEST(KeepBest, RejectsInvalidArguments) {
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { (void)keep_best(blobs(8), {.batch_size = 0}); }),
+            (Failure{"out_of_range", "keep_best"}));
   Model model = small_network();
   const std::vector<float> before = weights_of(model);
-  EXPECT_THAT(error_of<NotFoundError>([&] {
-                fit(model, blobs(16),
-                    {.callbacks = {keep_best(blobs(8), {.monitor = "acc"})}});
-              }),
-              HasSubstr("'acc'"));
+  EXPECT_EQ(failure_of<NotFoundError>([&] {
+              fit(model, blobs(16),
+                  {.callbacks = {keep_best(blobs(8), {.monitor = "acc"})}});
+            }),
+            (Failure{"unknown_name", "Evaluation"}));
   EXPECT_EQ(weights_of(model), before);
   // Two callbacks that set the final weights.
   EXPECT_THROW(

@@ -1,5 +1,5 @@
-// Ten updates of every optimizer, compared with Keras 3.15 (JAX, f32) on the
-// same weights, gradients and learning rates, which fall at every step.
+// Ten updates of every optimizer, compared with Keras 3.15 (JAX, f32) for the
+// same weights, gradients and falling learning rates.
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 struct Recorded {
   std::string name;
   Optimizer optimizer;
-  std::vector<float> weights;  // what Keras ends with
+  std::vector<float> weights;  // final weights in Keras
 };
 
 std::vector<Recorded> recorded() {
@@ -118,7 +118,7 @@ TEST(Optimizers, AgreeWithKerasOverTenSteps) {
     }
     const std::vector<float> got = values(w);
     for (size_t i = 0; i < got.size(); ++i) {
-      // Ten updates, each rounded a few times, of weights of up to 5.
+      // Ten updates with a few roundings each, of weights up to 5.
       EXPECT_NEAR(got[i], each.weights[i], 3e-6)
           << each.name << ", element " << i;
     }

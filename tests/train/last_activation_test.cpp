@@ -1,5 +1,5 @@
-// Models that end in an activation behind another one, or behind an op that
-// keeps no expression: the loss of probabilities, against closed forms.
+// Models that end in an activation after another activation, or after an op
+// without a deferred expression: losses of probabilities, against closed forms.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -29,14 +29,14 @@ std::vector<double> softmax_of(const std::vector<double>& x) {
   return p;
 }
 
-/// Of the last of `times` softmaxes, in double.
+/// Returns the last of `times` nested softmaxes, in double.
 double cross_entropy_of(std::vector<double> x, size_t label, int times) {
   for (int i = 0; i < times; ++i) x = softmax_of(x);
   return -std::log(x[label]);
 }
 
-// The gradient by central differences of the closed form.
-TEST(LastActivation, OfTwoSoftmaxesHasTheLossOfTheLast) {
+// The gradient is compared with central differences of the closed form.
+TEST(LastActivation, OfTwoSoftmaxesMatchesTheLossOfTheLast) {
   const std::vector<double> logits = {0.3, -1.2, 2.1};
   const Variable x(Tensor::of<float>({1, 3}, {0.3f, -1.2f, 2.1f}), true);
   const Tensor label = Tensor::of<int64_t>({1}, {1});
@@ -56,8 +56,8 @@ TEST(LastActivation, OfTwoSoftmaxesHasTheLossOfTheLast) {
   }
 }
 
-// What has no expression loses its value with its last Variable.
-TEST(LastActivation, BehindAnyOpHasTheLossOfItsLogits) {
+// A value without an expression is freed with its last Variable.
+TEST(LastActivation, AfterAnyOpMatchesTheLossOfItsLogits) {
   const Tensor numbers = noise({4, 3});
   const Tensor labels = Tensor::of<int64_t>({4}, {0, 2, 1, 1});
   const auto run = [&](auto make, bool from_logits) {
@@ -88,8 +88,8 @@ TEST(LastActivation, BehindAnyOpHasTheLossOfItsLogits) {
             binary([](const Variable& x) { return sigmoid(tanh(x)); }, false));
 }
 
-// Far from one class as much as near it: no gradient is lost to rounding.
-TEST(LastActivation, KeepsGradientsOfSmallProbabilities) {
+// Rounding must not lose gradients, even of extreme probabilities.
+TEST(LastActivation, PreservesGradientsOfSmallProbabilities) {
   const Variable x(Tensor::of<float>({1, 2}, {0, 40}), true);
   const Variable y = softmax(reshape(x, {1, 2}));
   softmax_cross_entropy(y, Tensor::of<int64_t>({1}, {0}),
@@ -144,7 +144,7 @@ std::vector<End> sigmoid_ends() {
             Activation({.activation = "sigmoid"})}}};
 }
 
-/// The layer and cure of a second activation, if it is warned of.
+/// Returns the warning about a second activation, if any.
 std::string fit_of(const End& end, const char* loss) {
   Sequential model({2}, end.layers, {.seed = 3});
   const WarningsKept warnings;
@@ -155,7 +155,7 @@ std::string fit_of(const End& end, const char* loss) {
                                .verbose = false,
                                .loss = loss});
   EXPECT_LT(history.back().loss, 0.9 * history.front().loss) << end.name;
-  // A sigmoid of shares is never below 0.5.
+  // A sigmoid of probabilities is never below 0.5.
   if (end.name != "sigmoid behind Dense(sigmoid)") {
     EXPECT_EQ(evaluate(model, blobs(32), {.loss = loss}).metrics[0].value, 1)
         << end.name;
@@ -163,13 +163,13 @@ std::string fit_of(const End& end, const char* loss) {
   return warnings.messages.empty() ? "" : warnings.messages[0];
 }
 
-TEST(LastActivation, TrainsWhateverIsBeforeIt) {
+TEST(LastActivation, TrainsAfterAnyActivation) {
   for (const End& end : softmax_ends()) {
     const std::string warning = fit_of(end, "sparse_categorical_crossentropy");
     const bool twice = end.name.find("two") != std::string::npos ||
                        end.name.find("behind Dense(s") != std::string::npos;
     if (twice) {
-      EXPECT_THAT(warning, HasSubstr("Hint: remove")) << end.name;
+      EXPECT_THAT(warning, HasSubstr("nearly equal")) << end.name;
     } else {
       EXPECT_THAT(warning, IsEmpty()) << end.name;
     }

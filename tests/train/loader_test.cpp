@@ -60,7 +60,7 @@ TEST(Loader, KeepsInputsAndLabelsTogether) {
   }
 }
 
-TEST(Loader, OrdersByTheStreamNamedByShuffleAndEpoch) {
+TEST(Loader, UsesTheDocumentedStreamForItsOrder) {
   const Loader loader(counting(100), {.seed = 3, .epoch = 5});
   EXPECT_EQ(order_of(loader),
             Rng(3).child("shuffle").child(uint64_t{5}).permutation(100));
@@ -79,31 +79,31 @@ TEST(Loader, HasAnOrderThatDependsOnSeedAndEpochOnly) {
   EXPECT_NE(order(2, 0, 8), reference);
 }
 
-TEST(Loader, KeepsTheOrderOfTheDataWithoutShuffling) {
+TEST(Loader, PreservesTheOrderWithoutShuffling) {
   const Loader loader(counting(10), {.batch_size = 3, .shuffle = false});
   EXPECT_EQ(order_of(loader), first_numbers(10));
 }
 
-TEST(Loader, CutsEvenBatchesWhereTheSizeDivides) {
+TEST(Loader, ReturnsEqualBatchesIfTheSizeDivides) {
   const Loader loader(counting(8), {.batch_size = 4});
   EXPECT_EQ(loader.batches(), 2);
   EXPECT_EQ(loader.batch(1).label().size(), 4);
 }
 
-TEST(Loader, GivesOneBatchWhenTheBatchIsLargerThanTheData) {
+TEST(Loader, ReturnsOneBatchIfTheBatchIsLargerThanTheData) {
   const Loader loader(counting(3),
                       {.batch_size = std::numeric_limits<int64_t>::max()});
   EXPECT_EQ(loader.batches(), 1);
   EXPECT_EQ(loader.batch(0).label().size(), 3);
 }
 
-TEST(Loader, GivesNoBatchForNoData) {
+TEST(Loader, ReturnsNoBatchWithoutData) {
   const Loader loader(counting(0), {});
   EXPECT_EQ(loader.batches(), 0);
   EXPECT_TRUE(loader.begin() == loader.end());
 }
 
-TEST(Loader, GivesTheSameBatchEachTimeItIsAsked) {
+TEST(Loader, ReturnsTheSameBatchRepeatedly) {
   const Loader loader(counting(10), {.batch_size = 4, .seed = 7});
   const Batch first = loader.batch(1);
   const Batch second = loader.batch(1);
@@ -111,7 +111,7 @@ TEST(Loader, GivesTheSameBatchEachTimeItIsAsked) {
                                  second.label().data<int64_t>()));
 }
 
-TEST(Loader, CutsBatchesInShards) {
+TEST(Loader, SplitsBatchesIntoShards) {
   // Batches of 8 and 2 samples, 4 shards each.
   const LoaderOptions options{.batch_size = 8, .seed = 3, .shards = 4};
   const Loader all(counting(10), options);
@@ -144,12 +144,12 @@ TEST(Loader, CutsBatchesInShards) {
   EXPECT_THROW(Loader(counting(10), {.shards = 0}), ValueError);
 }
 
-TEST(Loader, RefusesABatchSizeBelowOne) {
+TEST(Loader, RejectsABatchSizeBelowOne) {
   EXPECT_THROW(Loader(counting(3), {.batch_size = 0}), ValueError);
   EXPECT_THROW(Loader(counting(3), {.batch_size = -1}), ValueError);
 }
 
-TEST(Loader, RefusesBatchesThereAreNot) {
+TEST(Loader, RejectsBatchesOutOfRange) {
   const Loader loader(counting(10), {.batch_size = 4});
   EXPECT_THROW(loader.batch(-1), ValueError);
   EXPECT_THROW(loader.batch(3), ValueError);

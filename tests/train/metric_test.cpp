@@ -25,11 +25,11 @@ const Tensor kScores = Tensor::of<float>(
     {4, 3}, {1, 2, 3, /**/ 2, 2, 1, /**/ 2, 2, 1, /**/ kNan, 1, 0});
 const Tensor kLabels = Tensor::of<int64_t>({4}, {1, 0, 1, 1});
 
-TEST(Accuracy, TakesTheFirstOfEqualOutputsAndNoRowWithNan) {
+TEST(Accuracy, PredictsTheFirstOfEqualOutputsAndNothingForNan) {
   EXPECT_EQ(of(metrics::accuracy(), kScores, kLabels), (Values{0, 1, 0, 0}));
 }
 
-TEST(Accuracy, TakesTheLargestTargetAsTheLabel) {
+TEST(Accuracy, UsesTheLargestTargetAsTheLabel) {
   const Tensor targets = Tensor::of<float>(
       {4, 3}, {0.1f, 0.6f, 0.3f, /**/ 1, 1, 0, /**/ 0, 1, 0, /**/ 0, 1, 0});
   EXPECT_EQ(of(metrics::accuracy(), kScores, targets), (Values{0, 1, 0, 0}));
@@ -44,7 +44,7 @@ TEST(TopK, CountsLabelsAmongTheFirstK) {
   EXPECT_THROW(metrics::top_k_accuracy(0), ValueError);
 }
 
-TEST(BinaryAccuracy, ComparesSides) {
+TEST(BinaryAccuracy, AppliesAThreshold) {
   const Tensor outputs = Tensor::of<float>({2, 2}, {0.1f, 0, -1, kNan});
   const Tensor targets = Tensor::of<float>({2, 2}, {1, 1, 0, 0});
   EXPECT_EQ(of(metrics::binary_accuracy(), outputs, targets),
@@ -62,7 +62,7 @@ TEST(Errors, AreMeansOverASample) {
             (Values{5, 0}));
 }
 
-TEST(Metrics, RefuseLabelsThatDoNotFit) {
+TEST(Metrics, RejectMismatchedLabels) {
   EXPECT_THROW(of(metrics::accuracy(), kScores, Tensor::zeros({4})),
                ShapeError);
   EXPECT_THROW(
@@ -72,7 +72,7 @@ TEST(Metrics, RefuseLabelsThatDoNotFit) {
                ShapeError);
 }
 
-TEST(ConfusionMatrix, CountsWhatIsTakenForWhat) {
+TEST(ConfusionMatrix, CountsPairsOfClasses) {
   ConfusionMatrix matrix(3);
   matrix.add(kScores, kLabels);
   EXPECT_EQ(matrix.count(1, 2), 1);
@@ -124,7 +124,7 @@ TEST(ConfusionMatrix, AgreesWithTheAccuracyOfAModel) {
   EXPECT_EQ(matrix.count(0, 0) + matrix.count(0, 1), 10);
 }
 
-TEST(ConfusionMatrix, RefusesClassesOutOfRange) {
+TEST(ConfusionMatrix, RejectsClassesOutOfRange) {
   EXPECT_THROW(ConfusionMatrix(0), ValueError);
   ConfusionMatrix matrix(2);
   EXPECT_THROW(matrix.add(2, 0), ValueError);
@@ -133,11 +133,11 @@ TEST(ConfusionMatrix, RefusesClassesOutOfRange) {
   EXPECT_THROW(matrix.add(kScores, kLabels), ShapeError);
 }
 
-/// Two images of 1x3 pixels in two classes: answers 0 1 1 and 1 0 0.
+/// Two images of 1x3 pixels in two classes, predicted 0 1 1 and 1 0 0.
 const Tensor kPixelScores =
     Tensor::of<float>({2, 1, 3, 2}, {2, 1, 0, 3, 1, 4, 0, 1, 5, 2, 3, 1});
 
-TEST(Accuracy, IsTheShareOfASamplesPlaces) {
+TEST(Accuracy, IsTheShareOfCorrectPixels) {
   const Tensor masks = Tensor::of<int64_t>({2, 1, 3}, {0, 0, 1, 255, 0, 255});
   const Batch all(kPixelScores,
                   Tensor::of<int64_t>({2, 1, 3}, {0, 0, 1, 1, 0, 1}));
@@ -152,7 +152,7 @@ TEST(Accuracy, IsTheShareOfASamplesPlaces) {
               ::testing::ElementsAre(0, 0));
 }
 
-TEST(ConfusionMatrix, CountsPlacesAndTheirIntersectionOverUnion) {
+TEST(ConfusionMatrix, CountsPixelsAndTheirIntersectionOverUnion) {
   ConfusionMatrix matrix(3, 255);
   matrix.add(Tensor::of<float>({1, 2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 1, 0,  //
                                               1, 0, 0, 0, 1, 0, 1, 0, 0}),

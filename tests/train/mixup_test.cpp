@@ -15,8 +15,8 @@ namespace {
 
 using ::testing::ElementsAreArray;
 
-TEST(Mixup, MixesInputsAndLabelsInTheSameShares) {
-  // The input of class k is k: it must equal the share of class 1.
+TEST(Mixup, MixesInputsAndLabelsInTheSameProportions) {
+  // The input of class k is k, so it must equal the label's share of class 1.
   Batch batch = counting({64, 1, 1, 1});
   for (size_t i = 0; i < 64; ++i) {
     batch.input().f32()[i] = static_cast<float>(i % 2);
@@ -34,9 +34,9 @@ TEST(Mixup, MixesInputsAndLabelsInTheSameShares) {
   EXPECT_TRUE(mixed);
 }
 
-TEST(Mixup, DrawsSharesFromTheBetaDistribution) {
-  // Two samples 0 and 1: where they meet, the result is the share or its
-  // complement, both Beta(a, a), with variance 1 / (4 (2 a + 1)).
+TEST(Mixup, DrawsFromTheBetaDistribution) {
+  // Two samples 0 and 1: mixed, the result is l or 1 - l, both Beta(a, a), with
+  // variance 1 / (4 (2 a + 1)).
   for (const float alpha : {0.2f, 1.0f, 4.0f}) {
     Batch batch = counting({2, 1, 1, 1});
     batch.input().f32()[0] = 0;
@@ -47,7 +47,7 @@ TEST(Mixup, DrawsSharesFromTheBetaDistribution) {
     for (uint64_t seed = 0; seed < 20000; ++seed) {
       const Batch result =
           apply_one(mixup({.classes = 2, .alpha = alpha}), batch, seed);
-      // The partner is another sample for half of the draws.
+      // Half of the draws mix different samples.
       const double share = double{result.input().f32()[0]};
       if (share == 0) continue;
       ++count;
@@ -62,7 +62,7 @@ TEST(Mixup, DrawsSharesFromTheBetaDistribution) {
   }
 }
 
-TEST(Mixup, TakesAnyAlphaThatIsAboveZero) {
+TEST(Mixup, AcceptsAnyPositiveAlpha) {
   for (const float alpha : {1e-30f, 1e-3f, 1e30f}) {
     const Batch result = apply_one(mixup({.classes = 2, .alpha = alpha}),
                                    counting({32, 1, 1, 1}));
@@ -73,7 +73,7 @@ TEST(Mixup, TakesAnyAlphaThatIsAboveZero) {
   }
 }
 
-TEST(Mixup, MixesLabelsThatAreSharesAlready) {
+TEST(Mixup, MixesSoftLabels) {
   const auto twice = augment({mixup({.classes = 2}), mixup({.classes = 2})},
                              counting({9, 2}), Rng(1), 0);
   for (size_t i = 0; i < 9; ++i) {
@@ -85,7 +85,7 @@ TEST(Mixup, MixesLabelsThatAreSharesAlready) {
                ShapeError);
 }
 
-TEST(Mixup, MixesWeightsToo) {
+TEST(Mixup, MixesWeights) {
   Batch batch = counting({64, 1, 1, 1});
   batch.weights = Tensor(Shape{64});
   for (size_t i = 0; i < 64; ++i) {
@@ -95,7 +95,7 @@ TEST(Mixup, MixesWeightsToo) {
   EXPECT_THAT(values(result), ElementsAreArray(result.weights.f32()));
 }
 
-TEST(Mixup, RefusesLabelsOutOfRangeAndBadOptions) {
+TEST(Mixup, RejectsLabelsAndOptionsOutOfRange) {
   Batch batch = counting({2, 1});
   batch.label().data<int64_t>()[1] = 2;
   EXPECT_THROW(apply_one(mixup({.classes = 2}), batch), ValueError);

@@ -1,5 +1,5 @@
-// Quantizers that collect ranges while a model trains or predicts: the same
-// bits for any number of threads.
+// Ranges that quantizers observe in training and prediction are bit-identical
+// for any number of threads.
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 using quant::Calibration;
 
-/// Ranges that quantizers of these ends up with, in the order of the model.
+/// Returns the ranges of all quantizers in model order.
 template <class Run>
 std::vector<float> ranges_after(Calibration method, int threads,
                                 const Run& run) {
@@ -60,8 +60,7 @@ TEST_P(Observing, IsTheSameForAnyThreadsInFitWithValidation) {
   }
 }
 
-// Validation data has no part in the ranges.
-TEST_P(Observing, SeesNothingOfWhatIsEvaluated) {
+TEST_P(Observing, IgnoresValidationData) {
   const auto train = [](const Dataset* validation) {
     return [validation](Model& model) {
       fit(model, images(50, 1), {.batch_size = 16, .validation = validation});
@@ -76,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, Observing,
                          testing::Values(Calibration::max, Calibration::ema,
                                          Calibration::percentile));
 
-TEST(Calibrate, SeesWhatPredictIsGiven) {
+TEST(Calibrate, UsesTheInputsOfPredict) {
   const auto scales = [](const std::function<void(const Model&)>& forward) {
     Model model = quant::quantize_model(image_network());
     quant::calibrate(model, forward, {.method = Calibration::ema});

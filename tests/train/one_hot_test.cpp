@@ -14,7 +14,7 @@ Dataset three_samples() {
                  Tensor::of<int64_t>({3}, {2, 0, 2}));
 }
 
-TEST(OneHot, TurnsClassesIntoRows) {
+TEST(OneHot, ConvertsClassesToRows) {
   const Dataset data = one_hot(three_samples(), 3);
   EXPECT_EQ(data.size(), 3);
   EXPECT_EQ(data.label_shape(), Shape({3}));
@@ -24,11 +24,11 @@ TEST(OneHot, TurnsClassesIntoRows) {
   EXPECT_THAT(batch.input().f32(), ElementsAre(6, 7));
 }
 
-TEST(OneHot, TakesNoLabels) {
+TEST(OneHot, AcceptsNoLabels) {
   EXPECT_EQ(one_hot(Tensor::zeros({0}, DType::i64), 4).shape(), Shape({0, 4}));
 }
 
-TEST(OneHot, RefusesLabelsOutOfRange) {
+TEST(OneHot, RejectsLabelsOutOfRange) {
   EXPECT_THROW(one_hot(Tensor::of<int64_t>({1}, {3}), 3), ValueError);
   EXPECT_THROW(one_hot(Tensor::of<int64_t>({1}, {-1}), 3), ValueError);
   const Dataset data = one_hot(three_samples(), 2);
@@ -36,7 +36,7 @@ TEST(OneHot, RefusesLabelsOutOfRange) {
   EXPECT_THROW(data.batch(0, 1), ValueError);
 }
 
-TEST(OneHot, RefusesTargetsAndNoClasses) {
+TEST(OneHot, RejectsFloatLabelsAndZeroClasses) {
   EXPECT_THROW(one_hot(three_samples(), 0), ValueError);
   EXPECT_THROW(one_hot(one_hot(three_samples(), 3), 3), ValueError);
 }

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::Each;
 
-/// Samples [i], which may refuse to be read.
+/// Samples [i], which may throw when read.
 class CountingSource final : public SampleSource {
  public:
   explicit CountingSource(int64_t size, int64_t broken = -1)
@@ -32,7 +32,8 @@ class CountingSource final : public SampleSource {
     const auto count = static_cast<int64_t>(indices.size());
     Batch batch(Tensor::zeros({count, 2, 3, 1}), Tensor({count}, DType::i64));
     for (size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i] == broken_) throw FormatError("sample: it is broken");
+      if (indices[i] == broken_)
+        throw FormatError("malformed_file", "sample", "broken");
       batch.input().f32()[6 * i] = static_cast<float>(indices[i]);
       batch.label().data<int64_t>()[i] = indices[i];
     }
@@ -62,7 +63,7 @@ std::vector<float> everything(const Loader& loader) {
   return values;
 }
 
-TEST(Prefetch, GivesTheSameBatchesAsNone) {
+TEST(Prefetch, MatchesLoadingWithoutPrefetch) {
   std::vector<std::vector<float>> runs;
   for (const int64_t prefetch : {0, 1, 3, 100}) {
     for (const int64_t workers : {1, 4}) {
@@ -78,7 +79,7 @@ TEST(Prefetch, GivesTheSameBatchesAsNone) {
   EXPECT_THAT(runs, Each(runs[0]));
 }
 
-TEST(Prefetch, BeginsAtAnyBatchWithoutReadingThoseBefore) {
+TEST(Prefetch, StartsAtAnyBatchWithoutReadingEarlierBatches) {
   for (const int64_t prefetch : {0, 3}) {
     const auto source = std::make_shared<CountingSource>(103);
     const Loader loader(Dataset(source), {.batch_size = 10,
@@ -104,7 +105,7 @@ TEST(Prefetch, BeginsAtAnyBatchWithoutReadingThoseBefore) {
   }
 }
 
-TEST(Prefetch, AugmentsSamplesAlikeWhateverTheBatchSize) {
+TEST(Prefetch, AugmentsIndependentlyOfTheBatchSize) {
   const auto run = [](int64_t batch_size) {
     std::vector<float> inputs;
     for (const Batch& batch :
@@ -120,7 +121,7 @@ TEST(Prefetch, AugmentsSamplesAlikeWhateverTheBatchSize) {
   EXPECT_EQ(run(7), run(50));
 }
 
-TEST(Prefetch, AugmentsEachEpochAnew) {
+TEST(Prefetch, AugmentsEachEpochDifferently) {
   const auto run = [](int64_t epoch) {
     return everything(
         Loader(counting(20), {.shuffle = false,
@@ -131,11 +132,11 @@ TEST(Prefetch, AugmentsEachEpochAnew) {
   EXPECT_NE(run(0), run(1));
 }
 
-TEST(Prefetch, ReadsAheadAsFarAsAskedAndNoFurther) {
+TEST(Prefetch, ReadsAheadUpToTheRequestedNumber) {
   const auto source = std::make_shared<CountingSource>(100);
   const Loader loader(Dataset(source), {.batch_size = 1, .prefetch = 3});
   const Loader::Iterator it = loader.begin();
-  // The batch in use and three more come without being asked for.
+  // The current batch and three more are read without a request.
   while (source->reads < 4) std::this_thread::yield();
   *it;
   EXPECT_EQ(source->reads, 4);
@@ -165,7 +166,7 @@ TEST(Prefetch, OutlivesItsLoader) {
   EXPECT_EQ((*it).label().size(), 5);
 }
 
-TEST(Prefetch, BringsAnErrorToWhoAsksForTheBatch) {
+TEST(Prefetch, ThrowsErrorsWhenTheBatchIsRequested) {
   for (const int64_t workers : {1, 4}) {
     const Loader loader(
         Dataset(std::make_shared<CountingSource>(20, 11)),
@@ -177,13 +178,13 @@ TEST(Prefetch, BringsAnErrorToWhoAsksForTheBatch) {
     ++it;
     EXPECT_THROW(*it, FormatError);
     EXPECT_THROW(*it, FormatError);
-    // Who goes on gets the batches after it.
+    // Later batches are still available.
     ++it;
     EXPECT_EQ(elements<int64_t>((*it).label())[0], 12);
   }
 }
 
-TEST(Prefetch, GivesABatchAgainToAnOlderCopyOfTheIterator) {
+TEST(Prefetch, ReturnsABatchAgainToAnOlderCopyOfTheIterator) {
   const Loader loader(counting(9),
                       {.batch_size = 3, .shuffle = false, .prefetch = 1});
   Loader::Iterator it = loader.begin();
@@ -194,14 +195,14 @@ TEST(Prefetch, GivesABatchAgainToAnOlderCopyOfTheIterator) {
   EXPECT_EQ(elements<int64_t>((*old).label())[0], 0);
 }
 
-TEST(Prefetch, EndsWhereThereAreNoBatches) {
+TEST(Prefetch, EndsWithoutBatches) {
   const Loader loader(counting(0), {.prefetch = 2});
   EXPECT_TRUE(loader.begin() == loader.end());
   const Loader three(counting(3), {.batch_size = 3, .prefetch = 2});
   EXPECT_THROW(*three.end(), ValueError);
 }
 
-TEST(Prefetch, RefusesOptionsOutOfRange) {
+TEST(Prefetch, RejectsOptionsOutOfRange) {
   EXPECT_THROW(Loader(counting(3), {.prefetch = -1}), ValueError);
   EXPECT_THROW(Loader(counting(3), {.prefetch = 5000}), ValueError);
   EXPECT_THROW(Loader(counting(3), {.workers = 0}), ValueError);

@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// 400 of 1000 images of the second of five epochs, in two seconds.
+/// 400 of 1000 images of the second of five epochs, after two seconds.
 Progress half_way() {
   return {.epoch = 1,
           .epochs = 5,
@@ -52,14 +52,14 @@ Progress done() {
   return progress;
 }
 
-/// What `body` writes to standard output where that is a file.
+/// Returns the output of `body` to a file.
 std::string in_a_file(const std::function<void()>& body) {
   testing::internal::CaptureStdout();
   body();
   return testing::internal::GetCapturedStdout();
 }
 
-/// Sets an environment variable as long as it lives.
+/// Sets an environment variable during its lifetime.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
@@ -91,14 +91,14 @@ void set_columns(int terminal, uint16_t columns) {
   ioctl(terminal, TIOCSWINSZ, &size);
 }
 
-/// What `body` writes to standard output where that is a terminal. The output
-/// must fit the buffer of a terminal, 4 kB.
+/// Returns the output of `body` to a terminal. It must fit the terminal's
+/// buffer of 4 kB.
 std::string on_a_terminal(uint16_t columns, const std::function<void()>& body,
                           const char* term = "xterm") {
   const Environment environment("TERM", term);
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
-    throw IoError("test: expected a pseudo terminal, got none");
+    throw IoError("process_failed", "test", "no pseudo terminal");
   }
   const int screen = open(ptsname(terminal), O_RDWR | O_NOCTTY);
   termios raw{};
@@ -127,7 +127,7 @@ std::string on_a_terminal(uint16_t columns, const std::function<void()>& body,
   return text;
 }
 
-TEST(ProgressBar, PrintsAPlainLineWhereOutputIsNotATerminal) {
+TEST(ProgressBar, PrintsAPlainLineIfOutputIsNotATerminal) {
   const std::string text = in_a_file([] {
     const auto bar = progress_bar("fp32");
     bar->on_step(half_way());
@@ -146,7 +146,7 @@ TEST(ProgressBar, AddsTheValidationResult) {
             "epoch 2/5  loss 0.3121  acc 88.71 %  250 img/s  val 90.00 %\n");
 }
 
-TEST(ProgressBar, PrintsTheFirstMetricWhereThereIsNoAccuracy) {
+TEST(ProgressBar, PrintsTheFirstMetricWithoutAnAccuracy) {
   const Evaluation validation{.loss = 0.25, .accuracy = std::nan("")};
   Progress progress = done();
   progress.accuracy = std::nan("");
@@ -160,11 +160,11 @@ TEST(ProgressBar, PrintsTheFirstMetricWhereThereIsNoAccuracy) {
             "epoch 2/5  loss 0.3121  250 img/s  val loss 0.2500\n");
 }
 
-TEST(ProgressBar, PrintsNothingForAnEpochThatDidNotEndInAFile) {
+TEST(ProgressBar, PrintsNothingToAFileForAnIncompleteEpoch) {
   EXPECT_EQ(in_a_file([] { progress_bar()->on_step(half_way()); }), "");
 }
 
-TEST(ProgressBar, StandsATimeOfZero) {
+TEST(ProgressBar, AcceptsATimeOfZero) {
   Progress progress = done();
   progress.seconds = 0;
   EXPECT_THAT(in_a_file([&] { progress_bar()->on_epoch_end(progress); }),
@@ -181,8 +181,8 @@ TEST(ProgressBar, PrintsALinePerEpochOfAFit) {
   EXPECT_THAT(text, Not(HasSubstr("\r")));
 }
 
-// As in Keras, a fit shows what it does to whoever sits in front of it.
-TEST(ProgressBar, IsThereByDefaultOnATerminalAlone) {
+// As in Keras.
+TEST(ProgressBar, IsTheDefaultOnATerminalOnly) {
   const auto fitted = [](FitOptions options) {
     return [options = std::move(options)] {
       Model model = small_network();
@@ -193,14 +193,14 @@ TEST(ProgressBar, IsThereByDefaultOnATerminalAlone) {
   EXPECT_EQ(in_a_file(fitted({})), "");
   EXPECT_EQ(on_a_terminal(120, fitted({.verbose = false})), "");
   EXPECT_THAT(in_a_file(fitted({.verbose = true})), HasSubstr("epoch 1/1  "));
-  // No second one beside the user's.
+  // No second bar beside the user's.
   const std::string own =
       on_a_terminal(120, fitted({.callbacks = {progress_bar("own")}}));
   EXPECT_EQ(std::ranges::count(own, '\n'), 1);
   EXPECT_THAT(own, HasSubstr("own  epoch 1/1"));
 }
 
-TEST(ProgressBar, SaysWhereAFitGoesOn) {
+TEST(ProgressBar, PrintsThePositionOfAResumedFit) {
   const auto resumed = [](const Progress& progress) {
     return in_a_file([&] { progress_bar("fp32")->on_resume(progress); });
   };
@@ -218,7 +218,7 @@ TEST(ProgressBar, DrawsABarOnATerminal) {
     bar->on_step(half_way());
     bar->on_epoch_end(done());
   });
-  // Half a second a step: 6 steps of this epoch and 30 of later ones.
+  // Half a second per step: 6 steps of this epoch and 30 of later epochs.
   EXPECT_EQ(text,
             "\rfp32 2/5 [============>                 ] 40 % loss 0.3121 acc "
             "88.71 % 200/s 00:18\x1b[K"
@@ -234,7 +234,7 @@ TEST(ProgressBar, FillsTheBarAtTheLastStep) {
   EXPECT_THAT(text, HasSubstr("[==============================] 100 %"));
 }
 
-/// The widest that a common job shows, in the last of ten epochs.
+/// The widest line of a common job, in the last of ten epochs.
 Progress wide() {
   Progress progress = done();
   progress.epoch = 9;
@@ -281,7 +281,7 @@ TEST(ProgressBar, DropsTheRateBeforeTheBar) {
   EXPECT_THAT(at(54), Not(HasSubstr("[=")));
 }
 
-TEST(ProgressBar, WipesOutTheLongerLineBeforeOnADumbTerminal) {
+TEST(ProgressBar, ErasesALongerPreviousLineOnADumbTerminal) {
   for (const char* term : {"dumb", "", static_cast<const char*>(nullptr)}) {
     const std::string text = on_a_terminal(
         120,
@@ -294,7 +294,7 @@ TEST(ProgressBar, WipesOutTheLongerLineBeforeOnADumbTerminal) {
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
     const size_t second = text.find('\r', 1);
     ASSERT_NE(second, std::string::npos);
-    // Both begin with \r, and the second ends in a newline.
+    // Both lines begin with \r, and the second ends in a newline.
     EXPECT_EQ(text.size() - second - 1, second);
   }
 }
@@ -327,7 +327,7 @@ TEST(ProgressBar, StaysWithinTheWidthOfTheTerminal) {
   }
 }
 
-TEST(ProgressBar, GoesOnWhenTheReaderOfAPipeHasLeft) {
+TEST(ProgressBar, ContinuesAfterTheReaderOfAPipeIsClosed) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   std::array<int, 2> pipe_ends{};
   ASSERT_EQ(pipe(pipe_ends.data()), 0);
@@ -346,9 +346,11 @@ TEST(ProgressBar, GoesOnWhenTheReaderOfAPipeHasLeft) {
   EXPECT_EQ(history.size(), 3u);
 }
 
-TEST(ProgressBar, EndsAnOpenLineWhenTrainingBreaksOff) {
+TEST(ProgressBar, EndsAnOpenLineWhenTrainingIsAborted) {
   class Stop final : public Callback {
-    void on_step(const Progress&) override { throw ValueError("stop"); }
+    void on_step(const Progress&) override {
+      throw ValueError("invalid_state", "callback", "stop");
+    }
   };
   const std::string text = on_a_terminal(120, [] {
     Model model = small_network();

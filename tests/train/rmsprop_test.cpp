@@ -17,13 +17,13 @@ TEST(Rmsprop, DividesByTheRootOfTheMeanSquare) {
   rmsprop.attach({w});
   give_gradient(w, {3.0f, -1e-3f});
   rmsprop.step();
-  // g / sqrt(0.25 * g^2) is 2, whatever the size of g; epsilon is 4e-6 of the
-  // smaller mean square.
+  // g / sqrt(0.25 * g^2) is 2 for any g; epsilon is 4e-6 of the smaller mean
+  // square.
   EXPECT_FLOAT_EQ(values(w)[0], 0.0f + 1.0f - 0.5f * 2.0f);
   EXPECT_NEAR(values(w)[1], 2.0f, 1e-5);
 }
 
-TEST(Rmsprop, TakesTheMeanAwayWhenCentered) {
+TEST(Rmsprop, SubtractsTheMeanWhenCentered) {
   const Variable w = parameter({0.0f});
   RMSprop rmsprop({.learning_rate = 1.0f,
                    .rho = 0.5f,
@@ -36,7 +36,7 @@ TEST(Rmsprop, TakesTheMeanAwayWhenCentered) {
   EXPECT_FLOAT_EQ(values(w)[0], -2.0f);
 }
 
-TEST(Rmsprop, LeavesAWeightWhoseGradientIsAlwaysZero) {
+TEST(Rmsprop, DoesNotChangeAWeightWithZeroGradient) {
   const Variable w = parameter({7.0f});
   RMSprop rmsprop({.momentum = 0.5f, .centered = true});
   rmsprop.attach({w});
@@ -47,7 +47,7 @@ TEST(Rmsprop, LeavesAWeightWhoseGradientIsAlwaysZero) {
   EXPECT_EQ(values(w)[0], 7.0f);
 }
 
-TEST(Rmsprop, RefusesOptionsOutOfRange) {
+TEST(Rmsprop, RejectsOptionsOutOfRange) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_NO_THROW(RMSprop({.rho = 0.0f}));
   EXPECT_THROW(RMSprop({.learning_rate = -1.0f}), ValueError);
@@ -57,9 +57,9 @@ TEST(Rmsprop, RefusesOptionsOutOfRange) {
   EXPECT_THROW(RMSprop({.weight_decay = -1.0f}), ValueError);
 }
 
-TEST(Rmsprop, StaysFiniteWhereGradientsDoNotChange) {
-  // The mean of the squares and the square of the mean then differ by a
-  // rounding error: with 3.3 it is below -epsilon at step 136.
+TEST(Rmsprop, StaysFiniteForConstantGradients) {
+  // The mean of squares minus the square of the mean is then a rounding error,
+  // for 3.3 below -epsilon at step 136.
   for (const float gradient : {3.3f, 123.4f}) {
     const Variable w = parameter({0.0f});
     RMSprop rmsprop({.centered = true});

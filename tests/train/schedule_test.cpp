@@ -46,7 +46,7 @@ TEST(Cosine, IsConstantWithAFloorOfOne) {
   EXPECT_EQ(cosine({.floor = 1.0f})(73, 100), 1.0f);
 }
 
-TEST(Cosine, RefusesAFloorOutsideZeroToOne) {
+TEST(Cosine, RejectsAFloorOutsideZeroToOne) {
   EXPECT_NO_THROW(cosine({.floor = 0.0f}));
   EXPECT_THROW(cosine({.floor = -0.01f}), ValueError);
   EXPECT_THROW(cosine({.floor = 1.01f}), ValueError);
@@ -65,8 +65,8 @@ TEST(Piecewise, ChangesAtItsBoundaries) {
   EXPECT_EQ(schedule(9, 10), 0.25f);
 }
 
-TEST(Piecewise, MeetsTheBeginningOfEpochsInShares) {
-  // 7 epochs of 30 steps: share e / 7 is where epoch e begins.
+TEST(Piecewise, ReachesEpochBoundariesGivenAsShares) {
+  // 7 epochs of 30 steps: epoch e begins at share e / 7.
   for (int epoch = 1; epoch < 7; ++epoch) {
     const Schedule schedule = piecewise({.boundaries = {epoch / 7.0},
                                          .factors = {1, 0},
@@ -76,7 +76,7 @@ TEST(Piecewise, MeetsTheBeginningOfEpochsInShares) {
   }
 }
 
-TEST(Piecewise, RefusesWhatIsNoStair) {
+TEST(Piecewise, RejectsInvalidBoundariesAndFactors) {
   EXPECT_NO_THROW(piecewise({}));
   EXPECT_THROW(piecewise({.boundaries = {1}}), ValueError);
   EXPECT_THROW(piecewise({.boundaries = {2, 2}, .factors = {1, 1, 1}}),
@@ -91,7 +91,7 @@ TEST(StepDecay, FallsEveryNSteps) {
   EXPECT_EQ(schedule(2, 10), 1.0f);
   EXPECT_EQ(schedule(3, 10), 0.5f);
   EXPECT_EQ(schedule(6, 10), 0.25f);
-  // Every epoch of three.
+  // Once per epoch, for three epochs.
   const Schedule shares = step_decay(
       {.gamma = 0.5f, .every = 1.0 / 3, .unit = ScheduleUnit::share});
   EXPECT_EQ(shares(6, 21), 1.0f);
@@ -106,7 +106,7 @@ TEST(Exponential, FallsSmoothly) {
   EXPECT_FLOAT_EQ(schedule(8, 10), 0.0625f);
 }
 
-TEST(Decay, RefusesOptionsOutOfRange) {
+TEST(Decay, RejectsOptionsOutOfRange) {
   for (const auto& make : {step_decay, exponential}) {
     EXPECT_NO_THROW(make({.gamma = 1.0f}));
     EXPECT_THROW(make({.gamma = 0.0f}), ValueError);
@@ -116,7 +116,7 @@ TEST(Decay, RefusesOptionsOutOfRange) {
   }
 }
 
-TEST(Warmup, RisesAlongALineToTheScheduleBehindIt) {
+TEST(Warmup, RisesLinearlyToTheNextSchedule) {
   const Schedule schedule = warmup({.length = 4}, cosine());
   for (int64_t step = 0; step < 4; ++step) {
     EXPECT_FLOAT_EQ(schedule(step, 14), static_cast<float>(step + 1) / 5);
@@ -126,7 +126,7 @@ TEST(Warmup, RisesAlongALineToTheScheduleBehindIt) {
   }
 }
 
-TEST(Warmup, TakesAShareOfTheSteps) {
+TEST(Warmup, SupportsAShareOfTheSteps) {
   const Schedule schedule =
       warmup({.length = 0.1, .unit = ScheduleUnit::share});
   EXPECT_FLOAT_EQ(schedule(2, 30), 0.75f);
@@ -139,7 +139,7 @@ TEST(Warmup, MayBeEmptyOrAsLongAsTheTraining) {
   EXPECT_FLOAT_EQ(schedule(4, 5), 5.0f / 6.0f);
 }
 
-TEST(Warmup, RefusesOptionsOutOfRange) {
+TEST(Warmup, RejectsOptionsOutOfRange) {
   EXPECT_THROW(warmup({.length = -1}), ValueError);
   EXPECT_THROW(warmup({.length = 5, .unit = ScheduleUnit::share}), ValueError);
   EXPECT_THROW(warmup({.length = 5}, Schedule()), ValueError);

@@ -30,8 +30,8 @@ std::vector<float> run(const SGDOptions& options) {
   return values(w);
 }
 
-/// The weights after all gradients as a sum over them, without a velocity:
-/// gradient s moves the weight at step t by momentum^(t-s).
+/// Closed form without a velocity: gradient s contributes momentum^(t-s) times
+/// the rate to step t.
 std::vector<double> closed_form(double rate, double momentum, bool nesterov) {
   std::vector<double> w(kStart.begin(), kStart.end());
   for (size_t i = 0; i < w.size(); ++i) {
@@ -62,7 +62,7 @@ TEST(Sgd, MovesAgainstTheGradient) {
   expect_close(run({.learning_rate = 0.1f}), closed_form(0.1f, 0.0, false));
 }
 
-TEST(Sgd, AddsUpPastGradientsWithMomentum) {
+TEST(Sgd, AccumulatesGradientsWithMomentum) {
   expect_close(run({.learning_rate = 0.1f, .momentum = 0.9f}),
                closed_form(0.1f, 0.9f, false));
 }
@@ -72,7 +72,7 @@ TEST(Sgd, LooksAheadWithNesterov) {
                closed_form(0.1f, 0.9f, true));
 }
 
-TEST(Sgd, KeepsMovingOnMomentumWhenTheGradientIsZero) {
+TEST(Sgd, ContinuesOnMomentumForZeroGradients) {
   const Variable w = parameter({0.0f});
   SGD sgd({.learning_rate = 1.0f, .momentum = 0.5f});
   sgd.attach({w});
@@ -83,11 +83,11 @@ TEST(Sgd, KeepsMovingOnMomentumWhenTheGradientIsZero) {
   EXPECT_EQ(values(w)[0], -12.0f);
 }
 
-TEST(Sgd, LeavesTheWeightsAtARateOfZero) {
+TEST(Sgd, DoesNotChangeWeightsAtARateOfZero) {
   EXPECT_EQ(run({.learning_rate = 0.0f, .momentum = 0.9f}), kStart);
 }
 
-TEST(Sgd, PassesNanOn) {
+TEST(Sgd, PropagatesNan) {
   const Variable w = parameter({1.0f, 1.0f});
   SGD sgd({.learning_rate = 1.0f, .momentum = 0.5f});
   sgd.attach({w});
@@ -97,7 +97,7 @@ TEST(Sgd, PassesNanOn) {
   EXPECT_EQ(values(w)[1], 0.0f);
 }
 
-TEST(Sgd, RefusesOptionsOutOfRange) {
+TEST(Sgd, RejectsOptionsOutOfRange) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_NO_THROW(SGD({.learning_rate = 0.0f}));

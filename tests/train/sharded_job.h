@@ -1,4 +1,4 @@
-// A training in shards, and what comes of it on one rank and several.
+// A training in shards, and its results on different numbers of ranks.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace octet::train {
 
-/// Convolution, batch normalization, dropout, regularization.
+/// Network with convolution, batch normalization, dropout and regularization.
 inline Model shard_network() {
   const SymbolicTensor x = input({6, 5, 1});
   SymbolicTensor y = Conv2D({.filters = 4,
@@ -71,7 +71,7 @@ struct ShardJob {
     outcome.status = quant::state_of(trained).status;
     return outcome;
   }
-  /// On every rank the same as on one.
+  /// Expects the same result on every rank as in a single process.
   void expect_same_on(int ranks, const Outcome& expected) const {
     on_ranks(ranks, [&](Communicator& rank) {
       const Outcome outcome = run(&rank);
@@ -83,7 +83,7 @@ struct ShardJob {
   }
 };
 
-/// The same of a quantized network, calibrated where its scales do not follow.
+/// A quantized network, calibrated unless its scales are running scales.
 inline ShardJob quantized_job(const ShardJob& job, quant::ScaleRule rule) {
   ShardJob result = job;
   result.model = [model = job.model, rule] {

@@ -15,10 +15,8 @@
 namespace octet::train {
 namespace {
 
-using ::testing::HasSubstr;
-
-/// y = w x without bias, on x of these magnitudes: the mean squared error is
-/// a parabola, on which gradient descent diverges above 1 / mean(x^2).
+/// y = w x without bias, for x of these magnitudes: the mean squared error is a
+/// parabola, on which gradient descent diverges above 1 / mean(x^2).
 Model line() {
   const SymbolicTensor x = input({1}, "x");
   return Model(x, Dense({.units = 1, .use_bias = false})(x));
@@ -40,7 +38,7 @@ TEST(StableRate, IsBelowTheBoundOfAParabola) {
   EXPECT_GT(rate, bound / 20);
 }
 
-TEST(StableRate, IsTheSameAgainAndLeavesTheModel) {
+TEST(StableRate, IsDeterministicAndDoesNotChangeTheModel) {
   const ThreadsRestored restored;
   Model model = quant::quantize_model(image_network());
   quant::calibrate(model, images(50, 1));
@@ -54,12 +52,12 @@ TEST(StableRate, IsTheSameAgainAndLeavesTheModel) {
   EXPECT_EQ(quant::state_of(model).status, status);
 }
 
-TEST(StableRate, OfATrainedModelDoesNotRuinIt) {
+TEST(StableRate, DoesNotDegradeATrainedModel) {
   Model model = small_network();
   fit(model, blobs(64),
       {.epochs = 30, .optimizer = Adam({.learning_rate = 0.02f})});
   const double before = evaluate(model, blobs(64)).loss;
-  // find_learning_rate() has no suggestion for a model at its best.
+  // find_learning_rate() has no suggestion for a converged model.
   for (const Optimizer& optimizer :
        {Optimizer(SGD({.momentum = 0.9f})), Optimizer(Adam())}) {
     const float rate = stable_rate(model, blobs(64), {.optimizer = optimizer});
@@ -72,26 +70,28 @@ TEST(StableRate, OfATrainedModelDoesNotRuinIt) {
   }
 }
 
-TEST(StableRate, TakesASingleSample) {
+TEST(StableRate, AcceptsASingleSample) {
   EXPECT_GT(stable_rate(small_network(), blobs(1)), 0);
   EXPECT_GT(stable_rate(image_network(), images(1, 1)), 0);
 }
 
-TEST(StableRate, RefusesWhatDoesNotFit) {
+TEST(StableRate, RejectsInvalidArguments) {
   const Model model = small_network();
   const auto refusal = [&](const StableRateOptions& options) {
-    return error_of<ValueError>(
+    return failure_of<ValueError>(
         [&] { (void)stable_rate(model, blobs(8), options); });
   };
-  EXPECT_THAT(refusal({.from = 0}), HasSubstr("from"));
-  EXPECT_THAT(refusal({.from = 1, .to = 1}), HasSubstr("to"));
-  EXPECT_THAT(refusal({.steps = 9}), HasSubstr("steps"));
-  EXPECT_THAT(refusal({.batch_size = 0}), HasSubstr("batch_size"));
-  EXPECT_THAT(error_of<ValueError>([] {
-                (void)stable_rate(quant::quantize_model(small_network()),
-                                  blobs(8));
-              }),
-              HasSubstr("calibrated"));
+  EXPECT_EQ(refusal({.from = 0}), (Failure{"out_of_range", "stable_rate"}));
+  EXPECT_EQ(refusal({.from = 1, .to = 1}),
+            (Failure{"out_of_range", "stable_rate"}));
+  EXPECT_EQ(refusal({.steps = 9}), (Failure{"out_of_range", "stable_rate"}));
+  EXPECT_EQ(refusal({.batch_size = 0}),
+            (Failure{"out_of_range", "stable_rate"}));
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)stable_rate(quant::quantize_model(small_network()),
+                                blobs(8));
+            }),
+            (Failure{"not_calibrated", "stable_rate"}));
 }
 
 }  // namespace

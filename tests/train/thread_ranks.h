@@ -1,4 +1,4 @@
-// Ranks that are threads of one process.
+// Ranks as threads of a single process.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@
 
 namespace octet::train {
 
-/// What they send each other.
+/// Messages between ranks.
 class Mail {
  public:
   explicit Mail(int ranks) : ranks_(ranks) {}
@@ -70,8 +70,8 @@ class ThreadRank final : public Communicator {
   int rank_;
 };
 
-/// Runs `body` on each of so many ranks and waits for them.
-/// Throws: what it threw on the first rank that threw.
+/// Runs `body` on each of `size` ranks and waits for them.
+/// Throws: the error of the first rank that throws.
 inline void on_ranks(int ranks,
                      const std::function<void(Communicator&)>& body) {
   Mail mail(ranks);

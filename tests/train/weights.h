@@ -1,4 +1,4 @@
-// The weights of a model, to be compared.
+// The weights of a model, for comparisons.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace octet::train {
 
-/// All parameters, statistics too, one after another.
+/// Returns all parameters, including statistics, concatenated.
 inline std::vector<float> weights_of(const Model& model) {
   std::vector<float> all;
   for (const auto& layer : model.layers()) {

@@ -1,4 +1,4 @@
-// Every family of the zoo trains to the same bits with 1 and with 2 threads.
+// Every model family of the zoo trains bit-identically with 1 and 2 threads.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -20,7 +20,7 @@ struct Family {
   int64_t batch = 2;
 };
 
-// Inputs as small as the topology takes; batches that two threads share.
+// The smallest inputs of each topology; batches that two threads share.
 std::vector<Family> small_families() {
   return {
       {"lenet", {.input = {28, 28, 1}, .classes = 10}, 5},
@@ -75,7 +75,7 @@ std::vector<uint32_t> train_20_steps(const Family& family) {
 
 class ZooThreads : public testing::TestWithParam<Family> {};
 
-TEST_P(ZooThreads, GiveTheSameWeightsAfter20Steps) {
+TEST_P(ZooThreads, AreBitIdenticalAfter20Steps) {
   const ThreadsRestored restored;
   const auto untrained =
       weight_bits(zoo::make(GetParam().name, GetParam().options));

@@ -1,4 +1,4 @@
-// The one door to MPI.
+// The only source file that uses MPI.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -16,7 +16,7 @@
 namespace octet::mpi {
 namespace {
 
-/// MPI counts in int.
+/// Largest message: MPI counts are int.
 constexpr size_t kMostBytes = size_t{1} << 30;
 
 void check(int code, const char* what) {
@@ -24,10 +24,11 @@ void check(int code, const char* what) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw IoError(fmt::format("mpi: cannot {}: {}", what, text));
+  throw IoError("process_failed", "MPI",
+                fmt::format("cannot {}: {}", what, text));
 }
 
-/// Whether all ranks come to their end within two seconds.
+/// Whether all ranks reach their destructor within two seconds.
 bool all_arrive() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(2);
@@ -43,7 +44,7 @@ bool all_arrive() {
   return done != 0;
 }
 
-/// Calls `body(place, bytes)` for parts of at most kMostBytes.
+/// Calls `body(data, size)` for parts of at most kMostBytes.
 template <class Span, class Body>
 void in_parts(Span bytes, const Body& body) {
   for (size_t first = 0; first < bytes.size(); first += kMostBytes) {
@@ -52,17 +53,18 @@ void in_parts(Span bytes, const Body& body) {
   }
 }
 
-/// Tags, so that what goes on in the background meets its like alone.
+/// Tags that separate background exchanges from blocking exchanges.
 constexpr int kMove = 0;
 constexpr int kBegun = 1;
 
-/// Messages of an exchange that are under way.
+/// Pending messages of an exchange.
 class Requests final : public train::Communicator::Exchange {
  public:
   Requests(int rank, int size, std::span<const std::span<const std::byte>> to,
            std::span<const std::span<std::byte>> from, int tag) {
     const auto add = [&] { return &requests_.emplace_back(MPI_REQUEST_NULL); };
-    // Each rank begins with its next one, so that not all send to the first.
+    // Each rank starts with its successor, so that not all send to rank 0
+    // first.
     for (int step = 1; step < size; ++step) {
       const int source = (rank - step + size) % size;
       in_parts(from[static_cast<size_t>(source)],
@@ -106,15 +108,15 @@ Communicator::Communicator() : exceptions_(std::uncaught_exceptions()) {
   int begun = 0;
   MPI_Initialized(&begun);
   if (begun != 0) {
-    throw ValueError(
-        "mpi: expected one Communicator in a program, got another");
+    throw ValueError("invalid_state", "MPI",
+                     "a program can construct a single mpi::Communicator");
   }
   int level = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level),
-        "begin");
+        "initialize");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "tell the rank");
-  check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "count ranks");
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "query the rank");
+  check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "count the ranks");
   MPI_Comm local = MPI_COMM_NULL;
   check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
                             MPI_INFO_NULL, &local),

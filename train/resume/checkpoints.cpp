@@ -22,7 +22,7 @@ std::string slot_path(const Config& parameter, size_t slot) {
   return fmt::format("optimizer/{}/{}", parameter.as_string(), slot);
 }
 
-/// The tensors whose names begin with `path`, without it.
+/// Returns the tensors whose names begin with `path`, without that prefix.
 NamedTensors below(const std::string& path, const NamedTensors& tensors) {
   NamedTensors result;
   for (auto at = tensors.lower_bound(path);
@@ -61,15 +61,16 @@ FitCheckpoints::FitCheckpoints(Model& model, const FitOptions& options,
 void FitCheckpoints::look_for_state(const Checkpointer& place) {
   claim_ = options_.checkpoints->claim();
   if (!options_.resume && !place.empty()) {
-    throw ValueError(fmt::format(
-        "fit: expected no checkpoints of another fit in '{}', got some. Hint: "
-        "say resume = true to go on from them, or choose another place",
-        place.name()));
+    throw ValueError(
+        "invalid_state", "fit",
+        fmt::format("'{}' already has checkpoints of a fit. Hint: set .resume "
+                    "= true to continue it, or choose another folder",
+                    place.name()));
   }
   if (options_.resume) found_ = place.latest();
 }
 
-/// The callbacks of this rank that have a state, each under a name of its own.
+/// Returns the callbacks of this rank that have a state, with unique names.
 std::vector<std::pair<std::string, Callback*>>
 FitCheckpoints::stateful_callbacks() const {
   std::vector<std::pair<std::string, Callback*>> result;
@@ -94,30 +95,31 @@ void FitCheckpoints::check(const TrainingState& saved) const {
                       .set("fit", fingerprint_));
   if (!found.empty()) {
     throw ValueError(
-        fmt::format("checkpoint: expected one of this model, data and options, "
-                    "got another ({})",
+        "conflicting_options", "checkpoint",
+        fmt::format("belongs to a different model, data or options ({})",
                     found));
   }
   check_progress(saved.progress);
 }
 
-/// What has been done must be what this fit would have done.
+/// Checks that this fit would have performed the completed steps identically.
 void FitCheckpoints::check_progress(const Config& progress) const {
   const int64_t epoch = progress.at("epoch").as_int();
   if (epoch < 0 || epoch >= options_.epochs) {
-    throw ValueError(fmt::format(
-        "checkpoint: expected one within {} epochs, got one of epoch {}",
-        options_.epochs, epoch + 1));
+    throw ValueError("out_of_range", "checkpoint",
+                     fmt::format("epoch {} is beyond the {} epochs of this fit",
+                                 epoch + 1, options_.epochs));
   }
   const int64_t steps = progress.at("steps").as_int();
   const int64_t total = options_.epochs * updates_;
   if (steps < 0 || steps > total ||
       schedule_fingerprint(options_.schedule, steps, total) !=
           progress.at("factors").as_int()) {
-    throw ValueError(fmt::format(
-        "checkpoint: expected one of this schedule over {} epochs, got one "
-        "whose first {} steps had other factors",
-        options_.epochs, steps));
+    throw ValueError(
+        "conflicting_options", "checkpoint",
+        fmt::format("its first {} steps had a different schedule than this fit "
+                    "over {} epochs",
+                    steps, options_.epochs));
   }
 }
 
@@ -157,7 +159,8 @@ void FitCheckpoints::restore(Training& training, FitState& state,
       });
 }
 
-/// Each rank has those of the parameters that it moves, in order.
+/// Gathers the optimizer slots of all ranks, each of which has the slots of its
+/// own parameters, in order.
 NamedTensors FitCheckpoints::slots_of_all_ranks(
     const OptimizerState& optimizer) const {
   NamedTensors result;
@@ -234,7 +237,7 @@ void FitCheckpoints::keep(const Training& training, const FitState& state) {
     save(training, state);
     saved_ = true;
   } catch (const IoError& error) {
-    warn(fmt::format("fit: cannot save a checkpoint, going on without it: {}",
+    warn(fmt::format("fit: cannot save a checkpoint, training continues: {}",
                      error.what()));
   }
 }

@@ -1,5 +1,5 @@
-// What a fit does with its checkpoints: finds the state to go on from, checks
-// that it fits, puts it back, saves new ones. Internal to train.
+// FitCheckpoints: loads, checks, restores and saves the states of a fit.
+// Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@
 
 namespace octet::train {
 
-/// The first rank reads and writes files. All ranks call all functions but
-/// wanted() at the same places.
+/// The first rank reads and writes files. All functions except wanted() are
+/// collective: all ranks must call them.
 class FitCheckpoints {
  public:
-  /// Claims the place and looks for a state if the fit is to go on. Changes
-  /// nothing else. `updates` is how many steps of the optimizer an epoch has.
+  /// Locks the storage and, if the fit resumes, loads the newest state. Changes
+  /// nothing else. `updates` is the number of optimizer steps per epoch.
   /// Throws: as fit().
   FitCheckpoints(Model& model, const FitOptions& options, const DataSplit& data,
                  int64_t batch_size, const TrainedOutputs& trained,
                  int64_t updates, Communicator& ranks);
 
-  /// Whether there is a state to go on from.
+  /// Whether a state was loaded.
   bool resumes() const { return found_.has_value(); }
-  /// Puts it back into callbacks, optimizer and model, and lets go of it.
-  /// `state` is what a fit begins with; `first_owned` is the place of the
-  /// first parameter that the optimizer of this rank moves. REQUIRES:
-  /// resumes(), and the optimizer is attached.
+  /// Restores callbacks, optimizer and model from the loaded state and releases
+  /// it. `state` has its initial value; `first_owned` is the index of the first
+  /// parameter that this rank's optimizer updates.
+  /// REQUIRES: resumes(), attached optimizer.
   void restore(Training& training, FitState& state, size_t first_owned);
 
-  /// Before the first step. Throws: what saving throws.
+  /// Saves the initial state. Throws: errors of saving.
   void begin(const Training& training, const FitState& state);
-  /// Whether the place wants a state now. For the first rank to say.
+  /// Whether the storage requests a state now. Only the first rank's result
+  /// counts.
   bool wanted(const Training& training) const;
   /// Saves a state; an IoError becomes a warning.
   void keep(const Training& training, const FitState& state);
-  /// Whether the latest save came to its end.
+  /// Whether the latest save succeeded.
   bool saved() const { return saved_; }
 
  private:
@@ -50,10 +51,10 @@ class FitCheckpoints {
   void look_for_state(const Checkpointer& place);
   NamedTensors slots_of_all_ranks(const OptimizerState& optimizer) const;
   std::vector<std::pair<std::string, Callback*>> stateful_callbacks() const;
-  /// Throws: on all ranks, what saving throws on the first one.
+  /// Throws: on all ranks, an error of saving on the first rank.
   void save(const Training& training, const FitState& state) const;
 
-  /// Their names, in the order in which fit() attaches them.
+  /// Returns the names of the trained parameters in order of attachment.
   const Config::List& trained_parameters() const {
     return fingerprint_.at("parameters").as_list();
   }

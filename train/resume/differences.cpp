@@ -1,4 +1,4 @@
-// Where two fingerprints differ, in words.
+// differences(): describes the differences of two fingerprints.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -50,7 +50,7 @@ bool is_plain(const Config& value) {
   });
 }
 
-/// An entry of a list under its name, or its index.
+/// Returns the name of a list entry, quoted, or its index.
 std::string label_of(const Config& entry, size_t index) {
   const Config* name = entry.is_object() ? entry.find("name") : nullptr;
   if (name != nullptr && name->is_string()) {
@@ -108,9 +108,9 @@ class Comparison {
     for (const auto& [name, entry] : ours) {
       if (by_name.contains(name)) compare_entry(name, nothing, *entry);
     }
-    // The same entries, then, in another order.
+    // Equal entries in a different order.
     if (found.size() == size_before) {
-      found.push_back(fmt::format("{}: another order", path));
+      found.push_back(fmt::format("{}: different order", path));
     }
   }
 

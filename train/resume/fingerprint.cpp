@@ -16,7 +16,8 @@ Config::List names_of(const std::vector<std::string>& values) {
   return {values.begin(), values.end()};
 }
 
-/// The name of the loss; of several outputs a list of all that matters.
+/// Returns the name of the loss; for several outputs, a list of output, loss
+/// and weight.
 Config loss_fingerprint(const TrainedOutputs& trained) {
   const std::vector<TrainedOutput>& all = trained.all();
   if (all.size() == 1 && all[0].weight == 1.0f) return all[0].loss.name();
@@ -62,8 +63,7 @@ int64_t hash_of(const Model& model) {
   return static_cast<int64_t>(hash.value());
 }
 
-/// The first batch as it is trained on has data, seed, batch size and
-/// augmentation in it.
+/// The first training batch reflects data, seed, batch size and augmentation.
 Config data_fingerprint(const FitOptions& options, const DataSplit& data,
                         int64_t batch_size) {
   const Loader loader(data.training, {.batch_size = batch_size,
@@ -107,7 +107,7 @@ Config fit_fingerprint(const Model& model, const FitOptions& options,
       .set("data", data_fingerprint(options, data, batch_size))
       .set("digest of the weights before the fit", hash_of(model))
       .set("parameters", std::move(parameters));
-  // Files of fits that were not cut do not have it.
+  // Not in checkpoints of fits without shards.
   if (const int64_t shards = shards_of(options); shards > 1) {
     config.set("shards", shards);
     if (options.batch_statistics == BatchStatistics::synchronized) {
@@ -126,7 +126,7 @@ Config model_fingerprint(const quant::ModelState& model) {
       const Config& site = point.at("site");
       const Config* which = point.find("index");
       if (which == nullptr) which = point.find("parameter");
-      // A name to tell it by.
+      // A name, by which differences() identifies the entry.
       point.set("name",
                 fmt::format("{} {}", point.at("layer").as_string(),
                             site.as_string()) +

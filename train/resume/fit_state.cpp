@@ -122,11 +122,13 @@ void restore_from(const Config& config, FitState& state) {
   if (progress.step < 0 || progress.step > progress.steps ||
       sums.size() != state.metric_sums.size() ||
       std::ssize(history) != epochs) {
-    throw ValueError(fmt::format(
-        "checkpoint: expected at most {} batches, {} metrics and {} epochs, "
-        "got {}, {} and {}",
-        progress.steps, state.metric_sums.size(), epochs, progress.step,
-        sums.size(), history.size()));
+    throw ValueError(
+        "malformed_file", "checkpoint",
+        fmt::format(
+            "expected at most {} batches, {} metrics and {} epochs, got "
+            "{}, {} and {}",
+            progress.steps, state.metric_sums.size(), epochs, progress.step,
+            sums.size(), history.size()));
   }
   const double loss_total = config.at("loss_sum").as_number();
   const double norm_total = config.at("norm_sum").as_number();
@@ -153,7 +155,7 @@ std::vector<NamedParameter> named_parameters(const Model& model) {
   }
   for (const auto& layer : model.layers()) {
     const std::string& name = quant::float_layer(*layer).name();
-    for (const Parameter& p : layer->moving_scales()) {
+    for (const Parameter& p : layer->scale_parameters()) {
       if (!known.insert(p.variable.id()).second) continue;
       result.push_back({fmt::format("{}/{}:0", name, p.name), p});
     }

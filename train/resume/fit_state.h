@@ -1,5 +1,5 @@
-// FitState: where a fit is between two steps of the optimizer, and how that
-// and the names of parameters stand in a checkpoint. Internal to train.
+// FitState: the progress of a fit between two optimizer steps, and its format
+// in checkpoints; names of parameters in checkpoints. Internal to train.
 #pragma once
 
 #include <string>
@@ -13,35 +13,35 @@
 namespace octet::train {
 
 struct FitState {
-  Progress progress;  ///< the epoch, and the batches of it that are done
+  Progress progress;  ///< epoch and completed batches
   double loss_total = 0;
-  double norm_total = 0;  ///< of the gradients, over this epoch's steps
+  double norm_total = 0;  ///< sum of gradient norms of this epoch's steps
   int64_t norm_count = 0;
   std::vector<double> metric_sums = {};
-  bool epoch_done = false;  ///< the next one has not begun
-  Fnv1a schedule = {};      ///< over the schedule's factors so far
-  History history = {};     ///< of the epochs that are done
+  bool epoch_done = false;  ///< between two epochs
+  Fnv1a schedule = {};      ///< hash of the schedule's factors so far
+  History history = {};     ///< completed epochs
 };
 
 Config to_config(const FitState& state);
 Config to_config(const Evaluation& evaluation);
-/// Throws: ValueError, NotFoundError for a value that to_config() does not
-/// return.
+/// Inverse of to_config().
+/// Throws: ValueError, NotFoundError for an invalid value.
 Evaluation evaluation_from(const Config& config);
 
-/// Sets what to_config() gave; the rest of `state` stays.
-/// Throws: ValueError, NotFoundError for what it does not give.
+/// Restores the fields that to_config() writes; other fields of `state` stay.
+/// Throws: ValueError, NotFoundError for an invalid value.
 void restore_from(const Config& config, FitState& state);
 
 struct NamedParameter {
-  /// "conv1/kernel:0", of the float model, so that the names of a layer's
-  /// parameters and those of layers in it cannot meet.
+  /// "conv1/kernel:0". The suffix prevents collisions with nested layers.
+  /// Uses layer names of the float model.
   std::string name;
   Parameter parameter;
 };
 
-/// Each once, in the order of Model::parameters(), then the scales of
-/// quantizers that training moves.
+/// Returns the distinct parameters in the order of Model::parameters(), then
+/// the quantizer scales that training changes.
 std::vector<NamedParameter> named_parameters(const Model& model);
 
 }  // namespace octet::train

@@ -1,4 +1,4 @@
-// A TrainingState as bytes, for the ranks that read no files themselves.
+// Serializes a TrainingState, to send it to ranks that do not read files.
 // Internal to train.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace octet::train {
 
 std::string pack(const TrainingState& state);
-/// REQUIRES: what pack() gave, on a machine of the same byte order.
+/// Inverse of pack(). REQUIRES: a machine of the same byte order.
 TrainingState unpack(std::string_view bytes);
 
 }  // namespace octet::train

@@ -60,8 +60,9 @@ void BytesWriter::add_tensor(const Tensor& tensor) {
 const char* BytesReader::next(size_t size) {
   if (size > bytes_.size()) {
     throw InternalError(
-        fmt::format("message: expected {} more bytes from another rank, got {}",
-                    size, bytes_.size()));
+        "internal", "message",
+        fmt::format("expected {} more bytes from another rank, got {}", size,
+                    bytes_.size()));
   }
   const char* at = bytes_.data();
   bytes_.remove_prefix(size);
@@ -96,7 +97,8 @@ Config BytesReader::config() {
       return entries;
     }
   }
-  throw InternalError("message: expected a value from another rank, got bytes");
+  throw InternalError("internal", "message",
+                      "received an invalid value from another rank");
 }
 
 Tensor BytesReader::tensor() {

@@ -1,5 +1,5 @@
-// Values as bytes, for ranks to send each other. Both ends are the same
-// program on machines of one byte order. Internal to train.
+// Serialization of messages between ranks, which run the same program on
+// machines of the same byte order. Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class BytesWriter {
     add_list(std::span<const char>(text.data(), text.size()));
   }
   void add_config(const Config& config);
-  /// Not one that is empty.
+  /// REQUIRES: a tensor that is not empty().
   void add_tensor(const Tensor& tensor);
 
   std::string take() { return std::move(bytes_); }
@@ -42,7 +42,7 @@ class BytesWriter {
   std::string bytes_;
 };
 
-/// Reads them in the order in which they were added.
+/// Reads values in the order in which BytesWriter added them.
 class BytesReader {
  public:
   explicit BytesReader(std::string_view bytes) : bytes_(bytes) {}
@@ -73,7 +73,7 @@ class BytesReader {
   bool at_end() const { return bytes_.empty(); }
 
  private:
-  /// Throws: InternalError past the end.
+  /// Consumes `size` bytes. Throws: InternalError past the end.
   const char* next(size_t size);
 
   std::string_view bytes_;

@@ -17,7 +17,7 @@
 namespace octet::train {
 namespace {
 
-/// Of a whole schedule at most so many factors are compared.
+/// Maximum number of schedule factors that are compared.
 constexpr int64_t kMostFactors = 100'000;
 
 Config fingerprint_of(const Model& model, const FitOptions& options,
@@ -60,15 +60,18 @@ void expect_equal_ranks(Communicator& ranks, const Model& model,
   const auto rank = other - all.begin();
   const Config first = BytesReader(all[0]).config();
   const Config different = BytesReader(*other).config();
-  throw ValueError(fmt::format(
-      "fit: expected the same model, data and options on all {} ranks, got "
-      "others on rank {} ({}){}",
-      ranks.size(), rank,
-      differences(first, different, "on rank 0",
-                  fmt::format("on rank {}", rank)),
-      first.at("instruction set") == different.at("instruction set")
-          ? ""
-          : ". Hint: set OCTET_ISA on all ranks to what all of them have"));
+  throw ValueError(
+      "conflicting_options", "fit",
+      fmt::format(
+          "model, data and options must agree on all {} ranks, but rank {} "
+          "differs ({}){}",
+          ranks.size(), rank,
+          differences(first, different, "on rank 0",
+                      fmt::format("on rank {}", rank)),
+          first.at("instruction set") == different.at("instruction set")
+              ? ""
+              : ". Hint: set OCTET_ISA to an instruction set that all ranks "
+                "support"));
 }
 
 }  // namespace octet::train

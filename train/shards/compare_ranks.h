@@ -1,4 +1,4 @@
-// Whether all ranks are about to do the same. Internal to train.
+// Check that all ranks run the same fit. Internal to train.
 #pragma once
 
 #include <octet/train/communicator.h>
@@ -8,10 +8,10 @@
 
 namespace octet::train {
 
-/// Compares model, data, options and processor of all ranks with those of the
-/// first one. `updates` is how many steps of the optimizer an epoch has.
-/// Throws: ValueError on all ranks, with what differs on the first rank that
-/// does; what reading the first batch throws.
+/// Compares model, data, options and instruction set of all ranks with the
+/// first rank. `updates` is the number of optimizer steps per epoch. Throws: on
+/// all ranks, ValueError with the differences of the first rank that differs;
+/// errors of reading the first batch.
 void expect_equal_ranks(Communicator& ranks, const Model& model,
                         const FitOptions& options, const DataSplit& data,
                         int64_t batch_size, const TrainedOutputs& trained,

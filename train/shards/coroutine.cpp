@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-// Sanitizers have to be told when the stack is another one.
+// Sanitizers must be notified of stack switches.
 #if defined(__SANITIZE_ADDRESS__)
 #define OCTET_ADDRESS_SANITIZER
 #elif defined(__has_feature)
@@ -35,14 +35,14 @@ namespace {
 
 struct Cancelled {};
 
-// As a thread has. Pages come as they are used.
+// Default stack size of a thread. Pages are allocated on use.
 constexpr size_t kStack = size_t{8} << 20;
-constexpr size_t kGuard = size_t{64} << 10;  // below it: an overflow ends there
+constexpr size_t kGuard = size_t{64} << 10;  // guard pages below the stack
 
 }  // namespace
 
 struct Coroutine::Stacks {
-  /// One end of a switch from a stack to another.
+  /// A stack with the context of its suspended code.
   struct Stack {
     ucontext_t context = {};
     const void* low = nullptr;
@@ -75,7 +75,7 @@ struct Coroutine::Stacks {
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
 
-  /// `from` goes on when something switches back to it.
+  /// Returns when another switch resumes `from`.
   static void switch_stack(Stack& from, Stack& to) {
 #ifdef OCTET_THREAD_SANITIZER
     from.fiber = __tsan_get_current_fiber();
@@ -90,13 +90,13 @@ struct Coroutine::Stacks {
 #endif
   }
 
-  /// Begins run() on the own stack with the next switch to it.
+  /// Makes the next switch to `own` start run().
   void prepare(Coroutine* coroutine) {
     ::getcontext(&own.context);
     own.context.uc_stack.ss_sp = const_cast<void*>(own.low);
     own.context.uc_stack.ss_size = own.size;
     own.context.uc_link = nullptr;
-    // makecontext() passes ints.
+    // makecontext() passes int arguments, so the pointer is split.
     const auto address = reinterpret_cast<uintptr_t>(coroutine);
     const auto entry = +[](unsigned high, unsigned low) {
       reinterpret_cast<Coroutine*>(uintptr_t{high} << 32 | uintptr_t{low})
@@ -162,7 +162,7 @@ void Coroutine::cancel() {
 }
 
 void Coroutine::wait() {
-  // Once it is cancelled, what caught that does not wait again.
+  // After a cancellation, code that caught the exception must not wait again.
   if (!cancelled_) {
     waits_ = true;
     Stacks::switch_stack(stacks_->own, stacks_->caller);

@@ -1,4 +1,4 @@
-// A function that can wait in its middle. Internal to train.
+// Coroutine: a function that can suspend itself. Internal to train.
 #pragma once
 
 #include <exception>
@@ -9,35 +9,35 @@
 
 namespace octet::train {
 
-/// Runs a function on a stack of its own and on the caller's thread: control
-/// goes to it with resume() and comes back when it waits or ends; what guards
-/// switch on (ThreadModes) goes and comes with it. It must not wait within a
-/// catch block. Belongs to one thread.
+/// Runs a function on a separate stack in the caller's thread. resume()
+/// switches to it and returns when the function waits or ends. The function has
+/// its own ThreadModes. It must not wait inside a catch block. Bound to a
+/// single thread.
 class Coroutine {
  public:
-  /// Throws: std::bad_alloc without memory for a stack.
+  /// Throws: std::bad_alloc if no stack can be allocated.
   Coroutine();
-  /// Cancels the function if it waits.
+  /// Cancels the function if it is waiting.
   ~Coroutine();
   Coroutine(const Coroutine&) = delete;
   Coroutine& operator=(const Coroutine&) = delete;
 
-  /// Sets what the first resume() begins, with the modes that the thread has
-  /// now. REQUIRES: the last one has ended.
+  /// Sets the function that the first resume() starts, with the thread's
+  /// current modes. REQUIRES: the previous function has ended.
   void start(std::function<void()> body);
-  /// Lets it run on. Whether it waits; otherwise it has ended.
-  /// Throws: what it threw, after which it has ended.
+  /// Continues the function. Returns true if it waits, false if it has ended.
+  /// Throws: an exception of the function, which has then ended.
   bool resume();
-  /// Ends it, if it waits, by an exception there.
+  /// Ends a waiting function by an exception in its wait().
   void cancel();
 
-  /// For the function: gives control back until the next resume().
+  /// Suspends the function until the next resume(). Call it from the function.
   void wait();
 
  private:
   struct Stacks;
 
-  void run();  // without end
+  void run();  // never returns
   void switch_to_own();
 
   std::function<void()> body_;

@@ -1,4 +1,4 @@
-// How a batch is cut in shards. Internal to train.
+// Sizes of the shards of a batch. Internal to train.
 #pragma once
 
 #include <algorithm>
@@ -6,12 +6,12 @@
 
 namespace octet::train {
 
-/// How many of a batch's samples are in a shard: they differ by one at most.
+/// Returns the number of samples in a shard; sizes differ by at most 1.
 constexpr int64_t shard_size(int64_t samples, int64_t shards, int64_t shard) {
   return samples / shards + (shard < samples % shards ? 1 : 0);
 }
 
-/// The place of its first sample.
+/// Returns the index of the first sample of a shard in its batch.
 constexpr int64_t shard_begin(int64_t samples, int64_t shards, int64_t shard) {
   return samples / shards * shard + std::min(shard, samples % shards);
 }

@@ -1,4 +1,4 @@
-// Sums of many floats, in place. Internal to train.
+// In-place sums of float arrays. Internal to train.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 #include <octet/runtime/parallel.h>
 
-#include "fixed_tree.h"
+#include "ordered_tree_sum.h"
 
 namespace octet::train {
 
-/// Adds `from` to `to`, which has as many elements.
+/// Adds `from` to `to` elementwise. Both have the same size.
 inline void add_floats(std::span<float> to, std::span<const float> from) {
   parallel_chunks(std::ssize(to), [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
@@ -20,11 +20,11 @@ inline void add_floats(std::span<float> to, std::span<const float> from) {
   });
 }
 
-/// The sum of terms that lie one behind another, each as long as `to`. It
-/// overwrites them. REQUIRES: at least one term, unless `to` is empty.
+/// Sums contiguous terms, each of the size of `to`, with a OrderedTreeSum.
+/// Overwrites the terms. REQUIRES: at least one term, unless `to` is empty.
 inline void sum_terms(std::span<float> terms, std::span<float> to) {
   if (to.empty()) return;
-  FixedTree<std::span<float>> tree(
+  OrderedTreeSum<std::span<float>> tree(
       [](std::span<float>& sum, const std::span<float>& term) {
         add_floats(sum, term);
       });

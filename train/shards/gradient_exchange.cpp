@@ -8,7 +8,7 @@
 namespace octet::train {
 namespace {
 
-/// Elements that are worth a message.
+/// Minimum number of elements per message, except the last of an owner.
 constexpr int64_t kRun = 1 << 18;
 
 }  // namespace
@@ -60,7 +60,7 @@ void GradientExchange::progress() {
   for (; sent_ < runs_.size() && runs_[sent_].missing == 0; ++sent_) {
     send(runs_[sent_]);
   }
-  // One that waits moves the others on, too.
+  // The progress of one exchange advances the others, too.
   while (done_ < sent_ && runs_[done_].exchange->progress()) ++done_;
 }
 

@@ -1,5 +1,5 @@
-// Gradients on their way to the ranks that own the parameters. Internal to
-// train.
+// GradientExchange: reduces gradients to the ranks that own the parameters.
+// Internal to train.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,40 @@
 
 namespace octet::train {
 
-/// Adds what ranks have of the gradients of a batch. They leave in runs of some
-/// parameters, the last ones first, as soon as these are complete: while the
-/// backward pass goes on with the layers before.
+/// Sums the gradients of a batch over ranks. Gradients are sent in groups of
+/// consecutive parameters, last parameters first, as soon as a group is
+/// complete, which overlaps communication with the backward pass.
 class GradientExchange {
  public:
-  /// Parameter p has the elements [offsets[p], offsets[p+1]), and rank r owns
+  /// Parameter p has elements [offsets[p], offsets[p+1]), and rank r owns
   /// the parameters [owners[r], owners[r+1]).
   GradientExchange(Communicator& ranks, std::span<const int64_t> offsets,
                    std::span<const size_t> owners);
 
-  /// Begins with a batch, of which the first `busy` ranks have a share.
+  /// Begins a batch, of which only the first `busy` ranks have samples.
   void begin(int busy);
-  /// This rank's share of the gradient of a parameter; an empty one is zero.
+  /// Sets this rank's gradient of a parameter. An empty tensor means zero.
   void put(size_t parameter, const Tensor& gradient);
-  /// Sends what is complete, and moves on what is under way.
+  /// Sends complete groups and advances pending exchanges.
   void progress();
-  /// Ends the batch, for all ranks at once: also what was not put leaves, so
-  /// that a rank that failed does not hold up the others.
+  /// Completes the batch; all ranks must call it. Sends missing gradients, too,
+  /// so that other ranks do not wait for a failed rank.
   void finish();
 
-  /// Of a parameter that this rank owns, once finished.
+  /// Returns the summed gradient of a parameter of this rank, after finish().
   std::span<const float> sum(size_t parameter);
-  /// Room for all parameters in their order, free between batches.
+  /// Returns a buffer for all parameters in order, free for use between
+  /// batches.
   std::span<float> flat() { return flat_; }
 
  private:
-  /// Parameters [first, last) of one owner.
+  /// A group of parameters [first, last) with the same owner.
   struct Run {
     size_t first;
     size_t last;
     size_t owner;
-    size_t missing = 0;             // parameters that are not complete
-    std::vector<float> terms = {};  // of the owner: those of busy ranks
+    size_t missing = 0;             // parameters without a gradient so far
+    std::vector<float> terms = {};  // on the owner: received from busy ranks
     std::unique_ptr<Communicator::Exchange> exchange = {};
   };
 
@@ -53,11 +54,11 @@ class GradientExchange {
 
   Communicator& ranks_;
   std::vector<int64_t> offsets_;
-  std::vector<Run> runs_;  // the last parameters first
+  std::vector<Run> runs_;  // last parameters first
   std::vector<size_t> run_of_;
   std::vector<float> flat_;
-  size_t sent_ = 0;  // runs
-  size_t done_ = 0;  // of these, that have come to their end
+  size_t sent_ = 0;  // number of groups sent
+  size_t done_ = 0;  // number of groups completed
   size_t busy_ = 0;
 };
 

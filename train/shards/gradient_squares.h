@@ -1,4 +1,4 @@
-// The parts that clipping consists of. Internal to train.
+// Steps of gradient clipping. Internal to train.
 #pragma once
 
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace octet::train {
 
-/// Of each gradient there is the sum of its squares, in order.
+/// Returns the sum of squares of each existing gradient, in order.
 std::vector<double> gradient_squares(std::span<const Variable> parameters);
 
-/// Scales the gradients so that their `norm` becomes `limit`, where it is
-/// above that; one that is not finite changes nothing.
+/// Scales gradients of global norm `norm` to `limit` if the norm is finite and
+/// above the limit.
 void limit_gradients(std::span<const Variable> parameters, double norm,
                      float limit);
 
-/// Moves each gradient into [-limit, limit].
+/// Clamps each gradient element to [-limit, limit].
 void limit_gradient_values(std::span<const Variable> parameters, float limit);
 
 }  // namespace octet::train

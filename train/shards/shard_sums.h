@@ -1,4 +1,4 @@
-// Gradients of a rank's shards, added in the order of shards. Internal to
+// ShardSums: sums the gradients of a rank's shards in shard order. Internal to
 // train.
 #pragma once
 
@@ -10,33 +10,33 @@
 
 #include <octet/runtime/tensor.h>
 
-#include "fixed_tree.h"
+#include "ordered_tree_sum.h"
 
 namespace octet::train {
 
-/// Of a number of parameters, each for itself: their gradients come at
-/// different moments, and where shards go side by side, in turns.
+/// Sums each parameter separately, as gradients arrive in any order: one
+/// parameter after another and, for interleaved shards, in turns.
 class ShardSums {
  public:
-  /// Gets the sum of a parameter, empty if it is zero, once all shards are in.
+  /// Receives the sum of a parameter after the last shard. Empty means zero.
   using Complete = std::function<void(size_t parameter, const Tensor& sum)>;
   ShardSums(size_t parameters, int64_t shards, Complete complete);
 
-  /// Before a batch, and after it, when nothing is to be kept.
+  /// Discards all sums, before and after a batch.
   void clear();
-  /// The gradient of a parameter in a shard, which is kept; an empty one is
-  /// zero.
+  /// Adds the gradient of a parameter in a shard; takes ownership of the
+  /// tensor. Empty means zero.
   void put(size_t parameter, int64_t shard, Tensor gradient);
-  /// Zero for the parameters that a shard has not put.
+  /// Adds zero for all parameters without a gradient in this shard.
   void end_shard(int64_t shard);
-  /// Empty: zero.
+  /// Returns the sum of a parameter. Empty means zero.
   const Tensor& sum(size_t parameter) const { return sums_[parameter].total; }
 
  private:
   struct Sum {
-    FixedTree<Tensor> tree;
-    int64_t next = 0;                      // shard that is to be added
-    std::map<int64_t, Tensor> early = {};  // of later shards
+    OrderedTreeSum<Tensor> tree;
+    int64_t next = 0;                      // next shard to add
+    std::map<int64_t, Tensor> early = {};  // gradients of later shards
     Tensor total = {};
   };
   bool has(size_t parameter, int64_t shard) const;

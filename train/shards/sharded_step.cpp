@@ -20,14 +20,15 @@
 namespace octet::train {
 namespace {
 
-/// Runs of whole parameters, about as many elements each: where they begin.
+/// Partitions whole parameters into ranges of about equal numbers of elements,
+/// one per rank. Returns their boundaries.
 std::vector<size_t> cut(std::span<const int64_t> offsets, size_t ranks) {
   const size_t count = offsets.size() - 1;
   std::vector<size_t> begins{0};
   for (size_t r = 1; r < ranks; ++r) {
     const int64_t wanted =
         offsets.back() / static_cast<int64_t>(ranks) * static_cast<int64_t>(r);
-    size_t at = begins.back() + 1;  // none is without a parameter
+    size_t at = begins.back() + 1;  // at least one parameter per rank
     const size_t most = count - (ranks - r);
     while (at < most && offsets[at + 1] - wanted <= wanted - offsets[at]) ++at;
     begins.push_back(std::min(at, most));
@@ -36,11 +37,10 @@ std::vector<size_t> cut(std::span<const int64_t> offsets, size_t ranks) {
   return begins;
 }
 
-/// Numbers of passes that a shard has for itself: a loss may run the model
-/// again.
+/// Pass numbers reserved for each shard: a loss may run the model again.
 constexpr uint64_t kPasses = 1 << 16;
 
-/// While it lives, other models than this one take no passes in training.
+/// During its lifetime, training passes of other models throw.
 class InShards {
  public:
   explicit InShards(const Model& model)
@@ -94,9 +94,10 @@ ShardedStep::ShardedStep(Model& model, Communicator& ranks, int64_t shards,
   const auto count = static_cast<size_t>(ranks.size());
   if (parameters_.size() < count) {
     throw ValueError(
-        fmt::format("fit: expected at most as many ranks as parameters of "
-                    "model '{}', which are {}, got {}",
-                    model.name(), parameters_.size(), count));
+        "out_of_range", "fit",
+        fmt::format("the number of ranks must be at most {}, the number of "
+                    "parameters of model '{}', got {}",
+                    parameters_.size(), model.name(), count));
   }
   offsets_.push_back(0);
   for (const Variable& parameter : parameters_) {
@@ -123,14 +124,14 @@ BatchSums ShardedStep::add_batch(int64_t samples, const Compute& compute) {
 
 BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
                                      const Compute& compute) {
-  // Random layers draw from streams that are numbered by the pass.
+  // The pass number selects the random stream of layers such as Dropout.
   model_.set_training_passes(pass_ + static_cast<uint64_t>(shard) * kPasses);
   const InShards guard(model_);
   const GradientReceiver receive = [&](const Variable& leaf,
                                        const Tensor& gradient) {
     const auto place = place_of_.find(leaf.id());
     if (place == place_of_.end()) return;
-    // A copy: it may be shared, and others are added to it.
+    // A copy, as the tensor may be shared and is modified by later additions.
     shard_sums_.put(place->second, shard - first_, gradient.clone());
     if (exchange_ && !side_by_side_) exchange_->progress();
   };
@@ -141,7 +142,7 @@ BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
 
 std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
                                                     const Compute& compute,
-                                                    MovingState& moving) {
+                                                    RunningState& moving) {
   std::vector<BatchSums> sums;
   for (int64_t shard = first_; shard < last_; ++shard) {
     const int64_t size = shard_size(samples, shards_, shard);
@@ -154,7 +155,7 @@ std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
 
 std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
                                                          const Compute& compute,
-                                                         MovingState& moving) {
+                                                         RunningState& moving) {
   const int64_t busy = std::clamp(samples - first_, int64_t{0}, last_ - first_);
   const auto size_of = [&](int64_t i) {
     return shard_size(samples, shards_, first_ + i);
@@ -180,17 +181,17 @@ std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
     if (i >= busy) (void)compute_shard(first_ + i, 0, compute);
     own += size_of(i);
   }
-  // The first part moved what all share.
+  // The first shard changed the shared state for all.
   moving.take(own);
   return sums;
 }
 
 BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
-  MovingState moving(model_, side_by_side_ ? BatchStatistics::synchronized
-                                           : BatchStatistics::per_shard);
+  RunningState moving(model_, side_by_side_ ? BatchStatistics::synchronized
+                                            : BatchStatistics::per_shard);
   pass_ = model_.training_passes();
   shard_sums_.clear();
-  // Shards without samples are the last ones.
+  // Only the last shards can be empty.
   const int64_t own = shards_ / ranks_.size();
   const auto busy = static_cast<int>(std::min<int64_t>(
       (std::min(samples, shards_) + own - 1) / own, ranks_.size()));

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,12 +14,14 @@
 namespace octet::train {
 namespace {
 
-/// An error as bytes. Others than Octet's are told by their text.
+/// Serializes an error. Exceptions of other types become InternalErrors.
 std::string told(const std::exception& error) {
   BytesWriter bytes;
   const auto* own = dynamic_cast<const Error*>(&error);
   bytes.add_value(own != nullptr ? own->kind() : ErrorKind::internal);
-  bytes.add_text(own != nullptr ? own->message() : error.what());
+  bytes.add_text(own != nullptr ? std::string_view(own->code()) : "internal");
+  bytes.add_text(own != nullptr ? std::string_view(own->subject()) : "");
+  bytes.add_text(own != nullptr ? own->text() : error.what());
   bytes.add_value(uint64_t{own != nullptr ? own->context().size() : 0});
   if (own != nullptr) {
     for (const std::string& frame : own->context()) bytes.add_text(frame);
@@ -26,42 +29,45 @@ std::string told(const std::exception& error) {
   return bytes.take();
 }
 
+/// Throws `received` as an E. The code is known at run time only, so it is
+/// assigned to the base of a placeholder.
 template <class E>
-[[noreturn]] void raise(const std::string& message,
-                        const std::vector<std::string>& frames) {
-  E error(message);
-  for (const std::string& frame : frames) error.add_context(frame);
+[[noreturn]] void raise(const Error& received) {
+  E error("internal", "", "");
+  static_cast<Error&>(error) = received;
   throw error;
 }
 
 [[noreturn]] void raise(const std::string& told, const std::string& where) {
   BytesReader bytes(told);
   const auto kind = bytes.value<ErrorKind>();
-  const std::string message = bytes.text();
-  std::vector<std::string> frames;
+  std::string code = bytes.text();
+  std::string subject = bytes.text();
+  std::string text = bytes.text();
+  Error error(kind, std::move(code), std::move(subject), std::move(text));
   for (auto left = bytes.value<uint64_t>(); left > 0; --left) {
-    frames.push_back(bytes.text());
+    error.add_context(bytes.text());
   }
-  if (!where.empty()) frames.push_back(where);
+  if (!where.empty()) error.add_context(where);
   switch (kind) {
     case ErrorKind::shape:
-      raise<ShapeError>(message, frames);
+      raise<ShapeError>(error);
     case ErrorKind::value:
-      raise<ValueError>(message, frames);
+      raise<ValueError>(error);
     case ErrorKind::not_found:
-      raise<NotFoundError>(message, frames);
+      raise<NotFoundError>(error);
     case ErrorKind::unsupported:
-      raise<UnsupportedError>(message, frames);
+      raise<UnsupportedError>(error);
     case ErrorKind::format:
-      raise<FormatError>(message, frames);
+      raise<FormatError>(error);
     case ErrorKind::io:
-      raise<IoError>(message, frames);
+      raise<IoError>(error);
     case ErrorKind::interrupted:
-      raise<InterruptedError>(message, frames);
+      raise<InterruptedError>(error);
     case ErrorKind::internal:
       break;
   }
-  raise<InternalError>(message, frames);
+  raise<InternalError>(error);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// What every rank does at the same place, and how it may fail there. Internal
-// to train.
+// Collective calls with error propagation between ranks. Internal to train.
 #pragma once
 
 #include <functional>
@@ -10,8 +9,8 @@
 
 namespace octet::train {
 
-/// One rank, which is all there are.
-class OneRank final : public Communicator {
+/// Communicator of a single process.
+class LocalCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -21,12 +20,13 @@ class OneRank final : public Communicator {
             std::span<const std::span<std::byte>>) override {}
 };
 
-/// Runs `body` on every rank and gives what it returned on each. If it throws
-/// on some, all ranks throw the error of the first of these, which says where
-/// unless it is the same everywhere. REQUIRES: `body` does not communicate.
+/// Runs `body` on every rank and returns the results of all ranks. If it throws
+/// on some ranks, all ranks throw the error of the first, with that rank in its
+/// context unless all ranks have the same error.
+/// REQUIRES: `body` does not communicate.
 std::vector<std::string> together(Communicator& ranks,
                                   const std::function<std::string()>& body);
-/// The same of what returns nothing.
+/// As together(), without results.
 void run_on_all(Communicator& ranks, const std::function<void()>& body);
 
 }  // namespace octet::train

@@ -1,4 +1,4 @@
-// Functions of each value, and Softmax.
+// Activation functions, and Softmax.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@
 namespace octet::io::importing {
 namespace {
 
-/// A layer that does the same to every value, wherever it lies.
+/// An elementwise layer, which is independent of the axis order.
 void pointwise(Conversion& c, const LayerHandle& layer) {
   View y = c.view(0);
   y.tensor = c.add(layer, {c.as_it_lies(0)});
@@ -34,7 +34,7 @@ void activation(Conversion& c, const char* name) {
   pointwise(c, Activation({.activation = name}));
 }
 
-/// Within what float32 keeps of a decimal number.
+/// Whether a float32 equals a rounded decimal number.
 bool is_about(float value, double expected) {
   return std::abs(static_cast<double>(value) - expected) <=
          1e-6 * std::max(1.0, std::abs(expected));
@@ -44,14 +44,12 @@ void clip(Conversion& c, float low, float high) {
   constexpr float kMost = std::numeric_limits<float>::max();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (low == 0 && high > 0) {
-    // The largest number is what writers say where there is no bound.
+    // Exporters write the largest float for no bound.
     return pointwise(c, ReLU({.max_value = high >= kMost ? kInfinity : high}));
   }
   if (!(low <= high) || low == kInfinity || high == -kInfinity) {
-    c.refuse(
-        fmt::format("expected bounds, the first at most the second, got "
-                    "[{},{}]",
-                    low, high));
+    c.refuse(fmt::format("bounds must be in ascending order, got [{},{}]", low,
+                         high));
   }
   ClipByValueOptions bounds;
   if (low != -kInfinity) bounds.min = low;
@@ -113,9 +111,9 @@ void convert_clip(Conversion& c) {
   clip(c, low, high);
 }
 
-// elu(x) for alpha 1, the only form that Keras has.
+// elu(x) for alpha 1, the only form in Keras.
 void convert_celu(Conversion& c) {
-  if (c.number("alpha", 1) != 1) c.refuse("alpha: expected 1");
+  if (c.number("alpha", 1) != 1) c.refuse("alpha must be 1");
   activation(c, "celu");
 }
 
@@ -126,7 +124,7 @@ void convert_elu(Conversion& c) {
 void convert_gelu(Conversion& c) {
   const std::string approximate = c.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh") {
-    c.refuse(fmt::format("approximate: expected none or tanh, got '{}'",
+    c.refuse(fmt::format("approximate must be none or tanh, got '{}'",
                          printable(approximate)));
   }
   activation(c, approximate == "none" ? "gelu" : "gelu_tanh");
@@ -139,8 +137,10 @@ void convert_hard_sigmoid(Conversion& c) {
     return activation(c, "hard_sigmoid");
   }
   if (alpha == 0 || !std::isfinite(alpha) || !std::isfinite(beta)) {
-    c.refuse(fmt::format("expected a slope and an offset, got {} and {}", alpha,
-                         beta));
+    c.refuse(
+        fmt::format("slope must be finite and not 0, and the offset "
+                    "finite, got {} and {}",
+                    alpha, beta));
   }
   View y = c.view(0);
   const SymbolicTensor line =
@@ -154,7 +154,7 @@ void convert_leaky_relu(Conversion& c) {
   pointwise(c, LeakyReLU({.negative_slope = c.number("alpha", 0.01f)}));
 }
 
-// The slopes broadcast to the input from its last axis: [c,1,1] is one a
+// Slopes broadcast from the input's last axis: [c,1,1] has one for each
 // channel.
 void convert_prelu(Conversion& c) {
   const View view = c.view(0);
@@ -162,12 +162,14 @@ void convert_prelu(Conversion& c) {
   const Operand x = c.operand(0, order);
   const Tensor slope = c.floats(1);
   if (c.opset() < 7 && slope.size() > 1) {
-    c.refuse("expected one slope before opset 7, which broadcasts otherwise");
+    c.refuse(
+        "slopes per channel are supported from opset 7 on, which changed "
+        "broadcasting");
   }
   const int rank = view.rank();
   if (slope.shape().rank() > rank) {
-    c.refuse(fmt::format("expected slopes for {}, got {}",
-                         importing::text_of(view), slope.shape().to_string()));
+    c.refuse(fmt::format("slopes {} do not fit {}", slope.shape().to_string(),
+                         importing::text_of(view)));
   }
   std::vector<int64_t> dims(static_cast<size_t>(rank - slope.shape().rank()),
                             1);
@@ -176,16 +178,15 @@ void convert_prelu(Conversion& c) {
   const Tensor alpha =
       slope.reshaped(Shape(std::span<const int64_t>(dims))).transposed(order);
   if (alpha.shape()[0] != 1) {
-    c.refuse("expected slopes that are the same to samples");
+    c.refuse("slopes must be the same for all samples");
   }
   std::vector<int64_t> shared;
   for (int axis = 1; axis < rank; ++axis) {
     if (alpha.shape()[axis] != x.tensor.shape()[axis]) shared.push_back(axis);
     if (alpha.shape()[axis] != 1 &&
         alpha.shape()[axis] != x.tensor.shape()[axis]) {
-      c.refuse(fmt::format("expected slopes for {}, got {}",
-                           importing::text_of(view),
-                           slope.shape().to_string()));
+      c.refuse(fmt::format("slopes {} do not fit {}", slope.shape().to_string(),
+                           importing::text_of(view)));
     }
   }
   const SymbolicTensor y =
@@ -194,14 +195,14 @@ void convert_prelu(Conversion& c) {
   c.give(view_of(y, order));
 }
 
-// Source: ONNX Selu-6; Klambauer et al. (2017), the values that Keras has.
+// Source: ONNX Selu-6; Klambauer et al. (2017), the values used by Keras.
 void convert_selu(Conversion& c) {
-  const bool old = c.opset() < 6;  // had fewer digits
+  const bool old = c.opset() < 6;  // defaults with fewer digits
   if (!is_about(c.number("alpha", old ? 1.6732f : 1.67326319f),
                 1.67326324235437728) ||
       !is_about(c.number("gamma", old ? 1.0507f : 1.05070102f),
                 1.05070098735548049)) {
-    c.refuse("expected the standard alpha and gamma, got others");
+    c.refuse("alpha and gamma must have their standard values");
   }
   activation(c, "selu");
 }
@@ -215,24 +216,25 @@ void convert_softmax(Conversion& c) {
   const bool old = c.opset() < 13;
   const int axis = c.axis_of(c.integer("axis", old ? 1 : -1), rank);
   if (std::cmp_equal(axis, view.batch())) {
-    c.refuse("axis: expected one of a sample, got that of samples");
+    c.refuse("axis must not be the batch axis");
   }
-  // Before opset 13 it is over all axes from `axis` on.
+  // Before opset 13, Softmax covers all axes from `axis` on.
   for (int behind = axis + 1; old && behind < rank; ++behind) {
     if (sizes_of(view)[static_cast<size_t>(behind)] != 1) {
-      c.refuse(fmt::format(
-          "axis: expected the last one before opset 13, got {} of {}", axis,
-          importing::text_of(view)));
+      c.refuse(
+          fmt::format("axis must be the last one before opset 13, got {} of {}",
+                      axis, importing::text_of(view)));
     }
   }
-  // Over all features their order is no matter.
+  // The result does not depend on the order of the features.
   if (rank == 2 && view.samples_lead()) {
     View y = view;
     y.tensor = logarithm ? c.add(Activation("log_softmax"), {c.features(0)})
                          : c.add(Softmax(), {c.features(0)});
     return c.give(std::move(y));
   }
-  // Layers of the last axis alone, and of samples beside others.
+  // LogSoftmax layers apply to the last axis only, and Softmax needs a leading
+  // batch axis.
   if (logarithm || !view.samples_lead()) {
     const Rows rows(view, axis);
     const Operand x = c.operand(0, rows);
@@ -252,7 +254,7 @@ void convert_thresholded_relu(Conversion& c) {
 
 // x * sigmoid(alpha * x), since opset 24.
 void convert_swish(Conversion& c) {
-  if (c.number("alpha", 1) != 1) c.refuse("alpha: expected 1");
+  if (c.number("alpha", 1) != 1) c.refuse("alpha must be 1");
   activation(c, "silu");
 }
 

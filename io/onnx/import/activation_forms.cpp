@@ -1,4 +1,4 @@
-// Activations that exporters write as sums and products.
+// Activations that exporters decompose into sums and products.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -11,7 +11,7 @@
 namespace octet::io::importing {
 namespace {
 
-/// The value x of clip(x + 3, 0, 6), made by `clip`.
+/// Returns the x of clip(x + 3, 0, 6), computed by `clip`.
 const std::string* clipped(FormMatch& form, const ImportNode& clip) {
   const onnx::NodeProto& node = clip.proto;
   const bool bounds = node.input_size() > 1
@@ -28,7 +28,8 @@ const std::string* clipped(FormMatch& form, const ImportNode& clip) {
   return three < 0 ? nullptr : &sum->proto.input(1 - three);
 }
 
-/// The value x of hard_sigmoid(x) = clip(x + 3, 0, 6) / 6, made by `node`.
+/// Returns the clip(x + 3, 0, 6) of a hard_sigmoid(x), computed by `node` as a
+/// division by 6.
 const std::string* divided_by_six(FormMatch& form, const ImportNode& node) {
   int other = -1;
   if (is_op(node, "Div") && form.is_number(FormMatch::input(node, 1), 6)) {
@@ -61,9 +62,9 @@ bool match_hard_sigmoid(ImportGraph& graph, ImportNode& node) {
   return true;
 }
 
-// x times a gate of x.
+// x times an activation of x.
 bool match_gated(ImportGraph& graph, ImportNode& node) {
-  // x * clip(x + 3, 0, 6), and the division behind it
+  // x * clip(x + 3, 0, 6) / 6
   {
     FormMatch form(graph, node);
     const std::string* value = divided_by_six(form, node);
@@ -117,7 +118,7 @@ bool match_gated(ImportGraph& graph, ImportNode& node) {
 
 namespace {
 
-/// The x of erf(x / sqrt(2)), or null.
+/// Returns the x of erf(x / sqrt(2)), or null.
 const std::string* argument_of_erf(FormMatch& form, const ImportNode& erf) {
   const std::string& scaled = FormMatch::input(erf, 0);
   if (const ImportNode* div = form.part(scaled, "Div")) {
@@ -149,7 +150,7 @@ bool is_cube(FormMatch& form, const std::string& value, const std::string& x) {
   return false;
 }
 
-/// The x of tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)), or null.
+/// Returns the x of tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)), or null.
 const std::string* argument_of_tanh(FormMatch& form, const ImportNode& tanh) {
   const ImportNode* scaled = form.part(FormMatch::input(tanh, 0), "Mul");
   const int k =
@@ -171,8 +172,8 @@ const std::string* argument_of_tanh(FormMatch& form, const ImportNode& tanh) {
   return nullptr;
 }
 
-/// The x of a gate 1 + erf(x / sqrt(2)), or that of tanh near it; null for
-/// another value.
+/// The x of 1 + erf(x / sqrt(2)), or of its tanh approximation; null for other
+/// values.
 struct Gate {
   const std::string* x = nullptr;
   bool tanh = false;
@@ -203,7 +204,7 @@ bool match_gelu(ImportGraph& graph, ImportNode& node) {
     const ImportNode* inner =
         form.part(FormMatch::input(node, inner_at), "Mul");
     if (inner == nullptr || inner->proto.input_size() != 2) continue;
-    // The three factors.
+    // All factors of the product.
     const std::array<std::string, 3> factors{
         FormMatch::input(node, 1 - inner_at), FormMatch::input(*inner, which),
         FormMatch::input(*inner, 1 - which)};

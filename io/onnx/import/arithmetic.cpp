@@ -1,4 +1,4 @@
-// Sums, products and the like: of two values, or of a value and constants.
+// Arithmetic of two values, or of a value and constants.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -93,7 +93,7 @@ void convert_div(Conversion& c) {
   const Tensor divisor = c.floats(1);
   const auto values = divisor.f32();
   if (std::ranges::any_of(values, [](float v) { return v == 0; })) {
-    c.refuse("expected a divisor that is not 0");
+    c.refuse("divisor must not contain 0");
   }
   if (divisor.size() == 1 && convert_attention_scale(c, 0, 1 / values[0])) {
     return;
@@ -135,12 +135,12 @@ void convert_unary(Conversion& c) {
   c.give(std::move(y));
 }
 
-// By the exponents of squares, roots and quotients.
+// Squares, roots and reciprocals have their own layers.
 void convert_pow(Conversion& c) {
   if (!c.is_constant(1) || c.constant(1).size() != 1) {
-    c.refuse("expected one constant exponent, got another");
+    c.refuse("exponent must be a single constant");
   }
-  // It may be of another type than the base.
+  // The exponent's type may differ from the base's.
   const float exponent = c.constant(1).dtype() == DType::f32
                              ? c.scalar(1)
                              : static_cast<float>(c.integers(1).at(0));

@@ -23,26 +23,26 @@ View tokens_of(const Conversion& c, const View& heads) {
                                {kBatch, sizes[2], sizes[1] * sizes[3]});
   if (!tokens) {
     c.refuse(
-        fmt::format("expected heads [N,heads,t,d], got {}", text_of(heads)));
+        fmt::format("heads must be [N,heads,t,d], got {}", text_of(heads)));
   }
   return *tokens;
 }
 
-/// [N,heads,...], of one head, too, and of heads beside samples: [N*heads,...].
+/// [N,heads,...]; adds an axis for a single head, and splits [N*heads,...].
 View with_heads(const Conversion& c, const View& view) {
   View heads = apart(view);
   if (heads.rank() == 3) {
     heads.axes.insert(heads.axes.begin() + 1, std::vector<size_t>());
   }
   if (heads.rank() != 4 || !heads.samples_lead()) {
-    c.refuse(fmt::format("expected matrices [N,t,d] or [N,heads,t,d], got {}",
+    c.refuse(fmt::format("matrices must be [N,t,d] or [N,heads,t,d], got {}",
                          text_of(view)));
   }
   return heads;
 }
 
-/// What a Rescaling by one number reads, but for codes; its factor goes to
-/// `scale`.
+/// Skips Rescaling layers by a single number, unless their input or output is
+/// quantized, and multiplies `scale` by their factors.
 Value without_factor(const Conversion& c, Value value, float& scale) {
   for (;;) {
     const GraphNode& node = *value.view.tensor.node;
@@ -60,8 +60,8 @@ Value without_factor(const Conversion& c, Value value, float& scale) {
   }
 }
 
-/// Whether the product goes, scaled by numbers alone, through a Softmax over
-/// the keys to the values, and nowhere else.
+/// Whether the product's only consumers are scalings by numbers, a Softmax over
+/// the keys and the product with the values.
 bool is_of_attention(const Conversion& c) {
   const int rank = c.view(0).rank();
   const View query = apart(c.view(0));
@@ -82,7 +82,7 @@ bool is_of_attention(const Conversion& c) {
     } else if (inputs.size() == 2 &&
                (is_op(node, "Mul") ||
                 (is_op(node, "Div") && inputs[0] == value))) {
-      // A factor that is not calculated yet is taken for a number.
+      // A factor that is not computed yet is assumed to be a number.
       const Constant* factor =
           c.graph().constant(inputs[inputs[0] == value ? 1 : 0]);
       if (factor != nullptr && factor->value.size() != 1) return false;
@@ -97,12 +97,12 @@ bool is_of_attention(const Conversion& c) {
 
 View product_of(Conversion& c, const Value& a, const Value& b) {
   const int rank = a.view.rank();
-  // Matrices that are multiplied are those of one sample.
+  // A product does not combine samples.
   if (b.view.rank() != rank || !samples_lie_alike(a.view, b.view) ||
       std::cmp_greater_equal(a.view.batch(), rank - 2)) {
     c.refuse(
-        fmt::format("expected matrices [N,...] of one rank, with the "
-                    "samples in the same place, got {} and {}",
+        fmt::format("matrices must be [N,...] of the same rank, with the batch "
+                    "at the same axis, got {} and {}",
                     text_of(a.view), text_of(b.view)));
   }
   const Rows x(a.view, rank - 1);
@@ -116,12 +116,11 @@ View product_of(Conversion& c, const Value& a, const Value& b) {
   return x.back(c.add(Matmul({.transpose_b = by_columns}), {left, right}));
 }
 
-// Scores are of [N,heads,t,s] for queries [N,heads,t,d] and keys
-// [N,heads,d,s].
+// Scores are [N,heads,t,s] for queries [N,heads,t,d] and keys [N,heads,d,s].
 void convert_product(Conversion& c) {
   if (Scores* scores = c.scores(0)) {
     if (!scores->weights) {
-      c.refuse("expected a Softmax between two products, got none");
+      c.refuse("attention needs a Softmax between its two products");
     }
     const Value& given = c.value(1);
     const View values = with_heads(c, given.view);
@@ -129,7 +128,7 @@ void convert_product(Conversion& c) {
     const Sizes k = sizes_of(scores->key.view);
     const Sizes v = sizes_of(values);
     if (given.view.rank() != scores->rank || q[1] != v[1] || k[3] != v[2]) {
-      c.refuse(fmt::format("expected values for {} heads and {} tokens, got {}",
+      c.refuse(fmt::format("values must have {} heads and {} tokens, got {}",
                            q[1], k[3], text_of(values)));
     }
     float scale = scores->scale;
@@ -143,11 +142,11 @@ void convert_product(Conversion& c) {
     Operand queries = operand(query.view, query);
     const double rest =
         static_cast<double>(scale) * std::sqrt(static_cast<double>(q[3]));
-    // The factor is a float, often the square of one.
+    // The factor is a float32, often squared.
     if (std::abs(rest - 1) > 1e-6) {
       if (queries.grid != nullptr) {
         c.refuse(fmt::format(
-            "expected quantized queries scaled by 1/sqrt({}), got {}", q[3],
+            "quantized queries must be scaled by 1/sqrt({}), got {}", q[3],
             scale));
       }
       queries.tensor = c.add(Rescaling({.scale = {static_cast<float>(rest)}}),
@@ -176,19 +175,20 @@ void convert_product(Conversion& c) {
   const Sizes q = sizes_of(scores.query.view);
   const Sizes k = sizes_of(scores.key.view);
   if (!matrices || q[1] != k[1] || q[3] != k[2]) {
-    c.refuse(fmt::format("expected matrices that fit, got {} and {}",
+    c.refuse(fmt::format("shapes of the matrices do not fit: {} and {}",
                          text_of(c.view(0)), text_of(c.view(1))));
   }
   c.wait(std::move(scores));
 }
 
-// Others are products by now: see expand_attention().
+// expand_attention() has replaced the supported cases by products.
 void convert_attention(Conversion& c) {
   c.refuse(
-      "expected opset 23, queries, keys and values [n,heads,t,d] or, with "
-      "q_num_heads, [n,t,features], for each head of keys as many of queries, "
-      "one output, and neither keys of the past nor a soft cap; a mask of bool "
-      "or float32, not beside is_causal, that leaves each query a key");
+      "Attention is supported for opset 23, queries, keys and values "
+      "[n,heads,t,d] or, with q_num_heads, [n,t,features], a number of query "
+      "heads divisible by that of key heads, one output, no past keys and no "
+      "soft cap; a mask must be bool or float32, without is_causal, and leave "
+      "each query a key");
 }
 
 bool convert_attention_weights(Conversion& c) {
@@ -197,7 +197,9 @@ bool convert_attention_weights(Conversion& c) {
   const int axis =
       c.axis_of(c.integer("axis", c.opset() < 13 ? 1 : -1), scores->rank);
   if (scores->weights || axis != scores->rank - 1) {
-    c.refuse("expected one Softmax, over the keys, between two products");
+    c.refuse(
+        "attention needs one Softmax, over the keys, between its two "
+        "products");
   }
   Scores weights = *scores;
   weights.weights = true;
@@ -209,7 +211,7 @@ bool convert_attention_scale(Conversion& c, int input, float factor) {
   const Scores* scores = c.scores(input);
   if (scores == nullptr) return false;
   if (scores->weights) {
-    c.refuse("expected attention that is scaled before its Softmax");
+    c.refuse("attention must be scaled before its Softmax");
   }
   Scores scaled = *scores;
   scaled.scale *= factor;

@@ -1,4 +1,4 @@
-// Comparisons, what is done with their results, and choosing by them.
+// Comparisons, logic, and selection by Where.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ void convert_compare(Conversion& c) {
   c.mark_truth();
 }
 
-// Truth is 1 and 0.
+// Boolean values are 1 and 0.
 void convert_logical(Conversion& c) {
   if (c.op() == "Not") {
     rescale(c, 0, {Tensor::scalar(-1), Tensor::scalar(1)});
@@ -63,13 +63,13 @@ void convert_logical(Conversion& c) {
 
 namespace {
 
-/// A Where by a constant that puts a number in the place of values, so low that
-/// a value added to it is lost: beside another one of a row, Softmax makes 0 of
-/// both.
+/// A Where with a constant condition that replaces values by a number so low
+/// that adding a value does not change it: Softmax maps both to 0 if the row
+/// has other values.
 struct MaskForm {
-  int values = 0;  ///< the input that they are
+  int values = 0;  ///< input of the values
   float number = 0;
-  Tensor hidden;  ///< 1 where it takes their place, else 0
+  Tensor hidden;  ///< 1 for replaced values, otherwise 0
 };
 
 std::optional<MaskForm> mask_of(const ImportGraph& graph,
@@ -112,9 +112,9 @@ bool has_row_of_ones(const Tensor& mask) {
   return false;
 }
 
-/// Whether it comes to the same to add the number to the values: only a Softmax
-/// over the last axis reads them, behind other masks, what is added and Q/DQ,
-/// and where the number is finite, no row is hidden as a whole.
+/// Whether adding the number to the values is equivalent: the only consumer is
+/// a Softmax over the last axis, possibly after other masks, additions and
+/// Q/DQ, and if a number is finite, no row is hidden completely.
 bool may_be_added(const Conversion& c, const MaskForm& own) {
   Variable hidden(own.hidden);
   bool finite = std::isfinite(own.number);
@@ -141,10 +141,10 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
          !(finite && has_row_of_ones(hidden.value()));
 }
 
-/// As PyTorch writes masked_fill() in attention.
+/// The form of PyTorch's masked_fill() in attention.
 bool convert_mask(Conversion& c) {
   const auto mask = mask_of(c.graph(), c.node());
-  (void)c.constant(0);  // refuses one beside other axes than its own
+  (void)c.constant(0);  // throws for a batch axis that does not match
   if (!mask || !may_be_added(c, *mask)) return false;
   Tensor added = mask->hidden.clone();
   for (float& v : added.f32()) v = v == 1 ? mask->number : 0;

@@ -1,9 +1,9 @@
-// Comparisons that the standard has no operator for.
+// Comparisons without an operator in the standard.
 #include "forms.h"
 
 namespace octet::io::importing {
 
-// The others, turned round, would differ for what is no number.
+// Only Equal: the inverse of other comparisons differs for NaN.
 bool match_not_equal(ImportGraph& graph, ImportNode& node) {
   if (!is_op(node, "Not")) return false;
   FormMatch form(graph, node);

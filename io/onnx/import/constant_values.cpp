@@ -11,11 +11,11 @@
 namespace octet::io::importing {
 namespace {
 
-/// Truth is 1 and 0.
+/// Booleans become 1 and 0.
 Tensor as_floats(const Conversion& c, const Tensor& value) {
   if (value.dtype() == DType::f32) return value;
   if (value.dtype() != DType::boolean) {
-    c.refuse(fmt::format("expected a constant of float32 or bool, got {}",
+    c.refuse(fmt::format("constant must be float32 or bool, got {}",
                          to_string(value.dtype())));
   }
   Tensor result(value.shape());
@@ -26,14 +26,14 @@ Tensor as_floats(const Conversion& c, const Tensor& value) {
   return result;
 }
 
-/// `order` has the axis of the samples, which is of size 1, first.
+/// `order` begins with the batch axis, which has size 1.
 octet::Constant layer_of(const Tensor& numbers, std::span<const int> order) {
   const Tensor turned = numbers.transposed(order);
   const Shape sample = turned.shape().slice(1, turned.shape().rank());
   return octet::Constant({.value = turned.reshaped(sample)});
 }
 
-/// The samples first, then as in the file; images with their channels last.
+/// Batch first, then the file's order; images channels last.
 std::vector<int> order_of(const Constant& repeated) {
   const int rank = repeated.value.shape().rank();
   if (rank == 4 && *repeated.samples_axis == 0) return channels_last(4);
@@ -46,7 +46,8 @@ View constant_value(Conversion& c, const Tensor& numbers,
       c.add(layer_of(numbers, order), {{c.model_input()}}, {}, suffix), order);
 }
 
-/// With one entry along the axis, where all entries are alike.
+/// Reduces the axis to a single entry if all entries are equal; otherwise
+/// returns an empty tensor.
 Tensor one_entry(const Tensor& value, int axis) {
   const int64_t size = value.shape()[axis];
   if (size == 1) return value;
@@ -79,9 +80,10 @@ View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
   const Shape& shape = numbers.shape();
   const auto batch = static_cast<int>(beside.batch());
   const auto refuse = [&] {
-    c.refuse(fmt::format(
-        "expected a constant that broadcasts over the samples of {}, got {}",
-        importing::text_of(beside), shape.to_string()));
+    c.refuse(
+        fmt::format("constant {} does not broadcast over the samples of "
+                    "{}",
+                    shape.to_string(), importing::text_of(beside)));
   };
   const int more = beside.rank() - shape.rank();
   if (more < 0 || beside.axes[beside.batch()].size() != 1) refuse();

@@ -1,4 +1,4 @@
-// Constants as values of the model, the same for every sample. Internal to
+// Constants as values of the model, equal for all samples. Internal to
 // io/onnx/import.
 #pragma once
 
@@ -9,27 +9,28 @@
 
 namespace octet::io::importing {
 
-/// Float32 or bool numbers as a value with the axes of `beside`, over which
-/// they broadcast: one along the axis of the samples, any along others.
+/// Converts float32 or bool numbers to a value with the axes of `beside`, to
+/// which they must broadcast; their batch axis must have size 1.
 View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
                      const char* suffix);
 
-/// Float32 or bool numbers [...] as a value [N,...].
+/// Converts float32 or bool numbers [...] to a value [N,...].
 View repeated(Conversion& c, const Tensor& numbers, const char* suffix);
 
-/// A constant of a file with a fixed number of samples, alike for all of them,
-/// with one of them; others as they are.
+/// Reduces a constant of a file with a fixed batch to a single sample if it is
+/// equal for all samples; returns other constants unchanged.
 Tensor for_one_sample(const Conversion& c, const Tensor& numbers,
                       const View& beside);
 
-/// Constants among these inputs become values beside the largest of the others.
+/// Converts constants among these inputs to values with the axes of the largest
+/// of the others.
 void make_values(Conversion& c, const std::vector<int>& inputs);
 
-/// For a node that reads constants alone: those repeated for each sample become
-/// values.
+/// Converts the constants of a node that consumes constants only to values, if
+/// they are repeated for each sample.
 void make_repeated_values(Conversion& c);
 
-/// A float32 constant that is repeated for each sample, as an output.
+/// Converts a float32 constant that is repeated for each sample to an output.
 View constant_output(const Constant& constant, const SymbolicTensor& input,
                      const std::string& name);
 

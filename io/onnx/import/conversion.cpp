@@ -1,4 +1,5 @@
-// What a converter sees of its node, and how it makes layers.
+// The interface between converters and the importer: inputs and attributes of a
+// node, new layers.
 #include <algorithm>
 #include <utility>
 
@@ -8,8 +9,8 @@
 #include <octet/layers/flatten.h>
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "importer.h"
 #include "layer_names.h"
@@ -21,7 +22,7 @@ bool same_values(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && std::ranges::equal(a.f32(), b.f32());
 }
 
-/// What tells the quantizers at a call of a layer from those at another.
+/// Quantization parameters of a call, to compare calls of a layer.
 std::vector<std::string> grids_of(const std::vector<Operand>& operands,
                                   const std::vector<Weight>& weights) {
   std::vector<std::string> grids;
@@ -54,7 +55,7 @@ bool Conversion::is_constant(int input) const {
 }
 
 const Tensor& Conversion::constant(int input) const {
-  if (!has(input)) refuse(fmt::format("expected an input {}", input));
+  if (!has(input)) refuse(fmt::format("input {} is missing", input));
   const std::string& name = node_.proto.input(input);
   if (const Constant* found = graph().constant(name)) {
     if (found->samples_axis) check_samples(input, *found);
@@ -62,16 +63,16 @@ const Tensor& Conversion::constant(int input) const {
   }
   if (const std::string* type = graph().other_type(name)) {
     refuse(
-        fmt::format("expected a constant of float32 or int64 as input {}, "
-                    "got {}",
+        fmt::format("input {} must be a constant of float32 or int64, got "
+                    "{}",
                     input, *type));
   }
-  refuse(fmt::format("expected a constant as input {}, got a computed value",
-                     input));
+  refuse(
+      fmt::format("input {} must be a constant, got a computed value", input));
 }
 
-// Where one for each sample lies otherwise than the samples of what it is
-// beside, it is no longer the same to all.
+// A constant with one entry for each sample is equal for all samples only if
+// its batch axis matches that of the other inputs.
 void Conversion::check_samples(int input, const Constant& constant) const {
   bool beside = constant.value.dtype() != DType::i64;
   for (int i = 0; beside && i < inputs(); ++i) {
@@ -82,16 +83,16 @@ void Conversion::check_samples(int input, const Constant& constant) const {
              std::cmp_equal(*constant.samples_axis + more, other.batch());
   }
   if (beside) return;
-  refuse(fmt::format(
-      "expected a constant that is the same to all samples as input {}, got "
-      "one for each sample",
-      input));
+  refuse(
+      fmt::format("input {} must be a constant that is the same for all "
+                  "samples, got one entry for each sample",
+                  input));
 }
 
 Tensor Conversion::floats(int input) const {
   const Tensor& value = constant(input);
   if (value.dtype() != DType::f32) {
-    refuse(fmt::format("expected float32 as input {}, got {}", input,
+    refuse(fmt::format("input {} must be float32, got {}", input,
                        to_string(value.dtype())));
   }
   return value;
@@ -100,7 +101,7 @@ Tensor Conversion::floats(int input) const {
 float Conversion::scalar(int input) const {
   const Tensor value = floats(input);
   if (value.size() != 1) {
-    refuse(fmt::format("expected one number as input {}, got {}", input,
+    refuse(fmt::format("input {} must be a single number, got {}", input,
                        value.shape().to_string()));
   }
   return value.f32()[0];
@@ -109,8 +110,7 @@ float Conversion::scalar(int input) const {
 Sizes Conversion::integers(int input) const {
   Sizes values = sizes(input);
   if (std::ranges::any_of(values, has_batch)) {
-    refuse(fmt::format("expected numbers as input {}, got that of samples",
-                       input));
+    refuse(fmt::format("input {} must not depend on the batch size", input));
   }
   return values;
 }
@@ -118,7 +118,7 @@ Sizes Conversion::integers(int input) const {
 Sizes Conversion::sizes(int input) const {
   const Tensor& value = constant(input);
   if (value.shape().rank() > 1) {
-    refuse(fmt::format("expected a list as input {}, got {}", input,
+    refuse(fmt::format("input {} must be a list, got {}", input,
                        value.shape().to_string()));
   }
   if (value.dtype() == DType::i64) {
@@ -129,7 +129,7 @@ Sizes Conversion::sizes(int input) const {
     const auto values = value.data<int32_t>();
     return {values.begin(), values.end()};
   }
-  refuse(fmt::format("expected integers as input {}, got {}", input,
+  refuse(fmt::format("input {} must be integers, got {}", input,
                      to_string(value.dtype())));
 }
 
@@ -137,7 +137,7 @@ Weight Conversion::weight(int input, const char* name) const {
   Weight weight{name, floats(input)};
   const Constant& constant = *graph().constant(node_.proto.input(input));
   if (constant.samples_axis) {
-    refuse("expected a weight, got one for each sample");
+    refuse("weight must not depend on the sample");
   }
   weight.grid = constant.grid;
   weight.source = constant.source;
@@ -152,7 +152,7 @@ void Conversion::drop_codes(Weight& weight, const std::string& reason) const {
 }
 
 const Value& Conversion::value(int input) const {
-  if (!has(input)) refuse(fmt::format("expected an input {}", input));
+  if (!has(input)) refuse(fmt::format("input {} is missing", input));
   const auto made = made_.find(input);
   if (made != made_.end()) return made->second;
   const std::string& name = node_.proto.input(input);
@@ -160,19 +160,19 @@ const Value& Conversion::value(int input) const {
   if (found != importer_.values_.end()) return found->second;
   if (importer_.scores_.contains(name)) {
     refuse(
-        "expected the product of two values to be scaled and go through "
-        "Softmax into another one, as in attention");
+        "product of two values must be scaled and pass a Softmax into another "
+        "product, as in attention");
   }
   if (graph().constant(name) != nullptr ||
       graph().other_type(name) != nullptr) {
-    refuse(fmt::format(
-        "expected a value that depends on the model's inputs as input {}, got "
-        "a constant",
-        input));
+    refuse(
+        fmt::format("input {} must depend on the model's inputs, got a "
+                    "constant",
+                    input));
   }
-  throw FormatError(
-      fmt::format("{}: expected an input that comes before it, got '{}'",
-                  describe(node_.proto), printable(name)));
+  throw FormatError("invalid_graph", describe(node_.proto),
+                    fmt::format("input '{}' has no producer before this node",
+                                printable(name)));
 }
 
 void Conversion::set_value(int input, Value value) {
@@ -202,7 +202,7 @@ Operand Conversion::as_it_lies(int input) const {
 Operand Conversion::features(int input) {
   const Value& x = value(input);
   if (x.view.rank() != 2 || !x.view.samples_lead()) {
-    refuse(fmt::format("expected features [N,c], got {}",
+    refuse(fmt::format("input must be features [N,c], got {}",
                        importing::text_of(x.view)));
   }
   if (x.view.tensor.shape().rank() == 2) return {x.view.tensor, x.grid};
@@ -212,8 +212,8 @@ Operand Conversion::features(int input) {
 
 int Conversion::axis_of(int64_t axis, int rank) const {
   if (axis < -rank || axis >= rank) {
-    refuse(fmt::format("expected an axis from {} to {}, got {}", -rank,
-                       rank - 1, axis));
+    refuse(fmt::format("axis must be from {} to {}, got {}", -rank, rank - 1,
+                       axis));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -224,11 +224,11 @@ Namer Conversion::namer() const {
   };
 }
 
-// Nodes that have their weights in common are one layer, if they are alike.
+// Nodes that share weights and have equal options become one layer.
 std::shared_ptr<Layer> Conversion::known_layer(
     const LayerHandle& layer, const std::vector<Operand>& operands,
     const std::vector<Weight>& weights) {
-  // Exporters store equal values of other parameters once, too.
+  // Exporters also store other parameters once if their values are equal.
   if (!weights[0].name.ends_with("kernel")) return nullptr;
   const std::string source = layer->class_name() + " " + weights[0].source;
   const std::string config = to_json(layer->config());
@@ -245,8 +245,8 @@ std::shared_ptr<Layer> Conversion::known_layer(
   }
   if (begin != end) {
     warn(fmt::format(
-        "{}: it has weights in common with '{}', but other options; they "
-        "train apart here",
+        "{}: shares weights with '{}' but has other options; the weights are "
+        "copied and trained separately",
         describe(node_.proto), begin->second.layer->name()));
   }
   importer_.called_.emplace(source,
@@ -368,7 +368,7 @@ void Conversion::note(const char* text) {
 }
 
 void Conversion::refuse(const std::string& reason) const {
-  throw UnsupportedError(reason);
+  throw UnsupportedError("unsupported_operator", "", reason);
 }
 
 }  // namespace octet::io::importing

@@ -1,6 +1,6 @@
-// The functions that turn operators into layers, by subject. What they take is
-// said in the ONNX operator specification; all throw UnsupportedError saying
-// what of it is no layer. Internal to io/onnx/import.
+// Functions that convert operators to layers, by source file. The ONNX operator
+// specification defines the operators; all functions throw UnsupportedError for
+// cases without an equivalent layer. Internal to io/onnx/import.
 #pragma once
 
 #include "importer.h"
@@ -44,7 +44,7 @@ void convert_activation(Conversion& c);
 void convert_celu(Conversion& c);
 void convert_clip(Conversion& c);
 void convert_thresholded_relu(Conversion& c);
-/// Max or Min of a value and one number. False if it is another.
+/// Max or Min of a value and a number. Returns false for other inputs.
 bool convert_bound(Conversion& c);
 void convert_elu(Conversion& c);
 void convert_gelu(Conversion& c);
@@ -85,7 +85,7 @@ void convert_tile(Conversion& c);
 void convert_depth_to_space(Conversion& c);
 void convert_flatten(Conversion& c);
 void convert_reshape(Conversion& c);
-/// The first input under other sizes, as Reshape has them.
+/// Reshapes the first input; sizes as in Reshape.
 void reshape_as(Conversion& c, const Sizes& sizes);
 void convert_shape(Conversion& c);
 void convert_space_to_depth(Conversion& c);

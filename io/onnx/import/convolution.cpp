@@ -18,13 +18,13 @@
 namespace octet::io::importing {
 namespace {
 
-/// [o,i,kh,kw] to [kh,kw,i,o], of sequences without kh.
+/// Transposes [o,i,kh,kw] to [kh,kw,i,o]; sequences have no kh.
 Tensor kernel_of(const Tensor& w) {
   return w.shape().rank() == 3 ? w.transposed({2, 1, 0})
                                : w.transposed({2, 3, 1, 0});
 }
 
-/// [c*m,1,kh,kw] to [kh,kw,c,m].
+/// Transposes [c*m,1,kh,kw] to [kh,kw,c,m].
 Tensor depthwise_kernel_of(const Tensor& w, int64_t c) {
   const Shape& s = w.shape();
   if (s.rank() == 3) {
@@ -33,8 +33,8 @@ Tensor depthwise_kernel_of(const Tensor& w, int64_t c) {
   return w.reshaped({c, s[0] / c, s[2], s[3]}).transposed({2, 3, 0, 1});
 }
 
-/// Whether the scales are one for each of `channels`, which have several
-/// outputs each; then there are so many.
+/// Whether all outputs of each of `channels` share a scale. If so, reduces the
+/// scales to one for each channel.
 bool share_scales(Weight& weight, int64_t channels) {
   if (!weight.grid || !weight.grid->per_channel) return true;
   std::vector<float>& scales = weight.grid->scales;
@@ -52,8 +52,8 @@ bool share_scales(Weight& weight, int64_t channels) {
 
 void check_scales_axis(const Conversion& c, Weight& weight, int64_t axis) {
   if (weight.grid && weight.grid->per_channel && weight.grid->axis != axis) {
-    c.drop_codes(weight, fmt::format("its scales are on axis {}, those of a "
-                                     "layer on axis {}",
+    c.drop_codes(weight, fmt::format("scales are on axis {}, but a layer needs "
+                                     "them on axis {}",
                                      weight.grid->axis, axis));
   }
 }
@@ -62,7 +62,7 @@ void add_bias(Conversion& c, int64_t outputs, std::vector<Weight>& weights) {
   if (!c.has(2)) return;
   Weight bias{"bias", c.floats(2)};
   if (bias.value.size() != outputs) {
-    c.refuse(fmt::format("expected {} biases, got {}", outputs,
+    c.refuse(fmt::format("must have {} biases, got {}", outputs,
                          bias.value.shape().to_string()));
   }
   bias.value = bias.value.reshaped({outputs});
@@ -82,16 +82,14 @@ void convert_conv(Conversion& c) {
   Weight weight = c.weight(1, "kernel");
   const Shape w = weight.value.shape();
   if (w.rank() != in.rank()) {
-    c.refuse(fmt::format("expected a weight of {} dimensions, got {}",
-                         in.rank(), w.to_string()));
+    c.refuse(fmt::format("weight must have {} dimensions, got {}", in.rank(),
+                         w.to_string()));
   }
   const int64_t groups = c.integer("group", 1);
   if (w.size() == 0 || groups < 1 || w[1] * groups != in[-1] ||
       w[0] % groups != 0) {
-    c.refuse(
-        fmt::format("expected a weight for {} channels in {} groups, got "
-                    "{}",
-                    in[-1], groups, w.to_string()));
+    c.refuse(fmt::format("weight {} does not fit {} channels in {} groups",
+                         w.to_string(), in[-1], groups));
   }
   check_scales_axis(c, weight, 0);
   const WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
@@ -144,37 +142,37 @@ void convert_conv(Conversion& c) {
   c.give(channels_first(c.add(layer(), {x}, weights)));
 }
 
-// Without output_padding Conv2DTranspose has (size - 1) * stride +
-// max(reach, stride) cells, less what is padded; ONNX always has (size - 1) *
-// stride + reach + output_padding, less that.
+// The output of Conv2DTranspose without output_padding has (size - 1) * stride
+// + max(reach, stride) cells minus the padding; ONNX always has (size - 1) *
+// stride + reach + output_padding minus the padding.
 void convert_conv_transpose(Conversion& c) {
   const Operand x = pixels_of(c, 0);
   const Shape& in = x.tensor.shape();
   Weight weight = c.weight(1, "kernel");
   const Shape w = weight.value.shape();
   if (in.rank() != 4 || w.rank() != 4 || w[0] != in[-1]) {
-    c.refuse(
-        fmt::format("expected images and a weight for their channels, got "
-                    "{} and {}",
-                    in.to_string(), w.to_string()));
+    c.refuse(fmt::format("weight {} does not fit images {}", w.to_string(),
+                         in.to_string()));
   }
   if (c.integer("group", 1) != 1) {
-    c.refuse("group: expected 1; transposed convolutions have no groups here");
+    c.refuse(
+        "group must be 1; transposed convolutions with groups are not "
+        "supported");
   }
   if (!c.integers("output_shape").empty()) {
-    c.refuse("output_shape: expected pads instead");
+    c.refuse("output_shape is not supported; use pads");
   }
   const std::string automatic = c.text("auto_pad", "NOTSET");
   if (automatic != "NOTSET" && automatic != "VALID") {
     c.refuse(
-        fmt::format("auto_pad: expected explicit pads, got {}", automatic));
+        fmt::format("auto_pad must be NOTSET or VALID, got {}", automatic));
   }
   check_scales_axis(c, weight, 1);
   WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
   Sizes more = c.integers("output_padding");
   if (more.empty()) more.assign(2, 0);
-  if (more.size() != 2) c.refuse("output_padding: expected two numbers");
-  // Mostly it is padding that is not there.
+  if (more.size() != 2) c.refuse("output_padding must have two numbers");
+  // output_padding usually cancels padding at the end.
   Sizes end = window.end;
   for (size_t i = 0; i < 2; ++i) {
     const int64_t reach = (window.size[i] - 1) * window.dilations[i] + 1;
@@ -184,7 +182,7 @@ void convert_conv_transpose(Conversion& c) {
   if (std::ranges::min(end) < 0) {
     if (more[0] >= window.strides[0] || more[1] >= window.strides[1]) {
       c.refuse(
-          fmt::format("output_padding: expected less than the strides, got {}",
+          fmt::format("output_padding must be less than the strides, got {}",
                       fmt::join(more, ",")));
     }
     output_padding = window.over(more);

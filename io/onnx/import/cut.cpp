@@ -15,8 +15,8 @@
 namespace octet::io::importing {
 namespace {
 
-/// The columns of a weight [c,units], or the entries of [units], that a cut of
-/// the axis leaves: `inner` neighbours of each of its entries.
+/// Slices the columns of a weight [c,units], or a bias [units], along an axis
+/// of `size` entries with `inner` neighboring units each.
 Tensor columns_of(const Tensor& weight, int64_t size, int64_t inner,
                   const Cut& cut) {
   const int64_t rows = weight.size() / (size * inner);
@@ -32,7 +32,7 @@ Tensor columns_of(const Tensor& weight, int64_t size, int64_t inner,
   return result;
 }
 
-/// A Dense layer of those outputs alone, beside the one that has all.
+/// Adds a Dense layer with only the sliced outputs.
 View cut_dense(Conversion& c, const Value& x, const Cut& cut,
                const std::string& suffix) {
   const GraphNode& node = *x.view.tensor.node;
@@ -58,7 +58,7 @@ View cut_dense(Conversion& c, const Value& x, const Cut& cut,
   return y;
 }
 
-/// Without a part of one entry.
+/// Removes factors of size 1.
 View without_ones(View view) {
   for (size_t part = view.parts.size(); part-- > 0;) {
     if (view.parts[part] != 1) continue;
@@ -100,7 +100,7 @@ bool is_dense_output(const Value& x, const Cut& cut) {
       x.view.axes[cut.axis].size() != 1 || x.grid != nullptr || cut.step != 1) {
     return false;
   }
-  // Parts before `units` are those of tokens.
+  // Factors before `units` belong to tokens.
   const Shape& shape = x.view.tensor.shape();
   const int64_t before = shape.slice(1, shape.rank() - 1).size();
   int64_t outer = 1;
@@ -114,14 +114,14 @@ View cut_of(Conversion& c, const Value& x, const Cut& cut,
             const std::string& suffix) {
   const int64_t size = sizes_of(x.view)[cut.axis];
   if (has_batch(size)) {
-    c.refuse("axis: expected one of a sample, got that of samples");
+    c.refuse("axis must not be the batch axis");
   }
   const int64_t last = cut.first + (cut.count - 1) * cut.step;
   if (cut.count < 1 || std::min(cut.first, last) < 0 ||
       std::max(cut.first, last) >= size) {
-    c.refuse(fmt::format("expected entries of {} on axis {}, got {} from {} on",
-                         importing::text_of(x.view), cut.axis, cut.count,
-                         cut.first));
+    c.refuse(fmt::format("slice of {} entries from {} on exceeds axis {} of {}",
+                         cut.count, cut.first, cut.axis,
+                         importing::text_of(x.view)));
   }
   if (cut.count == size && cut.step == 1) return x.view;
   if (is_dense_output(x, cut)) {

@@ -1,4 +1,4 @@
-// Neighbouring entries of an axis. Internal to io/onnx/import.
+// Slices of an axis. Internal to io/onnx/import.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace octet::io::importing {
 
-/// Entries first, first + step, ..., `count` of them, of an ONNX axis.
+/// Entries first, first + step, ..., `count` in total, of an ONNX axis.
 struct Cut {
   size_t axis = 0;
   int64_t first = 0;
@@ -15,13 +15,12 @@ struct Cut {
   int64_t step = 1;
 };
 
-/// The part of the features of a Dense layer that the axis is, if it is one and
-/// nothing else: packed queries, keys and values.
+/// Whether the axis consists of outputs of a Dense layer alone, as for packed
+/// queries, keys and values.
 bool is_dense_output(const Value& x, const Cut& cut);
 
-/// These entries alone; of a Dense layer's outputs by a layer that has no
-/// others. Throws: UnsupportedError for an axis of samples, or entries that it
-/// has not.
+/// Returns a slice; a slice of a Dense layer's outputs becomes a smaller Dense
+/// layer. Throws: UnsupportedError for the batch axis or entries out of range.
 View cut_of(Conversion& c, const Value& x, const Cut& cut,
             const std::string& suffix = "");
 

@@ -14,29 +14,29 @@ namespace {
 void multiply_by(const Conversion& c, Weight& weight, float factor) {
   if (factor == 1) return;
   if (weight.grid) {
-    c.drop_codes(weight, "it is multiplied by an alpha other than 1");
+    c.drop_codes(weight, "multiplied by an alpha other than 1");
   }
   weight.value = weight.value.clone();
   for (float& v : weight.value.f32()) v *= factor;
 }
 
-/// [in,out], and the scales for the outputs.
+/// Checks that the weight is [in,out] with the scales on `outputs_axis`.
 void check_kernel(const Conversion& c, Weight& kernel, int64_t in,
                   int64_t outputs_axis) {
   const Shape& shape = kernel.value.shape();
   if (shape.rank() != 2 || shape[0] != in) {
-    c.refuse(fmt::format("expected a weight for {} features, got {}", in,
+    c.refuse(fmt::format("weight must have {} input features, got {}", in,
                          shape.to_string()));
   }
   if (kernel.grid && kernel.grid->per_channel &&
       kernel.grid->axis != outputs_axis) {
-    c.drop_codes(kernel, fmt::format("its scales are on axis {}, those of a "
-                                     "layer on axis {}, that of its outputs",
+    c.drop_codes(kernel, fmt::format("scales are on axis {}, but a layer needs "
+                                     "them on axis {}, the outputs",
                                      kernel.grid->axis, outputs_axis));
   }
 }
 
-/// The bias that Add gives each row: [out], [1,out] or one number.
+/// Bias added to each row: [out], [1,out] or a single number.
 Weight bias_of(const Conversion& c, int input, int64_t units) {
   Weight bias{"bias", c.floats(input)};
   const Shape shape = bias.value.shape();
@@ -45,7 +45,7 @@ Weight bias_of(const Conversion& c, int input, int64_t units) {
     return bias;
   }
   if (bias.value.size() != units || shape[-1] != units) {
-    c.refuse(fmt::format("expected a bias for {} outputs, got {}", units,
+    c.refuse(fmt::format("bias must have {} outputs, got {}", units,
                          shape.to_string()));
   }
   bias.value = bias.value.reshaped({units});
@@ -57,12 +57,12 @@ LayerHandle dense_for(const std::vector<Weight>& weights) {
       {.units = weights[0].value.shape()[1], .use_bias = weights.size() > 1});
 }
 
-/// Of the last axis, whatever is before it.
+/// Dense over the last axis, with any leading axes.
 void convert_tokens(Conversion& c, Weight kernel, int64_t outputs_axis,
                     float beta) {
   const View& view = c.view(0);
   if (view.batch() + 1 == view.axes.size()) {
-    c.refuse("expected features on the last axis, got samples");
+    c.refuse("last axis must be features, got the batch");
   }
   const Rows rows(view, view.rank() - 1);
   const Operand x = c.operand(0, rows);
@@ -75,7 +75,7 @@ void convert_tokens(Conversion& c, Weight kernel, int64_t outputs_axis,
   c.give(rows.back(c.add(dense_for(weights), {x}, weights)));
 }
 
-/// Whether that input is one matrix to all of what the other one has.
+/// Whether the input is a single matrix for all matrices of the other input.
 bool is_matrix(const Conversion& c, int input) {
   const Shape& shape = c.constant(input).shape();
   const int rank = shape.rank();
@@ -83,7 +83,7 @@ bool is_matrix(const Conversion& c, int input) {
                        shape[-1] * shape[-2] == shape.size());
 }
 
-/// Without the axes of one entry before it.
+/// Removes leading axes of size 1.
 Weight matrix(const Conversion& c, int input) {
   Weight kernel = c.weight(input, "kernel");
   const Shape shape = kernel.value.shape();
@@ -94,20 +94,20 @@ Weight matrix(const Conversion& c, int input) {
   return kernel;
 }
 
-/// A weight on the left, W x: of the last axis but one, as MLPs that mix tokens
-/// have it.
+/// A weight on the left, W x: Dense over the second last axis, as in MLPs that
+/// mix tokens.
 void convert_mixing(Conversion& c) {
   Weight kernel = matrix(c, 0);
   const View& view = c.view(1);
   const int axis = view.rank() - 2;
   if (kernel.value.shape().rank() != 2 || axis < 0) {
     c.refuse(
-        fmt::format("expected a matrix as the weight on the left, and "
-                    "matrices to multiply, got {} and {}",
+        fmt::format("a weight on the left must be a matrix, and the input "
+                    "matrices, got {} and {}",
                     kernel.value.shape().to_string(), text_of(view)));
   }
   if (static_cast<size_t>(axis) == view.batch()) {
-    c.refuse("expected features on the last axis but one, got samples");
+    c.refuse("second last axis must be features, got the batch");
   }
   kernel.value = kernel.value.transposed({1, 0});
   const Rows rows(view, axis);
@@ -116,7 +116,7 @@ void convert_mixing(Conversion& c) {
   c.give(rows.back(c.add(dense_for({kernel}), {x}, {kernel})));
 }
 
-/// Features in any order.
+/// Dense over features in any order.
 void convert_features(Conversion& c, Weight kernel, int64_t outputs_axis,
                       float beta) {
   const Operand x = c.features(0);
@@ -134,11 +134,11 @@ void convert_features(Conversion& c, Weight kernel, int64_t outputs_axis,
 }  // namespace
 
 void convert_gemm(Conversion& c) {
-  if (c.integer("transA", 0) != 0) c.refuse("transA: expected 0, got 1");
+  if (c.integer("transA", 0) != 0) c.refuse("transA must be 0, got 1");
   Weight kernel = c.weight(1, "kernel");
   const bool transposed = c.integer("transB", 0) != 0;
   if (kernel.value.shape().rank() != 2) {
-    c.refuse(fmt::format("expected a matrix as weight, got {}",
+    c.refuse(fmt::format("weight must be a matrix, got {}",
                          kernel.value.shape().to_string()));
   }
   if (transposed) kernel.value = kernel.value.transposed({1, 0});

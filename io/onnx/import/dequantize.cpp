@@ -1,5 +1,4 @@
-// DequantizeLinear: what a value is behind a pair, and the ReLU that the pair
-// stands for.
+// DequantizeLinear: quantized values, and the ReLU that a pair replaces.
 #include <cmath>
 #include <string_view>
 #include <unordered_set>
@@ -8,7 +7,7 @@
 
 #include <octet/layers/activation.h>
 #include <octet/layers/relu.h>
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 
 #include "converters.h"
 #include "importer.h"
@@ -19,8 +18,8 @@ namespace octet::io::importing {
 
 namespace {
 
-// As far as layers tell. Inputs of the model are taken for what a file's codes
-// say of them.
+// Judged by the layers. Inputs of the model are assumed to be within the file's
+// range.
 bool may_be_negative(const GraphNode& node) {
   std::vector<const GraphNode*> open{&node};
   std::unordered_set<const GraphNode*> seen;
@@ -38,7 +37,7 @@ bool may_be_negative(const GraphNode& node) {
   return false;
 }
 
-// "relu" of "relu/output", "/relu/Relu" of "/relu/Relu_output_0".
+// "relu" for "relu/output", "/relu/Relu" for "/relu/Relu_output_0".
 std::string maker_of(const std::string& value) {
   for (const std::string_view suffix : {"/output", "_output_0"}) {
     if (value.ends_with(suffix)) {
@@ -48,7 +47,7 @@ std::string maker_of(const std::string& value) {
   return value;
 }
 
-// A ReLU6, too, is left out: its codes end at 6.
+// Whether the range ends at 6: the pair replaces a ReLU6.
 bool ends_at_six(const ActivationGrid& grid) {
   const float end = grid.scale * static_cast<float>(grid.config.high());
   return std::abs(end - 6) < 1e-5f;
@@ -71,7 +70,7 @@ View Conversion::rectified(const Value& x, const ActivationGrid& grid) {
   return y;
 }
 
-// A pair behind another one that rounds alike does nothing.
+// A pair after a pair with equal rounding has no effect.
 void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
   Value x = value(0);
   if (grid != nullptr && grid->rectifies() &&
@@ -94,12 +93,12 @@ void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
 
 void convert_dequantize(Conversion& c) {
   if (c.scores(0) != nullptr) {
-    c.refuse("expected attention without Q/DQ between its products");
+    c.refuse("attention with Q/DQ between its products is not supported");
   }
   c.note("quantizer");
   const auto grid = c.grid();
   if (!c.is_constant(0)) return c.quantize(grid);
-  // One for each sample: a class token. It is rounded once and for all.
+  // A constant for each sample, such as a class token, is rounded at import.
   Constant rounded = *c.graph().constant(c.proto().input(0));
   if (grid != nullptr && !c.options().drop_quantizers) {
     rounded.value = rounded.value.clone();

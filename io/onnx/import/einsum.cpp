@@ -1,5 +1,5 @@
-// Einsum of two inputs: a Dense layer, a product of matrices, or where nothing
-// is summed a Multiply. Source: ONNX Einsum-12.
+// Einsum of two inputs: a Dense layer, a matrix product, or a Multiply if
+// nothing is summed. Source: ONNX Einsum-12.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -30,7 +30,7 @@ struct Equation {
 };
 
 [[noreturn]] void refuse(const Conversion& c, const char* expected) {
-  c.refuse(fmt::format("equation: expected {}, got \"{}\"", expected,
+  c.refuse(fmt::format("equation must have {}, got \"{}\"", expected,
                        printable(c.text("equation", ""))));
 }
 
@@ -40,7 +40,7 @@ bool are_letters(std::string_view text) {
   });
 }
 
-/// Digits for the axes that "..." stands for, counted from the last one.
+/// Digits for the axes of "...", counted from the last axis.
 std::string digits(int64_t count) {
   constexpr std::string_view kDigits = "76543210";
   static_assert(kDigits.size() == Shape::kMaxRank);
@@ -48,8 +48,8 @@ std::string digits(int64_t count) {
       kDigits.substr(kDigits.size() - static_cast<size_t>(count)));
 }
 
-/// How many axes "..." stands for. Throws: UnsupportedError for a term that is
-/// none for so many axes.
+/// Returns the number of axes of "...". Throws: UnsupportedError for a term
+/// that does not fit the rank.
 int64_t check_term(const Conversion& c, const std::string& term, int rank) {
   const size_t dots = term.find("...");
   const std::string rest =
@@ -66,7 +66,7 @@ void replace_dots(std::string& term, int64_t count) {
   if (dots != term.npos) term.replace(dots, 3, digits(count));
 }
 
-/// What is written without "->": the letters that are there once.
+/// Output of an equation without "->": the letters that occur once.
 std::string implied_output(const std::string& terms, bool dots) {
   std::string y;
   for (const char letter : terms) {
@@ -90,7 +90,7 @@ Equation equation_of(const Conversion& c) {
   const std::string terms = text.substr(0, arrow);
   const size_t comma = terms.find(',');
   if (comma == terms.npos || c.inputs() != 2) {
-    refuse(c, "one of two inputs, as \"bij,bjk->bik\"");
+    refuse(c, "two inputs, as \"bij,bjk->bik\"");
   }
   Equation e{terms.substr(0, comma), terms.substr(comma + 1),
              arrow == text.npos ? implied_output(terms, has(terms, '.'))
@@ -113,12 +113,12 @@ Equation equation_of(const Conversion& c) {
   return e;
 }
 
-/// The letters by what they are to a product of matrices.
+/// Roles of the letters in a matrix product.
 struct Kinds {
-  std::string batch;    ///< of both and of the output,
-  std::string rows;     ///< of the first and of the output,
-  std::string columns;  ///< of the second and of the output,
-  std::string depth;    ///< of both alone, summed
+  std::string batch;    ///< in both inputs and the output
+  std::string rows;     ///< in the first input and the output
+  std::string columns;  ///< in the second input and the output
+  std::string depth;    ///< in both inputs only, summed
 };
 
 Kinds kinds_of(const Conversion& c, const Equation& e) {
@@ -138,7 +138,7 @@ Kinds kinds_of(const Conversion& c, const Equation& e) {
   return kinds;
 }
 
-/// The axes `from` in the order of `to`. REQUIRES: the same letters.
+/// Permutation from `from` to `to`. REQUIRES: the same letters.
 Sizes order_of(std::string_view from, std::string_view to) {
   Sizes perm;
   for (const char letter : to) {
@@ -152,14 +152,12 @@ void check_sizes(const Conversion& c, const Equation& e, const Sizes& a,
   for (size_t i = 0; i < e.a.size(); ++i) {
     const size_t at = e.b.find(e.a[i]);
     if (at == e.b.npos || a[i] == b[at]) continue;
-    c.refuse(
-        fmt::format("equation: expected axes '{}' of one size, got {} "
-                    "and {}",
-                    e.a[i], importing::text_of(a), importing::text_of(b)));
+    c.refuse(fmt::format("equation: sizes of axis '{}' differ: {} and {}",
+                         e.a[i], importing::text_of(a), importing::text_of(b)));
   }
 }
 
-/// `count` axes from `first` on as one, of one entry where they are none.
+/// Merges `count` axes from `first` on; no axes become an axis of size 1.
 View grouped(View view, size_t first, size_t count) {
   if (count > 0) return joined(view, first, count);
   view.axes.insert(view.axes.begin() + static_cast<std::ptrdiff_t>(first),
@@ -167,7 +165,7 @@ View grouped(View view, size_t first, size_t count) {
   return view;
 }
 
-/// Sizes of these letters of a value or constant.
+/// Returns the sizes of letters of a value or constant.
 Sizes sizes_of(std::string_view letters, const std::string& axes,
                const Sizes& sizes) {
   Sizes those;
@@ -180,15 +178,16 @@ Sizes chain(Sizes a, const Sizes& b) {
   return a;
 }
 
-/// What a product with its rows and columns grouped is to the equation.
+/// Splits the merged rows and columns of a product and orders the axes as in
+/// the equation.
 View ungrouped(const View& y, const Kinds& kinds, const Sizes& sizes,
                const Equation& e) {
   return transposed(reshaped(y, sizes).value(),
                     order_of(kinds.batch + kinds.rows + kinds.columns, e.y));
 }
 
-/// What nothing is summed of: each axis of the output, of one entry where the
-/// input has none.
+/// Operand of a product without sums: has each axis of the output, of size 1 if
+/// the input lacks it.
 View aligned(const View& view, std::string_view letters, const Equation& e) {
   View result = view;
   result.axes.clear();
@@ -226,7 +225,7 @@ void multiply_values(Conversion& c, const Equation& e, Value a, Value b) {
   c.give(ungrouped(product_of(c, a, b), kinds, sizes, e));
 }
 
-/// The constant is the second input of the equation.
+/// REQUIRES: the constant is the second input of the equation.
 void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
                      const Value& value, Weight kernel) {
   const Sizes dims(kernel.value.shape().dims().begin(),
@@ -239,7 +238,7 @@ void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
   if (kernel.grid && kernel.grid->per_channel) {
     const char axis = e.b[static_cast<size_t>(kernel.grid->axis)];
     if (kinds.columns != std::string_view(&axis, 1)) {
-      c.drop_codes(kernel, "its scales are not those of outputs");
+      c.drop_codes(kernel, "scales are not those of the outputs");
     } else {
       kernel.grid->axis = 1;
     }
@@ -249,7 +248,7 @@ void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
   const View x =
       grouped(transposed(value.view, order_of(e.a, kinds.rows + kinds.depth)),
               rows, kinds.depth.size());
-  if (x.batch() == rows) refuse(c, "a sum over features, not over samples");
+  if (x.batch() == rows) refuse(c, "sums over features, not over samples");
   const Rows features(x, static_cast<int>(rows));
   const Operand operand{arranged(features.view, features.order, c.namer()),
                         value.grid};
@@ -271,8 +270,8 @@ void multiply_constant(Conversion& c, Equation e, int k) {
     check_sizes(c, e, importing::sizes_of(value.view), dims);
     return multiply_weight(c, e, kinds, value, c.weight(k, "kernel"));
   }
-  // A matrix for each of something, or nothing to sum: the same for each
-  // sample.
+  // A batch of matrices, or nothing to sum: the constant must be the same for
+  // each sample.
   const char letter = e.a[value.view.batch()];
   const size_t own = e.b.find(letter);
   const auto axis = c.graph().constant(c.proto().input(k))->samples_axis;

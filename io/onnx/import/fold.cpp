@@ -1,4 +1,4 @@
-// What a graph computes of constants alone is a constant.
+// Constant folding.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../run/operators.h"
 #include "fold_samples.h"
@@ -16,8 +16,8 @@
 namespace octet::io::importing {
 namespace {
 
-/// Whether the operator only moves what it reads as that input, or does not
-/// look at it.
+/// Whether the operator moves the values of an input without reading them, or
+/// ignores them.
 bool moves_input(std::string_view op, int input) {
   if (op == "Concat") return true;
   if (op == "Where") return input > 0;
@@ -32,9 +32,9 @@ bool counts_samples(const Tensor& tensor) {
          std::ranges::any_of(tensor.data<int64_t>(), has_batch);
 }
 
-/// Whether what the operator makes of two lists of sizes, the batch in one of
-/// them, is so for any batch: the product of two sizes, a quotient without
-/// remainder, and no batch being equal to a number below 1.
+/// Whether the result of two lists of sizes, one containing the batch, is valid
+/// for any batch: a product of two sizes, a quotient without remainder, and the
+/// comparison of a batch with a number below 1.
 bool holds_for_any_batch(std::string_view op, const Tensor& a,
                          const Tensor& b) {
   if (a.dtype() != DType::i64 || b.dtype() != DType::i64) return false;
@@ -91,7 +91,7 @@ Folds folds(const ImportGraph& graph, const onnx::NodeProto& node) {
   return Folds::for_samples;
 }
 
-/// The scales of a weight go with its axes.
+/// Moves the axis of a weight's scales with the weight.
 std::optional<WeightGrid> moved_grid(const Constant& from,
                                      const onnx::NodeProto& node) {
   std::optional<WeightGrid> grid = from.grid;
@@ -106,7 +106,7 @@ std::optional<WeightGrid> moved_grid(const Constant& from,
   return grid;
 }
 
-/// Of comparison_forms.cpp, which the standard has no operator for.
+/// Folds the internal operator of comparison_forms.cpp.
 bool fold_not_equal(ImportGraph& graph, ImportNode& node) {
   onnx::NodeProto equal = node.proto;
   equal.set_op_type("Equal");
@@ -169,7 +169,7 @@ bool fold(ImportGraph& graph, ImportNode& node) {
     no_grid = first->no_grid;
   }
   if (proto.op_type() != "Identity") source = proto.op_type() + "(" + source;
-  // What is calculated in many steps would double with each of them.
+  // Limits texts that would double in each of many steps.
   constexpr size_t kLongest = 1000;
   if (source.size() > kLongest) source = proto.output(0);
   for (int i = 0; i < proto.output_size(); ++i) {

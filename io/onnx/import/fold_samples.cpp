@@ -20,22 +20,23 @@ bool is_one_of(std::string_view op, std::span<const std::string_view> ops) {
   return std::ranges::find(ops, op) != ops.end();
 }
 
-/// Operators of which a number for each sample that grows evenly makes another
-/// one, if one at all, and a size that counts samples as many entries: what
-/// holds for one, two and three samples does so for any number.
+/// Operators that map entries linear in the sample index to linear ones, if
+/// they preserve entries per sample at all, and a size linear in the batch to
+/// as many entries: a result valid for one, two and three samples is valid for
+/// any number.
 bool keeps_counting(const onnx::NodeProto& node) {
   constexpr std::array<std::string_view, 13> kOperators{
       "Add",  "ConstantOfShape", "Expand",   "Identity", "Mul",
       "Neg",  "Range",           "Reshape",  "Squeeze",  "Sub",
       "Tile", "Transpose",       "Unsqueeze"};
-  // Other types round numbers, or tell only whether they are 0.
+  // Other types round numbers or reduce them to booleans.
   if (node.op_type() == "Cast") {
     return integer_of(node, "to", 0) == onnx::TensorProto::INT64;
   }
   return is_one_of(node.op_type(), kOperators);
 }
 
-/// Those that do to each sample what they do to the first.
+/// Operators that apply to each sample in the same way.
 bool treats_samples_alike(std::string_view op) {
   constexpr std::array<std::string_view, 17> kOperators{
       "Cast",  "Abs", "And", "Concat", "Cos", "CumSum", "Div",  "Exp",  "Floor",
@@ -43,8 +44,7 @@ bool treats_samples_alike(std::string_view op) {
   return is_one_of(op, kOperators);
 }
 
-/// Whether Slice or Gather take entries along another axis than that of the
-/// samples.
+/// Whether Slice or Gather select entries along another axis than the batch.
 bool keeps_samples(const ImportGraph& graph, const onnx::NodeProto& node) {
   const Constant& x = *graph.constant(node.input(0));
   const int rank = x.value.shape().rank();
@@ -69,7 +69,7 @@ bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
   if (!treats_samples_alike(node.op_type()) && !keeps_samples(graph, node)) {
     return false;
   }
-  // None of the inputs counts.
+  // No input may contain sample numbers or sizes of the batch.
   for (int i = 0; i < node.input_size(); ++i) {
     if (node.input(i).empty()) continue;
     const Constant& constant = *graph.constant(node.input(i));
@@ -86,12 +86,12 @@ bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
   return true;
 }
 
-/// The axis first.
+/// Moves the axis to the front.
 Tensor by_entries(const Tensor& value, int axis) {
   return value.transposed(axis_first(value.shape().rank(), axis));
 }
 
-/// A constant, where there are so many samples.
+/// Returns the constant for a given number of samples.
 Tensor with_samples(const Constant& constant, int64_t samples) {
   const Tensor& value = constant.value;
   if (!constant.samples_axis) {
@@ -124,7 +124,7 @@ Tensor with_samples(const Constant& constant, int64_t samples) {
   return result.transposed(back);
 }
 
-/// The axis with as many entries as there are samples.
+/// Returns the axis with as many entries as samples.
 std::optional<int> axis_of_samples(const Shape& one, const Shape& two) {
   std::optional<int> axis;
   if (one.rank() != two.rank()) return {};
@@ -141,8 +141,8 @@ bool same(const Tensor& a, const Tensor& b) {
          std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
 
-/// Of two entries how much more the numbers of the second one are; nothing if
-/// that is not the same to all.
+/// Returns the difference between the numbers of two entries; nothing if it is
+/// not the same for all numbers.
 std::optional<int64_t> step_between(const Tensor& two) {
   const Tensor first = two.slice(0, 1);
   const Tensor second = two.slice(1, 1);
@@ -164,7 +164,7 @@ std::optional<int64_t> step_between(const Tensor& two) {
   return step;
 }
 
-/// So that no number of samples leaves 64 bits.
+/// Whether the numbers fit 64 bits for any number of samples.
 bool stays_small(const Tensor& one, int64_t step) {
   constexpr int64_t kMost = int64_t{1} << 31;
   const auto is_small = [](int64_t v) { return v > -kMost && v < kMost; };
@@ -172,7 +172,7 @@ bool stays_small(const Tensor& one, int64_t step) {
          (is_small(step) && std::ranges::all_of(one.data<int64_t>(), is_small));
 }
 
-/// Shape of a constant with an entry for each sample.
+/// Evaluates Shape for a constant with an entry for each sample.
 Constant sizes_of(const Constant& constant, const onnx::NodeProto& node) {
   const Shape& shape = constant.value.shape();
   Sizes sizes(shape.dims().begin(), shape.dims().end());
@@ -191,7 +191,7 @@ Constant sizes_of(const Constant& constant, const onnx::NodeProto& node) {
       .source = node.output(0)};
 }
 
-/// The only output for so many samples; nothing where there is none.
+/// Returns the only output for a number of samples; nothing if there is none.
 std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
                                 int64_t samples) {
   std::vector<Tensor> inputs;
@@ -211,7 +211,7 @@ std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
   } catch (const ValueError&) {
     return {};
   } catch (const FormatError&) {
-    return {};  // sizes that do not fit, so many samples being there
+    return {};  // sizes do not fit for this number of samples
   }
 }
 

@@ -1,5 +1,4 @@
-// Constants that depend on how many samples there are. Internal to
-// io/onnx/import.
+// Constants that depend on the number of samples. Internal to io/onnx/import.
 #pragma once
 
 #include <optional>
@@ -8,9 +7,9 @@
 
 namespace octet::io::importing {
 
-/// What a node makes of constants alone, where sizes with kBatch or constants
-/// with one entry for each sample are among them; nothing unless that is a
-/// constant with one entry for each sample again, for any number of them.
+/// Folds a node of constants that include sizes with kBatch or constants with
+/// an entry for each sample. Returns nothing unless the result is a constant
+/// with an entry for each sample, for any number of samples.
 std::optional<Constant> fold_for_samples(ImportGraph& graph,
                                          const onnx::NodeProto& node);
 

@@ -55,10 +55,10 @@ void FormMatch::replace_by(const onnx::NodeProto& node) {
   graph_.replace(anchor_, node, parts_);
 }
 
-// In the order of nodes, so that parts are what they will be; twice, as a form
-// may be part of another.
+// In graph order, so that parts have been replaced before; twice, because a
+// form may be part of another.
 void recognise_forms(ImportGraph& graph) {
-  // Operands had an axis then, which forms do not look at.
+  // Before opset 7, operands have an axis attribute that forms do not check.
   if (graph.opset() < 7) return;
   for (int pass = 0; pass < 2; ++pass) {
     for (ImportNode& node : graph.nodes()) {

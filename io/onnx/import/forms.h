@@ -1,39 +1,38 @@
-// What exporters take apart, put together again: nodes become one of the
-// operator that a newer opset has for them. Internal to io/onnx/import.
+// Recomposition of operators that exporters decompose: several nodes become the
+// operator of a newer opset. Internal to io/onnx/import.
 #pragma once
 
 #include "graph.h"
 
 namespace octet::io::importing {
 
-/// The attribute of a LayerNormalization whose statistics are those of one
-/// axis, whatever follows it.
+/// Attribute of a LayerNormalization over a single axis, which need not be the
+/// last.
 inline constexpr const char* kOverOneAxis = "over_one_axis";
 
-/// The attribute of a GroupNormalization whose scale and bias are of channels,
-/// in any opset.
+/// Attribute of a GroupNormalization whose scale and bias are per channel in
+/// any opset.
 inline constexpr const char* kFromParts = "from_parts";
 
-/// - InstanceNormalization of a Reshape, and a Reshape back:
-///   GroupNormalization, with kFromParts, Mul and Add behind it its scale and
-///   bias; x * tanh(softplus(x)): Mish;
+/// Recomposes:
+/// - Reshape, InstanceNormalization, Reshape back: GroupNormalization, with
+///   kFromParts; a following Mul and Add become its scale and bias;
+/// - x * tanh(softplus(x)): Mish;
 /// - Add of a constant to a convolution or product with a weight: its bias, the
 ///   third input, also of MatMul;
-/// - Where with a constant condition that chooses minus infinity, or a number
-///   so low that what is added to it is lost: Add of a mask;
-/// - Mul and Add of constants: one Add, the factor as third input;
-/// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also as Clip: HardSwish; Clip
-///   of that kind alone: HardSigmoid;
-/// - x / 2 * (1 + erf(x / sqrt(2))) in any order: Gelu, also where tanh stands
-///   for erf;
-/// - x / max(|x|, 1e-12): UnitNormalization, with the sizes that the length was
-///   expanded to as second input;
-/// - the mean taken off and the deviation divided by: LayerNormalization, with
-///   kOverOneAxis.
+/// - Mul and Add of constants: an Add with the factor as third input;
+/// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also with Clip: HardSwish; the
+///   Clip alone: HardSigmoid;
+/// - x / 2 * (1 + erf(x / sqrt(2))) in any order: Gelu, also with tanh for erf;
+/// - x / max(|x|, 1e-12): UnitNormalization, with the sizes to which the length
+///   was expanded as second input;
+/// - (x - mean) / deviation: LayerNormalization, with kOverOneAxis;
+/// - Not of Equal: NotEqual, an internal operator.
+/// REQUIRES: constants are folded.
 /// REQUIRES: constants are folded.
 void recognise_forms(ImportGraph& graph);
 
-/// One node and those before it, while a form is looked for.
+/// A candidate match: the last node of a form and the nodes before it.
 class FormMatch {
  public:
   FormMatch(ImportGraph& graph, ImportNode& anchor)
@@ -42,13 +41,13 @@ class FormMatch {
   ImportNode& anchor() const { return anchor_; }
   ImportGraph& graph() const { return graph_; }
 
-  /// The maker of a value that only the form reads, if it is such a node; it is
-  /// a part then. A value that the form reads twice has two uses.
+  /// Returns the producer of a value and adds it to the match if it is an `op`
+  /// and only the form consumes the value, `uses` times; otherwise null.
   ImportNode* part(const std::string& value, const char* op, int64_t uses = 1);
-  /// Input `number` of a node, and of two the other one.
+  /// Input `number` of a node; "" if it has fewer.
   static const std::string& input(const ImportNode& node, int number);
-  /// The input of two that a constant of one number is near, by its number;
-  /// else -1.
+  /// Returns the input of a node with two inputs that is a constant close to
+  /// `number`; -1 if there is none.
   int number_input(const ImportNode& node, double number) const;
   bool is_number(const std::string& value, double number) const;
   std::optional<float> number(const std::string& value) const;
@@ -62,7 +61,7 @@ class FormMatch {
   std::vector<ImportNode*> parts_;
 };
 
-// Each looks whether a node is the last one of its form.
+// Each matches and replaces a form that ends at `node`.
 bool match_bias(ImportGraph& graph, ImportNode& node);
 bool match_affine(ImportGraph& graph, ImportNode& node);
 bool match_gated(ImportGraph& graph, ImportNode& node);

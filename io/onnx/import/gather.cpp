@@ -1,4 +1,4 @@
-// Entries by number: Gather, Tile.
+// Gather and Tile.
 #include "gather.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace octet::io::importing {
 namespace {
 
-/// Whether a list of all values is taken, in order: what dynamo makes of
-/// as_strided.
+/// Whether the indices list all values in order, as dynamo writes
+/// as_strided().
 bool takes_all(const Conversion& c, const Tensor& indices) {
   const View& view = c.view(0);
   if (view.rank() != 1 || indices.dtype() != DType::i64 ||
@@ -33,8 +33,8 @@ bool takes_all(const Conversion& c, const Tensor& indices) {
   return true;
 }
 
-/// Places among all values, those of a sample being its own; as dynamo writes
-/// as_strided().
+/// Gathers by positions among the values of all samples, each within its own
+/// sample, as dynamo writes as_strided().
 void gather_places(Conversion& c, const Constant& places) {
   const Value x = c.value(0);
   const int64_t size = sample_size(x.view);
@@ -43,13 +43,13 @@ void gather_places(Conversion& c, const Constant& places) {
       numbers, [&](int64_t place) { return place >= 0 && place < size; });
   if (x.view.rank() != 1 || places.samples_axis != 0 ||
       places.samples_step != size || !own) {
-    c.refuse("expected entries of a sample for each sample, got others");
+    c.refuse("indices must select entries of each sample for that sample");
   }
   Sizes sizes(places.value.shape().dims().begin(),
               places.value.shape().dims().end());
   sizes[0] = kBatch;
   const auto samples = reshaped(x.view, {kBatch, size});
-  if (!samples) c.refuse("expected values sample by sample, got others");
+  if (!samples) c.refuse("values must be stored sample by sample");
   View y = *samples;
   bool all = std::ssize(numbers) == size;
   for (size_t i = 0; all && i < numbers.size(); ++i) {
@@ -60,7 +60,7 @@ void gather_places(Conversion& c, const Constant& places) {
     y = gathered(c, {{1, {numbers.begin(), numbers.end()}}});
   }
   const auto result = reshaped(y, sizes);
-  if (!result) c.refuse("expected entries as they lie, got others");
+  if (!result) c.refuse("entries must be contiguous");
   if (all) return c.pass(*result);
   c.give(*result);
 }
@@ -68,28 +68,30 @@ void gather_places(Conversion& c, const Constant& places) {
 Sizes indices_of(const Conversion& c, const Tensor& given) {
   if (given.shape().rank() < 2) return c.integers(1);
   if (given.dtype() != DType::i64) {
-    c.refuse(fmt::format("expected a table of int64, got {}",
-                         to_string(given.dtype())));
+    c.refuse(
+        fmt::format("indices must be int64, got {}", to_string(given.dtype())));
   }
   const auto numbers = given.data<int64_t>();
   return {numbers.begin(), numbers.end()};
 }
 
-/// Entries in a table of several axes, as nn.Unfold lists its windows.
+/// Gathers by indices of several dimensions, such as the windows of nn.Unfold.
 void gather_table(Conversion& c, const AxisIndices& chosen,
                   const Shape& table) {
   const auto axis = static_cast<size_t>(chosen.axis);
   if (axis == c.view(0).batch()) {
-    c.refuse("axis: expected one of a sample, got that of samples");
+    c.refuse("axis must not be the batch axis");
   }
   const View y = gathered(c, {chosen});
   Sizes sizes = sizes_of(y);
   const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(axis);
   const auto dims = table.dims();
   sizes.insert(sizes.erase(at), dims.begin(), dims.end());
-  if (std::ssize(sizes) > Shape::kMaxRank) c.refuse("expected at most 8 axes");
+  if (std::ssize(sizes) > Shape::kMaxRank) {
+    c.refuse("result must have at most 8 axes");
+  }
   const auto result = reshaped(y, sizes);
-  if (!result) c.refuse("expected entries of one axis as they lie");
+  if (!result) c.refuse("entries of the axis must be contiguous");
   c.give(*result);
 }
 
@@ -108,12 +110,12 @@ View gathered(Conversion& c, const std::vector<AxisIndices>& chosen) {
   return view_of(x.tensor, order);
 }
 
-// Tile and Expand, of axes of a sample.
+// Tile and Expand of axes other than the batch.
 void convert_tile(Conversion& c) {
   const View& view = c.view(0);
   const Sizes times = c.integers(1);
   if (std::ssize(times) != view.rank()) {
-    c.refuse(fmt::format("repeats: expected {} numbers, got {}", view.rank(),
+    c.refuse(fmt::format("repeats must have {} numbers, got {}", view.rank(),
                          times.size()));
   }
   repeat(c, times);
@@ -130,9 +132,9 @@ void repeat(Conversion& c, const Sizes& times) {
     if (has_batch(sizes[i]) || times[i] < 1 || times[i] > kMost ||
         times[i] * sizes[i] > kMost) {
       c.refuse(
-          fmt::format("expected axes of a sample to be repeated, up to {} "
-                      "entries, got axis {} {} times",
-                      kMost, axis, times[i]));
+          fmt::format("cannot repeat axis {} {} times; axes other than the "
+                      "batch may be repeated, up to {} entries",
+                      axis, times[i], kMost));
     }
     AxisIndices repeated{axis, {}};
     for (int64_t k = 0; k < times[i] * sizes[i]; ++k) {
@@ -158,7 +160,7 @@ void convert_gather(Conversion& c) {
     const auto dims = given.shape().dims();
     return reshape_as(c, {dims.begin(), dims.end()});
   }
-  if (given.size() == 0) c.refuse("expected indices, got none");
+  if (given.size() == 0) c.refuse("indices must not be empty");
   Sizes indices = indices_of(c, given);
   for (int64_t& index : indices) {
     if (index < 0) index += sizes_of(x.view)[axis];
@@ -169,7 +171,7 @@ void convert_gather(Conversion& c) {
   for (size_t i = 1; i < indices.size(); ++i) {
     if (indices[i] == indices[i - 1] + 1) continue;
     if (axis == x.view.batch()) {
-      c.refuse("axis: expected one of a sample, got that of samples");
+      c.refuse("axis must not be the batch axis");
     }
     return c.give(gathered(c, {{static_cast<int>(axis), indices}}));
   }

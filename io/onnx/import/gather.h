@@ -1,5 +1,4 @@
-// Entries of axes that a node chooses, as Gather layers. Internal to
-// io/onnx/import.
+// Selection of entries along axes by Gather layers. Internal to io/onnx/import.
 #pragma once
 
 #include <vector>
@@ -9,14 +8,14 @@
 namespace octet::io::importing {
 
 struct AxisIndices {
-  int axis = 0;  ///< of ONNX, not that of the samples
+  int axis = 0;  ///< ONNX axis other than the batch
   Sizes indices;
 };
 
-/// The first input with these entries of its axes.
+/// Selects entries of the first input along several axes.
 View gathered(Conversion& c, const std::vector<AxisIndices>& chosen);
 
-/// The first input with each axis repeated so many times.
+/// Repeats each axis of the first input `times` times.
 void repeat(Conversion& c, const Sizes& times);
 
 }  // namespace octet::io::importing

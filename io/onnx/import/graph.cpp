@@ -7,21 +7,21 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../tensors.h"
 
 namespace octet::io::importing {
 namespace {
 
-// Values of a constant whose memory is worth getting back.
+// Constants with fewer elements are not freed early.
 constexpr int64_t kLarge = 1 << 14;
 
 }  // namespace
 namespace {
 
-// Above any network, and few enough to lose no patience.
+// More than any real network has; bounds the import time.
 constexpr int kMostNodes = 100'000;
 
 const onnx::AttributeProto* attribute_of(const onnx::NodeProto& node,
@@ -37,7 +37,8 @@ ImportGraph::ImportGraph(onnx::ModelProto model, const FileLimits& limits)
       budget_(limits) {
   onnx::GraphProto& graph = *model.mutable_graph();
   if (graph.node_size() > kMostNodes) {
-    throw FormatError(fmt::format("graph: expected at most {} nodes, got {}",
+    throw FormatError("size_limit", "ONNX model",
+                      fmt::format("graph must have at most {} nodes, got {}",
                                   kMostNodes, graph.node_size()));
   }
   {
@@ -59,7 +60,7 @@ ImportGraph::ImportGraph(onnx::ModelProto model, const FileLimits& limits)
     } else {
       other_types_[tensor.name()] = type_name(tensor.data_type());
     }
-    tensor.Clear();  // one copy is enough
+    tensor.Clear();  // frees the second copy
   }
   for (const OnnxTensorInfo& output : outputs_) ++output_uses_[output.name];
   nodes_.reserve(static_cast<size_t>(graph.node_size()));
@@ -141,8 +142,8 @@ void ImportGraph::count(const ImportNode& node, int64_t by) {
   }
 }
 
-/// Where one of the nodes has a name that those of the others only add to
-/// ("norm", "norm/mean", "norm_1"): that one.
+/// Returns the name that all the other nodes' names extend ("norm",
+/// "norm/mean", "norm_1"), if there is one.
 std::string ImportGraph::common_name(const ImportNode& node) const {
   if (node.origin.empty()) return node.name;
   const auto name_of = [&](size_t index) -> const std::string& {

@@ -1,5 +1,5 @@
-// ImportGraph: a checked file on its way to a model. Constants become tensors,
-// and passes put one node in the place of several. Internal to io/onnx/import.
+// ImportGraph: a checked file during import. Constants are tensors; passes
+// replace several nodes by one. Internal to io/onnx/import.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,26 @@
 
 namespace octet::io::importing {
 
-/// The codes of a constant that the file stores as such, or rounds to them.
+/// Quantization parameters of a constant stored or rounded to int8.
 struct WeightGrid {
-  std::vector<float> scales;  ///< one, or one a slice of `axis`
+  std::vector<float> scales;  ///< a scalar, or a scale for each slice of axis
   int64_t axis = 0;           ///< in ONNX' order
   bool per_channel = false;
-  bool lowest = false;  ///< has the code -128, which quantizers leave out
+  bool lowest = false;  ///< contains -128, which quantizers exclude
   bool operator==(const WeightGrid&) const = default;
 };
 
 struct Constant {
   Tensor value;
   std::optional<WeightGrid> grid = {};
-  /// The initializers that it comes from: those of one name are one weight.
+  /// Names of the initializers of its values. Equal names identify a shared
+  /// weight.
   std::string source = {};
-  /// Of one with an entry for each sample, that of the first being here: their
-  /// axis, and how much more the integers of the next one are.
+  /// For a constant with an entry for each sample, of which `value` contains
+  /// the first: the axis, and the increment of integers from sample to sample.
   std::optional<int> samples_axis = {};
   int64_t samples_step = 0;
-  /// Why a layer's weight cannot keep its codes; empty if it may.
+  /// Why a layer's weight cannot stay quantized; empty if it can.
   std::string no_grid = {};
 };
 
@@ -47,51 +48,52 @@ struct ActivationGrid;
 
 struct ImportNode {
   onnx::NodeProto proto;
-  std::string name;            ///< or the first output's, where it has none
-  std::vector<size_t> origin;  ///< nodes of the report
-  bool gone = false;           ///< another node does its work
-  /// Of a DequantizeLinear that stands for a pair: what its quantizer is like,
-  /// or null for a pair that is dropped.
+  std::string name;            ///< otherwise the name of the first output
+  std::vector<size_t> origin;  ///< indices of nodes in the report
+  bool gone = false;           ///< removed or replaced
+  /// For the DequantizeLinear of a pair: quantization parameters, or null if
+  /// the pair is removed.
   std::shared_ptr<const ActivationGrid> grid = {};
 };
 
 class ImportGraph {
  public:
-  /// REQUIRES: check_onnx() has passed, check_limits() too.
+  /// REQUIRES: check_onnx() and check_limits() have passed.
   ImportGraph(onnx::ModelProto model, const FileLimits& limits);
 
   int64_t opset() const { return opset_; }
   const std::string& name() const { return name_; }
   const std::vector<OnnxTensorInfo>& inputs() const { return inputs_; }
   const std::vector<OnnxTensorInfo>& outputs() const { return outputs_; }
-  /// In an order in which they can run; those that are gone, too.
+  /// In topological order, including nodes that are gone.
   std::vector<ImportNode>& nodes() { return nodes_; }
 
-  /// Null where a value is no constant of a type that Octet has.
+  /// Returns null unless the value is a constant of a type that Octet has.
   const Constant* constant(const std::string& value) const;
   void set_constant(const std::string& value, Constant constant);
-  /// Constants of other types, by name: "float64".
+  /// Returns the type of a constant of another type: "float64".
   const std::string* other_type(const std::string& value) const;
 
-  /// The node that makes a value, if it is not gone; else null.
+  /// Returns the producer of a value, or null if it is gone.
   ImportNode* maker(const std::string& value);
-  /// How many inputs of nodes and outputs of the graph read it.
+  /// Returns the number of node inputs and graph outputs that consume it.
   int64_t uses(const std::string& value) const;
-  /// The nodes that read it, in order.
+  /// Returns the consumers in order.
   std::vector<const ImportNode*> readers(const std::string& value) const;
   bool is_output(const std::string& value) const;
-  /// What the file or inference says, unknown sizes as -1; nothing if unknown.
+  /// Returns the stated or inferred shape, unknown sizes as -1; nothing if
+  /// unknown.
   std::optional<std::vector<int64_t>> stated(const std::string& value) const;
 
-  /// A node that does the work of `anchor` and of those `parts` before it, and
-  /// makes what `anchor` did, under the name of `by`. The parts are gone.
+  /// Replaces `anchor` and `parts` by the node `by`, which keeps the outputs of
+  /// `anchor`. The parts are gone.
   void replace(ImportNode& anchor, const onnx::NodeProto& by,
                const std::vector<ImportNode*>& parts);
-  /// The node's work is done: nothing it makes is needed, or all of it is there
-  /// already. `note` says why.
+  /// Removes a node whose outputs are not needed or already constants. `note`
+  /// is its note in the report.
   void remove(ImportNode& node, const char* note);
-  /// The nodes up to this one are layers: large constants that none after it
-  /// reads are gone.
+  /// Frees large constants without consumers after `node`; all nodes up to it
+  /// have been converted.
   void drop_constants(const ImportNode& node);
 
   run::Budget& budget() { return budget_; }
@@ -116,7 +118,7 @@ class ImportGraph {
   OnnxImportReport report_;
 };
 
-/// Attributes of a node; absent ones are `otherwise`.
+/// Return attributes of a node, `otherwise` if absent.
 int64_t integer_of(const onnx::NodeProto& node, const char* name,
                    int64_t otherwise);
 float number_of(const onnx::NodeProto& node, const char* name, float otherwise);
@@ -124,14 +126,14 @@ std::string text_of(const onnx::NodeProto& node, const char* name,
                     const std::string& otherwise);
 std::vector<int64_t> integers_of(const onnx::NodeProto& node, const char* name);
 
-/// A standard operator of that name.
+/// Whether the node is a standard operator of that name.
 bool is_op(const ImportNode& node, const char* op);
 
-/// Computes what only depends on constants, but for Q/DQ pairs.
-/// Throws: FormatError for what does not fit together or meets a limit.
+/// Folds nodes that depend on constants only, except Q/DQ pairs.
+/// Throws: FormatError for inconsistent shapes or exceeded limits.
 void fold_constants(ImportGraph& graph);
-/// The same for one node whose inputs are constants, sizes with kBatch among
-/// them. False if the operator is not one that can.
+/// Folds a single node whose inputs are constants, possibly sizes with kBatch.
+/// Returns false if it cannot be folded.
 bool fold(ImportGraph& graph, ImportNode& node);
 
 }  // namespace octet::io::importing

@@ -1,4 +1,4 @@
-// InstanceNormalization of groups of channels, as PyTorch writes GroupNorm.
+// InstanceNormalization over groups of channels, as PyTorch writes GroupNorm.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 namespace octet::io::importing {
 namespace {
 
-/// The sizes that a Reshape is given, if they are constants.
+/// Returns the sizes of a Reshape if they are constants.
 std::optional<std::vector<int64_t>> target_of(const ImportGraph& graph,
                                               const ImportNode& reshape) {
   const Constant* constant = graph.constant(FormMatch::input(reshape, 1));
@@ -23,7 +23,7 @@ std::optional<std::vector<int64_t>> target_of(const ImportGraph& graph,
   return std::vector<int64_t>(sizes.begin(), sizes.end());
 }
 
-/// What the file says of a value, or of an input.
+/// Returns the stated shape of a value or input.
 std::optional<std::vector<int64_t>> shape_of(const ImportGraph& graph,
                                              const std::string& value) {
   if (auto stated = graph.stated(value)) return stated;
@@ -46,7 +46,7 @@ bool all_are(FormMatch& form, const std::string& value, float number) {
                              [&](float v) { return v == number; });
 }
 
-/// Whether a Reshape gives its value the shape of `x` back.
+/// Whether a Reshape restores the shape of `x`.
 bool leads_back(ImportGraph& graph, const ImportNode& reshape,
                 const std::string& x, const std::vector<int64_t>& shape) {
   const ImportNode* sizes = graph.maker(FormMatch::input(reshape, 1));
@@ -57,7 +57,7 @@ bool leads_back(ImportGraph& graph, const ImportNode& reshape,
   }
   const auto target = target_of(graph, reshape);
   if (!target || target->size() != shape.size()) return false;
-  // At most one size is for the reader to find, and the batch is any.
+  // At most one size may be inferred, and the batch may be dynamic.
   int open = 0;
   for (size_t i = 1; i < shape.size(); ++i) {
     const int64_t size = (*target)[i];
@@ -112,7 +112,7 @@ bool match_groups(ImportGraph& graph, ImportNode& node) {
   return true;
 }
 
-/// Whether a constant is a number for each channel of a value of that rank.
+/// Whether a constant has a number for each channel of a value of that rank.
 bool is_for_channels(const ImportGraph& graph, const std::string& value,
                      int rank) {
   const Constant* constant = graph.constant(value);

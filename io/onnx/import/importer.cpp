@@ -15,22 +15,21 @@
 #include <octet/layers/activation.h>
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "constant_values.h"
 #include "inputs.h"
 #include "layer_names.h"
 #include "limit_checks.h"
 #include "quantizers.h"
-#include "refused_nodes.h"
 
 namespace octet::io::importing {
 namespace {
 
 constexpr int64_t kLargestBatch = int64_t{1} << 20;  // of OnnxOptions::batch
 
-/// Images come with their channels last unless they lie as the file has them,
-/// sequences if they lie so, others as in the file.
+/// Images become channels last unless they are already in the file's order;
+/// sequences stay channels last if they are; others get the file's order.
 std::vector<int> order_of_output(const View& view) {
   const std::vector<int> last = channels_last(view.rank());
   const std::vector<int> file = file_order(view.rank());
@@ -51,7 +50,7 @@ std::string Importer::unique(const std::string& name) {
 }
 
 void Importer::refuse(const ImportNode& node, const std::string& reason) {
-  refused_.push_back(fmt::format("{}: {}", describe(node.proto), reason));
+  refused_.push_back({describe(node.proto), reason});
   for (const std::string& output : node.proto.output()) {
     failed_[output] = node.name;
   }
@@ -78,9 +77,9 @@ void Importer::add_inputs() {
   if (name != nullptr && *name != "?") interface_.batch_name = printable(*name);
 }
 
-/// Whether the node reads integers of an input, and only moves them. A Cast to
-/// float32 ends that: float32 is what the model has already. Throws:
-/// UnsupportedError for arithmetic, which floats would do otherwise.
+/// Whether the node moves integers of an input without computing with them. A
+/// Cast to float32 ends this: the model's values are float32 already. Throws:
+/// UnsupportedError for integer arithmetic, which differs in float32.
 bool Importer::moves_integers(const ImportNode& node) {
   constexpr std::array<std::string_view, 9> kMoves = {
       "Flatten", "Gather",  "Identity",  "Reshape",  "Slice",
@@ -95,12 +94,13 @@ bool Importer::moves_integers(const ImportNode& node) {
   }
   if (is_op(node, "Shape")) return false;
   throw UnsupportedError(
-      fmt::format("expected values of float32, got {} of '{}'. Hint: a Cast "
-                  "to float32 behind the input",
+      "unsupported_type", "",
+      fmt::format("arithmetic with {} values of '{}' is not supported. Hint: "
+                  "insert a Cast to float32 after the input",
                   integers_.at(*found), printable(*found)));
 }
 
-// What is refused and what only follows from that are told apart.
+// Nodes that only depend on rejected nodes are not reported.
 void Importer::convert(ImportNode& node) {
   for (const std::string& input : node.proto.input()) {
     const auto failed = failed_.find(input);
@@ -115,7 +115,7 @@ void Importer::convert(ImportNode& node) {
                                   ? find_converter(node.proto.op_type())
                                   : nullptr;
   if (converter == nullptr) {
-    return refuse(node, "no layer is like this operator");
+    return refuse(node, "no equivalent layer");
   }
   try {
     Conversion conversion(*this, node);
@@ -137,8 +137,8 @@ void Importer::convert(ImportNode& node) {
   }
 }
 
-// The shape that the file has for a value, or that follows from its operator,
-// is that of the layer.
+// Checks that a layer's output has the shape that the file states or that
+// follows from its operator.
 void Importer::check_stated(const ImportNode& node) const {
   if (node.proto.output_size() == 0) return;
   const auto made = values_.find(node.proto.output(0));
@@ -157,9 +157,11 @@ void Importer::check_stated(const ImportNode& node) const {
              size == all);
   }
   if (fits) return;
-  throw UnsupportedError(fmt::format("expected the shape {}, got {}",
-                                     dims_text(*stated),
-                                     text_of(made->second.view)));
+  throw UnsupportedError(
+      "shape_mismatch", "",
+      fmt::format("the layer's output has shape {}, but the "
+                  "file states {}",
+                  text_of(made->second.view), dims_text(*stated)));
 }
 
 Model Importer::model() {
@@ -174,17 +176,17 @@ Model Importer::model() {
     }
     const auto found = values_.find(output.name);
     if (found == values_.end()) {
-      throw UnsupportedError(fmt::format(
-          "output '{}': expected a value that depends on the inputs, got a "
-          "constant",
-          printable(output.name)));
+      throw UnsupportedError(
+          "unsupported_model",
+          fmt::format("output '{}'", printable(output.name)),
+          "must depend on the model's inputs, got a constant");
     }
     const Value& value = found->second;
     if (!value.view.samples_lead()) {
-      throw UnsupportedError(fmt::format(
-          "output '{}': expected the samples on an axis of their own, the "
-          "first, got {}",
-          printable(output.name), text_of(value.view)));
+      throw UnsupportedError("unsupported_model",
+                             fmt::format("output '{}'", printable(output.name)),
+                             fmt::format("first axis must be the batch, got {}",
+                                         text_of(value.view)));
     }
     const auto name = [&](const char* what) {
       return unique(base + "/" + what);
@@ -208,8 +210,8 @@ Model Importer::model() {
   return Model(inputs_, std::move(outputs), options);
 }
 
-// Losses and labels go by the names of outputs where there are several: the
-// layer that makes one, and nothing else, is called like it.
+// Losses and labels are addressed by output name if there are several outputs:
+// a layer that produces an output and nothing else gets the output's name.
 void Importer::name_by_outputs(std::span<const SymbolicTensor> outputs) {
   std::map<const Layer*, int> calls, made;
   std::map<std::string, const GraphNode*> named;
@@ -229,7 +231,7 @@ void Importer::name_by_outputs(std::span<const SymbolicTensor> outputs) {
   }
   const auto rename = [&](const GraphNode& node, const std::string& name) {
     const std::string before = node.layer->name();
-    // No model has it yet.
+    // Valid while no model contains the layer.
     std::const_pointer_cast<Layer>(node.layer)->set_name(name);
     named.erase(before);
     named[name] = &node;
@@ -253,7 +255,7 @@ void Importer::name_by_outputs(std::span<const SymbolicTensor> outputs) {
     }
     const auto other = named.find(name);
     if (other != named.end()) {
-      if (other->second->inputs.empty()) continue;  // an input of that name
+      if (other->second->inputs.empty()) continue;  // an input has the name
       rename(*other->second, unique(name));
     }
     rename(node, name);
@@ -269,8 +271,8 @@ void Importer::warn_of_floats() const {
       without_codes_.begin() + static_cast<int64_t>(std::min(count, kMost)));
   if (count > kMost) lines.push_back(fmt::format("and {} more", count - kMost));
   warn(fmt::format(
-      "ONNX model: quantized weights that stay floats, in which a device runs "
-      "their layers, too: {}\n  {}\n{}",
+      "ONNX model: quantized weights that become floats, so that devices run "
+      "their layers in floating point: {}\n  {}\n{}",
       count, fmt::join(lines, "\n  "), kDropHint));
 }
 
@@ -281,24 +283,27 @@ OnnxImport Importer::run() {
   for (ImportNode& node : graph_.nodes()) {
     if (node.gone) continue;
     if (graph_.budget().is_late()) {
-      throw FormatError(fmt::format(
-          "ONNX model: expected to be read in {} seconds, took longer",
-          options_.limits.time_limit));
+      throw FormatError("time_limit", "ONNX model",
+                        fmt::format("import exceeds the limit of {} seconds",
+                                    options_.limits.time_limit));
     }
     convert(node);
     graph_.drop_constants(node);
   }
+  if (refused_.size() == 1) {
+    throw RefusedNodes("unsupported_operator", refused_[0].node,
+                       refused_[0].reason);
+  }
   if (!refused_.empty()) {
-    throw RefusedNodes(fmt::format(
-        "ONNX model: expected nodes that are layers, got {} that {} not:\n  {}",
-        refused_.size(), refused_.size() == 1 ? "is" : "are",
-        fmt::join(refused_, "\n  ")));
+    throw RefusedNodes("unsupported_operator", "ONNX model",
+                       fmt::format("cannot import {} nodes:{}", refused_.size(),
+                                   lines_of(refused_)));
   }
   if (options_.drop_quantizers && rectified_ > 0) {
     warn(fmt::format(
-        "ONNX model: {} ReLU layers that the quantizer had left out are put "
-        "back; other clips that it left out cannot be told. Hint: compare with "
-        "the float model, if there is one",
+        "ONNX model: restored {} ReLU layers that the quantizer had removed; "
+        "other clips that it removed cannot be detected. Hint: compare with "
+        "the float model, if available",
         rectified_));
   }
   warn_of_floats();

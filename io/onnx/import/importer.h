@@ -1,6 +1,6 @@
-// Importer: turns the nodes of an ImportGraph into layers, one after another,
-// and collects what cannot be. Conversion: one node as the function sees it
-// that converts its operator. Internal to io/onnx/import.
+// Importer: converts the nodes of an ImportGraph to layers in order and
+// collects those without an equivalent layer. Conversion: a node as seen by the
+// converter of its operator. Internal to io/onnx/import.
 #pragma once
 
 #include <map>
@@ -18,23 +18,24 @@
 
 #include "graph.h"
 #include "quantizers.h"
+#include "refused_nodes.h"
 #include "unique_names.h"
 #include "view.h"
 
 namespace octet::io::importing {
 
-/// What a node makes or reads: a value of the model, maybe behind Q/DQ.
+/// An input or output of a node: a value of the model, possibly quantized.
 struct Value {
   View view;
   std::shared_ptr<const ActivationGrid> grid = {};
 };
 
-/// The product of queries and keys, which waits for that with the values.
+/// The product of queries and keys, deferred to the product with the values.
 struct Scores {
   Value query;  ///< [N,heads,t,d]
   Value key;    ///< [N,heads,d,s]
   float scale = 1;
-  bool weights = false;  ///< behind the Softmax
+  bool weights = false;  ///< after the Softmax
   int rank = 4;          ///< in ONNX
 };
 
@@ -44,8 +45,8 @@ struct Operand {
   std::shared_ptr<const ActivationGrid> grid = {};
 };
 
-/// Which scales of a weight are those of a part of its outputs: of groups of
-/// `size` times `inner` ones, `count` times `inner` from `first` on.
+/// Scales of a slice of a weight's outputs: from each group of `size` times
+/// `inner` scales, `count` times `inner` from `first` on.
 struct PartOfScales {
   int64_t size = 1;
   int64_t inner = 1;
@@ -57,7 +58,7 @@ struct PartOfScales {
 struct Weight {
   std::string name;  ///< "kernel"
   Tensor value;
-  /// With as many scales as the parameter has channels, or one.
+  /// Has a scale for each channel of the parameter, or a single scale.
   std::optional<WeightGrid> grid = {};
   std::string source = {};
 };
@@ -93,19 +94,19 @@ class Importer {
   std::vector<SymbolicTensor> inputs_;
   std::unordered_map<std::string, Value> values_;
   std::unordered_map<std::string, Scores> scores_;
-  std::unordered_set<std::string> truths_;                 // values of 1 and 0
-  std::unordered_map<std::string, std::string> integers_;  // values: types
+  std::unordered_set<std::string> truths_;                 // boolean values
+  std::unordered_map<std::string, std::string> integers_;  // value: type
   OnnxInterface interface_;
-  std::unordered_map<std::string, std::string> failed_;  // values: why
+  std::unordered_map<std::string, std::string> failed_;  // value: failed node
   UniqueNames names_;
   std::multimap<std::string, Called> called_;  // by sources of weights
   std::vector<SitePlan> sites_;
-  int64_t rectified_ = 0;  // ReLU layers in front of pairs
-  std::vector<std::string> refused_;
-  std::vector<std::string> without_codes_;  // weights, and why
+  int64_t rectified_ = 0;  // restored ReLU layers
+  std::vector<RefusedNode> refused_;
+  std::vector<std::string> without_codes_;  // unquantized weights and reasons
 };
 
-/// One node. Input numbers are those of the operator.
+/// The node that a converter converts. Inputs are numbered as in the operator.
 class Conversion {
  public:
   Conversion(Importer& importer, ImportNode& node)
@@ -133,74 +134,75 @@ class Conversion {
   int inputs() const { return node_.proto.input_size(); }
   bool has(int input) const;
   bool is_constant(int input) const;
-  /// Throws: UnsupportedError for an input that is none.
+  /// Throws: UnsupportedError for an input that is not a constant.
   const Tensor& constant(int input) const;
-  /// Of float32. Throws: the same.
+  /// A float32 constant. Throws: as constant().
   Tensor floats(int input) const;
   /// A single number.
   float scalar(int input) const;
-  /// Of int64. Throws: UnsupportedError for one that counts samples.
+  /// An int64 constant. Throws: UnsupportedError for a batch size.
   Sizes integers(int input) const;
-  /// The same, those that count samples among them (see kBatch).
+  /// An int64 constant that may contain batch sizes (see kBatch).
   Sizes sizes(int input) const;
-  /// A constant to be the parameter `name`, still in ONNX' order.
+  /// A constant for the parameter `name`, in ONNX order.
   Weight weight(int input, const char* name) const;
-  /// Where no layer can keep the codes of a weight: it stays as floats, and a
-  /// warning says so.
+  /// Keeps a weight as floats if no layer can keep it quantized; import logs a
+  /// warning.
   void drop_codes(Weight& weight, const std::string& reason) const;
 
   /// Throws: UnsupportedError for a constant.
   const Value& value(int input) const;
-  /// What the node sees as that input, in place of a constant.
+  /// Replaces a constant input by a value.
   void set_value(int input, Value value);
-  /// For layers that only ask how many samples there are.
+  /// For layers that only need the batch size.
   const SymbolicTensor& model_input() const;
   const View& view(int input) const;
   Operand operand(int input, std::span<const int> order);
   Operand operand(int input, const Rows& rows);
-  /// As it lies.
+  /// The input in its current layout.
   Operand as_it_lies(int input) const;
   /// Features [n,c] in the tensor's own order, see rows_as_in().
   Operand features(int input);
-  /// An axis from the front. Throws: UnsupportedError out of range.
+  /// Returns a non-negative axis. Throws: UnsupportedError out of range.
   int axis_of(int64_t axis, int rank) const;
 
-  /// The layer's output. It has the node's name; one that only prepares its
-  /// input has a `suffix`.
+  /// Adds a layer with the node's name and returns its output. A layer that
+  /// only prepares the input has a `suffix`.
   SymbolicTensor add(const LayerHandle& layer,
                      const std::vector<Operand>& operands,
                      const std::vector<Weight>& weights = {},
                      const char* suffix = "");
-  /// The first output; the others are not made.
+  /// Sets the first output; the node must not have others in use.
   void give(View view);
-  /// The same, of a node that only moves values: behind the Q/DQ of its input.
+  /// Sets an output that consists of moved values, with the quantization
+  /// parameters of the first input.
   void pass(View view, int output = 0);
-  /// A layer with some of the weights of another, on what that one reads; those
-  /// that quantize that one quantize it.
+  /// Adds a layer with a slice of the weights of `whole`, with the same input
+  /// and quantizers.
   SymbolicTensor part_of_layer(const GraphNode& whole, const LayerHandle& part,
                                const std::vector<Weight>& weights,
                                const PartOfScales& scales,
                                const std::string& suffix);
-  /// Of a DequantizeLinear: what its input is behind the pair. Codes from zero
-  /// on are a ReLU as well, which ONNX Runtime's quantizer then leaves out: it
-  /// is a layer again, where the input may be negative.
+  /// Converts a DequantizeLinear. A range from 0 on includes a ReLU, which ONNX
+  /// Runtime's quantizer removes: it is restored as a layer if the input may be
+  /// negative.
   void quantize(std::shared_ptr<const ActivationGrid> grid);
   const std::shared_ptr<const ActivationGrid>& grid() const {
     return node_.grid;
   }
-  /// Whether what the layer reads is behind Q/DQ.
+  /// Whether an input of the layer is quantized.
   bool reads_codes(const Layer& layer) const;
-  /// The product that input waits as, or null.
+  /// Returns the deferred product of an input, or null.
   Scores* scores(int input) const;
-  /// The first output is such a product.
+  /// Makes the first output a deferred product.
   void wait(Scores scores);
-  /// Whether a value is 1 or 0: what a comparison gave.
+  /// Whether a value is boolean (1 or 0), such as the result of a comparison.
   bool is_truth(int input) const;
-  /// The first output is.
+  /// Marks the first output as boolean.
   void mark_truth();
-  /// The first output is a constant.
+  /// Makes the first output a constant.
   void give_constant(const Tensor& value);
-  /// The note of the report, for what is no layer.
+  /// Sets the note of the report for a node without a layer.
   void note(const char* text);
 
   ImportGraph& graph() const { return importer_.graph_; }
@@ -222,7 +224,8 @@ class Conversion {
 };
 
 using Converter = void (*)(Conversion&);
-/// Of a standard operator; null where no layer is like it.
+/// Returns the converter of a standard operator; null without an equivalent
+/// layer.
 Converter find_converter(const std::string& op);
 
 }  // namespace octet::io::importing

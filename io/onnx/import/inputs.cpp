@@ -11,7 +11,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "view.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 enum class Reads { channels_first, channels_last, as_it_comes, unknown };
 
-/// In which order a node takes an image or sequence.
+/// Returns the axis order of an image or sequence that a node requires.
 Reads order_read_by(const onnx::NodeProto& node) {
   constexpr std::array<std::string_view, 12> kFirst{
       "AveragePool",   "BatchNormalization",
@@ -68,7 +68,7 @@ Reads order_read_by(const onnx::NodeProto& node) {
                                                          : Reads::unknown;
 }
 
-/// Whether the node takes a list of entries of an axis, all others whole.
+/// Whether the node selects entries of an axis and keeps other axes whole.
 bool takes_entries(const ImportGraph& graph, const onnx::NodeProto& node) {
   if (!is_standard_domain(node.domain())) return false;
   if (node.op_type() == "Slice") return true;
@@ -80,7 +80,7 @@ bool takes_entries(const ImportGraph& graph, const onnx::NodeProto& node) {
 Reads order_wanted(const ImportGraph& graph, const std::string& value,
                    bool behind_transpose = false);
 
-/// What a Transpose of the channels says, by what is read behind it.
+/// Returns the order of a Transpose's input, from the consumers of its output.
 Reads order_before(const ImportGraph& graph, const ImportNode& transpose) {
   const Sizes perm = integers_of(transpose.proto, "perm");
   const bool to_front = perm == Sizes{0, 3, 1, 2} || perm == Sizes{0, 2, 1};
@@ -90,7 +90,7 @@ Reads order_before(const ImportGraph& graph, const ImportNode& transpose) {
                                          : Reads::unknown;
 }
 
-/// What the first reader says that says anything.
+/// Returns the order of the first consumer that requires an order.
 Reads order_wanted(const ImportGraph& graph, const std::string& value,
                    bool behind_transpose) {
   std::queue<std::string> values({value});
@@ -116,22 +116,23 @@ Reads order_wanted(const ImportGraph& graph, const std::string& value,
 
 [[noreturn]] void refuse_input(const OnnxTensorInfo& input,
                                const std::string& problem) {
-  throw UnsupportedError(
-      fmt::format("input '{}': {}", printable(input.name), problem));
+  throw UnsupportedError("unsupported_model",
+                         fmt::format("input '{}'", printable(input.name)),
+                         problem);
 }
 
 InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
                   const Shape* given) {
   if (!is_port_type(input.type)) {
     refuse_input(input,
-                 fmt::format("expected float32, bool or integers of 8 to 64 "
+                 fmt::format("must be float32, bool or integers of 8 to 64 "
                              "bits, got {}",
                              input.type));
   }
   if (!input.shape || input.shape->size() < 2 ||
       input.shape->size() > Shape::kMaxRank) {
     refuse_input(input,
-                 fmt::format("expected samples [n,...] of 2 to {} dimensions, "
+                 fmt::format("must be a batch [n,...] of 2 to {} dimensions, "
                              "got {}",
                              static_cast<int>(Shape::kMaxRank),
                              input.shape ? to_text(input.shape) : "no shape"));
@@ -160,17 +161,17 @@ InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
     open |= sample.back() == Shape::kAnySize;
   }
   if (!fits) {
-    throw ValueError(fmt::format(
-        "OnnxImportOptions::input_shapes: expected {} of input '{}'{}, got {}",
-        to_text(input.shape), printable(input.name),
-        first ? " with the channels last and without the batch"
-              : " without the batch",
-        given->to_string()));
+    throw ValueError("shape_mismatch", "OnnxImportOptions.input_shapes",
+                     fmt::format("must be {} for input '{}'{}, got {}",
+                                 to_text(input.shape), printable(input.name),
+                                 first ? ", channels last and without the batch"
+                                       : ", without the batch",
+                                 given->to_string()));
   }
   if (open) {
     refuse_input(input,
-                 fmt::format("expected known sizes, got {}; give them in "
-                             "OnnxImportOptions::input_shapes",
+                 fmt::format("sizes must be known, got {}. Hint: set them in "
+                             "OnnxImportOptions.input_shapes",
                              to_text(input.shape)));
   }
   form.sample = Shape(std::span<const int64_t>(sample));
@@ -183,13 +184,14 @@ std::vector<InputForm> input_forms(const ImportGraph& graph,
                                    const OnnxImportOptions& options) {
   const auto& inputs = graph.inputs();
   if (inputs.empty()) {
-    throw UnsupportedError("ONNX model: expected inputs, got none");
+    throw UnsupportedError("unsupported_model", "ONNX model",
+                           "must have inputs, got none");
   }
   if (options.input_shapes.size() > inputs.size()) {
-    throw ValueError(fmt::format(
-        "OnnxImportOptions::input_shapes: expected at most {}, one for each "
-        "input, got {}",
-        inputs.size(), options.input_shapes.size()));
+    throw ValueError("count_mismatch", "OnnxImportOptions.input_shapes",
+                     fmt::format("must have at most one shape for each of {} "
+                                 "inputs, got {}",
+                                 inputs.size(), options.input_shapes.size()));
   }
   std::vector<InputForm> forms;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// The inputs of a model for those of a graph. Internal to io/onnx/import.
+// Inputs of a model for the inputs of a graph. Internal to io/onnx/import.
 #pragma once
 
 #include <string>
@@ -12,18 +12,17 @@ struct InputForm {
   std::string name;
   Shape sample;            ///< in Octet's order
   std::vector<int> order;  ///< see view_of()
-  std::string type;        ///< in the file, as is_port_type() allows
+  std::string type;        ///< in the file, see is_port_type()
 };
 
-/// Images are taken to have their channels first, unless a Transpose brings
-/// them there; sequences if an operator behind them wants that.
-/// Throws: UnsupportedError for inputs that are no samples of a type that
-/// float32 holds, or whose sizes nobody says; ValueError for options that do
-/// not fit.
+/// Assumes that images are channels first, unless a Transpose makes them so,
+/// and sequences if a following operator requires it. Throws: UnsupportedError
+/// for inputs without a batch axis, of types that float32 cannot represent, or
+/// of unknown sizes; ValueError for options that do not fit.
 std::vector<InputForm> input_forms(const ImportGraph& graph,
                                    const OnnxImportOptions& options);
 
-/// The number of samples, where all inputs fix it; else 0.
+/// Returns the number of samples if all inputs fix it; otherwise 0.
 int64_t fixed_batch(const ImportGraph& graph);
 
 }  // namespace octet::io::importing

@@ -12,7 +12,7 @@
 namespace octet::io::importing {
 namespace {
 
-/// An order of axes in which the inputs are taken, best as the largest lies.
+/// Returns the common axis order of the inputs, that of the largest.
 std::vector<int> common_order(const Conversion& c,
                               const std::vector<int>& inputs) {
   const View* largest = nullptr;
@@ -25,7 +25,7 @@ std::vector<int> common_order(const Conversion& c,
   return natural_order(*largest);
 }
 
-/// Whether the inputs have their axes in the same places of equal tensors.
+/// Whether all inputs have the same layout and shape.
 bool lie_alike(const Conversion& c, const std::vector<int>& inputs) {
   const View& first = c.view(inputs[0]);
   for (const int i : inputs) {
@@ -38,10 +38,12 @@ bool lie_alike(const Conversion& c, const std::vector<int>& inputs) {
   return true;
 }
 
-/// Where the second operand lies, before NumPy's rules.
+/// Rejects the broadcast axis of opsets before NumPy's rules.
 void check_axis(const Conversion& c) {
   if (c.opset() < 7 && c.has_attribute("axis")) {
-    c.refuse("axis: expected none; save the file with opset 7 or newer");
+    c.refuse(
+        "axis is not supported. Hint: save the file with opset 7 or "
+        "newer");
   }
 }
 
@@ -60,7 +62,7 @@ void join(Conversion& c, const LayerHandle& layer,
   }
   for (const int i : inputs) {
     if (c.view(i).rank() == first.rank()) continue;
-    c.refuse(fmt::format("expected values of one rank, got {} and {}",
+    c.refuse(fmt::format("inputs must have the same rank, got {} and {}",
                          importing::text_of(first),
                          importing::text_of(c.view(i))));
   }
@@ -74,8 +76,8 @@ void join(Conversion& c, const LayerHandle& layer,
     const View& view = c.view(i);
     if (!samples_lie_alike(view, first)) {
       c.refuse(
-          fmt::format("expected the samples in the same place, got {} "
-                      "and {}",
+          fmt::format("inputs must have the batch at the same axis, got {} and "
+                      "{}",
                       importing::text_of(first), importing::text_of(view)));
     }
     operands.push_back(c.operand(i, Rows(view, view.rank() - 1)));
@@ -89,7 +91,7 @@ void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
   for (const int i : inputs) {
     const View& view = c.view(i);
     if (view.rank() != largest->rank()) {
-      c.refuse(fmt::format("expected values of one rank, got {} and {}",
+      c.refuse(fmt::format("inputs must have the same rank, got {} and {}",
                            importing::text_of(*largest),
                            importing::text_of(view)));
     }
@@ -97,14 +99,14 @@ void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
   }
   const int rank = largest->rank();
   const int axis = c.axis_of(given, rank);
-  // Images and what is one of one pixel lie with their channels last.
+  // Images, also of a single pixel, are concatenated channels last.
   const std::vector<int> order =
       rank == 4 && natural_order(*largest) != file_order(4) &&
               largest->samples_lead()
           ? channels_last(4)
           : natural_order(*largest);
   const auto at = std::ranges::find(order, axis) - order.begin();
-  if (at == 0) c.refuse("axis: expected one of a sample, got that of samples");
+  if (at == 0) c.refuse("axis must not be the batch axis");
   std::vector<Operand> operands;
   for (const int i : inputs) operands.push_back(c.operand(i, order));
   c.give(view_of(

@@ -8,19 +8,19 @@
 
 namespace octet::io::importing {
 
-/// For a node or value of that name: one that files of weights can have, with
-/// no empty part, "." or ".." between slashes.
+/// Converts the name of a node or value to a name that is valid in weight
+/// files: without empty parts, "." or ".." between slashes.
 std::string layer_name_of(const std::string& name);
 
-/// Whether somebody gave a value that name. What exporters call others is "12",
+/// Whether a person named the value. Exporters generate names such as "12",
 /// "/head/Gemm_output_0" or "onnx::Gemm_17".
 bool is_given_name(std::string_view value);
 
-/// Whether nodes quantize or dequantize.
+/// Whether the graph has Q or DQ nodes.
 bool has_pairs(ImportGraph& graph);
 
-/// Takes "quant_" from the names of nodes in a graph that had pairs: they
-/// become wrappers, whose names have it by themselves.
+/// Removes "quant_" from node names of a graph with pairs: the nodes become
+/// wrappers, whose names have the prefix.
 void leave_out_prefixes(ImportGraph& graph);
 
 }  // namespace octet::io::importing

@@ -1,4 +1,4 @@
-// Constants that are added to a product: biases.
+// Biases: constants added to a product.
 #include <algorithm>
 #include <array>
 
@@ -8,7 +8,7 @@
 namespace octet::io::importing {
 namespace {
 
-/// The number of the input that is a float constant, of two; -1 if none is.
+/// Returns the index of the float constant of two inputs; -1 if there is none.
 int float_constant_input(const ImportGraph& graph, const ImportNode& node) {
   if (node.proto.input_size() != 2) return -1;
   for (const int input : {1, 0}) {
@@ -20,7 +20,7 @@ int float_constant_input(const ImportGraph& graph, const ImportNode& node) {
   return -1;
 }
 
-/// One number a channel of [N,c,...], as it broadcasts: [c,1,1] of an image.
+/// A number for each channel of [N,c,...] that broadcasts: [c,1,1] for images.
 bool is_per_channel_of(const Shape& bias, int rank, int64_t channels) {
   if (bias.rank() > rank || bias.size() != channels) return false;
   if (channels == 1) return true;

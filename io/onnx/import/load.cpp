@@ -10,8 +10,8 @@
 #include <octet/runtime/file.h>
 
 #include "../attention_operator.h"
-#include "../bounds.h"
 #include "../check.h"
+#include "../proto_limits.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "forms.h"
@@ -26,7 +26,7 @@
 namespace octet::io {
 namespace {
 
-/// Of a model that is checked.
+/// REQUIRES: the model has been checked.
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
   expand_attention(*model.mutable_graph(), opset_of(model));
@@ -35,37 +35,37 @@ OnnxImport import_model(onnx::ModelProto model,
   importing::fold_constants(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
-  importing::fold_constants(graph);  // what depends on weights behind Q/DQ
+  importing::fold_constants(graph);  // of dequantized weights
   importing::recognise_forms(graph);
   if (quantized) importing::leave_out_prefixes(graph);
   return importing::Importer(graph, options).run();
 }
 
-/// Whether samples can be run through all inputs of a graph.
+/// Whether all inputs of a graph have a batch dimension.
 bool takes_samples(const OnnxModel& model) {
   return std::ranges::all_of(model.inputs(), [](const OnnxTensorInfo& input) {
     return input.shape && !input.shape->empty();
   });
 }
 
-/// Runs `import`; where nodes are no layers and the graph of `load` can be run
-/// as it is, the error says so.
+/// Returns `import()`. If nodes cannot be imported but load() succeeds, adds a
+/// hint to the error.
 template <class Import, class Load>
 OnnxImport with_run_hint(const Import& import, const Load& load) {
   try {
     return import();
   } catch (const importing::RefusedNodes& refused) {
-    std::string message = refused.message();
+    std::string text(refused.text());
     try {
       if (takes_samples(load())) {
-        message +=
-            "\nHint: io::load_onnx_reference and octet predict run graphs that "
-            "are no layers";
+        text +=
+            "\nHint: io::load_onnx_reference and octet predict run such graphs "
+            "node by node";
       }
     } catch (const Error&) {
-      // It cannot be run either.
+      // The graph cannot be run either: no hint.
     }
-    UnsupportedError error(message);
+    UnsupportedError error("unsupported_operator", refused.subject(), text);
     for (const std::string& frame : refused.context()) error.add_context(frame);
     throw error;
   }

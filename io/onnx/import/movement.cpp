@@ -1,4 +1,4 @@
-// Operators that join, cut, pad or repeat values, or hand them on.
+// Operators that join, slice, repeat or pass on values.
 #include <algorithm>
 #include <cstring>
 
@@ -19,12 +19,12 @@ namespace {
 
 bool is_true(const Conversion& c, const Tensor& value) {
   if (value.dtype() != DType::boolean || value.size() != 1) {
-    c.refuse("expected true or false");
+    c.refuse("input must be true or false");
   }
   return value.data<bool>()[0];
 }
 
-/// [1,...], where all rows are alike; no tensor where they are not.
+/// Returns the first row if all rows are equal; otherwise an empty tensor.
 Tensor one_row(const Tensor& value) {
   const Tensor first = value.slice(0, 1);
   const auto row = static_cast<size_t>(first.bytes());
@@ -37,7 +37,7 @@ Tensor one_row(const Tensor& value) {
   return first;
 }
 
-/// A constant token in front of all others.
+/// A constant token before all others.
 bool convert_class_token(Conversion& c, int64_t axis) {
   if (c.inputs() != 2 || !c.is_constant(0) || c.is_constant(1)) return false;
   const Tensor token = c.floats(0);
@@ -70,8 +70,7 @@ void convert_cast(Conversion& c) {
     return c.mark_truth();
   }
   if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::BOOL) {
-    c.refuse(
-        "to: expected float32 or bool; values of a model are of these types");
+    c.refuse("to must be float32 or bool, the types of a model's values");
   }
   c.note("nothing to do");
   const bool truth = c.is_truth(0);
@@ -88,29 +87,28 @@ void convert_concat(Conversion& c) {
 void convert_dropout(Conversion& c) {
   if (c.proto().output_size() > 1 && !c.proto().output(1).empty() &&
       c.graph().uses(c.proto().output(1)) > 0) {
-    c.refuse("expected one output, got its mask, too");
+    c.refuse("the mask output is not supported");
   }
   const bool trains = c.opset() < 7 ? c.integer("is_test", 0) == 0
                                     : c.has(2) && is_true(c, c.constant(2));
-  if (trains) c.refuse("training_mode: expected false, got true");
+  if (trains) c.refuse("training_mode must be false");
   const float rate = c.has(1) ? c.scalar(1) : c.number("ratio", 0.5f);
   View y = c.view(0);
   y.tensor = c.add(Dropout({.rate = rate}), {c.as_it_lies(0)});
   c.give(std::move(y));
 }
 
-// Axes of one entry get as many as the other shape has there.
+// Repeats axes of size 1 to the requested size.
 void convert_expand(Conversion& c) {
   if (c.is_constant(0)) {
     c.refuse(
-        "expected a constant that is repeated for each sample, along an axis "
-        "of one entry");
+        "a constant must be repeated for each sample along an axis of size 1");
   }
   const View& view = c.view(0);
   const Sizes sizes = sizes_of(view);
   const Sizes wanted = c.sizes(1);
   if (wanted.size() > sizes.size()) {
-    c.refuse(fmt::format("shape: expected at most the axes of {}, got {}",
+    c.refuse(fmt::format("shape must have at most the axes of {}, got {}",
                          importing::text_of(view), wanted.size()));
   }
   Sizes times(sizes.size(), 1);
@@ -119,10 +117,8 @@ void convert_expand(Conversion& c) {
     const int64_t size = wanted[i - first];
     if (size == 1 || size == sizes[i]) continue;
     if (sizes[i] != 1) {
-      c.refuse(
-          fmt::format("shape: expected one that {} broadcasts to, got {} "
-                      "on axis {}",
-                      importing::text_of(view), size, i));
+      c.refuse(fmt::format("{} does not broadcast to size {} on axis {}",
+                           importing::text_of(view), size, i));
     }
     times[i] = size;
   }

@@ -1,4 +1,4 @@
-// Normalization of batches, layers, instances, groups and neighbours.
+// Batch, layer, instance, group and local response normalization.
 #include <array>
 #include <utility>
 
@@ -19,8 +19,8 @@
 namespace octet::io::importing {
 namespace {
 
-/// A number for each of the channels, in the order of `view`'s tensor if they
-/// are features. Where it `broadcasts` one may be that of all.
+/// Returns a parameter with a number for each channel, in the order of `view`'s
+/// tensor for features. If it `broadcasts`, a single number is repeated.
 Weight per_channel(const Conversion& c, int input, const char* name,
                    int64_t channels, bool broadcasts = false) {
   Weight weight{name, c.floats(input)};
@@ -29,7 +29,7 @@ Weight per_channel(const Conversion& c, int input, const char* name,
     return weight;
   }
   if (weight.value.size() != channels || weight.value.shape().rank() < 1) {
-    c.refuse(fmt::format("{}: expected {} numbers, got {}", name, channels,
+    c.refuse(fmt::format("{} must have {} numbers, got {}", name, channels,
                          weight.value.shape().to_string()));
   }
   weight.value = weight.value.reshaped({channels});
@@ -40,17 +40,19 @@ Weight per_channel(const Conversion& c, int input, const char* name,
 
 void convert_batch_normalization(Conversion& c) {
   const bool old = c.opset() < 7;
-  if (c.integer("spatial", 1) == 0) c.refuse("spatial: expected 1, got 0");
+  if (c.integer("spatial", 1) == 0) c.refuse("spatial must be 1, got 0");
   if (c.integer("training_mode", 0) != 0 ||
       (old && c.integer("is_test", 0) == 0)) {
-    c.refuse("training_mode: expected 0, got 1; export the model in inference");
+    c.refuse(
+        "training_mode must be 0, got 1. Hint: export the model in "
+        "inference mode");
   }
   if (c.proto().output_size() > 1) {
-    c.refuse("expected one output, got the statistics of a training, too");
+    c.refuse("outputs of training statistics are not supported");
   }
   const View view = c.view(0);
   const int rank = view.rank();
-  if (rank < 2 || view.batch() == 1) c.refuse("expected channels on axis 1");
+  if (rank < 2 || view.batch() == 1) c.refuse("axis 1 must be channels");
   const bool features = rank == 2 && view.samples_lead();
   const Rows rows(view, 1);
   const Operand x = features ? c.features(0) : c.operand(0, rows);
@@ -75,7 +77,7 @@ void convert_batch_normalization(Conversion& c) {
   c.give(std::move(same));
 }
 
-// Of one axis, with a number for each of its entries.
+// Over a single axis, with a parameter for each of its entries.
 void convert_layer_normalization(Conversion& c) {
   const View& view = c.view(0);
   const int rank = view.rank();
@@ -83,10 +85,10 @@ void convert_layer_normalization(Conversion& c) {
   const int axis = c.axis_of(given, rank);
   if (std::cmp_equal(axis, view.batch()) ||
       (axis != rank - 1 && !c.has_attribute(kOverOneAxis))) {
-    c.refuse("axis: expected the last one, got another");
+    c.refuse("axis must be the last one");
   }
   if (c.proto().output_size() > 1) {
-    c.refuse("expected one output, got the statistics, too");
+    c.refuse("outputs of statistics are not supported");
   }
   const Rows rows(view, axis);
   const Operand x = c.operand(0, rows);
@@ -95,7 +97,7 @@ void convert_layer_normalization(Conversion& c) {
     const Shape& shape = c.constant(input).shape();
     const int at = shape.rank() - (rank - axis);
     if (at < 0 || shape[at] != channels) {
-      c.refuse(fmt::format("{}: expected {} numbers along axis {}, got {}",
+      c.refuse(fmt::format("{} must have {} numbers along axis {}, got {}",
                            name, channels, axis, shape.to_string()));
     }
     return per_channel(c, input, name, channels);
@@ -115,7 +117,7 @@ void convert_rms_normalization(Conversion& c) {
   const View& view = c.view(0);
   const int axis = c.axis_of(c.integer("axis", -1), view.rank());
   if (axis != view.rank() - 1 || std::cmp_equal(axis, view.batch())) {
-    c.refuse("axis: expected the last one, got another");
+    c.refuse("axis must be the last one");
   }
   const Rows rows(view, axis);
   const Operand x = c.operand(0, rows);
@@ -125,13 +127,13 @@ void convert_rms_normalization(Conversion& c) {
   c.give(rows.back(y));
 }
 
-// To a length of 1 along one axis; the length may have been expanded to the
-// sizes that x has.
+// Normalizes to length 1 along an axis. The length may have been expanded to
+// the shape of x.
 void convert_unit_normalization(Conversion& c) {
   const View& view = c.view(0);
   const int axis = c.axis_of(c.integer("axis", -1), view.rank());
   if (std::cmp_equal(axis, view.batch())) {
-    c.refuse("axis: expected one of a sample, got that of samples");
+    c.refuse("axis must not be the batch axis");
   }
   if (c.has(1)) {
     const Sizes own = sizes_of(view), wanted = c.sizes(1);
@@ -140,13 +142,13 @@ void convert_unit_normalization(Conversion& c) {
       const int64_t size = own[own.size() - wanted.size() + i];
       same = wanted[i] == size || wanted[i] == 1 || has_batch(size);
     }
-    if (!same) c.refuse("expected a length that is expanded to its value");
+    if (!same) c.refuse("length must be expanded to the shape of its value");
   }
   const Rows rows(view, axis);
   c.give(rows.back(c.add(UnitNormalization(), {c.operand(0, rows)})));
 }
 
-// Each channel by itself.
+// Each channel is a group.
 void convert_instance_normalization(Conversion& c) {
   const Operand x = c.operand(0, channels_last(c.view(0).rank()));
   const int64_t channels = x.tensor.shape()[-1];
@@ -159,16 +161,15 @@ void convert_instance_normalization(Conversion& c) {
   c.give(view_of(y, channels_last(c.view(0).rank())));
 }
 
-// Its scale and bias are of groups before opset 21, of channels since then.
+// Scale and bias are per group before opset 21 and per channel since then.
 void convert_group_normalization(Conversion& c) {
   const int rank = c.view(0).rank();
   const Operand x = c.operand(0, channels_last(rank));
   const int64_t channels = x.tensor.shape()[-1];
   const int64_t groups = c.integer("num_groups", 0);
   if (groups < 1 || channels % groups != 0) {
-    c.refuse(
-        fmt::format("num_groups: expected a divisor of {} channels, got {}",
-                    channels, groups));
+    c.refuse(fmt::format("num_groups must divide {} channels, got {}", channels,
+                         groups));
   }
   const bool of_groups = c.opset() < 21 && !c.has_attribute(kFromParts);
   std::vector<Weight> weights;

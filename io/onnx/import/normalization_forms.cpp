@@ -10,7 +10,7 @@
 namespace octet::io::importing {
 namespace {
 
-/// The axis of a reduction over one that stays.
+/// Returns the axis of a reduction over a single axis with keepdims.
 std::optional<int64_t> one_axis(const ImportGraph& graph,
                                 const ImportNode& node) {
   if (integer_of(node.proto, "keepdims", 1) == 0) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<Normalized> squares_of(FormMatch& form, const ImportNode& mean,
                       (mul != nullptr && FormMatch::input(*mul, 0) == centred &&
                        FormMatch::input(*mul, 1) == centred);
   if (!square) return std::nullopt;
-  // It is read by the square, once or twice, and by the division.
+  // The square consumes it once or twice, the division once.
   const ImportNode* sub = form.part(centred, "Sub", mul != nullptr ? 3 : 2);
   if (sub == nullptr) return std::nullopt;
   const ImportNode* first = form.part(FormMatch::input(*sub, 1), "ReduceMean");
@@ -78,7 +78,7 @@ std::optional<Normalized> normalized_by(FormMatch& form,
   return std::nullopt;
 }
 
-/// A constant for each entry of one axis.
+/// Whether the value is a constant that varies along a single axis.
 bool is_vector(const ImportGraph& graph, const std::string& value) {
   const Constant* constant = graph.constant(value);
   if (constant == nullptr || constant->value.dtype() != DType::f32) {
@@ -106,8 +106,7 @@ onnx::NodeProto node_for(const ImportNode& anchor, const Normalized& found) {
 
 }  // namespace
 
-// The Div becomes the node; a Mul and an Add of vectors behind it then become
-// its scale and bias.
+// Replaces the Div; a following Mul and Add of vectors become scale and bias.
 bool match_layer_normalization(ImportGraph& graph, ImportNode& node) {
   if (is_op(node, "Div")) {
     FormMatch form(graph, node);
@@ -125,7 +124,7 @@ bool match_layer_normalization(ImportGraph& graph, ImportNode& node) {
     FormMatch form(graph, node);
     const ImportNode* norm =
         form.part(node.proto.input(1 - vector), "LayerNormalization");
-    // Only those that were found here lack a scale or bias.
+    // Only nodes created here lack a scale or bias.
     if (norm == nullptr) return false;
     onnx::NodeProto by = norm->proto;
     if (by.input_size() != (mul ? 1 : 2) && !(by.input_size() == 1 && !mul)) {
@@ -141,7 +140,7 @@ bool match_layer_normalization(ImportGraph& graph, ImportNode& node) {
 
 namespace {
 
-/// What max(y, 1e-12) is of; null for something else. It is read once.
+/// Returns the y of max(y, 1e-12), consumed once; otherwise null.
 const std::string* least(FormMatch& form, const std::string& value) {
   for (const char* op : {"Clip", "Max"}) {
     const ImportNode* node = form.part(value, op);
@@ -160,13 +159,13 @@ const std::string* least(FormMatch& form, const std::string& value) {
 
 }  // namespace
 
-// F.normalize of PyTorch: Div(x, Expand(Clip(ReduceL2(x)))).
+// PyTorch's F.normalize: Div(x, Expand(Clip(ReduceL2(x)))).
 bool match_unit_normalization(ImportGraph& graph, ImportNode& node) {
   if (!is_op(node, "Div")) return false;
   FormMatch form(graph, node);
   const std::string& x = FormMatch::input(node, 0);
   const std::string* value = &FormMatch::input(node, 1);
-  std::string sizes;  // that are expanded to
+  std::string sizes;  // of the Expand
   if (const ImportNode* expand = form.part(*value, "Expand")) {
     sizes = FormMatch::input(*expand, 1);
     value = &expand->proto.input(0);

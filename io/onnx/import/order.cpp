@@ -1,5 +1,5 @@
-// Operators that only say in which order and by which axes values are seen:
-// they change the view, and a layer appears where that does not do.
+// Operators that change the axis order or the shape. They change the view; a
+// layer is added only if the view cannot express the result.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -19,8 +19,8 @@
 namespace octet::io::importing {
 namespace {
 
-/// The product of sizes, the batch among them; nothing for one below 1 and
-/// beyond 64 bits.
+/// Returns the product of sizes, batch included; nothing for a size below 1 or
+/// a product beyond 64 bits.
 std::optional<int64_t> product(std::span<const int64_t> sizes) {
   int64_t result = 1;
   for (const int64_t size : sizes) {
@@ -31,7 +31,8 @@ std::optional<int64_t> product(std::span<const int64_t> sizes) {
   return result;
 }
 
-/// How many values of a sample lie before the samples, in ONNX' order.
+/// Returns the number of values before the batch within its axis and the axes
+/// before it.
 int64_t before_samples(const View& view) {
   int64_t size = 1;
   for (const auto& axis : view.axes) {
@@ -43,10 +44,10 @@ int64_t before_samples(const View& view) {
   return size;
 }
 
-/// Which of `sizes`, that have `batch` samples in them, counts the samples,
-/// `before` values before them; nothing where none can. Of a batch of one
-/// several may: best one for them alone, or one shared with what follows, as
-/// heads are, but not with features, which are last.
+/// Returns the axis of `sizes` that contains the batch of `batch` samples, with
+/// `before` values before it; nothing if no axis can. If a batch of one fits
+/// several axes, the batch alone is preferred, then an axis shared with later
+/// values, such as heads, but not with features, which are last.
 std::optional<size_t> axis_of_samples(const Sizes& sizes, int64_t batch,
                                       int64_t before) {
   enum Fit { none, with_features, with_values_before, leading, alone };
@@ -69,7 +70,7 @@ std::optional<size_t> axis_of_samples(const Sizes& sizes, int64_t batch,
   return best;
 }
 
-/// The sizes that a Reshape asks for; -1 where the rest goes.
+/// Returns the target sizes of a Reshape; -1 for the inferred size.
 Sizes sizes_asked_for(const Conversion& c) {
   Sizes target =
       c.opset() < 5 && c.inputs() < 2 ? c.integers("shape") : c.sizes(1);
@@ -77,7 +78,7 @@ Sizes sizes_asked_for(const Conversion& c) {
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i] != 0) continue;
     if (c.integer("allowzero", 0) != 0 || i >= own.size()) {
-      c.refuse(fmt::format("expected sizes >= 1, got {}",
+      c.refuse(fmt::format("sizes must be >= 1, got {}",
                            importing::text_of(target)));
     }
     target[i] = own[i];
@@ -85,7 +86,7 @@ Sizes sizes_asked_for(const Conversion& c) {
   return target;
 }
 
-/// The same sizes with the batch where samples go.
+/// Inserts the batch into the target sizes.
 Sizes with_samples(const Conversion& c, const View& view, Sizes target) {
   const std::string asked = importing::text_of(target);
   const bool open = std::ranges::any_of(target, has_batch);
@@ -93,13 +94,13 @@ Sizes with_samples(const Conversion& c, const View& view, Sizes target) {
   const int64_t samples = batch > 0 ? batch : kBatch;
   int64_t all = 0;
   if (__builtin_mul_overflow(sample_size(view), samples, &all)) {
-    c.refuse("expected a smaller value");
+    c.refuse("value is too large");
   }
   const auto rest = std::ranges::find(target, -1);
   if (rest != target.end()) *rest = 1;
   const auto known = product(target);
   if (!known) {
-    c.refuse(fmt::format("expected sizes of at least 1, got {}", asked));
+    c.refuse(fmt::format("sizes must be >= 1, got {}", asked));
   }
   if (rest != target.end()) *rest = all / *known;
   bool fits = product(target) == all;
@@ -109,10 +110,8 @@ Sizes with_samples(const Conversion& c, const View& view, Sizes target) {
     if (fits) target[*at] = target[*at] / batch * kBatch;
   }
   if (!fits) {
-    c.refuse(
-        fmt::format("expected sizes that keep the samples of {} apart, "
-                    "got {}",
-                    importing::text_of(view), asked));
+    c.refuse(fmt::format("sizes {} do not keep the samples of {} separate",
+                         asked, importing::text_of(view)));
   }
   return target;
 }
@@ -122,17 +121,17 @@ void reshape_to(Conversion& c, const Sizes& target) {
   std::optional<View> y = reshaped(view, target);
   if (!y) {
     if (!view.samples_lead() || target[0] != kBatch) {
-      c.refuse(fmt::format("expected the samples in front, got {} for {}",
+      c.refuse(fmt::format("batch must be the first axis, got {} for {}",
                            importing::text_of(target),
                            importing::text_of(view)));
     }
-    // Through sizes that do not divide one another.
+    // The sizes do not divide each other.
     const Operand x{c.operand(0, file_order(view.rank())).tensor};
     const Sizes sample(target.begin() + 1, target.end());
     return c.pass(view_of(c.add(Reshape({.target_shape = sample}), {x}),
                           file_order(static_cast<int>(target.size()))));
   }
-  // Features are flat, so that the node is a layer in most networks.
+  // Adds a Flatten for features, the usual layer in networks.
   if (y->rank() == 2 && y->samples_lead() && y->tensor.shape().rank() > 2) {
     y->tensor = c.add(Flatten(), {{y->tensor}});
   } else {
@@ -143,37 +142,39 @@ void reshape_to(Conversion& c, const Sizes& target) {
 
 Sizes axes_of(const Conversion& c, int rank) {
   Sizes axes = c.has(1) ? c.integers(1) : c.integers("axes");
-  if (axes.empty()) c.refuse("axes: expected some, got none");
+  if (axes.empty()) c.refuse("axes must not be empty");
   for (int64_t& axis : axes) axis = c.axis_of(axis, rank);
   std::ranges::sort(axes);
   if (std::ranges::adjacent_find(axes) != axes.end()) {
-    c.refuse("axes: expected each once");
+    c.refuse("axes must be unique");
   }
   return axes;
 }
 
-/// Through sizes that are taken apart, reordered and joined again.
+/// Splits axes, permutes and merges them.
 void rearrange(Conversion& c, const Sizes& apart, const Sizes& perm,
                const Sizes& joined) {
   const auto split = reshaped(c.view(0), apart);
   const auto y =
       split ? reshaped(transposed(*split, perm), joined) : std::nullopt;
   if (!y) {
-    c.refuse(fmt::format("blocksize: expected a divisor of the sizes of {}",
+    c.refuse(fmt::format("blocksize must divide the sizes of {}",
                          importing::text_of(c.view(0))));
   }
   c.note("order of axes");
   c.pass(*y);
 }
 
-/// The sizes of images, and blocksize.
+/// Returns the sizes of the images, and blocksize.
 std::pair<Sizes, int64_t> blocks_of(const Conversion& c) {
   const Sizes sizes = sizes_of(c.view(0));
   const int64_t block = c.integer("blocksize", 0);
   if (sizes.size() != 4 || !c.view(0).samples_lead() || block < 1 ||
       block > INT16_MAX) {
-    c.refuse(fmt::format("expected images and a blocksize >= 1, got {} and {}",
-                         importing::text_of(c.view(0)), block));
+    c.refuse(
+        fmt::format("input must be images with a blocksize >= 1, got {} "
+                    "and {}",
+                    importing::text_of(c.view(0)), block));
   }
   return {sizes, block};
 }
@@ -184,7 +185,7 @@ std::pair<Sizes, int64_t> blocks_of(const Conversion& c) {
 void convert_depth_to_space(Conversion& c) {
   const auto [s, b] = blocks_of(c);
   const int64_t left = s[1] / (b * b);
-  if (s[1] % (b * b) != 0) c.refuse("blocksize: expected one that divides");
+  if (s[1] % (b * b) != 0) c.refuse("blocksize must divide the channels");
   const Sizes joined{kBatch, left, s[2] * b, s[3] * b};
   if (c.text("mode", "DCR") == "CRD") {
     return rearrange(c, {kBatch, left, b, b, s[2], s[3]}, {0, 1, 4, 2, 5, 3},
@@ -197,7 +198,7 @@ void convert_depth_to_space(Conversion& c) {
 void convert_space_to_depth(Conversion& c) {
   const auto [s, b] = blocks_of(c);
   if (s[2] % b != 0 || s[3] % b != 0) {
-    c.refuse("blocksize: expected one that divides");
+    c.refuse("blocksize must divide the image");
   }
   rearrange(c, {kBatch, s[1], s[2] / b, b, s[3] / b, b}, {0, 3, 5, 1, 2, 4},
             {kBatch, s[1] * b * b, s[2] / b, s[3] / b});
@@ -205,18 +206,18 @@ void convert_space_to_depth(Conversion& c) {
 
 void convert_flatten(Conversion& c) {
   const View& view = c.view(0);
-  // From 0 to the rank, but from -rank on.
+  // The range is [-rank, rank], unlike that of other axes.
   int64_t axis = c.integer("axis", 1);
   if (axis < 0) axis += view.rank();
   const Sizes sizes = sizes_of(view);
   if (axis < 0 || axis > view.rank()) {
-    c.refuse(fmt::format("axis: expected one of {}, got {}",
-                         importing::text_of(view), axis));
+    c.refuse(fmt::format("axis {} is out of range for {}", axis,
+                         importing::text_of(view)));
   }
   const auto all = std::span<const int64_t>(sizes);
   const auto before = product(all.first(static_cast<size_t>(axis)));
   const auto behind = product(all.subspan(static_cast<size_t>(axis)));
-  if (!before || !behind) c.refuse("expected a smaller value");
+  if (!before || !behind) c.refuse("value is too large");
   reshape_to(c, {*before, *behind});
 }
 
@@ -246,8 +247,8 @@ void convert_squeeze(Conversion& c) {
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     const auto at = static_cast<size_t>(*axis);
     if (sizes[at] != 1) {
-      c.refuse(fmt::format("axes: expected axes of one entry, got {} of {}",
-                           *axis, importing::text_of(view)));
+      c.refuse(fmt::format("axes must have size 1, got axis {} of {}", *axis,
+                           importing::text_of(view)));
     }
     view.axes.erase(view.axes.begin() + *axis);
   }
@@ -262,7 +263,8 @@ void convert_unsqueeze(Conversion& c) {
   for (const int64_t axis : axes) {
     view.axes.insert(view.axes.begin() + axis, std::vector<size_t>());
   }
-  if (view.rank() > Shape::kMaxRank) c.refuse("expected at most 8 axes");
+  if (view.rank() > Shape::kMaxRank)
+    c.refuse("result must have at most 8 axes");
   c.note("order of axes");
   c.pass(std::move(view));
 }
@@ -280,8 +282,10 @@ void convert_transpose(Conversion& c) {
     valid = sorted[i] == static_cast<int64_t>(i);
   }
   if (!valid) {
-    c.refuse(fmt::format("perm: expected an order of the axes of {}, got [{}]",
-                         importing::text_of(view), fmt::join(perm, ",")));
+    c.refuse(
+        fmt::format("perm must be a permutation of the axes of {}, got "
+                    "[{}]",
+                    importing::text_of(view), fmt::join(perm, ",")));
   }
   c.note("order of axes");
   c.pass(transposed(view, perm));

@@ -20,7 +20,7 @@ namespace octet::io::importing {
 
 namespace {
 
-/// A number in the place of the zeros around values.
+/// Replaces the zeros of the padding by a number.
 View bordered(Conversion& c, const View& padded, const AxisEnds& ends,
               float number) {
   const Sizes sizes = sizes_of(padded);
@@ -67,7 +67,7 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border) {
     const auto i = static_cast<size_t>(axis);
     if (std::max(ends.begin[i], ends.end[i]) > kMost ||
         std::min(ends.begin[i], ends.end[i]) < -kMost) {
-      c.refuse(fmt::format("expected padding of at most {}, got more", kMost));
+      c.refuse(fmt::format("padding must be at most {}", kMost));
     }
     grows &= ends.begin[i] >= 0 && ends.end[i] >= 0;
     shrinks &= ends.begin[i] <= 0 && ends.end[i] <= 0;
@@ -77,14 +77,14 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border) {
     c.pass(view);
     return true;
   }
-  // In which order these axes are those of pixels.
+  // Axis order in which the changed axes are the spatial ones.
   std::vector<int> order;
   if ((rank == 3 || rank == 4) && view.samples_lead()) {
     const auto within = [&](int first, int last) {
       return moved.front() >= first && moved.back() <= last;
     };
     if (within(2, rank - 1)) order = channels_last(rank);
-    // Parts of channels need no turning, unlike zeros around them.
+    // Cropping channels needs no transposition, unlike padding them.
     if (within(1, rank - 2) &&
         ((grows && order.empty()) || natural_order(view)[1] == 1)) {
       order = file_order(rank);
@@ -113,8 +113,8 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border) {
 
 namespace {
 
-// What stands before the first and behind the last entry of an axis is one of
-// its own. Source: ONNX Pad-21; numpy.pad.
+// Returns the entry copied to a place before the first or after the last entry
+// of an axis. Source: ONNX Pad-21; numpy.pad.
 int64_t entry_of(int64_t place, int64_t size, const std::string& mode) {
   if (mode == "edge") return std::clamp<int64_t>(place, 0, size - 1);
   if (mode == "wrap") return ((place % size) + size) % size;
@@ -137,8 +137,8 @@ void pad_by_pixels(Conversion& c, const AxisEnds& ends,
     if (has_batch(sizes[i]) || std::min(ends.begin[i], ends.end[i]) < 0 ||
         std::max(ends.begin[i], ends.end[i]) > kMost || too_far) {
       c.refuse(fmt::format(
-          "pads: expected padding of a sample's axes, with reflect less than "
-          "their size, got {} and {} of axis {} of {}",
+          "pads must be on axes other than the batch, and with reflect less "
+          "than their size, got {} and {} on axis {} of {}",
           ends.begin[i], ends.end[i], axis, importing::text_of(view)));
     }
     AxisIndices padded{axis, {}};
@@ -157,10 +157,8 @@ void convert_pad(Conversion& c) {
   const std::string mode = c.text("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge" &&
       mode != "wrap") {
-    c.refuse(
-        fmt::format("mode: expected constant, reflect, edge or wrap, got "
-                    "{}",
-                    mode));
+    c.refuse(fmt::format("mode must be constant, reflect, edge or wrap, got {}",
+                         mode));
   }
   const Sizes pads = c.has(1) ? c.integers(1) : c.integers("pads");
   const float value = c.has(2) ? c.scalar(2) : c.number("value", 0);
@@ -175,7 +173,7 @@ void convert_pad(Conversion& c) {
     for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
   }
   if (pads.size() != 2 * axes.size()) {
-    c.refuse(fmt::format("pads: expected {} numbers, got {}", 2 * axes.size(),
+    c.refuse(fmt::format("pads must have {} numbers, got {}", 2 * axes.size(),
                          pads.size()));
   }
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -185,7 +183,7 @@ void convert_pad(Conversion& c) {
   }
   if (mode != "constant") return pad_by_pixels(c, ends, mode);
   if (!pad_or_crop(c, ends, value)) {
-    c.refuse(fmt::format("pads: expected padding of the pixels of {}, got [{}]",
+    c.refuse(fmt::format("pads must be on spatial axes of {}, got [{}]",
                          importing::text_of(c.view(0)), fmt::join(pads, ",")));
   }
 }

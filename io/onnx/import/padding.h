@@ -1,20 +1,18 @@
-// Zeros around images and sequences, and what is cut off. Internal to
-// io/onnx/import.
+// Padding and cropping of images and sequences. Internal to io/onnx/import.
 #pragma once
 
 #include "importer.h"
 
 namespace octet::io::importing {
 
-/// What is added at the ends of each ONNX axis or, below 0, cut off.
+/// Padding at the ends of each ONNX axis; negative values crop.
 struct AxisEnds {
   Sizes begin;
   Sizes end;
 };
 
-/// Converts a node that does that to its first input. False where other axes
-/// than those of pixels are changed, or pixels come and go at once. What is
-/// added is `border`.
+/// Pads the first input with `border` or crops it. Returns false unless the
+/// change is limited to spatial axes and either pads or crops.
 bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border = 0);
 
 }  // namespace octet::io::importing

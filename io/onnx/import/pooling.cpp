@@ -28,16 +28,16 @@ namespace {
 WindowAttributes pool_window(const Conversion& c, const Shape& x) {
   const Sizes size = c.integers("kernel_shape");
   if (std::ssize(size) != x.rank() - 2) {
-    c.refuse(fmt::format("kernel_shape: expected {} numbers, got [{}]",
+    c.refuse(fmt::format("kernel_shape must have {} numbers, got [{}]",
                          x.rank() - 2, fmt::join(size, ",")));
   }
   const WindowAttributes window = window_of(c, x, size);
-  if (window.dilated()) c.refuse("dilations: expected 1, got others");
+  if (window.dilated()) c.refuse("dilations must be 1");
   return window;
 }
 
-/// What reads a value only wants its features: nothing is lost without axes of
-/// one pixel.
+/// Whether all consumers remove the spatial axes, so that pooling may drop
+/// them.
 bool is_flattened(const Conversion& c) {
   const auto readers = c.graph().readers(c.output());
   return !readers.empty() && !c.graph().is_output(c.output()) &&
@@ -63,38 +63,38 @@ void pool_globally(Conversion& c, bool keepdims) {
   c.give(std::move(view));
 }
 
-/// The axes of a reduction, from the front, sorted.
+/// Returns the axes of a reduction, non-negative and sorted.
 Sizes reduced_axes(const Conversion& c, int rank) {
   Sizes axes = c.integers("axes");
   if (c.has(1)) axes = c.integers(1);
-  if (axes.empty()) c.refuse("axes: expected some, got none or all");
+  if (axes.empty()) c.refuse("axes must be given");
   for (int64_t& axis : axes) axis = c.axis_of(axis, rank);
   std::ranges::sort(axes);
   return axes;
 }
 
-/// Over any axes of a sample: one of a sequence, in front of all others.
-/// `first` is done to every value before, if there is one.
+/// Reduces any axes but the batch, as pooling over a sequence whose tokens are
+/// the reduced entries. Applies `first` to the values before, if not null.
 template <class Over1D>
 View reduced(Conversion& c, Sizes axes, bool keepdims,
              const LayerHandle* first = nullptr) {
   const View& given = c.view(0);
   const View view = apart(given);
-  const int shared = view.rank() - given.rank();  // axes beside the samples
+  const int shared = view.rank() - given.rank();  // axes split off the batch
   const Sizes sizes = sizes_of(view);
   const auto batch = static_cast<int>(view.batch());
-  const auto group = static_cast<int>(given.batch());  // with those beside it
+  const auto group = static_cast<int>(given.batch());  // first axis of both
   std::vector<int> order{batch};
-  Sizes sample(2, 1);  // what is reduced, and what stays
+  Sizes sample(2, 1);  // reduced size, remaining size
   for (int64_t& axis : axes) {
-    if (axis == group) c.refuse("axes: expected those of a sample");
+    if (axis == group) c.refuse("axes must not contain the batch axis");
     axis += axis > group ? shared : 0;
     order.push_back(static_cast<int>(axis));
     sample[0] *= sizes[static_cast<size_t>(axis)];
   }
   Sizes kept{kBatch};
-  int64_t before = 0;  // of what is kept, before the samples
-  size_t place = 0;    // before those beside them
+  int64_t before = 0;  // remaining axes before the batch
+  size_t place = 0;    // remaining axes before the group
   for (int axis = 0; axis < view.rank(); ++axis) {
     if (axis == group) place = kept.size() - 1;
     if (axis == batch) {
@@ -115,7 +115,7 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
         x.tensor);
   }
   const View y = view_of(c.add(Over1D(), {x}), file_order(2));
-  Sizes perm;  // the samples back to their place
+  Sizes perm;  // moves the batch to its axis
   for (int64_t axis = 0; axis < std::ssize(kept); ++axis) {
     perm.push_back(axis < before ? axis + 1 : axis == before ? 0 : axis);
   }
@@ -123,7 +123,7 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
                 static_cast<size_t>(shared) + 1);
 }
 
-/// The sum of values, or of what `first` makes of them.
+/// Returns the sum of values, after `first` if not null.
 View summed(Conversion& c, const LayerHandle* first) {
   const View view = c.view(0);
   const Sizes axes = reduced_axes(c, view.rank());
@@ -138,7 +138,7 @@ View summed(Conversion& c, const LayerHandle* first) {
   return y;
 }
 
-/// A mean or maximum over all pixels.
+/// Mean or maximum over all spatial axes.
 template <class Over1D, class Over2D>
 void reduce_pixels(Conversion& c) {
   const View view = c.view(0);
@@ -171,7 +171,7 @@ bool is_padded(const WindowAttributes& w) {
          std::ranges::any_of(w.end, is_some);
 }
 
-/// The image with its zeros, which the mean of each window counts.
+/// Pads the image with zeros, which the means include.
 Operand with_zeros(Conversion& c, const Operand& x, WindowAttributes& w) {
   const bool image = w.size.size() == 2;
   const auto layer = [&]() -> LayerHandle {
@@ -191,7 +191,7 @@ Operand with_zeros(Conversion& c, const Operand& x, WindowAttributes& w) {
 
 void convert_max_pool(Conversion& c) {
   if (c.proto().output_size() > 1 && !c.proto().output(1).empty()) {
-    c.refuse("expected the largest values alone, got their indices, too");
+    c.refuse("the output of indices is not supported");
   }
   const Operand x = pixels_of(c, 0);
   const Shape& in = x.tensor.shape();
@@ -215,8 +215,8 @@ void convert_average_pool(Conversion& c) {
   if (c.integer("count_include_pad", 0) != 0 && is_padded(w)) {
     if (c.integer("ceil_mode", 0) != 0) {
       c.refuse(
-          "count_include_pad: expected 0 where ceil_mode is 1; they count "
-          "cells that are there and others that are not");
+          "count_include_pad must be 0 if ceil_mode is 1: the windows would "
+          "count padding only in part");
     }
     x = with_zeros(c, x, w);
   }
@@ -250,7 +250,7 @@ void convert_reduce_max(Conversion& c) {
   reduce_pixels<GlobalMaxPooling1D, GlobalMaxPooling2D>(c);
 }
 
-// As many times the mean.
+// The mean times the number of entries.
 void convert_reduce_sum(Conversion& c) { c.give(summed(c, nullptr)); }
 
 void convert_reduce_l1(Conversion& c) {
@@ -270,7 +270,7 @@ void convert_reduce_l2(Conversion& c) {
   c.give(std::move(y));
 }
 
-// The negative of the largest negative.
+// -max(-x).
 void convert_reduce_min(Conversion& c) {
   const LayerHandle negative = Rescaling({.scale = {-1}});
   const Sizes axes = reduced_axes(c, c.view(0).rank());

@@ -8,29 +8,29 @@
 #include <unordered_set>
 #include <vector>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../tensors.h"
 
 namespace octet::io::importing {
 namespace {
 
-constexpr int64_t kSoftmaxAxis = 13;  // the opset since it is one axis only
+constexpr int64_t kSoftmaxAxis = 13;  // first opset with a single axis
 constexpr int kPadValue = 2;          // an input of Pad
 
-/// Where codes are among the inputs: before their scale and zero point.
+/// A quantized input, followed by its scale and zero point.
 struct CodesAt {
   int values = 0;
-  std::optional<int64_t> axis = {};  ///< of a scale for each channel
+  std::optional<int64_t> axis = {};  ///< of scales per channel
 };
 
-/// What an operator on codes stands for.
+/// The float operator of a quantized operator.
 struct FloatForm {
   std::string op;
   std::vector<CodesAt> operands;
-  int result = 0;  ///< its scale, before its zero point
-  int bias = -1;   ///< int32, in steps of both operands' scales
+  int result = 0;  ///< input with its scale, followed by the zero point
+  int bias = -1;   ///< int32, with the product of both operands' scales
 };
 
 /// Inputs and attributes are those of ONNX Runtime, docs/ContribOperators.md.
@@ -68,7 +68,7 @@ std::optional<FloatForm> form_of(const onnx::NodeProto& node) {
   return {};
 }
 
-/// Whether what it makes are codes of its first input's grid.
+/// Whether the output has the quantization parameters of the first input.
 bool moves_codes(const onnx::NodeProto& node) {
   constexpr const char* kMoves[] = {
       "Expand",  "Flatten", "Gather",    "Identity", "MaxPool",
@@ -84,7 +84,8 @@ bool moves_codes(const onnx::NodeProto& node) {
   };
   if (node.op_type() == "MaxPool") return node.output_size() == 1;
   if (node.op_type() == "Resize") return mode("nearest") == "nearest";
-  // A border of code 0 stands for another number than the float form's.
+  // By default, this Pad inserts quantized values of 0, the float operator the
+  // number 0.
   if (node.op_type() == "Pad") {
     return mode("constant") != "constant" ||
            (node.input_size() > kPadValue && !node.input(kPadValue).empty());
@@ -99,7 +100,7 @@ void set_axis(onnx::NodeProto& node, int64_t axis) {
   attribute->set_i(axis);
 }
 
-/// A zero point: one code.
+/// A zero point.
 struct Zero {
   int32_t type = 0;
   int32_t value = 0;
@@ -116,7 +117,7 @@ std::optional<Zero> zero_of(const onnx::TensorProto& tensor) {
                                                     : value.data<uint8_t>()[0]};
 }
 
-/// ONNX Runtime's own pairs are those of the standard.
+/// Pairs of ONNX Runtime's domain are equivalent to the standard's.
 bool is_own_pair(const onnx::NodeProto& node) {
   return node.domain() == "com.microsoft" &&
          (node.op_type() == "QuantizeLinear" ||
@@ -172,7 +173,7 @@ class Expansion {
     return i >= 0 && i < node.input_size() ? node.input(i) : std::string();
   }
 
-  /// Whether pairs say the same.
+  /// Whether pairs can express the operator.
   bool fits(const onnx::NodeProto& node, const FloatForm& form) const {
     for (const CodesAt& at : form.operands) {
       if (input(node, at.values).empty() || input(node, at.values + 1).empty())
@@ -215,7 +216,7 @@ class Expansion {
     add(by, {input(node, form.result), input(node, form.result + 1)}, node);
   }
 
-  /// What steps a bias has: one for all channels or one for each.
+  /// Returns the scale of the bias: a scalar, or a list for all channels.
   std::string bias_scale(const onnx::NodeProto& node) {
     const auto* alpha = find_attribute(node, "alpha");
     const float a =
@@ -232,7 +233,7 @@ class Expansion {
     return name;
   }
 
-  /// One zero point for each scale, as DequantizeLinear has it.
+  /// Returns a zero point for each scale, as DequantizeLinear requires.
   std::string zero_for(const Grid& grid) {
     const auto scales = numbers_.find(grid.scale);
     const auto zero = zeros_.find(grid.zero);
@@ -264,8 +265,8 @@ class Expansion {
 
   void keep(onnx::NodeProto& node) {
     if (is_own_pair(node)) node.clear_domain();
-    // Codes that are moved keep a grid of one scale: others have an axis. The
-    // zero point tells their type, unless an attribute does.
+    // Moved values keep parameters with a single scale only: other scales have
+    // an axis. The zero point determines the type, unless an attribute does.
     const auto scales = numbers_.find(input(node, 1));
     const bool one = scales != numbers_.end() && scales->second.size() == 1;
     if (one && node.op_type() == "QuantizeLinear" &&
@@ -276,8 +277,8 @@ class Expansion {
     graph_.add_node()->Swap(&node);
   }
 
-  /// Adds the node in place of `old`, whose outputs are codes of a grid, or
-  /// floats without one.
+  /// Adds the node in place of `old`. Its outputs are quantized with `grid`, or
+  /// floats if the scale is empty.
   void add(onnx::NodeProto& node, const Grid& grid,
            const onnx::NodeProto& old) {
     if (grid.scale.empty()) {
@@ -309,7 +310,7 @@ class Expansion {
     grids_[codes] = grid;
   }
 
-  /// The numbers that codes stand for; one node for all who read them.
+  /// Returns the dequantized values; all consumers share a node.
   std::string dequantized(const std::string& codes, const Grid& grid,
                           std::optional<int64_t> axis) {
     std::string& made = floats_[codes + '\n' + grid.scale + '\n' + grid.zero];
@@ -337,7 +338,7 @@ class Expansion {
   google::protobuf::RepeatedPtrField<onnx::NodeProto> old_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, std::vector<float>> numbers_;
-  std::unordered_map<std::string, Zero> zeros_;  // of one element
+  std::unordered_map<std::string, Zero> zeros_;  // with a single element
   std::unordered_map<std::string, Grid> grids_;
   std::unordered_map<std::string, std::string> floats_;
 };
@@ -345,7 +346,7 @@ class Expansion {
 }  // namespace
 
 void expand_qoperators(onnx::GraphProto& graph, int64_t opset) {
-  // Files of pairs, too, may move codes between Q and DQ.
+  // Files with pairs may also move quantized values between Q and DQ.
   if (std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
         return node.op_type() == "QuantizeLinear" || is_own_pair(node) ||
                form_of(node).has_value();

@@ -1,15 +1,16 @@
-// ONNX Runtime's operators on codes ("QOperator") as the Q/DQ pairs and the
-// operators on floats that they stand for. Internal to io/onnx/import.
+// ONNX Runtime's operators on quantized values ("QOperator"), converted to Q/DQ
+// pairs and float operators. Internal to io/onnx/import.
 #pragma once
 
 #include <onnx/onnx_pb.h>
 
 namespace octet::io::importing {
 
-/// Puts pairs in the place of QLinearConv, QLinearMatMul, QGemm and the other
-/// QLinear operators, and around what only moves or picks codes between them.
-/// The codes are the same but for ties, which a float may round otherwise.
-/// Operators in a form that pairs have not stay as they are.
+/// Replaces QLinearConv, QLinearMatMul, QGemm and the other QLinear operators
+/// by pairs around float operators, and adds pairs around operators between
+/// them that only move or select quantized values. Quantized results are the
+/// same except for ties, which float rounding may break differently. Leaves
+/// operators unchanged that pairs cannot express.
 void expand_qoperators(onnx::GraphProto& graph, int64_t opset);
 
 }  // namespace octet::io::importing

@@ -10,9 +10,10 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../run/operators.h"
+#include "refused_nodes.h"
 
 namespace octet::io::importing {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 constexpr const char* kQuantize = "QuantizeLinear";
 constexpr const char* kDequantize = "DequantizeLinear";
 
-/// Whether codes at this zero point stand for what int8 codes do at 0.
+/// Whether the zero point is equivalent to that of int8 at 0.
 bool is_symmetric(const Tensor& zero_point) {
   const auto all = [](const auto& values, auto expected) {
     return std::ranges::all_of(values,
@@ -36,7 +37,7 @@ bool is_symmetric(const Tensor& zero_point) {
   }
 }
 
-/// Which code stands for 0, counted from the lowest.
+/// Returns the offset of the zero point from the lowest value.
 std::optional<int> place_of_zero(const Tensor& zero_point) {
   if (zero_point.dtype() == DType::u8) return zero_point.data<uint8_t>()[0];
   if (zero_point.dtype() == DType::i8) {
@@ -45,7 +46,7 @@ std::optional<int> place_of_zero(const Tensor& zero_point) {
   return {};
 }
 
-/// Whether int8 codes, or uint8 codes around 128, have -128 among them.
+/// Whether int8 values, or uint8 values around 128, contain the lowest value.
 bool has_lowest(const Tensor& codes) {
   if (codes.dtype() == DType::u8) {
     return std::ranges::find(codes.data<uint8_t>(), 0) !=
@@ -56,7 +57,7 @@ bool has_lowest(const Tensor& codes) {
              codes.data<int8_t>().end();
 }
 
-/// 0 of a type unless it is there; no tensor if it is computed.
+/// Returns the zero point; 0 of `type` if absent, no tensor if computed.
 Tensor zero_point_of(const ImportGraph& graph, const onnx::NodeProto& node,
                      DType type) {
   if (node.input_size() < 3 || node.input(2).empty()) {
@@ -66,7 +67,7 @@ Tensor zero_point_of(const ImportGraph& graph, const onnx::NodeProto& node,
   return constant == nullptr ? Tensor() : constant->value;
 }
 
-/// Of the codes of a pair. The attribute is of opset 21.
+/// Returns the zero point of a pair. The attribute is of opset 21.
 Tensor zero_point_of_pair(const ImportGraph& graph,
                           const onnx::NodeProto& quantize) {
   const auto type = static_cast<int32_t>(
@@ -75,12 +76,8 @@ Tensor zero_point_of_pair(const ImportGraph& graph,
                        run::dtype_of(type).value_or(DType::i64));
 }
 
-std::string refusal_of(const ImportNode& node, const std::string& reason) {
-  return fmt::format("{}: {}", describe(node.proto), reason);
-}
-
-/// The grid of a constant behind a DequantizeLinear, if a weight may have it.
-/// `no_grid` says why not, otherwise.
+/// Returns the quantization parameters of a constant behind a DequantizeLinear
+/// if a quantizer can have them; otherwise sets `no_grid` to the reason.
 std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
                                       const onnx::NodeProto& node,
                                       const Tensor& codes,
@@ -88,12 +85,12 @@ std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
   const Shape& shape = codes.shape();
   const Tensor zero_point = zero_point_of(graph, node, codes.dtype());
   if (zero_point.empty() || !is_symmetric(zero_point)) {
-    no_grid = "its zero points are not 0 (128 of uint8)";
+    no_grid = "zero points are not 0 (128 for uint8)";
     return {};
   }
   const Tensor& scale = graph.constant(node.input(1))->value;
   if (scale.size() > 1 && scale.shape().rank() != 1) {
-    no_grid = "its scales are of blocks";
+    no_grid = "scales are per block";
     return {};
   }
   WeightGrid grid;
@@ -128,7 +125,7 @@ bool all_constant(const ImportGraph& graph, const onnx::NodeProto& node) {
   });
 }
 
-/// "conv1/input" of "conv1/input/dequantize/output".
+/// "conv1/input" for "conv1/input/dequantize/output".
 std::string quantizer_name(const ImportNode& node) {
   const std::string& name = node.name;
   for (const std::string_view suffix : {"/dequantize", "_DequantizeLinear"}) {
@@ -139,7 +136,7 @@ std::string quantizer_name(const ImportNode& node) {
   return name;
 }
 
-/// Codes, or a float constant through both.
+/// Converts all pairs of a graph.
 class Pass {
  public:
   Pass(ImportGraph& graph, bool drop) : graph_(graph), drop_(drop) {}
@@ -152,15 +149,20 @@ class Pass {
       if (is_op(node, kQuantize)) drop_quantize(node);
     }
     if (refused_.empty()) return;
-    throw UnsupportedError(fmt::format(
-        "ONNX model: expected Q/DQ pairs that are quantizers, got {} that are "
-        "none:\n  {}\n{}",
-        refused_.size(), fmt::join(refused_, "\n  "), kDropHint));
+    if (refused_.size() == 1) {
+      throw UnsupportedError(
+          "unsupported_operator", refused_[0].node,
+          fmt::format("{}. {}", refused_[0].reason, kDropHint));
+    }
+    throw UnsupportedError(
+        "unsupported_operator", "ONNX model",
+        fmt::format("cannot import {} Q/DQ pairs:{}\n{}", refused_.size(),
+                    lines_of(refused_), kDropHint));
   }
 
  private:
   void refuse(const ImportNode& node, const std::string& reason) {
-    refused_.push_back(refusal_of(node, reason));
+    refused_.push_back({describe(node.proto), reason});
   }
 
   void drop_quantize(ImportNode& node) {
@@ -172,12 +174,12 @@ class Pass {
       return graph_.remove(node, "quantizer of a weight");
     }
     if (graph_.uses(codes) == 0) return graph_.remove(node, "quantizer");
-    if (wide_type(node) != nullptr) return;  // its DequantizeLinear is refused
-    refuse(node, "expected DequantizeLinear alone to read the codes");
+    if (wide_type(node) != nullptr) return;  // reported at its DequantizeLinear
+    refuse(node, "quantized values may only be consumed by DequantizeLinear");
   }
 
-  /// The name of the type of a node's quantized values, for a type that
-  /// quantizers do not have; or null.
+  /// Returns the type of a node's quantized values if quantizers do not support
+  /// it, otherwise null.
   const std::string* wide_type(const ImportNode& node) const {
     for (const int input : {2, 0}) {
       if (input >= node.proto.input_size()) continue;
@@ -202,7 +204,7 @@ class Pass {
                           {compute(graph_, maker->proto), {}, name});
       if (!drop_ && !same_grid(maker->proto, node.proto)) {
         return refuse(node,
-                      "expected the scale and zero point of its "
+                      "scale and zero point must equal those of its "
                       "QuantizeLinear");
       }
     }
@@ -210,12 +212,12 @@ class Pass {
       return take_weight(node);
     const std::string* wide = wide_type(node);
     if (wide != nullptr && !(pair && drop_)) {
-      return refuse(node, fmt::format("its quantized values are {}, but Octet "
-                                      "quantizes to int8 and uint8",
+      return refuse(node, fmt::format("quantized values are {}, but must be "
+                                      "int8 or uint8",
                                       *wide));
     }
     if (!pair) {
-      return refuse(node, "expected codes of a QuantizeLinear or a constant");
+      return refuse(node, "input must be a QuantizeLinear or a constant");
     }
     take_activation(node, *maker);
   }
@@ -223,7 +225,7 @@ class Pass {
   void take_weight(ImportNode& node) {
     const onnx::NodeProto& proto = node.proto;
     if (!all_constant(graph_, proto)) {
-      return refuse(node, "expected a constant scale and zero point");
+      return refuse(node, "scale and zero point must be constant");
     }
     const Constant codes = *graph_.constant(proto.input(0));
     Constant weight{compute(graph_, proto), {}, codes.source};
@@ -260,28 +262,28 @@ class Pass {
     if (grid) node.grid = std::make_shared<const ActivationGrid>(*grid);
   }
 
-  /// Why no quantizer is like the pair; empty if one is.
+  /// Returns why no quantizer can express the pair; otherwise "".
   std::string refusal_of_pair(const onnx::NodeProto& dequantize,
                               const onnx::NodeProto& quantize) const {
     if (!same_grid(quantize, dequantize)) {
-      return "expected the scale and zero point of its QuantizeLinear";
+      return "scale and zero point must equal those of its QuantizeLinear";
     }
     const Constant* scale = graph_.constant(dequantize.input(1));
     const Tensor zero_point = zero_point_of_pair(graph_, quantize);
     if (scale == nullptr || zero_point.empty()) {
-      return "expected a constant scale and zero point";
+      return "scale and zero point must be constant";
     }
     if (scale->value.size() != 1) {
-      return "expected one scale for an activation, got one a channel";
+      return "activations must have a single scale, got one for each channel";
     }
     if (!is_symmetric(zero_point) && !place_of_zero(zero_point)) {
-      return "expected codes of 8 bits for an activation";
+      return "quantized values of an activation must have 8 bits";
     }
     return {};
   }
 
-  /// The Clip that leaves a grid fewer codes than int8 has, as Octet writes it;
-  /// `grid` then says how many bits there are.
+  /// Returns the Clip with which Octet limits a range to fewer values than int8
+  /// and sets the bits of `grid`; null if there is none.
   ImportNode* narrowing(const onnx::NodeProto& dequantize,
                         ActivationGrid& grid) const {
     ImportNode* clip = graph_.maker(dequantize.input(0));
@@ -309,7 +311,7 @@ class Pass {
       for (const bool narrow : {false, true}) {
         if (fits(bits, narrow, true)) return clip;
       }
-      // A ReLU6 in front of 8 bits may have these bounds, too; the name tells.
+      // A ReLU6 before 8 bits may have the same bounds: requires Octet's name.
       if (bits < 8 && clip->name.ends_with("/clip") &&
           fits(bits, false, false)) {
         return clip;
@@ -353,7 +355,7 @@ class Pass {
 
   ImportGraph& graph_;
   bool drop_;
-  std::vector<std::string> refused_;
+  std::vector<RefusedNode> refused_;
 };
 
 }  // namespace

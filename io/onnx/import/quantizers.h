@@ -1,5 +1,4 @@
-// Q/DQ pairs of a file and the quantizers that they become. Internal to
-// io/onnx/import.
+// Conversion of a file's Q/DQ pairs to quantizers. Internal to io/onnx/import.
 #pragma once
 
 #include <memory>
@@ -14,20 +13,20 @@
 namespace octet::io::importing {
 
 inline constexpr const char* kDropHint =
-    "Hint: OnnxImportOptions::drop_quantizers reads the float model, to be "
-    "quantized anew";
+    "Hint: import the float model with OnnxImportOptions.drop_quantizers and "
+    "quantize it again";
 
-/// Of an activation.
+/// Quantization parameters of an activation.
 struct ActivationGrid {
-  std::string name;  ///< that of its quantizer
+  std::string name;  ///< of the quantizer
   float scale = 1;
   quant::QuantizerConfig config = quant::activation_quantizer();
-  /// Whether its pair does what a ReLU does: the lowest code is zero's.
+  /// Whether the pair has the effect of a ReLU: the lowest value is 0.
   bool rectifies() const { return config.low() == 0; }
   bool operator==(const ActivationGrid&) const = default;
 };
 
-/// A site that gets a quantizer with these scales.
+/// A quantizer to add at a site, with its scales.
 struct SitePlan {
   std::string layer;
   quant::QdqSite site;
@@ -36,21 +35,22 @@ struct SitePlan {
   std::vector<float> scales;
 };
 
-/// Weights behind Q/DQ become constants with a grid, and pairs on activations
-/// stay as DequantizeLinear nodes that read what their QuantizeLinear did; with
-/// `drop` the weights have no grid, and of activations only those that rectify.
-/// Throws: UnsupportedError listing pairs that no quantizer is like.
+/// Replaces quantized weights by constants with quantization parameters, and
+/// the pair of an activation by its DequantizeLinear, which consumes the input
+/// of the QuantizeLinear. With `drop`, weights have no parameters and
+/// activations only those that include a ReLU. Throws: UnsupportedError listing
+/// pairs without an equivalent quantizer.
 void find_quantizers(ImportGraph& graph, bool drop);
 
-/// Input `input` of a layer behind a pair.
+/// The quantizer of a layer's input `input`.
 SitePlan site_of(const std::string& layer, int input,
                  const ActivationGrid& grid);
 
-/// A parameter whose channels have these scales.
+/// The quantizer of a parameter, with its scales.
 SitePlan site_of(const std::string& layer, const std::string& parameter,
                  const WeightGrid& grid);
 
-/// The model with quantizers at the sites.
+/// Returns the model with quantizers at the sites.
 Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites);
 
 }  // namespace octet::io::importing

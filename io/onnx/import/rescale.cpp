@@ -20,12 +20,11 @@ namespace {
 
 [[noreturn]] void refuse_constant(const Conversion& c, const Tensor& value,
                                   const View& view) {
-  c.refuse(fmt::format(
-      "expected a constant that broadcasts over the samples of {}, got {}",
-      importing::text_of(view), value.shape().to_string()));
+  c.refuse(fmt::format("constant {} does not broadcast over the samples of {}",
+                       value.shape().to_string(), importing::text_of(view)));
 }
 
-/// The sizes of a constant, one for each axis of `view`.
+/// Returns the sizes of a constant with the rank of `view`.
 Sizes sizes_beside(const Conversion& c, const Tensor& value, const View& view) {
   const Shape& own = value.shape();
   if (own.rank() > view.rank()) refuse_constant(c, value, view);
@@ -34,7 +33,7 @@ Sizes sizes_beside(const Conversion& c, const Tensor& value, const View& view) {
   return sizes;
 }
 
-/// A constant with as many axes as `view`, in `order`, without the batch.
+/// Returns a constant with the axes of `view` in `order`, without the batch.
 Tensor beside(const Conversion& c, const Tensor& value, const View& view,
               std::span<const int> order) {
   const Sizes dims = sizes_beside(c, value, view);
@@ -57,7 +56,7 @@ std::vector<float> numbers_of(const Tensor& value) {
   return {value.f32().begin(), value.f32().end()};
 }
 
-/// A constant of the size of `shape`, over which it broadcasts.
+/// Broadcasts a constant to `shape`.
 Tensor spread(const Tensor& value, const Shape& shape) {
   Tensor result(shape);
   const auto to = result.f32();
@@ -77,7 +76,7 @@ Tensor spread(const Tensor& value, const Shape& shape) {
   return result;
 }
 
-/// For a constant beside `given`, the same beside apart(given).
+/// Converts a constant that fits `given` to one that fits apart(given).
 Tensor beside_apart(const Conversion& c, const Tensor& value,
                     const View& given) {
   const auto more = static_cast<size_t>(apart(given).rank() - given.rank());
@@ -89,7 +88,8 @@ Tensor beside_apart(const Conversion& c, const Tensor& value,
   return value.reshaped(Shape(std::span<const int64_t>(dims)));
 }
 
-/// Whether it takes values out of a Softmax behind the sum, and lets others be.
+/// Whether the offset masks values of a following Softmax: it is 0 or a single
+/// negative number.
 bool is_mask(const Conversion& c, const Tensor& offset) {
   const auto values = offset.f32();
   const float least = *std::ranges::min_element(values);
@@ -97,18 +97,18 @@ bool is_mask(const Conversion& c, const Tensor& offset) {
                       return v == 0 || v == least;
                     });
   if (!mask && std::isinf(least)) {
-    c.refuse("expected a mask of 0 and minus infinity, got other numbers, too");
+    c.refuse("mask must consist of 0 and minus infinity");
   }
   return mask;
 }
 
-/// A sample of numbers that are added to each sample, as tokens.
+/// Adds a constant to each sample, as a position embedding of tokens.
 View plus_tokens(Conversion& c, Operand x, const View& view,
                  std::span<const int> order, const Tensor& offset) {
   const Shape sample = x.tensor.shape().slice(1, view.rank());
   if (sample.size() >
       c.options().limits.memory_limit / static_cast<int64_t>(sizeof(float))) {
-    c.refuse("expected a sum that fits into memory_limit");
+    c.refuse("sum exceeds memory_limit");
   }
   const int64_t d = sample[-1];
   const int64_t tokens = sample.size() / d;
@@ -132,7 +132,7 @@ View plus_tokens(Conversion& c, Operand x, const View& view,
   return transposed(*reshaped(view_of(y, file_order(3)), sizes), back);
 }
 
-/// The axis along which the constants have several numbers, if it is one.
+/// Returns the axis along which the constants vary, if there is only one.
 std::optional<int> varying_axis(const View& view, const Affine& affine) {
   std::optional<int> axis;
   for (const Tensor* value : {&affine.scale, &affine.offset}) {
@@ -147,7 +147,7 @@ std::optional<int> varying_axis(const View& view, const Affine& affine) {
   return axis;
 }
 
-/// By layers that join values.
+/// Applies the constants by Multiply and Add.
 View joined_with(Conversion& c, const Value& x, const Affine& affine,
                  const char* suffix) {
   const std::vector<int> order = natural_order(x.view);

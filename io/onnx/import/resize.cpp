@@ -24,9 +24,8 @@ bool is_upsample(const Conversion& c) {
   return c.op() == "Upsample" || c.opset() < 11;
 }
 
-/// Whether values come from where UpSampling2D takes them. By a whole factor,
-/// nearest to the middle of a pixel and its left end rounded down are the same
-/// pixel.
+/// Whether UpSampling2D selects the same values. For integer factors, rounding
+/// the pixel center and rounding down its left edge select the same pixel.
 /// Source: ONNX Resize-13.
 bool takes_the_same(const Conversion& c) {
   if (c.integer("antialias", 0) != 0) return false;
@@ -47,7 +46,7 @@ std::string coordinates_of(const Conversion& c) {
   return where == "pytorch_half_pixel" ? "half_pixel" : where;
 }
 
-/// Whether Interpolate takes values from between the same pixels.
+/// Whether Interpolate interpolates in the same way.
 bool is_between_pixels(const Conversion& c) {
   const std::string mode = c.text("mode", "nearest");
   const std::string where = coordinates_of(c);
@@ -57,7 +56,7 @@ bool is_between_pixels(const Conversion& c) {
          c.integer("antialias", 0) == 0 && c.integer("exclude_outside", 0) == 0;
 }
 
-/// Of the pixels of x, [n,h,w,c] or [n,l,c].
+/// Returns the factors of the spatial axes of x, [n,h,w,c] or [n,l,c].
 std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   const auto rank = static_cast<size_t>(x.rank());
   const int scales = is_upsample(c) ? 1 : 2;
@@ -68,10 +67,8 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
     if (first == 2 &&
         ((sizes[0] != kBatch && sizes[0] != fixed_batch(c.graph())) ||
          sizes[1] != x[-1])) {
-      c.refuse(fmt::format(
-          "sizes: expected those of the samples and the {} channels to stay as "
-          "they are, got others",
-          x[-1]));
+      c.refuse(
+          fmt::format("sizes must keep the batch and the {} channels", x[-1]));
     }
     for (size_t i = first; i < sizes.size() && i - first + 2 < rank; ++i) {
       factors.push_back(
@@ -89,7 +86,7 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   return factors;
 }
 
-/// The pixel that a nearest Resize takes for pixel i of the result.
+/// Returns the input pixel that a nearest Resize selects for output pixel i.
 /// Source: ONNX Resize-19.
 int64_t nearest_pixel(const Conversion& c, int64_t i, int64_t size,
                       double factor) {
@@ -98,15 +95,13 @@ int64_t nearest_pixel(const Conversion& c, int64_t i, int64_t size,
       c.text("coordinate_transformation_mode", "half_pixel") == "asymmetric";
   const auto place = static_cast<double>(i);
   const double x = asymmetric ? place / factor : (place + 0.5) / factor - 0.5;
-  // How far it is from where the pixels on both sides meet.
+  // Distance from the boundary between two pixels.
   const double meeting = mode == "floor" ? std::round(x) : std::floor(x) + 0.5;
   const double distance = std::abs(x - meeting);
   const bool exact = static_cast<double>(static_cast<float>(factor)) == factor;
   if (distance < 1e-4 && !(exact && distance < 1e-9)) {
-    c.refuse(
-        fmt::format("expected pixels that no rounding decides, got pixel "
-                    "{} by the factor {}",
-                    i, factor));
+    c.refuse(fmt::format("pixel {} by the factor {} depends on float rounding",
+                         i, factor));
   }
   const double on = distance < 1e-9 ? meeting : x;
   const double taken = mode == "floor"                ? std::floor(on)
@@ -115,7 +110,7 @@ int64_t nearest_pixel(const Conversion& c, int64_t i, int64_t size,
   return std::clamp<int64_t>(static_cast<int64_t>(taken), 0, size - 1);
 }
 
-/// To another size: between pixels, or the nearest pixels by number.
+/// Resizes to any size, by interpolation or a Gather of the nearest pixels.
 void resize_freely(Conversion& c, const Operand& x,
                    const std::vector<double>& factors) {
   const Shape& in = x.tensor.shape();
@@ -127,17 +122,17 @@ void resize_freely(Conversion& c, const Operand& x,
     const int64_t size = in[static_cast<int>(i) + 1];
     const double reached = static_cast<double>(size) * factors[i];
     const double target = std::round(reached);
-    // Where the size is rounded, ONNX goes on with the factor that was given.
+    // If the size is rounded, ONNX computes with the given factor.
     const bool exact = std::abs(reached - target) <= 1e-6 * target;
-    // PyTorch's form takes the first pixel for a single one.
+    // pytorch_half_pixel selects the first pixel for a size of 1.
     const bool first = target == 1 && size != 1 &&
                        c.text("coordinate_transformation_mode", "half_pixel") ==
                            "pytorch_half_pixel";
     if (!(target >= 1) || target > kMostPixels || !exact || first ||
         (in.rank() != 4 && !nearest)) {
       c.refuse(
-          fmt::format("expected factors that give whole sizes of images, "
-                      "got [{}]",
+          fmt::format("factors must result in integer sizes of images, got "
+                      "[{}]",
                       fmt::join(factors, ",")));
     }
     targets.push_back(static_cast<int64_t>(target));
@@ -176,21 +171,22 @@ void convert_resize(Conversion& c) {
   const bool same = takes_the_same(c);
   if ((!same && !is_between_pixels(c)) || !pixels) {
     c.refuse(fmt::format(
-        "expected nearest (asymmetric, floor), or linear or cubic "
-        "(half_pixel, align_corners, asymmetric) of pixels, got {} ({}, {})",
+        "mode must be nearest (asymmetric, floor), or linear or cubic "
+        "(half_pixel, align_corners, asymmetric) over spatial axes, got {} "
+        "({}, {})",
         c.text("mode", "nearest"),
         c.text("coordinate_transformation_mode", "half_pixel"),
         c.text("nearest_mode", "round_prefer_floor")));
   }
   const std::string ratio = c.text("keep_aspect_ratio_policy", "stretch");
   if (ratio != "stretch") {
-    c.refuse(fmt::format("keep_aspect_ratio_policy: expected stretch, got '{}'",
+    c.refuse(fmt::format("keep_aspect_ratio_policy must be stretch, got '{}'",
                          ratio));
   }
   constexpr double kMost = 4096;
   const std::vector<double> factors = factors_of(c, in);
   if (std::ssize(factors) != in.rank() - 2) {
-    c.refuse(fmt::format("expected factors for the pixels, got [{}]",
+    c.refuse(fmt::format("must have a factor for each spatial axis, got [{}]",
                          fmt::join(factors, ",")));
   }
   const bool whole = std::ranges::all_of(factors, [](double f) {
@@ -202,7 +198,7 @@ void convert_resize(Conversion& c) {
   };
   const bool nearest = c.text("mode", "nearest") == "nearest";
   if (in.rank() == 3) {
-    if (!nearest) c.refuse("mode: expected nearest for sequences");
+    if (!nearest) c.refuse("mode must be nearest for sequences");
     return c.give(
         channels_first(c.add(UpSampling1D({.size = factor(0)}), {x})));
   }

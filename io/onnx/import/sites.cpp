@@ -1,4 +1,4 @@
-// Quantizers at the layers of a model, with the scales of a file.
+// Adds quantizers with the file's scales to the layers of a model.
 #include <map>
 #include <string>
 #include <tuple>
@@ -35,7 +35,8 @@ SitePlan site_of(const std::string& layer, const std::string& parameter,
 
 namespace {
 
-/// Names of quantizers: sites that read one tensor on one grid share one.
+/// Names of quantizers. Sites with the same tensor and parameters share a
+/// quantizer.
 class Groups {
  public:
   std::string of(const SitePlan& site, const GraphNode* read) {
@@ -71,18 +72,18 @@ Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites) {
   std::vector<const SitePlan*> used;
   for (const SitePlan& site : sites) {
     const auto call = calls.find(site.layer);
-    if (call == calls.end()) continue;  // nothing reads the layer
+    if (call == calls.end()) continue;  // the layer is not part of the model
     const bool input = site.site.kind == quant::SiteKind::input;
     const auto index = static_cast<size_t>(site.site.index);
     plan.points.push_back(
-        {{site.site, "file", "the file has a scale for it"},
+        {{site.site, "file", "scale of the file"},
          site.layer,
          site.config,
          input ? groups.of(site, call->second->inputs[index].node.get())
                : groups.unique(site.layer + "/" + site.site.parameter)});
     used.push_back(&site);
   }
-  Model result = quant::apply(plan, model, CopyOf::parameters);
+  Model result = quant::apply(plan, model, Weights::share);
   std::unordered_map<std::string, const quant::BaseQuantizeWrapper*> wrappers;
   for (const auto& layer : result.layers()) {
     wrappers[layer->original_name()] = quant::as_wrapper(*layer);

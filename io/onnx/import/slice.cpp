@@ -1,5 +1,4 @@
-// Parts of a value, and values put in the place of parts: Slice, Split,
-// ScatterND.
+// Slice, Split and ScatterND.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -34,10 +33,10 @@ void convert_slice(Conversion& c) {
     }
   }
   if (starts.size() != axes.size() || stops.size() != axes.size()) {
-    c.refuse("expected a start and an end for each axis");
+    c.refuse("starts and ends must have an entry for each axis");
   }
   if (!steps.empty() && steps.size() != axes.size()) {
-    c.refuse("expected a step for each axis");
+    c.refuse("steps must have an entry for each axis");
   }
   std::vector<Cut> cuts;
   AxisEnds ends{Sizes(static_cast<size_t>(rank)),
@@ -47,14 +46,14 @@ void convert_slice(Conversion& c) {
     const auto axis = static_cast<size_t>(c.axis_of(axes[i], rank));
     const int64_t size = sizes[axis];
     const int64_t step = steps.empty() ? 1 : steps[i];
-    if (step == 0) c.refuse("steps: expected steps but 0, got 0");
+    if (step == 0) c.refuse("steps must not be 0");
     const bool to_samples = has_batch(stops[i]);
     const bool to_end = to_samples ? stops[i] == size : stops[i] >= INT32_MAX;
     if (has_batch(size) && starts[i] == 0 && to_end && step == 1) continue;
     if (has_batch(size) || to_samples) {
-      c.refuse("axes: expected those of a sample, got that of samples");
+      c.refuse("axes must not contain the batch axis");
     }
-    // Ends count and are cut as Python's are.
+    // Starts and ends are clamped as in Python.
     const std::vector<Index> index{Slice(starts[i], stops[i], step)};
     const AxisPart part = parts_of({size}, index)[0];
     cuts.push_back({axis, part.first, part.count, part.step});
@@ -76,7 +75,7 @@ void convert_split(Conversion& c) {
   const auto outputs = static_cast<int64_t>(c.proto().output_size());
   Sizes parts = c.has(1) ? c.integers(1) : c.integers("split");
   if (parts.empty() && size > 0) {
-    // The last one may be smaller, since opset 18.
+    // Since opset 18, the last part may be smaller.
     const int64_t each = (size + outputs - 1) / outputs;
     for (int64_t i = 0; i < outputs; ++i) {
       parts.push_back(std::min(each, size - i * each));
@@ -86,8 +85,8 @@ void convert_split(Conversion& c) {
       std::ranges::any_of(parts,
                           [&](int64_t p) { return p < 1 || p > size; }) ||
       std::accumulate(parts.begin(), parts.end(), int64_t{0}) != size) {
-    c.refuse(fmt::format("split: expected {} parts of {}, got [{}]", outputs,
-                         size, fmt::join(parts, ",")));
+    c.refuse(fmt::format("split must have {} parts with the sum {}, got [{}]",
+                         outputs, size, fmt::join(parts, ",")));
   }
   int64_t first = 0;
   for (int i = 0; i < c.proto().output_size(); ++i) {
@@ -99,12 +98,11 @@ void convert_split(Conversion& c) {
   }
 }
 
-// Neighbours along the first axis in place of those that were there, as
-// PyTorch's x[:, 2:5] = y.
+// Replaces contiguous entries of the first axis, as PyTorch's x[:, 2:5] = y.
 void convert_scatter_nd(Conversion& c) {
   const std::string reduction = c.text("reduction", "none");
   if (reduction != "none") {
-    c.refuse(fmt::format("reduction: expected none, got '{}'", reduction));
+    c.refuse(fmt::format("reduction must be none, got '{}'", reduction));
   }
   const Tensor& places = c.constant(1);
   make_values(c, {0, 2});
@@ -123,21 +121,21 @@ void convert_scatter_nd(Conversion& c) {
   }
   if (!neighbours || has_batch(size) || first < 0 || first + count > size) {
     c.refuse(fmt::format(
-        "expected places that are neighbours on the first axis, that of a "
-        "sample, got {} in {}",
+        "indices must be contiguous entries of the first axis, which must not "
+        "be the batch, got {} for {}",
         places.shape().to_string(), importing::text_of(x.view)));
   }
   Sizes replaced = sizes_of(x.view);
   replaced[0] = count;
   View y = c.view(2);
   if (sizes_of(y) != replaced) {
-    c.refuse("expected as much as is replaced, got another size");
+    c.refuse("updates must have the size of the replaced entries");
   }
   if (count == size) {
     c.set_value(0, c.value(2));
     return c.pass(std::move(y));
   }
-  // The inputs that are joined, in their order: before, in place, behind.
+  // Concatenates the entries before, the updates and the entries behind.
   c.set_value(1, c.value(2));
   std::vector<int> parts{1};
   if (first > 0) {

@@ -20,13 +20,13 @@ int64_t size_of_axis(const View& view, size_t axis) {
   int64_t size = 1;
   for (const size_t part : view.axes[axis]) {
     if (__builtin_mul_overflow(size, view.parts[part], &size)) {
-      throw UnsupportedError("input: expected sizes of at most 64 bits");
+      throw UnsupportedError("size_limit", "", "input's size exceeds 64 bits");
     }
   }
   return size;
 }
 
-/// The parts of a sample in an order of the ONNX axes, the batch first.
+/// Returns the factors of a sample for an order of the ONNX axes, batch first.
 std::vector<size_t> parts_in(const View& view, std::span<const int> order) {
   std::vector<size_t> parts;
   for (const int axis : order.subspan(1)) {
@@ -36,7 +36,7 @@ std::vector<size_t> parts_in(const View& view, std::span<const int> order) {
   return parts;
 }
 
-/// The shape of a sample in that order.
+/// Returns the shape of a sample for an order of the ONNX axes.
 Sizes sample_in(const View& view, std::span<const int> order) {
   Sizes sizes;
   for (const int axis : order.subspan(1)) {
@@ -56,12 +56,12 @@ SymbolicTensor with_sample(const SymbolicTensor& tensor, const Sizes& sizes,
   return Reshape({.target_shape = sizes, .name = name("reshape")})(tensor);
 }
 
-/// Whether the axis is that of the samples, alone.
+/// Whether the axis is the batch alone.
 bool is_of_samples(const View& view, int axis) {
   return view.axes[static_cast<size_t>(axis)] == std::vector<size_t>{0};
 }
 
-/// Makes two parts of one, the outer of size `outer`.
+/// Splits a factor in two, the outer of size `outer`.
 void split_part(View& view, size_t part, int64_t outer) {
   const int64_t inner = view.parts[part] / outer;
   view.parts[part] = outer;
@@ -143,7 +143,7 @@ View transposed(const View& view, std::span<const int64_t> perm) {
 
 std::optional<View> reshaped(const View& view, const Sizes& sizes) {
   View result = view;
-  // Where the next part that is not taken stands: axis, and index in it.
+  // Axis and index of the next unassigned factor.
   std::vector<std::vector<size_t>> axes(sizes.size());
   size_t axis = 0;
   size_t index = 0;
@@ -182,7 +182,7 @@ std::optional<View> reshaped(const View& view, const Sizes& sizes) {
 
 bool samples_lie_alike(const View& a, const View& b) {
   const auto beside = [](const View& view) {
-    std::array<int64_t, 2> sizes{1, 1};  // before the samples, and behind
+    std::array<int64_t, 2> sizes{1, 1};  // before and behind the batch
     size_t side = 0;
     for (const size_t part : view.axes[view.batch()]) {
       if (part == 0) {
@@ -212,7 +212,8 @@ View apart(const View& view) {
 
 View joined(const View& view, size_t first, size_t count) {
   if (first + count > view.axes.size()) {
-    throw InternalError("ONNX import: expected axes to join, got fewer");
+    throw InternalError("internal", "ONNX import",
+                        "axes to merge are out of range");
   }
   View result = view;
   const auto into = result.axes.begin() + static_cast<std::ptrdiff_t>(first);
@@ -243,23 +244,24 @@ View Rows::back(const SymbolicTensor& y) const {
 SymbolicTensor arranged(const View& view, std::span<const int> order,
                         const Namer& name) {
   if (!is_of_samples(view, order[0])) {
-    throw UnsupportedError(
-        fmt::format("input: expected the samples on axis {}, got {}", order[0],
-                    text_of(view)));
+    throw UnsupportedError("unsupported_operator", "",
+                           fmt::format("input must have the batch on axis {}, "
+                                       "got {}",
+                                       order[0], text_of(view)));
   }
   const std::vector<size_t> wanted = parts_in(view, order);
   const Sizes sample = sample_in(view, order);
   if (std::ranges::is_sorted(wanted)) {
     return with_sample(view.tensor, sample, name);
   }
-  // Parts that stay neighbours move together.
+  // Factors that stay adjacent move together.
   std::vector<std::vector<size_t>> blocks;
   for (const size_t part : wanted) {
     if (blocks.empty() || blocks.back().back() + 1 != part)
       blocks.push_back({});
     blocks.back().push_back(part);
   }
-  std::vector<size_t> source(blocks.size());  // block numbers as they lie
+  std::vector<size_t> source(blocks.size());  // blocks in the tensor's order
   std::iota(source.begin(), source.end(), size_t{0});
   std::ranges::sort(source, {}, [&](size_t b) { return blocks[b][0]; });
   Sizes sizes;
@@ -271,9 +273,11 @@ SymbolicTensor arranged(const View& view, std::span<const int> order,
     dims[source[i]] = static_cast<int64_t>(i) + 1;
   }
   if (sizes.size() >= Shape::kMaxRank) {
-    throw UnsupportedError(fmt::format(
-        "input: expected an order of axes of at most {} pieces, got {}",
-        static_cast<int>(Shape::kMaxRank) - 1, sizes.size()));
+    throw UnsupportedError(
+        "unsupported_operator", "",
+        fmt::format("axis order of the input must have at most {} pieces, got "
+                    "{}",
+                    static_cast<int>(Shape::kMaxRank) - 1, sizes.size()));
   }
   SymbolicTensor y = with_sample(view.tensor, sizes, name);
   y = Permute({.dims = dims, .name = name("permute")})(y);
@@ -289,7 +293,7 @@ bool lies_in(const View& view, std::span<const int> order) {
 std::vector<int> natural_order(const View& view) {
   std::vector<int> order = channels_last(view.rank());
   if ((view.rank() == 3 || view.rank() == 4) && lies_in(view, order)) {
-    // Of one row or channel either order is as good.
+    // With a single row or channel, both orders are equivalent.
     const std::vector<int> own = file_order(view.rank());
     return view.rank() == 3 && lies_in(view, own) ? own : order;
   }
@@ -339,7 +343,8 @@ Tensor rows_as_in(const View& view, const Tensor& weight) {
     order[features[i] - 1] = static_cast<int>(i);
   }
   if (dims.size() >= Shape::kMaxRank) {
-    throw UnsupportedError("input: expected a simpler order of features");
+    throw UnsupportedError("unsupported_operator", "",
+                           "order of the input's features is too complex");
   }
   order.push_back(static_cast<int>(features.size()));
   dims.push_back(weight.size() / weight.shape()[0]);

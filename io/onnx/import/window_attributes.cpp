@@ -15,7 +15,7 @@ Sizes list_of(const Conversion& c, const char* name, size_t count,
   Sizes list = c.integers(name);
   if (list.empty()) list.assign(count, otherwise);
   if (list.size() != count) {
-    c.refuse(fmt::format("{}: expected {} numbers, got [{}]", name, count,
+    c.refuse(fmt::format("{} must have {} numbers, got [{}]", name, count,
                          fmt::join(list, ",")));
   }
   return list;
@@ -35,8 +35,8 @@ void pad_automatically(const Conversion& c, WindowAttributes& w, const Shape& x,
         (positions - 1) * w.strides[i] + reach_of(w, i) - size;
     if (wanted < 0 && c.op() == "AveragePool") {
       c.refuse(
-          "auto_pad: expected windows that reach one another, got gaps, "
-          "whose place the specification leaves open");
+          "windows with auto_pad must not leave gaps, whose position the "
+          "specification does not define");
     }
     const int64_t total = std::max<int64_t>(wanted, 0);
     w.begin[i] = upper ? total / 2 : total - total / 2;
@@ -44,7 +44,7 @@ void pad_automatically(const Conversion& c, WindowAttributes& w, const Shape& x,
   }
 }
 
-/// The last window, if it begins in the image or the padding before it.
+/// Adds the last window if it begins in the image or its leading padding.
 /// Source: ONNX MaxPool-22 and PyTorch, pooling_output_shape.
 void round_up(WindowAttributes& w, const Shape& x) {
   for (size_t i = 0; i < w.size.size(); ++i) {
@@ -98,7 +98,7 @@ WindowAttributes window_of(const Conversion& c, const Shape& x,
     pad_automatically(c, w, x, automatic == "SAME_UPPER");
   } else if (automatic != "VALID") {
     c.refuse(
-        fmt::format("auto_pad: expected one of ONNX, got '{}'", automatic));
+        fmt::format("auto_pad must be a mode of ONNX, got '{}'", automatic));
   }
   if (c.integer("ceil_mode", 0) != 0) round_up(w, x);
   return w;
@@ -107,7 +107,7 @@ WindowAttributes window_of(const Conversion& c, const Shape& x,
 Operand pixels_of(Conversion& c, int input) {
   const int rank = c.view(input).rank();
   if (rank != 3 && rank != 4) {
-    c.refuse(fmt::format("expected images or sequences, got {}",
+    c.refuse(fmt::format("input must be images or sequences, got {}",
                          importing::text_of(c.view(input))));
   }
   return c.operand(input, channels_last(rank));

@@ -7,7 +7,7 @@
 
 namespace octet::io::importing {
 
-/// One or two numbers each, in the order of the axes of [h,w] or [l].
+/// One or two numbers each, for the axes of [l] or [h,w].
 struct WindowAttributes {
   Sizes size;
   Sizes strides;
@@ -21,18 +21,17 @@ struct WindowAttributes {
   Padding1D padding_of_sequence(const Shape& sequence) const;
 };
 
-/// Of a node that reads `x`, [n,h,w,c] or [n,l,c], with a kernel of `size`;
-/// automatic padding in numbers. Pooling that rounds its sizes up gets its last
-/// windows by more padding at the end.
+/// Returns the window of a node with input `x`, [n,h,w,c] or [n,l,c], and a
+/// kernel of `size`, with automatic padding resolved. Ceil mode of pooling
+/// becomes padding at the end.
 /// Throws: UnsupportedError for lists of another length.
 WindowAttributes window_of(const Conversion& c, const Shape& x,
                            const Sizes& size);
 
-/// [n,h,w,c] or [n,l,c] of what `input` is, an image or a sequence.
+/// Returns an image or sequence as [n,h,w,c] or [n,l,c].
 /// Throws: UnsupportedError for other ranks.
 Operand pixels_of(Conversion& c, int input);
-/// The value of an operator with its channels first that a layer made with its
-/// channels last.
+/// Returns the channels-first value of a channels-last layer output.
 View channels_first(const SymbolicTensor& y);
 
 }  // namespace octet::io::importing

@@ -1,4 +1,4 @@
-// A01, A02, A04 to A06, A08: what can be told of accuracy without data.
+// A01, A02, A04 to A06, A08: accuracy rules that need no data.
 #include <algorithm>
 #include <cmath>
 
@@ -6,12 +6,12 @@
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
 
-// The toolkit's ranges begin at +-6.
+// Initial range of NVIDIA's toolkit: +-6.
 constexpr double kFirstScale = 6.0 / 127;
 
 void judge_first_scale(const LintGraph& graph, const Node& quantize,
@@ -23,8 +23,8 @@ void judge_first_scale(const LintGraph& graph, const Node& quantize,
     return;
   }
   findings.add("A01", quantize,
-               "its scale is 6/127, with which training begins",
-               "calibrate or train the model before it is exported");
+               "scale is 6/127, the initial value before training",
+               "calibrate or train the model before exporting it");
 }
 
 void judge_half_grid(const LintGraph& graph, const Node& quantize,
@@ -45,10 +45,10 @@ void judge_half_grid(const LintGraph& graph, const Node& quantize,
   if (!positive) return;
   findings.add(
       "A05", quantize,
-      fmt::format("{} '{}' gives nothing below 0", printable(maker->op_type()),
-                  printable(name_of(*maker))),
+      fmt::format("{} '{}' has no negative outputs",
+                  printable(maker->op_type()), printable(name_of(*maker))),
       findings.tensorrt()
-          ? "nothing: 7 bits of 8 are what a symmetric grid leaves"
+          ? "none: a symmetric range leaves 7 of 8 bits"
           : "quantize it to uint8: octet quantize --target openvino does");
 }
 
@@ -62,7 +62,7 @@ void judge_weight_values(const LintGraph& graph, const Node& layer,
   if (is_convolution(layer) && graph.is_per_tensor(*dequantize) &&
       (*dims)[is_op(layer, {"ConvTranspose"}) ? 1 : 0] > 1) {
     findings.add("A02", *dequantize,
-                 fmt::format("the weight of '{}' has one scale",
+                 fmt::format("weight of '{}' has a single scale",
                              printable(name_of(layer))),
                  "quantize it per output channel");
   }
@@ -85,10 +85,10 @@ void judge_weight_values(const LintGraph& graph, const Node& layer,
   }
   if (dead.empty()) return;
   findings.add("A04", layer,
-               fmt::format("{} of {} output channels have no weight but 0, the "
-                           "first is {}",
+               fmt::format("{} of {} output channels have only zero weights, "
+                           "the first is {}",
                            dead.size(), channels, dead[0]),
-               "prune them, or look why training left them");
+               "prune them, or check why training left them at 0");
 }
 
 void judge_ends(const LintGraph& graph, Findings& findings) {
@@ -99,14 +99,14 @@ void judge_ends(const LintGraph& graph, Findings& findings) {
   if (layers.empty()) return;
   const auto report = [&](const Node& layer, const char* which) {
     if (!graph.reads_int8(layer)) return;
-    findings.add("A06", layer, fmt::format("the {} layer is quantized", which),
-                 "if accuracy falls short, leave it float first");
+    findings.add("A06", layer, fmt::format("{} layer is quantized", which),
+                 "if accuracy is too low, leave it float first");
   };
   report(*layers.front(), "first");
   if (layers.size() > 1) report(*layers.back(), "last");
 }
 
-// One finding for the whole file.
+// A single finding for the whole file.
 void judge_depthwise(const LintGraph& graph, Findings& findings) {
   int64_t count = 0;
   for (const Node& node : graph.proto().node()) {
@@ -121,7 +121,7 @@ void judge_depthwise(const LintGraph& graph, Findings& findings) {
   if (count == 0) return;
   findings.add("A08",
                fmt::format("{} depthwise convolutions are quantized", count),
-               "if accuracy falls short, train with quantizers (QAT)");
+               "if accuracy is too low, train with quantizers (QAT)");
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../schemas.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -22,9 +22,10 @@ const char* build_options(LintTarget target) {
       return "trtexec --onnx=FILE --int8 --fp16 --saveEngine=OUT";
     case LintTarget::tensorrt10:
       return "trtexec --onnx=FILE --stronglyTyped --saveEngine=OUT, or --best "
-             "where the rest may be FP16";
+             "to allow FP16 for the rest";
     case LintTarget::tensorrt11:
-      return "trtexec --onnx=FILE --saveEngine=OUT: --int8 and --fp16 are gone";
+      return "trtexec --onnx=FILE --saveEngine=OUT, without --int8 and --fp16, "
+             "which it no longer has";
     case LintTarget::onnxruntime:
     case LintTarget::openvino:
       return "";
@@ -37,10 +38,10 @@ void judge_types(const LintGraph& graph, const Node& node, Findings& findings) {
   const std::string& value = is_quantize(node) ? node.input(0) : node.output(0);
   const int32_t data = graph.view().element_type(value);
   if (scale == 0 || data == 0 || scale == data) return;
-  findings.add("D02", node,
-               fmt::format("its scale is {}, its data {}", type_name(scale),
-                           type_name(data)),
-               "strong typing takes both of one type");
+  findings.add(
+      "D02", node,
+      fmt::format("scale is {}, data is {}", type_name(scale), type_name(data)),
+      "give both the same type, as strong typing requires");
 }
 
 void judge_plugin(const LintGraph& graph, const Node& node,
@@ -57,12 +58,12 @@ void judge_plugin(const LintGraph& graph, const Node& node,
       [&](const auto& output) { return !graph.quantizers_of(output).empty(); });
   if (!reads && !writes) return;
   findings.add("D05", node,
-               fmt::format("{}::{} has Q/DQ beside it",
-                           printable(node.domain()), printable(node.op_type())),
-               "a plugin that takes INT8 has to take in these pairs itself");
+               fmt::format("{}::{} is next to Q/DQ", printable(node.domain()),
+                           printable(node.op_type())),
+               "a plugin for INT8 must fuse these pairs itself");
 }
 
-// Pairs of one scale on different tensors, which an engine may merge.
+// Whether pairs of different tensors share a scale: an engine may merge them.
 bool relies_on_equal_scales(const LintGraph& graph) {
   std::set<std::string> scales, tensors;
   for (const Node& node : graph.proto().node()) {
@@ -95,24 +96,25 @@ void judge_deployment(const LintGraph& graph, Findings& findings) {
            std::holds_alternative<std::string>(input.shape->front());
   });
   if (open) {
-    findings.add("D03", "the batch is open",
-                 "compare answers at batch 1 and at your largest (octet "
-                 "verify), and give trtexec --minShapes, --optShapes, "
-                 "--maxShapes");
+    findings.add(
+        "D03", "the batch is dynamic",
+        "compare outputs at batch 1 and at your largest batch (octet "
+        "verify), and pass --minShapes, --optShapes and --maxShapes to "
+        "trtexec");
   }
   if (relies_on_equal_scales(graph)) {
     findings.add("D04", "tensors share a scale",
                  "refit such scales together, or not at all");
   }
   findings.add("D06",
-               asymmetric ? "the file has Q/DQ of uint8, which only DLA takes, "
+               asymmetric ? "the file has uint8 Q/DQ, which only DLA supports, "
                             "by a flag of the parser"
                           : "the file has Q/DQ",
-               "for DLA turn scales into a calibration cache (NVIDIA's Q/DQ "
-               "translator); it rounds half away from zero");
+               "for DLA, convert scales to a calibration cache (NVIDIA's Q/DQ "
+               "translator); DLA rounds half away from zero");
   findings.add("D07", "the file has INT8 layers",
-               "where a GPU before Turing finds no implementation, remove "
-               "that layer's Q/DQ");
+               "if a GPU before Turing has no implementation, remove the "
+               "layer's Q/DQ");
 }
 
 }  // namespace octet::io::lint

@@ -1,4 +1,4 @@
-// fix_onnx(): repairs one rule after the other, each on a graph of its own.
+// fix_onnx(): repairs rule by rule, each on the result of the previous repair.
 #include "fix.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include "../tensors.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io {
 namespace lint {
@@ -49,7 +49,7 @@ Repairer::Repairer(onnx::GraphProto& graph, std::vector<LintRepair>& repairs)
 Node& Repairer::changed(const Node& node) {
   const auto found = indices_.find(&node);
   if (found == indices_.end()) {
-    throw InternalError("lint: a node of another graph");
+    throw InternalError("internal", "lint", "node belongs to another graph");
   }
   return *after_.mutable_node(found->second);
 }
@@ -124,7 +124,7 @@ bool Repairer::ends_in_dequantizers(const std::string& codes) const {
 
 namespace {
 
-/// How many nodes and outputs read each value.
+/// Returns the number of consumers of each value: nodes and outputs.
 std::unordered_map<std::string, int> readers_of(const onnx::GraphProto& graph) {
   std::unordered_map<std::string, int> readers;
   for (const auto& output : graph.output()) ++readers[output.name()];
@@ -144,8 +144,8 @@ void remove_marked(Field& field, const std::vector<bool>& marked) {
   field.Swap(&rest);
 }
 
-/// Removes Q and DQ that nothing reads, and their inputs that nothing else
-/// reads. Nodes come after their inputs, except for those that were added.
+/// Removes Q and DQ without consumers, and their inputs without other
+/// consumers. Nodes come after their inputs, except for added ones.
 void drop_unread(onnx::GraphProto& graph, const onnx::GraphProto& before) {
   auto readers = readers_of(graph);
   std::unordered_map<std::string, int> makers;
@@ -203,7 +203,7 @@ LintFix repaired(onnx::ModelProto model, LintTarget target) {
   const auto repair = [&](void (*with)(lint::Repairer&)) {
     lint::Repairer repairer(*model.mutable_graph(), fix.repairs);
     with(repairer);
-    // Shapes are of the graph as it was; what is new has none yet.
+    // The shapes are outdated and miss new values.
     model.mutable_graph()->clear_value_info();
     check_onnx_but_qdq(model);
   };

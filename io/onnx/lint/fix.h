@@ -1,5 +1,5 @@
-// What repairs have in common: a graph as it was, which is looked at, and the
-// same one to be changed. Internal to io/onnx/lint.
+// Common code of repairs: the original graph and the graph to change. Internal
+// to io/onnx/lint.
 #pragma once
 
 #include <optional>
@@ -23,15 +23,15 @@ class Repairer {
   Repairer(const Repairer&) = delete;
   Repairer& operator=(const Repairer&) = delete;
 
-  /// As it was.
+  /// The original graph.
   const LintGraph& graph() const { return graph_; }
   const auto& nodes() const { return before_.node(); }
 
-  /// The same node, to be changed.
+  /// Returns the node of the new graph, for changes.
   Node& changed(const Node& node);
   void add_node(Node node) { *after_.add_node() = std::move(node); }
   std::string new_name(const std::string& wish);
-  /// New initializers. They return their names.
+  /// Add initializers and return their names.
   std::string add_floats(const std::string& wish,
                          const std::vector<int64_t>& dims,
                          const std::vector<double>& values);
@@ -41,10 +41,10 @@ class Repairer {
   std::string add_uint8(const std::string& wish,
                         const std::vector<int64_t>& dims,
                         const std::vector<double>& values);
-  /// Zero points of int8 for the scales of a node.
+  /// Adds int8 zero points for the scales of a node.
   std::string add_zeros(const Node& node);
 
-  /// The DQs that a Q feeds, in the graph's order.
+  /// Returns the DQs of a Q in graph order.
   const std::vector<const Node*>& dequantizers_of(const Node& quantize) const;
   bool ends_in_dequantizers(const std::string& codes) const;
 
@@ -61,8 +61,8 @@ class Repairer {
   std::unordered_map<const Node*, std::vector<const Node*>> dequantizers_;
 };
 
-/// Whether `holds` is true of a reader of a value or, behind what commutes, of
-/// a reader of that.
+/// Whether `holds` is true for a consumer of a value, directly or after
+/// operators that commute with quantization.
 template <class Holds>
 bool any_reader(const LintGraph& graph, const std::string& value,
                 const Holds& holds) {
@@ -78,12 +78,12 @@ bool any_reader(const LintGraph& graph, const std::string& value,
   return false;
 }
 
-/// What a DQ makes of constants, as float32 is computed; nothing if it does
-/// not, or not with scales that fit.
+/// Returns the float32 output of a DQ of constants; nothing if it is computed
+/// or the scales do not fit.
 std::optional<std::vector<double>> dequantized(const LintGraph& graph,
                                                const Node& dequantize);
 
-/// E02, E04: uint8 around 128 becomes int8.
+/// E02, E04: uint8 with zero point 128 becomes int8.
 void make_signed(Repairer& repairer);
 /// E22: int8 between a Concat and a convolution becomes uint8.
 void make_unsigned_at_concat(Repairer& repairer);
@@ -101,9 +101,9 @@ void store_floats(Repairer& repairer);
 void join_equal_pairs(Repairer& repairer);
 /// P16
 void free_outputs(Repairer& repairer);
-/// E06: scales of channels whose weights are all zero.
+/// E06: scales of channels with only zero weights.
 void raise_scales(Repairer& repairer);
-/// E20: codes of -128 become -127.
+/// E20: quantized values of -128 become -127.
 void narrow_codes(Repairer& repairer);
 
 }  // namespace octet::io::lint

@@ -1,4 +1,4 @@
-// Repairs of Q and DQ nodes, whatever the values.
+// Repairs of Q and DQ nodes that do not depend on the values.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -21,13 +21,13 @@ void set_input(Node& node, int index, const std::string& value) {
   node.set_input(index, value);
 }
 
-// Whether codes get others around them, which stay what they are.
+// Whether a Pad adds quantized values, which a repair would not change.
 bool pads_codes(const LintGraph& graph, const std::string& codes) {
   return any_reader(graph, codes,
                     [](const Node& reader) { return is_op(reader, {"Pad"}); });
 }
 
-// The least and the largest value that a Q with one scale gives.
+// Returns the lowest and the highest value of a Q with a single scale.
 std::optional<std::pair<double, double>> range_of(const LintGraph& graph,
                                                   const Node& quantize) {
   const int32_t type = graph.view().element_type(quantize.output(0));
@@ -43,7 +43,7 @@ std::optional<std::pair<double, double>> range_of(const LintGraph& graph,
 
 }  // namespace
 
-// E02, E04: uint8 around 128 has the same steps as int8 around 0.
+// E02, E04: uint8 with zero point 128 is equivalent to int8 with 0.
 void make_signed(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   const auto around_128 = [&](const Node& node) {
@@ -70,7 +70,8 @@ void make_signed(Repairer& repairer) {
       for (const Node* reader : readers) {
         set_input(repairer.changed(*reader), 2, zeros);
       }
-      repairer.tell("E02", node, "uint8 with zero point 128 is int8 with 0");
+      repairer.tell("E02", node,
+                    "replaced uint8 with zero point 128 by int8 with 0");
     } else if (is_dequantize(node) && graph.scales(node) && around_128(node)) {
       auto codes = graph.numbers(node.input(0));
       const auto dims = graph.view().dims(node.input(0));
@@ -80,12 +81,12 @@ void make_signed(Repairer& repairer) {
       set_input(changed, 0,
                 repairer.add_codes(node.input(0) + "_int8", *dims, *codes));
       set_input(changed, 2, repairer.add_zeros(node));
-      repairer.tell("E02", node, "codes of uint8 less 128 are int8");
+      repairer.tell("E02", node, "converted uint8 values to int8 by -128");
     }
   }
 }
 
-// E22: int8 around 0 has the same steps as uint8 around 128.
+// E22: int8 with zero point 0 is equivalent to uint8 with 128.
 void make_unsigned_at_concat(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   std::set<const Node*> repaired;
@@ -115,7 +116,8 @@ void make_unsigned_at_concat(Repairer& repairer) {
       set_input(repairer.changed(*reader), 2, zeros);
     }
     repairer.tell("E22", quantize,
-                  "int8 with zero point 0 is uint8 with 128: the same answers");
+                  "replaced int8 with zero point 0 by uint8 with 128: same "
+                  "results");
   }
 }
 
@@ -141,8 +143,8 @@ void add_zero_points(Repairer& repairer) {
       set_input(repairer.changed(*reader), 2, zeros);
     }
     repairer.tell("E03", node,
-                  "a zero point of int8, as TensorRT reads it: to ONNX codes "
-                  "were 0 to 255, now they are -128 to 127");
+                  "added an int8 zero point, as TensorRT assumes: ONNX range "
+                  "changes from 0 to 255 to -128 to 127");
   }
 }
 
@@ -163,12 +165,12 @@ void match_zero_points(Repairer& repairer) {
     }
     set_input(repairer.changed(node), 2, repairer.add_zeros(node));
     repairer.tell("E05", node,
-                  fmt::format("{} zero points instead of {}", scales->size(),
-                              zero->size()));
+                  fmt::format("wrote {} zero points instead of {}",
+                              scales->size(), zero->size()));
   }
 }
 
-// E09: the axis that ONNX means, or the only one that fits.
+// E09: ONNX's default axis if it fits, otherwise axis 0.
 void write_axes(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   for (const Node& node : repairer.nodes()) {
@@ -193,8 +195,8 @@ void write_axes(Repairer& repairer) {
     attribute->set_type(onnx::AttributeProto::INT);
     attribute->set_i(axis);
     repairer.tell("E09", node,
-                  axis == 1 ? "axis 1, which is ONNX's default"
-                            : "axis 0, the only one with as many channels");
+                  axis == 1 ? "added axis 1, ONNX's default"
+                            : "added axis 0, the only one that fits");
   }
 }
 
@@ -208,7 +210,7 @@ void store_floats(Repairer& repairer) {
     const Node* dequantize = graph.view().maker(layer.input(*index));
     if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
     if (repairer.changed(*dequantize).input(0) != dequantize->input(0)) {
-      continue;  // a weight that several layers read
+      continue;  // already repaired for another layer with this weight
     }
     const auto values = dequantized(graph, *dequantize);
     const auto dims = graph.view().dims(dequantize->input(0));
@@ -232,7 +234,7 @@ void store_floats(Repairer& repairer) {
     changed.set_input(0, codes);
     repairer.add_node(std::move(quantize));
     repairer.tell("E19", *dequantize,
-                  "float32 before Q and DQ, the same codes");
+                  "stored float32 before Q and DQ, same quantized values");
   }
 }
 
@@ -248,7 +250,7 @@ void store_float_biases(Repairer& repairer) {
     if (!values || !dims) continue;
     repairer.changed(layer).set_input(
         2, repairer.add_floats(layer.input(2) + "_float", *dims, *values));
-    repairer.tell("E17", layer, "its bias is float32, of the same values");
+    repairer.tell("E17", layer, "stored the bias as float32, same values");
   }
 }
 
@@ -264,17 +266,17 @@ void join_equal_pairs(Repairer& repairer) {
             graph.view().element_type(quantize.output(0))) {
       continue;
     }
-    // That it was joined to others itself is no matter: they are equal, too.
+    // If the DQ was joined itself, the pairs are all equal.
     const std::string codes = repairer.changed(*dequantize).input(0);
     for (const Node* reader : graph.view().readers(quantize.output(0))) {
       auto& inputs = *repairer.changed(*reader).mutable_input();
       std::ranges::replace(inputs, quantize.output(0), codes);
     }
-    repairer.tell("P19", quantize, "the DQ and Q of one scale are gone");
+    repairer.tell("P19", quantize, "removed the DQ and Q of the same scale");
   }
 }
 
-// P16. What the pair clipped is clipped further on: uint8 from 0 is a ReLU.
+// P16. Keeps clipping: uint8 from 0 includes a ReLU.
 void free_outputs(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   for (const Node& node : repairer.nodes()) {
@@ -301,9 +303,8 @@ void free_outputs(Repairer& repairer) {
     changed.add_input(
         repairer.add_floats(node.output(0) + "_max", {}, {range->second}));
     repairer.tell("P16", node,
-                  fmt::format("the output is no longer rounded to the scale of "
-                              "that pair, but clipped to [{:g}, {:g}] as it "
-                              "was",
+                  fmt::format("output is no longer rounded to the scale of "
+                              "the pair, but still clipped to [{:g}, {:g}]",
                               range->first, range->second));
   }
 }

@@ -1,4 +1,4 @@
-// Repairs that look at the values of weights.
+// Repairs that depend on the values of weights.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -12,14 +12,14 @@
 namespace octet::io::lint {
 namespace {
 
-/// Constants on a grid of constant scales, those of Q or, of codes, of DQ.
+/// Quantized constants with constant scales: of Q, or of DQ for stored int8.
 struct Weight {
   const Node* dequantize;
-  const Node* quantize;  ///< null: codes
+  const Node* quantize;  ///< null: stored as int8
   std::vector<int64_t> dims;
-  std::vector<double> values;  ///< of the tensor, or codes
+  std::vector<double> values;  ///< floats of Q, or quantized values
   std::vector<double> scales;
-  size_t inner = 1;  ///< neighbours that share a scale
+  size_t inner = 1;  ///< adjacent elements that share a scale
 
   const std::string& tensor() const {
     return (quantize == nullptr ? dequantize : quantize)->input(0);
@@ -101,7 +101,7 @@ std::optional<std::vector<double>> dequantized(const LintGraph& graph,
     double& value = weight->values[i];
     if (weight->quantize != nullptr) {
       const float ratio = static_cast<float>(value) / scale;
-      // Half to even is the mode of the process.
+      // The rounding mode of the process is half to even.
       value =
           std::clamp<double>(std::nearbyint(ratio) + (*zero)[c], least, most);
     }
@@ -121,7 +121,7 @@ void raise_scales(Repairer& repairer) {
     if (!weight || std::ranges::all_of(weight->scales, sound)) continue;
     const Node& grid =
         weight->quantize == nullptr ? dequantize : *weight->quantize;
-    // Another zero point makes other values of the codes 0.
+    // With another zero point, quantized values of 0 are not zero weights.
     if (!is_zero_point_0(graph, grid)) continue;
     std::vector<bool> zero(weight->scales.size(), true);
     for (size_t i = 0; i < weight->values.size(); ++i) {
@@ -147,8 +147,8 @@ void raise_scales(Repairer& repairer) {
       repairer.changed(*weight->quantize).set_input(1, name);
     }
     repairer.tell("E06", dequantize,
-                  fmt::format("{} channels of zeros have a scale > 0, the "
-                              "first is {}",
+                  fmt::format("set positive scales for {} channels of zeros, "
+                              "the first is {}",
                               raised.size(), raised[0]));
   }
 }
@@ -172,22 +172,22 @@ void narrow_codes(Repairer& repairer) {
     int64_t count = 0;
     for (size_t i = 0; i < weight->values.size(); ++i) {
       const double step = codes ? 1 : weight->scales[weight->scale_of(i)];
-      // Halves are rounded to even; a scale of 0 makes NaN.
+      // Rounds half to even; a scale of 0 results in NaN.
       if (!(weight->values[i] / step <= -127.5)) continue;
       weight->values[i] = -127 * step;
       ++count;
     }
     if (count == 0) continue;
     Node& reader = repairer.changed(codes ? *dequantize : *weight->quantize);
-    if (reader.input(0) != weight->tensor()) continue;  // done already
+    if (reader.input(0) != weight->tensor()) continue;  // already repaired
     reader.set_input(0,
                      codes ? repairer.add_codes(weight->tensor() + "_narrow",
                                                 weight->dims, weight->values)
                            : repairer.add_floats(weight->tensor() + "_narrow",
                                                  weight->dims, weight->values));
     repairer.tell("E20", layer,
-                  fmt::format("{} codes of its weight were -128 and are -127: "
-                              "answers change a little",
+                  fmt::format("changed {} values of its weight from -128 to "
+                              "-127: results change slightly",
                               count));
   }
 }

@@ -1,16 +1,16 @@
-// Which layers run in INT8, and what becomes one kernel with them.
+// Forecast of the layers that run in INT8 and of the nodes in their kernels.
 //
 // Source: TensorRT's guide, "Q/DQ fusion": DQ -> layer -> Q is INT8 in and out,
 // DQ -> layer INT8 in and FP out, and a residual Add fuses where its other
-// branch is INT8. ONNX Runtime: qdq_selectors.cc, and what version 1.31 was
-// seen to do.
+// branch is INT8. ONNX Runtime: qdq_selectors.cc and observed behavior of
+// version 1.31.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -24,20 +24,20 @@ void set_nodes(Kernel& kernel, std::vector<const Node*> nodes) {
   }
 }
 
-/// Who reads a value in floating point, in words.
+/// Returns why a value is in floating point, by its consumers.
 std::string why_float(const LintGraph& graph, const std::string& value) {
-  if (graph.is_output(value)) return "it is an output";
+  if (graph.is_output(value)) return "it is a graph output";
   for (const Node* reader : graph.view().readers(value)) {
     if (is_quantize(*reader)) continue;
     if (graph.commutes(*reader)) {
       if (graph.is_quantized(reader->output(0))) continue;
-      if (graph.is_output(reader->output(0))) return "it is an output";
+      if (graph.is_output(reader->output(0))) return "it is a graph output";
     }
-    return fmt::format("{} '{}' reads it without Q",
+    return fmt::format("{} '{}' consumes it without Q",
                        printable(reader->op_type()),
                        printable(name_of(*reader)));
   }
-  return "nobody reads it";
+  return "it has no consumer";
 }
 
 class Forecaster {
@@ -67,7 +67,7 @@ class Forecaster {
            wide_type(*dequantize).empty();
   }
 
-  /// "int16" or "uint16" where a dequantizer reads these; else empty.
+  /// Returns "int16" or "uint16" for dequantizers of these, otherwise "".
   std::string wide_type(const Node& dequantize) const {
     const int32_t type = graph_.view().element_type(dequantize.input(0));
     return type == onnx::TensorProto::INT16 || type == onnx::TensorProto::UINT16
@@ -89,7 +89,7 @@ class Forecaster {
     }
   }
 
-  // Sets a reason for what does not read INT8 at all.
+  // Whether all inputs are INT8; otherwise sets the reason.
   bool reads_int8(const Node& node, LayerForecast& layer) const {
     int quantized = 0, all = 0;
     std::string wide;
@@ -104,13 +104,13 @@ class Forecaster {
     if (all > 0 && quantized == all) return true;
     if (!wide.empty()) {
       set(layer, LayerPrecision::floating,
-          fmt::format("its quantized values are {}", wide));
+          fmt::format("quantized values are {}", wide));
       return false;
     }
     set(layer, LayerPrecision::floating,
-        quantized == 0 ? "its inputs are float"
-                       : fmt::format("{} of its {} inputs are float",
-                                     all - quantized, all));
+        quantized == 0
+            ? "inputs are float"
+            : fmt::format("{} of {} inputs are float", all - quantized, all));
     return false;
   }
 
@@ -122,8 +122,8 @@ class Forecaster {
         is_computed_in_floats(graph_, head)) {
       return set(layer, LayerPrecision::floating,
                  is_op(head, {"ConvTranspose"})
-                     ? "its values have a zero point other than 0"
-                     : "its kernel is 1x1 and it has strides");
+                     ? "its zero point is not 0"
+                     : "it has a 1x1 kernel and strides");
     }
     for (const Node* node : fusion.nodes) {
       if (!is_op(*node, {"Add"})) continue;
@@ -133,7 +133,7 @@ class Forecaster {
             std::ranges::find(fusion.nodes, maker) != fusion.nodes.end();
         if (own || graph_.is_constant(input) || int8(input)) continue;
         return set(layer, LayerPrecision::int8_to_float,
-                   fmt::format("the other branch of '{}' is float",
+                   fmt::format("other branch of '{}' is float",
                                printable(name_of(*node))));
       }
     }
@@ -144,17 +144,18 @@ class Forecaster {
     if (reads_int8(node, layer)) finish(layer, node.output(0));
   }
 
-  // What commutes with quantization runs on codes from either side.
+  // Operators that commute with quantization use INT8 from either side.
   void moved(const Node& node, LayerForecast& layer) const {
     const bool before = int8(node.input(0));
     if (before || graph_.is_quantized(node.output(0))) {
       set(layer, LayerPrecision::int8, "");
     } else {
-      set(layer, LayerPrecision::floating, "its input is float");
+      set(layer, LayerPrecision::floating, "input is float");
     }
   }
 
-  /// The DQ right before a value, or null: ONNX Runtime looks no further.
+  /// Returns the DQ directly before a value, or null: ONNX Runtime requires
+  /// direct neighbors.
   const Node* next_dequantizer(const std::string& value) const {
     const Node* maker = graph_.view().maker(value);
     return maker != nullptr && is_dequantize(*maker) ? maker : nullptr;
@@ -165,7 +166,7 @@ class Forecaster {
         next_dequantizer(node.input(0))->input(0));
   }
 
-  // Q takes a Relu or Clip in where it cannot reach below 0 anyway.
+  // Q absorbs a Relu or Clip if its range begins at 0.
   bool absorbs_relu(const Node& quantize) const {
     const auto zero = quantize.input_size() > 2
                           ? graph_.numbers(quantize.input(2))
@@ -184,22 +185,21 @@ class Forecaster {
       if (bias && graph_.view().constant(node.input(i)) != nullptr) continue;
       if (next_dequantizer(node.input(i)) == nullptr) {
         return set(layer, LayerPrecision::floating,
-                   fmt::format("input {} has no DQ right before it", i));
+                   fmt::format("input {} has no DQ directly before it", i));
       }
       const std::string wide = wide_type(*next_dequantizer(node.input(i)));
       if (!wide.empty()) {
         return set(layer, LayerPrecision::floating,
-                   fmt::format("its quantized values are {}", wide));
+                   fmt::format("quantized values are {}", wide));
       }
     }
     if (is_op(node, {"ConvTranspose"})) {
-      return set(layer, LayerPrecision::floating,
-                 "there is no kernel in integers");
+      return set(layer, LayerPrecision::floating, "no integer kernel exists");
     }
     if (is_op(node, {"Conv", "Add"}) &&
         code_type(node) == onnx::TensorProto::INT8) {
       return set(layer, LayerPrecision::floating,
-                 "its codes are int8, which kernels of x86 take as uint8 only; "
+                 "quantized values are int8, but x86 kernels require uint8; "
                  "ONNX Runtime converts some of them");
     }
     std::string value = node.output(0);

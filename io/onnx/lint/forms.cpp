@@ -1,13 +1,13 @@
-// P21, P23 to P26: layers whose form is slow in INT8.
+// P21, P23 to P26: layers with shapes that are slow in INT8.
 //
-// Source: TensorRT's tools (trex: alignment of channels), Model-Optimizer's
-// choice of convolutions and products that it leaves float.
+// Source: TensorRT's tools (trex: alignment of channels); the convolutions and
+// products that Model-Optimizer leaves float.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -25,7 +25,7 @@ bool reorders_images(const Node& node) {
          order == std::vector<int64_t>{0, 3, 1, 2};
 }
 
-// Up to a few nodes that only quantize or activate lie between.
+// Whether at most a few nodes that quantize or pad are in between.
 bool reaches_convolution(const LintGraph& graph, const std::string& value,
                          int steps) {
   if (steps == 0) return false;
@@ -40,9 +40,9 @@ bool reaches_convolution(const LintGraph& graph, const std::string& value,
 void judge_transpose(const LintGraph& graph, const Node& node,
                      Findings& findings) {
   if (!reaches_convolution(graph, node.output(0), 4)) return;
-  findings.add("P21", node, "it reorders images before a convolution",
-               "export with the channels first throughout "
-               "(tf2onnx: --inputs-as-nchw)");
+  findings.add("P21", node, "transposes images before a convolution",
+               "export channels first throughout (tf2onnx: "
+               "--inputs-as-nchw)");
 }
 
 void judge_convolution(const LintGraph& graph, const Node& conv,
@@ -57,9 +57,9 @@ void judge_convolution(const LintGraph& graph, const Node& conv,
   if (transposed || group > 1) {
     findings.add("P26", conv,
                  transposed
-                     ? std::string("a transposed convolution in INT8")
-                     : fmt::format("a convolution of {} groups in INT8", group),
-                 "measure it; if it is slower than FP16, leave its Q/DQ out");
+                     ? std::string("transposed convolution in INT8")
+                     : fmt::format("convolution with {} groups in INT8", group),
+                 "measure it; if it is slower than FP16, remove its Q/DQ");
   }
   if (group > 1) return;
   if (in % 16 != 0 || out % 16 != 0) {
@@ -68,7 +68,7 @@ void judge_convolution(const LintGraph& graph, const Node& conv,
   }
   if (in < 16 || out < 16) {
     findings.add("P24", conv, fmt::format("{} channels in, {} out", in, out),
-                 "leave it float if its accuracy matters more than its time");
+                 "leave it float if accuracy matters more than time");
   }
 }
 
@@ -81,8 +81,8 @@ void judge_product(const LintGraph& graph, const Node& node,
   const auto [least, most] =
       std::minmax((*dims)[dims->size() - 2], (*dims)[dims->size() - 1]);
   if (least < 0 || least >= 16) return;
-  findings.add("P25", node, fmt::format("a weight of {} by {}", least, most),
-               "leave it float: such a product is not bound by its arithmetic");
+  findings.add("P25", node, fmt::format("weight is {} by {}", least, most),
+               "leave it float: such a product is memory-bound");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// P01 to P03, P09, P28: weighted layers and what fuses with them.
+// P01 to P03, P09, P28: weighted layers and their fusions.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -20,12 +20,12 @@ void judge_both(const LintGraph& graph, const Node& layer, Findings& findings) {
   if (data == other) return;
   const char* what = weight ? "weight" : "second input";
   findings.add("P01", layer,
-               fmt::format("its {} has Q/DQ, its {} has not",
+               fmt::format("its {} has Q/DQ, its {} has none",
                            data ? "data" : what, data ? what : "data"),
-               "quantize both, or neither: half a pair rounds and stays FP");
+               "quantize both, or neither: one alone rounds but stays FP");
 }
 
-/// The nodes that read a value through Q and DQ, and nothing else does.
+/// Returns the consumers of a value behind Q and DQ.
 std::vector<const Node*> behind_pair(const LintGraph& graph,
                                      const std::string& value) {
   std::vector<const Node*> result;
@@ -49,21 +49,20 @@ void judge_inner_pairs(const LintGraph& graph, const Node& layer,
   for (const Node* reader : behind_pair(graph, fusion.output)) {
     if (is_op(*reader, {"BatchNormalization"}) &&
         !already("BatchNormalization", "Add")) {
-      findings.add("P02", *reader,
-                   fmt::format("Q/DQ lies between it and '{}'",
-                               printable(name_of(layer))),
-                   "remove that pair: the normalization fuses with the layer");
+      findings.add(
+          "P02", *reader,
+          fmt::format("Q/DQ between it and '{}'", printable(name_of(layer))),
+          "remove that pair: the normalization fuses with the layer");
     } else if (is_op(*reader, {"Relu", "Clip", "LeakyRelu", "PRelu", "Elu"})) {
-      findings.add("P28", *reader,
-                   fmt::format("Q/DQ lies between it and '{}'",
-                               printable(name_of(layer))),
-                   "move that pair behind the activation");
+      findings.add(
+          "P28", *reader,
+          fmt::format("Q/DQ between it and '{}'", printable(name_of(layer))),
+          "move that pair behind the activation");
     }
   }
 }
 
-// BatchNormalization -> activation -> Q, with nothing before that it could
-// fuse with.
+// BatchNormalization -> activation -> Q without a preceding layer to fuse with.
 void judge_normalization(const LintGraph& graph, const Node& node,
                          Findings& findings) {
   if (graph.fused_with(node) != nullptr || graph.is_constant(node.input(0)) ||
@@ -75,7 +74,7 @@ void judge_normalization(const LintGraph& graph, const Node& node,
                                ? readers[0]->output(0)
                                : node.output(0);
   if (!graph.is_quantized(end)) return;
-  findings.add("P03", node, "it reads floats and is read through Q",
+  findings.add("P03", node, "input is float, output is quantized",
                "put Q/DQ at its input, too");
 }
 
@@ -86,8 +85,8 @@ void judge_output(const LintGraph& graph, const LayerForecast& layer,
     return;
   }
   findings.add("P09", node,
-               fmt::format("it reads INT8 and writes FP: {}", layer.reason),
-               "quantize what reads it, if that is an INT8 layer");
+               fmt::format("INT8 input, FP output: {}", layer.reason),
+               "quantize the output if its consumer is an INT8 layer");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../run/constants.h"
 #include "../tensors.h"
@@ -40,7 +40,7 @@ bool Fusion::has(std::initializer_list<std::string_view> names) const {
 
 LintGraph::LintGraph(const GraphView& view) : view_(view) {
   for (const auto& output : proto().output()) outputs_.insert(output.name());
-  // Nodes come after those that they read.
+  // Nodes come after their producers.
   for (const auto& tensor : proto().initializer()) {
     constants_.insert(tensor.name());
   }
@@ -48,7 +48,7 @@ LintGraph::LintGraph(const GraphView& view) : view_(view) {
     const bool all = std::ranges::all_of(node.input(), [&](const auto& input) {
       return input.empty() || constants_.contains(input);
     });
-    // A subgraph may read more than the inputs.
+    // A subgraph may consume other values than the inputs.
     const bool nested = std::ranges::any_of(
         node.attribute(), [](const auto& a) { return a.has_g(); });
     const bool draws =
@@ -171,8 +171,8 @@ bool LintGraph::commutes(const Node& node) const {
                       "Identity", "MaxPool", "GlobalMaxPool"});
 }
 
-// Once along the graph and once back, so that a chain of what commutes is not
-// followed from each of its nodes.
+// In one pass forward and one back, so that chains of commuting operators take
+// linear time.
 void LintGraph::follow_pairs() {
   const auto find = [](const auto& nodes, const std::string& value) {
     const auto found = nodes.find(value);
@@ -267,8 +267,8 @@ std::optional<int> LintGraph::weight_index(const Node& layer) const {
   return std::nullopt;
 }
 
-// Conv -> BatchNormalization -> Add of a residual -> activation, each if it is
-// there; a bias that is an Add; and the two nodes that Swish and HardSwish are.
+// Conv -> BatchNormalization -> Add of a residual -> activation, all optional;
+// a bias as Add; and the two nodes of Swish and HardSwish.
 Fusion LintGraph::fuse(const Node& layer) const {
   Fusion fusion{{&layer}, layer.output(0)};
   bool normalized = false, added = false;

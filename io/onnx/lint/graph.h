@@ -1,5 +1,5 @@
-// A Q/DQ graph as the rules look at it: pairs, what is rooted in constants,
-// what may be moved past a quantizer, and what fuses with a weighted layer.
+// A Q/DQ graph for rules: pairs, values that depend on constants only,
+// operators that commute with quantization, and fusions of weighted layers.
 // Refers to the view, which must outlive it. Internal to io/onnx/lint.
 #pragma once
 
@@ -20,20 +20,20 @@ namespace octet::io::lint {
 
 using Node = onnx::NodeProto;
 
-/// A standard operator of one of these names.
+/// Whether the node is a standard operator with a name of the list.
 bool is_op(const Node& node, std::initializer_list<std::string_view> names);
 /// Conv, ConvTranspose, Gemm, MatMul.
 bool is_weighted(const Node& node);
 bool is_convolution(const Node& node);
-/// What a kernel applies to its results before it writes them.
+/// Whether kernels apply the operator to their results before storing them.
 bool is_activation(const Node& node);
 
 std::string name_of(const Node& node);
 
-/// What a weighted layer and the nodes after it become.
+/// A weighted layer and the nodes fused with it.
 struct Fusion {
   std::vector<const Node*> nodes;  ///< the layer first
-  std::string output;              ///< the value that the last one makes
+  std::string output;              ///< output of the last node
   bool has(std::initializer_list<std::string_view> names) const;
 };
 
@@ -46,51 +46,50 @@ class LintGraph {
 
   bool is_output(const std::string& value) const;
   bool is_input(const std::string& value) const;
-  /// Made of constants alone, by whatever nodes.
+  /// Depends on constants only.
   bool is_constant(const std::string& value) const;
-  /// A constant, also behind Cast and Identity; or null.
+  /// Returns a constant, also behind Cast and Identity; or null.
   const onnx::TensorProto* constant(const std::string& value) const;
-  /// The elements of such a constant as numbers; nothing if it is computed or
-  /// of a type that Octet does not hold.
+  /// Returns the elements of such a constant; nothing if it is computed or of a
+  /// type that Octet does not support.
   std::optional<std::vector<double>> numbers(const std::string& value) const;
 
-  /// Of a Q or DQ; nothing if the graph computes them.
+  /// Return the parameters of a Q or DQ; nothing if the graph computes them.
   std::optional<std::vector<double>> scales(const Node& node) const;
   std::optional<std::vector<double>> zero_points(const Node& node) const;
-  /// One scale for the whole tensor, whatever its shape.
+  /// Whether a single scale applies to the whole tensor.
   bool is_per_tensor(const Node& node) const;
-  /// Whether its scales and zero points are constants that can be read.
+  /// Whether scales and zero points are constants of supported types.
   bool has_grid(const Node& node) const;
   /// Whether both have the same constant scales and zero points.
   bool same_grid(const Node& a, const Node& b) const;
 
-  /// Commutes with symmetric quantization: Transpose, Reshape, MaxPool, a Pad
-  /// of zeros, ...
+  /// Whether the node commutes with symmetric quantization: Transpose, Reshape,
+  /// MaxPool, a Pad of zeros, ...
   bool commutes(const Node& node) const;
 
-  /// The DQ that a value comes from, behind what commutes; or null.
+  /// Returns the DQ of a value, also before commuting operators; or null.
   const Node* dequantizer(const std::string& value) const;
-  /// The Q that feeds a DQ, behind what commutes; or null.
+  /// Returns the Q of a DQ, also before commuting operators; or null.
   const Node* quantizer(const Node& dequantize) const;
-  /// The readers that are Q.
+  /// Returns the consumers that are Q.
   std::vector<const Node*> quantizers_of(const std::string& value) const;
-  /// Whether everything that reads a value reads it through Q, which may come
-  /// after what commutes; false for an output of the graph.
+  /// Whether all consumers of a value are Q, also after commuting operators;
+  /// false for graph outputs.
   bool is_quantized(const std::string& value) const;
 
-  /// Whether the first two inputs of a weighted layer come from DQ.
+  /// Whether the first two inputs of a weighted layer are dequantized.
   bool reads_int8(const Node& layer) const;
 
-  /// The weighted layer whose results a value is, with what fuses between; or
-  /// null.
+  /// Returns the weighted layer whose fusion produces a value, or null.
   const Node* producer(const std::string& value) const;
   /// REQUIRES: is_weighted(layer).
   const Fusion& fusion(const Node& layer) const;
-  /// The weighted layer that an Add or another node is fused with, or null.
+  /// Returns the weighted layer with which a node is fused, or null.
   const Node* fused_with(const Node& node) const;
 
-  /// The input that holds the weights of a MatMul or another product; nothing
-  /// for a product of two activations.
+  /// Returns the index of the weight input; nothing for a product of two
+  /// activations.
   std::optional<int> weight_index(const Node& layer) const;
 
  private:
@@ -100,7 +99,7 @@ class LintGraph {
   const GraphView& view_;
   std::unordered_set<std::string> outputs_;
   std::unordered_set<std::string> constants_;
-  // By value: the DQ and the Q that it comes from, behind what commutes.
+  // By value: its DQ and Q, also before commuting operators.
   std::unordered_map<std::string, const Node*> dequantizers_;
   std::unordered_map<std::string, const Node*> quantizers_;
   std::unordered_set<std::string> quantized_;  // see is_quantized()

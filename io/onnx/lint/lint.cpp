@@ -1,4 +1,4 @@
-// lint_onnx(): reads a file, lets every family of rules look at it.
+// lint_onnx(): loads a file and applies all groups of rules.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,14 +9,14 @@
 #include <octet/io/lint.h>
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../check.h"
 #include "../external.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io {
 namespace {
@@ -46,7 +46,7 @@ LintReport judged(onnx::ModelProto model, const LintOptions& options) {
   lint::judge_deployment(graph, findings);
   lint::judge_openvino(graph, findings);
   if (!options.samples.empty()) {
-    check_qdq(view);  // such a file does not run
+    check_qdq(view);  // invalid pairs cannot run
     lint::judge_samples(model, graph, options.samples, options.limits,
                         findings);
   }

@@ -1,16 +1,16 @@
-// P04 to P08, P14, P15, P22: where branches meet.
+// P04 to P08, P14, P15, P22: operators with several branches.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
 
-/// The quantized convolution whose kernel makes a value, or null.
+/// Returns the quantized convolution whose kernel produces a value, or null.
 const Node* int8_layer(const LintGraph& graph, const std::string& value) {
   const Node* maker = graph.view().maker(value);
   if (maker == nullptr) return nullptr;
@@ -20,7 +20,8 @@ const Node* int8_layer(const LintGraph& graph, const std::string& value) {
              : nullptr;
 }
 
-/// The convolution whose result a pair rounds for this reader alone, or null.
+/// Returns the convolution whose result a pair quantizes for a single consumer,
+/// or null.
 const Node* convolution_behind(const LintGraph& graph, const Node& dequantize) {
   const Node* quantize = graph.quantizer(dequantize);
   if (quantize == nullptr) return nullptr;
@@ -42,8 +43,8 @@ void judge_quantized_add(const LintGraph& graph, const Node& add,
     const Node* layer = convolution_behind(graph, *graph.dequantizer(input));
     if (layer == nullptr) continue;
     findings.add("P05", add,
-                 fmt::format("both branches are quantized; that of '{}' could "
-                             "stay float and fuse with it",
+                 fmt::format("both branches are quantized; the output of '{}' "
+                             "could stay float and fuse with it",
                              printable(name_of(*layer))),
                  "remove the Q/DQ pair between the convolution and the Add");
     break;
@@ -57,7 +58,7 @@ void judge_quantized_add(const LintGraph& graph, const Node& add,
   if (!same) {
     findings.add(
         "P22", add,
-        fmt::format("its branches are {} and {}", dims_text(*a), dims_text(*b)),
+        fmt::format("branches are {} and {}", dims_text(*a), dims_text(*b)),
         "broadcasting does not fuse in INT8");
   }
 }
@@ -66,22 +67,23 @@ void judge_half_quantized_add(const LintGraph& graph, const Node& add,
                               const std::string& branch, Findings& findings) {
   const Node* layer = int8_layer(graph, branch);
   if (layer == nullptr) {
-    findings.add("P04", add,
-                 fmt::format("'{}' is float and no convolution's result",
-                             printable(branch)),
-                 "put Q/DQ at that branch, too");
+    findings.add(
+        "P04", add,
+        fmt::format("'{}' is float and not the output of a convolution",
+                    printable(branch)),
+        "put Q/DQ at that branch, too");
   } else if (graph.view().readers(branch).size() > 1) {
     findings.add("P08", add,
-                 fmt::format("the result of '{}' has other readers",
+                 fmt::format("output of '{}' has other consumers",
                              printable(name_of(*layer))),
-                 "put Q/DQ at that branch and leave the other one float, or "
+                 "put Q/DQ at that branch and leave the other branch float, or "
                  "quantize both");
   }
 }
 
 void judge_float_add(const LintGraph& graph, const Node& add,
                      Findings& findings) {
-  // What has other readers, too, is the source of a residual.
+  // A branch with other consumers is the source of a residual.
   const auto branch = [&](int i) {
     return graph.view().readers(add.input(i)).size() == 1
                ? int8_layer(graph, add.input(i))
@@ -92,16 +94,16 @@ void judge_float_add(const LintGraph& graph, const Node& add,
   if (first != nullptr && second != nullptr && first != second) {
     findings.add(
         "P07", add,
-        fmt::format("'{}' and '{}' both end in it, unquantized",
+        fmt::format("outputs of '{}' and '{}' are added unquantized",
                     printable(name_of(*first)), printable(name_of(*second))),
         "put Q/DQ at the shorter branch");
   } else if (first != nullptr || second != nullptr) {
     findings.add("P04", add,
-                 fmt::format("the branch '{}' is float",
+                 fmt::format("branch '{}' is float",
                              printable(add.input(first != nullptr ? 1 : 0))),
-                 "put Q/DQ at the branch that no convolution makes");
+                 "put Q/DQ at the branch that is not a convolution");
   } else if (graph.is_quantized(add.output(0))) {
-    findings.add("P06", add, "its branches are float, its readers INT8",
+    findings.add("P06", add, "branches are float, consumers are INT8",
                  "put Q/DQ at both branches");
   }
 }
@@ -130,7 +132,7 @@ void judge_concat(const LintGraph& graph, const Node& concat,
   for (const auto& input : concat.input()) {
     if (graph.is_constant(input)) continue;
     ++read;
-    // Pairs of its own; one before a MaxPool is that of the MaxPool.
+    // Direct pairs only: a pair before a MaxPool belongs to the MaxPool.
     const Node* dequantize = graph.view().maker(input);
     if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
     ++quantized;
@@ -142,13 +144,14 @@ void judge_concat(const LintGraph& graph, const Node& concat,
     equal = equal && graph.same_grid(*grid, *quantize);
   }
   const char* cure =
-      "quantize its output alone, or give all inputs and the output one scale";
+      "quantize only its output, or use one scale for all inputs and the "
+      "output";
   if (quantized < read) {
     findings.add("P14", concat,
-                 fmt::format("{} of its {} inputs have Q/DQ", quantized, read),
+                 fmt::format("{} of {} inputs have Q/DQ", quantized, read),
                  cure);
   } else if (!equal) {
-    findings.add("P14", concat, "its inputs and output have several scales",
+    findings.add("P14", concat, "inputs and output have different scales",
                  cure);
   }
 }
@@ -163,7 +166,7 @@ void judge_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
   }
   const Node* pairs[] = {graph.dequantizer(mul.input(0)),
                          graph.dequantizer(mul.input(1))};
-  // x times its own gate is Swish: what either reads is x, rounded or not.
+  // x times its own gate is a Swish; both consume x, quantized or not.
   const auto source = [&](int i) {
     const Node* quantize =
         pairs[i] == nullptr ? nullptr : graph.quantizer(*pairs[i]);
@@ -181,15 +184,15 @@ void judge_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
         pairs[i] != nullptr ||
         (before != nullptr && int8_layer(graph, before->input(0)) != nullptr);
     if (inside) {
-      findings.add("P15", mul, "Q/DQ lies inside a Swish",
-                   "leave x and its gate float; the reader's Q comes after "
-                   "the product");
+      findings.add("P15", mul, "Q/DQ inside a Swish",
+                   "leave x and its gate float; quantize the product for its "
+                   "consumer");
     }
     return;
   }
   if ((pairs[0] == nullptr) == (pairs[1] == nullptr)) return;
   findings.add("P15", mul,
-               fmt::format("'{}' is float, the other input is not",
+               fmt::format("'{}' is float, the other input is quantized",
                            printable(mul.input(pairs[0] == nullptr ? 0 : 1))),
                "put Q/DQ at both inputs, or at neither");
 }

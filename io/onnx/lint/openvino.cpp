@@ -1,16 +1,16 @@
-// E22, P29, P30, D08: what OpenVINO makes of Q/DQ.
+// E22, P29, P30, D08: rules for OpenVINO.
 //
-// Source: the graphs that OpenVINO 2024.6 and 2026.4 compile on x86, and their
-// outputs against ONNX Runtime's.
+// Source: graphs compiled by OpenVINO 2024.6 and 2026.4 on x86, and their
+// outputs compared with ONNX Runtime's.
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
 #include "../concat_pairs.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -20,8 +20,8 @@ void judge_concat(const LintGraph& graph, Findings& findings) {
     findings.add("E22", *pair.quantize,
                  fmt::format("OpenVINO computes the convolution '{}' wrongly",
                              printable(name_of(*pair.convolution))),
-                 "write uint8 values: --target openvino does, and int8 with "
-                 "zero point 0 is the same as uint8 with 128 (lint --fix)");
+                 "export uint8 values: --target openvino does, and int8 with "
+                 "zero point 0 equals uint8 with 128 (lint --fix)");
   }
 }
 
@@ -30,11 +30,11 @@ void judge_convolution(const LintGraph& graph, const Node& node,
   if (!graph.reads_int8(node)) return;
   if (is_computed_in_floats(graph, node)) {
     is_op(node, {"ConvTranspose"})
-        ? findings.add("P29", node, "it reads uint8 values around a zero point",
+        ? findings.add("P29", node, "input has a zero point other than 0",
                        "quantize its input to int8, or to uint8 from 0")
-        : findings.add("P30", node, "its kernel is 1x1 and it has strides",
-                       "nothing: OpenVINO makes a pooling of the strides and "
-                       "computes the convolution in floats");
+        : findings.add("P30", node, "1x1 kernel with strides",
+                       "none: OpenVINO converts the strides to a pooling and "
+                       "runs the convolution in floating point");
   }
 }
 
@@ -67,8 +67,8 @@ void judge_openvino(const LintGraph& graph, Findings& findings) {
   }
   if (!quantized) return;
   findings.add("D08", "the file has INT8 layers",
-               "where processors without VNNI run it, compare its outputs "
-               "there: sums of two products saturate at 16 bits");
+               "on processors without VNNI, check the outputs: sums of two "
+               "products saturate at 16 bits");
 }
 
 }  // namespace octet::io::lint

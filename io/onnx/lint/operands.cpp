@@ -1,4 +1,4 @@
-// E10, E16 to E21: what is quantized.
+// E10, E16 to E21: the inputs of Q/DQ and of quantized layers.
 #include <algorithm>
 #include <cmath>
 
@@ -6,15 +6,15 @@
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
 
 using Type = onnx::TensorProto;
 
-// The axis of a weight's output channels, in the order in which the layer
-// reads it; nothing if it has none.
+// Returns the axis of a weight's output channels in the layer's layout; nothing
+// if it has none.
 std::optional<int64_t> channel_axis(const LintGraph& graph, const Node& layer) {
   if (is_op(layer, {"Conv"})) return 0;
   if (is_op(layer, {"ConvTranspose"})) return 1;
@@ -33,8 +33,8 @@ std::optional<int64_t> channel_axis(const LintGraph& graph, const Node& layer) {
 
 void judge_weight_axis(const LintGraph& graph, const Node& layer,
                        const Node& dequantize, Findings& findings) {
-  // A weight may be moved between its DQ and the layer; then its axes are
-  // others, and the product of both is judged by the target.
+  // If the weight is transposed between its DQ and the layer, its axes differ:
+  // the target checks the result.
   const auto index = graph.weight_index(layer);
   if (!index || graph.view().maker(layer.input(*index)) != &dequantize) return;
   const auto* axis = find_attribute(dequantize, "axis");
@@ -55,7 +55,7 @@ void judge_weight_axis(const LintGraph& graph, const Node& layer,
       "calibrate the weight along its output channels");
 }
 
-// Codes of -128 in what Q makes of constants, or in codes that are stored.
+// Number of values of -128 in a constant, quantized by Q or stored.
 int64_t codes_beyond_narrow(const LintGraph& graph, const Node& dequantize) {
   const Node* quantize = graph.quantizer(dequantize);
   const auto values = graph.numbers(quantize == nullptr ? dequantize.input(0)
@@ -67,7 +67,7 @@ int64_t codes_beyond_narrow(const LintGraph& graph, const Node& dequantize) {
   const auto scales = graph.scales(*quantize);
   const auto dims = graph.view().dims(quantize->input(0));
   if (!scales || scales->empty() || !dims) return 0;
-  size_t inner = 1;  // elements that lie under one scale, in a row
+  size_t inner = 1;  // adjacent elements that share a scale
   if (scales->size() > 1) {
     const auto* attribute = find_attribute(*quantize, "axis");
     const auto rank = static_cast<int64_t>(dims->size());
@@ -86,7 +86,7 @@ int64_t codes_beyond_narrow(const LintGraph& graph, const Node& dequantize) {
   for (size_t i = 0; i < values->size(); ++i) {
     const double scale =
         (*scales)[scales->size() == 1 ? 0 : i / inner % scales->size()];
-    // Half to even: -127.5 is rounded to -128.
+    // Rounds half to even: -127.5 becomes -128.
     if ((*values)[i] / scale <= -127.5) ++count;
   }
   return count;
@@ -98,11 +98,11 @@ void judge_weight(const LintGraph& graph, const Node& layer,
   if (!index) return;
   const std::string& weight = layer.input(*index);
   if (is_convolution(layer) && !graph.is_constant(weight)) {
-    findings.add("E21", layer,
-                 fmt::format("its weight '{}' is computed from inputs",
-                             printable(weight)),
-                 "make the weight an initializer, before Q and DQ if it is "
-                 "quantized");
+    findings.add(
+        "E21", layer,
+        fmt::format("weight '{}' is computed from inputs", printable(weight)),
+        "make the weight an initializer, followed by Q and DQ if it is "
+        "quantized");
     return;
   }
   const Node* dequantize = graph.dequantizer(weight);
@@ -110,13 +110,13 @@ void judge_weight(const LintGraph& graph, const Node& layer,
   judge_weight_axis(graph, layer, *dequantize, findings);
   if (graph.quantizer(*dequantize) == nullptr) {
     findings.add("E19", *dequantize,
-                 fmt::format("the weight of '{}' is stored as codes",
+                 fmt::format("weight of '{}' is stored as int8",
                              printable(name_of(layer))),
                  "store float32 before Q and DQ (lint --fix)");
   }
   if (const int64_t count = codes_beyond_narrow(graph, *dequantize)) {
     findings.add("E20", *dequantize,
-                 fmt::format("{} codes of the weight of '{}' are below -127",
+                 fmt::format("{} values of the weight of '{}' are below -127",
                              count, printable(name_of(layer))),
                  "quantize weights to [-127,127] (lint --fix clips them)");
   }
@@ -126,14 +126,14 @@ void judge_bias(const LintGraph& graph, const Node& layer, Findings& findings) {
   if (layer.input_size() < 3 || is_op(layer, {"MatMul"})) return;
   const Node* maker = graph.view().maker(layer.input(2));
   if (maker == nullptr || !is_dequantize(*maker)) return;
-  findings.add("E17", *maker,
-               fmt::format("the bias of '{}' is quantized, to {}",
-                           printable(name_of(layer)),
-                           graph.view().type(maker->input(0))),
-               "store the bias as float32 (lint --fix)");
+  findings.add(
+      "E17", *maker,
+      fmt::format("bias of '{}' is quantized to {}", printable(name_of(layer)),
+                  graph.view().type(maker->input(0))),
+      "store the bias as float32 (lint --fix)");
 }
 
-// Operators that compute on codes, of the standard and of ONNX Runtime.
+// Operators on quantized values, of the standard and of ONNX Runtime.
 bool is_integer_operator(const Node& node) {
   const std::string& op = node.op_type();
   return op.starts_with("QLinear") || op == "ConvInteger" ||
@@ -144,14 +144,14 @@ bool is_integer_operator(const Node& node) {
 void judge_codes(const LintGraph& graph, const Node& node, Findings& findings) {
   for (const auto& output : node.output()) {
     for (const Node* reader : graph.view().readers(output)) {
-      // Q reads them as its zero point.
+      // Q consumes them as its zero point.
       if (is_quantize(*reader) || is_dequantize(*reader) ||
           graph.commutes(*reader) || is_integer_operator(*reader)) {
         continue;
       }
       findings.add(
           "E18", *reader,
-          fmt::format("{} computes on codes of '{}'",
+          fmt::format("{} computes with quantized values of '{}'",
                       printable(reader->op_type()), printable(name_of(node))),
           "put DequantizeLinear before it");
     }
@@ -165,8 +165,8 @@ void judge_operands(const LintGraph& graph, Findings& findings) {
     if (is_integer_operator(node)) {
       findings.add(
           "E16", node,
-          fmt::format("{} computes on integers", printable(node.op_type())),
-          "write it as a float operator between Q/DQ pairs "
+          fmt::format("{} computes with integers", printable(node.op_type())),
+          "replace it by a float operator between Q/DQ pairs "
           "(quant_format=QDQ in onnxruntime.quantization)");
     }
     if (is_weighted(node)) {

@@ -1,12 +1,12 @@
-// P10 to P13, P16 to P20, P27: Q/DQ pairs among themselves and around what
-// moves, pools or cannot be quantized.
+// P10 to P13, P16 to P20, P27: Q/DQ pairs among themselves and around operators
+// that move, pool or cannot be quantized.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -15,14 +15,14 @@ bool is_average(const Node& node) {
   return is_op(node, {"AveragePool", "GlobalAveragePool"});
 }
 
-bool stays_float(const Node& node) {
+bool is_never_int8(const Node& node) {
   return is_op(node, {"Softmax", "LogSoftmax", "LayerNormalization",
                       "InstanceNormalization", "GroupNormalization",
                       "RMSNormalization", "Erf", "Gelu", "Exp", "Log", "Pow",
                       "Sqrt", "Sigmoid", "Tanh", "Softplus"});
 }
 
-/// Where a kernel may read INT8.
+/// Whether a kernel may have INT8 input.
 bool may_read_int8(const LintGraph& graph, const Node& node) {
   return is_weighted(node) || graph.commutes(node) || is_average(node) ||
          is_activation(node) || is_quantize(node) ||
@@ -41,14 +41,14 @@ void judge_pooling(const LintGraph& graph, const Node& node,
     for (const Node* quantize : graph.quantizers_of(node.output(0))) {
       if (graph.same_grid(*before, *quantize)) continue;
       findings.add("P10", node,
-                   "its output is quantized with another scale than its input",
-                   "give its readers the scale of its input");
+                   "output is quantized with another scale than the input",
+                   "use the scale of its input for its consumers");
       break;
     }
   }
   if (is_average(node) && before == nullptr &&
       graph.is_quantized(node.output(0))) {
-    findings.add("P11", node, "it reads floats and is read through Q",
+    findings.add("P11", node, "input is float, output is quantized",
                  "put Q/DQ at its input, too");
   }
 }
@@ -58,21 +58,18 @@ void judge_readers(const LintGraph& graph, const std::string& value,
   const auto quantizers = graph.quantizers_of(value);
   for (size_t i = 1; i < quantizers.size(); ++i) {
     if (graph.same_grid(*quantizers[0], *quantizers[i])) continue;
-    findings.add(
-        "P12", *quantizers[i],
-        fmt::format("'{}' is quantized with another scale by '{}'",
-                    printable(value), printable(name_of(*quantizers[0]))),
-        "give all readers of a tensor one Q/DQ pair");
+    findings.add("P12", *quantizers[i],
+                 fmt::format("'{}' has another scale in '{}'", printable(value),
+                             printable(name_of(*quantizers[0]))),
+                 "use the same Q/DQ pair for all consumers of a tensor");
   }
   if (quantizers.empty()) return;
   for (const Node* reader : graph.view().readers(value)) {
     if (!is_weighted(*reader) && !is_average(*reader)) continue;
-    findings.add("P13", *reader,
-                 fmt::format("it reads '{}' in floats, which others read "
-                             "through Q",
-                             printable(value)),
-                 "let it read through the same pair, with its weight "
-                 "quantized, too");
+    findings.add(
+        "P13", *reader,
+        fmt::format("consumes '{}' as float, others as INT8", printable(value)),
+        "use the same pair as input, and quantize its weight, too");
   }
 }
 
@@ -80,21 +77,20 @@ void judge_quantize(const LintGraph& graph, const Node& quantize,
                     Findings& findings) {
   const auto& readers = graph.view().readers(quantize.output(0));
   if (graph.is_output(quantize.output(0))) {
-    findings.add("P18", quantize, "its codes are an output of the graph",
-                 "put DequantizeLinear after it, or give out floats");
+    findings.add("P18", quantize, "quantized values are a graph output",
+                 "put DequantizeLinear after it, or output floats");
   } else if (readers.empty()) {
-    findings.add("P18", quantize, "nothing reads its codes",
+    findings.add("P18", quantize, "quantized values have no consumer",
                  "remove it, or put DequantizeLinear after it");
   }
   const Node* maker = graph.view().maker(quantize.input(0));
   if (maker != nullptr && is_dequantize(*maker)) {
     const bool same = graph.same_grid(*maker, quantize);
-    findings.add(
-        "P19", quantize,
-        same ? "it follows a DQ of the same scale"
-             : "it follows a DQ of another scale: codes are requantized",
-        same ? "remove both (lint --fix)"
-             : "give both sides one scale and remove the pair");
+    findings.add("P19", quantize,
+                 same ? "follows a DQ of the same scale"
+                      : "follows a DQ of another scale: values are requantized",
+                 same ? "remove both (lint --fix)"
+                      : "use the same scale on both sides and remove the pair");
   }
 }
 
@@ -107,30 +103,29 @@ void judge_dequantize(const LintGraph& graph, const Node& dequantize,
         maker != nullptr && (maker->op_type().starts_with("QLinear") ||
                              maker->op_type().ends_with("Integer"));
     if (!graph.is_constant(dequantize.input(0)) && !computed) {
-      findings.add("P18", dequantize,
-                   "its codes come from no Q and are no constant",
+      findings.add("P18", dequantize, "input is neither from a Q nor constant",
                    "put QuantizeLinear before it");
     }
   } else if (graph.has_grid(*quantize) && graph.has_grid(dequantize) &&
              !graph.same_grid(*quantize, dequantize)) {
     findings.add("P18", dequantize,
-                 fmt::format("its scale is not that of '{}'",
+                 fmt::format("scale differs from that of '{}'",
                              printable(name_of(*quantize))),
-                 "give both the same scale and zero point");
+                 "use the same scale and zero point for both");
   }
   if (graph.is_constant(dequantize.output(0))) return;
   if (graph.is_output(dequantize.output(0))) {
-    findings.add("P16", dequantize, "an output of the graph is quantized",
+    findings.add("P16", dequantize, "a graph output is quantized",
                  "remove the pair before it (lint --fix)");
   }
   for (const Node* reader : graph.view().readers(dequantize.output(0))) {
-    // Sigmoid of a Swish is judged with its product.
+    // merges.cpp checks the Sigmoid of a Swish.
     const auto& next = graph.view().readers(
         reader->output_size() > 0 ? reader->output(0) : "");
     const bool gate = is_op(*reader, {"Sigmoid"}) && next.size() == 1 &&
                       is_op(*next[0], {"Mul"});
-    if (!stays_float(*reader) || gate) continue;
-    findings.add("P17", *reader, "it reads a quantized tensor",
+    if (!is_never_int8(*reader) || gate) continue;
+    findings.add("P17", *reader, "input is quantized",
                  "leave its input float: it runs in FP and the pair only "
                  "rounds");
   }
@@ -146,12 +141,12 @@ void judge_padding(const LintGraph& graph, const Node& conv,
   if (pad == nullptr || !is_op(*pad, {"Pad"})) return;
   findings.add(
       "P20", *pad,
-      fmt::format("Q/DQ lies between it and '{}'", printable(name_of(conv))),
+      fmt::format("Q/DQ between it and '{}'", printable(name_of(conv))),
       "put the pair before the Pad, which then fuses with the "
       "convolution");
 }
 
-// One finding for the whole file.
+// A single finding for the whole file.
 void judge_idle_pairs(const LintGraph& graph, Findings& findings) {
   std::vector<const Node*> idle;
   int64_t pairs = 0;
@@ -168,8 +163,8 @@ void judge_idle_pairs(const LintGraph& graph, Findings& findings) {
   }
   if (idle.empty()) return;
   findings.add("P27",
-               fmt::format("{} of {} pairs on activations have no reader in "
-                           "INT8, '{}' the first",
+               fmt::format("{} of {} pairs on activations have no INT8 "
+                           "consumer, the first is '{}'",
                            idle.size(), pairs, printable(name_of(*idle[0]))),
                "remove them");
 }

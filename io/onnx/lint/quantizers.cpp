@@ -1,14 +1,14 @@
-// E02 to E14: Q and DQ nodes themselves.
+// E02 to E14: Q and DQ nodes.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -19,13 +19,13 @@ bool has_zero_point(const Node& node) {
   return node.input_size() > 2 && !node.input(2).empty();
 }
 
-/// Of the codes.
+/// Returns the type of the quantized values.
 int32_t code_type(const LintGraph& graph, const Node& node) {
   return graph.view().element_type(is_quantize(node) ? node.output(0)
                                                      : node.input(0));
 }
 
-// Whether a node reads codes that another one is told of already.
+// Whether the finding is reported for the Q of a DQ.
 bool is_told(const LintGraph& graph, const Node& node) {
   return is_dequantize(node) && graph.quantizer(node) != nullptr;
 }
@@ -38,22 +38,21 @@ int64_t block_size(const Node& node) {
 void judge_type(const LintGraph& graph, const Node& node, Findings& findings) {
   const int32_t type = code_type(graph, node);
   if (!has_zero_point(node)) {
-    // Codes that are stored say what they are.
+    // Stored values have an explicit type.
     if (is_dequantize(node) && type == Type::INT8) return;
     if (is_dequantize(node) && type == Type::INT32) return;  // a bias: E17
     if (find_attribute(node, "output_dtype") != nullptr) return;
-    findings.add("E03", node, "it has no zero point",
+    findings.add("E03", node, "no zero point",
                  "write an int8 zero point of 0 for each scale (lint --fix)");
     return;
   }
   if (is_told(graph, node)) return;
   if (type == Type::UINT8 || type == Type::UINT16 || type == Type::INT16) {
     findings.add(
-        "E02", node,
-        fmt::format("its quantized values are {}", type_name(type)),
+        "E02", node, fmt::format("quantized values are {}", type_name(type)),
         type == Type::UINT8
             ? "quantize symmetrically to int8; uint8 with zero point "
-              "128 is the same as int8 with 0 (lint --fix)"
+              "128 equals int8 with 0 (lint --fix)"
             : "quantize the float model to int8: TensorRT has no INT16 "
               "layers");
   }
@@ -65,7 +64,7 @@ void judge_zero_point(const LintGraph& graph, const Node& node,
   const auto zero_points = graph.numbers(node.input(2));
   if (!zero_points) {
     if (!graph.is_constant(node.input(2))) {
-      findings.add("E04", node, "its zero point is computed",
+      findings.add("E04", node, "zero point is computed",
                    "make it an initializer of int8 zeros");
     }
     return;
@@ -92,7 +91,7 @@ void judge_scales(const LintGraph& graph, const Node& node,
   const auto scales = graph.scales(node);
   if (!scales) {
     if (!graph.is_constant(node.input(1))) {
-      findings.add("E07", node, "its scale is computed by the graph",
+      findings.add("E07", node, "scale is computed by the graph",
                    "export constant scales: calibrate, or freeze the ranges");
     }
     return;
@@ -102,7 +101,7 @@ void judge_scales(const LintGraph& graph, const Node& node,
     return;
   }
   if (scales->empty()) {
-    findings.add("E06", node, "it has no scales", "write at least one");
+    findings.add("E06", node, "no scales", "add at least one");
     return;
   }
   int64_t wrong = 0, first = -1;
@@ -117,8 +116,8 @@ void judge_scales(const LintGraph& graph, const Node& node,
       fmt::format("scale {} at index {}{}",
                   (*scales)[static_cast<size_t>(first)], first,
                   wrong > 1 ? fmt::format(", and {} more", wrong - 1) : ""),
-      "a channel of zeros may have any scale > 0 (lint --fix); others need "
-      "calibration");
+      "a channel of zeros may have any scale > 0 (lint --fix); otherwise "
+      "calibrate");
 }
 
 void judge_axis(const LintGraph& graph, const Node& node, int64_t opset,
@@ -126,7 +125,7 @@ void judge_axis(const LintGraph& graph, const Node& node, int64_t opset,
   const auto scale_dims = graph.view().dims(node.input(1));
   const auto dims = graph.view().dims(node.input(0));
   if (dims && dims->empty()) {
-    findings.add("E12", node, "it quantizes a scalar",
+    findings.add("E12", node, "quantizes a scalar",
                  "leave scalars float, or give it an axis of size 1");
   }
   if (!scale_dims || graph.is_per_tensor(node) || block_size(node) != 0) return;
@@ -137,13 +136,13 @@ void judge_axis(const LintGraph& graph, const Node& node, int64_t opset,
   }
   const auto* attribute = find_attribute(node, "axis");
   if (attribute == nullptr) {
-    findings.add("E09", node, "it has scales per channel and no axis",
-                 "write the axis (lint --fix)");
+    findings.add("E09", node, "scales per channel without an axis",
+                 "add the axis (lint --fix)");
   }
   if (scale_dims->size() > 1) {
     findings.add("E08", node,
-                 fmt::format("scales of shape {}", dims_text(*scale_dims)),
-                 "scales per channel have rank 1");
+                 fmt::format("scales have shape {}", dims_text(*scale_dims)),
+                 "use scales of rank 1");
     return;
   }
   if (dims && !dims->empty()) {
@@ -157,20 +156,20 @@ void judge_axis(const LintGraph& graph, const Node& node, int64_t opset,
       findings.add("E08", node,
                    fmt::format("axis {} of a tensor of rank {}",
                                attribute == nullptr ? 1 : attribute->i(), rank),
-                   "write the axis of the output channels");
+                   "set the axis of the output channels");
     } else if (channels >= 0 && (*scale_dims)[0] >= 0 &&
                channels != (*scale_dims)[0]) {
       findings.add("E08", node,
                    fmt::format("{} scales for {} channels along axis {}",
                                (*scale_dims)[0], channels, axis),
                    attribute == nullptr
-                       ? "write the axis of the output channels (lint --fix)"
+                       ? "set the axis of the output channels (lint --fix)"
                        : "write a scale for each channel");
     }
   }
   if (!graph.is_constant(node.input(0)) && !is_told(graph, node)) {
-    findings.add("E11", node, "an activation has scales per channel",
-                 "quantize activations with one scale");
+    findings.add("E11", node, "activation has scales per channel",
+                 "quantize activations with a single scale");
   }
 }
 
@@ -203,7 +202,7 @@ void judge_versions(const LintGraph& graph, const Node& node, int64_t opset,
   }
 }
 
-// The last opset that the parsers of a TensorRT read; 0: no bound.
+// Returns the last opset that a TensorRT parser supports; 0: no limit.
 int64_t last_opset(LintTarget target) {
   switch (target) {
     case LintTarget::tensorrt8:
@@ -226,7 +225,7 @@ void judge_quantizers(const LintGraph& graph, int64_t opset,
   const int64_t last = last_opset(findings.target());
   if (last != 0 && opset > last) {
     findings.add("E13",
-                 fmt::format("opset {}; {} is sure to read {}", opset,
+                 fmt::format("opset is {}; {} supports up to {}", opset,
                              to_text(findings.target()), last),
                  "export with opset 13 to 17");
   }

@@ -1,4 +1,4 @@
-// A report in words and as a tree.
+// A lint report as text and as JSON.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kTargets = {
     "tensorrt8", "tensorrt10", "tensorrt11", "onnxruntime", "openvino"};
-/// Findings of one rule that are told each.
+/// Findings listed for each rule.
 constexpr size_t kTold = 5;
 
 std::string_view text_of_rule(const std::string& id) {
@@ -29,7 +29,7 @@ std::string_view text_of_rule(const std::string& id) {
   return rule == rules.end() ? std::string_view() : rule->text;
 }
 
-// Findings of one rule, one below the other, and its cure once.
+// Lists findings by rule, with a common fix hint.
 std::string findings_text(const std::vector<LintFinding>& findings) {
   std::string text;
   for (auto at = findings.begin(); at != findings.end();) {
@@ -47,7 +47,7 @@ std::string findings_text(const std::vector<LintFinding>& findings) {
                                 printable(one->reason, 300));
     }
     if (told < count) text += fmt::format("    and {} more\n", count - told);
-    text += fmt::format("  cure: {}\n", at->cure);
+    text += fmt::format("  fix: {}\n", at->cure);
     at = end;
   }
   return text;
@@ -81,7 +81,7 @@ std::string_view to_text(LintSeverity severity) {
     case LintSeverity::error:
       return "error";
   }
-  throw InternalError("to_text: unknown severity");
+  throw InternalError("internal", "to_text", "unknown severity");
 }
 
 std::string_view to_text(LayerPrecision precision) {
@@ -93,16 +93,17 @@ std::string_view to_text(LayerPrecision precision) {
     case LayerPrecision::int8:
       return "INT8 in, INT8 out";
   }
-  throw InternalError("to_text: unknown precision");
+  throw InternalError("internal", "to_text", "unknown precision");
 }
 
 LintTarget lint_target(std::string_view name) {
   const auto found = std::ranges::find(kTargets, name);
   if (found == kTargets.end()) {
     const std::vector<std::string> names(kTargets.begin(), kTargets.end());
-    throw ValueError(fmt::format("target: expected one of {}, got '{}'{}",
-                                 fmt::join(kTargets, ", "), printable(name),
-                                 suggest_near(name, names)));
+    throw ValueError(
+        "invalid_value", "lint target",
+        fmt::format("must be one of {}, got '{}'{}", fmt::join(kTargets, ", "),
+                    printable(name), suggest_near(name, names)));
   }
   return static_cast<LintTarget>(found - kTargets.begin());
 }
@@ -118,12 +119,12 @@ std::string LintReport::to_string(LintSeverity least) const {
       [&](const LintFinding& each) { return each.severity >= least; });
   std::string text = findings_text(shown);
   if (!incomplete.empty()) {
-    text += fmt::format("\nThe rest was not judged: {}\n", incomplete);
+    text += fmt::format("\nThe other rules were not checked: {}\n", incomplete);
   }
   if (!layers.empty()) {
-    text += fmt::format("{}Layers, as {} is expected to run them\n{}",
-                        text.empty() ? "" : "\n", to_text(target),
-                        layers_text(layers));
+    text +=
+        fmt::format("{}Expected execution by {}\n{}", text.empty() ? "" : "\n",
+                    to_text(target), layers_text(layers));
     std::map<LayerPrecision, int64_t> counts;
     for (const LayerForecast& layer : layers) ++counts[layer.precision];
     text += "\n";

@@ -1,5 +1,5 @@
-// The families of rules. Each looks at a whole graph and reports what breaks
-// one of its rules. Internal to io/onnx/lint.
+// The groups of rules. Each checks a whole graph and reports violations.
+// Internal to io/onnx/lint.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace octet::io::lint {
 
 bool is_tensorrt(LintTarget target);
 
-/// Collects findings, each with the severity that its rule has for the target;
-/// those that do not apply to it are dropped.
+/// Collects findings with the severity of their rule for the target; drops
+/// findings that do not apply to it.
 class Findings {
  public:
   explicit Findings(LintTarget target) : target_(target) {}
@@ -29,12 +29,12 @@ class Findings {
 
   void add(std::string_view id, const Node& node, std::string reason,
            std::string cure);
-  /// Of the whole file.
+  /// For the whole file.
   void add(std::string_view id, std::string reason, std::string cure);
   void add(std::string_view id, std::string node, std::string reason,
            std::string cure);
   bool empty() const { return findings_.empty(); }
-  /// By severity, then id, then the order in which they came.
+  /// Returns findings by severity, then id, then order of addition.
   std::vector<LintFinding> sorted() const;
 
  private:
@@ -42,46 +42,46 @@ class Findings {
   std::vector<LintFinding> findings_;
 };
 
-/// A file's model with its external data, unchecked. Throws: IoError;
+/// Loads a file's model with its external data, unchecked. Throws: IoError;
 /// FormatError.
 onnx::ModelProto read_as_stored(const std::filesystem::path& path,
                                 int64_t limit);
 
-/// What is looked at before onnx::checker, which refuses it: E01, E13, E15.
+/// Rules checked before onnx::checker, which rejects violations: E01, E13, E15.
 void judge_as_stored(const onnx::ModelProto& model, Findings& findings);
 
-/// E02 to E09, E11 to E14: Q and DQ nodes themselves.
+/// E02 to E09, E11 to E14: Q and DQ nodes.
 void judge_quantizers(const LintGraph& graph, int64_t opset,
                       Findings& findings);
-/// E10, E16 to E21: what they quantize.
+/// E10, E16 to E21: inputs of Q/DQ and of quantized layers.
 void judge_operands(const LintGraph& graph, Findings& findings);
-/// P01 to P03, P09, P28: weighted layers and what fuses with them.
+/// P01 to P03, P09, P28: weighted layers and their fusions.
 void judge_fusions(const LintGraph& graph, Findings& findings);
-/// P04 to P08, P14, P15, P22: where branches meet.
+/// P04 to P08, P14, P15, P22: operators with several branches.
 void judge_merges(const LintGraph& graph, Findings& findings);
-/// P10 to P13, P16 to P20, P27: pairs among themselves and before what moves or
-/// pools values.
+/// P10 to P13, P16 to P20, P27: pairs among themselves and around operators
+/// that move or pool values.
 void judge_pairs(const LintGraph& graph, Findings& findings);
-/// P21, P23 to P26: layers whose form is slow.
+/// P21, P23 to P26: layers with slow shapes.
 void judge_forms(const LintGraph& graph, Findings& findings);
-/// A01, A02, A04 to A06, A08: what can be told of accuracy without data.
+/// A01, A02, A04 to A06, A08: accuracy rules that need no data.
 void judge_accuracy(const LintGraph& graph, Findings& findings);
-/// D01 to D07: building and running.
+/// D01 to D07: building and running an engine.
 void judge_deployment(const LintGraph& graph, Findings& findings);
-/// E22, P29, P30, D08: for OpenVINO alone.
+/// E22, P29, P30, D08: rules for OpenVINO.
 void judge_openvino(const LintGraph& graph, Findings& findings);
-/// Whether OpenVINO computes a convolution in floating point although its data
-/// and weights are quantized.
+/// Whether OpenVINO runs a convolution in floating point although its data and
+/// weights are quantized.
 bool is_computed_in_floats(const LintGraph& graph, const Node& node);
 
-/// A03, A07: with samples in the layout of the file.
+/// A03, A07: rules that run samples in the file's layout.
 /// REQUIRES: the model has passed check_onnx(). Throws: as compare_models().
 void judge_samples(const onnx::ModelProto& model, const LintGraph& graph,
                    const Tensor& samples, const FileLimits& limits,
                    Findings& findings);
 
-/// A layer's forecast and the nodes that are computed with it. Layers of one
-/// kernel, a convolution and the Add after it, have one each.
+/// A layer's forecast and the nodes of its kernel. Each layer of a kernel, such
+/// as a convolution and a following Add, has its own.
 struct Kernel : LayerForecast {
   const Node* layer = nullptr;
   std::vector<const Node*> nodes;

@@ -1,4 +1,4 @@
-// A03 and A07: what samples tell of scales.
+// A03 and A07: scales and errors on samples.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -10,16 +10,16 @@
 #include "../check.h"
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
 
-/// A scale that reaches so many times as far as nearly all values is told.
+/// Reported ratio of a scale's range to the magnitude of nearly all values.
 constexpr double kFar = 4;
 constexpr int64_t kBatch = 16;
 
-/// The graph with what Q and DQ round put in their place.
+/// Returns the graph without Q and DQ of activations.
 onnx::ModelProto without_pairs(const onnx::ModelProto& model,
                                const LintGraph& graph) {
   std::unordered_map<std::string, std::string> unrounded;
@@ -44,7 +44,7 @@ onnx::ModelProto without_pairs(const onnx::ModelProto& model,
   return result;
 }
 
-/// The magnitude that all but one of 10,000 values stay within.
+/// Returns the magnitude that 9,999 of 10,000 values do not exceed.
 double usual_magnitude(std::vector<float>& values) {
   for (float& value : values) value = std::abs(value);
   const auto at = static_cast<std::ptrdiff_t>(
@@ -73,8 +73,8 @@ void judge_reach(const TracedModel& file, const Tensor& samples,
                          (traced[i].grid->highest - traced[i].grid->zero_point);
     if (!(usual > 0) || reach <= kFar * usual) continue;
     findings.add("A03", traced[i].name,
-                 fmt::format("its scale reaches {:.3g}, 99.99 % of its values "
-                             "are within {:.3g}",
+                 fmt::format("range of the scale is {:.3g}, but 99.99 % of the "
+                             "values are within {:.3g}",
                              reach, usual),
                  "calibrate by percentiles, entropy or the squared error");
   }
@@ -98,10 +98,11 @@ void judge_samples(const onnx::ModelProto& model, const LintGraph& graph,
                           layer.op == "Gemm" || layer.op == "MatMul";
     if (!weighted || layer.noise == 0) continue;
     findings.add("A07", layer.name,
-                 fmt::format("SQNR {:.1f} dB against the same graph without "
+                 fmt::format("SQNR is {:.1f} dB against the same graph without "
                              "Q/DQ",
                              layer.sqnr()),
-                 "the lowest first: calibrate otherwise, or leave it float");
+                 "begin with the lowest: calibrate differently, or leave it "
+                 "float");
   }
   judge_reach(file, samples, findings);
 }

@@ -1,19 +1,19 @@
-// What onnx::checker refuses, or Octet does not read, told as findings.
+// Findings for graphs that onnx::checker rejects or Octet does not support.
 #include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../schemas.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
 
-// As onnx 1.16 numbers them.
+// Numbers of onnx 1.16.
 constexpr int32_t kUint4 = 21, kInt4 = 22;
 
 bool is_int4(int32_t type) { return type == kUint4 || type == kInt4; }
@@ -38,7 +38,7 @@ void judge_int4(const Constants& constants, const Node& node,
       const int rank = tensor.dims_size();
       if (rank == 0 || tensor.dims(rank - 1) % 2 != 0) {
         findings.add("E15", node,
-                     fmt::format("'{}' is int4 {}, whose last size is odd",
+                     fmt::format("'{}' is int4 {} with an odd last axis",
                                  printable(input), dims_text(tensor)),
                      "pad the last axis to an even size");
       }
@@ -46,10 +46,11 @@ void judge_int4(const Constants& constants, const Node& node,
       continue;
     }
     if (findings.target() == LintTarget::tensorrt8) {
-      findings.add("E15", node,
-                   fmt::format("'{}' is int4, which TensorRT 8 does not have",
-                               printable(input)),
-                   "store int8, or build with TensorRT 10");
+      findings.add(
+          "E15", node,
+          fmt::format("'{}' is int4, which TensorRT 8 does not support",
+                      printable(input)),
+          "store int8, or build with TensorRT 10");
     }
   }
   const auto* block = find_attribute(node, "block_size");
@@ -59,7 +60,7 @@ void judge_int4(const Constants& constants, const Node& node,
   }
   findings.add("E15", node,
                fmt::format("blocks of {} elements share a scale", block->i()),
-               "TensorRT takes blocks of 64 and 128");
+               "use blocks of 64 or 128, which TensorRT supports");
 }
 
 }  // namespace
@@ -77,8 +78,8 @@ void judge_as_stored(const onnx::ModelProto& model, Findings& findings) {
     if (!is_quantize(node) && !is_dequantize(node)) continue;
     if (node.input_size() < 2 || node.input(0).empty() ||
         node.input(1).empty()) {
-      findings.add("E01", node, "it has no scale",
-                   "write the tensor, its scale and its zero point as inputs");
+      findings.add("E01", node, "no scale",
+                   "add the tensor, its scale and its zero point as inputs");
     }
     if (is_standard_domain(node.domain()) && opset < 10) {
       findings.add("E13", node,
@@ -87,8 +88,8 @@ void judge_as_stored(const onnx::ModelProto& model, Findings& findings) {
     } else if (is_standard_domain(node.domain()) && opset < 13 &&
                find_attribute(node, "axis") != nullptr) {
       findings.add("E13", node,
-                   fmt::format("opset {} has no axis: scales per channel came "
-                               "with 13",
+                   fmt::format("opset {} has no axis; scales per channel need "
+                               "opset 13",
                                opset),
                    "export with opset 13");
     }

@@ -14,9 +14,9 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kSoftmaxAxis = 13;  // the opset since it is one axis only
+constexpr int64_t kSoftmaxAxis = 13;  // first opset with a single axis
 
-// The sizes before, along and after what is normalized at a time.
+// Sizes before, along and after the normalized axes.
 struct Runs {
   int64_t outer = 1;
   int64_t length = 1;
@@ -92,7 +92,7 @@ Values hard_sigmoid(const NodeContext& context) {
   });
 }
 
-// x * P(X < x) of a normal distribution, or its approximation by tanh.
+// x * P(X < x) of the normal distribution, or its tanh approximation.
 Values gelu(const NodeContext& context) {
   const std::string approximate = context.text("approximate", "none");
   if (approximate == "none") {
@@ -102,7 +102,7 @@ Values gelu(const NodeContext& context) {
     });
   }
   if (approximate != "tanh") {
-    context.refuse("expected approximate = none or tanh, got '" +
+    context.refuse("approximate must be none or tanh, got '" +
                    printable(approximate) + "'");
   }
   return map_floats(context, [](float x) {
@@ -147,7 +147,7 @@ Values log_softmax(const NodeContext& context) {
       })};
 }
 
-// log(1 + e^x) without an overflow.
+// log(1 + e^x) without overflow.
 template <class T>
 T softplus(T x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));

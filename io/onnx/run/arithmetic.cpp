@@ -1,4 +1,4 @@
-// Operators of two or more numbers, broadcast.
+// Arithmetic operators with broadcasting.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 #include "numbers.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
@@ -27,7 +27,7 @@ Values binary(const NodeContext& context) {
   return binary(context, f);
 }
 
-// f over all inputs, from the first to the last.
+// Folds f over all inputs, from first to last.
 template <auto f>
 Values folded(const NodeContext& context) {
   Tensor y = context.input(0);
@@ -43,7 +43,7 @@ Values folded(const NodeContext& context) {
 
 constexpr auto kPlus = [](auto a, auto b) { return plus(a, b); };
 
-// Integers are cut towards zero.
+// Integers are truncated toward zero.
 template <class T, class E>
 T power(T x, E exponent) {
   if constexpr (std::is_same_v<T, float> && std::is_same_v<E, float>) {
@@ -59,27 +59,27 @@ T power(T x, E exponent) {
 Values div(const NodeContext& context) {
   return binary(context, [&]<class T>(T a, T b) -> T {
     if constexpr (std::is_integral_v<T>) {
-      if (b == 0) context.refuse("expected divisors other than 0, got 0");
-      // The smallest number has no opposite.
+      if (b == 0) context.refuse("divisor must not be 0");
+      // The lowest number has no negative.
       if (std::is_signed_v<T> && b == static_cast<T>(-1)) return minus(T{}, a);
     }
     return static_cast<T>(a / b);
   });
 }
 
-// With the sign of the divisor, or of the dividend where fmod is set; floats
-// have the latter only.
+// The result has the sign of the divisor, or with fmod, of the dividend; floats
+// support fmod only.
 Values mod(const NodeContext& context) {
   const bool truncates = context.integer("fmod", 0) != 0;
   return binary(context, [&]<class T>(T a, T b) -> T {
     if constexpr (std::is_integral_v<T>) {
-      if (b == 0) context.refuse("expected divisors other than 0, got 0");
+      if (b == 0) context.refuse("divisor must not be 0");
       if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
       const T rest = static_cast<T>(a % b);
       const bool adjusts = !truncates && rest != 0 && (rest < 0) != (b < 0);
       return adjusts ? static_cast<T>(rest + b) : rest;
     } else {
-      if (!truncates) context.refuse("expected fmod = 1 of floats, got 0");
+      if (!truncates) context.refuse("fmod must be 1 for floats, got 0");
       return std::fmod(a, b);
     }
   });
@@ -99,7 +99,7 @@ Values prelu(const NodeContext& context) {
   const Tensor& x = context.input(0);
   Tensor slope = context.input(1);
   if (context.opset() < kNumpyBroadcast && x.shape().rank() > 2 &&
-      slope.size() > 1) {  // one for each channel
+      slope.size() > 1) {  // per channel
     Dims dims(static_cast<size_t>(x.shape().rank()) - 1, 1);
     dims[0] = slope.size();
     slope = context.reshaped(slope, dims);

@@ -1,16 +1,15 @@
-// Blocks of cells that become channels and back, copies side by side, and
-// triangles of matrices.
+// DepthToSpace, SpaceToDepth, Tile and Trilu.
 #include <fmt/format.h>
 
 #include "../tensors.h"
 #include "channels.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
 
-// The sizes of an image whose blocks of b by b cells are looked at.
+// Sizes of an image and its b by b blocks.
 struct Blocks {
   int64_t n, c, h, w, b;
 };
@@ -19,8 +18,8 @@ Blocks blocks_of(const NodeContext& context, const Tensor& x) {
   const int64_t b = context.integer("blocksize", 0);
   if (x.shape().rank() != 4 || b < 1) {
     context.refuse(
-        fmt::format("expected [n,c,h,w] and a blocksize, got {} "
-                    "and {}",
+        fmt::format("input must be [n,c,h,w] with a blocksize >= 1, got {} and "
+                    "{}",
                     x.shape().to_string(), b));
   }
   return {x.shape()[0], x.shape()[1], x.shape()[2], x.shape()[3], b};
@@ -33,13 +32,13 @@ Values depth_to_space(const NodeContext& context) {
   const auto [n, c, h, w, b] = blocks_of(context, x);
   const std::string mode = context.text("mode", "DCR");
   if (c % (b * b) != 0 || (mode != "DCR" && mode != "CRD")) {
-    context.refuse(fmt::format(
-        "expected channels in blocks of {} and the mode DCR or CRD, got {} and "
-        "'{}'",
-        b * b, c, printable(mode)));
+    context.refuse(
+        fmt::format("channels must be a multiple of {} and mode DCR or CRD, "
+                    "got {} and '{}'",
+                    b * b, c, printable(mode)));
   }
   const int64_t depth = c / (b * b), plane = h * w;
-  // Channels count depth first, or blocks first.
+  // DCR orders channels by block, then depth; CRD by depth, then block.
   const bool depth_last = mode == "DCR";
   const int64_t channel = depth_last ? plane : b * b * plane;
   const int64_t cell = depth_last ? depth * plane : plane;
@@ -52,10 +51,8 @@ Values space_to_depth(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const auto [n, c, h, w, b] = blocks_of(context, x);
   if (h % b != 0 || w % b != 0) {
-    context.refuse(
-        fmt::format("expected an image in blocks of {} cells, got "
-                    "{}",
-                    b, x.shape().to_string()));
+    context.refuse(fmt::format("image sizes must be multiples of {}, got {}", b,
+                               x.shape().to_string()));
   }
   const Tensor y = strided_copy(context, x, {n, b, b, c, h / b, w / b},
                                 {c * h * w, w, 1, h * w, b * w, b});
@@ -66,14 +63,14 @@ Values tile(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Dims own = dims_of(x), repeats = context.integers_of(1);
   if (repeats.size() != own.size()) {
-    context.refuse(fmt::format("expected {} repeats, got {}", own.size(),
+    context.refuse(fmt::format("must have {} repeats, got {}", own.size(),
                                dims_text(repeats)));
   }
   Dims dims = own;
   for (size_t d = 0; d < own.size(); ++d) {
     if (repeats[d] < 0 ||
         __builtin_mul_overflow(own[d], repeats[d], &dims[d])) {
-      context.refuse("expected repeats that fit into memory, got " +
+      context.refuse("repeats are negative or too large: " +
                      dims_text(repeats));
     }
   }
@@ -94,12 +91,13 @@ Values tile(const NodeContext& context) {
   return {y};
 }
 
-// Keeps a triangle of each matrix: columns from row + k on, or up to it.
+// Keeps a triangle of each matrix: columns from row + k on, or up to row + k.
 Values trilu(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const int rank = x.shape().rank();
-  if (rank < 2)
-    context.refuse("expected matrices, got " + x.shape().to_string());
+  if (rank < 2) {
+    context.refuse("input must be matrices, got " + x.shape().to_string());
+  }
   const bool upper = context.integer("upper", 1) != 0;
   const int64_t k = context.has_input(1) ? scalar<int64_t>(context, 1) : 0;
   const int64_t rows = x.shape()[rank - 2], columns = x.shape()[rank - 1];

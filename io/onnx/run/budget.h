@@ -1,4 +1,4 @@
-// What one run of a file may still cost.
+// Remaining time and memory of a run.
 #pragma once
 
 #include <chrono>
@@ -10,32 +10,32 @@
 
 namespace octet::io::run {
 
-/// The time until a deadline, and the memory for values that nodes make. Of one
-/// thread, but for is_late(), which all may ask.
+/// Time until a deadline and memory for node outputs. Single-threaded, except
+/// is_late().
 class Budget {
  public:
-  /// The time begins. REQUIRES: check_limits() has passed.
+  /// Starts the time. REQUIRES: check_limits() has passed.
   explicit Budget(const FileLimits& limits);
 
   const FileLimits& limits() const { return limits_; }
   bool is_late() const;
 
-  /// Takes memory for the node that runs; false if there is too little.
+  /// Reserves memory for the running node; returns false if too little is left.
   bool take(int64_t bytes);
-  /// The node has no more use for some of it.
+  /// Returns part of the running node's memory.
   void give_back(int64_t bytes) { taken_ -= bytes; }
-  /// The node has ended: what it took is free, but for values that are held.
+  /// Ends a node: its memory is free again, except for retained values.
   void settle() { taken_ = 0; }
-  /// A value stays; tensors that share its elements cost nothing more.
+  /// Retains a value; tensors that share its elements are counted once.
   void hold(const Tensor& value);
-  /// It goes. Values that are not held cost nothing.
+  /// Releases a retained value; other values are ignored.
   void release(const Tensor& value);
 
  private:
   FileLimits limits_;
   std::chrono::steady_clock::time_point deadline_;
-  int64_t held_ = 0;                                  ///< bytes
-  int64_t taken_ = 0;                                 ///< by the node that runs
+  int64_t held_ = 0;   ///< bytes of retained values
+  int64_t taken_ = 0;  ///< bytes of the running node
   std::unordered_map<const void*, int64_t> holders_;  ///< by first element
 };
 

@@ -35,7 +35,7 @@ void copy_field(Tensor& to, const Field& field) {
 void copy_raw(Tensor& to, const std::string& bytes) {
   if (bytes.empty()) return;
   if (to.dtype() == DType::boolean) {
-    // Any byte but 0 is true; a bool of C++ must not hold another.
+    // Any byte but 0 is true; a C++ bool must be 0 or 1.
     copy_field<bool>(to, bytes);
     return;
   }
@@ -55,15 +55,15 @@ std::string type_name(DType type) {
   for (const Type& t : kTypes) {
     if (t.octet == type) return io::type_name(t.onnx);
   }
-  throw InternalError("type_name: unknown element type");
+  throw InternalError("internal", "type_name", "unknown element type");
 }
 
 Tensor constant(const onnx::TensorProto& from) {
   if (from.dims_size() > Shape::kMaxRank) {
     throw UnsupportedError(
-        fmt::format("tensor '{}': expected at most {} dimensions, got {}",
-                    printable(from.name()), static_cast<int>(Shape::kMaxRank),
-                    dims_text(from)));
+        "invalid_shape", fmt::format("tensor '{}'", printable(from.name())),
+        fmt::format("must have at most {} dimensions, got {}",
+                    static_cast<int>(Shape::kMaxRank), dims_text(from)));
   }
   const Shape shape(
       std::span(from.dims().data(), static_cast<size_t>(from.dims_size())));

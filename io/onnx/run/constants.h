@@ -1,4 +1,4 @@
-// The tensors that a file holds, as Octet's.
+// Conversion of a file's tensors to Octet's.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace octet::io::run {
 
-/// The type that holds a number of onnx::TensorProto::DataType: float32 also
-/// for float16 and bfloat16 (precision.h); nothing for those that Octet lacks.
+/// Returns the type for an onnx::TensorProto::DataType: float32 also for
+/// float16 and bfloat16 (see precision.h); nothing for unsupported types.
 std::optional<DType> dtype_of(int32_t data_type);
-/// "float32", as ONNX calls it.
+/// Returns the name in ONNX: "float32".
 std::string type_name(DType type);
 
-/// A copy. REQUIRES: check_tensor() has passed and dtype_of() has the type.
-/// Throws: UnsupportedError for more dimensions than a Shape has.
+/// Copies a tensor. REQUIRES: check_tensor() has passed and dtype_of() supports
+/// the type. Throws: UnsupportedError for more dimensions than a Shape has.
 Tensor constant(const onnx::TensorProto& tensor);
 
-/// Whether a Constant node has a value that Octet takes: no sparse tensor, no
-/// strings and no other type.
+/// Whether a Constant node has a value of a supported type: no sparse tensor or
+/// strings.
 bool has_constant(const onnx::NodeProto& node);
-/// That value. REQUIRES: has_constant(node).
+/// Returns that value. REQUIRES: has_constant(node).
 Tensor constant(const onnx::NodeProto& node);
 
 }  // namespace octet::io::run

@@ -1,5 +1,5 @@
-// Conv, and how all convolutions are summed: as products of the weights with
-// what they see of the image.
+// Conv, and convolutions as products of the weights with the input values of
+// their windows.
 #include <algorithm>
 #include <memory>
 
@@ -15,11 +15,11 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kOutputs = 128;            // of one product
-constexpr int64_t kCells = 512;              // the same, of the image
-constexpr int64_t kSeen = int64_t{1} << 18;  // floats that are copied at a time
+constexpr int64_t kOutputs = 128;            // channels of a product
+constexpr int64_t kCells = 512;              // pixels of a product
+constexpr int64_t kSeen = int64_t{1} << 18;  // floats copied at a time
 
-// Whether a window is one cell at each cell of the image; its rows are joined.
+// Whether each window is a single cell without stride; joins the rows if so.
 bool join_rows(Windows& windows) {
   for (const Window& w : windows) {
     if (w.kernel != 1 || w.stride != 1 || w.before != 0 || w.out != w.in) {
@@ -31,7 +31,8 @@ bool join_rows(Windows& windows) {
   return true;
 }
 
-// to [kernel][last - first]: what outputs first to last see of one channel.
+// to [kernel][last - first]: the window values of outputs first to last in one
+// channel.
 void copy_seen(const Windows& windows, const float* image, int64_t first,
                int64_t last, float* to) {
   const Window& rows = windows[0];
@@ -66,7 +67,7 @@ void convolve(const NodeContext& context, Convolution g, const float* x,
   const int64_t image = rows.in * columns.in, plane = rows.out * columns.out;
   const int64_t depth = g.channels / g.groups;
   const int64_t kernel = rows.kernel * columns.kernel;
-  const int64_t seen = depth * kernel;  // by one output
+  const int64_t seen = depth * kernel;  // values in a window
   const int64_t per_group = g.outputs / g.groups;
   const int64_t width =
       std::clamp<int64_t>(kSeen / std::max<int64_t>(seen, 1), 1, kCells);
@@ -111,8 +112,7 @@ Convolution convolution_of(const NodeContext& context, const Tensor& x,
   Convolution g;
   if (x.shape().rank() < 3 || w.size() != dims_of(x).size()) {
     context.refuse(
-        fmt::format("expected an image and weights of its rank, got "
-                    "{} and {}",
+        fmt::format("weights must have the image's rank, got {} and {}",
                     x.shape().to_string(), dims_text(w)));
   }
   g.batch = x.shape()[0];
@@ -121,15 +121,14 @@ Convolution convolution_of(const NodeContext& context, const Tensor& x,
   g.groups = context.integer("group", 1);
   if (g.channels % g.groups != 0 || g.outputs % g.groups != 0 ||
       g.channels / g.groups != w[1]) {
-    context.refuse(
-        fmt::format("expected weights for {} channels in {} groups, got {}",
-                    g.channels, g.groups, dims_text(w)));
+    context.refuse(fmt::format("weights {} do not fit {} channels in {} groups",
+                               dims_text(w), g.channels, g.groups));
   }
   const Dims kernel(w.begin() + 2, w.end());
   if (context.integers("kernel_shape", kernel) != kernel) {
-    context.refuse(fmt::format("expected weights of kernel_shape {}, got {}",
-                               dims_text(context.integers("kernel_shape")),
-                               dims_text(w)));
+    context.refuse(fmt::format("weights {} do not have kernel_shape {}",
+                               dims_text(w),
+                               dims_text(context.integers("kernel_shape"))));
   }
   g.windows = windows_of(context, x, kernel, Rounding::floor);
   return g;
@@ -139,7 +138,7 @@ const float* bias_of(const NodeContext& context, int64_t outputs) {
   if (!context.has_input(2)) return nullptr;
   const Tensor& bias = context.input(2);
   if (bias.size() != outputs) {
-    context.refuse(fmt::format("expected a bias of {} values, got {}", outputs,
+    context.refuse(fmt::format("bias must have {} values, got {}", outputs,
                                bias.shape().to_string()));
   }
   return bias.f32().data();

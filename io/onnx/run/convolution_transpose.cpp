@@ -1,4 +1,4 @@
-// ConvTranspose: each cell of the image adds a kernel to the result.
+// ConvTranspose: each input pixel adds its kernel to the result.
 #include <algorithm>
 #include <array>
 
@@ -8,13 +8,13 @@
 
 #include "../tensors.h"
 #include "convolve.h"
+#include "deadline.h"
 #include "operators.h"
-#include "pace.h"
 
 namespace octet::io::run {
 namespace {
 
-// Pads so that of `full` cells `size` remain, or all if there are fewer.
+// Sets pads that reduce `full` cells to `size`, if there are more.
 void pad_to(Window& w, int64_t full, int64_t size, bool upper) {
   const int64_t total = std::max<int64_t>(full - size, 0);
   w.in = size;
@@ -28,14 +28,13 @@ std::array<int64_t, 2> stated_sizes(const NodeContext& context,
   const auto sizes = per_axis(context, x, "output_shape", 0);
   for (const int64_t size : sizes) {
     if (size >= 0 && size <= kMostBytes) continue;
-    context.refuse(
-        fmt::format("expected an output_shape from 1 on, got {}", size));
+    context.refuse(fmt::format("output_shape must be positive, got {}", size));
   }
   return sizes;
 }
 
-// What a convolution from the result back to the image would look through:
-// `in` is the result's size, `out` that of the image.
+// Windows of the convolution from the result to the image: `in` is the result's
+// size, `out` the image's.
 Windows transposed_windows(const NodeContext& context, const Tensor& x,
                            const Dims& kernel) {
   Windows windows = windows_without_pads(context, x, kernel);
@@ -59,14 +58,14 @@ Windows transposed_windows(const NodeContext& context, const Tensor& x,
     }
     if (w.in < 1 || w.out < 1) {
       context.refuse(
-          fmt::format("expected a result of at least one cell, got {} from {}",
+          fmt::format("result must have at least one cell, got {} from {}",
                       std::min(w.in, w.out), x.shape().to_string()));
     }
   }
   return windows;
 }
 
-// Adds one channel of the image to one of the result.
+// Adds a channel of the image to a channel of the result.
 void add_channel(const Windows& windows, const float* x, const float* w,
                  float* y, Pace& pace) {
   const Window& rows = windows[0];
@@ -95,9 +94,9 @@ void check_weights(const NodeContext& context, const Tensor& x,
   const int64_t groups = context.integer("group", 1);
   if (x.shape().rank() < 3 || w.shape().rank() != x.shape().rank() ||
       w.shape()[0] != x.shape()[1] || w.shape()[0] % groups != 0) {
-    context.refuse(fmt::format("expected weights for {} in {} groups, got {}",
-                               x.shape().to_string(), groups,
-                               w.shape().to_string()));
+    context.refuse(fmt::format("weights {} do not fit {} in {} groups",
+                               w.shape().to_string(), x.shape().to_string(),
+                               groups));
   }
 }
 

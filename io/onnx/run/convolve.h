@@ -1,4 +1,4 @@
-// Convolutions of floats and of codes.
+// Convolutions of floats and of quantized values.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct Convolution {
 Convolution convolution_of(const NodeContext& context, const Tensor& x,
                            const Tensor& weight);
 
-/// Input 2, a number for each output, or null. Throws: FormatError for another
-/// count.
+/// Returns input 2, a number for each output, or null. Throws: FormatError for
+/// another count.
 const float* bias_of(const NodeContext& context, int64_t outputs);
 
-/// y [n,oc,oh,ow] = bias + x * w, summed as add_product() does; `bias` [oc] may
+/// y [n,oc,oh,ow] = bias + x * w, summed as in add_product(); `bias` [oc] may
 /// be null.
 template <class R>
 void convolve(const NodeContext& context, Convolution g, const float* x,

@@ -1,4 +1,4 @@
-// Runs a program, node by node.
+// Execution of a program, node by node.
 #include <map>
 #include <string>
 #include <utility>
@@ -10,7 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape_hint.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "constants.h"
 #include "precision.h"
 #include "program.h"
@@ -36,12 +36,12 @@ Values run_step(const Step& step, int64_t opset,
     return made;
   } catch (const ShapeError& error) {
     context.refuse(error.message());
-  } catch (const ValueError& error) {  // another type than the node takes
+  } catch (const ValueError& error) {  // unsupported type
     context.refuse(error.message());
   }
 }
 
-/// The slips that its shape may come from, or "".
+/// Returns likely causes of a wrong shape, or "".
 std::string hint(const OnnxTensorInfo& input, const Tensor& x) {
   std::vector<int64_t> dims;
   for (const OnnxDim& dim : input.shape.value()) {
@@ -53,21 +53,23 @@ std::string hint(const OnnxTensorInfo& input, const Tensor& x) {
 }
 
 [[noreturn]] void refuse_outputs(const FileLimits& limits) {
-  throw FormatError(fmt::format(
-      "ONNX model: expected outputs that fit into {} MiB with the values they "
-      "are copied from, got more; Hint: run fewer samples at a time, or raise "
-      "memory_limit (octet: --memory-limit)",
-      limits.memory_limit >> 20));
+  throw FormatError("memory_limit", "ONNX model",
+                    fmt::format("outputs and the values they are copied from "
+                                "exceed {} MiB. Hint: run fewer samples at a "
+                                "time, or raise memory_limit (octet: "
+                                "--memory-limit)",
+                                limits.memory_limit >> 20));
 }
 
 [[noreturn]] void refuse_shape(const OnnxTensorInfo& input, const Tensor& x,
                                const std::string& reason) {
-  throw ShapeError(fmt::format("input '{}': expected shape {}, got {}{}",
-                               input.name, to_text(input.shape),
-                               x.shape().to_string(), reason));
+  throw ShapeError(
+      "shape_mismatch", fmt::format("input '{}'", input.name),
+      fmt::format("must have shape {}, got {}{}", to_text(input.shape),
+                  x.shape().to_string(), reason));
 }
 
-// `sizes` are those of open dimensions so far, by name.
+// `sizes` are the known sizes of dynamic dimensions, by name.
 void check_shape(const OnnxTensorInfo& input, const Tensor& x,
                  std::map<std::string, int64_t>& sizes) {
   if (!input.shape) return;
@@ -93,11 +95,11 @@ void check_shape(const OnnxTensorInfo& input, const Tensor& x,
 std::string expected_type(const Program& program, size_t input) {
   const std::string& type = program.inputs[input].type;
   return is_short_float(program.input_types[input])
-             ? fmt::format("float32, which {} is held in", type)
+             ? fmt::format("float32, which represents {}", type)
              : type;
 }
 
-// As the model sees it.
+// Rounds an input to the model's type.
 Tensor rounded_input(const Tensor& x, int32_t type) {
   if (!is_short_float(type)) return x;
   Tensor y = x.clone();
@@ -109,20 +111,23 @@ Tensor rounded_input(const Tensor& x, int32_t type) {
 
 void check_inputs(const Program& program, std::span<const Tensor> inputs) {
   if (inputs.size() != program.inputs.size()) {
-    throw ValueError(fmt::format("ONNX model: expected {} inputs, got {}",
+    throw ValueError("count_mismatch", "ONNX model",
+                     fmt::format("needs {} inputs, got {}",
                                  program.inputs.size(), inputs.size()));
   }
   std::map<std::string, int64_t> sizes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const OnnxTensorInfo& expected = program.inputs[i];
     if (inputs[i].empty()) {
-      throw ValueError(fmt::format("input '{}': expected a tensor, got none",
-                                   expected.name));
+      throw ValueError("missing_value",
+                       fmt::format("input '{}'", expected.name),
+                       "must be a tensor, got none");
     }
     if (inputs[i].dtype() != dtype_of(program.input_types[i])) {
-      throw ValueError(fmt::format("input '{}': expected {}, got {}",
-                                   expected.name, expected_type(program, i),
-                                   type_name(inputs[i].dtype())));
+      throw ValueError(
+          "dtype_mismatch", fmt::format("input '{}'", expected.name),
+          fmt::format("must be {}, got {}", expected_type(program, i),
+                      type_name(inputs[i].dtype())));
     }
     check_shape(expected, inputs[i], sizes);
   }
@@ -141,9 +146,10 @@ Values run(const Program& program, std::span<const Tensor> inputs,
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       if (step.outputs[i] == kNoValue) continue;
       if (i >= made.size()) {
-        throw UnsupportedError(fmt::format("{}: expected {} outputs, got {}",
-                                           describe(step.node), made.size(),
-                                           step.outputs.size()));
+        throw UnsupportedError(
+            "unsupported_operator", describe(step.node),
+            fmt::format("only {} outputs are supported, but the node has {}",
+                        made.size(), step.outputs.size()));
       }
       values[step.outputs[i]] = std::move(made[i]);
       budget.hold(values[step.outputs[i]]);

@@ -1,4 +1,4 @@
-// Tensors that are made from nothing but a shape or bounds.
+// Operators that create tensors from a shape or bounds.
 #include <cmath>
 #include <limits>
 
@@ -15,12 +15,12 @@ namespace octet::io::run {
 Values constant_of_shape(const NodeContext& context) {
   const onnx::TensorProto* value = context.tensor("value");
   if (value != nullptr && !dtype_of(value->data_type())) {
-    context.unsupported("expected a type that Octet has, got " +
+    context.unsupported("element type is not supported: " +
                         io::type_name(value->data_type()));
   }
   const Tensor fill = value == nullptr ? Tensor::scalar(0) : constant(*value);
   if (fill.size() != 1) {
-    context.refuse("expected a value of one element, got " +
+    context.refuse("value must have one element, got " +
                    fill.shape().to_string());
   }
   Tensor y = context.make(context.integers_of(0), fill.dtype());
@@ -30,17 +30,17 @@ Values constant_of_shape(const NodeContext& context) {
   return {y};
 }
 
-// Ones on a diagonal of a matrix as large as the input.
+// Ones on a diagonal of a matrix with the input's shape.
 Values eye_like(const NodeContext& context) {
   const Tensor& x = context.input(0);
   if (x.shape().rank() != 2) {
-    context.refuse("expected a matrix, got " + x.shape().to_string());
+    context.refuse("input must be a matrix, got " + x.shape().to_string());
   }
   DType type = x.dtype();
   if (context.has_attribute("dtype")) {
     const auto number = static_cast<int32_t>(context.integer("dtype", 0));
     if (!dtype_of(number)) {
-      context.unsupported("expected a type that Octet has, got " +
+      context.unsupported("element type is not supported: " +
                           io::type_name(number));
     }
     type = *dtype_of(number);
@@ -56,7 +56,8 @@ Values eye_like(const NodeContext& context) {
   return {y};
 }
 
-// From the first input up to the second, without it, in steps of the third.
+// Numbers from the first input to the second, exclusive, with the third as
+// step.
 Values range(const NodeContext& context) {
   const DType type = context.input(0).dtype();
   return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
@@ -66,12 +67,12 @@ Values range(const NodeContext& context) {
     const double count =
         std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
                   static_cast<double>(delta));
-    // So that the count is a number; make() knows which are too many.
+    // Ensures that the count is finite; make() checks its limit.
     if (delta == 0 || !std::isfinite(count)) {
-      context.refuse(
-          fmt::format("expected finite bounds and a step other than "
-                      "0, got {}, {} and {}",
-                      start, limit, delta));
+      context.refuse(fmt::format(
+          "bounds must be finite and the step not 0, got {}, {} and "
+          "{}",
+          start, limit, delta));
     }
     Tensor y = context.make({saturated<int64_t>(count < 0 ? 0 : count)}, type);
     for (int64_t i = 0; i < y.size(); ++i) {

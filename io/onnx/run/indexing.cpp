@@ -1,4 +1,4 @@
-// Operators that read or write where integers say, or tell where something is.
+// Gather, scatter and related operators with indices.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,23 +10,23 @@
 #include "channels.h"
 #include "numbers.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kTopKInput = 10;  // the opset since k is one
+constexpr int64_t kTopKInput = 10;  // first opset with k as an input
 
-// An index of an axis, counted from the front.
+// Returns a non-negative index.
 int64_t index_within(const NodeContext& context, int64_t index, int64_t size) {
   if (index < -size || index >= size) {
-    context.refuse(fmt::format("expected indices from {} to {}, got {}", -size,
+    context.refuse(fmt::format("indices must be from {} to {}, got {}", -size,
                                size - 1, index));
   }
   return index < 0 ? index + size : index;
 }
 
-// Input i as int64: indices may also be int32.
+// Returns input i as int64; indices may be int32.
 Tensor indices_of(const NodeContext& context, size_t i) {
   const Tensor& x = context.input(i);
   if (x.dtype() == DType::i64) return x;
@@ -35,15 +35,15 @@ Tensor indices_of(const NodeContext& context, size_t i) {
   return y;
 }
 
-// Tuples of indices into the axes of x from `first` on.
+// Index tuples for the axes of x from `first` on.
 struct Tuples {
   Tensor indices;
   int64_t length = 0;  // of a tuple
   int64_t count = 0;
   int64_t first = 0;
-  int64_t slice = 0;  // elements that a tuple is for
+  int64_t slice = 0;  // elements selected by a tuple
 
-  // Where tuple t begins in x.
+  // Returns the offset in x selected by tuple t.
   int64_t offset(const NodeContext& context, const Tensor& x, int64_t t) const {
     const Dims strides = strides_of(dims_of(x));
     const int64_t* tuple = indices.data<int64_t>().data() + t * length;
@@ -62,16 +62,17 @@ Tuples tuples_of(const NodeContext& context, const Tensor& x, int64_t first) {
   tuples.indices = indices_of(context, 1);
   const int rank = tuples.indices.shape().rank();
   if (rank < 1 || first < 0 || first >= rank || first >= x.shape().rank()) {
-    context.refuse(fmt::format("expected lists of indices for {}, got {}",
-                               x.shape().to_string(),
-                               tuples.indices.shape().to_string()));
+    context.refuse(fmt::format("indices {} are no lists of indices for {}",
+                               tuples.indices.shape().to_string(),
+                               x.shape().to_string()));
   }
   tuples.first = first;
   tuples.length = tuples.indices.shape()[rank - 1];
   if (first + tuples.length > x.shape().rank()) {
-    context.refuse(fmt::format("expected at most {} indices for {}, got {}",
-                               x.shape().rank() - first, x.shape().to_string(),
-                               tuples.length));
+    context.refuse(fmt::format(
+        "tuples must have at most {} indices for {}, got "
+        "{}",
+        x.shape().rank() - first, x.shape().to_string(), tuples.length));
   }
   tuples.count = tuples.indices.shape().slice(0, rank - 1).size();
   tuples.slice =
@@ -90,7 +91,7 @@ Reduction reduction_of(const NodeContext& context) {
   if (name == "mul") return Reduction::mul;
   if (name == "max") return Reduction::max;
   if (name == "min") return Reduction::min;
-  context.refuse("expected a reduction of the standard, got '" +
+  context.refuse("reduction must be none, add, mul, max or min, got '" +
                  printable(name) + "'");
 }
 
@@ -113,7 +114,7 @@ Tensor copy_of(const NodeContext& context, const Tensor& x) {
   return y;
 }
 
-// Calls body(element of the indices, offset in x) for indices along an axis.
+// Calls body(index of an element of `indices`, offset in x) along an axis.
 template <class Body>
 void for_each_index(const NodeContext& context, const Tensor& x,
                     const Tensor& indices, const Body& body) {
@@ -124,8 +125,8 @@ void for_each_index(const NodeContext& context, const Tensor& x,
     fits = static_cast<int>(d) == axis || dims[d] <= own[d];
   }
   if (!fits) {
-    context.refuse(fmt::format("expected indices that fit {}, got {}",
-                               x.shape().to_string(), dims_text(dims)));
+    context.refuse(fmt::format("indices {} do not fit {}", dims_text(dims),
+                               x.shape().to_string()));
   }
   Dims strides = strides_of(own);
   const int64_t stride = strides[static_cast<size_t>(axis)];
@@ -138,7 +139,7 @@ void for_each_index(const NodeContext& context, const Tensor& x,
   }
 }
 
-// Element i of x: a number that counts, of any type that OneHot has for it.
+// Returns element i of x as an integer, for any type that OneHot allows.
 int64_t whole(const NodeContext& context, const Tensor& x, int64_t i) {
   const auto at = static_cast<size_t>(i);
   return visit<int64_t, int32_t, float>(
@@ -151,11 +152,11 @@ int64_t whole(const NodeContext& context, const Tensor& x, int64_t i) {
       });
 }
 
-// Input i, which is one such number.
+// Returns input i, a single such number.
 int64_t whole_input(const NodeContext& context, size_t i) {
   const Tensor& x = context.input(i);
   if (x.size() != 1) {
-    context.refuse(fmt::format("expected one number as input {}, got {}", i,
+    context.refuse(fmt::format("input {} must be a single number, got {}", i,
                                x.shape().to_string()));
   }
   return whole(context, x, 0);
@@ -170,7 +171,7 @@ Values gather_nd(const NodeContext& context) {
   const Dims own = dims_of(x);
   Dims dims = dims_of(tuples.indices);
   if (!std::equal(own.begin(), own.begin() + batch, dims.begin())) {
-    context.refuse(fmt::format("expected {} equal axes in front, got {} and {}",
+    context.refuse(fmt::format("first {} axes must be equal, got {} and {}",
                                batch, x.shape().to_string(),
                                tuples.indices.shape().to_string()));
   }
@@ -210,7 +211,7 @@ Values scatter_elements(const NodeContext& context) {
   const Tensor& updates = context.input(2);
   const Reduction reduction = reduction_of(context);
   if (updates.shape() != indices.shape()) {
-    context.refuse(fmt::format("expected updates of {}, got {}",
+    context.refuse(fmt::format("updates must have shape {}, got {}",
                                indices.shape().to_string(),
                                updates.shape().to_string()));
   }
@@ -231,7 +232,7 @@ Values scatter_nd(const NodeContext& context) {
   const Tuples tuples = tuples_of(context, x, 0);
   const Reduction reduction = reduction_of(context);
   if (updates.size() != tuples.count * tuples.slice) {
-    context.refuse(fmt::format("expected {} updates, got {}",
+    context.refuse(fmt::format("must have {} updates, got {}",
                                tuples.count * tuples.slice,
                                updates.shape().to_string()));
   }
@@ -248,7 +249,7 @@ Values scatter_nd(const NodeContext& context) {
   return {y};
 }
 
-// [rank, count]: the indices of what is not 0, in the order of the elements.
+// Indices [rank, count] of nonzero elements in the order of the elements.
 Values non_zero(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const auto rank = static_cast<int64_t>(x.shape().rank());
@@ -271,12 +272,13 @@ Values non_zero(const NodeContext& context) {
   })};
 }
 
-// values[1] where an index says so, values[0] elsewhere.
+// values[1] at the indices, values[0] elsewhere.
 Values one_hot(const NodeContext& context) {
   const Tensor& indices = context.input(0);
   const Tensor& values = context.input(2);
   if (values.size() != 2) {
-    context.refuse("expected two values, got " + values.shape().to_string());
+    context.refuse("values must be two numbers, got " +
+                   values.shape().to_string());
   }
   const int64_t depth = whole_input(context, 1);
   const int rank = indices.shape().rank();
@@ -299,8 +301,8 @@ Values one_hot(const NodeContext& context) {
   return {y};
 }
 
-// The k largest or smallest along an axis, and where they are; of equal ones
-// the first.
+// The k largest or smallest numbers along an axis and their indices; the first
+// of equal ones comes first.
 Values top_k(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const int axis = context.axis(context.integer("axis", -1), x.shape().rank());
@@ -308,7 +310,7 @@ Values top_k(const NodeContext& context) {
   const int64_t k = context.opset() < kTopKInput ? context.integer("k", -1)
                                                  : whole_input(context, 1);
   if (k < 0 || k > length) {
-    context.refuse(fmt::format("expected k from 0 to {}, got {}", length, k));
+    context.refuse(fmt::format("k must be from 0 to {}, got {}", length, k));
   }
   const bool most = context.integer("largest", 1) != 0;
   Dims dims = dims_of(x);

@@ -1,4 +1,4 @@
-// Operators on codes: sums are int32, modulo 2^32.
+// Operators on quantized values: sums are int32, modulo 2^32.
 #include <fmt/format.h>
 
 #include "channels.h"
@@ -10,13 +10,13 @@
 namespace octet::io::run {
 namespace {
 
-// The inputs that say how a sum of products becomes a code.
+// Indices of the inputs with scales and zero point.
 struct Scales {
   size_t a, b, y, zero;
 };
 
-// Codes for sums of products; input scales.b has one scale, or one for each
-// index of an axis.
+// Requantizes sums; input scales.b has a single scale, or one for each index of
+// an axis.
 Tensor requantized(const NodeContext& context, const Tensor& sums,
                    const Scales& inputs, int64_t axis) {
   const double a = scalar<float>(context, inputs.a);
@@ -41,9 +41,9 @@ Tensor requantized(const NodeContext& context, const Tensor& sums,
 
 Tensor integer_convolution(const NodeContext& context, size_t x, size_t x_zero,
                            size_t w, size_t w_zero, const int32_t* bias) {
-  // Per channel or not, a zero point of the image is one number.
+  // The zero point of the image is always a single number.
   if (context.has_input(x_zero) && context.input(x_zero).size() != 1) {
-    context.refuse("expected one zero point for the image, got " +
+    context.refuse("image must have a single zero point, got " +
                    context.input(x_zero).shape().to_string());
   }
   const Tensor image = centered(context, context.input(x), x_zero, 1);
@@ -72,15 +72,15 @@ Values matmul_integer(const NodeContext& context) {
   return {integer_product(context, 0, 2, 1, 3)};
 }
 
-// x, its scale and zero point; w, the same; those of y; bias.
+// Inputs: x, its scale and zero point; the same for w and y; bias.
 Values qlinear_conv(const NodeContext& context) {
   const int32_t* bias = nullptr;
   if (context.has_input(8)) {
     const Tensor& b = context.input(8);
     const Tensor& w = context.input(3);
     if (w.shape().rank() == 0 || b.size() != w.shape()[0]) {
-      context.refuse(fmt::format("expected a bias for weights {}, got {}",
-                                 w.shape().to_string(), b.shape().to_string()));
+      context.refuse(fmt::format("bias {} does not fit weights {}",
+                                 b.shape().to_string(), w.shape().to_string()));
     }
     bias = b.data<int32_t>().data();
   }
@@ -88,7 +88,7 @@ Values qlinear_conv(const NodeContext& context) {
   return {requantized(context, sums, {.a = 1, .b = 4, .y = 6, .zero = 7}, 1)};
 }
 
-// a, its scale and zero point; b, the same; those of y.
+// Inputs: a, its scale and zero point; the same for b and y.
 Values qlinear_matmul(const NodeContext& context) {
   const Tensor sums = integer_product(context, 0, 2, 3, 5);
   return {requantized(context, sums, {.a = 1, .b = 4, .y = 6, .zero = 7}, -1)};

@@ -1,4 +1,4 @@
-// Operators of one element.
+// Elementwise operators.
 #pragma once
 
 #include <octet/runtime/parallel.h>
@@ -7,7 +7,7 @@
 
 namespace octet::io::run {
 
-/// f of each element of x.
+/// Applies f to each element of x.
 template <class R, class T, class F>
 Tensor map(const NodeContext& context, const Tensor& x, F f) {
   Tensor y = context.make(dims_of(x), DTypeOf<R>::value);
@@ -19,19 +19,19 @@ Tensor map(const NodeContext& context, const Tensor& x, F f) {
   return y;
 }
 
-/// The operator that is f of each float32.
+/// The operator that applies f to each float32.
 template <auto f>
 Values of_floats(const NodeContext& context) {
   return {map<float, float>(context, context.input(0), f)};
 }
 
-/// f of each element of the first input, which is float32.
+/// Applies f to each element of the first input, which is float32.
 template <class F>
 Values map_floats(const NodeContext& context, F f) {
   return {map<float, float>(context, context.input(0), f)};
 }
 
-/// The operator that is f of each number of any type.
+/// The operator that applies f to each number of any type.
 template <auto f>
 Values of_numbers(const NodeContext& context) {
   const Tensor& x = context.input(0);

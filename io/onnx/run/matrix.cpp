@@ -1,4 +1,4 @@
-// Products of matrices.
+// Matrix products.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -6,22 +6,22 @@
 #include <octet/runtime/parallel.h>
 
 #include "../tensors.h"
+#include "deadline.h"
 #include "numbers.h"
 #include "operators.h"
-#include "pace.h"
 #include "product.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
 
-// The part of a result that is one product.
+// Block of a result computed by a single product.
 constexpr int64_t kRows = 128, kColumns = 512;
 
-// The dimensions of a MatMul under NumPy's rules.
+// Dimensions of a MatMul with NumPy's rules.
 struct Product {
   Dims batch;      // broadcast
-  Dims a_strides;  // under `batch`, in elements
+  Dims a_strides;  // for `batch`, in elements
   Dims b_strides;
   int64_t m = 1, k = 1, n = 1;
   Dims result;
@@ -31,7 +31,7 @@ Product product_of(const NodeContext& context, const Tensor& a,
                    const Tensor& b) {
   Dims left = dims_of(a), right = dims_of(b);
   if (left.empty() || right.empty()) {
-    context.refuse("expected vectors or matrices, got a scalar");
+    context.refuse("inputs must be vectors or matrices, got a scalar");
   }
   const bool row = left.size() == 1, column = right.size() == 1;
   if (row) left.insert(left.begin(), 1);
@@ -41,10 +41,8 @@ Product product_of(const NodeContext& context, const Tensor& a,
   p.k = left.back();
   p.n = right.back();
   if (right[right.size() - 2] != p.k) {
-    context.refuse(
-        fmt::format("expected matrices that can be multiplied, got "
-                    "{} and {}",
-                    a.shape().to_string(), b.shape().to_string()));
+    context.refuse(fmt::format("inner sizes differ: {} and {}",
+                               a.shape().to_string(), b.shape().to_string()));
   }
   left.resize(left.size() - 2);
   right.resize(right.size() - 2);
@@ -59,7 +57,7 @@ Product product_of(const NodeContext& context, const Tensor& a,
   return p;
 }
 
-// float32, or int32 of integers up to 255 in magnitude.
+// Products in float32, or in int32 for integers up to 255 in magnitude.
 template <class R>
 Tensor products(const NodeContext& context, const Tensor& a, const Tensor& b) {
   const Product p = product_of(context, a, b);
@@ -85,7 +83,7 @@ Tensor products(const NodeContext& context, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-// Of integers of any size, modulo 2^32 or 2^64.
+// Products of any integers, modulo 2^32 or 2^64.
 template <class T>
 Tensor multiply_integers(const NodeContext& context, const Tensor& a,
                          const Tensor& b) {
@@ -112,7 +110,7 @@ Tensor multiply_integers(const NodeContext& context, const Tensor& a,
 
 Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed) {
   if (x.shape().rank() != 2) {
-    context.refuse("expected matrices, got " + x.shape().to_string());
+    context.refuse("input must be a matrix, got " + x.shape().to_string());
   }
   if (!transposed) return x;
   const int64_t rows = x.shape()[0], columns = x.shape()[1];
@@ -152,7 +150,7 @@ Values gemm(const NodeContext& context) {
         return beta == 0 ? product : product + beta * c;
       });
   if (sum.shape() != y.shape()) {
-    context.refuse(fmt::format("expected a term that broadcasts to {}, got {}",
+    context.refuse(fmt::format("input 2 must broadcast to {}, got {}",
                                y.shape().to_string(),
                                context.input(2).shape().to_string()));
   }

@@ -1,4 +1,4 @@
-// OnnxModel: the public face of a program.
+// OnnxModel: the public interface of a program.
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,9 +38,10 @@ std::vector<Tensor> OnnxModel::predict(std::span<const Tensor> inputs) const {
 
 Tensor OnnxModel::predict(const Tensor& input) const {
   if (inputs().size() != 1 || outputs().size() != 1) {
-    throw ValueError(fmt::format(
-        "ONNX model: expected one input and one output, got {} and {}",
-        inputs().size(), outputs().size()));
+    throw ValueError("count_mismatch", "ONNX model",
+                     fmt::format("must have one input and one output, got {} "
+                                 "and {}",
+                                 inputs().size(), outputs().size()));
   }
   return predict(std::span(&input, 1)).front();
 }

@@ -1,4 +1,4 @@
-// Operators that copy elements to other places.
+// Operators that move elements.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -8,7 +8,7 @@
 
 #include "../tensors.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kSplitAsInput = 13;
 constexpr int64_t kSliceInputs = 10;
 
-// Copies `rows` runs of `bytes` each, which lie further apart.
+// Copies `rows` runs of `bytes` bytes with different strides.
 void copy_rows(const void* from, int64_t from_stride, void* to,
                int64_t to_stride, int64_t bytes, int64_t rows) {
   if (bytes == 0) return;
@@ -27,13 +27,13 @@ void copy_rows(const void* from, int64_t from_stride, void* to,
   }
 }
 
-// Bytes of one index of an axis.
+// Returns the bytes per index of an axis.
 int64_t bytes_behind(const Tensor& x, int axis) {
   return x.shape().slice(axis + 1, x.shape().rank()).size() *
          size_of(x.dtype());
 }
 
-// Without sizes; since the number of parts is said, the last may be smaller.
+// Default sizes; with num_outputs, the last part may be smaller.
 Dims equal_parts(const NodeContext& context, int64_t total, int64_t parts) {
   const bool said = context.has_attribute("num_outputs");
   if (!said && total % parts != 0) return {};
@@ -45,22 +45,22 @@ Dims equal_parts(const NodeContext& context, int64_t total, int64_t parts) {
   return sizes;
 }
 
-// What Slice takes of one axis.
+// A slice of an axis.
 struct Slice {
   int64_t start = 0;
   int64_t count = 0;
   int64_t step = 1;
 };
 
-// Any numbers will do; a step must not be 0.
+// Accepts any numbers except a step of 0.
 Slice slice_of(int64_t size, int64_t start, int64_t end, int64_t step) {
   if (size == 0) return {0, 0, 1};
-  // A longer step takes one element as well.
+  // A step beyond the size also selects one element.
   step = std::clamp(step, -size - 1, size + 1);
   const bool back = step < 0;
   if (start < 0) start += size;
   if (end < 0) end += size;
-  // Going back begins on an element, and ends before the first one.
+  // Backward slices begin on an element and end before the first element.
   start = std::clamp<int64_t>(start, 0, back ? size - 1 : size);
   end = back ? std::clamp<int64_t>(end, -1, size - 1)
              : std::clamp<int64_t>(end, 0, size);
@@ -69,7 +69,7 @@ Slice slice_of(int64_t size, int64_t start, int64_t end, int64_t step) {
   return {start, span > 0 ? (span + pace - 1) / pace : 0, step};
 }
 
-// One for each axis of x.
+// Returns a slice for each axis of x.
 std::vector<Slice> slices_of(const NodeContext& context, const Tensor& x) {
   const Dims starts = context.integers_since(kSliceInputs, 1, "starts");
   const Dims ends = context.integers_since(kSliceInputs, 2, "ends");
@@ -83,7 +83,7 @@ std::vector<Slice> slices_of(const NodeContext& context, const Tensor& x) {
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
     context.refuse(fmt::format(
-        "expected as many starts, ends, axes and steps, got {}, {}, {} and {}",
+        "numbers of starts, ends, axes and steps differ: {}, {}, {} and {}",
         starts.size(), ends.size(), axes.size(), steps.size()));
   }
   std::vector<Slice> slices;
@@ -94,8 +94,8 @@ std::vector<Slice> slices_of(const NodeContext& context, const Tensor& x) {
     const auto at = static_cast<size_t>(axis);
     if (steps[i] == 0 || seen[at]) {
       context.refuse(
-          fmt::format("expected steps other than 0 and axes that "
-                      "differ, got {} and {}",
+          fmt::format("steps must not be 0 and axes must be unique, got {} and "
+                      "{}",
                       dims_text(steps), dims_text(axes)));
     }
     seen[at] = true;
@@ -117,7 +117,7 @@ Values concat(const NodeContext& context) {
         x.shape().rank() != first.shape().rank() ||
         x.shape().with(axis, 1) != first.shape().with(axis, 1)) {
       context.refuse(fmt::format(
-          "expected tensors that differ in axis {} only, got {} and {}", axis,
+          "inputs must agree in all axes but axis {}, got {} and {}", axis,
           first.shape().to_string(), x.shape().to_string()));
     }
     total += x.shape()[axis];
@@ -145,14 +145,14 @@ Values split(const NodeContext& context) {
   if (sizes.empty() && !context.has_input(1)) {
     sizes = equal_parts(context, total, parts);
   }
-  // Each within the whole, so that their sum cannot overflow.
+  // Each is checked against the total, so that the sum cannot overflow.
   const bool sound =
       static_cast<int64_t>(sizes.size()) == parts &&
       std::ranges::all_of(sizes,
                           [&](int64_t s) { return s >= 0 && s <= total; }) &&
       std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) == total;
   if (!sound) {
-    context.refuse(fmt::format("expected {} parts of {} together, got {}",
+    context.refuse(fmt::format("must have {} parts with the sum {}, got {}",
                                parts, total, dims_text(sizes)));
   }
   const int64_t rows = x.shape().slice(0, axis).size();
@@ -202,7 +202,7 @@ Values gather(const NodeContext& context) {
     char* to = static_cast<char*>(y.raw());
     for (const T index : indices.data<T>()) {
       if (index < -size || index >= size) {
-        context.refuse(fmt::format("expected indices from {} to {}, got {}",
+        context.refuse(fmt::format("indices must be from {} to {}, got {}",
                                    -size, size - 1, index));
       }
       const int64_t at = index < 0 ? index + size : index;
@@ -226,7 +226,7 @@ Values transpose(const NodeContext& context) {
   Dims all(own.size());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all) {
-    context.refuse(fmt::format("expected an order of {} axes, got {}",
+    context.refuse(fmt::format("perm must be a permutation of {} axes, got {}",
                                own.size(), dims_text(order)));
   }
   Dims dims, strides;
@@ -242,7 +242,7 @@ Values expand(const NodeContext& context) {
   const Dims wanted = context.integers_of(1);
   for (const int64_t dim : wanted) {
     if (dim < 0) {
-      context.refuse("expected dimensions >= 0, got " + dims_text(wanted));
+      context.refuse("dimensions must be >= 0, got " + dims_text(wanted));
     }
   }
   const Dims dims = broadcast_dims(context, {dims_of(x), wanted});

@@ -7,8 +7,8 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "constants.h"
 
@@ -20,7 +20,7 @@ bool NodeContext::has_input(size_t i) const {
 
 const Tensor& NodeContext::input(size_t i) const {
   if (!has_input(i)) {
-    refuse(fmt::format("expected an input {}, got none", i));
+    refuse(fmt::format("input {} is missing", i));
   }
   return inputs_[i];
 }
@@ -28,7 +28,7 @@ const Tensor& NodeContext::input(size_t i) const {
 Dims NodeContext::integers_of(size_t i) const {
   const Tensor& list = input(i);
   if (list.shape().rank() > 1) {
-    refuse(fmt::format("expected a list as input {}, got {}", i,
+    refuse(fmt::format("input {} must be a list, got {}", i,
                        list.shape().to_string()));
   }
   return visit<int64_t, int32_t>(*this, list.dtype(), [&]<class T>(T) -> Dims {
@@ -93,28 +93,30 @@ Dims NodeContext::integers_since(int64_t opset, size_t i,
 
 int NodeContext::axis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank) {
-    refuse(fmt::format("expected an axis from {} to {}, got {}", -rank,
-                       rank - 1, axis));
+    refuse(fmt::format("axis must be from {} to {}, got {}", -rank, rank - 1,
+                       axis));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
 void NodeContext::check_size(const Dims& dims, DType type) const {
   if (dims.size() > Shape::kMaxRank) {
-    refuse(fmt::format("expected at most {} dimensions, got {}",
+    refuse(fmt::format("must have at most {} dimensions, got {}",
                        static_cast<int>(Shape::kMaxRank), dims.size()));
   }
-  // A 0 makes no other dimension smaller.
+  // A dimension of 0 does not excuse too large ones.
   int64_t room = kMostBytes / size_of(type);
   for (const int64_t dim : dims) {
     if (dim < 0) {
-      refuse(fmt::format("expected dimensions >= 0, got {}", dims_text(dims)));
+      refuse(fmt::format("dimensions must be >= 0, got {}", dims_text(dims)));
     }
     room /= std::max<int64_t>(dim, 1);
   }
   if (room == 0) {
-    refuse(fmt::format("expected a value of at most 2 GiB, got {} of {}",
-                       dims_text(dims), type_name(type)));
+    throw FormatError("size_limit", describe(node_),
+                      fmt::format("values must take at most 2 GiB, got {} of "
+                                  "{}",
+                                  dims_text(dims), type_name(type)));
   }
 }
 
@@ -123,11 +125,11 @@ Tensor NodeContext::make(const Dims& dims, DType type) const {
   check_time();
   const Shape shape{std::span(dims)};
   if (!budget_.take(shape.size() * size_of(type))) {
-    refuse(
-        fmt::format("expected a model whose values take at most {} MiB at a "
-                    "time, got one that takes more; Hint: run fewer samples "
-                    "at a time, or raise memory_limit (octet: --memory-limit)",
-                    budget_.limits().memory_limit >> 20));
+    throw FormatError("memory_limit", describe(node_),
+                      fmt::format("values exceed {} MiB. Hint: run fewer "
+                                  "samples at a time, or raise memory_limit "
+                                  "(octet: --memory-limit)",
+                                  budget_.limits().memory_limit >> 20));
   }
   return Tensor(shape, type);
 }
@@ -138,10 +140,11 @@ void NodeContext::unmake(const Tensor& made) const {
 
 void NodeContext::check_time() const {
   if (!budget_.is_late()) return;
-  refuse(
-      fmt::format("expected a model that runs within {} s, got one that "
-                  "takes more; Hint: run fewer samples at a time, or raise "
-                  "time_limit (octet: --time-limit)",
+  throw FormatError(
+      "time_limit", describe(node_),
+      fmt::format("run exceeds {} s. Hint: run fewer samples at a "
+                  "time, or raise time_limit (octet: "
+                  "--time-limit)",
                   budget_.limits().time_limit));
 }
 
@@ -149,22 +152,24 @@ Tensor NodeContext::reshaped(const Tensor& x, const Dims& dims) const {
   check_size(dims, x.dtype());
   const Shape shape{std::span(dims)};
   if (shape.size() != x.size()) {
-    refuse(fmt::format("expected {} elements for {}, got {}", shape.size(),
-                       dims_text(dims), x.shape().to_string()));
+    refuse(fmt::format("{} must have {} elements, got {}", dims_text(dims),
+                       shape.size(), x.shape().to_string()));
   }
   return x.reshaped(shape);
 }
 
 void NodeContext::refuse(const std::string& problem) const {
-  throw FormatError(fmt::format("{}: {}", describe(node_), problem));
+  throw FormatError("invalid_graph", describe(node_), problem);
 }
 
 void NodeContext::refuse_type(DType type) const {
-  refuse(fmt::format("expected another element type, got {}", type_name(type)));
+  throw FormatError(
+      "unsupported_type", describe(node_),
+      fmt::format("does not accept element type {}", type_name(type)));
 }
 
 void NodeContext::unsupported(const std::string& problem) const {
-  throw UnsupportedError(fmt::format("{}: {}", describe(node_), problem));
+  throw UnsupportedError("unsupported_operator", describe(node_), problem);
 }
 
 Dims dims_of(const Tensor& tensor) {

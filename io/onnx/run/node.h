@@ -1,5 +1,5 @@
-// What an operator sees of its node: inputs, attributes, and how to refuse.
-// Inputs are shared with other nodes and with the file's constants: read only.
+// NodeContext: inputs, attributes and errors of a node for its operator. Inputs
+// are shared with other nodes and the file's constants: read-only.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,20 @@
 namespace octet::io::run {
 
 using Dims = std::vector<int64_t>;
-/// What a node makes, in the order of its outputs. Optional ones at the end
-/// may be missing.
+/// Outputs of a node in order. Trailing optional ones may be missing.
 using Values = std::vector<Tensor>;
 
-/// The most that one value may take.
+/// Maximum size of a value.
 inline constexpr int64_t kMostBytes = int64_t{1} << 31;
 
 class NodeContext {
  public:
-  /// Refers to all of it. Inputs that are left out are empty tensors.
+  /// Refers to its arguments. Absent inputs are empty tensors.
   NodeContext(const onnx::NodeProto& node, int64_t opset,
               std::span<const Tensor> inputs, Budget& budget)
       : node_(node), opset_(opset), inputs_(inputs), budget_(budget) {}
 
-  /// The same node with other inputs, as of another opset. Refers to them.
+  /// Returns the node with other inputs and opset. Refers to the inputs.
   NodeContext with_inputs(std::span<const Tensor> inputs, int64_t opset) const {
     return {node_, opset, inputs, budget_};
   }
@@ -40,11 +39,11 @@ class NodeContext {
   int64_t opset() const { return opset_; }
   std::span<const Tensor> inputs() const { return inputs_; }
   bool has_input(size_t i) const;
-  /// Throws: FormatError if it is left out.
+  /// Throws: FormatError if it is absent.
   const Tensor& input(size_t i) const;
   /// A scalar or list of int32 or int64. Throws: FormatError for others.
   Dims integers_of(size_t i) const;
-  /// Outputs that the node names, with gaps.
+  /// Number of outputs, including unnamed ones.
   size_t output_count() const;
   bool wants(size_t output) const;
 
@@ -54,35 +53,33 @@ class NodeContext {
   std::string text(const std::string& name, const std::string& otherwise) const;
   Dims integers(const std::string& name, const Dims& otherwise = {}) const;
   std::vector<float> numbers(const std::string& name) const;
-  /// Null if it is missing.
+  /// Returns null if absent.
   const onnx::TensorProto* tensor(const std::string& name) const;
-  /// A list that became an input with `opset`: input `i`, or the attribute
-  /// `name` before. Empty if it is missing.
+  /// A list that became an input with `opset`: input `i`, or before, the
+  /// attribute `name`. Empty if absent.
   Dims integers_since(int64_t opset, size_t i, const std::string& name) const;
 
-  /// An axis of a tensor of `rank` dimensions, counted from the front.
+  /// Returns a non-negative axis of a tensor of `rank` dimensions.
   /// Throws: FormatError unless it is in [-rank, rank).
   int axis(int64_t axis, int64_t rank) const;
 
-  /// A tensor whose size a file decides. Its contents are undefined.
-  /// Throws: FormatError for more than kMostBytes or than the run has left,
-  /// dimensions below 0 or more of them than a Shape has, or when the time is
-  /// over.
+  /// Allocates a tensor whose size depends on the file, uninitialized.
+  /// Throws: FormatError for more than kMostBytes or the remaining memory, for
+  /// negative or too many dimensions, or after the deadline.
   Tensor make(const Dims& dims, DType type) const;
-  /// Says that a tensor of make() is about to go, so that another one has room.
+  /// Announces that a tensor of make() will be freed, to make room for another.
   void unmake(const Tensor& made) const;
-  /// The same elements under other dimensions. Throws: FormatError for another
-  /// number of elements.
+  /// Returns the same elements with other dimensions. Throws: FormatError for
+  /// another number of elements.
   Tensor reshaped(const Tensor& x, const Dims& dims) const;
 
-  /// For what takes long; any thread may call it. Throws: FormatError if the
-  /// time of the run is over.
+  /// For long operators; thread-safe. Throws: FormatError after the deadline.
   void check_time() const;
 
   /// Throws FormatError: "node 'conv1' (Conv): <problem>".
   [[noreturn]] void refuse(const std::string& problem) const;
   [[noreturn]] void refuse_type(DType type) const;
-  /// Throws UnsupportedError for what the standard has and Octet has not.
+  /// Throws UnsupportedError for valid nodes that Octet does not support.
   [[noreturn]] void unsupported(const std::string& problem) const;
 
  private:
@@ -96,8 +93,8 @@ class NodeContext {
 
 Dims dims_of(const Tensor& tensor);
 
-/// Calls body(T()) for the one of the types Ts that `type` is.
-/// Throws: FormatError if it is another.
+/// Calls body(T()) for the type T among Ts that equals `type`.
+/// Throws: FormatError if there is none.
 template <class T, class... Ts, class Body>
 auto visit(const NodeContext& context, DType type, const Body& body) {
   if (type == DTypeOf<T>::value) return body(T());
@@ -108,13 +105,13 @@ auto visit(const NodeContext& context, DType type, const Body& body) {
   }
 }
 
-/// The same for all types of numbers.
+/// visit() for all numeric types.
 template <class Body>
 auto visit_number(const NodeContext& context, DType type, const Body& body) {
   return visit<float, int8_t, uint8_t, int32_t, int64_t>(context, type, body);
 }
 
-/// The same for all types.
+/// visit() for all types.
 template <class Body>
 auto visit_any(const NodeContext& context, DType type, const Body& body) {
   return visit<float, int8_t, uint8_t, int32_t, int64_t, bool>(context, type,

@@ -1,5 +1,4 @@
-// Normalization, and Dropout as it is after training. Statistics are summed in
-// double.
+// Normalization, and Dropout in inference. Statistics are computed in double.
 #include <algorithm>
 #include <cmath>
 
@@ -9,20 +8,20 @@
 
 #include "channels.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kTrainingMode = 14;  // the opset of this attribute
-constexpr int64_t kNoIsTest = 7;       // and the one that removed this
+constexpr int64_t kTrainingMode = 14;  // first opset with training_mode
+constexpr int64_t kNoIsTest = 7;       // first opset without is_test
 
 struct Statistics {
   double mean = 0;
-  double variance = 0;  // of the values, not an estimate
+  double variance = 0;  // of the population
 };
 
-// Of `runs` of `count` values that are `stride` apart.
+// Statistics of `runs` runs of `count` values, `stride` apart.
 Statistics statistics_of(const float* x, int64_t runs, int64_t count,
                          int64_t stride) {
   const auto total = static_cast<double>(runs * count);
@@ -41,26 +40,25 @@ Statistics statistics_of(const float* x, int64_t runs, int64_t count,
   return s;
 }
 
-// Input i: a number for each channel.
+// Returns input i, which must have a number for each channel.
 const float* per_channel(const NodeContext& context, size_t i,
                          int64_t channels) {
   if (context.input(i).size() != channels) {
-    context.refuse(fmt::format("expected {} values as input {}, got {}",
-                               channels, i,
-                               context.input(i).shape().to_string()));
+    context.refuse(fmt::format("input {} must have {} values, got {}", i,
+                               channels, context.input(i).shape().to_string()));
   }
   return context.input(i).f32().data();
 }
 
 Channels image_channels(const NodeContext& context, const Tensor& x) {
   if (x.shape().rank() < 2) {
-    context.refuse("expected [n,c,...], got " + x.shape().to_string());
+    context.refuse("input must be [n,c,...], got " + x.shape().to_string());
   }
   return {x.shape()[0], x.shape()[1],
           x.shape().slice(2, x.shape().rank()).size()};
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias of one run.
+// (x - mean) / sqrt(variance + epsilon) * scale + bias.
 struct Affine {
   float mean, root, scale, bias;
   void operator()(const float* x, float* y, int64_t count) const {
@@ -74,7 +72,7 @@ float root_of(double variance, float epsilon) {
   return static_cast<float>(std::sqrt(variance + epsilon));
 }
 
-// Statistics of this batch, and those that run along.
+// Normalizes with the statistics of the batch and updates running statistics.
 Values train_batch_normalization(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Channels channels = image_channels(context, x);
@@ -108,8 +106,8 @@ Values train_batch_normalization(const NodeContext& context) {
   return {y, means, variances};
 }
 
-// Groups of channels, each with statistics of its own; `scales` scales and
-// biases for all channels.
+// Normalizes groups of channels by their own statistics, with `scales` scales
+// and biases over all channels.
 Values normalized_groups(const NodeContext& context, int64_t groups,
                          int64_t scales) {
   const Tensor& x = context.input(0);
@@ -146,10 +144,10 @@ Values batch_normalization(const NodeContext& context) {
   if (context.opset() < kTrainingMode &&
       (context.output_count() > 1 ||
        (context.opset() < kNoIsTest && context.integer("is_test", 0) == 0))) {
-    context.unsupported("expected a node for inference, got one for training");
+    context.unsupported("training mode is not supported");
   }
   if (context.integer("spatial", 1) == 0) {
-    context.unsupported("expected spatial = 1, got 0");
+    context.unsupported("spatial must be 1, got 0");
   }
   const Tensor& x = context.input(0);
   const Channels channels = image_channels(context, x);
@@ -174,20 +172,20 @@ Values instance_normalization(const NodeContext& context) {
   return normalized_groups(context, channels, channels);
 }
 
-// Scale and bias are for groups before opset 21, then for channels.
+// Scale and bias are per group before opset 21 and per channel since then.
 Values group_normalization(const NodeContext& context) {
   constexpr int64_t kPerChannel = 21;
   const int64_t channels = image_channels(context, context.input(0)).count;
   const int64_t groups = context.integer("num_groups", 0);
   if (groups < 1 || channels % groups != 0) {
-    context.refuse(fmt::format("expected num_groups that divides {}, got {}",
-                               channels, groups));
+    context.refuse(
+        fmt::format("num_groups must divide {}, got {}", channels, groups));
   }
   return normalized_groups(context, groups,
                            context.opset() >= kPerChannel ? channels : groups);
 }
 
-// x over the root of its mean square, times a scale that broadcasts to x.
+// x divided by its root mean square, times a scale that broadcasts to x.
 Values rms_normalization(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const int rank = x.shape().rank();
@@ -210,7 +208,7 @@ Values rms_normalization(const NodeContext& context) {
   Tensor scaled = combine<float, float, float>(
       context, y, context.input(1), [](float a, float b) { return a * b; });
   if (scaled.shape() != x.shape()) {
-    context.refuse(fmt::format("expected a scale that broadcasts to {}, got {}",
+    context.refuse(fmt::format("scale must broadcast to {}, got {}",
                                x.shape().to_string(),
                                context.input(1).shape().to_string()));
   }
@@ -250,13 +248,13 @@ Values layer_normalization(const NodeContext& context) {
   return {y, means, inverses};
 }
 
-// x over a power of the sum of squares of the channels around it.
+// x divided by a power of the sum of squares of neighboring channels.
 Values local_response_normalization(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Channels channels = image_channels(context, x);
   const int64_t size = context.integer("size", 0);
   if (size < 1) {
-    context.refuse(fmt::format("expected a size from 1 on, got {}", size));
+    context.refuse(fmt::format("size must be positive, got {}", size));
   }
   const double alpha = context.number("alpha", 1e-4f);
   const double beta = context.number("beta", 0.75f);
@@ -283,7 +281,7 @@ Values local_response_normalization(const NodeContext& context) {
   return {y};
 }
 
-// Keeps everything: the mask, which came to be boolean, is all ones.
+// Identity: the mask is all ones. Newer opsets have a boolean mask.
 Values dropout(const NodeContext& context) {
   constexpr int64_t kBooleanMask = 10, kInputs = 12;
   const Tensor& x = context.input(0);
@@ -293,7 +291,7 @@ Values dropout(const NodeContext& context) {
                                   context.has_input(2) &&
                                   scalar<bool>(context, 2);
   if (training) {
-    context.unsupported("expected a node for inference, got one for training");
+    context.unsupported("training mode is not supported");
   }
   if (!context.wants(1)) return {x};
   Tensor mask = context.make(

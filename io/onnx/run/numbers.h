@@ -1,5 +1,5 @@
-// Arithmetic that is defined for all values of all element types: integers
-// wrap around, conversions saturate.
+// Arithmetic defined for all values of all element types: integers wrap around,
+// conversions saturate.
 #pragma once
 
 #include <algorithm>
@@ -33,25 +33,24 @@ T times(T a, T b) {
   return wrapped(a, b, [](auto x, auto y) { return x * y; });
 }
 
-/// The nearest value of T to a number without a fraction; the smallest one for
-/// NaN.
+/// Converts an integral number to the nearest value of T; NaN to the lowest.
 template <class T>
 T saturated(double x) {
   constexpr double kLow = static_cast<double>(std::numeric_limits<T>::lowest());
   constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());
   if (!(x > kLow)) return std::numeric_limits<T>::lowest();
-  // Of int64, kHigh is rounded up and would not fit.
+  // For int64, kHigh is rounded up and does not fit.
   if (x >= kHigh) return std::numeric_limits<T>::max();
   return static_cast<T>(x);
 }
 
-/// saturated(round_half_even(x) + zero), as all operators quantize.
+/// saturated(round_half_even(x) + zero), the quantization of all operators.
 template <class T>
 T quantized(double x, T zero) {
   return saturated<T>(std::nearbyint(x) + static_cast<double>(zero));
 }
 
-/// The larger one, or NaN if there is one.
+/// Returns the larger number, or NaN if either is NaN.
 template <class T>
 T larger(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,7 +1,7 @@
-// The operators: one function each, and the table that knows them by name.
-// What they compute is said in the ONNX operator specification of the node's
-// opset. All throw FormatError naming the node where inputs or attributes do
-// not fit, and UnsupportedError for what is left out.
+// The operators: a function each, and a table by name. The ONNX operator
+// specification of the node's opset defines their results. All throw
+// FormatError naming the node for inputs or attributes that do not fit, and
+// UnsupportedError for unsupported cases.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace octet::io::run {
 
 using Operator = Values (*)(const NodeContext&);
 
-/// By its name in the specification, after "DOMAIN." where that is not the
-/// standard one; null for those that are not run.
+/// Returns an operator by its name in the specification, with the prefix
+/// "DOMAIN." outside the standard domain; null if it is not supported.
 Operator find_operator(const std::string& name);
 Operator find_operator(const onnx::NodeProto& node);
 
@@ -24,7 +24,7 @@ struct NamedOperator {
 };
 using Operators = std::span<const NamedOperator>;
 
-// Those of one file that are mostly a formula each.
+// Operators of files that mostly contain formulas.
 Operators activation_operators();
 Operators arithmetic_operators();
 Operators logic_operators();

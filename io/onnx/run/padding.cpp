@@ -1,4 +1,4 @@
-// Pad: cells around a tensor, or cropped from it.
+// Pad: padding and cropping.
 #include <numeric>
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include "../tensors.h"
 #include "channels.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
@@ -22,17 +22,17 @@ Mode mode_of(const NodeContext& context) {
   if (mode == "edge") return Mode::edge;
   if (mode == "reflect") return Mode::reflect;
   if (mode == "wrap") return Mode::wrap;
-  context.refuse("expected the mode constant, edge, reflect or wrap, got '" +
+  context.refuse("mode must be constant, edge, reflect or wrap, got '" +
                  printable(mode) + "'");
 }
 
-// Cells before and after one axis of `size`; below 0 they are cropped.
+// Padding before and after an axis of `size`; negative values crop.
 struct Padding {
   int64_t size = 0;
   int64_t before = 0;
   int64_t after = 0;
 
-  // The index in the input of output i.
+  // Returns the input index of output i.
   int64_t source(int64_t i, Mode mode) const {
     i -= before;
     if (i >= 0 && i < size) return i;
@@ -47,14 +47,14 @@ void check(const NodeContext& context, const Padding& p, Mode mode) {
   const int64_t most = mode == Mode::reflect ? p.size - 1 : kMostBytes;
   if (p.before > most || p.after > most || p.before < -p.size ||
       p.after < -p.size || (p.size == 0 && mode != Mode::constant)) {
-    context.refuse(fmt::format("expected pads from {} to {}, got {} and {}",
+    context.refuse(fmt::format("pads must be from {} to {}, got {} and {}",
                                -p.size, most, p.before, p.after));
   }
 }
 
 std::vector<Padding> paddings_of(const NodeContext& context, const Tensor& x,
                                  Mode mode) {
-  // At first the attribute had another name.
+  // Opset 1 calls the attribute "paddings".
   const Dims pads = context.opset() < 2
                         ? context.integers("paddings")
                         : context.integers_since(kPadInputs, 1, "pads");
@@ -63,7 +63,7 @@ std::vector<Padding> paddings_of(const NodeContext& context, const Tensor& x,
   std::iota(axes.begin(), axes.end(), 0);
   if (context.has_input(3)) axes = context.integers_of(3);
   if (pads.size() != 2 * axes.size()) {
-    context.refuse(fmt::format("expected {} pads for {}, got {}",
+    context.refuse(fmt::format("must have {} pads for {}, got {}",
                                2 * axes.size(), x.shape().to_string(),
                                dims_text(pads)));
   }
@@ -74,7 +74,7 @@ std::vector<Padding> paddings_of(const NodeContext& context, const Tensor& x,
     const auto axis =
         static_cast<size_t>(context.axis(axes[i], x.shape().rank()));
     if (seen[axis]) {
-      context.refuse("expected axes that differ, got " + dims_text(axes));
+      context.refuse("axes must be unique, got " + dims_text(axes));
     }
     seen[axis] = true;
     result[axis].before = pads[i];
@@ -92,7 +92,7 @@ T fill_value(const NodeContext& context) {
   return context.has_input(2) ? scalar<T>(context, 2) : T{};
 }
 
-// Where output element i of a tensor is in the input, or kOutside.
+// Returns the input offset of output element i, or kOutside.
 int64_t source_of(int64_t i, const std::vector<Padding>& paddings,
                   const Dims& dims, const Dims& strides, Mode mode) {
   int64_t offset = 0;

@@ -1,4 +1,4 @@
-// The largest or the mean of each window.
+// Maximum and average pooling.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,9 +8,9 @@
 
 #include <octet/runtime/parallel.h>
 
+#include "deadline.h"
 #include "numbers.h"
 #include "operators.h"
-#include "pace.h"
 #include "window.h"
 
 namespace octet::io::run {
@@ -24,7 +24,7 @@ Windows pool_windows(const NodeContext& context, const Tensor& x) {
   for (const Window& w : windows) {
     if (w.before >= w.extent() || w.after >= w.extent()) {
       context.refuse(fmt::format(
-          "expected pads smaller than the kernel of {} cells, got {} and {}",
+          "pads must be smaller than the kernel of {} cells, got {} and {}",
           w.extent(), w.before, w.after));
     }
   }
@@ -32,7 +32,7 @@ Windows pool_windows(const NodeContext& context, const Tensor& x) {
 }
 
 // Calls body(image, output index, row and column of the output, pace) for each
-// output; an image is one channel of one sample.
+// output; an image is a channel of a sample.
 template <class Body>
 void for_each_output(const NodeContext& context, const Tensor& x,
                      const Windows& windows, const Body& body) {
@@ -48,7 +48,7 @@ void for_each_output(const NodeContext& context, const Tensor& x,
   });
 }
 
-// Cells of the padded image under an output's window.
+// Number of cells of the padded image within an output's window.
 int64_t padded_cells(const Window& w, int64_t o) {
   const int64_t room = w.in + w.after - w.position(o, 0);
   return std::min(w.kernel, (room + w.dilation - 1) / w.dilation);
@@ -88,18 +88,18 @@ Largest<T> largest(const T* x, const Windows& windows, int64_t image, int64_t h,
   return largest;
 }
 
-// Calls body(first, count) for each image, and gives [n,c,1,...].
+// Calls body(first, count) for each image; the result is [n,c,1,...].
 template <class T, class Body>
 Tensor over_images(const NodeContext& context, const Body& body) {
   const Tensor& x = context.input(0);
   if (x.shape().rank() < 2) {
-    context.refuse("expected [n,c,...], got " + x.shape().to_string());
+    context.refuse("input must be [n,c,...], got " + x.shape().to_string());
   }
   Dims dims = dims_of(x);
   std::fill(dims.begin() + 2, dims.end(), 1);
   Tensor y = context.make(dims, x.dtype());
   if (x.size() == 0 && y.size() != 0) {
-    context.refuse("expected images of at least one cell, got " +
+    context.refuse("images must have at least one cell, got " +
                    x.shape().to_string());
   }
   const T* from = x.data<T>().data();
@@ -118,7 +118,7 @@ Values max_pool(const NodeContext& context) {
   const Dims dims = output_dims(x, x.shape()[1], windows);
   const bool indices = context.wants(1);
   if (indices && context.integer("storage_order", 0) != 0) {
-    context.unsupported("expected indices in the order of rows, got columns");
+    context.unsupported("storage_order must be 0 (rows), got columns");
   }
   Tensor y = context.make(dims, x.dtype());
   Tensor found = context.make(indices ? dims : Dims{0}, DType::i64);

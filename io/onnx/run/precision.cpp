@@ -11,8 +11,8 @@ namespace {
 
 // Source: IEEE 754-2019, 3.6; bfloat16 is the upper half of a float32.
 struct Format {
-  int digits;          // of the fraction, with the leading one
-  int least_exponent;  // of normal numbers, as std::frexp has it
+  int digits;          // of the significand, with the implicit bit
+  int least_exponent;  // of normal numbers, by std::frexp
   double largest;
 };
 constexpr Format kHalf{11, -13, 65504};
@@ -45,7 +45,7 @@ Tensor rounded_to(const NodeContext& context, int32_t data_type,
   const bool exact = std::ranges::all_of(values, [&](float value) {
     return std::isnan(value) || rounded_to(data_type, value) == value;
   });
-  // Others may share the elements.
+  // Other tensors may share the elements of x.
   if (exact) return x;
   return map<float, float>(
       context, x, [&](float value) { return rounded_to(data_type, value); });

@@ -1,4 +1,4 @@
-// The only door to Eigen of this module.
+// The only use of Eigen in this module.
 #include "product.h"
 
 #include <Eigen/Core>
@@ -13,10 +13,10 @@ using Matrix = Eigen::Matrix<float, -1, -1, Eigen::RowMajor>;
 using Stride = Eigen::OuterStride<>;
 using Given = Eigen::Map<const Matrix, 0, Stride>;
 
-// Products of 255 * 255 whose sum a float holds exactly: below 2^24.
+// Number of products of 255 * 255 whose sum float32 represents exactly: < 2^24.
 constexpr int64_t kDepth = 256;
 
-// Calls add(part of a, part of b) for parts of the sums.
+// Calls add(block of a, block of b) for blocks of the sums.
 template <class Add>
 void in_parts(const NodeContext& context, int64_t m, int64_t k, int64_t n,
               Rows a, Rows b, const Add& add) {

@@ -1,4 +1,4 @@
-// Products of matrices: what convolutions and all kinds of MatMul come down to.
+// Matrix products, the core of convolutions and all MatMul operators.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ struct Rows {
   int64_t stride;
 };
 
-/// y [m,n] += a [m,k] * b [k,n]; rows of y are `stride` apart. Floats are
-/// summed in parts of 256 products. Of int32, a and b hold integers up to 255
-/// in magnitude; the sum is exact, modulo 2^32 as a device adds it.
-/// Throws: FormatError if the time of the run is over.
+/// y [m,n] += a [m,k] * b [k,n]; rows of y are `stride` apart. Floats are added
+/// in blocks of 256 products. For int32, a and b contain integers up to 255 in
+/// magnitude; the sum is exact modulo 2^32, as on a device.
+/// Throws: FormatError after the deadline.
 void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
                  Rows a, Rows b, float* y, int64_t stride);
 void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
                  Rows a, Rows b, int32_t* y, int64_t stride);
 
-/// A matrix, or a copy of it with rows and columns exchanged.
+/// Returns a matrix or its transposed copy.
 /// Throws: FormatError for other ranks.
 Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed);
 
-/// a * b under NumPy's rules, one product for each of the batch.
+/// a * b with NumPy's rules, a product for each matrix of the batch.
 /// Throws: FormatError for shapes that do not fit.
 Tensor multiply(const NodeContext& context, const Tensor& a, const Tensor& b);
-/// The same of integers up to 255 in magnitude, held as floats; int32.
+/// multiply() for integers up to 255 in magnitude, stored as floats; int32.
 Tensor multiply_codes(const NodeContext& context, const Tensor& a,
                       const Tensor& b);
 

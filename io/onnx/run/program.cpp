@@ -10,8 +10,8 @@
 #include <octet/runtime/error.h>
 
 #include "../attention_operator.h"
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "constants.h"
 #include "precision.h"
@@ -30,7 +30,7 @@ class Builder {
     for (auto& tensor : *graph.mutable_initializer()) {
       const size_t value = define(tensor.name());
       program_.constants[value] = constant(tensor);
-      tensor.Clear();  // one copy is enough
+      tensor.Clear();  // frees the second copy
     }
   }
 
@@ -61,15 +61,14 @@ class Builder {
   void add_output(const std::string& name) {
     const auto found = values_.find(name);
     if (found == values_.end()) {
-      throw FormatError(
-          fmt::format("graph output '{}': expected a node that makes it, got "
-                      "none",
-                      printable(name)));
+      throw FormatError("invalid_graph",
+                        fmt::format("graph output '{}'", printable(name)),
+                        "has no producer");
     }
     program_.output_values.push_back(found->second);
   }
 
-  // Where there are values to be rounded, which ones must be known.
+  // Rounding requires the types of all values.
   void check_types() const {
     const auto rounds = [](const std::vector<int32_t>& types) {
       return std::ranges::any_of(types, is_short_float);
@@ -83,14 +82,13 @@ class Builder {
       if (unknown && open == nullptr) open = &step;
     }
     if (!any || open == nullptr) return;
-    throw UnsupportedError(fmt::format(
-        "{}: expected a known type of its results in a model with float16, "
-        "got none",
-        describe(open->node)));
+    throw UnsupportedError("unsupported_type", describe(open->node),
+                           "types of its outputs must be known in a model with "
+                           "float16");
   }
 
-  // Each value goes after its last reader; one that is never read, after
-  // the node that makes it.
+  // A value is released after its last consumer, or after its producer if it
+  // has no consumer.
   void plan_releases() {
     std::vector<size_t> last(program_.constants.size(), kNoValue);
     for (size_t s = 0; s < program_.steps.size(); ++s) {
@@ -112,10 +110,9 @@ class Builder {
   size_t define(const std::string& name) {
     const size_t value = program_.constants.size();
     if (!values_.emplace(name, value).second) {
-      throw FormatError(
-          fmt::format("value '{}': expected it to be made once, got a second "
-                      "time",
-                      printable(name)));
+      throw FormatError("invalid_graph",
+                        fmt::format("value '{}'", printable(name)),
+                        "has several producers");
     }
     program_.constants.emplace_back();
     return value;
@@ -124,9 +121,10 @@ class Builder {
   size_t find(const std::string& name, const onnx::NodeProto& node) const {
     const auto found = values_.find(name);
     if (found == values_.end()) {
-      throw FormatError(
-          fmt::format("{}: expected an input that comes before it, got '{}'",
-                      describe(node), printable(name)));
+      throw FormatError("invalid_graph", describe(node),
+                        fmt::format("input '{}' has no producer before this "
+                                    "node",
+                                    printable(name)));
     }
     return found->second;
   }

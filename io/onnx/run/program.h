@@ -1,5 +1,5 @@
-// A checked file made ready to run: constants, nodes with their operators and
-// numbered values, and when each value is read for the last time.
+// A checked file prepared for execution: constants, nodes with their operators,
+// numbered values, and the last use of each value.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace octet::io::run {
 
-/// Stands for an input or output that a node leaves out.
+/// Represents an absent input or output.
 inline constexpr size_t kNoValue = static_cast<size_t>(-1);
 
 struct Step {
@@ -24,8 +24,8 @@ struct Step {
   Operator run = nullptr;
   std::vector<size_t> inputs;
   std::vector<size_t> outputs;
-  std::vector<int32_t> types;    ///< of outputs, as onnx numbers them; 0: open
-  std::vector<size_t> released;  ///< values that nobody reads after it
+  std::vector<int32_t> types;    ///< onnx types of outputs; 0: unknown
+  std::vector<size_t> released;  ///< values last used by this step
 };
 
 struct Program {
@@ -33,9 +33,9 @@ struct Program {
   std::vector<OnnxTensorInfo> inputs;
   std::vector<OnnxTensorInfo> outputs;
   std::vector<size_t> input_values;
-  std::vector<int32_t> input_types;  ///< as onnx numbers them
+  std::vector<int32_t> input_types;  ///< onnx types
   std::vector<size_t> output_values;
-  std::vector<Tensor> constants;  ///< by value; empty where a node makes it
+  std::vector<Tensor> constants;  ///< by value; empty for node outputs
   std::vector<Step> steps;
 };
 
@@ -43,13 +43,13 @@ struct Program {
 /// operators and element types that are not supported; FormatError.
 Program program_of(onnx::ModelProto model);
 
-/// The outputs, which share nothing with the inputs or the program.
+/// Returns the outputs, which share no memory with the inputs or the program.
 /// REQUIRES: check_inputs() and check_limits() have passed. Throws: FormatError
-/// naming the node that does not fit or meets a limit.
+/// naming the node that fails or exceeds a limit.
 Values run(const Program& program, std::span<const Tensor> inputs,
            const FileLimits& limits);
 
-/// Throws: ValueError for another number of tensors or another type;
+/// Throws: ValueError for a wrong number of tensors or a wrong type;
 /// ShapeError for another shape.
 void check_inputs(const Program& program, std::span<const Tensor> inputs);
 

@@ -1,4 +1,4 @@
-// Codes to numbers and back.
+// Quantization and dequantization.
 #include <algorithm>
 #include <cmath>
 
@@ -13,10 +13,10 @@
 namespace octet::io::run {
 namespace {
 
-// Which scale, and which zero point, an element of x has.
+// Maps elements of x to their scale and zero point.
 class ScaleGrid {
  public:
-  // `block_size` elements along the axis have one in common, if it is not 0.
+  // If block_size is not 0, that many elements along the axis share a scale.
   ScaleGrid(const NodeContext& context, const Tensor& x, const Tensor& scales)
       : count_(scales.size()), block_(context.integer("block_size", 0)) {
     const int64_t axis = context.integer("axis", 1);
@@ -31,14 +31,14 @@ class ScaleGrid {
     if (block_ < 0 || scales.shape().rank() != rank ||
         scales.shape() != x.shape().with(at, blocks)) {
       context.refuse(fmt::format(
-          "expected scales for blocks of {} along axis {} of {}, got {}",
-          block_, at, x.shape().to_string(), scales.shape().to_string()));
+          "scales must fit blocks of {} along axis {} of {}, got {}", block_,
+          at, x.shape().to_string(), scales.shape().to_string()));
     }
     channels_ = {x.shape().slice(0, at).size(), length,
                  x.shape().slice(at + 1, rank).size()};
   }
 
-  // Scales.
+  // Number of scales.
   int64_t count() const { return count_; }
 
   // Calls body(scale, first, count) for each run of elements.
@@ -66,16 +66,15 @@ class ScaleGrid {
   int64_t block_ = 0;
 };
 
-// The zero point of each scale: input 2, of the type of the codes.
+// Returns the zero point of each scale: input 2, of the quantized type.
 template <class T>
 std::vector<T> zero_points(const NodeContext& context, int64_t count) {
   if (!context.has_input(2)) return std::vector<T>(static_cast<size_t>(count));
   const auto zeros = context.input(2).data<T>();
   if (static_cast<int64_t>(zeros.size()) != count) {
     context.refuse(
-        fmt::format("expected {} zero points like the scales, got "
-                    "{}",
-                    count, context.input(2).shape().to_string()));
+        fmt::format("must have {} zero points like the scales, got {}", count,
+                    context.input(2).shape().to_string()));
   }
   return {zeros.begin(), zeros.end()};
 }
@@ -91,14 +90,14 @@ void quantize(const ScaleGrid& grid, const From* x, const float* scales,
   });
 }
 
-// That of the zero point, else what an attribute says.
+// Returns the zero point's type, otherwise that of the attribute.
 DType code_type(const NodeContext& context) {
   if (context.has_input(2)) return context.input(2).dtype();
   const auto number = static_cast<int32_t>(context.integer("output_dtype", 0));
   if (number == onnx::TensorProto::UNDEFINED) return DType::u8;
   const auto type = dtype_of(number);
   if (!type) {
-    context.unsupported("expected codes of int8 or uint8, got " +
+    context.unsupported("quantized type must be int8 or uint8, got " +
                         io::type_name(number));
   }
   return *type;
@@ -109,13 +108,13 @@ DType code_type(const NodeContext& context) {
 Channels channels_of(const NodeContext& context, const Tensor& x,
                      const Tensor& numbers, int64_t axis) {
   if (numbers.shape().rank() > 1) {
-    context.refuse("expected a number or a list of them, got " +
+    context.refuse("parameters must be a number or a list, got " +
                    numbers.shape().to_string());
   }
   if (numbers.size() == 1) return {1, 1, x.size()};
   const int at = context.axis(axis, x.shape().rank());
   if (x.shape()[at] != numbers.size()) {
-    context.refuse(fmt::format("expected {} numbers for axis {} of {}, got {}",
+    context.refuse(fmt::format("must have {} numbers for axis {} of {}, got {}",
                                x.shape()[at], at, x.shape().to_string(),
                                numbers.size()));
   }

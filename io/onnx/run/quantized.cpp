@@ -1,22 +1,22 @@
-// ONNX Runtime's operators on codes, "QOperator": what the operator without
-// QLinear computes of the numbers that the codes stand for, as codes again.
+// ONNX Runtime's operators on quantized values, "QOperator": the float operator
+// applied to dequantized values, with quantized results.
 // Source: ONNX Runtime, docs/ContribOperators.md.
 #include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "channels.h"
 #include "numbers.h"
 #include "operators.h"
 #include "product.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
 
-// The inputs where codes, their scale and their zero point are.
+// Inputs with quantized values, their scale and their zero point.
 struct Codes {
   size_t values, scale, zero;
 };
@@ -40,7 +40,7 @@ Tensor dequantized(const NodeContext& context, const Codes& codes) {
   return y;
 }
 
-// Codes of the type of the zero point, or of input `like` without one.
+// Quantizes to the type of the zero point, or of input `like` if it is absent.
 Tensor quantized(const NodeContext& context, const Tensor& x, size_t scale_at,
                  size_t zero_at, size_t like) {
   const float scale = scalar<float>(context, scale_at);
@@ -57,13 +57,13 @@ Tensor quantized(const NodeContext& context, const Tensor& x, size_t scale_at,
   return y;
 }
 
-// The operator of the same name without "QLinear", of one tensor or more: each
-// with its scale and zero point, then those of the result.
+// Applies the operator without "QLinear" to one or more tensors. Inputs: each
+// tensor with its scale and zero point, then those of the result.
 template <size_t kTensors>
 Values qlinear(const NodeContext& context) {
-  // Images with the channels last are another layout than all others have.
+  // channels_last has another layout than all other operators.
   if (context.integer("channels_last", 0) != 0) {
-    context.unsupported("expected channels_last = 0, got another value");
+    context.unsupported("channels_last must be 0");
   }
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < kTensors; ++i) {
@@ -75,13 +75,13 @@ Values qlinear(const NodeContext& context) {
   return {quantized(context, y[0], 3 * kTensors, 3 * kTensors + 1, 0)};
 }
 
-// Scale and zero point of the result; then each tensor with its own.
+// Inputs: scale and zero point of the result, then tensors, each with its own.
 Values qlinear_concat(const NodeContext& context) {
   if (context.inputs().size() % 3 != 2) {
-    context.refuse(
-        fmt::format("expected a scale and a zero point for each tensor, got "
-                    "{} inputs",
-                    context.inputs().size()));
+    context.refuse(fmt::format(
+        "must have a scale and a zero point for each tensor, got {} "
+        "inputs",
+        context.inputs().size()));
   }
   std::vector<Tensor> inputs;
   for (size_t i = 2; i < context.inputs().size(); i += 3) {
@@ -92,8 +92,9 @@ Values qlinear_concat(const NodeContext& context) {
   return {quantized(context, y[0], 0, 1, 2)};
 }
 
-// a, its scale and zero point; b, the same, per column or not; a bias in steps
-// of both scales; scale and zero point of the result, floats without them.
+// Inputs: a, its scale and zero point; the same for b, also per column; an
+// int32 bias, with the product of both scales; scale and zero point of the
+// result, which is float without them.
 Values qgemm(const NodeContext& context) {
   const auto centered_matrix = [&](size_t i, const char* transposed, int axis) {
     const bool turned = context.integer(transposed, 0) != 0;
@@ -111,7 +112,7 @@ Values qgemm(const NodeContext& context) {
         context, sums, context.input(6),
         [](int32_t sum, int32_t bias) { return plus(sum, bias); });
     if (dims_of(sums) != dims) {
-      context.refuse("expected a bias that broadcasts to the product, got " +
+      context.refuse("bias must broadcast to the product, got " +
                      context.input(6).shape().to_string());
     }
   }

@@ -1,4 +1,4 @@
-// Sums, means and extremes along axes. Floats are summed in double.
+// Reductions along axes. Floats are added in double.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,20 +10,20 @@
 
 #include "numbers.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kSumAxesAsInput = 13;     // of ReduceSum
-constexpr int64_t kReduceAxesAsInput = 18;  // of all others
-constexpr int64_t kEmptyExtremes = 20;      // the opset that says what they are
+constexpr int64_t kSumAxesAsInput = 13;     // ReduceSum
+constexpr int64_t kReduceAxesAsInput = 18;  // other reductions
+constexpr int64_t kEmptyExtremes = 20;      // first opset that defines them
 
-// What a sum of T is held in.
+// Accumulator type for T.
 template <class T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
-// The axes of a tensor, in those that go and those that stay.
+// The reduced and the remaining axes of a tensor.
 struct Axes {
   Dims kept, kept_strides;
   Dims gone, gone_strides;
@@ -56,13 +56,13 @@ int64_t count_of(const Dims& dims) {
                          std::multiplies<>());
 }
 
-// start(first element), f(sum, x) over the elements that go, finish(sum).
+// start(first element), f(sum, x) over the reduced elements, finish(sum).
 template <class T, class Start, class F, class Finish>
 Tensor reduced(const NodeContext& context, const Axes& axes, Start start, F f,
                Finish finish) {
   const Tensor& x = context.input(0);
   Tensor y = context.make(axes.result, x.dtype());
-  const Walk walk(axes.gone, {axes.gone_strides});
+  const StridedIterator walk(axes.gone, {axes.gone_strides});
   const T* from = x.data<T>().data();
   T* to = y.data<T>().data();
   parallel_chunks(y.size(), [&](int64_t first, int64_t last, int64_t) {
@@ -85,8 +85,8 @@ bool keeps_dims(const NodeContext& context) {
   return context.integer("keepdims", 1) != 0;
 }
 
-// Axes of input 0 that are listed, an input since an opset; without a list all,
-// or none where the node asks for that.
+// Axes of input 0 from a list, which is an input since an opset. Without a
+// list, all axes, or none with noop_with_empty_axes.
 Axes listed_axes(const NodeContext& context,
                  int64_t as_input = kReduceAxesAsInput) {
   const Tensor& x = context.input(0);
@@ -102,7 +102,7 @@ Axes listed_axes(const NodeContext& context,
   return axes_of(context, x, listed, keeps_dims(context));
 }
 
-// finish(sum of f(x)) of float32, int32 and int64.
+// finish(sum of f(x)) for float32, int32 and int64.
 template <auto f, auto finish, int64_t kAxesAsInput = kReduceAxesAsInput>
 Values summed(const NodeContext& context) {
   const Axes axes = listed_axes(context, kAxesAsInput);
@@ -116,7 +116,7 @@ Values summed(const NodeContext& context) {
   })};
 }
 
-// For integers too; those are cut towards zero.
+// Also for integers, which are truncated toward zero.
 template <auto f>
 constexpr auto kInDouble =
     []<class T>(T x) { return static_cast<T>(f(static_cast<double>(x))); };
@@ -136,14 +136,14 @@ constexpr T kHighest = std::is_floating_point_v<T>
                            ? std::numeric_limits<T>::infinity()
                            : std::numeric_limits<T>::max();
 
-// f chooses one of two; `of_none` is what there is without elements.
+// f selects one of two; `of_none` is the result without elements.
 template <auto f, auto of_none>
 Values extreme(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Axes axes = listed_axes(context);
   const bool none = count_of(axes.gone) == 0;
   if (none && context.opset() < kEmptyExtremes) {
-    context.refuse("expected elements to choose from, got " +
+    context.refuse("reduced axes must not be empty, got " +
                    x.shape().to_string());
   }
   return {visit_any(context, x.dtype(), [&]<class T>(T) {
@@ -154,7 +154,7 @@ Values extreme(const NodeContext& context) {
   })};
 }
 
-// The largest element is taken out of the sum, which would overflow.
+// Subtracts the largest element in the exponent to avoid overflow.
 Values reduce_log_sum_exp(const NodeContext& context) {
   struct Sum {
     double largest = -std::numeric_limits<double>::infinity();
@@ -187,7 +187,7 @@ Values reduce_mean(const NodeContext& context) {
   const Axes axes = listed_axes(context);
   const int64_t count = count_of(axes.gone);
   if (count == 0) {
-    context.refuse("expected elements to average, got " +
+    context.refuse("reduced axes must not be empty, got " +
                    x.shape().to_string());
   }
   return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
@@ -199,8 +199,8 @@ Values reduce_mean(const NodeContext& context) {
   })};
 }
 
-// Where the element is that `better` than all others; of equal ones the first,
-// or the last.
+// Index of the element that is `better` than all others; the first or the last
+// of equal ones.
 template <auto better>
 Values arg_extreme(const NodeContext& context) {
   const Tensor& x = context.input(0);
@@ -208,8 +208,7 @@ Values arg_extreme(const NodeContext& context) {
   const Axes axes =
       axes_of(context, x, {context.integer("axis", 0)}, keeps_dims(context));
   if (count_of(axes.gone) == 0) {
-    context.refuse("expected elements to choose from, got " +
-                   x.shape().to_string());
+    context.refuse("axis must not be empty, got " + x.shape().to_string());
   }
   Tensor y = context.make(axes.result, DType::i64);
   visit_number(context, x.dtype(), [&]<class T>(T) {
@@ -228,13 +227,12 @@ Values arg_extreme(const NodeContext& context) {
   return {y};
 }
 
-// The sum of all elements up to each along an axis, from either end, with or
-// without the element itself.
+// Cumulative sum along an axis, from either end, inclusive or exclusive.
 Values cum_sum(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Dims listed = context.integers_of(1);
   if (listed.size() != 1) {
-    context.refuse("expected one axis, got " +
+    context.refuse("axis must be a single number, got " +
                    context.input(1).shape().to_string());
   }
   const Axes axes = axes_of(context, x, listed, true);

@@ -1,5 +1,5 @@
-// Resize and Upsample, one axis after the other: each output is a weighted sum
-// of a few inputs.
+// Resize and Upsample, axis by axis: each output is a weighted sum of a few
+// inputs.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,26 +14,26 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kModes = 11;           // the opset of Resize's attributes
+constexpr int64_t kModes = 11;           // first opset with Resize's attributes
 constexpr int64_t kScalesAsInput = 9;    // of Upsample
-constexpr int64_t kScalesAttribute = 7;  // before, there were two
+constexpr int64_t kScalesAttribute = 7;  // before, a scale per axis
 
-// One axis on its way to another size.
+// Old and new size of an axis.
 struct ResizedAxis {
   int64_t in = 0;
   int64_t out = 0;
   float scale = 1;
-  float start = 0, end = 1;  // of the region of interest, in parts of the axis
+  float start = 0, end = 1;  // region of interest, as fractions of the axis
 };
 
-// Where an output lies on the axis of the input.
+// Position of an output on the axis of the input.
 using Coordinate = float (*)(int64_t o, const ResizedAxis& a);
 
 float half_pixel(int64_t o, const ResizedAxis& a) {
   return (static_cast<float>(o) + 0.5f) / a.scale - 0.5f;
 }
 float half_pixel_symmetric(int64_t o, const ResizedAxis& a) {
-  // What rounding the size down leaves over is half on each side.
+  // Splits the remainder of the rounded size evenly.
   const float in = static_cast<float>(a.in);
   const float part = static_cast<float>(a.out) / (a.scale * in);
   return in / 2 * (1 - part) + half_pixel(o, a);
@@ -73,18 +73,17 @@ T choice(const NodeContext& context, const std::string& word,
   for (const auto& [name, value] : choices) {
     if (name == word) return value;
   }
-  context.unsupported("expected a way of resizing of the standard, got '" +
-                      printable(word) + "'");
+  context.unsupported("resizing by '" + printable(word) + "' is not supported");
 }
 
 struct Method {
   Curve curve = Curve::nearest;
   Coordinate coordinate = asymmetric;
   Round round = down;
-  float cubic = -0.75f;          // the curve's coefficient
-  bool antialias = false;        // wider curves where an axis shrinks
-  bool exclude_outside = false;  // weights beyond the axis go to the others
-  float outside = 0;             // of a region beyond the tensor
+  float cubic = -0.75f;          // coefficient of the cubic
+  bool antialias = false;        // wider filter when shrinking
+  bool exclude_outside = false;  // normalizes weights within the axis
+  float outside = 0;             // value outside the tensor
 };
 
 Method method_of(const NodeContext& context) {
@@ -121,7 +120,7 @@ bool crops(const Method& method) {
   return method.coordinate == tf_crop_and_resize;
 }
 
-// The weight of an input at a distance. Source: Keys, "Cubic Convolution
+// Weight of an input at a distance. Source: Keys, "Cubic Convolution
 // Interpolation for Digital Image Processing", 1981.
 float weight_at(const Method& method, float distance) {
   const float x = std::fabs(distance), a = method.cubic;
@@ -130,7 +129,7 @@ float weight_at(const Method& method, float distance) {
   return x < 2 ? a * (((x - 5) * x + 8) * x - 4) : 0;
 }
 
-// An output is the sum of weight * x[index].
+// A term weight * x[index] of an output.
 struct Tap {
   int64_t index = 0;
   float weight = 1;
@@ -141,18 +140,19 @@ int64_t on_axis(float position, int64_t in) {
   return std::min(static_cast<int64_t>(bounded), in - 1);
 }
 
-// None for an output beyond the axis that gets a value of its own.
+// Returns no taps for outputs outside the axis that get a constant value.
 std::vector<Tap> taps_of(const NodeContext& context, const Method& method,
                          int64_t o, const ResizedAxis& axis) {
   const float last = static_cast<float>(axis.in - 1);
   const float x = method.coordinate(o, axis);
-  if (!std::isfinite(x))
-    context.refuse("expected scales and regions that are finite");
+  if (!std::isfinite(x)) {
+    context.refuse("scales and regions must be finite");
+  }
   if (crops(method) && (x < 0 || x > last)) return {};
   if (method.curve == Curve::nearest) {
     return {{on_axis(method.round(x), axis.in), 1.0f}};
   }
-  // Beyond the axis, all inputs but the outermost have no weight.
+  // Farther away, only the outermost input has a weight.
   const float position = std::clamp(x, -4.0f, last + 4);
   const float stretch = method.antialias ? std::min(axis.scale, 1.0f) : 1.0f;
   const float reach = (method.curve == Curve::linear ? 1.0f : 2.0f) / stretch;
@@ -194,10 +194,10 @@ void add_row(const T* from, const std::vector<Tap>& taps, int64_t inner,
   }
 }
 
-// x with another size of one axis.
+// Resizes an axis of x.
 Tensor resized(const NodeContext& context, const Tensor& x, int at,
                ResizedAxis axis, Method method) {
-  // Opset 10 does not say; its conformance test takes the next one.
+  // Opset 10 does not define rounding; its conformance test rounds up.
   if (context.opset() < kModes && axis.scale < 1) method.round = up;
   axis.in = x.shape()[at];
   Dims dims = dims_of(x);
@@ -205,7 +205,7 @@ Tensor resized(const NodeContext& context, const Tensor& x, int at,
   Tensor y = context.make(dims, x.dtype());
   if (y.size() == 0) return y;
   if (axis.in == 0) {
-    context.refuse("expected cells to resize, got " + x.shape().to_string());
+    context.refuse("input must not be empty, got " + x.shape().to_string());
   }
   if (method.curve != Curve::nearest && x.dtype() != DType::f32) {
     context.refuse_type(x.dtype());
@@ -227,7 +227,7 @@ Tensor resized(const NodeContext& context, const Tensor& x, int at,
   return y;
 }
 
-// The axes that scales, sizes and regions are for.
+// Returns the axes of scales, sizes and regions.
 std::vector<int> resized_axes(const NodeContext& context, const Tensor& x) {
   Dims all(dims_of(x).size());
   std::iota(all.begin(), all.end(), 0);
@@ -243,20 +243,21 @@ int64_t size_by(const NodeContext& context, const Tensor& x, int axis,
   const float out = std::floor(static_cast<float>(x.shape()[axis]) * scale);
   if (!(scale > 0) || !(out < static_cast<float>(kMostBytes))) {
     context.refuse(
-        fmt::format("expected scales > 0 and a size in memory, got {} for {}",
+        fmt::format("scale must be > 0 and the size fit memory, got {} for {}",
                     scale, x.shape().to_string()));
   }
   return static_cast<int64_t>(out);
 }
 
-// One for each of `axes`.
+// Returns the new size of each of `axes`.
 std::vector<ResizedAxis> by_scales(const NodeContext& context,
                                    const std::vector<float>& scales,
                                    const std::vector<int>& axes) {
   const Tensor& x = context.input(0);
   if (scales.size() != axes.size()) {
-    context.refuse(fmt::format("expected {} scales for {}, got {}", axes.size(),
-                               x.shape().to_string(), scales.size()));
+    context.refuse(fmt::format("must have {} scales for {}, got {}",
+                               axes.size(), x.shape().to_string(),
+                               scales.size()));
   }
   std::vector<ResizedAxis> result;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -272,7 +273,7 @@ std::vector<ResizedAxis> by_sizes(const NodeContext& context, const Dims& sizes,
                                   const std::vector<int>& axes) {
   const Tensor& x = context.input(0);
   if (sizes.size() != axes.size()) {
-    context.refuse(fmt::format("expected {} sizes for {}, got {}", axes.size(),
+    context.refuse(fmt::format("must have {} sizes for {}, got {}", axes.size(),
                                x.shape().to_string(), dims_text(sizes)));
   }
   std::vector<ResizedAxis> result;
@@ -286,10 +287,11 @@ std::vector<ResizedAxis> by_sizes(const NodeContext& context, const Dims& sizes,
   const std::string policy =
       context.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || result.empty()) return result;
-  // One scale for all axes, with which none is larger, or none smaller.
+  // A common scale with which no axis is larger, or none smaller.
   if (policy != "not_larger" && policy != "not_smaller") {
     context.refuse(
-        "expected a keep_aspect_ratio_policy of the standard, got '" +
+        "keep_aspect_ratio_policy must be stretch, not_larger or not_smaller, "
+        "got '" +
         printable(policy) + "'");
   }
   const auto by_scale = [](const ResizedAxis& a, const ResizedAxis& b) {
@@ -301,7 +303,7 @@ std::vector<ResizedAxis> by_sizes(const NodeContext& context, const Dims& sizes,
   for (size_t i = 0; i < axes.size(); ++i) {
     const float size = static_cast<float>(x.shape()[axes[i]]) * scale;
     if (!(size >= 0 && size < static_cast<float>(kMostBytes))) {
-      context.refuse("expected sizes in memory, got " + dims_text(sizes));
+      context.refuse("sizes must fit memory, got " + dims_text(sizes));
     }
     result[i].out = static_cast<int64_t>(std::floor(size + 0.5f));
     result[i].scale = scale;
@@ -309,11 +311,11 @@ std::vector<ResizedAxis> by_sizes(const NodeContext& context, const Dims& sizes,
   return result;
 }
 
-// Input 1: where the region begins on each axis, then where it ends.
+// Input 1 contains the starts of the region for all axes, then the ends.
 void add_regions(const NodeContext& context, std::vector<ResizedAxis>& axes) {
   const auto region = context.input(1).f32();
   if (region.size() != 2 * axes.size()) {
-    context.refuse(fmt::format("expected {} bounds of a region, got {}",
+    context.refuse(fmt::format("region must have {} bounds, got {}",
                                2 * axes.size(), region.size()));
   }
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -351,7 +353,7 @@ Values resize(const NodeContext& context) {
     return context.has_input(i) && context.input(i).size() > 0;
   };
   if (given(2) == given(3)) {
-    context.refuse("expected either scales or sizes, got both or none");
+    context.refuse("must have either scales or sizes");
   }
   std::vector<ResizedAxis> axes =
       given(2) ? by_scales(context, scales_of(context, 2), at)
@@ -362,7 +364,7 @@ Values resize(const NodeContext& context) {
 
 Values upsample(const NodeContext& context) {
   if (context.opset() < kScalesAttribute) {
-    context.unsupported(fmt::format("expected opset {} or newer, got {}",
+    context.unsupported(fmt::format("opset must be {} or newer, got {}",
                                     kScalesAttribute, context.opset()));
   }
   const std::vector<int> at = resized_axes(context, context.input(0));

@@ -1,4 +1,4 @@
-// Operators that change or tell a shape and leave the elements alone.
+// Operators that change or return a shape without changing elements.
 #include <algorithm>
 #include <numeric>
 
@@ -13,26 +13,26 @@ namespace {
 constexpr int64_t kShapeAsInput = 5;  // of Reshape
 constexpr int64_t kAxesAsInput = 13;  // of Squeeze and Unsqueeze
 
-// The axes that input 1 or the attribute lists, of `rank` dimensions, sorted.
+// Flags the listed axes of `rank` dimensions.
 std::vector<bool> listed_axes(const NodeContext& context, const Dims& axes,
                               int64_t rank) {
   std::vector<bool> listed(static_cast<size_t>(rank));
   for (const int64_t axis : axes) {
     const auto at = static_cast<size_t>(context.axis(axis, rank));
     if (listed[at]) {
-      context.refuse("expected axes that differ, got " + dims_text(axes));
+      context.refuse("axes must be unique, got " + dims_text(axes));
     }
     listed[at] = true;
   }
   return listed;
 }
 
-// The one -1 of `dims` stands for what is left.
+// Infers the dimension of -1.
 void complete(const NodeContext& context, const Tensor& x, Dims& dims) {
   const auto open = std::find(dims.begin(), dims.end(), -1);
   if (open == dims.end()) return;
   *open = 1;
-  // Dimensions of foreign files: their product may be anything.
+  // The product of untrusted dimensions may overflow.
   int64_t others = 1;
   bool fits = true;
   for (const int64_t dim : dims) {
@@ -40,8 +40,8 @@ void complete(const NodeContext& context, const Tensor& x, Dims& dims) {
   }
   if (!fits || others == 0 || x.size() % others != 0) {
     *open = -1;
-    context.refuse(fmt::format("expected a shape for {}, got {}",
-                               x.shape().to_string(), dims_text(dims)));
+    context.refuse(fmt::format("cannot reshape {} to {}", x.shape().to_string(),
+                               dims_text(dims)));
   }
   *open = x.size() / others;
 }
@@ -57,10 +57,8 @@ Values reshape(const NodeContext& context) {
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d] != 0) continue;
       if (d >= dims_of(x).size()) {
-        context.refuse(
-            fmt::format("expected a 0 where {} has a dimension, got "
-                        "{}",
-                        x.shape().to_string(), dims_text(dims)));
+        context.refuse(fmt::format("{} has no dimension for a 0 of {}",
+                                   x.shape().to_string(), dims_text(dims)));
       }
       dims[d] = x.shape()[static_cast<int>(d)];
     }
@@ -73,7 +71,7 @@ Values flatten(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const int64_t rank = x.shape().rank();
   const int64_t axis = context.integer("axis", 1);
-  // One after the last is an axis here.
+  // Here, axis may equal the rank.
   const int at =
       axis == rank ? static_cast<int>(rank) : context.axis(axis, rank);
   return {context.reshaped(
@@ -89,7 +87,7 @@ Values squeeze(const NodeContext& context) {
   for (size_t d = 0; d < listed.size(); ++d) {
     const int64_t dim = x.shape()[static_cast<int>(d)];
     if (listed[d] && dim != 1) {
-      context.refuse(fmt::format("expected axes of size 1, got {} of {}",
+      context.refuse(fmt::format("axes must have size 1, got {} of {}",
                                  dims_text(axes), x.shape().to_string()));
     }
     if (axes.empty() ? dim != 1 : !listed[d]) dims.push_back(dim);

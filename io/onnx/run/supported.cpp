@@ -7,7 +7,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../schemas.h"
 #include "../tensors.h"
 #include "constants.h"
@@ -16,7 +16,7 @@
 namespace octet::io::run {
 namespace {
 
-// What is missing, and the first place that needs it.
+// What is missing, and the first place that requires it.
 using Missing = std::map<std::string, std::string>;
 
 std::string text_of(const Missing& missing) {
@@ -85,18 +85,17 @@ void check_supported(const onnx::GraphProto& graph, int64_t opset) {
   const Missing operators = missing_operators(graph, opset);
   const Missing types = missing_types(graph);
   if (operators.empty() && types.empty()) return;
-  std::string text = "ONNX model: expected ";
-  if (!operators.empty()) {
-    text += "operators that Octet runs, got " + text_of(operators);
+  const std::string type_problem = fmt::format(
+      "values must be float32, float16, bfloat16, int8, uint8, int32, int64 or "
+      "bool, got {}",
+      text_of(types));
+  if (operators.empty()) {
+    throw UnsupportedError("unsupported_type", "ONNX model", type_problem);
   }
-  if (!types.empty()) {
-    if (!operators.empty()) text += "; and ";
-    text +=
-        "values of float32, float16, bfloat16, int8, uint8, int32, int64 or "
-        "bool, got " +
-        text_of(types);
-  }
-  throw UnsupportedError(text);
+  throw UnsupportedError(
+      "unsupported_operator", "ONNX model",
+      fmt::format("operators are not supported: {}{}", text_of(operators),
+                  types.empty() ? "" : "; " + type_problem));
 }
 
 }  // namespace octet::io::run

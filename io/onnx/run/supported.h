@@ -1,4 +1,4 @@
-// What of a file Octet does not run.
+// Detection of unsupported operators and types.
 #pragma once
 
 #include <onnx/onnx_pb.h>

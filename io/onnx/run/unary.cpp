@@ -1,4 +1,4 @@
-// Operators of one number; Clip and Cast.
+// Unary operators; Clip and Cast.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,9 +17,9 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kClipInputs = 11;  // the opset they came with
+constexpr int64_t kClipInputs = 11;  // first opset with bounds as inputs
 
-// One of Clip's bounds.
+// Returns a bound of Clip.
 template <class T>
 T bound(const NodeContext& context, size_t i, const std::string& name,
         T otherwise) {
@@ -32,13 +32,13 @@ T bound(const NodeContext& context, size_t i, const std::string& name,
   if (!context.has_input(i)) return otherwise;
   const auto value = context.input(i).data<T>();
   if (value.size() != 1) {
-    context.refuse(fmt::format("expected one number as {}, got {}", name,
+    context.refuse(fmt::format("{} must be a single number, got {}", name,
                                context.input(i).shape().to_string()));
   }
   return value[0];
 }
 
-// Towards zero; ONNX leaves open what becomes of numbers out of range.
+// Truncates toward zero; ONNX does not define results out of range.
 template <class To, class From>
 To converted(From x) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -65,7 +65,7 @@ Values clip(const NodeContext& context) {
     using Limits = std::numeric_limits<T>;
     const T low = bound<T>(context, 1, "min", Limits::lowest());
     const T high = bound<T>(context, 2, "max", Limits::max());
-    // Where the bounds cross, all becomes the upper one.
+    // If the bounds cross, all values become the upper bound.
     return map<T, T>(context, x, [&](T value) {
       const T raised = value < low ? low : value;
       return high < raised ? high : raised;
@@ -74,7 +74,7 @@ Values clip(const NodeContext& context) {
 }
 
 Values cast(const NodeContext& context) {
-  constexpr int64_t kNumberedTypes = 6;  // the opset that began them
+  constexpr int64_t kNumberedTypes = 6;  // first opset with numbered types
   int32_t number = 0;
   if (context.opset() >= kNumberedTypes) {
     number = static_cast<int32_t>(context.integer("to", 0));
@@ -85,7 +85,7 @@ Values cast(const NodeContext& context) {
   }
   const auto to = dtype_of(number);
   if (!to) {
-    context.unsupported(fmt::format("expected a type that Octet has, got {}",
+    context.unsupported(fmt::format("element type is not supported: {}",
                                     io::type_name(number)));
   }
   return {cast_to(context, *to)};
@@ -112,7 +112,7 @@ Operators unary_operators() {
        }>},
       {"Floor", of_floats<[](float x) { return std::floor(x); }>},
       {"Ceil", of_floats<[](float x) { return std::ceil(x); }>},
-      // Halves to even.
+      // Rounds half to even.
       {"Round", of_floats<[](float x) { return std::nearbyint(x); }>},
       {"Sqrt", of_floats<[](float x) { return std::sqrt(x); }>},
       {"Exp", of_floats<[](float x) { return std::exp(x); }>},

@@ -12,13 +12,13 @@ namespace {
 
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Axes of the image: 1 for a signal, else 2.
+// Number of axes of the image: 1 for a signal, else 2.
 size_t image_axes(const NodeContext& context, const Tensor& x) {
   const int rank = x.shape().rank();
   if (rank != 3 && rank != 4) {
     context.unsupported(
-        fmt::format("expected an image [n,c,h,w] or a signal "
-                    "[n,c,w], got {}",
+        fmt::format("input must be an image [n,c,h,w] or a signal [n,c,w], got "
+                    "{}",
                     x.shape().to_string()));
   }
   return static_cast<size_t>(rank) - 2;
@@ -36,20 +36,19 @@ void count_outputs(const NodeContext& context, Window& w, Rounding rounding) {
   const int64_t room = w.in + w.before + w.after - w.extent();
   if (room < 0) {
     context.refuse(fmt::format(
-        "expected a kernel that fits the image, got {} cells for {} with pads "
-        "{} and {}",
+        "kernel of {} cells does not fit the image of {} with pads {} and {}",
         w.extent(), w.in, w.before, w.after));
   }
   w.out = room / w.stride + 1;
   if (rounding == Rounding::floor || room % w.stride == 0) return;
-  // No window begins after the image and the padding before it.
+  // No window begins after the image and its leading padding.
   if (w.out * w.stride < w.in + w.before) ++w.out;
 }
 
 }  // namespace
 
 Range Window::outputs_of(int64_t k) const {
-  const int64_t start = k * dilation - before;  // of output 0
+  const int64_t start = k * dilation - before;  // position for output 0
   const int64_t first = start < 0 ? divide_up(-start, stride) : 0;
   const int64_t last = start < in ? (in - 1 - start) / stride + 1 : 0;
   return {first, std::min(last, out)};
@@ -67,8 +66,8 @@ std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
   const size_t axes = image_axes(context, x);
   const Dims list = context.integers(name, Dims(axes, otherwise));
   if (list.size() != axes) {
-    context.refuse(fmt::format("expected {} values for {} of {}, got {}", axes,
-                               name, x.shape().to_string(), dims_text(list)));
+    context.refuse(fmt::format("{} must have {} values for {}, got {}", name,
+                               axes, x.shape().to_string(), dims_text(list)));
   }
   return {axes == 2 ? list[0] : otherwise, list.back()};
 }
@@ -78,7 +77,7 @@ std::array<std::array<int64_t, 2>, 2> pads_of(const NodeContext& context,
   const size_t axes = image_axes(context, x);
   const Dims pads = context.integers("pads", Dims(2 * axes, 0));
   if (pads.size() != 2 * axes) {
-    context.refuse(fmt::format("expected {} pads for {}, got {}", 2 * axes,
+    context.refuse(fmt::format("must have {} pads for {}, got {}", 2 * axes,
                                x.shape().to_string(), dims_text(pads)));
   }
   if (axes == 1) return {{{0, 0}, {pads[0], pads[1]}}};
@@ -89,8 +88,8 @@ Windows windows_without_pads(const NodeContext& context, const Tensor& x,
                              const Dims& kernel) {
   const size_t axes = image_axes(context, x);
   if (kernel.size() != axes) {
-    context.refuse(fmt::format("expected a kernel of {} sizes for {}, got {}",
-                               axes, x.shape().to_string(), dims_text(kernel)));
+    context.refuse(fmt::format("kernel must have {} sizes for {}, got {}", axes,
+                               x.shape().to_string(), dims_text(kernel)));
   }
   const auto strides = per_axis(context, x, "strides", 1);
   const auto dilations = per_axis(context, x, "dilations", 1);
@@ -104,10 +103,8 @@ Windows windows_without_pads(const NodeContext& context, const Tensor& x,
     w.in = x.shape()[static_cast<int>(i) + 2];
     w.kernel = kernel[i];
     if (w.kernel < 1) {
-      context.refuse(
-          fmt::format("expected a kernel of at least one cell, got "
-                      "{}",
-                      dims_text(kernel)));
+      context.refuse(fmt::format("kernel must have at least one cell, got {}",
+                                 dims_text(kernel)));
     }
   }
   return windows;
@@ -128,7 +125,7 @@ Windows windows_of(const NodeContext& context, const Tensor& x,
       w.before = pads[i][0];
       w.after = pads[i][1];
     } else if (automatic != "VALID") {
-      context.refuse("expected auto_pad of the standard, got '" +
+      context.refuse("auto_pad must be a mode of ONNX, got '" +
                      printable(automatic) + "'");
     }
     count_outputs(context, w, rounding);

@@ -1,5 +1,5 @@
-// Windows that move over images: those of convolutions and of pooling.
-// A signal [n,c,w] is an image of one row.
+// Windows of convolutions and pooling over images. A signal [n,c,w] is an image
+// with one row.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ struct Range {
   int64_t size() const { return last > first ? last - first : 0; }
 };
 
-/// One axis. Tap k of output o lies at o * stride + k * dilation - before.
+/// One axis. Tap k of output o is at o * stride + k * dilation - before.
 struct Window {
   int64_t in = 1;
   int64_t out = 1;
@@ -30,34 +30,34 @@ struct Window {
     return o * stride + k * dilation - before;
   }
   int64_t extent() const { return (kernel - 1) * dilation + 1; }
-  /// The outputs whose tap k lies on the image.
+  /// Returns the outputs whose tap k is within the image.
   Range outputs_of(int64_t k) const;
-  /// The taps of output o that lie on the image.
+  /// Returns the taps of output o within the image.
   Range taps_of(int64_t o) const;
 };
 
-/// Rows, columns.
+/// Rows and columns.
 using Windows = std::array<Window, 2>;
 
 enum class Rounding { floor, ceil };
 
-/// The windows that a node's attributes put over x [n,c,h,w] or [n,c,w];
-/// `kernel` has the sizes for the axes of the image. Throws: FormatError for
-/// attributes that do not fit; UnsupportedError for other ranks.
+/// Returns the windows of a node over x [n,c,h,w] or [n,c,w]; `kernel` has a
+/// size for each axis of the image. Throws: FormatError for attributes that do
+/// not fit; UnsupportedError for other ranks.
 Windows windows_of(const NodeContext& context, const Tensor& x,
                    const Dims& kernel, Rounding rounding);
-/// The same without what depends on padding: in, kernel, stride, dilation.
+/// Returns the windows without padding: in, kernel, stride, dilation.
 Windows windows_without_pads(const NodeContext& context, const Tensor& x,
                              const Dims& kernel);
-/// `pads` for each axis: before, after.
+/// Returns `pads` for each axis: before, after.
 std::array<std::array<int64_t, 2>, 2> pads_of(const NodeContext& context,
                                               const Tensor& x);
 
-/// The list `name` for rows and columns, `otherwise` where it is missing.
+/// Returns the list `name` for rows and columns, `otherwise` if absent.
 std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
                                 const std::string& name, int64_t otherwise);
 
-/// The dimensions of a result over x: [n, channels, out...].
+/// Returns the dimensions of a result for x: [n, channels, out...].
 Dims output_dims(const Tensor& x, int64_t channels, const Windows& windows);
 
 }  // namespace octet::io::run

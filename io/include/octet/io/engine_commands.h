@@ -1,5 +1,5 @@
-// From an exported file to a TensorRT engine: the lines of trtexec and
-// polygraphy, and inputs with the outputs that the engine has to give.
+// From an exported file to a TensorRT engine: commands for trtexec and
+// polygraphy, and golden vectors to compare the engine with.
 //
 //   export_onnx(model, "int8.onnx", options);
 //   const GoldenVectors golden = write_golden("int8.onnx", {x});
@@ -18,15 +18,15 @@
 
 namespace octet::io {
 
-/// The batches that an engine takes, of a file whose batch is open.
+/// Batch sizes of an engine, for files with a dynamic batch.
 struct BatchProfile {
   int64_t min = 1;
-  int64_t opt = 8;  ///< the one it is made fast for
+  int64_t opt = 8;  ///< optimized size
   int64_t max = 32;
 };
 
-/// A tensor of a file, twice beside it: as NumPy's .npy, and as the raw
-/// little-endian numbers that trtexec reads.
+/// A tensor stored in two files: NumPy's .npy, and raw little-endian numbers
+/// for trtexec.
 struct GoldenVector {
   std::string name;
   Shape shape;
@@ -37,34 +37,33 @@ struct GoldenVector {
 struct GoldenVectors {
   std::vector<GoldenVector> inputs;
   std::vector<GoldenVector> outputs;
-  /// Python script whose load_data() gives polygraphy the inputs.
+  /// Python script with a load_data() that yields the inputs for polygraphy.
   std::filesystem::path loader = {};
 };
 
-/// Runs the file on `inputs`, one for each of its own and in its order of axes,
-/// as OnnxModel does, and writes both into the folder "int8.golden" beside
-/// "int8.onnx": input_0.npy, input_0.raw, output_0.npy, ..., and load_inputs.py
-/// for polygraphy's --data-loader-script. An engine in INT8
-/// sums exactly, but where it rounds at the border of two codes it may go on
-/// with the other one. Throws: as load_onnx_reference() and
-/// OnnxModel::predict(); IoError. Vectors have the types of the file: float16
-/// is written as float32.
+/// Runs the file on `inputs`, a tensor for each of its inputs in the file's
+/// axis order, by OnnxModel, and writes inputs and outputs into the folder
+/// "int8.golden" beside "int8.onnx": input_0.npy, input_0.raw, output_0.npy,
+/// ..., and load_inputs.py for polygraphy's --data-loader-script. Vectors have
+/// the types of the file; float16 is written as float32. An INT8 engine adds
+/// exactly, but may round ties between two quantized values differently.
+/// Throws: as load_onnx_reference() and OnnxModel::predict(); IoError.
 GoldenVectors write_golden(const std::filesystem::path& onnx,
                            std::span<const Tensor> inputs,
                            const FileLimits& limits = {});
 
 /// Fields in order: target, batches, golden
 struct EngineCommandOptions {
-  /// One of TensorRT's, or `any`: lines for 8.6, 10 and 11.
+  /// A TensorRT version, or `any`: commands for 8.6, 10 and 11.
   OnnxTarget target = OnnxTarget::any;
   BatchProfile batches = {};
-  const GoldenVectors* golden = nullptr;  ///< to be loaded, if not null
+  const GoldenVectors* golden = nullptr;  ///< compared with, if not null
 };
 
-/// Commands for a shell in the file's folder, with comments: build the engine
-/// with a timing cache, time its layers, say which run in INT8, compare it.
+/// Returns commented shell commands, to run in the file's folder: build the
+/// engine with a timing cache, time its layers, list those in INT8, compare it.
 /// Throws: as inspect_onnx(); ValueError for other targets, and for batches
-/// below 1, not in order, or none that the golden vectors have.
+/// below 1, in descending order, or other than that of the golden vectors.
 std::string engine_commands(const std::filesystem::path& onnx,
                             const EngineCommandOptions& options = {});
 

@@ -1,4 +1,4 @@
-// ONNX: export of float and quantized models, and a readable view of a file.
+// ONNX: export of float and quantized models, and summaries of ONNX files.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,17 @@
 
 namespace octet::io {
 
-/// How quantized weights are stored.
+/// Storage of quantized weights.
 enum class OnnxWeights {
-  /// Float32 on the grid, then Q and DQ: every TensorRT takes it.
+  /// Float32 values that quantization leaves unchanged, followed by Q and DQ.
+  /// Accepted by every TensorRT version.
   float32,
-  /// Int8 codes, then DQ: a quarter of the size, the same results. TensorRT 8
-  /// refuses it.
+  /// Int8 values followed by DQ: a quarter of the size, the same results.
+  /// TensorRT 8 rejects them.
   int8,
 };
 
-/// Who is to read a file.
+/// The runtime that loads the file.
 enum class OnnxTarget {
   any,         ///< every TensorRT since 8.0, ONNX Runtime, OpenVINO
   tensorrt8,   ///< 8.4 to 8.6
@@ -34,25 +35,27 @@ enum class OnnxTarget {
   onnxruntime,
 };
 
-/// "tensorrt10". onnx_target() is the way back. Throws: ValueError, with the
+/// Returns the name of a target: "tensorrt10".
 /// nearest names, for a word that is none.
 std::string_view to_string(OnnxTarget target);
-/// Whether it reads uint8 codes: of quantizers without a sign, too.
+/// Whether the target supports uint8 values, also of unsigned quantizers.
 bool takes_uint8(OnnxTarget target);
+/// Returns the target of a name. Throws: ValueError, with similar names, for
+/// unknown names.
 OnnxTarget onnx_target(std::string_view name);
 
-/// Axis order of a file's inputs and outputs. Weights and the values between
-/// layers are channels first in any case.
+/// Axis order of a file's inputs and outputs. Weights and intermediate values
+/// are always channels first.
 enum class OnnxLayout {
-  /// As OnnxOptions::interface has them, else channels first.
+  /// The order of OnnxOptions::interface, channels first by default.
   as_given,
   /// Images [n,c,h,w]; sequences that convolutions consume [n,c,l].
   channels_first,
-  /// Images [n,h,w,c], as in Keras and from a camera, sequences [n,l,c].
+  /// Images [n,h,w,c], as in Keras and from cameras; sequences [n,l,c].
   channels_last,
 };
 
-/// How a model is written. What is right for a reader, with changes:
+/// Export options. Start from the options of a target, then change fields:
 ///
 ///   auto options = OnnxOptions::for_target(OnnxTarget::tensorrt10);
 ///   options.opset = 17;
@@ -61,64 +64,66 @@ enum class OnnxLayout {
 /// description, classes, preprocess, resize, fold_batch_norm, weights,
 /// uint8_activations, target, float16, interface, layout, batch
 struct OnnxOptions {
-  int opset = 13;  ///< [13, 21]; its IR version comes with it
-  /// Of a model with one input, one output.
+  int opset = 13;  ///< [13, 21]; determines the IR version
+  /// Names for a model with a single input and output.
   std::string input_name = "input";
   std::string output_name = "logits";
-  /// Of a model with several, one name for each; without them, the names of
-  /// the layers, without wrappers, "conv_1" where "conv" is taken.
+  /// Names for a model with several, a name each. Default: layer names
+  /// without wrapper prefixes; "conv_1" if "conv" is taken.
   std::vector<std::string> input_names = {};
   std::vector<std::string> output_names = {};
   std::string description = "";  ///< the model's doc_string
-  /// Names of the classes in the order of the outputs, as ImageFolder has them:
-  /// a JSON list under "classes" in the file's metadata.
+  /// Class names in the order of the outputs, as in ImageFolder. Stored as a
+  /// JSON list under "classes" in the file's metadata.
   std::vector<std::string> classes = {};
-  /// What bytes become before they are the model's inputs, as in SaveOptions:
-  /// "preprocess" in the file's metadata. The graph does none of it.
+  /// Preprocessing of input bytes, as in SaveOptions. Stored under "preprocess"
+  /// in the file's metadata; the graph does not apply it.
   std::string preprocess = {};
-  /// How images of other sizes were resized, as in SaveOptions: "resize" in the
-  /// file's metadata.
+  /// Resizing of images to the input size, as in SaveOptions. Stored under
+  /// "resize" in the file's metadata.
   std::string resize = {};
-  /// Writes quant::fold_batch_norm(model), with the names of this one.
-  /// TensorRT folds by itself; other readers may not.
+  /// Exports quant::fold_batch_norm(model) under the original names. TensorRT
+  /// folds by itself; other runtimes may not.
   bool fold_batch_norm = false;
   OnnxWeights weights = OnnxWeights::float32;
-  /// Codes of activations as uint8, those with a sign around 128: the same
-  /// numbers, of one type, as ONNX Runtime wants them on both sides of a
-  /// convolution. Not for TensorRT. For `openvino`, activations between a
-  /// Concat and a convolution are uint8 anyway: it computes int8 wrongly there.
+  /// Quantizes activations to uint8, signed ones with zero point 128. The
+  /// results are the same; ONNX Runtime requires a single type on both sides of
+  /// a convolution. Not for TensorRT. For `openvino`, activations between a
+  /// Concat and a convolution are always uint8: it computes int8 wrongly there.
   bool uint8_activations = false;
-  /// What it does not read is refused: see io/README.md.
+  /// Export throws for models that the target does not support: see
+  /// io/README.md.
   OnnxTarget target = OnnxTarget::any;
-  /// What is float32 within the file becomes float16, for TensorRT 11, which
-  /// takes types from it; inputs and outputs stay. Of a quantized model with
-  /// int8 weights from opset 19 on, with scales in float16.
+  /// Converts float32 within the graph to float16, for TensorRT 11, which takes
+  /// types from the file; inputs and outputs keep their types. Quantized models
+  /// need int8 weights and opset >= 19, and get float16 scales.
   bool float16 = false;
   /// Names, element types, axis order and batch dimension of the inputs and
-  /// outputs: those of the file that the model was imported from. Empty gives
-  /// the names above, float32, channels first. input_names and output_names
-  /// take precedence over its names.
+  /// outputs, usually from the imported file. Default: the names above,
+  /// float32, channels first. input_names and output_names take precedence over
+  /// its names.
   OnnxInterface interface = {};
-  /// Axis order of the inputs and outputs. A Transpose converts where layers
-  /// need another one.
+  /// Axis order of the inputs and outputs. Export inserts a Transpose if layers
+  /// need another order.
   OnnxLayout layout = OnnxLayout::as_given;
-  /// Fixed batch size, up to 2^20. 0: that of the interface, else dynamic, "N".
+  /// Fixed batch size, up to 2^20. 0: batch size of the interface, otherwise
+  /// dynamic, named "N".
   int64_t batch = 0;
 
-  /// Int8 weights for all but `any` and tensorrt8; batch normalization folded
-  /// for onnxruntime. The rest is as without a target.
+  /// Returns the best options for a target: int8 weights except for `any` and
+  /// tensorrt8, folded batch normalization for onnxruntime.
   static OnnxOptions for_target(OnnxTarget target);
 
-  /// What can be said without a model; to_onnx() says it, too.
-  /// Throws: ValueError for an opset or batch out of range, and for what the
-  /// target does not read.
+  /// Checks the options without a model, as to_onnx() does first.
+  /// Throws: ValueError for an opset or batch out of range, and for options
+  /// that the target does not support.
   void check() const;
 };
 
 struct OnnxReport {
   int64_t bytes = 0;
   int64_t nodes = 0;
-  int64_t qdq_pairs = 0;  ///< weights that are stored as codes included
+  int64_t qdq_pairs = 0;  ///< includes weights stored as int8
 };
 
 struct OnnxFile {
@@ -126,31 +131,31 @@ struct OnnxFile {
   OnnxReport report;
 };
 
-/// The model as ONNX: inputs and outputs in the model's order, images NCHW and
-/// sequences that convolutions read NCL (but see OnnxOptions::interface and
-/// layout), batch of any size by default, Conv weights OIHW, Gemm weights
-/// [out,in], BatchNormalization kept as a node unless it is to be folded.
-/// Quantized weights are FP32 initializers on the grid followed by
-/// QuantizeLinear and DequantizeLinear, unless options.weights is int8. The
-/// bytes have passed onnx::checker and strict shape inference. Throws:
-/// ValueError for an uncalibrated quantizer (naming it), options out of range,
-/// class names that are not as many as outputs, an interface that does not fit
-/// the model, or weights that are not finite,
-/// and for what options.target does not read; UnsupportedError for a layer
-/// without ONNX form.
+/// Converts a model to ONNX. Inputs and outputs are in the model's order, with
+/// a dynamic batch; images are NCHW, sequences that convolutions consume NCL
+/// (see OnnxOptions::interface and layout), Conv weights OIHW, Gemm weights
+/// [out,in]. BatchNormalization stays a node unless folded. Quantized weights
+/// are float32 initializers followed by QuantizeLinear and DequantizeLinear,
+/// unless options.weights is int8. The bytes have passed onnx::checker and
+/// strict shape inference.
+/// Throws: ValueError for an uncalibrated quantizer (naming it), options out of
+/// range, a number of class names other than that of outputs, an interface that
+/// does not fit the model, weights that are not finite, and models that
+/// options.target does not support; UnsupportedError for a layer without an
+/// ONNX equivalent.
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
 
-/// Puts to_onnx() of the model in place at `path`, or leaves what is there.
-/// Throws: as to_onnx(); IoError.
+/// Writes to_onnx(model, options) to `path` atomically: an existing file is
+/// replaced as a whole or left as it is. Throws: as to_onnx(); IoError.
 OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
                        const OnnxOptions& options = {});
 
-/// A size, or the name of one that is open: "N", "?" if it has no name.
+/// A size, or the name of a dynamic dimension: "N", "?" without a name.
 using OnnxDim = std::variant<int64_t, std::string>;
-/// Nothing if the rank is unknown.
+/// Empty if the rank is unknown.
 using OnnxShape = std::optional<std::vector<OnnxDim>>;
 
-/// One node as `octet inspect` shows it.
+/// A node as listed by `octet inspect`.
 struct OnnxNodeInfo {
   std::string op;
   std::string name;
@@ -159,12 +164,12 @@ struct OnnxNodeInfo {
   OnnxShape shape;  ///< of the first output
 };
 
-/// One QuantizeLinear -> DequantizeLinear pair.
+/// A QuantizeLinear -> DequantizeLinear pair.
 struct OnnxQdqPair {
-  std::string tensor;  ///< what is quantized
-  std::string reader;  ///< the node after the pair, the first if several
+  std::string tensor;  ///< the quantized value
+  std::string reader;  ///< first consumer of the pair
   std::string kind;    ///< "weight" (an initializer) or "activation"
-  std::string type;    ///< of the codes: "int8", "uint8", "int32"
+  std::string type;    ///< of the quantized values: "int8", "uint8", "int32"
   std::optional<int64_t> axis;  ///< per channel
   int64_t scales = 0;
   float smallest_scale = 0;
@@ -187,31 +192,30 @@ struct OnnxSummary {
   std::vector<OnnxTensorInfo> outputs;
   std::vector<OnnxNodeInfo> nodes;
   std::vector<OnnxQdqPair> qdq_pairs;
-  /// Under that key in the metadata, if preprocess_mode() knows it.
+  /// Metadata "preprocess", if preprocess_mode() knows it.
   std::string preprocess = {};
-  /// The same for resize_mode().
+  /// Metadata "resize", if resize_mode() knows it.
   std::string resize = {};
-  /// Names of the classes, if a list of JSON under "classes" in the metadata
-  /// has them.
+  /// Metadata "classes", if a JSON list of names.
   std::vector<std::string> classes = {};
   int64_t initializers = 0;
   int64_t parameters = 0;  ///< elements of all initializers
 };
 
-/// Reads and checks a file of IR version 3 to 13 and opset 1 to 26; operators
-/// that Octet does not know are listed like others. Throws: IoError;
-/// FormatError for anything that is not a sound ONNX model, including what
-/// onnx::checker lets through (strides of 0, initializers shorter than their
-/// shape, scales that do not fit, external
-/// data outside the file's folder or behind links); UnsupportedError for later
-/// versions and for element types of less than 8 bits or float8.
+/// Loads and checks a file of IR version 3 to 13 and opset 1 to 26. Unknown
+/// operators are listed like others. Throws: IoError; FormatError for files
+/// that are not valid ONNX models, including faults that onnx::checker misses
+/// (strides of 0, initializers shorter than their shape, scales that do not
+/// fit, external data outside the file's folder or behind links);
+/// UnsupportedError for later versions and for element types of less than 8
+/// bits or float8.
 OnnxSummary inspect_onnx(const std::filesystem::path& path);
 
 /// "[N,16,28,28]"; empty if unknown.
 std::string to_text(const OnnxShape& shape);
 
-/// The summary as a table for people, and as a tree for JSON, where a shape is
-/// a list (["N",16,28,28]) or null.
+/// The summary as a table for people, and as a tree for JSON, with shapes as
+/// lists (["N",16,28,28]) or null.
 std::string to_table(const OnnxSummary& summary);
 Config to_config(const OnnxSummary& summary);
 

@@ -1,18 +1,19 @@
-// ONNX files as models: a graph of operators becomes a Model of layers that
-// trains, is quantized and leaves again as ONNX.
+// Import of ONNX files: converts a graph of operators to a Model of layers that
+// can be trained, quantized and exported.
 //
 //   Model model = io::load_onnx("resnet18.onnx");  // of PyTorch, tf2onnx, ...
 //   const Tensor y = model.predict(x);             // x is [n,h,w,c]
 //   Model int8 = quant::quantize_model(model);
 //
-// A file written of it has images [n,c,h,w] and new names. With the interface
-// of import_onnx() it has names, types and axis order of the file that came:
+// By default, export writes images as [n,c,h,w] and chooses names. The
+// interface returned by import_onnx() preserves names, types and axis order of
+// the file:
 //
 //   io::OnnxImport read = io::import_onnx("resnet18.onnx");
 //   io::export_onnx(int8, "int8.onnx", {.interface = read.interface});
 //
-// Where a graph has operators that are no layers, load_onnx_reference()
-// (onnx_model.h) still runs it.
+// load_onnx_reference() (onnx_model.h) runs graphs with operators that have no
+// equivalent layer.
 #pragma once
 
 #include <filesystem>
@@ -27,34 +28,34 @@ namespace octet::io {
 
 /// Fields in order: input_shapes, drop_quantizers, limits
 struct OnnxImportOptions {
-  /// One sample for each input in Octet's order, images [h,w,c] and sequences
-  /// [l,c], where a file leaves sizes open.
+  /// Shape of a sample for each input in Octet's order, images [h,w,c] and
+  /// sequences [l,c]. Required for sizes that the file leaves dynamic.
   std::vector<Shape> input_shapes = {};
-  /// The float model alone: Q/DQ pairs of activations are left out and weights
-  /// are those that the pairs make, to be calibrated anew. A ReLU or ReLU6 that
-  /// ONNX Runtime's quantizer left out, since codes from zero on do its work,
-  /// is put back, which is warned of: a Clip to other bounds that it left out
-  /// as well cannot be told from a range.
+  /// Imports the float model alone, for a new calibration: removes the Q/DQ
+  /// pairs of activations and replaces weights by their dequantized values.
+  /// ONNX Runtime's quantizer removes a ReLU or ReLU6 whose effect a range from
+  /// 0 has; import restores it and logs a warning. A removed Clip to other
+  /// bounds cannot be told from a range.
   bool drop_quantizers = false;
-  /// Memory is for the weights, for constants that are computed, and for the
-  /// activations of one sample. The file is read in this process whatever they
-  /// say.
+  /// The memory limit covers weights, computed constants and the activations of
+  /// a sample. The file is always parsed in this process.
   FileLimits limits = {};
 };
 
-/// What became of one node of the file.
+/// Result of the import of a node.
 struct OnnxNodeImport {
-  std::string node;  ///< its name or, where it has none, its first output
+  std::string node;  ///< its name, otherwise its first output
   std::string op;
-  /// The layer that it is or that it became part of; empty where it is none:
-  /// a constant, or a node that only says in which order values are.
+  /// The layer that replaces the node or contains it. Empty for constants and
+  /// for nodes that only change the axis order.
   std::string layer;
-  std::string note;  ///< in words: "constant", "order of axes", "part of Gelu"
+  std::string
+      note;  ///< for people: "constant", "order of axes", "part of Gelu"
 };
 
 struct OnnxImportReport {
   std::vector<OnnxNodeImport> nodes;  ///< in the file's order
-  /// One line a node, as a table.
+  /// A table with a line for each node.
   std::string to_string() const;
 };
 
@@ -66,37 +67,39 @@ struct [[nodiscard]] OnnxImport {
   OnnxInterface interface = {};
 };
 
-/// Reads a file of standard operators as a model. Images are [n,h,w,c] and
-/// sequences that convolutions read [n,l,c] inside it and at its ends, where
-/// the file has [n,c,h,w] and [n,c,l]; transposes of the file cancel or become
-/// Permute layers. Inputs of integers and bool are float32 in the model, which
-/// has to get whole numbers, and 0 and 1; integers may be moved and cast to
-/// float32, but not calculated with. A fixed batch is left open. Constants are
-/// computed, and what exporters take apart (Gelu, HardSwish,
-/// LayerNormalization, attention, a bias that is an Add, a Flatten that is a
-/// Reshape) is one layer again. Layers have the names of nodes, without a slash
-/// in front, and without "quant_" in a file with Q/DQ pairs; those that make
-/// one of several outputs have the output's, if somebody gave it one. Nodes
-/// with the same weights and options are one layer, called several times. Q/DQ
-/// pairs become quantizers with the file's scales, also those of weights, which
-/// are fixed. Codes of activations may lie around any zero point
-/// (QuantizerConfig::zero_point), those of weights around 0, or 128 of uint8,
-/// which is the same. ONNX Runtime's QOperator form (QLinearConv, QGemm, ...)
-/// is read as the pairs and operators that it stands for, which the report
-/// lists; the codes are the same but for ties.
-/// Nothing is approximated: outputs are those of the file but for the order of
-/// float sums.
-/// Throws: IoError; FormatError for a file that is not sound, as
-/// inspect_onnx(); UnsupportedError listing all nodes that are no layers, with
-/// the reason of each; ValueError for options that do not fit the file.
+/// Imports a file of standard operators as a model.
+///
+/// Axis order: images are [n,h,w,c] and sequences that convolutions consume
+/// [n,l,c] in the model, [n,c,h,w] and [n,c,l] in the file. The file's
+/// transposes cancel or become Permute layers.
+/// Types: integer and bool inputs are float32 in the model and must contain
+/// whole numbers, or 0 and 1. Integers may be moved and cast to float32, but
+/// arithmetic with them is not supported. A fixed batch becomes dynamic.
+/// Layers: constants are folded, and exporters' decompositions (Gelu,
+/// HardSwish, LayerNormalization, attention, a bias as Add, Flatten as Reshape)
+/// become one layer again. Layers have the names of nodes, without a leading
+/// slash and, in files with Q/DQ pairs, without "quant_"; a layer of several
+/// nodes has the name of its output, if that was named by a person. Nodes with
+/// equal weights and options become one layer, called several times.
+/// Quantization: Q/DQ pairs become quantizers with the file's scales; those of
+/// weights are fixed. Activations may have any zero point
+/// (QuantizerConfig::zero_point), weights 0, or 128 for uint8, which is
+/// equivalent. ONNX Runtime's QOperator form (QLinearConv, QGemm, ...) is
+/// imported as the equivalent pairs and operators, listed in the report;
+/// quantized values are the same except for ties.
+/// Nothing is approximated: outputs equal the file's up to the order of float
+/// sums.
+/// Throws: IoError; FormatError for an invalid file, as inspect_onnx();
+/// UnsupportedError listing all nodes that cannot be imported, each with the
+/// reason; ValueError for options that do not fit the file.
 Model load_onnx(const std::filesystem::path& path,
                 const OnnxImportOptions& options = {});
 
-/// load_onnx() of a file's contents, such as OnnxFile::bytes.
+/// Imports the contents of a file, such as OnnxFile::bytes.
 Model from_onnx(const std::string& bytes,
                 const OnnxImportOptions& options = {});
 
-/// load_onnx() with an account of every node, and the file's interface.
+/// Imports a file and returns a report on every node and the file's interface.
 OnnxImport import_onnx(const std::filesystem::path& path,
                        const OnnxImportOptions& options = {});
 

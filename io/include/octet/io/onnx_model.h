@@ -1,5 +1,5 @@
-// ONNX files that run: the standard's reference, node by node, and for a look
-// at what an exported file computes where there is no other runtime.
+// Execution of ONNX files, node by node: a reference implementation of the
+// standard, and a check of exported files without another runtime.
 //
 //   const auto model = io::load_onnx_reference("int8.onnx");
 //   const Tensor y = model.predict(x);  // x in the graph's layout: [N,c,h,w]
@@ -17,31 +17,30 @@
 
 namespace octet::io {
 
-/// A graph of standard operators, opsets 1 to 26, that computes what the ONNX
-/// operator specification says, in the order of the file's nodes; nothing is
-/// fused or folded. float16 and bfloat16 are held as float32, in inputs and
-/// outputs too, and rounded where a node makes them. Sums of float32 are
-/// float32 in convolutions and matrix products and float64 in statistics; the
-/// same for any number of threads. Copies share the graph; predict() may be
-/// called from several threads at once. io/README.md lists the operators.
+/// A graph of standard operators, opsets 1 to 26. Computes the results of the
+/// ONNX operator specification in the order of the file's nodes, without fusion
+/// or constant folding. float16 and bfloat16 are represented as float32, inputs
+/// and outputs included, and rounded in each node's outputs. Convolutions and
+/// matrix products add float32 in float32, statistics in float64; results do
+/// not depend on the number of threads. Copies share the graph. predict() is
+/// thread-safe. io/README.md lists the operators.
 class OnnxModel {
  public:
-  /// In the file's order, without initializers that are listed as inputs.
+  /// In the file's order, without inputs that have an initializer.
   const std::vector<OnnxTensorInfo>& inputs() const;
   const std::vector<OnnxTensorInfo>& outputs() const;
 
-  /// One tensor for each input, of the type and shape that inputs() gives;
-  /// a dimension of the same name is the same everywhere. Returns the outputs.
-  /// Throws: ValueError for another number of tensors or another type;
-  /// ShapeError naming the input, what it expects and what it got;
-  /// FormatError naming the node where sizes that only show now do not fit, or
-  /// a value would take more than 2 GiB, or all of them at a time more than
-  /// `memory_limit`, or the run more than `time_limit`; UnsupportedError for
-  /// what of an operator is left out (images of three axes, training of
-  /// Dropout).
+  /// Returns the outputs. `inputs` has a tensor for each of inputs(), of its
+  /// type and shape; dimensions of the same name must have the same size.
+  /// Throws: ValueError for a wrong number of tensors or a wrong type;
+  /// ShapeError naming the input, the expected and the actual shape;
+  /// FormatError naming the node for sizes that prove inconsistent at run time,
+  /// a value over 2 GiB, values over `memory_limit` in total, or a run over
+  /// `time_limit`; UnsupportedError for unsupported cases of an operator
+  /// (images with three axes, training mode of Dropout).
   std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
-  /// Of a model with one input and one output. Throws: the same; ValueError for
-  /// other models.
+  /// For a model with one input and one output. Throws: as above; ValueError
+  /// for other models.
   Tensor predict(const Tensor& input) const;
 
  private:
@@ -54,21 +53,21 @@ class OnnxModel {
   std::shared_ptr<const Graph> graph_;
 };
 
-/// Whether a file's contents are those of a model, sound or not. False for a
-/// file that cannot be read.
+/// Whether a file contains an ONNX model, valid or not. False for a file that
+/// cannot be read.
 bool is_onnx_file(const std::filesystem::path& path);
 
-/// Reads and checks a file, as inspect_onnx() does, with data in other files of
-/// its folder, of which there may be as much as values. The limits hold for
-/// each predict(): the bytes of the values that its nodes make, and its time,
-/// for which the clock is looked at in long operators and between others.
+/// Loads and checks a file, as inspect_onnx() does, including external data in
+/// its folder. The limits apply to each predict(): the bytes of node outputs,
+/// which also limit external data, and the time, checked between nodes and
+/// within long operators.
 /// Throws: IoError; FormatError; UnsupportedError listing all operators, with a
 /// node of each, and all element types that Octet does not run; ValueError for
 /// limits out of range.
 OnnxModel load_onnx_reference(const std::filesystem::path& path,
                               const FileLimits& limits = {});
-/// The same for a file's contents, such as OnnxFile::bytes, without other
-/// files.
+/// Loads the contents of a file, such as OnnxFile::bytes, without external
+/// data.
 OnnxModel onnx_from_bytes(const std::string& bytes,
                           const FileLimits& limits = {});
 

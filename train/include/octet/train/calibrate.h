@@ -1,4 +1,4 @@
-// Calibration on several ranks.
+// calibrate: calibration distributed over ranks.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace octet::train {
 
-/// quant::calibrate() of samples that are spread over ranks, each with a run of
-/// batches. What observers saw is merged in the order of the samples, so every
-/// rank has the scales of one process, to the bit. With a custom observer,
-/// whose state is not known, each rank runs all samples.
-/// All ranks call it with the same model, data and options.
-/// Throws: as quant::calibrate(); on all ranks, what one throws.
+/// Distributes quant::calibrate() over ranks, each with a contiguous range of
+/// batches. Observer states are merged in sample order, so scales are
+/// bit-identical to those of a single process. With a custom observer, whose
+/// state cannot be merged, each rank runs all samples. All ranks must call it
+/// with the same model, data and options.
+/// Throws: as quant::calibrate(). An error on any rank is thrown on all ranks.
 std::vector<quant::CalibratedRange> calibrate(
     Model& model, const Dataset& data, Communicator& ranks,
     const quant::CalibrationOptions& options = {});

@@ -1,5 +1,6 @@
-// Callbacks: what watches a fit and may end it. They run in the thread that
-// called fit, in the order given; see callbacks.h for those at hand.
+// Callback: hooks into a fit, which may observe and end it. Callbacks run in
+// the thread that called fit(), in the given order. Built-in callbacks are in
+// callbacks.h.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace octet::train {
 
-/// The fit that runs, as its callbacks see it. Lives as long as the fit.
+/// The running fit as callbacks see it. Valid during the fit.
 class Training {
  public:
   Training(Model& model, Optimizer optimizer, std::vector<std::string> names)
@@ -29,11 +30,12 @@ class Training {
   const Model& model() const { return model_; }
   Optimizer& optimizer() { return optimizer_; }
   const Optimizer& optimizer() const { return optimizer_; }
-  /// What Progress::logs() names at the end of an epoch, known beforehand.
+  /// Returns the names in Progress::logs() at the end of an epoch.
   std::span<const std::string> names() const { return names_; }
 
-  /// Ends the fit after this step, or the first one of an epoch that begins,
-  /// with the epoch's end and the fit's.
+  /// Ends the fit after the current step, or after the first step of the epoch
+  /// in on_epoch_begin(). The end of the epoch and of the fit are still
+  /// processed.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
@@ -44,71 +46,75 @@ class Training {
   bool stopped_ = false;
 };
 
-/// Where a fit stands; what callbacks see.
+/// Progress of a fit.
 struct Progress {
-  int64_t epoch = 0;  ///< from 0
+  int64_t epoch = 0;  ///< current epoch, from 0
   int64_t epochs = 0;
-  int64_t step = 0;     ///< batches of this epoch, from 1
-  int64_t steps = 0;    ///< per epoch
-  int64_t samples = 0;  ///< seen in this epoch
+  int64_t step = 0;     ///< batches of this epoch so far, from 1
+  int64_t steps = 0;    ///< batches per epoch
+  int64_t samples = 0;  ///< samples of this epoch so far
   double loss = 0;      ///< mean of this epoch so far, with regularization
-  /// Of this epoch so far, on training batches, [0, 1]; NaN if the accuracy
-  /// is not among the metrics.
+  /// Training accuracy of this epoch so far, [0, 1]; NaN unless "accuracy" is
+  /// among the metrics.
   double accuracy = 0;
-  double seconds = 0;  ///< since the epoch began
+  double seconds = 0;  ///< since the start of the epoch
   double learning_rate = 0;
-  const Evaluation* validation = nullptr;  ///< at the end of an epoch, if any
-  std::vector<MetricValue> metrics = {};   ///< all, of this epoch so far
+  /// Set in on_epoch_end() if the fit has validation data, otherwise null.
+  const Evaluation* validation = nullptr;
+  std::vector<MetricValue> metrics = {};  ///< all, of this epoch so far
   /// Mean over the steps of this epoch so far, if the fit reports it.
   std::optional<double> gradient_norm = {};
   Training* training = nullptr;  ///< set in every callback of a fit
-  /// Whether the fit goes on from a checkpoint: restore() comes after
-  /// on_train_begin(), for callbacks that have a state.
+  /// Whether the fit resumes from a checkpoint: restore() of callbacks with a
+  /// state follows on_train_begin().
   bool resumed = false;
 
-  /// "loss", the metrics, with validation "val_loss" and "val_<metric>",
-  /// "gradient_norm" if it is reported, and "learning_rate", in this order.
+  /// Returns, in this order: "loss", the metrics, "val_loss" and
+  /// "val_<metric>" after validation, "gradient_norm" if reported, and
+  /// "learning_rate".
   std::vector<MetricValue> logs() const;
 };
 
-/// What a callback remembers from one step to another belongs to its state, so
-/// that a fit that goes on from a checkpoint ends like one that never stopped.
+/// Base of callbacks. Data that a callback carries from step to step belongs in
+/// its state(), so that a resumed fit gives the same result as an uninterrupted
+/// fit.
 class Callback {
  public:
   virtual ~Callback() = default;
-  /// Before the first step; what throws here leaves the model as it was.
+  /// Runs before the first step. An exception leaves the model unchanged.
   virtual void on_train_begin(const Progress&) {}
   virtual void on_epoch_begin(const Progress&) {}
-  /// After a state was put back, before the first step.
+  /// Runs after a checkpoint is restored, before the first step.
   virtual void on_resume(const Progress&) {}
-  /// After each batch.
+  /// Runs after each batch.
   virtual void on_step(const Progress&) {}
-  /// After validation.
+  /// Runs after validation.
   virtual void on_epoch_end(const Progress&) {}
-  /// After the last epoch, unless an exception ended the fit.
+  /// Runs after the last epoch, unless an exception ended the fit.
   virtual void on_train_end(const Progress&) {}
-  /// Whether on_train_end() gives the parameters other values, which only one
-  /// callback of a fit may.
+  /// Whether on_train_end() assigns parameters. At most one callback of a fit
+  /// may do so.
   virtual bool sets_final_weights() const { return false; }
 
-  /// Name of the value in Progress::logs() that it depends on: "val_loss".
-  /// Empty: none. A fit that does not report it throws a NotFoundError before
-  /// it calibrates or trains. Constant.
+  /// Returns the name of the monitored value in Progress::logs(), such as
+  /// "val_loss", or "". A fit that does not report it throws a NotFoundError
+  /// before it calibrates or trains. Must be constant.
   virtual std::string monitored() const { return {}; }
 
-  /// Whether it runs on the first rank alone where several train together (see
-  /// communicator.h): what writes files or to the terminal. Others run on all
-  /// ranks, and must do the same there.
+  /// Whether the callback runs on the first rank only (see communicator.h), as
+  /// for files and terminal output. Other callbacks run on all ranks and must
+  /// have the same effect on each.
   virtual bool on_first_rank_only() const { return false; }
 
-  /// Under which name the state is kept: "early_stopping". Empty: there is
-  /// none. Constant.
+  /// Returns the name of the state in checkpoints, such as "early_stopping", or
+  /// "" for a callback without state. Must be constant.
   virtual std::string state_name() const { return {}; }
-  /// Asked between two steps. Tensors may share memory with the callback.
+  /// Returns the state between two steps. Tensors may share memory with the
+  /// callback.
   virtual State state() const { return {}; }
-  /// Takes up what state() gave in a fit with the same options. What would have
-  /// come next there comes next here.
-  /// Throws: ValueError, NotFoundError for a state that does not fit.
+  /// Restores a state() of a fit with the same options. The fit continues with
+  /// the event that followed state().
+  /// Throws: ValueError, NotFoundError for a state that does not match.
   virtual void restore(const State&, const Progress&) {}
 };
 

@@ -1,5 +1,5 @@
-// Checkpointer: where a fit keeps its states, to go on from after it was ended
-// by whatever. io::checkpoint_folder is one that keeps them in files.
+// Checkpointer: storage of training states, from which an interrupted fit
+// resumes. io::checkpoint_folder() stores them in files.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,24 @@ class Checkpointer {
  public:
   virtual ~Checkpointer() = default;
 
-  /// For messages: "runs/a".
+  /// Name in messages, such as "runs/a".
   virtual std::string name() const = 0;
 
-  /// Keeps other fits out for as long as the result lives.
-  /// Throws: IoError if one is in, or the place cannot be written to.
+  /// Locks the storage for the lifetime of the result.
+  /// Throws: IoError if another fit holds the lock, or the storage is not
+  /// writable.
   virtual std::shared_ptr<void> claim() { return nullptr; }
 
-  /// Whether nothing was ever saved here.
+  /// Whether no state was ever saved.
   virtual bool empty() const = 0;
-  /// The newest state that is whole; nothing if there is none to be had.
+  /// Returns the newest complete state, if any.
   virtual std::optional<TrainingState> latest() const = 0;
 
-  /// Whether a state is to be saved after `steps` steps of the optimizer. The
-  /// beginning of a fit and the ends of its epochs are saved in any case.
+  /// Whether to save after `steps` optimizer steps. The fit also saves at its
+  /// start and after each epoch.
   virtual bool wanted(int64_t steps) const = 0;
-  /// Keeps a state as the newest. Throws: IoError; what is kept stays.
+  /// Saves a state as the newest.
+  /// Throws: IoError; earlier states stay intact.
   virtual void save(const TrainingState& state) = 0;
 };
 

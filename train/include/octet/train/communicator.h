@@ -1,9 +1,10 @@
-// Communicator: the processes ("ranks") that train one model together. An
-// implementation moves bytes; the order in which numbers are added is fixed
-// here, so that sums are the same bits whatever moves them. octet::mpi has the
-// one for clusters.
+// Communicator: connects the processes ("ranks") that train a model together.
+// Implementations transfer bytes; the order of additions is fixed here, so sums
+// are bit-identical on every transport. octet::mpi::Communicator implements it
+// for clusters.
 //
-// All ranks call the same functions in the same order. Belongs to one thread.
+// All ranks must call the same functions in the same order. Not thread-safe:
+// all calls must come from the same thread.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,11 @@
 
 namespace octet::train {
 
-/// What one rank did in exchanges since its communicator was made.
+/// Communication of this rank since the construction of its communicator.
 struct Traffic {
   int64_t bytes = 0;     ///< sent to other ranks
-  int64_t messages = 0;  ///< these bytes came in
-  double seconds = 0;    ///< in exchanges, waiting for other ranks included
+  int64_t messages = 0;  ///< number of messages that carried these bytes
+  double seconds = 0;    ///< in exchanges, including waiting for other ranks
 };
 
 class Communicator {
@@ -36,43 +37,47 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Sends `to[r]` to rank r and fills `from[r]` with what rank r sent here;
-  /// one of each for every rank, this one included. The two ends of each pair
-  /// agree on the number of bytes, which may be 0. Throws: ValueError for
-  /// another number of parts, or parts for itself of different sizes.
+  /// All-to-all: sends `to[r]` to rank r and receives `from[r]` from rank r.
+  /// Both have an entry for every rank, including this rank. Sender and
+  /// receiver must agree on the number of bytes, which may be 0.
+  /// Throws: ValueError unless there are size() entries each and this rank's
+  /// own two entries have the same size.
   void exchange(std::span<const std::span<const std::byte>> to,
                 std::span<const std::span<std::byte>> from);
 
-  /// An exchange that goes on while its ranks compute.
+  /// An exchange in the background.
   class Exchange {
    public:
     virtual ~Exchange() = default;
-    /// Moves it on, without waiting. Whether it has come to its end.
+    /// Advances the exchange without blocking. Returns whether it is complete.
     virtual bool progress() = 0;
-    /// Until all has been sent and received. The first call counts.
+    /// Blocks until everything is sent and received. Further calls do nothing.
     virtual void wait() = 0;
   };
-  /// Begins exchange(); the parts must stay until wait() has returned, and all
-  /// ranks begin the same ones in the same order. Others may come in between.
-  /// Where an implementation knows no such thing, wait() does it all.
+  /// Begins an exchange() in the background. The buffers must stay valid until
+  /// wait() returns. All ranks begin the same exchanges in the same order;
+  /// other exchanges may run meanwhile. An implementation without background
+  /// transfers performs the exchange in wait().
   std::unique_ptr<Exchange> begin_exchange(
       std::vector<std::span<const std::byte>> to,
       std::vector<std::span<std::byte>> from);
 
-  /// Adds the values of all ranks, pairs of neighbours first and pairs of pairs
-  /// then: (0+1)+(2+3). Every rank gets the same bits. Each sends
+  /// All-reduce: sums the values of all ranks as a binary tree over ranks,
+  /// (0+1)+(2+3). All ranks receive the same bits. Each rank sends
   /// 2 (size - 1) / size times the bytes of `values`.
   void sum(std::span<float> values);
 
-  /// Each rank gives its slice of the values, [bounds[r], bounds[r+1]), and has
-  /// all of them then. Shapes: bounds [size() + 1], rising.
+  /// All-gather of slices: rank r contributes [bounds[r], bounds[r+1]) of
+  /// `values`; all ranks receive all slices.
+  /// Shapes: bounds [size() + 1], ascending.
   void share_slices(std::span<float> values, std::span<const int64_t> bounds);
 
-  /// What each rank gave, in their order, on every rank. Sizes may differ.
+  /// All-gather: returns the texts of all ranks, in rank order. Sizes may
+  /// differ.
   std::vector<std::string> gather(std::string_view own);
-  /// The same on rank `root` alone; nothing on the others.
+  /// Gather: as gather() on rank `root`, empty on other ranks.
   std::vector<std::string> gather_at(int root, std::string_view own);
-  /// What rank `root` gave, on every rank.
+  /// Returns the text of rank `root` on every rank.
   std::string broadcast(int root, std::string_view own);
   /// Returns once all ranks have called it.
   void barrier();
@@ -80,11 +85,12 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
 
  protected:
-  /// What exchange() does between different ranks; parts for itself are empty.
+  /// Transfers between different ranks for exchange(); this rank's own entries
+  /// are empty.
   virtual void move(std::span<const std::span<const std::byte>> to,
                     std::span<const std::span<std::byte>> from) = 0;
-  /// What begin_exchange() does. Its messages are not taken for those of
-  /// move().
+  /// Begins the transfers of begin_exchange(). Its messages must not be
+  /// matched with messages of move().
   virtual std::unique_ptr<Exchange> begin_move(
       std::vector<std::span<const std::byte>> to,
       std::vector<std::span<std::byte>> from);
@@ -92,7 +98,7 @@ class Communicator {
  private:
   class Counted;
 
-  /// Copies a rank's part for itself, and leaves what is for others.
+  /// Copies this rank's own entry and empties it in `to` and `from`.
   void keep_own(std::span<std::span<const std::byte>> to,
                 std::span<std::span<std::byte>> from);
   std::vector<std::string> gather_from(const std::vector<bool>& receivers,

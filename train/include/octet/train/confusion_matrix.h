@@ -1,4 +1,4 @@
-// ConfusionMatrix: which classes a model takes for which.
+// ConfusionMatrix: counts predictions per pair of actual and predicted class.
 #pragma once
 
 #include <cstdint>
@@ -14,47 +14,49 @@ namespace octet::train {
 
 class ConfusionMatrix {
  public:
-  /// Labels that are `ignore_label` are not counted.
+  /// Labels equal to `ignore_label` are not counted.
   /// Throws: ValueError for classes < 1.
   explicit ConfusionMatrix(int64_t classes,
                            std::optional<int64_t> ignore_label = {});
 
   int64_t classes() const { return classes_; }
 
-  /// Counts one answer. Throws: ValueError for a class outside [0, classes).
+  /// Counts a prediction. Throws: ValueError for a class outside [0, classes).
   void add(int64_t actual, int64_t predicted);
-  /// Counts the first of the largest outputs of every row; a row with a NaN
-  /// has no answer and is counted in unanswered().
-  /// Shapes: outputs [n,...,classes]; labels [n,...] i64, or as the outputs,
-  /// f32.
+  /// Counts the argmax of every row; a row with a NaN counts as unanswered().
+  /// Shapes: outputs [n,...,classes]; labels [n,...] i64, or f32 of the
+  /// outputs' shape.
   /// Throws: ShapeError; ValueError for a label out of range.
   void add(const Tensor& outputs, const Tensor& labels);
 
-  /// Samples, or places of them, of class `actual` taken for `predicted`.
-  /// Throws: ValueError for a class outside [0, classes).
+  /// Returns the number of samples, or pixels, of class `actual` predicted as
+  /// `predicted`. Throws: ValueError for a class outside [0, classes).
   int64_t count(int64_t actual, int64_t predicted) const;
+  /// Returns the number of counted samples or pixels.
   int64_t samples() const;
+  /// Returns the number of predictions with a NaN.
   int64_t unanswered() const { return unanswered_; }
 
-  /// The share of right answers in all samples; NaN without samples.
+  /// Correct predictions / samples; NaN without samples.
   double accuracy() const;
-  /// Of the samples of a class, the share that was found; NaN without any.
+  /// Correct predictions of a class / samples of the class; NaN without any.
   double recall(int64_t label) const;
-  /// Of the answers of a class, the share that was right; NaN without any.
+  /// Correct predictions of a class / predictions of the class; NaN without
+  /// any.
   double precision(int64_t label) const;
-  /// Intersection over union: of what is of a class or taken for it, the share
-  /// that is both. NaN without any.
+  /// Intersection over union of samples and predictions of a class; NaN without
+  /// any.
   double iou(int64_t label) const;
-  /// The mean over the classes that have one; NaN without any.
+  /// Mean of iou() over the classes for which it is not NaN; NaN without any.
   double mean_iou() const;
 
-  /// Each row divided by its sum: [actual, predicted]; rows without samples
-  /// are zeros.
+  /// Returns the counts with each row divided by its sum, f32 [actual,
+  /// predicted]. Rows without samples are zero.
   Tensor normalized() const;
 
-  /// A table of counts, a row per actual class. Classes are called by their
-  /// numbers unless `names` are given.
-  /// Throws: ValueError for another number of names.
+  /// Returns a table of counts with a row per actual class. Classes are labeled
+  /// by `names`, or by index if empty.
+  /// Throws: ValueError for a wrong number of names.
   std::string to_string(std::span<const std::string> names = {}) const;
 
  private:
@@ -69,11 +71,11 @@ class ConfusionMatrix {
 /// Fields in order: batch_size, ignore_label
 struct ConfusionMatrixOptions {
   int64_t batch_size = 1000;
-  std::optional<int64_t> ignore_label = {};  ///< not counted
+  std::optional<int64_t> ignore_label = {};  ///< label that is not counted
 };
 
-/// Of a model's answers to all samples, or to all their places: pixels of
-/// [N,h,w,classes]. Throws: ValueError as evaluate.
+/// Counts the predictions of a single-output model for all samples, or for all
+/// pixels of outputs [N,h,w,classes]. Throws: ValueError as evaluate().
 ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,
                                  const ConfusionMatrixOptions& options = {});
 

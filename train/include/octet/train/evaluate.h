@@ -1,4 +1,5 @@
-// evaluate and predict: a trained model on data, without changing it.
+// evaluate and predict: run a model on data in inference mode. The model stays
+// unchanged.
 #pragma once
 
 #include <cstdint>
@@ -16,46 +17,51 @@
 namespace octet::train {
 
 struct Evaluation {
-  /// Mean over the samples, plus the parameters' regularizers.
+  /// Mean over the samples, plus the regularization loss of the parameters.
   double loss = 0;
-  /// Share of right top-1 answers, [0, 1]; NaN if that is not measured.
+  /// Top-1 accuracy, [0, 1]; NaN unless "accuracy" is among the metrics.
   double accuracy = 0;
   int64_t samples = 0;
-  std::vector<MetricValue> metrics = {};  ///< all, in the order asked for
+  std::vector<MetricValue> metrics = {};  ///< in the requested order
 
-  /// "loss" or a metric. Throws: NotFoundError naming the nearest.
+  /// Returns the loss ("loss") or a metric by its name.
+  /// Throws: NotFoundError with similar names.
   double value(std::string_view name) const;
 };
 
-/// "accuracy 91.23 %, loss 0.2456 (10000 samples)", then other metrics.
+/// Prints "accuracy 91.23 %, loss 0.2456, top_5_accuracy 0.9900 (10000
+/// samples)".
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
 /// Fields in order: batch_size, loss, metrics, verbose, communicator
 struct EvaluateOptions {
   int64_t batch_size = 1000;
   Losses loss = losses::sparse_categorical_cross_entropy();
-  Metrics metrics = {};  ///< of the only output; none: those of the loss
-  /// Show how far it is; unless given, on a terminal after a second.
+  /// Metrics of a model with a single output. Default: the loss' metrics.
+  Metrics metrics = {};
+  /// Whether to print progress. Default: on a terminal, after a second.
   std::optional<bool> verbose = {};
-  /// Ranks that share the batches among them, if any; all call evaluate() with
-  /// the same model and data, and get the same bits as one would.
+  /// Ranks to distribute the batches over. All ranks call evaluate() with the
+  /// same model and data; the result is bit-identical to that of a single
+  /// process. Null: this process alone.
   Communicator* communicator = nullptr;
 };
 
-/// Runs the model in inference on all samples, in order. The same bits for
-/// any batch size if loss and metrics look at each sample alone. Quantizers
-/// that collect ranges see nothing of it.
-/// Throws: ValueError for options out of range, data that does not fit the
-/// model or the loss, labels out of range, or a quantized model that is not
-/// calibrated; on all ranks, what throws on one.
+/// Evaluates loss and metrics on all samples in order, in inference mode. The
+/// result does not depend on the batch size, bit for bit, if the loss and the
+/// metrics are computed per sample. Quantizers observe no ranges meanwhile.
+/// Throws: ValueError for options out of range, data that does not match the
+/// model or the loss, labels out of range, or a quantized model without
+/// calibration. An error on any rank is thrown on all ranks.
 Evaluation evaluate(const Model& model, const Dataset& data,
                     const EvaluateOptions& options = {});
 
-/// The model's only output for all samples, in order.
-/// Shapes: -> [n,...]. Throws: ValueError as evaluate, and for several outputs.
+/// Returns the output of a single-output model for all samples, in order.
+/// Shapes: -> [n,...]. Throws: ValueError as evaluate(), and for a model with
+/// several outputs.
 Tensor predict(const Model& model, const Dataset& data,
                int64_t batch_size = 1000);
-/// All outputs for all samples, in the model's order.
+/// Returns all outputs for all samples, in the order of the model's outputs.
 std::vector<Tensor> predict_all(const Model& model, const Dataset& data,
                                 int64_t batch_size = 1000);
 

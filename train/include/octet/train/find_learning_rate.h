@@ -1,4 +1,5 @@
-// find_learning_rate: which learning rate to begin with.
+// find_learning_rate: learning rate range test, suggests an initial learning
+// rate.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,12 @@ namespace octet::train {
 
 /// Fields in order: from, to, steps, batch_size, optimizer, loss, seed
 struct FindLearningRateOptions {
-  float from = 1e-6f;   ///< > 0
-  float to = 1.0f;      ///< > from
-  int64_t steps = 100;  ///< >= 10; rates rise by the same factor each step
+  float from = 1e-6f;   ///< lowest learning rate, > 0
+  float to = 1.0f;      ///< highest learning rate, > from
+  int64_t steps = 100;  ///< from `from` to `to` by equal factors, >= 10
   int64_t batch_size = 64;
-  /// Its rule; rate, state and parameters are left as they are.
+  /// Only its update rule is used; its learning rate, state and parameters are
+  /// ignored and unchanged.
   Optimizer optimizer = Adam();
   Losses loss = losses::sparse_categorical_cross_entropy();
   uint64_t seed = 0;  ///< of the shuffling
@@ -25,22 +27,22 @@ struct FindLearningRateOptions {
 
 struct LearningRateCurve {
   std::vector<float> rates;
-  /// Of the batch before each step, smoothed: an average with decay 0.9,
-  /// corrected for its beginning.
+  /// Batch loss before each step, smoothed by an exponential moving average
+  /// with decay 0.9 and bias correction.
   std::vector<double> losses;
-  /// The rate at which the smoothed loss falls fastest over the logarithm of
-  /// the rate, to be tried first.
+  /// Learning rate with the steepest descent of the smoothed loss over the
+  /// logarithm of the rate: a first choice.
   float suggestion = 0;
 };
 
-/// Trains a copy of the model with rising rates, until the loss is twice its
-/// first value and as far above it as its lowest is below, not finite, or the
-/// last rate is reached. `model` stays.
+/// Trains a copy of the model with rising learning rates. Stops at `to`, at a
+/// loss that is not finite, or when the smoothed loss exceeds its first value
+/// by the larger of that value and its descent so far.
 /// Source: Smith, "Cyclical learning rates for training neural networks",
 /// arXiv 1506.01186, section 3.3.
-/// Throws: ValueError for options out of range, a quantized model that is not
-/// calibrated, data that does not fit, or where the loss falls at no rate by a
-/// hundredth of its first value; what reading data throws.
+/// Throws: ValueError for options out of range, a quantized model without
+/// calibration, data that does not match the model, or if no learning rate
+/// lowers the loss by 1 % of its first value; errors of the data source.
 LearningRateCurve find_learning_rate(
     const Model& model, const Dataset& data,
     const FindLearningRateOptions& options = {});

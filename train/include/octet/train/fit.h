@@ -23,18 +23,18 @@ namespace octet::train {
 struct EpochResult {
   double loss = 0;           ///< on training batches, with regularization
   double accuracy = 0;       ///< on training batches, [0, 1], or NaN
-  double seconds = 0;        ///< training only
+  double seconds = 0;        ///< training only, without validation
   double learning_rate = 0;  ///< at the last step
-  std::vector<Evaluation> validation = {};   ///< one, if there is such data
+  std::vector<Evaluation> validation = {};   ///< empty without validation data
   std::vector<MetricValue> metrics = {};     ///< on training batches
-  std::optional<double> gradient_norm = {};  ///< as Progress has it
+  std::optional<double> gradient_norm = {};  ///< see Progress::gradient_norm
 };
 using History = std::vector<EpochResult>;
 
-/// Over what batch normalization takes its statistics in training.
+/// Scope of the statistics of batch normalization in training.
 enum class BatchStatistics {
-  per_shard,     ///< each shard its own
-  synchronized,  ///< the whole batch, whatever shards and ranks compute it
+  per_shard,     ///< separate statistics for each shard
+  synchronized,  ///< the whole batch, across shards and ranks
 };
 
 /// Fields in order: epochs, batch_size, optimizer, schedule, seed, validation,
@@ -44,84 +44,96 @@ enum class BatchStatistics {
 /// batch_statistics, renews_statistics, communicator
 struct FitOptions {
   int64_t epochs = 1;
-  /// 64, or all samples if there are fewer, unless given.
+  /// Default: 64, or the number of samples if that is smaller.
   std::optional<int64_t> batch_size = {};
   Optimizer optimizer = Adam();
   Schedule schedule = constant();  ///< over all steps of this fit
-  uint64_t seed = 0;               ///< of the shuffling and augmentation
+  uint64_t seed = 0;               ///< for shuffling and augmentation
   const Dataset* validation = nullptr;
   Callbacks callbacks = {};
-  /// Show a progress_bar(); unless given, where standard output is a terminal
-  /// and no callback is one.
+  /// Whether to show a progress_bar(). Default: if standard output is a
+  /// terminal and no callback is a progress bar.
   std::optional<bool> verbose = {};
-  /// Of the only output, or of several: see Losses.
+  /// Loss of a single output, or of several outputs: see Losses.
   Losses loss = losses::sparse_categorical_cross_entropy();
-  Metrics metrics = {};  ///< of the only output; none: those of the loss
-  /// Calibrate a quantized model on the training data before the first step,
-  /// if it is not: `.calibrate = quant::CalibrationOptions{.samples = 1024}`.
+  /// Metrics of a model with a single output. Default: the loss' metrics.
+  Metrics metrics = {};
+  /// Calibrates an uncalibrated quantized model on the training data before the
+  /// first step: `.calibrate = quant::CalibrationOptions{.samples = 1024}`.
   std::optional<quant::CalibrationOptions> calibrate = {};
-  /// Validate on this last part of the data instead of training on it, [0, 1).
-  /// Not for data sorted by class: see Dataset::split().
+  /// Share of the data, taken from its end, for validation instead of training,
+  /// [0, 1). Not for data sorted by class: see Dataset::split().
   double validation_split = 0;
   int64_t validation_batch_size = 1000;
-  /// Weights of the samples by their class, two for a single output of a
-  /// binary model; empty: all 1. For labels i64, also after augmentation.
+  /// Weight of each class' samples, >= 0; two weights for a binary model with
+  /// a single output. Empty: all 1. Requires i64 labels, also after
+  /// augmentation.
   std::vector<float> class_weights = {};
-  float clip_norm = 0;   ///< bound of all gradients' norm together; 0: none
-  float clip_value = 0;  ///< bound of each gradient's magnitude; 0: none
-  /// Report "gradient_norm": that of all gradients together before they are
-  /// clipped, as a mean over the steps of an epoch.
+  float clip_norm = 0;   ///< limit of the global gradient norm; 0: none
+  float clip_value = 0;  ///< limit of each gradient element; 0: none
+  /// Report "gradient_norm": global norm before clipping, mean over the steps
+  /// of an epoch.
   bool gradient_norm = false;
-  /// Batches whose gradients make one step: the mean over all their samples.
+  /// Number of batches per optimizer step; gradients are means over all
+  /// samples of these batches.
   int64_t accumulate = 1;
-  /// Random changes of the training batches; validation sees none.
+  /// Random transforms of training batches, not of validation data.
   Augmentation augmentation = {};
-  int64_t prefetch = 0;  ///< whole batches made ahead; see LoaderOptions
-  int64_t workers = 1;   ///< threads that make them ahead
-  /// Where states of the fit are kept; io::checkpoint_folder makes one.
+  int64_t prefetch = 0;  ///< whole batches ahead; see LoaderOptions
+  int64_t workers = 1;   ///< number of prefetch threads
+  /// Storage of the fit's states, such as io::checkpoint_folder().
   std::shared_ptr<Checkpointer> checkpoints = {};
-  /// Go on from the newest whole state there, or begin if there is none. The
-  /// model is as it was when the fit began.
+  /// Resume from the newest complete state in `checkpoints`, or start if there
+  /// is none. The model must be the same as at the start of the original fit.
   bool resume = false;
-  /// Cut each batch in so many shards, a power of two that divides the batch
-  /// size. Each goes through the model alone, with a random stream of its own
-  /// and, by default, statistics of batch normalization, and the gradients are
-  /// added in a fixed order: the result depends on the shards, not on how many
-  /// ranks compute them. Not given: 1, the batch as a whole; with a
-  /// communicator 8.
+  /// Number of shards per batch: a power of two, [1, 4096], that divides the
+  /// batch size. Each shard passes through the model separately, with a
+  /// separate random stream and, by default, separate statistics of batch
+  /// normalization. Gradients are added in a fixed order, so the result depends
+  /// on the number of shards but not on the number of ranks. Default: 1, or 8
+  /// with a communicator.
   std::optional<int64_t> shards = {};
-  /// Of the whole batch: scales that follow are then those of all shards at
-  /// once, too. Shards go through the model side by side, and keep what their
-  /// backward passes need at the same time.
+  /// `synchronized` also updates running activation scales from the whole
+  /// batch. The shards of a rank then run interleaved, so their saved
+  /// activations are in memory at the same time.
   BatchStatistics batch_statistics = BatchStatistics::per_shard;
-  /// Whether the caller runs update_batch_statistics() after the fit: then no
-  /// warning tells that running statistics lag behind the weights.
+  /// Whether the caller runs update_batch_statistics() after the fit; silences
+  /// the warnings about running statistics that lag behind the weights.
   bool renews_statistics = false;
-  /// The ranks that train together, if any: a power of two up to the shards.
-  /// All call fit() with the same model, data and options.
+  /// Ranks that train together: a power of two, up to the number of shards. All
+  /// ranks call fit() with the same model, data and options. Null: this process
+  /// alone.
   Communicator* communicator = nullptr;
 };
 
-/// Trains in place. Same seed and data: the same bits, whatever the number of
-/// threads. So does a fit that was ended at any moment and is resumed, in
-/// weights and history (seconds apart). A fit that had come to its end returns
-/// at once, with what it returned. A state that cannot be saved is a warning,
-/// but for the first one. Cross-entropies and metrics see from the end of the
-/// model whether it gives logits or probabilities. Warns where the validation
-/// data lacks classes of the training data.
-/// Ctrl-C (SIGINT) ends it after the step that runs, with a state in its
-/// checkpoints; calibration, validation and the last step of all run to their
-/// end. Pressed twice it ends the program at once. SIGTERM, which clusters send
-/// before they kill, ends a fit in the same way. A handler that the program has
-/// stays, and fit knows nothing of the signal. Throws: ValueError for options
-/// out of range, a batch size above the number of samples, data or augmentation
-/// that does not fit the model or the loss, a quantized model that is not
-/// calibrated, or a loss that is not finite (naming the step and what else is
-/// not); several callbacks that set final weights; another number of shards or
-/// ranks, ranks whose models, data or options differ, saying how, and what
-/// throws on any of the ranks; checkpoints without `resume` where there are
-/// states, or states of another model, data or options, listing what differs.
-/// InterruptedError. IoError: see Checkpointer.
+/// Trains the model in place.
+///
+/// Deterministic: the same seed and data give bit-identical weights and history
+/// (except `seconds`) for any number of threads, and after any interruption and
+/// resume. Resuming a completed fit returns its result without training. A
+/// checkpoint that cannot be saved logs a warning, except the first. Losses and
+/// metrics detect from the end of the model whether outputs are logits or
+/// probabilities. Warns if the validation data lacks classes of the training
+/// data.
+///
+/// Ctrl-C (SIGINT) and SIGTERM, which cluster schedulers send before SIGKILL,
+/// end the fit after the current step with a checkpoint and an
+/// InterruptedError; calibration, validation and the last step are completed
+/// first. A second Ctrl-C ends the program at once. A signal handler of the
+/// program takes precedence; fit then ignores the signal.
+///
+/// Throws: ValueError for
+/// - options out of range, a batch size above the number of samples, or several
+///   callbacks that set final weights;
+/// - data or augmentation that does not match the model or the loss;
+/// - a quantized model without calibration;
+/// - a loss that is not finite, with the step and the first cause;
+/// - a number of shards or ranks that is not allowed, or ranks whose model,
+///   data or options differ, with the differences;
+/// - existing checkpoints without `resume`, or checkpoints of a different
+///   model, data or options, with the differences.
+/// An error on any rank is thrown on all ranks. InterruptedError after a
+/// signal. IoError: see Checkpointer.
 History fit(Model& model, const Dataset& data, const FitOptions& options = {});
 
 }  // namespace octet::train

@@ -1,5 +1,5 @@
-// Loader: a dataset cut into batches, shuffled by a seed, augmented, and read
-// ahead by threads of its own if wanted.
+// Loader: iterates over a dataset in batches, with shuffling, augmentation and
+// optional prefetching by worker threads.
 #pragma once
 
 #include <cstddef>
@@ -18,40 +18,44 @@ struct LoaderOptions {
   int64_t batch_size = 64;
   bool shuffle = true;
   uint64_t seed = 0;
-  int64_t epoch = 0;  ///< each epoch has an order of its own
+  int64_t epoch = 0;  ///< each epoch has a different order
   Augmentation augmentation = {};
-  /// How many batches are made ahead of the one in use, [0, 1024]. 0 makes
-  /// each in the thread that asks for it.
+  /// Number of batches prepared ahead of the current batch, [0, 1024]. 0
+  /// prepares each batch in the thread that requests it.
   int64_t prefetch = 0;
-  /// Threads that make them, [1, 64], each without parallel loops of its own.
+  /// Number of prefetch threads, [1, 64]. Each runs its parallel loops
+  /// serially.
   int64_t workers = 1;
-  /// Each batch is cut in so many shards, whose sizes differ by one at most,
-  /// and of those [first_shard, last_shard) come one after another, each as a
-  /// batch of its own; 0: all. Augmentation sees a shard. The last batch may
-  /// have fewer samples than shards: then the last shards have no inputs.
+  /// Number of shards per batch; their sizes differ by at most 1. The loader
+  /// returns shards [first_shard, last_shard) of each batch in order, each as a
+  /// separate batch; last_shard = 0 means all. Augmentation is applied per
+  /// shard. If the last batch has fewer samples than shards, its last shards
+  /// have no inputs.
   int64_t shards = 1;
   int64_t first_shard = 0;
   int64_t last_shard = 0;
 };
 
-/// A range of batches for a for loop. The last batch may be smaller. The
-/// order is a function of seed and epoch only, and so are the batches,
-/// whatever `prefetch` and `workers` are.
+/// A range of batches for a for loop. The last batch may be smaller. Order and
+/// contents depend on the seed and the epoch only, not on `prefetch` or
+/// `workers`.
 ///
-/// Each begin() or from() with prefetch starts threads, which end with the last
-/// copy of that iterator; an iterator that is left early waits for the batch in
-/// the making. What making a batch throws is thrown where the batch is asked
-/// for. Throws: ValueError for options out of range.
+/// With prefetch, each begin() or from() starts threads, which end with the
+/// last copy of the iterator; its destructor waits for batches in preparation.
+/// Errors of a prefetch thread are thrown when the batch is requested.
+/// Throws: ValueError for options out of range.
 class Loader {
  public:
   Loader(Dataset data, const LoaderOptions& options);
 
-  /// Where batches are cut, here and below one for each shard that comes.
+  /// Returns the number of batches; here and below, each shard counts as a
+  /// batch.
   int64_t batches() const;
-  /// Made by this thread. Throws: ValueError for a batch there is not.
+  /// Prepares a batch in the calling thread.
+  /// Throws: ValueError unless index is in [0, batches()).
   Batch batch(int64_t index) const;
 
-  /// One epoch: what batches are made from.
+  /// Data, order and random stream of an epoch.
   class Epoch;
   class Prefetcher;
 
@@ -76,12 +80,12 @@ class Loader {
              std::shared_ptr<Prefetcher> prefetcher, int64_t index);
 
     std::shared_ptr<const Epoch> epoch_;
-    std::shared_ptr<Prefetcher> prefetcher_;  // or none
+    std::shared_ptr<Prefetcher> prefetcher_;  // may be null
     int64_t index_;
   };
   Iterator begin() const;
-  /// The range from a batch in [0, batches()] on; those before are not made.
-  /// Throws: ValueError for another one.
+  /// Returns an iterator at `batch`, in [0, batches()]; earlier batches are not
+  /// prepared. Throws: ValueError for a batch out of range.
   Iterator from(int64_t batch) const;
   Iterator end() const;
 

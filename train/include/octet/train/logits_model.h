@@ -1,5 +1,5 @@
-// What a model ends in: logits, or the probabilities that a softmax or sigmoid
-// makes of them.
+// Conversion between models that end in logits and models that end in
+// probabilities (softmax or sigmoid).
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,27 @@
 
 namespace octet::train {
 
-/// The activation that the model's only output ends in, wherever it stands: a
-/// layer, the option `activation` of one, in a wrapper or a nested model,
-/// before layers that only reshape. "softmax" is one over all values of a
-/// sample's last axis; "linear" are logits as a Dense or convolution gives
-/// them; other functions come by their Keras name, and what else there is as
-/// "". Throws: ValueError for several outputs.
+/// Returns the Keras name of the activation of the model's single output. The
+/// activation may be a layer or the option `activation` of a layer, inside a
+/// wrapper or a nested model, and followed by layers that only reshape.
+/// "softmax" means a softmax over a sample's last axis; "linear" means logits
+/// of a Dense or convolution; "" means anything else.
+/// Throws: ValueError for several outputs.
 std::string output_activation(const Model& model);
-/// Of one of its outputs. Throws: ValueError for one there is not.
+/// As above, for output number `output`.
+/// Throws: ValueError for an index out of range.
 std::string output_activation(const Model& model, size_t output);
 
-/// A copy of a model that ends in softmax or sigmoid without it, quantized or
-/// not, with the same weights, scales and layer names; a copy of others that
-/// end in logits.
-/// Throws: ValueError for a model that ends in anything else.
+/// Returns a copy of a model without its final softmax or sigmoid, with the
+/// same weights, scales and layer names. A model that ends in logits is copied
+/// unchanged. Accepts float and quantized models.
+/// Throws: ValueError for any other output.
 Model logits_model(const Model& model);
 
-/// A copy of a model that ends in logits with a softmax over the last axis
-/// after it, a sigmoid where there is one value a sample; a copy of one that
-/// ends in such already. Quantized or not.
-/// Throws: ValueError for a model that ends in anything else.
+/// Returns a copy of a model that ends in logits, followed by a softmax over
+/// the last axis, or by a sigmoid for a single value per sample. A model that
+/// ends in a softmax or sigmoid is copied unchanged. Accepts float and
+/// quantized models. Throws: ValueError for any other output.
 Model probability_model(const Model& model);
 
 }  // namespace octet::train

@@ -1,4 +1,4 @@
-// Loss: what fit minimises; a function of a model's output and a batch.
+// Loss: the function of a model's output and a batch that fit minimizes.
 #pragma once
 
 #include <cstddef>
@@ -17,59 +17,60 @@
 
 namespace octet::train {
 
-/// What a loss expects as the label of a batch; checked before the training
-/// begins.
-enum class Targets {
+/// Kind of labels that a loss requires; checked before training.
+enum class LabelKind {
   any,
-  classes,  ///< i64 [n,...], for outputs [n,...,classes]
-  rows,     ///< f32 [n,...,classes] like the outputs
-  values,   ///< f32 or i64 like the outputs, but for axes of 1 at the end
+  classes,  ///< class indices, i64 [n,...], for outputs [n,...,classes]
+  rows,     ///< one-hot or soft labels, f32 of the outputs' shape
+  values,   ///< regression: f32 or i64 of the outputs' shape, except for
+            ///< trailing axes of size 1
 };
 
 class Loss;
 
 struct LossTraits {
-  Targets targets = Targets::any;
-  Metrics metrics = {};  ///< reported unless others are asked for
-  /// Of Targets::classes: a label that takes no part.
+  LabelKind targets = LabelKind::any;
+  Metrics metrics = {};  ///< default metrics of the loss
+  /// For LabelKind::class_index: label that is excluded from the loss.
   std::optional<int64_t> ignore_label = {};
-  /// The loss for a model that ends in an activation, see
-  /// output_activation(); empty: the same for all.
+  /// Returns the variant of the loss for an output activation, see
+  /// output_activation(). Empty if the loss does not depend on it.
   std::function<Loss(const std::string& activation)> adapt = {};
 };
 
 class Loss {
  public:
-  /// One loss per sample, [n], or their mean, [], which takes no weights.
+  /// Returns a loss per sample, [n], or their mean, []. A mean does not support
+  /// sample weights.
   using Function =
       std::function<Variable(const Variable& outputs, const Batch& batch)>;
 
   /// Throws: ValueError for an empty function or name.
   Loss(std::string name, Function function, const LossTraits& traits = {});
-  /// The loss that Octet, Keras or PyTorch calls so: see loss_names.h.
-  /// Throws: NotFoundError with the nearest names.
+  /// The loss of an Octet, Keras or PyTorch name: see loss_names.h.
+  /// Throws: NotFoundError with similar names.
   Loss(const char* name);
   Loss(const std::string& name);
 
   const std::string& name() const { return name_; }
-  Targets targets() const { return traits_.targets; }
+  LabelKind targets() const { return traits_.targets; }
   const Metrics& metrics() const { return traits_.metrics; }
   std::optional<int64_t> ignore_label() const { return traits_.ignore_label; }
 
-  /// The loss, and the metrics it brings, as they are for the outputs of
-  /// `model`: on logits or on probabilities. fit() and evaluate() ask for it.
-  /// Throws: ValueError for a model that ends in what the loss does not go
-  /// with.
+  /// Adapts the loss and its metrics to the end of a single-output model:
+  /// logits or probabilities. fit() and evaluate() call it.
+  /// Throws: ValueError if the loss does not support the model's activation.
   [[nodiscard]] Loss for_model(const Model& model) const;
-  /// As they are for one of the outputs.
+  /// As above, for output number `output`.
   [[nodiscard]] Loss for_model(const Model& model, size_t output) const;
 
-  /// sum(weight * loss) / n over a batch's samples, the weights those of the
-  /// batch or 1. As Keras' "sum_over_batch_size".
+  /// Returns sum(weight * loss) / n over the n samples of the batch, with
+  /// weights of 1 if the batch has none, as Keras' "sum_over_batch_size".
   /// Shapes: outputs [n,...] -> []. Throws: ShapeError, ValueError.
   Variable operator()(const Variable& outputs, const Batch& batch) const;
 
-  /// What the function gives, checked: [n], or [] for a mean.
+  /// Evaluates the loss function and checks the shape of its result: [n], or []
+  /// for a mean.
   Variable each(const Variable& outputs, const Batch& batch) const;
 
  private:
@@ -78,7 +79,7 @@ class Loss {
   LossTraits traits_;
 };
 
-/// What one output of a model is trained on.
+/// Loss and metrics of an output.
 struct OutputLoss {
   OutputLoss(Loss l) : loss(std::move(l)) {}
   OutputLoss(std::string o, Loss l, float w = 1, Metrics m = {})
@@ -87,20 +88,20 @@ struct OutputLoss {
         weight(w),
         metrics(std::move(m)) {}
 
-  /// The layer that the output comes from, without a wrapper; "" for all: they
-  /// are for the outputs in their order.
+  /// Name of the output's layer, without a wrapper. If all names are empty,
+  /// losses belong to the outputs in order.
   std::string output;
-  Loss loss;             ///< sees a Batch with the labels of this output alone
-  float weight = 1;      ///< of its loss in the sum, finite and >= 0
-  Metrics metrics = {};  ///< none: those of the loss
+  Loss loss;             ///< receives a Batch with the labels of this output
+  float weight = 1;      ///< factor of the loss in the sum, finite and >= 0
+  Metrics metrics = {};  ///< default: the metrics of the loss
 };
 
-/// The loss of the only output, or of several, which are added:
+/// The loss of a single output, or the weighted sum of losses of several:
 ///   .loss = losses::huber()
 ///   .loss = "huber"
 ///   .loss = {{"box", losses::huber(), 0.5f},
 ///            {"class", losses::sparse_categorical_cross_entropy()}}
-/// Outputs without one are not trained.
+/// Outputs without a loss are not trained.
 class Losses {
  public:
   Losses(Loss loss) : outputs_{std::move(loss)} {}
@@ -115,25 +116,26 @@ class Losses {
   std::vector<OutputLoss> outputs_;
 };
 
-/// The mean over samples of losses that each() gave.
+/// Returns the weighted mean of losses that Loss::each() returned.
 /// Shapes: losses [n] or [], weights [n] or empty -> [].
 /// Throws: ShapeError; ValueError for weights on a mean.
 Variable mean_loss(const Variable& losses, const Tensor& weights = {});
 
 namespace losses {
 
-// The ops of octet/runtime/ops/loss.h with the labels of the batch, one loss
-// per sample. Unless `from_logits` is given, fit() and evaluate() see from the
-// end of the model whether it gives logits. Elsewhere, and where that end does
-// not tell, logits are expected: the output of a softmax and rows that each sum
-// to 1 are refused.
+// The ops of octet/runtime/ops/loss.h on the labels of a batch, per sample.
+// Unless `from_logits` is set, fit() and evaluate() detect from the end of the
+// model whether its outputs are logits. Elsewhere, and if the end is not
+// conclusive, logits are assumed: outputs of a softmax, and rows that all sum
+// to 1, are rejected.
 
-/// On class numbers, one a sample or, for outputs [n,h,w,classes] and masks
-/// [n,h,w], one a pixel; `ignore_label` leaves pixels out. Metric: accuracy.
+/// Cross-entropy with class indices, per sample, or per pixel for outputs
+/// [n,h,w,classes] and masks [n,h,w]; `ignore_label` excludes pixels. Metric:
+/// accuracy.
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options = {});
-/// On targets [n,...,classes]. Metric: accuracy.
+/// Cross-entropy with one-hot or soft labels [n,...,classes]. Metric: accuracy.
 Loss categorical_cross_entropy(const CrossEntropyOptions& options = {});
-/// On targets in [0, 1]; with a sigmoid, not a softmax. Metric:
+/// Cross-entropy with labels in [0, 1]; for a sigmoid, not a softmax. Metric:
 /// binary_accuracy.
 Loss binary_cross_entropy(const CrossEntropyOptions& options = {});
 
@@ -142,9 +144,9 @@ Loss mean_absolute_error();
 
 Loss huber(const HuberOptions& options = {});
 
-/// distillation_loss from what `teacher` gives for the same inputs in
-/// inference. Keeps a reference: the teacher must outlive the loss. Either may
-/// end in a softmax. Metric: accuracy.
+/// distillation_loss() with the predictions of `teacher` for the same inputs.
+/// The loss references the teacher, which must outlive it. Teacher and student
+/// may end in logits or a softmax. Metric: accuracy.
 Loss distillation(const Model& teacher,
                   const DistillationOptions& options = {});
 Loss distillation(const Model&& teacher,

@@ -1,10 +1,10 @@
-// Losses and metrics under the names that Keras and PyTorch give them:
+// Keras and PyTorch names of losses and metrics:
 //
 //   train::fit(model, data, {.loss = "mse", .metrics = {"mae"}});
 //   train::fit(model, data, {.loss = train::losses::CrossEntropyLoss()});
 //
-// Case and underscores do not matter in text. Whether outputs are logits or
-// probabilities is taken from the end of the model, whatever the name.
+// String names ignore case and underscores. Logits or probabilities are
+// detected from the end of the model, not from the name.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@
 
 namespace octet::train {
 
-/// Octet's name of a loss: "mean_squared_error" for "mse", "MeanSquaredError"
-/// and "MSELoss"; empty for a name that is none of a loss that Octet has.
+/// Returns Octet's name of a loss: "mean_squared_error" for "mse",
+/// "MeanSquaredError" and "MSELoss"; "" for an unknown name.
 std::string loss_name(std::string_view name);
 
-/// The loss of that name, with its default options.
-/// Throws: NotFoundError with the nearest names.
+/// Returns the loss of this name, with default options.
+/// Throws: NotFoundError with similar names.
 Loss loss_named(std::string_view name);
 
-/// The metric of that name: "accuracy", "acc", "sparse_categorical_accuracy",
-/// "top_3_accuracy", "mae", "MeanSquaredError", ...
-/// Throws: NotFoundError with the nearest names.
+/// Returns the metric of this name: "accuracy", "acc",
+/// "sparse_categorical_accuracy", "top_3_accuracy", "mae",
+/// "MeanSquaredError", ...
+/// Throws: NotFoundError with similar names.
 Metric metric_named(std::string_view name);
 
 namespace losses {
@@ -61,7 +62,7 @@ inline Loss MeanSquaredError() { return mean_squared_error(); }
 inline Loss MeanAbsoluteError() { return mean_absolute_error(); }
 inline Loss Huber(const HuberOptions& options = {}) { return huber(options); }
 
-// PyTorch's classes. CrossEntropyLoss takes class numbers.
+// PyTorch's classes. CrossEntropyLoss expects class indices.
 inline Loss CrossEntropyLoss(const CrossEntropyOptions& options = {}) {
   return sparse_categorical_cross_entropy(options);
 }
@@ -76,15 +77,15 @@ inline Loss L1Loss() { return mean_absolute_error(); }
 inline Loss HuberLoss(const HuberOptions& options = {}) {
   return huber(options);
 }
-/// Of beta = 1, where it equals HuberLoss.
+/// With beta = 1, for which it equals HuberLoss.
 inline Loss SmoothL1Loss() { return huber(); }
 
 }  // namespace losses
 
 namespace metrics {
 
-// Keras' functions and classes. accuracy() takes class numbers and shares of
-// classes alike.
+// Keras' functions and classes. accuracy() accepts class indices and one-hot
+// labels.
 inline Metric acc() { return accuracy(); }
 inline Metric sparse_categorical_accuracy() { return accuracy(); }
 inline Metric categorical_accuracy() { return accuracy(); }

@@ -1,4 +1,4 @@
-// Class numbers as shares of classes.
+// one_hot: converts class indices to one-hot labels.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace octet::train {
 
-/// The same samples with labels f32 [n,...,classes]: 1 for the class, 0 else;
-/// what losses::categorical_cross_entropy and mixup work with. Reads when
-/// asked. Throws: ValueError for classes < 1 or labels that are no classes,
-/// here, and for a label outside [0, classes), when it is read.
+/// Returns the dataset with one-hot labels f32 [n,...,classes], for
+/// losses::categorical_cross_entropy and mixup. Labels are converted as they
+/// are read. Throws: ValueError for classes < 1 or labels other than i64; when
+/// read, for a label outside [0, classes).
 Dataset one_hot(const Dataset& data, int64_t classes);
 
-/// Shapes: i64 [n,...] -> f32 [n,...,classes]. Throws: ValueError for a label
-/// outside [0, classes).
+/// Returns 1 at the class index and 0 elsewhere.
+/// Shapes: i64 [n,...] -> f32 [n,...,classes].
+/// Throws: ValueError for a label outside [0, classes).
 Tensor one_hot(const Tensor& labels, int64_t classes);
 
 }  // namespace octet::train

@@ -1,6 +1,5 @@
-// Optimizers: rules that move parameters against their gradients. An
-// Optimizer is a handle, whose copies have state and parameters in common;
-// SGD, Adam, AdamW, RMSprop, Lion and LAMB make one.
+// Optimizers: update rules for parameters. An Optimizer is a handle; its copies
+// share state and parameters. Rules: SGD, Adam, AdamW, RMSprop, Lion, LAMB.
 #pragma once
 
 #include <cstdint>
@@ -14,87 +13,93 @@
 
 namespace octet::train {
 
-/// Decoupled weight decay, before the update and as Keras': a parameter w of
-/// at least `min_rank` dimensions becomes w - w * rate * learning rate. Biases
-/// and the scales and offsets of normalizations are of rank 1, so they are
-/// left as they are unless `min_rank` says otherwise.
-/// Source: Loshchilov and Hutter, arXiv 1711.05101, with the rate in place of
-/// the schedule's factor.
+/// Decoupled weight decay, applied before the update as in Keras:
+/// w -= w * rate * learning rate for parameters w of at least `min_rank`
+/// dimensions. The default excludes biases and the gamma and beta of
+/// normalization layers, which have rank 1.
+/// Source: Loshchilov and Hutter, arXiv 1711.05101, with the learning rate in
+/// place of the schedule's factor.
 struct WeightDecay {
   float rate = 0.0f;
   int min_rank = 2;
 };
 
-/// One way to update, implemented per optimizer.
+/// The update rule of an optimizer. Immutable: state belongs in the slots.
+/// Thread-safe: update() runs in parallel for different parameters.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
-  /// Tensors kept per parameter (momentum, moments).
+  /// Returns the number of state tensors per parameter (velocity, moments).
   virtual int slots() const = 0;
   virtual float learning_rate() const = 0;
-  /// What Optimizer does to the parameters before update().
+  /// Weight decay that Optimizer applies before update().
   virtual WeightDecay weight_decay() const { return {}; }
-  /// Its name and options, which checkpoints compare.
+  /// Returns the name and options; checkpoints compare them.
   virtual Config config() const { return {}; }
-  /// Moves `value` against `gradient`; `step` counts from 1. The slots start
-  /// as zeros.
+  /// Updates `value` from its `gradient`. `step` counts from 1. Slots start as
+  /// zeros.
   virtual void update(std::span<float> value, std::span<const float> gradient,
                       std::span<Tensor> slots, float learning_rate,
                       int64_t step) const = 0;
 };
 
-/// What an Optimizer remembers from step to step.
+/// State of an Optimizer between two steps.
 struct OptimizerState {
   int64_t steps = 0;
-  std::optional<float> learning_rate = {};  ///< in place of the rule's
-  /// Of each attached parameter, in their order.
+  std::optional<float> learning_rate = {};  ///< replaces the rule's, if set
+  /// State tensors of each attached parameter, in order of attachment.
   std::vector<std::vector<Tensor>> slots = {};
 };
 
-/// What Optimizer::step() does where none of its parameters has a gradient.
+/// Behavior of Optimizer::step() if no attached parameter has a gradient.
 enum class MissingGradients {
-  refuse,  ///< throws: the loss does not depend on the attached parameters
-  ignore,  ///< counts a step that moves nothing
+  refuse,  ///< throw a ValueError
+  ignore,  ///< count the step without an update
 };
 
 class Optimizer {
  public:
   explicit Optimizer(std::shared_ptr<const UpdateRule> rule);
 
-  /// Another one with the same rule, without parameters or steps.
+  /// Returns a new optimizer with the same rule, without parameters or steps.
   Optimizer fresh() const { return Optimizer(rule_); }
 
-  /// What step() moves. Throws: ValueError if a variable takes no gradient.
+  /// Sets the parameters to update and resets slots and step count.
+  /// Throws: ValueError if a variable is repeated or does not require a
+  /// gradient.
   void attach(std::vector<Variable> parameters);
 
-  /// Decays and moves every attached parameter that has a gradient, with the
-  /// learning rate times `factor`, and clears the gradients. Gradients of
-  /// several backward() since the last step have added up.
+  /// Decays and updates every attached parameter that has a gradient, with the
+  /// learning rate times `factor`, and clears the gradients. Gradients
+  /// accumulate over all backward() calls since the last step.
   /// Throws: ValueError if no attached parameter has a gradient: backward() was
-  /// not called, or another model trains than the one whose parameters are
-  /// attached, as a quantized model has its own.
+  /// not called, or the attached parameters belong to a different model (a
+  /// quantized model has separate parameters).
   void step(float factor = 1.0f,
             MissingGradients missing = MissingGradients::refuse);
 
-  /// Clears the gradients of the attached parameters, as step() does.
+  /// Clears the gradients of the attached parameters.
   void zero_grad() const;
-  /// backward() of a loss and step(). What gradients there were are dropped.
-  /// Throws: as both.
+  /// Calls zero_grad(), loss.backward() and step().
+  /// Throws: as backward() and step().
   void minimize(const Variable& loss);
 
-  /// The rule's, unless another was set.
+  /// Returns the learning rate: the rule's, unless set_learning_rate() replaced
+  /// it.
   float learning_rate() const;
-  /// For this and all later steps; attach() keeps it.
+  /// Sets the learning rate of all further steps, also after attach().
   /// Throws: ValueError unless the rate is finite and >= 0.
   void set_learning_rate(float rate);
   int64_t steps() const;
-  /// The rule's.
+  /// Returns the rule's configuration.
   Config config() const { return rule_->config(); }
 
-  /// The tensors are the optimizer's own: clone what is kept.
+  /// Returns the state. Its tensors share memory with the optimizer: clone them
+  /// to preserve them.
   OptimizerState state() const;
-  /// After attach() to as many parameters of the same shapes.
-  /// Throws: ValueError, ShapeError for what does not fit; nothing is changed.
+  /// Restores a state. REQUIRES: attach() with the same number and shapes of
+  /// parameters. Throws: ValueError, ShapeError for a state that does not
+  /// match; the optimizer is then unchanged.
   void restore(const OptimizerState& state);
 
  private:
@@ -154,7 +159,7 @@ struct AdamWOptions {
   int decay_min_rank = 2;
 };
 
-/// Adam with weight decay, under its usual name and with Keras' default.
+/// Adam with decoupled weight decay, with Keras' defaults.
 /// Throws: ValueError for options out of range.
 class AdamW : public Optimizer {
  public:
@@ -167,14 +172,14 @@ struct RMSpropOptions {
   float learning_rate = 1e-3f;
   float rho = 0.9f;           ///< [0, 1)
   float momentum = 0.0f;      ///< [0, 1)
-  float epsilon = 1e-7f;      ///< under the root
-  bool centered = false;      ///< divide by the deviation, not the magnitude
+  float epsilon = 1e-7f;      ///< inside the square root
+  bool centered = false;      ///< divide by the standard deviation, not the RMS
   float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
   int decay_min_rank = 2;
 };
 
-/// v = rho * v + (1 - rho) * g^2; step = rate * g / sqrt(v + epsilon), of v
-/// less the squared mean of g if centered; m = momentum * m + step; w -= m.
+/// v = rho * v + (1 - rho) * g^2; step = rate * g / sqrt(v + epsilon), with
+/// v - mean(g)^2 in place of v if centered; m = momentum * m + step; w -= m.
 /// Source: Hinton, "Neural Networks for Machine Learning", lecture 6e;
 /// keras/src/optimizers/rmsprop.py.
 /// Throws: ValueError for options out of range.
@@ -203,12 +208,11 @@ class Lion : public Optimizer {
 
 using LAMBOptions = AdamOptions;
 
-/// Adam's step r = m' / (sqrt(v') + epsilon), both corrected for bias, as long
-/// as the parameter is: w -= rate * r * |w| / |r|, or rate * r where one of the
-/// norms is 0.
-/// Source: You et al., arXiv 1904.00962, algorithm 2, with the weight decay
-/// decoupled; keras/src/optimizers/lamb.py.
-/// Throws: ValueError for options out of range.
+/// Adam's step r = m' / (sqrt(v') + epsilon) with bias-corrected moments,
+/// scaled to the norm of the parameter: w -= rate * r * |w| / |r|, or w -= rate
+/// * r if either norm is 0. Source: You et al., arXiv 1904.00962, algorithm 2,
+/// with the weight decay decoupled; keras/src/optimizers/lamb.py. Throws:
+/// ValueError for options out of range.
 class LAMB : public Optimizer {
  public:
   explicit LAMB(const LAMBOptions& options = {});

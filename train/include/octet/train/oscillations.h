@@ -1,13 +1,13 @@
-// Oscillations: weights that jump to and fro between two codes in
-// quantization-aware training, counted, damped or frozen.
+// Oscillations: detects, damps or freezes weights that oscillate between two
+// quantized values during quantization-aware training.
 //
 //   const auto oscillations = train::oscillations({.freeze_above = 0.02f});
 //   train::fit(int4, data, {.callbacks = {oscillations}});
 //   print(oscillations->to_string());
 //
-// With few bits such weights keep the statistics of batch normalization from
-// what inference sees, and their last code is a matter of chance. Source: Nagel
-// et al., "Overcoming oscillations in quantization-aware training", arXiv
+// At low bit widths, oscillating weights corrupt the statistics of batch
+// normalization, and their final quantized value is arbitrary. Source: Nagel et
+// al., "Overcoming oscillations in quantization-aware training", arXiv
 // 2203.11086.
 #pragma once
 
@@ -21,20 +21,21 @@ namespace octet::train {
 
 /// Fields in order: momentum, freeze_above, damping
 struct OscillationOptions {
-  /// Of the running frequency and mean code: of a new step, (0, 1].
+  /// Weight of a new step in the moving averages of frequency and quantized
+  /// value, (0, 1].
   float momentum = 0.01f;
-  /// A weight whose frequency is above this, at the end of training, stays at
-  /// its mean code from then on; it is allowed ten times as much at the
-  /// beginning, falling along a cosine. [0, 1]; 0: none is frozen. Not for
-  /// weights with live scales, which would follow the frozen ones.
+  /// Frequency above which a weight is frozen at its mean quantized value,
+  /// [0, 1]. The threshold falls along a cosine from ten times this value at
+  /// the start to this value at the end of training. 0 freezes none. Not for
+  /// weights with live scales, which would change the frozen values.
   float freeze_above = 0;
-  /// At the end of training, rising along a cosine from 0 at the beginning:
-  /// after each step a weight moves this share of the way to the value of its
-  /// code. [0, 1]; 0: it does not.
+  /// Share of the distance to its dequantized value that a weight moves after
+  /// each step, [0, 1]. It rises along a cosine from 0 at the start to this
+  /// value at the end of training. 0: no damping.
   float damping = 0;
 };
 
-/// Of the weights under one quantizer.
+/// Oscillation counts of the weights of a quantizer.
 struct OscillationShare {
   std::string quantizer;
   int64_t weights = 0;
@@ -42,22 +43,24 @@ struct OscillationShare {
   int64_t frozen = 0;
 };
 
-/// A weight oscillates in a step where its code changes against the direction
-/// of its last change; its frequency is a moving average of that. Of all
-/// weights with a quantizer that is on.
+/// Tracks all trained weights whose quantizer is enabled at the start of the
+/// fit. A weight oscillates in a step in which its quantized value changes
+/// opposite to its previous change; its frequency is a moving average of these
+/// events.
 class Oscillations : public Callback {
  public:
-  /// In the model's order, of the fit that ended last or is running.
+  /// Returns the counts per quantizer, in model order, of the current or latest
+  /// fit.
   virtual std::vector<OscillationShare> shares() const = 0;
-  /// Oscillating weights of all, [0, 1].
+  /// Returns the share of oscillating weights among all tracked, [0, 1].
   double share() const;
-  /// The share, and the quantizers with most of them first.
+  /// Returns the share and a table of quantizers, largest share first.
   std::string to_string() const;
 };
 
-/// Throws: ValueError for options out of range; as the fit begins, for a model
-/// without quantized weights that train, and for live scales to freeze on. What
-/// is switched on or off later is no matter.
+/// Throws: ValueError for options out of range; at the start of the fit, for a
+/// model without trainable quantized weights, and for live scales with
+/// `freeze_above`.
 std::shared_ptr<Oscillations> oscillations(
     const OscillationOptions& options = {});
 

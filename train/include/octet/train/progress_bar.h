@@ -7,9 +7,9 @@
 
 namespace octet::train {
 
-/// Shows epoch, loss, accuracy, images/s and time left: a bar that redraws
-/// itself where standard output is a terminal, else one line per epoch.
-/// `label` starts each line. Errors of standard output are ignored.
+/// Prints epoch, loss, accuracy, images/s and remaining time: a progress bar if
+/// standard output is a terminal, otherwise a line per epoch. Each line begins
+/// with `label`. Ignores write errors.
 std::shared_ptr<Callback> progress_bar(std::string label = "");
 
 }  // namespace octet::train

@@ -1,5 +1,5 @@
-// Presets of quantization-aware training: widths, calibration and how much of
-// the float training is repeated, by one name.
+// Presets of quantization-aware training (QAT): bit widths, calibration,
+// epochs and learning rate under a single name.
 //
 //   const train::QatPreset& preset = train::qat_preset("int8");
 //   Model int8 = quant::quantize_model(model, preset.quantize(model));
@@ -27,48 +27,51 @@ namespace octet::train {
 struct QatPreset {
   std::string_view name;
   std::string_view description;  ///< one line
-  /// Of weights and activations; below 8 the first and the last layer with a
-  /// kernel have 8, and scales learn.
+  /// Bit width of weights and activations. Below 8, scales are learned, and the
+  /// first and the last layer with a kernel have 8 bits.
   int bits = 8;
   double epochs = 0.1;  ///< share of the epochs of the float training
-  double rate = 0.01;   ///< share of the largest rate of that, with SGD
-  float floor = 0.01f;  ///< where the cosine ends, as a share of its start
-  /// Statistics of batch normalization stay those of the float model. At larger
-  /// rates than these they have to follow the weights, or training diverges;
+  double rate = 0.01;   ///< share of its maximum learning rate with SGD
+  float floor = 0.01f;  ///< final factor of the cosine schedule
+  /// Freeze the statistics of batch normalization at their float values. At
+  /// larger learning rates they must follow the weights, or training diverges;
   /// the callback freeze_batch_norm() freezes them later.
   bool freeze_batch_norm = true;
 
-  /// Adds widths, and the rule of scales, to what `options` say.
+  /// Adds the preset's bit widths and scale rule to `options`.
   quant::QuantizeOptions quantize(const Model& model,
                                   quant::QuantizeOptions options = {}) const;
   quant::CalibrationOptions calibration() const;
-  /// A calibrated model for fit(): quant::prepare_qat(), and freeze_bn_stats()
-  /// where freeze_batch_norm says so.
+  /// Prepares a calibrated model for fit(): quant::prepare_qat() and, if
+  /// freeze_batch_norm, quant::freeze_bn_stats().
   void prepare(Model& model) const;
-  /// At least one. Throws: ValueError for `trained` < 1.
+  /// Returns the number of QAT epochs, at least 1, for a float training of
+  /// `trained` epochs. Throws: ValueError for `trained` < 1.
   int64_t epochs_of(int64_t trained) const;
-  /// SGD with momentum 0.9 and weight decay 1e-4 of kernels.
-  /// `trained_rate` is the largest of the float training, with SGD.
+  /// SGD with momentum 0.9 and weight decay 1e-4 of kernels. `trained_rate` is
+  /// the maximum learning rate of the float training with SGD.
   Optimizer optimizer(float trained_rate = 0.1f) const;
   Schedule schedule() const;
 };
 
+/// Returns all presets. Epochs and rates are shares of the float training:
 /// "int8": a tenth of the epochs at a hundredth of the rate.
-/// "int8_mobile": twice as long at a tenth of that rate, for networks of
-/// depthwise convolutions, whose scales differ much from channel to channel.
-/// "int4": a third of the epochs at a tenth of the rate, batch statistics
-/// following.
-/// Source: int8, Wu et al., arXiv 2004.09602, section 5.2 (its cosine ends at
-/// a hundredth of the start); int8_mobile, the rate of NVIDIA ModelOpt's
-/// examples/cnn_qat, 1e-4; int4, Esser et al., arXiv 1902.08153, section 3
-/// (rate 0.01, cosine, 30 of 90 epochs).
+/// "int8_mobile": a fifth of the epochs at a thousandth of the rate, for
+/// networks with depthwise convolutions, whose channels differ in scale.
+/// "int4": a third of the epochs at a tenth of the rate, with running batch
+/// statistics.
+/// Source: int8, Wu et al., arXiv 2004.09602, section 5.2 (final factor of the
+/// cosine: 0.01); int8_mobile, the rate of NVIDIA ModelOpt's examples/cnn_qat,
+/// 1e-4; int4, Esser et al., arXiv 1902.08153, section 3 (rate 0.01, cosine, 30
+/// of 90 epochs).
 std::span<const QatPreset> qat_presets();
-/// Throws: NotFoundError naming the nearest names.
+/// Returns the preset of this name. Throws: NotFoundError with similar names.
 const QatPreset& qat_preset(std::string_view name);
 
-/// Weights and what they read in so many bits, but for the first and the last
-/// layer with a kernel, which have 8; none where both are 8.
-/// Throws: ValueError for bits outside [2,8].
+/// Returns bit widths for quant::QuantizeOptions::bits: `weight` and
+/// `activation` bits for all layers, 8 for the first and the last layer with a
+/// kernel. Empty if both are 8.
+/// Throws: ValueError for bits outside [2, 8].
 std::vector<quant::LayerBits> inner_bits(const Model& model, int weight,
                                          int activation);
 std::vector<quant::LayerBits> inner_bits(const Model& model, int bits);

@@ -1,4 +1,4 @@
-// Learning-rate schedules: factors on the optimizer's rate.
+// Learning rate schedules: multipliers of the optimizer's learning rate.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,41 @@
 
 namespace octet::train {
 
-/// The factor at `step` of `total` steps, 0 <= step < total.
+/// Returns the factor for `step` of `total` steps, 0 <= step < total.
 using Schedule = std::function<float(int64_t step, int64_t total)>;
 
 Schedule constant();
 
-/// What places in a schedule are counted in.
+/// Unit of positions in a schedule.
 enum class ScheduleUnit {
   steps,
-  share,  ///< of all steps: epoch e of E is at e / E
+  share,  ///< share of all steps: epoch e of E begins at e / E
 };
 
 /// Fields in order: boundaries, factors, unit
 struct PiecewiseOptions {
-  std::vector<double> boundaries = {};  ///< rising, above 0
-  std::vector<float> factors = {1.0f};  ///< one more than boundaries, >= 0
+  std::vector<double> boundaries = {};  ///< ascending, > 0
+  std::vector<float> factors = {1.0f};  ///< boundaries.size() + 1, each >= 0
   ScheduleUnit unit = ScheduleUnit::steps;
 };
-/// factors[i + 1] from step boundaries[i] on, factors[0] before.
-/// Throws: ValueError for other numbers of factors, boundaries that do not
-/// rise, or factors that are not finite and >= 0.
+/// factors[0] before boundaries[0], factors[i + 1] from boundaries[i] on.
+/// Throws: ValueError for a wrong number of factors, boundaries that do not
+/// ascend, or factors that are not finite and >= 0.
 Schedule piecewise(const PiecewiseOptions& options);
 
 /// Fields in order: gamma, every, unit
 struct DecayOptions {
-  float gamma = 0.1f;  ///< the factor after `every`, (0, 1]
-  double every = 1;    ///< > 0
+  float gamma = 0.1f;  ///< factor per interval, (0, 1]
+  double every = 1;    ///< length of an interval, > 0
   ScheduleUnit unit = ScheduleUnit::steps;
 };
 /// gamma^floor(step / every). Throws: ValueError for options out of range.
 Schedule step_decay(const DecayOptions& options);
-/// gamma^(step / every). Throws: as step_decay.
+/// gamma^(step / every). Throws: as step_decay().
 Schedule exponential(const DecayOptions& options);
 
 struct CosineOptions {
-  float floor = 0.0f;  ///< the factor at the end, [0, 1]
+  float floor = 0.0f;  ///< final factor, [0, 1]
 };
 /// floor + (1 - floor) * (1 + cos(pi * step / total)) / 2.
 /// Source: Loshchilov and Hutter, SGDR, arXiv 1608.03983, eq. 5.
@@ -52,12 +52,12 @@ Schedule cosine(const CosineOptions& options = {});
 
 /// Fields in order: length, unit
 struct WarmupOptions {
-  double length = 0;  ///< >= 0
+  double length = 0;  ///< duration of the warm-up, >= 0
   ScheduleUnit unit = ScheduleUnit::steps;
 };
-/// Rises along a line, (step + 1) / (length + 1) of the first factor of
-/// `after`, then is `after` over the steps that are left. A warm-up as long as
-/// the training never gets to `after`.
+/// Linear warm-up: (step + 1) / (length + 1) times the first factor of `after`,
+/// then `after` over the remaining steps. A warm-up as long as the training
+/// never reaches `after`.
 /// Source: Goyal et al., arXiv 1706.02677, section 2.2.
 /// Throws: ValueError for a length out of range or an empty schedule.
 Schedule warmup(const WarmupOptions& options, Schedule after = constant());

@@ -1,5 +1,5 @@
-// stable_rate: the largest learning rate that a trained model bears, for
-// fine-tuning whose learning rate nobody knows.
+// stable_rate: largest stable learning rate of a trained model, from which a
+// learning rate for fine-tuning is derived.
 //
 //   const float rate = train::stable_rate(int8, data, {.optimizer = SGD()});
 //   // Fine-tune at a share of it: 1 % for INT8.
@@ -19,26 +19,26 @@ struct StableRateOptions {
   float from = 1e-6f;  ///< lowest learning rate, > 0
   float to = 1.0f;     ///< highest learning rate, > from
   int64_t steps = 40;  ///< from `from` to `to` by equal factors, >= 10
-  /// Number of samples per step, and twice as many judge each step; all samples
-  /// if there are fewer.
+  /// Number of samples per step; twice as many evaluate the loss after each
+  /// step. Limited to the number of samples.
   int64_t batch_size = 32;
-  /// Its rule; rate, state and parameters are left as they are.
+  /// Only its update rule is used; its learning rate, state and parameters are
+  /// ignored and unchanged.
   Optimizer optimizer = Adam();
   Losses loss = losses::sparse_categorical_cross_entropy();
-  uint64_t seed = 0;  ///< of the choice of samples
+  uint64_t seed = 0;  ///< for the selection of samples
 };
 
 /// Trains a copy of the model with rising learning rates, evaluates a fixed set
-/// of samples after each step, and returns a quarter of the learning rate that
-/// raises the loss by half of its first value above its lowest: `to` / 4 if
-/// none does, `from` / 4 if the first one does. find_learning_rate() looks for
-/// the steepest descent instead, which a trained model does not have. The same
-/// arguments give the same rate, for any number of threads.
-/// Source: Smith, "Cyclical learning rates for training neural networks",
-/// arXiv 1506.01186, section 3.3.
-/// Throws: ValueError for options out of range, a quantized model that is not
-/// calibrated, data that does not fit, or a loss that is not finite before the
-/// first step; what reading data throws.
+/// of samples after each step, and returns a quarter of the first learning rate
+/// that raises the loss above its minimum by half of its initial value: `to` /
+/// 4 if none does, `from` / 4 if the lowest does. find_learning_rate() requires
+/// a descending loss, which a trained model does not have. Deterministic for
+/// any number of threads. Source: Smith, "Cyclical learning rates for training
+/// neural networks", arXiv 1506.01186, section 3.3. Throws: ValueError for
+/// options out of range, a quantized model without calibration, data that does
+/// not match the model, or an initial loss that is not finite; errors of the
+/// data source.
 float stable_rate(const Model& model, const Dataset& data,
                   const StableRateOptions& options = {});
 

@@ -1,7 +1,7 @@
-// All of training.
+// Includes all headers of the train module.
 #pragma once
 
-// First, so that compile errors name the shortest way to it.
+// First, so that compile errors show the shortest include path.
 // clang-format off
 #include <octet/train/evaluate.h>
 // clang-format on

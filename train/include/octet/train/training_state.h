@@ -1,5 +1,5 @@
-// TrainingState: all that a fit needs to resume later with the same results, as
-// plain values and tensors.
+// TrainingState: the complete state of a fit, as plain values and tensors, from
+// which it resumes with the same results.
 #pragma once
 
 #include <map>
@@ -11,26 +11,26 @@
 
 namespace octet::train {
 
-/// Tensors of f32 or i64 by name. Names are paths: "optimizer/conv/kernel:0".
+/// f32 or i64 tensors by path, such as "optimizer/conv/kernel:0".
 using NamedTensors = std::map<std::string, Tensor>;
 
-/// What a part of a training remembers. Values may hold NaN and infinity.
+/// State of a callback. Values may be NaN or infinite.
 struct State {
   Config values;  ///< null, or an object
   NamedTensors tensors = {};
 };
 
-/// Where a fit stands between two steps of its optimizer. Tensors may share
-/// their memory with the model: clone what is kept beyond a call.
+/// State of a fit between two optimizer steps. Tensors may share memory with
+/// the model: clone them to preserve them.
 struct TrainingState {
   quant::ModelState model;
-  /// What a fit that resumes must have in common with the one that was saved:
-  /// options, optimizer, data, the names of the parameters that it trains.
+  /// Options, optimizer, data and names of trained parameters, which must agree
+  /// for a fit to resume.
   Config fingerprint = {};
-  /// Epoch, batch, sums and history; the optimizer's steps and rate; what
-  /// callbacks remember.
+  /// Epoch, batch, sums and history; the optimizer's step count and learning
+  /// rate; values of callback states.
   Config progress = {};
-  NamedTensors tensors = {};  ///< the optimizer's slots, and those of callbacks
+  NamedTensors tensors = {};  ///< optimizer slots and callback tensors
 };
 
 }  // namespace octet::train

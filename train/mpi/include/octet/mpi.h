@@ -1,34 +1,34 @@
-// Ranks over MPI, for training on several machines:
+// octet::mpi::Communicator: training on several machines over MPI.
 //
 //   octet::mpi::Communicator mpi;
 //   train::fit(model, data, {.shards = 8, .communicator = &mpi});
 //
-// started as `mpirun -np 4 PROGRAM`. This library, octet::mpi, is the only one
-// that needs MPI. See train/README.md, "On several machines".
+// started as `mpirun -np 4 PROGRAM`. Only this library, octet::mpi, depends on
+// MPI. See train/README.md, "Train on several machines".
 #pragma once
 
 #include <octet/train/communicator.h>
 
 namespace octet::mpi {
 
-/// The ranks that mpirun started, or one if the program was started without
-/// it. One in the life of a program, made and used in the thread that trains:
-/// MPI begins and ends with it.
+/// Connects the ranks that mpirun started; a single rank without mpirun.
+/// Initializes and finalizes MPI, so a program can construct a single instance,
+/// and must use it in the thread that trains.
 ///
-/// If an exception leaves its scope on this rank alone, the others would wait
-/// for it forever. So it waits for them for two seconds and then leaves MPI
-/// unfinished, whereupon mpirun ends them. Make it inside of the try block that
-/// catches: an exception that is caught while it lives leaves the others
-/// waiting.
+/// If an exception leaves its scope on this rank only, the other ranks would
+/// wait forever. The destructor therefore waits up to two seconds for them and
+/// otherwise does not finalize MPI, so mpirun ends them. Construct it inside
+/// the try block: if an exception is caught in its scope, other ranks hang.
 class Communicator final : public train::Communicator {
  public:
-  /// Throws: IoError if MPI cannot be begun; ValueError for a second one.
+  /// Throws: IoError if MPI cannot be initialized; ValueError for a second
+  /// instance.
   Communicator();
   ~Communicator() override;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  /// How many of the ranks run on this machine.
+  /// Returns the number of ranks on this machine.
   int local_size() const { return local_size_; }
 
  private:

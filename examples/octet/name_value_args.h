@@ -1,0 +1,24 @@
+// Option values per model input or output: NAME=value, or the value alone if
+// there is only one name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace octet::program {
+
+/// Returns the path for each of `names`, "" if none is given.
+/// Throws: ValueError with the option for a value without a name if there are
+/// several names, an unknown name, or two paths for one name.
+std::vector<std::string> paths_for(std::string_view option,
+                                   const std::vector<std::string>& values,
+                                   const std::vector<std::string>& names);
+
+/// Returns other values in the same way; messages call them `what`.
+std::vector<std::string> values_for(std::string_view option,
+                                    std::string_view what,
+                                    const std::vector<std::string>& values,
+                                    const std::vector<std::string>& names);
+
+}  // namespace octet::program

@@ -1,0 +1,33 @@
+// Periodic deadline checks in long operators.
+#pragma once
+
+#include <cstdint>
+
+#include "node.h"
+
+namespace octet::io::run {
+
+/// Used by a single thread for a part of an operator's work.
+class Pace {
+ public:
+  /// Throws: FormatError after the deadline.
+  explicit Pace(const NodeContext& context) : context_(context) {
+    context.check_time();
+  }
+
+  /// Announces work, in elements or multiply-adds, before it is done.
+  /// Throws: FormatError after the deadline.
+  void add(int64_t work) {
+    if ((since_look_ += work) < kOften) return;
+    since_look_ = 0;
+    context_.check_time();
+  }
+
+ private:
+  static constexpr int64_t kOften = int64_t{1} << 24;  // takes milliseconds
+
+  const NodeContext& context_;
+  int64_t since_look_ = 0;
+};
+
+}  // namespace octet::io::run
