@@ -20,8 +20,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 Tensor noise_samples(const Shape& shape, uint64_t seed = 7) {
   Tensor x(shape);
   Rng(seed).fill_uniform(x, -1, 1);
@@ -213,7 +211,7 @@ TEST(Compare, AccuracyOfBothWithLabels) {
   EXPECT_EQ(failure_of<ValueError>([&] {
               (void)compare_models(model, model, x, {.labels = labels});
             }),
-            (Failure{"@50", ""}));
+            (Failure{"out_of_range", "labels"}));
 }
 
 TEST(Compare, AQuantizedModelAgainstItsFile) {
@@ -269,7 +267,7 @@ TEST(Compare, RejectsIncomparableModels) {
   EXPECT_EQ(failure_of<ShapeError>([&] {
               (void)compare_models(model, model, noise_samples({2, 9, 5, 3}));
             }),
-            (Failure{"@51", ""}));
+            (Failure{"shape_mismatch", "compare"}));
   EXPECT_TRUE(failed(failure_of<ShapeError>(
       [&] { (void)compare_models(model, model, Tensor()); })));
   EXPECT_TRUE(failed(failure_of<ValueError>([&] {
