@@ -42,7 +42,7 @@ OrderedTreeSum<Values> tree_of(SyncPoint meeting) {
 
 }  // namespace
 
-class SideBySide::Part final : public CrossShardReduction {
+class InterleavedShards::Part final : public CrossShardReduction {
  public:
   explicit Part(int64_t place) : place_(place) {}
 
@@ -77,17 +77,19 @@ class SideBySide::Part final : public CrossShardReduction {
   Coroutine run_;
 };
 
-SideBySide::SideBySide(Communicator& ranks, int64_t count) : ranks_(ranks) {
+InterleavedShards::InterleavedShards(Communicator& ranks, int64_t count)
+    : ranks_(ranks) {
   for (int64_t i = 0; i < count; ++i) {
     parts_.push_back(std::make_unique<Part>(i));
   }
 }
 
-SideBySide::~SideBySide() = default;
+InterleavedShards::~InterleavedShards() = default;
 
-void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
-                     const std::function<void(int64_t)>& before_turn,
-                     const std::function<void(int64_t)>& after_turn) {
+void InterleavedShards::run(int64_t busy,
+                            const std::function<void(int64_t)>& body,
+                            const std::function<void(int64_t)>& before_turn,
+                            const std::function<void(int64_t)>& after_turn) {
   const std::span parts = std::span(parts_).first(static_cast<size_t>(busy));
   for (const auto& part : parts) part->start(body);
 

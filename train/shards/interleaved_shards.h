@@ -1,5 +1,5 @@
-// SideBySide: interleaved computation of the shards of a batch. Internal to
-// train.
+// InterleavedShards: interleaved computation of the shards of a batch. Internal
+// to train.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ enum class SyncPoint : uint8_t { idle, ended, sum, max };
 /// (CrossShardReduction), in batch normalization or for running scales. The
 /// shards of a rank run in turns, in order, from one synchronization point to
 /// the next; there the ranks exchange their values.
-class SideBySide {
+class InterleavedShards {
  public:
   /// `count` is the number of shards of this rank.
-  SideBySide(Communicator& ranks, int64_t count);
-  ~SideBySide();
+  InterleavedShards(Communicator& ranks, int64_t count);
+  ~InterleavedShards();
 
   /// Runs `body(i)` for the first `busy` shards, as parts of a batch. Calls
   /// `before_turn(i)` before each turn of shard i, and `after_turn(i)` after it

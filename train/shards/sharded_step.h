@@ -82,9 +82,9 @@ class ShardedStep {
   std::vector<BatchSums> compute_in_turn(int64_t samples,
                                          const Compute& compute,
                                          RunningState& moving);
-  std::vector<BatchSums> compute_side_by_side(int64_t samples,
-                                              const Compute& compute,
-                                              RunningState& moving);
+  std::vector<BatchSums> compute_interleaved(int64_t samples,
+                                             const Compute& compute,
+                                             RunningState& moving);
   /// Returns a byte per parameter: whether a shard of this rank has a gradient.
   std::string gradients_there() const;
   void add_sums_of_owned(const std::vector<bool>& there);
@@ -102,7 +102,7 @@ class ShardedStep {
   std::unordered_map<uint64_t, size_t> place_of_;  // index by parameter id
   ShardSums shard_sums_;
   std::optional<GradientExchange> exchange_;  // only with several ranks
-  std::optional<SideBySide> side_by_side_;
+  std::optional<InterleavedShards> interleaved_;
   Gradients sums_;  // gradients of owned() over batches; empty: none
 };
 
