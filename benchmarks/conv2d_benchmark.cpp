@@ -106,11 +106,12 @@ void forward_codes(benchmark::State& state) {
   const SerialGuard serial;
   const NoGradGuard no_grad;
   const Conv& s = kConvs[state.range(0)];
-  const Grid image{.scale = Tensor::scalar(0.0213f), .low = -128, .high = 127};
-  const Grid weight{.scale = Tensor::full({s.k}, 0.0187f),
-                    .axis = 3,
-                    .low = -127,
-                    .high = 127};
+  const QuantParams image{
+      .scale = Tensor::scalar(0.0213f), .low = -128, .high = 127};
+  const QuantParams weight{.scale = Tensor::full({s.k}, 0.0187f),
+                           .axis = 3,
+                           .low = -127,
+                           .high = 127};
   const Variable w(random({s.kernel, s.kernel, s.c, s.k}));
   const Program::Function net = [=](std::span<const Variable> in) {
     const Variable y = conv2d(fake_quantize(in[0], image),

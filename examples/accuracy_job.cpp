@@ -40,7 +40,7 @@ class Job {
     const Model model = trained();
     result[fp32] = accuracy("FP32", model);
     Model int8 = quantized(model, {});
-    quant::calibrate_auto(int8, calibration_data(), {.seed = seed_});
+    quant::auto_calibrate(int8, calibration_data(), {.seed = seed_});
     result[ptq_int8] = accuracy("PTQ INT8", int8, "ptq_int8");
     fine_tune(int8, kTuning8, "qat_int8");
     result[qat_int8] = accuracy("QAT INT8", int8, "qat_int8");
@@ -188,7 +188,7 @@ class Job {
 }  // namespace
 
 Model climbed(const Model& model, const Dataset& data, bool patterns) {
-  quant::LadderOptions options;
+  quant::PtqPipelineOptions options;
   options.quantize.weight.bits = 4;
   options.quantize.weight.rule = quant::ScaleRule::fixed;
   if (patterns) {
@@ -196,9 +196,9 @@ Model climbed(const Model& model, const Dataset& data, bool patterns) {
       return placed_by_patterns(m, options.quantize);
     };
   }
-  quant::Ladder ladder = quant::ptq_ladder(model, data, {}, options);
-  print(ladder.to_string());
-  return std::move(ladder.model);
+  quant::PtqPipeline result = quant::ptq_pipeline(model, data, {}, options);
+  print(result.to_string());
+  return std::move(result.model);
 }
 
 FormAccuracies run(const AccuracyJob& job) { return Job(job).run(); }

@@ -113,7 +113,7 @@ program::AccuracyRow judged(const Options& o,
       found.data.take(std::min<int64_t>(2048, found.data.size()));
   judge(fp32, found.model, nullptr);
   Model int8 = quant::quantize_model(found.model);
-  quant::calibrate_auto(int8, calibration);
+  quant::auto_calibrate(int8, calibration);
   judge(ptq_int8, int8, "ptq_int8.onnx");
   judge(ptq_w4a8, program::climbed(found.model, calibration), "ptq_w4a8.onnx");
   set_gates(row, found.name == kKeywords ? kKeywordGates : kPublishedGates);

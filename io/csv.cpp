@@ -166,7 +166,7 @@ void check_widths(const std::string& path, const Rows& rows) {
     throw FormatError(
         "malformed_file", path,
         fmt::format(
-            "rows must have {} cells as the first row, got {} in line {}{}",
+            "rows must have {} cells like the first row, got {} in line {}{}",
             width, own, row + 1,
             width == 1 ? ". Hint: set CsvOptions.separator" : ""));
   }

@@ -104,7 +104,7 @@ InferenceSession::InferenceSession(const Model& model,
   }
   const bool same = with_context(
       [&] { return fmt::format("in InferenceSession of model '{}'", name_); },
-      [&] { return gives_bits_of(program_, model, x, late); });
+      [&] { return matches_bitwise(program_, model, x, late); });
   if (!same) {
     throw UnsupportedError("unsupported_model",
                            fmt::format("model '{}'", name_),

@@ -153,7 +153,7 @@ bool Layer::trainable() const {
 size_t Layer::add_parameter(std::string name, const Shape& shape,
                             const ParameterOptions& options) {
   ParameterLimit::take(shape);
-  const bool unfilled = UnfilledParameters::wanted();
+  const bool unfilled = SkipInit::wanted();
   parameters_.push_back(
       {std::move(name),
        Variable(unfilled ? Tensor(shape) : Tensor::zeros(shape),

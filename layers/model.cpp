@@ -326,7 +326,7 @@ std::vector<SymbolicTensor> Model::operator()(
 std::vector<Parameter> Model::regularized_parameters() const {
   std::vector<Parameter> all = parameters();
   for (const auto& layer : layers_) {
-    std::ranges::copy(layer->moving_scales(), std::back_inserter(all));
+    std::ranges::copy(layer->scale_parameters(), std::back_inserter(all));
   }
   std::unordered_set<uint64_t> known;
   std::erase_if(all, [&](const Parameter& p) {
@@ -425,7 +425,7 @@ std::vector<Variable> Model::trainable_variables() const {
   }
   std::unordered_set<uint64_t> known;
   for (const auto& layer : layers_) {
-    for (const Parameter& p : layer->moving_scales()) {
+    for (const Parameter& p : layer->scale_parameters()) {
       if (p.trainable && p.variable.requires_grad() &&
           known.insert(p.variable.id()).second) {
         found.push_back(p.variable);

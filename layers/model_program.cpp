@@ -103,8 +103,8 @@ Program make_program(const Model& model, CalledLayers called,
   return capture.finish(outputs);
 }
 
-bool gives_bits_of(const Program& program, const Model& model,
-                   std::span<const Tensor> inputs, const LayerCheck& check) {
+bool matches_bitwise(const Program& program, const Model& model,
+                     std::span<const Tensor> inputs, const LayerCheck& check) {
   const NoGradGuard no_grad;
   const std::vector<Variable> x(inputs.begin(), inputs.end());
   Model::Observer observer;

@@ -24,9 +24,9 @@ Program make_program(const Model& model, CalledLayers called,
 
 /// Returns whether a program's outputs are bit-identical to the model's. They
 /// may differ for layers that branch on values or on the number of samples.
-bool gives_bits_of(const Program& program, const Model& model,
-                   std::span<const Tensor> inputs,
-                   const LayerCheck& check = {});
+bool matches_bitwise(const Program& program, const Model& model,
+                     std::span<const Tensor> inputs,
+                     const LayerCheck& check = {});
 
 /// Checks an input tensor.
 /// Throws: ShapeError if x does not fit the input; ValueError for an empty

@@ -18,8 +18,8 @@ Tensor repeated(const Tensor& scale, int64_t count) {
   return result;
 }
 
-std::optional<Grid> grid_of(const QuantizeHook* hook,
-                            const Parameter& parameter) {
+std::optional<QuantParams> grid_of(const QuantizeHook* hook,
+                                   const Parameter& parameter) {
   return hook == nullptr ? std::nullopt : hook->grid(parameter);
 }
 
@@ -71,7 +71,7 @@ std::string EmitContext::weight(
     const std::function<Tensor(const Tensor&)>& arrange, int onnx_axis) {
   const std::string name = layer_ + "/" + parameter.name;
   const Tensor& value = parameter.variable.value();
-  const std::optional<Grid> grid = grid_of(hook_, parameter);
+  const std::optional<QuantParams> grid = grid_of(hook_, parameter);
   if (!grid) return builder_.add_initializer(name, arrange(value));
   const Tensor on_grid = dequantize(quantize(value, *grid), *grid);
   return quantized_weight(name, arrange(on_grid), *grid, onnx_axis);
@@ -89,8 +89,8 @@ std::string EmitContext::weight(const Parameter& parameter,
 }
 
 std::string EmitContext::quantized_weight(const std::string& name,
-                                          const Tensor& arranged, Grid grid,
-                                          int onnx_axis) {
+                                          const Tensor& arranged,
+                                          QuantParams grid, int onnx_axis) {
   const std::string initializer = builder_.add_initializer(name, arranged);
   grid.axis = onnx_axis;
   if (grid.per_channel()) {

@@ -13,12 +13,11 @@ thread_local bool leaves_unfilled = false;
 
 }  // namespace
 
-UnfilledParameters::UnfilledParameters()
-    : before_(std::exchange(leaves_unfilled, true)) {}
+SkipInit::SkipInit() : before_(std::exchange(leaves_unfilled, true)) {}
 
-UnfilledParameters::~UnfilledParameters() { leaves_unfilled = before_; }
+SkipInit::~SkipInit() { leaves_unfilled = before_; }
 
-bool UnfilledParameters::wanted() { return leaves_unfilled; }
+bool SkipInit::wanted() { return leaves_unfilled; }
 
 ParameterLimit::ParameterLimit(int64_t elements)
     : left_(elements), before_(std::exchange(parameter_limit, this)) {}

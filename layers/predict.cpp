@@ -46,7 +46,7 @@ bool run_program(const Model& model, std::span<const Tensor> inputs,
     const Program program = make_program(model, CalledLayers::own);
     std::vector<Tensor> few;
     for (const Tensor& x : inputs) few.push_back(x.slice(0, 2));
-    return gives_bits_of(program, model, few) && program.run(inputs, results);
+    return matches_bitwise(program, model, few) && program.run(inputs, results);
   } catch (const Error&) {
     return false;  // the model reports the error with more context
   }

@@ -30,7 +30,7 @@ SymbolicTensor Rebuild::call(const GraphNode& node,
   const std::shared_ptr<Layer> copy = copy_of(*node.layer);
   SymbolicTensor y = octet::call(copy, std::move(inputs));
   // Share at once, to free the memory of the parameters just built.
-  if (weights_ == CopyOf::parameters) copy->share_parameters(*node.layer);
+  if (weights_ == Weights::share) copy->share_parameters(*node.layer);
   return y;
 }
 
@@ -120,7 +120,7 @@ void Rebuild::copy_parameters() {
 
 Model Rebuild::finish() {
   copy_before(model_.nodes().size());
-  if (weights_ == CopyOf::values) copy_parameters();
+  if (weights_ == Weights::copy) copy_parameters();
   const auto counterparts = [&](std::span<const SymbolicTensor> tensors) {
     std::vector<SymbolicTensor> result;
     for (const SymbolicTensor& x : tensors) {
@@ -132,13 +132,13 @@ Model Rebuild::finish() {
                model_.options_);
 }
 
-Model Model::clone(const Rewriter& rewrite, CopyOf weights) const {
+Model Model::clone(const Rewriter& rewrite, Weights weights) const {
   return Rebuild(*this, rewrite, weights).finish();
 }
 
 std::optional<Model> Model::rebuild(const NodeRewriter& rewrite) const {
   const Rewriter equal_copies;
-  Rebuild rebuild(*this, equal_copies, CopyOf::values);
+  Rebuild rebuild(*this, equal_copies, Weights::copy);
   bool changed = false;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const GraphNode& node = *nodes_[i];

@@ -19,9 +19,6 @@ Error::Error(ErrorKind kind, std::string code, std::string_view subject,
                                 : subject_ + ": " + printable_lines(text)),
       full_(message_) {}
 
-Error::Error(ErrorKind kind, std::string_view message)
-    : Error(kind, "", "", message) {}
-
 std::string_view Error::text() const {
   const size_t prefix = subject_.empty() ? 0 : subject_.size() + 2;
   return std::string_view(message_).substr(prefix);

@@ -18,7 +18,7 @@ enum class Among { trainable, fixed };
 /// or "".
 std::string first_bad(const Model& model, Among among) {
   for (const auto& layer : model.layers()) {
-    std::vector<Parameter> all = layer->moving_scales();
+    std::vector<Parameter> all = layer->scale_parameters();
     all.insert(all.begin(), layer->parameters().begin(),
                layer->parameters().end());
     for (const Parameter& parameter : all) {

@@ -117,7 +117,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
     total += result.loss;
     sums.add(result.terms, result.samples);
   };
-  OneRank alone;
+  LocalCommunicator alone;
   Communicator& ranks =
       options.communicator != nullptr ? *options.communicator : alone;
   ProgressLine progress("evaluate", data.size(), options.verbose);

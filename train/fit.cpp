@@ -8,7 +8,7 @@
 
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/train/calibrate.h>
 #include <octet/train/fit.h>
@@ -327,7 +327,7 @@ History fit(Model& model, const Dataset& data, const FitOptions& options) {
   const BatchPartsGuard whole(nullptr);
   const FitOptions shown = with_progress_bar(options);
   std::optional<FitRun> run;
-  OneRank alone;
+  LocalCommunicator alone;
   Communicator& ranks =
       options.communicator != nullptr ? *options.communicator : alone;
   run_on_all(ranks, [&] { run.emplace(model, data, shown); });

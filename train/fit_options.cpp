@@ -46,7 +46,7 @@ void check_class_weights(const Model& model, const Dataset& data,
   }
   const int64_t outputs = model.outputs()[output.index].shape()[-1];
   // A single output of a binary model stands for two classes.
-  const int64_t classes = output.loss.targets() == Targets::classes
+  const int64_t classes = output.loss.targets() == LabelKind::class_index
                               ? outputs
                               : std::max<int64_t>(outputs, 2);
   if (static_cast<int64_t>(weights.size()) != classes) {
@@ -78,8 +78,8 @@ void check_augmentation(const Dataset& data, const TrainedOutputs& trained,
       });
   for (size_t i = 0; i < trained.all().size(); ++i) {
     const Loss& loss = trained.all()[i].loss;
-    const bool classes_wanted =
-        loss.targets() == Targets::classes || !options.class_weights.empty();
+    const bool classes_wanted = loss.targets() == LabelKind::class_index ||
+                                !options.class_weights.empty();
     if (!classes_wanted || batch.labels[i].dtype() == DType::i64) continue;
     throw ValueError(
         "conflicting_options", "fit",

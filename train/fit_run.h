@@ -64,7 +64,7 @@ class FitRun {
   std::optional<ShardedStep> step_;
   Training training_;
   MetricSums sums_;
-  OneRank alone_;
+  LocalCommunicator alone_;
   Communicator& ranks_;
   int64_t updates_ = 0;    // optimizer steps per epoch
   float rate_factor_ = 1;  // factor of the schedule for the next update

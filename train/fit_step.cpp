@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/train/clip.h>

@@ -181,7 +181,7 @@ using CrossEntropy =
 
 /// Builds a cross-entropy loss on the inputs of `activation`.
 Loss cross_entropy(const std::string& name, const std::string& activation,
-                   const CrossEntropyOptions& options, Targets targets,
+                   const CrossEntropyOptions& options, LabelKind targets,
                    const Metric& metric, const CrossEntropy& compute) {
   const auto made = [=](bool from_logits, bool known, LossTraits traits) {
     return Loss(
@@ -213,8 +213,8 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
 
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
   return cross_entropy(
-      "sparse_categorical_cross_entropy", "softmax", options, Targets::classes,
-      metrics::accuracy(options.ignore_label),
+      "sparse_categorical_cross_entropy", "softmax", options,
+      LabelKind::class_index, metrics::accuracy(options.ignore_label),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return softmax_cross_entropy(y, batch.label(), o, kPerSample);
       });
@@ -222,7 +222,7 @@ Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
 
 Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
   return cross_entropy(
-      "categorical_cross_entropy", "softmax", options, Targets::rows,
+      "categorical_cross_entropy", "softmax", options, LabelKind::one_hot,
       metrics::accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return octet::categorical_cross_entropy(y, batch.label(), o,
@@ -232,7 +232,7 @@ Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
 
 Loss binary_cross_entropy(const CrossEntropyOptions& options) {
   return cross_entropy(
-      "binary_cross_entropy", "sigmoid", options, Targets::values,
+      "binary_cross_entropy", "sigmoid", options, LabelKind::regression,
       metrics::binary_accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return octet::binary_cross_entropy(
@@ -247,7 +247,7 @@ Loss mean_squared_error() {
                     y, targets_like("mean_squared_error", y, batch),
                     kPerSample);
               },
-              {.targets = Targets::values});
+              {.targets = LabelKind::regression});
 }
 
 Loss mean_absolute_error() {
@@ -257,7 +257,7 @@ Loss mean_absolute_error() {
                     y, targets_like("mean_absolute_error", y, batch),
                     kPerSample);
               },
-              {.targets = Targets::values});
+              {.targets = LabelKind::regression});
 }
 
 Loss huber(const HuberOptions& options) {
@@ -266,7 +266,7 @@ Loss huber(const HuberOptions& options) {
                 return octet::huber(y, targets_like("huber", y, batch), options,
                                     kPerSample);
               },
-              {.targets = Targets::values});
+              {.targets = LabelKind::regression});
 }
 
 Loss distillation(const Model& teacher, const DistillationOptions& options) {
@@ -284,7 +284,7 @@ Loss distillation(const Model& teacher, const DistillationOptions& options) {
         },
         traits);
   };
-  const LossTraits fixed{.targets = Targets::classes,
+  const LossTraits fixed{.targets = LabelKind::class_index,
                          .metrics = {metrics::accuracy()}};
   LossTraits traits = fixed;
   traits.adapt = [made, known, fixed](const std::string& end) {

@@ -182,7 +182,7 @@ class Watch final : public Oscillations {
                  .frequency = Tensor::zeros(shape),
                  .mean = Tensor(shape),
                  .frozen = Tensor::zeros(shape)};
-    const Grid grid = each.quantizer->grid(value, each.axis);
+    const QuantParams grid = each.quantizer->grid(value, each.axis);
     for_each(value, grid, [&](size_t i, float w, float scale) {
       const float code = quantize(w, scale, grid.low, grid.high);
       each.code.f32()[i] = each.mean.f32()[i] = code;
@@ -192,7 +192,8 @@ class Watch final : public Oscillations {
 
   // body(index, value, scale), in parallel.
   template <class Body>
-  static void for_each(const Tensor& value, const Grid& grid, Body body) {
+  static void for_each(const Tensor& value, const QuantParams& grid,
+                       Body body) {
     const ElementScales scales(value.shape(), grid);
     const auto from = value.f32();
     parallel_chunks(value.size(), [&](int64_t first, int64_t last, int64_t) {
@@ -205,7 +206,7 @@ class Watch final : public Oscillations {
 
   void update(Watched& each, float damping, float limit) const {
     const Tensor before = each.weight.value();
-    const Grid grid = each.quantizer->grid(before, each.axis);
+    const QuantParams grid = each.quantizer->grid(before, each.axis);
     const bool changes = damping > 0 || options_.freeze_above > 0;
     Tensor after = changes ? before.clone() : Tensor();
     const float m = options_.momentum;

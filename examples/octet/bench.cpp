@@ -8,9 +8,9 @@
 
 #include "../program.h"
 #include "commands.h"
-#include "measured.h"
 #include "random_samples.h"
 #include "read_model.h"
+#include "task_metrics.h"
 
 namespace octet::program {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/quant/calibrate_auto.h>
+#include <octet/quant/auto_calibrate.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
@@ -82,7 +82,7 @@ std::string calibrate(Model& int8, const Dataset& data,
   std::optional<quant::WeightRange> weights;
   if (few_bits) weights = quant::WeightRange::mse;
   if (!method) {
-    return quant::calibrate_auto(int8, data,
+    return quant::auto_calibrate(int8, data,
                                  {.weights = weights,
                                   .samples = choice.samples,
                                   .check_samples = !choice.checked,

@@ -37,7 +37,7 @@ quant::CheckedSamples usual_samples(const Dataset& data,
 
 /// Calibrates `int8`. Weights of fewer bits get scales of minimal squared
 /// error. Returns the result as text.
-/// Throws: as check_method() and quant::calibrate_auto().
+/// Throws: as check_method() and quant::auto_calibrate().
 std::string calibrate(Model& int8, const Dataset& data,
                       const CalibrationChoice& choice, bool few_bits);
 

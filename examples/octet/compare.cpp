@@ -66,7 +66,7 @@ Examples:
     check_samples(x, second);
     const Tensor labels =
         options->labels.empty() ? Tensor() : io::read_npy(options->labels);
-    const io::Comparison result =
+    const io::ModelComparison result =
         io::compare_models(read_traced(options->a), read_traced(second), x,
                            {.batch = options->batch,
                             .labels = labels,

@@ -57,7 +57,7 @@ std::string values_text(const std::vector<io::ValueDifference>& values) {
   return table.to_string();
 }
 
-std::string totals_text(const io::Comparison& comparison) {
+std::string totals_text(const io::ModelComparison& comparison) {
   const double sqnr = comparison.output_sqnr();
   const bool equal = std::isinf(sqnr) && sqnr > 0;
   std::string text =

@@ -24,6 +24,6 @@ std::string values_text(const std::vector<io::ValueDifference>& values);
 
 /// Returns a summary: outputs, classes, and the number of layer outputs not
 /// compared.
-std::string totals_text(const io::Comparison& comparison);
+std::string totals_text(const io::ModelComparison& comparison);
 
 }  // namespace octet::program

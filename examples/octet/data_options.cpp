@@ -17,7 +17,7 @@
 #include "class_order.h"
 #include "image_options.h"
 #include "io_names.h"
-#include "named_values.h"
+#include "name_value_args.h"
 
 namespace octet::program {
 namespace {

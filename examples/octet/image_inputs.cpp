@@ -24,7 +24,7 @@
 #include "class_order.h"
 #include "image_options.h"
 #include "image_results.h"
-#include "named_values.h"
+#include "name_value_args.h"
 
 namespace octet::program {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data_options.h"
-#include "runnable.h"
+#include "predictor.h"
 
 namespace octet::program {
 

@@ -15,7 +15,7 @@
 #include "list_zoo.h"
 #include "model_text.h"
 #include "read_model.h"
-#include "steps_text.h"
+#include "session_report.h"
 
 namespace octet::program {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "../program.h"
 #include "choice.h"
-#include "named_values.h"
+#include "name_value_args.h"
 
 namespace octet::program {
 namespace {

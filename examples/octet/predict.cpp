@@ -22,8 +22,8 @@
 #include "commands.h"
 #include "data_options.h"
 #include "image_inputs.h"
-#include "named_values.h"
-#include "runnable.h"
+#include "name_value_args.h"
+#include "predictor.h"
 #include "write_results.h"
 
 namespace octet::program {

@@ -30,7 +30,7 @@ struct JudgingSamples {
 /// unusual samples (quant::check_samples()).
 JudgingSamples judging_samples(const Model& model, const io::OpenedData& data);
 
-/// Comparison of a quantized model with its float model.
+/// ModelComparison of a quantized model with its float model.
 struct QuantizationJudgment {
   int64_t samples = 0;
   bool others = false;

@@ -11,8 +11,8 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
-#include <octet/quant/auto_mixed.h>
-#include <octet/quant/ptq_ladder.h>
+#include <octet/quant/auto_mixed_precision.h>
+#include <octet/quant/ptq_pipeline.h>
 #include <octet/runtime/error.h>
 
 #include "../program.h"
@@ -92,7 +92,7 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
   }
   return quantized(
       model, o.placement, [&](const Model& m, quant::QuantizeOptions options) {
-        const quant::MixedPrecision mixed = quant::auto_mixed(
+        const quant::MixedPrecision mixed = quant::auto_mixed_precision(
             m, data, {.mean_bits = o.mean_bits, .quantize = options});
         report += mixed.to_string() + "\n";
         Config bits(Config::Object{});
@@ -114,7 +114,7 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
         "missing_value", "--accuracy",
         "needs labeled samples. Hint: add --labels, or use a folder per class");
   }
-  quant::LadderOptions options;
+  quant::PtqPipelineOptions options;
   options.place = [&](const Model& folded) {
     return with_context(
         [] { return "with batch normalization folded by --ladder"; },
@@ -132,15 +132,15 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
       data.label_type() == DType::i64 && model.outputs()[0].shape()[-1] == 1) {
     options.check = score_of(measured_by({}, model, data));
   }
-  quant::Ladder ladder = quant::ptq_ladder(
+  quant::PtqPipeline result = quant::ptq_pipeline(
       model, data, o.target < 0 ? std::nullopt : std::optional(o.target),
       options);
-  report = ladder.to_string();
-  figures.set("kept", ladder.kept);
-  if (ladder.target) {
-    figures.set("target", *ladder.target).set("target_met", ladder.met);
+  report = result.to_string();
+  figures.set("kept", result.kept);
+  if (result.target) {
+    figures.set("target", *result.target).set("target_met", result.met);
   }
-  return std::move(ladder.model);
+  return std::move(result.model);
 }
 
 /// Returns the calibration samples.
@@ -288,7 +288,7 @@ void add_quantize(CommandLine& program) {
   command.begin_group("Quantization");
   const Option ladder = command.add_flag(
       "--ladder", o.ladder,
-      "try a ladder of post-training methods and keep the most accurate");
+      "try post-training methods in order and keep the most accurate");
   command
       .add("--accuracy", o.target, 0, 1,
            "accuracy at which --ladder stops; exit code 1 if no method reaches "

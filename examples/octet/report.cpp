@@ -27,9 +27,9 @@
 #include "data_options.h"
 #include "io_names.h"
 #include "loss_options.h"
-#include "measured.h"
 #include "read_model.h"
 #include "sensitivity_reference.h"
+#include "task_metrics.h"
 
 namespace octet::program {
 namespace {

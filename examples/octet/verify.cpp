@@ -95,7 +95,7 @@ Judgment judgment_of(const VerifyOptions& options, bool quantized,
   return judgment;
 }
 
-std::string judgment_text(const io::Comparison& result,
+std::string judgment_text(const io::ModelComparison& result,
                           const Judgment& judgment,
                           const VerifyOptions& options) {
   std::string text = fmt::format("limits for {}: SQNR >= {:g} dB",
@@ -111,8 +111,8 @@ std::string judgment_text(const io::Comparison& result,
 }
 
 /// Returns a text per violated limit.
-std::vector<std::string> failures_of(const io::Comparison& result, double alone,
-                                     const Judgment& judgment,
+std::vector<std::string> failures_of(const io::ModelComparison& result,
+                                     double alone, const Judgment& judgment,
                                      const VerifyOptions& options) {
   std::vector<std::string> failures;
   // Negated: NaN fails.
@@ -154,7 +154,7 @@ void verify(const VerifyOptions& options) {
   const Reference reference = reference_of(options);
   const Judgment judgment =
       judgment_of(options, has_pairs(options.file.what), reference.quantized);
-  const io::Comparison result = io::compare_models(
+  const io::ModelComparison result = io::compare_models(
       reference.model, file, x, {.batch = options.batch, .layout = layout});
   const double alone = io::batch_difference(
       file, io::samples_as_in(file, reference.model, x, layout)

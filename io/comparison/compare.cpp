@@ -90,7 +90,7 @@ std::vector<int64_t> classes_of(const Tensor& scores) {
 class Comparer {
  public:
   Comparer(const TracedModel& a, const TracedModel& b,
-           const CompareOptions& options)
+           const ModelComparisonOptions& options)
       : a_(a),
         b_(b),
         labels_(options.labels),
@@ -100,8 +100,8 @@ class Comparer {
   void compare(const Tensor& x, const Tensor& z, int64_t first) {
     const std::vector<Tensor> ours = a_.run(x), theirs = b_.run(z);
     const bool turns = a_.channels_first() != b_.channels_first();
-    const auto mixed_a = in_mixed_order(a_, ranks_of(ours));
-    const auto mixed_b = in_mixed_order(b_, ranks_of(theirs));
+    const auto mixed_a = has_permuted_features(a_, ranks_of(ours));
+    const auto mixed_b = has_permuted_features(b_, ranks_of(theirs));
     for (size_t m = 0; m < matches_.size(); ++m) {
       const ValueMatch& match = matches_[m];
       const bool mixed =
@@ -114,8 +114,8 @@ class Comparer {
     count_classes(ours[a_.outputs()[0]], theirs[b_.outputs()[0]], first);
   }
 
-  Comparison finish(int64_t samples) const {
-    Comparison result{.samples = samples};
+  ModelComparison finish(int64_t samples) const {
+    ModelComparison result{.samples = samples};
     // Noise of all values; that of a value without match is the largest of its
     // inputs.
     std::vector<double> noise(a_.values().size(), -1);
@@ -275,12 +275,13 @@ int64_t batch_for(const TracedModel& model, int64_t batch, int64_t n) {
 
 }  // namespace
 
-Comparison compare_models(const TracedModel& a, const TracedModel& b,
-                          const Tensor& x, const CompareOptions& options) {
+ModelComparison compare_models(const TracedModel& a, const TracedModel& b,
+                               const Tensor& x,
+                               const ModelComparisonOptions& options) {
   const SamplePair samples = samples_for(a, b, x, options.layout);
   const int64_t n = x.shape()[0];
   if (options.batch < 1) {
-    throw ValueError("out_of_range", "CompareOptions.batch",
+    throw ValueError("out_of_range", "ModelComparisonOptions.batch",
                      fmt::format("must be at least 1, got {}", options.batch));
   }
   if (!options.labels.empty() && (options.labels.dtype() != DType::i64 ||
@@ -379,7 +380,7 @@ double Comparison::flip_share() const {
                     : static_cast<double>(flips) / static_cast<double>(codes);
 }
 
-Config to_config(const Comparison& comparison) {
+Config to_config(const ModelComparison& comparison) {
   // JSON has neither infinity nor NaN: they become null.
   const auto number = [](double value) {
     return std::isfinite(value) ? Config(value) : Config();

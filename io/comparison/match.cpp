@@ -106,8 +106,8 @@ std::vector<ValueMatch> match_values(const TracedModel& a,
   return result;
 }
 
-std::vector<bool> in_mixed_order(const TracedModel& model,
-                                 const std::vector<int>& ranks) {
+std::vector<bool> has_permuted_features(const TracedModel& model,
+                                        const std::vector<int>& ranks) {
   const auto& values = model.values();
   std::vector<bool> mixed(values.size());
   for (size_t i = 0; i < values.size(); ++i) {

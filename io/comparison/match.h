@@ -21,7 +21,7 @@ std::vector<ValueMatch> match_values(const TracedModel& a,
 /// Returns for each value whether its elements may be permuted in a model of
 /// another channel order: flattened images and everything that preserves their
 /// order.
-std::vector<bool> in_mixed_order(const TracedModel& model,
-                                 const std::vector<int>& ranks);
+std::vector<bool> has_permuted_features(const TracedModel& model,
+                                        const std::vector<int>& ranks);
 
 }  // namespace octet::io

@@ -276,6 +276,9 @@ std::vector<fs::directory_entry> folder_entries(const fs::path& folder) {
       entries.push_back(*it);
     }
   }
+  if (error == std::errc::no_such_file_or_directory) {
+    throw IoError("file_not_found", folder.string(), "folder not found");
+  }
   if (error) {
     throw IoError("cannot_read", folder.string(),
                   fmt::format("cannot list the folder: {}", error.message()));

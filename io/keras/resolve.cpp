@@ -130,7 +130,7 @@ class Resolver {
     const int64_t calls = calls_of(layer);
     if (tensor.call < 0 || tensor.call >= calls) {
       throw FormatError("out_of_range", where,
-                        fmt::format("{} has {} calls, got call {}",
+                        fmt::format("call of {} must be in [0,{}), got {}",
                                     text_of(layer), calls, tensor.call));
     }
     const int64_t outputs =
@@ -138,7 +138,7 @@ class Resolver {
                     : outputs_of(layer);
     if (tensor.output < 0 || tensor.output >= outputs) {
       throw FormatError("out_of_range", where,
-                        fmt::format("{} has {} outputs, got output {}",
+                        fmt::format("output of {} must be in [0,{}), got {}",
                                     text_of(layer), outputs, tensor.output));
     }
   }

@@ -8,7 +8,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 
 #include "file_errors.h"
 #include "keras/names.h"

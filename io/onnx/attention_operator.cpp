@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "bounds.h"
 #include "graph_view.h"
+#include "proto_limits.h"
 #include "run/constants.h"
 #include "tensors.h"
 

@@ -77,12 +77,12 @@ void set_attribute(onnx::AttributeProto& proto,
 }
 
 // Whether the range is that of uint8 with zero point -low.
-bool fills_uint8(const Grid& grid) {
+bool fills_uint8(const QuantParams& grid) {
   return grid.low >= -255 && grid.low <= 0 && grid.low != -128 &&
          grid.high == 255 + grid.low && !grid.per_channel();
 }
 
-void check_grid(const std::string& name, const Grid& grid) {
+void check_grid(const std::string& name, const QuantParams& grid) {
   const auto subject = [&] { return fmt::format("quantizer '{}'", name); };
   if (grid.empty()) {
     throw ValueError("not_calibrated", subject(),
@@ -116,7 +116,7 @@ void check_grid(const std::string& name, const Grid& grid) {
   }
 }
 
-void check_fit(const std::string& name, const Grid& grid,
+void check_fit(const std::string& name, const QuantParams& grid,
                const onnx::TensorProto& tensor) {
   const int64_t channels =
       grid.axis < tensor.dims_size() ? tensor.dims(grid.axis) : -1;
@@ -130,7 +130,7 @@ void check_fit(const std::string& name, const Grid& grid,
 }
 
 // Equal keys have the same pair.
-std::string key_of(const std::string& value, const Grid& grid) {
+std::string key_of(const std::string& value, const QuantParams& grid) {
   std::string key = fmt::format("{} {} {} {} ", value.size(), grid.low,
                                 grid.high, grid.per_channel() ? grid.axis : -1);
   key.append(value).append(static_cast<const char*>(grid.scale.raw()),
@@ -401,7 +401,8 @@ std::string GraphBuilder::add_initializer(std::string_view name,
 
 // ONNX saturates at the bounds of int8 only.
 std::string GraphBuilder::clip_to(const std::string& value,
-                                  const std::string& name, const Grid& grid) {
+                                  const std::string& name,
+                                  const QuantParams& grid) {
   if (grid.per_channel()) {
     throw UnsupportedError(
         "unsupported_value", fmt::format("quantizer '{}'", name),
@@ -419,7 +420,8 @@ std::string GraphBuilder::clip_to(const std::string& value,
 }
 
 std::string GraphBuilder::add_qdq(const std::string& value,
-                                  std::string_view name, const Grid& grid) {
+                                  std::string_view name,
+                                  const QuantParams& grid) {
   const std::string base(name);
   check_grid(base, grid);
   const auto constant = constants_.find(value);

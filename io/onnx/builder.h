@@ -16,10 +16,10 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/layers/onnx_builder.h>
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
-#include "large_constants.h"
+#include "deferred_initializers.h"
 #include "opsets.h"
 #include "transposes.h"
 #include "unique_names.h"
@@ -84,7 +84,7 @@ class GraphBuilder final : public OnnxBuilder {
   /// positive, or a range outside int8; ShapeError for scales that do not fit
   /// the value.
   std::string add_qdq(const std::string& value, std::string_view name,
-                      const Grid& grid) override;
+                      const QuantParams& grid) override;
   std::string add_repeated(std::string_view name, const std::string& constant,
                            int rank, const std::string& x) override;
   std::string one_sample(const std::string& value) const override;
@@ -108,7 +108,7 @@ class GraphBuilder final : public OnnxBuilder {
   void repeat(const std::string& value);
   std::string add_transpose(std::string_view name, Transposes::Source source);
   std::string clip_to(const std::string& value, const std::string& name,
-                      const Grid& grid);
+                      const QuantParams& grid);
 
   onnx::GraphProto& graph_;
   int opset_;

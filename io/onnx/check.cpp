@@ -19,11 +19,11 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
 #include "external.h"
 #include "file_kind.h"
 #include "graph_view.h"
 #include "normalize.h"
+#include "proto_limits.h"
 #include "qdq.h"
 #include "schemas.h"
 #include "tensors.h"

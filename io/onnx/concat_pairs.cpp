@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "bounds.h"
+#include "proto_limits.h"
 #include "qdq.h"
 
 namespace octet::io {

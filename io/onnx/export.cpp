@@ -186,7 +186,7 @@ void check_float16(const OnnxOptions& options, int64_t qdq_pairs) {
     throw ValueError("conflicting_options", "ONNX float16",
                      "a quantized model needs int8 weights, got float32, "
                      "which float16 would round. Hint: "
-                     "choose int8 weights (octet: --weights int8)");
+                     "choose int8 weights (--weights int8)");
   }
 }
 

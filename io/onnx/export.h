@@ -10,7 +10,7 @@
 
 #include <octet/io/onnx.h>
 
-#include "large_constants.h"
+#include "deferred_initializers.h"
 
 namespace octet::io {
 

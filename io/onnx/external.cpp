@@ -15,7 +15,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
+#include "proto_limits.h"
 #include "tensors.h"
 
 namespace octet::io {
@@ -96,7 +96,7 @@ class ExternalData {
     if (bytes > left_) {
       throw FormatError("memory_limit", "ONNX model",
                         fmt::format("external data exceeds the limit of {} "
-                                    "MiB. Hint: raise memory_limit (octet: "
+                                    "MiB. Hint: raise FileLimits.memory_limit ("
                                     "--memory-limit)",
                                     limit_ >> 20));
     }

@@ -13,10 +13,10 @@
 #include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
 #include "check.h"
 #include "foreign_errors.h"
 #include "graph_view.h"
+#include "proto_limits.h"
 #include "qdq.h"
 #include "tensors.h"
 

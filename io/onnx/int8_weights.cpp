@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
 #include "graph_view.h"
@@ -31,10 +31,10 @@ Tensor codes_of(const onnx::NodeProto& node, const onnx::TensorProto& weight,
   const auto* axis = find_attribute(node, "axis");
   return quantize(
       floats_of(weight),
-      Grid{.scale = floats_of(scale),
-           .axis = axis == nullptr ? -1 : static_cast<int>(axis->i()),
-           .low = -128,
-           .high = 127});
+      QuantParams{.scale = floats_of(scale),
+                  .axis = axis == nullptr ? -1 : static_cast<int>(axis->i()),
+                  .low = -128,
+                  .high = 127});
 }
 
 void store_codes(onnx::TensorProto& proto, const Tensor& codes) {

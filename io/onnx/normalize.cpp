@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "bounds.h"
+#include "proto_limits.h"
 
 namespace octet::io {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::rules {
 

@@ -12,9 +12,9 @@
 
 #include <octet/runtime/error.h>
 
-#include "bounds.h"
-#include "rules.h"
+#include "proto_limits.h"
 #include "run/operators.h"
+#include "shape_inference.h"
 
 namespace octet::io {
 namespace {

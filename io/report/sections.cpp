@@ -69,7 +69,7 @@ std::string accuracy_section(const Report& report) {
 
 std::string noise_section(const Report& report) {
   if (!report.comparison) return "";
-  const Comparison& comparison = *report.comparison;
+  const ModelComparison& comparison = *report.comparison;
   // End of the decibel bars.
   constexpr double kFull = 60;
   const bool codes = std::ranges::any_of(

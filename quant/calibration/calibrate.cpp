@@ -3,7 +3,7 @@
 #include <octet/layers/model_data.h>
 #include <octet/quant/calibrate.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 
 #include "calibration/steps.h"
 

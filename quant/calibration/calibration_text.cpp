@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/calibrate_auto.h>
+#include <octet/quant/auto_calibrate.h>
 #include <octet/runtime/text_table.h>
 
 #include "calibration/signal_noise.h"

@@ -55,7 +55,7 @@ class Counter final : public RangeObserver {
   const Count& count() const { return count_; }
 
  private:
-  Grid grid_;
+  QuantParams grid_;
   float scale_;
   Count count_;
 };
@@ -96,7 +96,7 @@ class Check {
         value.f32(), [](float v) { return std::isfinite(v); });
     if (!finite) return not_finite(q, value);
     if (!look_at_scales(q)) return;
-    const Grid grid = q.grid(value, parameter.channel_axis);
+    const QuantParams grid = q.grid(value, parameter.channel_axis);
     const ElementScales scales(value.shape(), grid);
     std::vector<Count> channels(static_cast<size_t>(grid.scale.size()));
     const auto values = value.f32();

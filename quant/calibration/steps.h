@@ -1,4 +1,4 @@
-// Steps of calibrate() and calibrate_auto().
+// Steps of calibrate() and auto_calibrate().
 #pragma once
 
 #include <memory>

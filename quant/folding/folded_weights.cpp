@@ -64,7 +64,7 @@ Kernel fold_real(const Tensor& kernel, const OutputChannels& channels,
 Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
                   const OutputChannels& channels,
                   const std::vector<double>& factor) {
-  const Grid grid =
+  const QuantParams grid =
       quantizer.weight_grid(parameter.variable, parameter.channel_axis);
   const Tensor codes = quantize(parameter.variable.value(), grid);
   const auto q = codes.data<int8_t>();

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/grid.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/quant_params.h>
 
 namespace octet::quant {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 
 namespace octet::quant {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/quant/quantizer.h>
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
@@ -103,7 +103,7 @@ void Quantizer::observe(const Variable& x) const {
 // Returns whether there is still no scale, as all values were zero.
 bool Quantizer::follow(const Variable& x) const {
   if (!config_.follows() || frozen_ || pauses_ > 0) return false;
-  BatchParts* const parts = batch_parts();
+  CrossShardReduction* const parts = batch_parts();
   const auto part = static_cast<size_t>(parts != nullptr ? parts->part() : 0);
   const auto seen = identity(x);
   if (part < followed_.size() && followed_[part] == seen) {
@@ -159,7 +159,7 @@ Variable Quantizer::weight(const Variable& w, int axis) const {
   observe(w);
   if (!rounds()) return w;
   if (config_.learns() && grad_enabled()) {
-    const Grid checked = grid(w.value(), axis);
+    const QuantParams checked = grid(w.value(), axis);
     return fake_quantize(
         w, learned_scale(w.shape().size() / checked.scale.size()),
         {.axis = axis, .low = config_.low(), .high = config_.high()},
@@ -192,8 +192,8 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
           .gradient_factor = static_cast<float>(rate / std::sqrt(n * codes))};
 }
 
-Grid Quantizer::grid(const Tensor& x, int axis) const {
-  Grid grid{.axis = axis, .low = config_.low(), .high = config_.high()};
+QuantParams Quantizer::grid(const Tensor& x, int axis) const {
+  QuantParams grid{.axis = axis, .low = config_.low(), .high = config_.high()};
   with_context(
       [&] { return fmt::format("in quantizer '{}'", name_); },
       [&] {
@@ -224,7 +224,7 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
   return grid;
 }
 
-Grid Quantizer::weight_grid(const Variable& weight, int axis) const {
+QuantParams Quantizer::weight_grid(const Variable& weight, int axis) const {
   if (config_.rule != ScaleRule::live) return grid(weight.value(), axis);
   if (weight.value().being_written()) return grid(weight.value(), axis);
   const uint64_t version = weight.version();

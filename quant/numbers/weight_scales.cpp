@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <octet/runtime/grid.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/quant_params.h>
 
 namespace octet::quant {
 namespace {

@@ -32,7 +32,7 @@ std::optional<Decision> decide(PlacementState& state, const GraphNode& node,
     return Decision{.sites = wrapper_sites(node, "default", reason),
                     .rule = "default"};
   }
-  if (stays_float(graph, node)) {
+  if (is_never_int8(graph, node)) {
     return skipped("P17", "stays float, as TensorRT fuses it as a whole");
   }
   if (info.name.empty()) return std::nullopt;

@@ -62,7 +62,7 @@ QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
     }
   }
   plan = grouped(std::move(plan), graph);
-  choose_signs(plan, graph);
+  choose_signedness(plan, graph);
   return plan;
 }
 

@@ -134,7 +134,7 @@ QdqPlan with_bits(const QdqPlan& plan, const Model& model,
   std::vector<bool> asked(result.points.size());
   for (const LayerBits& entry : layers) apply_to(result, entry, asked);
   settle(result, asked);
-  choose_signs(result, graph);
+  choose_signedness(result, graph);
   return result;
 }
 

@@ -216,13 +216,13 @@ Model rebuild(const ModelState& state) {
 }
 
 Model restored(ModelState state) {
-  const UnfilledParameters unfilled;
+  const SkipInit unfilled;
   Model model = model_from_config(state.graph);
   Assignment weights(model, state.weights);
   state.weights.clear();
   std::move(weights).give_away();
   if (!state.plan.is_null()) {
-    model = apply(plan_from_config(state.plan), model, CopyOf::parameters);
+    model = apply(plan_from_config(state.plan), model, Weights::share);
   }
   Status(model, state.status).put_back();
   return model;

@@ -135,7 +135,7 @@ PairCount count_pairs(const QdqPlan& original, const Model& model) {
   return count;
 }
 
-Model apply(const QdqPlan& given, const Model& model, CopyOf weights) {
+Model apply(const QdqPlan& given, const Model& model, Weights weights) {
   const GraphIndex graph(model);
   const QdqPlan plan = grouped(given, graph);
   check(plan, graph);

@@ -38,7 +38,7 @@ bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
 
 }  // namespace
 
-void choose_signs(QdqPlan& plan, const GraphIndex& graph) {
+void choose_signedness(QdqPlan& plan, const GraphIndex& graph) {
   // A zero point already determines the signedness.
   const auto has_choice = [](const QdqPoint& point) {
     return point.site.kind != SiteKind::weight && point.config.zero_point == 0;

@@ -10,6 +10,6 @@ namespace octet::quant {
 /// Makes points below 8 bits, and 8-bit points requested as unsigned, unsigned
 /// for tensors that cannot be negative (Layer::is_non_negative): [0, 2^bits -
 /// 1] uses the range fully. Makes all other points signed.
-void choose_signs(QdqPlan& plan, const GraphIndex& graph);
+void choose_signedness(QdqPlan& plan, const GraphIndex& graph);
 
 }  // namespace octet::quant

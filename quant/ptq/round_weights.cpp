@@ -60,7 +60,8 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
   const auto moments =
       second_moments(model, layer, samples, options.batch_size);
   const Tensor& kernel = part.kernel().variable.value();
-  const Grid grid = layer.weight->grid(kernel, part.kernel().channel_axis);
+  const QuantParams grid =
+      layer.weight->grid(kernel, part.kernel().channel_axis);
   const ElementScales scale_of(kernel.shape(), grid);
 
   LayerRounding result{.layer = layer.name(), .skipped = {}};

@@ -18,7 +18,7 @@ float stretched_sigmoid(float v) {
 
 }  // namespace
 
-SoftRounding::SoftRounding(const Tensor& weights, const Grid& grid)
+SoftRounding::SoftRounding(const Tensor& weights, const QuantParams& grid)
     : shape_(weights.shape()), scale_(weights.shape(), grid) {
   const auto w = weights.f32();
   for (size_t i = 0; i < w.size(); ++i) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::quant {
@@ -20,7 +20,7 @@ namespace octet::quant {
 class SoftRounding {
  public:
   /// Weights beyond the range start at its end.
-  SoftRounding(const Tensor& weights, const Grid& grid);
+  SoftRounding(const Tensor& weights, const QuantParams& grid);
 
   // Shapes: the weights'.
   Tensor soft() const;

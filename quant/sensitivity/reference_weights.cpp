@@ -14,7 +14,8 @@ namespace {
 
 /// Returns whether at least 99 % of the values are within a step of the exact
 /// or clipped values.
-bool is_rounded(const Tensor& stored, const Tensor& exact, const Grid& grid) {
+bool is_rounded(const Tensor& stored, const Tensor& exact,
+                const QuantParams& grid) {
   constexpr double kMayDiffer = 0.01;
   const ElementScales scales(stored.shape(), grid);
   int64_t others = 0;
@@ -52,7 +53,7 @@ ReferenceWeights::ReferenceWeights(const Model& model, const Model& reference) {
                         placed.site.parameter, exact.shape().to_string(),
                         stored.shape().to_string()));
       }
-      const Grid grid = placed.quantizer->grid(stored, own.channel_axis);
+      const QuantParams grid = placed.quantizer->grid(stored, own.channel_axis);
       if (!is_rounded(stored, exact, grid)) {
         throw ValueError(
             "invalid_value", fmt::format("layer '{}'", name),

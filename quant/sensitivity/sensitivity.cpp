@@ -28,7 +28,7 @@ using Names = std::set<std::string>;
 // Measures the quantization loss of a tensor.
 class GridObserver final : public RangeObserver {
  public:
-  explicit GridObserver(Grid grid)
+  explicit GridObserver(QuantParams grid)
       : grid_(std::move(grid)),
         low_(grid_.scale.item() * (static_cast<float>(grid_.low) - 0.5f)),
         high_(grid_.scale.item() * (static_cast<float>(grid_.high) + 0.5f)) {}
@@ -54,7 +54,7 @@ class GridObserver final : public RangeObserver {
   }
 
  private:
-  Grid grid_;
+  QuantParams grid_;
   float low_, high_;
   SignalNoise power_;
   ChannelPowers channels_;
@@ -155,7 +155,7 @@ class Analysis {
     const Quantizers ranges = activation_ranges(model_);
     for (const auto& each : ranges) {
       GridObserver*& observer = observers[each->name()];
-      const Grid grid = each->grid({}, -1);
+      const QuantParams grid = each->grid({}, -1);
       each->start_observing({.observer = [&observer, grid] {
         auto made = std::make_unique<GridObserver>(grid);
         observer = made.get();

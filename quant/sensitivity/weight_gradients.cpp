@@ -30,7 +30,8 @@ std::vector<Weight> weights_of(const Model& model) {
           wrapper->inner().parameter(placed.site.parameter);
       if (!parameter.variable.requires_grad()) continue;
       const Tensor& value = parameter.variable.value();
-      const Grid grid = placed.quantizer->grid(value, parameter.channel_axis);
+      const QuantParams grid =
+          placed.quantizer->grid(value, parameter.channel_axis);
       const NoGradGuard no_grad;
       Tensor error = fake_quantize(Variable(value), grid).value().clone();
       for (size_t i = 0; i < error.f32().size(); ++i) {

@@ -24,7 +24,7 @@ class Hook final : public QuantizeHook {
     return weight->quantizer->weight(parameter.variable,
                                      parameter.channel_axis);
   }
-  std::optional<Grid> grid(const Parameter& parameter) const override {
+  std::optional<QuantParams> grid(const Parameter& parameter) const override {
     const PlacedQuantizer* weight = at_weight(parameter);
     if (weight == nullptr) return std::nullopt;
     return weight->quantizer->weight_grid(parameter.variable,
@@ -335,7 +335,7 @@ BaseQuantizeWrapper::shared_statistics() const {
   return inner_->shared_statistics();
 }
 
-std::vector<Parameter> BaseQuantizeWrapper::moving_scales() const {
+std::vector<Parameter> BaseQuantizeWrapper::scale_parameters() const {
   std::vector<Parameter> result;
   for (const PlacedQuantizer& placed : quantizers_) {
     const Quantizer& quantizer = *placed.quantizer;

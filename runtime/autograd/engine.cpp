@@ -159,13 +159,13 @@ void Engine::run(const NodePtr& root) {
 
 void Engine::deliver(Node* to, Gradient gradient) {
   if (to == nullptr || !to->needs_grad) return;
-  Arrivals& at = arrivals(*to);
+  PendingGradients& at = arrivals(*to);
   --at.pending;
   if (gradient.value.first.t.empty()) return;  // zero
   at.gradients.push_back(std::move(gradient));
 }
 
-Arrivals& Engine::arrivals(Node& node) {
+PendingGradients& Engine::arrivals(Node& node) {
   const bool leaf = dynamic_cast<Leaf*>(&node) != nullptr;
   return leaf ? of_leaves_[&node] : node.arrivals;
 }
@@ -217,7 +217,7 @@ Tensor Engine::sum(const std::vector<Gradient>& gradients) {
   Tensor sum = evaluate(first);
   float* to = sum.f32().data();
   for (size_t k = 1; k < gradients.size(); ++k) {
-    const Reader reader(gradients[k].value, Form::real);
+    const ExpressionEvaluator reader(gradients[k].value, OutputKind::real);
     const int64_t size = reader.images().size();
     parallel_chunks(reader.images().n, [&](int64_t begin, int64_t end,
                                            int64_t) {

@@ -65,7 +65,8 @@ ImageShape::ImageShape(const Shape& shape) {
   for (int axis = 1; axis < rank - 1; ++axis) w *= shape[axis];
 }
 
-Reader::Reader(const Expression& expression, Form form)
+ExpressionEvaluator::ExpressionEvaluator(const Expression& expression,
+                                         OutputKind form)
     : expression_(expression), images_(expression.shape) {
   const Expression& e = expression_;
   call_.h = images_.h;
@@ -112,17 +113,17 @@ Reader::Reader(const Expression& expression, Form form)
       call_.b = shift_of(e.first.b);
     }
   }
-  const bool there = e.on_grid && form == Form::real;
+  const bool there = e.on_grid && form == OutputKind::real;
   if (!e.grid.empty() && !there) {
     call_.quantize = true;
     call_.scale = e.grid.scale.item();
     call_.code_low = static_cast<float>(e.grid.low);
     call_.code_high = static_cast<float>(e.grid.high);
-    call_.factor = form == Form::real ? call_.scale : 1.0f;
+    call_.factor = form == OutputKind::real ? call_.scale : 1.0f;
   }
 }
 
-kernels::Evaluation Reader::from(int64_t offset) const {
+kernels::Evaluation ExpressionEvaluator::from(int64_t offset) const {
   kernels::Evaluation call = call_;
   call.t += offset;
   if (call.t2 != nullptr) call.t2 += offset;
@@ -130,8 +131,8 @@ kernels::Evaluation Reader::from(int64_t offset) const {
   return call;
 }
 
-kernels::Evaluation Reader::padded(const Rows& rows,
-                                   const Pads& padding) const {
+kernels::Evaluation ExpressionEvaluator::padded(const Rows& rows,
+                                                const Pads& padding) const {
   kernels::Evaluation call =
       from(rows.image * images_.size() + rows.first * images_.w * images_.c);
   call.h = rows.last - rows.first;
@@ -142,42 +143,46 @@ kernels::Evaluation Reader::padded(const Rows& rows,
   return call;
 }
 
-kernels::Evaluation Reader::run(int64_t first, int64_t last) const {
+kernels::Evaluation ExpressionEvaluator::run(int64_t first,
+                                             int64_t last) const {
   kernels::Evaluation call = from(first * images_.c);
   call.h = 1;
   call.w = last - first;
   return call;
 }
 
-void Reader::read(const Rows& rows, const Pads& padding, float* out) const {
+void ExpressionEvaluator::read(const Rows& rows, const Pads& padding,
+                               float* out) const {
   kernels::Evaluation call = padded(rows, padding);
   call.out = out;
   kernels::table().evaluate(call);
 }
 
-bool Reader::read_codes(const Rows& rows, const Pads& padding,
-                        const kernels::CodeTable& table,
-                        kernels::CodeWord* out) const {
+bool ExpressionEvaluator::read_codes(const Rows& rows, const Pads& padding,
+                                     const kernels::CodeTable& table,
+                                     kernels::CodeWord* out) const {
   kernels::Evaluation call = padded(rows, padding);
   call.zero_byte = zero_byte(expression_.grid, table);
   return table.evaluate(call, out);
 }
 
-bool Reader::pixel_codes(int64_t first, int64_t last,
-                         const kernels::CodeTable& table,
-                         kernels::CodeWord* out) const {
+bool ExpressionEvaluator::pixel_codes(int64_t first, int64_t last,
+                                      const kernels::CodeTable& table,
+                                      kernels::CodeWord* out) const {
   kernels::Evaluation call = run(first, last);
   call.zero_byte = zero_byte(expression_.grid, table);
   return table.evaluate(call, out);
 }
 
-void Reader::read_pixels(int64_t first, int64_t last, float* out) const {
+void ExpressionEvaluator::read_pixels(int64_t first, int64_t last,
+                                      float* out) const {
   kernels::Evaluation call = run(first, last);
   call.out = out;
   kernels::table().evaluate(call);
 }
 
-const float* Reader::pixels(int64_t first, int64_t last, int slot) const {
+const float* ExpressionEvaluator::pixels(int64_t first, int64_t last,
+                                         int slot) const {
   if (call_.terms == 0 && !call_.quantize) {
     return call_.t + first * images_.c;
   }
@@ -186,7 +191,7 @@ const float* Reader::pixels(int64_t first, int64_t last, int slot) const {
   return out;
 }
 
-void Reader::commit() {
+void ExpressionEvaluator::commit() {
   if (buffer_.empty() || expression_.materialized()) return;
   *expression_.buffer = buffer_;
   if (inference::Recorder* recorder = inference::recorder()) {
@@ -200,7 +205,7 @@ Tensor evaluate(const Expression& expression) {
     if (recorder->evaluated(expression, out)) return out;
   }
   float* to = out.f32().data();
-  Reader reader(expression, Form::real);
+  ExpressionEvaluator reader(expression, OutputKind::real);
   const ImageShape& images = reader.images();
   parallel_chunks(images.n * images.h * images.w,
                   [&](int64_t first, int64_t last, int64_t) {

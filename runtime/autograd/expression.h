@@ -13,12 +13,12 @@
 #include <memory>
 #include <optional>
 
-#include <octet/runtime/grid.h>
 #include <octet/runtime/ops/window.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
 #include "../kernels/kernels.h"
-#include "kept.h"
+#include "saved_tensor.h"
 
 namespace octet::autograd {
 
@@ -27,7 +27,7 @@ struct Node;
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Term {
-  Kept t;
+  SavedTensor t;
   Tensor a;  // [c]; empty: 1
   Tensor b;  // [c]; empty: 0
   // [groups][2][c]: sums of t and t*t, if computed by the op that produced t.
@@ -36,7 +36,7 @@ struct Term {
   // Second term only:
   float low = -kInfinity;
   float high = kInfinity;
-  Grid grid;
+  QuantParams grid;
   // Receives d/d(a*t + b). Owned by the node of the expression; null if nothing
   // is recorded.
   Node* target = nullptr;
@@ -59,7 +59,7 @@ struct Expression {
   std::optional<Term> second;
   float low = -kInfinity;
   float high = kInfinity;
-  Grid grid;                       // per tensor
+  QuantParams grid;                // per tensor
   bool on_grid = false;            // first.t is already quantized
   bool clipped_gradient = true;    // StraightThrough::clipped for Q
   ScaleTarget scale;               // of the grid
@@ -84,17 +84,17 @@ struct ImageShape {
   explicit ImageShape(const Shape& shape);
 };
 
-/// Output of a Reader for a quantized expression.
-enum class Form {
+/// Output of a ExpressionEvaluator for a quantized expression.
+enum class OutputKind {
   real,   ///< scale * q
   codes,  ///< quantized values q, as floats
 };
 
 /// Evaluates an expression image by image; the only evaluator. Several threads
 /// may call read() for different images.
-class Reader {
+class ExpressionEvaluator {
  public:
-  Reader(const Expression& expression, Form form);
+  ExpressionEvaluator(const Expression& expression, OutputKind form);
 
   const ImageShape& images() const { return images_; }
   /// Writes [top+h+bottom][left+w+right][c] with zero padding.

@@ -44,7 +44,7 @@ Node::~Node() {
   dying = nullptr;
 }
 
-void Node::let_go() {
+void Node::remove_variable() {
   if (--variables_ == 0 && !inputs.empty()) value = {};
 }
 
@@ -131,7 +131,7 @@ void FunctionNode::backward(Engine& engine) {
   const Tensor g = Engine::total(*this);
   std::vector<Tensor> results;
   if (!g.empty()) {
-    for (const Kept& tensor : kept) (void)tensor.read();
+    for (const SavedTensor& tensor : kept) (void)tensor.read();
     results = vjp(g);
     if (results.size() != arguments.size()) {
       throw ValueError("count_mismatch", fmt::format("gradient of {}", op),

@@ -38,7 +38,7 @@ struct Gradient {
 Gradient plain_gradient(const Tensor& g);
 
 /// Pending gradients of a node during a backward pass.
-struct Arrivals {
+struct PendingGradients {
   std::vector<Gradient> gradients;
   int64_t pending = 0;  // contributions still to come
 };
@@ -59,7 +59,7 @@ struct Node : std::enable_shared_from_this<Node> {
   virtual Tensor compute();
   virtual const Expression* expression() const { return nullptr; }
   /// Per-tensor quantization parameters of the value, or null.
-  virtual const Grid* value_grid() const {
+  virtual const QuantParams* value_grid() const {
     const Expression* e = expression();
     return e == nullptr || e->grid.empty() ? nullptr : &e->grid;
   }
@@ -72,11 +72,11 @@ struct Node : std::enable_shared_from_this<Node> {
   /// Counts the Variables of this node. After the last Variable only the tape
   /// owns the node; it does not need the value, since gradient functions save
   /// their own tensors.
-  void hold() { ++variables_; }
+  void add_variable() { ++variables_; }
+  void remove_variable();
   /// Marks the value as nonnegative until it is written.
-  void say_nonnegative() { nonnegative_at_ = value.writes(); }
+  void mark_nonnegative() { nonnegative_at_ = value.writes(); }
   bool nonnegative() const { return nonnegative_at_ == value.writes(); }
-  void let_go();
 
   const uint64_t id;
   std::string op;
@@ -84,7 +84,8 @@ struct Node : std::enable_shared_from_this<Node> {
   bool needs_grad = false;
   bool released = false;
   std::vector<NodePtr> inputs;  // inputs that need a gradient
-  Arrivals arrivals;  // during backward; for leaves see Engine::arrivals()
+  PendingGradients
+      arrivals;  // during backward; for leaves see Engine::arrivals()
   Tensor value;
   std::weak_ptr<Node> quantized;  // latest fake_quantize() of this node
 
@@ -94,7 +95,7 @@ struct Node : std::enable_shared_from_this<Node> {
 };
 
 /// Operands of a matrix product.
-enum class Factor {
+enum class GemmType {
   values,
   float_codes,  ///< quantized values, as floats
   codes,        ///< quantized values, packed (kernels::CodeWord)
@@ -109,11 +110,11 @@ struct Leaf final : Node {
   struct Packed {
     const void* table;  // of kernels: determines the vector width
     uint64_t writes;    // of the value when packed
-    Factor factor;
+    GemmType factor;
     std::vector<int64_t> layout;
     const void* code_table;  // kernels of the activations
     int zero_byte;           // byte of quantized value 0 in activations
-    Grid grid;               // may be empty
+    QuantParams grid;        // may be empty
     std::vector<Tensor> panels;
     Tensor values;  // the packed values, if equal to the leaf's
   };
@@ -142,8 +143,8 @@ struct FunctionNode final : Node {
   void release() override;
 
   Vjp vjp;
-  std::vector<Kept> kept;        // saved for vjp
-  std::vector<Node*> arguments;  // all inputs; null without gradient
+  std::vector<SavedTensor> kept;  // saved for vjp
+  std::vector<Node*> arguments;   // all inputs; null without gradient
 };
 
 /// Destination of a gradient: a plain store or, for the last contributor to an
@@ -201,11 +202,11 @@ class Engine {
  private:
   /// Pending gradients of a node. Leaves have theirs in the engine, as
   /// concurrent tapes may share leaves.
-  Arrivals& arrivals(Node& node);
+  PendingGradients& arrivals(Node& node);
   static Tensor sum(const std::vector<Gradient>& gradients);
 
   const GradientReceiver* receiver_;
-  std::unordered_map<const Node*, Arrivals> of_leaves_;
+  std::unordered_map<const Node*, PendingGradients> of_leaves_;
 };
 
 bool eager();

@@ -21,7 +21,7 @@ Tensor scale_gradient(const Expression& e, const Tensor& g) {
   constexpr int64_t kColumns = 16;
   Expression before = e;
   before.grid = {};
-  const Reader values(before, Form::real);
+  const ExpressionEvaluator values(before, OutputKind::real);
   const ImageShape& images = values.images();
   const float* gradient = g.f32().data();
   const float scale = e.grid.scale.item();

@@ -51,17 +51,17 @@ Variable::Variable(Tensor value, bool requires_grad) {
   }
   node_ = std::make_shared<autograd::Leaf>(std::move(value));
   node_->needs_grad = requires_grad;
-  node_->hold();
+  node_->add_variable();
 }
 
 Variable::Variable(autograd::NodePtr node) : node_(std::move(node)) {
-  if (node_ != nullptr) node_->hold();
+  if (node_ != nullptr) node_->add_variable();
 }
 
 Variable::Variable(const Variable& other) : Variable(other.node_) {}
 
 Variable::~Variable() {
-  if (node_ != nullptr) node_->let_go();
+  if (node_ != nullptr) node_->remove_variable();
 }
 
 const Shape& Variable::shape() const& { return checked(node_).shape; }
@@ -235,7 +235,7 @@ const Tensor& value_of(Node& node) {
         with_context([&] { return fmt::format("in the value of {}", node.op); },
                      [&] { return node.compute(); });
     const Expression* e = node.expression();
-    if (e != nullptr && nonnegative(*e)) node.say_nonnegative();
+    if (e != nullptr && nonnegative(*e)) node.mark_nonnegative();
   }
   return node.value;
 }
@@ -250,7 +250,7 @@ Expression expression_of(const Variable& x) {
   Expression e;
   e.shape = node.shape;
   e.first = node.term();
-  if (const Grid* grid = node.value_grid()) {
+  if (const QuantParams* grid = node.value_grid()) {
     e.grid = *grid;
     e.on_grid = true;
   }

@@ -193,7 +193,7 @@ void Capture::fuse(Pointwise& p) {
   p.other_plain = other.plain();
   p.other = value_of(other);
   // The operand is stored as bytes if it is quantized.
-  const auto fits = [](const Grid& grid) {
+  const auto fits = [](const QuantParams& grid) {
     return grid.empty() || fits_bytes(grid);
   };
   p.fusable = graph_.after(p.other) < graph_.after(p.sums) &&
@@ -398,7 +398,7 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   Expression known = autograd::expression_of(y);
   noted.affine =
       !known.second && !known.clipped() && known.first.t.shape() == y.shape();
-  const Grid grid = known.grid;
+  const QuantParams grid = known.grid;
   // A custom layer may return negative values in another call.
   const bool nonnegative = zeros && autograd::nonnegative(known);
   const Tensor result = Tensor::zeros(y.shape());

@@ -8,15 +8,15 @@
 namespace octet::inference {
 namespace {
 
-using kernels::Stored;
+using kernels::StorageFormat;
 
 std::string size_text(const Storage& s) {
   std::string text = s.int8 ? "int8" : "uint8";
   switch (s.form) {
-    case Stored::bytes:
-    case Stored::shorts:
+    case StorageFormat::bytes:
+    case StorageFormat::shorts:
       break;
-    case Stored::float_codes:
+    case StorageFormat::float_codes:
       text += " as f32";
       break;
     default:
@@ -52,7 +52,7 @@ std::string sum_text(std::vector<std::string> terms) {
 }
 
 std::string follows_text(const FusedStep& step) {
-  const kernels::Fused& f = step.fused;
+  const kernels::FusedEpilogue& f = step.fused;
   std::vector<std::string> words;
   if (f.terms > 0) words.emplace_back("scale");
   if (f.terms == 2) words.emplace_back("add");

@@ -111,7 +111,8 @@ const std::vector<int>& Graph::evaluations(int pointwise_of) const {
   return found == evaluations_.end() ? kNone : found->second;
 }
 
-int Graph::evaluation(int pointwise_of, const Shape& shape, const Grid& grid) {
+int Graph::evaluation(int pointwise_of, const Shape& shape,
+                      const QuantParams& grid) {
   std::vector<int>& known = evaluations_[pointwise_of];
   for (const int i : known) {
     const Value& v = at(values, i);

@@ -30,7 +30,7 @@ struct Pointwise {
   int sums = -1;  // sums whose epilogue could evaluate it
   Tensor a, b;
   float low2 = 0, high2 = 0;
-  Grid grid2;
+  QuantParams grid2;
   int other = -1;
   bool other_plain = false;
 
@@ -46,7 +46,7 @@ struct Value {
   bool sums = false;   // raw output of a linear op
   bool codes = false;  // stored quantized by its producer
   int pointwise = -1;  // the expression that it is, or -1
-  Grid grid;
+  QuantParams grid;
 };
 
 /// Max pooling, possibly of quantized values.
@@ -88,7 +88,7 @@ struct Graph {
   int plain(int value);
   /// Returns the value of an expression under quantization parameters; adds it
   /// if missing.
-  int evaluation(int pointwise, const Shape& shape, const Grid& grid);
+  int evaluation(int pointwise, const Shape& shape, const QuantParams& grid);
   /// Returns all values of an expression.
   const std::vector<int>& evaluations(int pointwise_of) const;
 

@@ -11,8 +11,8 @@
 
 namespace octet::inference {
 
-using autograd::Factor;
-using kernels::Stored;
+using autograd::GemmType;
+using kernels::StorageFormat;
 
 Program::Plan Planner::run() {
   pool_codes(graph_);
@@ -28,12 +28,12 @@ Program::Plan Planner::run() {
   return std::move(plan_);
 }
 
-Stored Planner::form_of(const LinearCall& call, int x) const {
+StorageFormat Planner::form_of(const LinearCall& call, int x) const {
   switch (call.factor) {
-    case Factor::codes:
+    case GemmType::codes:
       return call.kernels->code_table.form;
-    case Factor::float_codes:
-      return Stored::float_codes;
+    case GemmType::float_codes:
+      return StorageFormat::float_codes;
     default:
       return floats_of(x);
   }
@@ -41,20 +41,20 @@ Stored Planner::form_of(const LinearCall& call, int x) const {
 
 void Planner::find_code_forms() {
   for (const Call& call : graph_.calls) {
-    if (call.linear && call.linear->factor == Factor::codes) {
+    if (call.linear && call.linear->factor == GemmType::codes) {
       code_forms_.emplace(call.inputs[0],
                           call.linear->kernels->code_table.form);
     }
   }
 }
 
-Stored Planner::code_form_of(int value) const {
+StorageFormat Planner::code_form_of(int value) const {
   const auto found = code_forms_.find(value);
   return found == code_forms_.end() ? kernels::table().codes.form
                                     : found->second;
 }
 
-int Planner::plain_of(int value) {
+int Planner::identity_of(int value) {
   const int i = graph_.plain(value);
   outputs_.resize(graph_.pointwise.size());
   others_.resize(graph_.pointwise.size(), -1);
@@ -86,11 +86,11 @@ void Planner::collect() {
     }
     reads_.push_back(std::move(reads));
     if (!call.linear && !call.pool && read_[i]) {
-      (void)need(call.output, Stored::values, {}, true);
+      (void)need(call.output, StorageFormat::values, {}, true);
     }
   }
   for (const int input : graph_.inputs) {
-    plan_.inputs.push_back(need(input, Stored::values, {}, true));
+    plan_.inputs.push_back(need(input, StorageFormat::values, {}, true));
   }
   for (const int output : graph_.outputs) {
     const int storage = need(output, floats_of(output), {}, true);
@@ -102,13 +102,14 @@ void Planner::collect() {
   }
 }
 
-int Planner::find(int value, Stored form, bool tensor) const {
+int Planner::find(int value, StorageFormat form, bool tensor) const {
   const auto found = found_.find({value, form, tensor});
   return found == found_.end() ? -1 : found->second;
 }
 
 // Iterative: nested expressions may be as deep as the network.
-int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
+int Planner::need(int value, StorageFormat form, const Pads& pads,
+                  bool tensor) {
   std::vector<Need> open;
   const int storage = store({value, form, pads, tensor}, open);
   std::ranges::reverse(open);
@@ -127,7 +128,7 @@ int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
 int Planner::store(Need need, std::vector<Need>& open) {
   const Value v = at(graph_.values, need.value);
   const bool whole = v.pointwise < 0 && !v.sums;  // input or call output
-  if (whole && need.form == Stored::values && need.pads == Pads{}) {
+  if (whole && need.form == StorageFormat::values && need.pads == Pads{}) {
     need.tensor = true;
   }
   if (const int found = find(need.value, need.form, need.tensor); found >= 0) {
@@ -150,7 +151,7 @@ int Planner::store(Need need, std::vector<Need>& open) {
        .int8 = fits_int8(v.grid),
        .shape = v.shape});
   if ((whole && need.tensor) || v.codes) return storage;
-  const int i = v.pointwise >= 0 ? v.pointwise : plain_of(need.value);
+  const int i = v.pointwise >= 0 ? v.pointwise : identity_of(need.value);
   at(outputs_, i).push_back(storage);
   if (at(outputs_, i).size() > 1) return storage;
   const Pointwise& p = at(graph_.pointwise, i);
@@ -161,7 +162,7 @@ int Planner::store(Need need, std::vector<Need>& open) {
   } else if (p.other >= 0) {
     const bool codes = !at(graph_.values, p.other).grid.empty();
     open.push_back({p.other,
-                    codes ? code_form_of(p.other) : Stored::values,
+                    codes ? code_form_of(p.other) : StorageFormat::values,
                     {},
                     false,
                     i});

@@ -16,13 +16,13 @@ namespace octet::inference {
 /// A linear op with its epilogue.
 struct FusedStep {
   LinearCall linear;
-  Windows windows;
+  WindowStrides windows;
   Pads pads{};        // padding of the input
   bool flat = false;  // all images form one row of pixels
   int64_t rows = 0, cols = 0, channels = 0;  // computed outputs
   Size2 other_every{1, 1};  // pixel stride of `other` per output
   Tensor rescale, a, b;
-  kernels::Fused fused;  // without pointers into storages
+  kernels::FusedEpilogue fused;  // without pointers into storages
   int x = -1;
   int other = -1;
   std::vector<int> outputs;

@@ -8,9 +8,9 @@
 namespace octet::inference {
 namespace {
 
-using autograd::Factor;
+using autograd::GemmType;
 using autograd::kInfinity;
-using kernels::Stored;
+using kernels::StorageFormat;
 
 // Returns the stride `every` in units of a storage that contains every `of`th
 // pixel. skip_pixels() ensures a whole number.
@@ -69,7 +69,7 @@ void Planner::emit_call(int index) {
     e.on_grid = !e.grid.empty();
     step.forms.push_back(std::move(e));
   }
-  step.output = find(call.output, Stored::values, true);
+  step.output = find(call.output, StorageFormat::values, true);
   plan_.steps.push_back({call.name, std::move(step), {}});
 }
 
@@ -83,7 +83,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   const int call_index = at(graph_.values, call.output).call;
   step.x = at(reads_, call_index)[0];
   const Storage& x = at(plan_.storages, step.x);
-  const bool codes = step.linear.factor == Factor::codes;
+  const bool codes = step.linear.factor == GemmType::codes;
   const int64_t unit =
       codes ? step.linear.kernels->code_table.codes_per_word : 1;
   step.windows =
@@ -100,7 +100,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   step.cols = y.w;
   step.channels = y.c;
 
-  kernels::Fused& f = step.fused;
+  kernels::FusedEpilogue& f = step.fused;
   f.terms = p.second >= 0 ? 2 : p.e.affine() && !p.e.first.scaled() ? 0 : 1;
   if (f.terms > 0) {
     step.a = p.a.empty() ? Tensor::full({y.c}, 1) : p.a;
@@ -121,7 +121,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   bool contiguous = !x.padded();
   if (step.other >= 0) {
     const Storage& other = at(plan_.storages, step.other);
-    const Grid& grid = at(graph_.values, p.other).grid;
+    const QuantParams& grid = at(graph_.values, p.other).grid;
     f.other_form = other.form;
     step.other_every = ratio(y.every, other.every);
     f.other_pixel = other.pixel * step.other_every.w;
@@ -145,7 +145,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     o.pixel = s.pixel;
     o.line = s.row;
     o.zero_byte = s.zero_byte;
-    const Grid& grid = at(graph_.values, s.value).grid;
+    const QuantParams& grid = at(graph_.values, s.value).grid;
     if (!grid.empty()) {
       o.scale = grid.scale.item();
       o.code_low = static_cast<float>(grid.low);

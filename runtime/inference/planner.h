@@ -29,11 +29,12 @@ class Planner {
  private:
   // Selects the stored values and their formats.
   void collect();
-  int need(int value, kernels::Stored form, const Pads& pads, bool tensor);
+  int need(int value, kernels::StorageFormat form, const Pads& pads,
+           bool tensor);
   // A request for a storage, possibly as the operand that an expression adds.
   struct Need {
     int value;
-    kernels::Stored form;
+    kernels::StorageFormat form;
     Pads pads;
     bool tensor;
     int added_by = -1;  // expression
@@ -41,11 +42,11 @@ class Planner {
   // Returns the storage; appends requests for its inputs to `open`.
   int store(Need need, std::vector<Need>& open);
   // Returns the storage, or -1.
-  int find(int value, kernels::Stored form, bool tensor) const;
+  int find(int value, kernels::StorageFormat form, bool tensor) const;
   // Evaluates expressions in separate steps if they compete for the same sums
   // or have too many outputs. Returns whether there were any.
   bool unfuse();
-  int plain_of(int value);
+  int identity_of(int value);
   // Returns the value that a call consumes: it applies affine expressions
   // itself.
   int term_of(int value) const {
@@ -54,13 +55,14 @@ class Planner {
     const Pointwise& p = at(graph_.pointwise, v.pointwise);
     return p.e.affine() && p.expression_only() ? p.first : value;
   }
-  kernels::Stored floats_of(int value) const {
-    return at(graph_.values, value).grid.empty() ? kernels::Stored::values
-                                                 : kernels::Stored::real;
+  kernels::StorageFormat floats_of(int value) const {
+    return at(graph_.values, value).grid.empty()
+               ? kernels::StorageFormat::values
+               : kernels::StorageFormat::real;
   }
-  kernels::Stored form_of(const LinearCall& call, int x) const;
+  kernels::StorageFormat form_of(const LinearCall& call, int x) const;
   // Returns the format of the first linear consumer, or the default.
-  kernels::Stored code_form_of(int value) const;
+  kernels::StorageFormat code_form_of(int value) const;
   void find_code_forms();
 
   // Drops pixels without consumers from the outputs of fused steps: only
@@ -78,9 +80,10 @@ class Planner {
 
   Graph graph_;
   Program::Plan plan_;
-  std::map<std::tuple<int, kernels::Stored, bool>, int> found_;  // by find()
-  std::unordered_map<int, kernels::Stored> code_forms_;          // by value
-  std::set<int> unfused_;                                        // expressions
+  std::map<std::tuple<int, kernels::StorageFormat, bool>, int>
+      found_;                                                   // by find()
+  std::unordered_map<int, kernels::StorageFormat> code_forms_;  // by value
+  std::set<int> unfused_;                                       // expressions
   std::map<int, std::vector<int>> followers_;  // expressions by sums
   std::vector<std::vector<int>> outputs_;      // storages of each expression
   std::vector<int> others_;  // added operand of each fused expression

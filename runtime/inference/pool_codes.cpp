@@ -9,7 +9,7 @@ namespace octet::inference {
 namespace {
 
 bool reads_codes(const Call& call) {
-  return call.linear && call.linear->factor == autograd::Factor::codes;
+  return call.linear && call.linear->factor == autograd::GemmType::codes;
 }
 
 // Consumers of each value.
@@ -107,7 +107,8 @@ void pool_codes(Graph& graph) {
     if (!call.pool) continue;
     const int codes = only_codes_of(graph, readers, outputs, call);
     const Value x = at(graph.values, call.pool->value);
-    const Grid grid = codes < 0 ? Grid{} : at(graph.values, codes).grid;
+    const QuantParams grid =
+        codes < 0 ? QuantParams{} : at(graph.values, codes).grid;
     const bool there = same_grid(x.grid, grid);  // input is already quantized
     if (codes < 0 || !(x.grid.empty() || there)) {
       call.pool.reset();

@@ -18,7 +18,7 @@ struct LinearCall {
   std::shared_ptr<const LinearKernels> kernels;
   autograd::Expression x;
   PackedWeight weight;
-  autograd::Factor factor;
+  autograd::GemmType factor;
   Tensor y;
   int64_t multiply_adds = 0;
 };

@@ -15,10 +15,10 @@
 namespace octet::inference {
 namespace {
 
-using autograd::Factor;
-using autograd::Form;
-using autograd::Reader;
-using kernels::Stored;
+using autograd::ExpressionEvaluator;
+using autograd::GemmType;
+using autograd::OutputKind;
+using kernels::StorageFormat;
 
 // One run of a plan for n samples.
 class Run {
@@ -63,8 +63,9 @@ class Run {
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
   void run(const CallStep& step, const std::string& name);
-  void store(const Reader& reader, const Reader::Rows& rows, int output,
-             int64_t image, int64_t row);
+  void store(const ExpressionEvaluator& reader,
+             const ExpressionEvaluator::Rows& rows, int output, int64_t image,
+             int64_t row);
   // Part of a step for one thread.
   struct Part {
     int64_t image;        // unused if the step is flat
@@ -110,7 +111,7 @@ class Run {
 void Run::pad(int id, int64_t image, int64_t first, int64_t last) {
   const Storage& s = storage(id);
   if (!s.padded()) return;
-  const int zero = s.form == Stored::bytes ? s.zero_byte : 0;
+  const int zero = s.form == StorageFormat::bytes ? s.zero_byte : 0;
   const auto clear = [&](char* from, int64_t elements) {
     std::memset(from, zero, static_cast<size_t>(elements * s.element));
   };
@@ -133,7 +134,7 @@ void Run::run(const FusedStep& step, const Part& part) {
     return step.flat ? image_of(id, 0) + part.first * s.pixel * s.element
                      : row_of(id, part.image, part.first * rows);
   };
-  kernels::Fused fused = step.fused;
+  kernels::FusedEpilogue fused = step.fused;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     if (part.first_channel == 0) {
       pad(step.outputs[i], part.image, part.first, part.last);
@@ -148,7 +149,7 @@ void Run::run(const FusedStep& step, const Part& part) {
   if (!step.rescale.empty()) epilogue.rescale = step.rescale.f32().data();
 
   const LinearCall& linear = step.linear;
-  const bool codes = linear.factor == Factor::codes;
+  const bool codes = linear.factor == GemmType::codes;
   const Storage& x = storage(step.x);
   const char* from = place(step.x);
   if (!step.flat) {
@@ -161,10 +162,10 @@ void Run::run(const FusedStep& step, const Part& part) {
            part.first * step.windows.line * unit;
   }
   const int64_t count = part.last - part.first;
-  const Outputs outputs{.rows = step.flat ? 1 : count,
-                        .cols = step.flat ? count : step.cols,
-                        .first = part.first_channel,
-                        .last = part.last_channel};
+  const OutputTile outputs{.rows = step.flat ? 1 : count,
+                           .cols = step.flat ? count : step.cols,
+                           .first = part.first_channel,
+                           .last = part.last_channel};
   if (codes) {
     linear.kernels->multiply_codes(
         step.windows, reinterpret_cast<const kernels::CodeWord*>(from), outputs,
@@ -212,7 +213,7 @@ void Run::run(const FusedStep& step) {
 // Returns f(e) with the quantization parameters of e, in a new tensor.
 autograd::Expression activated(autograd::Expression e,
                                const kernels::Activation& f) {
-  const Grid grid = std::exchange(e.grid, {});
+  const QuantParams grid = std::exchange(e.grid, {});
   Tensor values = evaluate(e);
   float* to = values.f32().data();
   parallel_chunks(values.size(), [&](int64_t first, int64_t last, int64_t) {
@@ -228,7 +229,8 @@ autograd::Expression activated(autograd::Expression e,
 }
 
 // Evaluates rows into rows of an image from `row` on.
-void Run::store(const Reader& reader, const Reader::Rows& rows, int output,
+void Run::store(const ExpressionEvaluator& reader,
+                const ExpressionEvaluator::Rows& rows, int output,
                 int64_t image, int64_t row) {
   const Storage& s = storage(output);
   Pads pads = s.pads;
@@ -238,7 +240,7 @@ void Run::store(const Reader& reader, const Reader::Rows& rows, int output,
     pads.top = 0;
   }
   if (row + rows.last - rows.first < s.h) pads.bottom = 0;
-  if (s.form != Stored::bytes && s.form != Stored::shorts) {
+  if (s.form != StorageFormat::bytes && s.form != StorageFormat::shorts) {
     reader.read(rows, pads, reinterpret_cast<float*>(to));
   } else if (!reader.read_codes(rows, pads, plan_.table->codes_in(s.form),
                                 reinterpret_cast<kernels::CodeWord*>(to))) {
@@ -254,20 +256,23 @@ void Run::run(const EvaluateStep& step) {
   if (e.second) e.second->t = tensor(step.second);
   if (step.function) e = activated(e, *step.function);
   const Storage& s = storage(step.output);
-  const Form form = s.form == Stored::float_codes ? Form::codes : Form::real;
-  std::optional<Reader> reader;
+  const OutputKind form = s.form == StorageFormat::float_codes
+                              ? OutputKind::codes
+                              : OutputKind::real;
+  std::optional<ExpressionEvaluator> reader;
   if (step.multiplier < 0) reader.emplace(e, form);
   const int64_t bands = band_count(n_, s.h);
   parallel_for(n_ * bands, [&](int64_t i) {
     const int64_t band = i % bands;
-    const Reader::Rows rows{i / bands, s.h * band / bands,
-                            s.h * (band + 1) / bands};
+    const ExpressionEvaluator::Rows rows{i / bands, s.h * band / bands,
+                                         s.h * (band + 1) / bands};
     if (reader) {
       store(*reader, rows, step.output, rows.image, rows.first);
     } else {
       autograd::Expression product = e;
       product.first.a = tensor(step.multiplier).slice(rows.image, 1);
-      store(Reader(product, form), rows, step.output, rows.image, rows.first);
+      store(ExpressionEvaluator(product, form), rows, step.output, rows.image,
+            rows.first);
     }
   });
 }

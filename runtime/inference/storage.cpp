@@ -10,7 +10,7 @@
 namespace octet::inference {
 namespace {
 
-using kernels::Stored;
+using kernels::StorageFormat;
 
 int64_t rounded_up(int64_t n, int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
@@ -63,11 +63,11 @@ void Storage::lay_out() {
   c = image.c;
   const int64_t words = kernels::table().codes_in(form).words(c);
   switch (form) {
-    case Stored::bytes:
+    case StorageFormat::bytes:
       element = 1;
       set_pixel(words * 4);
       return;
-    case Stored::shorts:
+    case StorageFormat::shorts:
       element = 2;
       set_pixel(words * 2);
       return;

@@ -15,7 +15,7 @@ namespace octet::inference {
 /// not overlap. Sizes refer to the stored pixels.
 struct Storage {
   int value = -1;
-  kernels::Stored form = kernels::Stored::values;
+  kernels::StorageFormat form = kernels::StorageFormat::values;
   Pads pads{};
   bool tensor = false;
   int zero_byte = 128;  // byte that stores q = 0

@@ -6,7 +6,7 @@
 
 namespace octet::kernels {
 namespace {
-#include "matrix_codes.inl"
+#include "amx_gemm.inl"
 }  // namespace
 
 void multiply_codes_amx(const CodeProduct& c, const Epilogue& e) {

@@ -6,7 +6,7 @@
 
 namespace octet::kernels {
 namespace {
-#include "codes.inl"
+#include "int8_gemm.inl"
 }  // namespace
 
 constinit const CodeTable kAvxVnniCodes = kCodes;

@@ -19,12 +19,12 @@
 
 namespace octet::kernels {
 namespace {
-#include "lanes.inl"
+#include "simd.inl"
 // Used by the files below.
-#include "code_lanes.inl"
 #include "expression.inl"
+#include "int8_simd.inl"
 #include "tile.inl"
 // Uses tile.inl.
-#include "fused.inl"
+#include "fused_epilogue.inl"
 }  // namespace
 }  // namespace octet::kernels

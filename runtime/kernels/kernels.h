@@ -80,7 +80,7 @@ struct Activation {
 
 /// Storage format of a value. CodeTable::codes_per_word gives the layout of
 /// quantized values.
-enum class Stored {
+enum class StorageFormat {
   values,
   real,         ///< scale * q
   float_codes,  ///< q as float
@@ -91,7 +91,7 @@ enum class Stored {
 /// Part of an image that starts at `to`. `pixel` and `line` are the strides
 /// between pixels and rows, in elements (floats, bytes or shorts).
 struct FusedOutput {
-  Stored form = Stored::values;
+  StorageFormat form = StorageFormat::values;
   void* to = nullptr;
   int64_t pixel = 0, line = 0;
   float scale = 1, code_low = 0, code_high = 0;
@@ -105,14 +105,14 @@ inline constexpr int kMostFusedOutputs = 8;
 ///   terms == 1: clip(a*z + b)
 ///   terms == 2: clip(Q2(clip2(a*z + b)) + other), Q2 only if quantize2
 /// `other` has the format values, real, bytes or shorts.
-struct Fused {
+struct FusedEpilogue {
   int terms = 0;
   const float* a = nullptr;  // [channels], like b
   const float* b = nullptr;
   float low2 = 0, high2 = 0;
   bool quantize2 = false;
   float scale2 = 1, code_low2 = 0, code_high2 = 0;
-  Stored other_form = Stored::values;
+  StorageFormat other_form = StorageFormat::values;
   const void* other = nullptr;
   int64_t other_pixel = 0, other_line = 0;  // elements
   float other_scale = 1;
@@ -137,9 +137,9 @@ struct Epilogue {
   const float* rescale = nullptr;  // [channels] factors of the sums, or null
   float* statistics = nullptr;     // per-channel sums, and
   int64_t statistics_row = 0;      // at this distance sums of squares
-  const GradientMask* mask = nullptr;  // pointers have the layout of out
-  const Fused* fused = nullptr;        // excludes all others but rescale
-  int64_t channel = 0;                 // first channel in the fused image
+  const GradientMask* mask = nullptr;    // pointers have the layout of out
+  const FusedEpilogue* fused = nullptr;  // excludes all others but rescale
+  int64_t channel = 0;                   // first channel in the fused image
 };
 
 /// out[row][col][k] = sum over segments s and steps i of
@@ -237,7 +237,7 @@ struct DepthwiseGradient {
 ///     image[row*stride_h + i*dilation_h][col*stride_w + j*dilation_w][c]
 ///       * q[i][j][c]
 struct CodeDepthwise {
-  /// Outputs per tile in a line; upper bounds of the input lines of a tile
+  /// OutputTile per tile in a line; upper bounds of the input lines of a tile
   /// (rounded up to whole words) and of its input columns.
   static constexpr int kCols = 8;
   static constexpr int64_t kMostLines = 32;
@@ -329,7 +329,7 @@ struct ColumnSlopes {
 /// Sums are exact if they fit in 32 bits.
 struct CodeTable {
   int64_t codes_per_word;  // of one pixel; zeros fill the last word
-  Stored form;             // bytes or shorts
+  StorageFormat form;      // bytes or shorts
   bool seven_bits;         // activations must be in [0, 127]
   int64_t panel;           // channels per panel of pack()
   /// Evaluates a quantized expression into words (ignores Evaluation::out and
@@ -368,7 +368,7 @@ struct Table {
   void (*pass_columns)(const ColumnPass&);
   void (*add_slopes)(const ColumnSlopes&);
   /// Sets the derived fields of the epilogue.
-  void (*prepare)(Fused&);
+  void (*prepare)(FusedEpilogue&);
   /// Returns the number of floats of packed [rows][channels] weights.
   int64_t (*packed_size)(int64_t rows, int64_t channels);
   void (*pack)(const WeightPanels&);
@@ -379,7 +379,7 @@ struct Table {
   const CodeTable* small_codes = nullptr;
 
   /// Returns the table with this storage format.
-  const CodeTable& codes_in(Stored form) const {
+  const CodeTable& codes_in(StorageFormat form) const {
     const bool small = small_codes != nullptr && small_codes->form == form;
     return small ? *small_codes : codes;
   }

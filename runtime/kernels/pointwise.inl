@@ -131,7 +131,7 @@ void accumulate(float* out, const float* in, int64_t n) {
   for (; i < n; ++i) out[i] = out[i] + in[i];
 }
 
-void prepare(Fused& f) {
+void prepare(FusedEpilogue& f) {
   bool quantized = f.output_count > 0;
   for (int o = 0; o < f.output_count; ++o) {
     FusedOutput& output = f.outputs[o];
@@ -142,7 +142,7 @@ void prepare(Fused& f) {
     // See untied_codes().
     const bool turns_ties = output.zero_byte % 2 != 0;
     if (turns_ties && output.sure == 0.5f) output.sure = 0.499f;
-    quantized &= output.form != Stored::values;
+    quantized &= output.form != StorageFormat::values;
   }
   const float infinity = __builtin_inff();
   f.clips = f.low > -infinity || f.high < infinity;

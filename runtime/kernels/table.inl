@@ -7,11 +7,11 @@
 namespace octet::kernels {
 namespace {
 #include "activation.inl"
-#include "codes.inl"
-#include "columns.inl"
 #include "depthwise.inl"
 #include "exponential.inl"
+#include "int8_gemm.inl"
 #include "multiply.inl"
+#include "per_channel.inl"
 #include "pointwise.inl"
 // Uses clear().
 #include "pooling.inl"

@@ -100,10 +100,10 @@ Variable average_pool(const PoolKind& kind, const Variable& x, Size2 window,
   auto node = std::make_shared<AveragePoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);
-  if (autograd::nonnegative(e)) node->say_nonnegative();
+  if (autograd::nonnegative(e)) node->mark_nonnegative();
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
-  autograd::Reader reader(e, autograd::Form::real);
+  autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(images, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       const float* image = reader.image(i, 0);

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
@@ -24,7 +24,7 @@ using autograd::Node;
 using autograd::Term;
 
 void add_over_parts(std::initializer_list<std::vector<double>*> lists) {
-  BatchParts* const parts = batch_parts();
+  CrossShardReduction* const parts = batch_parts();
   if (parts == nullptr) return;
   std::vector<double> all;
   for (const auto* list : lists) {
@@ -111,7 +111,7 @@ struct BatchNormNode final : Node {
   Node* x = nullptr;
   Node* gamma = nullptr;
   Node* beta = nullptr;
-  autograd::Kept z;
+  autograd::SavedTensor z;
   std::vector<double> mean, rstd, scale;
   double count = 1;  // elements per channel, in the whole batch
   bool batch_statistics = false;
@@ -341,7 +341,7 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
   merge_parts(moments);
   const auto shift = input.b.empty() ? std::span<const float>() : input.b.f32();
   const double keep = momentum;
-  const BatchParts* const parts = batch_parts();
+  const CrossShardReduction* const parts = batch_parts();
   const bool moves = parts == nullptr || parts->first();
   for (size_t k = 0; moves && k < moments.mean.size(); ++k) {
     // The loss reports non-finite values; the statistics skip them.

@@ -89,7 +89,7 @@ struct ConcatenateNode final : Node {
 Variable concatenate_channels(const std::vector<Variable>& inputs,
                               const Shape& shape) {
   auto node = std::make_shared<ConcatenateNode>("concatenate", shape);
-  std::vector<autograd::Reader> readers;
+  std::vector<autograd::ExpressionEvaluator> readers;
   bool nonnegative = true;
   for (const Variable& x : inputs) {
     const autograd::Expression e = autograd::expression_of(x);
@@ -98,17 +98,17 @@ Variable concatenate_channels(const std::vector<Variable>& inputs,
     const bool needed = grad_enabled() && x.requires_grad();
     node->parts.push_back(needed ? x.node().get() : nullptr);
     node->widths.push_back(x.shape()[-1]);
-    readers.emplace_back(e, autograd::Form::real);
+    readers.emplace_back(e, autograd::OutputKind::real);
   }
   node->value = Tensor(shape);
-  if (nonnegative) node->say_nonnegative();
+  if (nonnegative) node->mark_nonnegative();
   float* out = node->value.f32().data();
   const ImageShape all(shape);
   const int64_t pixels = all.h * all.w;
   parallel_chunks(all.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       float* to = out + i * all.size();
-      for (const autograd::Reader& reader : readers) {
+      for (const autograd::ExpressionEvaluator& reader : readers) {
         const ImageShape& in = reader.images();
         const float* image = reader.image(i, 0);
         copy_rows(to, all.c, image, in.c, pixels, in.c);
@@ -116,7 +116,7 @@ Variable concatenate_channels(const std::vector<Variable>& inputs,
       }
     }
   });
-  for (autograd::Reader& reader : readers) reader.commit();
+  for (autograd::ExpressionEvaluator& reader : readers) reader.commit();
   return Variable(std::move(node));
 }
 

@@ -13,8 +13,8 @@ namespace octet {
 namespace {
 
 using autograd::Expression;
-using autograd::Form;
-using autograd::Reader;
+using autograd::ExpressionEvaluator;
+using autograd::OutputKind;
 
 class Conv2DKernels final : public LinearKernels {
  public:
@@ -40,7 +40,7 @@ class Conv2DKernels final : public LinearKernels {
   }
   std::vector<int64_t> layout() const override { return {s.groups}; }
 
-  void forward(const Band& band, const Reader& x,
+  void forward(const RowRange& band, const ExpressionEvaluator& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
     const auto rows = s.input_rows(band.first, band.last);
@@ -49,7 +49,7 @@ class Conv2DKernels final : public LinearKernels {
     multiply(value_windows, padded, all(band), panels, y);
   }
 
-  bool forward_codes(const Band& band, const Reader& x,
+  bool forward_codes(const RowRange& band, const ExpressionEvaluator& x,
                      const std::vector<Tensor>& panels,
                      kernels::Epilogue y) const override {
     const auto rows = s.input_rows(band.first, band.last);
@@ -65,20 +65,21 @@ class Conv2DKernels final : public LinearKernels {
 
   bool has_windows() const override { return true; }
   Pads padding() const override { return s.padding; }
-  Windows windows(int64_t row, int64_t pixel, bool codes) const override {
+  WindowStrides windows(int64_t row, int64_t pixel, bool codes) const override {
     return codes ? words.windows_of(s, row) : windows_of(s, row, pixel);
   }
   std::optional<Sampling> sampling() const override {
     return Sampling{s.strides, s.kh == 1 && s.kw == 1};
   }
   bool splits_channels() const override { return s.groups == 1; }
-  void multiply(const Windows& at, const float* x, const Outputs& outputs,
-                const std::vector<Tensor>& panels,
+  void multiply(const WindowStrides& at, const float* x,
+                const OutputTile& outputs, const std::vector<Tensor>& panels,
                 const kernels::Epilogue& y) const override {
     convolve(s, at, x, outputs, panels[0], y);
   }
-  void multiply_codes(const Windows& at, const kernels::CodeWord* x,
-                      const Outputs& outputs, const std::vector<Tensor>& panels,
+  void multiply_codes(const WindowStrides& at, const kernels::CodeWord* x,
+                      const OutputTile& outputs,
+                      const std::vector<Tensor>& panels,
                       const kernels::Epilogue& y) const override {
     convolve_codes(s, words, at, x, outputs, panels, y);
   }
@@ -94,7 +95,8 @@ class Conv2DKernels final : public LinearKernels {
     float* const padded = images.f32().data();
     float* const dys = gradients.f32().data();
     float* const to = dw.f32().data();
-    const Reader x_reader(x, Form::real), dy_reader(dy, Form::real);
+    const ExpressionEvaluator x_reader(x, OutputKind::real),
+        dy_reader(dy, OutputKind::real);
     parallel_for(s.n, [&](int64_t i) {
       x_reader.read(i, s.padding, padded + i * s.padded_size());
       dy_reader.read(i, s.dy_padding, dys + i * s.dy_size());
@@ -151,13 +153,13 @@ class Conv2DKernels final : public LinearKernels {
            s.n * (s.padded_size() + s.dy_size()) <= 3 * weights;
   }
 
-  Outputs all(const Band& band) const {
+  OutputTile all(const RowRange& band) const {
     return {band.last - band.first, s.ow, 0, s.k};
   }
 
   ConvolutionGeometry s;
   CodeGeometry words;
-  Windows value_windows, code_windows;
+  WindowStrides value_windows, code_windows;
 };
 
 Variable convolution(const ConvolutionKind& kind, const Variable& x,

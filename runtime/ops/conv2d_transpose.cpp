@@ -10,7 +10,7 @@
 namespace octet {
 namespace {
 
-using autograd::Reader;
+using autograd::ExpressionEvaluator;
 
 // Names follow the convolution that is transposed: our output is its image
 // ([n,h,w,c]), our input its output ([n,oh,ow,k]). The gradient of the
@@ -35,7 +35,7 @@ class Conv2DTransposeKernels final : public LinearKernels {
     return result;
   }
 
-  void forward(const Band& band, const Reader& x,
+  void forward(const RowRange& band, const ExpressionEvaluator& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
     float* padded = arena::scratch(0, s.dy_size());

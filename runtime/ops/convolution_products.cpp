@@ -69,8 +69,9 @@ Tensor pack_panels(const Tensor& weight, int64_t groups) {
   return panels;
 }
 
-Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel) {
-  Windows result{{}, s.steps, s.strides.w * pixel, s.strides.h * row};
+WindowStrides windows_of(const ConvolutionGeometry& s, int64_t row,
+                         int64_t pixel) {
+  WindowStrides result{{}, s.steps, s.strides.w * pixel, s.strides.h * row};
   // Pixels of a window's row form a run only if they are adjacent in memory.
   const bool runs = pixel == s.c || s.steps == s.group_c();
   if (!runs) result.steps = s.group_c();
@@ -93,10 +94,10 @@ CodeGeometry::CodeGeometry(const ConvolutionGeometry& s,
   panel_rows = s.kh * s.kw * codes.words(s.group_c());
 }
 
-Windows CodeGeometry::windows_of(const ConvolutionGeometry& s,
-                                 int64_t words_a_row) const {
+WindowStrides CodeGeometry::windows_of(const ConvolutionGeometry& s,
+                                       int64_t words_a_row) const {
   const int64_t group_words = table.words(s.group_c());
-  Windows result = octet::windows_of(s, words_a_row / pixel * s.c, s.c);
+  WindowStrides result = octet::windows_of(s, words_a_row / pixel * s.c, s.c);
   result.steps = s.steps / s.group_c() * group_words;
   result.pixel = s.strides.w * pixel;
   result.line = s.strides.h * words_a_row;
@@ -181,8 +182,8 @@ std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
 namespace {
 
 template <class P>
-P product_of(const ConvolutionGeometry& s, const Windows& windows,
-             const Outputs& outputs, int64_t panel_rows) {
+P product_of(const ConvolutionGeometry& s, const WindowStrides& windows,
+             const OutputTile& outputs, int64_t panel_rows) {
   P product;
   product.segments = windows.segments.data();
   product.segment_count = static_cast<int64_t>(windows.segments.size());
@@ -198,9 +199,9 @@ P product_of(const ConvolutionGeometry& s, const Windows& windows,
 
 }  // namespace
 
-void convolve(const ConvolutionGeometry& s, const Windows& windows,
-              const float* image, const Outputs& outputs, const Tensor& panels,
-              kernels::Epilogue e) {
+void convolve(const ConvolutionGeometry& s, const WindowStrides& windows,
+              const float* image, const OutputTile& outputs,
+              const Tensor& panels, kernels::Epilogue e) {
   const auto& table = kernels::table();
   auto product =
       product_of<kernels::Product>(s, windows, outputs, s.weight_rows());
@@ -218,9 +219,9 @@ void convolve(const ConvolutionGeometry& s, const Windows& windows,
 }
 
 void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
-                    const Windows& windows, const kernels::CodeWord* image,
-                    const Outputs& outputs, const std::vector<Tensor>& panels,
-                    kernels::Epilogue e) {
+                    const WindowStrides& windows,
+                    const kernels::CodeWord* image, const OutputTile& outputs,
+                    const std::vector<Tensor>& panels, kernels::Epilogue e) {
   auto product =
       product_of<kernels::CodeProduct>(s, windows, outputs, words.panel_rows);
   e.pixel = s.k;

@@ -19,13 +19,15 @@ kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
 /// each of `groups` equal column groups separately.
 Tensor pack_panels(const Tensor& weight, int64_t groups = 1);
 
-/// Windows of a padded image with the given strides of rows and pixels.
-Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel);
+/// WindowStrides of a padded image with the given strides of rows and pixels.
+WindowStrides windows_of(const ConvolutionGeometry& s, int64_t row,
+                         int64_t pixel);
 
 /// Layout of a convolution on packed quantized values.
 struct CodeGeometry {
   CodeGeometry(const ConvolutionGeometry& s, const kernels::CodeTable& codes);
-  Windows windows_of(const ConvolutionGeometry& s, int64_t words_a_row) const;
+  WindowStrides windows_of(const ConvolutionGeometry& s,
+                           int64_t words_a_row) const;
 
   const kernels::CodeTable& table;
   bool possible;       // groups fill whole words
@@ -49,15 +51,15 @@ std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
 /// Computes outputs of a padded image, whose first window is at `image`,
 /// through the epilogue `e` (pixel and line are set here). With groups, all
 /// channels.
-void convolve(const ConvolutionGeometry& s, const Windows& windows,
-              const float* image, const Outputs& outputs, const Tensor& panels,
-              kernels::Epilogue e);
+void convolve(const ConvolutionGeometry& s, const WindowStrides& windows,
+              const float* image, const OutputTile& outputs,
+              const Tensor& panels, kernels::Epilogue e);
 
 /// convolve() on packed quantized values.
 void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
-                    const Windows& windows, const kernels::CodeWord* image,
-                    const Outputs& outputs, const std::vector<Tensor>& panels,
-                    kernels::Epilogue e);
+                    const WindowStrides& windows,
+                    const kernels::CodeWord* image, const OutputTile& outputs,
+                    const std::vector<Tensor>& panels, kernels::Epilogue e);
 
 /// The transpose of convolve(): an image of x's shape from a padded dy.
 void convolve_transposed(const ConvolutionGeometry& s, const float* dy,

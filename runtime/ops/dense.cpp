@@ -16,7 +16,7 @@ namespace octet {
 namespace {
 
 using autograd::Expression;
-using autograd::Reader;
+using autograd::ExpressionEvaluator;
 
 // Blocks are runs of rows.
 class DenseKernels final : public LinearKernels {
@@ -42,7 +42,7 @@ class DenseKernels final : public LinearKernels {
   int64_t code_products() const override { return depth; }
   std::vector<int64_t> layout() const override { return {1}; }
 
-  void forward(const Band& band, const Reader& x,
+  void forward(const RowRange& band, const ExpressionEvaluator& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
     const int64_t first = first_row(band.block);
@@ -51,7 +51,7 @@ class DenseKernels final : public LinearKernels {
                   panels[0].f32().data(), units, y);
   }
 
-  bool forward_codes(const Band& band, const Reader& x,
+  bool forward_codes(const RowRange& band, const ExpressionEvaluator& x,
                      const std::vector<Tensor>& panels,
                      kernels::Epilogue y) const override {
     const int64_t first = first_row(band.block);
@@ -66,20 +66,21 @@ class DenseKernels final : public LinearKernels {
   }
 
   bool has_windows() const override { return true; }
-  Windows windows(int64_t row, int64_t pixel, bool codes) const override {
+  WindowStrides windows(int64_t row, int64_t pixel, bool codes) const override {
     return {{0}, codes ? code_table.words(depth) : depth, pixel, row};
   }
   bool splits_channels() const override { return true; }
-  void multiply(const Windows& at, const float* x, const Outputs& outputs,
-                const std::vector<Tensor>& panels,
+  void multiply(const WindowStrides& at, const float* x,
+                const OutputTile& outputs, const std::vector<Tensor>& panels,
                 const kernels::Epilogue& y) const override {
     auto product = product_of<kernels::Product>(at, outputs);
     product.image = x;
     product.weights = panels[0].f32().data() + outputs.first * depth;
     kernels::table().multiply(product, epilogue(y, outputs));
   }
-  void multiply_codes(const Windows& at, const kernels::CodeWord* x,
-                      const Outputs& outputs, const std::vector<Tensor>& panels,
+  void multiply_codes(const WindowStrides& at, const kernels::CodeWord* x,
+                      const OutputTile& outputs,
+                      const std::vector<Tensor>& panels,
                       const kernels::Epilogue& y) const override {
     auto product = product_of<kernels::CodeProduct>(at, outputs);
     product.image = x;
@@ -118,7 +119,7 @@ class DenseKernels final : public LinearKernels {
   int64_t first_row(int64_t block) const { return rows * block / blocks; }
 
   kernels::Epilogue epilogue(const kernels::Epilogue& y,
-                             const Outputs& outputs) const {
+                             const OutputTile& outputs) const {
     kernels::GradientMask none;
     kernels::Epilogue e = shifted(y, none, 0, outputs.first);
     e.pixel = units;
@@ -126,7 +127,7 @@ class DenseKernels final : public LinearKernels {
   }
 
   template <class P>
-  static P product_of(const Windows& at, const Outputs& outputs) {
+  static P product_of(const WindowStrides& at, const OutputTile& outputs) {
     P product;
     product.segments = at.segments.data();
     product.segment_count = 1;

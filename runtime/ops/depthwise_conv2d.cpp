@@ -14,11 +14,12 @@
 namespace octet {
 namespace {
 
-using autograd::Reader;
+using autograd::ExpressionEvaluator;
 
 // Reads padded rows of an image of x, with repeated channels, into scratch
 // `slot`; uses slot + 1 as workspace.
-const float* read_repeated(const Reader& reader, const Reader::Rows& rows,
+const float* read_repeated(const ExpressionEvaluator& reader,
+                           const ExpressionEvaluator::Rows& rows,
                            const Pads& padding, int64_t multiplier, int slot) {
   const autograd::ImageShape& x = reader.images();
   const int64_t size = (padding.top + rows.last - rows.first + padding.bottom) *
@@ -141,7 +142,7 @@ class DepthwiseKernels final : public LinearKernels {
     return {words, start};
   }
 
-  bool forward_codes(const Band& band, const Reader& x,
+  bool forward_codes(const RowRange& band, const ExpressionEvaluator& x,
                      const std::vector<Tensor>& panels,
                      kernels::Epilogue y) const override {
     const auto rows = s.input_rows(band.first, band.last);
@@ -157,7 +158,7 @@ class DepthwiseKernels final : public LinearKernels {
     return true;
   }
 
-  void forward(const Band& band, const Reader& x,
+  void forward(const RowRange& band, const ExpressionEvaluator& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
     const auto rows = s.input_rows(band.first, band.last);
@@ -170,11 +171,12 @@ class DepthwiseKernels final : public LinearKernels {
   // Repeated channels exist only in scratch memory.
   bool has_windows() const override { return multiplier == 1; }
   Pads padding() const override { return s.padding; }
-  Windows windows(int64_t row, int64_t pixel, bool /*codes*/) const override {
+  WindowStrides windows(int64_t row, int64_t pixel,
+                        bool /*codes*/) const override {
     return windows_of(s, row, pixel);
   }
-  void multiply(const Windows& at, const float* x, const Outputs& outputs,
-                const std::vector<Tensor>& panels,
+  void multiply(const WindowStrides& at, const float* x,
+                const OutputTile& outputs, const std::vector<Tensor>& panels,
                 const kernels::Epilogue& y) const override {
     kernels::Epilogue e = y;
     e.pixel = s.c;
@@ -192,8 +194,9 @@ class DepthwiseKernels final : public LinearKernels {
         e);
   }
 
-  void multiply_codes(const Windows& at, const kernels::CodeWord* x,
-                      const Outputs& outputs, const std::vector<Tensor>& panels,
+  void multiply_codes(const WindowStrides& at, const kernels::CodeWord* x,
+                      const OutputTile& outputs,
+                      const std::vector<Tensor>& panels,
                       const kernels::Epilogue& y) const override {
     const kernels::CodeTable& table = code_table;
     kernels::Epilogue e = y;
@@ -282,7 +285,7 @@ class DepthwiseKernels final : public LinearKernels {
   ConvolutionGeometry s;
   int64_t multiplier;
   DepthwiseCodes codes;
-  Windows own;
+  WindowStrides own;
 };
 
 Variable checked_depthwise(const ConvolutionKind& kind, const Variable& x,

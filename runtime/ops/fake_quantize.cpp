@@ -11,7 +11,7 @@
 namespace octet {
 namespace {
 
-void check(const Shape& shape, const Grid& grid) {
+void check(const Shape& shape, const QuantParams& grid) {
   if (grid.empty()) {
     throw ValueError("missing_value", "fake_quantize",
                      "the quantization parameters have no scale");
@@ -48,7 +48,7 @@ bool shares(const autograd::Node& x) {
 }
 
 // The node of an earlier call with equal parameters, or null.
-autograd::NodePtr made_before(autograd::Node& x, const Grid& grid,
+autograd::NodePtr made_before(autograd::Node& x, const QuantParams& grid,
                               StraightThrough mode) {
   autograd::NodePtr node = x.quantized.lock();
   if (node == nullptr || node->released) return nullptr;
@@ -59,10 +59,10 @@ autograd::NodePtr made_before(autograd::Node& x, const Grid& grid,
   return same ? node : nullptr;
 }
 
-Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
-                 const LearnedScale& learned) {
+Variable on_grid(const Variable& x, const QuantParams& given,
+                 StraightThrough mode, const LearnedScale& learned) {
   check(x.shape(), given);
-  Grid grid = given;
+  QuantParams grid = given;
   grid.scale = given.scale.clone();  // the caller may write its scale later
   if (grid.per_channel()) {
     auto node = std::make_shared<ChannelGridNode>(x, grid, mode, learned);
@@ -88,7 +88,7 @@ Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
 
 }  // namespace
 
-Variable fake_quantize(const Variable& x, const Grid& grid,
+Variable fake_quantize(const Variable& x, const QuantParams& grid,
                        StraightThrough mode) {
   return on_grid(x, grid, mode, {});
 }
@@ -101,7 +101,7 @@ autograd::ScaleTarget scale_target(const LearnedScale& learned) {
 }
 
 Variable fake_quantize(const Variable& x, const LearnedScale& learned,
-                       const Grid& given, StraightThrough mode) {
+                       const QuantParams& given, StraightThrough mode) {
   if (!given.empty()) {
     throw ValueError("conflicting_options", "fake_quantize",
                      "the quantization parameters must have no scale beside a "
@@ -112,7 +112,7 @@ Variable fake_quantize(const Variable& x, const LearnedScale& learned,
                      fmt::format("gradient_factor must be finite, got {}",
                                  learned.gradient_factor));
   }
-  Grid grid = given;
+  QuantParams grid = given;
   grid.scale = learned.log2 ? scales_of_log2(learned.scale.value())
                             : learned.scale.value();
   return on_grid(x, grid, mode, learned);

@@ -66,7 +66,7 @@ Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
     const Tensor value(shape);
     if (recorder->called(x, again, value)) {
       const Variable y(value);
-      if (nonnegative) y.node()->say_nonnegative();
+      if (nonnegative) y.node()->mark_nonnegative();
       return y;
     }
   }
@@ -74,11 +74,11 @@ Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
   auto node = std::make_shared<ImageSumNode>(op, shape);
   node->depend_on(x.node());
   node->value = Tensor(shape);
-  if (nonnegative) node->say_nonnegative();
+  if (nonnegative) node->mark_nonnegative();
   node->divisor = divisor;
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
-  autograd::Reader reader(e, autograd::Form::real);
+  autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     std::array<double, kSumColumns> total;
     for (int64_t i = first; i < last; ++i) {

@@ -17,12 +17,12 @@ namespace {
 
 using autograd::Engine;
 using autograd::Expression;
-using autograd::Factor;
-using autograd::Form;
+using autograd::ExpressionEvaluator;
+using autograd::GemmType;
 using autograd::Gradient;
 using autograd::GradientSink;
 using autograd::Node;
-using autograd::Reader;
+using autograd::OutputKind;
 
 // Number of partial sums of a weight gradient, added in order. Fewer for large
 // weights, to bound the memory.
@@ -65,7 +65,7 @@ struct LinearNode final : Node {
       : Node(name, k->output), kernels(std::move(k)) {}
 
   // Computes the value. Returns false if INT8 kernels met a NaN.
-  bool forward(const Expression& from, const PackedWeight& by, Factor factor);
+  bool forward(const Expression& from, const PackedWeight& by, GemmType factor);
   void backward(Engine& engine) override;
   void release() override {
     input = {};
@@ -93,7 +93,7 @@ struct LinearNode final : Node {
 };
 
 bool LinearNode::forward(const Expression& from, const PackedWeight& by,
-                         Factor factor) {
+                         GemmType factor) {
   const LinearKernels& k = *kernels;
   const int64_t channels = k.output[-1];
   // Statistics are accumulated in a single chain per block. Without them blocks
@@ -101,7 +101,8 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
   const int64_t bands = needs_grad ? 1 : band_count(k.blocks, k.block_rows);
   if (bands > 1) autograd::materialize(from);
   const Tensor rescale = rescale_of(from, by.scale, channels);
-  Reader reader(from, factor == Factor::values ? Form::real : Form::codes);
+  ExpressionEvaluator reader(
+      from, factor == GemmType::values ? OutputKind::real : OutputKind::codes);
   float* y = value.f32().data();
   float* sums = nullptr;
   if (needs_grad) {
@@ -111,8 +112,8 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
   std::atomic<bool> done = true;
   const auto run = [&](int64_t i) {
     const int64_t at = i % bands;
-    const Band band{i / bands, k.block_rows * at / bands,
-                    k.block_rows * (at + 1) / bands};
+    const RowRange band{i / bands, k.block_rows * at / bands,
+                        k.block_rows * (at + 1) / bands};
     const int64_t begin = offset(k.output, band.block);
     const int64_t size = offset(k.output, band.block + 1) - begin;
     kernels::Epilogue epilogue;
@@ -122,7 +123,7 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
       epilogue.statistics = sums + band.block * 2 * channels;
       epilogue.statistics_row = channels;
     }
-    if (factor != Factor::codes) {
+    if (factor != GemmType::codes) {
       k.forward(band, reader, by.panels, epilogue);
     } else if (!k.forward_codes(band, reader, by.panels, epilogue)) {
       done = false;
@@ -147,8 +148,8 @@ void LinearNode::backward(Engine& engine) {
     engine.deliver(w, {});
     return;
   }
-  const Reader dy_reader(dy, Form::real);
-  const Reader x_reader(input, Form::real);
+  const ExpressionEvaluator dy_reader(dy, OutputKind::real);
+  const ExpressionEvaluator x_reader(input, OutputKind::real);
   std::vector<Tensor> panels;
   GradientSink sink;
   if (x != nullptr) {
@@ -197,18 +198,18 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
 
   const Expression input = autograd::expression_of(x);
   node->value = Tensor(k.output);
-  Factor factor = Factor::values;
+  GemmType factor = GemmType::values;
   if (on_activation_grid(input) && on_weight_grid(weight, k.axis)) {
     factor = sums_fit(k.code_products(), input.grid) && !autograd::float_codes()
-                 ? Factor::codes
-                 : Factor::float_codes;
+                 ? GemmType::codes
+                 : GemmType::float_codes;
   }
   const int zero =
-      factor == Factor::codes ? zero_byte(input.grid, k.code_table) : 0;
+      factor == GemmType::codes ? zero_byte(input.grid, k.code_table) : 0;
   PackedWeight packed = pack_weight(weight, factor, k, zero);
   if (inference::Recorder* recorder = inference::recorder()) {
     if (packed.panels.empty()) {
-      factor = Factor::float_codes;
+      factor = GemmType::float_codes;
       packed = pack_weight(weight, factor, k, 0);
     }
     const int64_t taps = weight.shape().size() / k.output[-1];
@@ -224,7 +225,7 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
   }
   // NaN has no quantized value; floats propagate it.
   if (packed.panels.empty() || !node->forward(input, packed, factor)) {
-    factor = Factor::float_codes;
+    factor = GemmType::float_codes;
     packed = pack_weight(weight, factor, k, 0);
     node->forward(input, packed, factor);
   }

@@ -17,20 +17,20 @@ namespace octet {
 inline constexpr int64_t kLargeWeights = int64_t{1} << 18;
 
 /// Unit of computation: rows [first, last) of a block of the output.
-struct Band {
+struct RowRange {
   int64_t block, first, last;
 };
 
-/// Windows of neighboring outputs in an image of x, in elements (floats or
-/// packed words): see kernels::ProductOf.
-struct Windows {
+/// WindowStrides of neighboring outputs in an image of x, in elements (floats
+/// or packed words): see kernels::ProductOf.
+struct WindowStrides {
   std::vector<int64_t> segments;
   int64_t steps = 0;
   int64_t pixel = 0, line = 0;
 };
 
 /// Part of an output image: `rows` of `cols` pixels, channels [first, last).
-struct Outputs {
+struct OutputTile {
   int64_t rows, cols;
   int64_t first, last;
 };
@@ -67,13 +67,14 @@ class LinearKernels {
 
   /// Computes a band of the output. The pointers of `y` are those of the band;
   /// its strides are set here.
-  virtual void forward(const Band& band, const autograd::Reader& x,
+  virtual void forward(const RowRange& band,
+                       const autograd::ExpressionEvaluator& x,
                        const std::vector<Tensor>& panels,
                        kernels::Epilogue y) const = 0;
   /// forward() in integers, for quantized x. Returns false if x contains NaN:
   /// the output is then invalid.
-  virtual bool forward_codes(const Band& /*band*/,
-                             const autograd::Reader& /*x*/,
+  virtual bool forward_codes(const RowRange& /*band*/,
+                             const autograd::ExpressionEvaluator& /*x*/,
                              const std::vector<Tensor>& /*panels*/,
                              kernels::Epilogue /*y*/) const {
     return false;
@@ -84,9 +85,9 @@ class LinearKernels {
   virtual bool has_windows() const { return false; }
   /// Padding around an image of x.
   virtual Pads padding() const { return {}; }
-  /// Windows in padded images with the given strides of rows and pixels.
-  virtual Windows windows(int64_t /*row*/, int64_t /*pixel*/,
-                          bool /*codes*/) const {
+  /// WindowStrides in padded images with the given strides of rows and pixels.
+  virtual WindowStrides windows(int64_t /*row*/, int64_t /*pixel*/,
+                                bool /*codes*/) const {
     return {};
   }
   /// Distance of neighboring windows, if multiply() also accepts multiples of
@@ -101,20 +102,20 @@ class LinearKernels {
   virtual bool splits_channels() const { return false; }
   /// Computes outputs through `y`, whose line and pixel are set here; `x` is
   /// the first element of the first window.
-  virtual void multiply(const Windows& /*windows*/, const float* /*x*/,
-                        const Outputs& /*outputs*/,
+  virtual void multiply(const WindowStrides& /*windows*/, const float* /*x*/,
+                        const OutputTile& /*outputs*/,
                         const std::vector<Tensor>& /*panels*/,
                         const kernels::Epilogue& /*y*/) const {}
-  virtual void multiply_codes(const Windows& /*windows*/,
+  virtual void multiply_codes(const WindowStrides& /*windows*/,
                               const kernels::CodeWord* /*x*/,
-                              const Outputs& /*outputs*/,
+                              const OutputTile& /*outputs*/,
                               const std::vector<Tensor>& /*panels*/,
                               const kernels::Epilogue& /*y*/) const {}
 
   struct BlockGradient {
     int64_t block;
-    const autograd::Reader& x;
-    const autograd::Reader& dy;
+    const autograd::ExpressionEvaluator& x;
+    const autograd::ExpressionEvaluator& dy;
     const std::vector<Tensor>& panels;  // from pack_transposed()
     const kernels::Epilogue* dx;        // of the block; null: not needed
     float* dw;                          // accumulated; null: not needed

@@ -14,12 +14,12 @@ namespace octet {
 namespace {
 
 using autograd::Expression;
-using autograd::Form;
-using autograd::Reader;
+using autograd::ExpressionEvaluator;
+using autograd::OutputKind;
 using kernels::CodeTable;
 using kernels::CodeWord;
 
-int64_t pixels_of(const Reader& reader) {
+int64_t pixels_of(const ExpressionEvaluator& reader) {
   const autograd::ImageShape& images = reader.images();
   return images.n * images.h * images.w;
 }
@@ -36,7 +36,7 @@ Expression transposed(const Expression& a) {
 
 // Packs a to [rows][words]; empty if there is NaN.
 Tensor words_of(const Expression& a, const CodeTable& table) {
-  Reader reader(a, Form::codes);
+  ExpressionEvaluator reader(a, OutputKind::codes);
   const int64_t words = table.words(a.shape[-1]);
   const int64_t rows = pixels_of(reader);
   Tensor result({rows, words}, DType::i32);
@@ -89,7 +89,7 @@ bool have_codes(const Expression& a, const Expression& b) {
 Tensor float_codes_of(const Expression& e) {
   Tensor codes(e.shape);
   float* to = codes.f32().data();
-  Reader reader(e, Form::codes);
+  ExpressionEvaluator reader(e, OutputKind::codes);
   parallel_chunks(pixels_of(reader), [&](int64_t first, int64_t last, int64_t) {
     reader.read_pixels(first, last, to + first * e.shape[-1]);
   });

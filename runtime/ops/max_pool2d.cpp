@@ -100,14 +100,14 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
     };
     if (recorder->pooled(x, geometry, again, value)) {
       const Variable y(value);
-      if (autograd::nonnegative(e)) y.node()->say_nonnegative();
+      if (autograd::nonnegative(e)) y.node()->mark_nonnegative();
       return y;
     }
   }
   auto node = std::make_shared<MaxPoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);
-  if (autograd::nonnegative(e)) node->say_nonnegative();
+  if (autograd::nonnegative(e)) node->mark_nonnegative();
   if (node->needs_grad) {
     node->x = x.node().get();
     node->index = Tensor(shape, DType::u8);
@@ -116,7 +116,7 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
   uint8_t* index =
       node->needs_grad ? node->index.data<uint8_t>().data() : nullptr;
   const int64_t out_size = geometry.oh * geometry.ow * in.c;
-  autograd::Reader reader(e, autograd::Form::real);
+  autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       kernels::MaxPool call = geometry;

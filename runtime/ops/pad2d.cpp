@@ -93,13 +93,13 @@ struct PadNode final : Node {
     engine.close(x, sink);
   }
 
-  const Grid* value_grid() const override {
+  const QuantParams* value_grid() const override {
     return grid.empty() ? nullptr : &grid;
   }
 
   Node* x = nullptr;
   Window window{};
-  Grid grid;
+  QuantParams grid;
 };
 
 // Sequences are single-row images and stay so.
@@ -116,10 +116,10 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
   const int64_t out_size = ImageShape(shape).size();
-  if (value >= 0 && autograd::nonnegative(e)) node->say_nonnegative();
+  if (value >= 0 && autograd::nonnegative(e)) node->mark_nonnegative();
   // Zero padding stays quantized if the range includes 0.
   if (value == 0 && e.grid.low <= 0 && e.grid.high >= 0) node->grid = e.grid;
-  autograd::Reader reader(e, autograd::Form::real);
+  autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       float* to = out + i * out_size;

@@ -54,7 +54,8 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
   result = Shape(std::span<const int64_t>(kept));
   images_ = (x.rank() == 4 && axes.size() == 2 && first == 1 && last == 2) ||
             (x.rank() == 3 && axes.size() == 1 && first == 1);
-  // Kept axes before the last reduced axis, reduced axes, remaining axes.
+  // SavedTensor axes before the last reduced axis, reduced axes, remaining
+  // axes.
   std::vector<int> order;
   for (const bool turn : {false, true}) {
     for (int axis = 0; axis <= last; ++axis) {

@@ -10,7 +10,7 @@ Variable reshape(const Variable& x, const Shape& shape) {
                             [from = x.shape()](const Tensor& dy) {
                               return std::vector{dy.reshaped(from)};
                             });
-  if (nonnegative) y.node()->say_nonnegative();
+  if (nonnegative) y.node()->mark_nonnegative();
   return y;
 }
 

@@ -17,9 +17,9 @@ namespace octet {
 
 using autograd::Engine;
 using autograd::Expression;
-using autograd::Factor;
-using autograd::Form;
+using autograd::GemmType;
 using autograd::Leaf;
+using autograd::OutputKind;
 
 namespace {
 
@@ -34,7 +34,7 @@ Tensor repeated(const Tensor& values, int64_t times) {
 
 // A quantized tensor viewed as a matrix with a scale per column.
 struct Columns {
-  Columns(const Shape& shape, const Grid& grid) {
+  Columns(const Shape& shape, const QuantParams& grid) {
     const int given = grid.per_channel() ? grid.axis : -1;
     const int axis = given < 0 ? given + shape.rank() : given;
     const int64_t inner = shape.slice(axis + 1, shape.rank()).size();
@@ -47,7 +47,8 @@ struct Columns {
   Tensor scale;
 };
 
-Tensor weight_on_grid(const Tensor& x, const Grid& grid, Form form) {
+Tensor weight_on_grid(const Tensor& x, const QuantParams& grid,
+                      OutputKind form) {
   const Columns columns(x.shape(), grid);
   Tensor result(x.shape());
   const float* from = x.f32().data();
@@ -61,7 +62,7 @@ Tensor weight_on_grid(const Tensor& x, const Grid& grid, Form form) {
                                        .channels = columns.count,
                                        .low = static_cast<float>(grid.low),
                                        .high = static_cast<float>(grid.high),
-                                       .real = form == Form::real,
+                                       .real = form == OutputKind::real,
                                        .out = to + offset});
   });
   return result;
@@ -70,7 +71,7 @@ Tensor weight_on_grid(const Tensor& x, const Grid& grid, Form form) {
 // Source and quantization parameters of a fake-quantized weight.
 struct WeightGrid {
   Tensor source;
-  Grid grid;
+  QuantParams grid;
   autograd::Node* leaf = nullptr;
 };
 
@@ -90,16 +91,17 @@ std::optional<WeightGrid> weight_grid(const Variable& w, int axis) {
 }
 
 PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
-                        Factor factor, const LinearKernels& kernels,
+                        GemmType factor, const LinearKernels& kernels,
                         int zero_byte) {
-  if (factor == Factor::values) {
+  if (factor == GemmType::values) {
     const Tensor& values = autograd::value_of(*w.node());
     return {kernels.pack(values), {values, {}}, {}};
   }
-  const Tensor codes = weight_on_grid(on->source, on->grid, Form::codes);
+  const Tensor codes = weight_on_grid(on->source, on->grid, OutputKind::codes);
   PackedWeight result;
-  result.panels = factor == Factor::codes ? kernels.pack_codes(codes, zero_byte)
-                                          : kernels.pack(codes);
+  result.panels = factor == GemmType::codes
+                      ? kernels.pack_codes(codes, zero_byte)
+                      : kernels.pack(codes);
   if (grad_enabled()) result.multiplied = {on->source, on->grid};
   result.scale = on->grid.scale;
   return result;
@@ -107,7 +109,7 @@ PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
 
 }  // namespace
 
-bool same_grid(const Grid& a, const Grid& b) {
+bool same_grid(const QuantParams& a, const QuantParams& b) {
   if (a.empty() || b.empty()) return a.empty() && b.empty();
   return a.axis == b.axis && a.low == b.low && a.high == b.high &&
          a.scale.size() == b.scale.size() &&
@@ -115,7 +117,7 @@ bool same_grid(const Grid& a, const Grid& b) {
                      static_cast<size_t>(a.scale.bytes())) == 0;
 }
 
-ChannelGridNode::ChannelGridNode(const Variable& x, const Grid& g,
+ChannelGridNode::ChannelGridNode(const Variable& x, const QuantParams& g,
                                  StraightThrough m, const LearnedScale& scale)
     : Node("fake_quantize", x.shape()), source(x.node()), grid(g), mode(m) {
   depend_on(source);
@@ -131,7 +133,7 @@ const Tensor& ChannelGridNode::source_value() const {
 }
 
 Tensor ChannelGridNode::compute() {
-  return weight_on_grid(source_value(), grid, Form::real);
+  return weight_on_grid(source_value(), grid, OutputKind::real);
 }
 
 // A gradient per channel: [c].
@@ -209,7 +211,7 @@ void ChannelGridNode::backward(Engine& engine) {
 
 Tensor MultipliedWeight::values() const {
   return grid.empty() ? source.read()
-                      : weight_on_grid(source.read(), grid, Form::real);
+                      : weight_on_grid(source.read(), grid, OutputKind::real);
 }
 
 bool on_weight_grid(const Variable& w, int axis) {
@@ -219,13 +221,13 @@ bool on_weight_grid(const Variable& w, int axis) {
 
 bool on_activation_grid(const Expression& x) { return fits_bytes(x.grid); }
 
-bool sums_fit(int64_t products, const Grid& grid) {
+bool sums_fit(int64_t products, const QuantParams& grid) {
   const int64_t largest = int64_t{128} * std::max({-grid.low, grid.high, 1});
   return products > 0 &&
          products <= std::numeric_limits<int32_t>::max() / largest;
 }
 
-PackedWeight pack_weight(const Variable& w, Factor factor,
+PackedWeight pack_weight(const Variable& w, GemmType factor,
                          const LinearKernels& kernels, int zero_byte) {
   const auto on = weight_grid(w, kernels.axis);
   autograd::Node* owner = on ? on->leaf : w.node().get();
@@ -238,7 +240,7 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
     return pack_fresh(w, on, factor, kernels, zero_byte);
   }
 
-  const Grid grid = on ? on->grid : Grid{};
+  const QuantParams grid = on ? on->grid : QuantParams{};
   const void* table = &kernels::table();
   const std::vector<int64_t> layout = kernels.layout();
   const void* code_table = &kernels.code_table;
@@ -251,7 +253,7 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   const auto kept = std::ranges::find_if(leaf->packed, is_this);
   if (kept != leaf->packed.end() && kept->writes == writes &&
       same_grid(kept->grid, grid)) {
-    const bool codes = factor != Factor::values;
+    const bool codes = factor != GemmType::values;
     return {kept->panels, {kept->values, {}}, codes ? grid.scale : Tensor()};
   }
   // Packing waits for threads, which may be waiting for this lock. Concurrent

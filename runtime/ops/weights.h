@@ -17,8 +17,8 @@ autograd::ScaleTarget scale_target(const LearnedScale& learned);
 /// quantization only.
 struct ChannelGridNode final : autograd::Node {
   /// `scale` may be empty: not trainable.
-  ChannelGridNode(const Variable& x, const Grid& grid, StraightThrough mode,
-                  const LearnedScale& scale);
+  ChannelGridNode(const Variable& x, const QuantParams& grid,
+                  StraightThrough mode, const LearnedScale& scale);
   // Frees the source like an input, without recursion in long chains.
   ~ChannelGridNode() override { inputs.push_back(std::move(source)); }
   Tensor compute() override;
@@ -29,31 +29,31 @@ struct ChannelGridNode final : autograd::Node {
   const Tensor& source_value() const;
 
   autograd::NodePtr source;  // also without recording, for its cache
-  Grid grid;
+  QuantParams grid;
   StraightThrough mode;
   autograd::ScaleTarget learned;
-  autograd::Kept before;  // the source's value, if already computed
+  autograd::SavedTensor before;  // the source's value, if already computed
 };
 
 /// A weight as used in the forward pass. Quantized values are recomputed on
 /// demand, as storing them would double the weights' memory until the backward
 /// pass.
 struct MultipliedWeight {
-  autograd::Kept source;
-  Grid grid;  // empty: not quantized
+  autograd::SavedTensor source;
+  QuantParams grid;  // empty: not quantized
 
   /// Throws: ValueError if the source was written since.
   Tensor values() const;
 };
 
 struct PackedWeight {
-  std::vector<Tensor> panels;   // from LinearKernels, for the given Factor
+  std::vector<Tensor> panels;   // from LinearKernels, for the given GemmType
   MultipliedWeight multiplied;  // if recording
   Tensor scale;                 // per slice of the axis, for quantized panels
 };
 
 /// Whether two grids quantize identically, or are both empty.
-bool same_grid(const Grid& a, const Grid& b);
+bool same_grid(const QuantParams& a, const QuantParams& b);
 
 /// Whether `w` is quantized to at most 8 bits, per tensor or per output channel
 /// (on `axis`).
@@ -62,7 +62,7 @@ bool on_weight_grid(const Variable& w, int axis);
 /// Packs a weight. Quantized factors require on_weight_grid(w, kernels.axis).
 /// Without recording, panels of a leaf are cached until its value changes.
 /// `zero_byte` is that of the activations.
-PackedWeight pack_weight(const Variable& w, autograd::Factor factor,
+PackedWeight pack_weight(const Variable& w, autograd::GemmType factor,
                          const LinearKernels& kernels, int zero_byte);
 
 /// Whether an input expression is quantized in a way that INT8 kernels support.
@@ -70,7 +70,7 @@ bool on_activation_grid(const autograd::Expression& x);
 
 /// Whether sums of `products` (> 0) products of such activations and weights
 /// fit in 32 bits. Intermediate sums may wrap around.
-bool sums_fit(int64_t products, const Grid& grid);
+bool sums_fit(int64_t products, const QuantParams& grid);
 
 /// x_scale * scale[k] for each of `channels`, the scale of sums of products;
 /// empty if `scale` is. A scale may apply to several adjacent channels.

@@ -23,7 +23,6 @@ namespace octet::io {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using train::History;
@@ -193,7 +192,7 @@ TEST(CheckpointFolder, DoesNotSkipAFileOfANewerVersion) {
   writer.attribute("octet", "version", "9.9.9");
   write_file(folder / name_of(15), with_checksum(writer.finish()));
   EXPECT_EQ(failure_of<UnsupportedError>([&] { train_in(checkpoints, true); }),
-            (Failure{"@8", ""}));
+            (Failure{"unsupported_version", "format version"}));
   EXPECT_TRUE(fs::exists(folder / name_of(15)));
 }
 
@@ -204,7 +203,7 @@ TEST(CheckpointFolder, DoesNotSkipAValidFileThatCannotBeRead) {
   const auto hasty =
       checkpoint_folder(folder.path(), {.limits = {.time_limit = 1e-9}});
   EXPECT_EQ(failure_of<FormatError>([&] { train_in(hasty, true); }),
-            (Failure{"@9", ""}));
+            (Failure{"time_limit", "HDF5 file"}));
   EXPECT_EQ(names_in(folder.path()), before);
 }
 
@@ -217,7 +216,7 @@ TEST(CheckpointFolder, DoesNotSkipAValidFileThatDoesNotFit) {
   state.progress.set("epoch", "two");
   save_checkpoint(state, folder / name_of(14));
   EXPECT_EQ(failure_of<ValueError>([&] { train_in(checkpoints, true); }),
-            (Failure{"@10", ""}));
+            (Failure{"invalid_value", "configuration"}));
   EXPECT_TRUE(fs::exists(folder / name_of(14)));
 }
 
@@ -228,7 +227,7 @@ TEST(CheckpointFolder, IsRejectedWhileAnotherRunUsesIt) {
     const auto claim = checkpoints->claim();
     EXPECT_EQ(failure_of<IoError>(
                   [&] { train_in(checkpoint_folder(folder.path()), true); }),
-              (Failure{"@11", ""}));
+              (Failure{"cannot_write", folder.path().string()}));
     EXPECT_TRUE(folder.empty());
     // Also from another process.
     const pid_t child = ::fork();
@@ -264,9 +263,11 @@ TEST(CheckpointFolder, IsRejectedIfNotWritable) {
     return failure_of<IoError>(
         [&] { train_in(checkpoint_folder(path), true); });
   };
-  EXPECT_EQ(refusal(folder / "file"), (Failure{"@12", ""}));
-  EXPECT_EQ(refusal(folder / "file" / "b"), (Failure{"@13", ""}));
-  EXPECT_EQ(refusal("/proc/octet"), (Failure{"@14", ""}));
+  EXPECT_EQ(refusal(folder / "file"),
+            (Failure{"cannot_write", (folder / "file").string()}));
+  EXPECT_EQ(refusal(folder / "file" / "b"),
+            (Failure{"cannot_write", (folder / "file/b").string()}));
+  EXPECT_EQ(refusal("/proc/octet"), (Failure{"cannot_write", "/proc/octet"}));
 }
 
 TEST(CheckpointFolder, IsRejectedWithoutWritePermission) {
@@ -346,15 +347,15 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
 
 TEST(CheckpointFolder, RejectsOptionsOutOfRange) {
   EXPECT_EQ(failure_of<ValueError>([] { checkpoint_folder(""); }),
-            (Failure{"@15", ""}));
+            (Failure{"missing_value", "checkpoint_folder"}));
   EXPECT_EQ(failure_of<ValueError>(
                 [] { checkpoint_folder("a", {.every_steps = -1}); }),
-            (Failure{"@16", ""}));
+            (Failure{"out_of_range", "CheckpointFolderOptions.every_steps"}));
   EXPECT_EQ(failure_of<ValueError>([] { checkpoint_folder("a", {.keep = 0}); }),
-            (Failure{"@17", ""}));
+            (Failure{"out_of_range", "CheckpointFolderOptions.keep"}));
   EXPECT_EQ(
       failure_of<NotFoundError>([] { (void)newest_checkpoint("/nowhere"); }),
-      (Failure{"@18", ""}));
+      (Failure{"file_not_found", "/nowhere"}));
 }
 
 TEST(CheckpointFolder, ContainsLoadableModels) {

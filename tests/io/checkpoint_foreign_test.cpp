@@ -17,9 +17,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 /// Octet's file with one attribute of `octet` replaced.
 std::string with_attribute(const Model& model, const std::string& name,
                            const Config& value) {
@@ -79,27 +76,30 @@ TEST_F(ForeignFile, IsLoadedIfItFollowsTheFormat) {
 
 TEST_F(ForeignFile, OfANewerVersionIsReported) {
   EXPECT_EQ(refusal<UnsupportedError>(with_attribute(branches(), "format", 2)),
-            (Failure{"@19", ""}));
+            (Failure{"unsupported_version", "format version"}));
   EXPECT_EQ(refusal(with_attribute(branches(), "format", 0)),
-            (Failure{"@20", ""}));
+            (Failure{"malformed_file", "format version"}));
   EXPECT_EQ(refusal(with_attribute(branches(), "format", "x")),
-            (Failure{"@21", ""}));
+            (Failure{"invalid_value", "configuration"}));
 }
 
 TEST_F(ForeignFile, WithoutRequiredEntriesIsRejected) {
   Hdf5Writer writer;
   writer.dataset("weights", Tensor::zeros({3}));
-  EXPECT_EQ(refusal(with_checksum(writer.finish())), (Failure{"@22", ""}));
-  EXPECT_EQ(refusal(with_checksum("no HDF5 at all")), (Failure{"@23", ""}));
+  EXPECT_EQ(refusal(with_checksum(writer.finish())),
+            (Failure{"unsupported_format", "file"}));
+  EXPECT_EQ(refusal(with_checksum("no HDF5 at all")),
+            (Failure{"unsupported_format", "HDF5 file"}));
   const std::string whole = file_of(quant::state_of(branches()));
-  EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)), (Failure{"@24", ""}));
-  EXPECT_EQ(refusal("no model"), (Failure{"@25", ""}));
-  EXPECT_EQ(refusal(""), (Failure{"@26", ""}));
-  EXPECT_EQ(refusal("\x05"), (Failure{"@27", ""}));
+  EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)),
+            (Failure{"checksum_mismatch", "checksum"}));
+  EXPECT_EQ(refusal("no model"), (Failure{"unsupported_format", "file"}));
+  EXPECT_EQ(refusal(""), (Failure{"unsupported_format", "file"}));
+  EXPECT_EQ(refusal("\x05"), (Failure{"truncated_file", "checksum"}));
   EXPECT_EQ(refusal(with_attribute(branches(), "graph", "{")),
-            (Failure{"@28", ""}));
+            (Failure{"malformed_file", "JSON"}));
   EXPECT_EQ(refusal(with_attribute(branches(), "graph", "[]")),
-            (Failure{"@29", ""}));
+            (Failure{"invalid_value", "configuration"}));
 }
 
 TEST_F(ForeignFile, WithAnInvalidGraphIsRejected) {
@@ -111,31 +111,31 @@ TEST_F(ForeignFile, WithAnInvalidGraphIsRejected) {
   EXPECT_EQ(graph_refusal([&](Config& graph) {
               entry(graph, "calls", 0).set("layer", "nobody");
             }),
-            (Failure{"@30", ""}));
+            (Failure{"unknown_name", "graph"}));
   EXPECT_EQ(graph_refusal([&](Config& graph) {
               entry(graph, "calls", 2).set("inputs", Config::List{99});
             }),
-            (Failure{"@31", ""}));
+            (Failure{"out_of_range", "graph"}));
   EXPECT_EQ(graph_refusal([&](Config& graph) {
               entry(graph, "calls", 2).set("inputs", Config::List{-1});
             }),
-            (Failure{"@32", ""}));
+            (Failure{"out_of_range", "graph"}));
   EXPECT_EQ(graph_refusal([&](Config& graph) {
               entry(graph, "layers", 2).set("name", "left");
             }),
-            (Failure{"@33", ""}));
+            (Failure{"duplicate_name", "layers"}));
   EXPECT_EQ(graph_refusal(
                 [&](Config& graph) { graph.set("outputs", Config::List{}); }),
-            (Failure{"@34", ""}));
+            (Failure{"missing_value", "model"}));
   EXPECT_EQ(graph_refusal([&](Config& graph) {
               entry(graph, "layers", 7).set("shares", "shared");
             }),
-            (Failure{"@35", ""}));
+            (Failure{"shape_mismatch", "Dense 'logits'"}));
   EXPECT_EQ(graph_refusal<UnsupportedError>([&](Config& graph) {
               entry(graph, "layers", 3).set("class_name", "Foo");
               entry(graph, "layers", 5).set("class_name", "Bar");
             }),
-            (Failure{"@36", ""}));
+            (Failure{"unsupported_layer", "layers"}));
 }
 
 TEST_F(ForeignFile, WithMoreWeightsThanDataIsRejected) {
@@ -145,7 +145,7 @@ TEST_F(ForeignFile, WithMoreWeightsThanDataIsRejected) {
         auto& layers = const_cast<Config::List&>(graph.at("layers").as_list());
         layers.at(7).set("config", Config().set("units", int64_t{1} << 30));
       }),
-      (Failure{"@37", ""}));
+      (Failure{"size_limit", "parameters"}));
 }
 
 TEST_F(ForeignFile, WithAnInvalidStatusIsRejected) {
@@ -153,9 +153,9 @@ TEST_F(ForeignFile, WithAnInvalidStatusIsRejected) {
   Config status = quant::state_of(model).status;
   status.set("training_passes", "many");
   EXPECT_EQ(refusal(with_attribute(model, "status", to_text(status))),
-            (Failure{"@38", ""}));
+            (Failure{"invalid_value", "configuration"}));
   EXPECT_EQ(refusal(with_attribute(model, "status", "{}")),
-            (Failure{"@39", ""}));
+            (Failure{"unknown_name", "configuration"}));
 }
 
 }  // namespace

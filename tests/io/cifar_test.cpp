@@ -13,9 +13,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// Returns a record whose red, green and blue planes start with 0, 255 and
 /// `blue`.
@@ -98,33 +96,40 @@ TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
 }
 
 TEST_F(Cifar, RejectsASizeThatIsNotAMultipleOfARecord) {
-  EXPECT_EQ(refusal10(record("\x01") + "x"), (Failure{"@40", ""}));
-  EXPECT_EQ(refusal10(record("\x01").substr(1)), (Failure{"@41", ""}));
-  EXPECT_EQ(refusal100(record("\x01")), (Failure{"@42", ""}));
+  EXPECT_EQ(refusal10(record("\x01") + "x"),
+            (Failure{"malformed_file", "CIFAR-10"}));
+  EXPECT_EQ(refusal10(record("\x01").substr(1)),
+            (Failure{"malformed_file", "CIFAR-10"}));
+  EXPECT_EQ(refusal100(record("\x01")),
+            (Failure{"malformed_file", "CIFAR-100"}));
 }
 
 TEST_F(Cifar, RejectsAnEmptyFile) {
-  EXPECT_EQ(refusal10(""), (Failure{"@43", ""}));
+  EXPECT_EQ(refusal10(""), (Failure{"unsupported_format", "file"}));
 }
 
 TEST_F(Cifar, RejectsALabelOutOfRangeNamingTheRecord) {
-  EXPECT_EQ(refusal10(record("\x01") + record("\x0a")), (Failure{"@44", ""}));
-  EXPECT_EQ(refusal100(record("\x14\x01")), (Failure{"@45", ""}));
-  EXPECT_EQ(refusal100(record("\x01\x64")), (Failure{"@46", ""}));
+  EXPECT_EQ(refusal10(record("\x01") + record("\x0a")),
+            (Failure{"out_of_range", "label"}));
+  EXPECT_EQ(refusal100(record("\x14\x01")),
+            (Failure{"out_of_range", "coarse label"}));
+  EXPECT_EQ(refusal100(record("\x01\x64")),
+            (Failure{"out_of_range", "fine label"}));
 }
 
 TEST_F(Cifar, NamesAMissingFile) {
   put_cifar10(folder_.path());
   std::filesystem::remove(folder_ / "data_batch_3.bin");
-  EXPECT_EQ(failure_of<IoError>([&] { load_cifar10(folder_.path()); }),
-            (Failure{"@47", ""}));
+  EXPECT_EQ(
+      failure_of<IoError>([&] { load_cifar10(folder_.path()); }),
+      (Failure{"file_not_found", (folder_ / "data_batch_3.bin").string()}));
 }
 
 TEST_F(Cifar, NamesAMissingFolder) {
   EXPECT_EQ(failure_of<IoError>([&] { load_cifar100(folder_ / "none"); }),
-            (Failure{"@48", ""}));
+            (Failure{"file_not_found", (folder_ / "none").string()}));
   EXPECT_EQ(failure_of<IoError>([&] { load_cifar10(""); }),
-            (Failure{"@49", ""}));
+            (Failure{"missing_value", "folder"}));
 }
 
 TEST_F(Cifar, RejectsAnEmptyListOfFiles) {

@@ -23,10 +23,10 @@ using ::testing::HasSubstr;
 class Csv : public ::testing::Test {
  protected:
   std::filesystem::path put(const std::string& text) {
-    const std::filesystem::path path = folder_.path() / "table.csv";
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
+    std::ofstream(path(), std::ios::binary) << text;
+    return path();
   }
+  std::string path() const { return (folder_ / "table.csv").string(); }
   CsvTable load(const std::string& text, const CsvOptions& options = {}) {
     return load_csv(put(text), options);
   }
@@ -98,14 +98,14 @@ TEST_F(Csv, RejectsNonNumericValues) {
     return failure_of<FormatError>(
         [&] { (void)load("x,y\n1,2\n1," + cell + "\n").numbers({"y"}); });
   };
-  EXPECT_EQ(message("cat"), (Failure{"@52", ""}));
-  EXPECT_EQ(message("\"1,5\""), (Failure{"@53", ""}));
-  EXPECT_EQ(message(""), (Failure{"@54", ""}));
-  EXPECT_EQ(message("NaN"), (Failure{"@55", ""}));
-  EXPECT_EQ(message("inf"), (Failure{"@56", ""}));
-  EXPECT_EQ(message("1e60"), (Failure{"@57", ""}));
-  EXPECT_EQ(message("1 2"), (Failure{"@58", ""}));
-  EXPECT_EQ(message("++1"), (Failure{"@59", ""}));
+  EXPECT_EQ(message("cat"), (Failure{"invalid_value", path()}));
+  EXPECT_EQ(message("\"1,5\""), (Failure{"invalid_value", path()}));
+  EXPECT_EQ(message(""), (Failure{"missing_value", path()}));
+  EXPECT_EQ(message("NaN"), (Failure{"missing_value", path()}));
+  EXPECT_EQ(message("inf"), (Failure{"invalid_value", path()}));
+  EXPECT_EQ(message("1e60"), (Failure{"invalid_value", path()}));
+  EXPECT_EQ(message("1 2"), (Failure{"invalid_value", path()}));
+  EXPECT_EQ(message("++1"), (Failure{"invalid_value", path()}));
 }
 
 TEST_F(Csv, ReplacesMissingValuesByANumber) {
@@ -115,15 +115,15 @@ TEST_F(Csv, ReplacesMissingValuesByANumber) {
 }
 
 TEST_F(Csv, RejectsInvalidTables) {
-  EXPECT_EQ(refusal("a,b\n1,2\n1,2,3\n"), (Failure{"@60", ""}));
-  EXPECT_EQ(refusal("a;b\n1,5;2\n"), (Failure{"@61", ""}));
-  EXPECT_EQ(refusal(""), (Failure{"@62", ""}));
-  EXPECT_EQ(refusal("\n\n"), (Failure{"@63", ""}));
-  EXPECT_EQ(refusal("a,b\n"), (Failure{"@64", ""}));
-  EXPECT_EQ(refusal("a,a\n1,2\n"), (Failure{"@65", ""}));
-  EXPECT_EQ(refusal("a,\n1,2\n"), (Failure{"@66", ""}));
-  EXPECT_EQ(refusal("a\nx\"y\n"), (Failure{"@67", ""}));
-  EXPECT_EQ(refusal("a\n\"open\n"), (Failure{"@68", ""}));
+  EXPECT_EQ(refusal("a,b\n1,2\n1,2,3\n"), (Failure{"malformed_file", path()}));
+  EXPECT_EQ(refusal("a;b\n1,5;2\n"), (Failure{"malformed_file", path()}));
+  EXPECT_EQ(refusal(""), (Failure{"malformed_file", path()}));
+  EXPECT_EQ(refusal("\n\n"), (Failure{"malformed_file", path()}));
+  EXPECT_EQ(refusal("a,b\n"), (Failure{"malformed_file", path()}));
+  EXPECT_EQ(refusal("a,a\n1,2\n"), (Failure{"duplicate_name", path()}));
+  EXPECT_EQ(refusal("a,\n1,2\n"), (Failure{"duplicate_name", path()}));
+  EXPECT_EQ(refusal("a\nx\"y\n"), (Failure{"malformed_file", path()}));
+  EXPECT_EQ(refusal("a\n\"open\n"), (Failure{"malformed_file", path()}));
   for (const char separator : {'"', ' ', '\n', '\0'}) {
     EXPECT_THROW((void)load("a\n1\n", {.separator = separator}), ValueError);
   }
@@ -133,7 +133,7 @@ TEST_F(Csv, RejectsInvalidTables) {
 TEST_F(Csv, NamesTheNearestColumn) {
   const CsvTable table = load("width,height\n1,2\n");
   EXPECT_EQ(failure_of<NotFoundError>([&] { (void)table.numbers({"widht"}); }),
-            (Failure{"@69", ""}));
+            (Failure{"unknown_name", "column 'widht'"}));
   EXPECT_THROW((void)table.columns_but({"depth"}), NotFoundError);
   EXPECT_THROW((void)table.classes("depth"), NotFoundError);
   EXPECT_THROW((void)table.texts("depth"), NotFoundError);

@@ -171,7 +171,7 @@ TEST(Drawing, AFileShowsItsNodesAndCodes) {
   EXPECT_EQ(box.precision, LayerPrecision::int8);
   EXPECT_EQ(drawing.boxes.back().layers[0].name, "logits");
   EXPECT_EQ(failure_of<IoError>([&] { (void)draw_onnx(folder / "none.onnx"); }),
-            (Failure{"@74", ""}));
+            (Failure{"file_not_found", (folder / "none.onnx").string()}));
 }
 
 const std::string kHostile = "<script>alert(\"x\")</script>&'\n\x1b[31m\\";
@@ -219,15 +219,15 @@ TEST(Drawing, InvalidDrawingsAreRejected) {
   drawing.edges.push_back({0, 1, ""});
   for (const auto write : {to_svg, to_dot}) {
     EXPECT_EQ(failure_of<ValueError>([&] { (void)write(drawing); }),
-              (Failure{"@75", ""}));
+              (Failure{"invalid_value", "drawing"}));
   }
   drawing.edges[0] = {0, 0, ""};
   EXPECT_EQ(failure_of<ValueError>([&] { (void)to_svg(drawing); }),
-            (Failure{"@76", ""}));
+            (Failure{"invalid_value", "drawing"}));
   drawing.edges.clear();
   drawing.boxes.emplace_back();
   EXPECT_EQ(failure_of<ValueError>([&] { (void)to_dot(drawing); }),
-            (Failure{"@77", ""}));
+            (Failure{"invalid_value", "drawing"}));
   EXPECT_THAT(to_svg({}), HasSubstr("</svg>"));
 }
 

@@ -17,8 +17,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(FileName, OfAnotherFormatIsRejectedByEachWriter) {
   const TempFolder folder;
   const Model model = zoo::make("lenet");

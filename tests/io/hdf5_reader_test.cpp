@@ -15,9 +15,7 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class Hdf5Reading : public ReadBothWays {
@@ -113,7 +111,7 @@ TEST_P(Hdf5Reading, RejectsIntegersOutsideInt64) {
   image_.dataset<uint64_t>("u8", H5T_STD_U64LE, {2},
                            {1, uint64_t{INT64_MAX} + 1});
   EXPECT_EQ(failure_of<FormatError>([&] { (void)read().i64("u8", {2}); }),
-            (Failure{"@101", ""}));
+            (Failure{"out_of_range", "'/u8'"}));
 }
 
 TEST_P(Hdf5Reading, ReadsChunkedPackedAndCompactData) {
@@ -165,10 +163,12 @@ TEST_P(Hdf5Reading, ChecksShapesBeforeAllocating) {
   image_.dataset("bomb", H5T_IEEE_F32LE, {hsize_t{1} << 40}, nullptr,
                  packed.get());
   for (const Shape& other : {Shape({3, 2}), Shape({6}), Shape({2, 3, 1})}) {
-    EXPECT_EQ(refusal_of_f32("w", other), (Failure{"@102", ""}));
+    EXPECT_EQ(refusal_of_f32("w", other), (Failure{"shape_mismatch", "'/w'"}));
   }
-  EXPECT_EQ(refusal_of_f32("bomb", {8}), (Failure{"@103", ""}));
-  EXPECT_EQ(refusal_of_f32("bomb", {int64_t{1} << 40}), (Failure{"@104", ""}));
+  EXPECT_EQ(refusal_of_f32("bomb", {8}),
+            (Failure{"shape_mismatch", "'/bomb'"}));
+  EXPECT_EQ(refusal_of_f32("bomb", {int64_t{1} << 40}),
+            (Failure{"size_limit", "'/bomb'"}));
   EXPECT_EQ(read().shape("bomb"), Shape({int64_t{1} << 40}));
 }
 
@@ -177,15 +177,15 @@ TEST_P(Hdf5Reading, RejectsDimensionsThatOverflow) {
   image_.dataset("w", H5T_IEEE_F32LE, {hsize_t{1} << 40, hsize_t{1} << 40},
                  nullptr, packed.get());
   EXPECT_EQ(failure_of<FormatError>([&] { read().shape("w"); }),
-            (Failure{"@105", ""}));
-  EXPECT_EQ(refusal_of_f32("w", {1, 1}), (Failure{"@106", ""}));
+            (Failure{"size_limit", "'/w'"}));
+  EXPECT_EQ(refusal_of_f32("w", {1, 1}), (Failure{"size_limit", "'/w'"}));
 }
 
 TEST_P(Hdf5Reading, RejectsMoreThanEightDimensions) {
   image_.dataset("w", H5T_IEEE_F32LE, Dims(9, 1), {1.f});
   image_.dataset("v", H5T_IEEE_F32LE, Dims(8, 1), {1.f});
   EXPECT_EQ(failure_of<FormatError>([&] { read().shape("w"); }),
-            (Failure{"@107", ""}));
+            (Failure{"invalid_shape", "'/w'"}));
   EXPECT_EQ(read().f32("v", {1, 1, 1, 1, 1, 1, 1, 1}).size(), 1);
 }
 
@@ -208,14 +208,14 @@ TEST_P(Hdf5Reading, RejectsNonFloatTypes) {
   const auto refusal = [&](const char* name) {
     return failure_of<FormatError>([&] { (void)file.f32(name, {1}); });
   };
-  EXPECT_EQ(refusal("pair"), (Failure{"@108", ""}));
-  EXPECT_EQ(refusal("opaque"), (Failure{"@109", ""}));
-  EXPECT_EQ(refusal("narrow"), (Failure{"@110", ""}));
-  EXPECT_EQ(refusal("vax"), (Failure{"@111", ""}));
-  EXPECT_EQ(refusal("int"), (Failure{"@112", ""}));
-  EXPECT_EQ(refusal("text"), (Failure{"@113", ""}));
+  EXPECT_EQ(refusal("pair"), (Failure{"unsupported_type", "'/pair'"}));
+  EXPECT_EQ(refusal("opaque"), (Failure{"unsupported_type", "'/opaque'"}));
+  EXPECT_EQ(refusal("narrow"), (Failure{"unsupported_type", "'/narrow'"}));
+  EXPECT_EQ(refusal("vax"), (Failure{"unsupported_type", "'/vax'"}));
+  EXPECT_EQ(refusal("int"), (Failure{"unsupported_type", "'/int'"}));
+  EXPECT_EQ(refusal("text"), (Failure{"unsupported_type", "'/text'"}));
   EXPECT_EQ(failure_of<FormatError>([&] { (void)file.i64("narrow", {1}); }),
-            (Failure{"@114", ""}));
+            (Failure{"unsupported_type", "'/narrow'"}));
 }
 
 TEST_P(Hdf5Reading, ReadsTwoOpaqueBytesAsBfloat16IfAnAttributeSaysSo) {
@@ -242,17 +242,17 @@ TEST_P(Hdf5Reading, RejectsNonHardLinksAtEveryComponent) {
               failure);
     return failure;
   };
-  EXPECT_EQ(refusal("soft/w"), (Failure{"@115", ""}));
-  EXPECT_EQ(refusal("soft_w"), (Failure{"@116", ""}));
-  EXPECT_EQ(refusal("out"), (Failure{"@117", ""}));
-  EXPECT_EQ(refusal("out/w"), (Failure{"@118", ""}));
+  EXPECT_EQ(refusal("soft/w"), (Failure{"unsupported_format", "'/soft'"}));
+  EXPECT_EQ(refusal("soft_w"), (Failure{"unsupported_format", "'/soft_w'"}));
+  EXPECT_EQ(refusal("out"), (Failure{"unsupported_format", "'/out'"}));
+  EXPECT_EQ(refusal("out/w"), (Failure{"unsupported_format", "'/out'"}));
 }
 
 TEST_P(Hdf5Reading, RejectsDataOfOtherFiles) {
   const Handle external(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_external(external.get(), "/etc/passwd", 0, 8);
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr, external.get());
-  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"@119", ""}));
+  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"unsupported_format", "'/w'"}));
 }
 
 TEST_P(Hdf5Reading, RejectsVirtualDatasets) {
@@ -262,28 +262,24 @@ TEST_P(Hdf5Reading, RejectsVirtualDatasets) {
   H5Pset_virtual(virtual_set.get(), space.get(), "/etc/passwd", "x",
                  space.get());
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr, virtual_set.get());
-  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"@120", ""}));
+  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"unsupported_format", "'/w'"}));
 }
 
 TEST_P(Hdf5Reading, NamesAMissingFilter) {
-  for (const auto& [id, name] : {std::pair{32000, "lzf"},
-                                 {32001, "blosc"},
-                                 {32015, "zstd"},
-                                 {32004, "lz4"},
-                                 {300, "unknown (300)"}}) {
+  for (const int id : {32000, 32001, 32015, 32004, 300}) {
     const Handle packed = chunked({4});
     H5Pset_filter(packed.get(), id, H5Z_FLAG_OPTIONAL, 0, nullptr);
     image_.dataset<float>(std::to_string(id), H5T_IEEE_F32LE, {4}, {1, 2, 3, 4},
                           packed.get());
     EXPECT_EQ(failure_of<UnsupportedError>(
                   [&] { (void)read().f32(std::to_string(id), {4}); }),
-              (Failure{"@121", ""}));
+              (Failure{"unsupported_format", fmt::format("'/{}'", id)}));
   }
 }
 
 TEST_P(Hdf5Reading, RejectsDatasetsWithoutData) {
   image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr);
-  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"@122", ""}));
+  EXPECT_EQ(refusal_of_f32("w", {2}), (Failure{"missing_value", "'/w'"}));
 }
 
 TEST_P(Hdf5Reading, RejectsObjectsOfTheWrongKind) {
@@ -293,13 +289,20 @@ TEST_P(Hdf5Reading, RejectsObjectsOfTheWrongKind) {
              H5P_DEFAULT);
   const Hdf5Reader file = read();
   const auto refusal = [](auto body) { return failure_of<FormatError>(body); };
-  EXPECT_EQ(refusal([&] { (void)file.f32("", {1}); }), (Failure{"@123", ""}));
-  EXPECT_EQ(refusal([&] { file.children("w"); }), (Failure{"@124", ""}));
-  EXPECT_EQ(refusal([&] { file.kind("type"); }), (Failure{"@125", ""}));
-  EXPECT_EQ(refusal([&] { file.shape("type"); }), (Failure{"@126", ""}));
-  EXPECT_EQ(refusal([&] { file.shape("x"); }), (Failure{"@127", ""}));
-  EXPECT_EQ(refusal([&] { file.attribute("x", "a"); }), (Failure{"@128", ""}));
-  EXPECT_EQ(refusal([&] { file.children("x"); }), (Failure{"@129", ""}));
+  EXPECT_EQ(refusal([&] { (void)file.f32("", {1}); }),
+            (Failure{"malformed_file", "'/'"}));
+  EXPECT_EQ(refusal([&] { file.children("w"); }),
+            (Failure{"malformed_file", "'/w'"}));
+  EXPECT_EQ(refusal([&] { file.kind("type"); }),
+            (Failure{"unsupported_format", "'/type'"}));
+  EXPECT_EQ(refusal([&] { file.shape("type"); }),
+            (Failure{"malformed_file", "'/type'"}));
+  EXPECT_EQ(refusal([&] { file.shape("x"); }),
+            (Failure{"unknown_name", "'/x'"}));
+  EXPECT_EQ(refusal([&] { file.attribute("x", "a"); }),
+            (Failure{"unknown_name", "'/x'"}));
+  EXPECT_EQ(refusal([&] { file.children("x"); }),
+            (Failure{"unknown_name", "'/x'"}));
 }
 
 TEST_P(Hdf5Reading, RejectsInvalidPaths) {
@@ -308,18 +311,25 @@ TEST_P(Hdf5Reading, RejectsInvalidPaths) {
   for (const std::string& path :
        {std::string("./w"), std::string("../w"), std::string("w\0x", 3),
         std::string(5000, 'x')}) {
-    EXPECT_TRUE(failed(failure_of<FormatError>([&] { file.kind(path); }))) << path;
-    EXPECT_TRUE(failed(failure_of<FormatError>([&] { (void)file.f32(path, {1}); })))
+    EXPECT_TRUE(failed(failure_of<FormatError>([&] { file.kind(path); })))
         << path;
+    EXPECT_TRUE(failed(failure_of<FormatError>([&] {
+      (void)file.f32(path, {1});
+    }))) << path;
   }
   std::string deep;
   for (int i = 0; i < 100; ++i) deep += "/a";
   EXPECT_EQ(failure_of<FormatError>([&] { file.kind(deep); }),
-            (Failure{"@130", ""}));
+            (Failure{"size_limit",
+                     "'/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/"
+                     "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/"
+                     "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/"
+                     "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a'"}));
 }
 
 TEST_P(Hdf5Reading, PrintsNamesSafelyForATerminal) {
-  EXPECT_EQ(refusal_of_f32("a\x1b[31m\n", {1}), (Failure{"@131", ""}));
+  EXPECT_EQ(refusal_of_f32("a\x1b[31m\n", {1}),
+            (Failure{"unknown_name", "'/a?[31m?'"}));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_F(LoadImages, NamesAMissingFile) {
   files_[3] = folder_ / "gone.png";
   const Dataset data = load_images(files_, Tensor::zeros({6}), options_).data;
   EXPECT_EQ(failure_of<IoError>([&] { (void)data.batch(0, 6); }),
-            (Failure{"@197", ""}));
+            (Failure{"file_not_found", (folder_ / "gone.png").string()}));
 }
 
 TEST_F(LoadImages, CopiesTheLabels) {

@@ -70,7 +70,7 @@ TEST(ToJson, RejectsValuesThatFromJsonRejects) {
   Config config;
   for (int i = 0; i < 101; ++i) config = Config(Config::List{config});
   EXPECT_EQ(failure_of<ValueError>([&] { to_json(config); }),
-            (Failure{"@207", ""}));
+            (Failure{"size_limit", "JSON"}));
 }
 
 TEST(FromJson, ParsesOutputOfToJson) {
@@ -92,9 +92,9 @@ TEST(FromJson, DistinguishesIntegersFromOtherNumbers) {
 
 TEST(FromJson, NamesLineAndColumnOfASyntaxError) {
   EXPECT_EQ(json_refusal("{\n  \"a\": 1,\n  \"b\": ?\n}"),
-            (Failure{"@208", ""}));
-  EXPECT_EQ(json_refusal("?"), (Failure{"@209", ""}));
-  EXPECT_EQ(json_refusal("[1,]"), (Failure{"@210", ""}));
+            (Failure{"malformed_file", "JSON"}));
+  EXPECT_EQ(json_refusal("?"), (Failure{"malformed_file", "JSON"}));
+  EXPECT_EQ(json_refusal("[1,]"), (Failure{"malformed_file", "JSON"}));
 }
 
 TEST(FromJson, RejectsTruncatedText) {
@@ -104,7 +104,7 @@ TEST(FromJson, RejectsTruncatedText) {
 }
 
 TEST(FromJson, RejectsTextAfterTheValue) {
-  EXPECT_EQ(json_refusal("{}\n {}"), (Failure{"@211", ""}));
+  EXPECT_EQ(json_refusal("{}\n {}"), (Failure{"malformed_file", "JSON"}));
 }
 
 TEST(FromJson, RejectsExtensionsOfJson) {
@@ -135,7 +135,7 @@ TEST(FromJson, RejectsIntegersOutsideInt64) {
   for (const char* text :
        {"9223372036854775808", "-9223372036854775809", "18446744073709551616",
         "100000000000000000000000000000000"}) {
-    EXPECT_EQ(json_refusal(text), (Failure{"@212", ""})) << text;
+    EXPECT_EQ(json_refusal(text), (Failure{"malformed_file", "JSON"})) << text;
   }
 }
 
@@ -151,7 +151,7 @@ TEST(FromJson, RejectsDuplicateKeys) {
 }
 
 TEST(FromJson, RejectsTextThatIsNotUtf8) {
-  EXPECT_EQ(json_refusal("[\"a\xff\"]"), (Failure{"@213", ""}));
+  EXPECT_EQ(json_refusal("[\"a\xff\"]"), (Failure{"malformed_file", "JSON"}));
 }
 
 TEST(FromJson, QuotesOnlyPrintableText) {

@@ -119,7 +119,7 @@ TEST(LargeConstants, PassOnErrorsOfTheFile) {
   EXPECT_THROW(write_onnx(exported.model, exported.large,
                           [&](std::string_view bytes) {
                             left -= static_cast<int64_t>(bytes.size());
-                            if (left < 0) throw IoError("the disk is full");
+                            if (left < 0) throw IoError("cannot_write", "disk", "full");
                           }),
                IoError);
 }

@@ -266,7 +266,8 @@ TEST(LintFix, WritesANewFile) {
   EXPECT_EQ(fix.repairs.front().id, "E17");
   EXPECT_EQ(read_file(folder / "old.onnx"),
             with_int32_bias().SerializeAsString());
-  EXPECT_NE(error_of<FormatError>([] { (void)fix_onnx_bytes("none"); }), "");
+  EXPECT_EQ(failure_of<FormatError>([] { (void)fix_onnx_bytes("none"); }),
+            (Failure{"unsupported_format", "file"}));
 }
 
 }  // namespace

@@ -19,36 +19,35 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 onnx::TypeProto::Tensor& tensor_type(onnx::ValueInfoProto* value) {
   return *value->mutable_type()->mutable_tensor_type();
 }
 
 class CheckOnnx : public ::testing::Test {
  protected:
-  std::string refusal(const onnx::ModelProto& model) {
+  Failure refusal(const onnx::ModelProto& model) {
     save(model, folder_ / "model.onnx");
-    return error_of<FormatError>([&] { inspect_onnx(folder_ / "model.onnx"); });
+    return failure_of<FormatError>(
+        [&] { inspect_onnx(folder_ / "model.onnx"); });
   }
-  std::string refusal(onnx::ModelProto model,
-                      const std::function<void(onnx::ModelProto&)>& change) {
+  Failure refusal(onnx::ModelProto model,
+                  const std::function<void(onnx::ModelProto&)>& change) {
     change(model);
     return refusal(model);
   }
-  std::string refusal_of_bytes(const std::string& bytes) {
+  Failure refusal_of_bytes(const std::string& bytes) {
     write_file(folder_ / "model.onnx", bytes);
-    return error_of<FormatError>([&] { inspect_onnx(folder_ / "model.onnx"); });
+    return failure_of<FormatError>(
+        [&] { inspect_onnx(folder_ / "model.onnx"); });
   }
-  std::string unsupported(const onnx::ModelProto& model) {
+  Failure unsupported(const onnx::ModelProto& model) {
     save(model, folder_ / "model.onnx");
-    return error_of<UnsupportedError>(
+    return failure_of<UnsupportedError>(
         [&] { inspect_onnx(folder_ / "model.onnx"); });
   }
   /// conv_model() with one attribute of its node set to `values`.
-  std::string refusal_of_conv(const std::string& name,
-                              const std::vector<int64_t>& values) {
+  Failure refusal_of_conv(const std::string& name,
+                          const std::vector<int64_t>& values) {
     return refusal(conv_model(), [&](onnx::ModelProto& model) {
       auto& changed = attribute(*model.mutable_graph()->mutable_node(0), name);
       if (changed.has_i()) {
@@ -63,47 +62,49 @@ class CheckOnnx : public ::testing::Test {
 };
 
 TEST_F(CheckOnnx, AcceptsSoundModels) {
-  EXPECT_EQ(refusal(conv_model()), "");
+  EXPECT_EQ(refusal(conv_model()).code, "no error");
   save(quantized_model(), folder_ / "model.onnx");
   EXPECT_NO_THROW(inspect_onnx(folder_ / "model.onnx"));
 }
 
 TEST_F(CheckOnnx, RejectsAMissingFile) {
-  EXPECT_NE(error_of<IoError>([&] { inspect_onnx(folder_ / "none.onnx"); }),
-            "");
+  EXPECT_EQ(
+      failure_of<IoError>([&] { inspect_onnx(folder_ / "none.onnx"); }).code,
+      "file_not_found");
 }
 
 TEST_F(CheckOnnx, RejectsAnEmptyFileAndNamesIt) {
-  EXPECT_THAT(refusal_of_bytes(""),
-              AllOf(HasSubstr("empty file"), HasSubstr("model.onnx")));
+  EXPECT_EQ(refusal_of_bytes(""), (Failure{"unsupported_format", "file"}));
 }
 
 TEST_F(CheckOnnx, RejectsAForeignFile) {
-  EXPECT_NE(refusal_of_bytes("this is no model at all"), "");
+  EXPECT_EQ(refusal_of_bytes("this is no model at all"),
+            (Failure{"unsupported_format", "file"}));
 }
 
 TEST_F(CheckOnnx, RejectsATruncatedFile) {
   const std::string bytes = conv_model().SerializeAsString();
   for (size_t size = 0; size < bytes.size(); size += 7) {
-    EXPECT_NE(refusal_of_bytes(bytes.substr(0, size)), "") << size;
+    EXPECT_NE(refusal_of_bytes(bytes.substr(0, size)).code, "no error") << size;
   }
 }
 
 TEST_F(CheckOnnx, RejectsStridesBelowOne) {
-  EXPECT_THAT(
-      refusal_of_conv("strides", {0, 0}),
-      AllOf(HasSubstr("node 'conv' (Conv)"),
-            HasSubstr("expected strides from 1 to"), HasSubstr("got 0")));
-  EXPECT_THAT(refusal_of_conv("strides", {1, -1}), HasSubstr("strides"));
+  EXPECT_EQ(refusal_of_conv("strides", {0, 0}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("strides", {1, -1}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
 }
 
 TEST_F(CheckOnnx, RejectsStridesBelowOneOfPooling) {
   for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
-    EXPECT_THAT(refusal(model_of(
-                    "g (float[N,3,8,8] x) => (float[N,3,4,4] y) {\n  y = " +
-                    std::string(op) +
-                    " <kernel_shape = [2,2], strides = [0,2]> (x)\n}")),
-                HasSubstr("strides"))
+    EXPECT_EQ(
+        refusal(
+            model_of("g (float[N,3,8,8] x) => (float[N,3,4,4] y) {\n  y = " +
+                     std::string(op) +
+                     " <kernel_shape = [2,2], strides = [0,2]> (x)\n}"))
+            .code,
+        "invalid_graph")
         << op;
   }
 }
@@ -121,57 +122,61 @@ TEST_F(CheckOnnx, RejectsStridesBelowOneInsideASubgraph) {
     *branch->mutable_g() = conv_model().graph();
     attribute(*branch->mutable_g()->mutable_node(0), "strides").set_ints(0, 0);
   }
-  EXPECT_THAT(refusal(model), HasSubstr("strides"));
+  EXPECT_EQ(refusal(model), (Failure{"invalid_graph", "node 'conv' (Conv)"}));
 }
 
 TEST_F(CheckOnnx, RejectsDilationsGroupsAndKernelsBelowOne) {
-  EXPECT_THAT(refusal_of_conv("dilations", {0, 1}), HasSubstr("dilations"));
-  EXPECT_THAT(refusal_of_conv("group", {0}), HasSubstr("group"));
-  EXPECT_THAT(refusal_of_conv("group", {-3}), HasSubstr("group"));
-  EXPECT_THAT(refusal_of_conv("kernel_shape", {0, 3}),
-              HasSubstr("kernel_shape"));
+  EXPECT_EQ(refusal_of_conv("dilations", {0, 1}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("group", {0}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("group", {-3}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
+  EXPECT_EQ(refusal_of_conv("kernel_shape", {0, 3}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
 }
 
 TEST_F(CheckOnnx, RejectsNegativePadsButLetsPadCrop) {
-  EXPECT_THAT(refusal_of_conv("pads", {0, 0, -1, 0}), HasSubstr("pads"));
+  EXPECT_EQ(refusal_of_conv("pads", {0, 0, -1, 0}),
+            (Failure{"invalid_graph", "node 'conv' (Conv)"}));
   onnx::ModelProto pad = model_of(
       "g (float[4] x) => (float[2] y) {\n"
       "  y = Pad <pads = [-1,-1]> (x)\n"
       "}");
   pad.mutable_opset_import(0)->set_version(2);  // pads is an attribute there
-  EXPECT_EQ(refusal(pad), "");
+  EXPECT_EQ(refusal(pad).code, "no error");
 }
 
 TEST_F(CheckOnnx, RejectsInitializersShorterOrLongerThanTheirShape) {
   for (const size_t bytes : {0u, 4u, 431u, 436u}) {
-    EXPECT_THAT(
+    EXPECT_EQ(
         refusal(
             conv_model(),
             [&](onnx::ModelProto& model) {
               initializer(model, "w").clear_float_data();
               initializer(model, "w").set_raw_data(std::string(bytes, '\0'));
             }),
-        AllOf(HasSubstr("initializer 'w'"), HasSubstr("432 bytes")))
+        (Failure{"invalid_graph", "initializer 'w'"}))
         << bytes;
   }
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal(conv_model(),
               [](onnx::ModelProto& model) {
                 initializer(model, "w").mutable_float_data()->RemoveLast();
               }),
-      HasSubstr("expected 108 values for float32 [4,3,3,3], got 107"));
-  EXPECT_THAT(
+      (Failure{"invalid_graph", "initializer 'w'"}));
+  EXPECT_EQ(
       refusal(conv_model(),
               [](onnx::ModelProto& model) {
                 initializer(model, "w").set_raw_data(std::string(432, '\0'));
               }),
-      HasSubstr("and 108 values"));
+      (Failure{"invalid_graph", "initializer 'w'"}));
   // Readers would use raw bytes that do not exist.
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        initializer(model, "w").set_raw_data("");
-                      }),
-              HasSubstr("got 0 bytes and 108 values"));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      initializer(model, "w").set_raw_data("");
+                    }),
+            (Failure{"invalid_graph", "initializer 'w'"}));
 }
 
 TEST_F(CheckOnnx, RejectsNegativeAndHugeDimensions) {
@@ -180,9 +185,10 @@ TEST_F(CheckOnnx, RejectsNegativeAndHugeDimensions) {
       initializer(model, "w").set_dims(1, dim);
     });
   };
-  EXPECT_THAT(with_dim(-3), HasSubstr("dimensions >= 0, got -3"));
-  EXPECT_THAT(with_dim(int64_t{1} << 40), HasSubstr("initializer 'w'"));
-  EXPECT_THAT(with_dim(INT64_MAX), HasSubstr("initializer 'w'"));
+  EXPECT_EQ(with_dim(-3), (Failure{"invalid_graph", "initializer 'w'"}));
+  EXPECT_EQ(with_dim(int64_t{1} << 40),
+            (Failure{"size_limit", "initializer 'w'"}));
+  EXPECT_EQ(with_dim(INT64_MAX), (Failure{"size_limit", "initializer 'w'"}));
   const auto with_input = [&](int64_t dim) {
     return refusal(conv_model(), [&](onnx::ModelProto& model) {
       tensor_type(model.mutable_graph()->mutable_input(0))
@@ -191,16 +197,17 @@ TEST_F(CheckOnnx, RejectsNegativeAndHugeDimensions) {
           ->set_dim_value(dim);
     });
   };
-  EXPECT_THAT(with_input(-2), HasSubstr("value 'x'"));
-  EXPECT_THAT(with_input(int64_t{1} << 40), HasSubstr("value 'x'"));
+  EXPECT_EQ(with_input(-2), (Failure{"invalid_graph", "value 'x'"}));
+  EXPECT_EQ(with_input(int64_t{1} << 40),
+            (Failure{"invalid_graph", "value 'x'"}));
 }
 
 TEST_F(CheckOnnx, RejectsAnUnknownElementType) {
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        initializer(model, "w").set_data_type(99);
-                      }),
-              HasSubstr("type 99"));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      initializer(model, "w").set_data_type(99);
+                    }),
+            (Failure{"invalid_graph", "initializer 'w'"}));
 }
 
 TEST_F(CheckOnnx, ChecksTensorsInAttributesToo) {
@@ -212,20 +219,22 @@ TEST_F(CheckOnnx, ChecksTensorsInAttributesToo) {
   value->set_name("value");
   value->set_type(onnx::AttributeProto::TENSOR);
   *value->mutable_t() = float_tensor("", {2}, {1.0f});
-  EXPECT_THAT(refusal(model), HasSubstr("expected 2 values"));
+  EXPECT_EQ(
+      refusal(model),
+      (Failure{"invalid_graph", "node 'y' (Constant), attribute 'value'"}));
 }
 
 TEST_F(CheckOnnx, RejectsExternalDataEverywhere) {
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        auto& tensor = initializer(model, "w");
-                        tensor.clear_float_data();
-                        tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-                        auto* entry = tensor.add_external_data();
-                        entry->set_key("location");
-                        entry->set_value("../../etc/passwd");
-                      }),
-              HasSubstr("external data"));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      auto& tensor = initializer(model, "w");
+                      tensor.clear_float_data();
+                      tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+                      auto* entry = tensor.add_external_data();
+                      entry->set_key("location");
+                      entry->set_value("../../etc/passwd");
+                    }),
+            (Failure{"invalid_graph", "initializer 'w'"}));
 }
 
 TEST_F(CheckOnnx, RejectsUnknownOpsets) {
@@ -235,23 +244,23 @@ TEST_F(CheckOnnx, RejectsUnknownOpsets) {
     return model;
   };
   for (const int64_t opset : {-1, 0}) {
-    EXPECT_THAT(refusal(with_opset(opset)),
-                AllOf(HasSubstr("expected an opset from 1 to 26"),
-                      HasSubstr("got " + std::to_string(opset))));
+    EXPECT_EQ(refusal(with_opset(opset)),
+              (Failure{"unsupported_version", "ONNX model"}));
   }
-  EXPECT_THAT(unsupported(with_opset(27)), HasSubstr("1 to 26, got 27"));
+  EXPECT_EQ(unsupported(with_opset(27)),
+            (Failure{"unsupported_version", "ONNX model"}));
   for (const int64_t opset : {11, 17, 18, 23, 26}) {
-    EXPECT_EQ(refusal(with_opset(opset)), "") << opset;
+    EXPECT_EQ(refusal(with_opset(opset)).code, "no error") << opset;
   }
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal(conv_model(),
               [](onnx::ModelProto& model) { model.clear_opset_import(); }),
-      HasSubstr("one opset"));
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        *model.add_opset_import() = model.opset_import(0);
-                      }),
-              HasSubstr("one opset"));
+      (Failure{"invalid_graph", "ONNX model"}));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      *model.add_opset_import() = model.opset_import(0);
+                    }),
+            (Failure{"invalid_graph", "ONNX model"}));
 }
 
 TEST_F(CheckOnnx, RejectsUnknownIrVersions) {
@@ -261,63 +270,61 @@ TEST_F(CheckOnnx, RejectsUnknownIrVersions) {
     });
   };
   for (const int64_t version : {INT64_MIN, int64_t{0}, int64_t{2}}) {
-    EXPECT_THAT(with_version(version),
-                HasSubstr("got " + std::to_string(version)));
+    EXPECT_EQ(with_version(version),
+              (Failure{"unsupported_version", "ONNX model"}));
   }
   for (const int64_t version : {int64_t{14}, INT64_MAX}) {
     onnx::ModelProto model = conv_model();
     model.set_ir_version(version);
-    EXPECT_THAT(
-        unsupported(model),
-        HasSubstr("ONNX model: expected IR version 3 to 13, got " +
-                  std::to_string(version) + "; save it with ir_version=13"));
+    EXPECT_EQ(unsupported(model),
+              (Failure{"unsupported_version", "ONNX model"}));
   }
   for (const int64_t version : {4, 7, 8, 9, 10, 13}) {
-    EXPECT_EQ(with_version(version), "");
+    EXPECT_EQ(with_version(version).code, "no error");
   }
 }
 
 TEST_F(CheckOnnx, RejectsAModelWithoutAGraphOrOutputs) {
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) { model.clear_graph(); }),
-              HasSubstr("expected a graph"));
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        model.mutable_graph()->clear_output();
-                      }),
-              HasSubstr("expected outputs"));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) { model.clear_graph(); }),
+            (Failure{"invalid_graph", "ONNX model"}));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      model.mutable_graph()->clear_output();
+                    }),
+            (Failure{"invalid_graph", "graph 'g'"}));
 }
 
 TEST_F(CheckOnnx, RejectsUncheckedFunctions) {
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) { model.add_functions(); }),
-              HasSubstr("functions"));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) { model.add_functions(); }),
+            (Failure{"invalid_graph", "ONNX model"}));
 }
 
 TEST_F(CheckOnnx, PassesOnFindingsOfTheChecker) {
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        attribute(*model.mutable_graph()->mutable_node(0),
-                                  "strides")
-                            .set_name("stride");
-                      }),
-              AllOf(HasSubstr("ONNX checker"), HasSubstr("stride")));
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        model.mutable_graph()->mutable_node(0)->set_input(
-                            0, "nowhere");
-                      }),
-              HasSubstr("nowhere"));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      attribute(*model.mutable_graph()->mutable_node(0),
+                                "strides")
+                          .set_name("stride");
+                    }),
+            (Failure{"invalid_graph", "ONNX checker"}));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      model.mutable_graph()->mutable_node(0)->set_input(
+                          0, "nowhere");
+                    }),
+            (Failure{"invalid_graph", "ONNX checker"}));
 }
 
 TEST_F(CheckOnnx, RejectsAnOutputWhoseRankContradictsItsNodes) {
-  EXPECT_THAT(refusal(conv_model(),
-                      [](onnx::ModelProto& model) {
-                        tensor_type(model.mutable_graph()->mutable_output(0))
-                            .mutable_shape()
-                            ->add_dim();
-                      }),
-              HasSubstr("its nodes compute [N,4,6,6]"));
+  EXPECT_EQ(refusal(conv_model(),
+                    [](onnx::ModelProto& model) {
+                      tensor_type(model.mutable_graph()->mutable_output(0))
+                          .mutable_shape()
+                          ->add_dim();
+                    }),
+            (Failure{"invalid_graph", "output 'y'"}));
 }
 
 TEST_F(CheckOnnx, IgnoresStatedSizesThatContradictTheNodes) {
@@ -327,8 +334,9 @@ TEST_F(CheckOnnx, IgnoresStatedSizesThatContradictTheNodes) {
                           .mutable_shape()
                           ->mutable_dim(2)
                           ->set_dim_value(99);
-                    }),
-            "");
+                    })
+                .code,
+            "no error");
 }
 
 TEST_F(CheckOnnx, SurvivesAConvolutionWhoseRanksDiffer) {
@@ -350,7 +358,7 @@ TEST_F(CheckOnnx, RejectsAConvolutionByWeightsOfAnotherRank) {
       "  w = Abs (w0)\n"
       "  y = Conv (x, w)\n"
       "}");
-  EXPECT_THAT(refusal(model), HasSubstr("rank at least 2, got rank 0"));
+  EXPECT_EQ(refusal(model), (Failure{"invalid_graph", "ONNX shape inference"}));
 }
 
 TEST_F(CheckOnnx, AllowsAConvolutionOfUnknownKernel) {
@@ -360,7 +368,7 @@ TEST_F(CheckOnnx, AllowsAConvolutionOfUnknownKernel) {
       "  w = Reshape (w0, shape)\n"
       "  y = Conv (x, w)\n"
       "}");
-  EXPECT_EQ(refusal(model), "");
+  EXPECT_EQ(refusal(model).code, "no error");
 }
 
 TEST_F(CheckOnnx, RejectsALayerNormalizationAxisOutOfRange) {
@@ -370,12 +378,12 @@ TEST_F(CheckOnnx, RejectsALayerNormalizationAxisOutOfRange) {
       "}");
   model.mutable_opset_import(0)->set_version(17);
   model.set_ir_version(8);
-  EXPECT_THAT(refusal(model), HasSubstr("axis from -2 to 1, got -5"));
+  EXPECT_EQ(refusal(model), (Failure{"invalid_graph", "ONNX shape inference"}));
 }
 
 class CheckQdq : public CheckOnnx {
  protected:
-  std::string refusal_with_scales(const std::vector<float>& scales) {
+  Failure refusal_with_scales(const std::vector<float>& scales) {
     return refusal(quantized_model(), [&](onnx::ModelProto& model) {
       initializer(model, "ws") =
           float_tensor("ws", {static_cast<int64_t>(scales.size())}, scales);
@@ -384,7 +392,7 @@ class CheckQdq : public CheckOnnx {
                       std::vector<int32_t>(scales.size(), 0));
     });
   }
-  std::string refusal_with_axis(int64_t axis) {
+  Failure refusal_with_axis(int64_t axis) {
     return refusal(quantized_model(), [&](onnx::ModelProto& model) {
       for (const int node : {2, 3}) {
         attribute(*model.mutable_graph()->mutable_node(node), "axis")
@@ -395,32 +403,35 @@ class CheckQdq : public CheckOnnx {
 };
 
 TEST_F(CheckQdq, RejectsAMismatchOfScalesAndChannels) {
-  EXPECT_THAT(refusal_with_scales({0.1f, 0.2f, 0.3f}),
-              HasSubstr("expected 4 scales for axis 0 of [4,3,3,3], got 3"));
-  EXPECT_EQ(refusal_with_scales({0.1f, 0.2f, 0.3f, 0.4f}), "");
+  EXPECT_EQ(refusal_with_scales({0.1f, 0.2f, 0.3f}),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_scales({0.1f, 0.2f, 0.3f, 0.4f}).code, "no error");
 }
 
 TEST_F(CheckQdq, RejectsAnAxisOutOfRange) {
-  EXPECT_THAT(refusal_with_axis(4), HasSubstr("axis from -4 to 3"));
-  EXPECT_THAT(refusal_with_axis(-5), HasSubstr("axis from -4 to 3"));
-  EXPECT_THAT(refusal_with_axis(INT64_MIN), HasSubstr("axis"));
-  EXPECT_EQ(refusal_with_axis(-4), "");
+  EXPECT_EQ(refusal_with_axis(4),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_axis(-5),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_axis(INT64_MIN),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
+  EXPECT_EQ(refusal_with_axis(-4).code, "no error");
 }
 
 TEST_F(CheckQdq, RejectsScalesThatAreNotFiniteAndPositive) {
   for (const float scale : {0.0f, -1.0f, NAN, INFINITY}) {
-    EXPECT_THAT(refusal_with_scales({0.1f, 0.2f, scale, 0.4f}),
-                AllOf(HasSubstr("scales > 0"), HasSubstr("index 2 of 'ws'")))
+    EXPECT_EQ(refusal_with_scales({0.1f, 0.2f, scale, 0.4f}),
+              (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}))
         << scale;
   }
 }
 
 TEST_F(CheckQdq, RejectsAZeroPointThatDoesNotFitTheScale) {
-  EXPECT_THAT(refusal(quantized_model(),
-                      [](onnx::ModelProto& model) {
-                        initializer(model, "wz") = int8_tensor("wz", {1}, {0});
-                      }),
-              HasSubstr("zero point of shape [4]"));
+  EXPECT_EQ(refusal(quantized_model(),
+                    [](onnx::ModelProto& model) {
+                      initializer(model, "wz") = int8_tensor("wz", {1}, {0});
+                    }),
+            (Failure{"invalid_graph", "node 'wq' (QuantizeLinear)"}));
 }
 
 }  // namespace

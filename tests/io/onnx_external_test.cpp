@@ -18,9 +18,7 @@ namespace octet::io {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // y = x + w with w of two floats at offset 4 of a file.
 class ExternalData : public ::testing::Test {
@@ -57,10 +55,10 @@ class ExternalData : public ::testing::Test {
     return load_onnx_reference(folder_ / "model.onnx", limits);
   }
   template <class Expected = FormatError>
-  std::string refusal_to_load() {
-    return error_of<Expected>([&] { load(); });
+  Failure refusal_to_load() {
+    return failure_of<Expected>([&] { load(); });
   }
-  std::string refusal_of_location(const std::string& location) {
+  Failure refusal_of_location(const std::string& location) {
     set("location", location);
     return refusal_to_load();
   }
@@ -112,45 +110,47 @@ TEST_F(ExternalData, MustBeInTheFolderOfTheModel) {
   for (const char* location :
        {"/etc/passwd", "../weights.bin", "data/../../weights.bin", "..", "",
         "weights.bin/"}) {
-    EXPECT_THAT(refusal_of_location(location),
-                AllOf(HasSubstr("initializer 'w'"),
-                      HasSubstr("in a file in the model's folder")))
+    EXPECT_EQ(refusal_of_location(location),
+              (Failure{"invalid_graph", "initializer 'w'"}))
         << location;
   }
-  EXPECT_THAT(refusal_of_location(std::string("weights.bin\0", 12)),
-              HasSubstr("in the model's folder"));
+  EXPECT_EQ(refusal_of_location(std::string("weights.bin\0", 12)),
+            (Failure{"invalid_graph", "initializer 'w'"}));
 }
 
 TEST_F(ExternalData, IsNotReadThroughLinks) {
   fs::create_symlink("/etc/passwd", folder_ / "link.bin");
-  EXPECT_THAT(refusal_of_location("link.bin"), HasSubstr("without links"));
+  EXPECT_EQ(refusal_of_location("link.bin"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
   fs::create_directory_symlink("/etc", folder_ / "link");
-  EXPECT_THAT(refusal_of_location("link/passwd"), HasSubstr("without links"));
+  EXPECT_EQ(refusal_of_location("link/passwd"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
   fs::create_hard_link(folder_ / "weights.bin", folder_ / "second.bin");
-  EXPECT_THAT(refusal_of_location("second.bin"), HasSubstr("one name"));
+  EXPECT_EQ(refusal_of_location("second.bin"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
 }
 
 TEST_F(ExternalData, MustBeAPlainFile) {
   fs::create_directory(folder_ / "data");
-  EXPECT_THAT(refusal_of_location("data"), HasSubstr("plain file"));
+  EXPECT_EQ(refusal_of_location("data"),
+            (Failure{"invalid_graph", "initializer 'w'"}));
   set("location", "none.bin");
-  EXPECT_THAT(
-      refusal_to_load<IoError>(),
-      AllOf(HasSubstr("'none.bin'"), HasSubstr("belongs to the model")));
+  EXPECT_EQ(refusal_to_load<IoError>(),
+            (Failure{"file_not_found", "initializer 'w'"}));
 }
 
 TEST_F(ExternalData, MustBeAsLongAsItsTensor) {
   set("length", "4");
-  EXPECT_THAT(refusal_to_load(),
-              HasSubstr("expected 8 bytes for float32 [2], got a length of 4"));
+  EXPECT_EQ(refusal_to_load(), (Failure{"malformed_file", "initializer 'w'"}));
   set("length", "8");
   for (const char* offset : {"5", "12", "9223372036854775807"}) {
     set("offset", offset);
-    EXPECT_THAT(refusal_to_load(), HasSubstr("got a file of 12")) << offset;
+    EXPECT_EQ(refusal_to_load(), (Failure{"truncated_file", "initializer 'w'"}))
+        << offset;
   }
   for (const char* offset : {"-4", "4x", "", "99999999999999999999"}) {
     set("offset", offset);
-    EXPECT_THAT(refusal_to_load(), HasSubstr("expected a number of bytes"))
+    EXPECT_EQ(refusal_to_load(), (Failure{"malformed_file", "initializer 'w'"}))
         << offset;
   }
 }
@@ -169,13 +169,13 @@ TEST_F(ExternalData, RespectsTheMemoryLimit) {
   }
   FileLimits limits;
   limits.memory_limit = 16 << 20;
-  EXPECT_THAT(error_of<FormatError>([&] { load(limits); }),
-              HasSubstr("at most 16 MiB of external data"));
+  EXPECT_EQ(failure_of<FormatError>([&] { load(limits); }),
+            (Failure{"memory_limit", "ONNX model"}));
 }
 
 TEST_F(ExternalData, HasNoFolderWithoutAFile) {
-  EXPECT_THAT(error_of<FormatError>([&] { to_run(model_); }),
-              HasSubstr("load the model by its path"));
+  EXPECT_EQ(failure_of<FormatError>([&] { to_run(model_); }),
+            (Failure{"invalid_graph", "initializer 'w'"}));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string refused_model(const onnx::ModelProto& model) {
-  return error_of<FormatError>(
+Failure refused_model(const onnx::ModelProto& model) {
+  return failure_of<FormatError>(
       [&] { (void)onnx_from_bytes(model.SerializeAsString()); });
 }
 
@@ -52,27 +52,29 @@ TEST(OnnxGuards, WeightsOfAnyRankAreRejectedWithAKernelShape) {
       for (const int64_t dim : dims) count *= dim;
       *model.mutable_graph()->add_initializer() = float_tensor(
           "w", dims, std::vector<float>(static_cast<size_t>(count), 1));
-      EXPECT_THAT(refused_model(model), HasSubstr("rank")) << op << dims.size();
+      EXPECT_EQ(refused_model(model),
+                (Failure{"invalid_graph", "ONNX shape inference"}))
+          << op << dims.size();
     }
   }
 }
 
 TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRejected) {
-  EXPECT_THAT(error_of<FormatError>([] {
-                (void)inspect_onnx(robust("ConvTranspose_w_rank1_ks_13"));
-              }),
-              HasSubstr("rank"));
+  EXPECT_EQ(failure_of<FormatError>([] {
+              (void)inspect_onnx(robust("ConvTranspose_w_rank1_ks_13"));
+            }),
+            (Failure{"invalid_graph", "ONNX shape inference"}));
 }
 
 // Shape inference creates a size for each entry of the list.
 TEST(OnnxGuards, ListsOfManySizesAreRejected) {
-  EXPECT_THAT(refused_model(graph_model("(int64[2000000000] s) => (float y)",
-                                        "y = ConstantOfShape (s)")),
-              HasSubstr("at most 64 sizes"));
-  EXPECT_THAT(refused_model(
-                  graph_model("(float[1] x, int64[2000000000] s) => (float y)",
-                              "y = Expand (x, s)")),
-              HasSubstr("at most 64 sizes"));
+  EXPECT_EQ(refused_model(graph_model("(int64[2000000000] s) => (float y)",
+                                      "y = ConstantOfShape (s)")),
+            (Failure{"invalid_graph", "ONNX shape inference"}));
+  EXPECT_EQ(refused_model(
+                graph_model("(float[1] x, int64[2000000000] s) => (float y)",
+                            "y = Expand (x, s)")),
+            (Failure{"invalid_graph", "ONNX shape inference"}));
 }
 
 // Shape inference counts windows one by one.
@@ -80,15 +82,18 @@ TEST(OnnxGuards, AutomaticPaddingOfHugeImagesIsRejected) {
   onnx::ModelProto model =
       graph_model("(float[1,1,2147483647] x, float[1,1,3] w) => (float y)",
                   "y = Conv <auto_pad = \"SAME_UPPER\", strides = [2]> (x, w)");
-  EXPECT_THAT(refused_model(model), HasSubstr("pixels an axis"));
+  EXPECT_EQ(refused_model(model),
+            (Failure{"invalid_graph", "ONNX shape inference"}));
 }
 
 TEST_F(OnnxFaults, ValuesOutsideOfTheirTypeAreRejected) {
   for (const char* name : {"range_zp1000", "range_w300"}) {
-    EXPECT_THAT(error_of<FormatError>([&] { (void)load_onnx(robust(name)); }),
-                HasSubstr("from -128 to 127"));
-    EXPECT_THAT(error_of<FormatError>([&] { (void)lint_onnx(robust(name)); }),
-                HasSubstr("from -128 to 127"));
+    EXPECT_EQ(
+        failure_of<FormatError>([&] { (void)load_onnx(robust(name)); }).code,
+        "invalid_graph");
+    EXPECT_EQ(
+        failure_of<FormatError>([&] { (void)lint_onnx(robust(name)); }).code,
+        "invalid_graph");
   }
 }
 
@@ -125,20 +130,19 @@ TEST_F(OnnxFaults, WrongDeclaredSizesAreIgnored) {
 }
 
 TEST(OnnxGuards, OutputsOfAnotherRankOrTypeAreRejected) {
-  EXPECT_THAT(refused_model(
-                  graph_model("(float[N,4] x) => (float[N] y)", "y = Neg (x)")),
-              AllOf(HasSubstr("'y'"), HasSubstr("[N,4]")));
-  EXPECT_NE(refused_model(
+  EXPECT_EQ(refused_model(
+                graph_model("(float[N,4] x) => (float[N] y)", "y = Neg (x)")),
+            (Failure{"invalid_graph", "output 'y'"}));
+  EXPECT_EQ(refused_model(
                 graph_model("(float[N,4] x) => (int64[N,4] y)", "y = Neg (x)")),
-            "");
+            (Failure{"invalid_graph", "ONNX shape inference"}));
 }
 
 TEST_F(OnnxFaults, LayersAreLoadedWithinTheMemoryLimit) {
   const OnnxImportOptions little{.limits = {.memory_limit = 64 << 20}};
-  EXPECT_THAT(error_of<FormatError>(
-                  [&] { (void)load_onnx(robust("02957_pool"), little); }),
-              AllOf(HasSubstr("limit is 64 MiB"), HasSubstr("'y'"),
-                    HasSubstr("--memory-limit")));
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { (void)load_onnx(robust("02957_pool"), little); }),
+            (Failure{"memory_limit", "model 'g'"}));
   // Many small values that are alive together.
   std::string nodes;
   std::string sum = "y = Sum (";
@@ -150,19 +154,18 @@ TEST_F(OnnxFaults, LayersAreLoadedWithinTheMemoryLimit) {
       graph_model("(float[N,262144] x) => (float[N,262144] y)",
                   nodes + sum + ")")
           .SerializeAsString();
-  EXPECT_THAT(error_of<FormatError>([&] { (void)from_onnx(bytes, little); }),
-              HasSubstr("limit is 64 MiB"));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)from_onnx(bytes, little); }),
+            (Failure{"memory_limit", "model 'g'"}));
   EXPECT_NO_THROW((void)from_onnx(bytes));
 }
 
 TEST(OnnxGuards, SessionsRespectTheirLimits) {
   const SymbolicTensor x = input({512, 512, 1}, "x");
   const Model large(x, UpSampling2D({.size = 8, .name = "up"})(x));
-  EXPECT_THAT(error_of<ValueError>([&] {
-                const InferenceSession session(large,
-                                               {.memory_limit = 64 << 20});
-              }),
-              AllOf(HasSubstr("limit is 64 MiB"), HasSubstr("'up'")));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              const InferenceSession session(large, {.memory_limit = 64 << 20});
+            }),
+            (Failure{"memory_limit", "model 'model'"}));
   SymbolicTensor y = input({64, 64, 3}, "x");
   const SymbolicTensor first = y;
   for (int i = 0; i < 50; ++i) {
@@ -170,10 +173,10 @@ TEST(OnnxGuards, SessionsRespectTheirLimits) {
     if (y.shape()[1] < 4) break;
   }
   const Model deep(first, y);
-  EXPECT_THAT(error_of<ValueError>([&] {
-                const InferenceSession session(deep, {.time_limit = 1e-6});
-              }),
-              HasSubstr("more than 1e-06 s"));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              const InferenceSession session(deep, {.time_limit = 1e-6});
+            }),
+            (Failure{"time_limit", "session"}));
   EXPECT_NO_THROW(InferenceSession(
       deep, {.memory_limit = int64_t{1} << 30, .time_limit = 100}));
   EXPECT_THROW(InferenceSession(deep, {.memory_limit = -1}), ValueError);

@@ -24,9 +24,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string import_refusal(const onnx::ModelProto& model,
-                           const OnnxImportOptions& options = {}) {
-  return error_of<UnsupportedError>(
+Failure import_refusal(const onnx::ModelProto& model,
+                       const OnnxImportOptions& options = {}) {
+  return failure_of<UnsupportedError>(
       [&] { (void)from_onnx(model.SerializeAsString(), options); });
 }
 
@@ -38,11 +38,12 @@ TEST(OnnxImportGraphs, ListsAllUnsupportedNodes) {
                   "y = Cos (b)\n"
                   "c = Asinh (x)\n"
                   "z = Add (c, x)");
+  const Failure failure = import_refusal(model);
+  EXPECT_EQ(failure, (Failure{"unsupported_operator", "ONNX model"}));
   // Consequences of these are not reported.
-  EXPECT_THAT(import_refusal(model),
-              AllOf(HasSubstr("got 2 that are not"), HasSubstr("'a' (Tan)"),
-                    HasSubstr("'c' (Asinh)"), Not(HasSubstr("(Cos)")),
-                    Not(HasSubstr("(Add)")), Not(HasSubstr("(Relu)"))));
+  EXPECT_THAT(failure.message,
+              AllOf(HasSubstr("'a' (Tan)"), HasSubstr("'c' (Asinh)"),
+                    Not(HasSubstr("(Cos)"))));
 }
 
 TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
@@ -54,45 +55,43 @@ TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
     add_noise(model, "b", {2, 4, 1, 7});
     return import_refusal(model);
   };
-  EXPECT_THAT(said("y = ConvTranspose <group = 2> (x, w)"),
-              HasSubstr("group: expected 1"));
-  EXPECT_THAT(said("y = ConvTranspose <strides = [2,2], "
-                   "output_padding = [2,2]> (x, w)"),
-              HasSubstr("output_padding: expected less than the strides"));
-  EXPECT_THAT(said("y, i = MaxPool <kernel_shape = [2,2]> (x)\n"
-                   "j = Relu (y)"),
-              HasSubstr("indices"));
-  EXPECT_THAT(said("y = MaxPool <kernel_shape = [2,2], dilations = [2,1]> (x)"),
-              HasSubstr("dilations: expected 1"));
-  EXPECT_THAT(said("y = MaxPool <kernel_shape = [2,2], pads = [2,0,0,0]> (x)"),
-              HasSubstr("padding: expected less than the window"));
-  EXPECT_THAT(said("y = AveragePool <kernel_shape = [3,3], strides = [2,2], "
-                   "pads = [1,0,0,0], ceil_mode = 1, count_include_pad = 1> "
-                   "(x)"),
-              HasSubstr("count_include_pad: expected 0 where ceil_mode"));
-  EXPECT_THAT(said("y = HardSigmoid <alpha = 0.0> (x)"),
-              HasSubstr("expected a slope and an offset, got 0 and 0.5"));
-  EXPECT_THAT(said("y = Pow (x, x)"),
-              HasSubstr("expected one constant exponent, got another"));
-  EXPECT_THAT(said("c = Cast <to = 7> (x)\n y = Cast <to = 1> (c)"),
-              HasSubstr("to: expected float32 or bool"));
-  EXPECT_THAT(said("p = Constant <value = int64[8] {1,0,0,0,0,0,0,0}> ()\n"
-                   "y = Pad <mode = \"edge\"> (x, p)"),
-              HasSubstr("expected padding of a sample's axes"));
-  EXPECT_THAT(said("t = Constant <value = int64[4] {2,1,1,1}> ()\n"
-                   "y = Tile (x, t)"),
-              HasSubstr("expected axes of a sample to be repeated, up to "
-                        "1048576 entries, got axis 0 2 times"));
-  EXPECT_THAT(said("t = Constant <value = int64[4] {1,1,1000000,1}> ()\n"
-                   "y = Tile (x, t)"),
-              HasSubstr("got axis 2 1000000 times"));
-  EXPECT_THAT(
-      said("s = Constant <value_floats = [1.0, 1.0, 1.3333334, 1.0]>"
-           " ()\n"
-           "r = Constant <value_floats = [0.0]> ()\n"
-           "y = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
-           "coordinate_transformation_mode = \"asymmetric\"> (x, r, s)"),
-      HasSubstr("expected pixels that no rounding decides"));
+  EXPECT_EQ(said("y = ConvTranspose <group = 2> (x, w)"),
+            (Failure{"unsupported_operator", "node 'y' (ConvTranspose)"}));
+  EXPECT_EQ(said("y = ConvTranspose <strides = [2,2], "
+                 "output_padding = [2,2]> (x, w)"),
+            (Failure{"unsupported_operator", "node 'y' (ConvTranspose)"}));
+  EXPECT_EQ(said("y, i = MaxPool <kernel_shape = [2,2]> (x)\n"
+                 "j = Relu (y)"),
+            (Failure{"unsupported_operator", "node 'y' (MaxPool)"}));
+  EXPECT_EQ(said("y = MaxPool <kernel_shape = [2,2], dilations = [2,1]> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (MaxPool)"}));
+  EXPECT_EQ(said("y = MaxPool <kernel_shape = [2,2], pads = [2,0,0,0]> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (MaxPool)"}));
+  EXPECT_EQ(said("y = AveragePool <kernel_shape = [3,3], strides = [2,2], "
+                 "pads = [1,0,0,0], ceil_mode = 1, count_include_pad = 1> "
+                 "(x)"),
+            (Failure{"unsupported_operator", "node 'y' (AveragePool)"}));
+  EXPECT_EQ(said("y = HardSigmoid <alpha = 0.0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (HardSigmoid)"}));
+  EXPECT_EQ(said("y = Pow (x, x)"),
+            (Failure{"unsupported_operator", "node 'y' (Pow)"}));
+  EXPECT_EQ(said("c = Cast <to = 7> (x)\n y = Cast <to = 1> (c)"),
+            (Failure{"unsupported_operator", "node 'c' (Cast)"}));
+  EXPECT_EQ(said("p = Constant <value = int64[8] {1,0,0,0,0,0,0,0}> ()\n"
+                 "y = Pad <mode = \"edge\"> (x, p)"),
+            (Failure{"unsupported_operator", "node 'y' (Pad)"}));
+  EXPECT_EQ(said("t = Constant <value = int64[4] {2,1,1,1}> ()\n"
+                 "y = Tile (x, t)"),
+            (Failure{"unsupported_operator", "node 'y' (Tile)"}));
+  EXPECT_EQ(said("t = Constant <value = int64[4] {1,1,1000000,1}> ()\n"
+                 "y = Tile (x, t)"),
+            (Failure{"unsupported_operator", "node 'y' (Tile)"}));
+  EXPECT_EQ(said("s = Constant <value_floats = [1.0, 1.0, 1.3333334, 1.0]>"
+                 " ()\n"
+                 "r = Constant <value_floats = [0.0]> ()\n"
+                 "y = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
+                 "coordinate_transformation_mode = \"asymmetric\"> (x, r, s)"),
+            (Failure{"unsupported_operator", "node 'y' (Resize)"}));
   const std::string places =
       "t = Transpose <perm = [1,0,2,3]> (x)\n"
       "i = Constant <value = int64[2,1] {1,3}> ()\n"
@@ -100,39 +99,36 @@ TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
       "a = Constant <value_ints = [0]> ()\n"
       "e = Constant <value_ints = [2]> ()\n"
       "u = Slice (t, a, e, a)\n";
-  EXPECT_THAT(said(places + "r = ScatterND (t, i, u)\n"
-                            "y = Transpose <perm = [1,0,2,3]> (r)"),
-              HasSubstr("expected places that are neighbours"));
-  EXPECT_THAT(said(places + "y = ScatterND (x, j, x)"),
-              HasSubstr("that of a sample"));
-  EXPECT_THAT(said("y = Celu <alpha = 2.0> (x)"),
-              HasSubstr("alpha: expected 1"));
-  EXPECT_THAT(said("l = Constant <value_float = 2.0> ()\n"
-                   "h = Constant <value_float = 1.0> ()\n"
-                   "y = Clip (x, l, h)"),
-              HasSubstr("expected bounds, the first at most the second"));
-  EXPECT_THAT(said("s = Constant <value_floats = [1.0, 1.0, 1.5, 1.5]> ()\n"
-                   "r = Constant <value_floats = [0.0]> ()\n"
-                   "y = Resize <mode = \"linear\"> (x, r, s)"),
-              HasSubstr("expected factors that give whole sizes of images"));
-  EXPECT_THAT(said("y = LogSoftmax <axis = 0> (x)"),
-              HasSubstr("axis: expected one of a sample, got that of samples"));
-  EXPECT_THAT(said("y = Mul (x, b)"),
-              HasSubstr("expected a constant that broadcasts over the samples "
-                        "of [N,4,9,7], got [2,4,1,7]"));
-  EXPECT_THAT(said("y = Max (x, b)"),
-              HasSubstr("expected a constant that broadcasts over the samples "
-                        "of [N,4,9,7], got [2,4,1,7]"));
-  EXPECT_THAT(said("y = Softmax <axis = 0> (x)"),
-              HasSubstr("axis: expected one of a sample"));
-  EXPECT_THAT(said("y = Concat <axis = 0> (x, x)"),
-              HasSubstr("axis: expected one of a sample"));
-  EXPECT_THAT(said("y = Transpose <perm = [1,0,2,3]> (x)"),
-              HasSubstr("expected the samples on an axis of their own"));
-  EXPECT_THAT(
-      said("p = Constant <value = int64[8] {0,0,9,1,0,0,1,1}> ()\n"
-           "y = Pad <mode = \"reflect\"> (x, p)"),
-      HasSubstr("with reflect less than their size, got 9 and 1 of axis 2"));
+  EXPECT_EQ(said(places + "r = ScatterND (t, i, u)\n"
+                          "y = Transpose <perm = [1,0,2,3]> (r)"),
+            (Failure{"unsupported_operator", "node 'r' (ScatterND)"}));
+  EXPECT_EQ(said(places + "y = ScatterND (x, j, x)"),
+            (Failure{"unsupported_operator", "node 'y' (ScatterND)"}));
+  EXPECT_EQ(said("y = Celu <alpha = 2.0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Celu)"}));
+  EXPECT_EQ(said("l = Constant <value_float = 2.0> ()\n"
+                 "h = Constant <value_float = 1.0> ()\n"
+                 "y = Clip (x, l, h)"),
+            (Failure{"unsupported_operator", "node 'y' (Clip)"}));
+  EXPECT_EQ(said("s = Constant <value_floats = [1.0, 1.0, 1.5, 1.5]> ()\n"
+                 "r = Constant <value_floats = [0.0]> ()\n"
+                 "y = Resize <mode = \"linear\"> (x, r, s)"),
+            (Failure{"unsupported_operator", "node 'y' (Resize)"}));
+  EXPECT_EQ(said("y = LogSoftmax <axis = 0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (LogSoftmax)"}));
+  EXPECT_EQ(said("y = Mul (x, b)"),
+            (Failure{"unsupported_operator", "node 'y' (Mul)"}));
+  EXPECT_EQ(said("y = Max (x, b)"),
+            (Failure{"unsupported_operator", "node 'y' (Max)"}));
+  EXPECT_EQ(said("y = Softmax <axis = 0> (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Softmax)"}));
+  EXPECT_EQ(said("y = Concat <axis = 0> (x, x)"),
+            (Failure{"unsupported_operator", "node 'y' (Concat)"}));
+  EXPECT_EQ(said("y = Transpose <perm = [1,0,2,3]> (x)"),
+            (Failure{"unsupported_model", "output 'y'"}));
+  EXPECT_EQ(said("p = Constant <value = int64[8] {0,0,9,1,0,0,1,1}> ()\n"
+                 "y = Pad <mode = \"reflect\"> (x, p)"),
+            (Failure{"unsupported_operator", "node 'y' (Pad)"}));
 }
 
 // A query without keys would give zeros there, but NaN in the products.
@@ -150,7 +146,7 @@ TEST(OnnxImportGraphs, RejectsUnsupportedAttention) {
     return import_refusal(model);
   };
   const std::string heads = "q_num_heads = 2, kv_num_heads = 2";
-  EXPECT_EQ(said("y = Attention <" + heads + "> (q, q, q)"), "");
+  EXPECT_EQ(said("y = Attention <" + heads + "> (q, q, q)").code, "no error");
   for (const std::string& node :
        {"y = Attention <" + heads + "> (q, q, q, mask)",
         "y = Attention <" + heads + ", softcap = 2.0> (q, q, q)",
@@ -161,11 +157,12 @@ TEST(OnnxImportGraphs, RejectsUnsupportedAttention) {
                     "(q, q, q)"),
         std::string("y = Attention (q, q, q)"),
         "y, p = Attention <" + heads + "> (q, q, q)"}) {
-    EXPECT_THAT(said(node), HasSubstr("(Attention): expected opset 23"))
+    EXPECT_EQ(said(node),
+              (Failure{"unsupported_operator", "node 'y' (Attention)"}))
         << node;
   }
-  EXPECT_THAT(said("y = Attention <" + heads + "> (q, q, q)", 24),
-              HasSubstr("(Attention): expected opset 23"));
+  EXPECT_EQ(said("y = Attention <" + heads + "> (q, q, q)", 24),
+            (Failure{"unsupported_operator", "node 'y' (Attention)"}));
 }
 
 TEST(OnnxImportGraphs, RecognizesGeluByTanh) {
@@ -213,30 +210,33 @@ TEST(OnnxImportGraphs, HonorsAllAttributesOfAnOperator) {
                         "c = Flatten (b)\nd = Flatten (z)\n"
                         "y = Concat <axis = 1> (c, d)");
   };
-  EXPECT_THAT(resized("6,4,12,20"), HasSubstr("samples and the 4 channels"));
-  EXPECT_THAT(resized("0,8,12,20"), HasSubstr("samples and the 4 channels"));
-  EXPECT_THAT(
-      resized("1,4,12,20", ", keep_aspect_ratio_policy = \"not_larger\""),
-      HasSubstr("expected stretch, got 'not_larger'"));
+  EXPECT_EQ(resized("6,4,12,20"),
+            (Failure{"unsupported_operator", "node 'a' (Resize)"}));
+  EXPECT_EQ(resized("0,8,12,20"),
+            (Failure{"unsupported_operator", "node 'a' (Resize)"}));
+  EXPECT_EQ(resized("1,4,12,20", ", keep_aspect_ratio_policy = \"not_larger\""),
+            (Failure{"unsupported_operator", "node 'a' (Resize)"}));
   // -rank is the batch axis, 1 - rank the next.
   const auto flattened = [&](int axis) {
     return said(13, "a = Flatten <axis = " + std::to_string(axis) +
                         "> (x)\ny = Concat <axis = 1> (a, z)");
   };
-  EXPECT_THAT(flattened(-4), HasSubstr("got that of samples"));
-  EXPECT_THAT(flattened(0), HasSubstr("got that of samples"));
-  EXPECT_EQ(flattened(-3), "");
-  EXPECT_EQ(flattened(1), "");
+  EXPECT_EQ(flattened(-4),
+            (Failure{"unsupported_operator", "node 'y' (Concat)"}));
+  EXPECT_EQ(flattened(0),
+            (Failure{"unsupported_operator", "node 'y' (Concat)"}));
+  EXPECT_EQ(flattened(-3).code, "no error");
+  EXPECT_EQ(flattened(1).code, "no error");
   // The smaller rank first.
-  EXPECT_THAT(said(13,
-                   "a = Add (z, x)\nb = Flatten (a)\n"
-                   "y = Concat <axis = 1> (b, z)"),
-              HasSubstr("values of one rank"));
-  EXPECT_THAT(said(13,
-                   "a = AveragePool <kernel_shape = [1,1], strides = "
-                   "[3,3], auto_pad = \"SAME_UPPER\"> (x)\n"
-                   "b = Flatten (a)\ny = Concat <axis = 1> (b, z)"),
-              HasSubstr("auto_pad"));
+  EXPECT_EQ(said(13,
+                 "a = Add (z, x)\nb = Flatten (a)\n"
+                 "y = Concat <axis = 1> (b, z)"),
+            (Failure{"unsupported_operator", "node 'a' (Add)"}));
+  EXPECT_EQ(said(13,
+                 "a = AveragePool <kernel_shape = [1,1], strides = "
+                 "[3,3], auto_pad = \"SAME_UPPER\"> (x)\n"
+                 "b = Flatten (a)\ny = Concat <axis = 1> (b, z)"),
+            (Failure{"unsupported_operator", "node 'a' (AveragePool)"}));
 }
 
 TEST(OnnxImportGraphs, ReadsOperatorsByTheirVersion) {
@@ -248,21 +248,24 @@ TEST(OnnxImportGraphs, ReadsOperatorsByTheirVersion) {
     add_noise(model, "w", {4, 3});
     return import_refusal(model);
   };
-  EXPECT_THAT(said(6, "y = Add <axis = 1, broadcast = 1> (x, k)"),
-              HasSubstr("axis: expected none"));
-  EXPECT_THAT(said(6,
-                   "a = MatMul (x, w)\n"
-                   "b = Constant <value = float[3] {1.0,2.0,3.0}> ()\n"
-                   "y = Mul <axis = 1, broadcast = 1> (a, b)"),
-              HasSubstr("axis: expected none"));
-  EXPECT_THAT(said(6, "y = PRelu (x, k)"), HasSubstr("before opset 7"));
-  EXPECT_THAT(said(5, "y = Selu (x)"), HasSubstr("alpha and gamma"));
-  EXPECT_THAT(said(6, "y = Dropout (x)"), HasSubstr("training_mode"));
-  EXPECT_EQ(said(6, "y = Dropout <is_test = 1> (x)"), "");
-  EXPECT_THAT(said(6, "y = BatchNormalization (x, k, k, k, k)"),
-              HasSubstr("training_mode"));
-  EXPECT_EQ(said(12, "y = Softmax (x)"), "");
-  EXPECT_EQ(said(10, "y = Clip <min = 0.0, max = 3.0> (x)"), "");
+  EXPECT_EQ(said(6, "y = Add <axis = 1, broadcast = 1> (x, k)"),
+            (Failure{"unsupported_operator", "node 'y' (Add)"}));
+  EXPECT_EQ(said(6,
+                 "a = MatMul (x, w)\n"
+                 "b = Constant <value = float[3] {1.0,2.0,3.0}> ()\n"
+                 "y = Mul <axis = 1, broadcast = 1> (a, b)"),
+            (Failure{"unsupported_operator", "node 'y' (Mul)"}));
+  EXPECT_EQ(said(6, "y = PRelu (x, k)"),
+            (Failure{"unsupported_operator", "node 'y' (PRelu)"}));
+  EXPECT_EQ(said(5, "y = Selu (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Selu)"}));
+  EXPECT_EQ(said(6, "y = Dropout (x)"),
+            (Failure{"unsupported_operator", "node 'y' (Dropout)"}));
+  EXPECT_EQ(said(6, "y = Dropout <is_test = 1> (x)").code, "no error");
+  EXPECT_EQ(said(6, "y = BatchNormalization (x, k, k, k, k)"),
+            (Failure{"unsupported_operator", "node 'y' (BatchNormalization)"}));
+  EXPECT_EQ(said(12, "y = Softmax (x)").code, "no error");
+  EXPECT_EQ(said(10, "y = Clip <min = 0.0, max = 3.0> (x)").code, "no error");
 }
 
 TEST(OnnxImportGraphs, RepeatsConstantsForEachSample) {
@@ -273,7 +276,8 @@ TEST(OnnxImportGraphs, RepeatsConstantsForEachSample) {
                   "s = Shape (x)\n"
                   "e = Expand (t, s)\n"
                   "y = Add (x, e)");
-  EXPECT_THAT(import_refusal(two), HasSubstr("repeated for each sample"));
+  EXPECT_EQ(import_refusal(two),
+            (Failure{"unsupported_operator", "node 'e' (Expand)"}));
   // The sum of a token over the batch is not a sum within a sample.
   const onnx::ModelProto summed =
       graph_model("(float[N,1,3] x) => (float[N,1,3] y)",
@@ -282,7 +286,8 @@ TEST(OnnxImportGraphs, RepeatsConstantsForEachSample) {
                   "e = Expand (t, s)\n"
                   "a = ReduceMean <axes = [0], keepdims = 1> (e)\n"
                   "y = Add (x, a)");
-  EXPECT_THAT(import_refusal(summed), HasSubstr("ReduceMean"));
+  EXPECT_EQ(import_refusal(summed),
+            (Failure{"unsupported_operator", "node 'a' (ReduceMean)"}));
 }
 
 TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
@@ -339,20 +344,17 @@ TEST(OnnxImportGraphs, AcceptsSizesForDynamicAxes) {
       graph_model("(float[N,3,H,W] x) => (float[N,4,A,B] y)",
                   "y = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w)");
   add_noise(model, "w", {4, 3, 3, 3});
-  EXPECT_THAT(import_refusal(model),
-              AllOf(HasSubstr("expected known sizes, got [N,3,H,W]"),
-                    HasSubstr("OnnxImportOptions::input_shapes")));
+  EXPECT_EQ(import_refusal(model), (Failure{"unsupported_model", "input 'x'"}));
   const std::string bytes = model.SerializeAsString();
   const Model read = from_onnx(bytes, {.input_shapes = {{9, 7, 3}}});
   EXPECT_EQ(read.outputs()[0].shape(), (Shape{-1, 9, 7, 4}));
   const auto wrong = [&](const OnnxImportOptions& options) {
-    return error_of<ValueError>([&] { (void)from_onnx(bytes, options); });
+    return failure_of<ValueError>([&] { (void)from_onnx(bytes, options); });
   };
-  EXPECT_THAT(wrong({.input_shapes = {{3, 9, 7}}}),
-              HasSubstr("with the channels last and without the batch, got "
-                        "[3,9,7]"));
-  EXPECT_THAT(wrong({.input_shapes = {{9, 7, 3}, {1}}}),
-              HasSubstr("expected at most 1"));
+  EXPECT_EQ(wrong({.input_shapes = {{3, 9, 7}}}),
+            (Failure{"shape_mismatch", "OnnxImportOptions.input_shapes"}));
+  EXPECT_EQ(wrong({.input_shapes = {{9, 7, 3}, {1}}}),
+            (Failure{"count_mismatch", "OnnxImportOptions.input_shapes"}));
 }
 
 // PyTorch's F.normalize. A sample of zeros has no direction and no gradient.

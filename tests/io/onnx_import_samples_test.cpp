@@ -22,20 +22,14 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-/// Returns the error of the import; empty if it succeeds.
-std::string import_refusal(const onnx::ModelProto& model) {
-  try {
-    (void)from_onnx(model.SerializeAsString());
-    return "";
-  } catch (const UnsupportedError& error) {
-    return error.what();
-  }
+Failure import_refusal(const onnx::ModelProto& model) {
+  return failure_of<UnsupportedError>(
+      [&] { (void)from_onnx(model.SerializeAsString()); });
 }
 
 /// Returns the error for y = f(x) with x [`batch`,3,4,5].
-std::string refusal_of(const std::string& batch, const std::string& nodes) {
+Failure refusal_of(const std::string& batch, const std::string& nodes) {
   return import_refusal(
       graph_model("(float[" + batch + ",3,4,5] x) => (float[A,B,C,D] y)",
                   "open = Constant <value_ints = [-1,4,5]> ()\n"
@@ -52,16 +46,16 @@ TEST(OnnxImportSamples, KeepsSamplesApart) {
                     "s = Constant <value = int64[2] {" + sizes +
                         "}> ()\ny = Reshape (x, s)"));
   };
-  EXPECT_THAT(said("N", "5, -1"), HasSubstr("keep the samples"));
-  EXPECT_THAT(said("N", "-1, 6"),
-              HasSubstr("output 'y': expected the samples on an axis of their "
-                        "own, the first, got [N*4,6]"));
-  EXPECT_THAT(said("N", "1, -1"), HasSubstr("got [1,N*24]"));
-  EXPECT_THAT(said("2", "-1, 12"), HasSubstr("got [N*2,12]"));
-  EXPECT_THAT(said("2", "-1, 16"), HasSubstr("keep the samples"));
-  EXPECT_EQ(said("2", "2, -1"), "");
-  EXPECT_EQ(said("1", "1, -1"), "");
-  EXPECT_EQ(said("N", "-1, 24"), "");
+  EXPECT_EQ(said("N", "5, -1"),
+            (Failure{"unsupported_operator", "node 'y' (Reshape)"}));
+  EXPECT_EQ(said("N", "-1, 6"), (Failure{"unsupported_model", "output 'y'"}));
+  EXPECT_EQ(said("N", "1, -1"), (Failure{"unsupported_model", "output 'y'"}));
+  EXPECT_EQ(said("2", "-1, 12"), (Failure{"unsupported_model", "output 'y'"}));
+  EXPECT_EQ(said("2", "-1, 16"),
+            (Failure{"unsupported_operator", "node 'y' (Reshape)"}));
+  EXPECT_EQ(said("2", "2, -1").code, "no error");
+  EXPECT_EQ(said("1", "1, -1").code, "no error");
+  EXPECT_EQ(said("N", "-1, 24").code, "no error");
 }
 
 TEST(OnnxImportSamples, KeepsInfinitiesOfMasks) {
@@ -93,21 +87,26 @@ TEST(OnnxImportSamples, SaysWhichEquationsAreProducts) {
         "(float[N,2,5,7] x, float[N,2,7,4] w) => (float[" + output + "] y)",
         "y = Einsum <equation = \"" + equation + "\"> (x, w)"));
   };
-  EXPECT_EQ(said("nhij,nhjk->nhik"), "");
-  EXPECT_EQ(said("nhij, nhjk -> nikh"), "");
-  EXPECT_EQ(said("...ij,...jk->...ik"), "");
-  EXPECT_EQ(said("nhij,nhjk->nik", "N,A,B"), "");
-  EXPECT_EQ(said("nhij,nhjk->nhijk", "N,A,B,C,D"), "");
-  EXPECT_EQ(said("nhij,nhkl->nhijkl", "N,A,B,C,D,E"), "");
-  EXPECT_THAT(said("nhij,nhjk"), HasSubstr("samples"));  // ->ik
+  EXPECT_EQ(said("nhij,nhjk->nhik").code, "no error");
+  EXPECT_EQ(said("nhij, nhjk -> nikh").code, "no error");
+  EXPECT_EQ(said("...ij,...jk->...ik").code, "no error");
+  EXPECT_EQ(said("nhij,nhjk->nik", "N,A,B").code, "no error");
+  EXPECT_EQ(said("nhij,nhjk->nhijk", "N,A,B,C,D").code, "no error");
+  EXPECT_EQ(said("nhij,nhkl->nhijkl", "N,A,B,C,D,E").code, "no error");
+  EXPECT_EQ(said("nhij,nhjk"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));  // ->ik
   for (const char* other :
        {"nhij,nhjk->nhk", "nhij->nh", "nhii,nhjk->nhik", "nhij,nhjk->nhiq",
         "nhij,nhjk->nnik", "nhij,nhlj->nhil", "hij,hjk->hik", "n1ij,n1jk->n1ik",
         "..nij,nhjk->nik", "nhij,nhjk,nhkl->nhil", "", ",->", "->"}) {
-    EXPECT_THAT(said(other), HasSubstr("equation: expected")) << other;
+    EXPECT_EQ(said(other),
+              (Failure{"unsupported_operator", "node 'y' (Einsum)"}))
+        << other;
   }
-  EXPECT_THAT(said("nhij,mhjk->nmik"), HasSubstr("samples"));
-  EXPECT_THAT(said("nhij,nhjk->ik"), HasSubstr("samples"));
+  EXPECT_EQ(said("nhij,mhjk->nmik"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nhjk->ik"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
 }
 
 TEST(OnnxImportSamples, KeepsSamplesApartInEquationsWithConstants) {
@@ -120,16 +119,20 @@ TEST(OnnxImportSamples, KeepsSamplesApartInEquationsWithConstants) {
     add_noise(model, "w", dims);
     return import_refusal(model);
   };
-  EXPECT_EQ(said("nhij,jk->nhik", {7, 4}), "");
-  EXPECT_EQ(said("nhij,nhjk->nhik", {1, 2, 7, 4}), "");
-  EXPECT_THAT(said("nhij,jk->nhik", {5, 4}), HasSubstr("of one size"));
-  EXPECT_THAT(said("nhij,ijk->nhk", {7, 5, 4}), HasSubstr("of one size"));
-  EXPECT_THAT(said("nhij,hjk->nhik", {3, 7, 4}), HasSubstr("of one size"));
-  EXPECT_THAT(said("nhij,nk->khij", {3, 4}, "3"), HasSubstr("of one size"));
-  EXPECT_THAT(said("nhij,nhjk->nhik", {3, 2, 7, 4}, "3"),
-              HasSubstr("the same to all samples"));
-  EXPECT_THAT(said("nhij,nk->nhijk", {3, 4}),
-              HasSubstr("the same to all samples"));
+  EXPECT_EQ(said("nhij,jk->nhik", {7, 4}).code, "no error");
+  EXPECT_EQ(said("nhij,nhjk->nhik", {1, 2, 7, 4}).code, "no error");
+  EXPECT_EQ(said("nhij,jk->nhik", {5, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,ijk->nhk", {7, 5, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,hjk->nhik", {3, 7, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nk->khij", {3, 4}, "3"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nhjk->nhik", {3, 2, 7, 4}, "3"),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
+  EXPECT_EQ(said("nhij,nk->nhijk", {3, 4}),
+            (Failure{"unsupported_operator", "node 'y' (Einsum)"}));
 }
 
 /// Gathers from all values of x, [`batch`,3,4,5], in dynamo's form of
@@ -168,11 +171,12 @@ TEST(OnnxImportSamples, GathersByIndicesWithinEachSample) {
 }
 
 TEST(OnnxImportSamples, RejectsIndicesOfOtherSamples) {
-  const std::string others =
-      "expected entries of a sample for each sample, got others";
-  EXPECT_THAT(import_refusal(gathered_by_place("7,59", 59)), HasSubstr(others));
-  EXPECT_THAT(import_refusal(gathered_by_place("7,60", 60)), HasSubstr(others));
-  EXPECT_THAT(import_refusal(gathered_by_place("7,-1", 60)), HasSubstr(others));
+  EXPECT_EQ(import_refusal(gathered_by_place("7,59", 59)),
+            (Failure{"unsupported_operator", "node 'y' (Gather)"}));
+  EXPECT_EQ(import_refusal(gathered_by_place("7,60", 60)),
+            (Failure{"unsupported_operator", "node 'y' (Gather)"}));
+  EXPECT_EQ(import_refusal(gathered_by_place("7,-1", 60)),
+            (Failure{"unsupported_operator", "node 'y' (Gather)"}));
   // Counts of samples as operands that must be equal for all samples.
   const std::string numbers =
       "zero = Constant <value_int = 0> ()\n"
@@ -182,17 +186,17 @@ TEST(OnnxImportSamples, RejectsIndicesOfOtherSamples) {
       "n = Gather (sizes, zero)\n"
       "l = Reshape (n, last)\n"
       "k = Expand (two, l)\n";
-  EXPECT_THAT(
+  EXPECT_EQ(
       import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C] y)",
                                  numbers + "y = Gather <axis = 1> (x, k)")),
-      HasSubstr("a constant that is the same to all samples"));
-  EXPECT_THAT(
+      (Failure{"unsupported_operator", "node 'y' (Gather)"}));
+  EXPECT_EQ(
       import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C] y)",
                                  numbers + "one = Constant <value_int = 1> ()\n"
                                            "r = Range (zero, n, one)\n"
                                            "f = Cast <to = 1> (r)\n"
                                            "y = Add (x, f)")),
-      HasSubstr("is no"));
+      (Failure{"unsupported_operator", "node 'f' (Cast)"}));
 }
 
 TEST(OnnxImportSamples, RejectsConvertedCounters) {
@@ -210,17 +214,19 @@ TEST(OnnxImportSamples, RejectsConvertedCounters) {
         shift);
     for (const char* cast : {"b = Cast <to = 9> (d)\nk = Cast <to = 1> (b)\n",
                              "k = Cast <to = 1> (d)\n"}) {
-      EXPECT_THAT(import_refusal(graph_model(
-                      "(float[N,4] x) => (float[A,B] y)",
-                      count + cast + "m = Reshape (k, s)\ny = Mul (x, m)")),
-                  HasSubstr("got i64"));
+      EXPECT_EQ(
+          import_refusal(
+              graph_model("(float[N,4] x) => (float[A,B] y)",
+                          count + cast + "m = Reshape (k, s)\ny = Mul (x, m)"))
+              .code,
+          "unsupported_operator");
     }
   }
 }
 
 TEST(OnnxImportSamples, RejectsPerSampleConstantsOnOtherAxes) {
   // NumPy's rules give [N,N].
-  EXPECT_THAT(
+  EXPECT_EQ(
       import_refusal(graph_model("(float[N,1] x) => (float[A,B] y)",
                                  "sizes = Shape (x)\n"
                                  "zero = Constant <value_ints = [0]> ()\n"
@@ -228,7 +234,7 @@ TEST(OnnxImportSamples, RejectsPerSampleConstantsOnOtherAxes) {
                                  "f = Constant <value_floats = [2.5]> ()\n"
                                  "e = Expand (f, n)\n"
                                  "y = Add (x, e)")),
-      HasSubstr("expected a constant that is the same to all samples"));
+      (Failure{"unsupported_operator", "node 'y' (Add)"}));
 }
 
 TEST(OnnxImportSamples, ReducesMergedBatchAxes) {
@@ -254,40 +260,40 @@ TEST(OnnxImportSamples, ReducesMergedBatchAxes) {
          "u = Reshape (r, b)\n"
          "y = Transpose <perm = [1,0]> (u)");
   // [2N,5] of [3,2N,5] must not be interpreted as [2,5N].
-  EXPECT_THAT(import_refusal(
-                  graph_model("(float[N,2,3,5] x) => (float[A,B,C] y)",
-                              "s = Constant <value_ints = [3,-1,5]> ()\n"
-                              "c = Constant <value_ints = [2,-1,5]> ()\n"
-                              "t = Transpose <perm = [2,1,0,3]> (x)\n"
-                              "q = Reshape (t, s)\n"
-                              "r = ReduceMax <axes = [0], keepdims = 0> (q)\n"
-                              "w = Softmax <axis = 0> (r)\n"
-                              "v = Reshape (w, c)\n"
-                              "y = Transpose <perm = [1,0,2]> (v)")),
-              HasSubstr("axis: expected one of a sample"));
+  EXPECT_EQ(import_refusal(
+                graph_model("(float[N,2,3,5] x) => (float[A,B,C] y)",
+                            "s = Constant <value_ints = [3,-1,5]> ()\n"
+                            "c = Constant <value_ints = [2,-1,5]> ()\n"
+                            "t = Transpose <perm = [2,1,0,3]> (x)\n"
+                            "q = Reshape (t, s)\n"
+                            "r = ReduceMax <axes = [0], keepdims = 0> (q)\n"
+                            "w = Softmax <axis = 0> (r)\n"
+                            "v = Reshape (w, c)\n"
+                            "y = Transpose <perm = [1,0,2]> (v)")),
+            (Failure{"unsupported_operator", "node 'w' (Softmax)"}));
 }
 
 TEST(OnnxImportSamples, RejectsIndicesUnderAnotherLayout) {
   for (const char* perm : {"1,0,2", "1,2,0"}) {
-    EXPECT_THAT(import_refusal(graph_model(
-                    "(float[N,3,4] x) => (float[A,B] y)",
-                    fmt::format("zero = Constant <value_int = 0> ()\n"
-                                "one = Constant <value_int = 1> ()\n"
-                                "all = Constant <value_ints = [-1]> ()\n"
-                                "s = Constant <value_ints = [-1,1]> ()\n"
-                                "step = Constant <value_int = 12> ()\n"
-                                "k = Constant <value_ints = [0,5,7]> ()\n"
-                                "sizes = Shape (x)\n"
-                                "n = Gather (sizes, zero)\n"
-                                "r = Range (zero, n, one)\n"
-                                "m = Mul (r, step)\n"
-                                "c = Reshape (m, s)\n"
-                                "i = Add (c, k)\n"
-                                "t = Transpose <perm = [{}]> (x)\n"
-                                "f = Reshape (t, all)\n"
-                                "y = Gather (f, i)",
-                                perm))),
-                HasSubstr("expected"))
+    EXPECT_EQ(import_refusal(graph_model(
+                  "(float[N,3,4] x) => (float[A,B] y)",
+                  fmt::format("zero = Constant <value_int = 0> ()\n"
+                              "one = Constant <value_int = 1> ()\n"
+                              "all = Constant <value_ints = [-1]> ()\n"
+                              "s = Constant <value_ints = [-1,1]> ()\n"
+                              "step = Constant <value_int = 12> ()\n"
+                              "k = Constant <value_ints = [0,5,7]> ()\n"
+                              "sizes = Shape (x)\n"
+                              "n = Gather (sizes, zero)\n"
+                              "r = Range (zero, n, one)\n"
+                              "m = Mul (r, step)\n"
+                              "c = Reshape (m, s)\n"
+                              "i = Add (c, k)\n"
+                              "t = Transpose <perm = [{}]> (x)\n"
+                              "f = Reshape (t, all)\n"
+                              "y = Gather (f, i)",
+                              perm))),
+              (Failure{"unsupported_operator", "node 'y' (Gather)"}))
         << perm;
   }
 }
@@ -333,7 +339,7 @@ TEST(OnnxImportSamples, RejectsProductsOfDifferentSamples) {
       "t = Transpose <perm = [0,2,1]> (a)\n"
       "p = MatMul (a, t)\n"
       "y = Reshape (p, whole)";
-  EXPECT_EQ(refusal_of("N", same), "");
+  EXPECT_EQ(refusal_of("N", same).code, "no error");
   // N*3 matrices times 3*N.
   const std::string turned =
       "a = Reshape (x, open)\n"
@@ -342,30 +348,29 @@ TEST(OnnxImportSamples, RejectsProductsOfDifferentSamples) {
       "t = Transpose <perm = [0,2,1]> (b)\n"
       "p = MatMul (a, t)\n"
       "y = Reshape (p, whole)";
-  EXPECT_THAT(refusal_of("N", turned),
-              HasSubstr("with the samples in the same place"));
+  EXPECT_EQ(refusal_of("N", turned),
+            (Failure{"unsupported_operator", "node 'p' (MatMul)"}));
   for (const char* batch : {"1", "3", "N"}) {
-    EXPECT_THAT(refusal_of(batch,
-                           "z = Transpose <perm = [1,0,3,2]> (x)\n"
-                           "y = MatMul (x, z)"),
-                HasSubstr("with the samples in the same place"))
+    EXPECT_EQ(refusal_of(batch,
+                         "z = Transpose <perm = [1,0,3,2]> (x)\n"
+                         "y = MatMul (x, z)"),
+              (Failure{"unsupported_operator", "node 'y' (MatMul)"}))
         << batch;
-    EXPECT_THAT(refusal_of(batch,
-                           "y = Einsum <equation = \"abid,bajd->abij\"> "
-                           "(x, x)"),
-                HasSubstr("expected axes 'a' of one size"))
+    EXPECT_EQ(refusal_of(batch,
+                         "y = Einsum <equation = \"abid,bajd->abij\"> "
+                         "(x, x)"),
+              (Failure{"unsupported_operator", "node 'y' (Einsum)"}))
         << batch;
   }
   // Attention weights broadcast over values of another rank.
-  EXPECT_THAT(
-      import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C,D] y)",
-                                 "k = Transpose <perm = [0,2,1]> (x)\n"
-                                 "s = MatMul (x, k)\n"
-                                 "p = Softmax (s)\n"
-                                 "one = Constant <value_ints = [1]> ()\n"
-                                 "v = Unsqueeze (x, one)\n"
-                                 "y = MatMul (p, v)")),
-      HasSubstr("expected values for"));
+  EXPECT_EQ(import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C,D] y)",
+                                       "k = Transpose <perm = [0,2,1]> (x)\n"
+                                       "s = MatMul (x, k)\n"
+                                       "p = Softmax (s)\n"
+                                       "one = Constant <value_ints = [1]> ()\n"
+                                       "v = Unsqueeze (x, one)\n"
+                                       "y = MatMul (p, v)")),
+            (Failure{"unsupported_operator", "node 'y' (MatMul)"}));
 }
 
 TEST(OnnxImportSamples, RejectsSlicesByTheBatchSize) {
@@ -379,12 +384,13 @@ TEST(OnnxImportSamples, RejectsSlicesByTheBatchSize) {
         "y = Reshape (x, r)",
         "a = Reshape (x, open)\n"
         "y = Slice (a, zero, n, zero)"}) {
-    EXPECT_NE(refusal_of("N", count + cut), "") << cut;
+    EXPECT_EQ(refusal_of("N", count + cut).code, "unsupported_operator") << cut;
   }
-  EXPECT_THAT(refusal_of("N", count + "y = Tile (x, s)"),
-              HasSubstr("got that of samples"));
+  EXPECT_EQ(refusal_of("N", count + "y = Tile (x, s)"),
+            (Failure{"unsupported_operator", "node 'y' (Tile)"}));
   // A slice of all samples is allowed.
-  EXPECT_EQ(refusal_of("N", count + "y = Slice (x, zero, n, zero)"), "");
+  EXPECT_EQ(refusal_of("N", count + "y = Slice (x, zero, n, zero)").code,
+            "no error");
 }
 
 TEST(OnnxImportSamples, QuantizesQueriesBeforeTheyAreScaled) {

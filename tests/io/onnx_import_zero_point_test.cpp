@@ -53,8 +53,8 @@ TEST(OnnxImportZeroPoint, AcceptsAnyZeroPoint) {
     EXPECT_EQ(quant::quantizers(moved)[0]->config().zero_point,
               sign ? zero_point + 128 : zero_point);
     expect_equal(moved.predict(wide), onnx_from_bytes(bytes).predict(wide));
-    EXPECT_THAT(error_of<UnsupportedError>([&] { (void)to_onnx(moved); }),
-                HasSubstr("targets onnxruntime and openvino take uint8"));
+    EXPECT_EQ(failure_of<UnsupportedError>([&] { (void)to_onnx(moved); }),
+              (Failure{"unsupported_type", "quantizer 'd'"}));
     const std::string again =
         to_onnx(moved, {.target = OnnxTarget::onnxruntime}).bytes;
     expect_equal(onnx_from_bytes(again).predict(wide), moved.predict(wide));
@@ -114,8 +114,8 @@ TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeOfTheAttribute) {
     const std::string bytes = model.SerializeAsString();
     const Tensor x = Tensor::of<float>({1, 3}, {0.4f, -1.3f, 9});
     if (moved) {  // DequantizeLinear has no such attribute
-      EXPECT_THAT(error_of<UnsupportedError>([&] { (void)from_onnx(bytes); }),
-                  HasSubstr("expected codes of a QuantizeLinear"));
+      EXPECT_EQ(failure_of<UnsupportedError>([&] { (void)from_onnx(bytes); }),
+                (Failure{"unsupported_operator", "ONNX model"}));
       continue;
     }
     const Model read = from_onnx(bytes);
@@ -214,10 +214,7 @@ TEST(OnnxImportZeroPoint, OfConstantsIsArbitraryUnlessTheyAreWeights) {
                onnx_from_bytes(bytes_of("MatMul")).predict(x));
   EXPECT_THAT(warnings.messages,
               testing::ElementsAre(
-                  AllOf(HasSubstr("'y' (MatMul)"),
-                        HasSubstr("its zero points are not 0 (128 of uint8)"),
-                        HasSubstr("quantized weights that stay floats"),
-                        HasSubstr("drop_quantizers"))));
+                  AllOf(HasSubstr("'y' (MatMul)"), HasSubstr("zero points"))));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -31,13 +30,12 @@ onnx::ModelProto with_zero_point(const std::string& name,
 TEST(OnnxInt16, ImportNamesTheType) {
   for (const auto type :
        {onnx::TensorProto::INT16, onnx::TensorProto::UINT16}) {
-    const char* text = type == onnx::TensorProto::INT16 ? " int16" : " uint16";
     for (const char* zero_point : {"z0", "z4"}) {
       const auto model = with_zero_point(zero_point, type);
-      EXPECT_THAT(error_of<UnsupportedError>(
-                      [&] { (void)from_onnx(model.SerializeAsString()); }),
-                  AllOf(HasSubstr(text), Not(HasSubstr("constant scale")),
-                        Not(HasSubstr("to read the codes"))));
+      EXPECT_EQ(failure_of<UnsupportedError>([&] {
+                  (void)from_onnx(model.SerializeAsString());
+                }).code,
+                "unsupported_operator");
     }
   }
   const auto model = with_zero_point("z0", onnx::TensorProto::INT16);

@@ -23,7 +23,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// H, W and C differ; the outputs have two axis orders.
 constexpr const char* kTwoHeads =
@@ -243,8 +242,8 @@ TEST_F(Interface, RejectsArithmeticOnIntegersOfAnInput) {
       "  s = Add (x, x)\n  y = Cast <to = 1> (s)\n}");
   model.mutable_opset_import(0)->set_version(14);
   const auto given = save_as("in.onnx", model);
-  EXPECT_THAT(error_of<UnsupportedError>([&] { (void)load_onnx(given); }),
-              HasSubstr("uint8"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { (void)load_onnx(given); }),
+            (Failure{"unsupported_operator", "node 's' (Add)"}));
 }
 
 TEST_F(Interface, BytesAreMovedAndCast) {
@@ -279,9 +278,9 @@ TEST_F(Interface, RejectsTheInterfaceOfAnotherModel) {
   const OnnxImport read = import_onnx(save_as("in.onnx", two_heads()));
   const SymbolicTensor x = input({4});
   const Model other(x, Dense({.units = 2})(x));
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { (void)to_onnx(other, {.interface = read.interface}); }),
-              HasSubstr("interface"));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)to_onnx(other, {.interface = read.interface}); }),
+            (Failure{"shape_mismatch", "ONNX interface"}));
   EXPECT_THROW(
       save_model(other, folder_ / "m.h5", {.interface = read.interface}),
       ValueError);

@@ -14,9 +14,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 constexpr FileLimits kLittleMemory{.memory_limit = 64 << 20};
 constexpr FileLimits kLittleTime{.time_limit = 0.5};
 
@@ -37,7 +34,7 @@ std::string fill(const std::string& name, const std::string& dims) {
       name, rank, dims);
 }
 
-std::string refused(const OnnxModel& model) {
+Failure refused(const OnnxModel& model) {
   return refusal(model, {Tensor::zeros({1})});
 }
 
@@ -52,9 +49,8 @@ TEST(OnnxLimits, HoldForAllValuesTogether) {
     sum += fmt::format(", v{}", i);
   }
   nodes += sum + ")";
-  EXPECT_THAT(refused(limited(kEnds, nodes, kLittleMemory)),
-              AllOf(HasSubstr("node 'v"), HasSubstr("at most 64 MiB at a time"),
-                    HasSubstr("Hint: ")));
+  EXPECT_EQ(refused(limited(kEnds, nodes, kLittleMemory)),
+            (Failure{"memory_limit", "node 'v16' (ConstantOfShape)"}));
   EXPECT_EQ(limited(kEnds, nodes, {.memory_limit = 256 << 20})
                 .predict(Tensor::zeros({1}))
                 .shape(),
@@ -98,8 +94,8 @@ TEST(OnnxLimits, HoldForEveryOperatorWithLargeOutputs) {
                     "n = Constant <value = int64[1] {33554432}> ()\n"
                     "y = Resize <mode = \"nearest\"> (x, r, r, n)"),
         fill("i", "33554432") + "j = Cast <to = 7> (i)\ny = Gather (x, j)"}) {
-    EXPECT_THAT(refused(limited(kEnds, nodes, kLittleMemory)),
-                HasSubstr("at most 64 MiB at a time"))
+    EXPECT_EQ(refused(limited(kEnds, nodes, kLittleMemory)).code,
+              "memory_limit")
         << nodes;
   }
 }
@@ -110,8 +106,8 @@ TEST(OnnxLimits, HoldForOutputsThatAreCopies) {
   const std::string nodes = fill("a", "8388608") +  // 32 MiB
                             "b = Identity (a)\nc = Identity (a)\n"
                             "d = Identity (a)";
-  EXPECT_THAT(refused(limited(ends, nodes, kLittleMemory)),
-              HasSubstr("outputs that fit into 64 MiB"));
+  EXPECT_EQ(refused(limited(ends, nodes, kLittleMemory)),
+            (Failure{"memory_limit", "ONNX model"}));
 }
 
 // Each would run for many seconds, most for hours.
@@ -130,9 +126,7 @@ TEST(OnnxLimits, StopASlowOperator) {
            fill("i", "4096, 128, 8, 8") + fill("k", "128, 128, 8, 8") +
                "y = Conv <kernel_shape = [8,8], pads = [7,7,7,7]> (i, k)",
        }) {
-    EXPECT_THAT(refused(limited(ends, nodes, kLittleTime)),
-                AllOf(HasSubstr("node '"), HasSubstr("runs within 0.5 s"),
-                      HasSubstr("Hint: ")))
+    EXPECT_EQ(refused(limited(ends, nodes, kLittleTime)).code, "time_limit")
         << nodes;
   }
 }
@@ -146,8 +140,8 @@ TEST(OnnxLimits, StopASlowIntegerOperator) {
   for (const char* last : {"y = MatMulInteger (i, i)",
                            "y = ConvInteger <kernel_shape = [4096,4096], pads "
                            "= [4095,4095,4095,4095]> (i, i)"}) {
-    EXPECT_THAT(refused(limited(ends, codes + last, kLittleTime)),
-                HasSubstr("runs within 0.5 s"));
+    EXPECT_EQ(refused(limited(ends, codes + last, kLittleTime)).code,
+              "time_limit");
   }
 }
 
@@ -156,25 +150,29 @@ TEST(OnnxLimits, StopALongChain) {
   for (int i = 0; i < 200; ++i) {
     nodes += fmt::format("v{} = Exp (v{})\n", i + 1, i);
   }
-  EXPECT_THAT(refused(limited(kEnds, nodes + "y = Add (x, v200)", kLittleTime)),
-              HasSubstr("runs within 0.5 s"));
+  EXPECT_EQ(
+      refused(limited(kEnds, nodes + "y = Add (x, v200)", kLittleTime)).code,
+      "time_limit");
 }
 
 TEST(OnnxLimits, StopANodeWithManyInputs) {
   std::string nodes = fill("v", "16777216") + "y = Sum (x";
   for (int i = 0; i < 1'000; ++i) nodes += ", v";
-  EXPECT_THAT(
-      refused(limited(kEnds, nodes + ")", kLittleTime)),
-      AllOf(HasSubstr("node 'y' (Sum)"), HasSubstr("runs within 0.5 s")));
+  EXPECT_EQ(refused(limited(kEnds, nodes + ")", kLittleTime)),
+            (Failure{"time_limit", "node 'y' (Sum)"}));
 }
 
 TEST(OnnxLimits, AreChecked) {
   const auto with = [](const FileLimits& limits) {
-    return error_of<ValueError>([&] { limited(kEnds, "y = Neg (x)", limits); });
+    return failure_of<ValueError>(
+        [&] { limited(kEnds, "y = Neg (x)", limits); });
   };
-  EXPECT_THAT(with({.time_limit = 0}), HasSubstr("time_limit"));
-  EXPECT_THAT(with({.time_limit = std::nan("")}), HasSubstr("time_limit"));
-  EXPECT_THAT(with({.memory_limit = 0}), HasSubstr("memory_limit"));
+  EXPECT_EQ(with({.time_limit = 0}),
+            (Failure{"out_of_range", "FileLimits.time_limit"}));
+  EXPECT_EQ(with({.time_limit = std::nan("")}),
+            (Failure{"out_of_range", "FileLimits.time_limit"}));
+  EXPECT_EQ(with({.memory_limit = 0}),
+            (Failure{"out_of_range", "FileLimits.memory_limit"}));
   EXPECT_NO_THROW(limited(kEnds, "y = Neg (x)",
                           {.memory_limit = INT64_MAX, .time_limit = INFINITY})
                       .predict(Tensor::zeros({1})));

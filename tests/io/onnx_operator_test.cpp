@@ -13,7 +13,6 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
@@ -87,10 +86,10 @@ TEST(OnnxOperator, IntegersWrapAndSaturateWithoutTraps) {
   EXPECT_EQ(result("Div", INT32_MIN, -1), INT32_MIN);
   EXPECT_EQ(result("Div", -7, 2), -3);
   EXPECT_EQ(result("Pow", 10, 20), INT32_MAX);
-  EXPECT_THAT(refusal(to_run("(int32[1] a, int32[1] b) => (int32[1] y)",
-                             "y = Div (a, b)"),
-                      of(1, 0)),
-              HasSubstr("node 'y' (Div): expected divisors other than 0"));
+  EXPECT_EQ(refusal(to_run("(int32[1] a, int32[1] b) => (int32[1] y)",
+                           "y = Div (a, b)"),
+                    of(1, 0)),
+            (Failure{"invalid_graph", "node 'y' (Div)"}));
 }
 
 TEST(OnnxOperator, CastSaturates) {
@@ -161,22 +160,22 @@ TEST(OnnxOperator, RangeCountsUpAndDown) {
 }
 
 TEST(OnnxOperator, TrainingIsRejected) {
-  EXPECT_THAT(error_of<UnsupportedError>([] {
-                to_run("(float[2] x, float r, bool t) => (float[2] y)",
-                       "y = Dropout (x, r, t)")
-                    .predict(std::vector{numbers({1, 2}), Tensor::scalar(0.5f),
-                                         Tensor::of<bool>(Shape{}, {true})});
-              }),
-              HasSubstr("node 'y' (Dropout)"));
+  EXPECT_EQ(failure_of<UnsupportedError>([] {
+              to_run("(float[2] x, float r, bool t) => (float[2] y)",
+                     "y = Dropout (x, r, t)")
+                  .predict(std::vector{numbers({1, 2}), Tensor::scalar(0.5f),
+                                       Tensor::of<bool>(Shape{}, {true})});
+            }),
+            (Failure{"unsupported_operator", "node 'y' (Dropout)"}));
 }
 
 TEST(OnnxOperator, ImagesOfThreeAxesAreRejected) {
-  EXPECT_THAT(error_of<UnsupportedError>([] {
-                (void)to_run("(float[1,1,2,2,2] x) => (float[A,B,C,D,E] y)",
-                             "y = MaxPool <kernel_shape = [1,1,1]> (x)")
-                    .predict(Tensor::zeros({1, 1, 2, 2, 2}));
-              }),
-              HasSubstr("node 'y' (MaxPool): expected an image"));
+  EXPECT_EQ(failure_of<UnsupportedError>([] {
+              (void)to_run("(float[1,1,2,2,2] x) => (float[A,B,C,D,E] y)",
+                           "y = MaxPool <kernel_shape = [1,1,1]> (x)")
+                  .predict(Tensor::zeros({1, 1, 2, 2, 2}));
+            }),
+            (Failure{"unsupported_operator", "node 'y' (MaxPool)"}));
 }
 
 }  // namespace

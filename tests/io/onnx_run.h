@@ -42,9 +42,9 @@ inline std::vector<float> values_of(const Tensor& tensor) {
 }
 
 /// Returns the message of the FormatError from running the node.
-inline std::string refusal(const OnnxModel& model,
-                           const std::vector<Tensor>& inputs) {
-  return error_of<FormatError>([&] { model.predict(inputs); });
+inline Failure refusal(const OnnxModel& model,
+                       const std::vector<Tensor>& inputs) {
+  return failure_of<FormatError>([&] { model.predict(inputs); });
 }
 
 }  // namespace octet::io

@@ -13,17 +13,22 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using ::testing::AnyOf;
+using ::testing::StartsWith;
 
 constexpr int64_t kHuge = int64_t{1} << 40;
 
 class OnnxSizes : public ::testing::Test {
  protected:
   void expect_refused(const OnnxModel& model, const std::vector<Tensor>& inputs,
-                      const std::string& reason = "") {
-    EXPECT_THAT(refusal(model, inputs),
-                AllOf(HasSubstr("node 'y' ("), HasSubstr(reason)));
+                      const std::string& code = "") {
+    const Failure failure = refusal(model, inputs);
+    EXPECT_THAT(failure.subject, StartsWith("node 'y' ("));
+    if (code.empty()) {
+      EXPECT_THAT(failure.code, AnyOf("invalid_graph", "size_limit"));
+    } else {
+      EXPECT_EQ(failure.code, code);
+    }
   }
 };
 
@@ -31,16 +36,16 @@ TEST_F(OnnxSizes, OfReshape) {
   const OnnxModel model = to_run("(float[2,3] x, int64[K] s) => (float[A,B] y)",
                                  "y = Reshape (x, s)");
   const Tensor x = Tensor::zeros({2, 3});
-  expect_refused(model, {x, integers({5, 2})}, "10 elements");
-  expect_refused(model, {x, integers({-1, -1})}, "[-1,-1]");
+  expect_refused(model, {x, integers({5, 2})}, "invalid_graph");
+  expect_refused(model, {x, integers({-1, -1})}, "invalid_graph");
   expect_refused(model, {x, integers({-1, 4})});
   expect_refused(model, {x, integers({-2, 3})});
   expect_refused(model, {x, integers({-1, 1, 0})});
   expect_refused(model, {x, integers({INT64_MAX, INT64_MAX, -1})});
   expect_refused(model, {x, integers({INT64_MIN, -1})});
-  expect_refused(model, {x, integers({int64_t{1} << 62, 4, 6})}, "2 GiB");
+  expect_refused(model, {x, integers({int64_t{1} << 62, 4, 6})}, "size_limit");
   expect_refused(model, {x, integers({1, 1, 1, 1, 1, 1, 1, 2, 3})},
-                 "at most 8 dimensions");
+                 "invalid_graph");
 }
 
 TEST_F(OnnxSizes, OfExpandAndConstantOfShape) {
@@ -66,12 +71,12 @@ TEST_F(OnnxSizes, OfExpandAndConstantOfShape) {
 TEST_F(OnnxSizes, OfBroadcasts) {
   const OnnxModel add = to_run("(float[N,1] a, float[1,M] b) => (float[N,M] y)",
                                "y = Add (a, b)");
-  expect_refused(
-      add, {Tensor::zeros({1 << 16, 1}), Tensor::zeros({1, 1 << 16})}, "2 GiB");
+  expect_refused(add,
+                 {Tensor::zeros({1 << 16, 1}), Tensor::zeros({1, 1 << 16})},
+                 "size_limit");
   expect_refused(
       to_run("(float[N] a, float[M] b) => (float[K] y)", "y = Add (a, b)"),
-      {Tensor::zeros({2}), Tensor::zeros({3})},
-      "expected shapes that broadcast, got [2] and [3]");
+      {Tensor::zeros({2}), Tensor::zeros({3})}, "invalid_graph");
 }
 
 TEST_F(OnnxSizes, OfRange) {
@@ -106,9 +111,9 @@ TEST_F(OnnxSizes, OfPad) {
       expect_refused(model(mode), {x, integers(pads)});
     }
   }
-  expect_refused(model("reflect"), {x, integers({3, 0})}, "from -3 to 2");
+  expect_refused(model("reflect"), {x, integers({3, 0})}, "invalid_graph");
   expect_refused(model("edge"), {Tensor::zeros({3}), integers({1 << 30, 0})},
-                 "2 GiB");
+                 "size_limit");
 }
 
 TEST_F(OnnxSizes, OfSliceGatherAndSplit) {
@@ -118,8 +123,10 @@ TEST_F(OnnxSizes, OfSliceGatherAndSplit) {
       "y = Slice (x, s, e, a, p)");
   const Tensor x = Tensor::zeros({4});
   const auto list = [](int64_t value) { return integers({value}); };
-  expect_refused(slice, {x, list(0), list(1), list(0), list(0)}, "steps");
-  expect_refused(slice, {x, list(0), list(1), list(1), list(1)}, "axis");
+  expect_refused(slice, {x, list(0), list(1), list(0), list(0)},
+                 "invalid_graph");
+  expect_refused(slice, {x, list(0), list(1), list(1), list(1)},
+                 "invalid_graph");
   expect_refused(slice, {x, list(0), integers({1, 2}), list(0), list(1)});
   expect_refused(slice, {x, integers({0, 0}), integers({1, 1}),
                          integers({0, -1}), integers({1, 1})});
@@ -127,14 +134,14 @@ TEST_F(OnnxSizes, OfSliceGatherAndSplit) {
   const OnnxModel gather =
       to_run("(float[4] x, int64[K] i) => (float[K] y)", "y = Gather (x, i)");
   for (const int64_t index : {int64_t{4}, int64_t{-5}, INT64_MAX, INT64_MIN}) {
-    expect_refused(gather, {x, list(index)}, "indices from -4 to 3");
+    expect_refused(gather, {x, list(index)}, "invalid_graph");
   }
   const OnnxModel split =
       to_run("(float[4] x, int64[K] s) => (float[A] y, float[B] z)",
              "y, z = Split (x, s)");
   for (const auto& sizes : std::vector<std::vector<int64_t>>{
            {1, 2}, {5, -1}, {4}, {1, 1, 2}, {INT64_MAX, INT64_MIN}}) {
-    expect_refused(split, {x, integers(sizes)}, "2 parts of 4");
+    expect_refused(split, {x, integers(sizes)}, "invalid_graph");
   }
 }
 
@@ -146,14 +153,14 @@ TEST_F(OnnxSizes, OfResize) {
   for (const float scale : {0.0f, -1.0f, NAN, INFINITY, 1e30f, 1e9f}) {
     expect_refused(by_scales, {x, numbers({1, 1, 1, scale})});
   }
-  expect_refused(by_scales, {x, numbers({1, 1})}, "4 scales");
+  expect_refused(by_scales, {x, numbers({1, 1})}, "invalid_graph");
   const OnnxModel by_sizes =
       to_run("(float[1,1,2,2] x, int64[K] s) => (float[A,B,C,D] y)",
              "y = Resize (x, , , s)");
   for (const int64_t size : {int64_t{-1}, kHuge, INT64_MAX}) {
     expect_refused(by_sizes, {x, integers({1, 1, 2, size})});
   }
-  expect_refused(by_sizes, {x, integers({2, 2})}, "4 sizes");
+  expect_refused(by_sizes, {x, integers({2, 2})}, "invalid_graph");
 }
 
 TEST_F(OnnxSizes, OfAxes) {
@@ -163,14 +170,14 @@ TEST_F(OnnxSizes, OfAxes) {
       to_run("(float[2,1] x, int64[K] a) => (float[A,B,C,D] y)",
              "y = Unsqueeze (x, a)");
   const Tensor x = Tensor::zeros({2, 1});
-  expect_refused(squeeze, {x, integers({0})}, "axes of size 1");
-  expect_refused(squeeze, {x, integers({1, -1})}, "axes that differ");
-  expect_refused(squeeze, {x, integers({2})}, "axis from -2 to 1");
-  expect_refused(squeeze, {x, integers({INT64_MIN})}, "axis");
-  expect_refused(unsqueeze, {x, integers({0, 0})}, "axes that differ");
-  expect_refused(unsqueeze, {x, integers({3})}, "axis from -3 to 2");
+  expect_refused(squeeze, {x, integers({0})}, "invalid_graph");
+  expect_refused(squeeze, {x, integers({1, -1})}, "invalid_graph");
+  expect_refused(squeeze, {x, integers({2})}, "invalid_graph");
+  expect_refused(squeeze, {x, integers({INT64_MIN})}, "invalid_graph");
+  expect_refused(unsqueeze, {x, integers({0, 0})}, "invalid_graph");
+  expect_refused(unsqueeze, {x, integers({3})}, "invalid_graph");
   expect_refused(unsqueeze, {x, integers({0, 1, 2, 3, 4, 5, 6})},
-                 "at most 8 dimensions");
+                 "invalid_graph");
 }
 
 TEST_F(OnnxSizes, OfConvolutionsAndPools) {
@@ -178,35 +185,36 @@ TEST_F(OnnxSizes, OfConvolutionsAndPools) {
   const std::string ends =
       "(float[N,C,H,W] x, float[O,I,K,L] w) => (float[A,B,D,E] y)";
   const OnnxModel conv = to_run(ends, "y = Conv <kernel_shape = [2,2]> (x, w)");
-  expect_refused(conv, {x, Tensor::zeros({1, 3, 2, 2})}, "for 2 channels");
-  expect_refused(conv, {x, Tensor::zeros({1, 2, 3, 3})}, "kernel_shape [2,2]");
+  expect_refused(conv, {x, Tensor::zeros({1, 3, 2, 2})}, "invalid_graph");
+  expect_refused(conv, {x, Tensor::zeros({1, 2, 3, 3})}, "invalid_graph");
   expect_refused(conv,
                  {Tensor::zeros({1, 2, 1, 1}), Tensor::zeros({1, 2, 2, 2})},
-                 "fits the image");
+                 "invalid_graph");
   const OnnxModel padded = to_run(
       ends,
       "y = Conv <kernel_shape = [1,1], pads = [99999,99999,99999,99999]> "
       "(x, w)");
-  expect_refused(padded, {x, Tensor::zeros({1, 2, 1, 1})}, "2 GiB");
+  expect_refused(padded, {x, Tensor::zeros({1, 2, 1, 1})}, "size_limit");
   const OnnxModel transposed =
       to_run(ends,
              "y = ConvTranspose <kernel_shape = [1,1], strides = "
              "[2147483647,2147483647]> (x, w)");
-  expect_refused(transposed, {x, Tensor::zeros({2, 1, 1, 1})}, "2 GiB");
+  expect_refused(transposed, {x, Tensor::zeros({2, 1, 1, 1})}, "size_limit");
   const std::string pool_ends = "(float[N,C,H,W] x) => (float[A,B,D,E] y)";
   for (const char* op : {"MaxPool", "AveragePool"}) {
     const auto pool = [&](const std::string& attributes) {
       return to_run(pool_ends,
                     std::string("y = ") + op + " <" + attributes + "> (x)");
     };
-    expect_refused(pool("kernel_shape = [4,4]"), {x}, "fits the image");
+    expect_refused(pool("kernel_shape = [4,4]"), {x}, "invalid_graph");
     expect_refused(pool("kernel_shape = [1,1], pads = [1,1,1,1]"), {x},
-                   "pads smaller than the kernel");
+                   "invalid_graph");
     // A large kernel only visits cells of the image.
     EXPECT_EQ(refusal(pool("kernel_shape = [2147483647,2147483647], auto_pad = "
                            "\"SAME_UPPER\""),
-                      {x}),
-              "");
+                      {x})
+                  .code,
+              "no error");
   }
 }
 
@@ -214,16 +222,15 @@ TEST_F(OnnxSizes, OfMatricesAndScales) {
   expect_refused(to_run("(float[A,B] a, float[C,D] b) => (float[E,F] y)",
                         "y = MatMul (a, b)"),
                  {Tensor::zeros({2, 3}), Tensor::zeros({2, 3})},
-                 "can be multiplied");
+                 "invalid_graph");
   expect_refused(
       to_run("(float[A,B] a, float[C,D] b, float[E,F] c) => (float[G,H] y)",
              "y = Gemm (a, b, c)"),
       {Tensor::zeros({2, 3}), Tensor::zeros({3, 2}), Tensor::zeros({3, 2})},
-      "broadcast");
+      "invalid_graph");
   expect_refused(to_run("(float[2,3] x, float[K] s) => (uint8[2,3] y)",
                         "y = QuantizeLinear (x, s)"),
-                 {Tensor::zeros({2, 3}), Tensor::zeros({2})},
-                 "3 numbers for axis 1 of [2,3]");
+                 {Tensor::zeros({2, 3}), Tensor::zeros({2})}, "invalid_graph");
 }
 
 // Replaces numbers of a valid model by extreme ones. A file may be rejected or
@@ -275,8 +282,10 @@ TEST_F(OnnxSizes, SurviveAnyNumbers) {
   rng.fill_uniform(x, -1, 1);
   int run = 0;
   for (const char* graph : kGraphs) {
-    ASSERT_EQ(
-        error_of<Error>([&] { (void)to_run(model_of(graph)).predict(x); }), "");
+    ASSERT_EQ(failure_of<Error>([&] {
+                (void)to_run(model_of(graph)).predict(x);
+              }).code,
+              "no error");
     for (int trial = 0; trial < 400; ++trial) {
       onnx::ModelProto model = model_of(graph);
       for (int64_t changes = 1 + pick(2); changes > 0; --changes) {

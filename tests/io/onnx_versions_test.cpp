@@ -43,11 +43,11 @@ TEST(OnnxVersions, ReductionsHaveAxesAsAnInputSinceOpset18) {
              "y = ReduceMean <keepdims = 0, axes = [1]> (x)", 17);
   EXPECT_THAT(values_of(before.predict(six())), ElementsAre(2, 6));
   // The old attribute would be interpreted as all axes.
-  EXPECT_THAT(error_of<FormatError>([] {
-                to_run("(float[2,3] x) => (y)",
-                       "y = ReduceMean <axes = [1]> (x)", 18);
-              }),
-              HasSubstr("axes"));
+  EXPECT_EQ(failure_of<FormatError>([] {
+              to_run("(float[2,3] x) => (y)", "y = ReduceMean <axes = [1]> (x)",
+                     18);
+            }),
+            (Failure{"invalid_graph", "ONNX checker"}));
 }
 
 TEST(OnnxVersions, ReductionsWithoutAxesKeepAllOnRequest) {
@@ -97,16 +97,17 @@ TEST(OnnxVersions, BlocksHaveSeparateScalesSinceOpset21) {
   EXPECT_THAT(values_of(model.predict(std::vector{x, scales})[0]),
               ElementsAre(1, -128, 4, 4, 8, 0.5f));  // ties to even
   EXPECT_EQ(shape_text(model), "[2,3]");
-  EXPECT_THAT(refusal(model, {x, numbers(Shape{2, 2}, {1, 2, 4, 8})}), "");
+  EXPECT_EQ(refusal(model, {x, numbers(Shape{2, 2}, {1, 2, 4, 8})}).code,
+            "no error");
 }
 
 TEST(OnnxVersions, RejectsBlocksThatDoNotFitTheScales) {
-  EXPECT_THAT(error_of<FormatError>([] {
-                to_run("(float[2,3] x, float[2,3] s) => (y)",
-                       "y = QuantizeLinear <axis = 1, block_size = 2> (x, s)",
-                       21);
-              }),
-              HasSubstr("scales for blocks of 2 of [2,3], got [2,3]"));
+  EXPECT_EQ(failure_of<FormatError>([] {
+              to_run("(float[2,3] x, float[2,3] s) => (y)",
+                     "y = QuantizeLinear <axis = 1, block_size = 2> (x, s)",
+                     21);
+            }),
+            (Failure{"invalid_graph", "node 'y' (QuantizeLinear)"}));
 }
 
 TEST(OnnxVersions, GroupNormalizationHasScalesForChannelsSinceOpset21) {
@@ -133,8 +134,8 @@ TEST(OnnxVersions, AnOperatorIsUnknownBeforeItsOpset) {
   };
   EXPECT_NEAR(values_of(gelu(20).predict(numbers({1, -1})))[0], 0.8413447,
               1e-6);
-  EXPECT_THAT(error_of<UnsupportedError>([&] { gelu(19); }),
-              HasSubstr("Gelu (node 'y')"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] { gelu(19); }),
+            (Failure{"unsupported_operator", "ONNX model"}));
 }
 
 TEST(OnnxVersions, Float16IsRoundedAtEachNode) {
@@ -239,22 +240,22 @@ TEST(OnnxWriters, MaySpellTheStandardDomain) {
 }
 
 TEST(OnnxWriters, GetAllUnsupportedOperatorsAtOnce) {
-  const std::string message = error_of<std::runtime_error>([] {
-    to_run("(float[2] x) => (y)",
-           "a = Convolute <size = 3> (x)\n"
-           "b, c = Hardmax2 (a)\n"
-           "y = Abs (c)",
-           21);
-  });
+  const std::string message = failure_of<UnsupportedError>([] {
+                                to_run("(float[2] x) => (y)",
+                                       "a = Convolute <size = 3> (x)\n"
+                                       "b, c = Hardmax2 (a)\n"
+                                       "y = Abs (c)",
+                                       21);
+                              }).message;
   EXPECT_THAT(message, AllOf(HasSubstr("Convolute (node 'a')"),
                              HasSubstr("Hardmax2 (node 'b')")));
 }
 
 TEST(OnnxWriters, GetUnsupportedTypesByName) {
-  EXPECT_THAT(error_of<UnsupportedError>([] {
-                to_run("(float[2] x) => (y)", "y = Cast <to = 17> (x)", 19);
-              }),
-              HasSubstr("float8e4m3fn"));
+  EXPECT_EQ(failure_of<UnsupportedError>([] {
+              to_run("(float[2] x) => (y)", "y = Cast <to = 17> (x)", 19);
+            }),
+            (Failure{"unsupported_type", "node 'y' (Cast)"}));
 }
 
 }  // namespace

@@ -15,8 +15,6 @@ namespace {
 
 using quant::QdqPlan;
 using quant::QuantizationSpec;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 QuantizationSpec a_spec() {
   QuantizationSpec spec;
@@ -84,45 +82,49 @@ TEST(SpecFile, IsEasyToWriteByHand) {
 
 TEST(SpecFile, ReportsLineAndColumnOfInvalidJson) {
   EXPECT_EQ(spec_refusal("{\"spec\": [\n  {\"name\" \"conv1\"}]}"),
-            (Failure{"@284", ""}));
-  EXPECT_EQ(spec_refusal("words"), (Failure{"@285", ""}));
-  EXPECT_EQ(spec_refusal("{\"spec\": []} more"), (Failure{"@286", ""}));
+            (Failure{"malformed_file", "JSON"}));
+  EXPECT_EQ(spec_refusal("words"), (Failure{"malformed_file", "JSON"}));
+  EXPECT_EQ(spec_refusal("{\"spec\": []} more"),
+            (Failure{"malformed_file", "JSON"}));
 }
 
 TEST(SpecFile, ReportsTheEntryAndTheKey) {
   EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "a"},
                                {"name": "b", "quantize_input": "no"}]})"),
-            (Failure{"@287", ""}));
+            (Failure{"invalid_value", "configuration"}));
   EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "a", "target": "layers"}]})"),
-            (Failure{"@288", ""}));
+            (Failure{"invalid_value", "spec entry"}));
   EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "a", "quantise": true}]})"),
-            (Failure{"@289", ""}));
+            (Failure{"unknown_option", "spec entry"}));
   EXPECT_EQ(
       spec_refusal(R"({"spec": [{"name": "a", "quantization_index": [-1]}]})"),
-      (Failure{"@290", ""}));
+      (Failure{"out_of_range", "spec entry"}));
   EXPECT_EQ(spec_refusal(R"({"spec": [{"target": "class"}]})"),
-            (Failure{"@291", ""}));
+            (Failure{"unknown_name", "configuration"}));
   EXPECT_EQ(spec_refusal(R"({"spec": [{"name": "(", "target": "pattern"}]})"),
-            (Failure{"@292", ""}));
+            (Failure{"invalid_value", "regular expression"}));
 }
 
 TEST(SpecFile, RejectsOtherDocuments) {
-  EXPECT_EQ(spec_refusal("[]"), (Failure{"@293", ""}));
-  EXPECT_EQ(spec_refusal("{\"plan\": []}"), (Failure{"@294", ""}));
-  EXPECT_EQ(spec_refusal("{\"spec\": {}}"), (Failure{"@295", ""}));
-  EXPECT_EQ(spec_refusal("{\"spec\": [3]}"), (Failure{"@296", ""}));
+  EXPECT_EQ(spec_refusal("[]"), (Failure{"invalid_value", "configuration"}));
+  EXPECT_EQ(spec_refusal("{\"plan\": []}"),
+            (Failure{"unknown_name", "configuration"}));
+  EXPECT_EQ(spec_refusal("{\"spec\": {}}"),
+            (Failure{"invalid_value", "configuration"}));
+  EXPECT_EQ(spec_refusal("{\"spec\": [3]}"),
+            (Failure{"invalid_value", "configuration"}));
 }
 
 TEST(SpecFile, NamesAMissingOrTooLargeFile) {
   const TempFolder folder;
   EXPECT_EQ(failure_of<IoError>([&] { (void)load_spec(folder / "none.json"); }),
-            (Failure{"@297", ""}));
+            (Failure{"file_not_found", (folder / "none.json").string()}));
   write_file(folder / "large.json", std::string((16 << 20) + 1, ' '));
   EXPECT_EQ(
       failure_of<IoError>([&] { (void)load_spec(folder / "large.json"); }),
-      (Failure{"@298", ""}));
+      (Failure{"size_limit", (folder / "large.json").string()}));
   EXPECT_EQ(failure_of<IoError>([&] { (void)load_spec(folder.path()); }),
-            (Failure{"@299", ""}));
+            (Failure{"unsupported_format", folder.path().string()}));
 }
 
 TEST(SpecFile, KeepsTheOldFileWhenANameIsNotUtf8) {
@@ -132,7 +134,7 @@ TEST(SpecFile, KeepsTheOldFileWhenANameIsNotUtf8) {
   other.add("conv\xff");
   EXPECT_EQ(
       failure_of<ValueError>([&] { save_spec(other, folder / "spec.json"); }),
-      (Failure{"@300", ""}));
+      (Failure{"invalid_value", "JSON"}));
   EXPECT_EQ(load_spec(folder / "spec.json"), a_spec());
 }
 
@@ -140,7 +142,7 @@ TEST(SpecFile, ReportsAnUnwritablePath) {
   const TempFolder folder;
   EXPECT_EQ(failure_of<IoError>(
                 [&] { save_spec(a_spec(), folder / "none/spec.json"); }),
-            (Failure{"@301", ""}));
+            (Failure{"file_not_found", (folder / "none/spec.json").string()}));
   EXPECT_TRUE(folder.empty());
 }
 
@@ -167,25 +169,30 @@ TEST(PlanFile, QuantizesAModelAsThePlanItself) {
 }
 
 TEST(PlanFile, ReportsThePointAndTheKey) {
-  EXPECT_EQ(plan_refusal("\"bits\": 8", "\"bits\": 9"), (Failure{"@302", ""}));
-  EXPECT_EQ(plan_refusal("\"weight\"", "\"weights\""), (Failure{"@303", ""}));
+  EXPECT_EQ(plan_refusal("\"bits\": 8", "\"bits\": 9"),
+            (Failure{"out_of_range", "plan point"}));
+  EXPECT_EQ(plan_refusal("\"weight\"", "\"weights\""),
+            (Failure{"invalid_value", "plan point"}));
   EXPECT_EQ(plan_refusal("\"index\": 0", "\"index\": -1"),
-            (Failure{"@304", ""}));
+            (Failure{"out_of_range", "plan point"}));
   EXPECT_EQ(plan_refusal("\"scale\": \"live\"", "\"scale\": \"alive\""),
-            (Failure{"@305", ""}));
-  EXPECT_EQ(plan_refusal("\"group\"", "\"groups\""), (Failure{"@306", ""}));
+            (Failure{"invalid_value", "scale rule"}));
+  EXPECT_EQ(plan_refusal("\"group\"", "\"groups\""),
+            (Failure{"unknown_name", "configuration"}));
   EXPECT_EQ(plan_refusal("\"bits\": 8", "\"bits\": 8, \"zero_point\": 3"),
-            (Failure{"@307", ""}));
+            (Failure{"out_of_range", "plan point"}));
   EXPECT_EQ(plan_refusal("\"per_channel\": false", "\"per_channel\": 0"),
-            (Failure{"@308", ""}));
+            (Failure{"invalid_value", "configuration"}));
 }
 
 TEST(PlanFile, IsNotConfusedWithASpec) {
   const TempFolder folder;
   save_plan(a_plan(), folder / "plan.json");
   save_spec(a_spec(), folder / "spec.json");
-  EXPECT_TRUE(failed(failure_of<Error>([&] { (void)load_spec(folder / "plan.json"); })));
-  EXPECT_TRUE(failed(failure_of<Error>([&] { (void)load_plan(folder / "spec.json"); })));
+  EXPECT_TRUE(failed(
+      failure_of<Error>([&] { (void)load_spec(folder / "plan.json"); })));
+  EXPECT_TRUE(failed(
+      failure_of<Error>([&] { (void)load_plan(folder / "spec.json"); })));
 }
 
 }  // namespace

@@ -166,10 +166,14 @@ TEST_F(TensorBoard, RejectsValuesWithoutHistogram) {
   const auto refusal = [&](const Tensor& values) {
     return failure_of<ValueError>([&] { writer.histogram("w", values, 0); });
   };
-  EXPECT_EQ(refusal(Tensor()), (Failure{"@323", ""}));
-  EXPECT_EQ(refusal(Tensor::zeros({0, 3})), (Failure{"@324", ""}));
-  EXPECT_EQ(refusal(Tensor::zeros({3}, DType::i64)), (Failure{"@325", ""}));
-  EXPECT_EQ(refusal(Tensor::of<float>({2}, {0, NAN})), (Failure{"@326", ""}));
+  EXPECT_EQ(refusal(Tensor()),
+            (Failure{"unsupported_type", "TensorBoard histogram 'w'"}));
+  EXPECT_EQ(refusal(Tensor::zeros({0, 3})),
+            (Failure{"unsupported_type", "TensorBoard histogram 'w'"}));
+  EXPECT_EQ(refusal(Tensor::zeros({3}, DType::i64)),
+            (Failure{"unsupported_type", "TensorBoard histogram 'w'"}));
+  EXPECT_EQ(refusal(Tensor::of<float>({2}, {0, NAN})),
+            (Failure{"not_finite", "TensorBoard histogram 'w'"}));
   EXPECT_THROW(writer.scalar("", 1, 0), ValueError);
 }
 

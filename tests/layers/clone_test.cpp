@@ -25,7 +25,7 @@ TEST(Clone, CanShareParameters) {
   const SymbolicTensor y = Dense({.units = 2, .name = "out"})(twice(twice(x)));
   const Model model({x}, {y});
   const Model own = model.clone();
-  const Model taken = model.clone({}, CopyOf::parameters);
+  const Model taken = model.clone({}, Weights::share);
   const auto before = bits(taken.predict(tensor({1, 3}, {1, 2, 3})));
   for (const Parameter& p : model.parameters()) {
     for (float& v : p.variable.mutable_value()) v += 1;

@@ -318,12 +318,12 @@ TEST(AdaRound, RefusesNanAndLeavesTheModelUnchanged) {
 
 TEST(PtqLadder, ReconstructsBlocksIfThereAreAny) {
   const auto none = [](const Model&, const Dataset&) { return 0.0; };
-  const Ladder ladder =
-      ptq_ladder(two_blocks(), samples(40, {4, 5, 3}), 1,
-                 {.score = none, .methods = {.iterations = 1}});
-  ASSERT_GE(ladder.rungs.size(), 2u);
-  EXPECT_EQ((ladder.rungs.end() - 2)->method, "AdaRound");
-  EXPECT_EQ(ladder.rungs.back().method, "block reconstruction");
+  const PtqPipeline ladder =
+      ptq_pipeline(two_blocks(), samples(40, {4, 5, 3}), 1,
+                   {.score = none, .methods = {.iterations = 1}});
+  ASSERT_GE(ladder.stages.size(), 2u);
+  EXPECT_EQ((ladder.stages.end() - 2)->method, "AdaRound");
+  EXPECT_EQ(ladder.stages.back().method, "block reconstruction");
 }
 
 }  // namespace

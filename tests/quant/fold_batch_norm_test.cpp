@@ -43,8 +43,8 @@ TEST_P(FoldOf, KeepsQuantizedValues) {
       // Also by the library's arithmetic, from the stored weights.
       const auto& w = wrapper(folded, "quant_linear");
       const Parameter& p = w.inner().parameter(kind.folded_kernel);
-      const Grid grid = quantizer(folded, "linear/" + kind.kernel)
-                            ->weight_grid(p.variable, p.channel_axis);
+      const QuantParams grid = quantizer(folded, "linear/" + kind.kernel)
+                                   ->weight_grid(p.variable, p.channel_axis);
       const Tensor codes = quantize(p.variable.value(), grid);
       for (size_t i = 0; i < expected.size(); ++i) {
         ASSERT_EQ(codes.data<int8_t>()[i], expected[i]) << i;

@@ -287,7 +287,8 @@ inline std::vector<int> codes_of(const Model& model, const std::string& layer,
   const Parameter& p = wrapped.inner().parameter(parameter);
   for (const auto& weight : wrapped.weights()) {
     if (weight.site.parameter != parameter) continue;
-    const Grid grid = weight.quantizer->weight_grid(p.variable, p.channel_axis);
+    const QuantParams grid =
+        weight.quantizer->weight_grid(p.variable, p.channel_axis);
     const Shape& shape = p.variable.shape();
     const int axis = (p.channel_axis + shape.rank()) % shape.rank();
     size_t inner = 1;

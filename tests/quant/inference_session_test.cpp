@@ -302,7 +302,8 @@ TEST(InferenceSession, RefusesLayersThatInspectValues) {
   }
   const SymbolicTensor x = input({4, 5, 3});
   const Model model(x, Conv2D({.filters = 4})(body(x, [](const Variable& v) {
-                      if (v.shape()[0] == 1) throw ValueError("one sample");
+                      if (v.shape()[0] == 1)
+                        throw ValueError("invalid_value", "x", "one sample");
                       return relu(v);
                     })));
   const Tensor data = noise({18, 4, 5, 3});

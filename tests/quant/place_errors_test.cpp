@@ -156,7 +156,8 @@ class BadCase : public CustomQDQInsertionCase {
   explicit BadCase(bool fails) : fails_(fails) {}
   std::string name() const override { return "Bad"; }
   QuantizationSpec case_(const Model&, const QuantizationSpec&) const override {
-    if (fails_) throw ValueError("threshold: expected a number > 0, got 0");
+    if (fails_)
+      throw ValueError("out_of_range", "threshold", "must be > 0, got 0");
     return spec_of("missing");
   }
 
@@ -165,15 +166,14 @@ class BadCase : public CustomQDQInsertionCase {
 };
 
 TEST(PlaceRefuses, ErrorsOfACaseUnderItsName) {
-  const auto refused = [](auto kind, bool fails) {
-    return failure_of<decltype(kind)>([&] {
-      (void)place(net(),
-                  {.cases = {BadCase(fails)}, .policy = Policy::toolkit});
-    });
+  const auto place_with = [](bool fails) {
+    (void)place(net(), {.cases = {BadCase(fails)}, .policy = Policy::toolkit});
   };
-  EXPECT_EQ(refused(NotFoundError(""), false),
+  EXPECT_EQ(failure_of<NotFoundError>([&] { place_with(false); }),
             (Failure{"unknown_name", "case Bad spec"}));
-  EXPECT_THAT(refused(ValueError(""), true).message, HasSubstr("in case Bad"));
+  const Failure failure = failure_of<ValueError>([&] { place_with(true); });
+  EXPECT_EQ(failure, (Failure{"out_of_range", "threshold"}));
+  EXPECT_THAT(failure.message, HasSubstr("in case Bad"));
 }
 
 TEST(PlaceRefuses, PartialModeWithoutEntries) {

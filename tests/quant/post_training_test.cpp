@@ -255,13 +255,15 @@ TEST(PtqLadder, RefusesInvalidTargetsAndOptions) {
   const Model model = all_kinds();
   const Dataset data = samples(40, {4, 5, 3});
   const auto nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THROW((void)ptq_ladder(model, data, nan), ValueError);
-  EXPECT_THROW((void)ptq_ladder(model, data, 1, {.held_out = 1}), ValueError);
-  EXPECT_THROW((void)ptq_ladder(model, data, 1, {.methods = {.batch_size = 0}}),
-               ValueError);
+  EXPECT_THROW((void)ptq_pipeline(model, data, nan), ValueError);
+  EXPECT_THROW((void)ptq_pipeline(model, data, 1, {.held_out = 1}), ValueError);
+  EXPECT_THROW(
+      (void)ptq_pipeline(model, data, 1, {.methods = {.batch_size = 0}}),
+      ValueError);
   const Dataset plain = Dataset::unlabelled({{"image", noise({40, 4, 5, 3})}});
-  EXPECT_EQ(failure_of<ValueError>([&] { (void)ptq_ladder(model, plain, 1); }),
-            (Failure{"missing_value", "ptq_ladder"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)ptq_pipeline(model, plain, 1); }),
+      (Failure{"missing_value", "ptq_pipeline"}));
 }
 
 TEST(PtqLadder, LeavesTheModelUnchangedAndReturnsTheBestStage) {
@@ -269,11 +271,11 @@ TEST(PtqLadder, LeavesTheModelUnchangedAndReturnsTheBestStage) {
   const auto before = values_of(model, "conv");
   double score = 0;  // increases with each call
   const auto next = [&](const Model&, const Dataset&) { return score += 1; };
-  const Ladder ladder =
-      ptq_ladder(model, samples(40, {4, 5, 3}), 1e6, {.score = next});
+  const PtqPipeline ladder =
+      ptq_pipeline(model, samples(40, {4, 5, 3}), 1e6, {.score = next});
   EXPECT_EQ(values_of(model, "conv"), before);
-  ASSERT_EQ(ladder.rungs.size(), 6u);
-  EXPECT_EQ(ladder.kept, ladder.rungs.back().method);
+  ASSERT_EQ(ladder.stages.size(), 6u);
+  EXPECT_EQ(ladder.kept, ladder.stages.back().method);
   EXPECT_FALSE(ladder.met);
   EXPECT_THAT(ladder.to_string(), HasSubstr("target missed"));
 }
@@ -283,20 +285,20 @@ TEST(PtqLadder, LeavesTheModelUnchangedAndReturnsTheBestStage) {
 TEST(PtqLadder, SelectsByTheOutputSqnr) {
   const Model model = all_kinds();
   const Dataset plain = Dataset::unlabelled({{"image", noise({80, 4, 5, 3})}});
-  const LadderOptions options{.quantize = fixed_weights(3),
-                              .methods = {.iterations = 100}};
-  const Ladder found = ptq_ladder(model, plain, {}, options);
+  const PtqPipelineOptions options{.quantize = fixed_weights(3),
+                                   .methods = {.iterations = 100}};
+  const PtqPipeline found = ptq_pipeline(model, plain, {}, options);
   EXPECT_TRUE(found.met);
-  ASSERT_GE(found.rungs.size(), 6u);
+  ASSERT_GE(found.stages.size(), 6u);
   const auto best =
-      std::ranges::max_element(found.rungs, {}, &LadderRung::output_sqnr);
+      std::ranges::max_element(found.stages, {}, &PtqStage::output_sqnr);
   EXPECT_EQ(found.kept, best->method);
-  EXPECT_GT(best->output_sqnr, found.rungs[0].output_sqnr);
+  EXPECT_GT(best->output_sqnr, found.stages[0].output_sqnr);
   EXPECT_THAT(found.to_string(), HasSubstr("kept " + found.kept));
   EXPECT_FALSE(best->score.has_value());
   // Every label is wrong, so all methods have equal accuracy.
   const Tensor x = plain.batch(0, 80).input();
-  const Ladder labelled = ptq_ladder(
+  const PtqPipeline labelled = ptq_pipeline(
       model, Dataset(x, samples(80, {4, 5, 3}).labels()), {}, options);
   EXPECT_EQ(labelled.kept, found.kept);
   EXPECT_TRUE(labelled.float_score.has_value());
@@ -307,17 +309,17 @@ TEST(PtqLadder, ChecksATargetByASeparateMetric) {
   const auto check = [&](const Model&, const Dataset&) {
     return ++calls < 4 ? 0.0 : 1.0;
   };
-  const Ladder found =
-      ptq_ladder(all_kinds(), samples(40, {4, 5, 3}), 1, {.check = check});
+  const PtqPipeline found =
+      ptq_pipeline(all_kinds(), samples(40, {4, 5, 3}), 1, {.check = check});
   EXPECT_TRUE(found.met);
-  EXPECT_EQ(found.rungs.size(), 3u);  // and the float model
-  EXPECT_EQ(found.kept, found.rungs.back().method);
+  EXPECT_EQ(found.stages.size(), 3u);  // and the float model
+  EXPECT_EQ(found.kept, found.stages.back().method);
 }
 
 TEST(PtqLadder, DoesNotSplitFewSamples) {
   for (const int64_t n : {1, 2}) {
     const WarningsKept warnings;
-    const Ladder found = ptq_ladder(
+    const PtqPipeline found = ptq_pipeline(
         all_kinds(), Dataset::unlabelled({{"image", noise({n, 4, 5, 3})}}), {},
         {.methods = {.iterations = 1}});
     EXPECT_EQ(found.held_out, n);
@@ -336,9 +338,9 @@ TEST(PtqLadder, UsesACustomPlacement) {
       return insert_qdq(found.model, found.matches, {.weight = weight});
     };
   };
-  const Ladder ladder =
-      ptq_ladder(all_kinds(), samples(40, {4, 5, 3}), 1e6,
-                 {.place = by_patterns(ScaleRule::fixed), .score = next});
+  const PtqPipeline ladder =
+      ptq_pipeline(all_kinds(), samples(40, {4, 5, 3}), 1e6,
+                   {.place = by_patterns(ScaleRule::fixed), .score = next});
   EXPECT_EQ(ladder.kept, "nearest rounding");
   const Model same =
       by_patterns(ScaleRule::fixed)(fold_batch_norm(all_kinds()));
@@ -346,7 +348,7 @@ TEST(PtqLadder, UsesACustomPlacement) {
   EXPECT_NE(quantizers(same).size(),
             quantizers(quantize_model(fold_batch_norm(all_kinds()))).size());
   EXPECT_EQ(failure_of<ValueError>([&] {
-              (void)ptq_ladder(
+              (void)ptq_pipeline(
                   all_kinds(), samples(40, {4, 5, 3}), 1e6,
                   {.place = by_patterns(ScaleRule::live), .score = next});
             }).code,
@@ -359,8 +361,9 @@ TEST(PtqLadder, ScoresTheFloatModelOnTheSameSamples) {
     judged.push_back(samples.size());
     return judged.size() == 1 ? 9.0 : 8.0;  // the float model is the first
   };
-  const Ladder ladder = ptq_ladder(all_kinds(), samples(40, {4, 5, 3}), 1.5,
-                                   {.score = next, .below_float = true});
+  const PtqPipeline ladder =
+      ptq_pipeline(all_kinds(), samples(40, {4, 5, 3}), 1.5,
+                   {.score = next, .below_float = true});
   EXPECT_EQ(ladder.float_score, 9);
   EXPECT_EQ(ladder.target, 7.5);
   EXPECT_TRUE(ladder.met);

@@ -204,7 +204,7 @@ TEST(Qat, MovesWeightsOffQuantizedValues) {
   tune(model, samples(48, {8, 6, 1}));
   const Tensor kernel =
       model.layer("quant_dense").parameter("kernel").variable.value();
-  const Grid grid = quantizer(model, "dense/kernel")->grid(kernel, -1);
+  const QuantParams grid = quantizer(model, "dense/kernel")->grid(kernel, -1);
   EXPECT_NE(values(dequantize(quantize(kernel, grid), grid)), values(kernel));
 }
 

@@ -82,7 +82,7 @@ TEST(Quantizer, LiveChannelsUseTheirLargestMagnitude) {
   const Tensor w = tensor({2, 3}, {127, -0.5f, 0, -63.4f, 0.25f, 0});
   EXPECT_EQ(values(q(Variable(w))),
             (Values{127, -0.5f, 0, -63, on_grid(0.25f, 0.5f / 127, -127), 0}));
-  const Grid grid = q.grid(w, 1);
+  const QuantParams grid = q.grid(w, 1);
   EXPECT_EQ(values(grid.scale), (Values{1, 0.5f / 127, 1}));
   EXPECT_EQ(grid.axis, 1);
   EXPECT_EQ(grid.low, -127);
@@ -169,7 +169,7 @@ TEST(Quantizer, KeepsFixedScalesPerChannel) {
   EXPECT_EQ(q.scale(), std::nullopt);
   const Tensor w = tensor({2, 3}, {1000, -0.3f, 0.1f, -1000, 0.3f, 0.125f});
   EXPECT_EQ(values(q(Variable(w))), (Values{127, -0.5f, 0, -127, 0.5f, 0}));
-  const Grid grid = q.weight_grid(Variable(w), -1);
+  const QuantParams grid = q.weight_grid(Variable(w), -1);
   EXPECT_EQ(values(grid.scale), (Values{1, 0.5f, 0.25f}));
   EXPECT_EQ(grid.low, -127);
 }
@@ -177,7 +177,7 @@ TEST(Quantizer, KeepsFixedScalesPerChannel) {
 TEST(Quantizer, DoesNotChangeReturnedParameters) {
   Quantizer q("conv/kernel", kFixedChannels);
   q.set_scales(Values{1, 2});
-  const Grid grid = q.grid(tensor({1, 2}, {0, 0}), 1);
+  const QuantParams grid = q.grid(tensor({1, 2}, {0, 0}), 1);
   q.set_scales(Values{3, 4});
   EXPECT_EQ(values(grid.scale), (Values{1, 2}));
 }

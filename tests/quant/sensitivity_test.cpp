@@ -226,7 +226,7 @@ TEST(Sensitivity, ReportsTheIncreaseOfTheLossFromGradients) {
   const Sensitivity s = sensitivity(model, data);
   const Layer& layer = model.layer("quant_dense");
   const Tensor w = layer.parameter("kernel").variable.value();
-  const Grid grid = quantizer(model, "dense/kernel")->grid(w, -1);
+  const QuantParams grid = quantizer(model, "dense/kernel")->grid(w, -1);
   double expected = 0;
   for (int64_t n = 0; n < 20; ++n) {
     const Batch batch = data.batch(n, 1);

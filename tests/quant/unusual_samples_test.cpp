@@ -219,13 +219,13 @@ TEST(UnusualSamples, DoNotCalibrate) {
     }
     const WarningsKept warnings;
     Model model = quantize_model(quickstart());
-    const AutoCalibration found = calibrate_auto(model, unlabelled(x));
+    const AutoCalibration found = auto_calibrate(model, unlabelled(x));
     ASSERT_EQ(found.ignored.size(), 1u);
     EXPECT_EQ(found.ignored[0].index, 0);
     EXPECT_EQ(found.samples + found.held_out, 199);
     EXPECT_THAT(found.to_string(), HasSubstr("unusual"));
     Model expected = quantize_model(quickstart());
-    calibrate_auto(expected, clean);
+    auto_calibrate(expected, clean);
     EXPECT_EQ(scales(model), scales(expected));
   }
 }
@@ -234,7 +234,7 @@ TEST(UnusualSamples, CalibrateOnRequest) {
   Tensor x = noise({40, 8, 6, 1});
   for (size_t n = 0; n < 2; ++n) x.f32()[n * 48 + 5] = 1e6f;
   Model model = quantize_model(quickstart());
-  calibrate_auto(model, unlabelled(x),
+  auto_calibrate(model, unlabelled(x),
                  {.methods = {{.method = Calibration::max}},
                   .check_samples = false,
                   .warn_of_loss = false});

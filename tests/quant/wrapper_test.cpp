@@ -26,10 +26,12 @@ std::shared_ptr<BaseQuantizeWrapper> wrap(const LayerHandle& inner,
   return wrapper;
 }
 
-Grid activation_grid(float scale) { return {.scale = Tensor::scalar(scale)}; }
+QuantParams activation_grid(float scale) {
+  return {.scale = Tensor::scalar(scale)};
+}
 
 /// The per-channel quantization parameters of a kernel by their definition.
-Grid kernel_grid(const Tensor& kernel) {
+QuantParams kernel_grid(const Tensor& kernel) {
   const auto channels = static_cast<size_t>(kernel.shape()[-1]);
   Tensor scale = Tensor::zeros({kernel.shape()[-1]});
   for (size_t i = 0; i < kernel.f32().size(); ++i) {

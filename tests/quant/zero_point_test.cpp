@@ -154,7 +154,7 @@ TEST(ZeroPoint, IsNotCalibrated) {
               (Failure{"unsupported_value", "quantizer 'image'"}));
   };
   refused([&] { (void)calibrate(model, samples(4, {5, 7, 3})); });
-  refused([&] { (void)calibrate_auto(model, samples(4, {5, 7, 3})); });
+  refused([&] { (void)auto_calibrate(model, samples(4, {5, 7, 3})); });
   EXPECT_EQ(quantizer(model, "image")->scale(), 0.02f);
 }
 

@@ -21,14 +21,14 @@ namespace {
 
 class Codes : public EveryIsa {};
 
-Grid codes_from(int low, int high) {
+QuantParams codes_from(int low, int high) {
   return {.scale = Tensor::scalar(0.5f), .low = low, .high = high};
 }
-Grid bytes() { return codes_from(-128, 127); }
+QuantParams bytes() { return codes_from(-128, 127); }
 
 // Quantization of activations: signed, unsigned, and with zero points of uint8
 // (equivalently int8).
-std::vector<Grid> activation_grids() {
+std::vector<QuantParams> activation_grids() {
   return {bytes(),
           codes_from(0, 255),
           codes_from(0, 127),
@@ -38,7 +38,7 @@ std::vector<Grid> activation_grids() {
           codes_from(-77, 178)};
 }
 
-std::string to_string(const Grid& grid) {
+std::string to_string(const QuantParams& grid) {
   return " codes " + std::to_string(grid.low) + ".." +
          std::to_string(grid.high);
 }
@@ -48,7 +48,7 @@ Tensor random_codes(const Shape& shape, uint64_t seed) {
 }
 
 Variable on_grid(const Tensor& t, bool trained = false,
-                 const Grid& grid = bytes()) {
+                 const QuantParams& grid = bytes()) {
   return fake_quantize(Variable(t, trained), grid);
 }
 
@@ -121,7 +121,7 @@ const Case kCases[] = {
 };
 
 TEST_P(Codes, ConvolutionsMatchIntegerArithmetic) {
-  for (const Grid& grid : activation_grids())
+  for (const QuantParams& grid : activation_grids())
     for (const Case& c : kCases) {
       const std::string what =
           c.x.to_string() + " * " + c.w.to_string() + to_string(grid);
@@ -157,7 +157,7 @@ const Case kDepthwiseCases[] = {
 };
 
 TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
-  for (const Grid& grid : activation_grids())
+  for (const QuantParams& grid : activation_grids())
     for (const Case& c : kDepthwiseCases) {
       const std::string what =
           c.x.to_string() + " * " + c.w.to_string() + to_string(grid);
@@ -182,7 +182,7 @@ TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
 }
 
 TEST_P(Codes, DepthwiseConvolutionsDoNotSaturate) {
-  for (const Grid& grid : activation_grids())
+  for (const QuantParams& grid : activation_grids())
     for (const int code : {grid.low, grid.high})
       for (const float b : {-64.0f, 63.5f}) {
         const float a = static_cast<float>(code) * 0.5f;
@@ -196,7 +196,7 @@ TEST_P(Codes, DepthwiseConvolutionsDoNotSaturate) {
 
 // A scale whose multiples are rounded: sums of floats differ from integer sums.
 TEST_P(Codes, ArePreservedByZeroPadding) {
-  const Grid tenths{.scale = Tensor::scalar(0.1f)};
+  const QuantParams tenths{.scale = Tensor::scalar(0.1f)};
   for (const Case& c : kCases) {
     const Pads pads = c.options.pads;
     WindowOptions inside = c.options;
@@ -218,7 +218,7 @@ TEST_P(Codes, ArePreservedByZeroPadding) {
 
 // Sums of two or four products of the largest values exceed 16 bits.
 TEST_P(Codes, DoNotSaturate) {
-  for (const Grid& grid : activation_grids())
+  for (const QuantParams& grid : activation_grids())
     for (const int code : {grid.low, grid.high})
       for (const float b : {-64.0f, 63.5f}) {
         const float a = static_cast<float>(code) * 0.5f;
@@ -257,7 +257,7 @@ TEST_P(Codes, DenseLayersMatchConvolutions) {
 TEST_P(Codes, OneWeightServesSeveralActivationRanges) {
   const NoGradGuard no_grad;
   const Variable w(random_codes({3, 3, 5, 20}, 16));
-  const auto both = [&](const Grid& grid) {
+  const auto both = [&](const QuantParams& grid) {
     const Tensor x = random_codes({1, 6, 7, 5}, 17, grid);
     const Variable kernel = fake_quantize(w, bytes());
     expect_same_bits(conv2d(on_grid(x, false, grid), kernel).value(),
@@ -265,7 +265,7 @@ TEST_P(Codes, OneWeightServesSeveralActivationRanges) {
                      to_string(grid));
   };
   for (int round = 0; round < 2; ++round) {
-    for (const Grid& grid : activation_grids()) both(grid);
+    for (const QuantParams& grid : activation_grids()) both(grid);
   }
 }
 
@@ -383,7 +383,7 @@ TEST_P(Codes, RoundLikeDivision) {
     for (const float v : {INFINITY, -INFINITY, 0.0f, -0.0f, kLimit, 1e-45f}) {
       t.f32()[rng.next() % 1803] = v;
     }
-    const Grid grid{.scale = Tensor::scalar(scale)};
+    const QuantParams grid{.scale = Tensor::scalar(scale)};
     const Tensor y = fake_quantize(Variable(t), grid).value();
     for (size_t i = 0; i < t.f32().size(); ++i) {
       const float code = std::nearbyint(
@@ -400,7 +400,7 @@ TEST_P(Codes, RoundTiesToEvenForEveryRange) {
     return on_grid(Tensor::full(shape, 0.5f));
   };
   for (int zero_point = 0; zero_point <= 255; ++zero_point) {
-    const Grid grid = codes_from(-zero_point, 255 - zero_point);
+    const QuantParams grid = codes_from(-zero_point, 255 - zero_point);
     const std::string what = to_string(grid);
     Tensor x({1, 5, 41, 3});
     for (int64_t i = 0; i < x.size(); ++i) {

@@ -58,7 +58,7 @@ Tensor normal(const Shape& shape, uint64_t seed) {
 }
 
 // Quantized values as numbers.
-Tensor integers(const Tensor& t, const Grid& grid) {
+Tensor integers(const Tensor& t, const QuantParams& grid) {
   Tensor result(t.shape());
   const Tensor codes = quantize(t, grid);
   for (size_t i = 0; i < result.f32().size(); ++i) {
@@ -89,10 +89,10 @@ TEST_P(ConvolutionCodes, AreMultipliedAsIntegers) {
   const Convolution& c = std::get<0>(GetParam());
   const Tensor x = normal(c.x, 1);
   const Tensor w = normal(c.kernel, 2);
-  const Grid xg{.scale = Tensor::scalar(absmax(x) / 127)};
+  const QuantParams xg{.scale = Tensor::scalar(absmax(x) / 127)};
   Tensor scales = absmax_per_channel(w, c.axis);
   for (float& s : scales.f32()) s /= 127;
-  const Grid wg{.scale = scales, .axis = c.axis, .low = -127};
+  const QuantParams wg{.scale = scales, .axis = c.axis, .low = -127};
   const Tensor y =
       c.op(fake_quantize(Variable(x), xg), fake_quantize(Variable(w), wg))
           .value();
@@ -111,8 +111,8 @@ TEST_P(ConvolutionCodes, AreMultipliedWithAPerTensorWeightScale) {
   const Convolution& c = std::get<0>(GetParam());
   const Tensor x = normal(c.x, 3);
   const Tensor w = normal(c.kernel, 4);
-  const Grid xg{.scale = Tensor::scalar(0.03f)};
-  const Grid wg{.scale = Tensor::scalar(0.02f), .low = -127};
+  const QuantParams xg{.scale = Tensor::scalar(0.03f)};
+  const QuantParams wg{.scale = Tensor::scalar(0.02f), .low = -127};
   const Tensor y =
       c.op(fake_quantize(Variable(x), xg), fake_quantize(Variable(w), wg))
           .value();

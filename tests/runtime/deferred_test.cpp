@@ -232,7 +232,7 @@ TEST(Deferred, BandsOfRowsMatchWholeImagesBitwise) {
   for (const int64_t groups : {1, 6}) {
     Tensor a({1, 13, 7, 6}), b({1, 13, 7, 6}), w({3, 2, 6 / groups, 6});
     for (Tensor* t : {&a, &b, &w}) rng.fill_normal(*t, 0, 1);
-    const Grid grid{.scale = Tensor::scalar(0.02f)};
+    const QuantParams grid{.scale = Tensor::scalar(0.02f)};
     for (const WindowOptions& o :
          {WindowOptions{}, WindowOptions{.strides{2, 1}, .pads{3, 2, 1, 0}},
           WindowOptions{.dilation{4, 2}, .pads{0, 9, 1, 1}}}) {

@@ -34,7 +34,7 @@ TEST_P(FakeQuantize, MatchesTheScalarDefinition) {
   rng.fill_normal(x, 0, 60);
   for (const Tensor& t : {x, ties_and_bounds()}) {
     for (const float scale : {1.0f, 0.37f, 1e-3f}) {
-      const Grid grid{.scale = Tensor::scalar(scale)};
+      const QuantParams grid{.scale = Tensor::scalar(scale)};
       const Variable y = fake_quantize(Variable(t), grid);
       for (size_t i = 0; i < t.f32().size(); ++i) {
         EXPECT_EQ(y.value().f32()[i],
@@ -76,7 +76,7 @@ TEST_P(FakeQuantize, QuantizesEachChannelWithItsScale) {
     const Tensor scale = absmax_per_channel(t, axis).clone();
     Tensor scales = scale.clone();
     for (float& s : scales.f32()) s = scale_of_range(s * 0.9f, 127);
-    const Grid grid{.scale = scales, .axis = axis, .low = -127};
+    const QuantParams grid{.scale = scales, .axis = axis, .low = -127};
     const Variable x(t.clone(), true);
     const Variable y = fake_quantize(x, grid);
     const Tensor expected = dequantize(quantize(t, grid), grid);
@@ -98,10 +98,10 @@ TEST_P(FakeQuantize, MakesConvolutionMultiplyIntegers) {
     Tensor w({3, 3, c, 19});
     rng.fill_normal(x, 0, 1);
     rng.fill_normal(w, 0, 1);
-    const Grid xg{.scale = Tensor::scalar(absmax(x) / 127)};
+    const QuantParams xg{.scale = Tensor::scalar(absmax(x) / 127)};
     Tensor ws = absmax_per_channel(w, -1);
     for (float& s : ws.f32()) s /= 127;
-    const Grid wg{.scale = ws, .axis = -1, .low = -127};
+    const QuantParams wg{.scale = ws, .axis = -1, .low = -127};
     const Variable y =
         conv2d(fake_quantize(Variable(x), xg), fake_quantize(Variable(w), wg));
     const Tensor xq = quantize(x, xg);
@@ -135,8 +135,9 @@ TEST_P(FakeQuantize, MakesDenseMultiplyIntegers) {
   Tensor w({700, 5});
   rng.fill_normal(x, 0, 1);
   rng.fill_normal(w, 0, 1);
-  const Grid xg{.scale = Tensor::scalar(0.01f)};
-  const Grid wg{.scale = Tensor::full({5}, 0.02f), .axis = 1, .low = -127};
+  const QuantParams xg{.scale = Tensor::scalar(0.01f)};
+  const QuantParams wg{
+      .scale = Tensor::full({5}, 0.02f), .axis = 1, .low = -127};
   const Variable y =
       dense(fake_quantize(Variable(x), xg), fake_quantize(Variable(w), wg));
   const Tensor xq = quantize(x, xg);
@@ -159,8 +160,9 @@ TEST(FakeQuantizeErrors, RejectsInvalidScales) {
   const auto with = [&](const Tensor& scale, int axis = -1) {
     return fake_quantize(x, {.scale = scale, .axis = axis});
   };
-  EXPECT_EQ(failure_of<ValueError>([&] { (void)fake_quantize(x, Grid{}); }),
-            (Failure{"missing_value", "fake_quantize"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)fake_quantize(x, QuantParams{}); }),
+      (Failure{"missing_value", "fake_quantize"}));
   EXPECT_EQ(failure_of<ValueError>([&] { (void)with(Tensor::scalar(0)); }),
             (Failure{"out_of_range", "fake_quantize"}));
   EXPECT_EQ(failure_of<ValueError>([&] { (void)with(Tensor::scalar(-1)); }),
@@ -189,9 +191,9 @@ TEST_P(FakeQuantize, ReusesTheNodeOfAnEqualCall) {
   const Tensor start = Tensor::of<float>({2, 3}, {-9, -2, -0.5f, 0.25f, 3, 9});
   const Variable leaf(start, true);
   const Variable x = multiply(leaf, Variable(Tensor::scalar(1.0f)));
-  const Grid grid{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
-  const Grid equal{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
-  const Grid other{.scale = Tensor::scalar(0.25f), .low = -8, .high = 7};
+  const QuantParams grid{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
+  const QuantParams equal{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
+  const QuantParams other{.scale = Tensor::scalar(0.25f), .low = -8, .high = 7};
   const Variable first = fake_quantize(x, grid);
   EXPECT_EQ(fake_quantize(x, equal).id(), first.id());
   EXPECT_NE(fake_quantize(x, equal, StraightThrough::pass_through).id(),

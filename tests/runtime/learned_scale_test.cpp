@@ -210,7 +210,7 @@ TEST(LearnedScale, SumsGradientsOfAllConsumers) {
 
 TEST(LearnedScale, RejectsInvalidScales) {
   const Variable x(noise({2, 3}));
-  const auto error = [&](const LearnedScale& scale, const Grid& grid) {
+  const auto error = [&](const LearnedScale& scale, const QuantParams& grid) {
     return failure_of<ValueError>([&] { (void)fake_quantize(x, scale, grid); });
   };
   EXPECT_EQ(error({.scale = Variable(Tensor::scalar(-1), true)}, {}),

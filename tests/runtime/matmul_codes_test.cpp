@@ -10,7 +10,7 @@ namespace {
 
 class MatmulCodes : public Programs {};
 
-Grid halves(int low, int high) { return grid(0.5f, low, high); }
+QuantParams halves(int low, int high) { return grid(0.5f, low, high); }
 
 // [m,k] * [k,n] of integer matrices i and j, scaled once.
 void add_products(const Tensor& a, int64_t i, const Tensor& b, int64_t j,
@@ -46,7 +46,7 @@ TEST_P(MatmulCodes, MatchIntegerArithmetic) {
       for (const bool ta : {false, true})
         for (const bool tb : {false, true}) {
           const MatmulOptions o{ta, tb};
-          const Grid left = halves(low, high), right = halves(-128, 127);
+          const QuantParams left = halves(low, high), right = halves(-128, 127);
           const Tensor a = random_codes(
               ta ? Shape{s.count, s.k, s.m} : Shape{s.count, s.m, s.k}, 1,
               left);
@@ -68,7 +68,7 @@ TEST_P(MatmulCodes, MatchIntegerArithmetic) {
 }
 
 TEST_P(MatmulCodes, BroadcastBatches) {
-  const Grid g = halves(-128, 127);
+  const QuantParams g = halves(-128, 127);
   const auto on = [&](const Tensor& t) {
     return fake_quantize(Variable(t), g);
   };
@@ -96,7 +96,7 @@ TEST_P(MatmulCodes, DoNotSaturate) {
   for (const auto& [low, high] : kRows)
     for (const int code : {low, high})
       for (const float w : {-128.0f, 127.0f}) {
-        const Grid left = grid(1, low, high), right = grid(1);
+        const QuantParams left = grid(1, low, high), right = grid(1);
         const float v = static_cast<float>(code);
         const Tensor y =
             matmul(

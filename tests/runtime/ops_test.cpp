@@ -217,9 +217,9 @@ TEST(Weights, AreRepackedForAnotherScale) {
   const Variable w(Tensor::of<float>({2, 1}, {5, -100}));
   const NoGradGuard no_grad;
   const auto run = [&](int low, int high) {
-    const Grid grid{
+    const QuantParams grid{
         .scale = Tensor::full({1}, 1), .axis = -1, .low = low, .high = high};
-    const Grid input{.scale = Tensor::scalar(1)};
+    const QuantParams input{.scale = Tensor::scalar(1)};
     return dense(fake_quantize(x, input), fake_quantize(w, grid))
         .value()
         .item();
@@ -230,7 +230,7 @@ TEST(Weights, AreRepackedForAnotherScale) {
 }
 
 TEST(FakeQuantize, CopiesItsScaleWhenCalled) {
-  Grid grid{.scale = Tensor::scalar(0.1f)};
+  QuantParams grid{.scale = Tensor::scalar(0.1f)};
   const Variable y = fake_quantize(Variable(Tensor::full({1, 1}, 0.3f)), grid);
   grid.scale.f32()[0] = 0.25f;
   EXPECT_EQ(y.value().item(), 3 * 0.1f);
@@ -241,7 +241,7 @@ TEST(FakeQuantize, CopiesItsScaleWhenCalled) {
 TEST(Add, RoundsDequantizedTerms) {
   const Tensor a = noise({2, 3, 4, 17});
   const Tensor b = noise({2, 3, 4, 17}, 1);
-  const Grid grid{.scale = Tensor::scalar(0.0137f)};
+  const QuantParams grid{.scale = Tensor::scalar(0.0137f)};
   const Variable y = add(Variable(a), fake_quantize(Variable(b), grid));
   const Tensor rounded = dequantize(quantize(b, grid), grid);
   for (size_t i = 0; i < a.f32().size(); ++i) {

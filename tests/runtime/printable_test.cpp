@@ -59,11 +59,11 @@ TEST(PrintableLines, PreservesLinesAndTabs) {
 }
 
 TEST(Error, IsAlwaysPrintable) {
-  IoError error("'\xff\x1b[31m': expected a name");
+  IoError error("invalid_value", "'\xff\x1b[31m'", "not a name");
   error.add_context("in file '\x1b'");
-  EXPECT_EQ(error.message(), "'??[31m': expected a name");
+  EXPECT_EQ(error.message(), "'??[31m': not a name");
   EXPECT_EQ(error.context().front(), "in file '?'");
-  EXPECT_STREQ(error.what(), "'??[31m': expected a name\n  in file '?'");
+  EXPECT_STREQ(error.what(), "'??[31m': not a name\n  in file '?'");
 }
 
 TEST(Warn, IsAlwaysPrintable) {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/rng.h>
 #include <octet/runtime/tensor.h>
 
@@ -11,7 +11,7 @@ namespace octet {
 
 /// Random quantized values of the range, halved: exact for scale 0.5.
 inline Tensor random_codes(const Shape& shape, uint64_t seed,
-                           const Grid& grid) {
+                           const QuantParams& grid) {
   Rng rng(seed);
   Tensor t(shape);
   rng.fill_uniform(t, static_cast<float>(grid.low) - 0.49f,

@@ -95,7 +95,7 @@ TEST(Mean, RejectsNoValues) {
 
 TEST(Mean, EvaluatesDeferredAndQuantizedInputs) {
   const Variable x(noise({2, 3, 5, 17}));
-  const Grid grid{.scale = Tensor::scalar(0.25f)};
+  const QuantParams grid{.scale = Tensor::scalar(0.25f)};
   const Variable y = fake_quantize(relu(x), grid);
   Tensor expected(Shape{2, 17});
   for (int64_t n = 0; n < 2; ++n) {

@@ -101,7 +101,7 @@ TEST_P(SmallCodes, MatchFloatProductsBitwise) {
 // Sums of two products close to 16 bits.
 TEST_P(SmallCodes, DoNotSaturate) {
   const NoGradGuard no_grad;
-  const Grid codes = grid(1);
+  const QuantParams codes = grid(1);
   for (const float w : {-128.0f, 127.0f}) {
     const Variable x = relu(Variable(Tensor::full({2, 700}, 1000)));
     const Variable kernel(Tensor::full({700, 35}, w));

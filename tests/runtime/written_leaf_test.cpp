@@ -28,8 +28,8 @@ Variable leaf(const Shape& shape, uint64_t seed) {
   return Variable(value, true);
 }
 
-Grid grid(Tensor scale, int axis = -1) {
-  Grid grid;
+QuantParams grid(Tensor scale, int axis = -1) {
+  QuantParams grid;
   grid.scale = std::move(scale);
   grid.axis = axis;
   return grid;

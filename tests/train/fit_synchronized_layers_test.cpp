@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/train/train.h>
@@ -49,7 +49,8 @@ class Centre final : public OwnLayer {
         sums[0] += x;
         ++sums[1];
       }
-      BatchParts* const parts = synchronized_ ? batch_parts() : nullptr;
+      CrossShardReduction* const parts =
+          synchronized_ ? batch_parts() : nullptr;
       if (parts != nullptr) parts->sum(sums);
       if (parts == nullptr || parts->first()) {
         mean.mutable_value()[0] = static_cast<float>(sums[0] / sums[1]);

@@ -155,7 +155,7 @@ std::vector<NamedParameter> named_parameters(const Model& model) {
   }
   for (const auto& layer : model.layers()) {
     const std::string& name = quant::float_layer(*layer).name();
-    for (const Parameter& p : layer->moving_scales()) {
+    for (const Parameter& p : layer->scale_parameters()) {
       if (!known.insert(p.variable.id()).second) continue;
       result.push_back({fmt::format("{}/{}:0", name, p.name), p});
     }

@@ -7,7 +7,7 @@
 
 #include <octet/runtime/parallel.h>
 
-#include "fixed_tree.h"
+#include "ordered_tree_sum.h"
 
 namespace octet::train {
 
@@ -20,11 +20,11 @@ inline void add_floats(std::span<float> to, std::span<const float> from) {
   });
 }
 
-/// Sums contiguous terms, each of the size of `to`, with a FixedTree.
+/// Sums contiguous terms, each of the size of `to`, with a OrderedTreeSum.
 /// Overwrites the terms. REQUIRES: at least one term, unless `to` is empty.
 inline void sum_terms(std::span<float> terms, std::span<float> to) {
   if (to.empty()) return;
-  FixedTree<std::span<float>> tree(
+  OrderedTreeSum<std::span<float>> tree(
       [](std::span<float>& sum, const std::span<float>& term) {
         add_floats(sum, term);
       });

@@ -16,12 +16,12 @@ void add_tensors(Tensor& to, const Tensor& from) {
 ShardSums::ShardSums(size_t parameters, int64_t shards, Complete complete)
     : shards_(shards), complete_(std::move(complete)) {
   for (size_t p = 0; p < parameters; ++p) {
-    sums_.push_back({.tree = FixedTree<Tensor>(add_tensors)});
+    sums_.push_back({.tree = OrderedTreeSum<Tensor>(add_tensors)});
   }
 }
 
 void ShardSums::clear() {
-  for (Sum& sum : sums_) sum = {.tree = FixedTree<Tensor>(add_tensors)};
+  for (Sum& sum : sums_) sum = {.tree = OrderedTreeSum<Tensor>(add_tensors)};
 }
 
 bool ShardSums::has(size_t parameter, int64_t shard) const {

@@ -10,7 +10,7 @@
 
 #include <octet/runtime/tensor.h>
 
-#include "fixed_tree.h"
+#include "ordered_tree_sum.h"
 
 namespace octet::train {
 
@@ -34,7 +34,7 @@ class ShardSums {
 
  private:
   struct Sum {
-    FixedTree<Tensor> tree;
+    OrderedTreeSum<Tensor> tree;
     int64_t next = 0;                      // next shard to add
     std::map<int64_t, Tensor> early = {};  // gradients of later shards
     Tensor total = {};

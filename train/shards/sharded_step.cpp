@@ -109,7 +109,7 @@ ShardedStep::ShardedStep(Model& model, Communicator& ranks, int64_t shards,
   sums_.resize(owned().size());
   if (count > 1) exchange_.emplace(ranks_, offsets_, owners_);
   if (statistics == BatchStatistics::synchronized && !whole()) {
-    side_by_side_.emplace(ranks_, last_ - first_);
+    interleaved_.emplace(ranks_, last_ - first_);
   }
 }
 
@@ -133,7 +133,7 @@ BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
     if (place == place_of_.end()) return;
     // A copy, as the tensor may be shared and is modified by later additions.
     shard_sums_.put(place->second, shard - first_, gradient.clone());
-    if (exchange_ && !side_by_side_) exchange_->progress();
+    if (exchange_ && !interleaved_) exchange_->progress();
   };
   BatchSums sums = compute(size, size > 0 ? &receive : nullptr);
   shard_sums_.end_shard(shard - first_);
@@ -142,7 +142,7 @@ BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
 
 std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
                                                     const Compute& compute,
-                                                    MovingState& moving) {
+                                                    RunningState& moving) {
   std::vector<BatchSums> sums;
   for (int64_t shard = first_; shard < last_; ++shard) {
     const int64_t size = shard_size(samples, shards_, shard);
@@ -153,16 +153,16 @@ std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
   return sums;
 }
 
-std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
-                                                         const Compute& compute,
-                                                         MovingState& moving) {
+std::vector<BatchSums> ShardedStep::compute_interleaved(int64_t samples,
+                                                        const Compute& compute,
+                                                        RunningState& moving) {
   const int64_t busy = std::clamp(samples - first_, int64_t{0}, last_ - first_);
   const auto size_of = [&](int64_t i) {
     return shard_size(samples, shards_, first_ + i);
   };
   std::vector<BatchSums> sums(static_cast<size_t>(last_ - first_));
   std::vector<Model::TrainingState> training(static_cast<size_t>(busy));
-  side_by_side_->run(
+  interleaved_->run(
       busy,
       [&](int64_t i) {
         sums[static_cast<size_t>(i)] =
@@ -187,7 +187,7 @@ std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
 }
 
 BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
-  MovingState moving(model_, side_by_side_ ? BatchStatistics::synchronized
+  RunningState moving(model_, interleaved_ ? BatchStatistics::synchronized
                                            : BatchStatistics::per_shard);
   pass_ = model_.training_passes();
   shard_sums_.clear();
@@ -199,8 +199,8 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
   std::vector<BatchSums> of_shards;
   std::exception_ptr failed;
   try {
-    of_shards = side_by_side_ ? compute_side_by_side(samples, compute, moving)
-                              : compute_in_turn(samples, compute, moving);
+    of_shards = interleaved_ ? compute_interleaved(samples, compute, moving)
+                             : compute_in_turn(samples, compute, moving);
   } catch (...) {
     failed = std::current_exception();
   }

@@ -15,9 +15,9 @@
 #include <octet/train/fit.h>
 
 #include "gradient_exchange.h"
-#include "moving_state.h"
+#include "interleaved_shards.h"
+#include "running_state.h"
 #include "shard_sums.h"
-#include "side_by_side.h"
 
 namespace octet::train {
 
@@ -81,10 +81,10 @@ class ShardedStep {
   BatchSums compute_shard(int64_t shard, int64_t size, const Compute& compute);
   std::vector<BatchSums> compute_in_turn(int64_t samples,
                                          const Compute& compute,
-                                         MovingState& moving);
-  std::vector<BatchSums> compute_side_by_side(int64_t samples,
-                                              const Compute& compute,
-                                              MovingState& moving);
+                                         RunningState& moving);
+  std::vector<BatchSums> compute_interleaved(int64_t samples,
+                                             const Compute& compute,
+                                             RunningState& moving);
   /// Returns a byte per parameter: whether a shard of this rank has a gradient.
   std::string gradients_there() const;
   void add_sums_of_owned(const std::vector<bool>& there);
@@ -102,7 +102,7 @@ class ShardedStep {
   std::unordered_map<uint64_t, size_t> place_of_;  // index by parameter id
   ShardSums shard_sums_;
   std::optional<GradientExchange> exchange_;  // only with several ranks
-  std::optional<SideBySide> side_by_side_;
+  std::optional<InterleavedShards> interleaved_;
   Gradients sums_;  // gradients of owned() over batches; empty: none
 };
 

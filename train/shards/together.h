@@ -10,7 +10,7 @@
 namespace octet::train {
 
 /// Communicator of a single process.
-class OneRank final : public Communicator {
+class LocalCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }

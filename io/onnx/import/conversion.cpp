@@ -9,8 +9,8 @@
 #include <octet/layers/flatten.h>
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "importer.h"
 #include "layer_names.h"

@@ -7,7 +7,7 @@
 
 #include <octet/layers/activation.h>
 #include <octet/layers/relu.h>
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 
 #include "converters.h"
 #include "importer.h"

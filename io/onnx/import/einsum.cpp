@@ -277,7 +277,7 @@ void multiply_constant(Conversion& c, Equation e, int k) {
   const auto axis = c.graph().constant(c.proto().input(k))->samples_axis;
   if ((own != e.b.npos && dims[own] != 1) ||
       (axis && std::cmp_not_equal(*axis, own))) {
-    refuse(c, "a constant that is the same to all samples");
+    refuse(c, "a constant that is the same for all samples");
   }
   Tensor sample = constant;
   if (own != e.b.npos) {

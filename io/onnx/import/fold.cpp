@@ -6,7 +6,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../run/operators.h"
 #include "fold_samples.h"

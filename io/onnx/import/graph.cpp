@@ -7,8 +7,8 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../tensors.h"
 

@@ -15,7 +15,7 @@
 #include <octet/layers/activation.h>
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "constant_values.h"
 #include "inputs.h"

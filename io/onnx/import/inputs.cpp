@@ -11,7 +11,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "view.h"
 

@@ -10,8 +10,8 @@
 #include <octet/runtime/file.h>
 
 #include "../attention_operator.h"
-#include "../bounds.h"
 #include "../check.h"
+#include "../proto_limits.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "forms.h"

@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../tensors.h"
 

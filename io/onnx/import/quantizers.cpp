@@ -10,7 +10,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../run/constants.h"
 #include "../run/operators.h"
 #include "refused_nodes.h"

@@ -83,7 +83,7 @@ Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites) {
                : groups.unique(site.layer + "/" + site.site.parameter)});
     used.push_back(&site);
   }
-  Model result = quant::apply(plan, model, CopyOf::parameters);
+  Model result = quant::apply(plan, model, Weights::share);
   std::unordered_map<std::string, const quant::BaseQuantizeWrapper*> wrappers;
   for (const auto& layer : result.layers()) {
     wrappers[layer->original_name()] = quant::as_wrapper(*layer);

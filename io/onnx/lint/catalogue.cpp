@@ -9,7 +9,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io {
 namespace {

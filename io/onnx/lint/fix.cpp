@@ -20,7 +20,7 @@
 #include "../tensors.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io {
 namespace lint {

@@ -10,7 +10,7 @@
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../run/constants.h"
 #include "../tensors.h"

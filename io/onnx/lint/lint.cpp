@@ -9,14 +9,14 @@
 #include <octet/io/lint.h>
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../check.h"
 #include "../external.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io {
 namespace {

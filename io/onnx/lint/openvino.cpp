@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
 #include "../concat_pairs.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {
@@ -15,7 +15,7 @@ bool is_average(const Node& node) {
   return is_op(node, {"AveragePool", "GlobalAveragePool"});
 }
 
-bool stays_float(const Node& node) {
+bool is_never_int8(const Node& node) {
   return is_op(node, {"Softmax", "LogSoftmax", "LayerNormalization",
                       "InstanceNormalization", "GroupNormalization",
                       "RMSNormalization", "Erf", "Gelu", "Exp", "Log", "Pow",
@@ -124,7 +124,7 @@ void judge_dequantize(const LintGraph& graph, const Node& dequantize,
         reader->output_size() > 0 ? reader->output(0) : "");
     const bool gate = is_op(*reader, {"Sigmoid"}) && next.size() == 1 &&
                       is_op(*next[0], {"Mul"});
-    if (!stays_float(*reader) || gate) continue;
+    if (!is_never_int8(*reader) || gate) continue;
     findings.add("P17", *reader, "input is quantized",
                  "leave its input float: it runs in FP and the pair only "
                  "rounds");

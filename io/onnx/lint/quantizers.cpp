@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {

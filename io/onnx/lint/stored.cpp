@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../qdq.h"
 #include "../schemas.h"
 #include "../tensors.h"
-#include "rules.h"
+#include "shape_inference.h"
 
 namespace octet::io::lint {
 namespace {

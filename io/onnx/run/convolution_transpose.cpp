@@ -8,8 +8,8 @@
 
 #include "../tensors.h"
 #include "convolve.h"
+#include "deadline.h"
 #include "operators.h"
-#include "pace.h"
 
 namespace octet::io::run {
 namespace {

@@ -10,7 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape_hint.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "constants.h"
 #include "precision.h"
 #include "program.h"
@@ -56,7 +56,7 @@ std::string hint(const OnnxTensorInfo& input, const Tensor& x) {
   throw FormatError("memory_limit", "ONNX model",
                     fmt::format("outputs and the values they are copied from "
                                 "exceed {} MiB. Hint: run fewer samples at a "
-                                "time, or raise memory_limit (octet: "
+                                "time, or raise FileLimits.memory_limit ("
                                 "--memory-limit)",
                                 limits.memory_limit >> 20));
 }

@@ -10,7 +10,7 @@
 #include "channels.h"
 #include "numbers.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {

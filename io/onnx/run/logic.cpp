@@ -4,7 +4,7 @@
 
 #include "map.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
@@ -45,9 +45,10 @@ Values where(const NodeContext& context) {
       broadcast_dims(context, {dims_of(condition), dims_of(a), dims_of(b)});
   return {visit_any(context, a.dtype(), [&]<class T>(T) {
     Tensor y = context.make(dims, a.dtype());
-    const Walk walk(dims, {broadcast_strides(dims_of(condition), dims),
-                           broadcast_strides(dims_of(a), dims),
-                           broadcast_strides(dims_of(b), dims)});
+    const StridedIterator walk(dims,
+                               {broadcast_strides(dims_of(condition), dims),
+                                broadcast_strides(dims_of(a), dims),
+                                broadcast_strides(dims_of(b), dims)});
     T* out = y.data<T>().data();
     for (int64_t row = 0; row < walk.rows(); ++row) {
       const bool* c = condition.data<bool>().data() + walk.offset(0, row);

@@ -6,11 +6,11 @@
 #include <octet/runtime/parallel.h>
 
 #include "../tensors.h"
+#include "deadline.h"
 #include "numbers.h"
 #include "operators.h"
-#include "pace.h"
 #include "product.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {

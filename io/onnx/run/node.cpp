@@ -7,8 +7,8 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "constants.h"
 
@@ -125,11 +125,12 @@ Tensor NodeContext::make(const Dims& dims, DType type) const {
   check_time();
   const Shape shape{std::span(dims)};
   if (!budget_.take(shape.size() * size_of(type))) {
-    throw FormatError("memory_limit", describe(node_),
-                      fmt::format("values exceed {} MiB. Hint: run fewer "
-                                  "samples at a time, or raise memory_limit "
-                                  "(octet: --memory-limit)",
-                                  budget_.limits().memory_limit >> 20));
+    throw FormatError(
+        "memory_limit", describe(node_),
+        fmt::format("values exceed {} MiB. Hint: run fewer "
+                    "samples at a time, or raise FileLimits.memory_limit "
+                    "(--memory-limit)",
+                    budget_.limits().memory_limit >> 20));
   }
   return Tensor(shape, type);
 }
@@ -143,7 +144,7 @@ void NodeContext::check_time() const {
   throw FormatError(
       "time_limit", describe(node_),
       fmt::format("run exceeds {} s. Hint: run fewer samples at a "
-                  "time, or raise time_limit (octet: "
+                  "time, or raise FileLimits.time_limit ("
                   "--time-limit)",
                   budget_.limits().time_limit));
 }

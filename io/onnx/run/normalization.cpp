@@ -8,7 +8,7 @@
 
 #include "channels.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {

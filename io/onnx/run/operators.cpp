@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 
 namespace octet::io::run {
 namespace {

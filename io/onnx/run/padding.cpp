@@ -6,7 +6,7 @@
 #include "../tensors.h"
 #include "channels.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <octet/runtime/parallel.h>
 
+#include "deadline.h"
 #include "numbers.h"
 #include "operators.h"
-#include "pace.h"
 #include "window.h"
 
 namespace octet::io::run {

@@ -10,8 +10,8 @@
 #include <octet/runtime/error.h>
 
 #include "../attention_operator.h"
-#include "../bounds.h"
 #include "../graph_view.h"
+#include "../proto_limits.h"
 #include "../tensors.h"
 #include "constants.h"
 #include "precision.h"

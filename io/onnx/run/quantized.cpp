@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "channels.h"
 #include "numbers.h"
 #include "operators.h"
 #include "product.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "numbers.h"
 #include "operators.h"
-#include "walk.h"
+#include "strided_iterator.h"
 
 namespace octet::io::run {
 namespace {
@@ -62,7 +62,7 @@ Tensor reduced(const NodeContext& context, const Axes& axes, Start start, F f,
                Finish finish) {
   const Tensor& x = context.input(0);
   Tensor y = context.make(axes.result, x.dtype());
-  const Walk walk(axes.gone, {axes.gone_strides});
+  const StridedIterator walk(axes.gone, {axes.gone_strides});
   const T* from = x.data<T>().data();
   T* to = y.data<T>().data();
   parallel_chunks(y.size(), [&](int64_t first, int64_t last, int64_t) {

@@ -7,7 +7,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../bounds.h"
+#include "../proto_limits.h"
 #include "../schemas.h"
 #include "../tensors.h"
 #include "constants.h"

@@ -18,7 +18,7 @@ std::string name_list(const std::vector<std::string>& names) {
                      names.size() - 2);
 }
 
-bool stays_float(const GraphIndex& graph, const GraphNode& node) {
+bool is_never_int8(const GraphIndex& graph, const GraphNode& node) {
   static constexpr std::array<std::string_view, 3> kFloating = {
       "LayerNormalization", "ScaledDotProductAttention", "Softmax"};
   if (graph.role(node) == LayerRole::activation) return is_softmax(node);
@@ -27,7 +27,8 @@ bool stays_float(const GraphIndex& graph, const GraphNode& node) {
   });
 }
 
-bool lets_through(const GraphIndex& graph, const GraphNode& node) {
+bool commutes_with_quantization(const GraphIndex& graph,
+                                const GraphNode& node) {
   const LayerRole role = graph.role(node);
   return role == LayerRole::movement || role == LayerRole::merge ||
          is_elementwise(graph, node) || GraphIndex::is(node, "Concatenate");

@@ -14,10 +14,10 @@ std::string name_list(const std::vector<std::string>& names);
 
 /// Returns whether the layer is never INT8 (P17): LayerNormalization, Softmax
 /// and attention.
-bool stays_float(const GraphIndex& graph, const GraphNode& node);
+bool is_never_int8(const GraphIndex& graph, const GraphNode& node);
 /// Returns whether Q/DQ after the layer also serves its input: TensorRT moves
 /// Q/DQ through it (pooling, Concatenate) or fuses it (activations, Add).
-bool lets_through(const GraphIndex& graph, const GraphNode& node);
+bool commutes_with_quantization(const GraphIndex& graph, const GraphNode& node);
 
 /// Returns whether the layer combines tensors elementwise; false for x *
 /// sigmoid(x).

@@ -84,8 +84,9 @@ void PlacementState::find_successors(const GraphNode& node) {
     if (first == nullptr) first = next;
   };
   for (const auto& [reader, input] : graph_.readers(node)) {
-    const Successors further =
-        lets_through(graph_, *reader) ? successors(*reader) : Successors();
+    const Successors further = commutes_with_quantization(graph_, *reader)
+                                   ? successors(*reader)
+                                   : Successors();
     // Q/DQ of a pad serves its consumer.
     const bool pad = GraphIndex::is_spatial(*reader, "ZeroPadding");
     if (reads_int8(*reader, input) && !pad) {
@@ -95,7 +96,7 @@ void PlacementState::find_successors(const GraphNode& node) {
     keep(result.quantized, further.quantized);
     if (!is_merge(graph_, *reader)) keep(result.unmerged, further.unmerged);
     keep(result.floating,
-         stays_float(graph_, *reader) ? reader : further.floating);
+         is_never_int8(graph_, *reader) ? reader : further.floating);
   }
   successors_[&node] = result;
 }

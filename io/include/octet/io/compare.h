@@ -110,7 +110,7 @@ struct ValueDifference {
   double added_noise() const;
 };
 
-struct Comparison {
+struct ModelComparison {
   int64_t samples = 0;
   std::vector<ValueDifference> values = {};  ///< in the order of a
   int64_t only_in_a = 0;  ///< number of values without a match in b
@@ -130,7 +130,7 @@ struct Comparison {
 };
 
 /// Fields in order: batch, labels, layout
-struct CompareOptions {
+struct ModelComparisonOptions {
   int64_t batch = 16;  ///< samples per run
   Tensor labels = {};  ///< int64 [n]
   /// Axis order of the samples if their shape is ambiguous. as_given: that of
@@ -147,8 +147,9 @@ struct CompareOptions {
 /// Throws: ShapeError for samples that fit neither model, no samples, or
 /// outputs of different shapes; ValueError for labels that are not one class
 /// per sample, different numbers of outputs, or a batch below 1.
-Comparison compare_models(const TracedModel& a, const TracedModel& b,
-                          const Tensor& x, const CompareOptions& options = {});
+ModelComparison compare_models(const TracedModel& a, const TracedModel& b,
+                               const Tensor& x,
+                               const ModelComparisonOptions& options = {});
 
 /// Returns x in the axis order of `model`, transposed as by compare_models() if
 /// x has that of `other`.
@@ -162,6 +163,6 @@ Tensor samples_as_in(const TracedModel& model, const TracedModel& other,
 /// Throws: as run().
 double batch_difference(const TracedModel& model, const Tensor& x);
 
-Config to_config(const Comparison& comparison);
+Config to_config(const ModelComparison& comparison);
 
 }  // namespace octet::io

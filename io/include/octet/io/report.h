@@ -73,7 +73,7 @@ struct Report {
   std::string reference = "reference";
   std::vector<ReportScore> scores = {};
   int64_t score_samples = 0;  ///< number of samples of the scores; 0: unknown
-  std::optional<Comparison> comparison = {};  ///< of reference and model
+  std::optional<ModelComparison> comparison = {};  ///< of reference and model
   std::vector<ActivationHistogram> activations = {};
   /// Findings of quant::check_quantizers(); an empty list: no problems found.
   std::optional<std::vector<quant::QuantizerFinding>> findings = {};

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <octet/layers/parameter.h>
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/rng.h>
 #include <octet/runtime/variable.h>
 
@@ -24,12 +24,12 @@ class QuantizeHook {
   virtual Variable weight(const Parameter& parameter) const = 0;
   /// Returns the parameter's quantization parameters for export, or nullopt if
   /// it stays float.
-  virtual std::optional<Grid> grid(const Parameter& parameter) const = 0;
+  virtual std::optional<QuantParams> grid(const Parameter& parameter) const = 0;
 
   /// A Q/DQ pair of an exported graph.
   struct Pair {
     std::string name;
-    Grid grid;
+    QuantParams grid;
   };
   /// Returns the (fake-quantized) intermediate tensor `name`, see
   /// QdqDefault::inner.

@@ -116,7 +116,7 @@ class Layer {
   /// Returns the quantizer scales that a quantize wrapper updates in training
   /// in addition to the parameters: "kernel/scale". Scales with gradients are
   /// trainable. Layers may share scales.
-  virtual std::vector<Parameter> moving_scales() const { return {}; }
+  virtual std::vector<Parameter> scale_parameters() const { return {}; }
   /// Returns the parameter `name`. Throws: NotFoundError with the names of all
   /// parameters.
   const Parameter& parameter(std::string_view name) const;
@@ -169,7 +169,7 @@ class Layer {
     Initializer initializer;
     int64_t fan_in;
     int64_t fan_out;
-    bool unfilled;  // see UnfilledParameters
+    bool unfilled;  // see SkipInit
   };
 
   std::string name_;

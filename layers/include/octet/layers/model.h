@@ -46,7 +46,7 @@ using NodeRewriter = std::function<std::optional<SymbolicTensor>(
 
 /// Whether a clone copies the weights (`values`) or shares them (`parameters`).
 /// Share them if the original is discarded, to save the memory of a copy.
-enum class CopyOf { values, parameters };
+enum class Weights { copy, share };
 
 class [[nodiscard]] Model {
  public:
@@ -142,7 +142,7 @@ class [[nodiscard]] Model {
   /// Returns all parameters in the order of layers(), shared ones once.
   std::vector<Parameter> parameters() const;
   /// Returns the variables that gradients update, for an optimizer's attach():
-  /// parameters, then quantizer scales (Layer::moving_scales).
+  /// parameters, then quantizer scales (Layer::scale_parameters).
   std::vector<Variable> trainable_variables() const;
   int64_t parameter_count() const;
 
@@ -187,7 +187,7 @@ class [[nodiscard]] Model {
   using Rewriter = std::function<std::shared_ptr<Layer>(const Layer& layer,
                                                         CloneContext& context)>;
   Model clone(const Rewriter& rewrite = {},
-              CopyOf weights = CopyOf::values) const;
+              Weights weights = Weights::copy) const;
 
   /// Returns a copy in which `rewrite` replaces nodes, or nullopt if it
   /// replaced none. `rewrite` is called for every node but the inputs, in

@@ -73,7 +73,7 @@ class OnnxBuilder {
   /// axis is written for per-channel parameters. Equal values with equal
   /// quantization parameters share a pair.
   virtual std::string add_qdq(const std::string& value, std::string_view name,
-                              const Grid& grid) = 0;
+                              const QuantParams& grid) = 0;
   /// Returns `constant`, [1,...] of rank `rank`, repeated for each sample of
   /// the value `x`; nodes named `name` repeat it for consumers that do not
   /// broadcast. Consumers that do take one_sample() of it.
@@ -143,7 +143,7 @@ class EmitContext {
  private:
   /// Adds a quantized weight followed by Q and DQ.
   std::string quantized_weight(const std::string& name, const Tensor& arranged,
-                               Grid grid, int onnx_axis);
+                               QuantParams grid, int onnx_axis);
 
   OnnxBuilder& builder_;
   std::string layer_;

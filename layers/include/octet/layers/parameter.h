@@ -32,12 +32,12 @@ struct ParameterOptions {
 
 /// While alive, layers built by this thread do not initialize their parameters;
 /// the caller must set all of them afterwards.
-class UnfilledParameters {
+class SkipInit {
  public:
-  UnfilledParameters();
-  ~UnfilledParameters();
-  UnfilledParameters(const UnfilledParameters&) = delete;
-  UnfilledParameters& operator=(const UnfilledParameters&) = delete;
+  SkipInit();
+  ~SkipInit();
+  SkipInit(const SkipInit&) = delete;
+  SkipInit& operator=(const SkipInit&) = delete;
 
  private:
   friend class Layer;

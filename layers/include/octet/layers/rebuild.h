@@ -37,7 +37,7 @@ class Rebuild {
 
  private:
   friend class Model;
-  Rebuild(const Model& model, const Model::Rewriter& rewrite, CopyOf weights)
+  Rebuild(const Model& model, const Model::Rewriter& rewrite, Weights weights)
       : model_(model), rewrite_(rewrite), weights_(weights), counts_(model) {}
 
   // Usage counts in the original model.
@@ -58,7 +58,7 @@ class Rebuild {
 
   const Model& model_;
   const Model::Rewriter& rewrite_;
-  const CopyOf weights_;
+  const Weights weights_;
   CloneContext context_;
   std::map<const Layer*, std::shared_ptr<Layer>> copies_;
   std::unordered_map<const GraphNode*, SymbolicTensor> made_;

@@ -1,7 +1,9 @@
 // judge_outputs: acceptance test of a quantized model against its float model.
 //
 //   const OutputJudgment found = judge_outputs(model, int8, test);
-//   if (!found.sufficient()) throw ValueError(found.problems());
+//   if (!found.sufficient()) {
+//     throw ValueError("accuracy_dropped", "int8", found.problems());
+//   }
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ QdqPlan plan_from_config(const Config& config);
 /// different tensors or configurations; UnsupportedError for a live or
 /// per-channel scale on an activation.
 Model apply(const QdqPlan& plan, const Model& model,
-            CopyOf weights = CopyOf::values);
+            Weights weights = Weights::copy);
 
 /// Returns the points of a quantized model as passed to apply().
 QdqPlan plan_of(const Model& model);

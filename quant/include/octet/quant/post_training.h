@@ -1,5 +1,5 @@
 // Post-training methods: improve a calibrated model without training. Use them
-// separately, or let ptq_ladder() try them in order.
+// separately, or let ptq_pipeline() try them in order.
 //
 //   Model folded = fold_batch_norm(model);
 //   equalize(folded);

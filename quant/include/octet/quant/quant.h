@@ -5,9 +5,9 @@
 // clang-format off
 #include <octet/quant/quantize_model.h>
 // clang-format on
-#include <octet/quant/auto_mixed.h>
+#include <octet/quant/auto_calibrate.h>
+#include <octet/quant/auto_mixed_precision.h>
 #include <octet/quant/calibrate.h>
-#include <octet/quant/calibrate_auto.h>
 #include <octet/quant/check_quantizers.h>
 #include <octet/quant/conversion.h>
 #include <octet/quant/counterpart.h>
@@ -21,7 +21,7 @@
 #include <octet/quant/pattern.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/post_training.h>
-#include <octet/quant/ptq_ladder.h>
+#include <octet/quant/ptq_pipeline.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/qdq_site.h>
 #include <octet/quant/quantizer.h>

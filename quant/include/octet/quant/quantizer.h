@@ -20,8 +20,8 @@
 #include <octet/layers/model.h>
 #include <octet/quant/observer.h>
 #include <octet/runtime/config.h>
-#include <octet/runtime/grid.h>
 #include <octet/runtime/ops/quantization.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/variable.h>
 
 namespace octet::quant {
@@ -151,11 +151,11 @@ class Quantizer {
   /// live ones are computed from `x`.
   /// Throws: ValueError without a scale; ShapeError unless each channel of `x`
   /// has a scale.
-  Grid grid(const Tensor& x, int axis) const;
+  QuantParams grid(const Tensor& x, int axis) const;
   /// Returns grid() of a leaf's value. Live parameters are cached until the
   /// value changes, as inference requests them for every few images.
   /// Thread-safe.
-  Grid weight_grid(const Variable& weight, int axis) const;
+  QuantParams weight_grid(const Variable& weight, int axis) const;
 
   bool calibrated() const;
   /// Returns the per-tensor scale; empty for the live rule or without a scale.
@@ -257,7 +257,7 @@ class Quantizer {
     uint64_t id;
     uint64_t version;
     int axis;
-    Grid grid;
+    QuantParams grid;
   };
   mutable std::mutex mutex_;
   mutable std::optional<LiveGrid> live_;

@@ -76,7 +76,7 @@ class BaseQuantizeWrapper : public Layer {
   void set_trainable(bool trainable) override;
   bool trainable() const override;
   std::span<const Parameter> parameters() const override;
-  std::vector<Parameter> moving_scales() const override;
+  std::vector<Parameter> scale_parameters() const override;
 
  private:
   std::shared_ptr<Layer> inner_;

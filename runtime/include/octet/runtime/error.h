@@ -50,7 +50,6 @@ class ErrorCode {
 /// by one line per context frame, innermost first.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, std::string_view message);
   /// `code` should be the name of an ErrorCode.
   Error(ErrorKind kind, std::string code, std::string_view subject,
         std::string_view text);
@@ -84,7 +83,6 @@ class Error : public std::runtime_error {
 template <ErrorKind Kind>
 class ErrorOf : public Error {
  public:
-  explicit ErrorOf(std::string_view message) : Error(Kind, message) {}
   /// The message reads "subject: text".
   ErrorOf(ErrorCode code, std::string_view subject, std::string_view text)
       : Error(Kind, std::string(code.name()), subject, text) {}

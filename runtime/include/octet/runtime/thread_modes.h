@@ -6,15 +6,15 @@
 
 namespace octet {
 
-class BatchParts;
+class CrossShardReduction;
 
 struct ThreadModes {
-  bool records = true;                    ///< false within a NoGradGuard
-  bool eager = false;                     ///< EagerGuard
-  bool float_codes = false;               ///< FloatCodesGuard
-  int threads = 0;                        ///< ThreadLimit; 0: all
-  BatchParts* batch_parts = nullptr;      ///< BatchPartsGuard
-  const void* model_in_shards = nullptr;  ///< model of the running shards
+  bool records = true;                         ///< false within a NoGradGuard
+  bool eager = false;                          ///< EagerGuard
+  bool float_codes = false;                    ///< FloatCodesGuard
+  int threads = 0;                             ///< ThreadLimit; 0: all
+  CrossShardReduction* batch_parts = nullptr;  ///< BatchPartsGuard
+  const void* model_in_shards = nullptr;       ///< model of the running shards
 };
 
 /// The modes of this thread, readable and writable.

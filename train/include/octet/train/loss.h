@@ -18,20 +18,20 @@
 namespace octet::train {
 
 /// Kind of labels that a loss requires; checked before training.
-enum class Targets {
+enum class LabelKind {
   any,
-  classes,  ///< class indices, i64 [n,...], for outputs [n,...,classes]
-  rows,     ///< one-hot or soft labels, f32 of the outputs' shape
-  values,   ///< regression: f32 or i64 of the outputs' shape, except for
-            ///< trailing axes of size 1
+  class_index,  ///< class indices, i64 [n,...], for outputs [n,...,classes]
+  one_hot,      ///< one-hot or soft labels, f32 of the outputs' shape
+  regression,   ///< f32 or i64 of the outputs' shape, except for
+                ///< trailing axes of size 1
 };
 
 class Loss;
 
 struct LossTraits {
-  Targets targets = Targets::any;
+  LabelKind targets = LabelKind::any;
   Metrics metrics = {};  ///< default metrics of the loss
-  /// For Targets::classes: label that is excluded from the loss.
+  /// For LabelKind::class_index: label that is excluded from the loss.
   std::optional<int64_t> ignore_label = {};
   /// Returns the variant of the loss for an output activation, see
   /// output_activation(). Empty if the loss does not depend on it.
@@ -53,7 +53,7 @@ class Loss {
   Loss(const std::string& name);
 
   const std::string& name() const { return name_; }
-  Targets targets() const { return traits_.targets; }
+  LabelKind targets() const { return traits_.targets; }
   const Metrics& metrics() const { return traits_.metrics; }
   std::optional<int64_t> ignore_label() const { return traits_.ignore_label; }
 

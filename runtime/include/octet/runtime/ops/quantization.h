@@ -1,7 +1,7 @@
 // Fake-quantization with the straight-through estimator.
 #pragma once
 
-#include <octet/runtime/grid.h>
+#include <octet/runtime/quant_params.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
@@ -16,7 +16,7 @@ enum class StraightThrough {
 /// straight-through estimator. The scale gets no gradient.
 /// Throws: ShapeError if a per-channel scale does not fit; ValueError if the
 /// grid is empty or a scale is not finite and positive.
-Variable fake_quantize(const Variable& x, const Grid& grid,
+Variable fake_quantize(const Variable& x, const QuantParams& grid,
                        StraightThrough mode = StraightThrough::clipped);
 
 /// Contribution of unclipped values to the gradient of the scale.
@@ -45,7 +45,7 @@ struct LearnedScale {
 /// 1805.06085, section 3.
 /// Throws: as above; ValueError for a grid with a scale or a non-finite factor.
 Variable fake_quantize(const Variable& x, const LearnedScale& scale,
-                       const Grid& grid,
+                       const QuantParams& grid,
                        StraightThrough mode = StraightThrough::clipped);
 
 }  // namespace octet

@@ -1,0 +1,68 @@
+#include "name_value_args.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::program {
+namespace {
+
+/// Returns the index of the name that `value` starts with, followed by "=".
+size_t name_of(const std::string& value,
+               const std::vector<std::string>& names) {
+  const auto found = std::ranges::find_if(names, [&](const std::string& name) {
+    return value.starts_with(name + "=");
+  });
+  return static_cast<size_t>(found - names.begin());
+}
+
+}  // namespace
+
+std::vector<std::string> paths_for(std::string_view option,
+                                   const std::vector<std::string>& values,
+                                   const std::vector<std::string>& names) {
+  return values_for(option, "file", values, names);
+}
+
+std::vector<std::string> values_for(std::string_view option,
+                                    std::string_view what,
+                                    const std::vector<std::string>& values,
+                                    const std::vector<std::string>& names) {
+  std::vector<std::string> found(names.size());
+  for (const std::string& value : values) {
+    size_t which = name_of(value, names);
+    const bool named = which < names.size();
+    const size_t end = value.find('=');
+    // With a single name, the value may be a path that contains "=".
+    std::error_code ignored;
+    const bool path = names.size() == 1 &&
+                      (end == std::string::npos ||
+                       value.substr(0, end).find('/') != std::string::npos ||
+                       std::filesystem::exists(value, ignored));
+    if (!named && !path) {
+      throw ValueError(
+          "unknown_name", option,
+          fmt::format("must be NAME={} with one of '{}', got '{}'{}",
+                      what == "file" ? "FILE" : "VALUE",
+                      fmt::join(names, "', '"), value,
+                      end == std::string::npos
+                          ? ""
+                          : suggest_names(value.substr(0, end), names)));
+    }
+    if (!named) which = 0;
+    if (!found[which].empty()) {
+      throw ValueError("duplicate_name", option,
+                       fmt::format("two values for '{}'", names[which]));
+    }
+    found[which] = named ? value.substr(names[which].size() + 1) : value;
+  }
+  return found;
+}
+
+}  // namespace octet::program

@@ -1,0 +1,87 @@
+// Iteration over the elements of a result, row by row, together with tensors of
+// other strides: 0 for a broadcast dimension.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <octet/runtime/parallel.h>
+
+#include "node.h"
+
+namespace octet::io::run {
+
+class StridedIterator {
+ public:
+  /// `strides[t]` has an entry for each of `dims`, in elements. Merges
+  /// dimensions that are contiguous in all tensors.
+  StridedIterator(const Dims& dims, const std::vector<Dims>& strides);
+
+  int64_t rows() const { return rows_; }
+  /// Elements of a row.
+  int64_t width() const { return dims_.back(); }
+  /// Offset of a row of tensor t, in elements.
+  int64_t offset(size_t t, int64_t row) const;
+  /// Distance between elements of a row.
+  int64_t step(size_t t) const { return strides_[t].back(); }
+
+ private:
+  Dims dims_;
+  std::vector<Dims> strides_;
+  int64_t rows_ = 1;
+};
+
+/// Returns the strides of a contiguous tensor.
+Dims strides_of(const Dims& dims);
+
+/// Returns the offset of element `index` of a tensor of `dims` for other
+/// strides.
+int64_t offset_at(int64_t index, const Dims& dims, const Dims& strides);
+
+/// Returns the common shape with NumPy's rules. Throws: FormatError if there is
+/// none.
+Dims broadcast_dims(const NodeContext& context,
+                    const std::vector<Dims>& shapes);
+/// Returns the strides of a tensor of `own` dimensions, broadcast to `dims`.
+Dims broadcast_strides(const Dims& own, const Dims& dims);
+
+/// Copies elements of x: index i of result axis a is at offset `strides[a] * i`
+/// in x, beginning at `base`.
+/// REQUIRES: all offsets are within x.
+Tensor strided_copy(const NodeContext& context, const Tensor& x,
+                    const Dims& dims, const Dims& strides, int64_t base = 0);
+
+/// First opset with NumPy's broadcasting rules.
+inline constexpr int64_t kNumpyBroadcast = 7;
+/// Returns the second of two operands. In older opsets, the attribute `axis`
+/// aligns it to an axis of the first.
+Tensor second_operand(const NodeContext& context);
+
+/// f(a, b) for each pair of elements, with broadcasting.
+/// Throws: FormatError for shapes that do not fit.
+template <class R, class A, class B, class F>
+Tensor combine(const NodeContext& context, const Tensor& a, const Tensor& b,
+               F f) {
+  const Dims dims = broadcast_dims(context, {dims_of(a), dims_of(b)});
+  Tensor y = context.make(dims, DTypeOf<R>::value);
+  const StridedIterator walk(dims, {broadcast_strides(dims_of(a), dims),
+                                    broadcast_strides(dims_of(b), dims)});
+  R* out = y.data<R>().data();
+  const int64_t step_a = walk.step(0), step_b = walk.step(1);
+  parallel_chunks(y.size(), [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t at = first, end = 0; at < last; at = end) {
+      const int64_t row = at / walk.width(), left = at % walk.width();
+      end = std::min(at - left + walk.width(), last);
+      const A* x = a.data<A>().data() + walk.offset(0, row) + left * step_a;
+      const B* z = b.data<B>().data() + walk.offset(1, row) + left * step_b;
+      for (int64_t i = 0; i < end - at; ++i) {
+        out[at + i] = f(x[i * step_a], z[i * step_b]);
+      }
+    }
+  });
+  return y;
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,85 @@
+// The numeric definition of fake-quantization for training, calibration and
+// export (kernels/simd.inl has its vector form; tests compare the two):
+//
+//   q = clip(round_half_even(x / s), low, high),   y = s * q
+//
+// Symmetric (zero point 0), s > 0. Divides instead of multiplying with 1/s,
+// which differs in ties, as ONNX QuantizeLinear does. NaN stays NaN.
+//
+// Source: ONNX QuantizeLinear-13 and DequantizeLinear-13,
+// https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet {
+
+/// Quantization parameters: a scale, or a scale per slice of `axis`.
+struct QuantParams {
+  Tensor scale = {};  ///< f32, rank 0 (per tensor) or rank 1 (per channel)
+  int axis = -1;      ///< channel axis; only used per channel
+  int low = -128;     ///< smallest quantized value
+  int high = 127;     ///< largest quantized value
+
+  bool empty() const { return scale.empty(); }
+  bool per_channel() const { return !empty() && scale.shape().rank() == 1; }
+};
+
+/// Maps elements of a tensor to their scales.
+class ElementScales {
+ public:
+  /// Throws: ShapeError if a per-channel scale does not fit.
+  ElementScales(const Shape& shape, const QuantParams& grid);
+  /// Index of an element's scale.
+  size_t channel(size_t element) const {
+    return element / inner_ % scales_.size();
+  }
+  float operator[](size_t element) const { return scales_[channel(element)]; }
+
+ private:
+  std::vector<float> scales_;
+  size_t inner_;  // consecutive elements with the same scale
+};
+
+/// The quantized value of `x`, an integer stored as float.
+/// Range: [low, high], NaN for NaN.
+float quantize(float x, float scale, int low, int high);
+
+/// Ranges below this count as empty: their scale would be near the smallest
+/// floats.
+inline constexpr float kSmallestRange = 0x1p-100f;
+
+/// absmax / high. Returns 1 for an empty range (absmax < kSmallestRange), since
+/// all values then quantize to 0 under any scale. Throws: ValueError if absmax
+/// is NaN, infinite or negative.
+float scale_of_range(float absmax, int high);
+
+/// 2^x of each element: scales from their binary logarithms.
+Tensor scales_of_log2(const Tensor& logarithms);
+
+/// Largest magnitude of a tensor. NaN if the tensor contains NaN.
+float absmax(const Tensor& x);
+/// Largest magnitude of each slice of `axis`: shape [dim(axis)].
+Tensor absmax_per_channel(const Tensor& x, int axis);
+
+/// Quantized values as i8. Throws: ShapeError if a per-channel scale does not
+/// fit,
+/// ValueError for NaN.
+Tensor quantize(const Tensor& x, const QuantParams& grid);
+/// scale * q. Throws: ShapeError if a per-channel scale does not fit.
+Tensor dequantize(const Tensor& codes, const QuantParams& grid);
+
+/// Range of x in which the straight-through estimator passes the gradient:
+/// strictly between the bounds, exactly the x whose rounded value, before
+/// clipping, is in [low, high].
+struct OpenInterval {
+  float low;
+  float high;
+};
+OpenInterval straight_through_interval(float scale, int low, int high);
+
+}  // namespace octet
