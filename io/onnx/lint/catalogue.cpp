@@ -9,7 +9,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "shape_inference.h"
+#include "rules.h"
 
 namespace octet::io {
 namespace {

@@ -11,7 +11,7 @@
 #include "../qdq.h"
 #include "../schemas.h"
 #include "../tensors.h"
-#include "shape_inference.h"
+#include "rules.h"
 
 namespace octet::io::lint {
 namespace {

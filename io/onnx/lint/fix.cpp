@@ -20,7 +20,7 @@
 #include "../tensors.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "shape_inference.h"
+#include "rules.h"
 
 namespace octet::io {
 namespace lint {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "../tensors.h"
-#include "shape_inference.h"
+#include "rules.h"
 
 namespace octet::io::lint {
 namespace {

@@ -16,7 +16,7 @@
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "shape_inference.h"
+#include "rules.h"
 
 namespace octet::io {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "../qdq.h"
 #include "../tensors.h"
-#include "shape_inference.h"
+#include "rules.h"
 
 namespace octet::io::lint {
 namespace {

@@ -8,7 +8,7 @@
 #include "../proto_limits.h"
 #include "../qdq.h"
 #include "../tensors.h"
-#include "shape_inference.h"
+#include "rules.h"
 
 namespace octet::io::lint {
 namespace {
