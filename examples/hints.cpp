@@ -54,11 +54,7 @@ constexpr HintRule kRules[] = {
     {"", ".resume", "add --resume to continue it, or choose another folder"},
     {"", "io::checkpoint_folder", "add --checkpoint DIR"},
     {"", "data.split(", "--validation 0.1 holds out samples of all classes"},
-    {"", "losses::binary_cross_entropy", "use --loss binary_cross_entropy"},
-    {"", "losses::sparse_categorical_cross_entropy",
-     "use --loss cross_entropy"},
-    {"", "losses::categorical_cross_entropy",
-     "use --loss categorical_cross_entropy"},
+    {"", "one_hot(", "use --loss cross_entropy"},
     {"", "for_model(", "assign the loss with --loss NAME=LOSS"},
 };
 
@@ -101,8 +97,8 @@ void to_numpy(std::string& text, std::string_view call,
 }
 
 /// Replaces "SessionOptions::memory_limit (command line: --memory-limit)",
-/// "memory_limit (octet: --memory-limit)" and "KerasOptions.architecture" by
-/// the option.
+/// "memory_limit (octet: --memory-limit)", "KerasOptions.architecture" and
+/// "losses::huber" by the option.
 void name_options(std::string& text) {
   static const std::regex both(
       "[A-Za-z]\\w*(?:(?:::|\\.|_)\\w+)+ "
@@ -110,6 +106,9 @@ void name_options(std::string& text) {
   static const std::regex prefix("\\((?:octet|command line): (--[^)]*)\\)");
   text = std::regex_replace(text, both, "$1");
   text = std::regex_replace(text, prefix, "($1)");
+  replace_all(text, "losses::sparse_categorical_cross_entropy",
+              "--loss cross_entropy");
+  replace_all(text, "losses::", "--loss ");
   for (const OptionName& each : kOptions) {
     for (const char* separator : {"::", "."}) {
       replace_all(text,
@@ -119,7 +118,7 @@ void name_options(std::string& text) {
   }
 }
 
-/// Returns whether text names C++: "io::load_model", "predict()",
+/// Returns whether text names C++: "io::load_model", "predict(x)",
 /// "CsvOptions.header", ".resume = true". Python methods, such as "x.numpy()",
 /// do not count.
 bool names_cpp(std::string_view text) {
@@ -131,13 +130,9 @@ bool names_cpp(std::string_view text) {
   }
   for (size_t at = text.find('('); at != text.npos;
        at = text.find('(', at + 1)) {
-    const bool braces = text.substr(at).starts_with("({");
-    if (!braces && !text.substr(at).starts_with("()")) continue;
     size_t begin = at;
     while (begin > 0 && is_word(text[begin - 1])) --begin;
-    if (begin < at && (braces || begin == 0 || text[begin - 1] != '.')) {
-      return true;
-    }
+    if (begin < at && (begin == 0 || text[begin - 1] != '.')) return true;
   }
   static const std::regex field(
       "[A-Za-z](?:Options|Limits)\\.\\w|(?:^|[ `({])\\.[a-z]\\w* ?=");

@@ -47,6 +47,8 @@ TEST(Hints, NameOptionsInsteadOfFields) {
             "a. Hint: choose int8 (--weights int8)");
   EXPECT_EQ(on_command_line("KerasOptions.input_shapes: must match"),
             "--input-shape: must match");
+  EXPECT_EQ(on_command_line("a. Hint: use losses::huber for b"),
+            "a. Hint: use --loss huber for b");
 }
 
 TEST(Hints, OfAnErrorCodeAreIndependentOfTheWording) {
