@@ -348,7 +348,7 @@ double ValueDifference::added_noise() const {
   return std::max(0.0, noise - noise_read);
 }
 
-std::vector<ValueDifference> Comparison::by_noise() const {
+std::vector<ValueDifference> ModelComparison::by_noise() const {
   std::vector<ValueDifference> sorted = values;
   const auto key = [](const ValueDifference& value) {
     const double added = value.added_noise();
@@ -359,7 +359,7 @@ std::vector<ValueDifference> Comparison::by_noise() const {
   return sorted;
 }
 
-double Comparison::output_sqnr() const {
+double ModelComparison::output_sqnr() const {
   double least = std::numeric_limits<double>::infinity();
   for (const ValueDifference& value : values) {
     if (!value.is_output) continue;
@@ -370,7 +370,7 @@ double Comparison::output_sqnr() const {
   return least;
 }
 
-double Comparison::flip_share() const {
+double ModelComparison::flip_share() const {
   int64_t codes = 0, flips = 0;
   for (const ValueDifference& value : values) {
     codes += value.codes;

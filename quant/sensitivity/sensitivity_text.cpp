@@ -125,7 +125,7 @@ std::string Sensitivity::to_string() const {
       layers, [](const auto& layer) { return layer.loss_rise.has_value(); });
   TextTable by_layer({Align::left, Align::right, Align::right, Align::right,
                       Align::right, Align::right, Align::right, Align::right});
-  by_layer.add_row({"layer", "alone", "weights", "reads", score_name,
+  by_layer.add_row({"layer", "alone", "weights", "inputs", score_name,
                     "all others", score_name, rise ? "loss" : ""});
   by_layer.add_rule();
   for (const LayerSensitivity& layer : by_sqnr()) {

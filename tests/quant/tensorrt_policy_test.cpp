@@ -287,7 +287,7 @@ TEST(TensorrtPolicy, QuantizesTheCommonSitesOfASharedLayersCalls) {
   EXPECT_EQ(edges_for(model),
             (Strings{"stem 0 P01", "a 0 P01", "b 0 P01", "end 0 P01"}));
   EXPECT_EQ(note_of(model, "add"),
-            "P04: called 2 times, and not all calls want Q/DQ at one place");
+            "P04: called 2 times, and no site is common to all calls");
 }
 
 TEST(TensorrtPolicy, IsFastOnDeepGraphs) {
