@@ -157,7 +157,7 @@ TEST(ModelFile, IsReadableByH5pyInKerasLayout) {
           return each->parameter(name).variable.value();
         }
       }
-      throw NotFoundError("test: no layer " + layer);
+      throw NotFoundError("unknown_name", layer, "no such layer");
     }();
     std::string word;
     std::getline(words, word, ']');

@@ -46,7 +46,8 @@ Model float_counterpart(const Model& model) {
 const quant::Quantizer& weight_quantizer_of(const Model& model,
                                             const std::string& layer) {
   const auto* wrapper = quant::as_wrapper(model.layer("quant_" + layer));
-  if (wrapper == nullptr) throw NotFoundError(layer + ": no wrapper");
+  if (wrapper == nullptr)
+    throw NotFoundError("unknown_name", layer, "no wrapper");
   return *wrapper->weights().front().quantizer;
 }
 

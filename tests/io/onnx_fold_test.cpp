@@ -37,7 +37,7 @@ class File {
                   tensor.raw_data().size());
       return result;
     }
-    throw NotFoundError("test: no initializer " + name);
+    throw NotFoundError("unknown_name", name, "no such initializer");
   }
   /// Returns QuantizeLinear's output for a weight in ONNX' order, with a scale
   /// per slice of its axis.
@@ -59,7 +59,7 @@ class File {
       }
       return result;
     }
-    throw NotFoundError("test: no Q behind " + weight);
+    throw NotFoundError("unknown_name", weight, "no QuantizeLinear");
   }
   const onnx::GraphProto& graph() const { return proto_.graph(); }
 

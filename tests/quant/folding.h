@@ -306,7 +306,7 @@ inline std::vector<int> codes_of(const Model& model, const std::string& layer,
     }
     return codes;
   }
-  throw NotFoundError("test: no quantizer on " + parameter);
+  throw NotFoundError("unknown_name", parameter, "no quantizer");
 }
 
 }  // namespace octet

@@ -40,14 +40,14 @@ std::shared_ptr<Quantizer> quantizer_of(Model& model, const std::string& name) {
   for (const auto& each : quantizers(model)) {
     if (each->name() == name) return each;
   }
-  throw NotFoundError("no quantizer " + name);
+  throw NotFoundError("unknown_name", name, "no such quantizer");
 }
 
 const LayerSensitivity& layer_of(const Sensitivity& s, const char* name) {
   for (const LayerSensitivity& layer : s.layers) {
     if (layer.layer == name) return layer;
   }
-  throw NotFoundError(name);
+  throw NotFoundError("unknown_name", name, "not found");
 }
 
 std::string first_line(const Sensitivity& s) {

@@ -51,7 +51,7 @@ auto quantizer(AnyModel&& model, const std::string& name) {
   for (const auto& each : quant::quantizers(model)) {
     if (each->name() == name) return each;
   }
-  throw NotFoundError("test: no quantizer " + name);
+  throw NotFoundError("unknown_name", name, "no such quantizer");
 }
 
 /// Returns the fixed scales, in the model's order.

@@ -49,7 +49,8 @@ inline const quant::QdqPoint& point_at(const quant::QdqPlan& plan,
       return point;
     }
   }
-  throw NotFoundError(fmt::format("test: no point at {} {}", layer, input));
+  throw NotFoundError("unknown_name", layer,
+                      fmt::format("no point at input {}", input));
 }
 
 /// Returns "P10: reason" of a skipped layer, or "" without a note.

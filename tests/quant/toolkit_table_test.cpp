@@ -57,7 +57,7 @@ ToolkitRow row_of(const std::string& number) {
   for (const ToolkitRow& row : toolkit_rows_of_small_networks()) {
     if (row.row == number) return row;
   }
-  throw NotFoundError("test: no row " + number);
+  throw NotFoundError("unknown_name", number, "no such row");
 }
 
 std::vector<std::string> networks_of(const std::vector<ToolkitRow>& rows) {
