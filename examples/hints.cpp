@@ -64,7 +64,7 @@ constexpr OptionName kOptions[] = {
     {"KerasOptions", "input_shapes", "--input-shape"},
     {"OnnxImportOptions", "input_shapes", "--input-shape"},
     {"CalibrationOptions", "percentile", "--percentile"},
-    {"CompareOptions", "batch", "--batch"},
+    {"ModelComparisonOptions", "batch", "--batch"},
     {"FileLimits", "memory_limit", "--memory-limit"},
     {"FileLimits", "time_limit", "--time-limit"},
     {"SessionOptions", "memory_limit", "--memory-limit"},
