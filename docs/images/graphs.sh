@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Renders docs/images/graphs.png, the picture of the README: LeNet in float and
-# in INT8, as `octet graph` draws it. Needs build/release/bin/octet and chromium.
+# in INT8, as `octet graph` draws it. Needs chromium and the octet program
+# (OCTET, default: build/release/bin/octet).
 set -euo pipefail
 
 images=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-octet=$images/../../build/release/bin/octet
+octet=${OCTET:-$images/../../build/release/bin/octet}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
