@@ -129,7 +129,7 @@ Drawing draw(const Model& given, const DrawOptions& options) {
   try {
     sketch.kernels = kernels_of(model, options.target);
   } catch (const Error& error) {
-    note = "no prediction: " + error.message();
+    note = "no forecast: " + error.message();
   }
   Drawing drawing = drawing_of(sketch, options.fuse);
   drawing.title = model.name();

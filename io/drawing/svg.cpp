@@ -260,8 +260,8 @@ std::string summary_of(const Drawing& drawing) {
     if (box.precision) ++count.at(static_cast<size_t>(*box.precision));
   }
   return fmt::format(
-      "predicted for {}: {} kernels with INT8 input and output, {} with INT8 "
-      "input and FP output, {} FP",
+      "forecast for {}: {} kernels INT8 in and out, {} INT8 in and FP out, "
+      "{} FP",
       to_text(drawing.target), count[2], count[1], count[0]);
 }
 

@@ -100,8 +100,8 @@ TEST(Drawing, AFloatModelIsDrawnWithoutPoints) {
 
 TEST(Drawing, AModelThatIsNotCalibratedIsDrawnWithoutAForecast) {
   const Drawing drawing = draw(quant::quantize_model(drawn_residual()));
-  EXPECT_THAT(drawing.note, HasSubstr("no prediction"));
-  EXPECT_THAT(to_svg(drawing), HasSubstr("no prediction: "));
+  EXPECT_THAT(drawing.note, HasSubstr("no forecast"));
+  EXPECT_THAT(to_svg(drawing), HasSubstr("no forecast: "));
   EXPECT_EQ(drawing.boxes.size(), 7u);
   EXPECT_THAT(drawing.edges[0].pair, Not(IsEmpty()));
 }

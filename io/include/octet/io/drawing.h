@@ -46,7 +46,7 @@ struct Drawing {
   std::vector<DrawnBox> boxes;  ///< in topological order
   std::vector<DrawnEdge> edges;
   LintTarget target = LintTarget::tensorrt10;  ///< of the predicted precisions
-  std::string note = {};  ///< why there is no prediction, otherwise empty
+  std::string note = {};  ///< why there is no forecast, otherwise empty
 };
 
 /// Fields in order: target, fuse, limits
