@@ -2,7 +2,7 @@
 file(READ ${README} readme)
 file(READ ${PROGRAM} program)
 # The README omits the first line of the program.
-string(REGEX REPLACE "^// The program of the README[^\n]*\n" "" program
+string(REGEX REPLACE "^// The program in the README[^\n]*\n" "" program
        "${program}")
 string(FIND "${readme}" "${program}" at)
 if(at EQUAL -1)

@@ -65,7 +65,7 @@ TEST(ModelRun, AddsLayerAndInputShapesToErrors) {
     (void)model(Variable(Tensor::zeros({2, 4, 3})));
     FAIL() << "no error";
   } catch (const ValueError& error) {
-    EXPECT_EQ(error.message(), "disk: expected a disk, got none");
+    EXPECT_EQ(error.subject(), "disk");
     ASSERT_EQ(error.context().size(), 1u);
     EXPECT_EQ(error.context()[0],
               "in layer 'broken' (UserFailing), input [2,4,7]");

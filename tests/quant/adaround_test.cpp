@@ -17,6 +17,8 @@
 namespace octet::quant {
 namespace {
 
+using ::testing::HasSubstr;
+
 // Suffices for tiny layers.
 constexpr PostTrainingOptions kFew{.iterations = 200};
 
@@ -210,7 +212,7 @@ TEST(AdaRound, SkipsLayersCalledInSeveralUnits) {
   const auto layers = adaround(model, data, kFew);
   ASSERT_EQ(layers.size(), 5u);
   EXPECT_EQ(layers[3].layer, "twice");
-  EXPECT_EQ(layers[3].skipped, "it is called in several places");
+  EXPECT_EQ(layers[3].skipped, "it is called in several units");
   EXPECT_EQ(layers[4].skipped, "");
 }
 
@@ -322,8 +324,8 @@ TEST(PtqLadder, ReconstructsBlocksIfThereAreAny) {
       ptq_pipeline(two_blocks(), samples(40, {4, 5, 3}), 1,
                    {.score = none, .methods = {.iterations = 1}});
   ASSERT_GE(ladder.stages.size(), 2u);
-  EXPECT_EQ((ladder.stages.end() - 2)->method, "AdaRound");
-  EXPECT_EQ(ladder.stages.back().method, "block reconstruction");
+  EXPECT_THAT((ladder.stages.end() - 2)->method, HasSubstr("AdaRound"));
+  EXPECT_THAT(ladder.stages.back().method, HasSubstr("block reconstruction"));
 }
 
 }  // namespace

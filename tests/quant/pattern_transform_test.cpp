@@ -142,10 +142,10 @@ TEST(Transform, ReportsPointsThatALayerLacks) {
                      .steps = {{.classes = {"DepthwiseConv2D"}}},
                      .qdq_points = {PatternPoint::query, PatternPoint::key}}});
   EXPECT_THAT(result.matches, IsEmpty());
-  EXPECT_THAT(
-      result.report.skipped,
-      Contains(TransformReport::Skipped{
-          "Mine", "deep", "KEY: expected an input 1 of 'deep', got 1"}));
+  const auto at_key = ::testing::AllOf(
+      ::testing::Field(&TransformReport::Skipped::layer, "deep"),
+      ::testing::Field(&TransformReport::Skipped::reason, HasSubstr("KEY")));
+  EXPECT_THAT(result.report.skipped, Contains(at_key));
 }
 
 TEST(Transform, PlacesTheInputPointAtAllInputsOfTheFirstLayer) {

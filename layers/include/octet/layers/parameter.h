@@ -21,6 +21,8 @@ struct Parameter {
 };
 
 /// Options of a parameter declaration.
+/// Fields in order: initializer, trainable, fan_in, fan_out, regularizer,
+/// channel_axis
 struct ParameterOptions {
   Initializer initializer = {};
   bool trainable = true;
