@@ -185,7 +185,7 @@ def read_log(path):
     for record in Path(path).read_text(errors="replace").split("\0"):
         name, _, message = record.partition("\n")
         message = message.split("\n  in ")[0]
-        message = re.sub(r"/[\w./-]*/octet_?[\w.-]*/", "", message)
+        message = re.sub(r"/[\w./-]*/octet_test\.\w+", "data", message)
         entries.append((name, message))
     return entries
 
