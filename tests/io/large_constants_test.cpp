@@ -119,7 +119,8 @@ TEST(LargeConstants, PassOnErrorsOfTheFile) {
   EXPECT_THROW(write_onnx(exported.model, exported.large,
                           [&](std::string_view bytes) {
                             left -= static_cast<int64_t>(bytes.size());
-                            if (left < 0) throw IoError("cannot_write", "disk", "full");
+                            if (left < 0)
+                              throw IoError("cannot_write", "disk", "full");
                           }),
                IoError);
 }
