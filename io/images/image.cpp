@@ -36,12 +36,12 @@ uint8_t luma(const uint8_t* rgb) {
 /// Shapes: from [from_channels], to [to_channels].
 void convert_pixel(const uint8_t* from, int64_t from_channels, uint8_t* to,
                    int64_t to_channels) {
-  const bool colour = from_channels >= 3;
+  const bool color = from_channels >= 3;
   if (to_channels == 1) {
-    to[0] = colour ? luma(from) : from[0];
+    to[0] = color ? luma(from) : from[0];
     return;
   }
-  for (int64_t c = 0; c < 3; ++c) to[c] = from[colour ? c : 0];
+  for (int64_t c = 0; c < 3; ++c) to[c] = from[color ? c : 0];
   if (to_channels == 4) {
     const bool alpha = from_channels % 2 == 0;
     to[3] = alpha ? from[from_channels - 1] : uint8_t{255};

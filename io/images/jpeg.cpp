@@ -116,12 +116,12 @@ Tensor decode_jpeg(std::string_view bytes) {
         "unsupported_type", "JPEG image",
         "CMYK colors are not supported. Hint: convert the file to RGB");
   }
-  const bool grey = jpeg.jpeg_color_space == JCS_GRAYSCALE;
-  jpeg.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
+  const bool gray = jpeg.jpeg_color_space == JCS_GRAYSCALE;
+  jpeg.out_color_space = gray ? JCS_GRAYSCALE : JCS_RGB;
   // Results that do not depend on the machine.
   jpeg.dct_method = JDCT_ISLOW;
   Tensor image(Shape{int64_t{jpeg.image_height}, int64_t{jpeg.image_width},
-                     grey ? 1 : 3},
+                     gray ? 1 : 3},
                DType::u8);
   if (!read_rows(reader, image.data<uint8_t>().data())) fail(reader);
   return image;

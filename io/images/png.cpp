@@ -30,7 +30,7 @@ struct PngReader {
   png_uint_32 width = 0;
   png_uint_32 height = 0;
   int stored_bits = 0;  // per pixel, in the file
-  int colour = 0;       // PNG_COLOR_TYPE_...
+  int color = 0;        // PNG_COLOR_TYPE_...
   int depth = 0;        // bits of a channel, in the file
   int channels = 0;
 };
@@ -62,7 +62,7 @@ bool read_header(PngReader& reader) {
   png_read_info(reader.png, reader.info);
   reader.width = png_get_image_width(reader.png, reader.info);
   reader.height = png_get_image_height(reader.png, reader.info);
-  reader.colour = png_get_color_type(reader.png, reader.info);
+  reader.color = png_get_color_type(reader.png, reader.info);
   reader.depth = png_get_bit_depth(reader.png, reader.info);
   reader.stored_bits = reader.depth * png_get_channels(reader.png, reader.info);
   if (reader.mask) {
@@ -104,14 +104,14 @@ void check_ratio(const PngReader& reader, size_t file_bytes) {
 }
 
 void check_mask(const PngReader& reader) {
-  const bool one = reader.colour == PNG_COLOR_TYPE_GRAY ||
-                   reader.colour == PNG_COLOR_TYPE_PALETTE;
+  const bool one = reader.color == PNG_COLOR_TYPE_GRAY ||
+                   reader.color == PNG_COLOR_TYPE_PALETTE;
   if (one && reader.depth <= 8) return;
   throw FormatError(
       "unsupported_type", "mask",
       fmt::format("pixels must be gray or palette indices of up to 8 bits, got "
                   "{}. Hint: store the class of each pixel as gray",
-                  !one ? reader.colour == PNG_COLOR_TYPE_GRAY_ALPHA
+                  !one ? reader.color == PNG_COLOR_TYPE_GRAY_ALPHA
                              ? "gray with alpha"
                              : "colors"
                        : "16 bits"));

@@ -42,14 +42,14 @@ def image(kind, rng):
     size = rng.randint(6, 9)
     top = rng.randint(size, HEIGHT - 1 - size)
     left = rng.randint(size, WIDTH - 1 - size)
-    colour = [rng.randint(150, 255) for _ in range(3)]
+    color = [rng.randint(150, 255) for _ in range(3)]
     rows = []
     for y in range(HEIGHT):
         row = []
         for x in range(WIDTH):
             filled = inside(kind, y - top, x - left, size)
             for c in range(3):
-                row.append(colour[c] if filled else rng.randint(0, 80))
+                row.append(color[c] if filled else rng.randint(0, 80))
         rows.append(row)
     return rows
 

@@ -17,7 +17,7 @@ namespace octet::io {
 struct PngSpec {
   uint32_t width = 1;
   uint32_t height = 1;
-  int colour = PNG_COLOR_TYPE_GRAY;
+  int color = PNG_COLOR_TYPE_GRAY;
   int bits = 8;
   bool interlaced = false;
   std::vector<png_color> palette = {};
@@ -38,7 +38,7 @@ inline std::string png_bytes(const PngSpec& spec,
             ->append(reinterpret_cast<const char*>(data), count);
       },
       [](png_structp) {});
-  png_set_IHDR(png, info, spec.width, spec.height, spec.bits, spec.colour,
+  png_set_IHDR(png, info, spec.width, spec.height, spec.bits, spec.color,
                spec.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   if (!spec.palette.empty()) {

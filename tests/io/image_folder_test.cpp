@@ -40,7 +40,7 @@ class LoadImageFolder : public ::testing::Test {
              png_bytes({.width = 2, .height = 2}, {255, 255, 255, 255}));
     put_file("cat/z.png", png_bytes({}, {51}));
     put_file("cat/a.png",
-             png_bytes({.colour = PNG_COLOR_TYPE_RGB}, {0, 102, 255}));
+             png_bytes({.color = PNG_COLOR_TYPE_RGB}, {0, 102, 255}));
     put_file("dog/a.jpeg", jpeg_bytes(8, 8, 1, std::vector<uint8_t>(64, 0)));
   }
 

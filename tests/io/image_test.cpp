@@ -43,17 +43,17 @@ void mutate_everywhere(const std::string& whole) {
 }
 
 TEST(PngImage, ReadsGrayRgbAndRgbaAsStored) {
-  const Tensor grey =
+  const Tensor gray =
       decode_image(png_bytes({.width = 3, .height = 2}, {0, 1, 2, 3, 4, 255}));
-  EXPECT_EQ(grey.shape(), Shape({2, 3, 1}));
-  EXPECT_THAT(grey.data<uint8_t>(), ElementsAre(0, 1, 2, 3, 4, 255));
+  EXPECT_EQ(gray.shape(), Shape({2, 3, 1}));
+  EXPECT_THAT(gray.data<uint8_t>(), ElementsAre(0, 1, 2, 3, 4, 255));
   const Tensor rgb = decode_image(
-      png_bytes({.width = 2, .height = 1, .colour = PNG_COLOR_TYPE_RGB},
+      png_bytes({.width = 2, .height = 1, .color = PNG_COLOR_TYPE_RGB},
                 {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(rgb.shape(), Shape({1, 2, 3}));
   EXPECT_THAT(rgb.data<uint8_t>(), ElementsAre(1, 2, 3, 4, 5, 6));
   const Tensor rgba = decode_image(
-      png_bytes({.colour = PNG_COLOR_TYPE_RGB_ALPHA}, {9, 8, 7, 0}));
+      png_bytes({.color = PNG_COLOR_TYPE_RGB_ALPHA}, {9, 8, 7, 0}));
   EXPECT_EQ(rgba.shape(), Shape({1, 1, 4}));
   EXPECT_THAT(rgba.data<uint8_t>(), ElementsAre(9, 8, 7, 0));
 }
@@ -73,7 +73,7 @@ TEST(PngImage, ExpandsLowBitDepthsAndPalettes) {
                   decode_image(png_bytes({.width = 4, .bits = 1}, {0xa0}))),
               ElementsAre(255, 0, 255, 0));
   const PngSpec palette{.width = 2,
-                        .colour = PNG_COLOR_TYPE_PALETTE,
+                        .color = PNG_COLOR_TYPE_PALETTE,
                         .palette = {{1, 2, 3}, {250, 251, 252}}};
   EXPECT_THAT(elements<uint8_t>(decode_image(png_bytes(palette, {1, 0}))),
               ElementsAre(250, 251, 252, 1, 2, 3));
@@ -84,7 +84,7 @@ TEST(PngImage, ExpandsLowBitDepthsAndPalettes) {
 }
 
 TEST(PngImage, ReadsInterlacedFiles) {
-  PngSpec spec{.width = 13, .height = 9, .colour = PNG_COLOR_TYPE_RGB};
+  PngSpec spec{.width = 13, .height = 9, .color = PNG_COLOR_TYPE_RGB};
   const std::vector<uint8_t> pixels = gradient_pixels(13, 9, 3);
   spec.interlaced = true;
   const Tensor image = decode_image(png_bytes(spec, pixels));
@@ -93,11 +93,11 @@ TEST(PngImage, ReadsInterlacedFiles) {
 
 TEST(PngImage, ReadsOrRejectsEveryMutation) {
   mutate_everywhere(
-      png_bytes({.width = 7, .height = 5, .colour = PNG_COLOR_TYPE_RGB_ALPHA},
+      png_bytes({.width = 7, .height = 5, .color = PNG_COLOR_TYPE_RGB_ALPHA},
                 gradient_pixels(7, 5, 4)));
   mutate_everywhere(png_bytes({.width = 9,
                                .height = 3,
-                               .colour = PNG_COLOR_TYPE_PALETTE,
+                               .color = PNG_COLOR_TYPE_PALETTE,
                                .interlaced = true,
                                .palette = {{1, 2, 3}, {4, 5, 6}},
                                .palette_alpha = {7}},
@@ -208,7 +208,7 @@ TEST(JpegImage, RejectsRepeatedScans) {
 
 TEST(ReadImage, ConvertsChannels) {
   const std::string rgba =
-      png_bytes({.colour = PNG_COLOR_TYPE_RGB_ALPHA}, {200, 100, 50, 9});
+      png_bytes({.color = PNG_COLOR_TYPE_RGB_ALPHA}, {200, 100, 50, 9});
   // 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2.
   EXPECT_THAT(elements<uint8_t>(decode_image(rgba, 1)), ElementsAre(124));
   EXPECT_THAT(elements<uint8_t>(decode_image(rgba, 3)),
@@ -216,7 +216,7 @@ TEST(ReadImage, ConvertsChannels) {
   EXPECT_THAT(elements<uint8_t>(decode_image(rgba, 4)),
               ElementsAre(200, 100, 50, 9));
   const std::string grey_alpha =
-      png_bytes({.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {77, 9});
+      png_bytes({.color = PNG_COLOR_TYPE_GRAY_ALPHA}, {77, 9});
   EXPECT_EQ(decode_image(grey_alpha).shape(), Shape({1, 1, 2}));
   EXPECT_THAT(elements<uint8_t>(decode_image(grey_alpha, 1)), ElementsAre(77));
   EXPECT_THAT(elements<uint8_t>(decode_image(grey_alpha, 3)),

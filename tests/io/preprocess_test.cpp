@@ -78,8 +78,8 @@ TEST(PreprocessInput, AcceptsMeanAndDeviationLikeTorchvision) {
   const std::vector<float> tf = values(preprocess_input(image, "tf"));
   for (size_t i = 0; i < tf.size(); ++i) EXPECT_FLOAT_EQ(halves[i], tf[i]);
   // (100 / 255 - 0.1307) / 0.3081
-  const Tensor grey = Tensor::full({1, 1, 1}, 100);
-  EXPECT_NEAR(values(preprocess_input(grey, "0.1307/0.3081"))[0], 0.8486104,
+  const Tensor gray = Tensor::full({1, 1, 1}, 100);
+  EXPECT_NEAR(values(preprocess_input(gray, "0.1307/0.3081"))[0], 0.8486104,
               1e-6);
   EXPECT_NO_THROW(preprocess_input(image, "0.5/0.2,0.3,0.4"));
   EXPECT_NO_THROW(preprocess_input(image, "0.1,0.2,0.3/0.5"));
@@ -91,7 +91,7 @@ TEST(PreprocessInput, AcceptsMeanAndDeviationLikeTorchvision) {
   }
   EXPECT_EQ(failure_of<ValueError>([] { preprocess_mode("123.675/58.395"); }),
             (Failure{"out_of_range", "preprocess mean"}));
-  EXPECT_THROW(preprocess_input(grey, "0.1,0.2,0.3/0.5"), ValueError);
+  EXPECT_THROW(preprocess_input(gray, "0.1,0.2,0.3/0.5"), ValueError);
 }
 
 TEST(PreprocessInput, RejectsMismatches) {
@@ -99,13 +99,13 @@ TEST(PreprocessInput, RejectsMismatches) {
             (Failure{"invalid_value", "preprocess"}));
   EXPECT_EQ(failure_of<ValueError>([] { preprocess_mode("Caffe"); }),
             (Failure{"invalid_value", "preprocess"}));
-  const Tensor grey = Tensor::zeros({2, 2, 1});
-  EXPECT_THROW(preprocess_input(grey, "caffe"), ValueError);
-  EXPECT_THROW(preprocess_input(grey, "torch"), ValueError);
-  EXPECT_NO_THROW(preprocess_input(grey, "tf"));
-  EXPECT_THROW(preprocess_input(grey, Preprocess{.mean = {}}), ValueError);
-  EXPECT_THROW(preprocess_input(grey, Preprocess{.scale = {1, 2}}), ValueError);
-  EXPECT_THROW(preprocess_input(grey, Preprocess{.scale = {1.0f / 0.0f}}),
+  const Tensor gray = Tensor::zeros({2, 2, 1});
+  EXPECT_THROW(preprocess_input(gray, "caffe"), ValueError);
+  EXPECT_THROW(preprocess_input(gray, "torch"), ValueError);
+  EXPECT_NO_THROW(preprocess_input(gray, "tf"));
+  EXPECT_THROW(preprocess_input(gray, Preprocess{.mean = {}}), ValueError);
+  EXPECT_THROW(preprocess_input(gray, Preprocess{.scale = {1, 2}}), ValueError);
+  EXPECT_THROW(preprocess_input(gray, Preprocess{.scale = {1.0f / 0.0f}}),
                ValueError);
   EXPECT_THROW(preprocess_input(Tensor::zeros({1, 3}, DType::i64), "tf"),
                ValueError);

@@ -73,7 +73,7 @@ TEST_F(Segmentation, ReadsTheNumbersOfMasks) {
       put_file("palette.png",
                png_bytes({.width = 2,
                           .height = 1,
-                          .colour = PNG_COLOR_TYPE_PALETTE,
+                          .color = PNG_COLOR_TYPE_PALETTE,
                           .palette = {{0, 0, 0}, {128, 0, 0}, {0, 128, 0}}},
                          {2, 1}));
   EXPECT_THAT(numbers_of(read_mask(palette)), ElementsAre(2, 1));
@@ -88,12 +88,12 @@ TEST_F(Segmentation, ReadsTheNumbersOfMasks) {
 }
 
 TEST_F(Segmentation, RejectsInvalidMasks) {
-  const auto colour =
-      put_file("a.png", png_bytes({.colour = PNG_COLOR_TYPE_RGB}, {1, 2, 3}));
-  EXPECT_EQ(failure_of<FormatError>([&] { (void)read_mask(colour); }),
+  const auto color =
+      put_file("a.png", png_bytes({.color = PNG_COLOR_TYPE_RGB}, {1, 2, 3}));
+  EXPECT_EQ(failure_of<FormatError>([&] { (void)read_mask(color); }),
             (Failure{"unsupported_type", "mask"}));
   const auto alpha = put_file(
-      "b.png", png_bytes({.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {1, 2}));
+      "b.png", png_bytes({.color = PNG_COLOR_TYPE_GRAY_ALPHA}, {1, 2}));
   EXPECT_EQ(failure_of<FormatError>([&] { (void)read_mask(alpha); }),
             (Failure{"unsupported_type", "mask"}));
   const auto deep = put_file("c.png", png_bytes({.bits = 16}, {0, 1}));

@@ -57,7 +57,7 @@ void FormMatch::replace_by(const onnx::NodeProto& node) {
 
 // In graph order, so that parts have been replaced before; twice, because a
 // form may be part of another.
-void recognise_forms(ImportGraph& graph) {
+void recognize_forms(ImportGraph& graph) {
   // Before opset 7, operands have an axis attribute that forms do not check.
   if (graph.opset() < 7) return;
   for (int pass = 0; pass < 2; ++pass) {

@@ -30,7 +30,7 @@ inline constexpr const char* kFromParts = "from_parts";
 /// - Not of Equal: NotEqual, an internal operator.
 /// REQUIRES: constants are folded.
 /// REQUIRES: constants are folded.
-void recognise_forms(ImportGraph& graph);
+void recognize_forms(ImportGraph& graph);
 
 /// A candidate match: the last node of a form and the nodes before it.
 class FormMatch {

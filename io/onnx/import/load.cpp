@@ -36,7 +36,7 @@ OnnxImport import_model(onnx::ModelProto model,
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights
-  importing::recognise_forms(graph);
+  importing::recognize_forms(graph);
   if (quantized) importing::leave_out_prefixes(graph);
   return importing::Importer(graph, options).run();
 }

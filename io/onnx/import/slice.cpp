@@ -41,7 +41,7 @@ void convert_slice(Conversion& c) {
   std::vector<Cut> cuts;
   AxisEnds ends{Sizes(static_cast<size_t>(rank)),
                 Sizes(static_cast<size_t>(rank))};
-  bool neighbours = true;
+  bool neighbors = true;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(c.axis_of(axes[i], rank));
     const int64_t size = sizes[axis];
@@ -57,11 +57,11 @@ void convert_slice(Conversion& c) {
     const std::vector<Index> index{Slice(starts[i], stops[i], step)};
     const AxisPart part = parts_of({size}, index)[0];
     cuts.push_back({axis, part.first, part.count, part.step});
-    neighbours &= part.step == 1 && part.count > 0;
+    neighbors &= part.step == 1 && part.count > 0;
     ends.begin[axis] = -part.first;
     ends.end[axis] = -(size - part.first - part.count);
   }
-  if (neighbours && pad_or_crop(c, ends)) return;
+  if (neighbors && pad_or_crop(c, ends)) return;
   Value x = c.value(0);
   for (const Cut& cut : cuts) x.view = cut_of(c, x, cut);
   c.pass(std::move(x.view));
@@ -114,12 +114,12 @@ void convert_scatter_nd(Conversion& c) {
   const auto count = std::ssize(numbers);
   const int64_t first =
       count == 0 ? 0 : numbers[0] + (numbers[0] < 0 ? size : 0);
-  bool neighbours = count > 0 && places.shape() == Shape{count, 1};
-  for (int64_t i = 0; neighbours && i < count; ++i) {
+  bool neighbors = count > 0 && places.shape() == Shape{count, 1};
+  for (int64_t i = 0; neighbors && i < count; ++i) {
     const int64_t place = numbers[static_cast<size_t>(i)];
-    neighbours = (place < 0 ? place + size : place) == first + i;
+    neighbors = (place < 0 ? place + size : place) == first + i;
   }
-  if (!neighbours || has_batch(size) || first < 0 || first + count > size) {
+  if (!neighbors || has_batch(size) || first < 0 || first + count > size) {
     c.refuse(fmt::format(
         "indices must be contiguous entries of the first axis, which must not "
         "be the batch, got {} for {}",
