@@ -408,11 +408,11 @@ void add_qat(CommandLine& program) {
        .schedule = "learning rate schedule (default: cosine)"});
   command.begin_group("Quantization");
   command
-      .add(
-          "--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
-          "first epoch with frozen batch normalization statistics (default: "
-          "0; with int4 or --rate 0 if re-estimated statistics are worse, else "
-          "never)")
+      .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
+           "first epoch with frozen batch normalization statistics (default: "
+           "0; with int4 or --rate: 0 if re-estimated statistics are worse, "
+           "else "
+           "never)")
       .type("EPOCH");
   command.add("--accuracy", o.accuracy, 0, 1,
               "required accuracy; exit code 1 below it");
