@@ -48,8 +48,8 @@ Option add_calibration_options(Command& command, CalibrationChoice& choice) {
            "percentile for --method percentile")
       .show_default();
   command.add("--samples", choice.samples, 1, int64_t{1} << 31,
-              "number of calibration samples, a random subset (default: all of "
-              ".npy files, else 1024)");
+              "number of calibration samples, a random subset (default: all "
+              "samples of .npy files, else 1024)");
   return method;
 }
 

@@ -49,9 +49,8 @@ void add_compare(CommandLine& program) {
 Layers are matched by name, ignoring "quant_", and sorted by the noise they
 add. Noise is the power of the difference relative to the power of the first
 model's output; added noise excludes the noise of the layer's inputs. ONNX files
-run node by node on the reference executor. Samples may also have the axis
-order of the second model, or the other order of channels first and last, if
-the shape tells.
+run node by node on the reference executor. Samples may be NCHW or NHWC: the
+shape selects the order, or --layout if both fit.
 
 Examples:
   octet compare model.h5 int8.onnx --data x.npy --labels l.npy

@@ -28,7 +28,9 @@ void add_convert(CommandLine& program) {
   Command command = program.add_command("convert", "Convert a model to ONNX");
   add_model(command, options->from, kModelHelp);
   command.begin_group("Output");
-  command.add("-o,--output,onnx", options->to, "output file")
+  command
+      .add("-o,--output,onnx", options->to,
+           "output file, as argument or with -o")
       .type("OUT.onnx")
       .required()
       .writes({".onnx"});
@@ -37,6 +39,12 @@ void add_convert(CommandLine& program) {
                     "axis order of inputs and outputs (default: as in the "
                     "source ONNX file, else nchw)");
   add_engine_options(command, options->engine, options->to);
+  command.set_footer(R"(
+Examples:
+  octet convert model.keras -o model.onnx
+  octet convert model.h5 -o model.onnx --target tensorrt10
+  octet convert model.h5 -o model.onnx --from-bytes trained --layout nhwc
+)");
   command.when_chosen([options] {
     check_output(options->to);
     (void)onnx_options(options->file, {});

@@ -22,9 +22,8 @@ inline constexpr const char* kDataHelp = R"(
 Data:
   x.npy        float32 [N,...], preprocessed as for deployment; class labels
                int64 [N] with --labels y.npy. NAME=x.npy per input, NAME=y.npy
-               per output. Images in the axis order of the model file, or in
-               the other order of NHWC and NCHW if the shape tells; --layout
-               decides if both fit.
+               per output. Images may be NHWC or NCHW: the shape selects the
+               order; if both fit, --layout or the model file does.
   folder       A subfolder of PNG or JPEG images per class, optionally in train
                and test (or validation, valid, val); IDX files of MNIST;
                binary CIFAR; x_train.npy, y_train.npy, x_test.npy, y_test.npy.

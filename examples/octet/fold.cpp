@@ -22,7 +22,7 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kFoldExamples = R"(
-Quantized values do not change.
+Folding does not change quantized values.
 
 Examples:
   octet fold model.keras -o folded.h5
@@ -93,7 +93,9 @@ void add_fold(CommandLine& program) {
       "fold", "Fold batch normalization into the preceding layers");
   add_model(command, o.model, kModelHelp);
   command.begin_group("Output");
-  command.add("-o,--output,output", o.output, "output file")
+  command
+      .add("-o,--output,output", o.output,
+           "output file, as argument or with -o")
       .type("OUT.h5")
       .required()
       .writes({".h5", ".onnx"});

@@ -99,8 +99,9 @@ void add_graph(CommandLine& program) {
   command.add_flag(
       "--layers", o.layers,
       "draw the imported layers of an ONNX file instead of its nodes");
-  command.add_flag("--int8", o.int8,
-                   "quantize the model first, with random ranges");
+  command.add_flag(
+      "--int8", o.int8,
+      "quantize the model first, with random ranges (for the picture only)");
   add_placement_options(command, o.placement);
   command.set_footer(kExamples);
   command.when_chosen([options] { graph(*options); });

@@ -43,8 +43,8 @@ void add_image_options(Command& command, DataOptions& o) {
       .type("SIZE|RATIO|aspect|none");
   command
       .add_with_implicit("--pad", o.pad, "114",
-                         "letterbox with this gray value, the aspect ratio "
-                         "kept; without a value 114 as YOLO (Keras: 0)")
+                         "keep the aspect ratio and pad with this gray value "
+                         "(letterbox); --pad alone: 114, as YOLO (Keras: 0)")
       .type("VALUE");
   command
       .add("--class-names", o.class_names,

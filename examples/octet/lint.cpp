@@ -97,7 +97,8 @@ void add_lint(CommandLine& program) {
            "write and check a repaired file (repairs without training only)")
       .type("OUT.onnx")
       .writes({".onnx"}, OtherNames::unknown);
-  command.add_flag("--all", options->all, "show infos, too");
+  command.add_flag("--all", options->all,
+                   "also show findings of severity info");
   command.add_flag("--json", options->json, "print all findings as JSON");
   command.add_flag("--rules", options->rules, "list the rules and exit");
   command.set_footer(R"(

@@ -59,7 +59,8 @@ void add_placement_options(Command& command, PlacementOptions& o) {
       .type("tensorrt|toolkit|patterns|onnxruntime");
   command.add_flag(
       "--strict", o.strict,
-      "follow --policy toolkit even where Octet deviates on purpose");
+      "with --policy toolkit: reproduce the toolkit even where Octet deviates "
+      "on purpose");
   command
       .add("--exclude", o.excluded,
            "keep layers in float: regular expression of full layer names")

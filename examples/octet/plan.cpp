@@ -219,11 +219,12 @@ void add_plan(CommandLine& program) {
   command.add_flag(
       "--explain", o.explain,
       "also show conflicts and skipped layers, in lines that start with #");
-  const Option diff = command
-                          .add("--diff", o.diff,
-                               "show differences to another policy or a saved "
-                               "plan only: - there, + here")
-                          .type("POLICY|FILE.json");
+  const Option diff =
+      command
+          .add("--diff", o.diff,
+               "show only differences from another policy or a "
+               "saved plan: - its points, + points of this plan")
+          .type("POLICY|FILE.json");
   command.add_flag("--json", o.json, "print JSON").excludes(diff);
   command.add("--save", o.save, "write the plan to a file")
       .type("FILE.json")

@@ -379,7 +379,7 @@ void add_qat(CommandLine& program) {
   command.begin_group("Output");
   command
       .add("-o,--output,output", o.output,
-           "output file: .onnx with Q/DQ, or .h5 to resume training")
+           "output file: .onnx with Q/DQ, or .h5 for further training")
       .type("OUT.onnx")
       .required()
       .writes({".onnx", ".h5"});
@@ -410,8 +410,9 @@ void add_qat(CommandLine& program) {
   command
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
            "first epoch with frozen batch normalization statistics (default: "
-           "0; never with int4 or --rate, unless re-estimated statistics are "
-           "worse)")
+           "0; with int4 or --rate: 0 if re-estimated statistics are worse, "
+           "else "
+           "never)")
       .type("EPOCH");
   command.add("--accuracy", o.accuracy, 0, 1,
               "required accuracy; exit code 1 below it");

@@ -41,9 +41,10 @@ Calibration:
   and block reconstruction.
 
 Exit code:
-  1 if outputs are below 15 dB, if more than 10 % of the samples change their
-  class, or if the accuracy falls by more than 5 points. The file is written in
-  any case, and the message names options that help. --accept returns 0.
+  1 if the output SQNR is below 15 dB, if more than 10 % of the samples change
+  their class, or if the accuracy falls by more than 5 points. The file is
+  written in any case, and the message names options that help. --accept
+  returns 0.
 )";
 
 constexpr const char* kExamples = R"(
@@ -279,7 +280,9 @@ void add_quantize(CommandLine& program) {
       "quantize", "Quantize a model to INT8 and export it as ONNX");
   add_model(command, o.model, kModelHelp);
   command.begin_group("Output");
-  command.add("-o,--output,output", o.output, "output file")
+  command
+      .add("-o,--output,output", o.output,
+           "output file, as argument or with -o")
       .type("OUT.onnx")
       .required()
       .writes({".onnx"});
@@ -288,7 +291,8 @@ void add_quantize(CommandLine& program) {
   command.begin_group("Quantization");
   const Option ladder = command.add_flag(
       "--ladder", o.ladder,
-      "try post-training methods in order and keep the most accurate");
+      "try post-training methods in order and keep the one with the smallest "
+      "output error (PTQ pipeline)");
   command
       .add("--accuracy", o.target, 0, 1,
            "accuracy at which --ladder stops; exit code 1 if no method reaches "
@@ -305,7 +309,7 @@ void add_quantize(CommandLine& program) {
       .excludes(ladder);
   command.begin_group("Calibration");
   Option(command.add_flag("--keep-unusual", o.keep_unusual,
-                          "calibrate on unusual samples, too"))
+                          "also calibrate on unusual samples (see below)"))
       .excludes(ladder);
   add_accept_option(command, o.accept);
   command.add_flag("--json", o.json, "print JSON");

@@ -37,7 +37,7 @@ namespace {
 constexpr const char* kNotes = R"(
 The page has accuracy, layer noise, ranges, lint findings, latency and a graph.
 Without --reference, a quantized model is compared with itself with Q/DQ
-disabled. Layer analysis uses --samples of the data, accuracy all samples.
+disabled. Layer analysis uses --samples N, accuracy all samples.
 )";
 
 constexpr const char* kExamples = R"(
@@ -310,7 +310,9 @@ void add_report(CommandLine& program) {
       program.add_command("report", "Write an HTML report of a model");
   add_model(command, o.model, kModelHelp);
   command.begin_group("Output");
-  command.add("-o,--output,output", o.output, "output file")
+  command
+      .add("-o,--output,output", o.output,
+           "output file, as argument or with -o")
       .type("REPORT.html")
       .required()
       .writes({".html"});

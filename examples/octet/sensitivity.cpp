@@ -25,9 +25,9 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kNotes = R"(
-A float model is quantized and calibrated first, as by octet quantize. Each
-layer runs with only its own Q/DQ, and with all Q/DQ but its own. The first
-line names the main cause.
+A float model is quantized and calibrated first, as by octet quantize. For
+each layer, the model runs with only this layer quantized, and with all layers
+quantized but this one. The first line of the output names the main cause.
 )";
 
 constexpr const char* kExamples = R"(

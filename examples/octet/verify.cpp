@@ -205,15 +205,16 @@ void add_verify(CommandLine& program) {
   command.begin_group("Tolerances");
   command
       .add("--min-sqnr", options->min_sqnr, -1000, 1000,
-           "minimum SQNR of the outputs (default: 40, INT8 against float 15)")
+           "minimum SQNR of the outputs (default: 40; 15 for INT8 against "
+           "float)")
       .type("DB");
   command
       .add("--min-agreement", options->min_agreement, 0, 1,
            "minimum share of samples with equal class")
       .show_default();
   command.add("--max-flips", options->max_flips, 0, 1,
-              "maximum share of changed quantized values (default: 0.01, INT8 "
-              "against float unlimited)");
+              "maximum share of changed quantized values (default: 0.01; "
+              "unlimited for INT8 against float)");
   command
       .add("--max-batch-error", options->max_batch_error, 0, 1e9,
            "maximum difference between batch sizes, relative to the largest "
