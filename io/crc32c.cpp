@@ -8,8 +8,8 @@ namespace {
 
 using Table = std::array<uint32_t, 256>;
 
-/// tables[k][b] is the effect of byte b on the CRC k bytes later: eight bytes
-/// are processed per step.
+/// Returns the tables of slicing-by-8, which processes eight bytes per step:
+/// tables[k][b] is the CRC register after byte b and k zero bytes, from 0.
 /// Source: Kounavis and Berry, "Novel Table Lookup-Based Algorithms for
 /// High-Performance CRC Generation", IEEE Trans. Computers 57(11), 2008.
 constexpr std::array<Table, 8> make_tables() {

@@ -42,11 +42,11 @@ struct CsvTable::Contents {
 
 namespace {
 
-/// Cells as libcsv reports them.
+/// Cells reported by libcsv.
 struct Rows {
-  std::string text;
-  std::vector<size_t> ends;
-  std::vector<size_t> row_ends;  // in `ends`
+  std::string text;              // all cells, concatenated
+  std::vector<size_t> ends;      // end of each cell in `text`
+  std::vector<size_t> row_ends;  // number of cells up to the end of each row
 };
 
 extern "C" void add_cell(void* cell, size_t size, void* rows) {
@@ -98,7 +98,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-/// The common missing-value markers of pandas.
+/// Whether a cell is empty or a common missing-value marker of pandas.
 bool is_missing(std::string_view text) {
   for (const char* word : {"", "NA", "N/A", "NaN", "nan", "null", "NULL"}) {
     if (text == word) return true;
@@ -193,6 +193,7 @@ CsvTable load_csv(const std::filesystem::path& path,
   check_separator(options.separator);
   const std::string bytes = read_file(path);
   std::string_view text = bytes;
+  // UTF-8 byte order mark.
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   Rows rows = Parser(options.separator).parse(path.string(), text);

@@ -23,7 +23,8 @@ inline float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-/// Loads the element at `from`; `swapped` if it is big-endian.
+/// Loads the element at `from`, which need not be aligned. `swapped` reverses
+/// its bytes, for big-endian data.
 template <class T>
 T element(const char* from, bool swapped) {
   char bytes[sizeof(T)];

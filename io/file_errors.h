@@ -9,20 +9,22 @@
 
 namespace octet::io {
 
-/// Returns `error` as another kind: same code, subject, text and context.
+/// Returns a copy of `error` of another kind: code, subject, text and context
+/// are the same.
 template <ErrorKind Kind>
 ErrorOf<Kind> error_as(const Error& error) {
   Error same(Kind, error.code(), error.subject(), error.text());
   for (const std::string& frame : error.context()) same.add_context(frame);
-  // The code is known at run time only: it is assigned to a placeholder.
+  // The constructor accepts only codes known at compile time, so `same` is
+  // assigned to the base of a placeholder.
   ErrorOf<Kind> result("internal", "", "");
   static_cast<Error&>(result) = same;
   return result;
 }
 
-/// Returns `body()`. Adds the frame `describe()` to an Error that it throws,
-/// once. Value, shape and not-found errors become FormatError: the file is at
-/// fault.
+/// Returns `body()`. Adds the context frame `describe()` to an Error thrown by
+/// `body`, unless the error already has this frame. Converts value, shape and
+/// not-found errors to FormatError, as the file caused them.
 template <class Describe, class Body>
 decltype(auto) in_file(Describe describe, Body body) {
   try {

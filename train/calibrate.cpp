@@ -13,7 +13,8 @@ namespace {
 
 using quant::InputValues;
 
-/// Runs this rank's range of batches; all ranks have about the same number.
+/// Runs this rank's contiguous range of batches. The numbers of batches of two
+/// ranks differ by one at most.
 std::vector<InputValues> run_own(const Model& model, const Dataset& samples,
                                  const Communicator& ranks,
                                  int64_t batch_size) {
@@ -28,7 +29,8 @@ std::vector<InputValues> run_own(const Model& model, const Dataset& samples,
                             batch_size);
 }
 
-/// Runs this rank's batches and merges the observations of all ranks.
+/// Runs this rank's batches and sets the quantizers' observations to the merged
+/// observations of all ranks.
 void observe(Model& model, const Dataset& samples, Communicator& ranks,
              int64_t batch_size) {
   const auto quantizers = quant::quantizers(model);

@@ -13,6 +13,8 @@ namespace {
 
 enum class Order { first, last };
 
+/// Whether the shapes match in all dimensions but the batch; kAnySize matches
+/// any size.
 bool fits(const Shape& given, const Shape& wanted) {
   if (given.rank() != wanted.rank()) return false;
   for (int d = 1; d < given.rank(); ++d) {
@@ -26,14 +28,17 @@ Tensor moved(const Tensor& x, Order from, Order to) {
   return to == Order::last ? to_channels_last(x) : to_channels_first(x);
 }
 
-/// Returns the axis order of a model's input. If the file does not define it:
-/// that of the other model's file, otherwise channels first.
+/// Returns the axis order of the input of `model`. If its file does not define
+/// the order, uses the order of `other` if that is a file that defines it,
+/// otherwise channels first.
 Order order_of(const TracedModel& model, const TracedModel& other) {
   std::optional<bool> first = model.input_channels_first();
   if (!first && other.is_file()) first = other.input_channels_first();
   return first.value_or(true) ? Order::first : Order::last;
 }
 
+/// Returns the candidate axis orders of the samples, the requested one first;
+/// `a` and `b` are the orders of the models' inputs.
 std::vector<Order> orders_to_try(OnnxLayout layout, Order a, Order b) {
   std::vector<Order> orders;
   if (layout == OnnxLayout::channels_first) orders.push_back(Order::first);
@@ -69,7 +74,8 @@ SamplePair samples_for(const TracedModel& a, const TracedModel& b,
       }
     }
   }
-  // Inputs of the same axis order need no transposition.
+  // Samples without channels are never transposed; samples that fit both inputs
+  // unchanged need not be.
   if (fits(x.shape(), wanted_a) && fits(x.shape(), wanted_b)) return {x, x};
   throw ShapeError(
       "shape_mismatch", "compare",

@@ -31,7 +31,8 @@ constexpr uint64_t kLongestError = uint64_t{1} << 16;
 
 // The allocator of AddressSanitizer (GCC 12) has no handlers for fork(): a
 // child that is created while another thread allocates hangs in its first
-// malloc(). Threads of the pool allocate when they start.
+// malloc(). Threads of the pool allocate as they start, so this delay lets them
+// finish starting.
 void wait_for_new_threads() {
 #ifdef __SANITIZE_ADDRESS__
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -78,7 +79,7 @@ Hdf5Worker::Hdf5Worker(std::string contents, const FileLimits& limits,
     fail_to_start();
   }
   {
-    // No other thread is inside the library during fork().
+    // Locked so that no other thread is inside the HDF5 library during fork().
     const std::scoped_lock lock(hdf5_mutex());
     wait_for_new_threads();
     const pid_t parent = getpid();
@@ -107,8 +108,8 @@ int Hdf5Worker::stop() {
   if (process_ < 0) return 0;
   close(socket_);
   int status = 0;
-  // If the program waits for all children, this one may already be reaped and
-  // its number reused.
+  // If the program waits for all its children, this one may already be reaped
+  // and its process id reused: kill() only a child that is still running.
   pid_t waited = waitpid(process_, &status, WNOHANG);
   if (waited == 0) {
     kill(process_, SIGKILL);
@@ -212,13 +213,14 @@ Tensor Hdf5Worker::read(const Hdf5Request& request) {
                        fmt::format("response must have {} bytes, got {}", bytes,
                                    header.bytes)));
     }
-    // The file has this shape: memory is allocated only now.
+    // The response proves that the dataset has the expected shape, so memory is
+    // allocated only now.
     try {
       Tensor tensor(request.expected, request.type);
       receive(static_cast<char*>(tensor.raw()), bytes);
       return tensor;
     } catch (const std::bad_alloc&) {
-      stop();  // its response cannot be received
+      stop();  // the elements remain unread in the socket
       failure_ =
           FormatError("memory_limit", "HDF5 file", "does not fit into memory");
       throw;

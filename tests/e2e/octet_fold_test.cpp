@@ -1,4 +1,4 @@
-// octet fold and octet doctor.
+// Tests of `octet fold` and `octet doctor`.
 #include <string>
 
 #include <fmt/format.h>
@@ -30,8 +30,8 @@ class OctetFold : public ::testing::Test {
   TempFolder folder_;
 };
 
-// The ONNX file runs on the reference executor, whose kernels are independent
-// of the layers.
+// `octet predict` runs the ONNX file on the reference executor, which shares no
+// kernels with the layers.
 TEST_F(OctetFold, KeepsTheOutputsOfTheModel) {
   const Model model = zoo::make("resnet8", {.classes = 4, .seed = 3});
   io::save_model(model, folder_ / "in.h5", {.classes = {"a", "b", "c", "d"}});
@@ -70,7 +70,8 @@ TEST_F(OctetFold, ReportsNothingToFoldAndRejectsItsInput) {
   EXPECT_EQ(run("fold in.h5 -o out.txt").exit_code, 2);
 }
 
-// Only some runtimes support uint8.
+// The activations are uint8, which the default target rejects because TensorRT
+// does not support it.
 TEST_F(OctetFold, ExportsForTheGivenTarget) {
   Model model = quant::quantize_model(
       zoo::make("resnet8", {.classes = 4, .seed = 3}),
@@ -101,7 +102,8 @@ TEST_F(OctetFold, DoctorFindsThisBuild) {
                 .at("what")
                 .as_string(),
             "octet");
-  // A missing requirement is an error.
+  // The command fails if a requirement is not met: no file can be created in
+  // /proc.
   const CommandResult full = run("doctor --json >/dev/null; TMPDIR=/proc " +
                                  std::string(OCTET_BIN) + "/octet doctor");
   EXPECT_EQ(full.exit_code, 1);

@@ -10,9 +10,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Expectations from the toolkit's tests of find_my_predecessors,
-// find_my_successors and KerasModelTraveller. Keras lists layers farther from
-// the output first, Octet lists them in creation order: the successors of
-// pool1_pool are in reverse order.
+// find_my_successors and KerasModelTraveller. The order of neighbors differs:
+// Octet lists layers in creation order, Keras lists layers farther from the
+// output first. The toolkit's test has the successors of pool1_pool reversed.
 // Source: NVIDIA tensorflow-quantization 0.2.0, tests.
 TEST(GraphWalk, MatchesTheNeighborsOfTheToolkit) {
   const Model model = zoo::resnet50({.input = {32, 32, 3}, .classes = 10});

@@ -16,7 +16,8 @@ namespace {
 using ::testing::ElementsAreArray;
 
 TEST(Mixup, MixesInputsAndLabelsInTheSameProportions) {
-  // The input of class k is k, so it must equal the label's share of class 1.
+  // Each input equals its class, 0 or 1, so a mixed input must equal the mixed
+  // label's probability of class 1.
   Batch batch = counting({64, 1, 1, 1});
   for (size_t i = 0; i < 64; ++i) {
     batch.input().f32()[i] = static_cast<float>(i % 2);
@@ -35,8 +36,8 @@ TEST(Mixup, MixesInputsAndLabelsInTheSameProportions) {
 }
 
 TEST(Mixup, DrawsFromTheBetaDistribution) {
-  // Two samples 0 and 1: mixed, the result is l or 1 - l, both Beta(a, a), with
-  // variance 1 / (4 (2 a + 1)).
+  // The batch has the samples 0 and 1. Mixing them gives sample 0 the value
+  // l or 1 - l for l ~ Beta(a, a); both have variance 1 / (4 (2 a + 1)).
   for (const float alpha : {0.2f, 1.0f, 4.0f}) {
     Batch batch = counting({2, 1, 1, 1});
     batch.input().f32()[0] = 0;
@@ -47,7 +48,7 @@ TEST(Mixup, DrawsFromTheBetaDistribution) {
     for (uint64_t seed = 0; seed < 20000; ++seed) {
       const Batch result =
           apply_one(mixup({.classes = 2, .alpha = alpha}), batch, seed);
-      // Half of the draws mix different samples.
+      // In half of the draws, sample 0 is mixed with itself and remains 0.
       const double share = double{result.input().f32()[0]};
       if (share == 0) continue;
       ++count;

@@ -20,13 +20,14 @@ class LocalCommunicator final : public Communicator {
             std::span<const std::span<std::byte>>) override {}
 };
 
-/// Runs `body` on every rank and returns the results of all ranks. If it throws
-/// on some ranks, all ranks throw the error of the first, with that rank in its
-/// context unless all ranks have the same error.
-/// REQUIRES: `body` does not communicate.
+/// Runs `body` on this rank and returns the results of all ranks, in rank
+/// order. If `body` throws on any rank, all ranks throw the error of the lowest
+/// such rank, with the rank in its context unless all ranks have the same
+/// error. With several ranks, exceptions other than Error become InternalError.
+/// REQUIRES: all ranks call it; `body` does not communicate.
 std::vector<std::string> together(Communicator& ranks,
                                   const std::function<std::string()>& body);
-/// As together(), without results.
+/// Like together(), for a body without a result.
 void run_on_all(Communicator& ranks, const std::function<void()>& body);
 
 }  // namespace octet::train

@@ -1,4 +1,4 @@
-// Arithmetic operators with broadcasting.
+// Binary and variadic arithmetic operators, with broadcasting.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -27,7 +27,7 @@ Values binary(const NodeContext& context) {
   return binary(context, f);
 }
 
-// Folds f over all inputs, from first to last.
+// Combines all inputs with f, from first to last.
 template <auto f>
 Values folded(const NodeContext& context) {
   Tensor y = context.input(0);
@@ -43,7 +43,7 @@ Values folded(const NodeContext& context) {
 
 constexpr auto kPlus = [](auto a, auto b) { return plus(a, b); };
 
-// Integers are truncated toward zero.
+// Integer results are truncated toward zero and saturate.
 template <class T, class E>
 T power(T x, E exponent) {
   if constexpr (std::is_same_v<T, float> && std::is_same_v<E, float>) {
@@ -60,15 +60,15 @@ Values div(const NodeContext& context) {
   return binary(context, [&]<class T>(T a, T b) -> T {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) context.refuse("divisor must not be 0");
-      // The lowest number has no negative.
+      // Dividing the lowest integer by -1 overflows; minus() wraps around.
       if (std::is_signed_v<T> && b == static_cast<T>(-1)) return minus(T{}, a);
     }
     return static_cast<T>(a / b);
   });
 }
 
-// The result has the sign of the divisor, or with fmod, of the dividend; floats
-// support fmod only.
+// The remainder has the sign of the divisor or, with the attribute fmod, of the
+// dividend. Floats require fmod.
 Values mod(const NodeContext& context) {
   const bool truncates = context.integer("fmod", 0) != 0;
   return binary(context, [&]<class T>(T a, T b) -> T {
@@ -99,7 +99,7 @@ Values prelu(const NodeContext& context) {
   const Tensor& x = context.input(0);
   Tensor slope = context.input(1);
   if (context.opset() < kNumpyBroadcast && x.shape().rank() > 2 &&
-      slope.size() > 1) {  // per channel
+      slope.size() > 1) {  // a slope for each channel, axis 1
     Dims dims(static_cast<size_t>(x.shape().rank()) - 1, 1);
     dims[0] = slope.size();
     slope = context.reshaped(slope, dims);

@@ -36,7 +36,6 @@ enum class OnnxTarget {
 };
 
 /// Returns the name of a target: "tensorrt10".
-/// nearest names, for a word that is none.
 std::string_view to_string(OnnxTarget target);
 /// Whether the target supports uint8 values, also of unsigned quantizers.
 bool takes_uint8(OnnxTarget target);

@@ -1,8 +1,8 @@
 // Model zoo: networks with Keras' topology and layer names, so that weights of
-// Keras files load by name. Networks return logits: Keras' final softmax is
-// omitted, which changes no parameter, and losses from logits are exact.
-// Weights are random. Inputs are preprocessed as in the papers (only
-// EfficientNet includes its preprocessing).
+// Keras files load by name. Networks return logits, without Keras' final
+// softmax, which has no parameters: losses on logits are numerically stable.
+// Weights are random. Preprocess inputs as in the papers, except for
+// EfficientNet, whose first layers do.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Options {
   std::string name = "";   ///< name of the model
 };
 
-/// A network of the zoo with its defaults.
+/// A network of the zoo and its default options.
 struct Entry {
   std::string_view name;
   std::string_view description;  ///< one line
@@ -38,7 +38,8 @@ struct Entry {
   Model (*make)(const Options& options) = nullptr;
 };
 
-/// Returns all networks, small ones first.
+/// Returns all networks: roughly from small to large, then the networks of the
+/// placement tests.
 std::span<const Entry> entries();
 /// Returns the entry `name`. Throws: NotFoundError with the nearest names.
 const Entry& entry(std::string_view name);
@@ -54,7 +55,7 @@ Model make(std::string_view name, const Options& options = {});
 /// Source: LeCun et al., Proc. IEEE 86(11), 1998, section II.B.
 Model lenet(const Options& options = {});
 
-/// MLPerf Tiny image classifier, for 32x32 images.
+/// MLPerf Tiny image classification: ResNet-8 for 32x32 images.
 /// Source: Banbury et al., arXiv 2106.07597, section 4.
 Model resnet8(const Options& options = {});
 /// ResNet-20 for 32x32 images.
@@ -66,13 +67,13 @@ Model resnet20(const Options& options = {});
 /// compression 0.5.
 /// Source: Huang et al., arXiv 1608.06993, section 4.
 Model densenet40(const Options& options = {});
-/// Inception for 32x32 images; alpha scales filters, rounded to multiples of
-/// eight.
-/// Source: Zhang et al., arXiv 1611.03530, figure 3, with padding also in the
-/// pools that halve the image.
+/// Inception for 32x32 images. alpha scales the numbers of filters, rounded to
+/// multiples of eight.
+/// Source: Zhang et al., arXiv 1611.03530, figure 3; unlike there, the
+/// downsampling pools are padded, too.
 Model inception_small(const Options& options = {});
 
-/// Basic blocks of two 3x3 convolutions without biases. Not in
+/// ResNet-18: basic blocks of two 3x3 convolutions without biases. Not in
 /// keras.applications; layer names follow resnet50.
 /// Source: He et al., arXiv 1512.03385, table 1.
 Model resnet18(const Options& options = {});
@@ -86,13 +87,14 @@ Model resnet101_v2(const Options& options = {});
 
 /// Source: Howard et al., arXiv 1704.04861; keras.applications.MobileNet.
 Model mobilenet(const Options& options = {});
-/// MLPerf Tiny visual wake words: MobileNet with width 0.25, biases and ReLU.
+/// MLPerf Tiny visual wake words: MobileNet with default alpha 0.25, biases,
+/// ReLU instead of ReLU6 and symmetric padding.
 /// Source: Banbury et al., arXiv 2106.07597, section 4.
 Model mobilenet_v1_025(const Options& options = {});
 /// Source: Sandler et al., arXiv 1801.04381; keras.applications.MobileNetV2.
 Model mobilenet_v2(const Options& options = {});
 
-/// MLPerf Tiny keyword spotting.
+/// MLPerf Tiny keyword spotting: depthwise separable convolutions.
 /// Source: Zhang et al., arXiv 1711.07128; Banbury et al., section 4.
 Model ds_cnn(const Options& options = {});
 
@@ -111,27 +113,31 @@ Model densenet121(const Options& options = {});
 /// Source: Ronneberger et al., arXiv 1505.04597.
 Model unet(const Options& options = {});
 
-/// Vision Transformer: patches of 16x16 or patch_size, 12 blocks of 3 heads of
-/// 64 features. alpha scales the number of heads, at least 1 (2 is DeiT-S, 4
-/// DeiT-B). Height and width must be multiples of the patch size.
+/// Vision Transformer: 12 blocks with 3 heads of 64 features, patches of 16x16
+/// by default. alpha scales the number of heads, with a minimum of one head:
+/// alpha 1 is DeiT-Ti, 2 is DeiT-S, 4 is DeiT-B. Height and width must be
+/// multiples of the patch size.
 /// Source: Dosovitskiy et al., arXiv 2010.11929; Touvron et al., arXiv
 /// 2012.12877, table 1 (DeiT-Ti).
 Model vit_tiny(const Options& options = {});
 
-// Networks of the placement tests of NVIDIA's toolkit, with its layer names.
+// Networks of the Q/DQ placement tests of NVIDIA's toolkit, with its layer
+// names. Inputs are [h,w], 28x28 by default; frodo and sam take [h,w,c],
+// 32x32x3 by default.
 // Source: tensorflow-quantization 0.2.0, tests/network_pool.py.
 
-/// Two convolutions. Input [h,w], as for all networks on 28x28.
+/// Two convolutions.
 Model otho(const Options& options = {});
 /// Two depthwise convolutions.
 Model lotho(const Options& options = {});
 /// Two dense layers.
 Model lobelia(const Options& options = {});
-/// Seven consecutive convolutions with 516 down to 8 filters, times alpha,
-/// rounded down.
+/// Seven consecutive convolutions with 516, 252, 126, 64, 32, 16 and 8 filters,
+/// each multiplied by alpha and rounded down.
 Model bilbo(const Options& options = {});
 /// Residual blocks without batch normalization.
 Model frodo(const Options& options = {});
+/// Like frodo, with another residual block and without the first pooling.
 Model sam(const Options& options = {});
 /// An inception block.
 Model merry(const Options& options = {});

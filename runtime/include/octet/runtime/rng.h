@@ -1,6 +1,6 @@
 // Rng: a counter-based generator (Philox4x32-10). A stream is a pure function
-// of its seed and its path of names, so results depend neither on creation
-// order nor on threads. No seed is ever taken from a clock.
+// of its seed and the names passed to child(), so results depend neither on
+// creation order nor on threads. No seed is ever taken from a clock.
 //
 // Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // SC 2011.
@@ -20,33 +20,39 @@ class Rng {
  public:
   explicit Rng(uint64_t seed) : key_(seed) {}
 
-  /// An independent stream: `rng.child("conv1/kernel")`.
+  /// Returns an independent stream: `rng.child("conv1/kernel")`. Depends on
+  /// key() and the argument only, not on the numbers already drawn.
   Rng child(std::string_view name) const;
   Rng child(uint64_t index) const;
 
+  /// Returns 32 random bits.
   uint32_t next();
-  /// In [0, 1), 24 random bits.
+  /// Returns a multiple of 2^-24 in [0, 1).
   float uniform();
-  /// In [0, bound) without bias. Throws: ValueError for bound <= 0.
+  /// Returns an unbiased integer in [0, bound). Throws: ValueError for
+  /// bound <= 0.
   int64_t below(int64_t bound);
-  /// Standard normal (Box-Muller).
+  /// Returns a standard normal number (Box-Muller).
   float normal();
 
   void fill_uniform(std::span<float> values, float low, float high);
   void fill_normal(std::span<float> values, float mean, float deviation);
   void fill_uniform(Tensor& tensor, float low, float high);
   void fill_normal(Tensor& tensor, float mean, float deviation);
-  /// 0 .. n-1 in random order (Fisher-Yates).
+  /// Returns 0 .. n-1 in random order (Fisher-Yates).
   std::vector<int64_t> permutation(int64_t n);
 
+  /// Returns the seed; for a child, a hash of the parent's key and the argument
+  /// of child().
   uint64_t key() const { return key_; }
+  /// Returns the number of Philox blocks generated, four next() values each.
   uint64_t counter() const { return counter_; }
 
  private:
   uint64_t key_;
   uint64_t counter_ = 0;
   std::array<uint32_t, 4> block_{};
-  int used_ = 4;
+  int used_ = 4;  ///< values of block_ already returned
 };
 
 }  // namespace octet

@@ -14,19 +14,19 @@ enum class Align { left, right };
 
 class TextTable {
  public:
-  /// Alignments of the columns.
+  /// Creates a table with one column per alignment.
   explicit TextTable(std::vector<Align> columns);
 
-  /// Adds a line: `prefix` and the cells, two spaces apart. In a row with fewer
-  /// cells than columns, the last cell spans the remaining columns and does not
-  /// widen its own.
+  /// Adds a row: `prefix`, then the cells, separated by two spaces. In a row
+  /// with fewer cells than columns, the last cell spans the remaining columns
+  /// and does not affect column widths.
   /// Throws: InternalError for more cells than columns.
   void add_row(std::vector<std::string> cells, std::string_view prefix = "");
-  /// Adds a line of dashes as wide as each column.
+  /// Adds a row that fills each column with dashes.
   void add_rule(std::string_view prefix = "");
 
-  /// Lines without trailing spaces, ended by newlines. Widths count UTF-8
-  /// characters.
+  /// Returns the rows as lines without trailing spaces, each ended by a
+  /// newline. Column widths are measured in Unicode code points.
   std::string to_string() const;
 
  private:
@@ -41,7 +41,7 @@ class TextTable {
   std::vector<Row> rows_;
 };
 
-/// 1234567 -> "1,234,567".
+/// Formats an integer with thousands separators: 1234567 -> "1,234,567".
 std::string group_digits(int64_t value);
 
 }  // namespace octet
