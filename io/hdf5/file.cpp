@@ -90,7 +90,7 @@ Handle step_into(hid_t group, const std::string& name,
   if (exists == 0) return Handle(H5I_INVALID_HID, H5Oclose);
   H5L_info_t info;
   if (H5Lget_info(group, name.c_str(), &info, H5P_DEFAULT) < 0) {
-    fail_in_library(subject, "look at its link");
+    fail_in_library(subject, "read its link");
   }
   if (info.type != H5L_TYPE_HARD) {
     throw FormatError(

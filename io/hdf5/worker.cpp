@@ -52,8 +52,9 @@ std::string how_it_ended(int status) {
     return fmt::format("the HDF5 library crashed on this file (signal {})",
                        WTERMSIG(status));
   }
-  return fmt::format("the HDF5 library exited on this file (exit code {})",
-                     WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  return fmt::format(
+      "the HDF5 worker process exited while reading (exit code {})",
+      WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
 }  // namespace
