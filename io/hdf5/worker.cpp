@@ -71,6 +71,8 @@ auto Hdf5Worker::timed(Body body) {
   return body();
 }
 
+// Takes `contents` by value to free them in the parent when it returns.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Hdf5Worker::Hdf5Worker(std::string contents, const FileLimits& limits,
                        Hdf5Hook before_response)
     : time_limit_(limits.time_limit), time_left_(limits.time_limit) {
