@@ -344,7 +344,7 @@ SaveOptions options_in(std::string contents, const std::string& name,
         (void)resize_mode(options.resize);
       }
     } catch (const ValueError& error) {
-      throw error_as<ErrorKind::format>(error);
+      throw FormatError(error);
     }
     if (file.has(kOctet, kInterface)) {
       options.interface = interface_from(file.text(kOctet, kInterface));

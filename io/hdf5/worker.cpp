@@ -14,7 +14,6 @@
 
 #include <octet/runtime/error.h>
 
-#include "file_errors.h"
 #include "library.h"
 #include "limit_checks.h"
 #include "wire.h"
@@ -157,9 +156,9 @@ ResponseHeader Hdf5Worker::receive_header() {
     case Status::elements:
       return header;
     case Status::unsupported:
-      throw error_as<ErrorKind::unsupported>(receive_error(header));
+      throw UnsupportedError(receive_error(header));
     case Status::format_error:
-      throw error_as<ErrorKind::format>(receive_error(header));
+      throw FormatError(receive_error(header));
   }
   stop();
   fail(

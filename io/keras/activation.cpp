@@ -6,7 +6,6 @@
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
-#include "file_errors.h"
 #include "keras/steps.h"
 #include "printable.h"
 
@@ -72,7 +71,7 @@ ActivationForm from_name(const std::string& written,
   try {
     expect_activation_function(name);
   } catch (const ValueError& error) {
-    throw error_as<ErrorKind::unsupported>(error);
+    throw UnsupportedError(error);
   }
   return {name, {}};
 }

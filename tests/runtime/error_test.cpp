@@ -25,6 +25,16 @@ TEST(Error, WithoutASubjectIsItsText) {
   EXPECT_EQ(error.text(), "no samples");
 }
 
+TEST(Error, ConvertsToAnotherKind) {
+  ValueError given("out_of_range", "rate", "must be positive, got 0");
+  given.add_context("in layer 'a'");
+  const FormatError error(static_cast<const Error&>(given));
+  EXPECT_EQ(error.kind(), ErrorKind::format);
+  EXPECT_EQ(error.code(), "out_of_range");
+  EXPECT_EQ(error.subject(), "rate");
+  EXPECT_STREQ(error.what(), "rate: must be positive, got 0\n  in layer 'a'");
+}
+
 TEST(Error, ReplacesControlCharacters) {
   const IoError error("cannot_read", "a\x1b[31m.png", "bad \x07 file");
   EXPECT_EQ(error.subject(), "a?[31m.png");

@@ -15,7 +15,7 @@ namespace octet::train {
 namespace {
 
 /// Serializes an error. Exceptions of other types become InternalErrors.
-std::string told(const std::exception& error) {
+std::string serialize(const std::exception& error) {
   BytesWriter bytes;
   const auto* own = dynamic_cast<const Error*>(&error);
   bytes.add_value(own != nullptr ? own->kind() : ErrorKind::internal);
@@ -29,17 +29,10 @@ std::string told(const std::exception& error) {
   return bytes.take();
 }
 
-/// Throws `received` as an E. The code is known at run time only, so it is
-/// assigned to the base of a placeholder.
-template <class E>
-[[noreturn]] void raise(const Error& received) {
-  E error("internal", "", "");
-  static_cast<Error&>(error) = received;
-  throw error;
-}
-
-[[noreturn]] void raise(const std::string& told, const std::string& where) {
-  BytesReader bytes(told);
+/// Throws the serialized error as its type.
+[[noreturn]] void raise(const std::string& bytes_of_error,
+                        const std::string& where) {
+  BytesReader bytes(bytes_of_error);
   const auto kind = bytes.value<ErrorKind>();
   std::string code = bytes.text();
   std::string subject = bytes.text();
@@ -51,23 +44,23 @@ template <class E>
   if (!where.empty()) error.add_context(where);
   switch (kind) {
     case ErrorKind::shape:
-      raise<ShapeError>(error);
+      throw ShapeError(error);
     case ErrorKind::value:
-      raise<ValueError>(error);
+      throw ValueError(error);
     case ErrorKind::not_found:
-      raise<NotFoundError>(error);
+      throw NotFoundError(error);
     case ErrorKind::unsupported:
-      raise<UnsupportedError>(error);
+      throw UnsupportedError(error);
     case ErrorKind::format:
-      raise<FormatError>(error);
+      throw FormatError(error);
     case ErrorKind::io:
-      raise<IoError>(error);
+      throw IoError(error);
     case ErrorKind::interrupted:
-      raise<InterruptedError>(error);
+      throw InterruptedError(error);
     case ErrorKind::internal:
       break;
   }
-  raise<InternalError>(error);
+  throw InternalError(error);
 }
 
 }  // namespace
@@ -81,9 +74,9 @@ std::vector<std::string> together(Communicator& ranks,
   try {
     own = kDone + body();
   } catch (const std::exception& error) {
-    own = kFailed + told(error);
+    own = kFailed + serialize(error);
   } catch (...) {
-    own = kFailed + told(std::runtime_error("an unknown exception"));
+    own = kFailed + serialize(std::runtime_error("an unknown exception"));
   }
   std::vector<std::string> all = ranks.gather(own);
   const auto failed = std::ranges::find_if(

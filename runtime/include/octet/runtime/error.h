@@ -86,6 +86,11 @@ class ErrorOf : public Error {
   /// The message reads "subject: text".
   ErrorOf(ErrorCode code, std::string_view subject, std::string_view text)
       : Error(Kind, std::string(code.name()), subject, text) {}
+  /// An error of this kind with the code, subject, text and context of `other`.
+  explicit ErrorOf(const Error& other)
+      : Error(Kind, other.code(), other.subject(), other.text()) {
+    for (const std::string& frame : other.context()) add_context(frame);
+  }
 };
 
 using ShapeError = ErrorOf<ErrorKind::shape>;
