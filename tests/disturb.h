@@ -1,4 +1,4 @@
-// Weights that are not what they begin with.
+// Parameters other than their initial values.
 #pragma once
 
 #include <octet/layers/model.h>
@@ -6,8 +6,8 @@
 
 namespace octet {
 
-/// Moves biases, scales and statistics from the 0 and 1 they begin with, where
-/// a mistake would not show.
+/// Changes biases, scales and statistics, whose initial values 0 and 1 would
+/// hide errors.
 inline void disturb(const Model& model) {
   for (const auto& layer : model.layers()) {
     for (const Parameter& p : layer->parameters()) {

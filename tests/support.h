@@ -1,4 +1,4 @@
-// What tests of every module share.
+// Utilities of the tests of all modules.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace octet {
 
-/// A copy of the elements, which outlives the tensor.
+/// Returns a copy of the elements, which outlives the tensor.
 template <class T>
 std::vector<T> elements(const Tensor& tensor) {
   const auto all = tensor.data<T>();
@@ -41,7 +41,7 @@ inline std::vector<uint32_t> bits(const Variable& variable) {
   return bits(variable.value());
 }
 
-/// 0, 1, 2, ...: every element tells where it came from.
+/// Returns the values 0, 1, 2, ...: each element identifies its position.
 inline Tensor counting(const Shape& shape) {
   Tensor result(shape);
   float next = 0;
@@ -49,14 +49,14 @@ inline Tensor counting(const Shape& shape) {
   return result;
 }
 
-/// Uniform in [-1, 1).
+/// Returns values that are uniform in [-1, 1).
 inline Tensor noise(const Shape& shape, uint64_t seed = 1) {
   Tensor result(shape);
   Rng(seed).fill_uniform(result, -1, 1);
   return result;
 }
 
-/// What the process has in memory.
+/// Returns the resident memory of the process in bytes.
 inline int64_t resident_bytes() {
   int64_t total = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> total >> resident;
@@ -104,7 +104,7 @@ Failure failure_of(Body body) {
   return {"no error", ""};
 }
 
-/// The text of the E that `body` throws, with its context.
+/// Returns the message and context of the E that `body` throws.
 template <class E, class Body>
 std::string error_of(Body body) {
   try {
@@ -112,12 +112,12 @@ std::string error_of(Body body) {
   } catch (const E& error) {
     return error.what();
   } catch (const std::exception& error) {
-    return std::string("an error of another kind: ") + error.what();
+    return std::string("error of another type: ") + error.what();
   }
   return "no error";
 }
 
-/// Keeps warnings while it lives.
+/// Collects warnings during its lifetime.
 class WarningsKept {
  public:
   WarningsKept()
@@ -134,6 +134,7 @@ class WarningsKept {
   WarningSink before_;
 };
 
+/// Restores the number of threads at the end of its lifetime.
 class ThreadsRestored {
  public:
   ThreadsRestored() : before_(num_threads()) {}

@@ -1,4 +1,4 @@
-// A folder of a test's own.
+// Temporary folders of tests.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace octet {
 
-/// New, and removed with everything in it.
+/// A new folder, removed with its contents by the destructor.
 class TempFolder {
  public:
   TempFolder() {
     std::string pattern =
         (std::filesystem::temp_directory_path() / "octet_test.XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) {
-      throw std::runtime_error("cannot make a temporary folder");
+      throw std::runtime_error("cannot create a temporary folder");
     }
     path_ = pattern;
   }

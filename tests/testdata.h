@@ -1,4 +1,4 @@
-// The files that several projects share and that are too large to be kept here.
+// Test data that is too large for the repository.
 #pragma once
 
 #include <cstdlib>
@@ -7,8 +7,8 @@
 
 namespace octet {
 
-/// In the folder that OCTET_TESTDATA names, else ../shared/testdata beside the
-/// repository.
+/// Returns the path of `name` in OCTET_TESTDATA (default: ../shared/testdata
+/// beside the repository).
 inline std::filesystem::path testdata(const std::string& name = "") {
   const char* folder = std::getenv("OCTET_TESTDATA");
   return (folder != nullptr ? std::filesystem::path(folder)

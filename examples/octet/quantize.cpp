@@ -108,8 +108,8 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
 }
 
 /// Runs the PTQ pipeline. Stops at --accuracy, else keeps the best stage.
-Model climb(const Model& model, const Dataset& data, const Options& o,
-            std::string& report, Config& figures) {
+Model run_pipeline(const Model& model, const Dataset& data, const Options& o,
+                   std::string& report, Config& figures) {
   if (o.target >= 0 && data.label_specs().empty()) {
     throw ValueError(
         "missing_value", "--accuracy",
@@ -218,7 +218,7 @@ void quantize(Options o) {
   std::optional<Model> like_channels;
   if (o.equalize) like_channels = equalized(model, "--equalize");
   const Model& source = like_channels ? *like_channels : model;
-  Model int8 = o.ladder ? climb(source, data, o, report, figures)
+  Model int8 = o.ladder ? run_pipeline(source, data, o, report, figures)
                         : placed(source, data, o, report, figures);
   if (!o.ladder) report += calibrate(int8, data, o.calibration, few_bits);
   if (!o.json) print(report);

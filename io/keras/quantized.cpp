@@ -59,8 +59,8 @@ class InputChoice {
     }
   }
 
-  /// Returns all inputs; or those that the ranges of other consumers determine
-  /// or suggest; otherwise those of the toolkit's residual case.
+  /// Returns all inputs; or the inputs that the ranges of other consumers
+  /// determine or suggest; otherwise the inputs of the toolkit's residual case.
   std::vector<int> of(const Layer& layer, const std::vector<float>& scales) {
     const GraphNode& node = *calls_.at(layer.name());
     const size_t inputs = node.inputs.size();

@@ -21,10 +21,10 @@
 namespace octet::quant {
 namespace {
 
-class Climb {
+class Pipeline {
  public:
-  Climb(const Dataset& samples, const Dataset& held_out,
-        std::optional<double> target, const PtqPipelineOptions& options)
+  Pipeline(const Dataset& samples, const Dataset& held_out,
+           std::optional<double> target, const PtqPipelineOptions& options)
       : samples_(samples),
         held_out_(held_out),
         target_(target),
@@ -38,18 +38,18 @@ class Climb {
     float_outputs_ = outputs(folded);
     const std::optional<double> float_score = score(folded, float_outputs_);
     if (target_ && options_.below_float) target_ = *float_score - *target_;
-    climb(folded);
+    try_stages(folded);
     return {.model = std::move(*best_),
             .float_score = float_score,
             .target = target_,
-            .stages = rungs_,
+            .stages = stages_,
             .kept = kept_,
-            .met = !target_ || meets(rungs_[best_rung_]),
+            .met = !target_ || meets(stages_[best_stage_]),
             .held_out = held_out_.size()};
   }
 
  private:
-  void climb(const Model& folded) {
+  void try_stages(const Model& folded) {
     if (attempt("nearest rounding", quantized(folded))) return;
     Model equalized = folded.clone();
     const auto pairs = equalize(equalized);
@@ -159,13 +159,13 @@ class Climb {
   // Evaluates a model. Returns whether the target is met.
   bool attempt(const std::string& method, Model model) {
     const auto now = outputs(model);
-    rungs_.push_back({method, score(model, now), sqnr(now)});
-    if (!best_ || is_better(rungs_.back(), rungs_[best_rung_])) {
+    stages_.push_back({method, score(model, now), sqnr(now)});
+    if (!best_ || is_better(stages_.back(), stages_[best_stage_])) {
       best_ = std::move(model);
-      best_rung_ = rungs_.size() - 1;
+      best_stage_ = stages_.size() - 1;
       kept_ = method;
     }
-    return meets(rungs_.back());
+    return meets(stages_.back());
   }
 
   const Dataset& samples_;
@@ -173,9 +173,9 @@ class Climb {
   std::optional<double> target_;
   PtqPipelineOptions options_;
   std::vector<std::vector<Tensor>> float_outputs_;
-  std::vector<PtqStage> rungs_;
+  std::vector<PtqStage> stages_;
   std::optional<Model> best_;
-  size_t best_rung_ = 0;
+  size_t best_stage_ = 0;
   std::string kept_;
 };
 
@@ -238,7 +238,7 @@ PtqPipeline ptq_pipeline(const Model& model, const Dataset& data,
   warn_of_unusual("ptq_pipeline", checked);
   const HeldOut parts = hold_out("ptq_pipeline", checked.usual,
                                  options.held_out, options.methods.seed);
-  return Climb(parts.samples, parts.held_out, target, options).run(model);
+  return Pipeline(parts.samples, parts.held_out, target, options).run(model);
 }
 
 }  // namespace octet::quant

@@ -238,7 +238,9 @@ TEST(OnnxImport, IsPreservedInOctetsFiles) {
 
 TEST(OnnxImport, ImportsExportedKerasModels) {
   int read = 0;
-  if (!std::filesystem::exists(testdata("models"))) GTEST_SKIP();
+  if (!std::filesystem::exists(testdata("models"))) {
+    GTEST_SKIP() << testdata() << ": no shared test data";
+  }
   for (const auto& entry :
        std::filesystem::directory_iterator(testdata("models"))) {
     if (entry.path().extension() != ".h5") continue;

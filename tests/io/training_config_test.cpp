@@ -150,7 +150,9 @@ TEST(TrainingConfig, ReadsArchivesOfKeras) {
 
 TEST(TrainingConfig, OfATrainedFileOfOthers) {
   const auto path = testdata("models/pretrainedResnet.h5");
-  if (!std::filesystem::exists(path)) GTEST_SKIP();
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << testdata() << ": no shared test data";
+  }
   const auto found = io::training_config(path);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->optimizer, "adam");

@@ -168,9 +168,10 @@ View grouped(View view, size_t first, size_t count) {
 /// Returns the sizes of letters of a value or constant.
 Sizes sizes_of(std::string_view letters, const std::string& axes,
                const Sizes& sizes) {
-  Sizes those;
-  for (const char letter : letters) those.push_back(sizes[axes.find(letter)]);
-  return those;
+  Sizes selected;
+  for (const char letter : letters)
+    selected.push_back(sizes[axes.find(letter)]);
+  return selected;
 }
 
 Sizes chain(Sizes a, const Sizes& b) {
