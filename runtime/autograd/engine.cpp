@@ -123,7 +123,7 @@ void Engine::run(const NodePtr& root) {
       }
       const NodePtr node = order[i];
       for (const NodePtr& input : node->inputs) {
-        if (arrivals(*input).pending++ == 0) order.push_back(input);
+        if (pending_gradients(*input).pending++ == 0) order.push_back(input);
       }
     }
     // Ids ascend from inputs to outputs: descending ids are a reverse
@@ -131,10 +131,10 @@ void Engine::run(const NodePtr& root) {
     std::ranges::sort(order, [](const NodePtr& a, const NodePtr& b) {
       return a->id > b->id;
     });
-    arrivals(*root).gradients.push_back(
+    pending_gradients(*root).gradients.push_back(
         plain_gradient(Tensor::full(root->shape, 1)));
     for (NodePtr& next : order) {
-      if (const int64_t more = arrivals(*next).pending; more != 0) {
+      if (const int64_t more = pending_gradients(*next).pending; more != 0) {
         throw InternalError(
             "internal", "backward",
             fmt::format("{} misses {} gradients", next->op, more));
@@ -142,7 +142,7 @@ void Engine::run(const NodePtr& root) {
       with_context(
           [&] { return fmt::format("in the gradient of {}", next->op); },
           [&] { next->backward(*this); });
-      arrivals(*next).gradients.clear();
+      pending_gradients(*next).gradients.clear();
       const NodePtr done = std::move(next);  // freed now unless still in use
       if (done->inputs.empty()) continue;    // a leaf
       done->released = true;
@@ -151,7 +151,7 @@ void Engine::run(const NodePtr& root) {
     }
   } catch (...) {
     for (const NodePtr& node : order) {
-      if (node != nullptr) arrivals(*node) = {};
+      if (node != nullptr) pending_gradients(*node) = {};
     }
     throw;
   }
@@ -159,19 +159,19 @@ void Engine::run(const NodePtr& root) {
 
 void Engine::deliver(Node* to, Gradient gradient) {
   if (to == nullptr || !to->needs_grad) return;
-  PendingGradients& at = arrivals(*to);
+  PendingGradients& at = pending_gradients(*to);
   --at.pending;
   if (gradient.value.first.t.empty()) return;  // zero
   at.gradients.push_back(std::move(gradient));
 }
 
-PendingGradients& Engine::arrivals(Node& node) {
+PendingGradients& Engine::pending_gradients(Node& node) {
   const bool leaf = dynamic_cast<Leaf*>(&node) != nullptr;
-  return leaf ? of_leaves_[&node] : node.arrivals;
+  return leaf ? of_leaves_[&node] : node.pending_gradients;
 }
 
 void Engine::arrive(Leaf& leaf) {
-  const Tensor total = sum(arrivals(leaf).gradients);
+  const Tensor total = sum(pending_gradients(leaf).gradients);
   if (total.empty()) return;
   if (receiver_ != nullptr) {
     (*receiver_)(Variable(leaf.shared_from_this()), total);
@@ -188,7 +188,7 @@ GradientSink Engine::sink(Node* to, int64_t groups) {
   const Expression* e = to->expression();
   // The gradient of a scale needs the values that the mask drops.
   const bool fusible = e != nullptr && e->scale.node == nullptr;
-  if (fusible && to->arrivals.pending == 1 && !eager()) {
+  if (fusible && to->pending_gradients.pending == 1 && !eager()) {
     materialize(*e);
     const Tensor others = total(*to);
     return fused_sink(*e, groups, others);
@@ -207,7 +207,7 @@ void Engine::close(Node* to, const GradientSink& sink) {
 }
 
 Tensor Engine::total(Node& node) {
-  return sum(std::exchange(node.arrivals.gradients, {}));
+  return sum(std::exchange(node.pending_gradients.gradients, {}));
 }
 
 Tensor Engine::sum(const std::vector<Gradient>& gradients) {
@@ -231,9 +231,9 @@ Tensor Engine::sum(const std::vector<Gradient>& gradients) {
 
 Gradient Engine::collect(Node& node) {
   Gradient result;
-  if (node.arrivals.gradients.size() == 1) {
-    result = std::move(node.arrivals.gradients[0]);
-    node.arrivals.gradients.clear();
+  if (node.pending_gradients.gradients.size() == 1) {
+    result = std::move(node.pending_gradients.gradients[0]);
+    node.pending_gradients.gradients.clear();
   } else {
     result = plain_gradient(total(node));
   }

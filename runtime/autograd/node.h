@@ -83,9 +83,9 @@ struct Node : std::enable_shared_from_this<Node> {
   Shape shape;
   bool needs_grad = false;
   bool released = false;
-  std::vector<NodePtr> inputs;  // inputs that need a gradient
-  PendingGradients
-      arrivals;  // during backward; for leaves see Engine::arrivals()
+  std::vector<NodePtr> inputs;         // inputs that need a gradient
+  PendingGradients pending_gradients;  // during backward; for leaves see
+                                       // Engine::pending_gradients()
   Tensor value;
   std::weak_ptr<Node> quantized;  // latest fake_quantize() of this node
 
@@ -202,7 +202,7 @@ class Engine {
  private:
   /// Pending gradients of a node. Leaves have theirs in the engine, as
   /// concurrent tapes may share leaves.
-  PendingGradients& arrivals(Node& node);
+  PendingGradients& pending_gradients(Node& node);
   static Tensor sum(const std::vector<Gradient>& gradients);
 
   const GradientReceiver* receiver_;
