@@ -71,14 +71,14 @@ class InputChoice {
                                     inputs, scales.size()));
     }
     if (scales.size() == inputs) return options(inputs, inputs).front();
-    const std::vector<int> chosen = by_case(layer.name());
+    std::vector<int> chosen = by_case(layer.name());
     std::vector<std::vector<int>> possible;
     std::vector<std::vector<int>> confirmed;
     for (const std::vector<int>& option : options(inputs, scales.size())) {
       const Evidence evidence = evidence_for(node, option, scales);
       if (evidence == Evidence::against) continue;
       possible.push_back(option);
-      if (evidence == Evidence::in_favour) confirmed.push_back(option);
+      if (evidence == Evidence::in_favor) confirmed.push_back(option);
     }
     if (possible.size() == 1) return possible.front();
     if (confirmed.size() == 1) return confirmed.front();
@@ -98,7 +98,7 @@ class InputChoice {
   const std::vector<std::string>& assumed() const { return assumed_; }
 
  private:
-  enum class Evidence { against, none, in_favour };
+  enum class Evidence { against, none, in_favor };
 
   /// Returns all choices of `count` of [0, inputs), each in ascending order.
   static std::vector<std::vector<int>> options(size_t inputs, size_t count) {
@@ -128,7 +128,7 @@ class InputChoice {
       const auto found = known_.find(input.node.get());
       if (found == known_.end()) continue;
       if (found->second != scales[k]) return Evidence::against;
-      evidence = Evidence::in_favour;
+      evidence = Evidence::in_favor;
     }
     return evidence;
   }

@@ -129,6 +129,7 @@ class Pipeline {
     const auto classes = classes_of("ptq_pipeline", model, held_out_);
     if (classes.empty()) return {};
     std::vector<Tensor> of_batches;
+    of_batches.reserve(outputs.size());
     for (const auto& batch : outputs) of_batches.push_back(batch[0]);
     return accuracy_of(of_batches, classes);
   }
