@@ -111,7 +111,7 @@ void print_table(const Arguments& a, double parameter_bytes, double messages,
 void run(const Arguments& a) {
   mpi::Communicator ranks;
   set_num_threads(a.threads);
-  set_warning_sink([](std::string_view) {});
+  set_warning_sink([](const Warning&) {});
   Model model = zoo::make(a.network);
   double parameter_bytes = 0;
   for (const Variable& p : model.trainable_variables()) {

@@ -298,9 +298,9 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   if (is_octet_) {
-    set_warning_sink([](std::string_view message) {
+    set_warning_sink([](const Warning& warning) {
       std::fprintf(stderr, "warning: %s\n",
-                   on_command_line(std::string(message)).c_str());
+                   on_command_line(warning.message).c_str());
     });
   }
   app_->set_version_flag("--version", std::string("octet ") + version());

@@ -31,10 +31,10 @@ Ranks::Ranks(const RankOptions& options) {
   int local = 1;
   const char* started = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (!options.mpi && started != nullptr && std::string_view(started) != "1") {
-    warn(
-        fmt::format("--mpi: not given, but mpirun started {} ranks; each "
-                    "trains alone and writes the same files",
-                    started));
+    warn("mpi_unused", "--mpi",
+         fmt::format("not given, but mpirun started {} ranks; each trains "
+                     "alone and writes the same files",
+                     started));
   }
   if (options.mpi) {
 #ifdef OCTET_HAS_MPI
@@ -50,7 +50,7 @@ Ranks::Ranks(const RankOptions& options) {
   const int shared = std::max(1, num_threads() / local);
   set_num_threads(options.threads > 0 ? static_cast<int>(options.threads)
                                       : shared);
-  if (!first()) set_warning_sink([](std::string_view) {});
+  if (!first()) set_warning_sink([](const Warning&) {});
 }
 
 bool Ranks::first() const {

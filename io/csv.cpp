@@ -217,10 +217,9 @@ CsvTable load_csv(const std::filesystem::path& path,
     if (std::ranges::all_of(contents->columns, [](const std::string& name) {
           return number_in<float>(name).has_value();
         })) {
-      warn(
-          fmt::format("{}: the first row looks like numbers but is used as "
-                      "column names. Hint: set CsvOptions.header = false",
-                      contents->path));
+      warn("numeric_header", contents->path,
+           "the first row looks like numbers but is used as column names. "
+           "Hint: set CsvOptions.header = false");
     }
     rows.text.erase(0, begin);
     rows.ends.erase(rows.ends.begin(),

@@ -53,9 +53,9 @@ fs::path test_folder_of(const fs::path& folder) {
       found = folder / name;
       continue;
     }
-    warn(fmt::format(
-        "{}: uses '{}' as test data beside 'train' and ignores '{}'",
-        folder.string(), found.filename().string(), name));
+    warn("files_ignored", folder.string(),
+         fmt::format("uses '{}' as test data beside 'train' and ignores '{}'",
+                     found.filename().string(), name));
   }
   return found;
 }
@@ -211,8 +211,9 @@ OpenedData open_images(const fs::path& path, const OpenOptions& options) {
 
 void warn_of_labels(const fs::path& folder, const std::string& name,
                     const std::vector<std::string>& names) {
-  warn(fmt::format("{}: ignores labels: '{}' is not a class of the model ({})",
-                   folder.string(), printable(name, 80), few_names(names)));
+  warn("labels_ignored", folder.string(),
+       fmt::format("ignores labels: '{}' is not a class of the model ({})",
+                   printable(name, 80), few_names(names)));
 }
 
 void drop_labels(OpenedData& opened) {

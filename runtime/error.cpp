@@ -33,9 +33,8 @@ namespace {
 
 struct Sink {
   std::mutex mutex;
-  WarningSink write = [](std::string_view message) {
-    std::fprintf(stderr, "warning: %.*s\n", static_cast<int>(message.size()),
-                 message.data());
+  WarningSink write = [](const Warning& warning) {
+    std::fprintf(stderr, "warning: %s\n", warning.message.c_str());
   };
 };
 
@@ -46,9 +45,12 @@ Sink& sink() {
 
 }  // namespace
 
-void warn(std::string_view message) {
+void warn(ErrorCode code, std::string_view subject, std::string_view text) {
   const std::lock_guard lock(sink().mutex);
-  if (sink().write) sink().write(printable_lines(message));
+  if (!sink().write) return;
+  Warning warning{std::string(code.name()), printable_lines(subject)};
+  warning.message = warning.subject + ": " + printable_lines(text);
+  sink().write(warning);
 }
 
 WarningSink set_warning_sink(WarningSink next) {

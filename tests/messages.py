@@ -6,7 +6,7 @@
 
 Tests assert the code and subject of an error, not its sentence. The sentences
 are listed here, one file per module, to be reviewed as prose: first errors by
-code, then warnings. A list is derived from the source: "{x}" stands for the
+code, then warnings by code. A list is derived from the source: "{x}" stands for the
 value of the expression x. Below a message, "e.g." shows it as a test saw it.
 The examples come from LOG, which the tests append to if OCTET_FAILURE_LOG
 names a file:
@@ -127,8 +127,10 @@ def messages(module):
             found.add((name + " (" + match[1] + "Error)", message))
         for match in WARNING.finditer(text):
             arguments = split(tokens_of_call(text, match.start(1)), ",")
-            if arguments and arguments[0][0][1] not in ("std", "const"):
-                found.add(("warnings", template(arguments[0])))
+            if len(arguments) != 3 or arguments[0][0][1] == "ErrorCode":
+                continue
+            name, subject, message = map(template, arguments)
+            found.add((name + " (warning)", subject + ": " + message))
     return found
 
 

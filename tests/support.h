@@ -63,12 +63,21 @@ inline int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-/// Identity of an error: code and subject, which == compares. The wording may
-/// change; tests/<module>/messages.txt lists it for review.
+/// Identity of an error or warning: code and subject, which == compares. The
+/// wording may change; tests/<module>/messages.txt lists it for review.
 struct Failure {
   std::string code;
   std::string subject;
   std::string message = {};
+  std::vector<std::string> context = {};  ///< frames, innermost first
+
+  /// The message without its subject and context.
+  std::string text() const {
+    const size_t begin = subject.empty() ? 0 : subject.size() + 2;
+    size_t end = message.size();
+    for (const std::string& frame : context) end -= frame.size() + 3;
+    return message.substr(begin, end - begin);
+  }
 
   friend bool operator==(const Failure& a, const Failure& b) {
     return a.code == b.code && a.subject == b.subject;
@@ -97,7 +106,7 @@ Failure failure_of(Body body) {
     body();
   } catch (const E& error) {
     log_failure(error);
-    return {error.code(), error.subject(), error.what()};
+    return {error.code(), error.subject(), error.what(), error.context()};
   } catch (const std::exception& error) {
     return {"error of another type", typeid(error).name(), error.what()};
   }
@@ -121,14 +130,14 @@ std::string error_of(Body body) {
 class WarningsKept {
  public:
   WarningsKept()
-      : before_(set_warning_sink([this](std::string_view message) {
-          messages.emplace_back(message);
+      : before_(set_warning_sink([this](const Warning& warning) {
+          messages.push_back({warning.code, warning.subject, warning.message});
         })) {}
   ~WarningsKept() { set_warning_sink(before_); }
   WarningsKept(const WarningsKept&) = delete;
   WarningsKept& operator=(const WarningsKept&) = delete;
 
-  std::vector<std::string> messages;
+  std::vector<Failure> messages;
 
  private:
   WarningSink before_;

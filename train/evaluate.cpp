@@ -156,9 +156,9 @@ Evaluation evaluate(const Model& model, const Dataset& data,
                     .metrics = sums.values()};
   result.accuracy = accuracy_of(result.metrics);
   if (std::isnan(result.loss)) {
-    warn(
-        "evaluate: outputs of some samples are NaN and count as wrong. Hint: "
-        "check the samples for NaN, then the weights");
+    warn("nan_outputs", "evaluate",
+         "outputs of some samples are NaN and count as wrong. Hint: check the "
+         "samples for NaN, then the weights");
   }
   return result;
 }

@@ -205,11 +205,12 @@ void warn_of_missing_classes(const DataSplit& data) {
   const std::vector<int64_t> missing =
       missing_classes(*data.validation, data.training);
   if (missing.empty()) return;
-  warn(fmt::format(
-      "fit: validation data lacks {} classes of the training data, first class "
-      "{}. Hint: split with data.split(0.9, {{.stratified = true}}), or use "
-      "data.shuffled(seed) with validation_split",
-      missing.size(), missing[0]));
+  warn("missing_classes", "fit",
+       fmt::format(
+           "validation data lacks {} classes of the training data, first class "
+           "{}. Hint: split with data.split(0.9, {{.stratified = true}}), or "
+           "use data.shuffled(seed) with validation_split",
+           missing.size(), missing[0]));
 }
 
 /// Whether the layer is a BatchNormalization, float or quantized.
@@ -245,11 +246,12 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options) {
     const bool logarithm =
         quantizer->config().rule == quant::ScaleRule::learned_log2;
     if (logarithm && by_gradient) {
-      warn(fmt::format(
-          "fit: {} does not suit logarithmic scales such as that of '{}': its "
-          "step is proportional to the gradient, a sum over all values. Hint: "
-          "use Adam, or ScaleRule::learned with {}",
-          name, quantizer->name(), name));
+      warn("unsuitable_optimizer", "fit",
+           fmt::format(
+               "{} does not suit logarithmic scales such as that of '{}': its "
+               "step is proportional to the gradient, a sum over all values. "
+               "Hint: use Adam, or ScaleRule::learned with {}",
+               name, quantizer->name(), name));
       return;
     }
     if (logarithm || by_gradient) continue;
@@ -261,12 +263,13 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options) {
   }
   constexpr float kLargestShare = 0.02f;
   if (smallest.empty() || rate <= kLargestShare * scale) return;
-  warn(fmt::format(
-      "fit: learning rate {} is too large for the learned scale {:.3g} of "
-      "'{}': {} moves it by about the learning rate per step, whatever its "
-      "gradient. Hint: use SGD, ScaleRule::learned_log2, or a learning rate up "
-      "to {:.1g}",
-      number_text(rate), scale, smallest, name, kLargestShare * scale));
+  warn("large_learning_rate", "fit",
+       fmt::format("learning rate {} is too large for the learned scale {:.3g} "
+                   "of '{}': {} moves it by about the learning rate per step, "
+                   "whatever its gradient. Hint: use SGD, "
+                   "ScaleRule::learned_log2, or a learning rate up to {:.1g}",
+                   number_text(rate), scale, smallest, name,
+                   kLargestShare * scale));
 }
 
 void check_shard_sizes(const Model& model, const FitOptions& options,
@@ -300,10 +303,10 @@ void check_shard_sizes(const Model& model, const FitOptions& options,
   }
   const int64_t last = samples % batch;
   if (last > 0 && last < 2 * shards) {
-    warn(fmt::format(
-        "fit: the last batch has {} samples in {} shards: layer '{}' "
-        "normalizes a single value per channel. {}",
-        last, shards, (*found)->layer->name(), kHint));
+    warn("small_batch", "fit",
+         fmt::format("the last batch has {} samples in {} shards: layer '{}' "
+                     "normalizes a single value per channel. {}",
+                     last, shards, (*found)->layer->name(), kHint));
   }
 }
 
@@ -323,14 +326,15 @@ void warn_of_slow_statistics(const Model& model, int64_t steps) {
     ++layers;
   }
   if (layers == 0) return;
-  warn(fmt::format(
-      "fit: running statistics of {} BatchNormalization layers retain {:.0f} % "
-      "of their initial values after {} steps (momentum {}), so validation and "
-      "inference differ from training. Hint: call "
-      "train::update_batch_statistics(model, data) after the fit and set "
-      ".renews_statistics = true, lower the momentum, or train for more steps",
-      layers, 100 * std::pow(momentum, steps), steps,
-      number_text(static_cast<float>(momentum))));
+  warn("initial_statistics", "fit",
+       fmt::format("running statistics of {} BatchNormalization layers retain "
+                   "{:.0f} % of their initial values after {} steps (momentum "
+                   "{}), so validation and inference differ from training. "
+                   "Hint: call train::update_batch_statistics(model, data) "
+                   "after the fit and set .renews_statistics = true, lower the "
+                   "momentum, or train for more steps",
+                   layers, 100 * std::pow(momentum, steps), steps,
+                   number_text(static_cast<float>(momentum))));
 }
 
 void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks) {
@@ -342,11 +346,11 @@ void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks) {
            !layer->statistics_frozen();
   };
   if (!averages || std::ranges::none_of(model.layers(), moves)) return;
-  warn(
-      "fit: exponential_moving_average() replaces the final weights, but the "
-      "running statistics of batch normalization belong to the latest weights. "
-      "Hint: call train::update_batch_statistics(model, data) after the fit "
-      "and set .renews_statistics = true");
+  warn("stale_statistics", "fit",
+       "exponential_moving_average() replaces the final weights, but the "
+       "running statistics of batch normalization belong to the latest "
+       "weights. Hint: call train::update_batch_statistics(model, data) after "
+       "the fit and set .renews_statistics = true");
 }
 
 DataSplit check_and_split(const Model& model, const Dataset& data,

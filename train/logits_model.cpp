@@ -89,12 +89,12 @@ void warn_of_second_activation(std::string_view subject, const Model& model,
   const Layer& other = quant::float_layer(*before.layer);
   const std::string first = activation_of(other);
   if (!is_share(first)) return;
-  warn(fmt::format(
-      "{}: layer '{}' ({}) of model '{}' follows '{}', which already ends in "
-      "{}: all probabilities become nearly equal. Hint: remove either "
-      "activation",
-      subject, layer.name(), activation_of(layer), model.name(), other.name(),
-      first));
+  warn("repeated_activation", subject,
+       fmt::format("layer '{}' ({}) of model '{}' follows '{}', which already "
+                   "ends in {}: all probabilities become nearly equal. Hint: "
+                   "remove either activation",
+                   layer.name(), activation_of(layer), model.name(),
+                   other.name(), first));
 }
 
 Model logits_model(const Model& model) {

@@ -32,7 +32,8 @@ class QuantizerGuard final : public Callback {
     for (const quant::QuantizerFinding& each :
          quant::check_quantizers(model, samples_, options_)) {
       if (!warned_.insert({each.quantizer, each.fault}).second) continue;
-      warn(fmt::format("quantizer_guard ({}): {}", when, each.text));
+      warn("quantizer_fault", fmt::format("quantizer_guard ({})", when),
+           each.text);
     }
   }
 

@@ -80,11 +80,12 @@ double clear_gain(int64_t samples, int64_t classes) {
 
 void warn_of_order(std::string_view command, double accuracy, double possible,
                    const std::string& pairs) {
-  warn(fmt::format(
-      "{}: class order probably differs from the model's outputs: accuracy is "
-      "{:.1f} %, but {:.1f} % with {}. Hint: list the folders in output order "
-      "with --class-names, or renumber the labels",
-      command, 100 * accuracy, 100 * possible, pairs));
+  warn("class_order", command,
+       fmt::format(
+           "class order probably differs from the model's outputs: accuracy is "
+           "{:.1f} %, but {:.1f} % with {}. Hint: list the folders in output "
+           "order with --class-names, or renumber the labels",
+           100 * accuracy, 100 * possible, pairs));
 }
 
 std::string label_text(const io::OpenedData& opened, size_t label) {

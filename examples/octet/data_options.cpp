@@ -107,13 +107,14 @@ void drop_other_labels(const DataTarget& target, io::OpenedData& opened) {
       target.class_count < 0) {
     return;
   }
-  warn(fmt::format(
-      "--data: ignoring labels: {} folders do not match {}. Hint: use "
-      "--class-names if the folders are a subset of the model's classes",
-      classes,
-      target.class_count > 0
-          ? fmt::format("the {} outputs of the model", target.class_count)
-          : "a model that is not a classifier"));
+  warn("labels_ignored", "--data",
+       fmt::format(
+           "ignoring labels: {} folders do not match {}. Hint: use "
+           "--class-names if the folders are a subset of the model's classes",
+           classes,
+           target.class_count > 0
+               ? fmt::format("the {} outputs of the model", target.class_count)
+               : "a model that is not a classifier"));
   const std::vector<size_t> inputs = {0};
   opened.train = opened.train.select(inputs, {});
   if (opened.test) opened.test = opened.test->select(inputs, {});
@@ -275,10 +276,10 @@ bool has_arrays(const io::OpenedData& opened) {
 io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   if (!o.preprocess.empty() && !target.trained.empty() &&
       o.preprocess != target.trained) {
-    warn(
-        fmt::format("--preprocess: the model file says '{}', got '{}'. Hint: "
-                    "omit the option to use the mode of training",
-                    target.trained, o.preprocess));
+    warn("preprocessing_differs", "--preprocess",
+         fmt::format("the model file says '{}', got '{}'. Hint: omit the "
+                     "option to use the mode of training",
+                     target.trained, o.preprocess));
   }
   warn_of_other_resize(o, target);
   if (target.inputs.size() != 1 ||
@@ -329,15 +330,16 @@ void warn_of_other_range(const Dataset& data, const DataTarget& target) {
   for (const float v : x.f32()) largest = std::max(largest, std::abs(v));
   const bool normalizes = target.takes != "none" && target.takes != "caffe";
   if (normalizes && largest > kMostNormalized) {
-    warn(fmt::format(
-        "--data: samples reach {:g}, but the model expects bytes preprocessed "
-        "as '{}'. Hint: scale the samples as in training",
-        largest, target.takes));
+    warn("sample_range", "--data",
+         fmt::format(
+             "samples reach {:g}, but the model expects bytes preprocessed as "
+             "'{}'. Hint: scale the samples as in training",
+             largest, target.takes));
   } else if (target.takes == "none" && largest <= 1) {
-    warn(
-        fmt::format("--data: samples reach {:g}, but the model expects values "
-                    "from 0 to 255. Hint: do not divide the samples by 255",
-                    largest));
+    warn("sample_range", "--data",
+         fmt::format("samples reach {:g}, but the model expects values from 0 "
+                     "to 255. Hint: do not divide the samples by 255",
+                     largest));
   }
 }
 

@@ -63,11 +63,12 @@ void warn_of_guessing(const Options& o, const Model& model,
       classes < 3 || !(result.accuracy < 1.5 / static_cast<double>(classes))) {
     return;
   }
-  warn(fmt::format(
-      "evaluate: accuracy {:.2f} % with {} classes is close to chance. Hint: "
-      "check the preprocessing (--preprocess, --resize, or the scale of the "
-      ".npy file) and the label order (--class-names)",
-      percent(result.accuracy), classes));
+  warn(
+      "chance_accuracy", "evaluate",
+      fmt::format("accuracy {:.2f} % with {} classes is close to chance. Hint: "
+                  "check the preprocessing (--preprocess, --resize, or the "
+                  "scale of the .npy file) and the label order (--class-names)",
+                  percent(result.accuracy), classes));
 }
 
 void evaluate(const Options& o) {

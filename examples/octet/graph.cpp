@@ -66,7 +66,7 @@ void graph(Options o) {
   }
   const io::Drawing drawing = file ? io::draw_onnx(o.model.what, options)
                                    : io::draw(drawn_model(o), options);
-  if (!drawing.note.empty()) warn("graph: " + drawing.note);
+  if (!drawing.note.empty()) warn("no_forecast", "graph", drawing.note);
   const bool dot = o.dot || o.output.ends_with(".dot");
   const std::string text = dot ? io::to_dot(drawing) : io::to_svg(drawing);
   if (o.output.empty()) return print(text);

@@ -90,10 +90,10 @@ void warn_of_other_resize(const DataOptions& o, const DataTarget& target) {
   if (!target.resize_is_stored) return;
   const io::Resize resize = resize_for(o, target);
   if (resize == io::resize_mode(target.trained_resize)) return;
-  warn(
-      fmt::format("--resize, --crop, --pad: the model file says '{}', got "
-                  "'{}'. Hint: omit the options to resize as in training",
-                  target.trained_resize, io::to_string(resize)));
+  warn("preprocessing_differs", "--resize, --crop, --pad",
+       fmt::format("the model file says '{}', got '{}'. Hint: omit the options "
+                   "to resize as in training",
+                   target.trained_resize, io::to_string(resize)));
 }
 
 std::string resize_text(const DataOptions& o, const DataTarget& target) {

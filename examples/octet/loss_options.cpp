@@ -183,8 +183,9 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
                 "output '{}' has no labels. Hint: add --labels {}=Y.npy",
                 outputs[i], outputs[i]));
       }
-      warn(fmt::format("--labels: ignoring output '{}', which has no labels",
-                       outputs[i]));
+      warn(
+          "output_ignored", "--labels",
+          fmt::format("ignoring output '{}', which has no labels", outputs[i]));
       continue;
     }
     check_axes(model.outputs()[i].shape(), labels[*places[i]]);

@@ -174,10 +174,11 @@ std::string as_json(const std::string& name, const Placed& placed,
 
 void warn_of(const Placed& placed, bool saved) {
   for (const quant::PlacementNote& note : placed.placement.notes) {
-    if (is_conflict(note)) warn(fmt::format("{}: {}", note.layer, note.text));
+    if (is_conflict(note)) warn("conflicting_layers", note.layer, note.text);
   }
   if (saved && !placed.conversions.empty()) {
-    warn("--save: the plan belongs to the converted model, not to the file");
+    warn("plan_converted", "--save",
+         "the plan belongs to the converted model, not to the file");
   }
 }
 

@@ -223,11 +223,12 @@ void expect_quality(const Options& o, const Measured& by,
   const Score before = decisive_score(by, given);
   const Score after = decisive_score(by, outcome.kept);
   if (outcome.epoch == 0) {
-    warn(fmt::format(
-        "qat: no epoch improved the {} model, which was written. {}", start,
-        kHint));
+    warn("not_improved", "qat",
+         fmt::format("no epoch improved the {} model, which was written. {}",
+                     start, kHint));
   } else if (o.force && outcome.is_worse(by)) {
-    warn(fmt::format("qat: fine-tuning made the model worse, from {} to {}. {}",
+    warn("accuracy_dropped", "qat",
+         fmt::format("fine-tuning made the model worse, from {} to {}. {}",
                      decisive_score(by, outcome.start).text(), after.text(),
                      kHint));
   }

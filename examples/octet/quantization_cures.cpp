@@ -83,10 +83,9 @@ void add_blame(const Model& quantized, const Dataset& data,
 Model equalized(const Model& model, const char* option) {
   Model result = quant::fold_batch_norm(model);
   if (!any_equalized(quant::equalize(result))) {
-    warn(
-        fmt::format("{}: found no layers to equalize, that is, connected "
-                    "directly or through ReLU",
-                    option));
+    warn("nothing_to_equalize", option,
+         "found no layers to equalize, that is, connected directly or through "
+         "ReLU");
   }
   return result;
 }

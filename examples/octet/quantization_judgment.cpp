@@ -126,7 +126,7 @@ void expect_worth(const QuantizationJudgment& judgment,
     text += fmt::format(". Hint: {}", fmt::join(judgment.cures, "; "));
   }
   if (accept) {
-    warn(fmt::format("{}: {}", output, text));
+    warn("accuracy_dropped", output, text);
     return;
   }
   throw ValueError("accuracy_dropped", output,

@@ -98,9 +98,8 @@ bool is_onnx(const std::string& what) {
 
 void warn_of_untrained(const ModelSource& source) {
   if (!source.what.starts_with(kZoo)) return;
-  warn(fmt::format(
-      "{}: weights are random (untrained network), so results are meaningless",
-      source.what));
+  warn("random_weights", source.what,
+       "weights are random (untrained network), so results are meaningless");
 }
 
 void check_no_architecture(const ModelSource& source) {

@@ -207,11 +207,11 @@ Tensor in_wanted_order(const Tensor& x, const AxisOrders& orders,
         return order_of_values(x.shape(), *candidate.axes) != order;
       });
   if (other != fitting.end() && layout == io::OnnxLayout::as_given) {
-    warn(
-        fmt::format("{} '{}': shape {} fits {} and {}, using {}. Hint: set "
-                    "--layout nchw or --layout nhwc",
-                    orders.kind, orders.port, x.shape().to_string(),
-                    fitting[0].name, other->name, fitting[0].name));
+    warn("ambiguous_layout", fmt::format("{} '{}'", orders.kind, orders.port),
+         fmt::format("shape {} fits {} and {}, using {}. Hint: set --layout "
+                     "nchw or --layout nhwc",
+                     x.shape().to_string(), fitting[0].name, other->name,
+                     fitting[0].name));
   }
   return is_in_order(axes) ? x : x.transposed(axes);
 }

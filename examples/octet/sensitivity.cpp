@@ -136,10 +136,9 @@ void sensitivity(Options o) {
     check_no_placement(o.placement, "the model is already quantized");
   }
   if (quantized_before && is_onnx(o.model.what) && o.reference.empty()) {
-    warn(
-        "sensitivity: weights of an ONNX file are already rounded, so their "
-        "rounding error is not included. Hint: set --reference to the float "
-        "model");
+    warn("rounding_excluded", "sensitivity",
+         "weights of an ONNX file are already rounded, so their rounding error "
+         "is not included. Hint: set --reference to the float model");
   }
   const Dataset judged =
       opened.test ? data_for("sensitivity", model, *opened.test) : data;

@@ -244,12 +244,14 @@ void expect_gain(const Options& o, const Measured& by, const Outcome& outcome,
                     kHint));
   }
   if (outcome.epoch == 0) {
-    warn(fmt::format(
-        "train: no epoch improved the given model, which was written. {}, more "
-        "--epochs or samples; --force writes the last epoch",
-        kHint));
+    warn(
+        "not_improved", "train",
+        fmt::format("no epoch improved the given model, which was written. {}, "
+                    "more --epochs or samples; --force writes the last epoch",
+                    kHint));
   } else if (outcome.is_worse(by)) {
-    warn(fmt::format("train: the model became worse, {}. {}", figures, kHint));
+    warn("accuracy_dropped", "train",
+         fmt::format("the model became worse, {}. {}", figures, kHint));
   }
 }
 

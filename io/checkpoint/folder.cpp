@@ -150,11 +150,12 @@ class CheckpointFolder final : public train::Checkpointer {
     aside += ".damaged";
     std::error_code failed;
     fs::rename(path, aside, failed);
-    warn(fmt::format(
-        "{}: skipped a damaged checkpoint{}: {}", path.string(),
-        failed ? std::string()
-               : fmt::format(" (renamed to '{}')", aside.filename().string()),
-        error.what()));
+    warn("damaged_checkpoint", path.string(),
+         fmt::format("skipped a damaged checkpoint{}: {}",
+                     failed ? std::string()
+                            : fmt::format(" (renamed to '{}')",
+                                          aside.filename().string()),
+                     error.what()));
   }
 
   /// The newest file is intact and stays.
@@ -165,8 +166,9 @@ class CheckpointFolder final : public train::Checkpointer {
       std::error_code error;
       fs::remove(entry.path, error);
       if (error) {
-        warn(fmt::format("{}: cannot remove an old checkpoint: {}",
-                         entry.path.string(), error.message()));
+        warn("cannot_remove", entry.path.string(),
+             fmt::format("cannot remove an old checkpoint: {}",
+                         error.message()));
       }
     }
   }

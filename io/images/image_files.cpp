@@ -215,9 +215,10 @@ std::vector<std::string> skip_corrupt(const std::string& what,
         fmt::format("no valid images, the first error: {}", skipped[0]));
   }
   if (!skipped.empty()) {
-    warn(fmt::format(
-        "{}: skipped {} of {} files that are not valid images, the first: {}",
-        what, skipped.size(), problems.size(), skipped[0]));
+    warn("invalid_images", what,
+         fmt::format(
+             "skipped {} of {} files that are not valid images, the first: {}",
+             skipped.size(), problems.size(), skipped[0]));
   }
   files = std::move(sound);
   labels.masks = std::move(sound_masks);

@@ -143,8 +143,9 @@ std::vector<int64_t> labels_by_name(const fs::path& folder,
     without.erase(name);
   }
   if (!without.empty()) {
-    warn(fmt::format("{}: {} of {} classes have no folder, such as '{}'",
-                     folder.string(), without.size(), names.size(),
+    warn("missing_classes", folder.string(),
+         fmt::format("{} of {} classes have no folder, such as '{}'",
+                     without.size(), names.size(),
                      printable(*without.begin(), 80)));
   }
   return labels;
@@ -154,8 +155,8 @@ std::vector<int64_t> labels_by_name(const fs::path& folder,
 void warn_of_stray(const fs::path& folder, std::string_view what,
                    const std::vector<fs::path>& paths, std::string_view cure) {
   if (paths.empty()) return;
-  warn(fmt::format("{}: ignored {} ({}). Hint: {}", folder.string(), what,
-                   names_text(paths), cure));
+  warn("files_ignored", folder.string(),
+       fmt::format("ignored {} ({}). Hint: {}", what, names_text(paths), cure));
 }
 
 Listing list_files(const fs::path& folder,
@@ -230,13 +231,13 @@ ImageFolder load_image_folder(const fs::path& folder,
   Listing listing = list_files(folder, options.class_names);
   if (!listing.others.empty()) {
     const std::string unread = unread_formats(listing.others);
-    warn(fmt::format(
-        "{}: ignored {} entries that are not .png, .jpg or .jpeg files of a "
-        "class{}",
-        folder.string(), listing.others.size(),
-        unread.empty()
-            ? ""
-            : fmt::format(" ({}). Hint: {}", unread, kConvertImages)));
+    warn("files_ignored", folder.string(),
+         fmt::format("ignored {} entries that are not .png, .jpg or .jpeg "
+                     "files of a class{}",
+                     listing.others.size(),
+                     unread.empty() ? ""
+                                    : fmt::format(" ({}). Hint: {}", unread,
+                                                  kConvertImages)));
   }
   const Shape n{std::ssize(listing.labels)};
   ImageFiles files =

@@ -89,8 +89,9 @@ std::vector<fs::path> list_images(const fs::path& path) {
                                                       : describe_file(path)));
   }
   if (!unread.empty()) {
-    warn(fmt::format("{}: ignored images of unsupported formats ({}). Hint: {}",
-                     path.string(), unread, kConvertImages));
+    warn("files_ignored", path.string(),
+         fmt::format("ignored images of unsupported formats ({}). Hint: {}",
+                     unread, kConvertImages));
   }
   std::ranges::sort(found.images, {},
                     [](const fs::path& file) { return file.native(); });

@@ -120,9 +120,9 @@ ImageFiles load_segmentation_folders(const fs::path& images,
                           : "pass lists of files to load_segmentation()"));
   }
   if (masks_found.size() > mask_files.size()) {
-    warn(fmt::format("{}: ignored {} masks without an image in '{}'",
-                     masks.string(), masks_found.size() - mask_files.size(),
-                     images.string()));
+    warn("files_ignored", masks.string(),
+         fmt::format("ignored {} masks without an image in '{}'",
+                     masks_found.size() - mask_files.size(), images.string()));
   }
   return load_segmentation(std::move(files), std::move(mask_files), options);
 }

@@ -77,14 +77,15 @@ void warn_of_augmentation(const KerasGraph& graph, const std::string& file) {
       "Hint: to augment in training, pass fit() a loader with a "
       "train::Augmentation, or use octet train --augment";
   if (!found.dropped.empty()) {
-    warn(fmt::format("{}: ignored {}, which act in training only. {}",
-                     printable(file), listed(found.dropped), kCure));
+    warn("layers_ignored", printable(file),
+         fmt::format("ignored {}, which act in training only. {}",
+                     listed(found.dropped), kCure));
   }
   if (!found.cropping.empty()) {
-    warn(
-        fmt::format("{}: {} became a Resizing of the center of the image, as "
-                    "in inference of Keras 2, also in training. {}",
-                    printable(file), listed(found.cropping), kCure));
+    warn("layer_replaced", printable(file),
+         fmt::format("{} became a Resizing of the center of the image, as in "
+                     "inference of Keras 2, also in training. {}",
+                     listed(found.cropping), kCure));
   }
 }
 

@@ -326,10 +326,10 @@ KerasGraph parse_graph(const Config& architecture,
   expect_graph(architecture);
   std::string class_name = architecture.at("class_name").as_string();
   if (!is_sequential(class_name) && !is_functional(class_name)) {
-    warn(
-        fmt::format("model: class '{}', a subclass of keras.Model, is loaded "
-                    "as Functional; a custom call() is lost",
-                    printable(class_name)));
+    warn("custom_code_lost", "model",
+         fmt::format("class '{}', a subclass of keras.Model, is loaded as "
+                     "Functional; a custom call() is lost",
+                     printable(class_name)));
     class_name = "Functional";
   }
   KerasGraph graph = parser.model(class_name, architecture.at("config"));

@@ -274,11 +274,10 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   }();
   check_activations(built.model, options.limits);
   if (dialect.major == 1 && dialect.backend.empty() && has_old_kernels(graph)) {
-    warn(
-        fmt::format("{}: a Keras 1 model with channels first does not record "
-                    "its backend. Hint: if it is Theano, which flips kernels, "
-                    "set KerasOptions.backend = \"theano\"",
-                    path.string()));
+    warn("unknown_backend", path.string(),
+         "a Keras 1 model with channels first does not record its backend. "
+         "Hint: if it is Theano, which flips kernels, set KerasOptions.backend "
+         "= \"theano\"");
   }
   warn_of_augmentation(graph, path.string());
   warn_of_training_options(graph, path.string());

@@ -142,9 +142,9 @@ Config usual_format(const DataFormats& formats, const Settings& settings) {
         "must be given in a model with both channels_last and channels_first");
   }
   if (!formats.first && !formats.last) {
-    warn(
-        "image.resize: data_format is not recorded; assuming channels_last, "
-        "Keras' default unless image_data_format() is channels_first");
+    warn("unknown_layout", "image.resize",
+         "data_format is not recorded; assuming channels_last, Keras' default "
+         "unless image_data_format() is channels_first");
   }
   return formats.first ? "channels_first" : "channels_last";
 }

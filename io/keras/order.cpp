@@ -85,11 +85,12 @@ Order for_constants(const Step& step, const Value& x) {
         x.order.channels_first && shape.rank() == 4 && size == shape[-1];
     if (size > 1 && !channels) return kPlain;
     if (size > 1 && shape[-2] == size) {
-      warn(fmt::format(
-          "Rescaling: {} has as many values as the image has channels and "
-          "columns, and the file does not record the axis; assuming channels, "
-          "as in Keras if image_data_format() is channels_first",
-          key));
+      warn("unknown_layout", "Rescaling",
+           fmt::format(
+               "{} has as many values as the image has channels and columns, "
+               "and the file does not record the axis; assuming channels, as "
+               "in Keras if image_data_format() is channels_first",
+               key));
     }
   }
   return x.order;

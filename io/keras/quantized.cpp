@@ -195,10 +195,9 @@ quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
     inputs[name] = choice.of(*layers.find(name), values);
   }
   if (!choice.assumed().empty()) {
-    warn(fmt::format(
-        "layers {}: fewer ranges than inputs, and the file does not record the "
-        "inputs; assuming those of the toolkit's residual case",
-        listed(choice.assumed())));
+    warn("ambiguous_ranges", fmt::format("layers {}", listed(choice.assumed())),
+         "fewer ranges than inputs, and the file does not record the inputs; "
+         "assuming those of the toolkit's residual case");
   }
   quant::QdqPlan plan;
   for (const StoredScales& each : scales) {
@@ -250,10 +249,10 @@ void ScaleAssignment::add(const std::shared_ptr<quant::Quantizer>& quantizer,
                           const StoredScales& scales) {
   const auto [at, added] = scales_.emplace(quantizer, scales.values);
   if (added || at->second == scales.values) return;
-  warn(
-      fmt::format("{}: differs from that of other consumers of the tensor, {} "
-                  "and {}; using the larger scale",
-                  text_of(scales), scales.values[0], at->second[0]));
+  warn("conflicting_ranges", text_of(scales),
+       fmt::format("differs from that of other consumers of the tensor, {} and "
+                   "{}; using the larger scale",
+                   scales.values[0], at->second[0]));
   at->second[0] = std::max(at->second[0], scales.values[0]);
 }
 

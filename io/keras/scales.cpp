@@ -84,13 +84,16 @@ StoredScales read_one(const Hdf5Reader& file, const Layer& layer,
 
 void warn_of(const Remarks& remarks) {
   if (remarks.all_untrained) {
-    warn(fmt::format(
-        "ranges: all are [-{0}, {0}], the toolkit's initial values, which "
-        "training did not update. Hint: calibrate() determines them from data",
-        kFirstEnd));
+    warn(
+        "initial_ranges", "ranges",
+        fmt::format(
+            "all are [-{0}, {0}], the toolkit's initial values, which training "
+            "did not update. Hint: calibrate() determines them from data",
+            kFirstEnd));
   }
   if (!remarks.empty.empty()) {
-    warn(fmt::format("ranges: zero range for {}; the scale is set to 1",
+    warn("zero_range", "ranges",
+         fmt::format("zero range for {}; the scale is set to 1",
                      listed(remarks.empty)));
   }
 }

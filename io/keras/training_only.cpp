@@ -40,9 +40,10 @@ void warn_of_training_options(const KerasGraph& graph,
   std::vector<std::string> found;
   add_options(graph, found);
   if (found.empty()) return;
-  warn(fmt::format(
-      "{}: ignored {}, which affect training only; outputs are the same",
-      printable(file), listed(found)));
+  warn("layers_ignored", printable(file),
+       fmt::format(
+           "ignored {}, which affect training only; outputs are the same",
+           listed(found)));
 }
 
 void drop_renormalization(std::vector<StoredWeight>& weights) {

@@ -119,10 +119,10 @@ void merge_output_type(const onnx::TypeProto& stated,
     }
   }
   if (!contradicts) return;
-  warn(
-      fmt::format("output '{}': the file states {}, but its nodes compute {}; "
-                  "the stated sizes are ignored",
-                  printable(output.name()), text, computed));
+  warn("shape_ignored", fmt::format("output '{}'", printable(output.name())),
+       fmt::format("the file states {}, but its nodes compute {}; the stated "
+                   "sizes are ignored",
+                   text, computed));
 }
 
 // Ignores stated sizes that contradict: some writers leave sizes of an earlier

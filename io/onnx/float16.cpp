@@ -151,13 +151,16 @@ class Conversion {
     if (unfit_.empty()) return;
     const auto worst = std::ranges::min_element(
         unfit_, {}, [](const auto& scale) { return scale.second; });
-    warn(fmt::format(
-        "ONNX float16: {} of Q/DQ {} float32 with a Cast, because float16 "
-        "represents scales from {:.2g} to 65504 only, got {:.2g} in '{}'{}. "
-        "These layers may run in floating point",
-        unfit_.size() == 1 ? "a pair" : fmt::format("{} pairs", unfit_.size()),
-        unfit_.size() == 1 ? "stays" : "stay", kLeastHalfScale, worst->second,
-        worst->first, unfit_.size() == 1 ? "" : " and others"));
+    warn(
+        "float16_scale", "ONNX float16",
+        fmt::format("{} of Q/DQ {} float32 with a Cast, because float16 "
+                    "represents scales from {:.2g} to 65504 only, got {:.2g} "
+                    "in '{}'{}. These layers may run in floating point",
+                    unfit_.size() == 1 ? "a pair"
+                                       : fmt::format("{} pairs", unfit_.size()),
+                    unfit_.size() == 1 ? "stays" : "stay", kLeastHalfScale,
+                    worst->second, worst->first,
+                    unfit_.size() == 1 ? "" : " and others"));
   }
 
   // Nodes between others that stay float32 stay float32, too.

@@ -112,7 +112,7 @@ TensorBoardWriter::~TensorBoardWriter() {
   try {
     file_->flush();
   } catch (const Error& error) {
-    warn(error.what());
+    warn("cannot_write", error.subject(), error.text());
   }
 }
 

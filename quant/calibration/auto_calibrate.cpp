@@ -103,13 +103,13 @@ void check(const AutoCalibrationOptions& options) {
 void warn_of_chance(double accuracy, size_t classes) {
   const double chance = 1 / static_cast<double>(classes);
   if (accuracy > std::min(1.5 * chance, chance + 0.1 * (1 - chance))) return;
-  warn(fmt::format(
-      "auto_calibrate: the float model's accuracy of {:.1f} % is hardly above "
-      "chance; the labels may not belong to these samples. Hint: preprocess "
-      "inputs as in training (octet: --preprocess, --resize), and number "
-      "labels from 0, in the order of the outputs "
-      "(--class-names)",
-      100 * accuracy));
+  warn("chance_accuracy", "auto_calibrate",
+       fmt::format(
+           "the float model's accuracy of {:.1f} % is hardly above chance; the "
+           "labels may not belong to these samples. Hint: preprocess inputs as "
+           "in training (octet: --preprocess, --resize), and number labels "
+           "from 0, in the order of the outputs (--class-names)",
+           100 * accuracy));
 }
 
 void warn_of_loss(const AutoCalibration& result, const CalibrationTrial& kept) {
@@ -118,9 +118,10 @@ void warn_of_loss(const AutoCalibration& result, const CalibrationTrial& kept) {
       "Hint: equalize() before quantize_model(), more bits, or the layers that "
       "sensitivity() names in float";
   if (!(kept.output_sqnr >= kLeastDecibels)) {
-    warn(fmt::format(
-        "auto_calibrate: best output SQNR is {} ({}), below {:g} dB. {}",
-        decibels_text(kept.output_sqnr), kept.method, kLeastDecibels, kHint));
+    warn("low_sqnr", "auto_calibrate",
+         fmt::format("best output SQNR is {} ({}), below {:g} dB. {}",
+                     decibels_text(kept.output_sqnr), kept.method,
+                     kLeastDecibels, kHint));
     return;
   }
   if (!result.float_score || !kept.score) return;
@@ -130,10 +131,11 @@ void warn_of_loss(const AutoCalibration& result, const CalibrationTrial& kept) {
       std::lround(drop * static_cast<double>(result.held_out)) < 2) {
     return;
   }
-  warn(fmt::format(
-      "auto_calibrate: accuracy falls from {:.1f} to {:.1f} % with the best "
-      "method, {}. {}",
-      100 * *result.float_score, 100 * *kept.score, kept.method, kHint));
+  warn(
+      "accuracy_dropped", "auto_calibrate",
+      fmt::format(
+          "accuracy falls from {:.1f} to {:.1f} % with the best method, {}. {}",
+          100 * *result.float_score, 100 * *kept.score, kept.method, kHint));
 }
 
 // State of a auto_calibrate() call.

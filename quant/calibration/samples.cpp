@@ -11,11 +11,11 @@ namespace {
 void warn_of_missing_classes(const Dataset& chosen) {
   const std::vector<int64_t> missing = missing_classes(chosen, chosen.source());
   if (missing.empty()) return;
-  warn(
-      fmt::format("calibrate: the samples lack {} classes, the first {}. Hint: "
-                  ".samples and data.sample(n) select at random, "
-                  "data.sample(n, {{.stratified = true}}) from every class",
-                  missing.size(), missing[0]));
+  warn("missing_classes", "calibrate",
+       fmt::format("the samples lack {} classes, the first {}. Hint: .samples "
+                   "and data.sample(n) select at random, data.sample(n, "
+                   "{{.stratified = true}}) from every class",
+                   missing.size(), missing[0]));
 }
 
 }  // namespace
@@ -45,10 +45,11 @@ HeldOut hold_out(std::string_view subject, const Dataset& data, double share,
                  uint64_t seed) {
   constexpr int64_t kFewest = 4;
   if (data.size() < kFewest) {
-    warn(fmt::format(
-        "{}: {} sample{} too few for a held-out part; the same samples set "
-        "ranges and evaluate them. Hint: use a few hundred samples",
-        subject, data.size(), data.size() == 1 ? " is" : "s are"));
+    warn("too_few_samples", subject,
+         fmt::format(
+             "{} sample{} too few for a held-out part; the same samples set "
+             "ranges and evaluate them. Hint: use a few hundred samples",
+             data.size(), data.size() == 1 ? " is" : "s are"));
     return {data, data, true};
   }
   auto [samples, held_out] = data.split(1 - share, {.seed = seed});

@@ -33,12 +33,13 @@ void warn_of_untrained_statistics(const Model& model) {
     if (untrained++ == 0) first = layer->name();
   }
   if (untrained == 0) return;
-  warn(fmt::format(
-      "calibrate: {} BatchNormalization layers have their initial statistics, "
-      "the first is '{}'. The ranges will not be those of the trained network, "
-      "and QAT may not learn with them. Hint: train the "
-      "float model before quantize_model, or load its weights",
-      untrained, first));
+  warn("initial_statistics", "calibrate",
+       fmt::format(
+           "{} BatchNormalization layers have their initial statistics, the "
+           "first is '{}'. The ranges will not be those of the trained "
+           "network, and QAT may not learn with them. Hint: train the float "
+           "model before quantize_model, or load its weights",
+           untrained, first));
 }
 
 /// Warns of disabled quantizers, which remain disabled.
@@ -47,10 +48,10 @@ void warn_of_switched_off(const Model& model) {
   const auto off = std::ranges::count_if(
       all, [](const auto& quantizer) { return !quantizer->enabled(); });
   if (off == 0) return;
-  warn(fmt::format(
-      "calibrate: {} of {} quantizers are disabled and remain so: the model is "
-      "not fully INT8. Hint: enable_fake_quant or prepare_qat",
-      off, all.size()));
+  warn("disabled_quantizers", "calibrate",
+       fmt::format("{} of {} quantizers are disabled and remain so: the model "
+                   "is not fully INT8. Hint: enable_fake_quant or prepare_qat",
+                   off, all.size()));
 }
 
 }  // namespace
@@ -137,10 +138,10 @@ std::vector<WeightScales> scales_of_weights(const Model& model,
   }
   if (wanted == WeightRange::mse && !live.empty()) {
     warn(
-        fmt::format("calibrate: WeightRange::mse does not apply to live "
-                    "scales, such as '{}', which follow the largest magnitude "
-                    "in every pass. Hint: quantize_model with "
-                    "`.weight.rule` fixed or learned",
+        "option_ignored", "calibrate",
+        fmt::format("WeightRange::mse does not apply to live scales, such as "
+                    "'{}', which follow the largest magnitude in every pass. "
+                    "Hint: quantize_model with `.weight.rule` fixed or learned",
                     live));
   }
   return result;
@@ -164,9 +165,8 @@ void expect_ranges(const Quantizers& observing) {
 }
 
 void warn_of_zeros(const std::string& quantizer) {
-  warn(fmt::format(
-      "calibrate: quantizer '{}' observed only zeros; its scale is 1",
-      quantizer));
+  warn("zero_range", fmt::format("quantizer '{}'", quantizer),
+       "observed only zeros in calibration; its scale is 1");
 }
 
 void check_batch_size(int64_t batch_size) {

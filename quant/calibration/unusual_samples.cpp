@@ -270,10 +270,11 @@ void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
                      std::span<const std::string> names) {
   constexpr size_t kNamed = 5;
   if (!checked.mixed.empty()) {
-    warn(fmt::format(
-        "{}: two scales in one dataset: {}. Ranges cover both, and the smaller "
-        "values lose most of their levels. Hint: preprocess all samples alike",
-        subject, checked.mixed));
+    warn("mixed_scales", subject,
+         fmt::format("two scales in one dataset: {}. Ranges cover both, and "
+                     "the smaller values lose most of their levels. Hint: "
+                     "preprocess all samples alike",
+                     checked.mixed));
   }
   if (checked.unusual.empty()) return;
   std::string text;
@@ -290,8 +291,9 @@ void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
     text += fmt::format(" and {} more", checked.unusual.size() - kNamed);
   }
   const auto count = std::ssize(checked.unusual);
-  warn(fmt::format("{}: ignored {} of {} samples as unusual: {}", subject,
-                   count, count + checked.usual.size(), text));
+  warn("unusual_samples", subject,
+       fmt::format("ignored {} of {} samples as unusual: {}", count,
+                   count + checked.usual.size(), text));
 }
 
 }  // namespace octet::quant

@@ -141,12 +141,11 @@ void PrunedKernels::warn_if_filled(std::string_view subject,
                                    const Model& model) const {
   const std::string text = filled(model);
   if (text.empty()) return;
-  warn(fmt::format(
-      "{}: {}. The network is no longer pruned. Hint: calibration and "
-      "nearest rounding preserve zeros; train and round weights before "
-      "pruning, "
-      "or prune again afterwards",
-      subject, text));
+  warn("pruning_undone", subject,
+       fmt::format("{}. The network is no longer pruned. Hint: calibration and "
+                   "nearest rounding preserve zeros; train and round weights "
+                   "before pruning, or prune again afterwards",
+                   text));
 }
 
 }  // namespace octet::quant

@@ -31,7 +31,7 @@ class Unknown {
               const std::string& text) const {
     const std::string subject = fmt::format("{} spec", source.rule);
     if (!warns_) throw E(code, subject, text);
-    warn(fmt::format("{}: {}", subject, text));
+    warn(code, subject, text);
   }
 
  private:

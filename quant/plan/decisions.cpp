@@ -16,11 +16,11 @@ namespace {
 // `.weight = {.bits = 4}` leaves the other fields at activation defaults.
 void warn_of_activation_defaults(const QuantizerConfig& weight) {
   if (weight.narrow_range || weight.rule != ScaleRule::fixed) return;
-  warn(fmt::format(
-      "weight: {} is a typical activation configuration. Hint: start from "
-      "weight_quantizer(), with live scales per channel, and "
-      "change its bits",
-      to_string(weight)));
+  warn("unusual_options", "weight",
+       fmt::format("{} is a typical activation configuration. Hint: start from "
+                   "weight_quantizer(), with live scales per channel, and "
+                   "change its bits",
+                   to_string(weight)));
 }
 
 }  // namespace

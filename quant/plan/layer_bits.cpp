@@ -94,10 +94,10 @@ void settle(QdqPlan& plan, const std::vector<bool>& asked) {
     const QdqPoint& best = *widest.at(point.group);
     if (point.config.bits == best.config.bits) continue;
     if (asked[i]) {
-      warn(fmt::format(
-          "bits of '{}': {} requested, but '{}' consumes the same tensor with "
-          "{} bits; their shared quantizer has the larger width",
-          point.layer, point.config.bits, best.layer, best.config.bits));
+      warn("conflicting_options", fmt::format("bits of '{}'", point.layer),
+           fmt::format("{} requested, but '{}' consumes the same tensor with "
+                       "{} bits; their shared quantizer has the larger width",
+                       point.config.bits, best.layer, best.config.bits));
     }
     point.config.bits = best.config.bits;
     point.config.is_signed = best.config.is_signed;

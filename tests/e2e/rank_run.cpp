@@ -66,7 +66,7 @@ void run(const std::string& network, const fs::path& out,
          const fs::path& folder, train::Communicator* ranks,
          std::optional<int64_t> accident) {
   const bool first = ranks == nullptr || ranks->rank() == 0;
-  set_warning_sink([](std::string_view) {});
+  set_warning_sink([](const Warning&) {});
   const io::TrainTest data =
       io::fashion_mnist(std::string(io::kFashionMnistFolder));
   // 30 steps per epoch; the last has fewer samples than shards.

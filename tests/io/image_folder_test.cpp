@@ -12,6 +12,7 @@
 #include <octet/io/image_folder.h>
 #include <octet/runtime/error.h>
 
+#include "../facts.h"
 #include "idx_files.h"
 #include "image_files.h"
 #include "support.h"
@@ -19,18 +20,12 @@
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class LoadImageFolder : public ::testing::Test {
  protected:
-  LoadImageFolder()
-      : before_(set_warning_sink(
-            [this](std::string_view message) { warnings_ += message; })) {}
-  ~LoadImageFolder() override { set_warning_sink(before_); }
-
   void put_file(const std::string& name, const std::string& contents) {
     std::filesystem::create_directories((folder_ / name).parent_path());
     put(folder_ / name, contents);
@@ -44,9 +39,11 @@ class LoadImageFolder : public ::testing::Test {
     put_file("dog/a.jpeg", jpeg_bytes(8, 8, 1, std::vector<uint8_t>(64, 0)));
   }
 
+  /// The warning about files that are not loaded.
+  Failure ignored() const { return {"files_ignored", folder_.path().string()}; }
+
   TempFolder folder_;
-  std::string warnings_;
-  WarningSink before_;
+  WarningsKept warnings_;
 };
 
 TEST_F(LoadImageFolder, UsesSubfoldersAsClassesAndSortsByName) {
@@ -131,11 +128,12 @@ TEST_F(LoadImageFolder, SkipsOtherFilesWithAWarningAndHiddenFilesSilently) {
   put_file(".git/config", "x");
   const ImageOptions options{.size = {1, 1}};
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
-  EXPECT_EQ(warnings_, "");
+  EXPECT_THAT(warnings_.messages, IsEmpty());
   put_file("cat/notes.txt", "x");
   put_file("readme.md", "x");
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
-  EXPECT_THAT(warnings_, HasSubstr("2 entries"));
+  ASSERT_THAT(warnings_.messages, ElementsAre(ignored()));
+  EXPECT_THAT(numbers_in(warnings_.messages[0].text()), ElementsAre(2));
 }
 
 TEST_F(LoadImageFolder, SkipsPipesAndFollowsLinks) {
@@ -145,7 +143,8 @@ TEST_F(LoadImageFolder, SkipsPipesAndFollowsLinks) {
                                   folder_ / "dog/link.png");
   const ImageOptions options{.size = {1, 1}, .eager = true};
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 5);
-  EXPECT_THAT(warnings_, HasSubstr("1 entries"));
+  ASSERT_THAT(warnings_.messages, ElementsAre(ignored()));
+  EXPECT_THAT(numbers_in(warnings_.messages[0].text()), ElementsAre(1));
   std::filesystem::create_symlink("loop.png", folder_ / "dog/loop.png");
   EXPECT_EQ(
       failure_of<IoError>([&] { load_image_folder(folder_.path(), options); }),
@@ -211,8 +210,12 @@ TEST_F(LoadImageFolder, WarnsAboutMisplacedImages) {
   put_file("cat/more/b.png", png_bytes({}, {1}));
   const ImageOptions options{.size = {1, 1}};
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
-  EXPECT_THAT(warnings_, AllOf(HasSubstr("'loose.png'"), HasSubstr("'more'"),
-                               Not(HasSubstr("entries"))));
+  ASSERT_THAT(warnings_.messages,
+              ElementsAre(ignored(), Failure{"files_ignored",
+                                             (folder_ / "cat").string()}));
+  EXPECT_THAT(quoted_names(warnings_.messages[0].text()),
+              ElementsAre("loose.png"));
+  EXPECT_THAT(quoted_names(warnings_.messages[1].text()), ElementsAre("more"));
 }
 
 TEST_F(LoadImageFolder, OfAFileNamesItsKind) {
@@ -305,9 +308,15 @@ TEST_F(LoadImageFolder, SkipsAndListsCorruptFilesOnRequest) {
   EXPECT_EQ(images.data.size(), 4);
   EXPECT_EQ(images.data.batch(0, 4).input().shape(), Shape({4, 2, 2, 3}));
   ASSERT_EQ(images.skipped.size(), 2u);
-  EXPECT_THAT(images.skipped[0], HasSubstr("broken.png"));
-  EXPECT_THAT(images.skipped[1], HasSubstr("short.png"));
-  EXPECT_THAT(warnings_, HasSubstr("skipped 2 of 6 files"));
+  EXPECT_THAT(images.skipped[0],
+              StartsWith((folder_ / "cat/broken.png").string() + ": "));
+  EXPECT_THAT(images.skipped[1],
+              StartsWith((folder_ / "dog/short.png").string() + ": "));
+  ASSERT_THAT(warnings_.messages,
+              ElementsAre(Failure{"invalid_images", folder_.path().string()}));
+  const std::vector<double> counts = numbers_in(warnings_.messages[0].text());
+  EXPECT_EQ(counts.at(0), 2);
+  EXPECT_EQ(counts.at(1), 6);
   put_file("empty/broken.png", "no image");
   EXPECT_EQ(failure_of<FormatError>(
                 [&] { load_image_folder(folder_.path(), options); }),

@@ -10,6 +10,7 @@
 #include <octet/io/image_files.h>
 #include <octet/runtime/error.h>
 
+#include "../facts.h"
 #include "idx_files.h"
 #include "image_files.h"
 #include "support.h"
@@ -18,21 +19,17 @@ namespace octet::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 /// Images of one gray pixel: file i has value 10 * i.
 class LoadImages : public ::testing::Test {
  protected:
-  LoadImages()
-      : before_(set_warning_sink(
-            [this](std::string_view message) { warnings_ += message; })) {
+  LoadImages() {
     for (uint8_t i = 0; i < 6; ++i) {
       files_.push_back(folder_ / ("image" + std::to_string(i) + ".png"));
       put(files_.back(), png_bytes({}, {static_cast<uint8_t>(10 * i)}));
     }
   }
-  ~LoadImages() override { set_warning_sink(before_); }
 
   static std::vector<float> greys(const Dataset& data) {
     std::vector<float> all;
@@ -43,8 +40,7 @@ class LoadImages : public ::testing::Test {
 
   TempFolder folder_;
   std::vector<std::filesystem::path> files_;
-  std::string warnings_;
-  WarningSink before_;
+  WarningsKept warnings_;
   ImageOptions options_{.size = 1, .channels = 1, .shuffle = false};
 };
 
@@ -84,9 +80,13 @@ TEST_F(LoadImages, SkipsLabelsOfCorruptImages) {
   const Tensor labels = Tensor::of<float>({6, 1}, {0, 1, 2, 3, 4, 5});
   options_.corrupt = CorruptFiles::skip;
   const ImageFiles images = load_images(files_, labels, options_);
-  EXPECT_THAT(images.skipped, SizeIs(1));
-  EXPECT_THAT(images.skipped[0], HasSubstr("image1.png"));
-  EXPECT_THAT(warnings_, HasSubstr("skipped 1 of 6 files"));
+  EXPECT_THAT(images.skipped,
+              ElementsAre(StartsWith(files_[1].string() + ": ")));
+  ASSERT_THAT(warnings_.messages,
+              ElementsAre(Failure{"invalid_images", "load_images"}));
+  const std::vector<double> counts = numbers_in(warnings_.messages[0].text());
+  EXPECT_EQ(counts.at(0), 1);
+  EXPECT_EQ(counts.at(1), 6);
   const Batch batch = images.data.batch(0, 5);
   EXPECT_THAT(values(batch.label()), ElementsAre(0, 2, 3, 4, 5));
   for (const auto& file : files_) put(file, "no image");

@@ -18,7 +18,8 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::StartsWith;
 
 /// Results over many files.
 struct Tally {
@@ -33,7 +34,7 @@ struct Tally {
       ++read;
     } catch (const FormatError& error) {
       ++refused;
-      EXPECT_THAT(error.what(), HasSubstr("in file '"));
+      EXPECT_THAT(error.context(), Contains(StartsWith("in file '")));
     } catch (const UnsupportedError&) {
       ++unsupported;
     }

@@ -245,7 +245,7 @@ void expect_no_foreign_exception(const std::string& bytes) {
 
 void fuzz_operators(uint64_t least_runs) {
   static constexpr int64_t kOpsets[] = {1, 5, 7, 9, 10, 11, 12, 13, 17, 18, 21};
-  const WarningSink sink = set_warning_sink([](std::string_view) {});
+  const WarningSink sink = set_warning_sink([](const Warning&) {});
   std::vector<std::vector<std::string>> operators;
   for (const int64_t opset : kOpsets) {
     operators.push_back(known_operators(opset));
@@ -278,7 +278,7 @@ TEST(SlowOnnxOperatorFuzz, EveryOperatorAcceptsOrRejectsInputsOfAnyRank) {
 // Operators missing in an opset are unknown to the checker, but not to the
 // rules of lint.
 TEST(OnnxOperatorFuzz, OperatorsOfOtherOpsetsMayLackTheirInputs) {
-  const WarningSink sink = set_warning_sink([](std::string_view) {});
+  const WarningSink sink = set_warning_sink([](const Warning&) {});
   for (const std::string& op : known_operators(21)) {
     for (const int inputs : {0, 1, 2}) {
       for (const int outputs : {0, 1}) {

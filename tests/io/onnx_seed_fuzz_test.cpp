@@ -61,7 +61,7 @@ void expect_error_or_answer(const char* what, const Body& body) {
 }
 
 TEST(OnnxSeedFuzz, MutantsOfFaultsAreAcceptedOrRejected) {
-  const WarningSink sink = set_warning_sink([](std::string_view) {});
+  const WarningSink sink = set_warning_sink([](const Warning&) {});
   const FileLimits limits{.memory_limit = 64 << 20, .time_limit = 2};
   const TempFolder folder;
   const std::filesystem::path path = folder / "m.onnx";

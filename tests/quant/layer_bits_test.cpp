@@ -12,7 +12,7 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ElementsAre;
 
 /// conv2d [image] -> flatten -> dense.
 QuantizeOptions four_bits(std::vector<LayerBits> layers) {
@@ -86,7 +86,7 @@ TEST(LayerBits, AreTheLargestOfAllConsumers) {
           .at("y"),
       "u4");
   EXPECT_THAT(warnings.messages,
-              ::testing::ElementsAre(HasSubstr("bits of 'a'")));
+              ElementsAre(Failure{"conflicting_options", "bits of 'a'"}));
 }
 
 TEST(LayerBits, ApplyToThePatternRoute) {

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../facts.h"
 #include "support.h"
 #include "toolkit_table.h"
 
 namespace octet::quant {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -35,6 +37,7 @@ QuantizeOptions asking(QuantizationSpec spec) {
 /// Failures of the user's spec.
 const Failure kUnknown{"unknown_name", "user spec"};
 const Failure kNoClass{"unsupported_layer", "user spec"};
+const Failure kOutOfRange{"out_of_range", "user spec"};
 const Failure kIndex{"out_of_range", "user spec"};
 
 /// Returns the failure of placing a spec.
@@ -44,12 +47,14 @@ Failure refusal(QuantizationSpec spec) {
 }
 
 /// Places the same spec with a warning, which contains `text`.
-Placement warned(const QuantizationSpec& spec, const std::string& text) {
+Placement warned(const QuantizationSpec& spec, const Failure& warning,
+                 const std::string& text) {
   const WarningsKept warnings;
   QuantizeOptions options = asking(spec);
   options.on_unknown = OnUnknown::warn;
   Placement placement = place(net(), options);
-  EXPECT_THAT(warnings.messages, ElementsAre(HasSubstr(text)));
+  EXPECT_THAT(warnings.messages, ElementsAre(warning));
+  EXPECT_THAT(warnings.messages.at(0).message, HasSubstr(text));
   return placement;
 }
 
@@ -57,7 +62,7 @@ QdqPlan defaults() { return place(net(), asking({})).plan; }
 
 TEST(PlaceRefuses, AnUnknownLayer) {
   EXPECT_EQ(refusal<NotFoundError>(spec_of("conv_3")), kUnknown);
-  EXPECT_EQ(warned(spec_of("conv_3"), "'conv_3'").plan, defaults());
+  EXPECT_EQ(warned(spec_of("conv_3"), kUnknown, "'conv_3'").plan, defaults());
   EXPECT_EQ(refusal<NotFoundError>(spec_of("quant_conv_1")), kUnknown);
   EXPECT_EQ(refusal<NotFoundError>(spec_of("Conv_1", kOff)), kUnknown);
 }
@@ -70,24 +75,26 @@ TEST(PlaceRefuses, AClassNamedAsALayer) {
 
 TEST(PlaceRefuses, AnUnknownClass) {
   EXPECT_EQ(refusal<UnsupportedError>(spec_of("Conv2", kClass)), kNoClass);
-  EXPECT_EQ(warned(spec_of("Conv2", kClass), "'Conv2'").plan, defaults());
+  EXPECT_EQ(warned(spec_of("Conv2", kClass), kNoClass, "'Conv2'").plan,
+            defaults());
   EXPECT_EQ(refusal<UnsupportedError>(spec_of("conv_1", kClass)), kNoClass);
 }
 
 TEST(PlaceRefuses, AClassWithoutAWrapper) {
   EXPECT_EQ(refusal<UnsupportedError>(spec_of("ReLU", kClass)), kNoClass);
-  EXPECT_EQ(warned(spec_of("ReLU", kClass), "ReLU").plan, defaults());
+  EXPECT_EQ(warned(spec_of("ReLU", kClass), kNoClass, "ReLU").plan, defaults());
 }
 
 TEST(PlaceRefuses, ALayerWithoutAWrapper) {
   EXPECT_EQ(refusal<UnsupportedError>(spec_of("relu")), kNoClass);
-  EXPECT_EQ(warned(spec_of("relu"), "'relu'").plan, defaults());
+  EXPECT_EQ(warned(spec_of("relu"), kNoClass, "'relu'").plan, defaults());
   EXPECT_EQ(refusal<UnsupportedError>(spec_of("image")), kNoClass);
 }
 
 TEST(PlaceRefuses, APatternWithoutLayersOrWithoutWrappers) {
   EXPECT_EQ(refusal<NotFoundError>(spec_of("conv", kPattern)), kUnknown);
-  EXPECT_EQ(warned(spec_of("conv", kPattern), "'conv'").plan, defaults());
+  EXPECT_EQ(warned(spec_of("conv", kPattern), kUnknown, "'conv'").plan,
+            defaults());
   EXPECT_EQ(refusal<UnsupportedError>(spec_of("r.*", kPattern)), kNoClass);
 }
 
@@ -127,14 +134,17 @@ TEST(Place, IgnoresIndicesOutOfRangeWithAWarning) {
     }
     return result;
   };
-  EXPECT_THAT(sites(warned(spec_of("add", index({7, 1})), "got 7"), "add"),
-              ElementsAre("input 1"));
-  const Placement none = warned(spec_of("add", index({2})), "got 2");
+  EXPECT_THAT(
+      sites(warned(spec_of("add", index({7, 1})), kOutOfRange, "got 7"), "add"),
+      ElementsAre("input 1"));
+  const Placement none =
+      warned(spec_of("add", index({2})), kOutOfRange, "got 2");
   EXPECT_THAT(sites(none, "add"), IsEmpty());
   EXPECT_THAT(none.notes, ElementsAre(PlacementNote{
                               PlacementNote::Kind::skipped, "add", "user",
                               "requests inputs that do not exist"}));
-  EXPECT_THAT(sites(warned(spec_of("conv_1", index({5})), "got 5"), "conv_1"),
+  EXPECT_THAT(sites(warned(spec_of("conv_1", index({5})), kOutOfRange, "got 5"),
+                    "conv_1"),
               ElementsAre("kernel"));
 }
 
@@ -146,8 +156,12 @@ TEST(PlaceRefuses, EachUnknownNameOfASpecSeparately) {
   QuantizeOptions options = asking(spec);
   options.on_unknown = OnUnknown::warn;
   EXPECT_EQ(place(net(), options).plan, defaults());
-  EXPECT_THAT(warnings.messages, ElementsAre(HasSubstr("'a'"), HasSubstr("'b'"),
-                                             HasSubstr("'C'")));
+  ASSERT_THAT(warnings.messages, ElementsAre(kUnknown, kUnknown, kNoClass));
+  std::vector<std::string> named;
+  for (const Failure& warning : warnings.messages) {
+    named.push_back(quoted_names(warning.text()).at(0));
+  }
+  EXPECT_THAT(named, ElementsAre("a", "b", "C"));
 }
 
 /// Names an unknown layer, or throws.
@@ -173,7 +187,7 @@ TEST(PlaceRefuses, ErrorsOfACaseUnderItsName) {
             (Failure{"unknown_name", "case Bad spec"}));
   const Failure failure = failure_of<ValueError>([&] { place_with(true); });
   EXPECT_EQ(failure, (Failure{"out_of_range", "threshold"}));
-  EXPECT_THAT(failure.message, HasSubstr("in case Bad"));
+  EXPECT_THAT(failure.context, Contains("in case Bad"));
 }
 
 TEST(PlaceRefuses, PartialModeWithoutEntries) {

@@ -66,12 +66,14 @@ TEST(Error, ContextReturnsWhatTheBodyReturns) {
 }
 
 TEST(Warn, UsesTheCurrentSink) {
-  std::string seen;
+  Warning seen;
   const WarningSink before =
-      set_warning_sink([&](std::string_view m) { seen = m; });
-  warn("dead channel");
+      set_warning_sink([&](const Warning& warning) { seen = warning; });
+  warn("zero_range", "channel 3", "is dead");
   set_warning_sink(before);
-  EXPECT_EQ(seen, "dead channel");
+  EXPECT_EQ(seen.code, "zero_range");
+  EXPECT_EQ(seen.subject, "channel 3");
+  EXPECT_EQ(seen.message, "channel 3: is dead");
 }
 
 }  // namespace

@@ -67,12 +67,13 @@ TEST(Error, IsAlwaysPrintable) {
 }
 
 TEST(Warn, IsAlwaysPrintable) {
-  std::string heard;
-  const WarningSink before = set_warning_sink(
-      [&](std::string_view message) { heard = std::string(message); });
-  warn("layer '\x1b[31m'");
+  Warning heard;
+  const WarningSink before =
+      set_warning_sink([&](const Warning& warning) { heard = warning; });
+  warn("zero_range", "layer '\x1b[31m'", "is '\x1b'");
   set_warning_sink(before);
-  EXPECT_EQ(heard, "layer '?[31m'");
+  EXPECT_EQ(heard.subject, "layer '?[31m'");
+  EXPECT_EQ(heard.message, "layer '?[31m': is '?'");
 }
 
 }  // namespace

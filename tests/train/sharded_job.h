@@ -102,7 +102,7 @@ inline ShardJob quantized_job(const ShardJob& job, quant::ScaleRule rule) {
 
 class Quiet {
  public:
-  Quiet() : before_(set_warning_sink([](std::string_view) {})) {}
+  Quiet() : before_(set_warning_sink([](const Warning&) {})) {}
   ~Quiet() { set_warning_sink(before_); }
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;

@@ -237,7 +237,8 @@ void FitCheckpoints::keep(const Training& training, const FitState& state) {
     save(training, state);
     saved_ = true;
   } catch (const IoError& error) {
-    warn(fmt::format("fit: cannot save a checkpoint, training continues: {}",
+    warn("checkpoint_not_saved", "fit",
+         fmt::format("cannot save a checkpoint, training continues: {}",
                      error.what()));
   }
 }

@@ -244,10 +244,10 @@ std::shared_ptr<Layer> Conversion::known_layer(
     if (same) return called.layer;
   }
   if (begin != end) {
-    warn(fmt::format(
-        "{}: shares weights with '{}' but has other options; the weights are "
-        "copied and trained separately",
-        describe(node_.proto), begin->second.layer->name()));
+    warn("weights_copied", describe(node_.proto),
+         fmt::format("shares weights with '{}' but has other options; the "
+                     "weights are copied and trained separately",
+                     begin->second.layer->name()));
   }
   importer_.called_.emplace(source,
                             Importer::Called{layer.layer(), config, grids});

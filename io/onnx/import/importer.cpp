@@ -270,10 +270,10 @@ void Importer::warn_of_floats() const {
       without_codes_.begin(),
       without_codes_.begin() + static_cast<int64_t>(std::min(count, kMost)));
   if (count > kMost) lines.push_back(fmt::format("and {} more", count - kMost));
-  warn(fmt::format(
-      "ONNX model: quantized weights that become floats, so that devices run "
-      "their layers in floating point: {}\n  {}\n{}",
-      count, fmt::join(lines, "\n  "), kDropHint));
+  warn("weights_dequantized", "ONNX model",
+       fmt::format("quantized weights that become floats, so that devices run "
+                   "their layers in floating point: {}\n  {}\n{}",
+                   count, fmt::join(lines, "\n  "), kDropHint));
 }
 
 OnnxImport Importer::run() {
@@ -300,11 +300,11 @@ OnnxImport Importer::run() {
                                    lines_of(refused_)));
   }
   if (options_.drop_quantizers && rectified_ > 0) {
-    warn(fmt::format(
-        "ONNX model: restored {} ReLU layers that the quantizer had removed; "
-        "other clips that it removed cannot be detected. Hint: compare with "
-        "the float model, if available",
-        rectified_));
+    warn("layers_restored", "ONNX model",
+         fmt::format("restored {} ReLU layers that the quantizer had removed; "
+                     "other clips that it removed cannot be detected. Hint: "
+                     "compare with the float model, if available",
+                     rectified_));
   }
   warn_of_floats();
   Model result = model();

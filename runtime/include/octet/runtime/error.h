@@ -25,9 +25,10 @@ enum class ErrorKind {
   internal,
 };
 
-/// Machine-readable cause of an error, such as "shape_mismatch". Codes are
-/// stable: programs may branch on them, wording may change. Accepts string
-/// literals of lowercase letters, digits and '_', checked at compile time.
+/// Machine-readable cause of an error or warning, such as "shape_mismatch".
+/// Codes are stable: programs may branch on them, wording may change. Accepts
+/// string literals of lowercase letters, digits and '_', checked at compile
+/// time.
 class ErrorCode {
  public:
   template <size_t N>
@@ -115,12 +116,19 @@ decltype(auto) with_context(Describe describe, Body body) {
   }
 }
 
+/// A warning has a code, a subject and a message as an Error has.
+struct Warning {
+  std::string code;
+  std::string subject;
+  std::string message = {};  ///< "subject: text"
+};
+
 /// Sends a warning to the sink (standard error by default). Thread-safe.
-void warn(std::string_view message);
+void warn(ErrorCode code, std::string_view subject, std::string_view text);
 
 /// Replaces the warning sink and returns the previous sink. An empty function
 /// silences warnings.
-using WarningSink = std::function<void(std::string_view)>;
+using WarningSink = std::function<void(const Warning&)>;
 WarningSink set_warning_sink(WarningSink sink);
 
 }  // namespace octet
