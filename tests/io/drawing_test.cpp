@@ -12,14 +12,15 @@
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>
 
+#include "../facts.h"
 #include "lint_models.h"
 #include "support.h"
 
 namespace octet::io {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -78,7 +79,7 @@ TEST(Drawing, AKernelIsOneBox) {
   // The convolution and the Add consume the input with the same scale.
   ASSERT_EQ(drawing.edges.size(), 3u);
   EXPECT_EQ(drawing.edges[0].to, 1u);
-  EXPECT_THAT(drawing.edges[0].pair, HasSubstr("scale 0.02"));
+  EXPECT_THAT(numbers_in(drawing.edges[0].pair), ElementsAre(-128, 127, 0.02));
   EXPECT_EQ(drawing.edges[2].pair, "");
 }
 
@@ -100,7 +101,7 @@ TEST(Drawing, AFloatModelIsDrawnWithoutPoints) {
 
 TEST(Drawing, AModelThatIsNotCalibratedIsDrawnWithoutAForecast) {
   const Drawing drawing = draw(quant::quantize_model(drawn_residual()));
-  EXPECT_THAT(drawing.note, HasSubstr("no forecast"));
+  EXPECT_THAT(drawing.note, Not(IsEmpty()));
   EXPECT_THAT(to_svg(drawing), HasSubstr("no forecast: "));
   EXPECT_EQ(drawing.boxes.size(), 7u);
   EXPECT_THAT(drawing.edges[0].pair, Not(IsEmpty()));
@@ -136,7 +137,7 @@ TEST(Drawing, TheForecastMatchesLint) {
     size_t layers = 0;
     for (const DrawnBox& box : drawing.boxes) layers += box.layers.size();
     EXPECT_EQ(layers, model.nodes().size() + 1) << name;
-    EXPECT_THAT(to_svg(drawing), HasSubstr("</svg>")) << name;
+    EXPECT_THAT(to_svg(drawing), EndsWith("</svg>\n")) << name;
   }
 }
 
@@ -193,12 +194,12 @@ TEST(Drawing, TextOfModelsCannotBreakAPicture) {
   const std::string svg = to_svg(hostile_drawing());
   EXPECT_THAT(svg, Not(HasSubstr("<script")));
   EXPECT_THAT(svg, Not(HasSubstr("alert(\"")));
-  EXPECT_THAT(svg, Not(HasSubstr("\x1b")));
+  EXPECT_EQ(std::ranges::count(svg, '\x1b'), 0);
   EXPECT_THAT(svg, HasSubstr("&lt;script&gt;alert(&quot;x&quot;)&lt;/script"));
   const std::string dot = to_dot(hostile_drawing());
   EXPECT_THAT(dot, HasSubstr("<script>alert(\\\"x\\\")</script>&amp;'"));
   EXPECT_THAT(dot, HasSubstr("\\\\"));
-  EXPECT_THAT(dot, Not(HasSubstr("\x1b")));
+  EXPECT_EQ(std::ranges::count(dot, '\x1b'), 0);
 }
 
 TEST(Drawing, LongNamesAreCutBetweenCharacters) {
@@ -228,7 +229,7 @@ TEST(Drawing, InvalidDrawingsAreRejected) {
   drawing.boxes.emplace_back();
   EXPECT_EQ(failure_of<ValueError>([&] { (void)to_dot(drawing); }),
             (Failure{"invalid_value", "drawing"}));
-  EXPECT_THAT(to_svg({}), HasSubstr("</svg>"));
+  EXPECT_THAT(to_svg({}), EndsWith("</svg>\n"));
 }
 
 /// Returns the characters of a UTF-8 text that XML 1.0 does not allow.

@@ -13,6 +13,7 @@
 namespace octet::io {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -135,7 +136,9 @@ TEST_F(FashionMnist, NamesADamagedFile) {
   put(folder_ / "t10k-images-idx3-ubyte.gz", "\x1f\x8b damaged");
   const Failure failure = refusal();
   EXPECT_EQ(failure, (Failure{"malformed_file", "gzip data"}));
-  EXPECT_THAT(failure.message, HasSubstr("t10k-images-idx3-ubyte.gz"));
+  EXPECT_THAT(failure.context,
+              Contains("in file '" +
+                       (folder_ / "t10k-images-idx3-ubyte.gz").string() + "'"));
 }
 
 TEST(FashionMnistPackage, HoldsSixtyThousandAndTenThousandImages) {

@@ -12,6 +12,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "../facts.h"
 #include "../temp_folder.h"
 #include "checkpoint_models.h"
 #include "hdf5/writer.h"
@@ -24,7 +25,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::StartsWith;
 using std::literals::string_literals::operator""s;
 
 /// Returns a bytes field of a protobuf message.
@@ -219,21 +220,22 @@ TEST(FileKind, OfAFolderIsNamedByEveryReader) {
   std::filesystem::create_directory(folder / "plain");
   write_file(folder / "saved/saved_model.pb", saved_model());
   for (const Reader& reader : readers()) {
-    EXPECT_THAT(refusal(reader, folder / "saved"),
-                HasSubstr("got a TensorFlow SavedModel"))
-        << reader.name;
-    EXPECT_THAT(refusal(reader, folder / "plain"), HasSubstr("got a folder"))
-        << reader.name;
+    for (const auto& [name, kind] :
+         {std::pair("saved", "got a TensorFlow SavedModel"),
+          std::pair("plain", "got a folder")}) {
+      EXPECT_THAT(refusal(reader, folder / name), HasSubstr(kind))
+          << reader.name;
+    }
   }
 }
 
 TEST(FileKind, IsDetected) {
   const TempFolder folder;
   write_file(folder / "a", "GGUF\3\0\0\0\0\0\0\0"s);
-  EXPECT_THAT(describe_file(folder / "a"), HasSubstr("a GGUF file. Hint: "));
+  EXPECT_EQ(without_hint(describe_file(folder / "a")), "a GGUF file. ");
   write_file(folder / "a", std::string(100, '\x05'));
   EXPECT_EQ(describe_file(folder / "a"), "another kind of file");
-  EXPECT_THAT(describe_file(folder.path()), HasSubstr("a folder"));
+  EXPECT_THAT(describe_file(folder.path()), StartsWith("a folder"));
   EXPECT_THROW((void)describe_file(folder / "none"), IoError);
 }
 
@@ -256,8 +258,8 @@ TEST(FileKind, LeavesUnknownContentsToTheReader) {
   const TempFolder folder;
   write_file(folder / "a", std::string(100, '\x05'));
   for (const Reader& reader : readers()) {
-    EXPECT_THAT(refusal(reader, folder / "a"), Not(HasSubstr("Hint: ")))
-        << reader.name;
+    const std::string text = refusal(reader, folder / "a");
+    EXPECT_EQ(without_hint(text), text) << reader.name;
   }
 }
 

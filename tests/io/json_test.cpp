@@ -9,12 +9,13 @@
 #include <octet/io/json.h>
 #include <octet/runtime/error.h>
 
+#include "../facts.h"
 #include "support.h"
 
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ElementsAre;
 
 Failure json_refusal(const std::string& text) {
   return failure_of<FormatError>([&] { from_json(text); });
@@ -118,7 +119,8 @@ TEST(FromJson, AcceptsAHundredLevelsAndRejectsMore) {
   EXPECT_NO_THROW(from_json(nested(100)));
   const Failure failure = json_refusal(nested(101));
   EXPECT_EQ(failure, (Failure{"malformed_file", "JSON"}));
-  EXPECT_THAT(failure.message, HasSubstr("line 1, column 101:"));
+  EXPECT_THAT(numbers_in(failure.text()),
+              ElementsAre(1, 101, 100));  // line, column, limit
 }
 
 TEST(FromJson, RejectsAMillionLevelsWithoutUsingTheStack) {
@@ -146,7 +148,7 @@ TEST(FromJson, RejectsNumbersBeyondDouble) {
 TEST(FromJson, RejectsDuplicateKeys) {
   const Failure failure = json_refusal("{\"a\": 1,\n\"a\": 2}");
   EXPECT_EQ(failure, (Failure{"malformed_file", "JSON"}));
-  EXPECT_THAT(failure.message, HasSubstr("line 2"));
+  EXPECT_EQ(numbers_in(failure.text()).at(0), 2);  // line
   EXPECT_NO_THROW(from_json("{\"a\": {\"a\": 1}}"));
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../facts.h"
 #include "lint_models.h"
 #include "support.h"
 
@@ -12,8 +13,10 @@ namespace octet::io {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
@@ -94,8 +97,8 @@ TEST(LintErrors, E04AZeroPointThatIsNotZeroOrIsComputed) {
     initializer(m, "z4") = int8_tensor("z4", {4}, {0, 0, 3, 0});
   });
   EXPECT_THAT(errors_of(model), UnorderedElementsAre("E04"));
-  EXPECT_THAT(finding_of(lint_of(model), "E04").reason,
-              HasSubstr("3 at index 2"));
+  EXPECT_THAT(numbers_in(finding_of(lint_of(model), "E04").reason),
+              IsSupersetOf({3, 2}));  // the value and its index
   const auto computed =
       lint_model("(float[N,3] x, int8[1] z) => (float[N,3] y)",
                  "zz = Identity (z)\n xq = QuantizeLinear (x, s, zz)\n"
@@ -125,7 +128,7 @@ TEST(LintErrors, E06ScalesThatAreNotFiniteAndPositive) {
     });
     const LintReport report = lint_of(model);
     EXPECT_THAT(ids_of(report, kError), Contains("E06")) << scale;
-    EXPECT_THAT(finding_of(report, "E06").reason, HasSubstr("at index 1"));
+    EXPECT_THAT(numbers_in(finding_of(report, "E06").reason), Contains(1));
     EXPECT_THAT(errors_of(model, LintTarget::onnxruntime), Contains("E06"));
   }
 }
@@ -148,8 +151,8 @@ TEST(LintErrors, E08DifferentNumbersOfScalesAndChannels) {
     initializer(m, "z4") = int8_tensor("z4", {3}, {0, 0, 0});
   });
   EXPECT_THAT(errors_of(model), UnorderedElementsAre("E08"));
-  EXPECT_THAT(finding_of(lint_of(model), "E08").reason,
-              HasSubstr("3 scales for 4 channels along axis 0"));
+  EXPECT_THAT(numbers_in(finding_of(lint_of(model), "E08").reason),
+              ElementsAre(3, 4, 0));  // scales, channels, axis
   const auto outside = changed([](onnx::ModelProto& m) {
     for (const char* name : {"wd_q", "wd"}) {
       attribute(node_that_makes(m, name), "axis").set_i(7);
@@ -315,7 +318,7 @@ TEST(LintErrors, E20ValuesOfMinus128) {
     initializer(m, "w").set_float_data(30, -128 * 0.011f);
   });
   const LintReport report = lint_of(model);
-  EXPECT_THAT(finding_of(report, "E20").reason, HasSubstr("1 value"));
+  EXPECT_EQ(numbers_in(finding_of(report, "E20").reason).at(0), 1);
   EXPECT_EQ(finding_of(report, "E20").severity, LintSeverity::info);
   EXPECT_EQ(finding_of(lint_of(model, LintTarget::tensorrt8), "E20").severity,
             LintSeverity::warning);

@@ -4,6 +4,7 @@
 
 #include <octet/io/json.h>
 
+#include "../facts.h"
 #include "lint_models.h"
 #include "support.h"
 
@@ -11,8 +12,11 @@ namespace octet::io {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const std::string kEnds = "(float[N,4,8,8] x) => (float[N,4,8,8] y)";
 
@@ -49,7 +53,7 @@ TEST(LintForecast, AResidualBlockIsOneKernel) {
 TEST(LintForecast, AFloatBranchKeepsTheKernelFromWritingInt8) {
   const LayerForecast conv = layer_of(lint_of(block("x", kNextLayer)), "c");
   EXPECT_EQ(conv.precision, LayerPrecision::int8_to_float);
-  EXPECT_THAT(conv.reason, HasSubstr("other branch of 'a'"));
+  EXPECT_THAT(quoted_names(conv.reason), ElementsAre("a"));
 }
 
 TEST(LintForecast, ALayerWithoutPairsIsFloat) {
@@ -58,7 +62,7 @@ TEST(LintForecast, ALayerWithoutPairsIsFloat) {
                                  "p = MaxPool <kernel_shape = [1,1]> (c)\n"
                                  "y = Conv <pads = [1,1,1,1]> (p, v)"));
   EXPECT_EQ(layer_of(report, "c").precision, LayerPrecision::floating);
-  EXPECT_THAT(layer_of(report, "c").reason, HasSubstr("1 of 2 inputs"));
+  EXPECT_THAT(numbers_in(layer_of(report, "c").reason), ElementsAre(1, 2));
   EXPECT_EQ(layer_of(report, "p").precision, LayerPrecision::floating);
   EXPECT_EQ(layer_of(report, "y").precision, LayerPrecision::floating);
 }
@@ -126,7 +130,8 @@ TEST(LintAccuracy, A04AChannelWithoutWeights) {
   for (int i = 2 * 36; i < 3 * 36; ++i) {
     initializer(model, "k").set_float_data(i, 0);
   }
-  EXPECT_THAT(finding_of(lint_of(model), "A04").reason, HasSubstr("1 of 4"));
+  EXPECT_THAT(numbers_in(finding_of(lint_of(model), "A04").reason),
+              IsSupersetOf({1, 4}));
 }
 
 TEST(LintAccuracy, A05AQuantizerAfterRelu) {
@@ -229,7 +234,8 @@ TEST(LintAccuracy, A07TheErrorOfALayer) {
   // A step of s causes noise of power s^2 / 12, uniform values have 1/3: 10
   // log10(4 / s^2) dB, 26.0 for 0.1.
   const LintReport report = lint_with_samples(rounded_identity(0.1f));
-  EXPECT_THAT(finding_of(report, "A07").reason, HasSubstr("26."));
+  EXPECT_THAT(numbers_in(finding_of(report, "A07").reason),
+              Contains(::testing::DoubleNear(26.0, 1)));
   EXPECT_EQ(finding_of(report, "A07").node, "y");
   auto floats = lint_model("(float[N,4] x) => (float[N,8] y)",
                            "y = Gemm <transB = 1> (x, u)");
@@ -246,13 +252,16 @@ TEST(Lint, SamplesHaveToFit) {
 
 TEST(Lint, ReportsAsTextAndJson) {
   const LintReport report = lint_of(block("x", kNextLayer));
-  const std::string text = report.to_string();
-  EXPECT_THAT(text, HasSubstr("P04 warning: "));
-  EXPECT_THAT(text, HasSubstr("fix: "));
-  EXPECT_THAT(text, HasSubstr("INT8 in, FP out"));
-  const std::string json = to_json(to_config(report));
-  EXPECT_THAT(json, HasSubstr("\"id\": \"P04\""));
-  EXPECT_THAT(json, HasSubstr("\"group\": \"Conv + BatchNormalization"));
+  const std::vector<std::string> lines = lines_of(report.to_string());
+  const LintFinding finding = finding_of(report, "P04");
+  EXPECT_THAT(lines.at(0), StartsWith("P04 warning: "));
+  EXPECT_EQ(lines.at(1), "    a: " + finding.reason);
+  EXPECT_EQ(lines.at(2), "  fix: " + finding.cure);
+  EXPECT_THAT(lines, Contains(StartsWith("  c      INT8 in, FP out  ")));
+  const Config config = from_json(to_json(to_config(report)));
+  EXPECT_EQ(config.at("findings").as_list().at(0).at("id"), Config("P04"));
+  EXPECT_EQ(config.at("layers").as_list().at(0).at("group"),
+            Config("Conv + BatchNormalization + Add + Relu"));
 }
 
 TEST(Lint, GivesTheSameReportForAFile) {

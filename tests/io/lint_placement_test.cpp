@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../facts.h"
 #include "lint_models.h"
 #include "support.h"
 
@@ -9,6 +10,7 @@ namespace octet::io {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -128,8 +130,8 @@ TEST(LintPlacement, P09AQuantizedLayerWithFloatConsumers) {
       lint_model(kFour, start + "y = Softmax <axis = 1> (c)");
   const auto output = lint_model(kFour, start + "y = Relu (c)");
   expect_broken("P09", read_float, output);
-  EXPECT_THAT(finding_of(lint_of(read_float), "P09").reason,
-              HasSubstr("Softmax 'y'"));
+  EXPECT_THAT(quoted_names(finding_of(lint_of(read_float), "P09").reason),
+              Contains("y"));
 }
 
 TEST(LintPlacement, P10AMaxPoolBetweenScales) {
@@ -182,8 +184,8 @@ TEST(LintPlacement, P14AConcatOfSeveralScales) {
                                      "y = Relu (c)"));
   const auto half = lint_model(
       ends, pair("x", "xd") + "c = Concat <axis = 1> (xd, t)\ny = Relu (c)");
-  EXPECT_THAT(finding_of(lint_of(half), "P14").reason,
-              HasSubstr("1 of 2 inputs"));
+  EXPECT_THAT(numbers_in(finding_of(lint_of(half), "P14").reason),
+              ElementsAre(1, 2));
 }
 
 TEST(LintPlacement, P15AHalfQuantizedMulAndAPairInsideASwish) {

@@ -13,16 +13,14 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
+#include "../facts.h"
 #include "onnx_models.h"
 #include "support.h"
 
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 Failure import_refusal(const onnx::ModelProto& model,
                        const OnnxImportOptions& options = {}) {
@@ -41,9 +39,7 @@ TEST(OnnxImportGraphs, ListsAllUnsupportedNodes) {
   const Failure failure = import_refusal(model);
   EXPECT_EQ(failure, (Failure{"unsupported_operator", "ONNX model"}));
   // Consequences of these are not reported.
-  EXPECT_THAT(failure.message,
-              AllOf(HasSubstr("'a' (Tan)"), HasSubstr("'c' (Asinh)"),
-                    Not(HasSubstr("(Cos)"))));
+  EXPECT_THAT(quoted_names(failure.text()), ElementsAre("a", "c"));
 }
 
 TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
@@ -310,7 +306,7 @@ TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
   EXPECT_EQ(imported.report.nodes[0].node, "/layer1/layer1.0/Conv");
   EXPECT_EQ(imported.report.nodes[0].layer, "layer1/layer1.0/Conv");
   EXPECT_EQ(imported.model.inputs()[0].shape(), (Shape{-1, 9, 7, 3}));
-  EXPECT_THAT(imported.report.to_string(), HasSubstr("Relu"));
+  EXPECT_EQ(imported.report.nodes[1].op, "Relu");
 }
 
 TEST(OnnxImportGraphs, ReportsTheImportOfEachNode) {

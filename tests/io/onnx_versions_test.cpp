@@ -12,15 +12,14 @@
 #include <octet/io/onnx_model.h>
 #include <octet/runtime/error.h>
 
+#include "../facts.h"
 #include "onnx_run.h"
 #include "support.h"
 
 namespace octet::io {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const Tensor& six() {
   static const Tensor x = numbers(Shape{2, 3}, {1, 2, 3, 4, 5, 9});
@@ -247,8 +246,8 @@ TEST(OnnxWriters, GetAllUnsupportedOperatorsAtOnce) {
                                        "y = Abs (c)",
                                        21);
                               }).message;
-  EXPECT_THAT(message, AllOf(HasSubstr("Convolute (node 'a')"),
-                             HasSubstr("Hardmax2 (node 'b')")));
+  // The output has no type.
+  EXPECT_THAT(quoted_names(message), ElementsAre("a", "b", "y"));
 }
 
 TEST(OnnxWriters, GetUnsupportedTypesByName) {

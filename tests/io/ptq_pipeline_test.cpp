@@ -11,8 +11,6 @@
 namespace octet::io {
 namespace {
 
-using ::testing::HasSubstr;
-
 class KeywordLadder : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -48,8 +46,7 @@ TEST_F(SlowKeywordLadder, KeepsTheAccuracyOfWeightsOf4Bits) {
   // by, these samples.
   EXPECT_GE(correct, 900) << ladder.to_string();
   EXPECT_FALSE(ladder.met);
-  EXPECT_THAT(ladder.to_string(), HasSubstr("target missed: "));
-  EXPECT_THAT(ladder.stages.back().method, HasSubstr("AdaRound"));
+  EXPECT_EQ(ladder.stages.back().method, "equalization, AdaRound");
 }
 
 TEST_F(KeywordLadder, StopsAtTheFirstStageThatMeetsTheTarget) {

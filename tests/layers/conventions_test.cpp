@@ -19,6 +19,8 @@
 namespace octet {
 namespace {
 
+using ::testing::ElementsAre;
+
 /// A valid configuration and inputs of a class.
 struct Example {
   std::string name;
@@ -232,7 +234,7 @@ TEST(EveryLayerClass, ErrorsOfOptionsNameTheLayer) {
   for (const auto& [layer, make] : cases) {
     const Failure failure = failure_of<ValueError>(make);
     EXPECT_EQ(failure.code, "out_of_range");
-    EXPECT_THAT(failure.message, testing::HasSubstr("in layer " + layer));
+    EXPECT_THAT(failure.context, ElementsAre("in layer " + layer));
   }
 }
 

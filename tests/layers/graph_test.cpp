@@ -9,7 +9,7 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ElementsAre;
 
 TEST(Graph, AnInputStartsWithTheBatchAxis) {
   EXPECT_EQ(input({28, 14, 3}).shape(), Shape({Shape::kAnySize, 28, 14, 3}));
@@ -83,19 +83,19 @@ TEST(Graph, RejectsAnEmptyTensor) {
 }
 
 TEST(Graph, ErrorsNameTheLayerAndItsInputs) {
-  EXPECT_THAT(error_of<ShapeError>([] {
+  EXPECT_THAT(failure_of<ShapeError>([] {
                 (void)Conv2D({.filters = 1, .name = "conv1"})(input({8, 3}));
-              }),
-              HasSubstr("in layer 'conv1' (Conv2D), input [N,8,3]"));
-  EXPECT_THAT(error_of<ShapeError>([] {
+              }).context,
+              ElementsAre("in layer 'conv1' (Conv2D), input [N,8,3]"));
+  EXPECT_THAT(failure_of<ShapeError>([] {
                 (void)Conv2D({.filters = 1})(input({8, 3}));
-              }),
-              HasSubstr("in an unnamed layer (Conv2D), input [N,8,3]"));
-  EXPECT_THAT(error_of<ValueError>([] {
+              }).context,
+              ElementsAre("in an unnamed layer (Conv2D), input [N,8,3]"));
+  EXPECT_THAT(failure_of<ValueError>([] {
                 const SymbolicTensor x = input({8});
                 (void)Dense({.units = 1})({x, input({4})});
-              }),
-              HasSubstr("in an unnamed layer (Dense), input [N,8], [N,4]"));
+              }).context,
+              ElementsAre("in an unnamed layer (Dense), input [N,8], [N,4]"));
 }
 
 TEST(Graph, RejectsUnknownParameters) {

@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../facts.h"
 #include "support.h"
 #include "user_layers.h"
 
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 Model image_model() {
   const SymbolicTensor x = input({4, 5, 3}, "image");
@@ -26,10 +28,11 @@ TEST(ModelRun, RejectsAnInputOfAnotherShape) {
                              Shape{2, 4, 5, 1}, Shape{0, 4, 5, 3}, Shape{}}) {
     EXPECT_EQ(failure(shape), (Failure{"shape_mismatch", "input 'image'"}));
   }
-  EXPECT_THAT(failure({2, 5, 4, 3}).message,
-              HasSubstr("x.transposed({0,2,1,3})"));
-  EXPECT_THAT(failure({4, 5, 3}).message, HasSubstr("x.reshaped({1,4,5,3})"));
-  EXPECT_THAT(failure({}).message, HasSubstr("[N,4,5,3], got []"));
+  EXPECT_THAT(calls_in(failure({2, 5, 4, 3}).message),
+              ElementsAre("x.transposed({0,2,1,3})"));
+  EXPECT_THAT(calls_in(failure({4, 5, 3}).message),
+              ElementsAre("x.reshaped({1,4,5,3})"));
+  EXPECT_THAT(numbers_in(failure({}).message), ElementsAre(4, 5, 3));
 }
 
 TEST(ModelRun, HintsAtTheTransposeForChannelsFirstImages) {
@@ -38,7 +41,7 @@ TEST(ModelRun, HintsAtTheTransposeForChannelsFirstImages) {
   for (const std::string& text :
        {error_of<ShapeError>([&] { (void)model(Variable(x)); }),
         error_of<ShapeError>([&] { (void)model.predict(x); })}) {
-    EXPECT_THAT(text, HasSubstr("(NHWC): x.transposed({0,2,3,1})"));
+    EXPECT_THAT(calls_in(text), ElementsAre("x.transposed({0,2,3,1})"));
   }
   // The hint is correct.
   EXPECT_EQ(model.predict(x.transposed({0, 2, 3, 1})).shape(),
@@ -77,10 +80,11 @@ TEST(ModelRun, AddsLayerAndInputShapesToErrorsOfPredict) {
   const Model model(x, LayerHandle(std::make_shared<FailingLayer>())(x));
   // A single chunk, and several in parallel.
   for (const int64_t n : {1, 40}) {
-    EXPECT_THAT(error_of<ValueError>([&] {
+    EXPECT_THAT(failure_of<ValueError>([&] {
                   (void)model.predict(Tensor::zeros({n, 3}));
-                }),
-                HasSubstr("in layer 'user_failing' (UserFailing), input ["));
+                }).context,
+                ElementsAre(StartsWith(
+                    "in layer 'user_failing' (UserFailing), input [")));
   }
 }
 

@@ -3,11 +3,14 @@
 
 #include <octet/runtime/ops.h>
 
+#include "../facts.h"
 #include "support.h"
 #include "user_layers.h"
 
 namespace octet {
 namespace {
+
+using ::testing::Contains;
 
 using Names = std::vector<std::string>;
 
@@ -219,7 +222,7 @@ TEST(Model, SuggestsNearNamesForAnUnknownLayer) {
     const Failure failure =
         failure_of<NotFoundError>([&] { model.layer(name); });
     EXPECT_EQ(failure, (Failure{"unknown_name", "model 'net'"}));
-    EXPECT_THAT(failure.message, testing::HasSubstr("'conv2d_1'"));
+    EXPECT_THAT(quoted_names(failure.text()), Contains("conv2d_1"));
   }
 }
 

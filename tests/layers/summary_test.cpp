@@ -7,7 +7,7 @@ namespace octet {
 namespace {
 
 using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
+using ::testing::EndsWith;
 
 TEST(Summary, ListsShapesParametersAndMultiplyAdds) {
   const SymbolicTensor x = input({28, 28, 1}, "image");
@@ -27,7 +27,7 @@ TEST(Summary, ListsShapesParametersAndMultiplyAdds) {
                                   "+.N,14,14,8. +0 +0\n"));
   EXPECT_THAT(text, ContainsRegex("\ndense +Dense +.N,10. +15,690 +15,680\n"));
   EXPECT_THAT(text, ContainsRegex("\ntotal +15,802 +72,128\n"));
-  EXPECT_THAT(text, HasSubstr("15,786 trainable parameters, 16 statistics\n"));
+  EXPECT_THAT(text, EndsWith("\n15,786 trainable parameters, 16 statistics\n"));
 }
 
 TEST(Summary, CountsSharedWeightsOnceAndTheirWorkTwice) {
@@ -89,7 +89,7 @@ TEST(Summary, ShowsActivationsUnlessTheClassImpliesThem) {
 TEST(Summary, ShowsInputsUnlessTheGraphIsAChain) {
   const SymbolicTensor x = input({4}, "x");
   const SymbolicTensor y = Dense({.units = 4, .name = "d"})(x);
-  EXPECT_THAT(Model(x, y).summary(), testing::Not(HasSubstr("inputs")));
+  EXPECT_THAT(Model(x, y).summary(), ContainsRegex("mult-adds\n"));
   const std::string text = Model(x, Add({.name = "sum"})({y, x})).summary();
   EXPECT_THAT(text, ContainsRegex("mult-adds +inputs\n"));
   EXPECT_THAT(text, ContainsRegex("\nd +Dense +.N,4. +20 +16 +x\n"));
@@ -101,14 +101,14 @@ TEST(Summary, ShowsFrozenLayers) {
   SymbolicTensor y = Dense({.units = 3, .name = "body"})(x);
   y = Dense({.units = 2, .name = "head"})(y);
   Model model(x, y);
-  EXPECT_THAT(model.summary(), testing::Not(HasSubstr("training")));
+  EXPECT_THAT(model.summary(), ContainsRegex("mult-adds\n"));
   model.set_trainable("body", false);
   const std::string text = model.summary();
   EXPECT_THAT(text, ContainsRegex("mult-adds +training\n"));
   EXPECT_THAT(text, ContainsRegex("\nbody +Dense +.N,3. +15 +12 +frozen\n"));
   EXPECT_THAT(text, ContainsRegex("\nhead +Dense +.N,2. +8 +6\n"));
   EXPECT_THAT(text,
-              HasSubstr("8 trainable parameters, 0 statistics, 15 frozen"));
+              EndsWith("\n8 trainable parameters, 0 statistics, 15 frozen\n"));
 }
 
 }  // namespace

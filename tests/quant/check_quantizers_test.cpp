@@ -6,12 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../facts.h"
 #include "support.h"
 
 namespace octet::quant {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 Dataset images() { return samples(40, {8, 6, 1}); }
@@ -24,8 +25,8 @@ std::vector<std::string> found(const Model& model,
        check_quantizers(model, images(), options)) {
     result.push_back(each.quantizer + ": " +
                      std::string(to_string(each.fault)));
-    EXPECT_THAT(each.text, HasSubstr("'" + each.quantizer + "': "));
-    EXPECT_THAT(each.text, HasSubstr("Hint: "));
+    EXPECT_EQ(quoted_names(each.text).at(0), each.quantizer);
+    EXPECT_LT(without_hint(each.text).size(), each.text.size());
     EXPECT_GT(each.share, 0);
     EXPECT_LE(each.share, 1);
   }
@@ -65,7 +66,7 @@ TEST(CheckQuantizers, FindsAllZeroChannels) {
   EXPECT_EQ(findings[0].quantizer, "conv2d/kernel");
   EXPECT_EQ(findings[0].fault, QuantizerFault::zeros);
   EXPECT_EQ(findings[0].share, 0.25);
-  EXPECT_THAT(findings[0].text, HasSubstr("1 of 4 channels"));
+  EXPECT_THAT(numbers_in(without_hint(findings[0].text)), ElementsAre(1, 4));
 }
 
 TEST(CheckQuantizers, FindsClippedValues) {

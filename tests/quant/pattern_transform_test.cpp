@@ -5,16 +5,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../facts.h"
 #include "pattern_support.h"
 
 namespace octet::quant {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 /// conv, depthwise, conv, each with ReLU.
 Model separable() {
@@ -119,7 +121,7 @@ TEST(Transform, SkipsAndReportsConditionsThatThrow) {
   ASSERT_EQ(result.report.skipped.size(), 2u);
   EXPECT_EQ(result.report.skipped[0].name, "Mine");
   EXPECT_EQ(result.report.skipped[0].layer, "conv1");
-  EXPECT_THAT(result.report.skipped[0].reason, HasSubstr("'mine' threw: "));
+  EXPECT_THAT(result.report.skipped[0].reason, StartsWith("'mine' threw: "));
   EXPECT_EQ(result.report.skipped[1],
             (TransformReport::Skipped{"Mine", "conv2", "'mine' threw: oops"}));
 }
@@ -224,7 +226,7 @@ TEST(Transform, PrintsItsReportAsATable) {
             "Linear         0        2\n"
             "Linear   K*N/(K+N) < 256: as fast in FP16: d1, d2\n");
   const std::string text = transform(zoo::resnet8()).report.to_string();
-  EXPECT_THAT(text, HasSubstr("FlattenDenseToConv1x1"));
+  EXPECT_THAT(lines_of(text), Contains(StartsWith("FlattenDenseToConv1x1")));
 }
 
 TEST(Transform, NamesOnlyAFewLayers) {
@@ -233,8 +235,8 @@ TEST(Transform, NamesOnlyAFewLayers) {
   for (int i = 1; i <= 4; ++i) {
     y = Conv2DTranspose({.filters = 2, .name = fmt::format("t{}", i)})(y);
   }
-  EXPECT_THAT(transform(Model(x, y)).report.to_string(),
-              HasSubstr("t1, t2, t3, ... (4 in all)\n"));
+  EXPECT_THAT(lines_of(transform(Model(x, y)).report.to_string()),
+              Contains(EndsWith(": t1, t2, t3, ... (4 in all)")));
 }
 
 TEST(Transform, RefusesIncompletePatterns) {
@@ -250,8 +252,7 @@ TEST(Transform, RefusesIncompletePatterns) {
   const Failure incomplete{"missing_value", "pattern step"};
   const Failure empty = refused(one_step({}));
   EXPECT_EQ(empty, incomplete);
-  EXPECT_THAT(empty.message,
-              AllOf(HasSubstr("in step 0"), HasSubstr("in pattern 'Mine'")));
+  EXPECT_THAT(empty.context, ElementsAre("in step 0", "in pattern 'Mine'"));
   EXPECT_EQ(refusal<NotFoundError>(one_step({.classes = {"Conv3D"}})),
             (Failure{"unknown_name", "pattern step"}));
   EXPECT_THROW(

@@ -100,8 +100,8 @@ TEST(Place, AppliesTheUsersConfigurations) {
   const QdqPlan plan = plan_for(quickstart(), options);
   EXPECT_EQ(plan.points[0].config, options.activation);
   EXPECT_EQ(plan.points[1].config, options.weight);
-  EXPECT_THAT(plan.to_string(), ::testing::HasSubstr("int4 [-8,7]"));
-  EXPECT_THAT(plan.to_string(), ::testing::HasSubstr("int6 [-31,31]"));
+  EXPECT_EQ(to_string(plan.points[0].config), "int4 [-8,7] per tensor fixed");
+  EXPECT_EQ(to_string(plan.points[1].config), "int6 [-31,31] per tensor live");
 }
 
 TEST(Place, IsEmptyWithoutQuantizableLayers) {

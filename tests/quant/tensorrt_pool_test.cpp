@@ -8,7 +8,7 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const Shape kPoolImage{8, 6, 4};
 
@@ -305,7 +305,8 @@ TEST(TensorrtMultiply, OfSqueezeAndExciteHasQdqAtBothInputs) {
   const Model model(x, conv(multiply(gate(y, "sigmoid"), y), "end"));
   const QdqPlan plan = plan_for(model);
   EXPECT_EQ(edges(plan), expected);
-  EXPECT_THAT(point_at(plan, "multiply", 0).reason, HasSubstr("gate reshape"));
+  EXPECT_THAT(point_at(plan, "multiply", 0).reason,
+              StartsWith("gate reshape;"));
   EXPECT_EQ(point_at(plan, "multiply", 1).reason, "y, which reshape gates");
   EXPECT_EQ(point_at(plan, "multiply", 1).group,
             point_at(plan, "squeeze").group);
@@ -338,7 +339,8 @@ TEST(TensorrtMultiply, ByItsOwnSigmoidIsSiluAndFuses) {
     for (const auto& product : {multiply(y, s), multiply(s, y)}) {
       const Model model(x, conv(product, "end"));
       EXPECT_EQ(edges_for(model), (Strings{"conv 0 P01", "end 0 P01"}));
-      EXPECT_THAT(note_of(model, "multiply"), HasSubstr("x * sigmoid(x)"));
+      EXPECT_THAT(note_of(model, "multiply"),
+                  StartsWith("P15: x * sigmoid(x) "));
     }
   }
 }

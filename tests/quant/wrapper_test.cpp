@@ -9,7 +9,8 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::StartsWith;
 
 using Values = std::vector<float>;
 
@@ -91,10 +92,12 @@ TEST(Wrapper, RefusesNullAndAWrapper) {
 TEST(Wrapper, AddsItsNameToErrorsOfTheLayer) {
   const auto wrapper = wrap(Conv2D({.filters = 1}));
   wrapper->set_name("quant_stem");
-  const std::string text = error_of<ShapeError>([&] {
+  const Failure failure = failure_of<ShapeError>([&] {
     (void)call(wrapper, {input({2, 2, 1})});
   });
-  EXPECT_THAT(text, HasSubstr("'quant_stem' (Conv2DQuantizeWrapper)"));
+  EXPECT_THAT(
+      failure.context,
+      Contains(StartsWith("in layer 'quant_stem' (Conv2DQuantizeWrapper)")));
 }
 
 TEST(Wrapper, InitializesTheWeightsOfItsLayer) {

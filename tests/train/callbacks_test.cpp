@@ -17,6 +17,7 @@
 #include <octet/train/callbacks.h>
 #include <octet/train/fit.h>
 
+#include "../facts.h"
 #include "../support.h"
 #include "blobs.h"
 #include "checkpoints.h"
@@ -25,6 +26,7 @@
 namespace octet::train {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -151,7 +153,7 @@ TEST(EarlyStopping, RejectsAnUnknownNameBeforeTraining) {
   const Failure failure =
       failure_of<NotFoundError>([&] { play.with(*callback); });
   EXPECT_EQ(failure, (Failure{"unknown_name", "early_stopping"}));
-  EXPECT_THAT(failure.message, HasSubstr("did you mean 'val_loss'"));
+  EXPECT_EQ(quoted_names(failure.text()).at(1), "val_loss");
 }
 
 TEST(EarlyStopping, SuggestsValidationData) {
@@ -175,7 +177,7 @@ TEST(Monitors, AreCheckedBeforeCalibrationAndTraining) {
                  .calibrate = quant::CalibrationOptions{}});
     });
     EXPECT_EQ(failure, (Failure{"unknown_name", callback->state_name()}));
-    EXPECT_THAT(failure.message, HasSubstr("'val_accuracy'"));
+    EXPECT_THAT(quoted_names(failure.text()), Contains("val_accuracy"));
     EXPECT_TRUE(quant::needs_calibration(model));
     EXPECT_EQ(model.training_passes(), 0u);
   }
@@ -315,12 +317,17 @@ TEST(CsvLog, WritesARowPerEpoch) {
        .optimizer = SGD({.learning_rate = 0.5f}),
        .validation = &data,
        .callbacks = {csv_log(folder / "log.csv")}});
-  const std::string text = read_file(folder / "log.csv");
-  EXPECT_THAT(text, StartsWith("epoch,loss,accuracy,val_loss,val_accuracy,"
-                               "learning_rate,seconds\n1,"));
-  EXPECT_THAT(text, HasSubstr("\n2,"));
-  EXPECT_THAT(text, HasSubstr(",0.5,"));
-  EXPECT_EQ(std::ranges::count(text, '\n'), 3);
+  const std::vector<std::string> lines =
+      lines_of(read_file(folder / "log.csv"));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0],
+            "epoch,loss,accuracy,val_loss,val_accuracy,learning_rate,seconds");
+  for (const size_t epoch : {1, 2}) {
+    const std::vector<double> row = numbers_in(lines[epoch]);
+    ASSERT_EQ(row.size(), 7u);
+    EXPECT_EQ(row[0], epoch);
+    EXPECT_EQ(row[5], 0.5);
+  }
 }
 
 TEST(CsvLog, AppendsToRowsWithTheSameColumns) {

@@ -22,8 +22,8 @@
 namespace octet::train {
 namespace {
 
+using ::testing::Contains;
 using ::testing::Each;
-using ::testing::HasSubstr;
 
 /// Images [4,6,3] with random values in [0,1] and alternating classes 0 and 1.
 Dataset square_images(int64_t n) {
@@ -166,7 +166,7 @@ TEST(FitAugmentation, RejectsMismatchedTransformsBeforeTraining) {
       square_images(4), {.augmentation = {random_crop(
                              {.padding = 4, .border = Border::reflect})}});
   EXPECT_EQ(crop, (Failure{"invalid_shape", "random_crop"}));
-  EXPECT_THAT(crop.message, HasSubstr("in the augmentation of fit"));
+  EXPECT_THAT(crop.context, Contains("in the augmentation of fit"));
   EXPECT_EQ(refusal(one_hot(blobs(4), 2),
                     {.loss = losses::categorical_cross_entropy(),
                      .augmentation = {mixup({.classes = 3})}}),

@@ -13,14 +13,17 @@
 #include <octet/runtime/parallel.h>
 #include <octet/train/fit.h>
 
+#include "../facts.h"
 #include "../support.h"
 #include "blobs.h"
 
 namespace octet::train {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::IsEmpty;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -278,7 +281,7 @@ TEST(Fit, AddsTheStepToErrorsOfLayersAndLosses) {
   Model model = small_network();
   const Failure failure = fit_failure(model, blobs(3), {.loss = loss});
   EXPECT_EQ(failure, (Failure{"invalid_value", "mine"}));
-  EXPECT_THAT(failure.message, HasSubstr("at step 1 of epoch 1 of fit"));
+  EXPECT_THAT(failure.context, Contains("at step 1 of epoch 1 of fit"));
 }
 
 TEST(Fit, RejectsOptionsOutOfRange) {
@@ -324,18 +327,19 @@ TEST(Fit, SuggestsATranspositionForChannelsFirst) {
     return fit_failure(
         model, Dataset(Tensor::zeros(inputs), Tensor::zeros({6}, DType::i64)));
   };
-  EXPECT_THAT(refusal({6, 3, 4, 5}).message,
-              HasSubstr("inputs.transposed({0,2,3,1})"));
-  EXPECT_THAT(refusal({6, 4, 5}).message, Not(HasSubstr("transposed")));
+  EXPECT_THAT(calls_in(refusal({6, 3, 4, 5}).message),
+              ElementsAre("inputs.transposed({0,2,3,1})"));
+  EXPECT_THAT(calls_in(refusal({6, 4, 5}).message), IsEmpty());
 }
 
 TEST(Fit, SuggestsAChannelAxisForGrayImages) {
   const SymbolicTensor x = input({4, 5, 1});
   Model model(x, Dense({.units = 2})(Flatten()(x)));
-  EXPECT_THAT(fit_failure(model, Dataset(Tensor::zeros({6, 4, 5}),
-                                         Tensor::zeros({6}, DType::i64)))
-                  .message,
-              HasSubstr("inputs.reshaped({6,4,5,1})"));
+  EXPECT_THAT(
+      calls_in(fit_failure(model, Dataset(Tensor::zeros({6, 4, 5}),
+                                          Tensor::zeros({6}, DType::i64)))
+                   .message),
+      ElementsAre("inputs.reshaped({6,4,5,1})"));
 }
 
 TEST(Fit, RejectsAModelWithoutTrainableParameters) {

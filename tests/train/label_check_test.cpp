@@ -12,11 +12,14 @@
 #include <octet/train/evaluate.h>
 #include <octet/train/fit.h>
 
+#include "../facts.h"
 #include "../support.h"
 #include "blobs.h"
 
 namespace octet::train {
 namespace {
+
+using ::testing::ElementsAre;
 
 /// A class for each pixel of [4,5].
 Model of_pixels(int64_t classes) {
@@ -49,7 +52,8 @@ TEST(LabelCheck, ChecksLabelsOfPixels) {
     (void)evaluate(model, masked({6, 4, 5, 1}, 2));
   });
   EXPECT_EQ(failure, (Failure{"shape_mismatch", "evaluate"}));
-  EXPECT_THAT(failure.message, testing::HasSubstr("labels.reshaped({n,4,5})"));
+  EXPECT_THAT(calls_in(failure.text()),
+              ElementsAre("labels.reshaped({n,4,5})"));
 }
 
 TEST(LabelCheck, RejectsAColumnOfLabels) {

@@ -13,11 +13,14 @@
 #include <octet/train/find_learning_rate.h>
 #include <octet/train/fit.h>
 
+#include "../facts.h"
 #include "../support.h"
 #include "blobs.h"
 
 namespace octet::train {
 namespace {
+
+using ::testing::ElementsAre;
 
 /// Two values for each of four boxes: [N,4,2].
 Model detector() {
@@ -43,8 +46,8 @@ TEST(LabelShape, RejectsAnotherOrderWithATransposition) {
       (void)evaluate(model, boxes({8, 2, 4}), {.loss = loss});
     });
     EXPECT_EQ(failure, (Failure{"shape_mismatch", "evaluate"})) << loss.name();
-    EXPECT_THAT(failure.message,
-                testing::HasSubstr("labels.transposed({0,2,1})"));
+    EXPECT_THAT(calls_in(failure.text()),
+                ElementsAre("labels.transposed({0,2,1})"));
     EXPECT_EQ(failure_of<ValueError>([&] {
                 (void)evaluate(model, boxes({8, 8}), {.loss = loss});
               }),
