@@ -68,12 +68,13 @@ int64_t check_label(const Layout& layout, size_t byte, uint8_t value,
 }
 
 /// The images and labels of one file.
-struct Part {
+struct LabeledImages {
   std::vector<uint8_t> images;
   std::vector<int64_t> labels;
 };
 
-void append_file(const fs::path& path, const Layout& layout, Part& part) {
+void append_file(const fs::path& path, const Layout& layout,
+                 LabeledImages& part) {
   const std::string expected =
       fmt::format("records of {}'s binary version", layout.name);
   const std::string bytes = read_file_as(expected, path);
@@ -112,7 +113,7 @@ Dataset read_files(std::span<const fs::path> files, const Layout& layout) {
   if (files.empty()) {
     throw ValueError("missing_value", layout.name, "no files given");
   }
-  Part part;
+  LabeledImages part;
   for (const fs::path& file : files) append_file(file, layout, part);
   const auto count = static_cast<int64_t>(part.labels.size());
   return Dataset(

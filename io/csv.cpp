@@ -43,20 +43,20 @@ struct CsvTable::Contents {
 namespace {
 
 /// Cells reported by libcsv.
-struct Rows {
+struct CellTable {
   std::string text;              // all cells, concatenated
   std::vector<size_t> ends;      // end of each cell in `text`
   std::vector<size_t> row_ends;  // number of cells up to the end of each row
 };
 
 extern "C" void add_cell(void* cell, size_t size, void* rows) {
-  auto& to = *static_cast<Rows*>(rows);
+  auto& to = *static_cast<CellTable*>(rows);
   if (size > 0) to.text.append(static_cast<const char*>(cell), size);
   to.ends.push_back(to.text.size());
 }
 
 extern "C" void end_row(int, void* rows) {
-  auto& to = *static_cast<Rows*>(rows);
+  auto& to = *static_cast<CellTable*>(rows);
   to.row_ends.push_back(to.ends.size());
 }
 
@@ -73,8 +73,8 @@ class Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  Rows parse(const std::string& path, std::string_view bytes) {
-    Rows rows;
+  CellTable parse(const std::string& path, std::string_view bytes) {
+    CellTable rows;
     const size_t read = csv_parse(&parser_, bytes.data(), bytes.size(),
                                   add_cell, end_row, &rows);
     if (read != bytes.size() ||
@@ -155,7 +155,7 @@ void check_separator(char separator) {
                   static_cast<int>(separator)));
 }
 
-void check_widths(const std::string& path, const Rows& rows) {
+void check_widths(const std::string& path, const CellTable& rows) {
   if (rows.row_ends.empty()) {
     throw FormatError("malformed_file", path, "no rows");
   }
@@ -196,7 +196,7 @@ CsvTable load_csv(const std::filesystem::path& path,
   // UTF-8 byte order mark.
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
-  Rows rows = Parser(options.separator).parse(path.string(), text);
+  CellTable rows = Parser(options.separator).parse(path.string(), text);
   check_widths(path.string(), rows);
 
   auto contents = std::make_shared<CsvTable::Contents>();

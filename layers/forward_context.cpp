@@ -6,8 +6,9 @@ Variable ForwardContext::read(const Parameter& parameter) const {
   return hook != nullptr ? hook->weight(parameter) : parameter.variable;
 }
 
-Variable ForwardContext::inner(std::string_view name, const Variable& x) const {
-  return hook != nullptr ? hook->inner(name, x) : x;
+Variable ForwardContext::intermediate(std::string_view name,
+                                      const Variable& x) const {
+  return hook != nullptr ? hook->intermediate(name, x) : x;
 }
 
 }  // namespace octet

@@ -135,7 +135,7 @@ void Model::collect() {
       }
       continue;
     }
-    Step step{i, {}};
+    NodeCall step{i, {}};
     for (const SymbolicTensor& input : node.inputs) {
       step.inputs.push_back(slot.at(input.node.get()));
     }
@@ -182,11 +182,11 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
   std::optional<Rng> stream;
   std::vector<Variable> values(nodes_.size());
   // A value is released after its last consumer, so that its memory is reused.
-  std::vector<size_t> readers(nodes_.size());
-  for (const Step& step : steps_) {
-    for (const size_t input : step.inputs) ++readers[input];
+  std::vector<size_t> consumers(nodes_.size());
+  for (const NodeCall& step : steps_) {
+    for (const size_t input : step.inputs) ++consumers[input];
   }
-  for (const size_t slot : output_slots_) ++readers[slot];
+  for (const size_t slot : output_slots_) ++consumers[slot];
   for (size_t i = 0; i < inputs.size(); ++i) {
     const GraphNode& node = *inputs_[i].node;
     check_fits(inputs[i].shape(), node.shape, node.layer->name());
@@ -197,7 +197,7 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
     if (observer) observer(node, inputs[i]);
   }
   std::vector<Variable> arguments;
-  for (const Step& step : steps_) {
+  for (const NodeCall& step : steps_) {
     const GraphNode& node = *nodes_[step.node];
     for (const size_t input : step.inputs) arguments.push_back(values[input]);
     if (pass != nullptr) {
@@ -212,7 +212,7 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
     if (observer) observer(node, values[step.node]);
     arguments.clear();
     for (const size_t input : step.inputs) {
-      if (--readers[input] == 0) values[input] = {};
+      if (--consumers[input] == 0) values[input] = {};
     }
   }
   std::vector<Variable> outputs;
@@ -305,7 +305,7 @@ std::vector<SymbolicTensor> Model::operator()(
     values[input_slots_[i]] = inputs[i];
   }
   CloneContext context;
-  for (const Step& step : steps_) {
+  for (const NodeCall& step : steps_) {
     const Layer& own = *nodes_[step.node]->layer;
     std::vector<SymbolicTensor> arguments;
     for (const size_t input : step.inputs) arguments.push_back(values[input]);

@@ -18,9 +18,9 @@ Tensor repeated(const Tensor& scale, int64_t count) {
   return result;
 }
 
-std::optional<QuantParams> grid_of(const QuantizeHook* hook,
-                                   const Parameter& parameter) {
-  return hook == nullptr ? std::nullopt : hook->grid(parameter);
+std::optional<QuantParams> qparams_of(const QuantizeHook* hook,
+                                      const Parameter& parameter) {
+  return hook == nullptr ? std::nullopt : hook->qparams(parameter);
 }
 
 }  // namespace
@@ -71,15 +71,15 @@ std::string EmitContext::weight(
     const std::function<Tensor(const Tensor&)>& arrange, int onnx_axis) {
   const std::string name = layer_ + "/" + parameter.name;
   const Tensor& value = parameter.variable.value();
-  const std::optional<QuantParams> grid = grid_of(hook_, parameter);
-  if (!grid) return builder_.add_initializer(name, arrange(value));
-  const Tensor on_grid = dequantize(quantize(value, *grid), *grid);
-  return quantized_weight(name, arrange(on_grid), *grid, onnx_axis);
+  const std::optional<QuantParams> qparams = qparams_of(hook_, parameter);
+  if (!qparams) return builder_.add_initializer(name, arrange(value));
+  const Tensor rounded = dequantize(quantize(value, *qparams), *qparams);
+  return quantized_weight(name, arrange(rounded), *qparams, onnx_axis);
 }
 
 std::string EmitContext::weight(const Parameter& parameter,
                                 const Arrangement& stored, int onnx_axis) {
-  if (grid_of(hook_, parameter)) {
+  if (qparams_of(hook_, parameter)) {
     return weight(
         parameter, [&](const Tensor& value) { return stored.apply(value); },
         onnx_axis);
@@ -90,23 +90,24 @@ std::string EmitContext::weight(const Parameter& parameter,
 
 std::string EmitContext::quantized_weight(const std::string& name,
                                           const Tensor& arranged,
-                                          QuantParams grid, int onnx_axis) {
+                                          QuantParams qparams, int onnx_axis) {
   const std::string initializer = builder_.add_initializer(name, arranged);
-  grid.axis = onnx_axis;
-  if (grid.per_channel()) {
-    grid.scale = repeated(grid.scale, arranged.shape()[onnx_axis]);
+  qparams.axis = onnx_axis;
+  if (qparams.per_channel()) {
+    qparams.scale = repeated(qparams.scale, arranged.shape()[onnx_axis]);
   }
-  return builder_.add_qdq(initializer, name, grid);
+  return builder_.add_qdq(initializer, name, qparams);
 }
 
 std::string EmitContext::weight(const Parameter& parameter) {
   return weight(parameter, Arrangement(), 0);
 }
 
-std::string EmitContext::inner(std::string_view name, const std::string& x) {
+std::string EmitContext::intermediate(std::string_view name,
+                                      const std::string& x) {
   if (hook_ == nullptr) return x;
-  const std::optional<QuantizeHook::Pair> pair = hook_->inner(name);
-  return pair ? builder_.add_qdq(x, pair->name, pair->grid) : x;
+  const std::optional<QuantizeHook::Pair> pair = hook_->intermediate(name);
+  return pair ? builder_.add_qdq(x, pair->name, pair->qparams) : x;
 }
 
 std::string EmitContext::scalar(std::string_view name, float value) {

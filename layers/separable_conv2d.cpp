@@ -24,7 +24,7 @@ const LayerDef separable_conv2d_def{
     .qdq = {.enabled = true,
             .weight = "depthwise_kernel",
             .second_weight = "pointwise_kernel",
-            .inner = kSeparableInner},
+            .intermediate = kSeparableIntermediate},
     .folded = {.parameter = "pointwise_kernel",
                .first_axis = 3,
                .last_axis = 4},

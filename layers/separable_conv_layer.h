@@ -16,7 +16,7 @@
 namespace octet {
 
 /// Name of the intermediate tensor, the output of the depthwise convolution.
-inline constexpr std::string_view kSeparableInner = "depthwise";
+inline constexpr std::string_view kSeparableIntermediate = "depthwise";
 
 template <class Visitor, class Options>
 void separable_conv_fields(Visitor& v, Options& o) {
@@ -93,8 +93,9 @@ class SeparableConvLayer final : public Layer {
                    std::span<const Variable> inputs) const override {
     const Variable each =
         window_.convolve_depthwise(inputs[0], context.read(at(depthwise_)));
-    Variable y = pointwise().convolve(context.inner(kSeparableInner, each),
-                                      context.read(at(pointwise_)));
+    Variable y =
+        pointwise().convolve(context.intermediate(kSeparableIntermediate, each),
+                             context.read(at(pointwise_)));
     if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
     return activation_.apply(y);
   }
@@ -108,7 +109,7 @@ class SeparableConvLayer final : public Layer {
                                 onnx_depthwise_weight(at(depthwise_)), 0)},
         window_.onnx(y.shape, y.shape[-1]));
     std::vector<std::string> operands{
-        context.inner(kSeparableInner, each),
+        context.intermediate(kSeparableIntermediate, each),
         context.weight(at(pointwise_), onnx_convolution_weight(at(pointwise_)),
                        0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));

@@ -56,35 +56,35 @@ Broadcast::Broadcast(const char* op, const Shape& x, const Shape& y) {
     axes_[static_cast<size_t>(count_++)] = next;
   }
   if (count_ == 0) axes_[static_cast<size_t>(count_++)] = {1, true, true};
-  find_steps();
+  find_strides();
 }
 
 // If both operands advance along the last axis and only one along the axis
 // before, the two form a run in which the other operand cycles.
-void Broadcast::find_steps() {
+void Broadcast::find_strides() {
   int64_t x_size = 1;
   int64_t y_size = 1;
-  step_count_ = count_;
+  stride_count_ = count_;
   for (size_t i = static_cast<size_t>(count_); i-- > 0;) {
     const Axis& axis = axes_[i];
-    steps_[i] = {axis.size, axis.x ? x_size : 0, axis.y ? y_size : 0};
+    strides_[i] = {axis.size, axis.x ? x_size : 0, axis.y ? y_size : 0};
     if (axis.x) x_size *= axis.size;
     if (axis.y) y_size *= axis.size;
   }
   if (count_ < 2) return;
-  const Step inner = steps_[last_step()];
-  Step& outer = steps_[last_step() - 1];
+  const Strides inner = strides_[last_stride()];
+  Strides& outer = strides_[last_stride() - 1];
   if (inner.x == 0 || inner.y == 0) return;
   period_ = inner.size;
   outer = {outer.size * inner.size, outer.x == 0 ? 0 : 1, outer.y == 0 ? 0 : 1};
-  --step_count_;
+  --stride_count_;
 }
 
 Broadcast::Cursor Broadcast::cursor(int64_t at) const {
   Cursor result{at, 0, 0, 0, {}};
   int64_t rest = at;
-  for (size_t i = static_cast<size_t>(step_count_); i-- > 0;) {
-    const Step& step = steps_[i];
+  for (size_t i = static_cast<size_t>(stride_count_); i-- > 0;) {
+    const Strides& step = strides_[i];
     if (step.size == 0) return result;
     const int64_t index = rest % step.size;
     rest /= step.size;
@@ -92,28 +92,28 @@ Broadcast::Cursor Broadcast::cursor(int64_t at) const {
     result.x += index * step.x;
     result.y += index * step.y;
   }
-  result.left = steps_[last_step()].size - result.index[last_step()];
+  result.left = strides_[last_stride()].size - result.index[last_stride()];
   return result;
 }
 
 void Broadcast::advance(Cursor& c, int64_t n) const {
-  size_t i = last_step();
+  size_t i = last_stride();
   c.at += n;
-  c.x += n * steps_[i].x;
-  c.y += n * steps_[i].y;
+  c.x += n * strides_[i].x;
+  c.y += n * strides_[i].y;
   c.index[i] += n;
   c.left -= n;
   if (c.left > 0) return;
-  c.left = steps_[i].size;
-  while (c.index[i] == steps_[i].size) {
-    c.x -= c.index[i] * steps_[i].x;
-    c.y -= c.index[i] * steps_[i].y;
+  c.left = strides_[i].size;
+  while (c.index[i] == strides_[i].size) {
+    c.x -= c.index[i] * strides_[i].x;
+    c.y -= c.index[i] * strides_[i].y;
     c.index[i] = 0;
     if (i == 0) return;
     --i;
     c.index[i] += 1;
-    c.x += steps_[i].x;
-    c.y += steps_[i].y;
+    c.x += strides_[i].x;
+    c.y += strides_[i].y;
   }
 }
 

@@ -38,19 +38,19 @@ class Broadcast {
   }
 
   /// Consecutive values of the result and the offsets of their operands.
-  struct Run {
+  struct Segment {
     int64_t at, x, y, n;
     int64_t phase;  // position of the first value in the period, if any
   };
 
-  /// Calls `run(Run)` for runs along the last axis, in parallel partitions.
+  /// Calls `run(Segment)` for runs along the last axis, in parallel partitions.
   template <class F>
-  void for_each_run(const F& run) const {
+  void for_each_segment(const F& run) const {
     parallel_partitions(shape_.size(), [&](int64_t first, int64_t last) {
       for (Cursor at = cursor(first); at.at < last;) {
         const int64_t n = std::min(at.left, last - at.at);
-        run(Run{at.at, at.x, at.y, n,
-                period_ == 0 ? 0 : at.index[last_step()] % period_});
+        run(Segment{at.at, at.x, at.y, n,
+                    period_ == 0 ? 0 : at.index[last_stride()] % period_});
         advance(at, n);
       }
     });
@@ -58,8 +58,8 @@ class Broadcast {
 
   /// Whether x and y advance along a run or repeat. With a period (usually the
   /// channels), the repeating operand cycles through that many values.
-  bool x_moves() const { return steps_[last_step()].x != 0; }
-  bool y_moves() const { return steps_[last_step()].y != 0; }
+  bool x_moves() const { return strides_[last_stride()].x != 0; }
+  bool y_moves() const { return strides_[last_stride()].y != 0; }
   int64_t period() const { return period_; }
 
  private:
@@ -68,7 +68,7 @@ class Broadcast {
     int64_t left;  // in the run
     std::array<int64_t, Shape::kMaxRank> index;
   };
-  struct Step {
+  struct Strides {
     int64_t size, x, y;
   };
 
@@ -76,14 +76,14 @@ class Broadcast {
   // Advances by `n` values, to the next run at the end of a run.
   void advance(Cursor& cursor, int64_t n) const;
 
-  void find_steps();
-  size_t last_step() const { return static_cast<size_t>(step_count_ - 1); }
+  void find_strides();
+  size_t last_stride() const { return static_cast<size_t>(stride_count_ - 1); }
 
   Shape shape_;
   std::array<Axis, Shape::kMaxRank> axes_{};
   int count_ = 0;
-  std::array<Step, Shape::kMaxRank> steps_{};  // of runs
-  int step_count_ = 0;
+  std::array<Strides, Shape::kMaxRank> strides_{};  // of runs
+  int stride_count_ = 0;
   int64_t period_ = 0;
 };
 
@@ -131,7 +131,7 @@ Tensor combine(const Broadcast& plan, const Tensor& g, const Tensor& x,
   const auto many = [](const float* p) {
     return [p](int64_t i) { return p[i]; };
   };
-  plan.for_each_run([&](const Broadcast::Run& run) {
+  plan.for_each_segment([&](const Broadcast::Segment& run) {
     const float* const xs = from_x + run.x;
     const float* const ys = from_y + run.y;
     if (plan.x_moves() && plan.y_moves()) {

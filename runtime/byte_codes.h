@@ -9,22 +9,23 @@ namespace octet {
 
 /// Whether quantized values fit in bytes as q + zero_byte: per tensor, a range
 /// of at most 256 integers that includes 0.
-inline bool fits_bytes(const QuantParams& grid) {
-  return !grid.empty() && !grid.per_channel() && grid.low <= 0 &&
-         grid.high >= 0 && grid.high - grid.low <= 255;
+inline bool fits_bytes(const QuantParams& qparams) {
+  return !qparams.empty() && !qparams.per_channel() && qparams.low <= 0 &&
+         qparams.high >= 0 && qparams.high - qparams.low <= 255;
 }
 
 /// Whether the range lies within [-128, 127]. Other ranges are treated as
 /// unsigned.
-inline bool fits_int8(const QuantParams& grid) {
-  return grid.low >= -128 && grid.high <= 127;
+inline bool fits_int8(const QuantParams& qparams) {
+  return qparams.low >= -128 && qparams.high <= 127;
 }
 
 /// The byte of quantized value 0. All ranges within int8 share it, so weights
 /// are packed alike for their consumers.
-inline int zero_byte(const QuantParams& grid, const kernels::CodeTable& table) {
+inline int zero_byte(const QuantParams& qparams,
+                     const kernels::CodeTable& table) {
   if (table.seven_bits) return 0;
-  return fits_int8(grid) ? 128 : -grid.low;
+  return fits_int8(qparams) ? 128 : -qparams.low;
 }
 
 }  // namespace octet

@@ -30,30 +30,30 @@ Channels channels_around(const Shape& shape, int axis) {
   return result;
 }
 
-Channels channels_of(const Shape& shape, const QuantParams& grid) {
-  if (grid.empty())
+Channels channels_of(const Shape& shape, const QuantParams& qparams) {
+  if (qparams.empty())
     throw ValueError("missing_value", "quantization parameters", "no scale");
-  if (!grid.per_channel()) {
-    if (grid.scale.size() != 1) {
+  if (!qparams.per_channel()) {
+    if (qparams.scale.size() != 1) {
       throw ShapeError("invalid_shape", "quantization parameters",
                        fmt::format("scale must have shape [] or [c], got {}",
-                                   grid.scale.shape().to_string()));
+                                   qparams.scale.shape().to_string()));
     }
     return {1, 1, shape.size()};
   }
-  const Channels result = channels_around(shape, grid.axis);
-  if (grid.scale.size() != result.count) {
+  const Channels result = channels_around(shape, qparams.axis);
+  if (qparams.scale.size() != result.count) {
     throw ShapeError(
         "count_mismatch", "quantization parameters",
-        fmt::format("axis {} of {} needs {} scales, got {}", grid.axis,
-                    shape.to_string(), result.count, grid.scale.size()));
+        fmt::format("axis {} of {} needs {} scales, got {}", qparams.axis,
+                    shape.to_string(), result.count, qparams.scale.size()));
   }
   return result;
 }
 
 // Calls body(channel, first, last) for each run of elements of a channel.
 template <class Body>
-void for_each_run(const Channels& c, Body body) {
+void for_each_segment(const Channels& c, Body body) {
   int64_t at = 0;
   for (int64_t outer = 0; outer < c.outer; ++outer) {
     for (int64_t channel = 0; channel < c.count; ++channel, at += c.inner) {
@@ -70,9 +70,9 @@ float larger_magnitude(float top, float magnitude) {
 
 }  // namespace
 
-ElementScales::ElementScales(const Shape& shape, const QuantParams& grid)
-    : inner_(static_cast<size_t>(channels_of(shape, grid).inner)) {
-  const auto scales = std::as_const(grid.scale).f32();
+ElementScales::ElementScales(const Shape& shape, const QuantParams& qparams)
+    : inner_(static_cast<size_t>(channels_of(shape, qparams).inner)) {
+  const auto scales = std::as_const(qparams.scale).f32();
   scales_.assign(scales.begin(), scales.end());
 }
 
@@ -127,7 +127,7 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
     kernels::table().absmax_columns(top.data(), of_chunks, chunks, count);
     return result;
   }
-  for_each_run(channels, [&](size_t channel, size_t first, size_t last) {
+  for_each_segment(channels, [&](size_t channel, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
       top[channel] = larger_magnitude(top[channel], std::fabs(values[i]));
     }
@@ -135,16 +135,17 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
   return result;
 }
 
-Tensor quantize(const Tensor& x, const QuantParams& grid) {
-  const Channels channels = channels_of(x.shape(), grid);
+Tensor quantize(const Tensor& x, const QuantParams& qparams) {
+  const Channels channels = channels_of(x.shape(), qparams);
   Tensor result(x.shape(), DType::i8);
   const auto codes = result.data<int8_t>();
   const auto values = x.f32();
-  const auto scale = grid.scale.f32();
+  const auto scale = qparams.scale.f32();
   bool nan = false;
-  for_each_run(channels, [&](size_t channel, size_t first, size_t last) {
+  for_each_segment(channels, [&](size_t channel, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
-      const float q = quantize(values[i], scale[channel], grid.low, grid.high);
+      const float q =
+          quantize(values[i], scale[channel], qparams.low, qparams.high);
       nan |= std::isnan(q);
       codes[i] = std::isnan(q) ? int8_t{0} : static_cast<int8_t>(q);
     }
@@ -153,13 +154,13 @@ Tensor quantize(const Tensor& x, const QuantParams& grid) {
   return result;
 }
 
-Tensor dequantize(const Tensor& codes, const QuantParams& grid) {
-  const Channels channels = channels_of(codes.shape(), grid);
+Tensor dequantize(const Tensor& codes, const QuantParams& qparams) {
+  const Channels channels = channels_of(codes.shape(), qparams);
   Tensor result(codes.shape());
   const auto values = result.f32();
   const auto q = codes.data<int8_t>();
-  const auto scale = grid.scale.f32();
-  for_each_run(channels, [&](size_t channel, size_t first, size_t last) {
+  const auto scale = qparams.scale.f32();
+  for_each_segment(channels, [&](size_t channel, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
       values[i] = scale[channel] * static_cast<float>(q[i]);
     }

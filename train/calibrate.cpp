@@ -5,8 +5,8 @@
 #include <octet/quant/wrapper.h>
 #include <octet/train/calibrate.h>
 
+#include "shards/all_gather_or_throw.h"
 #include "shards/bytes.h"
-#include "shards/together.h"
 
 namespace octet::train {
 namespace {
@@ -34,7 +34,7 @@ std::vector<InputValues> run_own(const Model& model, const Dataset& samples,
 void observe(Model& model, const Dataset& samples, Communicator& ranks,
              int64_t batch_size) {
   const auto quantizers = quant::quantizers(model);
-  const std::vector<std::string> told = together(ranks, [&] {
+  const std::vector<std::string> results = all_gather_or_throw(ranks, [&] {
     BytesWriter bytes;
     for (const InputValues& input :
          run_own(model, samples, ranks, batch_size)) {
@@ -49,7 +49,7 @@ void observe(Model& model, const Dataset& samples, Communicator& ranks,
   });
   std::vector<InputValues> inputs(model.inputs().size());
   std::vector<std::vector<Config>> observed(quantizers.size());
-  for (const std::string& text : told) {
+  for (const std::string& text : results) {
     BytesReader bytes(text);
     for (InputValues& input : inputs) {
       const bool any = bytes.value<bool>();

@@ -80,8 +80,10 @@ class CsvLog final : public Callback {
   }
 
   std::string state_name() const override { return "csv_log"; }
-  State state() const override { return {Config().set("rows", contents_)}; }
-  void restore(const State& state, const Progress&) override {
+  CallbackState state() const override {
+    return {Config().set("rows", contents_)};
+  }
+  void restore(const CallbackState& state, const Progress&) override {
     contents_ = state.values.at("rows").as_string();
     write_file(path_, contents_);
   }

@@ -50,11 +50,11 @@ class EarlyStopping final : public Callback {
   }
 
   std::string state_name() const override { return "early_stopping"; }
-  State state() const override {
+  CallbackState state() const override {
     return {Config().set("best", monitor_.best()).set("waited", waited_),
             best_};
   }
-  void restore(const State& state, const Progress& progress) override {
+  void restore(const CallbackState& state, const Progress& progress) override {
     NamedTensors best;
     if (!state.tensors.empty()) {
       best = checked_values("early_stopping",

@@ -18,8 +18,8 @@
 #include "checks.h"
 #include "label_check.h"
 #include "metric_sums.h"
+#include "shards/all_gather_or_throw.h"
 #include "shards/bytes.h"
-#include "shards/together.h"
 #include "trained_outputs.h"
 
 namespace octet::train {
@@ -138,13 +138,13 @@ Evaluation evaluate(const Model& model, const Dataset& data,
   if (ranks.size() == 1) {
     measure(take);
   } else {
-    const std::vector<std::string> told = together(ranks, [&] {
+    const std::vector<std::string> results = all_gather_or_throw(ranks, [&] {
       BytesWriter bytes;
       measure([&](const BatchResult& result) { write(bytes, result); });
       return bytes.take();
     });
     // In the order of the data, so that sums equal those of a single rank.
-    std::vector<BytesReader> readers(told.begin(), told.end());
+    std::vector<BytesReader> readers(results.begin(), results.end());
     for (size_t rank = 0; !readers[rank].at_end();
          rank = (rank + 1) % readers.size()) {
       take(read_result(readers[rank]));

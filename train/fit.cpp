@@ -131,26 +131,28 @@ void FitRun::begin() {
 
 /// Runs the callbacks of this rank and exchanges their requests with all ranks.
 void FitRun::call(void (Callback::*event)(const Progress&)) {
-  const auto told = together(ranks_, [&] {
+  const auto results = all_gather_or_throw(ranks_, [&] {
     for (const auto& callback : options_.callbacks) {
       if (ranks_.rank() > 0 && callback->on_first_rank_only()) continue;
       ((*callback).*event)(progress_);
     }
     BytesWriter bytes;
-    bytes.add_value(Wishes{training_.stopped(), interrupt_.requested(),
-                           checkpoints_ && checkpoints_->wanted(training_),
-                           training_.optimizer().learning_rate()});
+    bytes.add_value(
+        CallbackRequests{training_.stopped(), interrupt_.requested(),
+                         checkpoints_ && checkpoints_->wanted(training_),
+                         training_.optimizer().learning_rate()});
     return bytes.take();
   });
-  wishes_ = {};
-  for (const std::string& text : told) {
-    const auto wishes = BytesReader(text).value<Wishes>();
-    if (wishes.stop && !training_.stopped()) training_.stop();
-    wishes_.interrupted |= wishes.interrupted;
+  requests_ = {};
+  for (const std::string& text : results) {
+    const auto requests = BytesReader(text).value<CallbackRequests>();
+    if (requests.stop && !training_.stopped()) training_.stop();
+    requests_.interrupted |= requests.interrupted;
   }
-  const auto first = BytesReader(told[0]).value<Wishes>();
-  for (size_t rank = 1; rank < told.size(); ++rank) {
-    const float rate = BytesReader(told[rank]).value<Wishes>().rate;
+  const auto first = BytesReader(results[0]).value<CallbackRequests>();
+  for (size_t rank = 1; rank < results.size(); ++rank) {
+    const float rate =
+        BytesReader(results[rank]).value<CallbackRequests>().rate;
     if (rate == first.rate) continue;
     throw ValueError(
         "invalid_state", "fit",
@@ -158,11 +160,11 @@ void FitRun::call(void (Callback::*event)(const Progress&)) {
                     "callbacks must set the learning rate on every rank",
                     first.rate, rate, rank));
   }
-  wishes_.save = first.save;
+  requests_.save = first.save;
 }
 
 void FitRun::expect_no_interrupt() const {
-  if (!wishes_.interrupted) return;
+  if (!requests_.interrupted) return;
   clear_gradients();
   throw InterruptedError(
       "interrupted", "fit",
@@ -294,7 +296,7 @@ void FitRun::run_epoch() {
     // finish_epoch() saves the last step.
     if (i + 1 == last && last < steps) {
       state_.metric_sums = sums_.sums();
-      if (wishes_.save || wishes_.interrupted) {
+      if (requests_.save || requests_.interrupted) {
         checkpoints_->keep(training_, state_);
       }
       expect_no_interrupt();

@@ -14,13 +14,13 @@
 #include "interrupt.h"
 #include "metric_sums.h"
 #include "resume/checkpoints.h"
+#include "shards/all_gather_or_throw.h"
 #include "shards/sharded_step.h"
-#include "shards/together.h"
 
 namespace octet::train {
 
 /// Requests of callbacks and signals, exchanged between ranks.
-struct Wishes {
+struct CallbackRequests {
   bool stop = false;
   bool interrupted = false;
   bool save = false;  // only the first rank's counts
@@ -72,7 +72,7 @@ class FitRun {
   Progress& progress_ = state_.progress;
   std::optional<FitCheckpoints> checkpoints_;
   InterruptGuard interrupt_;
-  Wishes wishes_;
+  CallbackRequests requests_;
 };
 
 }  // namespace octet::train

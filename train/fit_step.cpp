@@ -13,8 +13,8 @@
 #include "checks.h"
 #include "fit_run.h"
 #include "label_check.h"
+#include "shards/all_gather_or_throw.h"
 #include "shards/gradient_squares.h"
-#include "shards/together.h"
 
 namespace octet::train {
 

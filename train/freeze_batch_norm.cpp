@@ -31,10 +31,10 @@ class FreezeBatchNorm final : public Callback {
   // The model's state includes frozen statistics; the callback's state only
   // ensures that the epoch agrees.
   std::string state_name() const override { return "freeze_batch_norm"; }
-  State state() const override {
+  CallbackState state() const override {
     return {Config().set("from_epoch", from_epoch_), {}};
   }
-  void restore(const State& state, const Progress&) override {
+  void restore(const CallbackState& state, const Progress&) override {
     const int64_t before = state.values.at("from_epoch").as_int();
     if (before == from_epoch_) return;
     throw ValueError("conflicting_options", "freeze_batch_norm",

@@ -67,7 +67,7 @@ class BestModel final : public KeepBest {
   }
 
   std::string state_name() const override { return kSubject; }
-  State state() const override {
+  CallbackState state() const override {
     Config::List evaluations;
     for (const Evaluation& each : evaluations_) {
       evaluations.push_back(to_config(each));
@@ -76,7 +76,7 @@ class BestModel final : public KeepBest {
         Config().set("best", best_).set("evaluations", std::move(evaluations)),
         values_};
   }
-  void restore(const State& state, const Progress& progress) override {
+  void restore(const CallbackState& state, const Progress& progress) override {
     std::vector<Evaluation> evaluations;
     for (const Config& each : state.values.at("evaluations").as_list()) {
       evaluations.push_back(evaluation_from(each));

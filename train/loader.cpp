@@ -12,7 +12,7 @@
 
 #include "checks.h"
 #include "prefetcher.h"
-#include "shards/cut.h"
+#include "shards/shard_sizes.h"
 
 namespace octet::train {
 namespace {

@@ -36,12 +36,12 @@ struct Watched {
 // Returns the tensors that belong to checkpoints, by name.
 template <class W>
 auto parts_of(W& each) {
-  using Part = std::pair<const char*, decltype(&each.code)>;
-  return std::vector<Part>{{"/code", &each.code},
-                           {"/direction", &each.direction},
-                           {"/frequency", &each.frequency},
-                           {"/mean", &each.mean},
-                           {"/frozen", &each.frozen}};
+  using NamedTensor = std::pair<const char*, decltype(&each.code)>;
+  return std::vector<NamedTensor>{{"/code", &each.code},
+                                  {"/direction", &each.direction},
+                                  {"/frequency", &each.frequency},
+                                  {"/mean", &each.mean},
+                                  {"/frozen", &each.frozen}};
 }
 
 class Watch final : public Oscillations {
@@ -121,13 +121,13 @@ class Watch final : public Oscillations {
   }
 
   std::string state_name() const override { return "oscillations"; }
-  State state() const override {
-    State result{Config()
-                     .set("momentum", options_.momentum)
-                     .set("freeze_above", options_.freeze_above)
-                     .set("damping", options_.damping)
-                     .set("steps", steps_),
-                 {}};
+  CallbackState state() const override {
+    CallbackState result{Config()
+                             .set("momentum", options_.momentum)
+                             .set("freeze_above", options_.freeze_above)
+                             .set("damping", options_.damping)
+                             .set("steps", steps_),
+                         {}};
     for (const Watched& each : watched_) {
       for (const auto& [name, tensor] : parts_of(each)) {
         result.tensors.emplace(each.quantizer->name() + name, *tensor);
@@ -135,7 +135,7 @@ class Watch final : public Oscillations {
     }
     return result;
   }
-  void restore(const State& state, const Progress&) override {
+  void restore(const CallbackState& state, const Progress&) override {
     const auto expect = [&](const char* option, float value) {
       const double kept = state.values.at(option).as_number();
       if (static_cast<float>(kept) == value) return;
@@ -182,9 +182,9 @@ class Watch final : public Oscillations {
                  .frequency = Tensor::zeros(shape),
                  .mean = Tensor(shape),
                  .frozen = Tensor::zeros(shape)};
-    const QuantParams grid = each.quantizer->grid(value, each.axis);
-    for_each(value, grid, [&](size_t i, float w, float scale) {
-      const float code = quantize(w, scale, grid.low, grid.high);
+    const QuantParams qparams = each.quantizer->qparams(value, each.axis);
+    for_each(value, qparams, [&](size_t i, float w, float scale) {
+      const float code = quantize(w, scale, qparams.low, qparams.high);
       each.code.f32()[i] = each.mean.f32()[i] = code;
     });
     watched_.push_back(std::move(each));
@@ -192,9 +192,9 @@ class Watch final : public Oscillations {
 
   // body(index, value, scale), in parallel.
   template <class Body>
-  static void for_each(const Tensor& value, const QuantParams& grid,
+  static void for_each(const Tensor& value, const QuantParams& qparams,
                        Body body) {
-    const ElementScales scales(value.shape(), grid);
+    const ElementScales scales(value.shape(), qparams);
     const auto from = value.f32();
     parallel_chunks(value.size(), [&](int64_t first, int64_t last, int64_t) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last);
@@ -206,7 +206,7 @@ class Watch final : public Oscillations {
 
   void update(Watched& each, float damping, float limit) const {
     const Tensor before = each.weight.value();
-    const QuantParams grid = each.quantizer->grid(before, each.axis);
+    const QuantParams qparams = each.quantizer->qparams(before, each.axis);
     const bool changes = damping > 0 || options_.freeze_above > 0;
     Tensor after = changes ? before.clone() : Tensor();
     const float m = options_.momentum;
@@ -214,12 +214,12 @@ class Watch final : public Oscillations {
                frequency = each.frequency.f32(), mean = each.mean.f32(),
                frozen = each.frozen.f32();
     const auto to = changes ? after.f32() : std::span<float>();
-    for_each(before, grid, [&](size_t i, float w, float scale) {
+    for_each(before, qparams, [&](size_t i, float w, float scale) {
       if (frozen[i] != 0) {
         to[i] = scale * mean[i];
         return;
       }
-      const float now = quantize(w, scale, grid.low, grid.high);
+      const float now = quantize(w, scale, qparams.low, qparams.high);
       const float change = now > code[i] ? 1.0f : now < code[i] ? -1.0f : 0.0f;
       const bool turned = change != 0 && change == -direction[i];
       frequency[i] += m * ((turned ? 1.0f : 0.0f) - frequency[i]);
@@ -230,8 +230,8 @@ class Watch final : public Oscillations {
         frozen[i] = 1;
         code[i] = mean[i] = std::nearbyint(mean[i]);
         to[i] = scale * mean[i];
-      } else if (damping > 0 && w > scale * static_cast<float>(grid.low) &&
-                 w < scale * static_cast<float>(grid.high)) {
+      } else if (damping > 0 && w > scale * static_cast<float>(qparams.low) &&
+                 w < scale * static_cast<float>(qparams.high)) {
         to[i] = w + damping * (scale * now - w);
       }
     });

@@ -62,13 +62,13 @@ class ReduceOnPlateau final : public Callback {
   }
 
   std::string state_name() const override { return "reduce_on_plateau"; }
-  State state() const override {
+  CallbackState state() const override {
     return {Config()
                 .set("best", monitor_.best())
                 .set("waited", waited_)
                 .set("cooldown", cooldown_)};
   }
-  void restore(const State& state, const Progress&) override {
+  void restore(const CallbackState& state, const Progress&) override {
     monitor_.set_best(state.values.at("best").as_number());
     waited_ = state.values.at("waited").as_int();
     cooldown_ = state.values.at("cooldown").as_int();

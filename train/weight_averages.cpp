@@ -59,11 +59,11 @@ class WeightAverages final : public Callback {
   std::string state_name() const override {
     return "exponential_moving_average";
   }
-  State state() const override {
+  CallbackState state() const override {
     return {Config().set("decay", options_.decay).set("steps", steps_),
             tensors_of(averages_)};
   }
-  void restore(const State& state, const Progress& progress) override {
+  void restore(const CallbackState& state, const Progress& progress) override {
     if (static_cast<float>(state.values.at("decay").as_number()) !=
         options_.decay) {
       throw ValueError(

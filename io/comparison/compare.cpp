@@ -28,24 +28,24 @@ struct Sums {
   int64_t flips = 0;
 };
 
-float code_of(float value, const CodeGrid& grid) {
-  return std::clamp(std::nearbyint(value / grid.scale) + grid.zero_point,
-                    grid.lowest, grid.highest);
+float code_of(float value, const TensorQuantParams& qparams) {
+  return std::clamp(std::nearbyint(value / qparams.scale) + qparams.zero_point,
+                    qparams.lowest, qparams.highest);
 }
 
 /// The value as its consumers see it, except rounding.
-float as_read(float value, const std::optional<CodeGrid>& grid) {
-  if (!grid || !grid->rectifies) return value;
-  const float end = grid->scale * (grid->highest - grid->zero_point);
+float as_read(float value, const std::optional<TensorQuantParams>& qparams) {
+  if (!qparams || !qparams->rectifies) return value;
+  const float end = qparams->scale * (qparams->highest - qparams->zero_point);
   const bool ends_at_six = std::abs(end - 6) < 1e-5f;
   if (value < 0) return 0;  // NaN stays
   return ends_at_six && value > 6 ? 6.0f : value;
 }
 
 void add(Sums& sums, std::span<const float> a, std::span<const float> b,
-         const std::optional<CodeGrid>& grid) {
+         const std::optional<TensorQuantParams>& qparams) {
   for (size_t i = 0; i < a.size(); ++i) {
-    const double x = as_read(a[i], grid), y = as_read(b[i], grid);
+    const double x = as_read(a[i], qparams), y = as_read(b[i], qparams);
     // Equal infinities and NaN count as equal.
     const bool same = x == y || (std::isnan(x) && std::isnan(y));
     const double error = same ? 0 : std::abs(y - x);
@@ -61,10 +61,11 @@ void add(Sums& sums, std::span<const float> a, std::span<const float> b,
       sums.signal += x * x;
       sums.largest = std::max(sums.largest, std::abs(x));
     }
-    if (grid && code_of(a[i], *grid) != code_of(b[i], *grid)) ++sums.flips;
+    if (qparams && code_of(a[i], *qparams) != code_of(b[i], *qparams))
+      ++sums.flips;
   }
   sums.elements += static_cast<int64_t>(a.size());
-  if (grid) sums.codes += static_cast<int64_t>(a.size());
+  if (qparams) sums.codes += static_cast<int64_t>(a.size());
 }
 
 double share(const Sums& sums) {
@@ -171,11 +172,11 @@ class Comparer {
                  bool mixed) {
     const ValueMatch& match = matches_[m];
     Sums& sums = sums_[m];
-    const auto& grid_b = b_.values()[match.b].grid;
-    const auto& grid = grid_b ? grid_b : a_.values()[match.a].grid;
+    const auto& qparams_b = b_.values()[match.b].qparams;
+    const auto& qparams = qparams_b ? qparams_b : a_.values()[match.a].qparams;
     if (match.is_output) {
       const Tensor theirs_as_ours = output_as(ours, theirs);
-      return add(sums, ours.f32(), theirs_as_ours.f32(), grid);
+      return add(sums, ours.f32(), theirs_as_ours.f32(), qparams);
     }
     Tensor mine = ours, other = theirs;
     const int rank = static_cast<int>(mine.shape().rank());
@@ -193,7 +194,7 @@ class Comparer {
       sums.comparable = false;
       return;
     }
-    add(sums, mine.f32(), other.f32(), grid);
+    add(sums, mine.f32(), other.f32(), qparams);
   }
 
   /// Returns an output of b in the axis order of a's. Files define their order;

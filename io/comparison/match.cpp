@@ -40,11 +40,11 @@ class Side {
   explicit Side(const TracedModel& model)
       : values_(model.values()),
         names_(unique_names(values_)),
-        readers_(values_.size()),
+        consumers_(values_.size()),
         outputs_(model.outputs().begin(), model.outputs().end()) {
     for (size_t i = 0; i < values_.size(); ++i) {
       where_.emplace(names_[i], i);
-      for (const size_t read : values_[i].reads) readers_[read].push_back(i);
+      for (const size_t read : values_[i].reads) consumers_[read].push_back(i);
     }
   }
 
@@ -54,8 +54,8 @@ class Side {
   /// Returns the last layer of the chain after value i that the other model
   /// lacks; each is the only consumer of its predecessor.
   size_t last_own(size_t i, const Names& other) const {
-    while (!outputs_.contains(i) && readers_[i].size() == 1) {
-      const size_t next = readers_[i][0];
+    while (!outputs_.contains(i) && consumers_[i].size() == 1) {
+      const size_t next = consumers_[i][0];
       if (other.contains(names_[next]) || values_[next].reads.size() != 1) {
         break;
       }
@@ -67,7 +67,7 @@ class Side {
  private:
   const std::vector<TracedValue>& values_;
   std::vector<std::string> names_;
-  std::vector<std::vector<size_t>> readers_;
+  std::vector<std::vector<size_t>> consumers_;
   std::set<size_t> outputs_;
   Names where_;
 };

@@ -97,40 +97,41 @@ std::string plain_name(std::string_view name) {
   return std::string(plain);
 }
 
-std::optional<CodeGrid> grid_by(const LintGraph& graph,
-                                const onnx::NodeProto& quantize) {
+std::optional<TensorQuantParams> qparams_from(const LintGraph& graph,
+                                              const onnx::NodeProto& quantize) {
   const auto scale = graph.scales(quantize);
   if (!scale || scale->size() != 1) return std::nullopt;
-  CodeGrid grid{.scale = static_cast<float>(scale->front())};
+  TensorQuantParams qparams{.scale = static_cast<float>(scale->front())};
   if (quantize.input_size() > 2 && !quantize.input(2).empty()) {
     const auto zero = graph.numbers(quantize.input(2));
     if (!zero || zero->size() != 1) return std::nullopt;
-    grid.zero_point = static_cast<float>(zero->front());
+    qparams.zero_point = static_cast<float>(zero->front());
   }
   const int32_t type = graph.view().element_type(quantize.output(0));
   if (type == onnx::TensorProto::UINT8) {
-    grid.lowest = 0;
-    grid.highest = 255;
+    qparams.lowest = 0;
+    qparams.highest = 255;
   } else if (type != onnx::TensorProto::INT8) {
     return std::nullopt;
   }
-  return grid;
+  return qparams;
 }
 
 /// Returns the quantization parameters that the consumers of a value apply.
-std::optional<CodeGrid> grid_of(const LintGraph& graph,
-                                const std::string& value) {
-  std::optional<CodeGrid> grid;
+std::optional<TensorQuantParams> qparams_of(const LintGraph& graph,
+                                            const std::string& value) {
+  std::optional<TensorQuantParams> qparams;
   bool only = !graph.is_output(value);  // all consumers are quantized
-  const auto& readers = graph.view().readers(value);
-  for (const onnx::NodeProto* reader : readers) {
+  const auto& consumers = graph.view().consumers(value);
+  for (const onnx::NodeProto* consumer : consumers) {
     const auto by =
-        is_quantize(*reader) ? grid_by(graph, *reader) : std::nullopt;
-    if (!grid) grid = by;
-    only = only && by && *by == *grid;
+        is_quantize(*consumer) ? qparams_from(graph, *consumer) : std::nullopt;
+    if (!qparams) qparams = by;
+    only = only && by && *by == *qparams;
   }
-  if (grid) grid->rectifies = only && grid->zero_point == grid->lowest;
-  return grid;
+  if (qparams)
+    qparams->rectifies = only && qparams->zero_point == qparams->lowest;
+  return qparams;
 }
 
 Shape open_shape_of(const OnnxTensorInfo& input) {
@@ -178,7 +179,7 @@ class FileTrace {
     where_[value] = values.size();
     names.push_back(value);
     values.push_back(
-        {plain_name(name), op, std::move(reads), grid_of(graph_, value)});
+        {plain_name(name), op, std::move(reads), qparams_of(graph_, value)});
   }
 
   void add(const onnx::NodeProto& node) {

@@ -57,14 +57,14 @@ std::string pair_at(const Layer& layer, quant::SiteKind kind, int index = 0) {
 Sketch sketch_of(const Model& model) {
   Sketch sketch;
   std::unordered_map<const GraphNode*, size_t> where;
-  const auto reads_of = [&](std::span<const SymbolicTensor> inputs,
-                            const Layer* reader) {
+  const auto inputs_of = [&](std::span<const SymbolicTensor> inputs,
+                             const Layer* consumer) {
     std::vector<SketchNode::Read> reads;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const GraphNode& from = *inputs[i].node;
       std::string pair = pair_at(*from.layer, quant::SiteKind::output);
-      if (pair.empty() && reader != nullptr) {
-        pair = pair_at(*reader, quant::SiteKind::input, static_cast<int>(i));
+      if (pair.empty() && consumer != nullptr) {
+        pair = pair_at(*consumer, quant::SiteKind::input, static_cast<int>(i));
       }
       reads.push_back({where.at(&from), std::move(pair)});
     }
@@ -77,11 +77,11 @@ Sketch sketch_of(const Model& model) {
     sketch.nodes.push_back(
         {{inner.name(), op_of(inner), node->shape.to_string(),
           pair_at(layer, quant::SiteKind::weight)},
-         reads_of(node->inputs, &layer)});
+         inputs_of(node->inputs, &layer)});
   }
   for (const SymbolicTensor& output : model.outputs()) {
     sketch.nodes.push_back({{"", "Output", output.shape().to_string()},
-                            reads_of(std::span(&output, 1), nullptr)});
+                            inputs_of(std::span(&output, 1), nullptr)});
   }
   return sketch;
 }
@@ -105,8 +105,9 @@ std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
   for (const lint::Kernel& kernel : lint::kernels(graph, target)) {
     SketchKernel made{{}, kernel.precision, kernel.reason};
     for (const lint::Node* node : kernel.nodes) {
-      const auto maker = exported.makers.find(node->name());
-      if (maker != exported.makers.end()) made.nodes.push_back(maker->second);
+      const auto producer = exported.producers.find(node->name());
+      if (producer != exported.producers.end())
+        made.nodes.push_back(producer->second);
     }
     std::ranges::sort(made.nodes);
     const auto rest = std::ranges::unique(made.nodes);

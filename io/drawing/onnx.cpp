@@ -26,13 +26,13 @@ using lint::Node;
 std::string pair_text(const Node& node, const GraphView& view) {
   const std::string codes =
       view.type(is_quantize(node) ? node.output(0) : node.input(0));
-  const QdqGrid grid = qdq_grid(node, view);
-  if (grid.scales.size() == 1) {
-    return fmt::format("{}, scale {:.6g}", codes, grid.scales[0]);
+  const QdqParams qparams = qdq_params(node, view);
+  if (qparams.scales.size() == 1) {
+    return fmt::format("{}, scale {:.6g}", codes, qparams.scales[0]);
   }
-  return grid.scales.empty()
+  return qparams.scales.empty()
              ? codes + ", scale computed"
-             : fmt::format("{}, {} scales", codes, grid.scales.size());
+             : fmt::format("{}, {} scales", codes, qparams.scales.size());
 }
 
 class OnnxSketch {
@@ -69,10 +69,10 @@ class OnnxSketch {
     return sketch_.nodes.size() - 1;
   }
 
-  void add_read(size_t reader, const std::string& value) {
+  void add_read(size_t consumer, const std::string& value) {
     const auto found = made_.find(value);
     if (found != made_.end()) {
-      sketch_.nodes[reader].reads.push_back(found->second);
+      sketch_.nodes[consumer].reads.push_back(found->second);
     }
   }
 
@@ -97,10 +97,10 @@ class OnnxSketch {
   std::string weights_of(const Node& node) const {
     std::string text;
     for (const std::string& input : node.input()) {
-      const Node* maker = view_.maker(input);
-      if (maker == nullptr || !is_dequantize(*maker)) continue;
+      const Node* producer = view_.producer(input);
+      if (producer == nullptr || !is_dequantize(*producer)) continue;
       if (!graph_.is_constant(input)) continue;
-      const std::string one = pair_text(*maker, view_);
+      const std::string one = pair_text(*producer, view_);
       text += (text.empty() ? "" : "; ") + one;
     }
     return text;

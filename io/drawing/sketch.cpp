@@ -11,25 +11,25 @@ namespace {
 constexpr size_t kNone = static_cast<size_t>(-1);
 
 std::vector<std::vector<size_t>> readers_of(const Sketch& sketch) {
-  std::vector<std::vector<size_t>> readers(sketch.nodes.size());
+  std::vector<std::vector<size_t>> consumers(sketch.nodes.size());
   for (size_t i = 0; i < sketch.nodes.size(); ++i) {
     for (const SketchNode::Read& read : sketch.nodes[i].reads) {
-      readers[read.from].push_back(i);
+      consumers[read.from].push_back(i);
     }
   }
-  return readers;
+  return consumers;
 }
 
 /// Whether all but the last node are consumed within the group alone, and
 /// without Q/DQ. Then no path leads out of the group and back.
 bool is_closed(const std::vector<size_t>& group, const Sketch& sketch,
-               const std::vector<std::vector<size_t>>& readers) {
+               const std::vector<std::vector<size_t>>& consumers) {
   const auto has = [&](size_t node) {
     return std::ranges::find(group, node) != group.end();
   };
   for (const size_t node : group) {
-    if (node != group.back() &&
-        (readers[node].empty() || !std::ranges::all_of(readers[node], has))) {
+    if (node != group.back() && (consumers[node].empty() ||
+                                 !std::ranges::all_of(consumers[node], has))) {
       return false;
     }
     for (const SketchNode::Read& read : sketch.nodes[node].reads) {
@@ -44,11 +44,11 @@ std::vector<size_t> heads_of(const Sketch& sketch, bool fuse) {
   std::vector<size_t> heads(sketch.nodes.size());
   std::iota(heads.begin(), heads.end(), size_t{0});
   if (!fuse) return heads;
-  const auto readers = readers_of(sketch);
+  const auto consumers = readers_of(sketch);
   std::vector<bool> taken(heads.size());
   for (const SketchKernel& kernel : sketch.kernels) {
     std::vector<size_t> group = kernel.nodes;
-    while (group.size() > 1 && !is_closed(group, sketch, readers)) {
+    while (group.size() > 1 && !is_closed(group, sketch, consumers)) {
       group.pop_back();
     }
     if (std::ranges::any_of(group, [&](size_t node) { return taken[node]; })) {

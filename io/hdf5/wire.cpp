@@ -11,7 +11,7 @@ namespace {
 
 enum class Tag : char { null, boolean, integer, number, string, list };
 
-class Writer {
+class WireWriter {
  public:
   template <class T>
   void put(T value) {
@@ -27,21 +27,21 @@ class Writer {
   std::string bytes_;
 };
 
-class Reader {
+class WireReader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
 
   template <class T>
   T get() {
     T value;
-    std::memcpy(&value, cut(sizeof value).data(), sizeof value);
+    std::memcpy(&value, take_bytes(sizeof value).data(), sizeof value);
     return value;
   }
-  std::string get_string() { return std::string(cut(get<size_t>())); }
+  std::string get_string() { return std::string(take_bytes(get<size_t>())); }
   size_t left() const { return rest_.size(); }
 
  private:
-  std::string_view cut(size_t count) {
+  std::string_view take_bytes(size_t count) {
     if (count > rest_.size()) {
       throw FormatError("malformed_file", "HDF5 worker process",
                         "response is truncated");
@@ -54,7 +54,7 @@ class Reader {
   std::string_view rest_;
 };
 
-void put_value(Writer& writer, const Config& value) {
+void put_value(WireWriter& writer, const Config& value) {
   if (value.is_null()) {
     writer.put(Tag::null);
   } else if (value.is_bool()) {
@@ -76,7 +76,7 @@ void put_value(Writer& writer, const Config& value) {
   }
 }
 
-Config get_value(Reader& reader, bool lists_allowed) {
+Config get_value(WireReader& reader, bool lists_allowed) {
   switch (reader.get<Tag>()) {
     case Tag::null:
       return Config();
@@ -108,7 +108,7 @@ Config get_value(Reader& reader, bool lists_allowed) {
 }  // namespace
 
 std::string to_wire(const Hdf5Request& request) {
-  Writer writer;
+  WireWriter writer;
   writer.put(request.op);
   writer.put(request.type);
   writer.put_string(request.path);
@@ -118,7 +118,7 @@ std::string to_wire(const Hdf5Request& request) {
 }
 
 Hdf5Request request_from_wire(std::string_view bytes) {
-  Reader reader(bytes);
+  WireReader reader(bytes);
   Hdf5Request request;
   request.op = reader.get<Hdf5Request::Op>();
   request.type = reader.get<DType>();
@@ -131,13 +131,13 @@ Hdf5Request request_from_wire(std::string_view bytes) {
 }
 
 std::string to_wire(const Config& value) {
-  Writer writer;
+  WireWriter writer;
   put_value(writer, value);
   return writer.take();
 }
 
 Config value_from_wire(std::string_view bytes) {
-  Reader reader(bytes);
+  WireReader reader(bytes);
   Config value = get_value(reader, true);
   if (reader.left() > 0) {
     throw FormatError("malformed_file", "HDF5 worker process",
@@ -147,7 +147,7 @@ Config value_from_wire(std::string_view bytes) {
 }
 
 std::string to_wire(const Error& error) {
-  Writer writer;
+  WireWriter writer;
   writer.put_string(error.code());
   writer.put_string(error.subject());
   writer.put_string(error.text());
@@ -155,7 +155,7 @@ std::string to_wire(const Error& error) {
 }
 
 Error error_from_wire(ErrorKind kind, std::string_view bytes) {
-  Reader reader(bytes);
+  WireReader reader(bytes);
   std::string code = printable(reader.get_string(), bytes.size());
   const std::string subject = printable(reader.get_string(), bytes.size());
   const std::string text = printable(reader.get_string(), bytes.size());

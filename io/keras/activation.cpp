@@ -21,7 +21,7 @@ std::string without_package(const std::string& name) {
 // clip(0.2 x + 0.5, 0, 1) until Keras 3, which has clip(x / 6 + 0.5, 0, 1).
 // Sources: keras/backend/tensorflow_backend.py of Keras 2;
 // keras/src/activations/activations.py of Keras 3.
-std::vector<Step> old_hard_sigmoid() {
+std::vector<LayerSpec> old_hard_sigmoid() {
   return {{"/hard_sigmoid_slope", "Rescaling",
            Config().set("scale", 0.2).set("offset", 0.5)},
           {"/hard_sigmoid", "ReLU", Config().set("max_value", 1.0)}};
@@ -95,7 +95,7 @@ ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
         fmt::format("no equivalent function or layer for {}", text_of(layer)));
   }
   ActivationForm form{"linear", steps_of(layer, dialect, options)};
-  for (Step& step : form.steps) {
+  for (LayerSpec& step : form.steps) {
     step.suffix = "/" + layer.name + step.suffix;
     step.own_name = layer.name;
   }

@@ -68,8 +68,8 @@ class AttentionBuilder final : public LayerBuilder {
     value_ = project("value", heads_ * value_dim_);
   }
 
-  std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
-                          size_t) override {
+  std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
+                               size_t) override {
     const auto [q, v, k] = operands(arguments);
     if (output_ == nullptr) {
       const Config* shape = given(config_, "output_shape");
@@ -80,10 +80,11 @@ class AttentionBuilder final : public LayerBuilder {
       }
       output_ = project("attention_output", units);
     }
-    const auto run = [&](const std::shared_ptr<Layer>& layer, const Value& x) {
-      return Value{call_layer(layer, {x})};
+    const auto run = [&](const std::shared_ptr<Layer>& layer,
+                         const KerasValue& x) {
+      return KerasValue{call_layer(layer, {x})};
     };
-    const Value mean{
+    const KerasValue mean{
         call_layer(attention_, {run(query_, q), run(key_, k), run(value_, v)})};
     return {run(output_, mean)};
   }
@@ -124,9 +125,9 @@ class AttentionBuilder final : public LayerBuilder {
 
   // Returns query, value, key. In Keras the value precedes the key, and is the
   // key if there is none.
-  std::array<Value, 3> operands(
+  std::array<KerasValue, 3> operands(
       const std::vector<BuiltArgument>& arguments) const {
-    std::array<std::optional<Value>, 3> found;
+    std::array<std::optional<KerasValue>, 3> found;
     constexpr std::array<std::string_view, 3> kNames{"query", "value", "key"};
     size_t next = 0;
     for (const BuiltArgument& argument : arguments) {
@@ -150,7 +151,7 @@ class AttentionBuilder final : public LayerBuilder {
                 "only query, value and key are supported, got {} as well",
                 argument.name.empty() ? "a fourth tensor" : argument.name));
       }
-      found[slot] = arranged(*argument.value, {});
+      found[slot] = materialize(*argument.value, {});
     }
     if (!found[0] || !found[1]) {
       throw FormatError("count_mismatch", "inputs",

@@ -30,7 +30,7 @@ Config::List whole(int rank) {
                       slice(Config(), Config(), Config()));
 }
 
-Step part_by(std::string suffix, Config::List index) {
+LayerSpec part_by(std::string suffix, Config::List index) {
   return {std::move(suffix), "GetItem",
           Config().set("index", std::move(index))};
 }
@@ -288,12 +288,12 @@ Config split_by(std::string_view name, const Settings& settings) {
 
 }  // namespace
 
-Step reshape(std::string suffix, const std::vector<int64_t>& sample) {
+LayerSpec reshape(std::string suffix, const std::vector<int64_t>& sample) {
   return {std::move(suffix), "Reshape",
           Config().set("target_shape", list_of(sample))};
 }
 
-Step permute(std::string suffix, const std::vector<int64_t>& dims) {
+LayerSpec permute(std::string suffix, const std::vector<int64_t>& dims) {
   return {std::move(suffix), "Permute", Config().set("dims", list_of(dims))};
 }
 

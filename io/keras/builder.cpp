@@ -30,9 +30,10 @@ class ModelBuilder {
         builders_(graph.layers.size()) {}
 
   /// `inputs` are in the order of the graph's inputs.
-  std::vector<Value> call(const std::vector<Value>& inputs) {
+  std::vector<KerasValue> call(const std::vector<KerasValue>& inputs) {
     // [layer][call][output]
-    std::vector<std::vector<std::vector<Value>>> values(graph_.layers.size());
+    std::vector<std::vector<std::vector<KerasValue>>> values(
+        graph_.layers.size());
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       values[graph_.inputs[i].index] = {{inputs[i]}};
     }
@@ -40,7 +41,7 @@ class ModelBuilder {
       const KerasLayer& layer = graph_.layers[i];
       if (!layer.is_input()) values[i].resize(layer.calls.size());
     }
-    const auto at = [&](const KerasTensor& t) -> const Value& {
+    const auto at = [&](const KerasTensor& t) -> const KerasValue& {
       return values[t.index][static_cast<size_t>(t.call)]
                    [static_cast<size_t>(t.output)];
     };
@@ -70,7 +71,7 @@ class ModelBuilder {
                 values[index][number] = builder->call(arguments, number);
               });
     }
-    std::vector<Value> outputs;
+    std::vector<KerasValue> outputs;
     for (const KerasTensor& t : graph_.outputs) outputs.push_back(at(t));
     return outputs;
   }
@@ -134,9 +135,9 @@ class NestedBuilder final : public LayerBuilder {
                 BuildState& state)
       : layer_(layer), state_(state), graph_(*layer.graph, name + "/", state) {}
 
-  std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
-                          size_t) override {
-    const std::vector<Value> inputs = only_tensors(arguments);
+  std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
+                               size_t) override {
+    const std::vector<KerasValue> inputs = only_tensors(arguments);
     const KerasGraph& graph = *layer_.graph;
     if (inputs.size() != graph.inputs.size()) {
       throw FormatError("count_mismatch", "inbound_nodes",
@@ -153,7 +154,7 @@ class NestedBuilder final : public LayerBuilder {
         state_.statistics_frozen = true;
       }
     }
-    std::vector<Value> outputs = graph_.call(inputs);
+    std::vector<KerasValue> outputs = graph_.call(inputs);
     state_.statistics_frozen = outer;
     return outputs;
   }
@@ -205,14 +206,14 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
                        steps_of(layer, state.dialect, state.options), state);
 }
 
-Step step_for_order(const KerasLayer& layer, const BuildState& state) {
+LayerSpec step_for_order(const KerasLayer& layer, const BuildState& state) {
   return {"", layer.class_name, {}, find_factory(state.options, layer)};
 }
 
 /// Whether no layer depends on the axis order.
 bool keeps_order(const KerasGraph& graph, const BuildState& state) {
   return std::ranges::all_of(graph.layers, [&](const KerasLayer& layer) {
-    return layer.is_input() || is_nothing(layer) ||
+    return layer.is_input() || is_noop(layer) ||
            (layer.graph != nullptr
                 ? keeps_order(*layer.graph, state)
                 : takes_any_order(layout_of(step_for_order(layer, state))));
@@ -240,8 +241,7 @@ std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
       }
     } else if (layout == KerasLayout::image) {
       wanted = has_channels_first(layer);
-    } else if (takes_any_order(layout) || layer.operation ||
-               is_nothing(layer)) {
+    } else if (takes_any_order(layout) || layer.operation || is_noop(layer)) {
       wanted = behind[at->first];
     }
     if (!wanted) continue;
@@ -253,8 +253,8 @@ std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
 }
 
 /// Returns the value of an InputLayer in Octet's axis order.
-Value input_value(const KerasLayer& layer, size_t number,
-                  bool may_have_channels_first, const BuildState& state) {
+KerasValue input_value(const KerasLayer& layer, size_t number,
+                       bool may_have_channels_first, const BuildState& state) {
   for (const char* key : {"sparse", "ragged"}) {
     const Config* value = layer.config.find(key);
     if (value == nullptr || value->is_null() || *value == Config(false) ||
@@ -265,9 +265,9 @@ Value input_value(const KerasLayer& layer, size_t number,
                            "inputs must be dense");
   }
   const std::optional<Shape> stated = stated_shape(layer);
-  const Order order{.channels_first = (!stated || stated->rank() == 3 ||
-                                       stated->rank() == 4) &&
-                                      may_have_channels_first};
+  const AxisOrder order{.channels_first = (!stated || stated->rank() == 3 ||
+                                           stated->rank() == 4) &&
+                                          may_have_channels_first};
   std::optional<Shape> sample;
   if (stated) {
     const Shape& s = *stated;
@@ -303,7 +303,7 @@ Value input_value(const KerasLayer& layer, size_t number,
             sample && sample->rank() == 3 ? "224,224,3" : "SIZES"));
   }
   const bool has_channels = sample->rank() == 2 || sample->rank() == 3;
-  return {input(*sample, layer.name), has_channels ? order : Order{}};
+  return {input(*sample, layer.name), has_channels ? order : AxisOrder{}};
 }
 
 }  // namespace
@@ -334,7 +334,7 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   }
   const std::vector<std::optional<bool>> channels_first =
       wants_channels_first(graph, state);
-  std::vector<Value> inputs;
+  std::vector<KerasValue> inputs;
   std::vector<SymbolicTensor> input_tensors;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const size_t index = graph.inputs[i].index;
@@ -348,10 +348,10 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   }
   ModelBuilder builder(graph, "", state);
   std::vector<SymbolicTensor> outputs;
-  for (const Value& y : builder.call(inputs)) {
+  for (const KerasValue& y : builder.call(inputs)) {
     // Images are not transposed; features have Keras' order.
     const bool image = y.order.channels_first;
-    outputs.push_back(image ? y.tensor : arranged(y, {}).tensor);
+    outputs.push_back(image ? y.tensor : materialize(y, {}).tensor);
   }
   ModelOptions options;
   if (!graph.name.empty()) options.name = graph.name;

@@ -26,7 +26,7 @@ struct BuildState {
 
 struct BuiltArgument {
   std::string name;
-  std::optional<Value> value;
+  std::optional<KerasValue> value;
   Config constant;
 };
 
@@ -35,28 +35,29 @@ class LayerBuilder {
  public:
   virtual ~LayerBuilder() = default;
   /// Throws: Error for an invalid configuration or shape.
-  virtual std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
-                                  size_t index) = 0;
+  virtual std::vector<KerasValue> call(
+      const std::vector<BuiltArgument>& arguments, size_t index) = 0;
   virtual TargetLayer targets() const = 0;
 };
 
 /// `name` is the layer's name in the Model.
 std::unique_ptr<LayerBuilder> chain_builder(const KerasLayer& layer,
                                             std::string name,
-                                            std::vector<Step> steps,
+                                            std::vector<LayerSpec> steps,
                                             BuildState& state);
 
 /// Returns the tensors among the arguments, which must be the leading ones.
 /// Throws: UnsupportedError for a tensor or setting that would be ignored.
-std::vector<Value> only_tensors(const std::vector<BuiltArgument>& arguments);
+std::vector<KerasValue> only_tensors(
+    const std::vector<BuiltArgument>& arguments);
 
 /// Creates the named layer of a step, frozen if the file says so, not built.
-std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
+std::shared_ptr<Layer> make_layer(const LayerSpec& step, const Config& config,
                                   const std::string& name,
                                   const KerasLayer& origin);
 
 SymbolicTensor call_layer(const std::shared_ptr<Layer>& layer,
-                          const std::vector<Value>& inputs);
+                          const std::vector<KerasValue>& inputs);
 
 struct BuiltModel {
   Model model;

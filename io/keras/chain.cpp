@@ -13,7 +13,7 @@
 namespace octet::io {
 namespace {
 
-bool is_nothing(const Config& value) {
+bool is_noop(const Config& value) {
   if (value.is_list()) return value.as_list().empty();
   if (value.is_object()) return value.as_object().empty();
   return value.is_null() || value == Config(false);
@@ -44,14 +44,14 @@ std::vector<BuiltArgument> without_training(
 class ChainBuilder final : public LayerBuilder {
  public:
   ChainBuilder(const KerasLayer& origin, std::string name,
-               std::vector<Step> steps, BuildState& state)
+               std::vector<LayerSpec> steps, BuildState& state)
       : origin_(origin), name_(std::move(name)), state_(state) {
-    for (Step& step : steps) links_.push_back({std::move(step), {}, {}});
+    for (LayerSpec& step : steps) links_.push_back({std::move(step), {}, {}});
   }
 
-  std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
-                          size_t) override {
-    std::vector<Value> values = only_tensors(
+  std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
+                               size_t) override {
+    std::vector<KerasValue> values = only_tensors(
         ignores_training(origin_.class_name) ? without_training(arguments)
                                              : arguments);
     if (values.empty()) {
@@ -93,16 +93,16 @@ class ChainBuilder final : public LayerBuilder {
 
  private:
   struct Link {
-    Step step;
+    LayerSpec step;
     std::shared_ptr<Layer> layer;
-    Order order;  // of its inputs
+    AxisOrder order;  // of its inputs
   };
 
-  Value run(Link& link, std::vector<Value> inputs) {
+  KerasValue run(Link& link, std::vector<KerasValue> inputs) {
     const int rank = inputs[0].tensor.shape().rank();
     const bool first = link.layer == nullptr;
     if (first) link.order = order_for(link.step, inputs);
-    for (Value& x : inputs) x = arranged(x, link.order);
+    for (KerasValue& x : inputs) x = materialize(x, link.order);
     if (first) {
       link.layer = make_layer(link.step, config_in(link.order, link.step, rank),
                               name_ + link.step.suffix, origin_);
@@ -134,20 +134,21 @@ class ChainBuilder final : public LayerBuilder {
 
 std::unique_ptr<LayerBuilder> chain_builder(const KerasLayer& layer,
                                             std::string name,
-                                            std::vector<Step> steps,
+                                            std::vector<LayerSpec> steps,
                                             BuildState& state) {
   return std::make_unique<ChainBuilder>(layer, std::move(name),
                                         std::move(steps), state);
 }
 
-std::vector<Value> only_tensors(const std::vector<BuiltArgument>& arguments) {
-  std::vector<Value> values;
+std::vector<KerasValue> only_tensors(
+    const std::vector<BuiltArgument>& arguments) {
+  std::vector<KerasValue> values;
   for (const BuiltArgument& argument : arguments) {
     const bool positional = argument.name.empty() || argument.name == "inputs";
     if (argument.value && positional) {
       values.push_back(*argument.value);
-    } else if (argument.value || (!is_nothing(argument.constant) &&
-                                  argument.name != "training")) {
+    } else if (argument.value ||
+               (!is_noop(argument.constant) && argument.name != "training")) {
       throw UnsupportedError(
           "unsupported_attribute", "inbound_nodes",
           fmt::format("calls must be on tensors only, got {}",
@@ -163,7 +164,7 @@ std::vector<Value> only_tensors(const std::vector<BuiltArgument>& arguments) {
   return values;
 }
 
-std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
+std::shared_ptr<Layer> make_layer(const LayerSpec& step, const Config& config,
                                   const std::string& name,
                                   const KerasLayer& origin) {
   std::shared_ptr<Layer> layer;
@@ -182,9 +183,9 @@ std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
 }
 
 SymbolicTensor call_layer(const std::shared_ptr<Layer>& layer,
-                          const std::vector<Value>& inputs) {
+                          const std::vector<KerasValue>& inputs) {
   std::vector<SymbolicTensor> tensors;
-  for (const Value& x : inputs) tensors.push_back(x.tensor);
+  for (const KerasValue& x : inputs) tensors.push_back(x.tensor);
   return call(layer, std::move(tensors));
 }
 

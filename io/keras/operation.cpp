@@ -159,7 +159,7 @@ Config mapped(const Config& numbers, double (*f)(double)) {
 
 // Lists apply to the last axis in Keras' order.
 Steps affine(Config scale, Config offset) {
-  Step step{
+  LayerSpec step{
       "", "Rescaling",
       Config().set("scale", std::move(scale)).set("offset", std::move(offset))};
   step.in_keras_order =
@@ -205,8 +205,8 @@ class OperationBuilder final : public LayerBuilder {
 
   // Constants differ between calls, so each call has its own layers. A nested
   // model counts its calls from 0 in each of its own calls.
-  std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
-                          size_t) override {
+  std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
+                               size_t) override {
     const std::string name =
         calls_ == 0 ? name_ : fmt::format("{}_{}", name_, calls_);
     ++calls_;
@@ -240,7 +240,7 @@ class OperationBuilder final : public LayerBuilder {
               ? std::string("constants among the tensors are not supported")
               : fmt::format("argument '{}' is not supported", *unread));
     }
-    std::vector<Value> values;
+    std::vector<KerasValue> values;
     for (const Steps& steps : outputs) {
       values.push_back(
           chain_builder(layer_, name, steps, state_)->call(tensors, 0)[0]);

@@ -45,7 +45,7 @@ class Settings {
   mutable std::set<std::string, std::less<>> read_;
 };
 
-using Steps = std::vector<Step>;
+using Steps = std::vector<LayerSpec>;
 
 /// Tensors of an operation.
 struct Operands {
@@ -77,9 +77,9 @@ Form find_reduction(std::string_view name);
 int64_t axis_of(const Config& axis, int rank);
 /// Returns an integer or list of integers; empty for null.
 std::vector<int64_t> integers_of(const Config& value);
-Step reshape(std::string suffix, const std::vector<int64_t>& sample);
+LayerSpec reshape(std::string suffix, const std::vector<int64_t>& sample);
 /// `dims` are axes of a sample, from 1.
-Step permute(std::string suffix, const std::vector<int64_t>& dims);
+LayerSpec permute(std::string suffix, const std::vector<int64_t>& dims);
 
 /// Whether an operation has several outputs.
 bool has_parts(std::string_view name);

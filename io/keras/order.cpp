@@ -20,8 +20,8 @@ SymbolicTensor permuted(const SymbolicTensor& x, Config::List dims) {
   return rearranged(x, "Permute", "dims", std::move(dims));
 }
 
-const Order kPlain{};
-const Order kChannelsFirst{.channels_first = true};
+const AxisOrder kPlain{};
+const AxisOrder kChannelsFirst{.channels_first = true};
 
 // Returns an option that is an integer or a list of integers.
 std::vector<int64_t> integers(const Config& config, const char* key) {
@@ -57,7 +57,7 @@ SymbolicTensor channels_first(const SymbolicTensor& x) {
 }
 
 // Returns the axis order in which the channel axis is the last.
-Order for_channels(const Step& step, const Value& x) {
+AxisOrder for_channels(const LayerSpec& step, const KerasValue& x) {
   const int rank = x.tensor.shape().rank();
   std::vector<int64_t> axes = integers(step.config, "axis");
   if (axes.empty()) axes.push_back(-1);
@@ -75,7 +75,7 @@ Order for_channels(const Step& step, const Value& x) {
 // Lists of values apply to the last axis. In Keras 3 they apply to the channels
 // of images if these come first, which its settings define, not the file.
 // Source: keras/src/layers/preprocessing/rescaling.py, call().
-Order for_constants(const Step& step, const Value& x) {
+AxisOrder for_constants(const LayerSpec& step, const KerasValue& x) {
   for (const char* key : {"scale", "offset"}) {
     const Config* value = step.config.find(key);
     if (value == nullptr || !value->is_list()) continue;
@@ -96,11 +96,11 @@ Order for_constants(const Step& step, const Value& x) {
   return x.order;
 }
 
-Order for_merge(std::span<const Value> inputs) {
-  const Value& first = inputs[0];
+AxisOrder for_merge(std::span<const KerasValue> inputs) {
+  const KerasValue& first = inputs[0];
   bool first_order = true;
   bool any_channels_first = false;
-  for (const Value& x : inputs) {
+  for (const KerasValue& x : inputs) {
     if (x.tensor.shape().rank() != first.tensor.shape().rank()) return kPlain;
     first_order = first_order && x.order == first.order;
     any_channels_first |= x.order.channels_first;
@@ -110,7 +110,8 @@ Order for_merge(std::span<const Value> inputs) {
 }
 
 // Softmax normalizes over channels, and noise_shape has Keras' order.
-Order for_values(const Step& step, std::span<const Value> inputs) {
+AxisOrder for_values(const LayerSpec& step,
+                     std::span<const KerasValue> inputs) {
   const Config* function = step.config.find("activation");
   const bool over_channels = has_pixels(inputs[0].tensor.shape().rank()) &&
                              function != nullptr && function->is_string() &&
@@ -121,12 +122,12 @@ Order for_values(const Step& step, std::span<const Value> inputs) {
 }
 
 // Flattened features of several images are not contiguous in another order.
-Order for_axis(std::span<const Value> inputs) {
-  const Order order = for_merge(inputs);
+AxisOrder for_axis(std::span<const KerasValue> inputs) {
+  const AxisOrder order = for_merge(inputs);
   return inputs.size() == 1 || order.channels_first ? order : kPlain;
 }
 
-Order for_statistics(const Step& step, const Value& x) {
+AxisOrder for_statistics(const LayerSpec& step, const KerasValue& x) {
   const std::vector<int64_t> axes = integers(step.config, "axis");
   const int rank = x.tensor.shape().rank();
   const bool channels = axes.size() == 1 && from_zero(axes[0], rank) == 1;
@@ -135,7 +136,7 @@ Order for_statistics(const Step& step, const Value& x) {
 
 }  // namespace
 
-KerasLayout layout_of(const Step& step) {
+KerasLayout layout_of(const LayerSpec& step) {
   if (step.factory != nullptr) return KerasLayout::keras;
   const LayerDef* def = find_layer_def(step.class_name);
   return def == nullptr ? KerasLayout::keras : def->keras.layout;
@@ -153,17 +154,17 @@ bool takes_any_order(KerasLayout layout) {
   }
 }
 
-Shape keras_shape(const Value& value) {
+Shape keras_shape(const KerasValue& value) {
   const Shape& x = value.tensor.shape();
   if (!value.order.channels_first) return x;
   if (x.rank() == 3) return {x[0], x[2], x[1]};
   return {x[0], x[3], x[1], x[2]};
 }
 
-Value arranged(const Value& value, const Order& wanted) {
+KerasValue materialize(const KerasValue& value, const AxisOrder& wanted) {
   if (value.order == wanted) return value;
   const Shape& x = value.tensor.shape();
-  Value result = value;
+  KerasValue result = value;
   const auto flat = [&](const SymbolicTensor& t) {
     return call(create_layer("Flatten", Config::Object()), {t});
   };
@@ -187,8 +188,8 @@ Value arranged(const Value& value, const Order& wanted) {
   return result;
 }
 
-Order order_for(const Step& step, std::span<const Value> inputs) {
-  const Value& x = inputs[0];
+AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs) {
+  const KerasValue& x = inputs[0];
   const int rank = x.tensor.shape().rank();
   const bool image = has_pixels(rank);
   if (step.in_keras_order) return kPlain;
@@ -218,7 +219,7 @@ Order order_for(const Step& step, std::span<const Value> inputs) {
   throw InternalError("internal", "order_for", "unknown layout");
 }
 
-Config config_in(const Order& order, const Step& step, int rank) {
+Config config_in(const AxisOrder& order, const LayerSpec& step, int rank) {
   Config config = step.config;
   if (!order.channels_first) return config;
   const auto moved = [&](int64_t axis) {
@@ -248,8 +249,8 @@ Config config_in(const Order& order, const Step& step, int rank) {
   return config;
 }
 
-Order order_after(const Order& order, const Step& step, const Shape& input,
-                  const Shape& output) {
+AxisOrder order_after(const AxisOrder& order, const LayerSpec& step,
+                      const Shape& input, const Shape& output) {
   const KerasLayout layout = layout_of(step);
   if (layout == KerasLayout::keras || layout == KerasLayout::features) {
     return kPlain;
@@ -267,7 +268,7 @@ Order order_after(const Order& order, const Step& step, const Shape& input,
   return order.channels_first && !has_pixels(output.rank()) ? kPlain : order;
 }
 
-WeightOrder weight_order(const Order& order, const Step& step,
+WeightOrder weight_order(const AxisOrder& order, const LayerSpec& step,
                          const std::string& parameter, const Shape& shape) {
   const KerasLayout layout = layout_of(step);
   if (order.channels_first && layout == KerasLayout::shared_axes) {

@@ -13,37 +13,37 @@
 
 namespace octet::io {
 
-struct Order {
+struct AxisOrder {
   /// For images and sequences: Keras has [n,c,h,w] or [n,c,l].
   bool channels_first = false;
   /// For features: Keras flattened them from [c,h,w] with these sizes, Octet
   /// from [h,w,c]; h = 1 for sequences. Otherwise of rank 0.
   Shape flattened = {};
 
-  bool operator==(const Order&) const = default;
+  bool operator==(const AxisOrder&) const = default;
 };
 
-struct Value {
+struct KerasValue {
   SymbolicTensor tensor;
-  Order order = {};
+  AxisOrder order = {};
 };
 
 /// Returns the shape in Keras, including the batch.
-Shape keras_shape(const Value& value);
+Shape keras_shape(const KerasValue& value);
 
 /// Converts a value to another order, with Permute and Reshape layers if
 /// necessary. Returns it unchanged if it cannot have that order.
-Value arranged(const Value& value, const Order& wanted);
+KerasValue materialize(const KerasValue& value, const AxisOrder& wanted);
 
 /// Returns the order in which an Octet layer consumes these inputs, all of
 /// them.
-Order order_for(const Step& step, std::span<const Value> inputs);
+AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs);
 /// Returns the configuration with axes converted to that order. `rank` is that
 /// of the inputs.
-Config config_in(const Order& order, const Step& step, int rank);
+Config config_in(const AxisOrder& order, const LayerSpec& step, int rank);
 /// Returns the order of the output.
-Order order_after(const Order& order, const Step& step, const Shape& input,
-                  const Shape& output);
+AxisOrder order_after(const AxisOrder& order, const LayerSpec& step,
+                      const Shape& input, const Shape& output);
 
 /// Shape of a parameter in Keras, for a layer that consumes inputs in this
 /// order, and the conversion of its values to Octet.
@@ -51,11 +51,11 @@ struct WeightOrder {
   Shape keras;
   std::function<Tensor(const Tensor&)> to_octet;  ///< empty: unchanged
 };
-WeightOrder weight_order(const Order& order, const Step& step,
+WeightOrder weight_order(const AxisOrder& order, const LayerSpec& step,
                          const std::string& parameter, const Shape& shape);
 
 /// Returns the effect of axis orders on a step; `keras` for user layers.
-KerasLayout layout_of(const Step& step);
+KerasLayout layout_of(const LayerSpec& step);
 /// Whether a layer accepts images and sequences with channels first like
 /// others.
 bool takes_any_order(KerasLayout layout);

@@ -93,7 +93,7 @@ Steps pooling_steps(const Reduction& r, const Operands& operands,
   return steps;
 }
 
-Step scaling_step(std::string suffix, double scale) {
+LayerSpec scaling_step(std::string suffix, double scale) {
   return {std::move(suffix), "Rescaling",
           Config().set("scale", scale).set("offset", 0.0)};
 }

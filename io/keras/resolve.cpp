@@ -170,15 +170,15 @@ class Resolver {
         calls.emplace_back(i, static_cast<size_t>(k));
       }
     }
-    std::vector<std::vector<size_t>> readers(calls.size());
+    std::vector<std::vector<size_t>> consumers(calls.size());
     std::vector<size_t> missing(calls.size());
     for (size_t c = 0; c < calls.size(); ++c) {
       const KerasLayer& layer = graph_.layers[calls[c].first];
       if (layer.is_input()) continue;
       for (const KerasArgument& argument : layer.calls[calls[c].second]) {
         if (!argument.tensor) continue;
-        readers[first[argument.tensor->index] +
-                static_cast<size_t>(argument.tensor->call)]
+        consumers[first[argument.tensor->index] +
+                  static_cast<size_t>(argument.tensor->call)]
             .push_back(c);
         ++missing[c];
       }
@@ -191,8 +191,8 @@ class Resolver {
       const size_t c = ready.top();
       ready.pop();
       graph_.order.push_back(calls[c]);
-      for (const size_t reader : readers[c]) {
-        if (--missing[reader] == 0) ready.push(reader);
+      for (const size_t consumer : consumers[c]) {
+        if (--missing[consumer] == 0) ready.push(consumer);
       }
     }
     if (graph_.order.size() == calls.size()) return;

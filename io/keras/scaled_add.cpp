@@ -16,9 +16,9 @@ class ScaledAddBuilder final : public LayerBuilder {
   ScaledAddBuilder(const KerasLayer& layer, std::string name, BuildState& state)
       : layer_(layer), name_(std::move(name)), state_(state) {}
 
-  std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
-                          size_t index) override {
-    const std::vector<Value> values = only_tensors(arguments);
+  std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
+                               size_t index) override {
+    const std::vector<KerasValue> values = only_tensors(arguments);
     if (values.size() != 2) {
       throw FormatError(
           "count_mismatch", "inbound_nodes",
@@ -33,7 +33,7 @@ class ScaledAddBuilder final : public LayerBuilder {
                            state_)
           ->call(operands, 0)[0];
     };
-    const Value scaled = step(
+    const KerasValue scaled = step(
         name + "/scale", "Rescaling",
         Config().set("scale", layer_.config.at("scale")).set("offset", 0.0),
         {{"", values[1], {}}});

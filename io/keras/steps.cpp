@@ -92,22 +92,23 @@ bool is_known(const KerasLayer& layer, const KerasOptions& options) {
   if (find_factory(options, layer) != nullptr) return true;
   if (layer.operation) return is_known_operation(layer);
   if (layer.class_name == kMerge) return !merge_class(layer.config).empty();
-  return is_other_form(layer.class_name) || is_nothing(layer) ||
+  return is_other_form(layer.class_name) || is_noop(layer) ||
          layer.class_name == kAttentionClass ||
          layer.class_name == kScaledAddClass || in_registry(layer.class_name) ||
          is_known_operation(layer);
 }
 
-bool is_nothing(const KerasLayer& layer) {
+bool is_noop(const KerasLayer& layer) {
   return layer.class_name == "Identity" || is_augmentation(layer.class_name);
 }
 
-std::vector<Step> steps_of(const KerasLayer& layer, const KerasDialect& dialect,
-                           const KerasOptions& options) {
+std::vector<LayerSpec> steps_of(const KerasLayer& layer,
+                                const KerasDialect& dialect,
+                                const KerasOptions& options) {
   if (const KerasLayerFactory* factory = find_factory(options, layer)) {
     return {{"", layer.class_name, layer.config, factory}};
   }
-  if (is_nothing(layer)) return {};
+  if (is_noop(layer)) return {};
   if (layer.class_name == kRandomCrop) {
     return {{"", "Resizing", middle(layer.config)}};
   }
@@ -135,14 +136,14 @@ std::vector<Step> steps_of(const KerasLayer& layer, const KerasDialect& dialect,
             {{"/" + form.name, "Activation",
               Config().set("activation", form.name)}}};
   }
-  std::vector<Step> steps;
+  std::vector<LayerSpec> steps;
   if (!is_activation || form.steps.empty()) {
     config.set("activation", form.name);
     steps.push_back({"", layer.class_name, std::move(config)});
   } else {
     form.steps.back().suffix.clear();
   }
-  for (Step& step : form.steps) steps.push_back(std::move(step));
+  for (LayerSpec& step : form.steps) steps.push_back(std::move(step));
   return steps;
 }
 

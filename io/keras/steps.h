@@ -14,7 +14,7 @@
 namespace octet::io {
 
 /// One layer of the sequence.
-struct Step {
+struct LayerSpec {
   std::string suffix;      ///< appended to the name of the Keras layer
   std::string class_name;  ///< registered or user-defined
   Config config;
@@ -31,17 +31,18 @@ const KerasLayerFactory* find_factory(const KerasOptions& options,
 bool is_known(const KerasLayer& layer, const KerasOptions& options);
 
 /// Whether the layer is the identity: it has no steps.
-bool is_nothing(const KerasLayer& layer);
+bool is_noop(const KerasLayer& layer);
 
 /// Throws: FormatError, UnsupportedError for unsupported options.
-std::vector<Step> steps_of(const KerasLayer& layer, const KerasDialect& dialect,
-                           const KerasOptions& options);
+std::vector<LayerSpec> steps_of(const KerasLayer& layer,
+                                const KerasDialect& dialect,
+                                const KerasOptions& options);
 
 /// Value of the option `activation`: a name that Octet's layers accept, or
 /// layers that follow.
 struct ActivationForm {
   std::string name = "linear";
-  std::vector<Step> steps = {};
+  std::vector<LayerSpec> steps = {};
 };
 ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
                              const KerasOptions& options);

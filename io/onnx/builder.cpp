@@ -77,37 +77,37 @@ void set_attribute(onnx::AttributeProto& proto,
 }
 
 // Whether the range is that of uint8 with zero point -low.
-bool fills_uint8(const QuantParams& grid) {
-  return grid.low >= -255 && grid.low <= 0 && grid.low != -128 &&
-         grid.high == 255 + grid.low && !grid.per_channel();
+bool fills_uint8(const QuantParams& qparams) {
+  return qparams.low >= -255 && qparams.low <= 0 && qparams.low != -128 &&
+         qparams.high == 255 + qparams.low && !qparams.per_channel();
 }
 
-void check_grid(const std::string& name, const QuantParams& grid) {
+void check_qparams(const std::string& name, const QuantParams& qparams) {
   const auto subject = [&] { return fmt::format("quantizer '{}'", name); };
-  if (grid.empty()) {
+  if (qparams.empty()) {
     throw ValueError("not_calibrated", subject(),
                      "has no scale. Hint: calibrate the model first");
   }
-  if (grid.scale.shape().rank() > 1) {
+  if (qparams.scale.shape().rank() > 1) {
     throw ShapeError("invalid_shape", subject(),
                      fmt::format("scale must have rank 0 or 1, got shape {}",
-                                 grid.scale.shape().to_string()));
+                                 qparams.scale.shape().to_string()));
   }
-  if (grid.per_channel() && grid.axis < 0) {
+  if (qparams.per_channel() && qparams.axis < 0) {
     throw ShapeError("out_of_range", subject(),
                      fmt::format("axis must be >= 0 for scales per channel, "
                                  "got {}",
-                                 grid.axis));
+                                 qparams.axis));
   }
-  const bool fits_int8 = grid.low >= -128 && grid.high <= 127;
-  if (grid.low >= grid.high || (!fits_int8 && !fills_uint8(grid))) {
+  const bool fits_int8 = qparams.low >= -128 && qparams.high <= 127;
+  if (qparams.low >= qparams.high || (!fits_int8 && !fills_uint8(qparams))) {
     throw ValueError(
         "out_of_range", subject(),
         fmt::format("quantized values must be within [-128,127], or the 256 "
                     "values of uint8 around a zero point, got [{},{}]",
-                    grid.low, grid.high));
+                    qparams.low, qparams.high));
   }
-  for (const float scale : grid.scale.f32()) {
+  for (const float scale : qparams.scale.f32()) {
     if (!std::isfinite(scale) || scale <= 0) {
       throw ValueError(
           "invalid_value", subject(),
@@ -116,25 +116,26 @@ void check_grid(const std::string& name, const QuantParams& grid) {
   }
 }
 
-void check_fit(const std::string& name, const QuantParams& grid,
+void check_fit(const std::string& name, const QuantParams& qparams,
                const onnx::TensorProto& tensor) {
   const int64_t channels =
-      grid.axis < tensor.dims_size() ? tensor.dims(grid.axis) : -1;
-  if (grid.per_channel() && grid.scale.size() != channels) {
+      qparams.axis < tensor.dims_size() ? tensor.dims(qparams.axis) : -1;
+  if (qparams.per_channel() && qparams.scale.size() != channels) {
     throw ShapeError(
         "count_mismatch", fmt::format("quantizer '{}'", name),
         fmt::format("must have one scale for each channel of axis {} of {}, "
                     "got {}",
-                    grid.axis, dims_text(tensor), grid.scale.size()));
+                    qparams.axis, dims_text(tensor), qparams.scale.size()));
   }
 }
 
 // Equal keys have the same pair.
-std::string key_of(const std::string& value, const QuantParams& grid) {
-  std::string key = fmt::format("{} {} {} {} ", value.size(), grid.low,
-                                grid.high, grid.per_channel() ? grid.axis : -1);
-  key.append(value).append(static_cast<const char*>(grid.scale.raw()),
-                           static_cast<size_t>(grid.scale.bytes()));
+std::string key_of(const std::string& value, const QuantParams& qparams) {
+  std::string key =
+      fmt::format("{} {} {} {} ", value.size(), qparams.low, qparams.high,
+                  qparams.per_channel() ? qparams.axis : -1);
+  key.append(value).append(static_cast<const char*>(qparams.scale.raw()),
+                           static_cast<size_t>(qparams.scale.bytes()));
   return key;
 }
 
@@ -402,54 +403,56 @@ std::string GraphBuilder::add_initializer(std::string_view name,
 // ONNX saturates at the bounds of int8 only.
 std::string GraphBuilder::clip_to(const std::string& value,
                                   const std::string& name,
-                                  const QuantParams& grid) {
-  if (grid.per_channel()) {
+                                  const QuantParams& qparams) {
+  if (qparams.per_channel()) {
     throw UnsupportedError(
         "unsupported_value", fmt::format("quantizer '{}'", name),
         fmt::format("quantized values of an activation quantized per channel "
                     "must be [-128,127], got [{},{}]",
-                    grid.low, grid.high));
+                    qparams.low, qparams.high));
   }
-  const float scale = grid.scale.item();
+  const float scale = qparams.scale.item();
   const auto bound = [&](const char* which, int code) {
     return add_initializer(fmt::format("{}/{}", name, which),
                            Tensor::scalar(scale * static_cast<float>(code)));
   };
-  return add_node("Clip", name + "/clip",
-                  {value, bound("low", grid.low), bound("high", grid.high)});
+  return add_node(
+      "Clip", name + "/clip",
+      {value, bound("low", qparams.low), bound("high", qparams.high)});
 }
 
 std::string GraphBuilder::add_qdq(const std::string& value,
                                   std::string_view name,
-                                  const QuantParams& grid) {
+                                  const QuantParams& qparams) {
   const std::string base(name);
-  check_grid(base, grid);
+  check_qparams(base, qparams);
   const auto constant = constants_.find(value);
   if (constant != constants_.end()) {
-    check_fit(base, grid, graph_.initializer(constant->second));
+    check_fit(base, qparams, graph_.initializer(constant->second));
   }
   // Values dequantized with these parameters are unchanged by the pair.
-  const std::string key = key_of("", grid);
+  const std::string key = key_of("", qparams);
   const auto behind = dequantized_.find(value);
   if (behind != dequantized_.end() && behind->second == key) return value;
-  std::string& output = qdq_outputs_[key_of(value, grid)];
+  std::string& output = qdq_outputs_[key_of(value, qparams)];
   if (!output.empty()) return output;
 
   const bool full_range =
-      (grid.low == -128 && grid.high == 127) || fills_uint8(grid);
+      (qparams.low == -128 && qparams.high == 127) || fills_uint8(qparams);
   const std::string source = full_range || constant != constants_.end()
                                  ? value
-                                 : clip_to(value, base, grid);
-  Tensor zero_point = Tensor::zeros(grid.scale.shape(),
-                                    fills_uint8(grid) ? DType::u8 : DType::i8);
-  if (fills_uint8(grid)) {
-    zero_point.data<uint8_t>()[0] = static_cast<uint8_t>(-grid.low);
+                                 : clip_to(value, base, qparams);
+  Tensor zero_point = Tensor::zeros(
+      qparams.scale.shape(), fills_uint8(qparams) ? DType::u8 : DType::i8);
+  if (fills_uint8(qparams)) {
+    zero_point.data<uint8_t>()[0] = static_cast<uint8_t>(-qparams.low);
   }
   const std::vector<std::string> parameters = {
-      add_initializer(base + "/scale", grid.scale),
+      add_initializer(base + "/scale", qparams.scale),
       add_initializer(base + "/zero_point", zero_point)};
   Attributes attributes;
-  if (grid.per_channel()) attributes.emplace_back("axis", int64_t{grid.axis});
+  if (qparams.per_channel())
+    attributes.emplace_back("axis", int64_t{qparams.axis});
   const std::string codes =
       add_node("QuantizeLinear", base + "/quantize",
                {source, parameters[0], parameters[1]}, attributes);

@@ -84,7 +84,7 @@ class GraphBuilder final : public OnnxBuilder {
   /// positive, or a range outside int8; ShapeError for scales that do not fit
   /// the value.
   std::string add_qdq(const std::string& value, std::string_view name,
-                      const QuantParams& grid) override;
+                      const QuantParams& qparams) override;
   std::string add_repeated(std::string_view name, const std::string& constant,
                            int rank, const std::string& x) override;
   std::string one_sample(const std::string& value) const override;
@@ -108,7 +108,7 @@ class GraphBuilder final : public OnnxBuilder {
   void repeat(const std::string& value);
   std::string add_transpose(std::string_view name, Transposes::Source source);
   std::string clip_to(const std::string& value, const std::string& name,
-                      const QuantParams& grid);
+                      const QuantParams& qparams);
 
   onnx::GraphProto& graph_;
   int opset_;

@@ -36,11 +36,11 @@ bool is_concat(const Node& node) {
 
 /// The QuantizeLinear of a dequantizer, or null for constants.
 const Node* source_of(const GraphView& view, const Node& dequantize) {
-  const Node* maker = view.maker(dequantize.input(0));
-  while (maker != nullptr && keeps_quantized(*maker)) {
-    maker = view.maker(maker->input(0));
+  const Node* producer = view.producer(dequantize.input(0));
+  while (producer != nullptr && keeps_quantized(*producer)) {
+    producer = view.producer(producer->input(0));
   }
-  return maker != nullptr && is_quantize(*maker) ? maker : nullptr;
+  return producer != nullptr && is_quantize(*producer) ? producer : nullptr;
 }
 
 bool stores_int8(const GraphView& view, const Node& quantize) {
@@ -55,21 +55,21 @@ bool stores_int8(const GraphView& view, const Node& quantize) {
 /// Whether OpenVINO moves the quantizer into the branches of a Concat: at most
 /// a ReLU is between them.
 bool quantizes_concat(const GraphView& view, const Node& quantize) {
-  const Node* maker = view.maker(quantize.input(0));
+  const Node* producer = view.producer(quantize.input(0));
   bool relu = false;
-  while (maker != nullptr && (is_one_of(*maker, {"Identity"}) ||
-                              (!relu && is_one_of(*maker, {"Relu"})))) {
-    relu = relu || maker->op_type() == "Relu";
-    maker = view.maker(maker->input(0));
+  while (producer != nullptr && (is_one_of(*producer, {"Identity"}) ||
+                                 (!relu && is_one_of(*producer, {"Relu"})))) {
+    relu = relu || producer->op_type() == "Relu";
+    producer = view.producer(producer->input(0));
   }
-  return maker != nullptr && is_concat(*maker);
+  return producer != nullptr && is_concat(*producer);
 }
 
 bool is_int8_convolution(const GraphView& view, const Node& node) {
   if (!is_one_of(node, {"Conv"}) || node.input_size() < 2) return false;
   const auto* group = find_attribute(node, "group");
   if (group != nullptr && group->i() != 1) return false;
-  const Node* weights = view.maker(node.input(1));
+  const Node* weights = view.producer(node.input(1));
   return weights != nullptr && is_dequantize(*weights);
 }
 
@@ -83,14 +83,14 @@ class ConcatSearch {
     while (!open_.empty()) {
       const auto [value, behind] = open_.back();
       open_.pop_back();
-      const Node* maker = view_.maker(value);
-      if (maker == nullptr) continue;
-      if (is_dequantize(*maker)) {
-        take(*maker, behind);
-      } else if (is_concat(*maker)) {
-        for (const auto& input : maker->input()) add(input, true);
-      } else if (keeps_quantized(*maker)) {
-        add(maker->input(0), behind);
+      const Node* producer = view_.producer(value);
+      if (producer == nullptr) continue;
+      if (is_dequantize(*producer)) {
+        take(*producer, behind);
+      } else if (is_concat(*producer)) {
+        for (const auto& input : producer->input()) add(input, true);
+      } else if (keeps_quantized(*producer)) {
+        add(producer->input(0), behind);
       }
     }
   }

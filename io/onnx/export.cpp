@@ -249,7 +249,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
     const int first = graph.node_size();
     emit(*nodes[i], builder, values);
     for (int k = first; k < graph.node_size(); ++k) {
-      result.makers.emplace(graph.node(k).name(), i);
+      result.producers.emplace(graph.node(k).name(), i);
     }
   }
   ports.add_outputs(outputs_of(model, builder, values));

@@ -20,7 +20,7 @@ struct ExportedGraph {
   LargeConstants large;  ///< initializers without data
   /// By node name: index of the exported layer in Model::nodes(), of the folded
   /// model if folded.
-  std::unordered_map<std::string, size_t> makers;
+  std::unordered_map<std::string, size_t> producers;
 };
 
 /// Builds the graph of to_onnx(), unchecked. Throws: as to_onnx().

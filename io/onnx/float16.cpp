@@ -177,10 +177,10 @@ class Conversion {
         between = between || (full.contains(name) && floats_.contains(name));
       }
       for (const auto& name : node.output()) {
-        const auto& readers = view.readers(name);
-        between = between && !readers.empty() && !outputs_.contains(name);
-        for (const auto* reader : readers) {
-          between = between && stays_float32(*reader);
+        const auto& consumers = view.consumers(name);
+        between = between && !consumers.empty() && !outputs_.contains(name);
+        for (const auto* consumer : consumers) {
+          between = between && stays_float32(*consumer);
         }
       }
       if (between) full.insert(node.output().begin(), node.output().end());

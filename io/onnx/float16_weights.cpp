@@ -96,9 +96,9 @@ void fit_weights_to_float16(onnx::GraphProto& graph) {
   for (TensorProto& tensor : *graph.mutable_initializer()) {
     constants.emplace(tensor.name(), &tensor);
   }
-  std::unordered_map<std::string, int> readers;
+  std::unordered_map<std::string, int> consumers;
   for (const auto& node : graph.node()) {
-    for (const auto& input : node.input()) ++readers[input];
+    for (const auto& input : node.input()) ++consumers[input];
   }
   for (const auto& node : graph.node()) {
     if (!is_dequantize(node)) continue;
@@ -106,7 +106,7 @@ void fit_weights_to_float16(onnx::GraphProto& graph) {
     const auto scales = constants.find(node.input(1));
     if (values == constants.end() || scales == constants.end() ||
         values->second->data_type() != TensorProto::INT8 ||
-        readers[node.input(0)] != 1 || readers[node.input(1)] != 1) {
+        consumers[node.input(0)] != 1 || consumers[node.input(1)] != 1) {
       continue;
     }
     const auto* axis = find_attribute(node, "axis");

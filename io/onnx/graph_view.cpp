@@ -21,12 +21,13 @@ GraphView::GraphView(const onnx::GraphProto& graph) : graph_(graph) {
   }
   for (const auto& node : graph.node()) {
     for (const auto& output : node.output()) {
-      if (!output.empty()) makers_[output] = &node;
+      if (!output.empty()) producers_[output] = &node;
     }
     for (const auto& input : node.input()) {
       if (input.empty()) continue;
-      auto& readers = readers_[input];
-      if (readers.empty() || readers.back() != &node) readers.push_back(&node);
+      auto& consumers = consumers_[input];
+      if (consumers.empty() || consumers.back() != &node)
+        consumers.push_back(&node);
     }
     if (node.op_type() == "Constant" && node.output_size() == 1) {
       const auto* value = find_attribute(node, "value");
@@ -44,15 +45,15 @@ const onnx::TensorProto* GraphView::constant(const std::string& value) const {
   return find_or_null(constants_, value);
 }
 
-const onnx::NodeProto* GraphView::maker(const std::string& value) const {
-  return find_or_null(makers_, value);
+const onnx::NodeProto* GraphView::producer(const std::string& value) const {
+  return find_or_null(producers_, value);
 }
 
-const std::vector<const onnx::NodeProto*>& GraphView::readers(
+const std::vector<const onnx::NodeProto*>& GraphView::consumers(
     const std::string& value) const {
   static const std::vector<const onnx::NodeProto*> kNone;
-  const auto found = readers_.find(value);
-  return found == readers_.end() ? kNone : found->second;
+  const auto found = consumers_.find(value);
+  return found == consumers_.end() ? kNone : found->second;
 }
 
 OnnxTensorInfo GraphView::info(const std::string& value) const {
@@ -64,7 +65,7 @@ std::vector<OnnxTensorInfo> GraphView::inputs() const {
   for (const auto& input : graph_.input()) {
     // Before IR 4, initializers had to be listed as inputs.
     const bool initialized =
-        constant(input.name()) != nullptr && maker(input.name()) == nullptr;
+        constant(input.name()) != nullptr && producer(input.name()) == nullptr;
     if (!initialized) infos.push_back(info(input.name()));
   }
   return infos;

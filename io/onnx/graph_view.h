@@ -23,9 +23,9 @@ class GraphView {
   /// Returns the initializer or Constant of a value, or null.
   const onnx::TensorProto* constant(const std::string& value) const;
   /// Returns the producer of a value, or null.
-  const onnx::NodeProto* maker(const std::string& value) const;
+  const onnx::NodeProto* producer(const std::string& value) const;
   /// Returns the consumers of a value in graph order.
-  const std::vector<const onnx::NodeProto*>& readers(
+  const std::vector<const onnx::NodeProto*>& consumers(
       const std::string& value) const;
 
   /// In the file's order, without inputs that have an initializer.
@@ -46,8 +46,9 @@ class GraphView {
   const onnx::GraphProto& graph_;
   std::unordered_map<std::string, const onnx::TensorProto*> constants_;
   std::unordered_map<std::string, const onnx::TypeProto*> types_;
-  std::unordered_map<std::string, const onnx::NodeProto*> makers_;
-  std::unordered_map<std::string, std::vector<const onnx::NodeProto*>> readers_;
+  std::unordered_map<std::string, const onnx::NodeProto*> producers_;
+  std::unordered_map<std::string, std::vector<const onnx::NodeProto*>>
+      consumers_;
 };
 
 /// Returns an attribute of a node, or null.

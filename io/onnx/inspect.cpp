@@ -43,21 +43,21 @@ OnnxQdqPair pair_info(const std::string& tensor, const onnx::NodeProto& node,
                       const GraphView& view) {
   OnnxQdqPair pair;
   pair.tensor = tensor;
-  const auto& readers = view.readers(node.output(0));
-  if (!readers.empty()) {
-    const onnx::NodeProto& reader = *readers.front();
-    pair.reader = reader.name().empty() && reader.output_size() > 0
-                      ? reader.output(0)
-                      : reader.name();
+  const auto& consumers = view.consumers(node.output(0));
+  if (!consumers.empty()) {
+    const onnx::NodeProto& consumer = *consumers.front();
+    pair.consumer = consumer.name().empty() && consumer.output_size() > 0
+                        ? consumer.output(0)
+                        : consumer.name();
   }
   pair.kind = view.constant(tensor) != nullptr ? "weight" : "activation";
   pair.type = view.type(node.input(0));
-  const QdqGrid grid = qdq_grid(node, view);
-  pair.axis = grid.axis;
-  pair.scales = static_cast<int64_t>(grid.scales.size());
-  if (!grid.scales.empty()) {
+  const QdqParams qparams = qdq_params(node, view);
+  pair.axis = qparams.axis;
+  pair.scales = static_cast<int64_t>(qparams.scales.size());
+  if (!qparams.scales.empty()) {
     const auto [low, high] =
-        std::minmax_element(grid.scales.begin(), grid.scales.end());
+        std::minmax_element(qparams.scales.begin(), qparams.scales.end());
     pair.smallest_scale = *low;
     pair.largest_scale = *high;
   }
@@ -69,9 +69,9 @@ std::vector<OnnxQdqPair> pairs_of(const GraphView& view) {
   for (const auto& node : view.graph().node()) {
     if (!is_dequantize(node)) continue;
     const std::string& codes = node.input(0);
-    const onnx::NodeProto* maker = view.maker(codes);
-    if (maker != nullptr && is_quantize(*maker)) {
-      pairs.push_back(pair_info(maker->input(0), node, view));
+    const onnx::NodeProto* producer = view.producer(codes);
+    if (producer != nullptr && is_quantize(*producer)) {
+      pairs.push_back(pair_info(producer->input(0), node, view));
     } else if (view.constant(codes) != nullptr) {
       pairs.push_back(pair_info(codes, node, view));
     }

@@ -42,14 +42,14 @@ void store_codes(onnx::TensorProto& proto, const Tensor& codes) {
   proto.set_raw_data(codes.raw(), static_cast<size_t>(codes.bytes()));
 }
 
-class Graph {
+class WeightStore {
  public:
-  explicit Graph(onnx::GraphProto& graph) : graph_(graph) {
+  explicit WeightStore(onnx::GraphProto& graph) : graph_(graph) {
     for (int i = 0; i < graph.initializer_size(); ++i) {
       initializers_[graph.initializer(i).name()] = i;
     }
     for (const auto& node : graph.node()) {
-      for (const auto& input : node.input()) ++readers_[input];
+      for (const auto& input : node.input()) ++consumers_[input];
     }
   }
 
@@ -61,14 +61,14 @@ class Graph {
   std::string store(const onnx::NodeProto& node) {
     onnx::TensorProto& weight = initializer(node.input(0));
     const Tensor codes = codes_of(node, weight, initializer(node.input(1)));
-    if (readers_[weight.name()] == 1) {
+    if (consumers_[weight.name()] == 1) {
       store_codes(weight, codes);
       return weight.name();
     }
     onnx::TensorProto proto;
     proto.set_name(node.output(0));
     *proto.mutable_dims() = weight.dims();
-    --readers_[weight.name()];
+    --consumers_[weight.name()];
     store_codes(proto, codes);
     *graph_.add_initializer() = std::move(proto);
     return node.output(0);
@@ -81,13 +81,13 @@ class Graph {
 
   onnx::GraphProto& graph_;
   std::unordered_map<std::string, int> initializers_;
-  std::unordered_map<std::string, int> readers_;
+  std::unordered_map<std::string, int> consumers_;
 };
 
 }  // namespace
 
 void store_int8_weights(onnx::GraphProto& graph) {
-  Graph constants(graph);
+  WeightStore constants(graph);
   std::unordered_map<std::string, std::string> renamed;
   google::protobuf::RepeatedPtrField<onnx::NodeProto> left;
   for (onnx::NodeProto& node : *graph.mutable_node()) {

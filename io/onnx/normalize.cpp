@@ -81,23 +81,23 @@ void add_read(const onnx::NodeProto& node, std::vector<std::string>& names) {
 // cycle are moved to the end, for onnx::checker to report.
 void sort_nodes(onnx::GraphProto& graph) {
   auto& nodes = *graph.mutable_node();
-  std::unordered_map<std::string, int> makers;
+  std::unordered_map<std::string, int> producers;
   for (int i = 0; i < nodes.size(); ++i) {
-    for (const auto& output : nodes[i].output()) makers.emplace(output, i);
+    for (const auto& output : nodes[i].output()) producers.emplace(output, i);
   }
-  makers.erase("");
-  std::vector<std::vector<int>> readers(static_cast<size_t>(nodes.size()));
-  std::vector<int> missing(readers.size());
+  producers.erase("");
+  std::vector<std::vector<int>> consumers(static_cast<size_t>(nodes.size()));
+  std::vector<int> missing(consumers.size());
   bool sorted = true;
   for (int i = 0; i < nodes.size(); ++i) {
     std::vector<std::string> names;
     add_read(nodes[i], names);
     for (const auto& name : names) {
-      const auto maker = makers.find(name);
-      if (maker == makers.end()) continue;
-      readers[static_cast<size_t>(maker->second)].push_back(i);
+      const auto producer = producers.find(name);
+      if (producer == producers.end()) continue;
+      consumers[static_cast<size_t>(producer->second)].push_back(i);
       ++missing[static_cast<size_t>(i)];
-      sorted = sorted && maker->second < i;
+      sorted = sorted && producer->second < i;
     }
   }
   if (sorted) return;
@@ -110,8 +110,8 @@ void sort_nodes(onnx::GraphProto& graph) {
     const int next = *ready.begin();
     ready.erase(ready.begin());
     order.push_back(next);
-    for (const int reader : readers[static_cast<size_t>(next)]) {
-      if (--missing[static_cast<size_t>(reader)] == 0) ready.insert(reader);
+    for (const int consumer : consumers[static_cast<size_t>(next)]) {
+      if (--missing[static_cast<size_t>(consumer)] == 0) ready.insert(consumer);
     }
   }
   for (int i = 0; i < nodes.size(); ++i) {

@@ -137,22 +137,22 @@ bool is_dequantize(const onnx::NodeProto& node) {
   return has_qdq_domain(node) && node.op_type() == "DequantizeLinear";
 }
 
-QdqGrid qdq_grid(const onnx::NodeProto& node, const GraphView& view) {
+QdqParams qdq_params(const onnx::NodeProto& node, const GraphView& view) {
   if (node.input_size() < 2) refuse(node, "must have a tensor and a scale");
-  QdqGrid grid;
+  QdqParams qparams;
   const auto scale_dims = view.dims(node.input(1));
-  if (!scale_dims) return grid;
-  grid.axis = channel_axis(node, *scale_dims, view);
+  if (!scale_dims) return qparams;
+  qparams.axis = channel_axis(node, *scale_dims, view);
   check_zero_point(node, *scale_dims, view);
   if (const auto* scale = view.constant(node.input(1))) {
-    grid.scales = scales_of(node, *scale);
+    qparams.scales = scales_of(node, *scale);
   }
-  return grid;
+  return qparams;
 }
 
 void check_qdq(const GraphView& view) {
   for (const auto& node : view.graph().node()) {
-    if (is_quantize(node) || is_dequantize(node)) qdq_grid(node, view);
+    if (is_quantize(node) || is_dequantize(node)) qdq_params(node, view);
   }
 }
 

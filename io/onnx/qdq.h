@@ -17,16 +17,16 @@ bool is_quantize(const onnx::NodeProto& node);
 bool is_dequantize(const onnx::NodeProto& node);
 
 /// Quantization parameters of a Q or DQ node.
-struct QdqGrid {
+struct QdqParams {
   std::optional<int64_t> axis;  ///< non-negative; per channel only
   std::vector<float> scales;    ///< empty if computed by the graph
 };
 
 /// Throws: FormatError for scales or zero points that do not fit the tensor,
 /// scales that are not finite and positive, or an axis out of range.
-QdqGrid qdq_grid(const onnx::NodeProto& node, const GraphView& view);
+QdqParams qdq_params(const onnx::NodeProto& node, const GraphView& view);
 
-/// Calls qdq_grid() for every Q and DQ of the graph.
+/// Calls qdq_params() for every Q and DQ of the graph.
 void check_qdq(const GraphView& view);
 
 }  // namespace octet::io

@@ -100,7 +100,7 @@ std::string pairs(const OnnxSummary& summary) {
   for (const OnnxQdqPair& pair : summary.qdq_pairs) {
     table.add({pair.tensor, pair.kind, pair.type,
                pair.axis ? std::to_string(*pair.axis) : "-", scale_text(pair),
-               pair.reader.empty() ? "(output)" : pair.reader});
+               pair.consumer.empty() ? "(output)" : pair.consumer});
   }
   return table.to_string();
 }
@@ -158,7 +158,7 @@ Config node_config(const OnnxNodeInfo& node) {
 
 Config pair_config(const OnnxQdqPair& pair) {
   Config config = Config::Object{{"tensor", pair.tensor},
-                                 {"reader", pair.reader},
+                                 {"reader", pair.consumer},
                                  {"kind", pair.kind},
                                  {"type", pair.type},
                                  {"axis", Config()},

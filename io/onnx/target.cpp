@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kLargestBatch = int64_t{1} << 20;
 
-struct Reader {
+struct TargetTraits {
   OnnxTarget target;
   std::string_view name;
   std::string_view title;  // in messages
@@ -28,7 +28,7 @@ struct Reader {
 
 // Source of TensorRT's opsets: onnx-tensorrt, docs/operators.md of 8.4-GA to
 // 10.1-GA. Source of its weights: TensorRT's guide, "Explicit Quantization".
-constexpr std::array<Reader, 6> kReaders = {{
+constexpr std::array<TargetTraits, 6> kTargets = {{
     {OnnxTarget::any, "any", "'any'", kLastOpsetWritten, true},
     {OnnxTarget::tensorrt8, "tensorrt8", "TensorRT 8", 17, false},
     {OnnxTarget::tensorrt10, "tensorrt10", "TensorRT 10", 20, true},
@@ -39,9 +39,9 @@ constexpr std::array<Reader, 6> kReaders = {{
      true},
 }};
 
-const Reader& reader(OnnxTarget target) {
-  const auto found = std::ranges::find(kReaders, target, &Reader::target);
-  if (found == kReaders.end()) {
+const TargetTraits& reader(OnnxTarget target) {
+  const auto found = std::ranges::find(kTargets, target, &TargetTraits::target);
+  if (found == kTargets.end()) {
     throw ValueError(
         "invalid_value", "ONNX target",
         fmt::format("is no value of OnnxTarget: {}", static_cast<int>(target)));
@@ -59,7 +59,7 @@ std::string_view to_string(OnnxTarget target) { return reader(target).name; }
 
 OnnxTarget onnx_target(std::string_view name) {
   std::vector<std::string> names;
-  for (const Reader& known : kReaders) {
+  for (const TargetTraits& known : kTargets) {
     if (known.name == name) return known.target;
     names.emplace_back(known.name);
   }
@@ -88,7 +88,7 @@ void OnnxOptions::check() const {
                                  "dynamic batch, got {}",
                                  kLargestBatch, batch));
   }
-  const Reader& known = reader(target);
+  const TargetTraits& known = reader(target);
   if (opset > known.last_opset) {
     throw ValueError("out_of_range", "ONNX opset",
                      fmt::format("must be at most {} for {}, got {}",

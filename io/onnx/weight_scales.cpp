@@ -24,7 +24,7 @@ class Scales {
       initializers_[graph.initializer(i).name()] = i;
     }
     for (const auto& node : graph.node()) {
-      for (const auto& output : node.output()) makers_[output] = &node;
+      for (const auto& output : node.output()) producers_[output] = &node;
     }
   }
 
@@ -42,7 +42,7 @@ class Scales {
     const onnx::NodeProto* input = dequantizer(layer.input(0));
     const onnx::NodeProto* weight = dequantizer(layer.input(1));
     if (input == nullptr || weight == nullptr) return;
-    const onnx::NodeProto* quantize = maker(weight->input(0));
+    const onnx::NodeProto* quantize = producer(weight->input(0));
     if (quantize == nullptr || !is_quantize(*quantize) ||
         !initializers_.contains(quantize->input(0))) {
       return;
@@ -69,17 +69,17 @@ class Scales {
     if (changed) store(weight->input(1), scales);
   }
 
-  const onnx::NodeProto* maker(const std::string& value) const {
-    const auto found = makers_.find(value);
-    return found == makers_.end() ? nullptr : found->second;
+  const onnx::NodeProto* producer(const std::string& value) const {
+    const auto found = producers_.find(value);
+    return found == producers_.end() ? nullptr : found->second;
   }
 
   /// Returns the DQ of these values, ignoring reordering.
   const onnx::NodeProto* dequantizer(const std::string& value) const {
-    const onnx::NodeProto* node = maker(value);
+    const onnx::NodeProto* node = producer(value);
     while (node != nullptr &&
            lint::is_op(*node, {"Flatten", "Reshape", "Transpose", "MaxPool"})) {
-      node = maker(node->input(0));
+      node = producer(node->input(0));
     }
     return node != nullptr && is_dequantize(*node) ? node : nullptr;
   }
@@ -120,7 +120,7 @@ class Scales {
 
   onnx::GraphProto& graph_;
   std::unordered_map<std::string, int> initializers_;
-  std::unordered_map<std::string, const onnx::NodeProto*> makers_;
+  std::unordered_map<std::string, const onnx::NodeProto*> producers_;
   std::unordered_set<std::string> fitted_;
 };
 

@@ -203,7 +203,7 @@ std::string lint_section(const Report& report) {
   std::string rows;
   for (auto at = lint.findings.begin(); at != lint.findings.end();) {
     const auto end = std::find_if(at, lint.findings.end(), [&](const auto& f) {
-      return f.id != at->id || f.cure != at->cure;
+      return f.id != at->id || f.hint != at->hint;
     });
     std::string where;
     const auto count = static_cast<size_t>(end - at);
@@ -220,7 +220,7 @@ std::string lint_section(const Report& report) {
     rows += fmt::format(
         "<tr><td><span class=\"badge {0}\">{0}</span></td><td>{1}</td>"
         "<td>{2}</td>{3}</tr>\n",
-        severity, markup_text(at->id), where, cell(at->cure));
+        severity, markup_text(at->id), where, cell(at->hint));
     at = end;
   }
   if (!rows.empty()) {

@@ -49,18 +49,18 @@ class AllMethods final : public RangeObserver {
 // Measures the SQNR of a tensor for several scales.
 class Measure final : public RangeObserver {
  public:
-  explicit Measure(std::vector<QuantParams> grids)
-      : grids_(std::move(grids)), powers_(grids_.size()) {}
+  explicit Measure(std::vector<QuantParams> candidates)
+      : candidates_(std::move(candidates)), powers_(candidates_.size()) {}
   void observe(const Tensor& x) override {
-    for (size_t i = 0; i < grids_.size(); ++i) {
-      powers_[i].add(x, fake_quantize(Variable(x), grids_[i]).value());
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      powers_[i].add(x, fake_quantize(Variable(x), candidates_[i]).value());
     }
   }
   std::optional<float> range() const override { return {}; }
   const std::vector<SignalNoise>& powers() const { return powers_; }
 
  private:
-  std::vector<QuantParams> grids_;
+  std::vector<QuantParams> candidates_;
   std::vector<SignalNoise> powers_;
 };
 
@@ -207,15 +207,15 @@ void Search::measure() {
   std::vector<const Measure*> measures;
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     const QuantizerConfig& config = quantizers_[i]->config();
-    std::vector<QuantParams> grids;
+    std::vector<QuantParams> candidates;
     for (const float range : ranges_[i]) {
       const float scale = scale_of_range(range, config.high());
-      grids.push_back({.scale = Tensor::scalar(scale),
-                       .low = config.low(),
-                       .high = config.high()});
+      candidates.push_back({.scale = Tensor::scalar(scale),
+                            .low = config.low(),
+                            .high = config.high()});
     }
     quantizers_[i]->start_observing({.observer = [&] {
-      auto made = std::make_unique<Measure>(grids);
+      auto made = std::make_unique<Measure>(candidates);
       measures.push_back(made.get());
       return made;
     }});

@@ -47,15 +47,16 @@ double share_of(int64_t part, int64_t all) {
 class Counter final : public RangeObserver {
  public:
   explicit Counter(const Quantizer& quantizer)
-      : grid_(quantizer.grid({}, -1)), scale_(grid_.scale.item()) {}
+      : qparams_(quantizer.qparams({}, -1)), scale_(qparams_.scale.item()) {}
   void observe(const Tensor& x) override {
-    for (const float v : x.f32()) count_.add(v, scale_, grid_.low, grid_.high);
+    for (const float v : x.f32())
+      count_.add(v, scale_, qparams_.low, qparams_.high);
   }
   std::optional<float> range() const override { return {}; }
   const Count& count() const { return count_; }
 
  private:
-  QuantParams grid_;
+  QuantParams qparams_;
   float scale_;
   Count count_;
 };
@@ -96,13 +97,13 @@ class Check {
         value.f32(), [](float v) { return std::isfinite(v); });
     if (!finite) return not_finite(q, value);
     if (!look_at_scales(q)) return;
-    const QuantParams grid = q.grid(value, parameter.channel_axis);
-    const ElementScales scales(value.shape(), grid);
-    std::vector<Count> channels(static_cast<size_t>(grid.scale.size()));
+    const QuantParams qparams = q.qparams(value, parameter.channel_axis);
+    const ElementScales scales(value.shape(), qparams);
+    std::vector<Count> channels(static_cast<size_t>(qparams.scale.size()));
     const auto values = value.f32();
     for (size_t i = 0; i < values.size(); ++i) {
-      channels[scales.channel(i)].add(values[i], scales[i], grid.low,
-                                      grid.high);
+      channels[scales.channel(i)].add(values[i], scales[i], qparams.low,
+                                      qparams.high);
     }
     int64_t zeros = 0, zero_codes = 0;
     Count all;
@@ -113,7 +114,7 @@ class Check {
       all.values += c.values;
     }
     const auto count = std::ssize(channels);
-    const char* what = grid.per_channel() ? "channels" : "tensors";
+    const char* what = qparams.per_channel() ? "channels" : "tensors";
     if (zeros > 0) {
       add(q, QuantizerFault::zeros, share_of(zeros, count),
           fmt::format(

@@ -87,7 +87,7 @@ class Folding {
   // Uses the training graph: a Dropout between a layer and its normalization
   // would act on other values after folding.
   explicit Folding(const Model& model)
-      : model_(model), graph_(model, GraphView::training) {
+      : model_(model), graph_(model, GraphMode::training) {
     for (const auto& layer : model.layers()) {
       for (const Parameter& p : layer->parameters()) {
         owners_[p.variable.id()].push_back(layer.get());

@@ -64,22 +64,22 @@ Kernel fold_real(const Tensor& kernel, const OutputChannels& channels,
 Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
                   const OutputChannels& channels,
                   const std::vector<double>& factor) {
-  const QuantParams grid =
-      quantizer.weight_grid(parameter.variable, parameter.channel_axis);
-  const Tensor codes = quantize(parameter.variable.value(), grid);
+  const QuantParams qparams =
+      quantizer.weight_qparams(parameter.variable, parameter.channel_axis);
+  const Tensor codes = quantize(parameter.variable.value(), qparams);
   const auto q = codes.data<int8_t>();
   // A depthwise scale applies to all outputs of a channel.
   const size_t repeats =
-      channels.count / static_cast<size_t>(grid.scale.size());
+      channels.count / static_cast<size_t>(qparams.scale.size());
   Kernel result{Tensor(codes.shape()), {}, {}};
   std::vector<int> sign;
   for (size_t channel = 0; channel < channels.count; ++channel) {
-    const float scale =
-        static_cast<float>(std::as_const(grid.scale).f32()[channel / repeats] *
-                           std::fabs(factor[channel]));
+    const float scale = static_cast<float>(
+        std::as_const(qparams.scale).f32()[channel / repeats] *
+        std::fabs(factor[channel]));
     // As scale_of_range() for an empty range.
     const bool all_zero =
-        scale * static_cast<float>(grid.high) < kSmallestRange;
+        scale * static_cast<float>(qparams.high) < kSmallestRange;
     result.scales.push_back(all_zero ? 1.0f : scale);
     sign.push_back(all_zero ? 0 : factor[channel] < 0 ? -1 : 1);
   }
@@ -87,10 +87,10 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
   for (size_t i = 0; i < to.size(); ++i) {
     const size_t channel = channels.of(i);
     const int code = sign[channel] * q[i];
-    if (code > grid.high) {
+    if (code > qparams.high) {
       result.problem = fmt::format(
           "quantized value {} in channel {} would become {}, outside [{},{}]",
-          q[i], channel, code, grid.low, grid.high);
+          q[i], channel, code, qparams.low, qparams.high);
       return result;
     }
     to[i] = result.scales[channel] * static_cast<float>(code);

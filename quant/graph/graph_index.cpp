@@ -9,14 +9,14 @@
 
 namespace octet::quant {
 
-GraphIndex::GraphIndex(const Model& model, GraphView view) : model_(model) {
+GraphIndex::GraphIndex(const Model& model, GraphMode view) : model_(model) {
   for (const auto& node : model.nodes()) {
     auto& calls = calls_[node->layer.get()];
     const size_t call = calls.size();
     calls.push_back(node.get());
     layers_.emplace(node->layer->name(), node->layer.get());
     Entry entry{.role = role_of(*node->layer)};
-    const bool passes = view == GraphView::inference &&
+    const bool passes = view == GraphMode::inference &&
                         entry.role == LayerRole::identity &&
                         node->inputs.size() == 1;
     entry.source = passes ? &source(node->inputs[0]) : node.get();
@@ -25,7 +25,7 @@ GraphIndex::GraphIndex(const Model& model, GraphView view) : model_(model) {
     if (!passes) {
       for (size_t i = 0; i < node->inputs.size(); ++i) {
         entries_.at(&source(node->inputs[i]))
-            .readers.push_back({node.get(), static_cast<int>(i)});
+            .consumers.push_back({node.get(), static_cast<int>(i)});
       }
     }
     entries_.emplace(node.get(), std::move(entry));
@@ -53,9 +53,9 @@ const GraphNode& GraphIndex::source(const GraphNode& node) const {
   return *at(node).source;
 }
 
-std::span<const GraphIndex::Reader> GraphIndex::readers(
+std::span<const GraphIndex::Consumer> GraphIndex::consumers(
     const GraphNode& node) const {
-  return at(source(node)).readers;
+  return at(source(node)).consumers;
 }
 
 bool GraphIndex::is_output(const GraphNode& node) const {
@@ -64,7 +64,7 @@ bool GraphIndex::is_output(const GraphNode& node) const {
 
 int64_t GraphIndex::uses(const GraphNode& node) const {
   const Entry& made = at(source(node));
-  return static_cast<int64_t>(made.readers.size()) + made.outputs;
+  return static_cast<int64_t>(made.consumers.size()) + made.outputs;
 }
 
 const std::string& GraphIndex::tensor_name(const GraphNode& node) const {

@@ -11,7 +11,7 @@
 
 namespace octet::quant {
 
-enum class GraphView {
+enum class GraphMode {
   /// Skips layers that act only in training (LayerRole::identity): their
   /// consumers appear as consumers of their input.
   inference,
@@ -24,14 +24,14 @@ bool is_spatial_class(std::string_view class_name, std::string_view stem);
 
 class GraphIndex {
  public:
-  struct Reader {
+  struct Consumer {
     const GraphNode* node;
     int input;
   };
 
   /// `model` must outlive the index.
   explicit GraphIndex(const Model& model,
-                      GraphView view = GraphView::inference);
+                      GraphMode view = GraphMode::inference);
 
   const Model& model() const { return model_; }
 
@@ -40,7 +40,7 @@ class GraphIndex {
   const GraphNode& source(const GraphNode& node) const;
   /// Returns the consumers of source(node)'s output, in the model's order,
   /// without skipped layers.
-  std::span<const Reader> readers(const GraphNode& node) const;
+  std::span<const Consumer> consumers(const GraphNode& node) const;
   /// Returns whether the output of source(node) is a model output.
   bool is_output(const GraphNode& node) const;
   /// Returns the number of consumers plus model outputs.
@@ -67,7 +67,7 @@ class GraphIndex {
  private:
   struct Entry {
     const GraphNode* source = nullptr;
-    std::vector<Reader> readers = {};
+    std::vector<Consumer> consumers = {};
     int64_t outputs = 0;  // model outputs
     LayerRole role = LayerRole::other;
     std::string tensor = {};

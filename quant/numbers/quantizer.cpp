@@ -151,7 +151,7 @@ Variable Quantizer::operator()(const Variable& x, Mode mode) const {
   }
   const bool sees_values =
       config_.rule == ScaleRule::live || config_.per_channel;
-  return fake_quantize(x, grid(sees_values ? x.value() : Tensor(), -1),
+  return fake_quantize(x, qparams(sees_values ? x.value() : Tensor(), -1),
                        config_.straight_through);
 }
 
@@ -159,13 +159,13 @@ Variable Quantizer::weight(const Variable& w, int axis) const {
   observe(w);
   if (!rounds()) return w;
   if (config_.learns() && grad_enabled()) {
-    const QuantParams checked = grid(w.value(), axis);
+    const QuantParams checked = qparams(w.value(), axis);
     return fake_quantize(
         w, learned_scale(w.shape().size() / checked.scale.size()),
         {.axis = axis, .low = config_.low(), .high = config_.high()},
         config_.straight_through);
   }
-  return fake_quantize(w, weight_grid(w, axis), config_.straight_through);
+  return fake_quantize(w, weight_qparams(w, axis), config_.straight_through);
 }
 
 // Gradient factor for a tensor of `values` values.
@@ -192,8 +192,9 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
           .gradient_factor = static_cast<float>(rate / std::sqrt(n * codes))};
 }
 
-QuantParams Quantizer::grid(const Tensor& x, int axis) const {
-  QuantParams grid{.axis = axis, .low = config_.low(), .high = config_.high()};
+QuantParams Quantizer::qparams(const Tensor& x, int axis) const {
+  QuantParams qparams{
+      .axis = axis, .low = config_.low(), .high = config_.high()};
   with_context(
       [&] { return fmt::format("in quantizer '{}'", name_); },
       [&] {
@@ -203,13 +204,13 @@ QuantParams Quantizer::grid(const Tensor& x, int axis) const {
                 "not_calibrated", fmt::format("quantizer '{}'", name_),
                 "not calibrated. Hint: run quant::calibrate first");
           }
-          grid.scale = current_scale();
-          if (config_.per_channel && x.shape()[axis] != grid.scale.size()) {
+          qparams.scale = current_scale();
+          if (config_.per_channel && x.shape()[axis] != qparams.scale.size()) {
             throw ShapeError(
                 "count_mismatch", fmt::format("quantizer '{}'", name_),
                 fmt::format("expected {} scales for axis {} of {}, got {}",
                             x.shape()[axis], axis, x.shape().to_string(),
-                            grid.scale.size()));
+                            qparams.scale.size()));
           }
           return;
         }
@@ -217,24 +218,26 @@ QuantParams Quantizer::grid(const Tensor& x, int axis) const {
           throw InternalError("internal", fmt::format("quantizer '{}'", name_),
                               "live scale without a tensor");
         }
-        grid.scale = config_.per_channel ? absmax_per_channel(x, axis)
-                                         : Tensor::scalar(absmax(x));
-        for (float& s : grid.scale.f32()) s = scale_of_range(s, grid.high);
+        qparams.scale = config_.per_channel ? absmax_per_channel(x, axis)
+                                            : Tensor::scalar(absmax(x));
+        for (float& s : qparams.scale.f32())
+          s = scale_of_range(s, qparams.high);
       });
-  return grid;
+  return qparams;
 }
 
-QuantParams Quantizer::weight_grid(const Variable& weight, int axis) const {
-  if (config_.rule != ScaleRule::live) return grid(weight.value(), axis);
-  if (weight.value().being_written()) return grid(weight.value(), axis);
+QuantParams Quantizer::weight_qparams(const Variable& weight, int axis) const {
+  if (config_.rule != ScaleRule::live) return qparams(weight.value(), axis);
+  if (weight.value().being_written()) return qparams(weight.value(), axis);
   const uint64_t version = weight.version();
   const std::lock_guard lock(mutex_);
   const bool kept = live_ && live_->id == weight.id() &&
                     live_->version == version && live_->axis == axis;
   if (!kept) {
-    live_ = LiveGrid{weight.id(), version, axis, grid(weight.value(), axis)};
+    live_ = CachedQuantParams{weight.id(), version, axis,
+                              qparams(weight.value(), axis)};
   }
-  return live_->grid;
+  return live_->qparams;
 }
 
 bool Quantizer::rounds() const {

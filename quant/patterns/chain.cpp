@@ -40,8 +40,8 @@ std::optional<bool> ChainFinder::ask(const Condition& condition,
                                      const GraphNode& node,
                                      std::string& failure) const {
   PatternLayer layer{.node = node};
-  for (const GraphIndex::Reader& reader : graph_.readers(node)) {
-    layer.readers.push_back(reader.node);
+  for (const GraphIndex::Consumer& consumer : graph_.consumers(node)) {
+    layer.consumers.push_back(consumer.node);
   }
   const auto result =
       result_of<bool>([&] { return condition.holds(layer); }, failure);
@@ -73,15 +73,16 @@ bool ChainFinder::fits(const PatternStep& step, const GraphNode& node) {
   return right && admits(step, node);
 }
 
-const GraphIndex::Reader* ChainFinder::successor(const GraphNode& node) const {
+const GraphIndex::Consumer* ChainFinder::successor(
+    const GraphNode& node) const {
   if (graph_.uses(node) != 1 || graph_.is_output(node) ||
       !graph_.is_called_once(*node.layer)) {
     return nullptr;
   }
-  const GraphIndex::Reader& reader = graph_.readers(node)[0];
-  const Layer& next = *reader.node->layer;
+  const GraphIndex::Consumer& consumer = graph_.consumers(node)[0];
+  const Layer& next = *consumer.node->layer;
   return taken_.contains(&next) || !graph_.is_called_once(next) ? nullptr
-                                                                : &reader;
+                                                                : &consumer;
 }
 
 bool ChainFinder::extend(size_t next, const std::optional<std::string>& own,
@@ -95,10 +96,10 @@ bool ChainFinder::extend(size_t next, const std::optional<std::string>& own,
       if (extend(next + 1, std::nullopt, chain)) return true;
       chain.pop_back();
     }
-  } else if (const GraphIndex::Reader* reader = successor(last);
-             reader != nullptr && fits(step, *reader->node)) {
-    chain.push_back({reader->node, reader->input, &step});
-    if (extend(next + 1, built_in_activation(graph_, *reader->node), chain)) {
+  } else if (const GraphIndex::Consumer* consumer = successor(last);
+             consumer != nullptr && fits(step, *consumer->node)) {
+    chain.push_back({consumer->node, consumer->input, &step});
+    if (extend(next + 1, built_in_activation(graph_, *consumer->node), chain)) {
       return true;
     }
     chain.pop_back();

@@ -44,7 +44,7 @@ class ChainFinder {
   // activation of its last layer, if any; empty if unnamed.
   bool extend(size_t next, const std::optional<std::string>& own, Chain& chain);
   // Returns the only consumer, if the chain can continue there.
-  const GraphIndex::Reader* successor(const GraphNode& node) const;
+  const GraphIndex::Consumer* successor(const GraphNode& node) const;
   // Returns nothing if the condition throws; `failure` has the message.
   std::optional<bool> ask(const Condition& condition, const GraphNode& node,
                           std::string& failure) const;

@@ -53,9 +53,9 @@ std::string describe(const PatternMatch& match) {
 }
 
 // Converts matches to decisions on the layers of a model.
-class Reader {
+class MatchDecisions {
  public:
-  Reader(const GraphIndex& graph, const QuantConfig& config)
+  MatchDecisions(const GraphIndex& graph, const QuantConfig& config)
       : graph_(graph),
         skipped_(skipped_classes(config.skip_weight_quant_for)) {}
 
@@ -122,15 +122,16 @@ class Reader {
     }
     const Layer& layer = find(match, point.layer);
     switch (point.site.kind) {
-      case SiteKind::inner:
+      case SiteKind::intermediate:
       case SiteKind::weight:
         throw ValueError(
             "invalid_value", describe(match),
             fmt::format(
                 "points must be inputs or outputs, got the {} '{}' of '{}', "
                 "which any point of the match implies",
-                point.site.kind == SiteKind::inner ? "intermediate tensor"
-                                                   : "weight",
+                point.site.kind == SiteKind::intermediate
+                    ? "intermediate tensor"
+                    : "weight",
                 point.site.parameter, point.layer));
       case SiteKind::input:
         for (const GraphNode* call : graph_.calls(layer)) {
@@ -158,8 +159,8 @@ class Reader {
       const GraphNode& before =
           *graph_.calls(find(match, match.layers[i - 1]))[0];
       const bool follows = std::ranges::any_of(
-          graph_.readers(before), [&](const GraphIndex::Reader& reader) {
-            return reader.node->layer.get() == &layer;
+          graph_.consumers(before), [&](const GraphIndex::Consumer& consumer) {
+            return consumer.node->layer.get() == &layer;
           });
       if (follows) continue;
       throw ValueError(
@@ -197,11 +198,11 @@ QdqPlan plan_of_matches(const Model& model,
   check(config);
   check_is_float(model, "insert_qdq");
   const GraphIndex graph(model);
-  Reader reader(graph, config);
+  MatchDecisions consumer(graph, config);
   for (const PatternMatch& match : matches) {
-    if (match.apply) reader.read(match);
+    if (match.apply) consumer.read(match);
   }
-  return with_bits(plan_of_decisions(graph, reader.decisions(),
+  return with_bits(plan_of_decisions(graph, consumer.decisions(),
                                      config.activation, config.weight),
                    model, config.bits);
 }

@@ -28,8 +28,9 @@ bool is_stem(const PatternLayer& l) {
 }
 
 bool feeds_attention(const PatternLayer& l) {
-  for (const GraphNode* reader : l.readers) {
-    if (reader->layer->class_name() == "ScaledDotProductAttention") return true;
+  for (const GraphNode* consumer : l.consumers) {
+    if (consumer->layer->class_name() == "ScaledDotProductAttention")
+      return true;
   }
   return false;
 }

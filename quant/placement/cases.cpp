@@ -82,13 +82,13 @@ std::string ResidualConnectionQDQCase::info() const {
 QuantizationSpec ResidualConnectionQDQCase::case_(
     const Model& model, const QuantizationSpec& spec) const {
   QuantizationSpec result;
-  const GraphIndex graph(model, GraphView::training);
+  const GraphIndex graph(model, GraphMode::training);
   visit_layers(model, spec, "Add", [&](const GraphNode& node) {
     const int inputs = static_cast<int>(node.inputs.size());
     int branch = -1;
     for (int i = 0; i < inputs && branch < 0; ++i) {
       const GraphNode& parent = *node.inputs[static_cast<size_t>(i)].node;
-      if (is_conv_branch(parent) && graph.readers(parent).size() == 1) {
+      if (is_conv_branch(parent) && graph.consumers(parent).size() == 1) {
         branch = i;
       }
     }

@@ -7,7 +7,7 @@
 #include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
 
-#include "plan/groups.h"
+#include "plan/shared_quantizers.h"
 #include "plan/signs.h"
 
 namespace octet::quant {
@@ -61,7 +61,7 @@ QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
           {std::move(placed), layer->name(), is_weight ? weight : activation});
     }
   }
-  plan = grouped(std::move(plan), graph);
+  plan = assign_shared_quantizers(std::move(plan), graph);
   choose_signedness(plan, graph);
   return plan;
 }

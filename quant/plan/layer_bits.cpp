@@ -8,8 +8,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
-#include "plan/groups.h"
 #include "plan/name_pattern.h"
+#include "plan/shared_quantizers.h"
 #include "plan/signs.h"
 
 namespace octet::quant {
@@ -130,7 +130,7 @@ QdqPlan with_bits(const QdqPlan& plan, const Model& model,
                   const std::vector<LayerBits>& layers) {
   if (layers.empty()) return plan;
   const GraphIndex graph(model);
-  QdqPlan result = grouped(plan, graph);
+  QdqPlan result = assign_shared_quantizers(plan, graph);
   std::vector<bool> asked(result.points.size());
   for (const LayerBits& entry : layers) apply_to(result, entry, asked);
   settle(result, asked);

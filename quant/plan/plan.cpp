@@ -12,7 +12,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
-#include "plan/groups.h"
+#include "plan/shared_quantizers.h"
 
 namespace octet::quant {
 namespace {
@@ -63,7 +63,7 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
       continue;
     }
     expect_for_activation(describe(point), point.config);
-    if (point.site.kind == SiteKind::inner) {
+    if (point.site.kind == SiteKind::intermediate) {
       expect_inner(*layer, point.site.parameter);
       alone.insert(point.group);
       continue;
@@ -113,7 +113,7 @@ QdqPlan named_as(QdqPlan plan, const GraphIndex& graph) {
 PairCount count_pairs(const QdqPlan& original, const Model& model) {
   const GraphIndex graph(model);
   const QdqPlan given = named_as(original, graph);
-  const QdqPlan plan = grouped(given, graph);
+  const QdqPlan plan = assign_shared_quantizers(given, graph);
   check(plan, graph);
   PairCount count;
   // (tensor, quantizer) pairs.
@@ -125,7 +125,7 @@ PairCount count_pairs(const QdqPlan& original, const Model& model) {
     }
     for (const GraphNode* call : graph.calls(*graph.find_layer(point.layer))) {
       ++count.activations;
-      const GraphNode& made = point.site.kind == SiteKind::inner
+      const GraphNode& made = point.site.kind == SiteKind::intermediate
                                   ? *call
                                   : tensor_at(graph, *call, point.site);
       pairs.emplace(&made, point.group);
@@ -137,7 +137,7 @@ PairCount count_pairs(const QdqPlan& original, const Model& model) {
 
 Model apply(const QdqPlan& given, const Model& model, Weights weights) {
   const GraphIndex graph(model);
-  const QdqPlan plan = grouped(given, graph);
+  const QdqPlan plan = assign_shared_quantizers(given, graph);
   check(plan, graph);
   std::map<std::string, std::vector<const QdqPoint*>> by_layer;
   for (const QdqPoint& point : plan.points) {

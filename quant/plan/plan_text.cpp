@@ -24,7 +24,7 @@ void add_point(TextTable& table, const QdqPoint& point,
 SiteKind site_kind(const Config& value) {
   const std::string& text = value.as_string();
   if (text == "input") return SiteKind::input;
-  if (text == "inner") return SiteKind::inner;
+  if (text == "inner") return SiteKind::intermediate;
   if (text == "weight") return SiteKind::weight;
   if (text == "output") return SiteKind::output;
   throw ValueError(
@@ -37,7 +37,7 @@ std::string_view kind_text(SiteKind kind) {
   switch (kind) {
     case SiteKind::input:
       return "input";
-    case SiteKind::inner:
+    case SiteKind::intermediate:
       return "inner";
     case SiteKind::weight:
       return "weight";
@@ -51,7 +51,7 @@ Config to_config(const QdqPoint& point) {
   Config config;
   config.set("layer", point.layer).set("site", kind_text(point.site.kind));
   if (point.site.kind == SiteKind::input) config.set("index", point.site.index);
-  if (point.site.kind == SiteKind::inner) {
+  if (point.site.kind == SiteKind::intermediate) {
     config.set("tensor", point.site.parameter);
   }
   if (point.site.kind == SiteKind::weight) {
@@ -153,7 +153,7 @@ QdqPoint point_from(const Config& config) {
   if (point.site.kind == SiteKind::input) {
     point.site.index = int_at(config, "index", 0, 1 << 20);
   }
-  if (point.site.kind == SiteKind::inner) {
+  if (point.site.kind == SiteKind::intermediate) {
     point.site.parameter = text_at(config, "tensor");
   }
   if (point.site.kind == SiteKind::weight) {

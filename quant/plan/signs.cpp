@@ -27,7 +27,8 @@ Tensors non_negative_tensors(const Model& model) {
 bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
                      const Tensors& tensors) {
   const Layer* layer = graph.find_layer(point.layer);
-  if (layer == nullptr || point.site.kind == SiteKind::inner) return false;
+  if (layer == nullptr || point.site.kind == SiteKind::intermediate)
+    return false;
   const auto index = static_cast<size_t>(point.site.index);
   return std::ranges::all_of(graph.calls(*layer), [&](const GraphNode* call) {
     if (point.site.kind == SiteKind::output) return tensors.contains(call);

@@ -120,14 +120,14 @@ const GraphNode* reader_of(const GraphIndex& graph, const GraphNode& first,
                               graph.uses(*node));
       return nullptr;
     }
-    const GraphNode* reader = graph.readers(*node)[0].node;
-    if (graph.is_linear(*reader)) return reader;
-    if (graph.role(*reader) != LayerRole::activation) {
+    const GraphNode* consumer = graph.consumers(*node)[0].node;
+    if (graph.is_linear(*consumer)) return consumer;
+    if (graph.role(*consumer) != LayerRole::activation) {
       why = fmt::format("its consumer '{}' is of class {}",
-                        reader->layer->name(), reader->layer->class_name());
+                        consumer->layer->name(), consumer->layer->class_name());
       return nullptr;
     }
-    node = reader;
+    node = consumer;
   }
 }
 
@@ -167,10 +167,10 @@ std::vector<Equalization> equalize(Model& model) {
         result.emplace_back(Equalization{.first = layer.name()});
     entry.skipped = why_not(layer);
     if (!entry.skipped.empty()) continue;
-    const GraphNode* reader =
+    const GraphNode* consumer =
         reader_of(graph, *graph.calls(*layer.layer)[0], entry.skipped);
-    if (reader == nullptr) continue;
-    const LinearLayer& second = *known.at(reader->layer.get());
+    if (consumer == nullptr) continue;
+    const LinearLayer& second = *known.at(consumer->layer.get());
     entry.skipped = why_not(second);
     if (!entry.skipped.empty()) continue;
     entry.second = second.name();

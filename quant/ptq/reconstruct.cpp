@@ -136,7 +136,7 @@ class Reconstruction {
              .variable = p.variable,
              .original = model_.nodes()[i]->layer->parameter(p.name).variable,
              .rounding =
-                 SoftRounding(w, q.quantizer->grid(w, p.channel_axis))});
+                 SoftRounding(w, q.quantizer->qparams(w, p.channel_axis))});
       }
     }
     return result;
@@ -160,16 +160,16 @@ class Reconstruction {
   }
 
   UnitSamples samples_of(const Unit& unit) {
-    UnitSamples result{.inputs = run(before(copy_, unit)), .outputs = {}};
+    UnitSamples result{.inputs = run(prefix_model(copy_, unit)), .outputs = {}};
     const SwitchedOff off(model_);
-    result.outputs = run(through(model_, unit));
+    result.outputs = run(block_model(model_, unit));
     return result;
   }
 
   void learn(const Unit& unit, std::vector<LearnedWeight>& weights,
              ProgressLine& progress) {
     const UnitSamples samples = samples_of(unit);
-    const Model part = alone(copy_, unit);
+    const Model part = extract_unit(copy_, unit);
     for (const LearnedWeight& each : weights) {
       each.quantizer->set_enabled(false);
       each.variable.set_requires_grad(true);

@@ -60,9 +60,9 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
   const auto moments =
       second_moments(model, layer, samples, options.batch_size);
   const Tensor& kernel = part.kernel().variable.value();
-  const QuantParams grid =
-      layer.weight->grid(kernel, part.kernel().channel_axis);
-  const ElementScales scale_of(kernel.shape(), grid);
+  const QuantParams qparams =
+      layer.weight->qparams(kernel, part.kernel().channel_axis);
+  const ElementScales scale_of(kernel.shape(), qparams);
 
   LayerRounding result{.layer = layer.name(), .skipped = {}};
   Tensor rounded(kernel.shape());
@@ -78,7 +78,7 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
         const float w = kernel.f32()[at];
         if (!std::isfinite(w)) refuse_not_finite("round_weights", layer.name());
         weights(k, m) = w;
-        nearest(k, m) = quantize(w, scale_of[at], grid.low, grid.high);
+        nearest(k, m) = quantize(w, scale_of[at], qparams.low, qparams.high);
       }
       scales.push_back(scale_of[part.element(g, 0, m)]);
     }
@@ -86,7 +86,7 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
       return std::accumulate(values.begin(), values.end(), 0.0);
     };
     const MatrixXd codes = round_second_order(
-        H, weights, scales, {grid.low, grid.high}, options.damping);
+        H, weights, scales, {qparams.low, qparams.high}, options.damping);
     result.nearest_error += sum(output_errors(H, weights, scales, nearest));
     result.error += sum(output_errors(H, weights, scales, codes));
     signal += sum(output_errors(H, weights, scales, 0 * codes));

@@ -18,16 +18,16 @@ float stretched_sigmoid(float v) {
 
 }  // namespace
 
-SoftRounding::SoftRounding(const Tensor& weights, const QuantParams& grid)
-    : shape_(weights.shape()), scale_(weights.shape(), grid) {
+SoftRounding::SoftRounding(const Tensor& weights, const QuantParams& qparams)
+    : shape_(weights.shape()), scale_(weights.shape(), qparams) {
   const auto w = weights.f32();
   for (size_t i = 0; i < w.size(); ++i) {
     const float x = w[i] / scale_[i];
-    const float low = std::clamp(std::floor(x), static_cast<float>(grid.low),
-                                 static_cast<float>(grid.high - 1));
+    const float low = std::clamp(std::floor(x), static_cast<float>(qparams.low),
+                                 static_cast<float>(qparams.high - 1));
     const float share = std::clamp(x - low, 0.0f, 1.0f);
     low_.push_back(low);
-    nearest_.push_back(quantize(w[i], scale_[i], grid.low, grid.high));
+    nearest_.push_back(quantize(w[i], scale_[i], qparams.low, qparams.high));
     v_.push_back(-std::log(kStretch / (share - kShift) - 1));
   }
   mean_.resize(v_.size());

@@ -20,7 +20,7 @@ namespace octet::quant {
 class SoftRounding {
  public:
   /// Weights beyond the range start at its end.
-  SoftRounding(const Tensor& weights, const QuantParams& grid);
+  SoftRounding(const Tensor& weights, const QuantParams& qparams);
 
   // Shapes: the weights'.
   Tensor soft() const;

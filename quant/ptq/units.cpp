@@ -18,17 +18,17 @@ namespace {
 std::vector<std::vector<size_t>> readers_of(const Model& model) {
   const auto nodes = model.nodes();
   std::map<const GraphNode*, size_t> places;
-  std::vector<std::vector<size_t>> readers(nodes.size());
+  std::vector<std::vector<size_t>> consumers(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     places[nodes[i].get()] = i;
     for (const SymbolicTensor& x : nodes[i]->inputs) {
-      readers[places.at(x.node.get())].push_back(i);
+      consumers[places.at(x.node.get())].push_back(i);
     }
   }
   for (const SymbolicTensor& y : model.outputs()) {
-    readers[places.at(y.node.get())].push_back(nodes.size());
+    consumers[places.at(y.node.get())].push_back(nodes.size());
   }
-  return readers;
+  return consumers;
 }
 
 bool is_input(const GraphNode& node) { return node.inputs.empty(); }
@@ -44,12 +44,12 @@ Model up_to(const Model& model, const std::vector<size_t>& places) {
 
 std::vector<Unit> units_of(const Model& model, UnitKind kind) {
   const auto nodes = model.nodes();
-  const auto readers = readers_of(model);
+  const auto consumers = readers_of(model);
   std::vector<Unit> result;
   Unit unit;
   size_t open = 0;  // last consumer of any earlier node's output
   for (size_t i = 0; i < nodes.size(); ++i) {
-    const size_t last = readers[i].empty() ? i : readers[i].back();
+    const size_t last = consumers[i].empty() ? i : consumers[i].back();
     if (!is_input(*nodes[i])) {
       unit.nodes.push_back(i);
       if (kind == UnitKind::layer || open <= i) {
@@ -60,8 +60,8 @@ std::vector<Unit> units_of(const Model& model, UnitKind kind) {
   }
   if (!unit.nodes.empty()) result.push_back(unit);
   for (Unit& each : result) {
-    for (size_t last = each.nodes.back(); readers[last].size() == 1;) {
-      last = readers[last][0];
+    for (size_t last = each.nodes.back(); consumers[last].size() == 1;) {
+      last = consumers[last][0];
       if (last == nodes.size() ||
           role_of(*nodes[last]->layer) != LayerRole::activation ||
           is_softmax(*nodes[last])) {
@@ -73,9 +73,9 @@ std::vector<Unit> units_of(const Model& model, UnitKind kind) {
       return std::ranges::binary_search(each.nodes, i);
     };
     for (size_t i = 0; i < nodes.size(); ++i) {
-      if (within(i) && !std::ranges::all_of(readers[i], within)) {
+      if (within(i) && !std::ranges::all_of(consumers[i], within)) {
         each.outputs.push_back(i);
-      } else if (!within(i) && std::ranges::any_of(readers[i], within)) {
+      } else if (!within(i) && std::ranges::any_of(consumers[i], within)) {
         each.inputs.push_back(i);
       }
     }
@@ -94,15 +94,15 @@ bool has_blocks(const Model& model) {
       });
 }
 
-Model before(const Model& model, const Unit& unit) {
+Model prefix_model(const Model& model, const Unit& unit) {
   return up_to(model, unit.inputs);
 }
 
-Model through(const Model& model, const Unit& unit) {
+Model block_model(const Model& model, const Unit& unit) {
   return up_to(model, unit.outputs);
 }
 
-Model alone(Model& model, const Unit& unit) {
+Model extract_unit(Model& model, const Unit& unit) {
   std::map<const GraphNode*, SymbolicTensor> made;
   const auto made_of = [&](const std::vector<size_t>& places) {
     std::vector<SymbolicTensor> result;

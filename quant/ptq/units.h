@@ -31,9 +31,9 @@ bool has_blocks(const Model& model);
 
 /// Return a model that computes the unit's inputs, or its outputs, from the
 /// inputs of `model`. Layers are shared with `model`.
-Model before(const Model& model, const Unit& unit);
-Model through(const Model& model, const Unit& unit);
+Model prefix_model(const Model& model, const Unit& unit);
+Model block_model(const Model& model, const Unit& unit);
 /// Returns the unit as a model. Layers are shared with `model`.
-Model alone(Model& model, const Unit& unit);
+Model extract_unit(Model& model, const Unit& unit);
 
 }  // namespace octet::quant

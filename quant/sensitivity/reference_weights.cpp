@@ -15,15 +15,15 @@ namespace {
 /// Returns whether at least 99 % of the values are within a step of the exact
 /// or clipped values.
 bool is_rounded(const Tensor& stored, const Tensor& exact,
-                const QuantParams& grid) {
+                const QuantParams& qparams) {
   constexpr double kMayDiffer = 0.01;
-  const ElementScales scales(stored.shape(), grid);
+  const ElementScales scales(stored.shape(), qparams);
   int64_t others = 0;
   for (size_t i = 0; i < stored.f32().size(); ++i) {
     const float scale = scales[i];
     const float value = exact.f32()[i];
-    const float low = scale * static_cast<float>(grid.low);
-    const float high = scale * static_cast<float>(grid.high);
+    const float low = scale * static_cast<float>(qparams.low);
+    const float high = scale * static_cast<float>(qparams.high);
     const float error =
         std::fabs(stored.f32()[i] - std::clamp(value, low, high));
     others += !(error <= 1.01f * scale);
@@ -53,8 +53,9 @@ ReferenceWeights::ReferenceWeights(const Model& model, const Model& reference) {
                         placed.site.parameter, exact.shape().to_string(),
                         stored.shape().to_string()));
       }
-      const QuantParams grid = placed.quantizer->grid(stored, own.channel_axis);
-      if (!is_rounded(stored, exact, grid)) {
+      const QuantParams qparams =
+          placed.quantizer->qparams(stored, own.channel_axis);
+      if (!is_rounded(stored, exact, qparams)) {
         throw ValueError(
             "invalid_value", fmt::format("layer '{}'", name),
             fmt::format("{} is not a rounding of the reference's. Hint: "
@@ -69,7 +70,7 @@ ReferenceWeights::ReferenceWeights(const Model& model, const Model& reference) {
 }
 
 void ReferenceWeights::follow_quantizers() {
-  for (Weight& weight : weights_) {
+  for (ReferenceWeight& weight : weights_) {
     const bool on = weight.quantizer->enabled();
     if (on == weight.on) continue;
     const Tensor& from = on ? weight.stored : weight.exact;

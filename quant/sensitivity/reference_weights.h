@@ -26,14 +26,14 @@ class ReferenceWeights {
   void follow_quantizers();
 
  private:
-  struct Weight {
+  struct ReferenceWeight {
     std::shared_ptr<Quantizer> quantizer;
     Variable variable;
     Tensor stored;
     Tensor exact;
     bool on = true;  // whether the variable has the stored value
   };
-  std::vector<Weight> weights_;
+  std::vector<ReferenceWeight> weights_;
 };
 
 }  // namespace octet::quant

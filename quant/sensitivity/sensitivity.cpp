@@ -26,15 +26,16 @@ namespace {
 using Names = std::set<std::string>;
 
 // Measures the quantization loss of a tensor.
-class GridObserver final : public RangeObserver {
+class QuantizationErrorObserver final : public RangeObserver {
  public:
-  explicit GridObserver(QuantParams grid)
-      : grid_(std::move(grid)),
-        low_(grid_.scale.item() * (static_cast<float>(grid_.low) - 0.5f)),
-        high_(grid_.scale.item() * (static_cast<float>(grid_.high) + 0.5f)) {}
+  explicit QuantizationErrorObserver(QuantParams qparams)
+      : qparams_(std::move(qparams)),
+        low_(qparams_.scale.item() * (static_cast<float>(qparams_.low) - 0.5f)),
+        high_(qparams_.scale.item() *
+              (static_cast<float>(qparams_.high) + 0.5f)) {}
 
   void observe(const Tensor& x) override {
-    const Tensor rounded = fake_quantize(Variable(x), grid_).value();
+    const Tensor rounded = fake_quantize(Variable(x), qparams_).value();
     power_.add(x, rounded);
     if (x.shape().rank() > 1) {
       channels_.add(x.f32(), std::as_const(rounded).f32(), 1,
@@ -54,7 +55,7 @@ class GridObserver final : public RangeObserver {
   }
 
  private:
-  QuantParams grid_;
+  QuantParams qparams_;
   float low_, high_;
   SignalNoise power_;
   ChannelPowers channels_;
@@ -72,7 +73,7 @@ std::optional<ChannelSensitivity> worst_weights(
     if (w.shape().rank() < 2) continue;
     const NoGradGuard no_grad;
     const Tensor rounded =
-        fake_quantize(Variable(w), placed.quantizer->grid(w, p.channel_axis))
+        fake_quantize(Variable(w), placed.quantizer->qparams(w, p.channel_axis))
             .value();
     const auto outputs = static_cast<size_t>(w.shape()[-1]);
     std::vector<ChannelPowers> by_axis(1);
@@ -151,13 +152,13 @@ class Analysis {
   // Measures each activation in the float model.
   std::vector<TensorSensitivity> measure_tensors() {
     // Owned by their quantizers, which do not return them.
-    std::map<std::string, GridObserver*> observers;
+    std::map<std::string, QuantizationErrorObserver*> observers;
     const Quantizers ranges = activation_ranges(model_);
     for (const auto& each : ranges) {
-      GridObserver*& observer = observers[each->name()];
-      const QuantParams grid = each->grid({}, -1);
-      each->start_observing({.observer = [&observer, grid] {
-        auto made = std::make_unique<GridObserver>(grid);
+      QuantizationErrorObserver*& observer = observers[each->name()];
+      const QuantParams qparams = each->qparams({}, -1);
+      each->start_observing({.observer = [&observer, qparams] {
+        auto made = std::make_unique<QuantizationErrorObserver>(qparams);
         observer = made.get();
         return made;
       }});

@@ -19,19 +19,19 @@ namespace {
 constexpr double kMuchClipped = 1e-3;
 
 // The weights or the activations of a layer, quantized alone.
-struct Part {
+struct QuantizedPart {
   const LayerSensitivity* layer = nullptr;
   bool weights = false;
   double sqnr = std::numeric_limits<double>::infinity();
 };
 
-std::vector<Part> worst_first(const Sensitivity& s) {
-  std::vector<Part> parts;
+std::vector<QuantizedPart> worst_first(const Sensitivity& s) {
+  std::vector<QuantizedPart> parts;
   for (const LayerSensitivity& layer : s.layers) {
     if (layer.weights) parts.push_back({&layer, true, *layer.weights});
     if (layer.activations) parts.push_back({&layer, false, *layer.activations});
   }
-  std::ranges::stable_sort(parts, {}, &Part::sqnr);
+  std::ranges::stable_sort(parts, {}, &QuantizedPart::sqnr);
   return parts;
 }
 
@@ -55,9 +55,9 @@ constexpr const char* kRise =
 }  // namespace
 
 std::string Sensitivity::blame() const {
-  const std::vector<Part> parts = worst_first(*this);
+  const std::vector<QuantizedPart> parts = worst_first(*this);
   if (parts.empty()) return "Nothing is quantized.\n";
-  const Part& worst = parts.front();
+  const QuantizedPart& worst = parts.front();
   const TensorSensitivity* tensor =
       worst.weights ? nullptr : find_tensor(*this, worst.layer->tensor);
   const bool clips = tensor != nullptr && tensor->clipped > kMuchClipped;
@@ -83,7 +83,7 @@ std::string Sensitivity::blame() const {
   text +=
       fmt::format("; SQNR {} if quantized alone", decibels_text(worst.sqnr));
   // Consumers of a tensor have the same loss.
-  const auto next = std::ranges::find_if(parts, [&](const Part& part) {
+  const auto next = std::ranges::find_if(parts, [&](const QuantizedPart& part) {
     return part.weights != worst.weights ||
            (part.layer != worst.layer &&
             (worst.weights || part.layer->tensor != worst.layer->tensor));

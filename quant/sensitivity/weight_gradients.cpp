@@ -12,7 +12,7 @@
 namespace octet::quant {
 namespace {
 
-struct Weight {
+struct WeightError {
   std::string layer;
   Variable variable;
   Tensor error;                 // rounding error
@@ -20,8 +20,8 @@ struct Weight {
 };
 
 // Returns the trainable quantized weights with their rounding errors.
-std::vector<Weight> weights_of(const Model& model) {
-  std::vector<Weight> result;
+std::vector<WeightError> weights_of(const Model& model) {
+  std::vector<WeightError> result;
   for (const auto& layer : model.layers()) {
     const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
     if (wrapper == nullptr) continue;
@@ -30,10 +30,10 @@ std::vector<Weight> weights_of(const Model& model) {
           wrapper->inner().parameter(placed.site.parameter);
       if (!parameter.variable.requires_grad()) continue;
       const Tensor& value = parameter.variable.value();
-      const QuantParams grid =
-          placed.quantizer->grid(value, parameter.channel_axis);
+      const QuantParams qparams =
+          placed.quantizer->qparams(value, parameter.channel_axis);
       const NoGradGuard no_grad;
-      Tensor error = fake_quantize(Variable(value), grid).value().clone();
+      Tensor error = fake_quantize(Variable(value), qparams).value().clone();
       for (size_t i = 0; i < error.f32().size(); ++i) {
         error.f32()[i] -= value.f32()[i];
       }
@@ -60,7 +60,7 @@ std::optional<bool> gives_logits(const Model& model) {
 std::map<std::string, double> weight_loss_rises(
     const Model& model, const Dataset& samples,
     std::span<const int64_t> classes) {
-  std::vector<Weight> weights = weights_of(model);
+  std::vector<WeightError> weights = weights_of(model);
   const std::optional<bool> logits = gives_logits(model);
   if (weights.empty() || !logits) return {};
   for (int64_t n = 0; n < samples.size(); ++n) {
@@ -72,9 +72,9 @@ std::map<std::string, double> weight_loss_rises(
         {.from_logits = logits})
         .backward();
     for (const Variable& each : model.trainable_variables()) {
-      const auto weight = std::ranges::find_if(weights, [&](const Weight& w) {
-        return w.variable.id() == each.id();
-      });
+      const auto weight = std::ranges::find_if(
+          weights,
+          [&](const WeightError& w) { return w.variable.id() == each.id(); });
       if (weight != weights.end() && !each.grad().empty()) {
         const Tensor gradient = each.grad();
         for (size_t i = 0; i < weight->squares.size(); ++i) {
@@ -85,7 +85,7 @@ std::map<std::string, double> weight_loss_rises(
     }
   }
   std::map<std::string, double> result;
-  for (const Weight& weight : weights) {
+  for (const WeightError& weight : weights) {
     double sum = 0;
     for (size_t i = 0; i < weight.squares.size(); ++i) {
       sum += weight.squares[i] * weight.error.f32()[i] * weight.error.f32()[i];

@@ -14,9 +14,9 @@ QdqSite QdqSite::input(int index) {
   return site;
 }
 
-QdqSite QdqSite::inner(std::string tensor) {
+QdqSite QdqSite::intermediate(std::string tensor) {
   QdqSite site;
-  site.kind = SiteKind::inner;
+  site.kind = SiteKind::intermediate;
   site.parameter = std::move(tensor);
   return site;
 }
@@ -36,7 +36,7 @@ QdqSite QdqSite::output() {
 
 std::string to_string(const QdqSite& site) {
   switch (site.kind) {
-    case SiteKind::inner:
+    case SiteKind::intermediate:
       return "inner " + site.parameter;
     case SiteKind::weight:
       return site.parameter;
@@ -53,7 +53,7 @@ int site_order(const QdqSite& site) {
   switch (site.kind) {
     case SiteKind::input:
       return site.index;
-    case SiteKind::inner:
+    case SiteKind::intermediate:
       return kLast - 2;
     case SiteKind::weight:
       return kLast - 1;
@@ -80,7 +80,8 @@ std::vector<QdqSite> QdqSites::select(const QdqRequest& request,
         result.push_back(QdqSite::input(i));
       }
     }
-    if (!inner.empty()) result.push_back(QdqSite::inner(inner));
+    if (!intermediate.empty())
+      result.push_back(QdqSite::intermediate(intermediate));
   }
   if (request.quantize_weight) {
     for (const std::string& weight : weights) {

@@ -24,21 +24,23 @@ class Hook final : public QuantizeHook {
     return weight->quantizer->weight(parameter.variable,
                                      parameter.channel_axis);
   }
-  std::optional<QuantParams> grid(const Parameter& parameter) const override {
+  std::optional<QuantParams> qparams(
+      const Parameter& parameter) const override {
     const PlacedQuantizer* weight = at_weight(parameter);
     if (weight == nullptr) return std::nullopt;
-    return weight->quantizer->weight_grid(parameter.variable,
-                                          parameter.channel_axis);
+    return weight->quantizer->weight_qparams(parameter.variable,
+                                             parameter.channel_axis);
   }
 
-  Variable inner(std::string_view name, const Variable& x) const override {
+  Variable intermediate(std::string_view name,
+                        const Variable& x) const override {
     const PlacedQuantizer* inner = at_inner(name);
     return inner != nullptr ? (*inner->quantizer)(x, mode_) : x;
   }
-  std::optional<Pair> inner(std::string_view name) const override {
+  std::optional<Pair> intermediate(std::string_view name) const override {
     const PlacedQuantizer* inner = at_inner(name);
     if (inner == nullptr) return std::nullopt;
-    return Pair{inner->quantizer->name(), inner->quantizer->grid({}, -1)};
+    return Pair{inner->quantizer->name(), inner->quantizer->qparams({}, -1)};
   }
 
  private:
@@ -46,7 +48,7 @@ class Hook final : public QuantizeHook {
     return wrapper_.find(QdqSite::weight(parameter.name));
   }
   const PlacedQuantizer* at_inner(std::string_view name) const {
-    return wrapper_.find(QdqSite::inner(std::string(name)));
+    return wrapper_.find(QdqSite::intermediate(std::string(name)));
   }
 
   const BaseQuantizeWrapper& wrapper_;
@@ -219,7 +221,7 @@ void BaseQuantizeWrapper::build(std::span<const Shape> inputs) {
     (void)inner_->parameter(weight.site.parameter);
   }
   for (const PlacedQuantizer& placed : activations()) {
-    if (placed.site.kind == SiteKind::inner) {
+    if (placed.site.kind == SiteKind::intermediate) {
       expect_inner(*inner_, placed.site.parameter);
     }
   }
@@ -262,7 +264,7 @@ OnnxValue BaseQuantizeWrapper::emit(EmitContext& context,
                                     std::span<const OnnxValue> inputs) const {
   const auto add_qdq = [&](OnnxValue& x, const Quantizer& quantizer) {
     x.name = context.builder().add_qdq(x.name, quantizer.name(),
-                                       quantizer.grid({}, -1));
+                                       quantizer.qparams({}, -1));
   };
   std::vector<OnnxValue> quantized(inputs.begin(), inputs.end());
   for (const PlacedQuantizer& placed : activations()) {

@@ -34,7 +34,7 @@ bool can_be_quantized(const LayerDef& def) {
 }
 
 QdqSites sites_of(const QdqDefault& qdq) {
-  QdqSites sites{.inner = std::string(qdq.inner)};
+  QdqSites sites{.intermediate = std::string(qdq.intermediate)};
   if (qdq.several_inputs) sites.inputs = QdqSites::kEveryInput;
   for (const std::string_view weight : {qdq.weight, qdq.second_weight}) {
     if (!weight.empty()) sites.weights.emplace_back(weight);
@@ -144,7 +144,7 @@ std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
 
 std::string_view inner_tensor(const Layer& layer) {
   const LayerDef* def = find_layer_def(layer.class_name());
-  return def == nullptr ? std::string_view() : def->qdq.inner;
+  return def == nullptr ? std::string_view() : def->qdq.intermediate;
 }
 
 void expect_inner(const Layer& layer, std::string_view tensor) {

@@ -13,30 +13,30 @@ namespace octet::autograd {
 namespace {
 
 Expression unquantized(Expression e) {
-  e.grid = {};
-  e.on_grid = false;
+  e.qparams = {};
+  e.already_quantized = false;
   return e;
 }
 
 }  // namespace
 
 bool nonnegative(const Expression& e) {
-  if (e.low >= 0 || (!e.grid.empty() && e.grid.low >= 0)) return true;
+  if (e.low >= 0 || (!e.qparams.empty() && e.qparams.low >= 0)) return true;
   return !e.second && !e.first.scaled() && e.first.nonnegative;
 }
 
 const kernels::CodeTable& code_table_of(const Expression& e) {
   const kernels::Table& table = kernels::table();
-  const bool small = table.small_codes != nullptr && fits_bytes(e.grid) &&
-                     e.grid.high <= 127 && nonnegative(e);
+  const bool small = table.small_codes != nullptr && fits_bytes(e.qparams) &&
+                     e.qparams.high <= 127 && nonnegative(e);
   return small ? *table.small_codes : table.codes;
 }
 
 OpenInterval Expression::pass() const {
   OpenInterval interval{low, high};
-  if (!grid.empty() && clipped_gradient) {
-    const OpenInterval round =
-        straight_through_interval(grid.scale.item(), grid.low, grid.high);
+  if (!qparams.empty() && clipped_gradient) {
+    const OpenInterval round = straight_through_interval(
+        qparams.scale.item(), qparams.low, qparams.high);
     interval.low = std::max(interval.low, round.low);
     interval.high = std::min(interval.high, round.high);
   }
@@ -92,16 +92,16 @@ ExpressionEvaluator::ExpressionEvaluator(const Expression& expression,
     call_.terms = e.first.scaled() || e.clipped() ? 1 : 0;
     if (e.second) {
       const Term& s = *e.second;
-      call_.terms = s.grid.empty() ? 2 : 3;
+      call_.terms = s.qparams.empty() ? 2 : 3;
       call_.t2 = s.t.read().f32().data();
       call_.a2 = scale_of(s.a);
       call_.b2 = shift_of(s.b);
       call_.low2 = s.low;
       call_.high2 = s.high;
-      if (!s.grid.empty()) {
-        call_.scale2 = s.grid.scale.item();
-        call_.code_low2 = static_cast<float>(s.grid.low);
-        call_.code_high2 = static_cast<float>(s.grid.high);
+      if (!s.qparams.empty()) {
+        call_.scale2 = s.qparams.scale.item();
+        call_.code_low2 = static_cast<float>(s.qparams.low);
+        call_.code_high2 = static_cast<float>(s.qparams.high);
       }
       if (e.buffer != nullptr) {
         buffer_ = Tensor(e.shape);
@@ -113,12 +113,12 @@ ExpressionEvaluator::ExpressionEvaluator(const Expression& expression,
       call_.b = shift_of(e.first.b);
     }
   }
-  const bool there = e.on_grid && form == OutputKind::real;
-  if (!e.grid.empty() && !there) {
+  const bool there = e.already_quantized && form == OutputKind::real;
+  if (!e.qparams.empty() && !there) {
     call_.quantize = true;
-    call_.scale = e.grid.scale.item();
-    call_.code_low = static_cast<float>(e.grid.low);
-    call_.code_high = static_cast<float>(e.grid.high);
+    call_.scale = e.qparams.scale.item();
+    call_.code_low = static_cast<float>(e.qparams.low);
+    call_.code_high = static_cast<float>(e.qparams.high);
     call_.factor = form == OutputKind::real ? call_.scale : 1.0f;
   }
 }
@@ -131,7 +131,7 @@ kernels::Evaluation ExpressionEvaluator::from(int64_t offset) const {
   return call;
 }
 
-kernels::Evaluation ExpressionEvaluator::padded(const Rows& rows,
+kernels::Evaluation ExpressionEvaluator::padded(const ImageRows& rows,
                                                 const Pads& padding) const {
   kernels::Evaluation call =
       from(rows.image * images_.size() + rows.first * images_.w * images_.c);
@@ -151,18 +151,18 @@ kernels::Evaluation ExpressionEvaluator::run(int64_t first,
   return call;
 }
 
-void ExpressionEvaluator::read(const Rows& rows, const Pads& padding,
+void ExpressionEvaluator::read(const ImageRows& rows, const Pads& padding,
                                float* out) const {
   kernels::Evaluation call = padded(rows, padding);
   call.out = out;
   kernels::table().evaluate(call);
 }
 
-bool ExpressionEvaluator::read_codes(const Rows& rows, const Pads& padding,
+bool ExpressionEvaluator::read_codes(const ImageRows& rows, const Pads& padding,
                                      const kernels::CodeTable& table,
                                      kernels::CodeWord* out) const {
   kernels::Evaluation call = padded(rows, padding);
-  call.zero_byte = zero_byte(expression_.grid, table);
+  call.zero_byte = zero_byte(expression_.qparams, table);
   return table.evaluate(call, out);
 }
 
@@ -170,7 +170,7 @@ bool ExpressionEvaluator::pixel_codes(int64_t first, int64_t last,
                                       const kernels::CodeTable& table,
                                       kernels::CodeWord* out) const {
   kernels::Evaluation call = run(first, last);
-  call.zero_byte = zero_byte(expression_.grid, table);
+  call.zero_byte = zero_byte(expression_.qparams, table);
   return table.evaluate(call, out);
 }
 

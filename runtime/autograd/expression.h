@@ -36,7 +36,7 @@ struct Term {
   // Second term only:
   float low = -kInfinity;
   float high = kInfinity;
-  QuantParams grid;
+  QuantParams qparams;
   // Receives d/d(a*t + b). Owned by the node of the expression; null if nothing
   // is recorded.
   Node* target = nullptr;
@@ -59,14 +59,14 @@ struct Expression {
   std::optional<Term> second;
   float low = -kInfinity;
   float high = kInfinity;
-  QuantParams grid;                // per tensor
-  bool on_grid = false;            // first.t is already quantized
+  QuantParams qparams;             // per tensor
+  bool already_quantized = false;  // first.t is already quantized
   bool clipped_gradient = true;    // StraightThrough::clipped for Q
   ScaleTarget scale;               // of the grid
   std::shared_ptr<Tensor> buffer;  // of a two-term expression
 
   bool clipped() const { return low > -kInfinity || high < kInfinity; }
-  bool affine() const { return !second && !clipped() && grid.empty(); }
+  bool affine() const { return !second && !clipped() && qparams.empty(); }
   bool plain() const { return affine() && !first.scaled(); }
   bool materialized() const { return buffer != nullptr && !buffer->empty(); }
   /// Interval of values before clip and Q through which gradients pass: ReLU,
@@ -102,14 +102,14 @@ class ExpressionEvaluator {
     read({image, 0, images_.h}, padding, out);
   }
   /// Rows [first, last) of an image, padded.
-  struct Rows {
+  struct ImageRows {
     int64_t image, first, last;
   };
-  void read(const Rows& rows, const Pads& padding, float* out) const;
+  void read(const ImageRows& rows, const Pads& padding, float* out) const;
   /// Writes packed quantized values of an expression of at most 8 bits, in the
   /// layout of code_table_of() or Table::codes. Returns false for NaN, or for
   /// negative values in a tensor marked as nonnegative.
-  bool read_codes(const Rows& rows, const Pads& padding,
+  bool read_codes(const ImageRows& rows, const Pads& padding,
                   const kernels::CodeTable& table,
                   kernels::CodeWord* out) const;
   /// Writes pixels [first, last) of the tensor, viewed as [pixels][c].
@@ -131,7 +131,7 @@ class ExpressionEvaluator {
 
  private:
   kernels::Evaluation from(int64_t offset) const;
-  kernels::Evaluation padded(const Rows& rows, const Pads& padding) const;
+  kernels::Evaluation padded(const ImageRows& rows, const Pads& padding) const;
   kernels::Evaluation run(int64_t first, int64_t last) const;
 
   Expression expression_;

@@ -80,7 +80,7 @@ ExpressionNode::ExpressionNode(std::string_view name, Expression expression)
 
 Tensor ExpressionNode::compute() {
   // Without Q the buffer is the value.
-  if (e.second && e.grid.empty()) {
+  if (e.second && e.qparams.empty()) {
     materialize(e);
     return *e.buffer;
   }

@@ -59,9 +59,9 @@ struct Node : std::enable_shared_from_this<Node> {
   virtual Tensor compute();
   virtual const Expression* expression() const { return nullptr; }
   /// Per-tensor quantization parameters of the value, or null.
-  virtual const QuantParams* value_grid() const {
+  virtual const QuantParams* value_qparams() const {
     const Expression* e = expression();
-    return e == nullptr || e->grid.empty() ? nullptr : &e->grid;
+    return e == nullptr || e->qparams.empty() ? nullptr : &e->qparams;
   }
   /// The value, computed if deferred, as a term with this node as target.
   virtual Term term();
@@ -114,7 +114,7 @@ struct Leaf final : Node {
     std::vector<int64_t> layout;
     const void* code_table;  // kernels of the activations
     int zero_byte;           // byte of quantized value 0 in activations
-    QuantParams grid;        // may be empty
+    QuantParams qparams;     // may be empty
     std::vector<Tensor> panels;
     Tensor values;  // the packed values, if equal to the leaf's
   };

@@ -20,11 +20,11 @@ float scale_gradient(double sum, float scale, const ScaleTarget& target) {
 Tensor scale_gradient(const Expression& e, const Tensor& g) {
   constexpr int64_t kColumns = 16;
   Expression before = e;
-  before.grid = {};
+  before.qparams = {};
   const ExpressionEvaluator values(before, OutputKind::real);
   const ImageShape& images = values.images();
   const float* gradient = g.f32().data();
-  const float scale = e.grid.scale.item();
+  const float scale = e.qparams.scale.item();
   std::array<float, kColumns> scales;
   scales.fill(scale);
   std::vector<double> sums(static_cast<size_t>(kColumns * images.n));
@@ -37,8 +37,8 @@ Tensor scale_gradient(const Expression& e, const Tensor& g) {
                                  .rows = size / kColumns,
                                  .channels = kColumns,
                                  .stride = kColumns,
-                                 .low = static_cast<float>(e.grid.low),
-                                 .high = static_cast<float>(e.grid.high),
+                                 .low = static_cast<float>(e.qparams.low),
+                                 .high = static_cast<float>(e.qparams.high),
                                  .between = e.scale.between,
                                  .sums = sums.data() + kColumns * i};
       kernels::table().add_slopes(call);

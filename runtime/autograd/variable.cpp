@@ -250,9 +250,9 @@ Expression expression_of(const Variable& x) {
   Expression e;
   e.shape = node.shape;
   e.first = node.term();
-  if (const QuantParams* grid = node.value_grid()) {
-    e.grid = *grid;
-    e.on_grid = true;
+  if (const QuantParams* qparams = node.value_qparams()) {
+    e.qparams = *qparams;
+    e.already_quantized = true;
   }
   return e;
 }
@@ -260,7 +260,7 @@ Expression expression_of(const Variable& x) {
 Expression extendable(const Variable& x) {
   Node& node = checked(x.node());
   Expression e = expression_of(x);
-  if (!e.grid.empty()) return expression_of(value_of(node), &node);
+  if (!e.qparams.empty()) return expression_of(value_of(node), &node);
   if (e.materialized()) return expression_of(*e.buffer, &node);
   return e;
 }

@@ -22,10 +22,10 @@ Expression expression_of(const Term& term, const Shape& shape) {
   e.first = term;
   e.first.low = -kInfinity;
   e.first.high = kInfinity;
-  e.first.grid = {};
+  e.first.qparams = {};
   e.low = term.low;
   e.high = term.high;
-  e.grid = term.grid;
+  e.qparams = term.qparams;
   return e;
 }
 
@@ -35,7 +35,7 @@ Variable Capture::input(const Shape& shape) {
   // Zeros: stale memory might equal the data of a later check for layers that
   // depend on values.
   const Tensor x = Tensor::zeros(shape.with(0, 1));
-  graph_.inputs.push_back(add_value({.shape = x.shape(), .grid = {}}, x));
+  graph_.inputs.push_back(add_value({.shape = x.shape(), .qparams = {}}, x));
   const Variable input(x);
   hold(input);
   return input;
@@ -49,7 +49,7 @@ void Capture::release(const Variable& x) {
 }
 
 void Capture::drop(const Buffer* buffer) {
-  if (--readers_[buffer] == 0) unread_.push_back(buffer);
+  if (--consumers_[buffer] == 0) unread_.push_back(buffer);
 }
 
 // Retains the buffers that x is read from now: computing its value moves it to
@@ -59,7 +59,7 @@ void Capture::hold(const Variable& x) {
   std::vector<const Buffer*> buffers{x.node()->value.buffer_,
                                      e.first.t.now().buffer_};
   if (e.second) buffers.push_back(e.second->t.now().buffer_);
-  for (const Buffer* buffer : buffers) ++readers_[buffer];
+  for (const Buffer* buffer : buffers) ++consumers_[buffer];
   Held& held = held_.try_emplace(x.id(), Held{x, {}}).first->second;
   buffers.swap(held.buffers);
   for (const Buffer* buffer : buffers) drop(buffer);
@@ -73,9 +73,9 @@ void Capture::give_memory() {
     unread_.push_back(buffer);
   }
   for (const Buffer* buffer : unread_) {
-    const auto readers = readers_.find(buffer);
-    if (readers != readers_.end() && readers->second > 0) continue;
-    if (readers != readers_.end()) readers_.erase(readers);
+    const auto consumers = consumers_.find(buffer);
+    if (consumers != consumers_.end() && consumers->second > 0) continue;
+    if (consumers != consumers_.end()) consumers_.erase(consumers);
     if (full_.erase(buffer) > 0) arena::give_memory(*buffer);
   }
   unread_.clear();
@@ -86,7 +86,7 @@ void Capture::name(const Tensor& tensor) {
   named_.push_back(tensor.raw());
 }
 
-int Capture::add_value(Value value, const Tensor& tensor) {
+int Capture::add_value(CapturedValue value, const Tensor& tensor) {
   const int id = static_cast<int>(graph_.values.size());
   graph_.values.push_back(std::move(value));
   name(tensor);
@@ -98,7 +98,7 @@ int Capture::add_value(Value value, const Tensor& tensor) {
 // under another shape is a different tensor.
 int Capture::value_of(const Tensor& tensor) {
   if (const auto found = tensors_.find(tensor.raw()); found != tensors_.end()) {
-    const Value& v = at(graph_.values, found->second);
+    const CapturedValue& v = at(graph_.values, found->second);
     return v.shape == tensor.shape() ? found->second : -1;
   }
   if (const auto found = evaluated_.find(tensor.raw());
@@ -126,10 +126,10 @@ int Capture::value_of(const Expression& e) {
   if (first < 0) return -1;
   if (e.plain()) return first;
   if (!e.second && !e.first.scaled() && !e.clipped()) {  // Q alone
-    const Value& v = at(graph_.values, first);
-    if (!v.grid.empty() && same_grid(v.grid, e.grid)) return first;
-    if (v.pointwise >= 0 && v.grid.empty()) {
-      return graph_.evaluation(v.pointwise, e.shape, e.grid);
+    const CapturedValue& v = at(graph_.values, first);
+    if (!v.qparams.empty() && same_qparams(v.qparams, e.qparams)) return first;
+    if (v.pointwise >= 0 && v.qparams.empty()) {
+      return graph_.evaluation(v.pointwise, e.shape, e.qparams);
     }
   }
   int second = -1;
@@ -137,7 +137,7 @@ int Capture::value_of(const Expression& e) {
     second = value_of(e.second->t.now());
     if (second < 0) return -1;
   }
-  return graph_.evaluation(add_pointwise(e, first, second), e.shape, e.grid);
+  return graph_.evaluation(add_pointwise(e, first, second), e.shape, e.qparams);
 }
 
 int Capture::value_of(const Variable& v) {
@@ -147,7 +147,7 @@ int Capture::value_of(const Variable& v) {
 int Capture::add_pointwise(const Expression& given, int first, int second) {
   Pointwise p;
   p.e = given;
-  p.e.grid = {};
+  p.e.qparams = {};
   p.e.buffer = nullptr;
   p.first = first;
   p.second = second;
@@ -187,17 +187,17 @@ void Capture::fuse(Pointwise& p) {
   if (!follows_first) {
     p.low2 = second.low;
     p.high2 = second.high;
-    p.grid2 = second.grid;
+    p.qparams2 = second.qparams;
   }
   Expression other = expression_of(rest, p.e.shape);
   p.other_plain = other.plain();
   p.other = value_of(other);
   // The operand is stored as bytes if it is quantized.
-  const auto fits = [](const QuantParams& grid) {
-    return grid.empty() || fits_bytes(grid);
+  const auto fits = [](const QuantParams& qparams) {
+    return qparams.empty() || fits_bytes(qparams);
   };
   p.fusable = graph_.after(p.other) < graph_.after(p.sums) &&
-              fits(other.grid) && fits(at(graph_.values, p.other).grid);
+              fits(other.qparams) && fits(at(graph_.values, p.other).qparams);
 }
 
 // Returns the input of a windowed op and its zero padding. The range of the
@@ -210,13 +210,13 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   const auto found = padded_values_.find(value_of(e.first.t.now()));
   if (found == padded_values_.end()) return {value, {}};
   const auto& [base, pads] = found->second;
-  if (e.grid.empty()) return {base, pads};
-  const Value v = at(graph_.values, base);
-  const bool holds_zero = e.grid.low <= 0 && e.grid.high >= 0;
-  if (holds_zero && same_grid(v.grid, e.grid)) return {base, pads};
-  if (!v.grid.empty() || !holds_zero) return {value, {}};
+  if (e.qparams.empty()) return {base, pads};
+  const CapturedValue v = at(graph_.values, base);
+  const bool holds_zero = e.qparams.low <= 0 && e.qparams.high >= 0;
+  if (holds_zero && same_qparams(v.qparams, e.qparams)) return {base, pads};
+  if (!v.qparams.empty() || !holds_zero) return {value, {}};
   const int pointwise = v.pointwise < 0 ? graph_.plain(base) : v.pointwise;
-  return {graph_.evaluation(pointwise, v.shape, e.grid), pads};
+  return {graph_.evaluation(pointwise, v.shape, e.qparams), pads};
 }
 
 // `value` represents the result.
@@ -230,8 +230,8 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
                         const Tensor& value) {
   const int base = value_of(x);
   if (base < 0) return false;
-  const Value v = at(graph_.values, base);
-  const bool follows = v.pointwise >= 0 && v.grid.empty() &&
+  const CapturedValue v = at(graph_.values, base);
+  const bool follows = v.pointwise >= 0 && v.qparams.empty() &&
                        at(graph_.pointwise, v.pointwise).expression_only();
   const int of = follows ? v.pointwise : graph_.plain(base);
   Pointwise p = at(graph_.pointwise, of);
@@ -272,7 +272,7 @@ bool Capture::called(const Variable& x, const Program::Function& function,
   noted.inputs = {read};
   noted.output = add_value({.shape = value.shape(),
                             .call = static_cast<int>(graph_.calls.size()),
-                            .grid = {}},
+                            .qparams = {}},
                            value);
   graph_.calls.push_back(std::move(noted));
   return true;
@@ -300,7 +300,8 @@ bool Capture::linear(const LinearCall& call) {
   if (!call.kernels->has_windows()) opaque_ = true;
   const int id = static_cast<int>(graph_.calls.size());
   const int y = add_value(
-      {.shape = call.y.shape(), .call = id, .sums = true, .grid = {}}, call.y);
+      {.shape = call.y.shape(), .call = id, .sums = true, .qparams = {}},
+      call.y);
   Call noted;
   noted.name = name_;
   noted.linear = call;
@@ -327,7 +328,7 @@ bool Capture::evaluated(const Expression& expression, const Tensor& value) {
   return true;
 }
 
-void Capture::forget_since(const Graph::Sizes& before) {
+void Capture::forget_since(const CapturedGraph::Sizes& before) {
   graph_.shrink(before);
   for (const void* tensor : named_) {
     tensors_.erase(tensor);
@@ -373,7 +374,7 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
       throw InternalError("internal", "capture", "an input was not captured");
     }
   }
-  const Graph::Sizes before = graph_.sizes();
+  const CapturedGraph::Sizes before = graph_.sizes();
   named_.clear();
   resolved_by_call_.clear();
   const RecorderGuard recording(*this);
@@ -398,7 +399,7 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   Expression known = autograd::expression_of(y);
   noted.affine =
       !known.second && !known.clipped() && known.first.t.shape() == y.shape();
-  const QuantParams grid = known.grid;
+  const QuantParams qparams = known.qparams;
   // A custom layer may return negative values in another call.
   const bool nonnegative = zeros && autograd::nonnegative(known);
   const Tensor result = Tensor::zeros(y.shape());
@@ -407,10 +408,11 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   known.first.statistics = {};
   known.first.target = nullptr;
   known.first.nonnegative = nonnegative;
-  known.grid = grid;
-  noted.output = add_value(
-      {.shape = y.shape(), .call = static_cast<int>(before.calls), .grid = {}},
-      result);
+  known.qparams = qparams;
+  noted.output = add_value({.shape = y.shape(),
+                            .call = static_cast<int>(before.calls),
+                            .qparams = {}},
+                           result);
   if (zeros) {
     const int around = value_of(zeros->around);
     if (around >= 0) padded_values_[noted.output] = {around, zeros->pads};
@@ -431,7 +433,7 @@ std::optional<Capture::Zeros> Capture::zeros_of(const Variable& y) const {
   return found->second;
 }
 
-Graph Capture::finish(std::span<const Variable> outputs) {
+CapturedGraph Capture::finish(std::span<const Variable> outputs) {
   for (const Variable& y : outputs) {
     const int value = value_of(y);
     if (value < 0) {

@@ -1,5 +1,5 @@
 // Captures a program: runs functions once and records their computation in a
-// Graph. Not thread-safe.
+// CapturedGraph. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ class Capture : public Recorder {
                 const std::function<Program::Function()>& lasting);
   /// Declares that later calls do not consume x.
   void release(const Variable& x);
-  Graph finish(std::span<const Variable> outputs);
+  CapturedGraph finish(std::span<const Variable> outputs);
 
   bool linear(const LinearCall& call) override;
   bool evaluated(const autograd::Expression& expression,
@@ -59,7 +59,7 @@ class Capture : public Recorder {
   };
   void hold(const Variable& x);
   void drop(const Buffer* buffer);
-  void forget_since(const Graph::Sizes& before);
+  void forget_since(const CapturedGraph::Sizes& before);
   Variable run(const std::string& name, std::span<const Variable> inputs,
                const Program::Function& function,
                const std::function<Program::Function()>& lasting);
@@ -70,18 +70,18 @@ class Capture : public Recorder {
   int value_of(const autograd::Expression& e);
   int value_of(const Variable& v);
   int resolve(const void* tensor, const autograd::Expression& e);
-  int add_value(Value value, const Tensor& tensor);
+  int add_value(CapturedValue value, const Tensor& tensor);
   void compute(Pointwise p, const Tensor& value);
   int add_pointwise(const autograd::Expression& e, int first, int second);
   void fuse(Pointwise& p);
 
-  Graph graph_;
+  CapturedGraph graph_;
   std::string name_;  // of the current call
   bool opaque_ = false;
   std::vector<Tensor> alive_;  // since addresses identify tensors
   size_t looked_at_ = 0;       // number of these that give_memory() has seen
-  std::unordered_set<const Buffer*> full_;          // still allocated
-  std::unordered_map<const Buffer*, int> readers_;  // Variables per buffer
+  std::unordered_set<const Buffer*> full_;            // still allocated
+  std::unordered_map<const Buffer*, int> consumers_;  // Variables per buffer
   std::vector<const Buffer*> unread_;        // possibly without Variables
   std::unordered_map<uint64_t, Held> held_;  // by Variable
   std::vector<const void*> named_;           // by the current call

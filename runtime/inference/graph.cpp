@@ -23,7 +23,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 bool same_term(const Term& a, const Term& b) {
   return same_bits(a.a, b.a) && same_bits(a.b, b.b) && a.low == b.low &&
-         a.high == b.high && same_grid(a.grid, b.grid);
+         a.high == b.high && same_qparams(a.qparams, b.qparams);
 }
 
 // Compares structure only; tensors may differ.
@@ -61,12 +61,12 @@ uint64_t key_of(const Pointwise& p) {
 
 }  // namespace
 
-int Graph::after(int value) const {
-  const Value& v = at(values, value);
+int CapturedGraph::after(int value) const {
+  const CapturedValue& v = at(values, value);
   return v.pointwise < 0 ? v.call : at(pointwise, v.pointwise).after;
 }
 
-int Graph::add(Pointwise p) {
+int CapturedGraph::add(Pointwise p) {
   const int id = static_cast<int>(pointwise.size());
   keys_.push_back(key_of(p));
   if (p.expression_only()) expressions_[keys_.back()].push_back(id);
@@ -74,7 +74,7 @@ int Graph::add(Pointwise p) {
   return id;
 }
 
-int Graph::find(const Pointwise& p) const {
+int CapturedGraph::find(const Pointwise& p) const {
   const auto found = expressions_.find(key_of(p));
   if (found == expressions_.end()) return -1;
   for (const int i : found->second) {
@@ -87,8 +87,8 @@ int Graph::find(const Pointwise& p) const {
   return -1;
 }
 
-int Graph::plain(int value) {
-  const Value& v = at(values, value);
+int CapturedGraph::plain(int value) {
+  const CapturedValue& v = at(values, value);
   Pointwise p;
   p.e.shape = v.shape;
   p.first = value;
@@ -105,25 +105,27 @@ int Graph::plain(int value) {
   return add(std::move(p));
 }
 
-const std::vector<int>& Graph::evaluations(int pointwise_of) const {
+const std::vector<int>& CapturedGraph::evaluations(int pointwise_of) const {
   static const std::vector<int> kNone;
   const auto found = evaluations_.find(pointwise_of);
   return found == evaluations_.end() ? kNone : found->second;
 }
 
-int Graph::evaluation(int pointwise_of, const Shape& shape,
-                      const QuantParams& grid) {
+int CapturedGraph::evaluation(int pointwise_of, const Shape& shape,
+                              const QuantParams& qparams) {
   std::vector<int>& known = evaluations_[pointwise_of];
   for (const int i : known) {
-    const Value& v = at(values, i);
-    if (v.pointwise == pointwise_of && same_grid(v.grid, grid)) return i;
+    const CapturedValue& v = at(values, i);
+    if (v.pointwise == pointwise_of && same_qparams(v.qparams, qparams))
+      return i;
   }
   known.push_back(static_cast<int>(values.size()));
-  values.push_back({.shape = shape, .pointwise = pointwise_of, .grid = grid});
+  values.push_back(
+      {.shape = shape, .pointwise = pointwise_of, .qparams = qparams});
   return known.back();
 }
 
-void Graph::shrink(const Sizes& before) {
+void CapturedGraph::shrink(const Sizes& before) {
   calls.resize(before.calls);
   for (size_t i = values.size(); i-- > before.values;) {
     const auto found = evaluations_.find(values[i].pointwise);
@@ -138,7 +140,7 @@ void Graph::shrink(const Sizes& before) {
   pointwise.resize(before.pointwise);
 }
 
-std::vector<bool> Graph::read_calls() const {
+std::vector<bool> CapturedGraph::read_calls() const {
   std::vector<bool> read(values.size());
   std::vector<int> open;
   const auto mark = [&](int first) {

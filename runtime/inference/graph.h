@@ -30,7 +30,7 @@ struct Pointwise {
   int sums = -1;  // sums whose epilogue could evaluate it
   Tensor a, b;
   float low2 = 0, high2 = 0;
-  QuantParams grid2;
+  QuantParams qparams2;
   int other = -1;
   bool other_plain = false;
 
@@ -40,13 +40,13 @@ struct Pointwise {
 };
 
 /// A captured tensor, or a pointwise expression, quantized or not.
-struct Value {
+struct CapturedValue {
   Shape shape;         // [1, ...]
   int call = -1;       // producer; -1: an input
   bool sums = false;   // raw output of a linear op
   bool codes = false;  // stored quantized by its producer
   int pointwise = -1;  // the expression that it is, or -1
-  QuantParams grid;
+  QuantParams qparams;
 };
 
 /// Max pooling, possibly of quantized values.
@@ -69,8 +69,8 @@ struct Call {
   int output = -1;
 };
 
-struct Graph {
-  std::vector<Value> values;
+struct CapturedGraph {
+  std::vector<CapturedValue> values;
   std::vector<Pointwise> pointwise;
   std::vector<Call> calls;
   std::vector<int> inputs, outputs;  // values
@@ -88,7 +88,7 @@ struct Graph {
   int plain(int value);
   /// Returns the value of an expression under quantization parameters; adds it
   /// if missing.
-  int evaluation(int pointwise, const Shape& shape, const QuantParams& grid);
+  int evaluation(int pointwise, const Shape& shape, const QuantParams& qparams);
   /// Returns all values of an expression.
   const std::vector<int>& evaluations(int pointwise_of) const;
 

@@ -22,7 +22,7 @@ Program::Plan Planner::run() {
   } while (unfuse());
   skip_pixels();
   for (Storage& s : plan_.storages) s.lay_out();
-  spread();
+  pad_pixel_strides();
   emit();
   place_storages(plan_);
   return std::move(plan_);
@@ -75,26 +75,29 @@ void Planner::collect() {
       if (!read_[i]) continue;
       if (call.pool) {
         reads.push_back(
-            need(input, code_form_of(call.output), call.pads, false));
+            require_buffer(input, code_form_of(call.output), call.pads, false));
         continue;
       }
       reads.push_back(
           call.linear
-              ? need(input, form_of(*call.linear, input),
-                     sum(call.linear->kernels->padding(), call.pads), false)
-              : need(term_of(input), floats_of(term_of(input)), {}, true));
+              ? require_buffer(input, form_of(*call.linear, input),
+                               sum(call.linear->kernels->padding(), call.pads),
+                               false)
+              : require_buffer(term_of(input), floats_of(term_of(input)), {},
+                               true));
     }
     reads_.push_back(std::move(reads));
     if (!call.linear && !call.pool && read_[i]) {
-      (void)need(call.output, StorageFormat::values, {}, true);
+      (void)require_buffer(call.output, StorageFormat::values, {}, true);
     }
   }
   for (const int input : graph_.inputs) {
-    plan_.inputs.push_back(need(input, StorageFormat::values, {}, true));
+    plan_.inputs.push_back(
+        require_buffer(input, StorageFormat::values, {}, true));
   }
   for (const int output : graph_.outputs) {
-    const int storage = need(output, floats_of(output), {}, true);
-    const Value& v = at(graph_.values, output);
+    const int storage = require_buffer(output, floats_of(output), {}, true);
+    const CapturedValue& v = at(graph_.values, output);
     plan_.direct.push_back((v.sums || v.pointwise >= 0) &&
                            std::ranges::find(plan_.outputs, storage) ==
                                plan_.outputs.end());
@@ -102,19 +105,19 @@ void Planner::collect() {
   }
 }
 
-int Planner::find(int value, StorageFormat form, bool tensor) const {
+int Planner::find_buffer(int value, StorageFormat form, bool tensor) const {
   const auto found = found_.find({value, form, tensor});
   return found == found_.end() ? -1 : found->second;
 }
 
 // Iterative: nested expressions may be as deep as the network.
-int Planner::need(int value, StorageFormat form, const Pads& pads,
-                  bool tensor) {
-  std::vector<Need> open;
+int Planner::require_buffer(int value, StorageFormat form, const Pads& pads,
+                            bool tensor) {
+  std::vector<BufferRequest> open;
   const int storage = store({value, form, pads, tensor}, open);
   std::ranges::reverse(open);
   while (!open.empty()) {
-    const Need next = open.back();
+    const BufferRequest next = open.back();
     open.pop_back();
     const size_t before = open.size();
     const int made = store(next, open);
@@ -125,33 +128,37 @@ int Planner::need(int value, StorageFormat form, const Pads& pads,
   return storage;
 }
 
-int Planner::store(Need need, std::vector<Need>& open) {
-  const Value v = at(graph_.values, need.value);
+int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
+  const CapturedValue v = at(graph_.values, request.value);
   const bool whole = v.pointwise < 0 && !v.sums;  // input or call output
-  if (whole && need.form == StorageFormat::values && need.pads == Pads{}) {
-    need.tensor = true;
+  if (whole && request.form == StorageFormat::values &&
+      request.pads == Pads{}) {
+    request.tensor = true;
   }
-  if (const int found = find(need.value, need.form, need.tensor); found >= 0) {
+  if (const int found =
+          find_buffer(request.value, request.form, request.tensor);
+      found >= 0) {
     Pads& widest = at(plan_.storages, found).pads;
-    widest.top = std::max(widest.top, need.pads.top);
-    widest.bottom = std::max(widest.bottom, need.pads.bottom);
-    widest.left = std::max(widest.left, need.pads.left);
-    widest.right = std::max(widest.right, need.pads.right);
+    widest.top = std::max(widest.top, request.pads.top);
+    widest.bottom = std::max(widest.bottom, request.pads.bottom);
+    widest.left = std::max(widest.left, request.pads.left);
+    widest.right = std::max(widest.right, request.pads.right);
     return found;
   }
   const kernels::Table& table = kernels::table();
   const int storage = static_cast<int>(plan_.storages.size());
-  found_.emplace(std::tuple(need.value, need.form, need.tensor), storage);
+  found_.emplace(std::tuple(request.value, request.form, request.tensor),
+                 storage);
   plan_.storages.push_back(
-      {.value = need.value,
-       .form = need.form,
-       .pads = need.pads,
-       .tensor = need.tensor,
-       .zero_byte = zero_byte(v.grid, table.codes_in(need.form)),
-       .int8 = fits_int8(v.grid),
+      {.value = request.value,
+       .form = request.form,
+       .pads = request.pads,
+       .tensor = request.tensor,
+       .zero_byte = zero_byte(v.qparams, table.codes_in(request.form)),
+       .int8 = fits_int8(v.qparams),
        .shape = v.shape});
-  if ((whole && need.tensor) || v.codes) return storage;
-  const int i = v.pointwise >= 0 ? v.pointwise : identity_of(need.value);
+  if ((whole && request.tensor) || v.codes) return storage;
+  const int i = v.pointwise >= 0 ? v.pointwise : identity_of(request.value);
   at(outputs_, i).push_back(storage);
   if (at(outputs_, i).size() > 1) return storage;
   const Pointwise& p = at(graph_.pointwise, i);
@@ -160,7 +167,7 @@ int Planner::store(Need need, std::vector<Need>& open) {
       if (read >= 0) open.push_back({read, floats_of(read), {}, true});
     }
   } else if (p.other >= 0) {
-    const bool codes = !at(graph_.values, p.other).grid.empty();
+    const bool codes = !at(graph_.values, p.other).qparams.empty();
     open.push_back({p.other,
                     codes ? code_form_of(p.other) : StorageFormat::values,
                     {},
@@ -233,16 +240,18 @@ void Planner::skip_pixels() {
   }
 }
 
-void Planner::spread() {
+void Planner::pad_pixel_strides() {
   for (const auto& [sums, list] : followers_) {
     for (const int i : list) {
       for (const int output : at(outputs_, i)) {
-        at(plan_.storages, output).spread();
+        at(plan_.storages, output).pad_pixel_strides();
       }
     }
   }
 }
 
-Program::Plan make_plan(Graph graph) { return Planner(std::move(graph)).run(); }
+Program::Plan make_plan(CapturedGraph graph) {
+  return Planner(std::move(graph)).run();
+}
 
 }  // namespace octet::inference

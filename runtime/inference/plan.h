@@ -64,7 +64,7 @@ struct Step {
 void place_storages(Program::Plan& plan);
 
 /// Plans storages and steps, including those of the graph's inputs and outputs.
-Program::Plan make_plan(Graph graph);
+Program::Plan make_plan(CapturedGraph graph);
 
 }  // namespace octet::inference
 

@@ -53,7 +53,7 @@ void Planner::emit_call(int index) {
     plan_.steps.push_back(
         {call.name,
          PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0],
-                  find(call.output, code_form_of(call.output), false)},
+                  find_buffer(call.output, code_form_of(call.output), false)},
          {}});
     return;
   }
@@ -62,14 +62,14 @@ void Planner::emit_call(int index) {
   step.inputs = at(reads_, index);
   step.affine = call.affine;
   for (const int input : call.inputs) {
-    const Value& v = at(graph_.values, input);
+    const CapturedValue& v = at(graph_.values, input);
     autograd::Expression e;
     if (term_of(input) != input) e = at(graph_.pointwise, v.pointwise).e;
-    e.grid = v.grid;
-    e.on_grid = !e.grid.empty();
+    e.qparams = v.qparams;
+    e.already_quantized = !e.qparams.empty();
     step.forms.push_back(std::move(e));
   }
-  step.output = find(call.output, StorageFormat::values, true);
+  step.output = find_buffer(call.output, StorageFormat::values, true);
   plan_.steps.push_back({call.name, std::move(step), {}});
 }
 
@@ -110,23 +110,23 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   }
   f.low2 = p.low2;
   f.high2 = p.high2;
-  if (!p.grid2.empty()) {
+  if (!p.qparams2.empty()) {
     f.quantize2 = true;
-    f.scale2 = p.grid2.scale.item();
-    f.code_low2 = static_cast<float>(p.grid2.low);
-    f.code_high2 = static_cast<float>(p.grid2.high);
+    f.scale2 = p.qparams2.scale.item();
+    f.code_low2 = static_cast<float>(p.qparams2.low);
+    f.code_high2 = static_cast<float>(p.qparams2.high);
   }
   f.low = p.e.low;
   f.high = p.e.high;
   bool contiguous = !x.padded();
   if (step.other >= 0) {
     const Storage& other = at(plan_.storages, step.other);
-    const QuantParams& grid = at(graph_.values, p.other).grid;
+    const QuantParams& qparams = at(graph_.values, p.other).qparams;
     f.other_form = other.form;
     step.other_every = ratio(y.every, other.every);
     f.other_pixel = other.pixel * step.other_every.w;
     f.other_line = other.row * step.other_every.h;
-    if (!grid.empty()) f.other_scale = grid.scale.item();
+    if (!qparams.empty()) f.other_scale = qparams.scale.item();
     f.other_zero_byte = other.zero_byte;
     f.other_zero = p.other_plain ? 0.0f : -0.0f;
     contiguous &= !other.padded() && step.other_every == Size2{1, 1};
@@ -145,11 +145,11 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     o.pixel = s.pixel;
     o.line = s.row;
     o.zero_byte = s.zero_byte;
-    const QuantParams& grid = at(graph_.values, s.value).grid;
-    if (!grid.empty()) {
-      o.scale = grid.scale.item();
-      o.code_low = static_cast<float>(grid.low);
-      o.code_high = static_cast<float>(grid.high);
+    const QuantParams& qparams = at(graph_.values, s.value).qparams;
+    if (!qparams.empty()) {
+      o.scale = qparams.scale.item();
+      o.code_low = static_cast<float>(qparams.low);
+      o.code_high = static_cast<float>(qparams.high);
     }
     contiguous &= !s.padded();
   }
@@ -183,14 +183,17 @@ void Planner::emit_evaluations(const std::vector<int>& expressions) {
       step.why = why_not_fused(p);
       step.e = p.e;
       step.function = p.function;
-      step.e.grid = at(graph_.values, at(plan_.storages, output).value).grid;
-      step.e.on_grid = false;  // quantized inputs are converted to bytes, too
-      step.first = find(p.first, floats_of(p.first), true);
+      step.e.qparams =
+          at(graph_.values, at(plan_.storages, output).value).qparams;
+      step.e.already_quantized =
+          false;  // quantized inputs are converted to bytes, too
+      step.first = find_buffer(p.first, floats_of(p.first), true);
       if (p.second >= 0) {
-        step.second = find(p.second, floats_of(p.second), true);
+        step.second = find_buffer(p.second, floats_of(p.second), true);
       }
       if (p.multiplier >= 0) {
-        step.multiplier = find(p.multiplier, floats_of(p.multiplier), true);
+        step.multiplier =
+            find_buffer(p.multiplier, floats_of(p.multiplier), true);
       }
       step.output = output;
       plan_.steps.push_back({"", std::move(step), {}});

@@ -22,17 +22,17 @@ inline Pads sum(const Pads& a, const Pads& b) {
 
 class Planner {
  public:
-  explicit Planner(Graph graph) : graph_(std::move(graph)) {}
+  explicit Planner(CapturedGraph graph) : graph_(std::move(graph)) {}
 
   Program::Plan run();
 
  private:
   // Selects the stored values and their formats.
   void collect();
-  int need(int value, kernels::StorageFormat form, const Pads& pads,
-           bool tensor);
+  int require_buffer(int value, kernels::StorageFormat form, const Pads& pads,
+                     bool tensor);
   // A request for a storage, possibly as the operand that an expression adds.
-  struct Need {
+  struct BufferRequest {
     int value;
     kernels::StorageFormat form;
     Pads pads;
@@ -40,9 +40,9 @@ class Planner {
     int added_by = -1;  // expression
   };
   // Returns the storage; appends requests for its inputs to `open`.
-  int store(Need need, std::vector<Need>& open);
+  int store(BufferRequest request, std::vector<BufferRequest>& open);
   // Returns the storage, or -1.
-  int find(int value, kernels::StorageFormat form, bool tensor) const;
+  int find_buffer(int value, kernels::StorageFormat form, bool tensor) const;
   // Evaluates expressions in separate steps if they compete for the same sums
   // or have too many outputs. Returns whether there were any.
   bool unfuse();
@@ -50,13 +50,13 @@ class Planner {
   // Returns the value that a call consumes: it applies affine expressions
   // itself.
   int term_of(int value) const {
-    const Value& v = at(graph_.values, value);
-    if (v.pointwise < 0 || !v.grid.empty()) return value;
+    const CapturedValue& v = at(graph_.values, value);
+    if (v.pointwise < 0 || !v.qparams.empty()) return value;
     const Pointwise& p = at(graph_.pointwise, v.pointwise);
     return p.e.affine() && p.expression_only() ? p.first : value;
   }
   kernels::StorageFormat floats_of(int value) const {
-    return at(graph_.values, value).grid.empty()
+    return at(graph_.values, value).qparams.empty()
                ? kernels::StorageFormat::values
                : kernels::StorageFormat::real;
   }
@@ -71,14 +71,14 @@ class Planner {
   // Returns the expressions in the epilogue of a call.
   std::vector<int> followers(const Call& call) const;
   // Pads the pixel stride of fused outputs.
-  void spread();
+  void pad_pixel_strides();
   void emit();
   void emit_call(int call);
   FusedStep emit_fused(const Call& call, int pointwise);
   void emit_evaluations(const std::vector<int>& expressions);
   std::string why_not_fused(const Pointwise& p) const;
 
-  Graph graph_;
+  CapturedGraph graph_;
   Program::Plan plan_;
   std::map<std::tuple<int, kernels::StorageFormat, bool>, int>
       found_;                                                   // by find()

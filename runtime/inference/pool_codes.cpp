@@ -13,9 +13,9 @@ bool reads_codes(const Call& call) {
 }
 
 // Consumers of each value.
-class Readers {
+class Consumers {
  public:
-  explicit Readers(const Graph& graph) : graph_(graph) {
+  explicit Consumers(const CapturedGraph& graph) : graph_(graph) {
     for (size_t i = 0; i < graph.calls.size(); ++i) {
       for (const int input : graph.calls[i].inputs) {
         add(calls_, input, static_cast<int>(i));
@@ -49,9 +49,9 @@ class Readers {
 
  private:
   using Lists = std::unordered_map<int, std::vector<int>>;
-  static void add(Lists& lists, int value, int reader) {
+  static void add(Lists& lists, int value, int consumer) {
     std::vector<int>& list = lists[value];
-    if (list.empty() || list.back() != reader) list.push_back(reader);
+    if (list.empty() || list.back() != consumer) list.push_back(consumer);
   }
   static std::span<const int> of(const Lists& lists, int value) {
     const auto found = lists.find(value);
@@ -59,37 +59,37 @@ class Readers {
     return found->second;
   }
 
-  const Graph& graph_;
+  const CapturedGraph& graph_;
   Lists calls_, expressions_;
   size_t expressions_seen_ = 0;
 };
 
 // Returns the quantized value of a call's output if it is the only one with
 // consumers, otherwise -1.
-int only_codes_of(const Graph& graph, const Readers& readers,
+int only_codes_of(const CapturedGraph& graph, const Consumers& consumers,
                   const std::unordered_set<int>& outputs, const Call& call) {
-  if (outputs.contains(call.output) || !readers.calls(call.output).empty()) {
+  if (outputs.contains(call.output) || !consumers.calls(call.output).empty()) {
     return -1;
   }
   int of = -1;  // identity expression
-  for (const int i : readers.expressions(call.output)) {
+  for (const int i : consumers.expressions(call.output)) {
     if (of >= 0 || !at(graph.pointwise, i).plain()) return -1;
     of = i;
   }
   if (of < 0) return -1;
   int codes = -1;
   for (const int i : graph.evaluations(of)) {
-    const Value& v = at(graph.values, i);
+    const CapturedValue& v = at(graph.values, i);
     if (v.pointwise != of) continue;
-    if (codes >= 0 || v.grid.empty()) return -1;
+    if (codes >= 0 || v.qparams.empty()) return -1;
     codes = i;
   }
-  if (codes < 0 || !readers.expressions(codes).empty()) return -1;
+  if (codes < 0 || !consumers.expressions(codes).empty()) return -1;
   const kernels::CodeTable* table = nullptr;
-  for (const int i : readers.calls(codes)) {
-    const Call& reader = at(graph.calls, i);
-    if (!reads_codes(reader)) return -1;
-    const kernels::CodeTable* own = &reader.linear->kernels->code_table;
+  for (const int i : consumers.calls(codes)) {
+    const Call& consumer = at(graph.calls, i);
+    if (!reads_codes(consumer)) return -1;
+    const kernels::CodeTable* own = &consumer.linear->kernels->code_table;
     if (table != nullptr && table != own) return -1;  // in two formats
     table = own;
   }
@@ -98,19 +98,20 @@ int only_codes_of(const Graph& graph, const Readers& readers,
 
 }  // namespace
 
-void pool_codes(Graph& graph) {
-  Readers readers(graph);
+void pool_codes(CapturedGraph& graph) {
+  Consumers consumers(graph);
   const std::unordered_set<int> outputs(graph.outputs.begin(),
                                         graph.outputs.end());
   for (size_t i = 0; i < graph.calls.size(); ++i) {
     Call& call = graph.calls[i];
     if (!call.pool) continue;
-    const int codes = only_codes_of(graph, readers, outputs, call);
-    const Value x = at(graph.values, call.pool->value);
-    const QuantParams grid =
-        codes < 0 ? QuantParams{} : at(graph.values, codes).grid;
-    const bool there = same_grid(x.grid, grid);  // input is already quantized
-    if (codes < 0 || !(x.grid.empty() || there)) {
+    const int codes = only_codes_of(graph, consumers, outputs, call);
+    const CapturedValue x = at(graph.values, call.pool->value);
+    const QuantParams qparams =
+        codes < 0 ? QuantParams{} : at(graph.values, codes).qparams;
+    const bool there =
+        same_qparams(x.qparams, qparams);  // input is already quantized
+    if (codes < 0 || !(x.qparams.empty() || there)) {
       call.pool.reset();
       continue;
     }
@@ -120,13 +121,13 @@ void pool_codes(Graph& graph) {
     } else {
       const int of =
           x.pointwise < 0 ? graph.plain(call.pool->value) : x.pointwise;
-      call.inputs = {graph.evaluation(of, x.shape, grid)};
-      readers.add_expressions();
+      call.inputs = {graph.evaluation(of, x.shape, qparams)};
+      consumers.add_expressions();
     }
-    readers.move(static_cast<int>(i), before, call.inputs[0]);
+    consumers.move(static_cast<int>(i), before, call.inputs[0]);
     call.pads = call.pool->pads;
     call.output = codes;
-    Value& stored = at(graph.values, codes);
+    CapturedValue& stored = at(graph.values, codes);
     stored.pointwise = -1;
     stored.call = static_cast<int>(i);
     stored.codes = true;

@@ -7,6 +7,6 @@ namespace octet::inference {
 
 /// Pools quantized values if the result is only consumed quantized: rounding is
 /// monotonic.
-void pool_codes(Graph& graph);
+void pool_codes(CapturedGraph& graph);
 
 }  // namespace octet::inference

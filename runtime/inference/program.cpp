@@ -4,7 +4,7 @@
 #include "capture.h"
 #include "describe.h"
 #include "plan.h"
-#include "run.h"
+#include "plan_executor.h"
 
 namespace octet {
 

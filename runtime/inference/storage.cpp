@@ -77,7 +77,7 @@ void Storage::lay_out() {
   }
 }
 
-void Storage::spread() {
+void Storage::pad_pixel_strides() {
   constexpr int64_t kLine = 16;
   constexpr int64_t kConflict = 512;
   if (tensor || element != sizeof(float) || c % kConflict != 0) return;

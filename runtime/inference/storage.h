@@ -38,7 +38,7 @@ struct Storage {
   /// Pads the pixel stride of floats by a cache line if it is a multiple of 2
   /// KiB: neighbors would share few sets of the first-level cache. Only fused
   /// steps write such pixels.
-  void spread();
+  void pad_pixel_strides();
 
  private:
   void set_pixel(int64_t elements);

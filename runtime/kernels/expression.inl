@@ -4,7 +4,7 @@
 template <class V>
 struct Constants {
   V low2, high2, low, high;
-  Rounding<V> grid2, grid;
+  Rounding<V> qparams2, qparams;
   V scale2, factor;
 };
 template <class V>
@@ -30,7 +30,7 @@ OCTET_INLINE V value_at(const Evaluation& e, const Constants<V>& k, int64_t at,
     V u = load<V>(e.t2 + at) * load<V>(e.a2 + c) + load<V>(e.b2 + c);
     u = clip<V>(u, k.low2, k.high2);
     if constexpr (Terms == 3) {
-      u = codes<V>(u, k.grid2) * k.scale2;
+      u = codes<V>(u, k.qparams2) * k.scale2;
       u = rounded(u);  // rounded separately, like DequantizeLinear's output
     }
     v = v + u;
@@ -81,12 +81,12 @@ OCTET_INLINE int64_t rounded_run(const Runs<Terms>& runs, const Constants<V>& k,
     for (; i + kStep <= end; i += kStep) {
       const V v = value_at<V, Terms>(e, k, at + i, i & runs.mask);
       if constexpr (Keep) store(e.keep + at + i, v);
-      put(i, untied_codes<V>(v, k.grid, off));
+      put(i, untied_codes<V>(v, k.qparams, off));
     }
-    if (__builtin_expect(!off.above(k.grid.sure), 1)) continue;
+    if (__builtin_expect(!off.above(k.qparams.sure), 1)) continue;
     for (int64_t j = begin; j < i; j += kStep) {
       const V v = value_at<V, Terms>(e, k, at + j, j & runs.mask);
-      put(j, shifted_codes<V>(v, k.grid, nan));
+      put(j, shifted_codes<V>(v, k.qparams, nan));
     }
   }
   return i;

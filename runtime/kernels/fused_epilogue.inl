@@ -29,46 +29,48 @@ constexpr bool follows(StorageFormat form, const float*) {
 }
 
 template <class V>
-OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
+OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& qparams,
                               int64_t at, V v, bool& nan) {
   switch (o.form) {
     case StorageFormat::values:
       store(static_cast<float*>(o.to) + at, v);
       return;
     case StorageFormat::real:
-      store(static_cast<float*>(o.to) + at, codes<V>(v, grid) * grid.scale);
+      store(static_cast<float*>(o.to) + at,
+            codes<V>(v, qparams) * qparams.scale);
       return;
     case StorageFormat::float_codes:
-      store(static_cast<float*>(o.to) + at, codes<V>(v, grid));
+      store(static_cast<float*>(o.to) + at, codes<V>(v, qparams));
       return;
     case StorageFormat::bytes:
       store_codes<V>(static_cast<CodeByte*>(o.to) + at,
-                     shifted_codes<V>(v, grid, nan), o.zero_byte);
+                     shifted_codes<V>(v, qparams, nan), o.zero_byte);
       return;
     case StorageFormat::shorts:
       store_codes<V>(static_cast<CodeShort*>(o.to) + at,
-                     shifted_codes<V>(v, grid, nan), o.zero_byte);
+                     shifted_codes<V>(v, qparams, nan), o.zero_byte);
       return;
   }
 }
 
 // Stores the specialized kinds without division.
 template <class V, FusedOutputs OutputTile>
-OCTET_INLINE void store_fast(void* to, int zero_byte, const Rounding<V>& grid,
-                             int64_t at, V v, LargestMagnitude<V>& off) {
+OCTET_INLINE void store_fast(void* to, int zero_byte,
+                             const Rounding<V>& qparams, int64_t at, V v,
+                             LargestMagnitude<V>& off) {
   if constexpr (OutputTile == FusedOutputs::values) {
     store(static_cast<float*>(to) + at, v);
   } else if constexpr (OutputTile == FusedOutputs::float_codes ||
                        OutputTile == FusedOutputs::real) {
-    V code = untied_codes<V>(v, grid, off) - splat<V>(kToInteger);
-    if constexpr (OutputTile == FusedOutputs::real) code = code * grid.scale;
+    V code = untied_codes<V>(v, qparams, off) - splat<V>(kToInteger);
+    if constexpr (OutputTile == FusedOutputs::real) code = code * qparams.scale;
     store(static_cast<float*>(to) + at, code);
   } else if constexpr (OutputTile == FusedOutputs::bytes) {
     store_low_bits<V>(static_cast<CodeByte*>(to) + at,
-                      untied_codes<V>(v, grid, off, zero_byte));
+                      untied_codes<V>(v, qparams, off, zero_byte));
   } else {
     store_low_bits<V>(static_cast<CodeShort*>(to) + at,
-                      untied_codes<V>(v, grid, off));
+                      untied_codes<V>(v, qparams, off));
   }
 }
 
@@ -106,7 +108,7 @@ OCTET_INLINE FusedOutputs outputs_of(const FusedEpilogue& f, const Sum* sums) {
 template <class V, OtherTerm Other>
 struct FusedValue {
   V a{}, b{}, low{}, high{}, low2{}, high2{}, other_scale{}, other_zero{};
-  Rounding<V> grid2{};
+  Rounding<V> qparams2{};
   const void* other;
   int other_zero_byte;
   bool clips, clips2, quantize2;
@@ -129,7 +131,7 @@ struct FusedValue {
       other_scale = splat<V>(f.other_scale);
       other_zero = splat<V>(f.other_zero);
       if (quantize2) {
-        grid2 = rounding<V>(splat<V>(f.scale2), f.code_low2, f.code_high2);
+        qparams2 = rounding<V>(splat<V>(f.scale2), f.code_low2, f.code_high2);
       }
     }
   }
@@ -138,7 +140,7 @@ struct FusedValue {
     if constexpr (Other != OtherTerm::none) v = v * a + b;
     if constexpr (Other > OtherTerm::affine) {
       if (clips2) v = clip<V>(v, low2, high2);
-      if (quantize2) v = rounded<V>(codes<V>(v, grid2) * grid2.scale);
+      if (quantize2) v = rounded<V>(codes<V>(v, qparams2) * qparams2.scale);
       V u;
       if constexpr (Other == OtherTerm::floats) {
         u = load<V>(static_cast<const float*>(other) + other_at) + other_zero;
@@ -159,7 +161,7 @@ struct FusedValue {
 };
 
 template <class V>
-OCTET_INLINE Rounding<V> grid_of(const FusedOutput& o) {
+OCTET_INLINE Rounding<V> qparams_of(const FusedOutput& o) {
   return {splat<V>(o.scale), splat<V>(o.inverse), splat<V>(o.code_low),
           splat<V>(o.code_high), splat<V>(o.sure)};
 }
@@ -199,7 +201,7 @@ OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
     for (int o = 0; o < f.output_count; ++o) {
       const FusedOutput& output = f.outputs[o];
       const int64_t to = t.row * output.line + (t.col + i) * output.pixel + at;
-      store_fused<V>(output, grid_of<V>(output), to, v, nan);
+      store_fused<V>(output, qparams_of<V>(output), to, v, nan);
     }
   }
   if (nan) *f.nan = true;
@@ -212,7 +214,7 @@ OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
                               const float* rescale, const FusedEpilogue& f) {
   const FusedValue<V, Other> value(f, at);
   const FusedOutput& output = f.outputs[0];
-  const Rounding<V> grid = grid_of<V>(output);
+  const Rounding<V> qparams = qparams_of<V>(output);
   const int64_t count = t.count, width = t.width;
   const int64_t pixel = output.pixel, other_pixel = f.other_pixel;
   int64_t other = t.row * f.other_line + t.col * other_pixel + at;
@@ -225,17 +227,17 @@ OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
     values_of(values, sums, t, at, rescale, f, value);
     for (int64_t i = 0; i < count; ++i, place += pixel) {
       const V v = load<V>(values + i * lanes_of<V>());
-      store_fast<V, OutputTile>(to, zero_byte, grid, place, v, off);
+      store_fast<V, OutputTile>(to, zero_byte, qparams, place, v, off);
     }
-    return OutputTile == FusedOutputs::values || !off.above(grid.sure);
+    return OutputTile == FusedOutputs::values || !off.above(qparams.sure);
   }
   for (int64_t i = 0; i < count; ++i, sums += width) {
     const V v = value.at(sum_at(sums, rescale, V{}), other);
-    store_fast<V, OutputTile>(to, zero_byte, grid, place, v, off);
+    store_fast<V, OutputTile>(to, zero_byte, qparams, place, v, off);
     other += other_pixel;
     place += pixel;
   }
-  return OutputTile == FusedOutputs::values || !off.above(grid.sure);
+  return OutputTile == FusedOutputs::values || !off.above(qparams.sure);
 }
 
 template <class V, OtherTerm Other, FusedOutputs OutputTile, class Sum>

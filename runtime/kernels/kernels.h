@@ -290,7 +290,7 @@ struct CodePool {
 };
 
 /// Quantizes a matrix [rows][channels] with one scale per channel.
-struct ColumnGrid {
+struct ChannelQuantizeArgs {
   const float* x = nullptr;
   const float* scale = nullptr;  // [channels]
   int64_t rows = 0, channels = 0;
@@ -364,7 +364,7 @@ struct Table {
   /// top[k] = largest magnitude of column k, or NaN if the column contains NaN.
   void (*absmax_columns)(float* top, const float* x, int64_t rows,
                          int64_t channels);
-  void (*quantize_columns)(const ColumnGrid&);
+  void (*quantize_columns)(const ChannelQuantizeArgs&);
   void (*pass_columns)(const ColumnPass&);
   void (*add_slopes)(const ColumnSlopes&);
   /// Sets the derived fields of the epilogue.

@@ -20,13 +20,13 @@ void absmax_columns(float* top, const float* x, int64_t rows,
 }
 
 template <class V, bool Real>
-OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t first,
+OCTET_INLINE void quantize_block(const ChannelQuantizeArgs& g, int64_t first,
                                  int64_t last, int64_t c) {
   const V scale = load<V>(g.scale + c);
-  const Rounding<V> grid = rounding<V>(scale, g.low, g.high);
+  const Rounding<V> qparams = rounding<V>(scale, g.low, g.high);
   for (int64_t row = first; row < last; ++row) {
     const int64_t at = row * g.channels + c;
-    V q = codes<V>(load<V>(g.x + at), grid);
+    V q = codes<V>(load<V>(g.x + at), qparams);
     if constexpr (Real) q = q * scale;
     store(g.out + at, q);
   }
@@ -34,7 +34,7 @@ OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t first,
 
 // Processes a few rows at a time: neighboring columns share pages.
 template <bool Real>
-OCTET_INLINE void quantize_rows(const ColumnGrid& g) {
+OCTET_INLINE void quantize_rows(const ChannelQuantizeArgs& g) {
   constexpr int64_t kRows = 32;
   for (int64_t row = 0; row < g.rows; row += kRows) {
     const int64_t end = row + kRows < g.rows ? row + kRows : g.rows;
@@ -44,8 +44,8 @@ OCTET_INLINE void quantize_rows(const ColumnGrid& g) {
   }
 }
 
-void quantize_columns(const ColumnGrid& arguments) {
-  const ColumnGrid g = arguments;
+void quantize_columns(const ChannelQuantizeArgs& arguments) {
+  const ChannelQuantizeArgs g = arguments;
   if (g.real) {
     quantize_rows<true>(g);
   } else {

@@ -135,10 +135,10 @@ void prepare(FusedEpilogue& f) {
   bool quantized = f.output_count > 0;
   for (int o = 0; o < f.output_count; ++o) {
     FusedOutput& output = f.outputs[o];
-    const auto grid =
+    const auto qparams =
         rounding<float>(output.scale, output.code_low, output.code_high);
-    output.inverse = grid.inverse;
-    output.sure = grid.sure;
+    output.inverse = qparams.inverse;
+    output.sure = qparams.sure;
     // See untied_codes().
     const bool turns_ties = output.zero_byte % 2 != 0;
     if (turns_ties && output.sure == 0.5f) output.sure = 0.499f;
@@ -153,10 +153,10 @@ void prepare(FusedEpilogue& f) {
   f.clips = false;
   for (int o = 0; o < f.output_count; ++o) {
     FusedOutput& output = f.outputs[o];
-    const auto grid = grid_of<float>(output);
+    const auto qparams = qparams_of<float>(output);
     const float low = output.code_low, high = output.code_high;
-    if (f.low > -infinity) output.code_low = codes<float>(f.low, grid);
-    if (f.high < infinity) output.code_high = codes<float>(f.high, grid);
+    if (f.low > -infinity) output.code_low = codes<float>(f.low, qparams);
+    if (f.high < infinity) output.code_high = codes<float>(f.high, qparams);
     output.code_low = clip(output.code_low, low, high);
     output.code_high = clip(output.code_high, output.code_low, high);
   }

@@ -28,7 +28,7 @@ Term second_term(const Variable& y) {
     term.low = e.low;
     term.high = e.high;
   }
-  term.grid = e.grid;
+  term.qparams = e.qparams;
   term.target = y.node().get();
   return term;
 }

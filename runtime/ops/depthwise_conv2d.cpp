@@ -19,7 +19,7 @@ using autograd::ExpressionEvaluator;
 // Reads padded rows of an image of x, with repeated channels, into scratch
 // `slot`; uses slot + 1 as workspace.
 const float* read_repeated(const ExpressionEvaluator& reader,
-                           const ExpressionEvaluator::Rows& rows,
+                           const ExpressionEvaluator::ImageRows& rows,
                            const Pads& padding, int64_t multiplier, int slot) {
   const autograd::ImageShape& x = reader.images();
   const int64_t size = (padding.top + rows.last - rows.first + padding.bottom) *

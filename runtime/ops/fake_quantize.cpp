@@ -11,31 +11,32 @@
 namespace octet {
 namespace {
 
-void check(const Shape& shape, const QuantParams& grid) {
-  if (grid.empty()) {
+void check(const Shape& shape, const QuantParams& qparams) {
+  if (qparams.empty()) {
     throw ValueError("missing_value", "fake_quantize",
                      "the quantization parameters have no scale");
   }
   constexpr int kMostCode = 1 << 22;  // rounding of floats is exact up to here
-  if (grid.low > grid.high || grid.low < -kMostCode || grid.high > kMostCode) {
+  if (qparams.low > qparams.high || qparams.low < -kMostCode ||
+      qparams.high > kMostCode) {
     throw ValueError("out_of_range", "fake_quantize",
                      fmt::format("low must not exceed high, and both must be "
                                  "within +-2^22, got [{},{}]",
-                                 grid.low, grid.high));
+                                 qparams.low, qparams.high));
   }
-  for (const float s : std::as_const(grid.scale).f32()) {
+  for (const float s : std::as_const(qparams.scale).f32()) {
     if (!(s > 0) || std::isinf(s)) {
       throw ValueError(
           "out_of_range", "fake_quantize",
           fmt::format("scales must be finite and positive, got {}", s));
     }
   }
-  const int64_t expected = grid.per_channel() ? shape[grid.axis] : 1;
-  if (grid.scale.shape().rank() > 1 || grid.scale.size() != expected) {
+  const int64_t expected = qparams.per_channel() ? shape[qparams.axis] : 1;
+  if (qparams.scale.shape().rank() > 1 || qparams.scale.size() != expected) {
     throw ShapeError("count_mismatch", "fake_quantize",
                      fmt::format("axis {} of {} needs {} scales, got {}",
-                                 grid.axis, shape.to_string(), expected,
-                                 grid.scale.shape().to_string()));
+                                 qparams.axis, shape.to_string(), expected,
+                                 qparams.scale.shape().to_string()));
   }
 }
 
@@ -48,35 +49,36 @@ bool shares(const autograd::Node& x) {
 }
 
 // The node of an earlier call with equal parameters, or null.
-autograd::NodePtr made_before(autograd::Node& x, const QuantParams& grid,
+autograd::NodePtr made_before(autograd::Node& x, const QuantParams& qparams,
                               StraightThrough mode) {
   autograd::NodePtr node = x.quantized.lock();
   if (node == nullptr || node->released) return nullptr;
   const autograd::Expression* e = node->expression();
   const bool same = e != nullptr && e->scale.node == nullptr &&
                     e->clipped_gradient == (mode == StraightThrough::clipped) &&
-                    same_grid(e->grid, grid);
+                    same_qparams(e->qparams, qparams);
   return same ? node : nullptr;
 }
 
-Variable on_grid(const Variable& x, const QuantParams& given,
-                 StraightThrough mode, const LearnedScale& learned) {
+Variable fake_quantize_with(const Variable& x, const QuantParams& given,
+                            StraightThrough mode, const LearnedScale& learned) {
   check(x.shape(), given);
-  QuantParams grid = given;
-  grid.scale = given.scale.clone();  // the caller may write its scale later
-  if (grid.per_channel()) {
-    auto node = std::make_shared<ChannelGridNode>(x, grid, mode, learned);
+  QuantParams qparams = given;
+  qparams.scale = given.scale.clone();  // the caller may write its scale later
+  if (qparams.per_channel()) {
+    auto node =
+        std::make_shared<ChannelQuantizeNode>(x, qparams, mode, learned);
     if (autograd::eager()) autograd::value_of(*node);
     return Variable(std::move(node));
   }
   const bool shared = !learned.scale && shares(*x.node());
   if (shared) {
-    if (autograd::NodePtr node = made_before(*x.node(), grid, mode)) {
+    if (autograd::NodePtr node = made_before(*x.node(), qparams, mode)) {
       return Variable(std::move(node));
     }
   }
   autograd::Expression e = autograd::extendable(x);
-  e.grid = grid;
+  e.qparams = qparams;
   e.clipped_gradient = mode == StraightThrough::clipped;
   if (learned.scale) {
     e.scale = scale_target(learned);
@@ -88,9 +90,9 @@ Variable on_grid(const Variable& x, const QuantParams& given,
 
 }  // namespace
 
-Variable fake_quantize(const Variable& x, const QuantParams& grid,
+Variable fake_quantize(const Variable& x, const QuantParams& qparams,
                        StraightThrough mode) {
-  return on_grid(x, grid, mode, {});
+  return fake_quantize_with(x, qparams, mode, {});
 }
 
 autograd::ScaleTarget scale_target(const LearnedScale& learned) {
@@ -112,10 +114,10 @@ Variable fake_quantize(const Variable& x, const LearnedScale& learned,
                      fmt::format("gradient_factor must be finite, got {}",
                                  learned.gradient_factor));
   }
-  QuantParams grid = given;
-  grid.scale = learned.log2 ? scales_of_log2(learned.scale.value())
-                            : learned.scale.value();
-  return on_grid(x, grid, mode, learned);
+  QuantParams qparams = given;
+  qparams.scale = learned.log2 ? scales_of_log2(learned.scale.value())
+                               : learned.scale.value();
+  return fake_quantize_with(x, qparams, mode, learned);
 }
 
 }  // namespace octet

@@ -199,13 +199,14 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
   const Expression input = autograd::expression_of(x);
   node->value = Tensor(k.output);
   GemmType factor = GemmType::values;
-  if (on_activation_grid(input) && on_weight_grid(weight, k.axis)) {
-    factor = sums_fit(k.code_products(), input.grid) && !autograd::float_codes()
-                 ? GemmType::codes
-                 : GemmType::float_codes;
+  if (is_byte_quantized(input) && is_quantized_weight(weight, k.axis)) {
+    factor =
+        sums_fit(k.code_products(), input.qparams) && !autograd::float_codes()
+            ? GemmType::codes
+            : GemmType::float_codes;
   }
   const int zero =
-      factor == GemmType::codes ? zero_byte(input.grid, k.code_table) : 0;
+      factor == GemmType::codes ? zero_byte(input.qparams, k.code_table) : 0;
   PackedWeight packed = pack_weight(weight, factor, k, zero);
   if (inference::Recorder* recorder = inference::recorder()) {
     if (packed.panels.empty()) {

@@ -93,7 +93,7 @@ Tensor forward(const Variable& a, const Variable& b, const MatrixPairs& p,
     return product(a.value(), b.value(), p, o);
   }
   Tensor y;
-  if (!autograd::float_codes() && sums_fit(p.depth, left.grid)) {
+  if (!autograd::float_codes() && sums_fit(p.depth, left.qparams)) {
     y = multiply_codes(left, right, p, o);
   }
   if (!y.empty()) return y;

@@ -30,7 +30,8 @@ Expression transposed(const Expression& a) {
   Expression e =
       autograd::expression_of(transpose_matrices(float_codes_of(a)), nullptr);
   e.first.nonnegative = autograd::nonnegative(a);
-  e.grid = {.scale = Tensor::scalar(1), .low = a.grid.low, .high = a.grid.high};
+  e.qparams = {
+      .scale = Tensor::scalar(1), .low = a.qparams.low, .high = a.qparams.high};
   return e;
 }
 
@@ -83,7 +84,7 @@ std::pair<Tensor, Tensor> pack_right(const Expression& b, const MatrixPairs& p,
 }  // namespace
 
 bool have_codes(const Expression& a, const Expression& b) {
-  return on_activation_grid(a) && on_activation_grid(b) && fits_int8(b.grid);
+  return is_byte_quantized(a) && is_byte_quantized(b) && fits_int8(b.qparams);
 }
 
 Tensor float_codes_of(const Expression& e) {
@@ -98,7 +99,7 @@ Tensor float_codes_of(const Expression& e) {
 }
 
 float code_scale(const Expression& a, const Expression& b) {
-  return b.grid.scale.item() * a.grid.scale.item();
+  return b.qparams.scale.item() * a.qparams.scale.item();
 }
 
 Tensor multiply_codes(const Expression& a, const Expression& b,
@@ -108,7 +109,7 @@ Tensor multiply_codes(const Expression& a, const Expression& b,
   const Tensor rows = words_of(left, table);
   if (rows.empty()) return {};
   const auto [panels, starts] =
-      pack_right(b, p, o.transpose_b, table, zero_byte(left.grid, table));
+      pack_right(b, p, o.transpose_b, table, zero_byte(left.qparams, table));
   if (panels.empty()) return {};
   const Tensor rescale = Tensor::full({p.n}, code_scale(a, b));
   const int64_t words = table.words(p.depth);

@@ -93,13 +93,13 @@ struct PadNode final : Node {
     engine.close(x, sink);
   }
 
-  const QuantParams* value_grid() const override {
-    return grid.empty() ? nullptr : &grid;
+  const QuantParams* value_qparams() const override {
+    return qparams.empty() ? nullptr : &qparams;
   }
 
   Node* x = nullptr;
   Window window{};
-  QuantParams grid;
+  QuantParams qparams;
 };
 
 // Sequences are single-row images and stay so.
@@ -118,7 +118,8 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   const int64_t out_size = ImageShape(shape).size();
   if (value >= 0 && autograd::nonnegative(e)) node->mark_nonnegative();
   // Zero padding stays quantized if the range includes 0.
-  if (value == 0 && e.grid.low <= 0 && e.grid.high >= 0) node->grid = e.grid;
+  if (value == 0 && e.qparams.low <= 0 && e.qparams.high >= 0)
+    node->qparams = e.qparams;
   autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {

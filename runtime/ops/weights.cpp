@@ -34,22 +34,22 @@ Tensor repeated(const Tensor& values, int64_t times) {
 
 // A quantized tensor viewed as a matrix with a scale per column.
 struct Columns {
-  Columns(const Shape& shape, const QuantParams& grid) {
-    const int given = grid.per_channel() ? grid.axis : -1;
+  Columns(const Shape& shape, const QuantParams& qparams) {
+    const int given = qparams.per_channel() ? qparams.axis : -1;
     const int axis = given < 0 ? given + shape.rank() : given;
     const int64_t inner = shape.slice(axis + 1, shape.rank()).size();
     rows = shape.slice(0, axis).size();
     count = shape[axis] * inner;
-    scale = repeated(grid.scale, grid.per_channel() ? inner : count);
+    scale = repeated(qparams.scale, qparams.per_channel() ? inner : count);
   }
   int64_t rows;
   int64_t count;
   Tensor scale;
 };
 
-Tensor weight_on_grid(const Tensor& x, const QuantParams& grid,
-                      OutputKind form) {
-  const Columns columns(x.shape(), grid);
+Tensor quantize_weight(const Tensor& x, const QuantParams& qparams,
+                       OutputKind form) {
+  const Columns columns(x.shape(), qparams);
   Tensor result(x.shape());
   const float* from = x.f32().data();
   float* to = result.f32().data();
@@ -60,8 +60,8 @@ Tensor weight_on_grid(const Tensor& x, const QuantParams& grid,
                                        .scale = columns.scale.f32().data(),
                                        .rows = last - first,
                                        .channels = columns.count,
-                                       .low = static_cast<float>(grid.low),
-                                       .high = static_cast<float>(grid.high),
+                                       .low = static_cast<float>(qparams.low),
+                                       .high = static_cast<float>(qparams.high),
                                        .real = form == OutputKind::real,
                                        .out = to + offset});
   });
@@ -69,47 +69,50 @@ Tensor weight_on_grid(const Tensor& x, const QuantParams& grid,
 }
 
 // Source and quantization parameters of a fake-quantized weight.
-struct WeightGrid {
+struct WeightQuantParams {
   Tensor source;
-  QuantParams grid;
+  QuantParams qparams;
   autograd::Node* leaf = nullptr;
 };
 
-std::optional<WeightGrid> weight_grid(const Variable& w, int axis) {
-  if (const auto* node = dynamic_cast<ChannelGridNode*>(w.node().get())) {
+std::optional<WeightQuantParams> weight_qparams(const Variable& w, int axis) {
+  if (const auto* node = dynamic_cast<ChannelQuantizeNode*>(w.node().get())) {
     const int rank = w.shape().rank();
-    if ((node->grid.axis + rank) % rank != (axis + rank) % rank) {
+    if ((node->qparams.axis + rank) % rank != (axis + rank) % rank) {
       return std::nullopt;
     }
-    return WeightGrid{node->source_value(), node->grid, node->source.get()};
+    return WeightQuantParams{node->source_value(), node->qparams,
+                             node->source.get()};
   }
   const Expression* e = w.node()->expression();
-  if (e == nullptr || e->grid.empty()) return std::nullopt;
+  if (e == nullptr || e->qparams.empty()) return std::nullopt;
   const bool simple = !e->second && !e->clipped() && !e->first.scaled();
   if (!simple) return std::nullopt;
-  return WeightGrid{e->first.t.read(), e->grid, nullptr};
+  return WeightQuantParams{e->first.t.read(), e->qparams, nullptr};
 }
 
-PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
+PackedWeight pack_fresh(const Variable& w,
+                        const std::optional<WeightQuantParams>& on,
                         GemmType factor, const LinearKernels& kernels,
                         int zero_byte) {
   if (factor == GemmType::values) {
     const Tensor& values = autograd::value_of(*w.node());
     return {kernels.pack(values), {values, {}}, {}};
   }
-  const Tensor codes = weight_on_grid(on->source, on->grid, OutputKind::codes);
+  const Tensor codes =
+      quantize_weight(on->source, on->qparams, OutputKind::codes);
   PackedWeight result;
   result.panels = factor == GemmType::codes
                       ? kernels.pack_codes(codes, zero_byte)
                       : kernels.pack(codes);
-  if (grad_enabled()) result.multiplied = {on->source, on->grid};
-  result.scale = on->grid.scale;
+  if (grad_enabled()) result.multiplied = {on->source, on->qparams};
+  result.scale = on->qparams.scale;
   return result;
 }
 
 }  // namespace
 
-bool same_grid(const QuantParams& a, const QuantParams& b) {
+bool same_qparams(const QuantParams& a, const QuantParams& b) {
   if (a.empty() || b.empty()) return a.empty() && b.empty();
   return a.axis == b.axis && a.low == b.low && a.high == b.high &&
          a.scale.size() == b.scale.size() &&
@@ -117,9 +120,11 @@ bool same_grid(const QuantParams& a, const QuantParams& b) {
                      static_cast<size_t>(a.scale.bytes())) == 0;
 }
 
-ChannelGridNode::ChannelGridNode(const Variable& x, const QuantParams& g,
-                                 StraightThrough m, const LearnedScale& scale)
-    : Node("fake_quantize", x.shape()), source(x.node()), grid(g), mode(m) {
+ChannelQuantizeNode::ChannelQuantizeNode(const Variable& x,
+                                         const QuantParams& g,
+                                         StraightThrough m,
+                                         const LearnedScale& scale)
+    : Node("fake_quantize", x.shape()), source(x.node()), qparams(g), mode(m) {
   depend_on(source);
   if (scale.scale && scale.scale.requires_grad() && grad_enabled()) {
     depend_on(scale.scale.node());
@@ -128,25 +133,25 @@ ChannelGridNode::ChannelGridNode(const Variable& x, const QuantParams& g,
   if (!source->value.empty()) before = source->value;
 }
 
-const Tensor& ChannelGridNode::source_value() const {
+const Tensor& ChannelQuantizeNode::source_value() const {
   return before.empty() ? autograd::value_of(*source) : before.read();
 }
 
-Tensor ChannelGridNode::compute() {
-  return weight_on_grid(source_value(), grid, OutputKind::real);
+Tensor ChannelQuantizeNode::compute() {
+  return quantize_weight(source_value(), qparams, OutputKind::real);
 }
 
 // A gradient per channel: [c].
-Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
-  const Columns columns(shape, grid);
+Tensor ChannelQuantizeNode::scale_gradient(const Tensor& g) const {
+  const Columns columns(shape, qparams);
   std::vector<double> sums(static_cast<size_t>(columns.count));
   const kernels::ColumnSlopes call{.g = g.f32().data(),
                                    .x = source_value().f32().data(),
                                    .scale = columns.scale.f32().data(),
                                    .rows = columns.rows,
                                    .stride = columns.count,
-                                   .low = static_cast<float>(grid.low),
-                                   .high = static_cast<float>(grid.high),
+                                   .low = static_cast<float>(qparams.low),
+                                   .high = static_cast<float>(qparams.high),
                                    .between = learned.between,
                                    .sums = sums.data()};
   constexpr int64_t kBlock = 16;  // columns per vector
@@ -162,9 +167,9 @@ Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
     part.sums += from;
     kernels::table().add_slopes(part);
   });
-  Tensor result(grid.scale.shape());
-  const auto scales = std::as_const(grid.scale).f32();
-  const int64_t inner = columns.count / grid.scale.size();
+  Tensor result(qparams.scale.shape());
+  const auto scales = std::as_const(qparams.scale).f32();
+  const int64_t inner = columns.count / qparams.scale.size();
   for (size_t c = 0; c < scales.size(); ++c) {
     const auto from = sums.begin() + static_cast<int64_t>(c) * inner;
     result.f32()[c] = autograd::scale_gradient(
@@ -173,18 +178,18 @@ Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
   return result;
 }
 
-void ChannelGridNode::backward(Engine& engine) {
+void ChannelQuantizeNode::backward(Engine& engine) {
   Tensor g = Engine::total(*this);
   if (learned.node != nullptr) {
     engine.deliver(learned.node, autograd::plain_gradient(
                                      g.empty() ? Tensor() : scale_gradient(g)));
   }
   if (!g.empty() && mode == StraightThrough::clipped) {
-    const Columns columns(shape, grid);
+    const Columns columns(shape, qparams);
     Tensor low({columns.count}), high({columns.count});
     for (size_t i = 0; i < static_cast<size_t>(columns.count); ++i) {
       const OpenInterval pass = straight_through_interval(
-          std::as_const(columns.scale).f32()[i], grid.low, grid.high);
+          std::as_const(columns.scale).f32()[i], qparams.low, qparams.high);
       low.f32()[i] = pass.low;
       high.f32()[i] = pass.high;
     }
@@ -210,26 +215,28 @@ void ChannelGridNode::backward(Engine& engine) {
 }
 
 Tensor MultipliedWeight::values() const {
-  return grid.empty() ? source.read()
-                      : weight_on_grid(source.read(), grid, OutputKind::real);
+  return qparams.empty()
+             ? source.read()
+             : quantize_weight(source.read(), qparams, OutputKind::real);
 }
 
-bool on_weight_grid(const Variable& w, int axis) {
-  const auto on = weight_grid(w, axis);
-  return on && on->grid.low >= -128 && on->grid.high <= 127;
+bool is_quantized_weight(const Variable& w, int axis) {
+  const auto on = weight_qparams(w, axis);
+  return on && on->qparams.low >= -128 && on->qparams.high <= 127;
 }
 
-bool on_activation_grid(const Expression& x) { return fits_bytes(x.grid); }
+bool is_byte_quantized(const Expression& x) { return fits_bytes(x.qparams); }
 
-bool sums_fit(int64_t products, const QuantParams& grid) {
-  const int64_t largest = int64_t{128} * std::max({-grid.low, grid.high, 1});
+bool sums_fit(int64_t products, const QuantParams& qparams) {
+  const int64_t largest =
+      int64_t{128} * std::max({-qparams.low, qparams.high, 1});
   return products > 0 &&
          products <= std::numeric_limits<int32_t>::max() / largest;
 }
 
 PackedWeight pack_weight(const Variable& w, GemmType factor,
                          const LinearKernels& kernels, int zero_byte) {
-  const auto on = weight_grid(w, kernels.axis);
+  const auto on = weight_qparams(w, kernels.axis);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
   // An optimizer step will write the leaf: drop its packed forms.
@@ -240,7 +247,7 @@ PackedWeight pack_weight(const Variable& w, GemmType factor,
     return pack_fresh(w, on, factor, kernels, zero_byte);
   }
 
-  const QuantParams grid = on ? on->grid : QuantParams{};
+  const QuantParams qparams = on ? on->qparams : QuantParams{};
   const void* table = &kernels::table();
   const std::vector<int64_t> layout = kernels.layout();
   const void* code_table = &kernels.code_table;
@@ -252,17 +259,18 @@ PackedWeight pack_weight(const Variable& w, GemmType factor,
   std::unique_lock lock(leaf->mutex);
   const auto kept = std::ranges::find_if(leaf->packed, is_this);
   if (kept != leaf->packed.end() && kept->writes == writes &&
-      same_grid(kept->grid, grid)) {
+      same_qparams(kept->qparams, qparams)) {
     const bool codes = factor != GemmType::values;
-    return {kept->panels, {kept->values, {}}, codes ? grid.scale : Tensor()};
+    return {kept->panels, {kept->values, {}}, codes ? qparams.scale : Tensor()};
   }
   // Packing waits for threads, which may be waiting for this lock. Concurrent
   // packing yields identical bits.
   lock.unlock();
   PackedWeight fresh = pack_fresh(w, on, factor, kernels, zero_byte);
-  const Leaf::Packed entry{table,  writes,       factor,
-                           layout, code_table,   zero_byte,
-                           grid,   fresh.panels, fresh.multiplied.source.now()};
+  const Leaf::Packed entry{
+      table,   writes,       factor,
+      layout,  code_table,   zero_byte,
+      qparams, fresh.panels, fresh.multiplied.source.now()};
   lock.lock();
   // A model uses either values or quantized values.
   std::erase_if(leaf->packed, [&](const Leaf::Packed& p) {
@@ -280,7 +288,7 @@ PackedWeight pack_weight(const Variable& w, GemmType factor,
 Tensor rescale_of(const Expression& x, const Tensor& scale, int64_t channels) {
   if (scale.empty()) return {};
   Tensor result = repeated(scale, channels / scale.size()).clone();
-  for (float& v : result.f32()) v *= x.grid.scale.item();
+  for (float& v : result.f32()) v *= x.qparams.scale.item();
   return result;
 }
 

@@ -15,12 +15,12 @@ autograd::ScaleTarget scale_target(const LearnedScale& learned);
 
 /// A deferred per-channel fake-quantization; expressions support per-tensor
 /// quantization only.
-struct ChannelGridNode final : autograd::Node {
+struct ChannelQuantizeNode final : autograd::Node {
   /// `scale` may be empty: not trainable.
-  ChannelGridNode(const Variable& x, const QuantParams& grid,
-                  StraightThrough mode, const LearnedScale& scale);
+  ChannelQuantizeNode(const Variable& x, const QuantParams& qparams,
+                      StraightThrough mode, const LearnedScale& scale);
   // Frees the source like an input, without recursion in long chains.
-  ~ChannelGridNode() override { inputs.push_back(std::move(source)); }
+  ~ChannelQuantizeNode() override { inputs.push_back(std::move(source)); }
   Tensor compute() override;
   void backward(autograd::Engine& engine) override;
   Tensor scale_gradient(const Tensor& g) const;
@@ -29,7 +29,7 @@ struct ChannelGridNode final : autograd::Node {
   const Tensor& source_value() const;
 
   autograd::NodePtr source;  // also without recording, for its cache
-  QuantParams grid;
+  QuantParams qparams;
   StraightThrough mode;
   autograd::ScaleTarget learned;
   autograd::SavedTensor before;  // the source's value, if already computed
@@ -40,7 +40,7 @@ struct ChannelGridNode final : autograd::Node {
 /// pass.
 struct MultipliedWeight {
   autograd::SavedTensor source;
-  QuantParams grid;  // empty: not quantized
+  QuantParams qparams;  // empty: not quantized
 
   /// Throws: ValueError if the source was written since.
   Tensor values() const;
@@ -53,24 +53,24 @@ struct PackedWeight {
 };
 
 /// Whether two grids quantize identically, or are both empty.
-bool same_grid(const QuantParams& a, const QuantParams& b);
+bool same_qparams(const QuantParams& a, const QuantParams& b);
 
 /// Whether `w` is quantized to at most 8 bits, per tensor or per output channel
 /// (on `axis`).
-bool on_weight_grid(const Variable& w, int axis);
+bool is_quantized_weight(const Variable& w, int axis);
 
-/// Packs a weight. Quantized factors require on_weight_grid(w, kernels.axis).
-/// Without recording, panels of a leaf are cached until its value changes.
-/// `zero_byte` is that of the activations.
+/// Packs a weight. Quantized factors require is_quantized_weight(w,
+/// kernels.axis). Without recording, panels of a leaf are cached until its
+/// value changes. `zero_byte` is that of the activations.
 PackedWeight pack_weight(const Variable& w, autograd::GemmType factor,
                          const LinearKernels& kernels, int zero_byte);
 
 /// Whether an input expression is quantized in a way that INT8 kernels support.
-bool on_activation_grid(const autograd::Expression& x);
+bool is_byte_quantized(const autograd::Expression& x);
 
 /// Whether sums of `products` (> 0) products of such activations and weights
 /// fit in 32 bits. Intermediate sums may wrap around.
-bool sums_fit(int64_t products, const QuantParams& grid);
+bool sums_fit(int64_t products, const QuantParams& qparams);
 
 /// x_scale * scale[k] for each of `channels`, the scale of sums of products;
 /// empty if `scale` is. A scale may apply to several adjacent channels.

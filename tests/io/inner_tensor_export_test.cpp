@@ -25,12 +25,12 @@ onnx::ModelProto exported(Model quantized) {
 
 /// Whether a value comes from DequantizeLinear, possibly by data movement.
 bool is_int8(const GraphView& view, const std::string& value) {
-  const onnx::NodeProto* maker = view.maker(value);
-  while (maker != nullptr) {
-    const std::string& op = maker->op_type();
+  const onnx::NodeProto* producer = view.producer(value);
+  while (producer != nullptr) {
+    const std::string& op = producer->op_type();
     if (op == "DequantizeLinear") return true;
     if (op != "Transpose" && op != "Reshape" && op != "Pad") return false;
-    maker = view.maker(maker->input(0));
+    producer = view.producer(producer->input(0));
   }
   return false;
 }

@@ -24,7 +24,8 @@ onnx::ModelProto one_convolution(const std::string& bias = "b") {
                                   ")");
 }
 
-onnx::NodeProto& maker_of(onnx::ModelProto& model, const std::string& output) {
+onnx::NodeProto& producer_of(onnx::ModelProto& model,
+                             const std::string& output) {
   for (auto& node : *model.mutable_graph()->mutable_node()) {
     if (node.output(0) == output) return node;
   }
@@ -92,7 +93,7 @@ TEST(LintFix, Uint8Around128BecomesInt8) {
 TEST(LintFix, AMissingZeroPointIsInt8) {
   auto model = one_convolution();
   for (const char* name : {"xd_q", "xd"}) {
-    maker_of(model, name).mutable_input()->RemoveLast();
+    producer_of(model, name).mutable_input()->RemoveLast();
   }
   // uint8 and int8 agree for quantized values from 0 to 127.
   expect_same(model, "E03", LintTarget::tensorrt10, 0);
@@ -112,7 +113,7 @@ TEST(LintFix, ZeroPointsMatchTheNumberOfScales) {
 TEST(LintFix, AMissingAxisIsInferred) {
   auto model = one_convolution();
   for (const char* name : {"wd_q", "wd"}) {
-    maker_of(model, name).clear_attribute();
+    producer_of(model, name).clear_attribute();
   }
   // w is [4,3,3,3], so ONNX' default of 1 is impossible.
   EXPECT_EQ(largest_difference(answer(fixed(model, "E09")),
@@ -151,7 +152,7 @@ TEST(LintFix, AQuantizedBiasBecomesFloat) {
 
 TEST(LintFix, WeightsAreStoredAsFloatsForTensorrt8) {
   auto model = one_convolution();
-  auto& node = maker_of(model, "wd");
+  auto& node = producer_of(model, "wd");
   node.set_input(0, "codes");
   std::vector<int32_t> codes(108);
   for (int i = 0; i < 108; ++i) codes[static_cast<size_t>(i)] = 2 * i - 107;
@@ -210,8 +211,8 @@ TEST(LintFix, AnOutputKeepsItsClipping) {
     small.set_name("small");
     small.set_data_type(onnx::TensorProto::FLOAT);
     small.add_float_data(0.005f);
-    auto& last = maker_of(model, "y");
-    auto& quantize = maker_of(model, last.input(0));
+    auto& last = producer_of(model, "y");
+    auto& quantize = producer_of(model, last.input(0));
     for (auto* node : {&last, &quantize}) {
       node->set_input(1, "small");
       node->set_input(2, zero);
@@ -246,8 +247,8 @@ TEST(LintFix, PaddedValuesStayUnsigned) {
 
 TEST(LintFix, ValuesWithoutAZeroPointStayUint8ForOnnxRuntime) {
   auto model = one_convolution();
-  auto& dequantize = maker_of(model, "xd");
-  auto& quantize = maker_of(model, dequantize.input(0));
+  auto& dequantize = producer_of(model, "xd");
+  auto& quantize = producer_of(model, dequantize.input(0));
   for (auto* node : {&dequantize, &quantize}) {
     node->mutable_input()->RemoveLast();
   }

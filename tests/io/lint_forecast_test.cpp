@@ -157,9 +157,9 @@ TEST(LintAccuracy, A06AndA08TheMostSensitiveLayers) {
 
 TEST(LintDeployment, ShowsHowToBuildAQuantizedFile) {
   const auto model = convolution_of("s4", "z4", "<axis = 0>");
-  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt8), "D01").cure,
+  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt8), "D01").hint,
               HasSubstr("--int8"));
-  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt11), "D01").cure,
+  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt11), "D01").hint,
               Not(HasSubstr("--stronglyTyped")));
   EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt8)), Contains("D07"));
   EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt11)),
@@ -256,7 +256,7 @@ TEST(Lint, ReportsAsTextAndJson) {
   const LintFinding finding = finding_of(report, "P04");
   EXPECT_THAT(lines.at(0), StartsWith("P04 warning: "));
   EXPECT_EQ(lines.at(1), "    a: " + finding.reason);
-  EXPECT_EQ(lines.at(2), "  fix: " + finding.cure);
+  EXPECT_EQ(lines.at(2), "  fix: " + finding.hint);
   EXPECT_THAT(lines, Contains(StartsWith("  c      INT8 in, FP out  ")));
   const Config config = from_json(to_json(to_config(report)));
   EXPECT_EQ(config.at("findings").as_list().at(0).at("id"), Config("P04"));

@@ -28,7 +28,7 @@ void expect_broken(const std::string& id, const onnx::ModelProto& broken,
   const LintReport bad = lint_of(broken), good = lint_of(sound);
   EXPECT_THAT(ids_of(bad), Contains(id)) << bad.to_string();
   EXPECT_THAT(ids_of(good), Not(Contains(id))) << good.to_string();
-  EXPECT_NE(finding_of(bad, id).cure, "");
+  EXPECT_NE(finding_of(bad, id).hint, "");
 }
 
 TEST(LintPlacement, P01HalfQuantizedLayers) {

@@ -189,10 +189,10 @@ TEST_F(Builder, WritesOnePairPerValueAndQuantization) {
 }
 
 TEST_F(Builder, ClipsAnActivationToARangeNarrowerThanInt8) {
-  QuantParams grid = per_tensor(0.5f);
-  grid.low = -8;
-  grid.high = 7;
-  builder_.add_qdq("input", "a", grid);
+  QuantParams qparams = per_tensor(0.5f);
+  qparams.low = -8;
+  qparams.high = 7;
+  builder_.add_qdq("input", "a", qparams);
   ASSERT_EQ(graph_.node_size(), 3);
   EXPECT_EQ(node(0).op_type(), "Clip");
   EXPECT_EQ(node(0).input(0), "input");
@@ -244,10 +244,10 @@ TEST_F(Builder, RejectsScalesThatDoNotFitTheWeights) {
 }
 
 TEST_F(Builder, RejectsValuesOutsideInt8) {
-  QuantParams grid = per_tensor(0.5f);
-  grid.high = 128;
+  QuantParams qparams = per_tensor(0.5f);
+  qparams.high = 128;
   EXPECT_EQ(
-      failure_of<ValueError>([&] { builder_.add_qdq("input", "a", grid); }),
+      failure_of<ValueError>([&] { builder_.add_qdq("input", "a", qparams); }),
       (Failure{"out_of_range", "quantizer 'a'"}));
 }
 

@@ -92,7 +92,7 @@ TEST_F(InspectOnnx, ListsPairsOfActivationsAndWeights) {
   EXPECT_EQ(activation.tensor, "x");
   EXPECT_EQ(activation.kind, "activation");
   EXPECT_EQ(activation.type, "int8");
-  EXPECT_EQ(activation.reader, "conv");
+  EXPECT_EQ(activation.consumer, "conv");
   EXPECT_FALSE(activation.axis.has_value());
   EXPECT_EQ(activation.scales, 1);
   EXPECT_EQ(activation.smallest_scale, 0.02f);
@@ -148,7 +148,7 @@ TEST_F(InspectOnnx, NamesTheTypeOfAMissingZeroPoint) {
   const OnnxSummary summary = inspect(model);
   ASSERT_EQ(summary.qdq_pairs.size(), 1u);
   EXPECT_EQ(summary.qdq_pairs[0].type, "uint8");
-  EXPECT_EQ(summary.qdq_pairs[0].reader, "");
+  EXPECT_EQ(summary.qdq_pairs[0].consumer, "");
 }
 
 }  // namespace

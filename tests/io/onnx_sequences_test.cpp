@@ -150,16 +150,17 @@ TEST(OnnxSequences, AreQuantizedRightBeforeTheConvolution) {
   const Tensor data = noise({8, 16, 3});
   (void)quant::calibrate(int8, [&](const Model& m) { (void)m.predict(data); });
   const onnx::ModelProto proto = exported(int8);
-  std::map<std::string, const onnx::NodeProto*> makers;
-  for (const auto& node : proto.graph().node()) makers[node.output(0)] = &node;
+  std::map<std::string, const onnx::NodeProto*> producers;
+  for (const auto& node : proto.graph().node())
+    producers[node.output(0)] = &node;
   int convolutions = 0;
   for (const auto& node : proto.graph().node()) {
     if (node.op_type() != "Conv") continue;
     ++convolutions;
     for (const int i : {0, 1}) {
-      const auto* dq = makers.at(node.input(i));
+      const auto* dq = producers.at(node.input(i));
       ASSERT_EQ(dq->op_type(), "DequantizeLinear") << node.name();
-      ASSERT_EQ(makers.at(dq->input(0))->op_type(), "QuantizeLinear");
+      ASSERT_EQ(producers.at(dq->input(0))->op_type(), "QuantizeLinear");
       // Weights along their output channels.
       for (const auto& attribute : dq->attribute()) {
         if (i == 1 && attribute.name() == "axis") {

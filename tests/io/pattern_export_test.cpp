@@ -65,8 +65,8 @@ onnx::GraphProto graph_of(const Model& model) {
   return proto.graph();
 }
 
-const onnx::NodeProto& maker(const onnx::GraphProto& graph,
-                             const std::string& value) {
+const onnx::NodeProto& producer(const onnx::GraphProto& graph,
+                                const std::string& value) {
   for (const auto& node : graph.node()) {
     for (const auto& output : node.output()) {
       if (output == value) return node;
@@ -84,7 +84,7 @@ std::vector<std::string> path_to(const onnx::GraphProto& graph,
     std::vector<std::string> ops{node.op_type()};
     std::string value = node.input(0);
     while (value != graph.input(0).name()) {
-      const auto& before = maker(graph, value);
+      const auto& before = producer(graph, value);
       ops.insert(ops.begin(), before.op_type());
       value = before.input(0);
     }

@@ -45,8 +45,8 @@ DequantizedOperands operands_of(const GraphView& view) {
   DequantizedOperands result;
   for (const onnx::NodeProto& node : view.graph().node()) {
     for (int i = 0; i < node.input_size() && !is_qdq(node); ++i) {
-      const onnx::NodeProto* maker = view.maker(node.input(i));
-      if (maker != nullptr && maker->op_type() == "DequantizeLinear") {
+      const onnx::NodeProto* producer = view.producer(node.input(i));
+      if (producer != nullptr && producer->op_type() == "DequantizeLinear") {
         result[node.name()].insert(i);
       }
     }
@@ -64,16 +64,16 @@ void expect_pairs(const GraphView& view) {
   for (const onnx::NodeProto& node : view.graph().node()) {
     if (!is_qdq(node)) continue;
     const bool quantizes = node.op_type() == "QuantizeLinear";
-    const auto& readers = view.readers(node.output(0));
-    EXPECT_FALSE(readers.empty()) << node.name();
-    for (const onnx::NodeProto* reader : readers) {
-      EXPECT_EQ(reader->op_type() == "DequantizeLinear", quantizes)
+    const auto& consumers = view.consumers(node.output(0));
+    EXPECT_FALSE(consumers.empty()) << node.name();
+    for (const onnx::NodeProto* consumer : consumers) {
+      EXPECT_EQ(consumer->op_type() == "DequantizeLinear", quantizes)
           << node.name();
     }
     if (quantizes) continue;
-    const onnx::NodeProto* maker = view.maker(node.input(0));
-    ASSERT_NE(maker, nullptr) << node.name();
-    EXPECT_EQ(maker->op_type(), "QuantizeLinear") << node.name();
+    const onnx::NodeProto* producer = view.producer(node.input(0));
+    ASSERT_NE(producer, nullptr) << node.name();
+    EXPECT_EQ(producer->op_type(), "QuantizeLinear") << node.name();
   }
 }
 

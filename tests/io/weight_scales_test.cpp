@@ -64,14 +64,15 @@ TEST(WeightScales, LetABiasBeAnInteger) {
         to_onnx(model, OnnxOptions::for_target(target)).bytes;
     const onnx::ModelProto file = parse_onnx(bytes);
     const onnx::NodeProto* conv = nullptr;
-    std::map<std::string, const onnx::NodeProto*> makers;
+    std::map<std::string, const onnx::NodeProto*> producers;
     for (const auto& node : file.graph().node()) {
       if (conv == nullptr && node.op_type() == "Conv") conv = &node;
-      makers[node.output(0)] = &node;
+      producers[node.output(0)] = &node;
     }
     ASSERT_NE(conv, nullptr);
     const auto scale_of = [&](int input) {
-      return floats_in(constant(file, makers.at(conv->input(input))->input(1)));
+      return floats_in(
+          constant(file, producers.at(conv->input(input))->input(1)));
     };
     const std::vector<float> x = scale_of(0), w = scale_of(1);
     const std::vector<float> bias = floats_in(constant(file, conv->input(2)));

@@ -127,7 +127,7 @@ TEST(AdaRound, IsNearTheBestRoundingOfATinyLayer) {
         for (size_t row = 0; row < 60; ++row) {
           double y = bias.f32()[column];
           for (size_t k = 0; k < 6; ++k) {
-            y += double{w[k]} * on_grid(inputs.f32()[6 * row + k], step);
+            y += double{w[k]} * rounded_to(inputs.f32()[6 * row + k], step);
           }
           e += std::pow(std::max(y, 0.0) - wanted.f32()[3 * row + column], 2);
         }

@@ -138,7 +138,7 @@ TEST(CalibrateAuto, MeasuresTheSqnrOfTensorsByItsDefinition) {
   double signal = 0;
   double error = 0;
   for (const float v : x.f32()) {
-    const double e = double{on_grid(v, result.tensors[0].scale)} - v;
+    const double e = double{rounded_to(v, result.tensors[0].scale)} - v;
     signal += double{v} * v;
     error += e * e;
   }

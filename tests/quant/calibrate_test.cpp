@@ -332,7 +332,7 @@ TEST(Calibrate, SetsPerChannelScalesOfFixedWeights) {
   calibrate(model, samples(40, {8, 6, 1}));
   const Tensor kernel =
       model.layer("quant_dense").parameter("kernel").variable.value();
-  const auto live = Quantizer("w", weight_quantizer()).grid(kernel, -1);
+  const auto live = Quantizer("w", weight_quantizer()).qparams(kernel, -1);
   EXPECT_THAT(quantizer(model, "dense/kernel")->scales(),
               ::testing::ElementsAreArray(values(live.scale)));
   EXPECT_NO_THROW(prepare_qat(model));

@@ -176,7 +176,7 @@ double square_error(const Tensor& x, float range, int high) {
   double error = 0;
   for (const float v : x.f32()) {
     const double e =
-        double{on_grid(std::fabs(v), scale, 0, high)} - std::fabs(v);
+        double{rounded_to(std::fabs(v), scale, 0, high)} - std::fabs(v);
     error += e * e;
   }
   return error;
@@ -314,7 +314,7 @@ double weight_error(const Tensor& w, std::span<const float> scales, int high) {
   for (int64_t i = 0; i < w.size(); ++i) {
     const float v = w.f32()[static_cast<size_t>(i)];
     const float s = scales[static_cast<size_t>(i) % scales.size()];
-    const double e = double{on_grid(v, s, -high, high)} - v;
+    const double e = double{rounded_to(v, s, -high, high)} - v;
     error += e * e;
   }
   return error;

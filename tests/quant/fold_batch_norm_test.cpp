@@ -43,13 +43,14 @@ TEST_P(FoldOf, KeepsQuantizedValues) {
       // Also by the library's arithmetic, from the stored weights.
       const auto& w = wrapper(folded, "quant_linear");
       const Parameter& p = w.inner().parameter(kind.folded_kernel);
-      const QuantParams grid = quantizer(folded, "linear/" + kind.kernel)
-                                   ->weight_grid(p.variable, p.channel_axis);
-      const Tensor codes = quantize(p.variable.value(), grid);
+      const QuantParams qparams =
+          quantizer(folded, "linear/" + kind.kernel)
+              ->weight_qparams(p.variable, p.channel_axis);
+      const Tensor codes = quantize(p.variable.value(), qparams);
       for (size_t i = 0; i < expected.size(); ++i) {
         ASSERT_EQ(codes.data<int8_t>()[i], expected[i]) << i;
       }
-      EXPECT_EQ(bits(dequantize(codes, grid)), bits(p.variable));
+      EXPECT_EQ(bits(dequantize(codes, qparams)), bits(p.variable));
     }
   }
 }
@@ -60,8 +61,8 @@ TEST_P(FoldOf, MultipliesTheScalesWithTheFactor) {
   const auto& weight = wrapper(model, "quant_linear").weights().back();
   const Parameter& p =
       wrapper(model, "quant_linear").inner().parameter(kind.kernel);
-  const auto before =
-      values(weight.quantizer->weight_grid(p.variable, p.channel_axis).scale);
+  const auto before = values(
+      weight.quantizer->weight_qparams(p.variable, p.channel_axis).scale);
   const auto factor = factor_and_shift(model, "bn").factor;
   const Model folded = fold_batch_norm(model);
   const auto q = quantizer(folded, "linear/" + kind.kernel);

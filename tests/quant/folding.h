@@ -257,7 +257,7 @@ inline Model quantized(
   const std::string_view inner = quant::inner_tensor(model.layer("linear"));
   if (!inner.empty()) {
     plan.points.push_back(
-        {{quant::QdqSite::inner(std::string(inner)), "user", "by hand"},
+        {{quant::QdqSite::intermediate(std::string(inner)), "user", "by hand"},
          "linear",
          quant::activation_quantizer(),
          "inner"});
@@ -287,8 +287,8 @@ inline std::vector<int> codes_of(const Model& model, const std::string& layer,
   const Parameter& p = wrapped.inner().parameter(parameter);
   for (const auto& weight : wrapped.weights()) {
     if (weight.site.parameter != parameter) continue;
-    const QuantParams grid =
-        weight.quantizer->weight_grid(p.variable, p.channel_axis);
+    const QuantParams qparams =
+        weight.quantizer->weight_qparams(p.variable, p.channel_axis);
     const Shape& shape = p.variable.shape();
     const int axis = (p.channel_axis + shape.rank()) % shape.rank();
     size_t inner = 1;
@@ -298,11 +298,11 @@ inline std::vector<int> codes_of(const Model& model, const std::string& layer,
     std::vector<int> codes;
     for (size_t i = 0; i < p.variable.value().f32().size(); ++i) {
       const size_t channel = i / inner % static_cast<size_t>(shape[axis]);
-      const float s = grid.scale.f32()[grid.per_channel() ? channel : 0];
+      const float s = qparams.scale.f32()[qparams.per_channel() ? channel : 0];
       const float q = std::nearbyint(p.variable.value().f32()[i] / s);
-      codes.push_back(
-          static_cast<int>(std::min(std::max(q, static_cast<float>(grid.low)),
-                                    static_cast<float>(grid.high))));
+      codes.push_back(static_cast<int>(
+          std::min(std::max(q, static_cast<float>(qparams.low)),
+                   static_cast<float>(qparams.high))));
     }
     return codes;
   }

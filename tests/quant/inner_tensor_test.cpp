@@ -98,15 +98,15 @@ TEST(InnerTensor, IsRoundedInTrainingAndInInference) {
     const Parameter& p = layer.parameter(name);
     return fake_quantize(p.variable,
                          quantizer(quantized, "sep/" + name)
-                             ->weight_grid(p.variable, p.channel_axis));
+                             ->weight_qparams(p.variable, p.channel_axis));
   };
-  const auto on_grid = [&](const Variable& x, const std::string& name) {
+  const auto rounded_to = [&](const Variable& x, const std::string& name) {
     return (*quantizer(quantized, name))(x);
   };
   const Tensor x = noise({3, 6, 5, 3}, 7);
-  const Variable inner =
-      on_grid(between(on_grid(Variable(x), "x"), rounded("depthwise_kernel")),
-              "sep/depthwise");
+  const Variable inner = rounded_to(
+      between(rounded_to(Variable(x), "x"), rounded("depthwise_kernel")),
+      "sep/depthwise");
   const Variable y = relu(bias_add(conv2d(inner, rounded("pointwise_kernel")),
                                    layer.parameter("bias").variable));
   EXPECT_EQ(bits(quantized.predict(x)), bits(y));
@@ -171,7 +171,7 @@ TEST(InnerTensor, IsRefusedForLayersWithoutIt) {
   };
   const auto inner = [](const std::string& layer, const std::string& tensor) {
     return QdqPoint{
-        {QdqSite::inner(tensor), "user"}, layer, activation_quantizer()};
+        {QdqSite::intermediate(tensor), "user"}, layer, activation_quantizer()};
   };
   EXPECT_EQ(refusal(separable(), inner("sep", "pointwise")),
             (Failure{"unknown_name", "SeparableConv2D 'sep'"}));

@@ -30,7 +30,7 @@ float optimal_scale(std::span<const float> x, int low, int high) {
         top * static_cast<float>(i) / 1000 / static_cast<float>(high);
     double error = 0;
     for (const float v : x) {
-      const double e = double{on_grid(v, scale, low, high)} - v;
+      const double e = double{rounded_to(v, scale, low, high)} - v;
       error += e * e;
     }
     if (error < least) best = scale;
@@ -118,7 +118,7 @@ TEST(LearnedScale, StaysAboveItsFloor) {
   q.set_scale(0.5f);
   q.moving_scale().assign(Tensor::scalar(-3));  // an excessive step
   EXPECT_EQ(q.scale(), 0.5f * 0.01f);
-  EXPECT_EQ(q.grid({}, -1).scale.item(), 0.5f * 0.01f);
+  EXPECT_EQ(q.qparams({}, -1).scale.item(), 0.5f * 0.01f);
   (void)q(Variable(noise({2, 3})), Mode::training);
   EXPECT_EQ(q.moving_scale().value().item(), 0.5f * 0.01f);
 }

@@ -96,8 +96,8 @@ TEST(Transform, MatchesAnOptionalStepOnlyIfItsConditionHolds) {
 TEST(Transform, PassesConsumersToConditions) {
   std::vector<std::string> seen;
   const auto look = [&](const PatternLayer& layer) {
-    for (const GraphNode* reader : layer.readers) {
-      seen.push_back(layer.node.layer->name() + " " + reader->layer->name());
+    for (const GraphNode* consumer : layer.consumers) {
+      seen.push_back(layer.node.layer->name() + " " + consumer->layer->name());
     }
     return true;
   };

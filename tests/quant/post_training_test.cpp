@@ -64,7 +64,7 @@ TEST(RoundWeights, FindsTheBestRoundingOfATinyLayer) {
     for (size_t row = 0; row < 120; row += 4) {
       double e = 0;
       for (size_t k = 0; k < 4; ++k) {
-        e += double{on_grid(inputs.f32()[row + k], step)} *
+        e += double{rounded_to(inputs.f32()[row + k], step)} *
              (double{exact.f32()[2 * k + column]} - weights[k]);
       }
       sum += e * e;

@@ -204,8 +204,10 @@ TEST(Qat, MovesWeightsOffQuantizedValues) {
   tune(model, samples(48, {8, 6, 1}));
   const Tensor kernel =
       model.layer("quant_dense").parameter("kernel").variable.value();
-  const QuantParams grid = quantizer(model, "dense/kernel")->grid(kernel, -1);
-  EXPECT_NE(values(dequantize(quantize(kernel, grid), grid)), values(kernel));
+  const QuantParams qparams =
+      quantizer(model, "dense/kernel")->qparams(kernel, -1);
+  EXPECT_NE(values(dequantize(quantize(kernel, qparams), qparams)),
+            values(kernel));
 }
 
 TEST(Qat, LeavesTheFloatModelUnchanged) {

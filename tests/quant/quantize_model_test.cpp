@@ -72,7 +72,7 @@ TEST(QuantizeModel, QuantizesBothWeightsOfASeparableConvolution) {
   const auto scales = [&](const std::string& name) {
     const Parameter& p = quantized.layer("quant_sep").parameter(name);
     return quantizer(quantized, "sep/" + name)
-        ->weight_grid(p.variable, p.channel_axis)
+        ->weight_qparams(p.variable, p.channel_axis)
         .scale.size();
   };
   EXPECT_EQ(scales("depthwise_kernel"), 3);

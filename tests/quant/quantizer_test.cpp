@@ -55,7 +55,7 @@ TEST(Quantizer, DividesByTheScale) {
     const float middle = (static_cast<float>(code) + 0.5f) * scale;
     for (const float x : {middle, std::nextafter(middle, kInfinity),
                           std::nextafter(middle, -kInfinity)}) {
-      EXPECT_EQ(quantized({x}, scale)[0], on_grid(x, scale));
+      EXPECT_EQ(quantized({x}, scale)[0], rounded_to(x, scale));
       differ += std::nearbyint(x / scale) != std::nearbyint(x * (1 / scale));
     }
   }
@@ -80,20 +80,21 @@ TEST(Quantizer, LiveChannelsUseTheirLargestMagnitude) {
   const Quantizer q("w", weight_quantizer());
   // Columns are channels.
   const Tensor w = tensor({2, 3}, {127, -0.5f, 0, -63.4f, 0.25f, 0});
-  EXPECT_EQ(values(q(Variable(w))),
-            (Values{127, -0.5f, 0, -63, on_grid(0.25f, 0.5f / 127, -127), 0}));
-  const QuantParams grid = q.grid(w, 1);
-  EXPECT_EQ(values(grid.scale), (Values{1, 0.5f / 127, 1}));
-  EXPECT_EQ(grid.axis, 1);
-  EXPECT_EQ(grid.low, -127);
-  EXPECT_EQ(grid.high, 127);
+  EXPECT_EQ(
+      values(q(Variable(w))),
+      (Values{127, -0.5f, 0, -63, rounded_to(0.25f, 0.5f / 127, -127), 0}));
+  const QuantParams qparams = q.qparams(w, 1);
+  EXPECT_EQ(values(qparams.scale), (Values{1, 0.5f / 127, 1}));
+  EXPECT_EQ(qparams.axis, 1);
+  EXPECT_EQ(qparams.low, -127);
+  EXPECT_EQ(qparams.high, 127);
 }
 
 TEST(Quantizer, LiveChannelsReachBothEndsOfTheNarrowRange) {
   const Quantizer q("w", weight_quantizer());
   for (const float top : {1.0f, 0.3f, 17.7f, 1e-20f}) {
     const Tensor w = tensor({2, 1}, {top, -top});
-    const Tensor codes = quantize(w, q.grid(w, 1));
+    const Tensor codes = quantize(w, q.qparams(w, 1));
     EXPECT_EQ(codes.data<int8_t>()[0], 127);
     EXPECT_EQ(codes.data<int8_t>()[1], -127);
   }
@@ -109,7 +110,7 @@ TEST(Quantizer, LiveFollowsTheTensor) {
 TEST(Quantizer, LivePerTensorHasOneScale) {
   const Quantizer q("w", {.narrow_range = true, .rule = ScaleRule::live});
   const Tensor w = tensor({1, 3}, {254, 1, -3});
-  EXPECT_EQ(values(q.grid(w, -1).scale), Values{2});
+  EXPECT_EQ(values(q.qparams(w, -1).scale), Values{2});
   EXPECT_EQ(values(q(Variable(w))), (Values{254, 0, -4}));
 }
 
@@ -130,7 +131,7 @@ TEST(Quantizer, RefusesToRunWithoutAScale) {
   EXPECT_EQ(q.scale(), std::nullopt);
   EXPECT_EQ(failure_of<ValueError>([&] { (void)q(x); }),
             (Failure{"not_calibrated", "quantizer 'image'"}));
-  EXPECT_EQ(failure_of<ValueError>([&] { (void)q.grid(x.value(), -1); }),
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)q.qparams(x.value(), -1); }),
             (Failure{"not_calibrated", "quantizer 'image'"}));
 }
 
@@ -141,7 +142,7 @@ TEST(Quantizer, IsAnIdentityWhileDisabledAndKeepsItsScale) {
   q.set_enabled(false);
   EXPECT_EQ(values(q(x)), values(x));
   EXPECT_EQ(q.scale(), 1.0f);
-  EXPECT_EQ(q.grid({}, -1).scale.item(), 1.0f);
+  EXPECT_EQ(q.qparams({}, -1).scale.item(), 1.0f);
   q.set_enabled(true);
   EXPECT_EQ(values(q(x)), (Values{0, 127}));
 }
@@ -169,25 +170,25 @@ TEST(Quantizer, KeepsFixedScalesPerChannel) {
   EXPECT_EQ(q.scale(), std::nullopt);
   const Tensor w = tensor({2, 3}, {1000, -0.3f, 0.1f, -1000, 0.3f, 0.125f});
   EXPECT_EQ(values(q(Variable(w))), (Values{127, -0.5f, 0, -127, 0.5f, 0}));
-  const QuantParams grid = q.weight_grid(Variable(w), -1);
-  EXPECT_EQ(values(grid.scale), (Values{1, 0.5f, 0.25f}));
-  EXPECT_EQ(grid.low, -127);
+  const QuantParams qparams = q.weight_qparams(Variable(w), -1);
+  EXPECT_EQ(values(qparams.scale), (Values{1, 0.5f, 0.25f}));
+  EXPECT_EQ(qparams.low, -127);
 }
 
 TEST(Quantizer, DoesNotChangeReturnedParameters) {
   Quantizer q("conv/kernel", kFixedChannels);
   q.set_scales(Values{1, 2});
-  const QuantParams grid = q.grid(tensor({1, 2}, {0, 0}), 1);
+  const QuantParams qparams = q.qparams(tensor({1, 2}, {0, 0}), 1);
   q.set_scales(Values{3, 4});
-  EXPECT_EQ(values(grid.scale), (Values{1, 2}));
+  EXPECT_EQ(values(qparams.scale), (Values{1, 2}));
 }
 
 TEST(Quantizer, RefusesAWeightWithMoreOrFewerChannelsThanScales) {
   Quantizer q("conv/kernel", kFixedChannels);
   q.set_scales(Values{1, 2});
   const Variable w(tensor({2, 3}, {0, 0, 0, 0, 0, 0}));
-  EXPECT_NO_THROW((void)q.weight_grid(w, 0));
-  EXPECT_EQ(failure_of<ShapeError>([&] { (void)q.weight_grid(w, -1); }),
+  EXPECT_NO_THROW((void)q.weight_qparams(w, 0));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)q.weight_qparams(w, -1); }),
             (Failure{"count_mismatch", "quantizer 'conv/kernel'"}));
 }
 

@@ -226,7 +226,7 @@ TEST(Sensitivity, ReportsTheIncreaseOfTheLossFromGradients) {
   const Sensitivity s = sensitivity(model, data);
   const Layer& layer = model.layer("quant_dense");
   const Tensor w = layer.parameter("kernel").variable.value();
-  const QuantParams grid = quantizer(model, "dense/kernel")->grid(w, -1);
+  const QuantParams qparams = quantizer(model, "dense/kernel")->qparams(w, -1);
   double expected = 0;
   for (int64_t n = 0; n < 20; ++n) {
     const Batch batch = data.batch(n, 1);
@@ -243,7 +243,8 @@ TEST(Sensitivity, ReportsTheIncreaseOfTheLossFromGradients) {
       const double p = scores[k] / sum - (n % 3 == static_cast<int64_t>(k));
       for (size_t i = 0; i < 4; ++i) {
         const float v = w.f32()[3 * i + k];
-        const double error = double{on_grid(v, grid.scale.f32()[k], -3, 3)} - v;
+        const double error =
+            double{rounded_to(v, qparams.scale.f32()[k], -3, 3)} - v;
         expected += std::pow(p * in[i] * error, 2) / (2 * 20);
       }
     }
@@ -310,7 +311,7 @@ Model with_stored_weights(const Model& model) {
       const Tensor value = p.variable.value().clone();
       const Tensor rounded =
           fake_quantize(Variable(value),
-                        placed.quantizer->grid(value, p.channel_axis))
+                        placed.quantizer->qparams(value, p.channel_axis))
               .value();
       std::ranges::copy(rounded.f32(), p.variable.mutable_value().begin());
     }

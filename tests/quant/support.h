@@ -114,7 +114,7 @@ inline quant::QdqPlan plan_by_hand(const std::string& layer,
 }
 
 /// Quantizes x to [low, high] by the definition.
-inline float on_grid(float x, float scale, int low = -128, int high = 127) {
+inline float rounded_to(float x, float scale, int low = -128, int high = 127) {
   const float code = std::nearbyint(x / scale);
   return scale * std::min(std::max(code, static_cast<float>(low)),
                           static_cast<float>(high));

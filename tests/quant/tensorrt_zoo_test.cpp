@@ -30,10 +30,10 @@ class PlacedNetwork {
     }
     for (const auto& node : model.nodes()) {
       for (const SymbolicTensor& x : node->inputs) {
-        ++readers_[x.node.get()];
+        ++consumers_[x.node.get()];
       }
     }
-    for (const SymbolicTensor& y : model.outputs()) ++readers_[y.node.get()];
+    for (const SymbolicTensor& y : model.outputs()) ++consumers_[y.node.get()];
   }
 
   const QdqPlan& plan() const { return plan_; }
@@ -61,7 +61,7 @@ class PlacedNetwork {
   /// tensor.
   bool is_conv_branch(const SymbolicTensor& x) const {
     const GraphNode* at = x.node.get();
-    while (readers_.at(at) == 1) {
+    while (consumers_.at(at) == 1) {
       if (has_weight(*at)) return true;
       const bool passes = is(*at, "BatchNormalization") || is(*at, "ReLU") ||
                           is(*at, "Activation") || is(*at, "Dropout");
@@ -79,7 +79,7 @@ class PlacedNetwork {
   QdqPlan plan_;
   std::map<std::string, std::set<int>> points_;
   std::map<std::string, std::set<int>> weighted_;
-  std::map<const GraphNode*, int> readers_;
+  std::map<const GraphNode*, int> consumers_;
 };
 
 void expect_int8_in_both_operands(const Model& model,

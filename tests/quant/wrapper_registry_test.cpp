@@ -160,7 +160,7 @@ TEST(WrapperRegistry, ListsOctetsWrappersBeforeTheUsers) {
 TEST(WrapperRegistry, ReturnsTheSitesOfAClass) {
   EXPECT_EQ(wrapper_info("Dense").sites, (QdqSites{.weights = {"kernel"}}));
   EXPECT_EQ(wrapper_info("SeparableConv2D").sites,
-            (QdqSites{.inner = "depthwise",
+            (QdqSites{.intermediate = "depthwise",
                       .weights = {"depthwise_kernel", "pointwise_kernel"}}));
   EXPECT_EQ(wrapper_info("Add").sites,
             (QdqSites{.inputs = QdqSites::kEveryInput}));

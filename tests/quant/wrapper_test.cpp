@@ -27,12 +27,12 @@ std::shared_ptr<BaseQuantizeWrapper> wrap(const LayerHandle& inner,
   return wrapper;
 }
 
-QuantParams activation_grid(float scale) {
+QuantParams activation_qparams(float scale) {
   return {.scale = Tensor::scalar(scale)};
 }
 
 /// The per-channel quantization parameters of a kernel by their definition.
-QuantParams kernel_grid(const Tensor& kernel) {
+QuantParams kernel_qparams(const Tensor& kernel) {
   const auto channels = static_cast<size_t>(kernel.shape()[-1]);
   Tensor scale = Tensor::zeros({kernel.shape()[-1]});
   for (size_t i = 0; i < kernel.f32().size(); ++i) {
@@ -120,8 +120,8 @@ TEST(WrapperForward, OfConv2DIsTheLayerOnQuantizedInputsAndWeights) {
   const Tensor kernel = inner->parameter("kernel").variable.value();
   const NoGradGuard no_grad;
   const Variable expected = bias_add(
-      conv2d(fake_quantize(Variable(x), activation_grid(scale)),
-             fake_quantize(Variable(kernel), kernel_grid(kernel)),
+      conv2d(fake_quantize(Variable(x), activation_qparams(scale)),
+             fake_quantize(Variable(kernel), kernel_qparams(kernel)),
              {.strides = {2, 1},
               .pads = Padding::same.pads({6, 7}, {3, 3}, {2, 1}, {1, 1})}),
       inner->parameter("bias").variable);
@@ -138,8 +138,8 @@ TEST(WrapperForward, OfDenseIsTheLayerOnQuantizedInputsAndWeights) {
   const Tensor kernel = inner->parameter("kernel").variable.value();
   const NoGradGuard no_grad;
   const Variable expected =
-      bias_add(dense(fake_quantize(Variable(x), activation_grid(scale)),
-                     fake_quantize(Variable(kernel), kernel_grid(kernel))),
+      bias_add(dense(fake_quantize(Variable(x), activation_qparams(scale)),
+                     fake_quantize(Variable(kernel), kernel_qparams(kernel))),
                inner->parameter("bias").variable);
   EXPECT_EQ(bits(model(Variable(x))), bits(expected));
 }
@@ -237,7 +237,7 @@ TEST(StraightThrough, InputsInRangeGetTheQuantizedWeightOthersZero) {
   const bool inside[] = {true, false, true, false, true, false, true, false};
   const Values gradient = values(x.grad());
   for (size_t i = 0; i < kernel.size(); ++i) {
-    const float w = on_grid(kernel[i], 1.27f / 127, -127);
+    const float w = rounded_to(kernel[i], 1.27f / 127, -127);
     EXPECT_FLOAT_EQ(gradient[i], inside[i] ? w : 0) << i;
   }
 }
@@ -296,15 +296,15 @@ TEST(Wrapper, RefusesInvalidPoints) {
 TEST(Quantizer, FollowsAWeightThatChanges) {
   const Quantizer quantizer("w", weight_quantizer());
   const Variable w(Tensor::full({2, 3}, 127));
-  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[0], 1.0f);
-  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[2], 1.0f);
+  EXPECT_EQ(values(quantizer.weight_qparams(w, -1).scale)[0], 1.0f);
+  EXPECT_EQ(values(quantizer.weight_qparams(w, -1).scale)[2], 1.0f);
   w.assign(Tensor::full({2, 3}, 254));
-  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[0], 2.0f);
+  EXPECT_EQ(values(quantizer.weight_qparams(w, -1).scale)[0], 2.0f);
   w.mutable_value()[1] = 381;
-  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[1], 3.0f);
-  EXPECT_EQ(quantizer.weight_grid(w, 0).scale.size(), 2);
+  EXPECT_EQ(values(quantizer.weight_qparams(w, -1).scale)[1], 3.0f);
+  EXPECT_EQ(quantizer.weight_qparams(w, 0).scale.size(), 2);
   const Variable other(Tensor::full({2, 3}, 12.7f));
-  EXPECT_EQ(values(quantizer.weight_grid(other, -1).scale)[1], 12.7f / 127);
+  EXPECT_EQ(values(quantizer.weight_qparams(other, -1).scale)[1], 12.7f / 127);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ QuantParams bytes() { return codes_from(-128, 127); }
 
 // Quantization of activations: signed, unsigned, and with zero points of uint8
 // (equivalently int8).
-std::vector<QuantParams> activation_grids() {
+std::vector<QuantParams> activation_qparams() {
   return {bytes(),
           codes_from(0, 255),
           codes_from(0, 127),
@@ -38,18 +38,18 @@ std::vector<QuantParams> activation_grids() {
           codes_from(-77, 178)};
 }
 
-std::string to_string(const QuantParams& grid) {
-  return " codes " + std::to_string(grid.low) + ".." +
-         std::to_string(grid.high);
+std::string to_string(const QuantParams& qparams) {
+  return " codes " + std::to_string(qparams.low) + ".." +
+         std::to_string(qparams.high);
 }
 
 Tensor random_codes(const Shape& shape, uint64_t seed) {
   return random_codes(shape, seed, bytes());
 }
 
-Variable on_grid(const Tensor& t, bool trained = false,
-                 const QuantParams& grid = bytes()) {
-  return fake_quantize(Variable(t, trained), grid);
+Variable rounded_to(const Tensor& t, bool trained = false,
+                    const QuantParams& qparams = bytes()) {
+  return fake_quantize(Variable(t, trained), qparams);
 }
 
 // Exact integer sums, scaled once.
@@ -121,14 +121,15 @@ const Case kCases[] = {
 };
 
 TEST_P(Codes, ConvolutionsMatchIntegerArithmetic) {
-  for (const QuantParams& grid : activation_grids())
+  for (const QuantParams& qparams : activation_qparams())
     for (const Case& c : kCases) {
       const std::string what =
-          c.x.to_string() + " * " + c.w.to_string() + to_string(grid);
-      const Tensor x = random_codes(c.x, 1, grid);
+          c.x.to_string() + " * " + c.w.to_string() + to_string(qparams);
+      const Tensor x = random_codes(c.x, 1, qparams);
       const Tensor w = random_codes(c.w, 2);
       const auto run = [&] {
-        return conv2d(on_grid(x, false, grid), on_grid(w), c.options, c.groups)
+        return conv2d(rounded_to(x, false, qparams), rounded_to(w), c.options,
+                      c.groups)
             .value();
       };
       const Tensor y = run();
@@ -157,19 +158,19 @@ const Case kDepthwiseCases[] = {
 };
 
 TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
-  for (const QuantParams& grid : activation_grids())
+  for (const QuantParams& qparams : activation_qparams())
     for (const Case& c : kDepthwiseCases) {
       const std::string what =
-          c.x.to_string() + " * " + c.w.to_string() + to_string(grid);
-      const Tensor x = random_codes(c.x, 1, grid);
+          c.x.to_string() + " * " + c.w.to_string() + to_string(qparams);
+      const Tensor x = random_codes(c.x, 1, qparams);
       const Tensor w = random_codes(c.w, 2);
       const int64_t channels = c.x[3];
       const Tensor as_kernel = w.reshaped({c.w[0], c.w[1], channels, 1});
       // Statistics are computed if gradients are recorded.
       for (const bool trained : {false, true}) {
         const auto run = [&] {
-          return depthwise_conv2d(on_grid(x, trained, grid), on_grid(as_kernel),
-                                  c.options);
+          return depthwise_conv2d(rounded_to(x, trained, qparams),
+                                  rounded_to(as_kernel), c.options);
         };
         const Variable y = run();
         expect_same_bits(y.value(),
@@ -182,14 +183,15 @@ TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
 }
 
 TEST_P(Codes, DepthwiseConvolutionsDoNotSaturate) {
-  for (const QuantParams& grid : activation_grids())
-    for (const int code : {grid.low, grid.high})
+  for (const QuantParams& qparams : activation_qparams())
+    for (const int code : {qparams.low, qparams.high})
       for (const float b : {-64.0f, 63.5f}) {
         const float a = static_cast<float>(code) * 0.5f;
         const Tensor x = Tensor::full({1, 9, 9, 21}, a);
         const Tensor w = Tensor::full({9, 9, 21, 1}, b);
         const Tensor y =
-            depthwise_conv2d(on_grid(x, false, grid), on_grid(w)).value();
+            depthwise_conv2d(rounded_to(x, false, qparams), rounded_to(w))
+                .value();
         for (const float v : y.f32()) EXPECT_EQ(v, 81 * 4 * a * b * 0.25f);
       }
 }
@@ -218,13 +220,14 @@ TEST_P(Codes, ArePreservedByZeroPadding) {
 
 // Sums of two or four products of the largest values exceed 16 bits.
 TEST_P(Codes, DoNotSaturate) {
-  for (const QuantParams& grid : activation_grids())
-    for (const int code : {grid.low, grid.high})
+  for (const QuantParams& qparams : activation_qparams())
+    for (const int code : {qparams.low, qparams.high})
       for (const float b : {-64.0f, 63.5f}) {
         const float a = static_cast<float>(code) * 0.5f;
         const Tensor x = Tensor::full({3, 700}, a);
         const Tensor w = Tensor::full({700, 35}, b);
-        const Tensor y = dense(on_grid(x, false, grid), on_grid(w)).value();
+        const Tensor y =
+            dense(rounded_to(x, false, qparams), rounded_to(w)).value();
         const float sum = static_cast<float>(4 * a * b * 700) * 0.25f;
         for (const float v : y.f32()) EXPECT_EQ(v, sum);
       }
@@ -234,7 +237,7 @@ TEST_P(Codes, SumsExceedTheExactRangeOfFloats) {
   for (const int64_t depth : {2'001, 100'001}) {
     const Tensor x = Tensor::full({1, depth}, 63.5f);
     const Tensor w = Tensor::full({depth, 2}, 63.5f);
-    const Tensor y = dense(on_grid(x), on_grid(w)).value();
+    const Tensor y = dense(rounded_to(x), rounded_to(w)).value();
     EXPECT_EQ(y.f32()[1], static_cast<float>(127 * 127 * depth) * 0.25f);
   }
 }
@@ -243,9 +246,9 @@ TEST_P(Codes, DenseLayersMatchConvolutions) {
   for (const int64_t rows : {1, 3, 64, 65}) {
     const Tensor x = random_codes({rows, 1, 1, 131}, 3);
     const Tensor w = random_codes({1, 1, 131, 19}, 4);
-    const Tensor y =
-        dense(on_grid(x.reshaped({rows, 131})), on_grid(w.reshaped({131, 19})))
-            .value();
+    const Tensor y = dense(rounded_to(x.reshaped({rows, 131})),
+                           rounded_to(w.reshaped({131, 19})))
+                         .value();
     expect_same_bits(y.reshaped({rows, 1, 1, 19}),
                      convolution_of_codes(x, w, {}, 1),
                      std::to_string(rows) + " rows");
@@ -257,15 +260,15 @@ TEST_P(Codes, DenseLayersMatchConvolutions) {
 TEST_P(Codes, OneWeightServesSeveralActivationRanges) {
   const NoGradGuard no_grad;
   const Variable w(random_codes({3, 3, 5, 20}, 16));
-  const auto both = [&](const QuantParams& grid) {
-    const Tensor x = random_codes({1, 6, 7, 5}, 17, grid);
+  const auto both = [&](const QuantParams& qparams) {
+    const Tensor x = random_codes({1, 6, 7, 5}, 17, qparams);
     const Variable kernel = fake_quantize(w, bytes());
-    expect_same_bits(conv2d(on_grid(x, false, grid), kernel).value(),
+    expect_same_bits(conv2d(rounded_to(x, false, qparams), kernel).value(),
                      convolution_of_codes(x, w.value(), {}, 1),
-                     to_string(grid));
+                     to_string(qparams));
   };
   for (int round = 0; round < 2; ++round) {
-    for (const QuantParams& grid : activation_grids()) both(grid);
+    for (const QuantParams& qparams : activation_qparams()) both(qparams);
   }
 }
 
@@ -302,7 +305,8 @@ TEST_P(Codes, NanInputsReachTheOutput) {
   Tensor x = random_codes({2, 4, 4, 5}, 7);
   x.f32()[100] = NAN;  // second image
   const Tensor w = random_codes({3, 3, 5, 20}, 8);
-  const Tensor y = conv2d(on_grid(x), on_grid(w), {.pads{1, 1, 1, 1}}).value();
+  const Tensor y =
+      conv2d(rounded_to(x), rounded_to(w), {.pads{1, 1, 1, 1}}).value();
   const int64_t half = y.size() / 2;
   int64_t found = 0;
   for (int64_t i = 0; i < y.size(); ++i) {
@@ -315,15 +319,16 @@ TEST_P(Codes, NanInputsReachTheOutput) {
   for (int64_t i = 0; i < 22; ++i) {  // in whole vectors and remainders
     Tensor row = Tensor::full({1, 22}, 1);
     row.f32()[static_cast<size_t>(i)] = NAN;
-    EXPECT_TRUE(std::isnan(dense(on_grid(row), on_grid(w1)).value().item()));
+    EXPECT_TRUE(
+        std::isnan(dense(rounded_to(row), rounded_to(w1)).value().item()));
   }
 }
 
 TEST_P(Codes, NanWeightsReachTheOutput) {
   Tensor w = random_codes({40, 3}, 11);
   w.f32()[0] = NAN;
-  const Variable x = on_grid(random_codes({2, 40}, 12));
-  const Tensor y = dense(x, on_grid(w)).value();
+  const Variable x = rounded_to(random_codes({2, 40}, 12));
+  const Tensor y = dense(x, rounded_to(w)).value();
   for (int64_t i = 0; i < y.size(); ++i) {
     EXPECT_EQ(std::isnan(y.f32()[static_cast<size_t>(i)]), i % 3 == 0) << i;
   }
@@ -337,7 +342,7 @@ TEST_P(Codes, RowsOutsideTheImageAreZero) {
   const Tensor x = random_codes({1, 1, 1, 500}, 13);
   const Tensor w = random_codes({1, 1, 500, 3}, 14);
   const WindowOptions o{.pads{3, 2, 64, 5}};
-  expect_same_bits(conv2d(on_grid(x), on_grid(w), o).value(),
+  expect_same_bits(conv2d(rounded_to(x), rounded_to(w), o).value(),
                    convolution_of_codes(x, w, o, 1), "padding");
   set_num_threads(threads);
 }
@@ -353,7 +358,8 @@ TEST_P(Codes, ArePackedBySeveralThreadsAtOnce) {
     const Variable w(random_codes({3, 3, 64, 96}, round));
     const auto run = [&] {
       const NoGradGuard no_grad;
-      return conv2d(on_grid(x), fake_quantize(w, {.scale = scale, .axis = -1}))
+      return conv2d(rounded_to(x),
+                    fake_quantize(w, {.scale = scale, .axis = -1}))
           .value();
     };
     Tensor other;
@@ -383,8 +389,8 @@ TEST_P(Codes, RoundLikeDivision) {
     for (const float v : {INFINITY, -INFINITY, 0.0f, -0.0f, kLimit, 1e-45f}) {
       t.f32()[rng.next() % 1803] = v;
     }
-    const QuantParams grid{.scale = Tensor::scalar(scale)};
-    const Tensor y = fake_quantize(Variable(t), grid).value();
+    const QuantParams qparams{.scale = Tensor::scalar(scale)};
+    const Tensor y = fake_quantize(Variable(t), qparams).value();
     for (size_t i = 0; i < t.f32().size(); ++i) {
       const float code = std::nearbyint(
           std::min(std::max(t.f32()[i] / scale, -128.0f), 127.0f));
@@ -397,30 +403,30 @@ TEST_P(Codes, RoundLikeDivision) {
 TEST_P(Codes, RoundTiesToEvenForEveryRange) {
   const NoGradGuard no_grad;
   const auto ones = [](const Shape& shape) {
-    return on_grid(Tensor::full(shape, 0.5f));
+    return rounded_to(Tensor::full(shape, 0.5f));
   };
   for (int zero_point = 0; zero_point <= 255; ++zero_point) {
-    const QuantParams grid = codes_from(-zero_point, 255 - zero_point);
-    const std::string what = to_string(grid);
+    const QuantParams qparams = codes_from(-zero_point, 255 - zero_point);
+    const std::string what = to_string(qparams);
     Tensor x({1, 5, 41, 3});
     for (int64_t i = 0; i < x.size(); ++i) {
       x.f32()[static_cast<size_t>(i)] =
           0.25f * static_cast<float>(i - 2 * zero_point - 10);
     }
-    const Tensor y = fake_quantize(Variable(x), grid).value();
+    const Tensor y = fake_quantize(Variable(x), qparams).value();
     for (size_t i = 0; i < y.f32().size(); ++i) {
       const float code = std::nearbyint(
-          std::clamp(x.f32()[i] / 0.5f, static_cast<float>(grid.low),
-                     static_cast<float>(grid.high)));
+          std::clamp(x.f32()[i] / 0.5f, static_cast<float>(qparams.low),
+                     static_cast<float>(qparams.high)));
       ASSERT_EQ(y.f32()[i], code * 0.5f) << x.f32()[i] << what;
     }
     // Kernels of quantized value 1 (0.5) halve their inputs.
-    const Variable codes = fake_quantize(Variable(x), grid);
+    const Variable codes = fake_quantize(Variable(x), qparams);
     const Tensor copied = depthwise_conv2d(codes, ones({1, 1, 3, 1})).value();
     Tensor unit = Tensor::zeros({3, 3});
     for (const size_t i : {0, 4, 8}) unit.f32()[i] = 0.5f;
     const Tensor dense_copy =
-        dense(reshape(codes, {205, 3}), on_grid(unit)).value();
+        dense(reshape(codes, {205, 3}), rounded_to(unit)).value();
     for (size_t i = 0; i < y.f32().size(); ++i) {
       ASSERT_EQ(copied.f32()[i], 0.5f * y.f32()[i]) << x.f32()[i] << what;
       ASSERT_EQ(dense_copy.f32()[i], 0.5f * y.f32()[i]) << x.f32()[i] << what;

@@ -58,9 +58,9 @@ Tensor normal(const Shape& shape, uint64_t seed) {
 }
 
 // Quantized values as numbers.
-Tensor integers(const Tensor& t, const QuantParams& grid) {
+Tensor integers(const Tensor& t, const QuantParams& qparams) {
   Tensor result(t.shape());
-  const Tensor codes = quantize(t, grid);
+  const Tensor codes = quantize(t, qparams);
   for (size_t i = 0; i < result.f32().size(); ++i) {
     result.f32()[i] = codes.data<int8_t>()[i];
   }

@@ -232,7 +232,7 @@ TEST(Deferred, BandsOfRowsMatchWholeImagesBitwise) {
   for (const int64_t groups : {1, 6}) {
     Tensor a({1, 13, 7, 6}), b({1, 13, 7, 6}), w({3, 2, 6 / groups, 6});
     for (Tensor* t : {&a, &b, &w}) rng.fill_normal(*t, 0, 1);
-    const QuantParams grid{.scale = Tensor::scalar(0.02f)};
+    const QuantParams qparams{.scale = Tensor::scalar(0.02f)};
     for (const WindowOptions& o :
          {WindowOptions{}, WindowOptions{.strides{2, 1}, .pads{3, 2, 1, 0}},
           WindowOptions{.dilation{4, 2}, .pads{0, 9, 1, 1}}}) {
@@ -243,8 +243,8 @@ TEST(Deferred, BandsOfRowsMatchWholeImagesBitwise) {
           Variable x = relu(add(Variable(a), Variable(b)));
           Variable k(w);
           if (codes) {
-            x = fake_quantize(x, grid);
-            k = fake_quantize(k, grid);
+            x = fake_quantize(x, qparams);
+            k = fake_quantize(k, qparams);
           }
           const Tensor y = conv2d(x, k, o, groups).value();
           EXPECT_TRUE(!x.value().empty());

@@ -34,8 +34,8 @@ TEST_P(FakeQuantize, MatchesTheScalarDefinition) {
   rng.fill_normal(x, 0, 60);
   for (const Tensor& t : {x, ties_and_bounds()}) {
     for (const float scale : {1.0f, 0.37f, 1e-3f}) {
-      const QuantParams grid{.scale = Tensor::scalar(scale)};
-      const Variable y = fake_quantize(Variable(t), grid);
+      const QuantParams qparams{.scale = Tensor::scalar(scale)};
+      const Variable y = fake_quantize(Variable(t), qparams);
       for (size_t i = 0; i < t.f32().size(); ++i) {
         EXPECT_EQ(y.value().f32()[i],
                   quantize(t.f32()[i], scale, -128, 127) * scale);
@@ -76,10 +76,10 @@ TEST_P(FakeQuantize, QuantizesEachChannelWithItsScale) {
     const Tensor scale = absmax_per_channel(t, axis).clone();
     Tensor scales = scale.clone();
     for (float& s : scales.f32()) s = scale_of_range(s * 0.9f, 127);
-    const QuantParams grid{.scale = scales, .axis = axis, .low = -127};
+    const QuantParams qparams{.scale = scales, .axis = axis, .low = -127};
     const Variable x(t.clone(), true);
-    const Variable y = fake_quantize(x, grid);
-    const Tensor expected = dequantize(quantize(t, grid), grid);
+    const Variable y = fake_quantize(x, qparams);
+    const Tensor expected = dequantize(quantize(t, qparams), qparams);
     sum(y).backward();
     bool clipped = false;
     for (size_t i = 0; i < t.f32().size(); ++i) {
@@ -191,16 +191,18 @@ TEST_P(FakeQuantize, ReusesTheNodeOfAnEqualCall) {
   const Tensor start = Tensor::of<float>({2, 3}, {-9, -2, -0.5f, 0.25f, 3, 9});
   const Variable leaf(start, true);
   const Variable x = multiply(leaf, Variable(Tensor::scalar(1.0f)));
-  const QuantParams grid{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
+  const QuantParams qparams{
+      .scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
   const QuantParams equal{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
   const QuantParams other{.scale = Tensor::scalar(0.25f), .low = -8, .high = 7};
-  const Variable first = fake_quantize(x, grid);
+  const Variable first = fake_quantize(x, qparams);
   EXPECT_EQ(fake_quantize(x, equal).id(), first.id());
   EXPECT_NE(fake_quantize(x, equal, StraightThrough::pass_through).id(),
             first.id());
   EXPECT_NE(fake_quantize(x, other).id(), first.id());
-  EXPECT_NE(fake_quantize(leaf, grid).id(), fake_quantize(leaf, grid).id());
-  const Variable again = fake_quantize(x, grid);
+  EXPECT_NE(fake_quantize(leaf, qparams).id(),
+            fake_quantize(leaf, qparams).id());
+  const Variable again = fake_quantize(x, qparams);
   sum(add(multiply(again, Variable(Tensor::scalar(3.0f))),
           fake_quantize(x, equal)))
       .backward();
@@ -209,7 +211,7 @@ TEST_P(FakeQuantize, ReusesTheNodeOfAnEqualCall) {
   EXPECT_EQ(leaf.grad().f32()[5], 0);
   // The tape is released; a new node starts another.
   const Variable next =
-      fake_quantize(multiply(leaf, Variable(Tensor::scalar(1.0f))), grid);
+      fake_quantize(multiply(leaf, Variable(Tensor::scalar(1.0f))), qparams);
   sum(next).backward();
   EXPECT_EQ(leaf.grad().f32()[1], 5);
 }

@@ -210,8 +210,10 @@ TEST(LearnedScale, SumsGradientsOfAllConsumers) {
 
 TEST(LearnedScale, RejectsInvalidScales) {
   const Variable x(noise({2, 3}));
-  const auto error = [&](const LearnedScale& scale, const QuantParams& grid) {
-    return failure_of<ValueError>([&] { (void)fake_quantize(x, scale, grid); });
+  const auto error = [&](const LearnedScale& scale,
+                         const QuantParams& qparams) {
+    return failure_of<ValueError>(
+        [&] { (void)fake_quantize(x, scale, qparams); });
   };
   EXPECT_EQ(error({.scale = Variable(Tensor::scalar(-1), true)}, {}),
             (Failure{"out_of_range", "fake_quantize"}));

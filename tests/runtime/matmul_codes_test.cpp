@@ -10,7 +10,7 @@ namespace {
 
 class MatmulCodes : public Programs {};
 
-QuantParams halves(int low, int high) { return grid(0.5f, low, high); }
+QuantParams halves(int low, int high) { return qparams(0.5f, low, high); }
 
 // [m,k] * [k,n] of integer matrices i and j, scaled once.
 void add_products(const Tensor& a, int64_t i, const Tensor& b, int64_t j,
@@ -96,7 +96,7 @@ TEST_P(MatmulCodes, DoNotSaturate) {
   for (const auto& [low, high] : kRows)
     for (const int code : {low, high})
       for (const float w : {-128.0f, 127.0f}) {
-        const QuantParams left = grid(1, low, high), right = grid(1);
+        const QuantParams left = qparams(1, low, high), right = qparams(1);
         const float v = static_cast<float>(code);
         const Tensor y =
             matmul(
@@ -112,8 +112,8 @@ TEST_P(MatmulCodes, TrainLikeFloatProducts) {
   const Tensor a = noise({2, 6, 9}), b = noise({2, 9, 5}, 3);
   const auto gradients = [&](bool quantized) {
     const Variable x(a, true), y(b, true);
-    Variable left = fake_quantize(relu(add(x, x)), grid(0.02f));
-    Variable right = fake_quantize(y, grid(0.03f));
+    Variable left = fake_quantize(relu(add(x, x)), qparams(0.02f));
+    Variable right = fake_quantize(y, qparams(0.03f));
     if (!quantized) {  // the same values, not quantized
       left = multiply(left, Variable(Tensor::scalar(1)));
       right = multiply(right, Variable(Tensor::scalar(1)));
@@ -141,8 +141,8 @@ TEST_P(MatmulCodes, PropagateNan) {
   for (const bool left : {false, true}) {
     Tensor a = noise({1, 4, 9}), b = noise({1, 9, 20}, 3);
     (left ? a : b).f32()[0] = NAN;
-    const auto y = values(matmul(fake_quantize(Variable(a), grid(0.02f)),
-                                 fake_quantize(Variable(b), grid(0.02f))));
+    const auto y = values(matmul(fake_quantize(Variable(a), qparams(0.02f)),
+                                 fake_quantize(Variable(b), qparams(0.02f))));
     EXPECT_TRUE(std::isnan(y[0]));
     EXPECT_FALSE(std::isnan(y[79]));
   }
@@ -152,11 +152,11 @@ TEST_P(MatmulCodes, PropagateNan) {
 TEST_P(MatmulCodes, MatchThoseOfAProgram) {
   const NoGradGuard no_grad;
   const Net tokens = [](const Variable& x) {
-    return fake_quantize(reshape(x, {x.shape()[0], 6, 10}), grid(0.02f));
+    return fake_quantize(reshape(x, {x.shape()[0], 6, 10}), qparams(0.02f));
   };
   const Net attention = [](const Variable& x) {
     const Variable weights = softmax(matmul(x, x, {.transpose_b = true}));
-    return matmul(fake_quantize(weights, grid(1 / 255.0f, 0, 255)), x);
+    return matmul(fake_quantize(weights, qparams(1 / 255.0f, 0, 255)), x);
   };
   ProgramCapture capture;
   const Variable x = capture.input({1, 60});
@@ -172,7 +172,7 @@ TEST_P(MatmulCodes, MatchThoseOfAProgram) {
 
 TEST(Matmul, AcceptsEmptyQuantizedOperands) {
   const auto on = [](const Shape& s) {
-    return fake_quantize(Variable(noise(s)), grid(1));
+    return fake_quantize(Variable(noise(s)), qparams(1));
   };
   EXPECT_EQ(matmul(on({0, 3, 4}), on({0, 4, 5})).value().shape(),
             (Shape{0, 3, 5}));

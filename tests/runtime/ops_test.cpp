@@ -217,10 +217,10 @@ TEST(Weights, AreRepackedForAnotherScale) {
   const Variable w(Tensor::of<float>({2, 1}, {5, -100}));
   const NoGradGuard no_grad;
   const auto run = [&](int low, int high) {
-    const QuantParams grid{
+    const QuantParams qparams{
         .scale = Tensor::full({1}, 1), .axis = -1, .low = low, .high = high};
     const QuantParams input{.scale = Tensor::scalar(1)};
-    return dense(fake_quantize(x, input), fake_quantize(w, grid))
+    return dense(fake_quantize(x, input), fake_quantize(w, qparams))
         .value()
         .item();
   };
@@ -230,9 +230,10 @@ TEST(Weights, AreRepackedForAnotherScale) {
 }
 
 TEST(FakeQuantize, CopiesItsScaleWhenCalled) {
-  QuantParams grid{.scale = Tensor::scalar(0.1f)};
-  const Variable y = fake_quantize(Variable(Tensor::full({1, 1}, 0.3f)), grid);
-  grid.scale.f32()[0] = 0.25f;
+  QuantParams qparams{.scale = Tensor::scalar(0.1f)};
+  const Variable y =
+      fake_quantize(Variable(Tensor::full({1, 1}, 0.3f)), qparams);
+  qparams.scale.f32()[0] = 0.25f;
   EXPECT_EQ(y.value().item(), 3 * 0.1f);
 }
 
@@ -241,9 +242,9 @@ TEST(FakeQuantize, CopiesItsScaleWhenCalled) {
 TEST(Add, RoundsDequantizedTerms) {
   const Tensor a = noise({2, 3, 4, 17});
   const Tensor b = noise({2, 3, 4, 17}, 1);
-  const QuantParams grid{.scale = Tensor::scalar(0.0137f)};
-  const Variable y = add(Variable(a), fake_quantize(Variable(b), grid));
-  const Tensor rounded = dequantize(quantize(b, grid), grid);
+  const QuantParams qparams{.scale = Tensor::scalar(0.0137f)};
+  const Variable y = add(Variable(a), fake_quantize(Variable(b), qparams));
+  const Tensor rounded = dequantize(quantize(b, qparams), qparams);
   for (size_t i = 0; i < a.f32().size(); ++i) {
     const volatile float term = rounded.f32()[i];
     EXPECT_EQ(y.value().f32()[i], std::as_const(a).f32()[i] + term);

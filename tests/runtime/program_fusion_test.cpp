@@ -37,13 +37,13 @@ TEST_P(Programs, FuseConvolutionsWithTheirEpilogues) {
     expect_same([=](const Variable& x) { return relu(norm(conv(x)), 6); },
                 sample, copies);
     const auto quantized = [=](const Variable& x) {
-      return conv2d(fake_quantize(x, grid(0.02f)),
-                    fake_quantize(w, channel_grid(s.k)), options, s.groups);
+      return conv2d(fake_quantize(x, qparams(0.02f)),
+                    fake_quantize(w, channel_qparams(s.k)), options, s.groups);
     };
     expect_same(quantized, sample, 1);
     expect_same(
         [=](const Variable& x) {
-          return fake_quantize(relu(norm(quantized(x))), grid(0.03f));
+          return fake_quantize(relu(norm(quantized(x))), qparams(0.03f));
         },
         sample, 1);
   }
@@ -57,15 +57,15 @@ TEST_P(Programs, StoreBytesBetweenQuantizedOps) {
     const Variable last = weight({4, 7, 7, 10}, 5);
     const Net net = [=](const Variable& x) {
       const WindowOptions same{.pads = 1};
-      Variable y = conv2d(fake_quantize(x, grid(0.02f, low, high)),
-                          fake_quantize(first, channel_grid(18)), same);
-      y = fake_quantize(relu(norm(y)), grid(0.05f, low, high));
-      y = conv2d(y, fake_quantize(second, channel_grid(7)), same);
-      y = fake_quantize(relu(y, 6), grid(0.05f, low, high));
-      y = depthwise_conv2d(y, fake_quantize(depthwise, channel_grid(7, 2)),
+      Variable y = conv2d(fake_quantize(x, qparams(0.02f, low, high)),
+                          fake_quantize(first, channel_qparams(18)), same);
+      y = fake_quantize(relu(norm(y)), qparams(0.05f, low, high));
+      y = conv2d(y, fake_quantize(second, channel_qparams(7)), same);
+      y = fake_quantize(relu(y, 6), qparams(0.05f, low, high));
+      y = depthwise_conv2d(y, fake_quantize(depthwise, channel_qparams(7, 2)),
                            same);
-      y = fake_quantize(norm(y), grid(0.05f, low, high));
-      return conv2d(y, fake_quantize(last, channel_grid(10)));
+      y = fake_quantize(norm(y), qparams(0.05f, low, high));
+      return conv2d(y, fake_quantize(last, channel_qparams(10)));
     };
     expect_same(net, {1, 4, 7, 5}, 1);
     const Program program = capture(net, {1, 4, 7, 5});
@@ -92,11 +92,11 @@ TEST_P(Programs, RoundTiesLikeOps) {
     expect_same(
         [=](const Variable& x) {
           const Variable y =
-              conv2d(fake_quantize(x, grid(0.5f, low, low + 255)),
-                     fake_quantize(w, grid(0.5f)), {.pads = 1});
+              conv2d(fake_quantize(x, qparams(0.5f, low, low + 255)),
+                     fake_quantize(w, qparams(0.5f)), {.pads = 1});
           const Variable z = relu(y, 90);
-          return conv2d(fake_quantize(z, grid(0.5f, low, low + 255)),
-                        fake_quantize(last, channel_grid(5)));
+          return conv2d(fake_quantize(z, qparams(0.5f, low, low + 255)),
+                        fake_quantize(last, channel_qparams(5)));
         },
         {1, 6, 7, 4}, 1);
   }
@@ -126,15 +126,15 @@ TEST_P(Programs, AddStoredValues) {
   expect_same(
       [=](const Variable& x) {
         const Variable y = relu(right(x));
-        return fake_quantize(add(left(x), y), grid(0.04f));
+        return fake_quantize(add(left(x), y), qparams(0.04f));
       },
       sample, 1);
   for (const auto& [low, high] : kRanges) {
     expect_same(
         [=, from = low, to = high](const Variable& x) {
-          const Variable y = fake_quantize(right(x), grid(0.03f, from, to));
+          const Variable y = fake_quantize(right(x), qparams(0.03f, from, to));
           const Variable z =
-              conv2d(y, fake_quantize(c, channel_grid(19)), same);
+              conv2d(y, fake_quantize(c, channel_qparams(19)), same);
           return relu(add(norm(z), y));
         },
         sample, 0);
@@ -152,14 +152,14 @@ TEST_P(Programs, AddStoredValues) {
   // Both quantized.
   expect_same(
       [=](const Variable& x) {
-        const Variable y = fake_quantize(right(x), grid(0.05f));
-        return add(fake_quantize(left(x), grid(0.1f)), y);
+        const Variable y = fake_quantize(right(x), qparams(0.05f));
+        return add(fake_quantize(left(x), qparams(0.1f)), y);
       },
       sample, 1);
   expect_same(
       [=](const Variable& x) {
-        const Variable y = fake_quantize(left(x), grid(0.1f));
-        return add(y, fake_quantize(right(x), grid(0.05f)));
+        const Variable y = fake_quantize(left(x), qparams(0.1f));
+        return add(y, fake_quantize(right(x), qparams(0.05f)));
       },
       sample, 2);
 }
@@ -176,11 +176,11 @@ TEST_P(Programs, StoreSeveralFormatsPerValue) {
       [=](const Variable& x) {
         const Variable y = relu(norm(conv2d(x, a, {.pads = 1})));
         const Variable p =
-            conv2d(fake_quantize(y, grid(0.03f)),
-                   fake_quantize(b, channel_grid(8)), {.pads = 1});
+            conv2d(fake_quantize(y, qparams(0.03f)),
+                   fake_quantize(b, channel_qparams(8)), {.pads = 1});
         const Variable q =
-            conv2d(fake_quantize(y, grid(0.05f)),
-                   fake_quantize(c, channel_grid(8)), {.pads = 2});
+            conv2d(fake_quantize(y, qparams(0.05f)),
+                   fake_quantize(c, channel_qparams(8)), {.pads = 2});
         return add(add(p, q), conv2d(y, d));
       },
       sample, 1);
@@ -214,11 +214,11 @@ TEST_P(Programs, MultiplyRows) {
     expect_same(
         [=](const Variable& x) {
           const Variable y =
-              bias_add(dense(fake_quantize(x, grid(0.02f)),
-                             fake_quantize(w, channel_grid(21, 1))),
+              bias_add(dense(fake_quantize(x, qparams(0.02f)),
+                             fake_quantize(w, channel_qparams(21, 1))),
                        b);
-          return dense(fake_quantize(relu(y), grid(0.1f)),
-                       fake_quantize(v, channel_grid(5, 1)));
+          return dense(fake_quantize(relu(y), qparams(0.1f)),
+                       fake_quantize(v, channel_qparams(5, 1)));
         },
         {1, 4, depth}, 1);
   }
@@ -240,8 +240,8 @@ TEST_P(Programs, FuseActivations) {
     expect_same([=](const Variable& x) { return f(norm(conv(x))); }, sample, 0);
     expect_same(
         [=](const Variable& x) {
-          const Variable y = fake_quantize(f(norm(conv(x))), grid(0.02f));
-          return f(conv2d(y, fake_quantize(v, channel_grid(6))));
+          const Variable y = fake_quantize(f(norm(conv(x))), qparams(0.02f));
+          return f(conv2d(y, fake_quantize(v, channel_qparams(6))));
         },
         sample, 0);
     // Of an input, of two terms, of another activation, with two consumers.
@@ -250,7 +250,7 @@ TEST_P(Programs, FuseActivations) {
         [=](const Variable& x) {
           const Variable y = f(norm(conv(x)));
           const Variable z = f(add(conv(x), y));
-          return f(f(fake_quantize(z, grid(0.1f))));
+          return f(f(fake_quantize(z, qparams(0.1f))));
         },
         sample, 2);
     expect_same(
@@ -283,23 +283,23 @@ TEST_P(Programs, ScaleChannelsBySampleByComputedValues) {
     expect_same(
         [=](const Variable& x) {
           const auto [y, by] = excited(x);
-          return conv2d(fake_quantize(multiply(by, y), grid(0.02f)),
-                        fake_quantize(last, channel_grid(10)));
+          return conv2d(fake_quantize(multiply(by, y), qparams(0.02f)),
+                        fake_quantize(last, channel_qparams(10)));
         },
         sample, 1);
     expect_same(
         [=](const Variable& x) {
           const auto [y, by] = excited(x);
-          const Variable z = multiply(fake_quantize(y, grid(0.05f)),
-                                      fake_quantize(by, grid(0.01f)));
-          return conv2d(fake_quantize(z, grid(0.02f)),
-                        fake_quantize(wide, channel_grid(10)), {.pads = 1});
+          const Variable z = multiply(fake_quantize(y, qparams(0.05f)),
+                                      fake_quantize(by, qparams(0.01f)));
+          return conv2d(fake_quantize(z, qparams(0.02f)),
+                        fake_quantize(wide, channel_qparams(10)), {.pads = 1});
         },
         sample, 1);
     // Zero padded, with two consumers, and through a function.
     expect_same(
         [=](const Variable& x) {
-          const Variable quantized = fake_quantize(x, grid(0.02f));
+          const Variable quantized = fake_quantize(x, qparams(0.02f));
           const auto [y, by] = excited(quantized);
           const Variable z = multiply(y, by);
           const Variable read = conv2d(relu(norm(z)), wide, {.pads = 1});
@@ -335,18 +335,18 @@ TEST_P(Programs, FuseOpsOnSequences) {
       },
       sample, 0);
   const Net net = [=](const Variable& x) {
-    Variable y = conv1d(fake_quantize(x, grid(0.02f)),
-                        fake_quantize(first, channel_grid(18, 2)),
+    Variable y = conv1d(fake_quantize(x, qparams(0.02f)),
+                        fake_quantize(first, channel_qparams(18, 2)),
                         {.stride = 3, .dilation = 2});
-    y = fake_quantize(relu(norm(y)), grid(0.05f));
-    y = depthwise_conv1d(y, fake_quantize(depthwise, channel_grid(18, 1)),
+    y = fake_quantize(relu(norm(y)), qparams(0.05f));
+    y = depthwise_conv1d(y, fake_quantize(depthwise, channel_qparams(18, 1)),
                          same);
-    y = fake_quantize(norm(y), grid(0.05f));
-    const Variable z =
-        conv1d(y, fake_quantize(third, channel_grid(14, 2)), {.pads{1, 0}}, 2);
-    y = conv1d(y, fake_quantize(weight({3, 18, 14}, 6), channel_grid(14, 2)),
+    y = fake_quantize(norm(y), qparams(0.05f));
+    const Variable z = conv1d(y, fake_quantize(third, channel_qparams(14, 2)),
+                              {.pads{1, 0}}, 2);
+    y = conv1d(y, fake_quantize(weight({3, 18, 14}, 6), channel_qparams(14, 2)),
                {.dilation = 2, .pads{4, 0}});
-    return relu(add(y, fake_quantize(z, grid(0.1f))));
+    return relu(add(y, fake_quantize(z, qparams(0.1f))));
   };
   expect_same(net, sample, 1);
   std::vector<std::string> stores;
@@ -364,8 +364,8 @@ TEST_P(Programs, FuseOpsOnSequences) {
   };
   const Net padded = [](const Variable& v) { return pad1d(v, {2, 0}); };
   const Net last = [=](const Variable& v) {
-    return conv1d(fake_quantize(v, grid(0.05f)),
-                  fake_quantize(second, channel_grid(7, 2)));
+    return conv1d(fake_quantize(v, qparams(0.05f)),
+                  fake_quantize(second, channel_qparams(7, 2)));
   };
   const NoGradGuard no_grad;
   ProgramCapture all;

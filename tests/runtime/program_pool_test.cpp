@@ -45,8 +45,8 @@ TEST_P(Programs, PoolQuantizedValues) {
           return max_pool2d(x, c.window, c.options);
         };
         const Net last = [=](const Variable& x) {
-          return conv2d(fake_quantize(x, grid(0.02f, range.low, range.high)),
-                        fake_quantize(v, channel_grid(5)), {.pads = 1});
+          return conv2d(fake_quantize(x, qparams(0.02f, range.low, range.high)),
+                        fake_quantize(v, channel_qparams(5)), {.pads = 1});
         };
         const Net scaled = [=](const Variable& x) {
           return norm(conv2d(x, w, {.pads = 1}));
@@ -77,8 +77,8 @@ TEST_P(Programs, PoolQuantizedValuesOfOneRange) {
     return max_pool2d(x, 2, {.strides = 2});
   };
   const auto quantized = [=](const Variable& x, float scale) {
-    return conv2d(fake_quantize(x, grid(scale)),
-                  fake_quantize(v, channel_grid(5)));
+    return conv2d(fake_quantize(x, qparams(scale)),
+                  fake_quantize(v, channel_qparams(5)));
   };
   const Net one = [=](const Variable& x) {
     return add(quantized(x, 0.02f), quantized(x, 0.02f));
@@ -90,7 +90,7 @@ TEST_P(Programs, PoolQuantizedValuesOfOneRange) {
     return add(quantized(x, 0.02f), conv2d(x, v));
   };
   const Net output = [=](const Variable& x) {
-    return fake_quantize(x, grid(0.02f));
+    return fake_quantize(x, qparams(0.02f));
   };
   std::vector<int> pools;
   for (const Net& last : {one, two, floats, output}) {
@@ -118,11 +118,11 @@ TEST_P(Programs, PoolExistingQuantizedValues) {
   for (const auto& [low, high] : kRanges) {
     for (const float scale : {0.02f, 0.03f}) {
       const Net first = [=, from = low, to = high](const Variable& x) {
-        return fake_quantize(conv2d(x, w), grid(0.03f, from, to));
+        return fake_quantize(conv2d(x, w), qparams(0.03f, from, to));
       };
       const Net last = [=, from = low, to = high](const Variable& x) {
-        return conv2d(fake_quantize(x, grid(scale, from, to)),
-                      fake_quantize(v, channel_grid(5)));
+        return conv2d(fake_quantize(x, qparams(scale, from, to)),
+                      fake_quantize(v, channel_qparams(5)));
       };
       const Program program = pooling_program(first, zeros, pool, last);
       EXPECT_EQ(count(program, "max_pool"), scale == 0.03f ? 1 : 0);
@@ -145,8 +145,8 @@ TEST_P(Programs, PoolNanAsFloat) {
       [](const Variable& x) { return x; },
       [](const Variable& x) { return max_pool2d(x, 2, {.strides = 2}); },
       [=](const Variable& x) {
-        return conv2d(fake_quantize(x, grid(0.02f)),
-                      fake_quantize(v, channel_grid(5)));
+        return conv2d(fake_quantize(x, qparams(0.02f)),
+                      fake_quantize(v, channel_qparams(5)));
       });
   Tensor images = noise({2, 9, 8, 3}, 7);
   images.f32()[30] = std::numeric_limits<float>::quiet_NaN();

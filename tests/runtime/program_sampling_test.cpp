@@ -16,7 +16,7 @@ std::vector<std::string> stores(const Program& program) {
 }
 
 Variable quantized(const Variable& x, float scale = 0.05f) {
-  return fake_quantize(x, grid(scale));
+  return fake_quantize(x, qparams(scale));
 }
 
 // The end of a ResNet stage and the beginning of the next.
@@ -29,7 +29,7 @@ struct Stage {
                 const WindowOptions& options = {}) const {
     const Variable w = weight(kernel, seed);
     return codes ? conv2d(quantized(x, 0.05f),
-                          fake_quantize(w, channel_grid(kernel[3])), options)
+                          fake_quantize(w, channel_qparams(kernel[3])), options)
                  : conv2d(x, w, options);
   }
   Variable operator()(const Variable& image) const {

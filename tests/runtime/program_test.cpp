@@ -10,11 +10,11 @@ namespace {
 TEST_P(Programs, ReportNan) {
   const Variable w = weight({1, 1, 4, 18});
   const Net net = [=](const Variable& x) {
-    return fake_quantize(relu(conv2d(x, w)), grid(0.1f));
+    return fake_quantize(relu(conv2d(x, w)), qparams(0.1f));
   };
   const Net deeper = [=](const Variable& x) {
     return conv2d(net(x),
-                  fake_quantize(weight({1, 1, 18, 3}), channel_grid(3)));
+                  fake_quantize(weight({1, 1, 18, 3}), channel_qparams(3)));
   };
   const Program program = capture(deeper, {1, 2, 2, 4});
   Tensor x = noise({5, 2, 2, 4});
@@ -45,11 +45,12 @@ TEST_P(Programs, StorePaddingForConsumers) {
   std::vector<int> calls;
   std::vector<Net> readers = {windows, pooled};
   for (const auto& [low, high] : kRanges) {
-    readers.push_back([=, codes = grid(0.05f, low, high)](const Variable& v) {
-      return depthwise_conv2d(fake_quantize(v, codes),
-                              fake_quantize(second, channel_grid(18, 2)),
-                              {.strides = 2});
-    });
+    readers.push_back(
+        [=, codes = qparams(0.05f, low, high)](const Variable& v) {
+          return depthwise_conv2d(fake_quantize(v, codes),
+                                  fake_quantize(second, channel_qparams(18, 2)),
+                                  {.strides = 2});
+        });
   }
   for (const Net& last : readers) {
     ProgramCapture capture;
@@ -73,11 +74,11 @@ TEST_P(Programs, QuantizePaddingAroundImages) {
   const Variable first = weight({1, 1, 3, 18});
   const Variable second = weight({3, 3, 18, 4}, 4);
   const Net quantized = [=](const Variable& v) {
-    return fake_quantize(conv2d(v, first), grid(0.05f, 5, 200));
+    return fake_quantize(conv2d(v, first), qparams(0.05f, 5, 200));
   };
   const Net padded = [](const Variable& v) { return pad2d(v, Pads(1)); };
   const Net last = [=](const Variable& v) {
-    return conv2d(fake_quantize(v, grid(0.05f, 5, 200)), second);
+    return conv2d(fake_quantize(v, qparams(0.05f, 5, 200)), second);
   };
   const NoGradGuard no_grad;
   ProgramCapture capture;
@@ -105,7 +106,7 @@ TEST_P(Programs, CallUncapturableFunctions) {
     return call(capture, name, in, net);
   };
   const Net conv = [=](const Variable& v) {
-    return fake_quantize(conv2d(v, w, {.pads = 1}), grid(0.05f));
+    return fake_quantize(conv2d(v, w, {.pads = 1}), qparams(0.05f));
   };
   const Net pool = [](const Variable& v) { return max_pool2d(v, 2, {}); };
   const Net both = [=](const Variable& v) { return softmax(conv(v)); };

@@ -58,7 +58,7 @@ inline void expect_same(const Net& net, const Shape& sample, int evaluations) {
   }
 }
 
-inline QuantParams grid(float scale, int low = -128, int high = 127) {
+inline QuantParams qparams(float scale, int low = -128, int high = 127) {
   return {.scale = Tensor::scalar(scale), .low = low, .high = high};
 }
 
@@ -69,7 +69,7 @@ struct Range {
 inline constexpr Range kRanges[] = {
     {-128, 127}, {0, 255}, {-200, 55}, {-255, 0}, {-60, 195}};
 
-inline QuantParams channel_grid(int64_t channels, int axis = 3) {
+inline QuantParams channel_qparams(int64_t channels, int axis = 3) {
   Tensor scale = noise({channels}, 5);
   for (float& v : scale.f32()) v = 0.01f + 0.005f * v;
   return {.scale = scale, .axis = axis};

@@ -11,11 +11,11 @@ namespace octet {
 
 /// Random quantized values of the range, halved: exact for scale 0.5.
 inline Tensor random_codes(const Shape& shape, uint64_t seed,
-                           const QuantParams& grid) {
+                           const QuantParams& qparams) {
   Rng rng(seed);
   Tensor t(shape);
-  rng.fill_uniform(t, static_cast<float>(grid.low) - 0.49f,
-                   static_cast<float>(grid.high) + 0.49f);
+  rng.fill_uniform(t, static_cast<float>(qparams.low) - 0.49f,
+                   static_cast<float>(qparams.high) + 0.49f);
   for (float& v : t.f32()) v = std::nearbyint(v) * 0.5f;
   return t;
 }

@@ -95,8 +95,8 @@ TEST(Mean, RejectsNoValues) {
 
 TEST(Mean, EvaluatesDeferredAndQuantizedInputs) {
   const Variable x(noise({2, 3, 5, 17}));
-  const QuantParams grid{.scale = Tensor::scalar(0.25f)};
-  const Variable y = fake_quantize(relu(x), grid);
+  const QuantParams qparams{.scale = Tensor::scalar(0.25f)};
+  const Variable y = fake_quantize(relu(x), qparams);
   Tensor expected(Shape{2, 17});
   for (int64_t n = 0; n < 2; ++n) {
     for (int64_t k = 0; k < 17; ++k) {
@@ -109,7 +109,7 @@ TEST(Mean, EvaluatesDeferredAndQuantizedInputs) {
           static_cast<float>(total / 15);
     }
   }
-  EXPECT_EQ(values(mean(fake_quantize(relu(x), grid), {1, 2})),
+  EXPECT_EQ(values(mean(fake_quantize(relu(x), qparams), {1, 2})),
             values(expected));
 }
 

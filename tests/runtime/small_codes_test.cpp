@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, Net>> nonnegative_values() {
 
 std::vector<std::pair<std::string, Net>> linear_ops() {
   const auto quantized = [](const Variable& w) {
-    return fake_quantize(w, channel_grid(w.shape()[-1], -1));
+    return fake_quantize(w, channel_qparams(w.shape()[-1], -1));
   };
   const WindowOptions same{.pads = 1};
   return {
@@ -62,13 +62,13 @@ std::vector<std::pair<std::string, Net>> linear_ops() {
       {"depthwise_conv2d",
        [=](const Variable& x) {
          return depthwise_conv2d(
-             x, fake_quantize(weight({3, 3, 12, 1}), channel_grid(12, 2)),
+             x, fake_quantize(weight({3, 3, 12, 1}), channel_qparams(12, 2)),
              same);
        }},
       {"depthwise_conv2d, 30 rows",
        [=](const Variable& x) {
          return depthwise_conv2d(
-             x, fake_quantize(weight({30, 1, 12, 1}), channel_grid(12, 2)),
+             x, fake_quantize(weight({30, 1, 12, 1}), channel_qparams(12, 2)),
              {.pads{15, 15, 0, 0}});
        }},
       {"dense",
@@ -86,7 +86,7 @@ TEST_P(SmallCodes, MatchFloatProductsBitwise) {
       for (const bool trained : {false, true}) {
         const auto run = [&] {
           const Variable x(images, trained);
-          const Variable y = op(fake_quantize(value(x), grid(0.01f)));
+          const Variable y = op(fake_quantize(value(x), qparams(0.01f)));
           if (!trained) return std::pair(bits(y), std::vector<uint32_t>());
           sum(multiply(y, y)).backward();
           return std::pair(bits(y), bits(x.grad()));
@@ -101,7 +101,7 @@ TEST_P(SmallCodes, MatchFloatProductsBitwise) {
 // Sums of two products close to 16 bits.
 TEST_P(SmallCodes, DoNotSaturate) {
   const NoGradGuard no_grad;
-  const QuantParams codes = grid(1);
+  const QuantParams codes = qparams(1);
   for (const float w : {-128.0f, 127.0f}) {
     const Variable x = relu(Variable(Tensor::full({2, 700}, 1000)));
     const Variable kernel(Tensor::full({700, 35}, w));
@@ -121,7 +121,8 @@ TEST_P(SmallCodes, DoNotSaturate) {
 TEST_P(SmallCodes, DetectLaterWrites) {
   const NoGradGuard no_grad;
   for (const int64_t c : {1, 2, 3, 5, 12, 17, 40}) {
-    const Variable w = fake_quantize(weight({1, 1, c, 16}), channel_grid(16));
+    const Variable w =
+        fake_quantize(weight({1, 1, c, 16}), channel_qparams(16));
     for (const int64_t at : {int64_t{0}, c * 7, c * 8 - 1}) {
       SCOPED_TRACE(testing::Message() << c << " channels, " << at);
       const Variable x =
@@ -129,7 +130,7 @@ TEST_P(SmallCodes, DetectLaterWrites) {
       Tensor values = x.value();
       values.f32()[static_cast<size_t>(at)] = -0.3f;
       const auto run = [&] {
-        return bits(conv2d(fake_quantize(x, grid(0.01f)), w));
+        return bits(conv2d(fake_quantize(x, qparams(0.01f)), w));
       };
       const auto integers = run();
       const FloatCodesGuard guard;
@@ -141,14 +142,14 @@ TEST_P(SmallCodes, DetectLaterWrites) {
 // A custom layer may return any values: each run calls it again.
 TEST_P(SmallCodes, AreNotAssumedOfCalledFunctions) {
   const NoGradGuard no_grad;
-  const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
+  const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_qparams(16));
   bool positive = true;
   const Net custom = [&](const Variable& x) {
     const Variable y = record("custom", {x}, x.value().clone(), {}, {});
     return positive ? relu(y) : y;
   };
   const Net last = [=](const Variable& x) {
-    return conv2d(fake_quantize(x, grid(0.01f)), w);
+    return conv2d(fake_quantize(x, qparams(0.01f)), w);
   };
   ProgramCapture capture;
   const Variable x = capture.input({1, 6, 7, 5});
@@ -166,10 +167,10 @@ TEST_P(SmallCodes, AreNotAssumedOfCalledFunctions) {
 // As with observers and hooks.
 TEST_P(SmallCodes, SurviveAccessToValues) {
   const NoGradGuard no_grad;
-  const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
+  const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_qparams(16));
   const Variable x = relu(Variable(noise({2, 6, 7, 5})));
   const auto run = [&] {
-    return bits(conv2d(fake_quantize(x, grid(0.01f)), w));
+    return bits(conv2d(fake_quantize(x, qparams(0.01f)), w));
   };
   const auto before = run();
   (void)x.value();
@@ -178,11 +179,12 @@ TEST_P(SmallCodes, SurviveAccessToValues) {
 
 TEST_P(SmallCodes, PropagateNan) {
   const NoGradGuard no_grad;
-  const Variable w = fake_quantize(Variable(Tensor::full({22, 1}, 1)), grid(1));
+  const Variable w =
+      fake_quantize(Variable(Tensor::full({22, 1}, 1)), qparams(1));
   for (size_t i = 0; i < 22; ++i) {
     Tensor row = Tensor::full({1, 22}, 1);
     row.f32()[i] = NAN;
-    const Variable x = fake_quantize(relu(Variable(row)), grid(1));
+    const Variable x = fake_quantize(relu(Variable(row)), qparams(1));
     EXPECT_TRUE(std::isnan(dense(x, w).value().item()));
   }
 }
@@ -195,8 +197,8 @@ TEST_P(SmallCodes, ShareWeightsWithSignedActivations) {
   for (int round = 0; round < 3; ++round) {
     for (const Variable& value : {x, relu(x)}) {
       const auto run = [&] {
-        return bits(conv2d(fake_quantize(value, grid(0.01f)),
-                           fake_quantize(w, channel_grid(20))));
+        return bits(conv2d(fake_quantize(value, qparams(0.01f)),
+                           fake_quantize(w, channel_qparams(20))));
       };
       const auto integers = run();
       const FloatCodesGuard guard;
@@ -212,10 +214,10 @@ TEST_P(SmallCodes, AreStoredInTheFormatsOfConsumers) {
   const Variable all = weight({3, 3, 12, 12}, 3),
                  groups = weight({3, 3, 2, 12}, 4);
   const auto quantized = [](const Variable& x) {
-    return fake_quantize(x, grid(0.02f));
+    return fake_quantize(x, qparams(0.02f));
   };
   const auto kernel = [](const Variable& w) {
-    return fake_quantize(w, channel_grid(12));
+    return fake_quantize(w, channel_qparams(12));
   };
   const WindowOptions same{.pads = 1};
   const Net block = [=](const Variable& x) {
@@ -254,11 +256,11 @@ TEST_P(SmallCodes, SurvivePooling) {
   const Variable all = weight({3, 3, 12, 12}, 3),
                  groups = weight({3, 3, 2, 12}, 4);
   const auto kernel = [](const Variable& w) {
-    return fake_quantize(w, channel_grid(12));
+    return fake_quantize(w, channel_qparams(12));
   };
   const Net before = [=](const Variable& x) { return relu(conv2d(x, first)); };
   const Net pool = [](const Variable& x) {
-    return fake_quantize(max_pool2d(x, 2, {.strides = 2}), grid(0.02f));
+    return fake_quantize(max_pool2d(x, 2, {.strides = 2}), qparams(0.02f));
   };
   const Net convolution = [=](const Variable& x) {
     return conv2d(x, kernel(all), {.pads = 1});

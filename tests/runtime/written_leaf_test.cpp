@@ -28,11 +28,11 @@ Variable leaf(const Shape& shape, uint64_t seed) {
   return Variable(value, true);
 }
 
-QuantParams grid(Tensor scale, int axis = -1) {
-  QuantParams grid;
-  grid.scale = std::move(scale);
-  grid.axis = axis;
-  return grid;
+QuantParams qparams(Tensor scale, int axis = -1) {
+  QuantParams qparams;
+  qparams.scale = std::move(scale);
+  qparams.axis = axis;
+  return qparams;
 }
 
 // Gradients of x that need w.
@@ -93,11 +93,11 @@ std::vector<Case> readers() {
        }},
       {"fake_quantize", row, row,
        [](const Variable& x, const Variable& w) {
-         return add(x, fake_quantize(w, grid(Tensor::scalar(0.01f))));
+         return add(x, fake_quantize(w, qparams(Tensor::scalar(0.01f))));
        }},
       {"fake_quantize", row, row,
        [](const Variable& x, const Variable& w) {
-         return add(x, fake_quantize(w, grid(Tensor::full({3}, 0.01f), 1)));
+         return add(x, fake_quantize(w, qparams(Tensor::full({3}, 0.01f), 1)));
        }},
       {"batch_norm", row, row,
        [](const Variable& x, const Variable& w) {

@@ -8,8 +8,8 @@
 
 #include "fingerprint.h"
 #include "packed_state.h"
+#include "shards/all_gather_or_throw.h"
 #include "shards/bytes.h"
-#include "shards/together.h"
 
 namespace octet::train {
 namespace {
@@ -210,7 +210,7 @@ void FitCheckpoints::save(const Training& training,
                                              : Config());
     Config callbacks(Config::Object{});
     for (const auto& [name, callback] : stateful_callbacks()) {
-      State own = callback->state();
+      CallbackState own = callback->state();
       callbacks.set(name, std::move(own.values));
       for (auto& [tensor, value] : own.tensors) {
         saved.tensors.emplace(callback_path(name) + tensor, std::move(value));

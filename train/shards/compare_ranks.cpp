@@ -10,9 +10,9 @@
 #include <octet/runtime/isa.h>
 #include <octet/runtime/version.h>
 
+#include "all_gather_or_throw.h"
 #include "bytes.h"
 #include "resume/fingerprint.h"
-#include "together.h"
 
 namespace octet::train {
 namespace {
@@ -48,7 +48,7 @@ void expect_equal_ranks(Communicator& ranks, const Model& model,
                         int64_t batch_size, const TrainedOutputs& trained,
                         int64_t updates) {
   if (ranks.size() == 1) return;
-  const std::vector<std::string> all = together(ranks, [&] {
+  const std::vector<std::string> all = all_gather_or_throw(ranks, [&] {
     BytesWriter bytes;
     bytes.add_config(
         fingerprint_of(model, options, data, batch_size, trained, updates));

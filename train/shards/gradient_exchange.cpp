@@ -18,7 +18,7 @@ GradientExchange::GradientExchange(Communicator& ranks,
                                    std::span<const size_t> owners)
     : ranks_(ranks),
       offsets_(offsets.begin(), offsets.end()),
-      run_of_(offsets.size() - 1),
+      group_of_(offsets.size() - 1),
       flat_(static_cast<size_t>(offsets.back())) {
   for (size_t owner = owners.size() - 1; owner-- > 0;) {
     for (size_t last = owners[owner + 1]; last > owners[owner];) {
@@ -26,8 +26,8 @@ GradientExchange::GradientExchange(Communicator& ranks,
       while (first > owners[owner] && offsets_[last] - offsets_[first] < kRun) {
         --first;
       }
-      for (size_t p = first; p < last; ++p) run_of_[p] = runs_.size();
-      runs_.push_back({.first = first, .last = last, .owner = owner});
+      for (size_t p = first; p < last; ++p) group_of_[p] = groups_.size();
+      groups_.push_back({.first = first, .last = last, .owner = owner});
       last = first;
     }
   }
@@ -43,7 +43,7 @@ void GradientExchange::begin(int busy) {
   busy_ = static_cast<size_t>(busy);
   sent_ = 0;
   done_ = 0;
-  for (Run& run : runs_) run.missing = run.last - run.first;
+  for (ParameterGroup& run : groups_) run.missing = run.last - run.first;
 }
 
 void GradientExchange::put(size_t parameter, const Tensor& gradient) {
@@ -53,18 +53,18 @@ void GradientExchange::put(size_t parameter, const Tensor& gradient) {
   } else {
     std::ranges::copy(gradient.f32(), to.begin());
   }
-  --runs_[run_of_[parameter]].missing;
+  --groups_[group_of_[parameter]].missing;
 }
 
 void GradientExchange::progress() {
-  for (; sent_ < runs_.size() && runs_[sent_].missing == 0; ++sent_) {
-    send(runs_[sent_]);
+  for (; sent_ < groups_.size() && groups_[sent_].missing == 0; ++sent_) {
+    send(groups_[sent_]);
   }
   // The progress of one exchange advances the others, too.
-  while (done_ < sent_ && runs_[done_].exchange->progress()) ++done_;
+  while (done_ < sent_ && groups_[done_].exchange->progress()) ++done_;
 }
 
-void GradientExchange::send(Run& run) {
+void GradientExchange::send(ParameterGroup& run) {
   const auto all = static_cast<size_t>(ranks_.size());
   const auto own = static_cast<size_t>(ranks_.rank());
   const std::span<float> values = elements(run.first, run.last);
@@ -82,8 +82,8 @@ void GradientExchange::send(Run& run) {
 }
 
 void GradientExchange::finish() {
-  for (; sent_ < runs_.size(); ++sent_) send(runs_[sent_]);
-  for (Run& run : runs_) {
+  for (; sent_ < groups_.size(); ++sent_) send(groups_[sent_]);
+  for (ParameterGroup& run : groups_) {
     run.exchange->wait();
     run.exchange.reset();
     if (static_cast<size_t>(ranks_.rank()) == run.owner) {

@@ -40,7 +40,7 @@ class GradientExchange {
 
  private:
   /// A group of parameters [first, last) with the same owner.
-  struct Run {
+  struct ParameterGroup {
     size_t first;
     size_t last;
     size_t owner;
@@ -49,13 +49,13 @@ class GradientExchange {
     std::unique_ptr<Communicator::Exchange> exchange = {};
   };
 
-  void send(Run& run);
+  void send(ParameterGroup& run);
   std::span<float> elements(size_t first, size_t last);
 
   Communicator& ranks_;
   std::vector<int64_t> offsets_;
-  std::vector<Run> runs_;  // last parameters first
-  std::vector<size_t> run_of_;
+  std::vector<ParameterGroup> groups_;  // last parameters first
+  std::vector<size_t> group_of_;
   std::vector<float> flat_;
   size_t sent_ = 0;  // number of groups sent
   size_t done_ = 0;  // number of groups completed

@@ -9,10 +9,10 @@
 #include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 
+#include "all_gather_or_throw.h"
 #include "bytes.h"
 #include "coroutine.h"
 #include "ordered_tree_sum.h"
-#include "together.h"
 
 namespace octet::train {
 namespace {
@@ -123,12 +123,12 @@ void InterleavedShards::run(int64_t busy,
 
   // Combines the values of all ranks. Returns false after the shards have
   // ended.
-  const auto meet = [&](const std::vector<std::string>& told) {
+  const auto meet = [&](const std::vector<std::string>& results) {
     // The first rank always has samples.
-    const auto meeting = BytesReader(told[0]).value<SyncPoint>();
+    const auto meeting = BytesReader(results[0]).value<SyncPoint>();
     OrderedTreeSum<Values> tree = tree_of(meeting);
     std::optional<size_t> count;
-    for (const std::string& text : told) {
+    for (const std::string& text : results) {
       BytesReader bytes(text);
       const auto own = bytes.value<SyncPoint>();
       std::optional<Values> values;
@@ -150,7 +150,7 @@ void InterleavedShards::run(int64_t busy,
   };
 
   try {
-    while (meet(together(ranks_, turn))) {
+    while (meet(all_gather_or_throw(ranks_, turn))) {
     }
   } catch (...) {
     for (const auto& part : parts) part->cancel();

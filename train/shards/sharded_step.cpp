@@ -11,18 +11,19 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/thread_modes.h>
 
+#include "all_gather_or_throw.h"
 #include "bytes.h"
-#include "cut.h"
 #include "float_tree.h"
 #include "gradient_squares.h"
-#include "together.h"
+#include "shard_sizes.h"
 
 namespace octet::train {
 namespace {
 
 /// Partitions whole parameters into ranges of about equal numbers of elements,
 /// one per rank. Returns their boundaries.
-std::vector<size_t> cut(std::span<const int64_t> offsets, size_t ranks) {
+std::vector<size_t> shard_owners(std::span<const int64_t> offsets,
+                                 size_t ranks) {
   const size_t count = offsets.size() - 1;
   std::vector<size_t> begins{0};
   for (size_t r = 1; r < ranks; ++r) {
@@ -104,7 +105,7 @@ ShardedStep::ShardedStep(Model& model, Communicator& ranks, int64_t shards,
     place_of_.emplace(parameter.id(), place_of_.size());
     offsets_.push_back(offsets_.back() + parameter.shape().size());
   }
-  owners_ = cut(offsets_, count);
+  owners_ = shard_owners(offsets_, count);
   for (const size_t owner : owners_) bounds_.push_back(offsets_[owner]);
   sums_.resize(owned().size());
   if (count > 1) exchange_.emplace(ranks_, offsets_, owners_);
@@ -161,7 +162,7 @@ std::vector<BatchSums> ShardedStep::compute_interleaved(int64_t samples,
     return shard_size(samples, shards_, first_ + i);
   };
   std::vector<BatchSums> sums(static_cast<size_t>(last_ - first_));
-  std::vector<Model::TrainingState> training(static_cast<size_t>(busy));
+  std::vector<Model::PassState> training(static_cast<size_t>(busy));
   interleaved_->run(
       busy,
       [&](int64_t i) {
@@ -169,10 +170,10 @@ std::vector<BatchSums> ShardedStep::compute_interleaved(int64_t samples,
             compute_shard(first_ + i, size_of(i), compute);
       },
       [&](int64_t i) {
-        model_.swap_training_state(training[static_cast<size_t>(i)]);
+        model_.swap_pass_state(training[static_cast<size_t>(i)]);
       },
       [&](int64_t i) {
-        model_.swap_training_state(training[static_cast<size_t>(i)]);
+        model_.swap_pass_state(training[static_cast<size_t>(i)]);
         moving.check_turn(i == 0);
         if (exchange_) exchange_->progress();
       });
@@ -206,7 +207,7 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
   }
   model_.set_training_passes(pass_ + static_cast<uint64_t>(shards_) * kPasses);
   if (exchange_) exchange_->finish();
-  const std::vector<std::string> told = together(ranks_, [&] {
+  const std::vector<std::string> results = all_gather_or_throw(ranks_, [&] {
     if (failed) std::rethrow_exception(failed);
     moving.check_parameters();
     BytesWriter bytes;
@@ -216,7 +217,7 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
     return bytes.take();
   });
   BatchSums sums;
-  std::vector<BytesReader> readers(told.begin(), told.end());
+  std::vector<BytesReader> readers(results.begin(), results.end());
   for (BytesReader& bytes : readers) {
     for (int64_t shard = first_; shard < last_; ++shard) {
       add_sums(sums, read_sums(bytes));

@@ -236,7 +236,7 @@ void convert_softmax(Conversion& c) {
   // LogSoftmax layers apply to the last axis only, and Softmax needs a leading
   // batch axis.
   if (logarithm || !view.samples_lead()) {
-    const Rows rows(view, axis);
+    const RowLayout rows(view, axis);
     const Operand x = c.operand(0, rows);
     return c.give(rows.back(logarithm ? c.add(Activation("log_softmax"), {x})
                                       : c.add(Softmax(), {x})));

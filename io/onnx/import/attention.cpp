@@ -30,7 +30,7 @@ View tokens_of(const Conversion& c, const View& heads) {
 
 /// [N,heads,...]; adds an axis for a single head, and splits [N*heads,...].
 View with_heads(const Conversion& c, const View& view) {
-  View heads = apart(view);
+  View heads = split_batch_axis(view);
   if (heads.rank() == 3) {
     heads.axes.insert(heads.axes.begin() + 1, std::vector<size_t>());
   }
@@ -43,10 +43,11 @@ View with_heads(const Conversion& c, const View& view) {
 
 /// Skips Rescaling layers by a single number, unless their input or output is
 /// quantized, and multiplies `scale` by their factors.
-Value without_factor(const Conversion& c, Value value, float& scale) {
+ImportedValue without_factor(const Conversion& c, ImportedValue value,
+                             float& scale) {
   for (;;) {
     const GraphNode& node = *value.view.tensor.node;
-    if (node.layer->class_name() != "Rescaling" || value.grid != nullptr ||
+    if (node.layer->class_name() != "Rescaling" || value.qparams != nullptr ||
         c.reads_codes(*node.layer)) {
       return value;
     }
@@ -64,14 +65,14 @@ Value without_factor(const Conversion& c, Value value, float& scale) {
 /// the keys and the product with the values.
 bool is_of_attention(const Conversion& c) {
   const int rank = c.view(0).rank();
-  const View query = apart(c.view(0));
+  const View query = split_batch_axis(c.view(0));
   if (query.rank() > 4 || !query.samples_lead()) return false;
   std::string value = c.output();
   bool weights = false;
   for (;;) {
-    const auto readers = c.graph().readers(value);
-    if (c.graph().uses(value) != 1 || readers.size() != 1) return false;
-    const ImportNode& node = *readers[0];
+    const auto consumers = c.graph().consumers(value);
+    if (c.graph().uses(value) != 1 || consumers.size() != 1) return false;
+    const ImportNode& node = *consumers[0];
     const auto& inputs = node.proto.input();
     if (weights) return is_op(node, "MatMul") && inputs[0] == value;
     if (is_op(node, "Softmax")) {
@@ -95,24 +96,25 @@ bool is_of_attention(const Conversion& c) {
 
 }  // namespace
 
-View product_of(Conversion& c, const Value& a, const Value& b) {
+View product_of(Conversion& c, const ImportedValue& a, const ImportedValue& b) {
   const int rank = a.view.rank();
   // A product does not combine samples.
-  if (b.view.rank() != rank || !samples_lie_alike(a.view, b.view) ||
+  if (b.view.rank() != rank || !same_batch_position(a.view, b.view) ||
       std::cmp_greater_equal(a.view.batch(), rank - 2)) {
     c.refuse(
         fmt::format("matrices must be [N,...] of the same rank, with the batch "
                     "at the same axis, got {} and {}",
                     text_of(a.view), text_of(b.view)));
   }
-  const Rows x(a.view, rank - 1);
-  const Rows y(b.view, rank - 1);
+  const RowLayout x(a.view, rank - 1);
+  const RowLayout y(b.view, rank - 1);
   std::vector<int> columns = y.order;
   std::swap(columns.end()[-1], columns.end()[-2]);
-  const bool by_columns = lies_in(y.view, columns);
-  const Operand left{arranged(x.view, x.order, c.namer()), a.grid};
+  const bool by_columns = has_layout(y.view, columns);
+  const Operand left{materialize(x.view, x.order, c.namer()), a.qparams};
   const Operand right{
-      arranged(y.view, by_columns ? columns : y.order, c.namer()), b.grid};
+      materialize(y.view, by_columns ? columns : y.order, c.namer()),
+      b.qparams};
   return x.back(c.add(Matmul({.transpose_b = by_columns}), {left, right}));
 }
 
@@ -122,7 +124,7 @@ void convert_product(Conversion& c) {
     if (!scores->weights) {
       c.refuse("attention needs a Softmax between its two products");
     }
-    const Value& given = c.value(1);
+    const ImportedValue& given = c.value(1);
     const View values = with_heads(c, given.view);
     const Sizes q = sizes_of(scores->query.view);
     const Sizes k = sizes_of(scores->key.view);
@@ -132,19 +134,19 @@ void convert_product(Conversion& c) {
                            q[1], k[3], text_of(values)));
     }
     float scale = scores->scale;
-    const Value query = without_factor(c, scores->query, scale);
-    const Value key = without_factor(c, scores->key, scale);
+    const ImportedValue query = without_factor(c, scores->query, scale);
+    const ImportedValue key = without_factor(c, scores->key, scale);
     constexpr std::array<int64_t, 4> kKeys{0, 1, 3, 2};
-    const auto operand = [&](const View& heads, const Value& value) {
-      return Operand{arranged(tokens_of(c, heads), file_order(3), c.namer()),
-                     value.grid};
+    const auto operand = [&](const View& heads, const ImportedValue& value) {
+      return Operand{materialize(tokens_of(c, heads), file_order(3), c.namer()),
+                     value.qparams};
     };
     Operand queries = operand(query.view, query);
     const double rest =
         static_cast<double>(scale) * std::sqrt(static_cast<double>(q[3]));
     // The factor is a float32, often squared.
     if (std::abs(rest - 1) > 1e-6) {
-      if (queries.grid != nullptr) {
+      if (queries.qparams != nullptr) {
         c.refuse(fmt::format(
             "quantized queries must be scaled by 1/sqrt({}), got {}", q[3],
             scale));
@@ -159,12 +161,12 @@ void convert_product(Conversion& c) {
     const View tokens = view_of(y, file_order(3));
     View heads = transposed(*reshaped(tokens, {kBatch, q[2], q[1], v[3]}),
                             kHeadsBehindTokens);
-    if (given.view.rank() == 3) heads = joined(heads, 0, 2);
+    if (given.view.rank() == 3) heads = merge_axes(heads, 0, 2);
     return c.give(std::move(heads));
   }
   if (!is_of_attention(c)) {
-    const Value a = c.value(0);
-    const Value b = c.value(1);
+    const ImportedValue a = c.value(0);
+    const ImportedValue b = c.value(1);
     return c.give(product_of(c, a, b));
   }
   Scores scores{.query = c.value(0), .key = c.value(1)};

@@ -11,7 +11,7 @@ namespace octet::io::importing {
 void convert_product(Conversion& c);
 /// Product of the matrices in the last two axes. Both operands must have the
 /// batch at the same axis.
-View product_of(Conversion& c, const Value& a, const Value& b);
+View product_of(Conversion& c, const ImportedValue& a, const ImportedValue& b);
 /// If the first input is a product of queries and keys, defers the Softmax over
 /// it as well and returns true.
 bool convert_attention_weights(Conversion& c);

@@ -120,9 +120,9 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
   bool finite = std::isfinite(own.number);
   std::string value = c.output();
   for (;;) {
-    const auto readers = c.graph().readers(value);
-    if (c.graph().uses(value) != 1 || readers.size() != 1) return false;
-    const ImportNode& node = *readers[0];
+    const auto consumers = c.graph().consumers(value);
+    if (c.graph().uses(value) != 1 || consumers.size() != 1) return false;
+    const ImportNode& node = *consumers[0];
     if (is_op(node, "Softmax")) break;
     if (is_op(node, "Where")) {
       const auto next = mask_of(c.graph(), node);
@@ -134,7 +134,7 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
     }
     value = node.proto.output(0);
   }
-  const ImportNode& softmax = *c.graph().readers(value)[0];
+  const ImportNode& softmax = *c.graph().consumers(value)[0];
   const int64_t axis =
       integer_of(softmax.proto, "axis", c.opset() < 13 ? 1 : -1);
   return (axis == -1 || axis == c.view(own.values).rank() - 1) &&

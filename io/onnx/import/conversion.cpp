@@ -23,20 +23,23 @@ bool same_values(const Tensor& a, const Tensor& b) {
 }
 
 /// Quantization parameters of a call, to compare calls of a layer.
-std::vector<std::string> grids_of(const std::vector<Operand>& operands,
-                                  const std::vector<Weight>& weights) {
-  std::vector<std::string> grids;
+std::vector<std::string> quantization_texts(
+    const std::vector<Operand>& operands,
+    const std::vector<ImportedWeight>& weights) {
+  std::vector<std::string> quantization;
   for (const Operand& x : operands) {
-    grids.push_back(x.grid == nullptr ? ""
-                                      : fmt::format("{} {}", x.grid->scale,
-                                                    to_string(x.grid->config)));
+    quantization.push_back(x.qparams == nullptr
+                               ? ""
+                               : fmt::format("{} {}", x.qparams->scale,
+                                             to_string(x.qparams->config)));
   }
-  for (const Weight& weight : weights) {
-    if (!weight.grid) continue;
-    grids.push_back(fmt::format("{} {} {}", weight.name, weight.grid->axis,
-                                fmt::join(weight.grid->scales, " ")));
+  for (const ImportedWeight& weight : weights) {
+    if (!weight.qparams) continue;
+    quantization.push_back(fmt::format("{} {} {}", weight.name,
+                                       weight.qparams->axis,
+                                       fmt::join(weight.qparams->scales, " ")));
   }
-  return grids;
+  return quantization;
 }
 
 }  // namespace
@@ -133,25 +136,26 @@ Sizes Conversion::sizes(int input) const {
                      to_string(value.dtype())));
 }
 
-Weight Conversion::weight(int input, const char* name) const {
-  Weight weight{name, floats(input)};
+ImportedWeight Conversion::weight(int input, const char* name) const {
+  ImportedWeight weight{name, floats(input)};
   const Constant& constant = *graph().constant(node_.proto.input(input));
   if (constant.samples_axis) {
     refuse("weight must not depend on the sample");
   }
-  weight.grid = constant.grid;
+  weight.qparams = constant.qparams;
   weight.source = constant.source;
-  if (!constant.no_grid.empty()) drop_codes(weight, constant.no_grid);
+  if (!constant.no_qparams.empty()) drop_codes(weight, constant.no_qparams);
   return weight;
 }
 
-void Conversion::drop_codes(Weight& weight, const std::string& reason) const {
-  weight.grid.reset();
+void Conversion::drop_codes(ImportedWeight& weight,
+                            const std::string& reason) const {
+  weight.qparams.reset();
   importer_.without_codes_.push_back(
       fmt::format("{}: {}", describe(node_.proto), reason));
 }
 
-const Value& Conversion::value(int input) const {
+const ImportedValue& Conversion::value(int input) const {
   if (!has(input)) refuse(fmt::format("input {} is missing", input));
   const auto made = made_.find(input);
   if (made != made_.end()) return made->second;
@@ -175,7 +179,7 @@ const Value& Conversion::value(int input) const {
                                 printable(name)));
 }
 
-void Conversion::set_value(int input, Value value) {
+void Conversion::set_value(int input, ImportedValue value) {
   made_.insert_or_assign(input, std::move(value));
 }
 
@@ -186,28 +190,28 @@ const SymbolicTensor& Conversion::model_input() const {
 const View& Conversion::view(int input) const { return value(input).view; }
 
 Operand Conversion::operand(int input, std::span<const int> order) {
-  const Value& x = value(input);
-  return {arranged(x.view, order, namer()), x.grid};
+  const ImportedValue& x = value(input);
+  return {materialize(x.view, order, namer()), x.qparams};
 }
 
-Operand Conversion::operand(int input, const Rows& rows) {
-  return {arranged(rows.view, rows.order, namer()), value(input).grid};
+Operand Conversion::operand(int input, const RowLayout& rows) {
+  return {materialize(rows.view, rows.order, namer()), value(input).qparams};
 }
 
 Operand Conversion::as_it_lies(int input) const {
-  const Value& x = value(input);
-  return {x.view.tensor, x.grid};
+  const ImportedValue& x = value(input);
+  return {x.view.tensor, x.qparams};
 }
 
 Operand Conversion::features(int input) {
-  const Value& x = value(input);
+  const ImportedValue& x = value(input);
   if (x.view.rank() != 2 || !x.view.samples_lead()) {
     refuse(fmt::format("input must be features [N,c], got {}",
                        importing::text_of(x.view)));
   }
-  if (x.view.tensor.shape().rank() == 2) return {x.view.tensor, x.grid};
+  if (x.view.tensor.shape().rank() == 2) return {x.view.tensor, x.qparams};
   const Operand flat{x.view.tensor};
-  return {add(Flatten(), {flat}, {}, "/flatten"), x.grid};
+  return {add(Flatten(), {flat}, {}, "/flatten"), x.qparams};
 }
 
 int Conversion::axis_of(int64_t axis, int rank) const {
@@ -227,17 +231,18 @@ Namer Conversion::namer() const {
 // Nodes that share weights and have equal options become one layer.
 std::shared_ptr<Layer> Conversion::known_layer(
     const LayerHandle& layer, const std::vector<Operand>& operands,
-    const std::vector<Weight>& weights) {
+    const std::vector<ImportedWeight>& weights) {
   // Exporters also store other parameters once if their values are equal.
   if (!weights[0].name.ends_with("kernel")) return nullptr;
   const std::string source = layer->class_name() + " " + weights[0].source;
   const std::string config = to_json(layer->config());
-  const std::vector<std::string> grids = grids_of(operands, weights);
+  const std::vector<std::string> quantization =
+      quantization_texts(operands, weights);
   const auto [begin, end] = importer_.called_.equal_range(source);
   for (auto at = begin; at != end; ++at) {
     const Importer::Called& called = at->second;
     const auto theirs = called.layer->parameters();
-    bool same = called.config == config && called.grids == grids;
+    bool same = called.config == config && called.quantization == quantization;
     for (size_t i = 0; same && i < weights.size(); ++i) {
       same = same_values(theirs[i].variable.value(), weights[i].value);
     }
@@ -249,14 +254,14 @@ std::shared_ptr<Layer> Conversion::known_layer(
                      "weights are copied and trained separately",
                      begin->second.layer->name()));
   }
-  importer_.called_.emplace(source,
-                            Importer::Called{layer.layer(), config, grids});
+  importer_.called_.emplace(
+      source, Importer::Called{layer.layer(), config, quantization});
   return nullptr;
 }
 
 SymbolicTensor Conversion::add(const LayerHandle& layer,
                                const std::vector<Operand>& operands,
-                               const std::vector<Weight>& weights,
+                               const std::vector<ImportedWeight>& weights,
                                const char* suffix) {
   std::vector<SymbolicTensor> inputs;
   for (const Operand& x : operands) inputs.push_back(x.tensor);
@@ -273,17 +278,17 @@ SymbolicTensor Conversion::add(const LayerHandle& layer,
   const SymbolicTensor y = call(layer.layer(), std::move(inputs));
   if (!weights.empty()) {
     std::vector<Tensor> values;
-    for (const Weight& weight : weights) values.push_back(weight.value);
+    for (const ImportedWeight& weight : weights) values.push_back(weight.value);
     layer->set_parameters(values);
   }
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].grid == nullptr) continue;
+    if (operands[i].qparams == nullptr) continue;
     importer_.sites_.push_back(
-        site_of(name, static_cast<int>(i), *operands[i].grid));
+        site_of(name, static_cast<int>(i), *operands[i].qparams));
   }
-  for (const Weight& weight : weights) {
-    if (!weight.grid) continue;
-    importer_.sites_.push_back(site_of(name, weight.name, *weight.grid));
+  for (const ImportedWeight& weight : weights) {
+    if (!weight.qparams) continue;
+    importer_.sites_.push_back(site_of(name, weight.name, *weight.qparams));
   }
   for (size_t i = 0; i < node_.origin.size(); ++i) {
     OnnxNodeImport& entry = graph().report().nodes[node_.origin[i]];
@@ -305,19 +310,18 @@ void Conversion::give(View view) {
 
 void Conversion::pass(View view, int output) {
   importer_.values_[node_.proto.output(output)] = {std::move(view),
-                                                   value(0).grid};
+                                                   value(0).qparams};
 }
 
-SymbolicTensor Conversion::part_of_layer(const GraphNode& whole,
-                                         const LayerHandle& part,
-                                         const std::vector<Weight>& weights,
-                                         const PartOfScales& scales,
-                                         const std::string& suffix) {
+SymbolicTensor Conversion::part_of_layer(
+    const GraphNode& whole, const LayerHandle& part,
+    const std::vector<ImportedWeight>& weights, const PartOfScales& scales,
+    const std::string& suffix) {
   const std::string name = importer_.unique(whole.layer->name() + suffix);
   part->set_name(name);
   const SymbolicTensor y = call(part.layer(), whole.inputs);
   std::vector<Tensor> values;
-  for (const Weight& weight : weights) values.push_back(weight.value);
+  for (const ImportedWeight& weight : weights) values.push_back(weight.value);
   part->set_parameters(values);
   const std::vector<SitePlan> sites = importer_.sites_;
   for (SitePlan site : sites) {

@@ -35,9 +35,9 @@ Tensor depthwise_kernel_of(const Tensor& w, int64_t c) {
 
 /// Whether all outputs of each of `channels` share a scale. If so, reduces the
 /// scales to one for each channel.
-bool share_scales(Weight& weight, int64_t channels) {
-  if (!weight.grid || !weight.grid->per_channel) return true;
-  std::vector<float>& scales = weight.grid->scales;
+bool share_scales(ImportedWeight& weight, int64_t channels) {
+  if (!weight.qparams || !weight.qparams->per_channel) return true;
+  std::vector<float>& scales = weight.qparams->scales;
   const size_t copies = scales.size() / static_cast<size_t>(channels);
   std::vector<float> shared;
   for (size_t i = 0; i < scales.size(); i += copies) {
@@ -50,17 +50,20 @@ bool share_scales(Weight& weight, int64_t channels) {
   return true;
 }
 
-void check_scales_axis(const Conversion& c, Weight& weight, int64_t axis) {
-  if (weight.grid && weight.grid->per_channel && weight.grid->axis != axis) {
+void check_scales_axis(const Conversion& c, ImportedWeight& weight,
+                       int64_t axis) {
+  if (weight.qparams && weight.qparams->per_channel &&
+      weight.qparams->axis != axis) {
     c.drop_codes(weight, fmt::format("scales are on axis {}, but a layer needs "
                                      "them on axis {}",
-                                     weight.grid->axis, axis));
+                                     weight.qparams->axis, axis));
   }
 }
 
-void add_bias(Conversion& c, int64_t outputs, std::vector<Weight>& weights) {
+void add_bias(Conversion& c, int64_t outputs,
+              std::vector<ImportedWeight>& weights) {
   if (!c.has(2)) return;
-  Weight bias{"bias", c.floats(2)};
+  ImportedWeight bias{"bias", c.floats(2)};
   if (bias.value.size() != outputs) {
     c.refuse(fmt::format("must have {} biases, got {}", outputs,
                          bias.value.shape().to_string()));
@@ -79,7 +82,7 @@ Sizes spatial_sizes(const Tensor& w) {
 void convert_conv(Conversion& c) {
   const Operand x = pixels_of(c, 0);
   const Shape& in = x.tensor.shape();
-  Weight weight = c.weight(1, "kernel");
+  ImportedWeight weight = c.weight(1, "kernel");
   const Shape w = weight.value.shape();
   if (w.rank() != in.rank()) {
     c.refuse(fmt::format("weight must have {} dimensions, got {}", in.rank(),
@@ -102,7 +105,7 @@ void convert_conv(Conversion& c) {
   } else {
     weight.value = kernel_of(weight.value);
   }
-  std::vector<Weight> weights{weight};
+  std::vector<ImportedWeight> weights{weight};
   add_bias(c, w[0], weights);
   const bool bias = weights.size() > 1;
   const auto layer = [&]() -> LayerHandle {
@@ -148,7 +151,7 @@ void convert_conv(Conversion& c) {
 void convert_conv_transpose(Conversion& c) {
   const Operand x = pixels_of(c, 0);
   const Shape& in = x.tensor.shape();
-  Weight weight = c.weight(1, "kernel");
+  ImportedWeight weight = c.weight(1, "kernel");
   const Shape w = weight.value.shape();
   if (in.rank() != 4 || w.rank() != 4 || w[0] != in[-1]) {
     c.refuse(fmt::format("weight {} does not fit images {}", w.to_string(),
@@ -190,7 +193,7 @@ void convert_conv_transpose(Conversion& c) {
     window.end = end;
   }
   weight.value = weight.value.transposed({2, 3, 1, 0});
-  std::vector<Weight> weights{weight};
+  std::vector<ImportedWeight> weights{weight};
   add_bias(c, w[1], weights);
   const Pads pads(window.begin[0], window.end[0], window.begin[1],
                   window.end[1]);

@@ -33,7 +33,7 @@ Tensor columns_of(const Tensor& weight, int64_t size, int64_t inner,
 }
 
 /// Adds a Dense layer with only the sliced outputs.
-View cut_dense(Conversion& c, const Value& x, const Cut& cut,
+View cut_dense(Conversion& c, const ImportedValue& x, const Cut& cut,
                const std::string& suffix) {
   const GraphNode& node = *x.view.tensor.node;
   const size_t part = x.view.axes[cut.axis][0];
@@ -41,7 +41,7 @@ View cut_dense(Conversion& c, const Value& x, const Cut& cut,
   const int64_t inner = std::accumulate(
       x.view.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1,
       x.view.parts.end(), int64_t{1}, std::multiplies<>());
-  std::vector<Weight> weights;
+  std::vector<ImportedWeight> weights;
   for (const Parameter& p : node.layer->parameters()) {
     const Shape shape = p.variable.shape();
     const Tensor columns = columns_of(p.variable.value(), size, inner, cut);
@@ -72,7 +72,7 @@ View without_ones(View view) {
 }
 
 View cut_any(Conversion& c, const View& given, const Cut& cut) {
-  const View view = apart(given);
+  const View view = split_batch_axis(given);
   const auto more = static_cast<size_t>(view.rank() - given.rank());
   const size_t cut_axis = cut.axis + (cut.axis > given.batch() ? more : 0);
   const std::vector<int> order = natural_order(view);
@@ -87,17 +87,18 @@ View cut_any(Conversion& c, const View& given, const Cut& cut) {
     index.push_back(Slice());
   }
   const View y = view_of(c.add(GetItem({.index = std::move(index)}),
-                               {{arranged(view, order, c.namer())}}),
+                               {{materialize(view, order, c.namer())}}),
                          order);
-  return joined(y, given.batch(), 1 + more);
+  return merge_axes(y, given.batch(), 1 + more);
 }
 
 }  // namespace
 
-bool is_dense_output(const Value& x, const Cut& cut) {
+bool is_dense_output(const ImportedValue& x, const Cut& cut) {
   const Layer& layer = *x.view.tensor.node->layer;
   if (layer.class_name() != "Dense" || layer.activation() != "linear" ||
-      x.view.axes[cut.axis].size() != 1 || x.grid != nullptr || cut.step != 1) {
+      x.view.axes[cut.axis].size() != 1 || x.qparams != nullptr ||
+      cut.step != 1) {
     return false;
   }
   // Factors before `units` belong to tokens.
@@ -110,7 +111,7 @@ bool is_dense_output(const Value& x, const Cut& cut) {
   return outer % before == 0;
 }
 
-View cut_of(Conversion& c, const Value& x, const Cut& cut,
+View cut_of(Conversion& c, const ImportedValue& x, const Cut& cut,
             const std::string& suffix) {
   const int64_t size = sizes_of(x.view)[cut.axis];
   if (has_batch(size)) {

@@ -17,11 +17,11 @@ struct Cut {
 
 /// Whether the axis consists of outputs of a Dense layer alone, as for packed
 /// queries, keys and values.
-bool is_dense_output(const Value& x, const Cut& cut);
+bool is_dense_output(const ImportedValue& x, const Cut& cut);
 
 /// Returns a slice; a slice of a Dense layer's outputs becomes a smaller Dense
 /// layer. Throws: UnsupportedError for the batch axis or entries out of range.
-View cut_of(Conversion& c, const Value& x, const Cut& cut,
+View cut_of(Conversion& c, const ImportedValue& x, const Cut& cut,
             const std::string& suffix = "");
 
 }  // namespace octet::io::importing

@@ -11,9 +11,9 @@
 namespace octet::io::importing {
 namespace {
 
-void multiply_by(const Conversion& c, Weight& weight, float factor) {
+void multiply_by(const Conversion& c, ImportedWeight& weight, float factor) {
   if (factor == 1) return;
-  if (weight.grid) {
+  if (weight.qparams) {
     c.drop_codes(weight, "multiplied by an alpha other than 1");
   }
   weight.value = weight.value.clone();
@@ -21,24 +21,24 @@ void multiply_by(const Conversion& c, Weight& weight, float factor) {
 }
 
 /// Checks that the weight is [in,out] with the scales on `outputs_axis`.
-void check_kernel(const Conversion& c, Weight& kernel, int64_t in,
+void check_kernel(const Conversion& c, ImportedWeight& kernel, int64_t in,
                   int64_t outputs_axis) {
   const Shape& shape = kernel.value.shape();
   if (shape.rank() != 2 || shape[0] != in) {
     c.refuse(fmt::format("weight must have {} input features, got {}", in,
                          shape.to_string()));
   }
-  if (kernel.grid && kernel.grid->per_channel &&
-      kernel.grid->axis != outputs_axis) {
+  if (kernel.qparams && kernel.qparams->per_channel &&
+      kernel.qparams->axis != outputs_axis) {
     c.drop_codes(kernel, fmt::format("scales are on axis {}, but a layer needs "
                                      "them on axis {}, the outputs",
-                                     kernel.grid->axis, outputs_axis));
+                                     kernel.qparams->axis, outputs_axis));
   }
 }
 
 /// Bias added to each row: [out], [1,out] or a single number.
-Weight bias_of(const Conversion& c, int input, int64_t units) {
-  Weight bias{"bias", c.floats(input)};
+ImportedWeight bias_of(const Conversion& c, int input, int64_t units) {
+  ImportedWeight bias{"bias", c.floats(input)};
   const Shape shape = bias.value.shape();
   if (bias.value.size() == 1) {
     bias.value = Tensor::full({units}, bias.value.f32()[0]);
@@ -52,22 +52,22 @@ Weight bias_of(const Conversion& c, int input, int64_t units) {
   return bias;
 }
 
-LayerHandle dense_for(const std::vector<Weight>& weights) {
+LayerHandle dense_for(const std::vector<ImportedWeight>& weights) {
   return Dense(
       {.units = weights[0].value.shape()[1], .use_bias = weights.size() > 1});
 }
 
 /// Dense over the last axis, with any leading axes.
-void convert_tokens(Conversion& c, Weight kernel, int64_t outputs_axis,
+void convert_tokens(Conversion& c, ImportedWeight kernel, int64_t outputs_axis,
                     float beta) {
   const View& view = c.view(0);
   if (view.batch() + 1 == view.axes.size()) {
     c.refuse("last axis must be features, got the batch");
   }
-  const Rows rows(view, view.rank() - 1);
+  const RowLayout rows(view, view.rank() - 1);
   const Operand x = c.operand(0, rows);
   check_kernel(c, kernel, x.tensor.shape()[-1], outputs_axis);
-  std::vector<Weight> weights{kernel};
+  std::vector<ImportedWeight> weights{kernel};
   if (c.has(2)) {
     weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
     multiply_by(c, weights[1], beta);
@@ -84,12 +84,12 @@ bool is_matrix(const Conversion& c, int input) {
 }
 
 /// Removes leading axes of size 1.
-Weight matrix(const Conversion& c, int input) {
-  Weight kernel = c.weight(input, "kernel");
+ImportedWeight matrix(const Conversion& c, int input) {
+  ImportedWeight kernel = c.weight(input, "kernel");
   const Shape shape = kernel.value.shape();
   if (shape.rank() > 2) {
     kernel.value = kernel.value.reshaped({shape[-2], shape[-1]});
-    if (kernel.grid) kernel.grid->axis -= shape.rank() - 2;
+    if (kernel.qparams) kernel.qparams->axis -= shape.rank() - 2;
   }
   return kernel;
 }
@@ -97,7 +97,7 @@ Weight matrix(const Conversion& c, int input) {
 /// A weight on the left, W x: Dense over the second last axis, as in MLPs that
 /// mix tokens.
 void convert_mixing(Conversion& c) {
-  Weight kernel = matrix(c, 0);
+  ImportedWeight kernel = matrix(c, 0);
   const View& view = c.view(1);
   const int axis = view.rank() - 2;
   if (kernel.value.shape().rank() != 2 || axis < 0) {
@@ -110,19 +110,19 @@ void convert_mixing(Conversion& c) {
     c.refuse("second last axis must be features, got the batch");
   }
   kernel.value = kernel.value.transposed({1, 0});
-  const Rows rows(view, axis);
+  const RowLayout rows(view, axis);
   const Operand x = c.operand(1, rows);
   check_kernel(c, kernel, x.tensor.shape()[-1], 0);
   c.give(rows.back(c.add(dense_for({kernel}), {x}, {kernel})));
 }
 
 /// Dense over features in any order.
-void convert_features(Conversion& c, Weight kernel, int64_t outputs_axis,
-                      float beta) {
+void convert_features(Conversion& c, ImportedWeight kernel,
+                      int64_t outputs_axis, float beta) {
   const Operand x = c.features(0);
   check_kernel(c, kernel, x.tensor.shape()[1], outputs_axis);
   kernel.value = rows_as_in(c.view(0), kernel.value);
-  std::vector<Weight> weights{kernel};
+  std::vector<ImportedWeight> weights{kernel};
   if (c.has(2)) {
     weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
     multiply_by(c, weights[1], beta);
@@ -135,7 +135,7 @@ void convert_features(Conversion& c, Weight kernel, int64_t outputs_axis,
 
 void convert_gemm(Conversion& c) {
   if (c.integer("transA", 0) != 0) c.refuse("transA must be 0, got 1");
-  Weight kernel = c.weight(1, "kernel");
+  ImportedWeight kernel = c.weight(1, "kernel");
   const bool transposed = c.integer("transB", 0) != 0;
   if (kernel.value.shape().rank() != 2) {
     c.refuse(fmt::format("weight must be a matrix, got {}",
@@ -159,7 +159,7 @@ void convert_matmul(Conversion& c) {
     return convert_product(c);
   }
   if (k == 0) return convert_mixing(c);
-  Weight kernel = matrix(c, 1);
+  ImportedWeight kernel = matrix(c, 1);
   if (c.view(0).rank() == 2 && c.view(0).samples_lead()) {
     return convert_features(c, std::move(kernel), 1, 1);
   }

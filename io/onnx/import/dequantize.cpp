@@ -38,7 +38,7 @@ bool may_be_negative(const GraphNode& node) {
 }
 
 // "relu" for "relu/output", "/relu/Relu" for "/relu/Relu_output_0".
-std::string maker_of(const std::string& value) {
+std::string producer_of(const std::string& value) {
   for (const std::string_view suffix : {"/output", "_output_0"}) {
     if (value.ends_with(suffix)) {
       return value.substr(0, value.size() - suffix.size());
@@ -48,22 +48,25 @@ std::string maker_of(const std::string& value) {
 }
 
 // Whether the range ends at 6: the pair replaces a ReLU6.
-bool ends_at_six(const ActivationGrid& grid) {
-  const float end = grid.scale * static_cast<float>(grid.config.high());
+bool ends_at_six(const ActivationQuantParams& qparams) {
+  const float end = qparams.scale * static_cast<float>(qparams.config.high());
   return std::abs(end - 6) < 1e-5f;
 }
 
 }  // namespace
 
-View Conversion::rectified(const Value& x, const ActivationGrid& grid) {
+View Conversion::rectified(const ImportedValue& x,
+                           const ActivationQuantParams& qparams) {
   ReLU relu;
-  if (ends_at_six(grid)) relu = ReLU({.max_value = 6});
-  const std::string name = importer_.unique(layer_name_of(maker_of(grid.name)));
+  if (ends_at_six(qparams)) relu = ReLU({.max_value = 6});
+  const std::string name =
+      importer_.unique(layer_name_of(producer_of(qparams.name)));
   relu->set_name(name);
   ++importer_.rectified_;
   View y = x.view;
   y.tensor = call(relu.layer(), {x.view.tensor});
-  if (x.grid != nullptr) importer_.sites_.push_back(site_of(name, 0, *x.grid));
+  if (x.qparams != nullptr)
+    importer_.sites_.push_back(site_of(name, 0, *x.qparams));
   for (const size_t index : node_.origin) {
     graph().report().nodes[index].layer = name;
   }
@@ -71,24 +74,26 @@ View Conversion::rectified(const Value& x, const ActivationGrid& grid) {
 }
 
 // A pair after a pair with equal rounding has no effect.
-void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
-  Value x = value(0);
-  if (grid != nullptr && grid->rectifies() &&
-      (x.grid == nullptr || !x.grid->rectifies()) &&
+void Conversion::quantize(
+    std::shared_ptr<const ActivationQuantParams> qparams) {
+  ImportedValue x = value(0);
+  if (qparams != nullptr && qparams->rectifies() &&
+      (x.qparams == nullptr || !x.qparams->rectifies()) &&
       may_be_negative(*x.view.tensor.node)) {
-    x = {rectified(x, *grid), {}};
+    x = {rectified(x, *qparams), {}};
   }
-  if (options().drop_quantizers) grid = nullptr;
-  if (grid == nullptr || x.grid == nullptr) {
-    importer_.values_[output()] = {x.view, grid == nullptr ? x.grid : grid};
+  if (options().drop_quantizers) qparams = nullptr;
+  if (qparams == nullptr || x.qparams == nullptr) {
+    importer_.values_[output()] = {x.view,
+                                   qparams == nullptr ? x.qparams : qparams};
     return;
   }
-  ActivationGrid same = *grid;
-  same.name = x.grid->name;
-  if (same == *x.grid) return pass(x.view);
+  ActivationQuantParams same = *qparams;
+  same.name = x.qparams->name;
+  if (same == *x.qparams) return pass(x.view);
   View y = x.view;
   y.tensor = add(Activation({.activation = "linear"}), {as_it_lies(0)});
-  importer_.values_[output()] = {std::move(y), std::move(grid)};
+  importer_.values_[output()] = {std::move(y), std::move(qparams)};
 }
 
 void convert_dequantize(Conversion& c) {
@@ -96,15 +101,15 @@ void convert_dequantize(Conversion& c) {
     c.refuse("attention with Q/DQ between its products is not supported");
   }
   c.note("quantizer");
-  const auto grid = c.grid();
-  if (!c.is_constant(0)) return c.quantize(grid);
+  const auto qparams = c.qparams();
+  if (!c.is_constant(0)) return c.quantize(qparams);
   // A constant for each sample, such as a class token, is rounded at import.
   Constant rounded = *c.graph().constant(c.proto().input(0));
-  if (grid != nullptr && !c.options().drop_quantizers) {
+  if (qparams != nullptr && !c.options().drop_quantizers) {
     rounded.value = rounded.value.clone();
     for (float& x : rounded.value.f32()) {
-      x = grid->scale *
-          quantize(x, grid->scale, grid->config.low(), grid->config.high());
+      x = qparams->scale * quantize(x, qparams->scale, qparams->config.low(),
+                                    qparams->config.high());
     }
   }
   c.graph().set_constant(c.output(), std::move(rounded));

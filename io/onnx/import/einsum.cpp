@@ -159,7 +159,7 @@ void check_sizes(const Conversion& c, const Equation& e, const Sizes& a,
 
 /// Merges `count` axes from `first` on; no axes become an axis of size 1.
 View grouped(View view, size_t first, size_t count) {
-  if (count > 0) return joined(view, first, count);
+  if (count > 0) return merge_axes(view, first, count);
   view.axes.insert(view.axes.begin() + static_cast<std::ptrdiff_t>(first),
                    std::vector<size_t>());
   return view;
@@ -200,7 +200,8 @@ View aligned(const View& view, std::string_view letters, const Equation& e) {
   return result;
 }
 
-void multiply_values(Conversion& c, const Equation& e, Value a, Value b) {
+void multiply_values(Conversion& c, const Equation& e, ImportedValue a,
+                     ImportedValue b) {
   check_sizes(c, e, importing::sizes_of(a.view), importing::sizes_of(b.view));
   const Kinds kinds = kinds_of(c, e);
   if (kinds.depth.empty()) {
@@ -228,7 +229,7 @@ void multiply_values(Conversion& c, const Equation& e, Value a, Value b) {
 
 /// REQUIRES: the constant is the second input of the equation.
 void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
-                     const Value& value, Weight kernel) {
+                     const ImportedValue& value, ImportedWeight kernel) {
   const Sizes dims(kernel.value.shape().dims().begin(),
                    kernel.value.shape().dims().end());
   const Sizes perm = order_of(e.b, kinds.depth + kinds.columns);
@@ -236,12 +237,12 @@ void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
   int64_t depth = 1;
   for (const int64_t size : sizes_of(kinds.depth, e.b, dims)) depth *= size;
   const int64_t units = kernel.value.size() / depth;
-  if (kernel.grid && kernel.grid->per_channel) {
-    const char axis = e.b[static_cast<size_t>(kernel.grid->axis)];
+  if (kernel.qparams && kernel.qparams->per_channel) {
+    const char axis = e.b[static_cast<size_t>(kernel.qparams->axis)];
     if (kinds.columns != std::string_view(&axis, 1)) {
       c.drop_codes(kernel, "scales are not those of the outputs");
     } else {
-      kernel.grid->axis = 1;
+      kernel.qparams->axis = 1;
     }
   }
   kernel.value = kernel.value.transposed(axes).reshaped({depth, units});
@@ -250,9 +251,9 @@ void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
       grouped(transposed(value.view, order_of(e.a, kinds.rows + kinds.depth)),
               rows, kinds.depth.size());
   if (x.batch() == rows) refuse(c, "sums over features, not over samples");
-  const Rows features(x, static_cast<int>(rows));
-  const Operand operand{arranged(features.view, features.order, c.namer()),
-                        value.grid};
+  const RowLayout features(x, static_cast<int>(rows));
+  const Operand operand{materialize(features.view, features.order, c.namer()),
+                        value.qparams};
   const View y = features.back(
       c.add(Dense({.units = units, .use_bias = false}), {operand}, {kernel}));
   const Sizes sizes =
@@ -263,7 +264,7 @@ void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
 
 void multiply_constant(Conversion& c, Equation e, int k) {
   if (k == 0) std::swap(e.a, e.b);
-  const Value value = c.value(1 - k);
+  const ImportedValue value = c.value(1 - k);
   const Tensor constant = c.constant(k);
   Sizes dims(constant.shape().dims().begin(), constant.shape().dims().end());
   const Kinds kinds = kinds_of(c, e);

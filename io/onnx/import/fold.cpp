@@ -92,18 +92,19 @@ Folds folds(const ImportGraph& graph, const onnx::NodeProto& node) {
 }
 
 /// Moves the axis of a weight's scales with the weight.
-std::optional<WeightGrid> moved_grid(const Constant& from,
-                                     const onnx::NodeProto& node) {
-  std::optional<WeightGrid> grid = from.grid;
-  if (!grid || node.op_type() == "Identity" || !grid->per_channel) return grid;
+std::optional<WeightQuantParams> moved_qparams(const Constant& from,
+                                               const onnx::NodeProto& node) {
+  std::optional<WeightQuantParams> qparams = from.qparams;
+  if (!qparams || node.op_type() == "Identity" || !qparams->per_channel)
+    return qparams;
   if (node.op_type() != "Transpose") return std::nullopt;
   const int rank = from.value.shape().rank();
   std::vector<int64_t> perm = integers_of(node, "perm");
   if (perm.empty()) {
     for (int axis = rank; axis-- > 0;) perm.push_back(axis);
   }
-  grid->axis = std::ranges::find(perm, grid->axis) - perm.begin();
-  return grid;
+  qparams->axis = std::ranges::find(perm, qparams->axis) - perm.begin();
+  return qparams;
 }
 
 /// Folds the internal operator of comparison_forms.cpp.
@@ -162,11 +163,11 @@ bool fold(ImportGraph& graph, ImportNode& node) {
   }
   const Constant* first =
       proto.input(0).empty() ? nullptr : graph.constant(proto.input(0));
-  std::optional<WeightGrid> grid;
-  std::string no_grid;
+  std::optional<WeightQuantParams> qparams;
+  std::string no_qparams;
   if (first != nullptr) {
-    grid = moved_grid(*first, proto);
-    no_grid = first->no_grid;
+    qparams = moved_qparams(*first, proto);
+    no_qparams = first->no_qparams;
   }
   if (proto.op_type() != "Identity") source = proto.op_type() + "(" + source;
   // Limits texts that would double in each of many steps.
@@ -179,9 +180,9 @@ bool fold(ImportGraph& graph, ImportNode& node) {
     graph.budget().hold(value);
     graph.set_constant(proto.output(i),
                        {.value = value,
-                        .grid = grid,
+                        .qparams = qparams,
                         .source = i == 0 ? source : proto.output(i),
-                        .no_grid = no_grid});
+                        .no_qparams = no_qparams});
   }
   graph.budget().settle();
   graph.remove(node, "constant");

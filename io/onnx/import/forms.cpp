@@ -8,7 +8,7 @@ namespace octet::io::importing {
 
 ImportNode* FormMatch::part(const std::string& value, const char* op,
                             int64_t uses) {
-  ImportNode* node = graph_.maker(value);
+  ImportNode* node = graph_.producer(value);
   if (node == nullptr || !is_op(*node, op) || graph_.uses(value) != uses ||
       node->proto.output_size() != 1) {
     return nullptr;

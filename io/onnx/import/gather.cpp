@@ -36,7 +36,7 @@ bool takes_all(const Conversion& c, const Tensor& indices) {
 /// Gathers by positions among the values of all samples, each within its own
 /// sample, as dynamo writes as_strided().
 void gather_places(Conversion& c, const Constant& places) {
-  const Value x = c.value(0);
+  const ImportedValue x = c.value(0);
   const int64_t size = sample_size(x.view);
   const auto numbers = places.value.data<int64_t>();
   const bool own = std::ranges::all_of(
@@ -56,7 +56,7 @@ void gather_places(Conversion& c, const Constant& places) {
     all = std::cmp_equal(numbers[i], i);
   }
   if (!all) {
-    c.set_value(0, {y, x.grid});
+    c.set_value(0, {y, x.qparams});
     y = gathered(c, {{1, {numbers.begin(), numbers.end()}}});
   }
   const auto result = reshaped(y, sizes);
@@ -152,7 +152,7 @@ void convert_gather(Conversion& c) {
       c.integer("axis", 0) == 0) {
     return gather_places(c, *places);
   }
-  const Value x = c.value(0);
+  const ImportedValue x = c.value(0);
   const int rank = x.view.rank();
   const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));
   const Tensor& given = c.constant(1);

@@ -74,7 +74,7 @@ ImportGraph::ImportGraph(onnx::ModelProto model, const FileLimits& limits)
     report_.nodes.push_back({node.name, printable(proto.op_type()), "", ""});
     node.proto.Swap(&proto);
     for (const std::string& output : node.proto.output()) {
-      if (!output.empty()) makers_[output] = nodes_.size();
+      if (!output.empty()) producers_[output] = nodes_.size();
     }
     nodes_.push_back(std::move(node));
     count(nodes_.back(), 1);
@@ -95,27 +95,27 @@ const std::string* ImportGraph::other_type(const std::string& value) const {
   return found == other_types_.end() ? nullptr : &found->second;
 }
 
-ImportNode* ImportGraph::maker(const std::string& value) {
-  const auto found = makers_.find(value);
-  if (found == makers_.end() || nodes_[found->second].gone) return nullptr;
+ImportNode* ImportGraph::producer(const std::string& value) {
+  const auto found = producers_.find(value);
+  if (found == producers_.end() || nodes_[found->second].gone) return nullptr;
   return &nodes_[found->second];
 }
 
 int64_t ImportGraph::uses(const std::string& value) const {
   int64_t uses = 0;
-  const auto found = readers_.find(value);
-  if (found != readers_.end()) {
+  const auto found = consumers_.find(value);
+  if (found != consumers_.end()) {
     for (const auto& [node, count] : found->second) uses += count;
   }
   const auto output = output_uses_.find(value);
   return uses + (output == output_uses_.end() ? 0 : output->second);
 }
 
-std::vector<const ImportNode*> ImportGraph::readers(
+std::vector<const ImportNode*> ImportGraph::consumers(
     const std::string& value) const {
   std::vector<const ImportNode*> result;
-  const auto found = readers_.find(value);
-  if (found == readers_.end()) return result;
+  const auto found = consumers_.find(value);
+  if (found == consumers_.end()) return result;
   for (const auto& [node, count] : found->second) {
     result.push_back(&nodes_[node]);
   }
@@ -137,8 +137,8 @@ void ImportGraph::count(const ImportNode& node, int64_t by) {
   const auto index = static_cast<size_t>(&node - nodes_.data());
   for (const std::string& input : node.proto.input()) {
     if (input.empty()) continue;
-    auto& readers = readers_[input];
-    if ((readers[index] += by) == 0) readers.erase(index);
+    auto& consumers = consumers_[input];
+    if ((consumers[index] += by) == 0) consumers.erase(index);
   }
 }
 
@@ -198,8 +198,8 @@ void ImportGraph::drop_constants(const ImportNode& node) {
         is_output(input)) {
       continue;
     }
-    const auto& readers = readers_[input];
-    const bool read = !readers.empty() && readers.rbegin()->first > index;
+    const auto& consumers = consumers_[input];
+    const bool read = !consumers.empty() && consumers.rbegin()->first > index;
     if (!read) constants_.erase(found);
   }
 }

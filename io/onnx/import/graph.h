@@ -22,17 +22,17 @@
 namespace octet::io::importing {
 
 /// Quantization parameters of a constant stored or rounded to int8.
-struct WeightGrid {
+struct WeightQuantParams {
   std::vector<float> scales;  ///< a scalar, or a scale for each slice of axis
   int64_t axis = 0;           ///< in ONNX' order
   bool per_channel = false;
   bool lowest = false;  ///< contains -128, which quantizers exclude
-  bool operator==(const WeightGrid&) const = default;
+  bool operator==(const WeightQuantParams&) const = default;
 };
 
 struct Constant {
   Tensor value;
-  std::optional<WeightGrid> grid = {};
+  std::optional<WeightQuantParams> qparams = {};
   /// Names of the initializers of its values. Equal names identify a shared
   /// weight.
   std::string source = {};
@@ -41,10 +41,10 @@ struct Constant {
   std::optional<int> samples_axis = {};
   int64_t samples_step = 0;
   /// Why a layer's weight cannot stay quantized; empty if it can.
-  std::string no_grid = {};
+  std::string no_qparams = {};
 };
 
-struct ActivationGrid;
+struct ActivationQuantParams;
 
 struct ImportNode {
   onnx::NodeProto proto;
@@ -53,7 +53,7 @@ struct ImportNode {
   bool gone = false;           ///< removed or replaced
   /// For the DequantizeLinear of a pair: quantization parameters, or null if
   /// the pair is removed.
-  std::shared_ptr<const ActivationGrid> grid = {};
+  std::shared_ptr<const ActivationQuantParams> qparams = {};
 };
 
 class ImportGraph {
@@ -75,11 +75,11 @@ class ImportGraph {
   const std::string* other_type(const std::string& value) const;
 
   /// Returns the producer of a value, or null if it is gone.
-  ImportNode* maker(const std::string& value);
+  ImportNode* producer(const std::string& value);
   /// Returns the number of node inputs and graph outputs that consume it.
   int64_t uses(const std::string& value) const;
   /// Returns the consumers in order.
-  std::vector<const ImportNode*> readers(const std::string& value) const;
+  std::vector<const ImportNode*> consumers(const std::string& value) const;
   bool is_output(const std::string& value) const;
   /// Returns the stated or inferred shape, unknown sizes as -1; nothing if
   /// unknown.
@@ -110,8 +110,8 @@ class ImportGraph {
   std::vector<ImportNode> nodes_;
   std::unordered_map<std::string, Constant> constants_;
   std::unordered_map<std::string, std::string> other_types_;
-  std::unordered_map<std::string, size_t> makers_;
-  std::unordered_map<std::string, std::map<size_t, int64_t>> readers_;
+  std::unordered_map<std::string, size_t> producers_;
+  std::unordered_map<std::string, std::map<size_t, int64_t>> consumers_;
   std::unordered_map<std::string, int64_t> output_uses_;
   std::unordered_map<std::string, std::vector<int64_t>> stated_;
   run::Budget budget_;

@@ -49,7 +49,7 @@ bool all_are(FormMatch& form, const std::string& value, float number) {
 /// Whether a Reshape restores the shape of `x`.
 bool leads_back(ImportGraph& graph, const ImportNode& reshape,
                 const std::string& x, const std::vector<int64_t>& shape) {
-  const ImportNode* sizes = graph.maker(FormMatch::input(reshape, 1));
+  const ImportNode* sizes = graph.producer(FormMatch::input(reshape, 1));
   if (sizes != nullptr) {
     return is_op(*sizes, "Shape") && FormMatch::input(*sizes, 0) == x &&
            integer_of(sizes->proto, "start", 0) == 0 &&

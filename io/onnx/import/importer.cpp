@@ -34,10 +34,11 @@ std::vector<int> order_of_output(const View& view) {
   const std::vector<int> last = channels_last(view.rank());
   const std::vector<int> file = file_order(view.rank());
   if (view.rank() == 4) {
-    return !lies_in(view, last) && lies_in(view, file) ? file : last;
+    return !has_layout(view, last) && has_layout(view, file) ? file : last;
   }
-  return view.rank() == 3 && lies_in(view, last) && !lies_in(view, file) ? last
-                                                                         : file;
+  return view.rank() == 3 && has_layout(view, last) && !has_layout(view, file)
+             ? last
+             : file;
 }
 
 }  // namespace
@@ -181,7 +182,7 @@ Model Importer::model() {
           fmt::format("output '{}'", printable(output.name)),
           "must depend on the model's inputs, got a constant");
     }
-    const Value& value = found->second;
+    const ImportedValue& value = found->second;
     if (!value.view.samples_lead()) {
       throw UnsupportedError("unsupported_model",
                              fmt::format("output '{}'", printable(output.name)),
@@ -192,15 +193,15 @@ Model Importer::model() {
       return unique(base + "/" + what);
     };
     const std::vector<int> order = order_of_output(value.view);
-    SymbolicTensor y = arranged(value.view, order, name);
+    SymbolicTensor y = materialize(value.view, order, name);
     interface_.outputs.push_back(
         {output.name, is_port_type(output.type) ? output.type : "float32",
          order});
-    if (value.grid != nullptr) {
+    if (value.qparams != nullptr) {
       const LayerHandle last = Activation(
           {.activation = "linear", .name = unique(base + "/quantized")});
       y = last(y);
-      sites_.push_back(site_of(last->name(), 0, *value.grid));
+      sites_.push_back(site_of(last->name(), 0, *value.qparams));
     }
     outputs.push_back(y);
   }

@@ -25,15 +25,15 @@
 namespace octet::io::importing {
 
 /// An input or output of a node: a value of the model, possibly quantized.
-struct Value {
+struct ImportedValue {
   View view;
-  std::shared_ptr<const ActivationGrid> grid = {};
+  std::shared_ptr<const ActivationQuantParams> qparams = {};
 };
 
 /// The product of queries and keys, deferred to the product with the values.
 struct Scores {
-  Value query;  ///< [N,heads,t,d]
-  Value key;    ///< [N,heads,d,s]
+  ImportedValue query;  ///< [N,heads,t,d]
+  ImportedValue key;    ///< [N,heads,d,s]
   float scale = 1;
   bool weights = false;  ///< after the Softmax
   int rank = 4;          ///< in ONNX
@@ -42,7 +42,7 @@ struct Scores {
 /// An input of a layer.
 struct Operand {
   SymbolicTensor tensor;
-  std::shared_ptr<const ActivationGrid> grid = {};
+  std::shared_ptr<const ActivationQuantParams> qparams = {};
 };
 
 /// Scales of a slice of a weight's outputs: from each group of `size` times
@@ -55,11 +55,11 @@ struct PartOfScales {
 };
 
 /// A parameter of a layer, in the order of its parameters().
-struct Weight {
+struct ImportedWeight {
   std::string name;  ///< "kernel"
   Tensor value;
   /// Has a scale for each channel of the parameter, or a single scale.
-  std::optional<WeightGrid> grid = {};
+  std::optional<WeightQuantParams> qparams = {};
   std::string source = {};
 };
 
@@ -76,7 +76,7 @@ class Importer {
   struct Called {
     std::shared_ptr<Layer> layer;
     std::string config;
-    std::vector<std::string> grids;  // of operands and weights
+    std::vector<std::string> quantization;  // of operands and weights
   };
 
   void add_inputs();
@@ -92,7 +92,7 @@ class Importer {
   ImportGraph& graph_;
   const OnnxImportOptions& options_;
   std::vector<SymbolicTensor> inputs_;
-  std::unordered_map<std::string, Value> values_;
+  std::unordered_map<std::string, ImportedValue> values_;
   std::unordered_map<std::string, Scores> scores_;
   std::unordered_set<std::string> truths_;                 // boolean values
   std::unordered_map<std::string, std::string> integers_;  // value: type
@@ -145,20 +145,20 @@ class Conversion {
   /// An int64 constant that may contain batch sizes (see kBatch).
   Sizes sizes(int input) const;
   /// A constant for the parameter `name`, in ONNX order.
-  Weight weight(int input, const char* name) const;
+  ImportedWeight weight(int input, const char* name) const;
   /// Keeps a weight as floats if no layer can keep it quantized; import logs a
   /// warning.
-  void drop_codes(Weight& weight, const std::string& reason) const;
+  void drop_codes(ImportedWeight& weight, const std::string& reason) const;
 
   /// Throws: UnsupportedError for a constant.
-  const Value& value(int input) const;
+  const ImportedValue& value(int input) const;
   /// Replaces a constant input by a value.
-  void set_value(int input, Value value);
+  void set_value(int input, ImportedValue value);
   /// For layers that only need the batch size.
   const SymbolicTensor& model_input() const;
   const View& view(int input) const;
   Operand operand(int input, std::span<const int> order);
-  Operand operand(int input, const Rows& rows);
+  Operand operand(int input, const RowLayout& rows);
   /// The input in its current layout.
   Operand as_it_lies(int input) const;
   /// Features [n,c] in the tensor's own order, see rows_as_in().
@@ -170,7 +170,7 @@ class Conversion {
   /// only prepares the input has a `suffix`.
   SymbolicTensor add(const LayerHandle& layer,
                      const std::vector<Operand>& operands,
-                     const std::vector<Weight>& weights = {},
+                     const std::vector<ImportedWeight>& weights = {},
                      const char* suffix = "");
   /// Sets the first output; the node must not have others in use.
   void give(View view);
@@ -180,15 +180,15 @@ class Conversion {
   /// Adds a layer with a slice of the weights of `whole`, with the same input
   /// and quantizers.
   SymbolicTensor part_of_layer(const GraphNode& whole, const LayerHandle& part,
-                               const std::vector<Weight>& weights,
+                               const std::vector<ImportedWeight>& weights,
                                const PartOfScales& scales,
                                const std::string& suffix);
   /// Converts a DequantizeLinear. A range from 0 on includes a ReLU, which ONNX
   /// Runtime's quantizer removes: it is restored as a layer if the input may be
   /// negative.
-  void quantize(std::shared_ptr<const ActivationGrid> grid);
-  const std::shared_ptr<const ActivationGrid>& grid() const {
-    return node_.grid;
+  void quantize(std::shared_ptr<const ActivationQuantParams> qparams);
+  const std::shared_ptr<const ActivationQuantParams>& qparams() const {
+    return node_.qparams;
   }
   /// Whether an input of the layer is quantized.
   bool reads_codes(const Layer& layer) const;
@@ -212,15 +212,15 @@ class Conversion {
   [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
-  View rectified(const Value& x, const ActivationGrid& grid);
+  View rectified(const ImportedValue& x, const ActivationQuantParams& qparams);
   void check_samples(int input, const Constant& constant) const;
-  std::shared_ptr<Layer> known_layer(const LayerHandle& layer,
-                                     const std::vector<Operand>& operands,
-                                     const std::vector<Weight>& weights);
+  std::shared_ptr<Layer> known_layer(
+      const LayerHandle& layer, const std::vector<Operand>& operands,
+      const std::vector<ImportedWeight>& weights);
 
   Importer& importer_;
   ImportNode& node_;
-  std::map<int, Value> made_;  // by input: see set_value()
+  std::map<int, ImportedValue> made_;  // by input: see set_value()
 };
 
 using Converter = void (*)(Conversion&);

@@ -98,7 +98,7 @@ Reads order_wanted(const ImportGraph& graph, const std::string& value,
   while (!values.empty()) {
     const std::string next = values.front();
     values.pop();
-    for (const ImportNode* reader : graph.readers(next)) {
+    for (const ImportNode* reader : graph.consumers(next)) {
       const bool transpose = !behind_transpose && is_op(*reader, "Transpose");
       const Reads reads = transpose ? order_before(graph, *reader)
                           : takes_entries(graph, reader->proto)

@@ -71,16 +71,16 @@ void join(Conversion& c, const LayerHandle& layer,
     for (const int i : inputs) operands.push_back(c.operand(i, order));
     return c.give(view_of(c.add(layer, operands), order));
   }
-  const Rows rows(first, first.rank() - 1);
+  const RowLayout rows(first, first.rank() - 1);
   for (const int i : inputs) {
     const View& view = c.view(i);
-    if (!samples_lie_alike(view, first)) {
+    if (!same_batch_position(view, first)) {
       c.refuse(
           fmt::format("inputs must have the batch at the same axis, got {} and "
                       "{}",
                       importing::text_of(first), importing::text_of(view)));
     }
-    operands.push_back(c.operand(i, Rows(view, view.rank() - 1)));
+    operands.push_back(c.operand(i, RowLayout(view, view.rank() - 1)));
   }
   c.give(rows.back(c.add(layer, operands)));
 }

@@ -21,9 +21,9 @@ namespace {
 
 /// Returns a parameter with a number for each channel, in the order of `view`'s
 /// tensor for features. If it `broadcasts`, a single number is repeated.
-Weight per_channel(const Conversion& c, int input, const char* name,
-                   int64_t channels, bool broadcasts = false) {
-  Weight weight{name, c.floats(input)};
+ImportedWeight per_channel(const Conversion& c, int input, const char* name,
+                           int64_t channels, bool broadcasts = false) {
+  ImportedWeight weight{name, c.floats(input)};
   if (broadcasts && weight.value.size() == 1) {
     weight.value = Tensor::full({channels}, weight.value.f32()[0]);
     return weight;
@@ -54,12 +54,12 @@ void convert_batch_normalization(Conversion& c) {
   const int rank = view.rank();
   if (rank < 2 || view.batch() == 1) c.refuse("axis 1 must be channels");
   const bool features = rank == 2 && view.samples_lead();
-  const Rows rows(view, 1);
+  const RowLayout rows(view, 1);
   const Operand x = features ? c.features(0) : c.operand(0, rows);
   const int64_t channels = x.tensor.shape()[-1];
   constexpr std::array kNames{"gamma", "beta", "moving_mean",
                               "moving_variance"};
-  std::vector<Weight> weights;
+  std::vector<ImportedWeight> weights;
   for (size_t i = 0; i < kNames.size(); ++i) {
     weights.push_back(
         per_channel(c, static_cast<int>(i) + 1, kNames[i], channels));
@@ -90,7 +90,7 @@ void convert_layer_normalization(Conversion& c) {
   if (c.proto().output_size() > 1) {
     c.refuse("outputs of statistics are not supported");
   }
-  const Rows rows(view, axis);
+  const RowLayout rows(view, axis);
   const Operand x = c.operand(0, rows);
   const int64_t channels = x.tensor.shape()[-1];
   const auto weight = [&](int input, const char* name) {
@@ -102,7 +102,7 @@ void convert_layer_normalization(Conversion& c) {
     }
     return per_channel(c, input, name, channels);
   };
-  std::vector<Weight> weights;
+  std::vector<ImportedWeight> weights;
   if (c.has(1)) weights.push_back(weight(1, "gamma"));
   if (c.has(2)) weights.push_back(weight(2, "beta"));
   const SymbolicTensor y =
@@ -119,7 +119,7 @@ void convert_rms_normalization(Conversion& c) {
   if (axis != view.rank() - 1 || std::cmp_equal(axis, view.batch())) {
     c.refuse("axis must be the last one");
   }
-  const Rows rows(view, axis);
+  const RowLayout rows(view, axis);
   const Operand x = c.operand(0, rows);
   const SymbolicTensor y =
       c.add(RMSNormalization({.epsilon = c.number("epsilon", 1e-5f)}), {x},
@@ -144,7 +144,7 @@ void convert_unit_normalization(Conversion& c) {
     }
     if (!same) c.refuse("length must be expanded to the shape of its value");
   }
-  const Rows rows(view, axis);
+  const RowLayout rows(view, axis);
   c.give(rows.back(c.add(UnitNormalization(), {c.operand(0, rows)})));
 }
 
@@ -172,11 +172,12 @@ void convert_group_normalization(Conversion& c) {
                          groups));
   }
   const bool of_groups = c.opset() < 21 && !c.has_attribute(kFromParts);
-  std::vector<Weight> weights;
+  std::vector<ImportedWeight> weights;
   for (const auto& [input, name] :
        {std::pair(1, "gamma"), std::pair(2, "beta")}) {
     if (!c.has(input)) continue;
-    Weight weight = per_channel(c, input, name, of_groups ? groups : channels);
+    ImportedWeight weight =
+        per_channel(c, input, name, of_groups ? groups : channels);
     if (of_groups) {
       Tensor all({channels});
       for (int64_t i = 0; i < channels; ++i) {

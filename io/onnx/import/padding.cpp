@@ -43,8 +43,8 @@ View bordered(Conversion& c, const View& padded, const AxisEnds& ends,
   const std::vector<int> order = natural_order(padded);
   const View outside = constant_beside(c, border, padded, "/border");
   return view_of(
-      c.add(Where({.x = number}), {{arranged(outside, order, c.namer())},
-                                   {arranged(padded, order, c.namer())}}),
+      c.add(Where({.x = number}), {{materialize(outside, order, c.namer())},
+                                   {materialize(padded, order, c.namer())}}),
       order);
 }
 

@@ -39,11 +39,11 @@ WindowAttributes pool_window(const Conversion& c, const Shape& x) {
 /// Whether all consumers remove the spatial axes, so that pooling may drop
 /// them.
 bool is_flattened(const Conversion& c) {
-  const auto readers = c.graph().readers(c.output());
-  return !readers.empty() && !c.graph().is_output(c.output()) &&
-         std::ranges::all_of(readers, [](const ImportNode* reader) {
-           return is_op(*reader, "Flatten") || is_op(*reader, "Squeeze") ||
-                  is_op(*reader, "Reshape");
+  const auto consumers = c.graph().consumers(c.output());
+  return !consumers.empty() && !c.graph().is_output(c.output()) &&
+         std::ranges::all_of(consumers, [](const ImportNode* consumer) {
+           return is_op(*consumer, "Flatten") || is_op(*consumer, "Squeeze") ||
+                  is_op(*consumer, "Reshape");
          });
 }
 
@@ -79,7 +79,7 @@ template <class Over1D>
 View reduced(Conversion& c, Sizes axes, bool keepdims,
              const LayerHandle* first = nullptr) {
   const View& given = c.view(0);
-  const View view = apart(given);
+  const View view = split_batch_axis(given);
   const int shared = view.rank() - given.rank();  // axes split off the batch
   const Sizes sizes = sizes_of(view);
   const auto batch = static_cast<int>(view.batch());
@@ -107,7 +107,7 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
     if (!gone) sample[1] *= size;
     if (!gone || keepdims) kept.push_back(gone ? 1 : size);
   }
-  Operand x{arranged(view, order, c.namer()), c.value(0).grid};
+  Operand x{materialize(view, order, c.namer()), c.value(0).qparams};
   if (first != nullptr) x = {c.add(*first, {x}, {}, "/values")};
   if (x.tensor.shape().slice(1, x.tensor.shape().rank()) !=
       Shape(std::span<const int64_t>(sample))) {
@@ -119,8 +119,8 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
   for (int64_t axis = 0; axis < std::ssize(kept); ++axis) {
     perm.push_back(axis < before ? axis + 1 : axis == before ? 0 : axis);
   }
-  return joined(transposed(*reshaped(y, kept), perm), place,
-                static_cast<size_t>(shared) + 1);
+  return merge_axes(transposed(*reshaped(y, kept), perm), place,
+                    static_cast<size_t>(shared) + 1);
 }
 
 /// Returns the sum of values, after `first` if not null.
@@ -184,7 +184,7 @@ Operand with_zeros(Conversion& c, const Operand& x, WindowAttributes& w) {
   const SymbolicTensor y = c.add(layer(), {{x.tensor}}, {}, "/pad");
   w.begin.assign(w.begin.size(), 0);
   w.end = w.begin;
-  return {y, x.grid};
+  return {y, x.qparams};
 }
 
 }  // namespace

@@ -234,14 +234,14 @@ class Expansion {
   }
 
   /// Returns a zero point for each scale, as DequantizeLinear requires.
-  std::string zero_for(const Grid& grid) {
-    const auto scales = numbers_.find(grid.scale);
-    const auto zero = zeros_.find(grid.zero);
+  std::string zero_for(const Grid& qparams) {
+    const auto scales = numbers_.find(qparams.scale);
+    const auto zero = zeros_.find(qparams.zero);
     if (scales == numbers_.end() || scales->second.size() < 2 ||
         zero == zeros_.end()) {
-      return grid.zero;
+      return qparams.zero;
     }
-    const std::string name = unused(grid.zero + "/each");
+    const std::string name = unused(qparams.zero + "/each");
     auto* each = graph_.add_initializer();
     each->set_name(name);
     each->set_data_type(zero->second.type);
@@ -253,14 +253,14 @@ class Expansion {
   }
 
   void move(const onnx::NodeProto& node) {
-    const Grid grid = grids_.at(node.input(0));
+    const Grid qparams = grids_.at(node.input(0));
     onnx::NodeProto by = node;
-    by.set_input(0, dequantized(node.input(0), grid, {}));
+    by.set_input(0, dequantized(node.input(0), qparams, {}));
     if (node.op_type() == "Pad" && !input(node, kPadValue).empty()) {
-      by.set_input(kPadValue, dequantized(node.input(kPadValue), grid, {}));
+      by.set_input(kPadValue, dequantized(node.input(kPadValue), qparams, {}));
     }
     by.clear_output();
-    add(by, grid, node);
+    add(by, qparams, node);
   }
 
   void keep(onnx::NodeProto& node) {
@@ -279,9 +279,9 @@ class Expansion {
 
   /// Adds the node in place of `old`. Its outputs are quantized with `grid`, or
   /// floats if the scale is empty.
-  void add(onnx::NodeProto& node, const Grid& grid,
+  void add(onnx::NodeProto& node, const Grid& qparams,
            const onnx::NodeProto& old) {
-    if (grid.scale.empty()) {
+    if (qparams.scale.empty()) {
       *node.mutable_output() = old.output();
       graph_.add_node()->Swap(&node);
       return;
@@ -293,36 +293,37 @@ class Expansion {
     added.Swap(&node);
     for (int i = 0; i < old.output_size(); ++i) {
       if (!old.output(i).empty()) {
-        quantize(std::string(added.output(i)), grid, old.output(i));
+        quantize(std::string(added.output(i)), qparams, old.output(i));
       }
     }
   }
 
-  void quantize(const std::string& floats, const Grid& grid,
+  void quantize(const std::string& floats, const Grid& qparams,
                 const std::string& codes) {
     auto& quantize = *graph_.add_node();
     quantize.set_op_type("QuantizeLinear");
     quantize.set_name(codes + "_QuantizeLinear");
     quantize.add_input(floats);
-    quantize.add_input(grid.scale);
-    quantize.add_input(grid.zero);
+    quantize.add_input(qparams.scale);
+    quantize.add_input(qparams.zero);
     quantize.add_output(codes);
-    grids_[codes] = grid;
+    grids_[codes] = qparams;
   }
 
   /// Returns the dequantized values; all consumers share a node.
-  std::string dequantized(const std::string& codes, const Grid& grid,
+  std::string dequantized(const std::string& codes, const Grid& qparams,
                           std::optional<int64_t> axis) {
-    std::string& made = floats_[codes + '\n' + grid.scale + '\n' + grid.zero];
+    std::string& made =
+        floats_[codes + '\n' + qparams.scale + '\n' + qparams.zero];
     if (!made.empty()) return made;
     made = unused(codes + "/dequantized");
-    const std::string zero = zero_for(grid);
+    const std::string zero = zero_for(qparams);
     auto& node = *graph_.add_node();
     node.set_op_type("DequantizeLinear");
     node.set_name(codes + "_DequantizeLinear");
     node.add_input(codes);
-    node.add_input(grid.scale);
-    if (!grid.zero.empty()) node.add_input(zero);
+    node.add_input(qparams.scale);
+    if (!qparams.zero.empty()) node.add_input(zero);
     if (axis) set_axis(node, *axis);
     node.add_output(made);
     return made;

@@ -77,32 +77,33 @@ Tensor zero_point_of_pair(const ImportGraph& graph,
 }
 
 /// Returns the quantization parameters of a constant behind a DequantizeLinear
-/// if a quantizer can have them; otherwise sets `no_grid` to the reason.
-std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
-                                      const onnx::NodeProto& node,
-                                      const Tensor& codes,
-                                      std::string& no_grid) {
+/// if a quantizer can have them; otherwise sets `no_qparams` to the reason.
+std::optional<WeightQuantParams> weight_qparams(const ImportGraph& graph,
+                                                const onnx::NodeProto& node,
+                                                const Tensor& codes,
+                                                std::string& no_qparams) {
   const Shape& shape = codes.shape();
   const Tensor zero_point = zero_point_of(graph, node, codes.dtype());
   if (zero_point.empty() || !is_symmetric(zero_point)) {
-    no_grid = "zero points are not 0 (128 for uint8)";
+    no_qparams = "zero points are not 0 (128 for uint8)";
     return {};
   }
   const Tensor& scale = graph.constant(node.input(1))->value;
   if (scale.size() > 1 && scale.shape().rank() != 1) {
-    no_grid = "scales are per block";
+    no_qparams = "scales are per block";
     return {};
   }
-  WeightGrid grid;
-  grid.lowest = has_lowest(codes);
-  grid.scales.assign(scale.f32().begin(), scale.f32().end());
+  WeightQuantParams qparams;
+  qparams.lowest = has_lowest(codes);
+  qparams.scales.assign(scale.f32().begin(), scale.f32().end());
   int64_t axis = integer_of(node, "axis", 1);
   if (axis < 0) axis += shape.rank();
-  grid.axis = axis;
-  grid.per_channel = scale.shape().rank() == 1 &&
-                     (scale.size() > 1 || (axis >= 0 && axis < shape.rank() &&
-                                           shape[static_cast<int>(axis)] == 1));
-  return grid;
+  qparams.axis = axis;
+  qparams.per_channel =
+      scale.shape().rank() == 1 &&
+      (scale.size() > 1 || (axis >= 0 && axis < shape.rank() &&
+                            shape[static_cast<int>(axis)] == 1));
+  return qparams;
 }
 
 Tensor compute(ImportGraph& graph, const onnx::NodeProto& node) {
@@ -195,14 +196,14 @@ class Pass {
   }
 
   void take(ImportNode& node) {
-    ImportNode* maker = graph_.maker(node.proto.input(0));
-    const bool pair = maker != nullptr && is_op(*maker, kQuantize);
-    if (pair && rounds_constant(*maker)) {
-      const Constant& source = *graph_.constant(maker->proto.input(0));
+    ImportNode* producer = graph_.producer(node.proto.input(0));
+    const bool pair = producer != nullptr && is_op(*producer, kQuantize);
+    if (pair && rounds_constant(*producer)) {
+      const Constant& source = *graph_.constant(producer->proto.input(0));
       const std::string name = source.source;
-      graph_.set_constant(maker->proto.output(0),
-                          {compute(graph_, maker->proto), {}, name});
-      if (!drop_ && !same_grid(maker->proto, node.proto)) {
+      graph_.set_constant(producer->proto.output(0),
+                          {compute(graph_, producer->proto), {}, name});
+      if (!drop_ && !same_qparams(producer->proto, node.proto)) {
         return refuse(node,
                       "scale and zero point must equal those of its "
                       "QuantizeLinear");
@@ -219,7 +220,7 @@ class Pass {
     if (!pair) {
       return refuse(node, "input must be a QuantizeLinear or a constant");
     }
-    take_activation(node, *maker);
+    take_activation(node, *producer);
   }
 
   void take_weight(ImportNode& node) {
@@ -230,7 +231,8 @@ class Pass {
     const Constant codes = *graph_.constant(proto.input(0));
     Constant weight{compute(graph_, proto), {}, codes.source};
     if (!drop_ && codes.value.dtype() != DType::i32) {
-      weight.grid = weight_grid(graph_, proto, codes.value, weight.no_grid);
+      weight.qparams =
+          weight_qparams(graph_, proto, codes.value, weight.no_qparams);
     }
     graph_.set_constant(proto.output(0), std::move(weight));
     graph_.remove(node, "quantizer of a weight");
@@ -242,30 +244,31 @@ class Pass {
     onnx::NodeProto direct = node.proto;
     direct.set_input(0, quantize.proto.input(0));
     std::vector<ImportNode*> parts;
-    std::optional<ActivationGrid> grid;
+    std::optional<ActivationQuantParams> qparams;
     if (refusal.empty()) {
-      grid = ActivationGrid{
+      qparams = ActivationQuantParams{
           .name = quantizer_name(node),
           .scale = graph_.constant(node.proto.input(1))->value.f32()[0]};
       const Tensor zero_point = zero_point_of_pair(graph_, quantize.proto);
       if (!is_symmetric(zero_point)) {
-        grid->config.is_signed = false;
-        grid->config.zero_point = *place_of_zero(zero_point);
+        qparams->config.is_signed = false;
+        qparams->config.zero_point = *place_of_zero(zero_point);
       } else if (drop_) {
-        grid.reset();
-      } else if (ImportNode* clip = narrowing(direct, *grid)) {
+        qparams.reset();
+      } else if (ImportNode* clip = narrowing(direct, *qparams)) {
         direct.set_input(0, clip->proto.input(0));
         parts.push_back(clip);
       }
     }
     graph_.replace(node, direct, parts);
-    if (grid) node.grid = std::make_shared<const ActivationGrid>(*grid);
+    if (qparams)
+      node.qparams = std::make_shared<const ActivationQuantParams>(*qparams);
   }
 
   /// Returns why no quantizer can express the pair; otherwise "".
   std::string refusal_of_pair(const onnx::NodeProto& dequantize,
                               const onnx::NodeProto& quantize) const {
-    if (!same_grid(quantize, dequantize)) {
+    if (!same_qparams(quantize, dequantize)) {
       return "scale and zero point must equal those of its QuantizeLinear";
     }
     const Constant* scale = graph_.constant(dequantize.input(1));
@@ -285,8 +288,8 @@ class Pass {
   /// Returns the Clip with which Octet limits a range to fewer values than int8
   /// and sets the bits of `grid`; null if there is none.
   ImportNode* narrowing(const onnx::NodeProto& dequantize,
-                        ActivationGrid& grid) const {
-    ImportNode* clip = graph_.maker(dequantize.input(0));
+                        ActivationQuantParams& qparams) const {
+    ImportNode* clip = graph_.producer(dequantize.input(0));
     if (clip == nullptr || !is_op(*clip, "Clip") ||
         clip->proto.input_size() != 3 ||
         graph_.uses(clip->proto.output(0)) != 1 ||
@@ -296,15 +299,15 @@ class Pass {
     const float low = graph_.constant(clip->proto.input(1))->value.f32()[0];
     const float high = graph_.constant(clip->proto.input(2))->value.f32()[0];
     const auto fits = [&](int bits, bool narrow, bool is_signed) {
-      quant::QuantizerConfig config = grid.config;
+      quant::QuantizerConfig config = qparams.config;
       config.bits = bits;
       config.narrow_range = narrow;
       config.is_signed = is_signed;
-      if (low != grid.scale * static_cast<float>(config.low()) ||
-          high != grid.scale * static_cast<float>(config.high())) {
+      if (low != qparams.scale * static_cast<float>(config.low()) ||
+          high != qparams.scale * static_cast<float>(config.high())) {
         return false;
       }
-      grid.config = config;
+      qparams.config = config;
       return true;
     };
     for (int bits = 2; bits <= 8; ++bits) {
@@ -331,7 +334,7 @@ class Pass {
     return true;
   }
 
-  bool same_grid(const onnx::NodeProto& a, const onnx::NodeProto& b) const {
+  bool same_qparams(const onnx::NodeProto& a, const onnx::NodeProto& b) const {
     const auto equal = [&](int input) {
       const std::string& x = input < a.input_size() ? a.input(input) : "";
       const std::string& y = input < b.input_size() ? b.input(input) : "";

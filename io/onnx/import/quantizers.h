@@ -17,13 +17,13 @@ inline constexpr const char* kDropHint =
     "quantize it again";
 
 /// Quantization parameters of an activation.
-struct ActivationGrid {
+struct ActivationQuantParams {
   std::string name;  ///< of the quantizer
   float scale = 1;
   quant::QuantizerConfig config = quant::activation_quantizer();
   /// Whether the pair has the effect of a ReLU: the lowest value is 0.
   bool rectifies() const { return config.low() == 0; }
-  bool operator==(const ActivationGrid&) const = default;
+  bool operator==(const ActivationQuantParams&) const = default;
 };
 
 /// A quantizer to add at a site, with its scales.
@@ -44,11 +44,11 @@ void find_quantizers(ImportGraph& graph, bool drop);
 
 /// The quantizer of a layer's input `input`.
 SitePlan site_of(const std::string& layer, int input,
-                 const ActivationGrid& grid);
+                 const ActivationQuantParams& qparams);
 
 /// The quantizer of a parameter, with its scales.
 SitePlan site_of(const std::string& layer, const std::string& parameter,
-                 const WeightGrid& grid);
+                 const WeightQuantParams& qparams);
 
 /// Returns the model with quantizers at the sites.
 Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites);

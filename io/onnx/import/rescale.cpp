@@ -76,10 +76,12 @@ Tensor spread(const Tensor& value, const Shape& shape) {
   return result;
 }
 
-/// Converts a constant that fits `given` to one that fits apart(given).
+/// Converts a constant that fits `given` to one that fits
+/// split_batch_axis(given).
 Tensor beside_apart(const Conversion& c, const Tensor& value,
                     const View& given) {
-  const auto more = static_cast<size_t>(apart(given).rank() - given.rank());
+  const auto more =
+      static_cast<size_t>(split_batch_axis(given).rank() - given.rank());
   if (more == 0) return value;
   Sizes dims = sizes_beside(c, value, given);
   const size_t batch = given.batch();
@@ -148,16 +150,16 @@ std::optional<int> varying_axis(const View& view, const Affine& affine) {
 }
 
 /// Applies the constants by Multiply and Add.
-View joined_with(Conversion& c, const Value& x, const Affine& affine,
+View joined_with(Conversion& c, const ImportedValue& x, const Affine& affine,
                  const char* suffix) {
   const std::vector<int> order = natural_order(x.view);
   const auto constant = [&](const Tensor& value, const char* name) {
     const View made = constant_beside(c, value, x.view, name);
-    return Operand{arranged(made, order, c.namer())};
+    return Operand{materialize(made, order, c.namer())};
   };
   const bool sum = affine.offset.size() > 1 || affine.offset.f32()[0] != 0;
   SymbolicTensor y = c.add(Multiply(),
-                           {{arranged(x.view, order, c.namer()), x.grid},
+                           {{materialize(x.view, order, c.namer()), x.qparams},
                             constant(affine.scale, "/factor")},
                            {}, sum ? "/scale" : suffix);
   if (sum) {
@@ -166,27 +168,28 @@ View joined_with(Conversion& c, const Value& x, const Affine& affine,
   return view_of(y, order);
 }
 
-View rescaled(Conversion& c, const Value& x, const Affine& affine,
+View rescaled(Conversion& c, const ImportedValue& x, const Affine& affine,
               const char* suffix = "") {
   const bool numbers = affine.scale.size() == 1 && affine.offset.size() == 1;
   if (numbers && affine.scale.f32()[0] != 0) {
     View y = x.view;
     y.tensor = c.add(Rescaling({.scale = numbers_of(affine.scale),
                                 .offset = numbers_of(affine.offset)}),
-                     {{x.view.tensor, x.grid}}, {}, suffix);
+                     {{x.view.tensor, x.qparams}}, {}, suffix);
     return y;
   }
   const View& given = x.view;
-  const View view = apart(given);
+  const View view = split_batch_axis(given);
   const auto as_given = [&](const View& y) {
     const auto more = static_cast<size_t>(view.rank() - given.rank());
-    return joined(y, given.batch(), 1 + more);
+    return merge_axes(y, given.batch(), 1 + more);
   };
   const auto operand = [&](std::span<const int> order) {
-    return Operand{arranged(view, order, c.namer()), x.grid};
+    return Operand{materialize(view, order, c.namer()), x.qparams};
   };
   const std::vector<int> order = natural_order(view);
-  if (numbers) return as_given(joined_with(c, {view, x.grid}, affine, suffix));
+  if (numbers)
+    return as_given(joined_with(c, {view, x.qparams}, affine, suffix));
   const Affine beside_view{beside_apart(c, affine.scale, given),
                            beside_apart(c, affine.offset, given)};
   const Tensor scale = beside(c, beside_view.scale, view, order);
@@ -199,7 +202,7 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
   }
   const auto axis = varying_axis(view, beside_view);
   if (axis && affine.scale.size() > 1) {
-    const Rows rows(view, *axis);
+    const RowLayout rows(view, *axis);
     const Rescaling layer(
         {.scale = numbers_of(beside(c, beside_view.scale, view, rows.order)),
          .offset =
@@ -221,13 +224,13 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
     const Affine sum{Tensor::scalar(1), affine.offset};
     return rescaled(c, {rescaled(c, x, product, "/scale")}, sum, suffix);
   }
-  return as_given(joined_with(c, {view, x.grid}, beside_view, suffix));
+  return as_given(joined_with(c, {view, x.qparams}, beside_view, suffix));
 }
 
 }  // namespace
 
 void rescale(Conversion& c, int input, const Affine& affine) {
-  const Value& x = c.value(input);
+  const ImportedValue& x = c.value(input);
   c.give(rescaled(c, x,
                   {for_one_sample(c, affine.scale, x.view),
                    for_one_sample(c, affine.offset, x.view)}));

@@ -16,21 +16,21 @@
 namespace octet::io::importing {
 
 SitePlan site_of(const std::string& layer, int input,
-                 const ActivationGrid& grid) {
+                 const ActivationQuantParams& qparams) {
   return {layer,
           quant::QdqSite::input(input),
-          grid.config,
-          grid.name,
-          {grid.scale}};
+          qparams.config,
+          qparams.name,
+          {qparams.scale}};
 }
 
 SitePlan site_of(const std::string& layer, const std::string& parameter,
-                 const WeightGrid& grid) {
+                 const WeightQuantParams& qparams) {
   quant::QuantizerConfig config = quant::weight_quantizer();
   config.rule = quant::ScaleRule::fixed;
-  config.per_channel = grid.per_channel;
-  config.narrow_range = !grid.lowest;
-  return {layer, quant::QdqSite::weight(parameter), config, "", grid.scales};
+  config.per_channel = qparams.per_channel;
+  config.narrow_range = !qparams.lowest;
+  return {layer, quant::QdqSite::weight(parameter), config, "", qparams.scales};
 }
 
 namespace {

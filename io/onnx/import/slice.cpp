@@ -62,13 +62,13 @@ void convert_slice(Conversion& c) {
     ends.end[axis] = -(size - part.first - part.count);
   }
   if (neighbors && pad_or_crop(c, ends)) return;
-  Value x = c.value(0);
+  ImportedValue x = c.value(0);
   for (const Cut& cut : cuts) x.view = cut_of(c, x, cut);
   c.pass(std::move(x.view));
 }
 
 void convert_split(Conversion& c) {
-  const Value x = c.value(0);
+  const ImportedValue x = c.value(0);
   const int rank = x.view.rank();
   const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));
   const int64_t size = sizes_of(x.view)[axis];
@@ -106,7 +106,7 @@ void convert_scatter_nd(Conversion& c) {
   }
   const Tensor& places = c.constant(1);
   make_values(c, {0, 2});
-  const Value x = c.value(0);
+  const ImportedValue x = c.value(0);
   const int64_t size = sizes_of(x.view)[0];
   const auto numbers = places.dtype() == DType::i64
                            ? places.data<int64_t>()
@@ -139,13 +139,13 @@ void convert_scatter_nd(Conversion& c) {
   c.set_value(1, c.value(2));
   std::vector<int> parts{1};
   if (first > 0) {
-    c.set_value(0, {cut_of(c, x, {0, 0, first}, "/before"), x.grid});
+    c.set_value(0, {cut_of(c, x, {0, 0, first}, "/before"), x.qparams});
     parts.insert(parts.begin(), 0);
   }
   const int64_t behind = first + count;
   if (behind < size) {
-    c.set_value(2,
-                {cut_of(c, x, {0, behind, size - behind}, "/behind"), x.grid});
+    c.set_value(
+        2, {cut_of(c, x, {0, behind, size - behind}, "/behind"), x.qparams});
     parts.push_back(2);
   }
   concatenate(c, parts, 0);

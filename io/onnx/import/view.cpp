@@ -180,7 +180,7 @@ std::optional<View> reshaped(const View& view, const Sizes& sizes) {
   return result;
 }
 
-bool samples_lie_alike(const View& a, const View& b) {
+bool same_batch_position(const View& a, const View& b) {
   const auto beside = [](const View& view) {
     std::array<int64_t, 2> sizes{1, 1};  // before and behind the batch
     size_t side = 0;
@@ -196,7 +196,7 @@ bool samples_lie_alike(const View& a, const View& b) {
   return a.batch() == b.batch() && beside(a) == beside(b);
 }
 
-View apart(const View& view) {
+View split_batch_axis(const View& view) {
   const size_t batch = view.batch();
   const std::vector<size_t>& axis = view.axes[batch];
   const auto at = std::ranges::find(axis, size_t{0});
@@ -210,7 +210,7 @@ View apart(const View& view) {
   return result;
 }
 
-View joined(const View& view, size_t first, size_t count) {
+View merge_axes(const View& view, size_t first, size_t count) {
   if (first + count > view.axes.size()) {
     throw InternalError("internal", "ONNX import",
                         "axes to merge are out of range");
@@ -225,8 +225,8 @@ View joined(const View& view, size_t first, size_t count) {
   return result;
 }
 
-Rows::Rows(const View& given, int axis)
-    : view(apart(given)),
+RowLayout::RowLayout(const View& given, int axis)
+    : view(split_batch_axis(given)),
       order(samples_first(view)),
       batch_(given.batch()),
       count_(view.axes.size() - given.axes.size() + 1) {
@@ -237,12 +237,12 @@ Rows::Rows(const View& given, int axis)
   order.push_back(behind);
 }
 
-View Rows::back(const SymbolicTensor& y) const {
-  return joined(view_of(y, order), batch_, count_);
+View RowLayout::back(const SymbolicTensor& y) const {
+  return merge_axes(view_of(y, order), batch_, count_);
 }
 
-SymbolicTensor arranged(const View& view, std::span<const int> order,
-                        const Namer& name) {
+SymbolicTensor materialize(const View& view, std::span<const int> order,
+                           const Namer& name) {
   if (!is_of_samples(view, order[0])) {
     throw UnsupportedError("unsupported_operator", "",
                            fmt::format("input must have the batch on axis {}, "
@@ -284,7 +284,7 @@ SymbolicTensor arranged(const View& view, std::span<const int> order,
   return with_sample(y, sample, name);
 }
 
-bool lies_in(const View& view, std::span<const int> order) {
+bool has_layout(const View& view, std::span<const int> order) {
   return is_of_samples(view, order[0]) &&
          std::ranges::is_sorted(parts_in(view, order)) &&
          has_sample(view.tensor, sample_in(view, order));
@@ -292,13 +292,13 @@ bool lies_in(const View& view, std::span<const int> order) {
 
 std::vector<int> natural_order(const View& view) {
   std::vector<int> order = channels_last(view.rank());
-  if ((view.rank() == 3 || view.rank() == 4) && lies_in(view, order)) {
+  if ((view.rank() == 3 || view.rank() == 4) && has_layout(view, order)) {
     // With a single row or channel, both orders are equivalent.
     const std::vector<int> own = file_order(view.rank());
-    return view.rank() == 3 && lies_in(view, own) ? own : order;
+    return view.rank() == 3 && has_layout(view, own) ? own : order;
   }
   order = samples_first(view);
-  if (lies_in(view, order)) return order;
+  if (has_layout(view, order)) return order;
   std::vector<int> sorted = order;
   std::stable_sort(sorted.begin() + 1, sorted.end(), [&](int a, int b) {
     const auto first = [&](int axis) {
@@ -307,7 +307,7 @@ std::vector<int> natural_order(const View& view) {
     };
     return first(a) < first(b);
   });
-  return lies_in(view, sorted) ? sorted : order;
+  return has_layout(view, sorted) ? sorted : order;
 }
 
 std::vector<int> axis_first(int rank, int axis) {

@@ -63,17 +63,17 @@ View transposed(const View& view, std::span<const int64_t> perm);
 std::optional<View> reshaped(const View& view, const Sizes& sizes);
 
 /// Whether both have the batch at the same axis, between as many other values.
-bool samples_lie_alike(const View& a, const View& b);
+bool same_batch_position(const View& a, const View& b);
 
 /// Splits the axis of the batch: [N*12,197,64] becomes [N,12,197,64].
-View apart(const View& view);
+View split_batch_axis(const View& view);
 /// Merges `count` axes from `first` on.
-View joined(const View& view, size_t first, size_t count);
+View merge_axes(const View& view, size_t first, size_t count);
 
-/// Layout of a value for a layer that works along one axis: apart(), batch
-/// first and that axis last.
-struct Rows {
-  Rows(const View& given, int axis);
+/// Layout of a value for a layer that works along one axis: split_batch_axis(),
+/// batch first and that axis last.
+struct RowLayout {
+  RowLayout(const View& given, int axis);
   /// Restores the axes of the original value for the layer's output.
   View back(const SymbolicTensor& y) const;
 
@@ -90,13 +90,13 @@ struct Rows {
 /// class.
 /// Throws: UnsupportedError if the first axis is not the batch alone.
 using Namer = std::function<std::string(const char* what)>;
-SymbolicTensor arranged(const View& view, std::span<const int> order,
-                        const Namer& name);
+SymbolicTensor materialize(const View& view, std::span<const int> order,
+                           const Namer& name);
 
-/// Whether arranged() adds no layer.
-bool lies_in(const View& view, std::span<const int> order);
+/// Whether materialize() adds no layer.
+bool has_layout(const View& view, std::span<const int> order);
 
-/// Returns an order of the ONNX axes for which arranged() adds no layer,
+/// Returns an order of the ONNX axes for which materialize() adds no layer,
 /// channels last if possible; the file's order, batch first, if there is none.
 std::vector<int> natural_order(const View& view);
 

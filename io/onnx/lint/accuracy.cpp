@@ -14,7 +14,7 @@ namespace {
 // Initial range of NVIDIA's toolkit: +-6.
 constexpr double kFirstScale = 6.0 / 127;
 
-void judge_first_scale(const LintGraph& graph, const Node& quantize,
+void check_first_scale(const LintGraph& graph, const Node& quantize,
                        Findings& findings) {
   const auto scales = graph.scales(quantize);
   if (!scales || !std::ranges::any_of(*scales, [](double scale) {
@@ -27,32 +27,34 @@ void judge_first_scale(const LintGraph& graph, const Node& quantize,
                "calibrate or train the model before exporting it");
 }
 
-void judge_half_grid(const LintGraph& graph, const Node& quantize,
+void check_half_grid(const LintGraph& graph, const Node& quantize,
                      Findings& findings) {
-  const Node* maker = graph.view().maker(quantize.input(0));
-  while (maker != nullptr && graph.commutes(*maker)) {
-    maker = graph.view().maker(maker->input(0));
+  const Node* producer = graph.view().producer(quantize.input(0));
+  while (producer != nullptr && graph.commutes(*producer)) {
+    producer = graph.view().producer(producer->input(0));
   }
-  if (maker == nullptr || graph.view().element_type(quantize.output(0)) !=
-                              onnx::TensorProto::INT8) {
+  if (producer == nullptr || graph.view().element_type(quantize.output(0)) !=
+                                 onnx::TensorProto::INT8) {
     return;
   }
-  bool positive = is_op(*maker, {"Relu", "Sigmoid", "Softmax", "HardSigmoid"});
-  if (is_op(*maker, {"Clip"}) && maker->input_size() > 1) {
-    const auto low = graph.numbers(maker->input(1));
+  bool positive =
+      is_op(*producer, {"Relu", "Sigmoid", "Softmax", "HardSigmoid"});
+  if (is_op(*producer, {"Clip"}) && producer->input_size() > 1) {
+    const auto low = graph.numbers(producer->input(1));
     positive = low && low->size() == 1 && low->front() >= 0;
   }
   if (!positive) return;
   findings.add(
       "A05", quantize,
       fmt::format("{} '{}' has no negative outputs",
-                  printable(maker->op_type()), printable(name_of(*maker))),
+                  printable(producer->op_type()),
+                  printable(name_of(*producer))),
       findings.tensorrt()
           ? "none: a symmetric range leaves 7 of 8 bits"
           : "quantize it to uint8: octet quantize --target openvino does");
 }
 
-void judge_weight_values(const LintGraph& graph, const Node& layer,
+void check_weight_values(const LintGraph& graph, const Node& layer,
                          Findings& findings) {
   const auto index = graph.weight_index(layer);
   if (!index || !graph.is_constant(layer.input(*index))) return;
@@ -91,7 +93,7 @@ void judge_weight_values(const LintGraph& graph, const Node& layer,
                "prune them, or check why training left them at 0");
 }
 
-void judge_ends(const LintGraph& graph, Findings& findings) {
+void check_ends(const LintGraph& graph, Findings& findings) {
   std::vector<const Node*> layers;
   for (const Node& node : graph.proto().node()) {
     if (is_weighted(node) && graph.weight_index(node)) layers.push_back(&node);
@@ -107,7 +109,7 @@ void judge_ends(const LintGraph& graph, Findings& findings) {
 }
 
 // A single finding for the whole file.
-void judge_depthwise(const LintGraph& graph, Findings& findings) {
+void check_depthwise(const LintGraph& graph, Findings& findings) {
   int64_t count = 0;
   for (const Node& node : graph.proto().node()) {
     if (!is_op(node, {"Conv"}) || !graph.reads_int8(node)) continue;
@@ -126,18 +128,18 @@ void judge_depthwise(const LintGraph& graph, Findings& findings) {
 
 }  // namespace
 
-void judge_accuracy(const LintGraph& graph, Findings& findings) {
+void check_accuracy(const LintGraph& graph, Findings& findings) {
   for (const Node& node : graph.proto().node()) {
     if (is_quantize(node)) {
-      judge_first_scale(graph, node, findings);
+      check_first_scale(graph, node, findings);
       if (!graph.is_constant(node.input(0))) {
-        judge_half_grid(graph, node, findings);
+        check_half_grid(graph, node, findings);
       }
     }
-    if (is_weighted(node)) judge_weight_values(graph, node, findings);
+    if (is_weighted(node)) check_weight_values(graph, node, findings);
   }
-  judge_ends(graph, findings);
-  judge_depthwise(graph, findings);
+  check_ends(graph, findings);
+  check_depthwise(graph, findings);
 }
 
 }  // namespace octet::io::lint

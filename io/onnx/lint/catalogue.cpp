@@ -139,16 +139,16 @@ bool is_tensorrt(LintTarget target) {
 }
 
 void Findings::add(std::string_view id, const Node& node, std::string reason,
-                   std::string cure) {
-  add(id, name_of(node), std::move(reason), std::move(cure));
+                   std::string hint) {
+  add(id, name_of(node), std::move(reason), std::move(hint));
 }
 
-void Findings::add(std::string_view id, std::string reason, std::string cure) {
-  add(id, std::string(), std::move(reason), std::move(cure));
+void Findings::add(std::string_view id, std::string reason, std::string hint) {
+  add(id, std::string(), std::move(reason), std::move(hint));
 }
 
 void Findings::add(std::string_view id, std::string node, std::string reason,
-                   std::string cure) {
+                   std::string hint) {
   const auto rule = std::ranges::find(kRules, id, &LintRule::id);
   if (rule == std::end(kRules)) {
     throw InternalError("internal", "lint",
@@ -157,7 +157,7 @@ void Findings::add(std::string_view id, std::string node, std::string reason,
   const char letter = rule->severities[static_cast<size_t>(target_)];
   if (letter == '-') return;
   findings_.push_back({std::string(id), severity_of(letter), std::move(node),
-                       std::move(reason), std::move(cure)});
+                       std::move(reason), std::move(hint)});
 }
 
 std::vector<LintFinding> Findings::sorted() const {

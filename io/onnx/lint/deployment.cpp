@@ -33,7 +33,7 @@ const char* build_options(LintTarget target) {
   return "";
 }
 
-void judge_types(const LintGraph& graph, const Node& node, Findings& findings) {
+void check_types(const LintGraph& graph, const Node& node, Findings& findings) {
   const int32_t scale = graph.view().element_type(node.input(1));
   const std::string& value = is_quantize(node) ? node.input(0) : node.output(0);
   const int32_t data = graph.view().element_type(value);
@@ -44,7 +44,7 @@ void judge_types(const LintGraph& graph, const Node& node, Findings& findings) {
       "give both the same type, as strong typing requires");
 }
 
-void judge_plugin(const LintGraph& graph, const Node& node,
+void check_plugin(const LintGraph& graph, const Node& node,
                   Findings& findings) {
   if (is_standard_domain(node.domain()) || is_quantize(node) ||
       is_dequantize(node) || node.domain() == kMicrosoftDomain) {
@@ -76,13 +76,13 @@ bool relies_on_equal_scales(const LintGraph& graph) {
 
 }  // namespace
 
-void judge_deployment(const LintGraph& graph, Findings& findings) {
+void check_deployment(const LintGraph& graph, Findings& findings) {
   bool quantized = false, asymmetric = false;
   for (const Node& node : graph.proto().node()) {
-    judge_plugin(graph, node, findings);
+    check_plugin(graph, node, findings);
     if (!is_quantize(node) && !is_dequantize(node)) continue;
     quantized = true;
-    judge_types(graph, node, findings);
+    check_types(graph, node, findings);
     asymmetric = asymmetric ||
                  graph.view().element_type(is_quantize(node) ? node.output(0)
                                                              : node.input(0)) ==

@@ -115,10 +115,10 @@ const std::vector<const Node*>& Repairer::dequantizers_of(
 
 bool Repairer::ends_in_dequantizers(const std::string& codes) const {
   return !graph_.is_output(codes) &&
-         !any_reader(graph_, codes, [&](const Node& reader) {
-           return !is_dequantize(reader) &&
-                  (!graph_.commutes(reader) ||
-                   graph_.is_output(reader.output(0)));
+         !any_consumer(graph_, codes, [&](const Node& consumer) {
+           return !is_dequantize(consumer) &&
+                  (!graph_.commutes(consumer) ||
+                   graph_.is_output(consumer.output(0)));
          });
 }
 
@@ -126,12 +126,12 @@ namespace {
 
 /// Returns the number of consumers of each value: nodes and outputs.
 std::unordered_map<std::string, int> readers_of(const onnx::GraphProto& graph) {
-  std::unordered_map<std::string, int> readers;
-  for (const auto& output : graph.output()) ++readers[output.name()];
+  std::unordered_map<std::string, int> consumers;
+  for (const auto& output : graph.output()) ++consumers[output.name()];
   for (const Node& node : graph.node()) {
-    for (const std::string& input : node.input()) ++readers[input];
+    for (const std::string& input : node.input()) ++consumers[input];
   }
-  return readers;
+  return consumers;
 }
 
 /// Removes the elements whose index is marked.
@@ -147,11 +147,11 @@ void remove_marked(Field& field, const std::vector<bool>& marked) {
 /// Removes Q and DQ without consumers, and their inputs without other
 /// consumers. Nodes come after their inputs, except for added ones.
 void drop_unread(onnx::GraphProto& graph, const onnx::GraphProto& before) {
-  auto readers = readers_of(graph);
-  std::unordered_map<std::string, int> makers;
+  auto consumers = readers_of(graph);
+  std::unordered_map<std::string, int> producers;
   for (int i = 0; i < graph.node_size(); ++i) {
     for (const std::string& output : graph.node(i).output()) {
-      makers.emplace(output, i);
+      producers.emplace(output, i);
     }
   }
   std::vector<bool> unread(static_cast<size_t>(graph.node_size()));
@@ -163,14 +163,15 @@ void drop_unread(onnx::GraphProto& graph, const onnx::GraphProto& before) {
     const Node& node = graph.node(i);
     const bool pair = is_quantize(node) || is_dequantize(node);
     if (!pair || unread[static_cast<size_t>(i)] ||
-        readers[node.output(0)] > 0) {
+        consumers[node.output(0)] > 0) {
       continue;
     }
     unread[static_cast<size_t>(i)] = true;
     for (const std::string& input : node.input()) {
-      --readers[input];
-      if (const auto maker = makers.find(input); maker != makers.end()) {
-        open.push_back(maker->second);
+      --consumers[input];
+      if (const auto producer = producers.find(input);
+          producer != producers.end()) {
+        open.push_back(producer->second);
       }
     }
   }
@@ -180,7 +181,7 @@ void drop_unread(onnx::GraphProto& graph, const onnx::GraphProto& before) {
   std::vector<bool> constants, inputs;
   for (const auto& tensor : graph.initializer()) {
     const bool drop =
-        readers[tensor.name()] == 0 && was_read.contains(tensor.name());
+        consumers[tensor.name()] == 0 && was_read.contains(tensor.name());
     if (drop) dropped.insert(tensor.name());
     constants.push_back(drop);
   }

@@ -64,15 +64,15 @@ class Repairer {
 /// Whether `holds` is true for a consumer of a value, directly or after
 /// operators that commute with quantization.
 template <class Holds>
-bool any_reader(const LintGraph& graph, const std::string& value,
-                const Holds& holds) {
+bool any_consumer(const LintGraph& graph, const std::string& value,
+                  const Holds& holds) {
   std::vector<const std::string*> open{&value};
   while (!open.empty()) {
     const std::string& next = *open.back();
     open.pop_back();
-    for (const Node* reader : graph.view().readers(next)) {
-      if (holds(*reader)) return true;
-      if (graph.commutes(*reader)) open.push_back(&reader->output(0));
+    for (const Node* consumer : graph.view().consumers(next)) {
+      if (holds(*consumer)) return true;
+      if (graph.commutes(*consumer)) open.push_back(&consumer->output(0));
     }
   }
   return false;

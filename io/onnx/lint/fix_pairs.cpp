@@ -23,8 +23,9 @@ void set_input(Node& node, int index, const std::string& value) {
 
 // Whether a Pad adds quantized values, which a repair would not change.
 bool pads_codes(const LintGraph& graph, const std::string& codes) {
-  return any_reader(graph, codes,
-                    [](const Node& reader) { return is_op(reader, {"Pad"}); });
+  return any_consumer(graph, codes, [](const Node& consumer) {
+    return is_op(consumer, {"Pad"});
+  });
 }
 
 // Returns the lowest and the highest value of a Q with a single scale.
@@ -56,19 +57,19 @@ void make_signed(Repairer& repairer) {
   };
   for (const Node& node : repairer.nodes()) {
     if (is_quantize(node)) {
-      const auto& readers = repairer.dequantizers_of(node);
+      const auto& consumers = repairer.dequantizers_of(node);
       if (!graph.scales(node) || !around_128(node) ||
           !repairer.ends_in_dequantizers(node.output(0)) ||
           pads_codes(graph, node.output(0)) ||
-          !std::ranges::all_of(readers, [&](const Node* reader) {
-            return around_128(*reader);
+          !std::ranges::all_of(consumers, [&](const Node* consumer) {
+            return around_128(*consumer);
           })) {
         continue;
       }
       const std::string zeros = repairer.add_zeros(node);
       set_input(repairer.changed(node), 2, zeros);
-      for (const Node* reader : readers) {
-        set_input(repairer.changed(*reader), 2, zeros);
+      for (const Node* consumer : consumers) {
+        set_input(repairer.changed(*consumer), 2, zeros);
       }
       repairer.tell("E02", node,
                     "replaced uint8 with zero point 128 by int8 with 0");
@@ -92,16 +93,16 @@ void make_unsigned_at_concat(Repairer& repairer) {
   std::set<const Node*> repaired;
   for (const ConcatPair& pair : int8_pairs_at_concat(graph.view())) {
     const Node& quantize = *pair.quantize;
-    const auto readers = repairer.dequantizers_of(quantize);
+    const auto consumers = repairer.dequantizers_of(quantize);
     const auto zero = graph.zero_points(quantize);
-    const auto same = [&](const Node* reader) {
-      return reader->input_size() > 2 && graph.zero_points(*reader) == zero;
+    const auto same = [&](const Node* consumer) {
+      return consumer->input_size() > 2 && graph.zero_points(*consumer) == zero;
     };
     if (!zero || quantize.input_size() < 3 ||
         find_attribute(quantize, "output_dtype") != nullptr ||
         !repairer.ends_in_dequantizers(quantize.output(0)) ||
         pads_codes(graph, quantize.output(0)) ||
-        !std::ranges::all_of(readers, same) ||
+        !std::ranges::all_of(consumers, same) ||
         !repaired.insert(&quantize).second) {
       continue;
     }
@@ -112,8 +113,8 @@ void make_unsigned_at_concat(Repairer& repairer) {
         graph.view().dims(quantize.input(2)).value_or(std::vector<int64_t>()),
         moved);
     set_input(repairer.changed(quantize), 2, zeros);
-    for (const Node* reader : readers) {
-      set_input(repairer.changed(*reader), 2, zeros);
+    for (const Node* consumer : consumers) {
+      set_input(repairer.changed(*consumer), 2, zeros);
     }
     repairer.tell("E22", quantize,
                   "replaced int8 with zero point 0 by uint8 with 128: same "
@@ -132,15 +133,15 @@ void add_zero_points(Repairer& repairer) {
         !repairer.ends_in_dequantizers(node.output(0))) {
       continue;
     }
-    const auto& readers = repairer.dequantizers_of(node);
-    if (!std::ranges::all_of(readers,
+    const auto& consumers = repairer.dequantizers_of(node);
+    if (!std::ranges::all_of(consumers,
                              [&](const Node* r) { return lacks(*r); })) {
       continue;
     }
     const std::string zeros = repairer.add_zeros(node);
     set_input(repairer.changed(node), 2, zeros);
-    for (const Node* reader : readers) {
-      set_input(repairer.changed(*reader), 2, zeros);
+    for (const Node* consumer : consumers) {
+      set_input(repairer.changed(*consumer), 2, zeros);
     }
     repairer.tell("E03", node,
                   "added an int8 zero point, as TensorRT assumes: ONNX range "
@@ -207,7 +208,7 @@ void store_floats(Repairer& repairer) {
     if (!is_weighted(layer)) continue;
     const auto index = graph.weight_index(layer);
     if (!index) continue;
-    const Node* dequantize = graph.view().maker(layer.input(*index));
+    const Node* dequantize = graph.view().producer(layer.input(*index));
     if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
     if (repairer.changed(*dequantize).input(0) != dequantize->input(0)) {
       continue;  // already repaired for another layer with this weight
@@ -243,7 +244,7 @@ void store_float_biases(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   for (const Node& layer : repairer.nodes()) {
     if (!is_weighted(layer) || layer.input_size() < 3) continue;
-    const Node* dequantize = graph.view().maker(layer.input(2));
+    const Node* dequantize = graph.view().producer(layer.input(2));
     if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
     const auto values = dequantized(graph, *dequantize);
     const auto dims = graph.view().dims(layer.input(2));
@@ -259,17 +260,17 @@ void join_equal_pairs(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   for (const Node& quantize : repairer.nodes()) {
     if (!is_quantize(quantize) || graph.is_output(quantize.output(0))) continue;
-    const Node* dequantize = graph.view().maker(quantize.input(0));
+    const Node* dequantize = graph.view().producer(quantize.input(0));
     if (dequantize == nullptr || !is_dequantize(*dequantize) ||
-        !graph.same_grid(*dequantize, quantize) ||
+        !graph.same_qparams(*dequantize, quantize) ||
         graph.view().element_type(dequantize->input(0)) !=
             graph.view().element_type(quantize.output(0))) {
       continue;
     }
     // If the DQ was joined itself, the pairs are all equal.
     const std::string codes = repairer.changed(*dequantize).input(0);
-    for (const Node* reader : graph.view().readers(quantize.output(0))) {
-      auto& inputs = *repairer.changed(*reader).mutable_input();
+    for (const Node* consumer : graph.view().consumers(quantize.output(0))) {
+      auto& inputs = *repairer.changed(*consumer).mutable_input();
       std::ranges::replace(inputs, quantize.output(0), codes);
     }
     repairer.tell("P19", quantize, "removed the DQ and Q of the same scale");
@@ -281,10 +282,10 @@ void free_outputs(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   for (const Node& node : repairer.nodes()) {
     if (!is_dequantize(node) || !graph.is_output(node.output(0)) ||
-        !graph.view().readers(node.output(0)).empty()) {
+        !graph.view().consumers(node.output(0)).empty()) {
       continue;
     }
-    const Node* quantize = graph.view().maker(node.input(0));
+    const Node* quantize = graph.view().producer(node.input(0));
     if (quantize == nullptr || !is_quantize(*quantize) ||
         graph.is_constant(quantize->input(0))) {
       continue;

@@ -13,7 +13,7 @@ namespace octet::io::lint {
 namespace {
 
 /// Quantized constants with constant scales: of Q, or of DQ for stored int8.
-struct Weight {
+struct QuantizedConstant {
   const Node* dequantize;
   const Node* quantize;  ///< null: stored as int8
   std::vector<int64_t> dims;
@@ -29,12 +29,12 @@ struct Weight {
   }
 };
 
-std::optional<Weight> weight_of(const LintGraph& graph,
-                                const Node& dequantize) {
-  const Node* maker = graph.view().maker(dequantize.input(0));
+std::optional<QuantizedConstant> weight_of(const LintGraph& graph,
+                                           const Node& dequantize) {
+  const Node* producer = graph.view().producer(dequantize.input(0));
   const Node* quantize =
-      maker != nullptr && is_quantize(*maker) ? maker : nullptr;
-  if (maker != nullptr && quantize == nullptr) return std::nullopt;
+      producer != nullptr && is_quantize(*producer) ? producer : nullptr;
+  if (producer != nullptr && quantize == nullptr) return std::nullopt;
   const Node& node = quantize == nullptr ? dequantize : *quantize;
   const auto values = graph.numbers(node.input(0));
   const auto scales = graph.scales(node);
@@ -44,7 +44,7 @@ std::optional<Weight> weight_of(const LintGraph& graph,
       (block != nullptr && block->i() != 0)) {
     return std::nullopt;
   }
-  Weight weight{&dequantize, quantize, *dims, *values, *scales};
+  QuantizedConstant weight{&dequantize, quantize, *dims, *values, *scales};
   if (scales->size() == 1) return weight;
   const auto* attribute = find_attribute(node, "axis");
   const auto rank = static_cast<int64_t>(dims->size());
@@ -85,11 +85,11 @@ std::optional<std::vector<double>> dequantized(const LintGraph& graph,
                                                const Node& dequantize) {
   auto weight = weight_of(graph, dequantize);
   if (!weight) return std::nullopt;
-  const Node& grid =
+  const Node& qparams =
       weight->quantize == nullptr ? dequantize : *weight->quantize;
-  const auto zero = zero_points_of(graph, grid, weight->scales.size());
+  const auto zero = zero_points_of(graph, qparams, weight->scales.size());
   if (!zero || (weight->quantize != nullptr &&
-                !graph.same_grid(*weight->quantize, dequantize))) {
+                !graph.same_qparams(*weight->quantize, dequantize))) {
     return std::nullopt;
   }
   const bool uint8 = graph.view().element_type(dequantize.input(0)) ==
@@ -119,10 +119,10 @@ void raise_scales(Repairer& repairer) {
     if (!is_dequantize(dequantize)) continue;
     auto weight = weight_of(graph, dequantize);
     if (!weight || std::ranges::all_of(weight->scales, sound)) continue;
-    const Node& grid =
+    const Node& qparams =
         weight->quantize == nullptr ? dequantize : *weight->quantize;
     // With another zero point, quantized values of 0 are not zero weights.
-    if (!is_zero_point_0(graph, grid)) continue;
+    if (!is_zero_point_0(graph, qparams)) continue;
     std::vector<bool> zero(weight->scales.size(), true);
     for (size_t i = 0; i < weight->values.size(); ++i) {
       if (weight->values[i] != 0) zero[weight->scale_of(i)] = false;
@@ -139,8 +139,8 @@ void raise_scales(Repairer& repairer) {
     }
     if (raised.empty()) continue;
     const std::string name = repairer.add_floats(
-        grid.input(1) + "_positive",
-        graph.view().dims(grid.input(1)).value_or(std::vector<int64_t>()),
+        qparams.input(1) + "_positive",
+        graph.view().dims(qparams.input(1)).value_or(std::vector<int64_t>()),
         weight->scales);
     repairer.changed(dequantize).set_input(1, name);
     if (weight->quantize != nullptr) {
@@ -178,13 +178,13 @@ void narrow_codes(Repairer& repairer) {
       ++count;
     }
     if (count == 0) continue;
-    Node& reader = repairer.changed(codes ? *dequantize : *weight->quantize);
-    if (reader.input(0) != weight->tensor()) continue;  // already repaired
-    reader.set_input(0,
-                     codes ? repairer.add_codes(weight->tensor() + "_narrow",
-                                                weight->dims, weight->values)
-                           : repairer.add_floats(weight->tensor() + "_narrow",
-                                                 weight->dims, weight->values));
+    Node& consumer = repairer.changed(codes ? *dequantize : *weight->quantize);
+    if (consumer.input(0) != weight->tensor()) continue;  // already repaired
+    consumer.set_input(
+        0, codes ? repairer.add_codes(weight->tensor() + "_narrow",
+                                      weight->dims, weight->values)
+                 : repairer.add_floats(weight->tensor() + "_narrow",
+                                       weight->dims, weight->values));
     repairer.tell("E20", layer,
                   fmt::format("changed {} values of its weight from -128 to "
                               "-127: results change slightly",

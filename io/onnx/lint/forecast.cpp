@@ -27,15 +27,15 @@ void set_nodes(Kernel& kernel, std::vector<const Node*> nodes) {
 /// Returns why a value is in floating point, by its consumers.
 std::string why_float(const LintGraph& graph, const std::string& value) {
   if (graph.is_output(value)) return "it is a graph output";
-  for (const Node* reader : graph.view().readers(value)) {
-    if (is_quantize(*reader)) continue;
-    if (graph.commutes(*reader)) {
-      if (graph.is_quantized(reader->output(0))) continue;
-      if (graph.is_output(reader->output(0))) return "it is a graph output";
+  for (const Node* consumer : graph.view().consumers(value)) {
+    if (is_quantize(*consumer)) continue;
+    if (graph.commutes(*consumer)) {
+      if (graph.is_quantized(consumer->output(0))) continue;
+      if (graph.is_output(consumer->output(0))) return "it is a graph output";
     }
     return fmt::format("{} '{}' consumes it without Q",
-                       printable(reader->op_type()),
-                       printable(name_of(*reader)));
+                       printable(consumer->op_type()),
+                       printable(name_of(*consumer)));
   }
   return "it has no consumer";
 }
@@ -128,9 +128,9 @@ class Forecaster {
     for (const Node* node : fusion.nodes) {
       if (!is_op(*node, {"Add"})) continue;
       for (const auto& input : node->input()) {
-        const Node* maker = graph_.view().maker(input);
+        const Node* producer = graph_.view().producer(input);
         const bool own =
-            std::ranges::find(fusion.nodes, maker) != fusion.nodes.end();
+            std::ranges::find(fusion.nodes, producer) != fusion.nodes.end();
         if (own || graph_.is_constant(input) || int8(input)) continue;
         return set(layer, LayerPrecision::int8_to_float,
                    fmt::format("other branch of '{}' is float",
@@ -157,8 +157,8 @@ class Forecaster {
   /// Returns the DQ directly before a value, or null: ONNX Runtime requires
   /// direct neighbors.
   const Node* next_dequantizer(const std::string& value) const {
-    const Node* maker = graph_.view().maker(value);
-    return maker != nullptr && is_dequantize(*maker) ? maker : nullptr;
+    const Node* producer = graph_.view().producer(value);
+    return producer != nullptr && is_dequantize(*producer) ? producer : nullptr;
   }
 
   int32_t code_type(const Node& node) const {
@@ -203,25 +203,25 @@ class Forecaster {
                  "ONNX Runtime converts some of them");
     }
     std::string value = node.output(0);
-    const auto only_reader = [&]() -> const Node* {
-      const auto& readers = graph_.view().readers(value);
-      return readers.size() == 1 && !graph_.is_output(value) ? readers[0]
-                                                             : nullptr;
+    const auto only_consumer = [&]() -> const Node* {
+      const auto& consumers = graph_.view().consumers(value);
+      return consumers.size() == 1 && !graph_.is_output(value) ? consumers[0]
+                                                               : nullptr;
     };
-    const Node* reader = only_reader();
+    const Node* consumer = only_consumer();
     const Node* relu = nullptr;
-    if (reader != nullptr && is_op(*reader, {"Relu", "Clip"})) {
-      relu = reader;
+    if (consumer != nullptr && is_op(*consumer, {"Relu", "Clip"})) {
+      relu = consumer;
       value = relu->output(0);
-      reader = only_reader();
+      consumer = only_consumer();
     }
-    if (reader != nullptr && is_quantize(*reader) &&
-        (relu == nullptr || absorbs_relu(*reader))) {
+    if (consumer != nullptr && is_quantize(*consumer) &&
+        (relu == nullptr || absorbs_relu(*consumer))) {
       if (relu != nullptr) set_nodes(layer, {&node, relu});
       return set(layer, LayerPrecision::int8, "");
     }
     const std::string reason =
-        reader != nullptr && is_quantize(*reader)
+        consumer != nullptr && is_quantize(*consumer)
             ? fmt::format(
                   "Q absorbs '{}' only with zero point 0 of uint8 or "
                   "-128 of int8",

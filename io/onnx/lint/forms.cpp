@@ -30,14 +30,15 @@ bool reaches_convolution(const LintGraph& graph, const std::string& value,
                          int steps) {
   if (steps == 0) return false;
   return std::ranges::any_of(
-      graph.view().readers(value), [&](const Node* reader) {
-        return is_convolution(*reader) ||
-               (is_op(*reader, {"QuantizeLinear", "DequantizeLinear", "Pad"}) &&
-                reaches_convolution(graph, reader->output(0), steps - 1));
+      graph.view().consumers(value), [&](const Node* consumer) {
+        return is_convolution(*consumer) ||
+               (is_op(*consumer,
+                      {"QuantizeLinear", "DequantizeLinear", "Pad"}) &&
+                reaches_convolution(graph, consumer->output(0), steps - 1));
       });
 }
 
-void judge_transpose(const LintGraph& graph, const Node& node,
+void check_transpose(const LintGraph& graph, const Node& node,
                      Findings& findings) {
   if (!reaches_convolution(graph, node.output(0), 4)) return;
   findings.add("P21", node, "transposes images before a convolution",
@@ -45,7 +46,7 @@ void judge_transpose(const LintGraph& graph, const Node& node,
                "--inputs-as-nchw)");
 }
 
-void judge_convolution(const LintGraph& graph, const Node& conv,
+void check_convolution(const LintGraph& graph, const Node& conv,
                        Findings& findings) {
   const auto weight = graph.view().dims(conv.input(1));
   if (!weight || weight->size() < 3) return;
@@ -72,7 +73,7 @@ void judge_convolution(const LintGraph& graph, const Node& conv,
   }
 }
 
-void judge_product(const LintGraph& graph, const Node& node,
+void check_product(const LintGraph& graph, const Node& node,
                    Findings& findings) {
   const auto index = graph.weight_index(node);
   if (!index) return;
@@ -87,14 +88,14 @@ void judge_product(const LintGraph& graph, const Node& node,
 
 }  // namespace
 
-void judge_forms(const LintGraph& graph, Findings& findings) {
+void check_forms(const LintGraph& graph, Findings& findings) {
   for (const Node& node : graph.proto().node()) {
     if (reorders_images(node) && !graph.is_constant(node.output(0))) {
-      judge_transpose(graph, node, findings);
+      check_transpose(graph, node, findings);
     }
     if (!is_weighted(node) || !graph.reads_int8(node)) continue;
-    is_convolution(node) ? judge_convolution(graph, node, findings)
-                         : judge_product(graph, node, findings);
+    is_convolution(node) ? check_convolution(graph, node, findings)
+                         : check_product(graph, node, findings);
   }
 }
 

@@ -10,7 +10,7 @@
 namespace octet::io::lint {
 namespace {
 
-void judge_both(const LintGraph& graph, const Node& layer, Findings& findings) {
+void check_both(const LintGraph& graph, const Node& layer, Findings& findings) {
   const auto weight = graph.weight_index(layer);
   const int first = weight == 0 ? 1 : 0;
   const int second = 1 - first;
@@ -30,32 +30,33 @@ std::vector<const Node*> behind_pair(const LintGraph& graph,
                                      const std::string& value) {
   std::vector<const Node*> result;
   for (const Node* quantize : graph.quantizers_of(value)) {
-    for (const Node* dequantize : graph.view().readers(quantize->output(0))) {
+    for (const Node* dequantize : graph.view().consumers(quantize->output(0))) {
       if (!is_dequantize(*dequantize)) continue;
-      const auto& readers = graph.view().readers(dequantize->output(0));
-      result.insert(result.end(), readers.begin(), readers.end());
+      const auto& consumers = graph.view().consumers(dequantize->output(0));
+      result.insert(result.end(), consumers.begin(), consumers.end());
     }
   }
   return result;
 }
 
-void judge_inner_pairs(const LintGraph& graph, const Node& layer,
+void check_inner_pairs(const LintGraph& graph, const Node& layer,
                        Findings& findings) {
   const Fusion& fusion = graph.fusion(layer);
   const auto already = [&](auto... names) { return fusion.has({names...}); };
   const bool active = std::ranges::any_of(
       fusion.nodes, [](const Node* node) { return is_activation(*node); });
   if (fusion.nodes.empty() || active) return;
-  for (const Node* reader : behind_pair(graph, fusion.output)) {
-    if (is_op(*reader, {"BatchNormalization"}) &&
+  for (const Node* consumer : behind_pair(graph, fusion.output)) {
+    if (is_op(*consumer, {"BatchNormalization"}) &&
         !already("BatchNormalization", "Add")) {
       findings.add(
-          "P02", *reader,
+          "P02", *consumer,
           fmt::format("Q/DQ between it and '{}'", printable(name_of(layer))),
           "remove that pair: the normalization fuses with the layer");
-    } else if (is_op(*reader, {"Relu", "Clip", "LeakyRelu", "PRelu", "Elu"})) {
+    } else if (is_op(*consumer,
+                     {"Relu", "Clip", "LeakyRelu", "PRelu", "Elu"})) {
       findings.add(
-          "P28", *reader,
+          "P28", *consumer,
           fmt::format("Q/DQ between it and '{}'", printable(name_of(layer))),
           "move that pair behind the activation");
     }
@@ -63,22 +64,22 @@ void judge_inner_pairs(const LintGraph& graph, const Node& layer,
 }
 
 // BatchNormalization -> activation -> Q without a preceding layer to fuse with.
-void judge_normalization(const LintGraph& graph, const Node& node,
+void check_normalization(const LintGraph& graph, const Node& node,
                          Findings& findings) {
   if (graph.fused_with(node) != nullptr || graph.is_constant(node.input(0)) ||
       graph.dequantizer(node.input(0)) != nullptr) {
     return;
   }
-  const auto& readers = graph.view().readers(node.output(0));
-  const std::string& end = readers.size() == 1 && is_activation(*readers[0])
-                               ? readers[0]->output(0)
+  const auto& consumers = graph.view().consumers(node.output(0));
+  const std::string& end = consumers.size() == 1 && is_activation(*consumers[0])
+                               ? consumers[0]->output(0)
                                : node.output(0);
   if (!graph.is_quantized(end)) return;
   findings.add("P03", node, "input is float, output is quantized",
                "put Q/DQ at its input, too");
 }
 
-void judge_output(const LintGraph& graph, const LayerForecast& layer,
+void check_output(const LintGraph& graph, const LayerForecast& layer,
                   const Node& node, Findings& findings) {
   if (!is_weighted(node) || layer.precision != LayerPrecision::int8_to_float ||
       graph.is_output(graph.fusion(node).output)) {
@@ -91,20 +92,20 @@ void judge_output(const LintGraph& graph, const LayerForecast& layer,
 
 }  // namespace
 
-void judge_fusions(const LintGraph& graph, Findings& findings) {
+void check_fusions(const LintGraph& graph, Findings& findings) {
   for (const Node& node : graph.proto().node()) {
     if (is_weighted(node) && !graph.is_constant(node.output(0))) {
-      judge_both(graph, node, findings);
-      judge_inner_pairs(graph, node, findings);
+      check_both(graph, node, findings);
+      check_inner_pairs(graph, node, findings);
     } else if (is_op(node, {"BatchNormalization"})) {
-      judge_normalization(graph, node, findings);
+      check_normalization(graph, node, findings);
     }
   }
   const auto layers = forecast(graph, findings.target());
   size_t next = 0;
   for (const Node& node : graph.proto().node()) {
     if (next < layers.size() && layers[next].node == name_of(node)) {
-      judge_output(graph, layers[next++], node, findings);
+      check_output(graph, layers[next++], node, findings);
     }
   }
 }

@@ -71,7 +71,7 @@ bool LintGraph::is_output(const std::string& value) const {
 }
 
 bool LintGraph::is_input(const std::string& value) const {
-  return view_.maker(value) == nullptr && !is_constant(value);
+  return view_.producer(value) == nullptr && !is_constant(value);
 }
 
 bool LintGraph::is_constant(const std::string& value) const {
@@ -82,11 +82,11 @@ const onnx::TensorProto* LintGraph::constant(const std::string& value) const {
   const std::string* source = &value;
   while (true) {
     if (const auto* tensor = view_.constant(*source)) return tensor;
-    const Node* maker = view_.maker(*source);
-    if (maker == nullptr || !is_op(*maker, {"Cast", "Identity"})) {
+    const Node* producer = view_.producer(*source);
+    if (producer == nullptr || !is_op(*producer, {"Cast", "Identity"})) {
       return nullptr;
     }
-    source = &maker->input(0);
+    source = &producer->input(0);
   }
 }
 
@@ -142,11 +142,11 @@ std::optional<std::vector<double>> LintGraph::zero_points(
   return numbers(node.input(2));
 }
 
-bool LintGraph::has_grid(const Node& node) const {
+bool LintGraph::has_qparams(const Node& node) const {
   return scales(node).has_value() && zero_points(node).has_value();
 }
 
-bool LintGraph::same_grid(const Node& a, const Node& b) const {
+bool LintGraph::same_qparams(const Node& a, const Node& b) const {
   const auto all_zero = [](const std::vector<double>& values) {
     return std::ranges::all_of(values, [](double v) { return v == 0; });
   };
@@ -193,12 +193,12 @@ void LintGraph::follow_pairs() {
     }
   }
   const auto add_if_quantized = [&](const std::string& value) {
-    const auto& readers = view_.readers(value);
-    if (is_output(value) || readers.empty()) return;
-    const bool all = std::ranges::all_of(readers, [&](const Node* reader) {
-      return is_quantize(*reader) ||
-             (commutes(*reader) && reader->output_size() > 0 &&
-              quantized_.contains(reader->output(0)));
+    const auto& consumers = view_.consumers(value);
+    if (is_output(value) || consumers.empty()) return;
+    const bool all = std::ranges::all_of(consumers, [&](const Node* consumer) {
+      return is_quantize(*consumer) ||
+             (commutes(*consumer) && consumer->output_size() > 0 &&
+              quantized_.contains(consumer->output(0)));
     });
     if (all) quantized_.insert(value);
   };
@@ -226,8 +226,8 @@ const Node* LintGraph::quantizer(const Node& dequantize) const {
 std::vector<const Node*> LintGraph::quantizers_of(
     const std::string& value) const {
   std::vector<const Node*> result;
-  for (const Node* reader : view_.readers(value)) {
-    if (is_quantize(*reader)) result.push_back(reader);
+  for (const Node* consumer : view_.consumers(value)) {
+    if (is_quantize(*consumer)) result.push_back(consumer);
   }
   return result;
 }
@@ -242,9 +242,9 @@ bool LintGraph::reads_int8(const Node& layer) const {
 }
 
 const Node* LintGraph::producer(const std::string& value) const {
-  const Node* maker = view_.maker(value);
-  if (maker == nullptr) return nullptr;
-  const Node* layer = fused_with(*maker);
+  const Node* producer = view_.producer(value);
+  if (producer == nullptr) return nullptr;
+  const Node* layer = fused_with(*producer);
   return layer != nullptr && fusion(*layer).output == value ? layer : nullptr;
 }
 
@@ -277,24 +277,24 @@ Fusion LintGraph::fuse(const Node& layer) const {
     fusion.output = node->output(0);
   };
   while (!is_output(fusion.output)) {
-    const auto& readers = view_.readers(fusion.output);
-    if (readers.size() == 2) {
-      const bool gate_first = is_op(*readers[0], {"Sigmoid", "HardSigmoid"});
-      const Node* gate = readers[gate_first ? 0 : 1];
-      const Node* product = readers[gate_first ? 1 : 0];
+    const auto& consumers = view_.consumers(fusion.output);
+    if (consumers.size() == 2) {
+      const bool gate_first = is_op(*consumers[0], {"Sigmoid", "HardSigmoid"});
+      const Node* gate = consumers[gate_first ? 0 : 1];
+      const Node* product = consumers[gate_first ? 1 : 0];
       const bool swish = is_op(*gate, {"Sigmoid", "HardSigmoid"}) &&
                          is_op(*product, {"Mul"}) &&
                          std::ranges::find(product->input(), gate->output(0)) !=
                              product->input().end() &&
-                         view_.readers(gate->output(0)).size() == 1;
+                         view_.consumers(gate->output(0)).size() == 1;
       if (swish) {
         fusion.nodes.push_back(gate);
         take(product);
       }
       break;
     }
-    if (readers.size() != 1) break;
-    const Node* next = readers[0];
+    if (consumers.size() != 1) break;
+    const Node* next = consumers[0];
     if (fused_with_.contains(next)) break;
     if (is_op(*next, {"BatchNormalization"}) && is_convolution(layer) &&
         !normalized && !added) {

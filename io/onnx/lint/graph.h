@@ -60,9 +60,9 @@ class LintGraph {
   /// Whether a single scale applies to the whole tensor.
   bool is_per_tensor(const Node& node) const;
   /// Whether scales and zero points are constants of supported types.
-  bool has_grid(const Node& node) const;
+  bool has_qparams(const Node& node) const;
   /// Whether both have the same constant scales and zero points.
-  bool same_grid(const Node& a, const Node& b) const;
+  bool same_qparams(const Node& a, const Node& b) const;
 
   /// Whether the node commutes with symmetric quantization: Transpose, Reshape,
   /// MaxPool, a Pad of zeros, ...

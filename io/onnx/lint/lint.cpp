@@ -21,11 +21,11 @@
 namespace octet::io {
 namespace {
 
-LintReport judged(onnx::ModelProto model, const LintOptions& options) {
+LintReport checked(onnx::ModelProto model, const LintOptions& options) {
   const LintTarget target = options.target;
   LintReport report{.target = target};
   lint::Findings findings(target);
-  lint::judge_as_stored(model, findings);
+  lint::check_as_stored(model, findings);
   try {
     check_onnx_but_qdq(model);
   } catch (const Error& error) {
@@ -36,18 +36,18 @@ LintReport judged(onnx::ModelProto model, const LintOptions& options) {
   }
   const GraphView view(model.graph());
   const lint::LintGraph graph(view);
-  lint::judge_quantizers(graph, opset_of(model), findings);
-  lint::judge_operands(graph, findings);
-  lint::judge_fusions(graph, findings);
-  lint::judge_merges(graph, findings);
-  lint::judge_pairs(graph, findings);
-  lint::judge_forms(graph, findings);
-  lint::judge_accuracy(graph, findings);
-  lint::judge_deployment(graph, findings);
-  lint::judge_openvino(graph, findings);
+  lint::check_quantizers(graph, opset_of(model), findings);
+  lint::check_operands(graph, findings);
+  lint::check_fusions(graph, findings);
+  lint::check_merges(graph, findings);
+  lint::check_pairs(graph, findings);
+  lint::check_forms(graph, findings);
+  lint::check_accuracy(graph, findings);
+  lint::check_deployment(graph, findings);
+  lint::check_openvino(graph, findings);
   if (!options.samples.empty()) {
     check_qdq(view);  // invalid pairs cannot run
-    lint::judge_samples(model, graph, options.samples, options.limits,
+    lint::check_samples(model, graph, options.samples, options.limits,
                         findings);
   }
   report.findings = findings.sorted();
@@ -71,8 +71,8 @@ LintReport lint_onnx(const std::filesystem::path& path,
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
         return without_foreign_errors("ONNX model", [&] {
-          return judged(lint::read_as_stored(path, options.limits.memory_limit),
-                        options);
+          return checked(
+              lint::read_as_stored(path, options.limits.memory_limit), options);
         });
       });
 }
@@ -81,7 +81,7 @@ LintReport lint_onnx_bytes(const std::string& bytes,
                            const LintOptions& options) {
   check_limits(options.limits);
   return without_foreign_errors(
-      "ONNX model", [&] { return judged(parse_onnx(bytes), options); });
+      "ONNX model", [&] { return checked(parse_onnx(bytes), options); });
 }
 
 int64_t LintReport::count(LintSeverity severity) const {

@@ -12,9 +12,9 @@ namespace {
 
 /// Returns the quantized convolution whose kernel produces a value, or null.
 const Node* int8_layer(const LintGraph& graph, const std::string& value) {
-  const Node* maker = graph.view().maker(value);
-  if (maker == nullptr) return nullptr;
-  const Node* layer = graph.fused_with(*maker);
+  const Node* producer = graph.view().producer(value);
+  if (producer == nullptr) return nullptr;
+  const Node* layer = graph.fused_with(*producer);
   return layer != nullptr && is_convolution(*layer) && graph.reads_int8(*layer)
              ? layer
              : nullptr;
@@ -26,9 +26,9 @@ const Node* convolution_behind(const LintGraph& graph, const Node& dequantize) {
   const Node* quantize = graph.quantizer(dequantize);
   if (quantize == nullptr) return nullptr;
   const Node* layer = int8_layer(graph, quantize->input(0));
-  const bool alone = graph.view().readers(quantize->input(0)).size() == 1 &&
-                     graph.view().readers(quantize->output(0)).size() == 1 &&
-                     graph.view().readers(dequantize.output(0)).size() == 1;
+  const bool alone = graph.view().consumers(quantize->input(0)).size() == 1 &&
+                     graph.view().consumers(quantize->output(0)).size() == 1 &&
+                     graph.view().consumers(dequantize.output(0)).size() == 1;
   const bool active =
       layer != nullptr &&
       std::ranges::any_of(graph.fusion(*layer).nodes, [](const Node* node) {
@@ -37,7 +37,7 @@ const Node* convolution_behind(const LintGraph& graph, const Node& dequantize) {
   return alone && !active ? layer : nullptr;
 }
 
-void judge_quantized_add(const LintGraph& graph, const Node& add,
+void check_quantized_add(const LintGraph& graph, const Node& add,
                          Findings& findings) {
   for (const auto& input : add.input()) {
     const Node* layer = convolution_behind(graph, *graph.dequantizer(input));
@@ -63,7 +63,7 @@ void judge_quantized_add(const LintGraph& graph, const Node& add,
   }
 }
 
-void judge_half_quantized_add(const LintGraph& graph, const Node& add,
+void check_half_quantized_add(const LintGraph& graph, const Node& add,
                               const std::string& branch, Findings& findings) {
   const Node* layer = int8_layer(graph, branch);
   if (layer == nullptr) {
@@ -72,7 +72,7 @@ void judge_half_quantized_add(const LintGraph& graph, const Node& add,
         fmt::format("'{}' is float and not the output of a convolution",
                     printable(branch)),
         "put Q/DQ at that branch, too");
-  } else if (graph.view().readers(branch).size() > 1) {
+  } else if (graph.view().consumers(branch).size() > 1) {
     findings.add("P08", add,
                  fmt::format("output of '{}' has other consumers",
                              printable(name_of(*layer))),
@@ -81,11 +81,11 @@ void judge_half_quantized_add(const LintGraph& graph, const Node& add,
   }
 }
 
-void judge_float_add(const LintGraph& graph, const Node& add,
+void check_float_add(const LintGraph& graph, const Node& add,
                      Findings& findings) {
   // A branch with other consumers is the source of a residual.
   const auto branch = [&](int i) {
-    return graph.view().readers(add.input(i)).size() == 1
+    return graph.view().consumers(add.input(i)).size() == 1
                ? int8_layer(graph, add.input(i))
                : nullptr;
   };
@@ -108,7 +108,7 @@ void judge_float_add(const LintGraph& graph, const Node& add,
   }
 }
 
-void judge_add(const LintGraph& graph, const Node& add, Findings& findings) {
+void check_add(const LintGraph& graph, const Node& add, Findings& findings) {
   if (add.input_size() != 2 || graph.is_constant(add.input(0)) ||
       graph.is_constant(add.input(1))) {
     return;
@@ -116,43 +116,44 @@ void judge_add(const LintGraph& graph, const Node& add, Findings& findings) {
   const bool first = graph.dequantizer(add.input(0)) != nullptr;
   const bool second = graph.dequantizer(add.input(1)) != nullptr;
   if (first && second) {
-    judge_quantized_add(graph, add, findings);
+    check_quantized_add(graph, add, findings);
   } else if (first || second) {
-    judge_half_quantized_add(graph, add, add.input(first ? 1 : 0), findings);
+    check_half_quantized_add(graph, add, add.input(first ? 1 : 0), findings);
   } else {
-    judge_float_add(graph, add, findings);
+    check_float_add(graph, add, findings);
   }
 }
 
-void judge_concat(const LintGraph& graph, const Node& concat,
+void check_concat(const LintGraph& graph, const Node& concat,
                   Findings& findings) {
-  const Node* grid = nullptr;
+  const Node* qparams = nullptr;
   int quantized = 0, read = 0;
   bool equal = true;
   for (const auto& input : concat.input()) {
     if (graph.is_constant(input)) continue;
     ++read;
     // Direct pairs only: a pair before a MaxPool belongs to the MaxPool.
-    const Node* dequantize = graph.view().maker(input);
+    const Node* dequantize = graph.view().producer(input);
     if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
     ++quantized;
-    equal = equal && (grid == nullptr || graph.same_grid(*grid, *dequantize));
-    grid = dequantize;
+    equal = equal &&
+            (qparams == nullptr || graph.same_qparams(*qparams, *dequantize));
+    qparams = dequantize;
   }
   if (quantized == 0) return;
   for (const Node* quantize : graph.quantizers_of(concat.output(0))) {
-    equal = equal && graph.same_grid(*grid, *quantize);
+    equal = equal && graph.same_qparams(*qparams, *quantize);
   }
-  const char* cure =
+  const char* hint =
       "quantize only its output, or use one scale for all inputs and the "
       "output";
   if (quantized < read) {
     findings.add("P14", concat,
                  fmt::format("{} of {} inputs have Q/DQ", quantized, read),
-                 cure);
+                 hint);
   } else if (!equal) {
     findings.add("P14", concat, "inputs and output have different scales",
-                 cure);
+                 hint);
   }
 }
 
@@ -160,7 +161,7 @@ bool is_gate(const Node& node) {
   return is_op(node, {"Sigmoid", "HardSigmoid"});
 }
 
-void judge_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
+void check_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
   if (graph.is_constant(mul.input(0)) || graph.is_constant(mul.input(1))) {
     return;
   }
@@ -173,7 +174,7 @@ void judge_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
     return quantize == nullptr ? mul.input(i) : quantize->input(0);
   };
   for (const int i : {0, 1}) {
-    const Node* gate = graph.view().maker(source(i));
+    const Node* gate = graph.view().producer(source(i));
     if (gate == nullptr || !is_gate(*gate)) continue;
     const std::string& x = mul.input(1 - i);
     if (gate->input(0) != x && gate->input(0) != source(1 - i)) continue;
@@ -199,15 +200,15 @@ void judge_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
 
 }  // namespace
 
-void judge_merges(const LintGraph& graph, Findings& findings) {
+void check_merges(const LintGraph& graph, Findings& findings) {
   for (const Node& node : graph.proto().node()) {
     if (graph.is_constant(node.output_size() > 0 ? node.output(0) : "")) {
       continue;
     }
-    if (is_op(node, {"Add"})) judge_add(graph, node, findings);
-    if (is_op(node, {"Concat"})) judge_concat(graph, node, findings);
+    if (is_op(node, {"Add"})) check_add(graph, node, findings);
+    if (is_op(node, {"Concat"})) check_concat(graph, node, findings);
     if (is_op(node, {"Mul"}) && node.input_size() == 2) {
-      judge_mul(graph, node, findings);
+      check_mul(graph, node, findings);
     }
   }
 }

@@ -15,7 +15,7 @@
 namespace octet::io::lint {
 namespace {
 
-void judge_concat(const LintGraph& graph, Findings& findings) {
+void check_concat(const LintGraph& graph, Findings& findings) {
   for (const ConcatPair& pair : int8_pairs_at_concat(graph.view())) {
     findings.add("E22", *pair.quantize,
                  fmt::format("OpenVINO computes the convolution '{}' wrongly",
@@ -25,7 +25,7 @@ void judge_concat(const LintGraph& graph, Findings& findings) {
   }
 }
 
-void judge_convolution(const LintGraph& graph, const Node& node,
+void check_convolution(const LintGraph& graph, const Node& node,
                        Findings& findings) {
   if (!graph.reads_int8(node)) return;
   if (is_computed_in_floats(graph, node)) {
@@ -56,13 +56,13 @@ bool is_computed_in_floats(const LintGraph& graph, const Node& node) {
                      [](int64_t size) { return size == 1; });
 }
 
-void judge_openvino(const LintGraph& graph, Findings& findings) {
+void check_openvino(const LintGraph& graph, Findings& findings) {
   if (findings.target() != LintTarget::openvino) return;
-  judge_concat(graph, findings);
+  check_concat(graph, findings);
   bool quantized = false;
   for (const Node& node : graph.proto().node()) {
     if (node.output_size() == 0) continue;
-    if (is_convolution(node)) judge_convolution(graph, node, findings);
+    if (is_convolution(node)) check_convolution(graph, node, findings);
     quantized = quantized || is_quantize(node);
   }
   if (!quantized) return;

@@ -31,12 +31,13 @@ std::optional<int64_t> channel_axis(const LintGraph& graph, const Node& layer) {
   return static_cast<int64_t>(dims->size()) - (first ? 2 : 1);
 }
 
-void judge_weight_axis(const LintGraph& graph, const Node& layer,
+void check_weight_axis(const LintGraph& graph, const Node& layer,
                        const Node& dequantize, Findings& findings) {
   // If the weight is transposed between its DQ and the layer, its axes differ:
   // the target checks the result.
   const auto index = graph.weight_index(layer);
-  if (!index || graph.view().maker(layer.input(*index)) != &dequantize) return;
+  if (!index || graph.view().producer(layer.input(*index)) != &dequantize)
+    return;
   const auto* axis = find_attribute(dequantize, "axis");
   const auto expected = channel_axis(graph, layer);
   const auto dims = graph.view().dims(dequantize.input(0));
@@ -92,7 +93,7 @@ int64_t codes_beyond_narrow(const LintGraph& graph, const Node& dequantize) {
   return count;
 }
 
-void judge_weight(const LintGraph& graph, const Node& layer,
+void check_weight(const LintGraph& graph, const Node& layer,
                   Findings& findings) {
   const auto index = graph.weight_index(layer);
   if (!index) return;
@@ -107,7 +108,7 @@ void judge_weight(const LintGraph& graph, const Node& layer,
   }
   const Node* dequantize = graph.dequantizer(weight);
   if (dequantize == nullptr || !graph.is_constant(weight)) return;
-  judge_weight_axis(graph, layer, *dequantize, findings);
+  check_weight_axis(graph, layer, *dequantize, findings);
   if (graph.quantizer(*dequantize) == nullptr) {
     findings.add("E19", *dequantize,
                  fmt::format("weight of '{}' is stored as int8",
@@ -122,14 +123,14 @@ void judge_weight(const LintGraph& graph, const Node& layer,
   }
 }
 
-void judge_bias(const LintGraph& graph, const Node& layer, Findings& findings) {
+void check_bias(const LintGraph& graph, const Node& layer, Findings& findings) {
   if (layer.input_size() < 3 || is_op(layer, {"MatMul"})) return;
-  const Node* maker = graph.view().maker(layer.input(2));
-  if (maker == nullptr || !is_dequantize(*maker)) return;
+  const Node* producer = graph.view().producer(layer.input(2));
+  if (producer == nullptr || !is_dequantize(*producer)) return;
   findings.add(
-      "E17", *maker,
+      "E17", *producer,
       fmt::format("bias of '{}' is quantized to {}", printable(name_of(layer)),
-                  graph.view().type(maker->input(0))),
+                  graph.view().type(producer->input(0))),
       "store the bias as float32 (lint --fix)");
 }
 
@@ -141,18 +142,18 @@ bool is_integer_operator(const Node& node) {
          op == "QGemm" || op == "QAttention" || op == "DynamicQuantizeMatMul";
 }
 
-void judge_codes(const LintGraph& graph, const Node& node, Findings& findings) {
+void check_codes(const LintGraph& graph, const Node& node, Findings& findings) {
   for (const auto& output : node.output()) {
-    for (const Node* reader : graph.view().readers(output)) {
+    for (const Node* consumer : graph.view().consumers(output)) {
       // Q consumes them as its zero point.
-      if (is_quantize(*reader) || is_dequantize(*reader) ||
-          graph.commutes(*reader) || is_integer_operator(*reader)) {
+      if (is_quantize(*consumer) || is_dequantize(*consumer) ||
+          graph.commutes(*consumer) || is_integer_operator(*consumer)) {
         continue;
       }
       findings.add(
-          "E18", *reader,
+          "E18", *consumer,
           fmt::format("{} computes with quantized values of '{}'",
-                      printable(reader->op_type()), printable(name_of(node))),
+                      printable(consumer->op_type()), printable(name_of(node))),
           "put DequantizeLinear before it");
     }
   }
@@ -160,7 +161,7 @@ void judge_codes(const LintGraph& graph, const Node& node, Findings& findings) {
 
 }  // namespace
 
-void judge_operands(const LintGraph& graph, Findings& findings) {
+void check_operands(const LintGraph& graph, Findings& findings) {
   for (const Node& node : graph.proto().node()) {
     if (is_integer_operator(node)) {
       findings.add(
@@ -170,13 +171,13 @@ void judge_operands(const LintGraph& graph, Findings& findings) {
           "(quant_format=QDQ in onnxruntime.quantization)");
     }
     if (is_weighted(node)) {
-      judge_weight(graph, node, findings);
-      judge_bias(graph, node, findings);
+      check_weight(graph, node, findings);
+      check_bias(graph, node, findings);
     }
     const bool moves_codes =
         graph.commutes(node) &&
         graph.view().element_type(node.output(0)) == Type::INT8;
-    if (is_quantize(node) || moves_codes) judge_codes(graph, node, findings);
+    if (is_quantize(node) || moves_codes) check_codes(graph, node, findings);
   }
 }
 

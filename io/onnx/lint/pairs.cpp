@@ -32,14 +32,14 @@ bool may_read_int8(const LintGraph& graph, const Node& node) {
                 "BatchNormalization", "Einsum"});
 }
 
-void judge_pooling(const LintGraph& graph, const Node& node,
+void check_pooling(const LintGraph& graph, const Node& node,
                    Findings& findings) {
   const bool maximum = is_op(node, {"MaxPool", "GlobalMaxPool"});
   if (!maximum && !is_average(node)) return;
   const Node* before = graph.dequantizer(node.input(0));
   if (maximum && before != nullptr) {
     for (const Node* quantize : graph.quantizers_of(node.output(0))) {
-      if (graph.same_grid(*before, *quantize)) continue;
+      if (graph.same_qparams(*before, *quantize)) continue;
       findings.add("P10", node,
                    "output is quantized with another scale than the input",
                    "use the scale of its input for its consumers");
@@ -53,39 +53,39 @@ void judge_pooling(const LintGraph& graph, const Node& node,
   }
 }
 
-void judge_readers(const LintGraph& graph, const std::string& value,
+void check_readers(const LintGraph& graph, const std::string& value,
                    Findings& findings) {
   const auto quantizers = graph.quantizers_of(value);
   for (size_t i = 1; i < quantizers.size(); ++i) {
-    if (graph.same_grid(*quantizers[0], *quantizers[i])) continue;
+    if (graph.same_qparams(*quantizers[0], *quantizers[i])) continue;
     findings.add("P12", *quantizers[i],
                  fmt::format("'{}' has another scale in '{}'", printable(value),
                              printable(name_of(*quantizers[0]))),
                  "use the same Q/DQ pair for all consumers of a tensor");
   }
   if (quantizers.empty()) return;
-  for (const Node* reader : graph.view().readers(value)) {
-    if (!is_weighted(*reader) && !is_average(*reader)) continue;
+  for (const Node* consumer : graph.view().consumers(value)) {
+    if (!is_weighted(*consumer) && !is_average(*consumer)) continue;
     findings.add(
-        "P13", *reader,
+        "P13", *consumer,
         fmt::format("consumes '{}' as float, others as INT8", printable(value)),
         "use the same pair as input, and quantize its weight, too");
   }
 }
 
-void judge_quantize(const LintGraph& graph, const Node& quantize,
+void check_quantize(const LintGraph& graph, const Node& quantize,
                     Findings& findings) {
-  const auto& readers = graph.view().readers(quantize.output(0));
+  const auto& consumers = graph.view().consumers(quantize.output(0));
   if (graph.is_output(quantize.output(0))) {
     findings.add("P18", quantize, "quantized values are a graph output",
                  "put DequantizeLinear after it, or output floats");
-  } else if (readers.empty()) {
+  } else if (consumers.empty()) {
     findings.add("P18", quantize, "quantized values have no consumer",
                  "remove it, or put DequantizeLinear after it");
   }
-  const Node* maker = graph.view().maker(quantize.input(0));
-  if (maker != nullptr && is_dequantize(*maker)) {
-    const bool same = graph.same_grid(*maker, quantize);
+  const Node* producer = graph.view().producer(quantize.input(0));
+  if (producer != nullptr && is_dequantize(*producer)) {
+    const bool same = graph.same_qparams(*producer, quantize);
     findings.add("P19", quantize,
                  same ? "follows a DQ of the same scale"
                       : "follows a DQ of another scale: values are requantized",
@@ -94,20 +94,20 @@ void judge_quantize(const LintGraph& graph, const Node& quantize,
   }
 }
 
-void judge_dequantize(const LintGraph& graph, const Node& dequantize,
+void check_dequantize(const LintGraph& graph, const Node& dequantize,
                       Findings& findings) {
   const Node* quantize = graph.quantizer(dequantize);
   if (quantize == nullptr) {
-    const Node* maker = graph.view().maker(dequantize.input(0));
+    const Node* producer = graph.view().producer(dequantize.input(0));
     const bool computed =
-        maker != nullptr && (maker->op_type().starts_with("QLinear") ||
-                             maker->op_type().ends_with("Integer"));
+        producer != nullptr && (producer->op_type().starts_with("QLinear") ||
+                                producer->op_type().ends_with("Integer"));
     if (!graph.is_constant(dequantize.input(0)) && !computed) {
       findings.add("P18", dequantize, "input is neither from a Q nor constant",
                    "put QuantizeLinear before it");
     }
-  } else if (graph.has_grid(*quantize) && graph.has_grid(dequantize) &&
-             !graph.same_grid(*quantize, dequantize)) {
+  } else if (graph.has_qparams(*quantize) && graph.has_qparams(dequantize) &&
+             !graph.same_qparams(*quantize, dequantize)) {
     findings.add("P18", dequantize,
                  fmt::format("scale differs from that of '{}'",
                              printable(name_of(*quantize))),
@@ -118,26 +118,26 @@ void judge_dequantize(const LintGraph& graph, const Node& dequantize,
     findings.add("P16", dequantize, "a graph output is quantized",
                  "remove the pair before it (lint --fix)");
   }
-  for (const Node* reader : graph.view().readers(dequantize.output(0))) {
+  for (const Node* consumer : graph.view().consumers(dequantize.output(0))) {
     // merges.cpp checks the Sigmoid of a Swish.
-    const auto& next = graph.view().readers(
-        reader->output_size() > 0 ? reader->output(0) : "");
-    const bool gate = is_op(*reader, {"Sigmoid"}) && next.size() == 1 &&
+    const auto& next = graph.view().consumers(
+        consumer->output_size() > 0 ? consumer->output(0) : "");
+    const bool gate = is_op(*consumer, {"Sigmoid"}) && next.size() == 1 &&
                       is_op(*next[0], {"Mul"});
-    if (!is_never_int8(*reader) || gate) continue;
-    findings.add("P17", *reader, "input is quantized",
+    if (!is_never_int8(*consumer) || gate) continue;
+    findings.add("P17", *consumer, "input is quantized",
                  "leave its input float: it runs in FP and the pair only "
                  "rounds");
   }
 }
 
-void judge_padding(const LintGraph& graph, const Node& conv,
+void check_padding(const LintGraph& graph, const Node& conv,
                    Findings& findings) {
-  const Node* dequantize = graph.view().maker(conv.input(0));
+  const Node* dequantize = graph.view().producer(conv.input(0));
   if (dequantize == nullptr || !is_dequantize(*dequantize)) return;
-  const Node* quantize = graph.view().maker(dequantize->input(0));
+  const Node* quantize = graph.view().producer(dequantize->input(0));
   if (quantize == nullptr || !is_quantize(*quantize)) return;
-  const Node* pad = graph.view().maker(quantize->input(0));
+  const Node* pad = graph.view().producer(quantize->input(0));
   if (pad == nullptr || !is_op(*pad, {"Pad"})) return;
   findings.add(
       "P20", *pad,
@@ -147,16 +147,16 @@ void judge_padding(const LintGraph& graph, const Node& conv,
 }
 
 // A single finding for the whole file.
-void judge_idle_pairs(const LintGraph& graph, Findings& findings) {
+void check_idle_pairs(const LintGraph& graph, Findings& findings) {
   std::vector<const Node*> idle;
   int64_t pairs = 0;
   for (const Node& node : graph.proto().node()) {
     if (!is_dequantize(node) || graph.is_constant(node.output(0))) continue;
     ++pairs;
-    const auto& readers = graph.view().readers(node.output(0));
+    const auto& consumers = graph.view().consumers(node.output(0));
     if (graph.is_output(node.output(0)) ||
-        std::ranges::none_of(readers, [&](const Node* reader) {
-          return may_read_int8(graph, *reader);
+        std::ranges::none_of(consumers, [&](const Node* consumer) {
+          return may_read_int8(graph, *consumer);
         })) {
       idle.push_back(&node);
     }
@@ -171,20 +171,20 @@ void judge_idle_pairs(const LintGraph& graph, Findings& findings) {
 
 }  // namespace
 
-void judge_pairs(const LintGraph& graph, Findings& findings) {
+void check_pairs(const LintGraph& graph, Findings& findings) {
   for (const auto& input : graph.view().inputs()) {
-    judge_readers(graph, input.name, findings);
+    check_readers(graph, input.name, findings);
   }
   for (const Node& node : graph.proto().node()) {
-    if (is_quantize(node)) judge_quantize(graph, node, findings);
-    if (is_dequantize(node)) judge_dequantize(graph, node, findings);
-    if (is_convolution(node)) judge_padding(graph, node, findings);
-    judge_pooling(graph, node, findings);
+    if (is_quantize(node)) check_quantize(graph, node, findings);
+    if (is_dequantize(node)) check_dequantize(graph, node, findings);
+    if (is_convolution(node)) check_padding(graph, node, findings);
+    check_pooling(graph, node, findings);
     for (const auto& output : node.output()) {
-      if (!graph.is_constant(output)) judge_readers(graph, output, findings);
+      if (!graph.is_constant(output)) check_readers(graph, output, findings);
     }
   }
-  judge_idle_pairs(graph, findings);
+  check_idle_pairs(graph, findings);
 }
 
 }  // namespace octet::io::lint

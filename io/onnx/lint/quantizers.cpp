@@ -35,7 +35,7 @@ int64_t block_size(const Node& node) {
   return attribute == nullptr ? 0 : attribute->i();
 }
 
-void judge_type(const LintGraph& graph, const Node& node, Findings& findings) {
+void check_type(const LintGraph& graph, const Node& node, Findings& findings) {
   const int32_t type = code_type(graph, node);
   if (!has_zero_point(node)) {
     // Stored values have an explicit type.
@@ -58,7 +58,7 @@ void judge_type(const LintGraph& graph, const Node& node, Findings& findings) {
   }
 }
 
-void judge_zero_point(const LintGraph& graph, const Node& node,
+void check_zero_point(const LintGraph& graph, const Node& node,
                       Findings& findings) {
   if (!has_zero_point(node)) return;
   const auto zero_points = graph.numbers(node.input(2));
@@ -86,7 +86,7 @@ void judge_zero_point(const LintGraph& graph, const Node& node,
   }
 }
 
-void judge_scales(const LintGraph& graph, const Node& node,
+void check_scales(const LintGraph& graph, const Node& node,
                   Findings& findings) {
   const auto scales = graph.scales(node);
   if (!scales) {
@@ -120,7 +120,7 @@ void judge_scales(const LintGraph& graph, const Node& node,
       "calibrate");
 }
 
-void judge_axis(const LintGraph& graph, const Node& node, int64_t opset,
+void check_axis(const LintGraph& graph, const Node& node, int64_t opset,
                 Findings& findings) {
   const auto scale_dims = graph.view().dims(node.input(1));
   const auto dims = graph.view().dims(node.input(0));
@@ -173,7 +173,7 @@ void judge_axis(const LintGraph& graph, const Node& node, int64_t opset,
   }
 }
 
-void judge_versions(const LintGraph& graph, const Node& node, int64_t opset,
+void check_versions(const LintGraph& graph, const Node& node, int64_t opset,
                     Findings& findings) {
   if (!is_standard_domain(node.domain())) return;
   const int32_t scale = graph.view().element_type(node.input(1));
@@ -220,7 +220,7 @@ int64_t last_opset(LintTarget target) {
 
 }  // namespace
 
-void judge_quantizers(const LintGraph& graph, int64_t opset,
+void check_quantizers(const LintGraph& graph, int64_t opset,
                       Findings& findings) {
   const int64_t last = last_opset(findings.target());
   if (last != 0 && opset > last) {
@@ -231,11 +231,11 @@ void judge_quantizers(const LintGraph& graph, int64_t opset,
   }
   for (const Node& node : graph.proto().node()) {
     if (!is_quantize(node) && !is_dequantize(node)) continue;
-    judge_type(graph, node, findings);
-    judge_zero_point(graph, node, findings);
-    judge_scales(graph, node, findings);
-    judge_axis(graph, node, opset, findings);
-    judge_versions(graph, node, opset, findings);
+    check_type(graph, node, findings);
+    check_zero_point(graph, node, findings);
+    check_scales(graph, node, findings);
+    check_axis(graph, node, opset, findings);
+    check_versions(graph, node, opset, findings);
   }
 }
 

@@ -34,7 +34,7 @@ std::string findings_text(const std::vector<LintFinding>& findings) {
   std::string text;
   for (auto at = findings.begin(); at != findings.end();) {
     const auto end = std::find_if(at, findings.end(), [&](const auto& other) {
-      return other.id != at->id || other.cure != at->cure;
+      return other.id != at->id || other.hint != at->hint;
     });
     text += fmt::format("{} {}: {}\n", at->id, to_text(at->severity),
                         text_of_rule(at->id));
@@ -47,7 +47,7 @@ std::string findings_text(const std::vector<LintFinding>& findings) {
                                 printable(one->reason, 300));
     }
     if (told < count) text += fmt::format("    and {} more\n", count - told);
-    text += fmt::format("  fix: {}\n", at->cure);
+    text += fmt::format("  fix: {}\n", at->hint);
     at = end;
   }
   return text;
@@ -149,7 +149,7 @@ Config to_config(const LintReport& report) {
                        {"severity", std::string(to_text(finding.severity))},
                        {"node", finding.node},
                        {"reason", finding.reason},
-                       {"cure", finding.cure}});
+                       {"cure", finding.hint}});
   }
   for (const LayerForecast& layer : report.layers) {
     layers.push_back(

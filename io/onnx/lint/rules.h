@@ -28,11 +28,11 @@ class Findings {
   bool tensorrt() const { return is_tensorrt(target_); }
 
   void add(std::string_view id, const Node& node, std::string reason,
-           std::string cure);
+           std::string hint);
   /// For the whole file.
-  void add(std::string_view id, std::string reason, std::string cure);
+  void add(std::string_view id, std::string reason, std::string hint);
   void add(std::string_view id, std::string node, std::string reason,
-           std::string cure);
+           std::string hint);
   bool empty() const { return findings_.empty(); }
   /// Returns findings by severity, then id, then order of addition.
   std::vector<LintFinding> sorted() const;
@@ -48,35 +48,35 @@ onnx::ModelProto read_as_stored(const std::filesystem::path& path,
                                 int64_t limit);
 
 /// Rules checked before onnx::checker, which rejects violations: E01, E13, E15.
-void judge_as_stored(const onnx::ModelProto& model, Findings& findings);
+void check_as_stored(const onnx::ModelProto& model, Findings& findings);
 
 /// E02 to E09, E11 to E14: Q and DQ nodes.
-void judge_quantizers(const LintGraph& graph, int64_t opset,
+void check_quantizers(const LintGraph& graph, int64_t opset,
                       Findings& findings);
 /// E10, E16 to E21: inputs of Q/DQ and of quantized layers.
-void judge_operands(const LintGraph& graph, Findings& findings);
+void check_operands(const LintGraph& graph, Findings& findings);
 /// P01 to P03, P09, P28: weighted layers and their fusions.
-void judge_fusions(const LintGraph& graph, Findings& findings);
+void check_fusions(const LintGraph& graph, Findings& findings);
 /// P04 to P08, P14, P15, P22: operators with several branches.
-void judge_merges(const LintGraph& graph, Findings& findings);
+void check_merges(const LintGraph& graph, Findings& findings);
 /// P10 to P13, P16 to P20, P27: pairs among themselves and around operators
 /// that move or pool values.
-void judge_pairs(const LintGraph& graph, Findings& findings);
+void check_pairs(const LintGraph& graph, Findings& findings);
 /// P21, P23 to P26: layers with slow shapes.
-void judge_forms(const LintGraph& graph, Findings& findings);
+void check_forms(const LintGraph& graph, Findings& findings);
 /// A01, A02, A04 to A06, A08: accuracy rules that need no data.
-void judge_accuracy(const LintGraph& graph, Findings& findings);
+void check_accuracy(const LintGraph& graph, Findings& findings);
 /// D01 to D07: building and running an engine.
-void judge_deployment(const LintGraph& graph, Findings& findings);
+void check_deployment(const LintGraph& graph, Findings& findings);
 /// E22, P29, P30, D08: rules for OpenVINO.
-void judge_openvino(const LintGraph& graph, Findings& findings);
+void check_openvino(const LintGraph& graph, Findings& findings);
 /// Whether OpenVINO runs a convolution in floating point although its data and
 /// weights are quantized.
 bool is_computed_in_floats(const LintGraph& graph, const Node& node);
 
 /// A03, A07: rules that run samples in the file's layout.
 /// REQUIRES: the model has passed check_onnx(). Throws: as compare_models().
-void judge_samples(const onnx::ModelProto& model, const LintGraph& graph,
+void check_samples(const onnx::ModelProto& model, const LintGraph& graph,
                    const Tensor& samples, const FileLimits& limits,
                    Findings& findings);
 

@@ -24,13 +24,13 @@ onnx::ModelProto without_pairs(const onnx::ModelProto& model,
                                const LintGraph& graph) {
   std::unordered_map<std::string, std::string> unrounded;
   for (const Node& node : model.graph().node()) {
-    const Node* maker = graph.view().maker(
+    const Node* producer = graph.view().producer(
         node.input_size() > 0 ? node.input(0) : std::string());
-    if (is_dequantize(node) && maker != nullptr && is_quantize(*maker) &&
+    if (is_dequantize(node) && producer != nullptr && is_quantize(*producer) &&
         !graph.is_output(node.output(0))) {
-      const auto before = unrounded.find(maker->input(0));
+      const auto before = unrounded.find(producer->input(0));
       unrounded[node.output(0)] =
-          before == unrounded.end() ? maker->input(0) : before->second;
+          before == unrounded.end() ? producer->input(0) : before->second;
     }
   }
   onnx::ModelProto result = model;
@@ -53,7 +53,7 @@ double usual_magnitude(std::vector<float>& values) {
   return values[static_cast<size_t>(at)];
 }
 
-void judge_reach(const TracedModel& file, const Tensor& samples,
+void check_reach(const TracedModel& file, const Tensor& samples,
                  Findings& findings) {
   const auto& traced = file.values();
   std::vector<std::vector<float>> seen(traced.size());
@@ -61,7 +61,7 @@ void judge_reach(const TracedModel& file, const Tensor& samples,
     const auto values = file.run(
         samples.slice(first, std::min(kBatch, samples.shape()[0] - first)));
     for (size_t i = 0; i < traced.size(); ++i) {
-      if (!traced[i].grid) continue;
+      if (!traced[i].qparams) continue;
       const auto more = values[i].f32();
       seen[i].insert(seen[i].end(), more.begin(), more.end());
     }
@@ -69,8 +69,9 @@ void judge_reach(const TracedModel& file, const Tensor& samples,
   for (size_t i = 0; i < traced.size(); ++i) {
     if (seen[i].empty()) continue;
     const double usual = usual_magnitude(seen[i]);
-    const double reach = traced[i].grid->scale *
-                         (traced[i].grid->highest - traced[i].grid->zero_point);
+    const double reach =
+        traced[i].qparams->scale *
+        (traced[i].qparams->highest - traced[i].qparams->zero_point);
     if (!(usual > 0) || reach <= kFar * usual) continue;
     findings.add("A03", traced[i].name,
                  fmt::format("range of the scale is {:.3g}, but 99.99 % of the "
@@ -82,7 +83,7 @@ void judge_reach(const TracedModel& file, const Tensor& samples,
 
 }  // namespace
 
-void judge_samples(const onnx::ModelProto& model, const LintGraph& graph,
+void check_samples(const onnx::ModelProto& model, const LintGraph& graph,
                    const Tensor& samples, const FileLimits& limits,
                    Findings& findings) {
   const auto file = TracedModel::from_onnx_bytes(serialize_onnx(model), limits);
@@ -104,7 +105,7 @@ void judge_samples(const onnx::ModelProto& model, const LintGraph& graph,
                  "begin with the lowest: calibrate differently, or leave it "
                  "float");
   }
-  judge_reach(file, samples, findings);
+  check_reach(file, samples, findings);
 }
 
 }  // namespace octet::io::lint

@@ -21,7 +21,7 @@ bool is_int4(int32_t type) { return type == kUint4 || type == kInt4; }
 using Constants =
     std::unordered_map<std::string_view, const onnx::TensorProto*>;
 
-void judge_int4(const Constants& constants, const Node& node,
+void check_int4(const Constants& constants, const Node& node,
                 Findings& findings) {
   for (const auto& input : node.input()) {
     const auto found = constants.find(input);
@@ -65,7 +65,7 @@ void judge_int4(const Constants& constants, const Node& node,
 
 }  // namespace
 
-void judge_as_stored(const onnx::ModelProto& model, Findings& findings) {
+void check_as_stored(const onnx::ModelProto& model, Findings& findings) {
   int64_t opset = 0;
   for (const auto& import : model.opset_import()) {
     if (is_standard_domain(import.domain())) opset = import.version();
@@ -93,7 +93,7 @@ void judge_as_stored(const onnx::ModelProto& model, Findings& findings) {
                                opset),
                    "export with opset 13");
     }
-    judge_int4(constants, node, findings);
+    check_int4(constants, node, findings);
   }
 }
 

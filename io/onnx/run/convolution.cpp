@@ -96,7 +96,8 @@ void convolve(const NodeContext& context, Convolution g, const float* x,
       }
     }
     add_product(context, outputs, seen, cells, {w + oc * seen, seen},
-                joined ? Rows{from + first, image} : Rows{copy.get(), cells},
+                joined ? RowMajorView{from + first, image}
+                       : RowMajorView{copy.get(), cells},
                 to, plane);
   });
 }

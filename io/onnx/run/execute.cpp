@@ -18,7 +18,7 @@
 namespace octet::io::run {
 namespace {
 
-Values run_step(const Step& step, int64_t opset,
+Values run_step(const PreparedNode& step, int64_t opset,
                 const std::vector<Tensor>& values, Budget& budget) {
   std::vector<Tensor> inputs;
   for (const size_t value : step.inputs) {
@@ -141,7 +141,7 @@ Values run(const Program& program, std::span<const Tensor> inputs,
     values[program.input_values[i]] =
         rounded_input(inputs[i], program.input_types[i]);
   }
-  for (const Step& step : program.steps) {
+  for (const PreparedNode& step : program.steps) {
     Values made = run_step(step, program.opset, values, budget);
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       if (step.outputs[i] == kNoValue) continue;

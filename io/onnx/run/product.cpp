@@ -19,7 +19,7 @@ constexpr int64_t kDepth = 256;
 // Calls add(block of a, block of b) for blocks of the sums.
 template <class Add>
 void in_parts(const NodeContext& context, int64_t m, int64_t k, int64_t n,
-              Rows a, Rows b, const Add& add) {
+              RowMajorView a, RowMajorView b, const Add& add) {
   for (int64_t first = 0; first < k; first += kDepth) {
     context.check_time();
     const int64_t depth = std::min(kDepth, k - first);
@@ -31,7 +31,7 @@ void in_parts(const NodeContext& context, int64_t m, int64_t k, int64_t n,
 }  // namespace
 
 void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
-                 Rows a, Rows b, float* y, int64_t stride) {
+                 RowMajorView a, RowMajorView b, float* y, int64_t stride) {
   Eigen::Map<Matrix, 0, Stride> sums(y, m, n, Stride(stride));
   in_parts(context, m, k, n, a, b, [&](const Given& left, const Given& right) {
     sums.noalias() += left * right;
@@ -39,7 +39,7 @@ void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
 }
 
 void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
-                 Rows a, Rows b, int32_t* y, int64_t stride) {
+                 RowMajorView a, RowMajorView b, int32_t* y, int64_t stride) {
   Matrix part(m, n);
   in_parts(context, m, k, n, a, b, [&](const Given& left, const Given& right) {
     part.noalias() = left * right;

@@ -8,7 +8,7 @@
 namespace octet::io::run {
 
 /// Rows of floats, `stride` elements apart.
-struct Rows {
+struct RowMajorView {
   const float* data;
   int64_t stride;
 };
@@ -18,9 +18,9 @@ struct Rows {
 /// magnitude; the sum is exact modulo 2^32, as on a device.
 /// Throws: FormatError after the deadline.
 void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
-                 Rows a, Rows b, float* y, int64_t stride);
+                 RowMajorView a, RowMajorView b, float* y, int64_t stride);
 void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
-                 Rows a, Rows b, int32_t* y, int64_t stride);
+                 RowMajorView a, RowMajorView b, int32_t* y, int64_t stride);
 
 /// Returns a matrix or its transposed copy.
 /// Throws: FormatError for other ranks.

@@ -45,7 +45,7 @@ class Builder {
       program_.constants[value] = constant(node);
       return;
     }
-    Step step;
+    PreparedNode step;
     step.run = find_operator(node);
     for (const auto& name : node.input()) {
       step.inputs.push_back(name.empty() ? kNoValue : find(name, node));
@@ -74,8 +74,8 @@ class Builder {
       return std::ranges::any_of(types, is_short_float);
     };
     bool any = rounds(program_.input_types);
-    const Step* open = nullptr;
-    for (const Step& step : program_.steps) {
+    const PreparedNode* open = nullptr;
+    for (const PreparedNode& step : program_.steps) {
       any = any || rounds(step.types);
       const bool unknown =
           std::ranges::count(step.types, onnx::TensorProto::UNDEFINED) > 0;

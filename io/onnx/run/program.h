@@ -19,7 +19,7 @@ namespace octet::io::run {
 /// Represents an absent input or output.
 inline constexpr size_t kNoValue = static_cast<size_t>(-1);
 
-struct Step {
+struct PreparedNode {
   onnx::NodeProto node;
   Operator run = nullptr;
   std::vector<size_t> inputs;
@@ -36,7 +36,7 @@ struct Program {
   std::vector<int32_t> input_types;  ///< onnx types
   std::vector<size_t> output_values;
   std::vector<Tensor> constants;  ///< by value; empty for node outputs
-  std::vector<Step> steps;
+  std::vector<PreparedNode> steps;
 };
 
 /// REQUIRES: check_onnx() has passed. Throws: UnsupportedError listing all

@@ -14,10 +14,10 @@ namespace octet::io::run {
 namespace {
 
 // Maps elements of x to their scale and zero point.
-class ScaleGrid {
+class ScaleLayout {
  public:
   // If block_size is not 0, that many elements along the axis share a scale.
-  ScaleGrid(const NodeContext& context, const Tensor& x, const Tensor& scales)
+  ScaleLayout(const NodeContext& context, const Tensor& x, const Tensor& scales)
       : count_(scales.size()), block_(context.integer("block_size", 0)) {
     const int64_t axis = context.integer("axis", 1);
     if (block_ == 0) {
@@ -80,9 +80,9 @@ std::vector<T> zero_points(const NodeContext& context, int64_t count) {
 }
 
 template <class To, class From>
-void quantize(const ScaleGrid& grid, const From* x, const float* scales,
+void quantize(const ScaleLayout& layout, const From* x, const float* scales,
               const To* zeros, To* y) {
-  grid.for_each([&](int64_t c, int64_t first, int64_t count) {
+  layout.for_each([&](int64_t c, int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
       const float codes = static_cast<float>(x[i]) / scales[c];
       y[i] = quantized<To>(codes, zeros[c]);
@@ -147,13 +147,13 @@ Tensor centered(const NodeContext& context, const Tensor& x, size_t zero,
 Values quantize_linear(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& scales = context.input(1);
-  const ScaleGrid grid(context, x, scales);
+  const ScaleLayout layout(context, x, scales);
   const DType codes = code_type(context);
   Tensor y = context.make(dims_of(x), codes);
   visit<int8_t, uint8_t>(context, codes, [&]<class To>(To) {
-    const auto zeros = zero_points<To>(context, grid.count());
+    const auto zeros = zero_points<To>(context, layout.count());
     visit<float, int32_t>(context, x.dtype(), [&]<class From>(From) {
-      quantize(grid, x.data<From>().data(), scales.f32().data(), zeros.data(),
+      quantize(layout, x.data<From>().data(), scales.f32().data(), zeros.data(),
                y.data<To>().data());
     });
   });
@@ -163,13 +163,13 @@ Values quantize_linear(const NodeContext& context) {
 Values dequantize_linear(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const auto scales = context.input(1).f32();
-  const ScaleGrid grid(context, x, context.input(1));
+  const ScaleLayout layout(context, x, context.input(1));
   Tensor y = context.make(dims_of(x), DType::f32);
   visit<int8_t, uint8_t, int32_t>(context, x.dtype(), [&]<class T>(T) {
-    const auto zeros = zero_points<T>(context, grid.count());
+    const auto zeros = zero_points<T>(context, layout.count());
     const T* from = x.data<T>().data();
     float* to = y.f32().data();
-    grid.for_each([&](int64_t c, int64_t first, int64_t count) {
+    layout.for_each([&](int64_t c, int64_t first, int64_t count) {
       const auto at = static_cast<size_t>(c);
       for (int64_t i = first; i < first + count; ++i) {
         const int64_t steps = int64_t{from[i]} - int64_t{zeros[at]};

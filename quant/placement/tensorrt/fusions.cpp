@@ -50,8 +50,9 @@ LinearNeighbours::LinearNeighbours(const GraphIndex& graph) {
   }
   for (const auto& node : std::views::reverse(nodes)) {
     successors_[node.get()] =
-        std::ranges::any_of(graph.readers(*node), [&](const auto& reader) {
-          return graph.is_linear(*reader.node) || successors_.at(reader.node);
+        std::ranges::any_of(graph.consumers(*node), [&](const auto& consumer) {
+          return graph.is_linear(*consumer.node) ||
+                 successors_.at(consumer.node);
         });
   }
 }

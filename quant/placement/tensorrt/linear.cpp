@@ -78,7 +78,7 @@ Decision decide(const GraphIndex& graph, const GraphNode& node,
   decision.sites = wrapper_sites(
       node, "P01", fmt::format("weights of {}, INT8 as its data", layer_class));
   for (PlacedSite& placed : decision.sites) {
-    if (placed.site.kind == SiteKind::inner) {
+    if (placed.site.kind == SiteKind::intermediate) {
       placed.reason = fmt::format("data of {}'s second product", layer_class);
     }
     if (placed.site.kind != SiteKind::input) continue;
@@ -93,10 +93,10 @@ Decision decide(const GraphIndex& graph, const GraphNode& node,
 // Only for layers called once: of several tensors with a common quantizer, not
 // all need be padded.
 bool moves_to_pad(const PlacementState& state,
-                  const GraphIndex::Reader& reader) {
-  const GraphNode& node = *reader.node;
+                  const GraphIndex::Consumer& consumer) {
+  const GraphNode& node = *consumer.node;
   const GraphIndex& graph = state.graph();
-  return reader.input == 0 && !state.is_fixed(node) &&
+  return consumer.input == 0 && !state.is_fixed(node) &&
          graph.is_called_once(*node.layer) && state.reads_int8(node, 0) &&
          (graph.is_linear(node) || GraphIndex::is_spatial(node, "ZeroPadding"));
 }
@@ -120,18 +120,18 @@ void decide_linear(PlacementState& state, const TensorrtPolicy& options) {
 void move_before_pads(PlacementState& state) {
   const GraphIndex& graph = state.graph();
   for (const auto& node : std::views::reverse(graph.model().nodes())) {
-    const auto readers = graph.readers(*node);
+    const auto consumers = graph.consumers(*node);
     const bool moves =
         GraphIndex::is_spatial(*node, "ZeroPadding") &&
         !state.is_fixed(*node) && graph.is_called_once(*node->layer) &&
-        !readers.empty() && !graph.is_output(*node) &&
+        !consumers.empty() && !graph.is_output(*node) &&
         std::ranges::all_of(
-            readers, [&](const auto& r) { return moves_to_pad(state, r); });
+            consumers, [&](const auto& r) { return moves_to_pad(state, r); });
     if (!moves) continue;
     std::vector<std::string> names;
-    for (const auto& reader : readers) {
-      state.move_to_pad(*reader.node);
-      names.push_back(graph.tensor_name(*reader.node));
+    for (const auto& consumer : consumers) {
+      state.move_to_pad(*consumer.node);
+      names.push_back(graph.tensor_name(*consumer.node));
     }
     state.decide(
         *node,

@@ -13,15 +13,15 @@ Decision decide_normalization(const PlacementState& state,
     return skipped("P02",
                    fmt::format("fuses with {}", graph.tensor_name(*linear)));
   }
-  const GraphNode* reader = state.successors(node).unmerged;
-  if (reader == nullptr) {
+  const GraphNode* consumer = state.successors(node).unmerged;
+  if (consumer == nullptr) {
     return skipped("P03", "no successor is quantized");
   }
   return quantized_input(
       0, "P03",
       fmt::format("{} is no linear layer to fuse with; {} reads it",
                   graph.tensor_name(graph.source(node.inputs[0])),
-                  graph.tensor_name(*reader)));
+                  graph.tensor_name(*consumer)));
 }
 
 }  // namespace octet::quant

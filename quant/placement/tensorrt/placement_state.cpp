@@ -83,20 +83,20 @@ void PlacementState::find_successors(const GraphNode& node) {
   const auto keep = [](const GraphNode*& first, const GraphNode* next) {
     if (first == nullptr) first = next;
   };
-  for (const auto& [reader, input] : graph_.readers(node)) {
-    const Successors further = commutes_with_quantization(graph_, *reader)
-                                   ? successors(*reader)
+  for (const auto& [consumer, input] : graph_.consumers(node)) {
+    const Successors further = commutes_with_quantization(graph_, *consumer)
+                                   ? successors(*consumer)
                                    : Successors();
     // Q/DQ of a pad serves its consumer.
-    const bool pad = GraphIndex::is_spatial(*reader, "ZeroPadding");
-    if (reads_int8(*reader, input) && !pad) {
-      keep(result.quantized, reader);
-      keep(result.unmerged, reader);
+    const bool pad = GraphIndex::is_spatial(*consumer, "ZeroPadding");
+    if (reads_int8(*consumer, input) && !pad) {
+      keep(result.quantized, consumer);
+      keep(result.unmerged, consumer);
     }
     keep(result.quantized, further.quantized);
-    if (!is_merge(graph_, *reader)) keep(result.unmerged, further.unmerged);
+    if (!is_merge(graph_, *consumer)) keep(result.unmerged, further.unmerged);
     keep(result.floating,
-         is_never_int8(graph_, *reader) ? reader : further.floating);
+         is_never_int8(graph_, *consumer) ? consumer : further.floating);
   }
   successors_[&node] = result;
 }

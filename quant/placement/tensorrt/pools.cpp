@@ -22,10 +22,10 @@ std::vector<std::string> sharers(const PlacementState& state,
                                  const GraphNode& except) {
   const GraphIndex& graph = state.graph();
   std::vector<std::string> names;
-  for (const auto& [reader, input] : graph.readers(made)) {
-    if (reader != &except && state.reads_int8(*reader, input) &&
-        graph.is_called_once(*reader->layer)) {
-      names.push_back(graph.tensor_name(*reader));
+  for (const auto& [consumer, input] : graph.consumers(made)) {
+    if (consumer != &except && state.reads_int8(*consumer, input) &&
+        graph.is_called_once(*consumer->layer)) {
+      names.push_back(graph.tensor_name(*consumer));
     }
   }
   return names;
@@ -34,19 +34,19 @@ std::vector<std::string> sharers(const PlacementState& state,
 void decide_max_pool(PlacementState& state, const GraphNode& node) {
   const GraphIndex& graph = state.graph();
   // Starts at the pool's input and continues over its pads.
-  const GraphNode* reader = &node;
+  const GraphNode* consumer = &node;
   while (graph.is_called_once(*node.layer)) {
-    const GraphNode& made = graph.source(reader->inputs[0]);
-    const auto siblings = sharers(state, made, *reader);
+    const GraphNode& made = graph.source(consumer->inputs[0]);
+    const auto siblings = sharers(state, made, *consumer);
     if (!siblings.empty()) {
       const std::string reason =
           fmt::format("one quantizer of {} with {}", graph.tensor_name(made),
                       name_list(siblings));
       state.decide(node, quantized_input(0, "P12", reason));
-      if (reader != &node) {
+      if (consumer != &node) {
         state.move_to_pad(node);
         state.decide(
-            *reader,
+            *consumer,
             quantized_input(0, "P20",
                             fmt::format("before the pad of {}; {}",
                                         graph.tensor_name(node), reason)));
@@ -54,7 +54,7 @@ void decide_max_pool(PlacementState& state, const GraphNode& node) {
       return;
     }
     if (!is_own_pad(state, made)) break;
-    reader = &made;
+    consumer = &made;
   }
   const GraphNode* next = state.successors(node).quantized;
   state.decide(node,
@@ -66,16 +66,16 @@ void decide_max_pool(PlacementState& state, const GraphNode& node) {
 
 // Returns the INT8 consumers of a tensor other than a Concatenate, looking
 // through pools.
-std::vector<std::string> other_readers(const PlacementState& state,
-                                       const GraphNode& made,
-                                       const GraphNode& except) {
+std::vector<std::string> other_consumers(const PlacementState& state,
+                                         const GraphNode& made,
+                                         const GraphNode& except) {
   const GraphIndex& graph = state.graph();
   std::vector<std::string> names;
-  for (const auto& [reader, input] : graph.readers(made)) {
-    if (reader == &except) continue;
-    const GraphNode* int8 = state.reads_int8(*reader, input) ? reader
-                            : graph.role(*reader) == LayerRole::movement
-                                ? state.successors(*reader).quantized
+  for (const auto& [consumer, input] : graph.consumers(made)) {
+    if (consumer == &except) continue;
+    const GraphNode* int8 = state.reads_int8(*consumer, input) ? consumer
+                            : graph.role(*consumer) == LayerRole::movement
+                                ? state.successors(*consumer).quantized
                                 : nullptr;
     if (int8 != nullptr) names.push_back(graph.tensor_name(*int8));
   }
@@ -86,12 +86,12 @@ std::vector<std::string> other_readers(const PlacementState& state,
 void share_shortcut(PlacementState& state, const GraphNode& pool) {
   if (!state.reads_int8(pool, 0)) return;
   const GraphIndex& graph = state.graph();
-  for (const auto& [reader, input] : graph.readers(pool)) {
-    if (!GraphIndex::is(*reader, "Add") || state.is_fixed(*reader) ||
-        !state.reads_int8(*reader, input)) {
+  for (const auto& [consumer, input] : graph.consumers(pool)) {
+    if (!GraphIndex::is(*consumer, "Add") || state.is_fixed(*consumer) ||
+        !state.reads_int8(*consumer, input)) {
       continue;
     }
-    state.take_back(*reader, input, "P10",
+    state.take_back(*consumer, input, "P10",
                     fmt::format("pooled shortcut: outputs of {} are already "
                                 "quantized",
                                 graph.tensor_name(pool)));
@@ -106,15 +106,15 @@ Decision decide_average_pool(const PlacementState& state, const GraphNode& node,
   if (!options.average_pools) {
     return skipped("P11", "average_pools = false skips it");
   }
-  const GraphNode* reader = state.successors(node).unmerged;
-  if (reader == nullptr) {
+  const GraphNode* consumer = state.successors(node).unmerged;
+  if (consumer == nullptr) {
     return skipped("P11", "no successor is quantized");
   }
   return quantized_input(
       0, "P11",
       fmt::format("averages {} in INT8, as {} reads it",
                   graph.tensor_name(graph.source(node.inputs[0])),
-                  graph.tensor_name(*reader)));
+                  graph.tensor_name(*consumer)));
 }
 
 void decide_max_pools(PlacementState& state) {
@@ -139,7 +139,7 @@ void decide_concatenations(PlacementState& state) {
                                            graph.tensor_name(*next));
     for (const SymbolicTensor& x : node->inputs) {
       const GraphNode& made = graph.source(x);
-      const auto others = other_readers(state, made, *node);
+      const auto others = other_consumers(state, made, *node);
       if (others.empty()) continue;
       reason += fmt::format("; {} has another scale for {}",
                             graph.tensor_name(made), name_list(others));

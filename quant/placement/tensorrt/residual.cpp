@@ -119,16 +119,16 @@ Decision decide_add(const PlacementState& state, const GraphNode& node,
   }
   if (candidates.empty()) candidates = in_float;
   if (candidates.empty()) {
-    const std::string& reader = graph.tensor_name(*successors.quantized);
+    const std::string& consumer = graph.tensor_name(*successors.quantized);
     return broadcasts(node)
                ? all_inputs(graph, node, "P22",
                             fmt::format("the shapes differ, so nothing fuses "
                                         "with the Add, and {} reads the sum",
-                                        reader))
+                                        consumer))
                : all_inputs(graph, node, "P06",
                             fmt::format("no convolution fuses with the Add, "
                                         "and {} reads the sum",
-                                        reader));
+                                        consumer));
   }
   const Choice choice = choose(graph, node, branches, candidates);
   return residual(graph, node, branches, choice);

@@ -24,7 +24,7 @@ namespace octet::io {
 
 /// Quantization parameters of a value in a file: q = round(value / scale) +
 /// zero_point, clamped to [lowest, highest].
-struct CodeGrid {
+struct TensorQuantParams {
   float scale = 1;
   float zero_point = 0;
   float lowest = -128;
@@ -34,7 +34,7 @@ struct CodeGrid {
   /// the range ends at 6).
   bool rectifies = false;
 
-  bool operator==(const CodeGrid&) const = default;
+  bool operator==(const TensorQuantParams&) const = default;
 };
 
 /// An activation, input or output of a model.
@@ -42,7 +42,7 @@ struct TracedValue {
   std::string name;  ///< of its layer, without wrapper, or its node
   std::string op;
   std::vector<size_t> reads;  ///< indices of the values it is computed from
-  std::optional<CodeGrid> grid = {};
+  std::optional<TensorQuantParams> qparams = {};
 };
 
 /// A model with one input whose activations are all observable. Copies share

@@ -42,7 +42,7 @@ struct LintFinding {
   /// Name of the node, otherwise its first output; "" for the whole file.
   std::string node;
   std::string reason;
-  std::string cure;
+  std::string hint;
 };
 
 /// Expected precision of a layer.

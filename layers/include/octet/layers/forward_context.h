@@ -24,18 +24,20 @@ class QuantizeHook {
   virtual Variable weight(const Parameter& parameter) const = 0;
   /// Returns the parameter's quantization parameters for export, or nullopt if
   /// it stays float.
-  virtual std::optional<QuantParams> grid(const Parameter& parameter) const = 0;
+  virtual std::optional<QuantParams> qparams(
+      const Parameter& parameter) const = 0;
 
   /// A Q/DQ pair of an exported graph.
   struct Pair {
     std::string name;
-    QuantParams grid;
+    QuantParams qparams;
   };
   /// Returns the (fake-quantized) intermediate tensor `name`, see
-  /// QdqDefault::inner.
-  virtual Variable inner(std::string_view name, const Variable& x) const = 0;
+  /// QdqDefault::intermediate.
+  virtual Variable intermediate(std::string_view name,
+                                const Variable& x) const = 0;
   /// Returns the Q/DQ pair behind that tensor for export, or nullopt.
-  virtual std::optional<Pair> inner(std::string_view name) const = 0;
+  virtual std::optional<Pair> intermediate(std::string_view name) const = 0;
 };
 
 /// Mode and state of one forward pass.
@@ -52,8 +54,8 @@ struct ForwardContext {
   /// there is one.
   Variable read(const Parameter& parameter) const;
   /// Returns an intermediate tensor, likewise. `name` is that of
-  /// QdqDefault::inner.
-  Variable inner(std::string_view name, const Variable& x) const;
+  /// QdqDefault::intermediate.
+  Variable intermediate(std::string_view name, const Variable& x) const;
 };
 
 }  // namespace octet

@@ -33,9 +33,9 @@ struct QdqDefault {
   std::string_view weight = {};         ///< parameter with weight Q/DQ
   std::string_view second_weight = {};  ///< second parameter with weight Q/DQ
   /// Intermediate tensor between the two products of a class with a second
-  /// weight; quantized like the input (ForwardContext::inner,
-  /// EmitContext::inner).
-  std::string_view inner = {};
+  /// weight; quantized like the input (ForwardContext::intermediate,
+  /// EmitContext::intermediate).
+  std::string_view intermediate = {};
 };
 
 /// The weight into which a subsequent normalization folds, together with the

@@ -164,15 +164,13 @@ class [[nodiscard]] Model {
   void set_training_passes(uint64_t passes) { training_.passes = passes; }
 
   /// State that training passes change besides the layers.
-  struct TrainingState {
+  struct PassState {
     uint64_t passes = 0;
     std::vector<Variable> regularization_losses = {};  ///< of the latest pass
   };
   /// Swaps the state, for shards of a batch that alternate, each with separate
   /// state.
-  void swap_training_state(TrainingState& other) {
-    std::swap(training_, other);
-  }
+  void swap_pass_state(PassState& other) { std::swap(training_, other); }
 
   /// Returns a table with a row per node: name, class with activation, output
   /// shape, parameters, multiply-adds; a column of frozen layers, if any; a
@@ -216,14 +214,14 @@ class [[nodiscard]] Model {
   std::vector<SymbolicTensor> outputs_;
   std::vector<std::shared_ptr<const GraphNode>> nodes_;
   std::vector<std::shared_ptr<Layer>> layers_;
-  struct Step {
+  struct NodeCall {
     size_t node;
     std::vector<size_t> inputs;
   };
-  std::vector<Step> steps_;
+  std::vector<NodeCall> steps_;
   std::vector<size_t> input_slots_;
   std::vector<size_t> output_slots_;
-  TrainingState training_;
+  PassState training_;
   // Copies of the layers for nested calls in other graphs.
   std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };

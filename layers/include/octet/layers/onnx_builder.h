@@ -73,7 +73,7 @@ class OnnxBuilder {
   /// axis is written for per-channel parameters. Equal values with equal
   /// quantization parameters share a pair.
   virtual std::string add_qdq(const std::string& value, std::string_view name,
-                              const QuantParams& grid) = 0;
+                              const QuantParams& qparams) = 0;
   /// Returns `constant`, [1,...] of rank `rank`, repeated for each sample of
   /// the value `x`; nodes named `name` repeat it for consumers that do not
   /// broadcast. Consumers that do take one_sample() of it.
@@ -121,8 +121,8 @@ class EmitContext {
   std::string weight(const Parameter& parameter);
 
   /// Returns the intermediate tensor `x`, followed by Q and DQ if the hook
-  /// quantizes it. See ForwardContext::inner.
-  std::string inner(std::string_view name, const std::string& x);
+  /// quantizes it. See ForwardContext::intermediate.
+  std::string intermediate(std::string_view name, const std::string& x);
 
   /// Adds a constant: an f32 scalar, or a list of i64 (shapes, axes).
   std::string scalar(std::string_view name, float value);
@@ -143,7 +143,7 @@ class EmitContext {
  private:
   /// Adds a quantized weight followed by Q and DQ.
   std::string quantized_weight(const std::string& name, const Tensor& arranged,
-                               QuantParams grid, int onnx_axis);
+                               QuantParams qparams, int onnx_axis);
 
   OnnxBuilder& builder_;
   std::string layer_;

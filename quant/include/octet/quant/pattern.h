@@ -23,7 +23,7 @@ namespace octet::quant {
 struct PatternLayer {
   const GraphNode& node;
   /// Consumers of its output, looking through Dropout and the like.
-  std::vector<const GraphNode*> readers = {};
+  std::vector<const GraphNode*> consumers = {};
 };
 
 /// A predicate on a layer and its description.

@@ -12,22 +12,22 @@
 namespace octet::quant {
 
 enum class SiteKind {
-  input,   ///< between a tensor and a consuming layer
-  inner,   ///< intermediate tensor within a layer, as in SeparableConv2D
-  weight,  ///< between a parameter and its layer
-  output,  ///< after the layer, for all consumers
+  input,         ///< between a tensor and a consuming layer
+  intermediate,  ///< intermediate tensor within a layer, as in SeparableConv2D
+  weight,        ///< between a parameter and its layer
+  output,        ///< after the layer, for all consumers
 };
 
-/// QdqSite::input(0), QdqSite::inner("depthwise"), QdqSite::weight("kernel"),
-/// QdqSite::output().
+/// QdqSite::input(0), QdqSite::intermediate("depthwise"),
+/// QdqSite::weight("kernel"), QdqSite::output().
 struct QdqSite {
   SiteKind kind = SiteKind::input;
   int index = 0;          ///< for inputs
   std::string parameter;  ///< name of the weight or the intermediate tensor
 
   static QdqSite input(int index);
-  /// `tensor` is the name in QdqDefault::inner.
-  static QdqSite inner(std::string tensor);
+  /// `tensor` is the name in QdqDefault::intermediate.
+  static QdqSite intermediate(std::string tensor);
   static QdqSite weight(std::string parameter);
   static QdqSite output();
   bool operator==(const QdqSite&) const = default;
@@ -64,9 +64,9 @@ struct QdqSites {
   static constexpr int kEveryInput = std::numeric_limits<int>::max();
 
   int inputs = 1;  ///< number of leading inputs
-  /// Intermediate tensor of the layer (QdqDefault::inner). It and the output
-  /// are requested together with the inputs.
-  std::string inner = {};
+  /// Intermediate tensor of the layer (QdqDefault::intermediate). It and the
+  /// output are requested together with the inputs.
+  std::string intermediate = {};
   bool output = false;
   std::vector<std::string> weights = {};  ///< parameter names
   bool operator==(const QdqSites&) const = default;

@@ -151,11 +151,11 @@ class Quantizer {
   /// live ones are computed from `x`.
   /// Throws: ValueError without a scale; ShapeError unless each channel of `x`
   /// has a scale.
-  QuantParams grid(const Tensor& x, int axis) const;
+  QuantParams qparams(const Tensor& x, int axis) const;
   /// Returns grid() of a leaf's value. Live parameters are cached until the
   /// value changes, as inference requests them for every few images.
   /// Thread-safe.
-  QuantParams weight_grid(const Variable& weight, int axis) const;
+  QuantParams weight_qparams(const Variable& weight, int axis) const;
 
   bool calibrated() const;
   /// Returns the per-tensor scale; empty for the live rule or without a scale.
@@ -253,14 +253,14 @@ class Quantizer {
   mutable std::atomic<int> pauses_{0};
   mutable std::optional<uint64_t> last_observed_;
 
-  struct LiveGrid {
+  struct CachedQuantParams {
     uint64_t id;
     uint64_t version;
     int axis;
-    QuantParams grid;
+    QuantParams qparams;
   };
   mutable std::mutex mutex_;
-  mutable std::optional<LiveGrid> live_;
+  mutable std::optional<CachedQuantParams> live_;
 };
 
 }  // namespace octet::quant

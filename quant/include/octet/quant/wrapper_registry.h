@@ -67,8 +67,8 @@ std::shared_ptr<BaseQuantizeWrapper> make_wrapper(std::shared_ptr<Layer> inner);
 std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
                               int inputs);
 
-/// Returns the name of the layer's intermediate tensor (QdqDefault::inner);
-/// empty if there is none.
+/// Returns the name of the layer's intermediate tensor
+/// (QdqDefault::intermediate); empty if there is none.
 std::string_view inner_tensor(const Layer& layer);
 /// Throws: NotFoundError unless `tensor` is that name.
 void expect_inner(const Layer& layer, std::string_view tensor);

@@ -33,7 +33,7 @@ struct QuantParams {
 class ElementScales {
  public:
   /// Throws: ShapeError if a per-channel scale does not fit.
-  ElementScales(const Shape& shape, const QuantParams& grid);
+  ElementScales(const Shape& shape, const QuantParams& qparams);
   /// Index of an element's scale.
   size_t channel(size_t element) const {
     return element / inner_ % scales_.size();
@@ -69,9 +69,9 @@ Tensor absmax_per_channel(const Tensor& x, int axis);
 /// Quantized values as i8. Throws: ShapeError if a per-channel scale does not
 /// fit,
 /// ValueError for NaN.
-Tensor quantize(const Tensor& x, const QuantParams& grid);
+Tensor quantize(const Tensor& x, const QuantParams& qparams);
 /// scale * q. Throws: ShapeError if a per-channel scale does not fit.
-Tensor dequantize(const Tensor& codes, const QuantParams& grid);
+Tensor dequantize(const Tensor& codes, const QuantParams& qparams);
 
 /// Range of x in which the straight-through estimator passes the gradient:
 /// strictly between the bounds, exactly the x whose rounded value, before

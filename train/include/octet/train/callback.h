@@ -111,11 +111,11 @@ class Callback {
   virtual std::string state_name() const { return {}; }
   /// Returns the state between two steps. Tensors may share memory with the
   /// callback.
-  virtual State state() const { return {}; }
+  virtual CallbackState state() const { return {}; }
   /// Restores a state() of a fit with the same options. The fit continues with
   /// the event that followed state().
   /// Throws: ValueError, NotFoundError for a state that does not match.
-  virtual void restore(const State&, const Progress&) {}
+  virtual void restore(const CallbackState&, const Progress&) {}
 };
 
 using Callbacks = std::vector<std::shared_ptr<Callback>>;

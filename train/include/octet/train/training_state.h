@@ -15,7 +15,7 @@ namespace octet::train {
 using NamedTensors = std::map<std::string, Tensor>;
 
 /// State of a callback. Values may be NaN or infinite.
-struct State {
+struct CallbackState {
   Config values;  ///< null, or an object
   NamedTensors tensors = {};
 };

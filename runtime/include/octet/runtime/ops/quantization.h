@@ -16,7 +16,7 @@ enum class StraightThrough {
 /// straight-through estimator. The scale gets no gradient.
 /// Throws: ShapeError if a per-channel scale does not fit; ValueError if the
 /// grid is empty or a scale is not finite and positive.
-Variable fake_quantize(const Variable& x, const QuantParams& grid,
+Variable fake_quantize(const Variable& x, const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
 
 /// Contribution of unclipped values to the gradient of the scale.
@@ -45,7 +45,7 @@ struct LearnedScale {
 /// 1805.06085, section 3.
 /// Throws: as above; ValueError for a grid with a scale or a non-finite factor.
 Variable fake_quantize(const Variable& x, const LearnedScale& scale,
-                       const QuantParams& grid,
+                       const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
 
 }  // namespace octet

@@ -25,9 +25,9 @@ class LocalCommunicator final : public Communicator {
 /// such rank, with the rank in its context unless all ranks have the same
 /// error. With several ranks, exceptions other than Error become InternalError.
 /// REQUIRES: all ranks call it; `body` does not communicate.
-std::vector<std::string> together(Communicator& ranks,
-                                  const std::function<std::string()>& body);
-/// Like together(), for a body without a result.
+std::vector<std::string> all_gather_or_throw(
+    Communicator& ranks, const std::function<std::string()>& body);
+/// Like all_gather_or_throw(), for a body without a result.
 void run_on_all(Communicator& ranks, const std::function<void()>& body);
 
 }  // namespace octet::train

@@ -1,4 +1,4 @@
-#include "together.h"
+#include "all_gather_or_throw.h"
 
 #include <algorithm>
 #include <exception>
@@ -65,8 +65,8 @@ std::string serialize(const std::exception& error) {
 
 }  // namespace
 
-std::vector<std::string> together(Communicator& ranks,
-                                  const std::function<std::string()>& body) {
+std::vector<std::string> all_gather_or_throw(
+    Communicator& ranks, const std::function<std::string()>& body) {
   if (ranks.size() == 1) return {body()};
   constexpr char kDone = 'd';
   constexpr char kFailed = 'f';
@@ -94,7 +94,7 @@ std::vector<std::string> together(Communicator& ranks,
 }
 
 void run_on_all(Communicator& ranks, const std::function<void()>& body) {
-  together(ranks, [&] {
+  all_gather_or_throw(ranks, [&] {
     body();
     return std::string();
   });

@@ -13,6 +13,6 @@ const GraphNode& tensor_at(const GraphIndex& graph, const GraphNode& node,
 
 /// Assigns a group to every point without one, if its layer and input exist: by
 /// tensor, by layer for layers called several times, or by weight.
-QdqPlan grouped(QdqPlan plan, const GraphIndex& graph);
+QdqPlan assign_shared_quantizers(QdqPlan plan, const GraphIndex& graph);
 
 }  // namespace octet::quant

@@ -1,4 +1,4 @@
-#include "plan/groups.h"
+#include "plan/shared_quantizers.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace {
 std::string group_of(const GraphIndex& graph, const GraphNode& node,
                      const QdqSite& site) {
   const std::string& layer = node.layer->name();
-  if (site.kind == SiteKind::inner || site.kind == SiteKind::weight) {
+  if (site.kind == SiteKind::intermediate || site.kind == SiteKind::weight) {
     return fmt::format("{}/{}", layer, site.parameter);
   }
   if (graph.is_called_once(*node.layer)) {
@@ -37,7 +37,7 @@ const GraphNode& tensor_at(const GraphIndex& graph, const GraphNode& node,
              : graph.source(node.inputs[static_cast<size_t>(site.index)]);
 }
 
-QdqPlan grouped(QdqPlan plan, const GraphIndex& graph) {
+QdqPlan assign_shared_quantizers(QdqPlan plan, const GraphIndex& graph) {
   for (QdqPoint& point : plan.points) {
     const Layer* layer = graph.find_layer(point.layer);
     if (!point.group.empty() || layer == nullptr) continue;

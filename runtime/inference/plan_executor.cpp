@@ -1,4 +1,4 @@
-#include "run.h"
+#include "plan_executor.h"
 
 #include <algorithm>
 #include <atomic>
@@ -63,9 +63,9 @@ class Run {
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
   void run(const CallStep& step, const std::string& name);
-  void store(const ExpressionEvaluator& reader,
-             const ExpressionEvaluator::Rows& rows, int output, int64_t image,
-             int64_t row);
+  void store(const ExpressionEvaluator& consumer,
+             const ExpressionEvaluator::ImageRows& rows, int output,
+             int64_t image, int64_t row);
   // Part of a step for one thread.
   struct Part {
     int64_t image;        // unused if the step is flat
@@ -213,7 +213,7 @@ void Run::run(const FusedStep& step) {
 // Returns f(e) with the quantization parameters of e, in a new tensor.
 autograd::Expression activated(autograd::Expression e,
                                const kernels::Activation& f) {
-  const QuantParams grid = std::exchange(e.grid, {});
+  const QuantParams qparams = std::exchange(e.qparams, {});
   Tensor values = evaluate(e);
   float* to = values.f32().data();
   parallel_chunks(values.size(), [&](int64_t first, int64_t last, int64_t) {
@@ -224,13 +224,13 @@ autograd::Expression activated(autograd::Expression e,
     kernels::table().activate(call);
   });
   autograd::Expression result = autograd::expression_of(values, nullptr);
-  result.grid = grid;
+  result.qparams = qparams;
   return result;
 }
 
 // Evaluates rows into rows of an image from `row` on.
-void Run::store(const ExpressionEvaluator& reader,
-                const ExpressionEvaluator::Rows& rows, int output,
+void Run::store(const ExpressionEvaluator& consumer,
+                const ExpressionEvaluator::ImageRows& rows, int output,
                 int64_t image, int64_t row) {
   const Storage& s = storage(output);
   Pads pads = s.pads;
@@ -241,9 +241,9 @@ void Run::store(const ExpressionEvaluator& reader,
   }
   if (row + rows.last - rows.first < s.h) pads.bottom = 0;
   if (s.form != StorageFormat::bytes && s.form != StorageFormat::shorts) {
-    reader.read(rows, pads, reinterpret_cast<float*>(to));
-  } else if (!reader.read_codes(rows, pads, plan_.table->codes_in(s.form),
-                                reinterpret_cast<kernels::CodeWord*>(to))) {
+    consumer.read(rows, pads, reinterpret_cast<float*>(to));
+  } else if (!consumer.read_codes(rows, pads, plan_.table->codes_in(s.form),
+                                  reinterpret_cast<kernels::CodeWord*>(to))) {
     nan_ = true;
   }
 }
@@ -259,15 +259,15 @@ void Run::run(const EvaluateStep& step) {
   const OutputKind form = s.form == StorageFormat::float_codes
                               ? OutputKind::codes
                               : OutputKind::real;
-  std::optional<ExpressionEvaluator> reader;
-  if (step.multiplier < 0) reader.emplace(e, form);
+  std::optional<ExpressionEvaluator> consumer;
+  if (step.multiplier < 0) consumer.emplace(e, form);
   const int64_t bands = band_count(n_, s.h);
   parallel_for(n_ * bands, [&](int64_t i) {
     const int64_t band = i % bands;
-    const ExpressionEvaluator::Rows rows{i / bands, s.h * band / bands,
-                                         s.h * (band + 1) / bands};
-    if (reader) {
-      store(*reader, rows, step.output, rows.image, rows.first);
+    const ExpressionEvaluator::ImageRows rows{i / bands, s.h * band / bands,
+                                              s.h * (band + 1) / bands};
+    if (consumer) {
+      store(*consumer, rows, step.output, rows.image, rows.first);
     } else {
       autograd::Expression product = e;
       product.first.a = tensor(step.multiplier).slice(rows.image, 1);
