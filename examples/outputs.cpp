@@ -133,8 +133,8 @@ std::string wrong_name(const std::string& path,
   if (!only && (known == nullptr || own)) return {};
   std::string text =
       fmt::format("must name {}, got '{}'", file_with(extensions), path);
-  if (known != nullptr && !own && !known->cure.empty()) {
-    text += fmt::format(". Hint: {}", known->cure);
+  if (known != nullptr && !own && !known->hint.empty()) {
+    text += fmt::format(". Hint: {}", known->hint);
   }
   return text;
 }

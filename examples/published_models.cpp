@@ -93,9 +93,9 @@ PublishedModel pretrained_resnet(const std::filesystem::path& folder,
             "values must be from 0 to 255, as in training, got {} to {}", least,
             most));
   }
-  const Dataset judged(x,
-                       all.labels.empty() ? answers(model, x) : all.labels[0]);
-  return {"pretrained_resnet", std::move(model), judged};
+  const Dataset evaluation_data(
+      x, all.labels.empty() ? answers(model, x) : all.labels[0]);
+  return {"pretrained_resnet", std::move(model), evaluation_data};
 }
 
 }  // namespace octet::program

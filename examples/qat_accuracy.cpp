@@ -95,8 +95,8 @@ program::PublishedModel published(const Options& o, std::string_view name) {
 }
 
 // Calibrates a published model, also with 4-bit weights, on its test inputs.
-program::AccuracyRow judged(const Options& o,
-                            const program::PublishedModel& found) {
+program::AccuracyRow evaluation_data(const Options& o,
+                                     const program::PublishedModel& found) {
   const auto out =
       std::filesystem::path(o.out) / fmt::format("{}_1", found.name);
   ensure_writable_folder(out);
@@ -194,7 +194,7 @@ void run(const Options& o) {
     }
   }
   for (const program::PublishedModel& model : as_published) {
-    table.rows.push_back(judged(o, model));
+    table.rows.push_back(evaluation_data(o, model));
   }
 
   print(fmt::format("\n{}\n{}", table.to_string(),

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct Words {
   FileKind kind;
   std::string_view what;
-  std::string_view cure = {};
+  std::string_view hint = {};
   std::string_view option = {};  ///< hint on the command line, if different
 };
 
@@ -150,11 +150,11 @@ FileKind kind_of_folder(const fs::path& folder) {
 std::string described(FileKind kind) {
   for (const Words& words : kWords) {
     if (words.kind != kind) continue;
-    if (words.cure.empty()) return std::string(words.what);
+    if (words.hint.empty()) return std::string(words.what);
     const bool option =
         hint_style() == HintStyle::command_line && !words.option.empty();
     return fmt::format("{}. Hint: {}", words.what,
-                       option ? words.option : words.cure);
+                       option ? words.option : words.hint);
   }
   throw InternalError("internal", "file kind", "no description");
 }

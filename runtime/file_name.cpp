@@ -105,7 +105,7 @@ void check_file_name(const std::filesystem::path& path, std::string_view format,
       fmt::format(
           "'{}' is the extension of {}, expected {} ({}){}", known->extension,
           known->format, format, fmt::join(own, ", "),
-          known->cure.empty() ? "" : fmt::format(". Hint: {}", known->cure)));
+          known->hint.empty() ? "" : fmt::format(". Hint: {}", known->hint)));
 }
 
 }  // namespace octet

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 struct Finding {
   std::string what;
   std::string state;
-  std::string cure = "";  ///< how to install a missing dependency
+  std::string hint = "";  ///< how to install a missing dependency
   bool needed = false;    ///< the program fails without it
 };
 
@@ -141,19 +141,19 @@ void examine(bool json) {
       list.push_back(Config()
                          .set("what", f.what)
                          .set("state", f.state)
-                         .set("cure", f.cure));
+                         .set("cure", f.hint));
     }
     print(io::to_json(Config(std::move(list))) + "\n");
   } else {
     TextTable table({Align::left, Align::left, Align::left});
     table.add_row({"", "found", "fix"});
-    for (const Finding& f : all) table.add_row({f.what, f.state, f.cure});
+    for (const Finding& f : all) table.add_row({f.what, f.state, f.hint});
     print(table.to_string());
   }
   for (const Finding& f : all) {
-    if (!f.needed || f.cure.empty()) continue;
+    if (!f.needed || f.hint.empty()) continue;
     throw IoError("cannot_write", f.what,
-                  fmt::format("{}. Hint: {}", f.state, f.cure));
+                  fmt::format("{}. Hint: {}", f.state, f.hint));
   }
 }
 

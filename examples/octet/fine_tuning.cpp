@@ -122,14 +122,14 @@ bool Outcome::is_worse(const Measured& by) const {
                             : !(after.value <= before.value);
 }
 
-Outcome fine_tune(Model& model, const Dataset& training, const Dataset& judged,
-                  const Measured& by, train::FitOptions fit,
-                  const FineTuneOptions& options) {
+Outcome fine_tune(Model& model, const Dataset& training,
+                  const Dataset& evaluation_data, const Measured& by,
+                  train::FitOptions fit, const FineTuneOptions& options) {
   if (!options.force) {
-    const auto best =
-        train::keep_best(judged, {.loss = by.loss,
-                                  .renew_statistics = options.renew_statistics,
-                                  .statistics = options.statistics});
+    const auto best = train::keep_best(
+        evaluation_data, {.loss = by.loss,
+                          .renew_statistics = options.renew_statistics,
+                          .statistics = options.statistics});
     fit.callbacks.push_back(best);
     const train::History history = train::fit(model, training, fit);
     const auto& all = best->evaluations();
@@ -142,13 +142,13 @@ Outcome fine_tune(Model& model, const Dataset& training, const Dataset& judged,
             .seconds = seconds_of(history)};
   }
   const train::EvaluateOptions how{.loss = by.loss, .verbose = false};
-  Outcome outcome{.start = train::evaluate(model, judged, how)};
+  Outcome outcome{.start = train::evaluate(model, evaluation_data, how)};
   const train::History history = train::fit(model, training, fit);
   if (options.renew_statistics) {
     (void)train::update_batch_statistics(model, *options.renew_statistics,
                                          options.statistics);
   }
-  outcome.last = outcome.kept = train::evaluate(model, judged, how);
+  outcome.last = outcome.kept = train::evaluate(model, evaluation_data, how);
   outcome.epoch = outcome.epochs = std::ssize(history);
   outcome.training_loss = history.back().loss;
   outcome.seconds = seconds_of(history);

@@ -68,9 +68,9 @@ struct FineTuneOptions {
 /// Runs fit() and leaves the best model by `judged`: the initial model or that
 /// of an epoch.
 /// Throws: as fit().
-Outcome fine_tune(Model& model, const Dataset& training, const Dataset& judged,
-                  const Measured& by, train::FitOptions fit,
-                  const FineTuneOptions& options = {});
+Outcome fine_tune(Model& model, const Dataset& training,
+                  const Dataset& evaluation_data, const Measured& by,
+                  train::FitOptions fit, const FineTuneOptions& options = {});
 
 /// Score that ranks models: the accuracy of a single output that has one, else
 /// the loss.

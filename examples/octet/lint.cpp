@@ -116,17 +116,17 @@ Examples:
     if (options->rules) return print(rules_text());
     if (options->file.empty())
       throw UsageError("missing file (ONNX file of any exporter)");
-    const io::LintOptions judge{.target = io::lint_target(options->target),
-                                .samples = options->data.empty()
-                                               ? Tensor()
-                                               : io::read_npy(options->data)};
+    const io::LintOptions lint_options{
+        .target = io::lint_target(options->target),
+        .samples =
+            options->data.empty() ? Tensor() : io::read_npy(options->data)};
     if (!options->fix.empty()) check_output(options->fix);
     const io::LintFix fix = options->fix.empty()
                                 ? io::LintFix()
-                                : io::fix_onnx(options->file, judge);
-    const io::LintReport report = options->fix.empty()
-                                      ? io::lint_onnx(options->file, judge)
-                                      : io::lint_onnx_bytes(fix.bytes, judge);
+                                : io::fix_onnx(options->file, lint_options);
+    const io::LintReport report =
+        options->fix.empty() ? io::lint_onnx(options->file, lint_options)
+                             : io::lint_onnx_bytes(fix.bytes, lint_options);
     if (!options->fix.empty()) write_file(options->fix, fix.bytes);
     print(options->json ? json_text(report, fix)
                         : repairs_text(options->fix, fix) +

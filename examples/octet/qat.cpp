@@ -32,7 +32,7 @@
 #include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
-#include "quantization_judgment.h"
+#include "quantization_check.h"
 #include "read_model.h"
 #include "training_options.h"
 
@@ -200,10 +200,10 @@ std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
 
 /// Throws: ValueError for --accuracy with a model that has no accuracy.
 void check_accuracy(const Options& o, const Measured& by, const Model& model,
-                    const Dataset& judged) {
+                    const Dataset& evaluation_data) {
   if (o.accuracy < 0) return;
   const train::Evaluation one = train::evaluate(
-      model, judged.take(1), {.loss = by.loss, .verbose = false});
+      model, evaluation_data.take(1), {.loss = by.loss, .verbose = false});
   if (decisive_score(by, one).is_accuracy) return;
   throw ValueError(
       "conflicting_options", "--accuracy",
@@ -285,7 +285,7 @@ void run_qat(Options o) {
   const TrainingParts parts = parts_of(opened, o.training, o.data, target);
   const Measured by = measured_by(o.training.loss, model, parts.training);
   const Dataset training = data_for("qat", model, parts.training);
-  const Dataset judged =
+  const Dataset evaluation_data =
       data_for("qat", model, parts.validation ? *parts.validation : training);
 
   Model qat =
@@ -297,10 +297,10 @@ void run_qat(Options o) {
   if (!o.json) {
     print(describe("training samples", training, opened, o.data, target));
     print(fmt::format("{} for validation: {}\n",
-                      parts.validation ? judged.size() : 0,
+                      parts.validation ? evaluation_data.size() : 0,
                       parts.validation_is));
   }
-  check_accuracy(o, by, model, judged);
+  check_accuracy(o, by, model, evaluation_data);
   constexpr int64_t kMostSamples = 2048;
   const Dataset sample = training.sample(kMostSamples);
   const train::EvaluateOptions how{.loss = by.loss, .verbose = false};
@@ -311,8 +311,8 @@ void run_qat(Options o) {
   std::vector<Figures> figures;
   if (!has_qdq) {
     figures.push_back(
-        {"float",
-         train::evaluate(model, judged, {.loss = by.loss, .verbose = false})});
+        {"float", train::evaluate(model, evaluation_data,
+                                  {.loss = by.loss, .verbose = false})});
     quant::calibrate(qat, training, preset.calibration());
   }
   const io::OnnxOptions form = form_of(
@@ -333,7 +333,7 @@ void run_qat(Options o) {
   }
   const std::string start = has_qdq ? "given" : "calibrated";
   const Outcome outcome =
-      fine_tune(qat, training, judged, by, options,
+      fine_tune(qat, training, evaluation_data, by, options,
                 {.force = o.force, .renew_statistics = training});
   figures.push_back({start, outcome.start});
   figures.push_back({"last epoch", outcome.last});
@@ -363,7 +363,7 @@ void run_qat(Options o) {
   }
   expect_quality(o, by, figures[0].evaluation, outcome, start);
   if (!has_qdq && !o.accept && !decisive_score(by, outcome.kept).is_accuracy) {
-    expect_outputs(model, qat, judged, figures[0].evaluation.loss,
+    expect_outputs(model, qat, evaluation_data, figures[0].evaluation.loss,
                    outcome.kept.loss, o.output);
   }
 }

@@ -25,8 +25,8 @@
 #include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
-#include "quantization_cures.h"
-#include "quantization_judgment.h"
+#include "quantization_check.h"
+#include "quantization_hints.h"
 #include "read_model.h"
 
 namespace octet::program {
@@ -222,19 +222,20 @@ void quantize(Options o) {
                         : placed(source, data, o, report, figures);
   if (!o.ladder) report += calibrate(int8, data, o.calibration, few_bits);
   if (!o.json) print(report);
-  const JudgingSamples judging = judging_samples(model, opened);
-  QuantizationJudgment judgment = judge(model, int8, judging);
-  if (judgment.before) {
-    warn_of_class_order("quantize", model, judging.samples, opened,
-                        judgment.before->accuracy);
+  const EvaluationSamples samples_to_compare =
+      evaluation_samples(model, opened);
+  QuantizationCheck check = check_quantization(model, int8, samples_to_compare);
+  if (check.before) {
+    warn_of_class_order("quantize", model, samples_to_compare.samples, opened,
+                        check.before->accuracy);
   }
-  if (!judgment.problems.empty()) {
-    judgment.cures = find_cures(model, int8, data,
-                                {.placement = o.placement,
-                                 .calibration = o.calibration,
-                                 .equalized = o.equalize,
-                                 .few_bits = few_bits,
-                                 .calibrated = !o.ladder && o.mean_bits == 0});
+  if (!check.problems.empty()) {
+    check.hints = find_hints(model, int8, data,
+                             {.placement = o.placement,
+                              .calibration = o.calibration,
+                              .equalized = o.equalize,
+                              .few_bits = few_bits,
+                              .calibrated = !o.ladder && o.mean_bits == 0});
   }
   const Model written = as_written(int8.clone(), o.file, takes);
   io::OnnxOptions names = names_of(o.model, written);
@@ -249,7 +250,7 @@ void quantize(Options o) {
       write_engine_files(o.output, form.target, o.engine,
                          o.file.from_bytes ? nullptr : &all, o.model.limits());
   if (o.json) {
-    Config config = to_config(judgment);
+    Config config = to_config(check);
     add_inputs(config, opened, o.data, target);
     for (const auto& [key, value] : figures.as_object()) config.set(key, value);
     config.set("output", o.output)
@@ -258,12 +259,12 @@ void quantize(Options o) {
         .set("bytes", file.bytes);
     print(io::to_json(config) + "\n");
   } else {
-    print(to_text(judgment));
+    print(to_text(check));
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                       file.nodes, file.qdq_pairs, file.bytes));
     print(engine);
   }
-  expect_worth(judgment, o.output, o.accept);
+  expect_worth(check, o.output, o.accept);
   if (!o.ladder || o.target < 0 || figures.at("target_met").as_bool()) return;
   throw ValueError("accuracy_not_met", "--accuracy",
                    fmt::format("no method reached {:g}; the best model is in "

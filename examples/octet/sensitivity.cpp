@@ -140,17 +140,18 @@ void sensitivity(Options o) {
          "weights of an ONNX file are already rounded, so their rounding error "
          "is not included. Hint: set --reference to the float model");
   }
-  const Dataset judged =
+  const Dataset evaluation_data =
       opened.test ? data_for("sensitivity", model, *opened.test) : data;
   quant::SensitivityOptions options{.samples = o.measured};
-  const std::vector<TensorSpec> labels = judged.label_specs();
+  const std::vector<TensorSpec> labels = evaluation_data.label_specs();
   if (model.outputs().size() == 1 && labels.size() == 1 &&
       labels[0].dtype == DType::i64 && model.outputs()[0].shape()[-1] == 1) {
-    options.score = score_of(measured_by({}, model, judged));
+    options.score = score_of(measured_by({}, model, evaluation_data));
   }
   const quant::Sensitivity result =
-      reference ? sensitivity_beside(*reference, model, judged, options)
-                : quant::sensitivity(model, judged, options);
+      reference
+          ? sensitivity_beside(*reference, model, evaluation_data, options)
+          : quant::sensitivity(model, evaluation_data, options);
   print(o.json ? io::to_json(to_config(result)) + "\n"
                : on_command_line(result.to_string()));
 }

@@ -266,7 +266,8 @@ void train_model(const Options& o) {
   const TrainingParts parts =
       parts_of(job.data, o.training, o.data, job.target);
   const Measured by = measured_by(o.training.loss, model, parts.training);
-  const Dataset judged = parts.validation ? *parts.validation : parts.training;
+  const Dataset evaluation_data =
+      parts.validation ? *parts.validation : parts.training;
   const auto measure = [&](const Dataset& data) {
     return train::evaluate(model, data, {.loss = by.loss, .verbose = false});
   };
@@ -274,7 +275,8 @@ void train_model(const Options& o) {
       fit_options_of(o.training, parts, "train", o.json);
   options.loss = by.loss;
   options.schedule = make_schedule(o.training);
-  const bool untrained = is_zoo(o) || is_untrained(by, model, measure(judged));
+  const bool untrained =
+      is_zoo(o) || is_untrained(by, model, measure(evaluation_data));
   constexpr int64_t kMostSamples = 2048;
   const Dataset sample = parts.training.sample(kMostSamples);
   const train::Evaluation before = measure(sample);
@@ -310,7 +312,7 @@ void train_model(const Options& o) {
   const bool renewed = statistics_lag(model, parts.training, options);
   // A zoo network is untrained: there is nothing to preserve.
   const Outcome outcome = fine_tune(
-      model, parts.training, judged, by, options,
+      model, parts.training, evaluation_data, by, options,
       {.force = o.force || is_zoo(o),
        .renew_statistics =
            renewed ? std::optional(parts.training) : std::nullopt,
@@ -351,9 +353,10 @@ void train_model(const Options& o) {
           "batch normalization statistics: re-estimated from the training "
           "samples\n");
     }
-    print(parts.validation
-              ? fmt::format("on {} validation samples:\n", judged.size())
-              : std::string("on the training samples (no validation data):\n"));
+    print(
+        parts.validation
+            ? fmt::format("on {} validation samples:\n", evaluation_data.size())
+            : std::string("on the training samples (no validation data):\n"));
     if (!is_zoo(o)) print(outcome.text(by, "as given") + "\n");
     print(to_text(outcome.kept, by.name));
     print(written + "\n");

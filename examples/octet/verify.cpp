@@ -42,7 +42,7 @@ struct VerifyOptions {
 };
 
 /// Limits for a file.
-struct Judgment {
+struct Verdict {
   std::string kind;  ///< description of the comparison
   double min_sqnr;
   std::optional<double> max_flips;
@@ -75,60 +75,59 @@ Reference reference_of(const VerifyOptions& options) {
 
 /// Compares quantized with quantized values and floats with floats; INT8
 /// against float has quantization noise.
-Judgment judgment_of(const VerifyOptions& options, bool quantized,
-                     bool reference_quantized) {
+Verdict check_of(const VerifyOptions& options, bool quantized,
+                 bool reference_quantized) {
   constexpr double kSame = 40, kQuantized = 15;  // dB
   constexpr double kFlips = 0.01;
   const bool int8_to_float = quantized && !reference_quantized;
-  Judgment judgment{int8_to_float ? "INT8 against float"
-                    : quantized   ? "quantized values against quantized values"
-                                  : "float against float",
-                    options.min_sqnr > kNotGiven ? options.min_sqnr
-                    : int8_to_float              ? kQuantized
-                                                 : kSame,
-                    std::nullopt};
+  Verdict check{int8_to_float ? "INT8 against float"
+                : quantized   ? "quantized values against quantized values"
+                              : "float against float",
+                options.min_sqnr > kNotGiven ? options.min_sqnr
+                : int8_to_float              ? kQuantized
+                                             : kSame,
+                std::nullopt};
   if (options.max_flips >= 0) {
-    judgment.max_flips = options.max_flips;
+    check.max_flips = options.max_flips;
   } else if (!int8_to_float) {
-    judgment.max_flips = kFlips;
+    check.max_flips = kFlips;
   }
-  return judgment;
+  return check;
 }
 
-std::string judgment_text(const io::ModelComparison& result,
-                          const Judgment& judgment,
-                          const VerifyOptions& options) {
-  std::string text = fmt::format("limits for {}: SQNR >= {:g} dB",
-                                 judgment.kind, judgment.min_sqnr);
+std::string check_text(const io::ModelComparison& result, const Verdict& check,
+                       const VerifyOptions& options) {
+  std::string text =
+      fmt::format("limits for {}: SQNR >= {:g} dB", check.kind, check.min_sqnr);
   if (result.agreement) {
     text += fmt::format(", same class >= {:g} %", 100 * options.min_agreement);
   }
-  if (judgment.max_flips) {
+  if (check.max_flips) {
     text += fmt::format(", changed quantized values <= {:g} %",
-                        100 * *judgment.max_flips);
+                        100 * *check.max_flips);
   }
   return text + "\n";
 }
 
 /// Returns a text per violated limit.
 std::vector<std::string> failures_of(const io::ModelComparison& result,
-                                     double alone, const Judgment& judgment,
+                                     double alone, const Verdict& check,
                                      const VerifyOptions& options) {
   std::vector<std::string> failures;
   // Negated: NaN fails.
-  if (!(result.output_sqnr() >= judgment.min_sqnr)) {
+  if (!(result.output_sqnr() >= check.min_sqnr)) {
     failures.push_back(fmt::format("SQNR is {:.1f} dB, must be at least {:g}",
-                                   result.output_sqnr(), judgment.min_sqnr));
+                                   result.output_sqnr(), check.min_sqnr));
   }
   if (result.agreement && !(*result.agreement >= options.min_agreement)) {
     failures.push_back(
         fmt::format("share of equal classes is {:.4g}, must be at least {}",
                     *result.agreement, options.min_agreement));
   }
-  if (judgment.max_flips && !(result.flip_share() <= *judgment.max_flips)) {
+  if (check.max_flips && !(result.flip_share() <= *check.max_flips)) {
     failures.push_back(fmt::format(
         "share of changed quantized values is {:.4g}, must be at most {}",
-        result.flip_share(), *judgment.max_flips));
+        result.flip_share(), *check.max_flips));
   }
   if (!(alone <= options.max_batch_error)) {
     failures.push_back(
@@ -152,19 +151,19 @@ void verify(const VerifyOptions& options) {
   }
   const io::TracedModel file = read_traced(options.file);
   const Reference reference = reference_of(options);
-  const Judgment judgment =
-      judgment_of(options, has_pairs(options.file.what), reference.quantized);
+  const Verdict check =
+      check_of(options, has_pairs(options.file.what), reference.quantized);
   const io::ModelComparison result = io::compare_models(
       reference.model, file, x, {.batch = options.batch, .layout = layout});
   const double alone = io::batch_difference(
       file, io::samples_as_in(file, reference.model, x, layout)
                 .slice(0, std::min(kAlone, x.shape()[0])));
-  const auto failures = failures_of(result, alone, judgment, options);
+  const auto failures = failures_of(result, alone, check, options);
   if (options.json) {
     Config config = io::to_config(result);
     config.set("batch_1_difference",
                std::isfinite(alone) ? Config(alone) : Config());
-    config.set("judged_as", judgment.kind).set("min_sqnr", judgment.min_sqnr);
+    config.set("judged_as", check.kind).set("min_sqnr", check.min_sqnr);
     config.set("failures", Config::List(failures.begin(), failures.end()));
     print(io::to_json(config) + "\n");
   } else {
@@ -173,7 +172,7 @@ void verify(const VerifyOptions& options) {
                       "against {}: {:.3g} of the largest output\n",
                       100 * result.flip_share(), std::min(kAlone, x.shape()[0]),
                       alone) +
-          judgment_text(result, judgment, options));
+          check_text(result, check, options));
   }
   if (failures.empty()) return;
   throw ValueError("accuracy_not_met", options.file.what,

@@ -153,10 +153,10 @@ std::vector<int64_t> labels_by_name(const fs::path& folder,
 
 /// Warns about images and folders that are ignored because of their place.
 void warn_of_stray(const fs::path& folder, std::string_view what,
-                   const std::vector<fs::path>& paths, std::string_view cure) {
+                   const std::vector<fs::path>& paths, std::string_view hint) {
   if (paths.empty()) return;
   warn("files_ignored", folder.string(),
-       fmt::format("ignored {} ({}). Hint: {}", what, names_text(paths), cure));
+       fmt::format("ignored {} ({}). Hint: {}", what, names_text(paths), hint));
 }
 
 Listing list_files(const fs::path& folder,

@@ -54,7 +54,7 @@ class FileNames : public ::testing::Test {
 TEST_F(FileNames, OfOtherFormatsAreRejectedWithAHint) {
   const struct {
     const char* command;
-    const char* cure;
+    const char* hint;
   } cases[] = {
       {"convert @/m.h5 @/m.engine", "trtexec"},
       {"convert @/m.h5 @/m.plan", "trtexec"},
@@ -72,8 +72,8 @@ TEST_F(FileNames, OfOtherFormatsAreRejectedWithAHint) {
       {"train @/m.h5 --data @/x.npy --labels @/l.npy -o @/t.h5 --log @/l.json",
        ".csv"},
   };
-  for (const auto& [command, cure] : cases) {
-    EXPECT_THAT(refusal(command, 2), HasSubstr(cure));
+  for (const auto& [command, hint] : cases) {
+    EXPECT_THAT(refusal(command, 2), HasSubstr(hint));
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 4);
 }

@@ -9,12 +9,12 @@
 #include <octet/quant/auto_mixed_precision.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/check_quantizers.h>
+#include <octet/quant/compare_outputs.h>
 #include <octet/quant/conversion.h>
 #include <octet/quant/counterpart.h>
 #include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/insertion_case.h>
-#include <octet/quant/judge_outputs.h>
 #include <octet/quant/layer_bits.h>
 #include <octet/quant/model_state.h>
 #include <octet/quant/observer.h>

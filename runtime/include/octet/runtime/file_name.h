@@ -14,7 +14,7 @@ namespace octet {
 struct KnownExtension {
   std::string_view extension;  ///< ".engine", in lower case
   std::string_view format;     ///< "a TensorRT engine"
-  std::string_view cure;       ///< how to obtain such a file; may be empty
+  std::string_view hint;       ///< how to obtain such a file; may be empty
 };
 
 /// The known extension of a path, case-insensitive; null for unknown extensions

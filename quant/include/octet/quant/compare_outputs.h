@@ -1,6 +1,7 @@
-// judge_outputs: acceptance test of a quantized model against its float model.
+// compare_outputs: acceptance test of a quantized model against its float
+// model.
 //
-//   const OutputJudgment found = judge_outputs(model, int8, test);
+//   const OutputComparison found = compare_outputs(model, int8, test);
 //   if (!found.sufficient()) {
 //     throw ValueError("accuracy_dropped", "int8", found.problems());
 //   }
@@ -16,13 +17,13 @@
 
 namespace octet::quant {
 
-/// Fields in order: least_sqnr, least_agreement, batch_size
-struct JudgmentOptions {
+/// Fields in order: min_sqnr, min_agreement, batch_size
+struct OutputComparisonOptions {
   /// Minimum SQNR of each output in dB, both pooled and median over the
   /// samples.
-  double least_sqnr = 15;
+  double min_sqnr = 15;
   /// Minimum top-1 agreement, [0, 1].
-  double least_agreement = 0.9;
+  double min_agreement = 0.9;
   int64_t batch_size = 64;
 };
 
@@ -42,10 +43,10 @@ struct OutputLoss {
   int64_t disagreements = 0;  ///< of `compared`
 };
 
-struct OutputJudgment {
-  int64_t samples = 0;                   ///< number of compared samples
-  std::vector<OutputLoss> outputs = {};  ///< in the model's order
-  JudgmentOptions least = {};            ///< the thresholds
+struct OutputComparison {
+  int64_t samples = 0;                      ///< number of compared samples
+  std::vector<OutputLoss> outputs = {};     ///< in the model's order
+  OutputComparisonOptions thresholds = {};  ///< the thresholds
 
   /// Lowest value over all outputs.
   double sqnr() const;
@@ -64,8 +65,8 @@ struct OutputJudgment {
 /// (check_samples()).
 /// Throws: ValueError for no samples, options out of range, and models with
 /// different outputs; as Model::predict().
-OutputJudgment judge_outputs(const Model& reference, const Model& quantized,
-                             const Dataset& data,
-                             const JudgmentOptions& options = {});
+OutputComparison compare_outputs(const Model& reference, const Model& quantized,
+                                 const Dataset& data,
+                                 const OutputComparisonOptions& options = {});
 
 }  // namespace octet::quant

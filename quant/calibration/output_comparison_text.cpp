@@ -1,11 +1,11 @@
-// OutputJudgment: thresholds and text.
+// OutputComparison: thresholds and text.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include <octet/quant/judge_outputs.h>
+#include <octet/quant/compare_outputs.h>
 
 #include "calibration/signal_noise.h"
 
@@ -15,9 +15,9 @@ namespace {
 // False for NaN.
 bool reaches(double decibels, double least) { return decibels >= least; }
 
-bool agrees(const OutputLoss& loss, const JudgmentOptions& least) {
+bool agrees(const OutputLoss& loss, const OutputComparisonOptions& least) {
   return !loss.agreement || loss.disagreements < 2 ||
-         *loss.agreement >= least.least_agreement;
+         *loss.agreement >= least.min_agreement;
 }
 
 // NaN counts as the least value.
@@ -42,15 +42,15 @@ std::string figures(const OutputLoss& loss) {
 
 }  // namespace
 
-double OutputJudgment::sqnr() const {
+double OutputComparison::sqnr() const {
   return least_of(outputs, &OutputLoss::sqnr);
 }
 
-double OutputJudgment::median_sqnr() const {
+double OutputComparison::median_sqnr() const {
   return least_of(outputs, &OutputLoss::median_sqnr);
 }
 
-std::optional<double> OutputJudgment::agreement() const {
+std::optional<double> OutputComparison::agreement() const {
   std::optional<double> lowest;
   for (const OutputLoss& loss : outputs) {
     if (loss.agreement && (!lowest || *loss.agreement < *lowest)) {
@@ -60,33 +60,32 @@ std::optional<double> OutputJudgment::agreement() const {
   return lowest;
 }
 
-bool OutputJudgment::sufficient() const { return problems().empty(); }
+bool OutputComparison::sufficient() const { return problems().empty(); }
 
-std::string OutputJudgment::problems() const {
+std::string OutputComparison::problems() const {
   std::string text;
   const auto add = [&](const OutputLoss& loss, const std::string& problem) {
     text += fmt::format("{}output '{}' has {}", text.empty() ? "" : "; ",
                         loss.output, problem);
   };
   for (const OutputLoss& loss : outputs) {
-    if (!reaches(loss.sqnr, least.least_sqnr)) {
+    if (!reaches(loss.sqnr, least.min_sqnr)) {
       add(loss, fmt::format("an SQNR of {}, below {:g} dB",
-                            decibels_text(loss.sqnr), least.least_sqnr));
-    } else if (!reaches(loss.median_sqnr, least.least_sqnr)) {
+                            decibels_text(loss.sqnr), least.min_sqnr));
+    } else if (!reaches(loss.median_sqnr, least.min_sqnr)) {
       add(loss, fmt::format("a median SQNR of {}, below {:g} dB",
-                            decibels_text(loss.median_sqnr), least.least_sqnr));
+                            decibels_text(loss.median_sqnr), least.min_sqnr));
     }
     if (!agrees(loss, least)) {
-      add(loss,
-          fmt::format("the float model's class in {:.2f} % of the "
-                      "samples, below {:g} %",
-                      100 * *loss.agreement, 100 * least.least_agreement));
+      add(loss, fmt::format("the float model's class in {:.2f} % of the "
+                            "samples, below {:g} %",
+                            100 * *loss.agreement, 100 * least.min_agreement));
     }
   }
   return text;
 }
 
-std::string OutputJudgment::to_string() const {
+std::string OutputComparison::to_string() const {
   if (outputs.size() == 1) return figures(outputs[0]);
   std::string text;
   for (const OutputLoss& loss : outputs) {

@@ -29,7 +29,7 @@ struct QuantizedAs {
 /// Returns helpful options as phrases: calibration methods and equalization
 /// that raise the output SQNR on a subset of the samples, with figures, and the
 /// layer with the largest loss (quant::sensitivity()).
-std::vector<std::string> find_cures(const Model& model, const Model& quantized,
+std::vector<std::string> find_hints(const Model& model, const Model& quantized,
                                     const Dataset& data, const QuantizedAs& as);
 
 }  // namespace octet::program

@@ -1,4 +1,4 @@
-#include "quantization_judgment.h"
+#include "quantization_check.h"
 
 #include <cmath>
 
@@ -39,7 +39,8 @@ Config::List to_list(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-JudgingSamples judging_samples(const Model& model, const io::OpenedData& data) {
+EvaluationSamples evaluation_samples(const Model& model,
+                                     const io::OpenedData& data) {
   constexpr int64_t kMost = 2048;
   const Dataset all =
       data_for("quantize", model, data.test ? *data.test : data.train);
@@ -47,11 +48,11 @@ JudgingSamples judging_samples(const Model& model, const io::OpenedData& data) {
           data.test.has_value()};
 }
 
-QuantizationJudgment judge(const Model& model, const Model& quantized,
-                           const JudgingSamples& data) {
-  QuantizationJudgment result{.samples = data.samples.size(),
-                              .others = data.others};
-  result.outputs = quant::judge_outputs(model, quantized, data.samples);
+QuantizationCheck check_quantization(const Model& model, const Model& quantized,
+                                     const EvaluationSamples& data) {
+  QuantizationCheck result{.samples = data.samples.size(),
+                           .others = data.others};
+  result.outputs = quant::compare_outputs(model, quantized, data.samples);
   if (!result.outputs.sufficient()) {
     result.problems.push_back(result.outputs.problems());
   }
@@ -74,7 +75,7 @@ QuantizationJudgment judge(const Model& model, const Model& quantized,
   return result;
 }
 
-std::string to_text(const QuantizationJudgment& j) {
+std::string to_text(const QuantizationCheck& j) {
   std::string text = fmt::format(
       "\non {} {}samples:  {}{}\n", j.samples, j.others ? "held-out " : "",
       j.outputs.outputs.size() == 1 ? "outputs with " : "\n",
@@ -93,7 +94,7 @@ std::string to_text(const QuantizationJudgment& j) {
   return text;
 }
 
-Config to_config(const QuantizationJudgment& j) {
+Config to_config(const QuantizationCheck& j) {
   Config config;
   config.set("samples", j.samples).set("other_than_calibration", j.others);
   set_decibels(config, "sqnr_db", j.outputs.sqnr());
@@ -101,7 +102,7 @@ Config to_config(const QuantizationJudgment& j) {
   if (j.outputs.agreement()) config.set("agreement", *j.outputs.agreement());
   config.set("sufficient", j.problems.empty())
       .set("problems", to_list(j.problems))
-      .set("cures", to_list(j.cures));
+      .set("cures", to_list(j.hints));
   if (!j.before) return config;
   for (size_t i = 0; i < j.before->metrics.size(); ++i) {
     const std::string& name = j.before->metrics[i].name;
@@ -117,13 +118,13 @@ void add_accept_option(Command& command, bool& accept) {
                    "exit with 0 even if the file is much worse than the model");
 }
 
-void expect_worth(const QuantizationJudgment& judgment,
-                  const std::string& output, bool accept) {
-  if (judgment.problems.empty()) return;
+void expect_worth(const QuantizationCheck& check, const std::string& output,
+                  bool accept) {
+  if (check.problems.empty()) return;
   std::string text = fmt::format("much worse than the float model: {}",
-                                 fmt::join(judgment.problems, "; "));
-  if (!judgment.cures.empty()) {
-    text += fmt::format(". Hint: {}", fmt::join(judgment.cures, "; "));
+                                 fmt::join(check.problems, "; "));
+  if (!check.hints.empty()) {
+    text += fmt::format(". Hint: {}", fmt::join(check.hints, "; "));
   }
   if (accept) {
     warn("accuracy_dropped", output, text);
@@ -139,8 +140,8 @@ void expect_outputs(const Model& model, const Model& tuned,
   constexpr double kLargestRise = 2;
   constexpr int64_t kMost = 2048;
   if (loss_after <= kLargestRise * loss_before) return;
-  const quant::OutputJudgment outputs =
-      quant::judge_outputs(model, tuned, samples.sample(kMost));
+  const quant::OutputComparison outputs =
+      quant::compare_outputs(model, tuned, samples.sample(kMost));
   if (outputs.sufficient()) return;
   throw ValueError(
       "accuracy_dropped", output,

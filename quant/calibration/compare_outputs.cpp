@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/model_data.h>
-#include <octet/quant/judge_outputs.h>
+#include <octet/quant/compare_outputs.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
@@ -27,29 +27,29 @@ Decision decision_by_labels(const Model& model, size_t index,
   return shape[-1] == 1 ? Decision::sign : Decision::largest;
 }
 
-void check(const JudgmentOptions& options) {
+void check(const OutputComparisonOptions& options) {
   if (options.batch_size < 1) {
     throw ValueError(
-        "out_of_range", "judge_outputs",
+        "out_of_range", "compare_outputs",
         fmt::format("batch_size must be >= 1, got {}", options.batch_size));
   }
-  if (!(options.least_agreement >= 0 && options.least_agreement <= 1)) {
-    throw ValueError("out_of_range", "judge_outputs",
-                     fmt::format("least_agreement must be in [0,1], got {}",
-                                 options.least_agreement));
+  if (!(options.min_agreement >= 0 && options.min_agreement <= 1)) {
+    throw ValueError("out_of_range", "compare_outputs",
+                     fmt::format("min_agreement must be in [0,1], got {}",
+                                 options.min_agreement));
   }
 }
 
 }  // namespace
 
-OutputJudgment judge_outputs(const Model& reference, const Model& quantized,
-                             const Dataset& data,
-                             const JudgmentOptions& options) {
+OutputComparison compare_outputs(const Model& reference, const Model& quantized,
+                                 const Dataset& data,
+                                 const OutputComparisonOptions& options) {
   check(options);
-  const Dataset samples = data_for("judge_outputs", reference, data);
+  const Dataset samples = data_for("compare_outputs", reference, data);
   if (reference.outputs().size() != quantized.outputs().size()) {
     throw ValueError(
-        "count_mismatch", "judge_outputs",
+        "count_mismatch", "compare_outputs",
         fmt::format("models must have equally many outputs, got {} and {}",
                     reference.outputs().size(), quantized.outputs().size()));
   }
@@ -66,7 +66,7 @@ OutputJudgment judge_outputs(const Model& reference, const Model& quantized,
     const std::vector<Tensor> rounded = quantized.predict(inputs);
     for (size_t i = 0; i < errors.size(); ++i) {
       if (exact[i].shape() != rounded[i].shape()) {
-        throw ValueError("shape_mismatch", "judge_outputs",
+        throw ValueError("shape_mismatch", "compare_outputs",
                          fmt::format("output {} must have shape {}, got {}", i,
                                      exact[i].shape().to_string(),
                                      rounded[i].shape().to_string()));
@@ -74,7 +74,7 @@ OutputJudgment judge_outputs(const Model& reference, const Model& quantized,
       errors[i].add(exact[i], rounded[i]);
     }
   }
-  OutputJudgment result{.samples = samples.size(), .least = options};
+  OutputComparison result{.samples = samples.size(), .thresholds = options};
   const std::vector<std::string> names = output_names(reference);
   for (size_t i = 0; i < errors.size(); ++i) {
     OutputLoss& loss = result.outputs.emplace_back();

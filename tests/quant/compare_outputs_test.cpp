@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/quant/judge_outputs.h>
+#include <octet/quant/compare_outputs.h>
 
 #include "../facts.h"
 #include "support.h"
@@ -32,11 +32,11 @@ Model scaled(std::vector<float> factors, const char* activation = "linear") {
 
 Dataset rows(const Tensor& x) { return Dataset::unlabelled({{"x", x}}); }
 
-TEST(JudgeOutputs, ReportsTheSqnrByItsDefinition) {
+TEST(CompareOutputs, ReportsTheSqnrByItsDefinition) {
   // Outputs are half a percent too large: 20 log10(200) dB per sample.
-  const OutputJudgment found =
-      judge_outputs(scaled({1, 1}), scaled({1.005f, 1.005f}),
-                    rows(noise({7, 2})), {.batch_size = 3});
+  const OutputComparison found =
+      compare_outputs(scaled({1, 1}), scaled({1.005f, 1.005f}),
+                      rows(noise({7, 2})), {.batch_size = 3});
   ASSERT_EQ(found.outputs.size(), 1u);
   EXPECT_EQ(found.samples, 7);
   EXPECT_EQ(found.outputs[0].output, "y");
@@ -47,12 +47,12 @@ TEST(JudgeOutputs, ReportsTheSqnrByItsDefinition) {
 }
 
 // A damaged sample dominates the pooled SQNR.
-TEST(JudgeOutputs, FindsErrorsHiddenByASingleSample) {
+TEST(CompareOutputs, FindsErrorsHiddenByASingleSample) {
   Tensor x = Tensor::zeros({100, 2});
   for (size_t n = 0; n < 100; ++n) x.f32()[2 * n + 1] = 1;
   x.f32()[0] = 1e6f;
-  const OutputJudgment found =
-      judge_outputs(scaled({1, 1}), scaled({1, 0}), rows(x));
+  const OutputComparison found =
+      compare_outputs(scaled({1, 1}), scaled({1, 0}), rows(x));
   EXPECT_GT(found.sqnr(), 90);
   EXPECT_NEAR(found.median_sqnr(), 0, 1e-6);
   EXPECT_FALSE(found.sufficient());
@@ -60,19 +60,19 @@ TEST(JudgeOutputs, FindsErrorsHiddenByASingleSample) {
 }
 
 // Samples without a signal, e.g. heat maps without an object.
-TEST(JudgeOutputs, IgnoresSamplesWithoutASignal) {
+TEST(CompareOutputs, IgnoresSamplesWithoutASignal) {
   Tensor x = Tensor::full({100, 2}, 1e-6f);
   for (size_t n = 0; n < 30; ++n) x.f32()[2 * n] = 1;
   Model quantized = scaled({1, 1});
   quantized.layer("y").parameter("bias").variable.assign(
       tensor({2}, {1e-3f, 1e-3f}));
-  const OutputJudgment found =
-      judge_outputs(scaled({1, 1}), quantized, rows(x));
+  const OutputComparison found =
+      compare_outputs(scaled({1, 1}), quantized, rows(x));
   EXPECT_GT(found.median_sqnr(), 50);
   EXPECT_TRUE(found.sufficient());
 }
 
-TEST(JudgeOutputs, ComparesClassesOfClassOutputs) {
+TEST(CompareOutputs, ComparesClassesOfClassOutputs) {
   // The quantized model selects the second class in three of ten samples.
   Tensor x({10, 2});
   for (size_t n = 0; n < 10; ++n) {
@@ -80,52 +80,52 @@ TEST(JudgeOutputs, ComparesClassesOfClassOutputs) {
     x.f32()[2 * n + 1] = n < 3 ? 0.95f : 0.5f;
   }
   const Model quantized = scaled({1, 1.1f});
-  EXPECT_FALSE(judge_outputs(scaled({1, 1}), quantized, rows(x)).agreement());
-  const OutputJudgment labelled = judge_outputs(
+  EXPECT_FALSE(compare_outputs(scaled({1, 1}), quantized, rows(x)).agreement());
+  const OutputComparison labelled = compare_outputs(
       scaled({1, 1}), quantized, Dataset(x, Tensor::zeros({10}, DType::i64)));
   EXPECT_NEAR(*labelled.agreement(), 0.7, 1e-12);
   EXPECT_GT(labelled.sqnr(), 15);
   EXPECT_THAT(numbers_in(labelled.problems()), Contains(70));
-  const OutputJudgment softmax = judge_outputs(
+  const OutputComparison softmax = compare_outputs(
       scaled({1, 1}, "softmax"), scaled({1, 1.1f}, "softmax"), rows(x));
   EXPECT_NEAR(*softmax.agreement(), 0.7, 1e-12);
   EXPECT_FALSE(softmax.sufficient());
 }
 
-TEST(JudgeOutputs, AcceptsASingleDisagreement) {
+TEST(CompareOutputs, AcceptsASingleDisagreement) {
   const Tensor x = tensor({2, 2}, {1, 0.95f, 1, 0.5f});
-  const OutputJudgment found = judge_outputs(
+  const OutputComparison found = compare_outputs(
       scaled({1, 1}, "softmax"), scaled({1, 1.1f}, "softmax"), rows(x));
   EXPECT_EQ(found.agreement(), 0.5);
   EXPECT_TRUE(found.sufficient()) << found.problems();
 }
 
-TEST(JudgeOutputs, AcceptsAnyClassOfATie) {
+TEST(CompareOutputs, AcceptsAnyClassOfATie) {
   const Tensor x = Tensor::full({20, 2}, 1);
-  const OutputJudgment found = judge_outputs(
+  const OutputComparison found = compare_outputs(
       scaled({1, 1}, "softmax"), scaled({1, 1.01f}, "softmax"), rows(x));
   EXPECT_EQ(found.agreement(), 1.0);
 }
 
-TEST(JudgeOutputs, ComparesASingleProbabilityByItsSide) {
+TEST(CompareOutputs, ComparesASingleProbabilityByItsSide) {
   Tensor x({8, 1});
   for (size_t n = 0; n < 8; ++n) x.f32()[n] = n % 2 == 0 ? 1.0f : -1.0f;
   const Model quantized = scaled({-1}, "sigmoid");
-  const OutputJudgment found =
-      judge_outputs(scaled({1}, "sigmoid"), quantized, rows(x));
+  const OutputComparison found =
+      compare_outputs(scaled({1}, "sigmoid"), quantized, rows(x));
   EXPECT_EQ(found.agreement(), 0.0);
   EXPECT_FALSE(found.sufficient());
 }
 
-TEST(JudgeOutputs, RejectsNan) {
+TEST(CompareOutputs, RejectsNan) {
   Model quantized = scaled({1, 1});
   quantized.layer("y").parameter("bias").variable.assign(tensor({2}, {NAN, 0}));
-  const OutputJudgment found =
-      judge_outputs(scaled({1, 1}), quantized, rows(noise({5, 2})));
+  const OutputComparison found =
+      compare_outputs(scaled({1, 1}), quantized, rows(noise({5, 2})));
   EXPECT_FALSE(found.sufficient());
 }
 
-TEST(JudgeOutputs, RejectsASingleBadOutput) {
+TEST(CompareOutputs, RejectsASingleBadOutput) {
   const auto two = [](float factor) {
     const SymbolicTensor x = input({2}, "x");
     Model model({x}, {Dense({.units = 2, .name = "boxes"})(x),
@@ -134,22 +134,22 @@ TEST(JudgeOutputs, RejectsASingleBadOutput) {
     set_diagonal(model.layer("scores"), factor);
     return model;
   };
-  const OutputJudgment found =
-      judge_outputs(two(1), two(2), rows(noise({9, 2})));
+  const OutputComparison found =
+      compare_outputs(two(1), two(2), rows(noise({9, 2})));
   EXPECT_NEAR(found.sqnr(), 0, 1e-6);
   EXPECT_THAT(quoted_names(found.problems()), ElementsAre("scores"));
   EXPECT_THAT(found.to_string(), HasSubstr("exact"));
 }
 
-TEST(JudgeOutputs, RefusesDifferentModelsAndInvalidOptions) {
+TEST(CompareOutputs, RefusesDifferentModelsAndInvalidOptions) {
   const Model model = scaled({1, 1});
   const Dataset data = rows(noise({4, 2}));
-  EXPECT_THROW((void)judge_outputs(model, model, data, {.batch_size = 0}),
+  EXPECT_THROW((void)compare_outputs(model, model, data, {.batch_size = 0}),
                ValueError);
   EXPECT_THROW(
-      (void)judge_outputs(model, model, data, {.least_agreement = 1.5}),
+      (void)compare_outputs(model, model, data, {.min_agreement = 1.5}),
       ValueError);
-  EXPECT_THROW((void)judge_outputs(model, model, rows(noise({4, 3}))), Error);
+  EXPECT_THROW((void)compare_outputs(model, model, rows(noise({4, 3}))), Error);
 }
 
 }  // namespace

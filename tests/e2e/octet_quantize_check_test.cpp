@@ -23,7 +23,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Models and samples with large quantization errors.
-class OctetQuantizeJudgment : public ::testing::Test {
+class OctetQuantizeCheck : public ::testing::Test {
  protected:
   CommandResult run(const std::string& options) const {
     return run_command(fmt::format("{}/octet quantize {} -o {} {} 2>&1",
@@ -73,7 +73,7 @@ Model spread_channels() {
   return model;
 }
 
-TEST_F(OctetQuantizeJudgment, NamesTheFixOfAPoorFileAndExitsWith1) {
+TEST_F(OctetQuantizeCheck, NamesTheFixOfAPoorFileAndExitsWith1) {
   const std::string data = write(spread_channels(), noise({200, 6}));
   for (const char* method : {"auto", "entropy"}) {
     const CommandResult bad = run(data + "--method " + method);
@@ -99,7 +99,7 @@ TEST_F(OctetQuantizeJudgment, NamesTheFixOfAPoorFileAndExitsWith1) {
   EXPECT_GT(json(cured).at("sqnr_db").as_number(), 20);
 }
 
-TEST_F(OctetQuantizeJudgment, WarnsIfNothingCanBeEqualized) {
+TEST_F(OctetQuantizeCheck, WarnsIfNothingCanBeEqualized) {
   const SymbolicTensor x = input({6}, "x");
   const Model model(x, Dense({.units = 4})(x));
   const CommandResult r = run(write(model, noise({40, 6})) + "--equalize");
@@ -108,7 +108,7 @@ TEST_F(OctetQuantizeJudgment, WarnsIfNothingCanBeEqualized) {
 }
 
 // A single pixel of 86,400 in 200 samples.
-TEST_F(OctetQuantizeJudgment, IgnoresADamagedSample) {
+TEST_F(OctetQuantizeCheck, IgnoresADamagedSample) {
   const std::string folder = testdata("faults/data").string();
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder;
   const auto accuracy = [&](const char* data, const std::string& options) {
@@ -136,7 +136,7 @@ TEST_F(OctetQuantizeJudgment, IgnoresADamagedSample) {
   }
 }
 
-TEST_F(OctetQuantizeJudgment, RejectsRangesOfADamagedSample) {
+TEST_F(OctetQuantizeCheck, RejectsRangesOfADamagedSample) {
   Tensor x = noise({200, 6});
   const SymbolicTensor in = input({6}, "x");
   const Model model(in, Dense({.units = 4})(ReLU()(Dense({.units = 9})(in))));

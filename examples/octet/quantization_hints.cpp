@@ -1,4 +1,4 @@
-#include "quantization_cures.h"
+#include "quantization_hints.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/compare_outputs.h>
 #include <octet/quant/fold_batch_norm.h>
-#include <octet/quant/judge_outputs.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/runtime/error.h>
@@ -20,10 +20,10 @@ constexpr int64_t kBlamed = 32;  // samples, four runs per layer
 
 struct Trial {
   std::string option;
-  quant::OutputJudgment found;
+  quant::OutputComparison found;
 };
 
-std::string figures(const quant::OutputJudgment& found) {
+std::string figures(const quant::OutputComparison& found) {
   std::string text =
       std::isinf(found.sqnr())
           ? std::string("exact outputs")
@@ -50,7 +50,8 @@ void try_option(const Model& reference, const Model& model,
     choice.method = method;
     choice.checked = true;
     (void)calibrate(trial, samples, choice, as.few_bits);
-    trials.push_back({option, quant::judge_outputs(reference, trial, samples)});
+    trials.push_back(
+        {option, quant::compare_outputs(reference, trial, samples)});
   } catch (const Error&) {
     // Patterns or spec entries name layers that folding removed.
   }
@@ -64,17 +65,17 @@ std::string first_line(std::string_view text) {
 }
 
 void add_blame(const Model& quantized, const Dataset& data,
-               std::vector<std::string>& cures) {
+               std::vector<std::string>& hints) {
   const quant::Sensitivity found = quant::sensitivity(
       quantized, data, {.samples = std::min(kBlamed, data.size())});
   if (found.layers.empty()) return;
-  cures.push_back(fmt::format(
+  hints.push_back(fmt::format(
       "--exclude '{}' keeps the layer with the largest loss in float",
       found.by_sqnr()[0].layer));
   const std::string blame = found.blame();
-  cures.push_back(first_line(blame));
+  hints.push_back(first_line(blame));
   if (blame.find("--equalize") != std::string::npos) {
-    cures.emplace_back("--equalize balances the channel ranges");
+    hints.emplace_back("--equalize balances the channel ranges");
   }
 }
 
@@ -90,7 +91,7 @@ Model equalized(const Model& model, const char* option) {
   return result;
 }
 
-std::vector<std::string> find_cures(const Model& model, const Model& quantized,
+std::vector<std::string> find_hints(const Model& model, const Model& quantized,
                                     const Dataset& data,
                                     const QuantizedAs& as) {
   const Dataset samples = data.sample(kTried);
@@ -112,22 +113,22 @@ std::vector<std::string> find_cures(const Model& model, const Model& quantized,
       }
     }
   }
-  const double now = quant::judge_outputs(model, quantized, samples).sqnr();
+  const double now = quant::compare_outputs(model, quantized, samples).sqnr();
   std::ranges::stable_sort(trials, [](const Trial& a, const Trial& b) {
     return a.found.sqnr() > b.found.sqnr();
   });
-  std::vector<std::string> cures;
+  std::vector<std::string> hints;
   for (const Trial& trial : trials) {
     constexpr double kHelps = 3;  // dB
     if (!trial.found.sufficient() && !(trial.found.sqnr() > now + kHelps)) {
       continue;
     }
-    cures.push_back(
+    hints.push_back(
         fmt::format("{} gives {}", trial.option, figures(trial.found)));
   }
-  if (as.few_bits) cures.push_back("more bits (--bits, --mean-bits), --ladder");
-  add_blame(quantized, data, cures);
-  return cures;
+  if (as.few_bits) hints.push_back("more bits (--bits, --mean-bits), --ladder");
+  add_blame(quantized, data, hints);
+  return hints;
 }
 
 }  // namespace octet::program
