@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <regex>
+
+#include <re2/re2.h>
 
 namespace octet::program {
 namespace {
@@ -100,12 +101,12 @@ void to_numpy(std::string& text, std::string_view call,
 /// "memory_limit (octet: --memory-limit)", "KerasOptions.architecture" and
 /// "losses::huber" by the option.
 void name_options(std::string& text) {
-  static const std::regex both(
+  static const re2::RE2 both(
       "[A-Za-z]\\w*(?:(?:::|\\.|_)\\w+)+ "
       "\\((?:octet: |command line: )?(--[^)]*)\\)");
-  static const std::regex prefix("\\((?:octet|command line): (--[^)]*)\\)");
-  text = std::regex_replace(text, both, "$1");
-  text = std::regex_replace(text, prefix, "($1)");
+  static const re2::RE2 prefix("\\((?:octet|command line): (--[^)]*)\\)");
+  re2::RE2::GlobalReplace(&text, both, "\\1");
+  re2::RE2::GlobalReplace(&text, prefix, "(\\1)");
   replace_all(text, "losses::sparse_categorical_cross_entropy",
               "--loss cross_entropy");
   replace_all(text, "losses::", "--loss ");
@@ -134,18 +135,17 @@ bool names_cpp(std::string_view text) {
     while (begin > 0 && is_word(text[begin - 1])) --begin;
     if (begin < at && (begin == 0 || text[begin - 1] != '.')) return true;
   }
-  static const std::regex field(
+  static const re2::RE2 field(
       "[A-Za-z](?:Options|Limits)\\.\\w|(?:^|[ `({])\\.[a-z]\\w* ?=");
-  return std::regex_search(text.begin(), text.end(), field);
+  return re2::RE2::PartialMatch({text.data(), text.size()}, field);
 }
 
 /// Returns the last number in a text, "" if there is none.
 std::string last_number(const std::string& text) {
-  static const std::regex number("[0-9][0-9.]*(?:e[-+]?[0-9]+)?");
+  static const re2::RE2 number("([0-9][0-9.]*(?:e[-+]?[0-9]+)?)");
+  re2::StringPiece rest(text);
   std::string found;
-  for (std::sregex_iterator at(text.begin(), text.end(), number), end;
-       at != end; ++at) {
-    found = at->str();
+  while (re2::RE2::FindAndConsume(&rest, number, &found)) {
   }
   while (found.ends_with('.')) found.pop_back();
   return found;

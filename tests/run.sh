@@ -23,7 +23,7 @@ Installs missing packages, builds and runs the tests. The last line reads
 
 Other arguments are passed to ctest:
   tests/run.sh -L unit            tests with the label unit, grad or e2e
-  tests/run.sh -R Adam            tests whose name matches
+  tests/run.sh -R Adam            test suites whose name matches
   tests/run.sh -C long            all tests, those of minutes included
   tests/run.sh --preset asan -V   address and undefined behavior sanitizers
 
@@ -141,12 +141,13 @@ build=build/$preset
 cmake --preset "$preset" --log-level=WARNING
 cmake --build --preset "$preset"
 
-# ctest counts a skipped test as passed: the JUnit file tells them apart.
+# The JUnit file has the output of each test, which names the cases of a suite.
 report=$root/$build/tests.xml
 rm -f "$report"
 status=0
 ctest --test-dir "$build" --output-on-failure -j2 --no-tests=error \
-  --output-junit "$report" "${ctest_arguments[@]}" || status=$?
+  --test-output-truncation head --output-junit "$report" \
+  "${ctest_arguments[@]}" || status=$?
 
 if [[ ! -f $report ]]; then
   printf 'run.sh: expected tests to run, got none\n' >&2
@@ -154,19 +155,38 @@ if [[ ! -f $report ]]; then
   exit 1
 fi
 
-# Prints "status name" of each test. Output of tests is escaped in the file, so
-# a tag at the start of a line is one of ctest's own. A test that could not be
-# started is "notrun", too, without one of ctest's reasons to skip.
+# Prints "passed N", "failed NAME" and "skipped NAME": a line per case of a
+# GoogleTest suite, or per other test. Output of tests is escaped in the file,
+# so a tag at the start of a line is ctest's. A test that could not be started
+# is "notrun" without one of ctest's reasons to skip.
 tests=$(awk -F'"' '
-  function finish() { if (name != "") print status, name; name = "" }
+  function finish() {
+    if (name == "") return
+    if (cases >= 0 && status == "passed") print "passed", cases
+    else if (cases > 0 && listed) print "passed", cases
+    else if (status == "passed") print "passed 1"
+    if (status == "failed" && !listed || status == "skipped") print status, name
+    name = ""
+  }
   /^[ \t]*<testcase name="/ {
     finish()
     name = $2
+    cases = -1
+    listed = 0
     status = "failed"
     if (/ status="run"/) status = "passed"
     if (/ status="disabled"/) status = "skipped"
   }
   /^[ \t]*<skipped message="SKIP_/ { status = "skipped" }
+  /^\[  PASSED  \] [0-9]+ test/ { split($0, word, " "); cases = word[4] }
+  /^\[  (FAILED  |SKIPPED )\] [^ ]+\./ {
+    split($0, word, " ")
+    outcome = word[2] == "FAILED" ? "failed" : "skipped"
+    sub(/,$/, "", word[4])
+    if (!((outcome, word[4]) in seen)) print outcome, word[4]
+    seen[outcome, word[4]] = 1
+    if (outcome == "failed") listed = 1
+  }
   END { finish() }' "$report")
 if [[ $preset == coverage ]]; then
   mkdir -p "$build/html"
@@ -178,7 +198,7 @@ fi
 grep -o -m1 'gradient cases: [0-9]*' "$report" || true
 
 count() { grep -c "^$1 " <<<"$tests" || true; }
-passed=$(count passed)
+passed=$(awk '/^passed / { sum += $2 } END { print sum + 0 }' <<<"$tests")
 failed=$(count failed)
 skipped=$(count skipped)
 

@@ -39,6 +39,7 @@ useful=(
   libjpeg62-turbo-dev
   libopenmpi-dev
   libpng-dev
+  mold
   openmpi-bin
   python3
   python3-h5py
