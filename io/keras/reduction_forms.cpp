@@ -1,5 +1,5 @@
-// Means, maxima, minima and sums over axes of a sample, as pooling over all
-// pixels or over the rows of a matrix of those axes.
+// Reductions over axes of a sample: global pooling over all pixels, otherwise
+// Reduce.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,131 +11,90 @@
 namespace octet::io {
 namespace {
 
-struct Reduction {
-  std::vector<int64_t> gone;  // reduced axes, sorted
-  std::vector<int64_t> kept;
-  int64_t count = 1;  // number of reduced values
-  bool keepdims = false;
-};
-
-Reduction reduction_of(const Settings& settings, const Shape& x) {
-  if (!settings.find({"initial"}).is_null()) {
-    throw UnsupportedError("unsupported_attribute", "initial",
-                           "is not supported");
-  }
-  const int rank = x.rank();
-  const Config axes = settings.find_or_positional({"axis"});
-  Reduction r;
-  r.keepdims = settings.find({"keepdims", "keep_dims"}) == Config(true);
-  if (axes.is_null()) {
+// Returns the axes of a sample, sorted.
+std::vector<int64_t> reduced_axes(const Settings& settings, const Shape& x,
+                                  bool keepdims) {
+  const Config given = settings.find_or_positional({"axis"});
+  if (given.is_null()) {
     throw UnsupportedError(
         "unsupported_attribute", "axis",
         fmt::format(
             "must be axes of a sample, got all axes of {} including the batch",
             x.to_string()));
   }
-  const Config::List all = axes.is_list() ? axes.as_list() : Config::List{axes};
-  for (const Config& axis : all) r.gone.push_back(axis_of(axis, rank));
-  std::ranges::sort(r.gone);
-  for (int axis = 1; axis < rank; ++axis) {
-    if (std::ranges::find(r.gone, axis) == r.gone.end()) {
-      r.kept.push_back(axis);
-    } else {
-      r.count *= x[axis];
-    }
-  }
-  const bool twice = std::ranges::adjacent_find(r.gone) != r.gone.end();
-  if (twice || r.gone.empty() || (r.kept.empty() && !r.keepdims)) {
+  const Config::List list =
+      given.is_list() ? given.as_list() : Config::List{given};
+  std::vector<int64_t> axes;
+  for (const Config& axis : list) axes.push_back(axis_of(axis, x.rank()));
+  std::ranges::sort(axes);
+  const bool twice = std::ranges::adjacent_find(axes) != axes.end();
+  const bool all = std::ssize(axes) == x.rank() - 1 && !keepdims;
+  if (twice || axes.empty() || all) {
     throw UnsupportedError(
         "unsupported_attribute", "axis",
         fmt::format(
             "must be unique axes of {} that leave an axis besides the batch",
             x.to_string()));
   }
-  return r;
+  return axes;
 }
 
-// `kind` is "Average" or "Max".
-Steps pooling_steps(const Reduction& r, const Operands& operands,
-                    const char* kind) {
-  const Shape& x = operands[0];
-  const int rank = x.rank();
-  using Axes = std::vector<int64_t>;
+// `operation` is that of Reduce.
+Steps reduction_steps(const Settings& settings, const Operands& operands,
+                      std::string_view operation) {
+  if (!settings.find({"initial"}).is_null()) {
+    throw UnsupportedError("unsupported_attribute", "initial",
+                           "is not supported");
+  }
+  const bool keepdims =
+      settings.find({"keepdims", "keep_dims"}) == Config(true);
+  const std::vector<int64_t> axes =
+      reduced_axes(settings, operands[0], keepdims);
+  const int rank = operands[0].rank();
   const bool image = rank == 4;
-  const bool last = r.gone == (image ? Axes{1, 2} : Axes{1});
+  using Axes = std::vector<int64_t>;
+  const bool last = axes == (image ? Axes{1, 2} : Axes{1});
   const bool first =
-      operands.channels_first && r.gone == (image ? Axes{2, 3} : Axes{2});
-  if ((rank == 3 || image) && (last || first)) {
+      operands.channels_first && axes == (image ? Axes{2, 3} : Axes{2});
+  const bool pools = operation == "mean" || operation == "max";
+  if (pools && (rank == 3 || image) && (last || first)) {
+    const char* kind = operation == "mean" ? "Average" : "Max";
     return {{"", fmt::format("Global{}Pooling{}D", kind, rank - 2),
              Config()
                  .set("data_format", last ? "channels_last" : "channels_first")
-                 .set("keepdims", r.keepdims)}};
+                 .set("keepdims", keepdims)}};
   }
-  Steps steps;
-  Axes order = r.gone;
-  order.insert(order.end(), r.kept.begin(), r.kept.end());
-  if (!std::ranges::is_sorted(order)) {
-    steps.push_back(permute("/permute", order));
-  }
-  Axes sample;
-  int64_t columns = 1;
-  for (const int64_t axis : r.kept) {
-    columns *= x[static_cast<int>(axis)];
-  }
-  for (int axis = 1; axis < rank; ++axis) {
-    const bool gone = std::ranges::find(r.gone, axis) != r.gone.end();
-    if (!gone || r.keepdims) sample.push_back(gone ? 1 : x[axis]);
-  }
-  steps.push_back(reshape("/rows", {r.count, columns}));
-  steps.push_back({"", fmt::format("Global{}Pooling1D", kind),
-                   Config().set("data_format", "channels_last")});
-  steps.push_back(reshape("/reshape", sample));
-  return steps;
+  return {{"", "Reduce",
+           Config()
+               .set("operation", std::string(operation))
+               .set("axes", Config::List(axes.begin(), axes.end()))
+               .set("keepdims", keepdims)}};
 }
 
-LayerSpec scaling_step(std::string suffix, double scale) {
-  return {std::move(suffix), "Rescaling",
-          Config().set("scale", scale).set("offset", 0.0)};
+template <const char* kOperation>
+Steps steps_of_reduction(const Settings& settings, const Operands& x) {
+  return reduction_steps(settings, x, kOperation);
 }
 
-Steps max_steps(const Settings& settings, const Operands& x) {
-  return pooling_steps(reduction_of(settings, x[0]), x, "Max");
-}
-
-Steps mean_steps(const Settings& settings, const Operands& x) {
-  return pooling_steps(reduction_of(settings, x[0]), x, "Average");
-}
-
-// -max(-x).
-Steps min_steps(const Settings& settings, const Operands& x) {
-  Steps steps = max_steps(settings, x);
-  steps.insert(steps.begin(), scaling_step("/negative", -1));
-  steps.push_back(scaling_step("/back", -1));
-  return steps;
-}
-
-// The mean times the number of values.
-Steps sum_steps(const Settings& settings, const Operands& x) {
-  const Reduction r = reduction_of(settings, x[0]);
-  Steps steps = pooling_steps(r, x, "Average");
-  steps.push_back(scaling_step("/count", static_cast<double>(r.count)));
-  return steps;
-}
+constexpr char kMax[] = "max", kMean[] = "mean", kMin[] = "min",
+               kProd[] = "prod", kSum[] = "sum";
 
 }  // namespace
 
 Form find_reduction(std::string_view name) {
   static constexpr NamedForm kReductions[] = {
-      {"Amax", max_steps},
-      {"Amin", min_steps},
-      {"Max", max_steps},
-      {"Mean", mean_steps},
-      {"Min", min_steps},
-      {"Sum", sum_steps},
-      {"math.reduce_max", max_steps},
-      {"math.reduce_mean", mean_steps},
-      {"math.reduce_min", min_steps},
-      {"math.reduce_sum", sum_steps},
+      {"Amax", steps_of_reduction<kMax>},
+      {"Amin", steps_of_reduction<kMin>},
+      {"Max", steps_of_reduction<kMax>},
+      {"Mean", steps_of_reduction<kMean>},
+      {"Min", steps_of_reduction<kMin>},
+      {"Prod", steps_of_reduction<kProd>},
+      {"Sum", steps_of_reduction<kSum>},
+      {"math.reduce_max", steps_of_reduction<kMax>},
+      {"math.reduce_mean", steps_of_reduction<kMean>},
+      {"math.reduce_min", steps_of_reduction<kMin>},
+      {"math.reduce_prod", steps_of_reduction<kProd>},
+      {"math.reduce_sum", steps_of_reduction<kSum>},
   };
   return find_in(kReductions, name);
 }

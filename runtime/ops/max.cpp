@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include <octet/runtime/ops.h>
@@ -68,8 +69,9 @@ Tensor gradient(const Tensor& arranged, const Tensor& y, const Tensor& dy,
   return plan.restore(dx);
 }
 
-Variable max_of(const Variable& x, const ReductionPlan& plan) {
-  plan.expect_values("max");
+Variable max_of(std::string_view op, const Variable& x,
+                const ReductionPlan& plan) {
+  plan.expect_values(op);
   const Tensor arranged = plan.arrange(x.value());
   const Tensor y = largest(arranged, plan);
   return record("max", {x}, y, {arranged},
@@ -81,12 +83,22 @@ Variable max_of(const Variable& x, const ReductionPlan& plan) {
 }  // namespace
 
 Variable max(const Variable& x) {
-  return max_of(x, ReductionPlan("max", x.shape()));
+  return max_of("max", x, ReductionPlan("max", x.shape()));
 }
 
 Variable max(const Variable& x, const std::vector<int>& axes,
              Keepdims keepdims) {
-  return max_of(x, ReductionPlan("max", x.shape(), axes, keepdims));
+  return max_of("max", x, ReductionPlan("max", x.shape(), axes, keepdims));
+}
+
+Variable min(const Variable& x) {
+  return negate(max_of("min", negate(x), ReductionPlan("min", x.shape())));
+}
+
+Variable min(const Variable& x, const std::vector<int>& axes,
+             Keepdims keepdims) {
+  return negate(max_of("min", negate(x),
+                       ReductionPlan("min", x.shape(), axes, keepdims)));
 }
 
 }  // namespace octet

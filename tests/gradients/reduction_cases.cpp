@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -20,6 +21,10 @@ double mean_of(const Values& v) {
   return sum_of(v) / static_cast<double>(v.size());
 }
 double max_of(const Values& v) { return *std::ranges::max_element(v); }
+double min_of(const Values& v) { return *std::ranges::min_element(v); }
+double product_of(const Values& v) {
+  return std::accumulate(v.begin(), v.end(), 1.0, std::multiplies<>());
+}
 
 struct Fold {
   const char* name;
@@ -29,9 +34,9 @@ struct Fold {
 };
 
 constexpr Fold kFolds[] = {
-    {"sum", sum, sum, sum_of},
-    {"mean", mean, mean, mean_of},
-    {"max", max, max, max_of},
+    {"sum", sum, sum, sum_of},        {"mean", mean, mean, mean_of},
+    {"max", max, max, max_of},        {"min", min, min, min_of},
+    {"prod", prod, prod, product_of},
 };
 
 // `keepdims` changes only the shape.

@@ -214,6 +214,12 @@ def unary(config, weights, inputs):
                 inputs[0])
 
 
+def reduce(config, weights, inputs):
+    return getattr(jnp, config["operation"])(
+        inputs[0], axis=tuple(config["axes"]),
+        keepdims=config.get("keepdims", False))
+
+
 def power(config, weights, inputs):
     return inputs[0] ** config["exponent"]
 
@@ -316,6 +322,25 @@ DEFINITIONS = [
        [(2, 5, 4, 3)])
       for name in ("abs", "ceil", "cos", "floor", "log", "reciprocal", "round",
                    "sign", "sin", "sqrt", "square")),
+    *((f"reduce_{name}", "Reduce", {"operation": name, "axes": axes}, reduce,
+       [], [shape])
+      for name, axes, shape in (("max", [3], (2, 5, 4, 3)),
+                                ("mean", [1], (2, 5, 4, 3)),
+                                ("min", [-2], (2, 5, 4, 3)),
+                                ("prod", [3, 1], (2, 5, 4, 3)),
+                                ("sum", [2, 1], (1, 4, 6, 17)))),
+    *((f"reduce_{name}_keepdims", "Reduce",
+       {"operation": name, "axes": axes, "keepdims": True}, reduce, [],
+       [shape])
+      for name, axes, shape in (("max", [1], (1, 3, 17)),
+                                ("mean", [1, -1], (2, 5, 4, 3)),
+                                ("min", [1], (2, 12)),
+                                ("prod", [2], (2, 5, 3)),
+                                ("sum", [1, 2, 3], (2, 5, 4, 3)))),
+    ("reduce_mean_steps", "Reduce", {"operation": "mean", "axes": [1]}, reduce,
+     [], [(2, 5, 3)]),
+    ("reduce_sum_channels", "Reduce", {"operation": "sum", "axes": [2]},
+     reduce, [], [(1, 3, 17)]),
     ("power", "Power", {"exponent": 3.0}, power, [], [(2, 5, 4, 3)]),
     ("power_of_positive", "Power", {"exponent": 0.4}, power, [], [(1, 3, 17)]),
     *((f"compare_{name}", "Compare", {"operation": name}, compare, [],

@@ -21,7 +21,9 @@ void convert_reduce_max(Conversion& c);
 void convert_reduce_sum(Conversion& c);
 void convert_reduce_l1(Conversion& c);
 void convert_reduce_l2(Conversion& c);
+void convert_reduce_log_sum(Conversion& c);
 void convert_reduce_min(Conversion& c);
+void convert_reduce_prod(Conversion& c);
 void convert_reduce_sum_square(Conversion& c);
 
 // dense.cpp

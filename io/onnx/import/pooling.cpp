@@ -12,8 +12,7 @@
 #include <octet/layers/global_max_pooling2d.h>
 #include <octet/layers/max_pooling1d.h>
 #include <octet/layers/max_pooling2d.h>
-#include <octet/layers/rescaling.h>
-#include <octet/layers/reshape.h>
+#include <octet/layers/reduce.h>
 #include <octet/layers/unary.h>
 #include <octet/layers/zero_padding1d.h>
 #include <octet/layers/zero_padding2d.h>
@@ -73,79 +72,64 @@ Sizes reduced_axes(const Conversion& c, int rank) {
   return axes;
 }
 
-/// Reduces any axes but the batch, as pooling over a sequence whose tokens are
-/// the reduced entries. Applies `first` to the values before, if not null.
-template <class Over1D>
-View reduced(Conversion& c, Sizes axes, bool keepdims,
+/// Reduces any axes but the batch. Applies `first` to the values before, if not
+/// null.
+View reduced(Conversion& c, const char* operation, Sizes axes, bool keepdims,
              const LayerHandle* first = nullptr) {
   const View& given = c.view(0);
   const View view = split_batch_axis(given);
   const int shared = view.rank() - given.rank();  // axes split off the batch
-  const Sizes sizes = sizes_of(view);
-  const auto batch = static_cast<int>(view.batch());
   const auto group = static_cast<int>(given.batch());  // first axis of both
-  std::vector<int> order{batch};
-  Sizes sample(2, 1);  // reduced size, remaining size
+  int before = 0;  // reduced axes before the group
   for (int64_t& axis : axes) {
     if (axis == group) c.refuse("axes must not contain the batch axis");
+    before += axis < group ? 1 : 0;
     axis += axis > group ? shared : 0;
-    order.push_back(static_cast<int>(axis));
-    sample[0] *= sizes[static_cast<size_t>(axis)];
   }
-  Sizes kept{kBatch};
-  int64_t before = 0;  // remaining axes before the batch
-  size_t place = 0;    // remaining axes before the group
-  for (int axis = 0; axis < view.rank(); ++axis) {
-    if (axis == group) place = kept.size() - 1;
-    if (axis == batch) {
-      before = std::ssize(kept) - 1;
-      continue;
-    }
-    const bool gone = std::ranges::find(axes, axis) != axes.end();
-    const int64_t size = sizes[static_cast<size_t>(axis)];
-    if (!gone) order.push_back(axis);
-    if (!gone) sample[1] *= size;
-    if (!gone || keepdims) kept.push_back(gone ? 1 : size);
+  const std::vector<int> order = natural_order(view);
+  std::vector<int64_t> reduced_axes;  // of the tensor
+  std::vector<int> remaining;         // ONNX axes of the result, in its order
+  for (size_t i = 0; i < order.size(); ++i) {
+    const bool gone = std::ranges::find(axes, order[i]) != axes.end();
+    if (gone) reduced_axes.push_back(static_cast<int64_t>(i));
+    if (!gone || keepdims) remaining.push_back(order[i]);
   }
+  // A layer keeps an axis besides the batch.
+  const bool only_batch = remaining.size() == 1;
+  if (only_batch) remaining = order;
   Operand x{materialize(view, order, c.namer()), c.value(0).qparams};
   if (first != nullptr) x = {c.add(*first, {x}, {}, "/values")};
-  if (x.tensor.shape().slice(1, x.tensor.shape().rank()) !=
-      Shape(std::span<const int64_t>(sample))) {
-    x.tensor = Reshape({.target_shape = sample, .name = c.namer()("reshape")})(
-        x.tensor);
+  const SymbolicTensor y = c.add(Reduce({.operation = operation,
+                                         .axes = reduced_axes,
+                                         .keepdims = keepdims || only_batch}),
+                                 {x});
+  if (only_batch) return *reshaped(view_of(y, remaining), {kBatch});
+  if (!keepdims) {
+    for (int& axis : remaining) {
+      axis -= static_cast<int>(
+          std::ranges::count_if(axes, [&](int64_t a) { return a < axis; }));
+    }
   }
-  const View y = view_of(c.add(Over1D(), {x}), file_order(2));
-  Sizes perm;  // moves the batch to its axis
-  for (int64_t axis = 0; axis < std::ssize(kept); ++axis) {
-    perm.push_back(axis < before ? axis + 1 : axis == before ? 0 : axis);
-  }
-  return merge_axes(transposed(*reshaped(y, kept), perm), place,
+  return merge_axes(view_of(y, remaining),
+                    static_cast<size_t>(group - (keepdims ? 0 : before)),
                     static_cast<size_t>(shared) + 1);
 }
 
-/// Returns the sum of values, after `first` if not null.
-View summed(Conversion& c, const LayerHandle* first) {
-  const View view = c.view(0);
-  const Sizes axes = reduced_axes(c, view.rank());
-  const Sizes sizes = sizes_of(view);
-  float count = 1;
-  for (const int64_t axis : axes) {
-    count *= static_cast<float>(sizes[static_cast<size_t>(axis)]);
-  }
-  View y = reduced<GlobalAveragePooling1D>(
-      c, axes, c.integer("keepdims", 1) != 0, first);
-  y.tensor = c.add(Rescaling({.scale = {count}}), {{y.tensor}}, {}, "/count");
-  return y;
+/// reduced() over the axes of the node.
+View reduced(Conversion& c, const char* operation,
+             const LayerHandle* first = nullptr) {
+  return reduced(c, operation, reduced_axes(c, c.view(0).rank()),
+                 c.integer("keepdims", 1) != 0, first);
 }
 
-/// Mean or maximum over all spatial axes.
+/// Mean or maximum: pooling if the axes are all spatial axes.
 template <class Over1D, class Over2D>
-void reduce_pixels(Conversion& c) {
+void reduce_pixels(Conversion& c, const char* operation) {
   const View view = c.view(0);
   const int rank = view.rank();
   const Sizes axes = reduced_axes(c, rank);
   const bool keepdims = c.integer("keepdims", 1) != 0;
-  if (!view.samples_lead()) return c.give(reduced<Over1D>(c, axes, keepdims));
+  if (!view.samples_lead()) return c.give(reduced(c, operation));
   if (rank == 4 && axes == Sizes{2, 3}) {
     return pool_globally<Over1D, Over2D>(c, keepdims);
   }
@@ -162,7 +146,7 @@ void reduce_pixels(Conversion& c) {
         c.add(Over2D({.keepdims = keepdims}), {c.operand(0, file_order(4))});
     return c.give(view_of(y, file_order(y.shape().rank())));
   }
-  c.give(reduced<Over1D>(c, axes, keepdims));
+  c.give(reduced(c, operation));
 }
 
 bool is_padded(const WindowAttributes& w) {
@@ -243,40 +227,39 @@ void convert_global_max_pool(Conversion& c) {
 }
 
 void convert_reduce_mean(Conversion& c) {
-  reduce_pixels<GlobalAveragePooling1D, GlobalAveragePooling2D>(c);
+  reduce_pixels<GlobalAveragePooling1D, GlobalAveragePooling2D>(c, "mean");
 }
 
 void convert_reduce_max(Conversion& c) {
-  reduce_pixels<GlobalMaxPooling1D, GlobalMaxPooling2D>(c);
+  reduce_pixels<GlobalMaxPooling1D, GlobalMaxPooling2D>(c, "max");
 }
 
-// The mean times the number of entries.
-void convert_reduce_sum(Conversion& c) { c.give(summed(c, nullptr)); }
+void convert_reduce_min(Conversion& c) { c.give(reduced(c, "min")); }
+
+void convert_reduce_prod(Conversion& c) { c.give(reduced(c, "prod")); }
+
+void convert_reduce_sum(Conversion& c) { c.give(reduced(c, "sum")); }
 
 void convert_reduce_l1(Conversion& c) {
   const LayerHandle values = Unary("abs");
-  c.give(summed(c, &values));
+  c.give(reduced(c, "sum", &values));
 }
 
 void convert_reduce_sum_square(Conversion& c) {
   const LayerHandle squares = Unary("square");
-  c.give(summed(c, &squares));
+  c.give(reduced(c, "sum", &squares));
 }
 
 void convert_reduce_l2(Conversion& c) {
   const LayerHandle squares = Unary("square");
-  View y = summed(c, &squares);
+  View y = reduced(c, "sum", &squares);
   y.tensor = c.add(Unary("sqrt"), {{y.tensor}}, {}, "/root");
   c.give(std::move(y));
 }
 
-// -max(-x).
-void convert_reduce_min(Conversion& c) {
-  const LayerHandle negative = Rescaling({.scale = {-1}});
-  const Sizes axes = reduced_axes(c, c.view(0).rank());
-  View y = reduced<GlobalMaxPooling1D>(c, axes, c.integer("keepdims", 1) != 0,
-                                       &negative);
-  y.tensor = c.add(negative, {{y.tensor}}, {}, "/negative");
+void convert_reduce_log_sum(Conversion& c) {
+  View y = reduced(c, "sum");
+  y.tensor = c.add(Unary("log"), {{y.tensor}}, {}, "/log");
   c.give(std::move(y));
 }
 

@@ -58,12 +58,14 @@
 #include <octet/layers/multiply.h>
 #include <octet/layers/normalization.h>
 #include <octet/layers/operators.h>
+#include <octet/layers/ops.h>
 #include <octet/layers/patch_embedding.h>
 #include <octet/layers/permute.h>
 #include <octet/layers/position_embedding.h>
 #include <octet/layers/power.h>
 #include <octet/layers/prelu.h>
 #include <octet/layers/rebuild.h>
+#include <octet/layers/reduce.h>
 #include <octet/layers/registry.h>
 #include <octet/layers/relu.h>
 #include <octet/layers/repeat_vector.h>

@@ -30,4 +30,16 @@ Variable max(const Variable& x);
 Variable max(const Variable& x, const std::vector<int>& axes,
              Keepdims keepdims = Keepdims::no);
 
+/// Minima, with the same rules as max.
+Variable min(const Variable& x);
+Variable min(const Variable& x, const std::vector<int>& axes,
+             Keepdims keepdims = Keepdims::no);
+
+/// Products, accumulated in double precision; 1 for reductions over no values.
+/// The gradient of a value is the product of the others, also beside zeros.
+/// Throws: as sum.
+Variable prod(const Variable& x);
+Variable prod(const Variable& x, const std::vector<int>& axes,
+              Keepdims keepdims = Keepdims::no);
+
 }  // namespace octet

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/reduce.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ReduceOptions& o) {
+  v("operation", o.operation);
+  v("axes", o.axes);
+  v("keepdims", o.keepdims);
+}
+
+namespace {
+
+struct Reduction {
+  std::string_view name;
+  Variable (*apply)(const Variable& x, const std::vector<int>& axes,
+                    Keepdims keepdims);
+  const char* onnx_op;
+};
+
+constexpr Reduction kReductions[] = {
+    {"max", octet::max, "ReduceMax"}, {"mean", octet::mean, "ReduceMean"},
+    {"min", octet::min, "ReduceMin"}, {"prod", octet::prod, "ReduceProd"},
+    {"sum", octet::sum, "ReduceSum"},
+};
+
+const Reduction& find_reduction(const std::string& name) {
+  const auto* found = std::ranges::find(kReductions, name, &Reduction::name);
+  if (found != std::end(kReductions)) return *found;
+  std::vector<std::string> known;
+  for (const Reduction& each : kReductions) known.emplace_back(each.name);
+  throw ValueError(
+      "unknown_name", "operation",
+      fmt::format("unknown operation '{}' (known: {}){}", name,
+                  fmt::join(known, ", "), suggest_near(name, known)));
+}
+
+class ReduceLayer final : public Layer {
+ public:
+  explicit ReduceLayer(const ReduceOptions& options)
+      : o_(options), reduction_(find_reduction(o_.operation)) {
+    if (o_.axes.empty()) {
+      throw ValueError("missing_value", "axes",
+                       "must have at least one axis, as in .axes = {1, 2}");
+    }
+  }
+
+  std::string class_name() const override { return "Reduce"; }
+  Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool inputs) const override { return inputs; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    const std::vector<int> reduced = axes_of(x);
+    std::vector<int64_t> sizes;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      if (std::ranges::find(reduced, axis) == reduced.end()) {
+        sizes.push_back(x[axis]);
+      } else if (o_.keepdims) {
+        sizes.push_back(1);
+      }
+    }
+    if (sizes.size() == 1) {
+      throw ShapeError("out_of_range", "axes",
+                       fmt::format("leave no axis of {} but the batch. Hint: "
+                                   ".keepdims = true keeps the axes",
+                                   x.to_string()));
+    }
+    return Shape(std::span<const int64_t>(sizes));
+  }
+
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return reduction_.apply(inputs[0], axes_of(inputs[0].shape()),
+                            o_.keepdims ? Keepdims::yes : Keepdims::no);
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue& x = inputs[0];
+    const std::vector<int> reduced = axes_of(x.shape);
+    std::vector<int64_t> axes;
+    for (const int axis : reduced) axes.push_back(x.onnx_axis(axis));
+    std::ranges::sort(axes);
+    const OnnxBuilder::Attribute keepdims = int64_t{o_.keepdims ? 1 : 0};
+    // Only ReduceSum has the axes as an input in every supported opset; the
+    // builder converts the others.
+    const std::string name =
+        o_.operation == "sum"
+            ? context.node("ReduceSum",
+                           {x.name, context.integers("axes", axes)},
+                           {{"keepdims", keepdims}})
+            : context.node(reduction_.onnx_op, {x.name},
+                           {{"axes", axes}, {"keepdims", keepdims}});
+    const Shape shape = output_shape(std::span(&x.shape, 1));
+    if (o_.keepdims) return {name, shape, x.ncl};
+    return with_layout(context, name, shape, x, reduced);
+  }
+
+ private:
+  // Returns the axes, non-negative.
+  std::vector<int> axes_of(const Shape& x) const {
+    std::vector<int> result;
+    for (const int64_t given : o_.axes) {
+      const int64_t axis = given < 0 ? given + x.rank() : given;
+      if (axis < 1 || axis >= x.rank()) {
+        throw ShapeError(
+            "out_of_range", "axes",
+            fmt::format("must be axes of a sample, 1 to {} or -1 "
+                        "to {} for {}, got {}",
+                        x.rank() - 1, 1 - x.rank(), x.to_string(), given));
+      }
+      result.push_back(static_cast<int>(axis));
+    }
+    std::vector<int> sorted = result;
+    std::ranges::sort(sorted);
+    if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+      throw ShapeError("out_of_range", "axes",
+                       fmt::format("must differ, got ({}) for {}",
+                                   fmt::join(o_.axes, ","), x.to_string()));
+    }
+    return result;
+  }
+
+  // Returns the value of the remaining axes, which are in the order in which x
+  // was stored: a sequence [n,l,c] may be stored as [n,c,l].
+  static OnnxValue with_layout(EmitContext& context, const std::string& name,
+                               const Shape& shape, const OnnxValue& x,
+                               const std::vector<int>& reduced) {
+    std::vector<int64_t> stored;  // axes of `x` that remain, as in ONNX
+    for (int axis = 0; axis < x.shape.rank(); ++axis) {
+      if (std::ranges::find(reduced, axis) == reduced.end()) {
+        stored.push_back(x.onnx_axis(axis));
+      }
+    }
+    const bool keras_order = std::ranges::is_sorted(stored);
+    if (shape.rank() == 3) return {name, shape, !keras_order};
+    if (shape.rank() == 4) return context.from_keras_layout(name, shape);
+    return {name, shape};
+  }
+
+  ReduceOptions o_;
+  const Reduction& reduction_;
+};
+
+}  // namespace
+
+Reduce::Reduce(const ReduceOptions& options)
+    : LayerHandle(make_layer<ReduceLayer>("Reduce", options)) {}
+
+extern const LayerDef reduce_def;
+const LayerDef reduce_def{
+    .class_name = "Reduce",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ReduceLayer>(read_fields<ReduceOptions>(config));
+    },
+    .sequences = SequenceOrder::either,
+};
+
+}  // namespace octet
