@@ -101,7 +101,7 @@ program::AccuracyRow evaluation_data(const Options& o,
       std::filesystem::path(o.out) / fmt::format("{}_1", found.name);
   ensure_writable_folder(out);
   program::AccuracyRow row{found.name, std::vector<program::Accuracy>(kForms)};
-  const auto judge = [&](Form form, const Model& model, const char* file) {
+  const auto evaluate = [&](Form form, const Model& model, const char* file) {
     const double accuracy =
         program::percent(train::evaluate(model, found.data).accuracy);
     row.accuracies[form] = {.seeds = {accuracy}};
@@ -111,11 +111,12 @@ program::AccuracyRow evaluation_data(const Options& o,
   };
   const Dataset calibration =
       found.data.take(std::min<int64_t>(2048, found.data.size()));
-  judge(fp32, found.model, nullptr);
+  evaluate(fp32, found.model, nullptr);
   Model int8 = quant::quantize_model(found.model);
   quant::auto_calibrate(int8, calibration);
-  judge(ptq_int8, int8, "ptq_int8.onnx");
-  judge(ptq_w4a8, program::climbed(found.model, calibration), "ptq_w4a8.onnx");
+  evaluate(ptq_int8, int8, "ptq_int8.onnx");
+  evaluate(ptq_w4a8, program::climbed(found.model, calibration),
+           "ptq_w4a8.onnx");
   set_gates(row, found.name == kKeywords ? kKeywordGates : kPublishedGates);
   return row;
 }

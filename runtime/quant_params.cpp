@@ -92,10 +92,13 @@ Tensor scales_of_log2(const Tensor& logarithms) {
 }
 
 float scale_of_range(float absmax, int high) {
-  if (!(absmax >= 0) || std::isinf(absmax)) {
-    throw ValueError(
-        "out_of_range", "range",
-        fmt::format("must be finite and not negative, got {}", absmax));
+  if (!std::isfinite(absmax)) {
+    throw ValueError("not_finite", "range",
+                     fmt::format("must be finite, got {}", absmax));
+  }
+  if (absmax < 0) {
+    throw ValueError("out_of_range", "range",
+                     fmt::format("must not be negative, got {}", absmax));
   }
   return absmax >= kSmallestRange ? absmax / static_cast<float>(high) : 1.0f;
 }

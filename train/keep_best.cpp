@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kSubject = "keep_best";
 
 /// Result of a model that was not evaluated: worse than any other.
-Evaluation not_judged() {
+Evaluation not_evaluated() {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   return {.loss = kNan, .accuracy = kNan};
 }
@@ -44,7 +44,7 @@ class BestModel final : public KeepBest {
     best_ = 0;
     if (progress.resumed) return;  // restore() follows
     const Model& model = std::as_const(*progress.training).model();
-    evaluations_.push_back(lacks_scales(model) ? not_judged()
+    evaluations_.push_back(lacks_scales(model) ? not_evaluated()
                                                : evaluation_of(model));
     if (evaluations_[0].samples > 0) (void)score(evaluations_[0]);
     values_ = copy_values(model);
@@ -53,11 +53,12 @@ class BestModel final : public KeepBest {
   void on_epoch_end(const Progress& progress) override {
     const Model& model = std::as_const(*progress.training).model();
     if (!options_.renew_statistics) {
-      judge(model, evaluation_of(model));
+      keep_if_better(model, evaluation_of(model));
       return;
     }
     Model copy = model.clone();
-    judge(copy, renew_statistics(copy) ? evaluation_of(copy) : not_judged());
+    keep_if_better(
+        copy, renew_statistics(copy) ? evaluation_of(copy) : not_evaluated());
   }
 
   bool sets_final_weights() const override { return true; }
@@ -109,12 +110,13 @@ class BestModel final : public KeepBest {
       (void)update_batch_statistics(model, *options_.renew_statistics,
                                     options_.statistics);
       return true;
-    } catch (const ValueError&) {
+    } catch (const ValueError& error) {
+      if (error.code() != "not_finite") throw;
       return false;
     }
   }
 
-  void judge(const Model& model, Evaluation evaluation) {
+  void keep_if_better(const Model& model, Evaluation evaluation) {
     evaluations_.push_back(std::move(evaluation));
     const auto best = static_cast<size_t>(best_);
     if (!is_better(evaluations_.back(), evaluations_[best])) return;

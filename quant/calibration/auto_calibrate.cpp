@@ -157,7 +157,7 @@ class Search {
   void collect();
   void measure();
   // Runs all held-out samples; returns the score, if defined.
-  std::optional<double> judge(std::vector<Tensor>& outputs);
+  std::optional<double> score_of(std::vector<Tensor>& outputs);
   // Returns the method of a tensor in a trial; the last trial is kPerTensor.
   size_t method_of(size_t trial, size_t tensor) const;
   CalibrationTrial attempt(size_t trial);
@@ -229,7 +229,7 @@ void Search::measure() {
   }
 }
 
-std::optional<double> Search::judge(std::vector<Tensor>& outputs) {
+std::optional<double> Search::score_of(std::vector<Tensor>& outputs) {
   for (int64_t at = 0; at < held_out_.size(); at += options_.batch_size) {
     const int64_t count = std::min(options_.batch_size, held_out_.size() - at);
     for (Tensor& y : model_.predict(held_out_.batch(at, count).inputs)) {
@@ -267,7 +267,7 @@ CalibrationTrial Search::attempt(size_t trial) {
                       ? to_string(options_.methods[trial])
                       : kPerTensor;
   std::vector<Tensor> outputs;
-  result.score = judge(outputs);
+  result.score = score_of(outputs);
   std::vector<OutputError> errors(model_.outputs().size(),
                                   OutputError(Decision::none));
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -299,7 +299,7 @@ AutoCalibration Search::run() {
                          .held_out = held_out_.size()};
   {
     const SwitchedOff off(model_);
-    result.float_score = judge(float_outputs_);
+    result.float_score = score_of(float_outputs_);
   }
   if (!options_.score && result.float_score) {
     warn_of_chance(*result.float_score,

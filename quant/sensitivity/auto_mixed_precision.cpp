@@ -259,8 +259,8 @@ Model calibrated(const Model& model, const Dataset& data,
             {.method = options.narrow_activations < kWide ? Calibration::mse
                                                           : Calibration::max,
              .weights = WeightRange::mse,
-             .samples = options.judge.samples,
-             .seed = options.judge.seed});
+             .samples = options.sensitivity.samples,
+             .seed = options.sensitivity.seed});
   return result;
 }
 
@@ -303,7 +303,7 @@ void keep_score(const Model& model, const Dataset& data, const Model& placed,
   const std::vector<MixedLayer*> order =
       by_noise(result.layers, bits, options.narrow);
   const Dataset judges =
-      calibration_samples(data, options.judge.samples, options.judge.seed);
+      calibration_samples(data, options.sensitivity.samples, options.sensitivity.seed);
   const auto score_of = [&](size_t narrowed) {
     for (size_t i = 0; i < order.size(); ++i) {
       order[i]->bits = i < narrowed ? options.narrow : kWide;
@@ -313,7 +313,7 @@ void keep_score(const Model& model, const Dataset& data, const Model& placed,
     quantize.bits = result.bits();
     return score_samples("auto_mixed_precision",
                          calibrated(model, data, quantize, options), judges,
-                         options.judge.score, options.judge.batch_size);
+                         options.sensitivity.score, options.sensitivity.batch_size);
   };
   result.wide_score = result.score = score_of(0);
   const double least = *result.wide_score - *options.score_loss;
@@ -345,7 +345,7 @@ MixedPrecision auto_mixed_precision(const Model& model, const Dataset& data,
   const bool weights_only = options.narrow_activations == kWide;
   if (!weights_only) all.bits[0].activation = options.narrow_activations;
   const Model narrow = calibrated(model, data, all, options);
-  const Sensitivity found = sensitivity(narrow, data, options.judge);
+  const Sensitivity found = sensitivity(narrow, data, options.sensitivity);
   MixedPrecision result;
   for (const auto& layer : narrow.layers()) {
     const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);

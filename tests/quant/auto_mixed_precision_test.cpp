@@ -195,7 +195,7 @@ TEST(AutoMixed, MeetsAScoreLoss) {
   size_t before = 0;
   for (const double loss : {0.0, 1e-4, 1e-2, 1e9}) {
     const MixedPrecision mixed = auto_mixed_precision(
-        model, inputs(64), {.score_loss = loss, .judge = judge});
+        model, inputs(64), {.score_loss = loss, .sensitivity = judge});
     ASSERT_TRUE(mixed.score && mixed.wide_score);
     EXPECT_GE(*mixed.score, *mixed.wide_score - loss);
     EXPECT_GE(mixed.bits().size(), before);

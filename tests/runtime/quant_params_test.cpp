@@ -61,10 +61,10 @@ TEST(ScaleOfRange, RejectsInvalidRanges) {
   EXPECT_EQ(failure_of<ValueError>([&] { (void)scale_of_range(-1, 127); }),
             (Failure{"out_of_range", "range"}));
   EXPECT_EQ(failure_of<ValueError>([&] { (void)scale_of_range(kNaN, 127); }),
-            (Failure{"out_of_range", "range"}));
+            (Failure{"not_finite", "range"}));
   EXPECT_EQ(
       failure_of<ValueError>([&] { (void)scale_of_range(kInfinity, 127); }),
-      (Failure{"out_of_range", "range"}));
+      (Failure{"not_finite", "range"}));
 }
 
 TEST(Absmax, CoversTheTensorOrEachChannel) {

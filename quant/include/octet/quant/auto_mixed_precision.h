@@ -22,7 +22,7 @@ struct LayerLatency {
 };
 
 /// Fields in order: mean_bits, bytes, latency, score_loss, latencies, narrow,
-/// narrow_activations, quantize, judge
+/// narrow_activations, quantize, sensitivity
 struct MixedOptions {
   // The budget: at most one of these four. Default: mean_bits = max(6, narrow).
   /// Largest mean number of bits per quantized weight; [narrow, 8].
@@ -31,7 +31,7 @@ struct MixedOptions {
   std::optional<int64_t> bytes = {};
   /// Largest sum of `latencies` over the layers with quantized weights.
   std::optional<double> latency = {};
-  /// Largest loss of `judge`'s score against 8 bits.
+  /// Largest loss of `sensitivity`'s score against 8 bits.
   std::optional<double> score_loss = {};
 
   std::vector<LayerLatency> latencies = {};
@@ -43,7 +43,7 @@ struct MixedOptions {
   /// Q/DQ placement. Its `bits` are the result of the search. Live weight
   /// scales become fixed, at least square error.
   QuantizeOptions quantize = {};
-  SensitivityOptions judge = {};
+  SensitivityOptions sensitivity = {};
 };
 
 /// A layer with quantized weights.
