@@ -114,8 +114,10 @@ Examples:
 )");
   command.when_chosen([options] {
     if (options->rules) return print(rules_text());
-    if (options->file.empty())
-      throw UsageError("missing file (ONNX file of any exporter)");
+    if (options->file.empty()) {
+      throw UsageError("missing_value", "file",
+                       "missing file (ONNX file of any exporter)");
+    }
     const io::LintOptions judge{.target = io::lint_target(options->target),
                                 .samples = options->data.empty()
                                                ? Tensor()
