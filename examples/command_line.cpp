@@ -289,8 +289,8 @@ std::string CommandLine::text_of(const std::string& message,
 int CommandLine::fail(const Error& error) const {
   const std::string text = text_of(with_frames(error), error.code());
   std::fprintf(stderr, "error: %s\n", text.c_str());
-  write_error_file(
-      {kind_name(error.kind()), error.code(), error.subject(), text, 1});
+  write_error_file({kind_name(error.kind()), error.code(),
+                    text_of(error.subject()), text, 1});
   return 1;
 }
 

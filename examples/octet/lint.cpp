@@ -12,6 +12,7 @@
 #include <octet/runtime/text_table.h>
 
 #include "../program.h"
+#include "choice.h"
 #include "commands.h"
 
 namespace octet::program {
@@ -118,10 +119,11 @@ Examples:
       throw UsageError("missing_value", "file",
                        "missing file (ONNX file of any exporter)");
     }
-    const io::LintOptions judge{.target = io::lint_target(options->target),
-                                .samples = options->data.empty()
-                                               ? Tensor()
-                                               : io::read_npy(options->data)};
+    const io::LintOptions judge{
+        .target = as_option("--target",
+                            [&] { return io::lint_target(options->target); }),
+        .samples =
+            options->data.empty() ? Tensor() : io::read_npy(options->data)};
     if (!options->fix.empty()) check_output(options->fix);
     const io::LintFix fix = options->fix.empty()
                                 ? io::LintFix()

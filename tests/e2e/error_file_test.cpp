@@ -9,6 +9,7 @@
 #include <octet/io/json.h>
 #include <octet/runtime/file.h>
 
+#include "../io/onnx_models.h"
 #include "command.h"
 
 namespace octet {
@@ -39,6 +40,18 @@ TEST_F(ErrorFile, HasTheErrorOfTheLibrary) {
   EXPECT_EQ(error.at("code").as_string(), "file_not_found");
   EXPECT_EQ(error.at("subject").as_string(), path.string());
   EXPECT_EQ(error.at("exit_code").as_int(), 1);
+}
+
+// The subject in C++ is OnnxImportOptions.input_shapes.
+TEST_F(ErrorFile, NamesOptionsInsteadOfFields) {
+  io::save(io::model_of("g (float[N,3,H,W] x) => (float[N,3,H,W] y) {\n"
+                        "  y = Neg (x)\n"
+                        "}"),
+           folder_ / "m.onnx");
+  const Config error =
+      error_of("plan --input-shape 8,6 " + quoted(folder_ / "m.onnx"));
+  EXPECT_EQ(error.at("code").as_string(), "shape_mismatch");
+  EXPECT_EQ(error.at("subject").as_string(), "--input-shape");
 }
 
 TEST_F(ErrorFile, HasWrongUsage) {
