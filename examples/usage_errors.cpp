@@ -52,6 +52,7 @@ std::vector<const CLI::Option*> missing_in(const CLI::App& chosen) {
 /// Returns "--input (samples), --output (output file)".
 std::string described(const std::vector<const CLI::Option*>& options) {
   std::vector<std::string> texts;
+  texts.reserve(options.size());
   for (const CLI::Option* option : options) {
     texts.push_back(
         fmt::format("{} ({})", option->get_name(), option->get_description()));

@@ -17,9 +17,8 @@ namespace {
 Failure read_failure(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return {"no error", ""};
   const Config error = io::from_json(read_file(path));
-  const Failure failure{error.at("code").as_string(),
-                        error.at("subject").as_string(),
-                        error.at("message").as_string()};
+  Failure failure{error.at("code").as_string(), error.at("subject").as_string(),
+                  error.at("message").as_string()};
   log_failure(failure.code, failure.message);
   return failure;
 }

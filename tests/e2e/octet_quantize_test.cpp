@@ -152,7 +152,7 @@ TEST_F(OctetQuantize, WritesCommandsForEachTensorrt) {
     const CommandResult r =
         run("--method max --golden --data " + file("x.npy") + " " + options);
     EXPECT_EQ(r.exit_code, 0) << r.output;
-    const std::string text = read_file(folder_ / "int8.commands.sh");
+    std::string text = read_file(folder_ / "int8.commands.sh");
     EXPECT_THAT(r.output, HasSubstr(text));
     return text;
   };
