@@ -21,6 +21,7 @@
 #include <octet/runtime/version.h>
 
 #include "completion.h"
+#include "error_file.h"
 #include "help_format.h"
 #include "hints.h"
 #include "job.h"
@@ -216,7 +217,8 @@ void Command::when_chosen(std::function<void()> body) {
       check_written(*app, *written);
       body();
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}: {}", name, error.what()));
+      throw UsageError(error.code(), error.subject(),
+                       fmt::format("{}: {}", name, error.what()));
     } catch (const std::bad_alloc&) {
       throw ValueError("memory_limit", name, out_of_memory());
     }
@@ -283,10 +285,21 @@ std::string CommandLine::text_of(const std::string& message,
   return is_octet_ ? on_command_line(message, code) : message;
 }
 
+/// Reports an error on standard error. Returns the exit code.
+int CommandLine::fail(const Error& error) const {
+  const std::string text = text_of(with_frames(error), error.code());
+  std::fprintf(stderr, "error: %s\n", text.c_str());
+  write_error_file({kind_name(error.kind()), error.code(),
+                    text_of(error.subject()), text, 1});
+  return 1;
+}
+
 /// Reports wrong usage on standard error. Returns the exit code.
-int CommandLine::refuse(const std::string& problem) const {
+int CommandLine::refuse(const UsageError& error) const {
+  const std::string text = printable_lines(text_of(error.what()));
   std::fprintf(stderr, "error: %s\nRun with --help for more information.\n",
-               printable_lines(text_of(problem)).c_str());
+               text.c_str());
+  write_error_file({"UsageError", error.code(), error.subject(), text, 2});
   return 2;
 }
 
@@ -304,11 +317,8 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
     });
   }
   app_->set_version_flag("--version", std::string("octet ") + version());
-  const auto fail = [&](const std::string& text, const std::string& code = "") {
-    std::fprintf(stderr, "error: %s\n", text_of(text, code).c_str());
-    return 1;
-  };
   try {
+    remove_error_file();
     (void)active_isa();  // reports an invalid OCTET_ISA first
     if (argc <= 1 && app_->get_require_subcommand_min() > 0) {
       print(app_->help());
@@ -332,13 +342,13 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
     if (body) body();
     return 0;
   } catch (const UsageError& error) {
-    return refuse(error.what());
+    return refuse(error);
   } catch (const Error& error) {
-    return fail(with_frames(error), error.code());
+    return fail(error);
   } catch (const std::bad_alloc&) {
-    return fail(app_->get_name() + ": " + out_of_memory());
+    return fail(ValueError("memory_limit", app_->get_name(), out_of_memory()));
   } catch (const std::exception& error) {
-    return fail(printable_lines(error.what()));
+    return fail(InternalError("internal", "", printable_lines(error.what())));
   }
 }
 

@@ -13,6 +13,10 @@
 
 #include "outputs.h"
 
+namespace octet {
+class Error;
+}  // namespace octet
+
 namespace CLI {
 class App;
 class Option;
@@ -98,7 +102,19 @@ class Command {
 /// An invalid command line. Exit code 2.
 class UsageError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// `code` is for programs, such as "unknown_option"; `subject` is the option
+  /// or word at fault; `message` is the whole text.
+  UsageError(std::string code, std::string subject, const std::string& message)
+      : std::runtime_error(message),
+        code_(std::move(code)),
+        subject_(std::move(subject)) {}
+
+  const std::string& code() const { return code_; }
+  const std::string& subject() const { return subject_; }
+
+ private:
+  std::string code_;
+  std::string subject_;
 };
 
 class CommandLine : public Command {
@@ -119,14 +135,16 @@ class CommandLine : public Command {
 
   /// Parses the command line and runs `body` or the chosen command. Returns the
   /// exit code: 0 for success, --help and --version; 1 for an error, printed on
-  /// standard error; 2 for wrong usage.
+  /// standard error; 2 for wrong usage. Errors are also written as JSON to the
+  /// file that the environment variable OCTET_ERROR_FILE names.
   int run(int argc, char** argv, const std::function<void()>& body = {});
 
  private:
   void run_job();
   std::string text_of(const std::string& message,
                       const std::string& code = "") const;
-  int refuse(const std::string& problem) const;
+  int fail(const Error& error) const;
+  int refuse(const UsageError& error) const;
 
   std::unique_ptr<CLI::App> owned_;
   bool is_octet_;  ///< hints name options; in the examples, C++ calls

@@ -47,7 +47,8 @@ std::vector<std::pair<std::string_view, const toml::node*>> entries_of(
 void check_word(std::string_view word, std::string_view what, uint32_t line,
                 const std::string& path) {
   if (word.find('\0') == word.npos) return;
-  throw UsageError(fmt::format("{}: {} must not contain NUL, got {} in line {}",
+  throw UsageError("invalid_value", path,
+                   fmt::format("{}: {} must not contain NUL, got {} in line {}",
                                path, what, printable(word, 80), line));
 }
 
@@ -59,7 +60,8 @@ const CLI::App& command_named(const CLI::App& app, std::string_view name,
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() != "run") names.push_back(command->get_name());
   }
-  throw UsageError(fmt::format("{}: unknown command '[{}]'{}", path, name,
+  throw UsageError("unknown_name", fmt::format("[{}]", name),
+                   fmt::format("{}: unknown command '[{}]'{}", path, name,
                                suggest_names(std::string(name), names)));
 }
 
@@ -76,9 +78,10 @@ const CLI::Option& option_of(const CLI::App& command, std::string_view key,
     if (option->get_positional()) keys.push_back(option->get_name(true));
   }
   if (const CLI::Option* found = find_option(command, key)) return *found;
-  throw UsageError(fmt::format("{}: '{}' has no option '{}'{}", path,
-                               command.get_name(), key,
-                               suggest_names(std::string(key), keys)));
+  throw UsageError(
+      "unknown_option", std::string(key),
+      fmt::format("{}: '{}' has no option '{}'{}", path, command.get_name(),
+                  key, suggest_names(std::string(key), keys)));
 }
 
 /// Returns a string or number as a command line word, nullopt for other types.
@@ -114,9 +117,10 @@ void add_words(const CLI::App& command, std::string_view key,
                const toml::node& value, const std::string& path, Words& words) {
   const CLI::Option& option = option_of(command, key, path);
   const auto refuse = [&](const char* expected) {
-    throw UsageError(fmt::format("{}: '{}' of '{}' must be {}, in line {}",
-                                 path, key, command.get_name(), expected,
-                                 line_of(value)));
+    throw UsageError(
+        "invalid_value", std::string(key),
+        fmt::format("{}: '{}' of '{}' must be {}, in line {}", path, key,
+                    command.get_name(), expected, line_of(value)));
   };
   const auto* flag = value.as_boolean();
   if (flag != nullptr && option.get_items_expected_max() > 0 &&
@@ -161,7 +165,8 @@ std::vector<std::string> in_order(const CLI::App& command, Words words,
       continue;
     }
     if (!missing.empty()) {
-      throw UsageError(fmt::format("{}: '{}' needs a key '{}'", path,
+      throw UsageError("missing_value", missing,
+                       fmt::format("{}: '{}' needs a key '{}'", path,
                                    command.get_name(), missing));
     }
     std::ranges::move(found->second, std::back_inserter(result));
@@ -178,8 +183,10 @@ std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
   for (const auto& [name, section] : entries_of(job)) {
     const toml::table* keys = section->as_table();
     if (keys == nullptr) {
-      throw UsageError(fmt::format(
-          "{}: '{}' must be in a section such as [train]", path, name));
+      throw UsageError(
+          "misplaced_option", std::string(name),
+          fmt::format("{}: '{}' must be in a section such as [train]", path,
+                      name));
     }
     const CLI::App& command = command_named(app, name, path);
     Words words;

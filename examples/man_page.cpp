@@ -171,10 +171,14 @@ std::string commands_of(const CLI::App& app) {
   return text.empty() ? text : heading("Commands") + text;
 }
 
-constexpr std::string_view kExitStatus =
+constexpr std::string_view kEnding =
     ".SH EXIT STATUS\n"
     "0: success. 1: an error, printed on standard error, or a failed check. "
-    "2: wrong usage.\n";
+    "2: wrong usage.\n"
+    ".SH ENVIRONMENT\n"
+    "OCTET_ERROR_FILE: an error is also written to this file, as JSON with "
+    "kind, code, subject, message and exit_code. The file is removed at the "
+    "start.\n";
 
 ManPage page_of(const CLI::App& app, const CLI::App* command) {
   const CLI::App& shown = command == nullptr ? app : *command;
@@ -188,7 +192,7 @@ ManPage page_of(const CLI::App& app, const CLI::App* command) {
   if (command == nullptr) text += commands_of(app);
   text += options_of(shown);
   text += sections_of(shown.get_footer());
-  text += kExitStatus;
+  text += kEnding;
   if (command != nullptr) {
     text += fmt::format(".SH SEE ALSO\n{}(1)\n", bold(app.get_name()));
   }

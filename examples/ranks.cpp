@@ -43,6 +43,7 @@ Ranks::Ranks(const RankOptions& options) {
     communicator_ = std::move(ranks);
 #else
     throw UsageError(
+        "unsupported", "--mpi",
         "--mpi: this build has no MPI. Hint: apt-get install libopenmpi-dev "
         "openmpi-bin, then configure with -D OCTET_WITH_MPI=ON");
 #endif

@@ -4,8 +4,9 @@
 
 #include <string>
 
+#include "command_line.h"
+
 namespace CLI {
-class App;
 class Error;
 }  // namespace CLI
 
@@ -16,6 +17,6 @@ std::string full_name(const CLI::App& app, const CLI::App& chosen);
 
 /// Explains why `app` could not parse its arguments: names the unknown word
 /// with similar names, or the missing options.
-std::string explain(const CLI::App& app, const CLI::Error& error);
+UsageError explain(const CLI::App& app, const CLI::Error& error);
 
 }  // namespace octet::program

@@ -117,12 +117,14 @@ def messages(module):
         text = path.read_text()
         for match in ERROR.finditer(text):
             arguments = split(tokens_of_call(text, match.start(2)), ",")
-            if len(arguments) != 3:
+            declaration = arguments and arguments[0][0] == ("code", "std")
+            if len(arguments) != 3 or declaration:
                 continue
             name = template(arguments[0])
             subject = template(arguments[1])
             message = template(arguments[2])
-            if subject:
+            # The text of a UsageError is its whole message.
+            if subject and match[1] != "Usage":
                 message = subject + ": " + message
             found.add((name + " (" + match[1] + "Error)", message))
         for match in WARNING.finditer(text):

@@ -33,4 +33,20 @@ T choice(std::string_view option, const std::string& word,
                   suggest_near(word, words)));
 }
 
+/// Returns `body()`. A value or name that it rejects is reported as that of the
+/// option.
+template <class Body>
+decltype(auto) as_option(std::string_view option, Body body) {
+  const auto of_option = [&](const Error& error) {
+    return Error(error.kind(), error.code(), option, error.text());
+  };
+  try {
+    return body();
+  } catch (const ValueError& error) {
+    throw ValueError(of_option(error));
+  } catch (const NotFoundError& error) {
+    throw NotFoundError(of_option(error));
+  }
+}
+
 }  // namespace octet::program

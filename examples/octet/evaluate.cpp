@@ -47,7 +47,7 @@ std::pair<Dataset, std::string> part_of(const io::OpenedData& data,
                                       {"train", Part::train},
                                       {"test", Part::test}}});
   if (part == Part::test && !data.test) {
-    throw ValueError("missing_value", "--part test",
+    throw ValueError("missing_value", "--part",
                      fmt::format("the data has no test part: {}", data.kind));
   }
   if (data.test && part != Part::train) return {*data.test, "test samples"};

@@ -96,7 +96,9 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
   using io::OnnxOptions;
   using io::OnnxWeights;
   OnnxOptions options = OnnxOptions::for_target(
-      o.target ? io::onnx_target(*o.target) : io::OnnxTarget::any);
+      o.target
+          ? as_option("--target", [&] { return io::onnx_target(*o.target); })
+          : io::OnnxTarget::any);
   options.input_names = names.input_names;
   options.output_names = names.output_names;
   options.interface = names.interface;

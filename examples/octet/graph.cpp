@@ -8,6 +8,7 @@
 #include <octet/runtime/file.h>
 
 #include "../program.h"
+#include "choice.h"
 #include "commands.h"
 #include "placement_options.h"
 #include "random_samples.h"
@@ -56,9 +57,11 @@ void graph(Options o) {
   if (!o.int8) check_no_placement(o.placement, "needs --int8");
   choose_policy(o.placement, o.target);
   if (!o.output.empty()) check_output(o.output);
-  const io::DrawOptions options{.target = io::lint_target(o.target),
-                                .fuse = !o.separate,
-                                .limits = o.model.limits()};
+  const io::DrawOptions options{
+      .target =
+          as_option("--target", [&] { return io::lint_target(o.target); }),
+      .fuse = !o.separate,
+      .limits = o.model.limits()};
   const bool file = is_onnx(o.model.what) && !o.layers && !o.int8;
   if (file) {
     check_no_architecture(o.model);

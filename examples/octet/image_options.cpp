@@ -7,6 +7,8 @@
 #include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
 
+#include "choice.h"
+
 namespace octet::program {
 namespace {
 
@@ -59,8 +61,7 @@ io::Resize resize_for(const DataOptions& o, const DataTarget& target) {
   io::Resize resize = io::resize_mode(target.usual_resize);
   if (!o.resize.empty()) {
     const io::Resize asked =
-        with_context([] { return "in --resize"; },
-                     [&] { return io::resize_mode(o.resize); });
+        as_option("--resize", [&] { return io::resize_mode(o.resize); });
     resize.filter = asked.filter;
     if (asked.fit != io::ImageFit::stretch) resize = asked;
   }
@@ -71,14 +72,12 @@ io::Resize resize_for(const DataOptions& o, const DataTarget& target) {
   const std::string filter = io::to_string(io::Resize{.filter = resize.filter});
   if (o.crop == "none") resize.fit = io::ImageFit::stretch;
   if (!o.crop.empty() && o.crop != "none") {
-    resize = with_context(
-        [] { return "in --crop"; },
-        [&] { return io::resize_mode(filter + " crop " + o.crop); });
+    resize = as_option(
+        "--crop", [&] { return io::resize_mode(filter + " crop " + o.crop); });
   }
   if (o.pad) {
-    resize = with_context(
-        [] { return "in --pad"; },
-        [&] { return io::resize_mode(filter + " pad " + *o.pad); });
+    resize = as_option(
+        "--pad", [&] { return io::resize_mode(filter + " pad " + *o.pad); });
   }
   if (target.image.rank() == 3) {
     io::check_resize("--crop", {target.image[0], target.image[1]}, resize);

@@ -12,6 +12,7 @@
 #include <octet/runtime/text_table.h>
 
 #include "../program.h"
+#include "choice.h"
 #include "commands.h"
 
 namespace octet::program {
@@ -114,10 +115,13 @@ Examples:
 )");
   command.when_chosen([options] {
     if (options->rules) return print(rules_text());
-    if (options->file.empty())
-      throw UsageError("missing file (ONNX file of any exporter)");
+    if (options->file.empty()) {
+      throw UsageError("missing_value", "file",
+                       "missing file (ONNX file of any exporter)");
+    }
     const io::LintOptions lint_options{
-        .target = io::lint_target(options->target),
+        .target = as_option("--target",
+                            [&] { return io::lint_target(options->target); }),
         .samples =
             options->data.empty() ? Tensor() : io::read_npy(options->data)};
     if (!options->fix.empty()) check_output(options->fix);

@@ -103,13 +103,14 @@ void choose_policy(PlacementOptions& options,
 
 void check_reader(const PlacementOptions& options,
                   const std::optional<std::string>& target) {
-  const bool known = target && io::takes_uint8(io::onnx_target(*target));
+  const bool known = target && io::takes_uint8(as_option("--target", [&] {
+                       return io::onnx_target(*target);
+                     }));
   if (options.policy != "onnxruntime" || known) return;
-  throw ValueError(
-      "conflicting_options", "--policy onnxruntime",
-      fmt::format(
-          "needs --target onnxruntime or openvino, which support uint8, got {}",
-          target ? *target : "none"));
+  throw ValueError("conflicting_options", "--policy",
+                   fmt::format("onnxruntime needs --target onnxruntime or "
+                               "openvino, which support uint8, got {}",
+                               target ? *target : "none"));
 }
 
 quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
@@ -124,7 +125,8 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
       "--on-unknown", o.on_unknown,
       {{{"error", OnUnknown::error}, {"warn", OnUnknown::warn}}});
   for (const std::string& name : o.cases) {
-    options.cases.push_back(quant::insertion_case(name));
+    options.cases.push_back(
+        as_option("--case", [&] { return quant::insertion_case(name); }));
   }
   if (o.spec) options.spec = io::load_spec(*o.spec);
   for (const std::string& name : o.excluded) {
@@ -200,11 +202,13 @@ quant::QuantConfig pattern_config(const std::string& policy,
   return config;
 }
 
-void check_patterns_alone(std::string_view option, const PlacementOptions& o) {
+void check_patterns_alone(std::string_view option, const std::string& policy,
+                          const PlacementOptions& o) {
   if (!o.spec && o.cases.empty() && o.mode == "full") return;
   throw UnsupportedError(
       "conflicting_options", option,
-      "cannot be combined with --spec, --case or --mode partial");
+      fmt::format("{} cannot be combined with --spec, --case or --mode partial",
+                  policy));
 }
 
 void add_widths(const Model& model, const PlacementOptions& o,
@@ -244,7 +248,7 @@ Model quantized(const Model& model, const PlacementOptions& o,
     if (bits.empty()) return quant::quantize_model(model, options);
     return with_widths(quant::place(model, options).plan, model, bits);
   }
-  check_patterns_alone("--policy " + o.policy, o);
+  check_patterns_alone("--policy", o.policy, o);
   const quant::TransformResult found = quant::transform(
       model, patterns_of(o.policy, o, model), conversions_of(o.policy));
   options = adjusted(found.model, std::move(options));

@@ -64,8 +64,8 @@ quant::QuantConfig pattern_config(const std::string& policy,
                                   const quant::QuantizeOptions& options);
 
 /// Throws: UnsupportedError for options that pattern policies ignore; `option`
-/// is "--policy patterns".
-void check_patterns_alone(std::string_view option,
+/// is "--policy", `policy` its value.
+void check_patterns_alone(std::string_view option, const std::string& policy,
                           const PlacementOptions& options);
 
 /// Adds the bit widths of --bits, for all layers of a model whether they have

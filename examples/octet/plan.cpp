@@ -75,7 +75,7 @@ Placed placed_by(std::string_view option, const std::string& policy,
     placed.placement.plan = narrowed(placed.placement.plan, model, bits);
     return placed;
   }
-  check_patterns_alone(fmt::format("{} {}", option, policy), placement);
+  check_patterns_alone(option, policy, placement);
   quant::PatternPlacement placed = quant::place_by_patterns(
       model, patterns_of(policy, placement, model),
       pattern_config(policy, options), conversions_of(policy));

@@ -431,7 +431,8 @@ void add_predict(CommandLine& program) {
   command.when_chosen([options] {
     if (options->outputs.empty() && options->labels.empty() &&
         !takes_images(*options)) {
-      throw UsageError("missing --output or --labels");
+      throw UsageError("missing_value", "--output",
+                       "missing --output or --labels");
     }
     predict(*options);
   });

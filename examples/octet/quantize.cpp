@@ -28,6 +28,7 @@
 #include "quantization_check.h"
 #include "quantization_hints.h"
 #include "read_model.h"
+#include "write_results.h"
 
 namespace octet::program {
 namespace {
@@ -180,7 +181,7 @@ void check_labels(const Options& o, const Dataset& data) {
         "dtype_mismatch", "--labels",
         fmt::format(
             "'{}' must be class labels int64 [N], got {}{}",
-            fmt::join(o.data.labels, "', '"), to_string(label.dtype),
+            fmt::join(o.data.labels, "', '"), type_name(label.dtype),
             io::labels_hint(data.label_specs().size() == 1 ? data.labels()
                                                            : Tensor())));
   }

@@ -22,6 +22,7 @@
 #include <octet/train/evaluate.h>
 
 #include "../program.h"
+#include "choice.h"
 #include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
@@ -187,7 +188,8 @@ void add_speed(const ModelSource& source, const std::string& name,
 }
 
 void add_graph(const Options& o, const Model& model, io::Report& report) {
-  const io::LintTarget target = io::lint_target(o.target);
+  const io::LintTarget target =
+      as_option("--target", [&] { return io::lint_target(o.target); });
   if (is_onnx(o.model.what)) {
     report.graph = io::draw_onnx(
         o.model.what, {.target = target, .limits = o.model.limits()});
@@ -262,7 +264,7 @@ void add_noise(const Options& o, const Model& model,
 
 void make_report(const Options& o) {
   check_output(o.output);
-  (void)io::lint_target(o.target);
+  (void)as_option("--target", [&] { return io::lint_target(o.target); });
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);

@@ -17,7 +17,7 @@ bool reaches(double decibels, double least) { return decibels >= least; }
 
 bool agrees(const OutputLoss& loss, const OutputComparisonOptions& least) {
   return !loss.agreement || loss.disagreements < 2 ||
-         *loss.agreement >= least.min_agreement;
+         *loss.agreement >= thresholds.min_agreement;
 }
 
 // NaN counts as the least value.
@@ -69,17 +69,19 @@ std::string OutputComparison::problems() const {
                         loss.output, problem);
   };
   for (const OutputLoss& loss : outputs) {
-    if (!reaches(loss.sqnr, least.min_sqnr)) {
+    if (!reaches(loss.sqnr, thresholds.min_sqnr)) {
       add(loss, fmt::format("an SQNR of {}, below {:g} dB",
-                            decibels_text(loss.sqnr), least.min_sqnr));
-    } else if (!reaches(loss.median_sqnr, least.min_sqnr)) {
-      add(loss, fmt::format("a median SQNR of {}, below {:g} dB",
-                            decibels_text(loss.median_sqnr), least.min_sqnr));
+                            decibels_text(loss.sqnr), thresholds.min_sqnr));
+    } else if (!reaches(loss.median_sqnr, thresholds.min_sqnr)) {
+      add(loss,
+          fmt::format("a median SQNR of {}, below {:g} dB",
+                      decibels_text(loss.median_sqnr), thresholds.min_sqnr));
     }
-    if (!agrees(loss, least)) {
-      add(loss, fmt::format("the float model's class in {:.2f} % of the "
-                            "samples, below {:g} %",
-                            100 * *loss.agreement, 100 * least.min_agreement));
+    if (!agrees(loss, thresholds)) {
+      add(loss,
+          fmt::format("the float model's class in {:.2f} % of the "
+                      "samples, below {:g} %",
+                      100 * *loss.agreement, 100 * thresholds.min_agreement));
     }
   }
   return text;

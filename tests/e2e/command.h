@@ -3,7 +3,11 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include <octet/runtime/config.h>
+
+#include "../support.h"
 #include "../temp_folder.h"
 
 namespace octet {
@@ -11,6 +15,13 @@ namespace octet {
 struct CommandResult {
   int exit_code = 0;   // 128 + signal if killed by a signal
   std::string output;  // standard output and standard error
+  /// Error that ended the last program of Octet: it writes OCTET_ERROR_FILE.
+  Failure failure;
+
+  /// Returns the subjects of the warnings: "--data" of "warning: --data: ...".
+  std::vector<std::string> warned() const;
+  /// Parses the JSON between warnings and the error of a failed check.
+  Config json() const;
 };
 
 /// Runs a command in the shell, so that it may redirect and limit.

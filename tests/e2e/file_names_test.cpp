@@ -41,10 +41,10 @@ class FileNames : public ::testing::Test {
     }
     return run_octet(arguments);
   }
-  std::string refusal(const std::string& arguments, int code) const {
+  Failure refusal(const std::string& arguments, int code) const {
     const CommandResult r = run(arguments);
     EXPECT_EQ(r.exit_code, code) << arguments << "\n" << r.output;
-    return r.output;
+    return r.failure;
   }
   std::string text(const char* name) const { return read_file(folder_ / name); }
 
@@ -55,6 +55,7 @@ TEST_F(FileNames, OfOtherFormatsAreRejectedWithAHint) {
   const struct {
     const char* command;
     const char* hint;
+    const char* option = "--output";
   } cases[] = {
       {"convert @/m.h5 @/m.engine", "trtexec"},
       {"convert @/m.h5 @/m.plan", "trtexec"},
@@ -67,13 +68,15 @@ TEST_F(FileNames, OfOtherFormatsAreRejectedWithAHint) {
       {"graph @/m.h5 -o @/g.png", ".svg"},
       {"predict @/m.h5 --input @/x.npy --output @/y.onnx", ".npy or .csv"},
       {"predict @/m.h5 --input @/x.npy --output @/y.npz", "octet predict"},
-      {"plan @/m.h5 --save @/p.toml", ".json"},
-      {"lint @/m.onnx --fix @/m2.engine", "trtexec"},
+      {"plan @/m.h5 --save @/p.toml", ".json", "--save"},
+      {"lint @/m.onnx --fix @/m2.engine", "trtexec", "--fix"},
       {"train @/m.h5 --data @/x.npy --labels @/l.npy -o @/t.h5 --log @/l.json",
-       ".csv"},
+       ".csv", "--log"},
   };
-  for (const auto& [command, hint] : cases) {
-    EXPECT_THAT(refusal(command, 2), HasSubstr(hint));
+  for (const auto& [command, hint, option] : cases) {
+    const Failure failure = refusal(command, 2);
+    EXPECT_EQ(failure, (Failure{"invalid_value", option})) << command;
+    EXPECT_THAT(failure.message, HasSubstr(hint));
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 4);
 }
@@ -115,45 +118,58 @@ TEST_F(FileNames, OfInputFilesAreRejectedForOutputs) {
   io::write_npy(folder_ / "m.golden/in.npy", Tensor::zeros({2, 3}));
   write_file(folder_ / "spec.json", R"({"layers": []})");
   const std::string before = text("m.onnx");
-  for (const char* command :
-       {"convert @/m.onnx @/m.onnx", "convert @/m.onnx @/./m.onnx",
-        "convert @/m.onnx -o @/link.onnx", "convert @/m.onnx @/hard.onnx",
-        "convert @/link.onnx @/m.onnx", "lint @/m.onnx --fix @/m.onnx",
-        "lint @/m.onnx --fix @/link.onnx",
-        "quantize @/m.onnx @/m.onnx --data @/x.npy",
-        "quantize @/m.h5 @/m.onnx --data @/m.golden/in.npy --golden",
-        "fold @/m.onnx -o @/m.onnx", "fold @/m.h5 @/m.h5",
-        "plan @/m.h5 --spec @/spec.json --save @/spec.json",
-        "qat @/m.h5 --data @/x.npy --labels @/l.npy @/m.h5",
-        "train @/m.h5 --data @/x.npy --labels @/l.npy -o @/t.h5 --log @/l.npy",
-        "predict @/m.h5 --input @/x.npy --labels @/l.npy --output @/l.npy"}) {
+  const struct {
+    const char* command;
+    const char* option = "--output";
+  } cases[] = {
+      {"convert @/m.onnx @/m.onnx"},
+      {"convert @/m.onnx @/./m.onnx"},
+      {"convert @/m.onnx -o @/link.onnx"},
+      {"convert @/m.onnx @/hard.onnx"},
+      {"convert @/link.onnx @/m.onnx"},
+      {"lint @/m.onnx --fix @/m.onnx", "--fix"},
+      {"lint @/m.onnx --fix @/link.onnx", "--fix"},
+      {"quantize @/m.onnx @/m.onnx --data @/x.npy"},
+      {"quantize @/m.h5 @/m.onnx --data @/m.golden/in.npy --golden",
+       "--golden"},
+      {"fold @/m.onnx -o @/m.onnx"},
+      {"fold @/m.h5 @/m.h5"},
+      {"plan @/m.h5 --spec @/spec.json --save @/spec.json", "--save"},
+      {"qat @/m.h5 --data @/x.npy --labels @/l.npy @/m.h5"},
+      {"predict @/m.h5 --input @/x.npy --labels @/l.npy --output @/l.npy"},
+  };
+  for (const auto& [command, option] : cases) {
     const CommandResult r = run(command);
     EXPECT_NE(r.exit_code, 0) << command;
-    EXPECT_THAT(r.output, HasSubstr(folder_.path().string())) << command;
+    EXPECT_EQ(r.failure, (Failure{"conflicting_options", option})) << command;
   }
+  EXPECT_EQ(refusal("train @/m.h5 --data @/x.npy --labels @/l.npy -o @/t.h5 "
+                    "--log @/l.npy",
+                    2),
+            (Failure{"invalid_value", "--log"}));
   EXPECT_EQ(text("m.onnx"), before);
 }
 
 TEST_F(FileNames, OfTwoOutputsMustDiffer) {
-  EXPECT_THAT(refusal("train @/m.h5 --data @/x.npy --labels @/l.npy -o @/t.h5 "
-                      "--log @/./t.h5",
-                      2),
-              HasSubstr("--log"));
-  EXPECT_THAT(refusal("train @/m.h5 --data @/x.npy --labels @/l.npy -o "
-                      "@/t.onnx --log @/t.csv --checkpoint @/t.csv",
-                      1),
-              HasSubstr("t.csv"));
+  EXPECT_EQ(refusal("train @/m.h5 --data @/x.npy --labels @/l.npy -o @/t.h5 "
+                    "--log @/./t.h5",
+                    2),
+            (Failure{"invalid_value", "--log"}));
+  EXPECT_EQ(refusal("train @/m.h5 --data @/x.npy --labels @/l.npy -o "
+                    "@/t.onnx --log @/t.csv --checkpoint @/t.csv",
+                    1),
+            (Failure{"cannot_write", (folder_ / "t.csv").string()}));
 }
 
 TEST_F(FileNames, OfInputCheckpointsAreRejected) {
   fs::create_directories(folder_ / "run/train");
   io::save_model(io::load_model(folder_ / "m.h5"),
                  folder_ / "run/train/checkpoint-000000000004.h5");
-  EXPECT_THAT(
+  EXPECT_EQ(
       refusal("train @/run/train/checkpoint-000000000004.h5 --data @/x.npy "
               "--labels @/l.npy -o @/t.h5 --checkpoint @/run --resume",
               1),
-      HasSubstr("checkpoint-000000000004.h5"));
+      (Failure{"conflicting_options", "--checkpoint"}));
 }
 
 }  // namespace

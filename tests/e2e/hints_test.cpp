@@ -177,7 +177,10 @@ TEST(Hints, ReachTheTerminal) {
   write_file(folder / "page.onnx", "<!doctype html><html></html>");
   const CommandResult npy = run_octet("inspect " + quoted(folder / "x.npy"));
   EXPECT_EQ(npy.exit_code, 1);
-  EXPECT_THAT(npy.output, AllOf(HasSubstr("--data"), Not(HasSubstr("io::"))));
+  EXPECT_EQ(npy.failure,
+            (Failure{"unsupported_format", (folder / "x.npy").string()}));
+  EXPECT_THAT(npy.failure.message,
+              AllOf(HasSubstr("--data"), Not(HasSubstr("io::"))));
   // The context precedes the hint.
   const CommandResult page =
       run_octet("inspect " + quoted(folder / "page.onnx"));

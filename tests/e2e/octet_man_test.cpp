@@ -56,7 +56,7 @@ TEST(OctetMan, RejectsAMissingFolder) {
   const CommandResult r =
       run_command(fmt::format("{}/octet man /none/at/all 2>&1", OCTET_BIN));
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.output, HasSubstr("/none/at/all"));
+  EXPECT_EQ(r.failure, (Failure{"file_not_found", "/none/at/all/octet.1"}));
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -27,6 +26,7 @@ struct Said {
   int exit_code = 0;
   std::string out;
   std::string err;
+  Failure failure;
 
   std::vector<std::string> lines() const {
     std::vector<std::string> result;
@@ -45,20 +45,21 @@ Said plan(const std::string& arguments) {
   const CommandResult r = run_command(
       fmt::format("({} plan {} >{} 2>{})", quoted(OCTET_BIN "/octet"),
                   arguments, quoted(folder / "out"), quoted(folder / "err")));
-  return {r.exit_code, read_file(folder / "out"), read_file(folder / "err")};
+  return {r.exit_code, read_file(folder / "out"), read_file(folder / "err"),
+          r.failure};
 }
 
-/// Expects exit code 1, no standard output, and a single line of error.
-void expect_refused(const std::string& arguments,
-                    const std::vector<std::string>& words) {
+/// Expects exit code 1, no standard output, and a single line of error with the
+/// fact.
+void expect_refused(const std::string& arguments, const Failure& failure,
+                    const std::string& fact = "") {
   const Said said = plan(arguments);
   EXPECT_EQ(said.exit_code, 1) << arguments;
   EXPECT_EQ(said.out, "") << arguments;
   EXPECT_THAT(said.err, StartsWith("error: ")) << arguments;
   EXPECT_EQ(std::ranges::count(said.err, '\n'), 1) << said.err;
-  for (const std::string& word : words) {
-    EXPECT_THAT(said.err, HasSubstr(word)) << arguments;
-  }
+  EXPECT_EQ(said.failure, failure) << arguments;
+  EXPECT_THAT(said.failure.message, HasSubstr(fact));
 }
 
 struct Counted {
@@ -128,8 +129,10 @@ TEST(OctetPlan, FollowsTheToolkitStrictlyOnRequest) {
   EXPECT_EQ(strict.last(),
             "pairs: 9 activations + 9 weights = 18 per edge, 17 shared");
   EXPECT_EQ(plan(arguments + " --strict --diff tensorrt").exit_code, 0);
-  expect_refused("zoo:frodo --strict", {"--strict", "--policy toolkit"});
-  expect_refused("zoo:frodo --policy patterns --strict", {"--policy toolkit"});
+  expect_refused("zoo:frodo --strict",
+                 Failure{"conflicting_options", "--strict"});
+  expect_refused("zoo:frodo --policy patterns --strict",
+                 Failure{"conflicting_options", "--strict"});
 }
 
 TEST(OctetPlan, AcceptsSeveralCases) {
@@ -231,7 +234,8 @@ TEST(OctetPlan, SavesAPlanAndFindsNoDifferenceToIt) {
 }
 
 TEST(OctetPlan, PrintsNothingIfItCannotSave) {
-  expect_refused("zoo:otho --save /nowhere/at/all.json", {"/nowhere/at/all"});
+  expect_refused("zoo:otho --save /nowhere/at/all.json",
+                 Failure{"file_not_found", "/nowhere/at/all.json"});
 }
 
 TEST(OctetPlan, PlacesByPatterns) {
@@ -251,7 +255,7 @@ TEST(OctetPlan, ExplainsConversionsAndSkippedLayers) {
 TEST(OctetPlan, RejectsSpecsAndCasesWithPatterns) {
   for (const char* more : {"--mode partial", "--case Residual"}) {
     expect_refused(std::string("zoo:pippin --policy patterns ") + more,
-                   {"--policy patterns"});
+                   Failure{"conflicting_options", "--policy"});
   }
 }
 
@@ -261,52 +265,67 @@ TEST(OctetPlan, ExcludesLayersFromPatterns) {
     EXPECT_THAT(plan(line).out, HasSubstr("conv2d_2  "));
     EXPECT_THAT(plan(line + "--exclude conv2d_2").out,
                 Not(HasSubstr("conv2d_2  ")));
-    expect_refused(line + "--exclude conv", {"--exclude", "'conv'"});
+    expect_refused(line + "--exclude conv",
+                   Failure{"unknown_name", "--exclude"}, "'conv'");
   }
 }
 
 TEST(OctetPlan, RejectsUnknownWords) {
-  expect_refused("zoo:resnet9", {"'resnet9'", "'resnet8'"});
-  expect_refused("zoo:", {"network"});
-  expect_refused("zoo:otho --case ResNet", {"'ResNet'", "ResNetV1"});
+  expect_refused("zoo:resnet9", Failure{"unknown_name", "zoo"}, "'resnet8'");
+  expect_refused("zoo:", Failure{"unknown_name", "zoo"});
+  expect_refused("zoo:otho --case ResNet", Failure{"unknown_name", "--case"},
+                 "'ResNetV1'");
   expect_refused("zoo:otho --policy nvidia",
-                 {"--policy", "tensorrt", "'nvidia'"});
-  expect_refused("zoo:otho --mode half", {"--mode", "partial", "'half'"});
-  expect_refused("zoo:otho --on-unknown ask", {"--on-unknown"});
-  expect_refused("zoo:otho --diff nvidia", {"--diff", "'nvidia'"});
-  for (const char* option : {"--spec", "--diff", "--save", "--case"}) {
-    expect_refused(fmt::format("zoo:otho {} ''", option), {});
+                 Failure{"invalid_value", "--policy"}, "'nvidia'");
+  expect_refused("zoo:otho --mode half", Failure{"invalid_value", "--mode"},
+                 "'half'");
+  expect_refused("zoo:otho --on-unknown ask",
+                 Failure{"invalid_value", "--on-unknown"});
+  expect_refused("zoo:otho --diff nvidia", Failure{"invalid_value", "--diff"},
+                 "'nvidia'");
+  for (const auto& [option, failure] :
+       {std::pair{"--spec", Failure{"missing_value", "file"}},
+        {"--diff", {"invalid_value", "--diff"}},
+        {"--save", {"missing_value", "file"}},
+        {"--case", {"unknown_name", "--case"}}}) {
+    expect_refused(fmt::format("zoo:otho {} ''", option), failure);
   }
 }
 
 TEST(OctetPlan, RejectsUnreadableModels) {
   const TempFolder folder;
-  expect_refused(quoted(folder / "none.h5"), {"none.h5"});
+  expect_refused(quoted(folder / "none.h5"),
+                 Failure{"file_not_found", (folder / "none.h5").string()});
   write_file(folder / "model.onnx", "x");
-  expect_refused(quoted(folder / "model.onnx"), {"model.onnx"});
-  expect_refused(quoted(folder.path()), {});
-  expect_refused("''", {});
+  expect_refused(quoted(folder / "model.onnx"),
+                 Failure{"unsupported_format", "file"}, "model.onnx");
+  expect_refused(quoted(folder.path()),
+                 Failure{"unsupported_format", folder.path().string()});
+  expect_refused("''", Failure{"missing_value", "file"});
 }
 
 TEST(OctetPlan, RejectsInvalidSpecs) {
   const TempFolder folder;
-  const auto refused = [&](const std::string& text,
-                           const std::vector<std::string>& words) {
+  const auto refused = [&](const std::string& text, const Failure& failure,
+                           const std::string& fact) {
     write_file(folder / "spec.json", text);
-    expect_refused("zoo:frodo --spec " + quoted(folder / "spec.json"), words);
+    expect_refused("zoo:frodo --spec " + quoted(folder / "spec.json"), failure,
+                   fact);
   };
   expect_refused("zoo:frodo --spec " + quoted(folder / "none.json"),
-                 {"none.json"});
-  refused("{\"spec\": [\n{\"name\": }]}", {"spec.json", "line 2, column 10"});
+                 Failure{"file_not_found", (folder / "none.json").string()});
+  refused("{\"spec\": [\n{\"name\": }]}", Failure{"malformed_file", "JSON"},
+          "line 2, column 10");
   refused(R"({"spec": [{"name": "conv2d", "quantize": true}]})",
-          {"spec.json", "entry 0", "'quantize'"});
+          Failure{"unknown_option", "spec entry"}, "entry 0");
   refused(R"({"spec": [{"name": "conv2d_9"}]})",
-          {"'conv2d_9'", "did you mean", "'conv2d_"});
+          Failure{"unknown_name", "user spec"}, "'conv2d_9'");
   refused(R"({"spec": [{"name": "Conv3D", "target": "class"}]})",
-          {"'Conv3D'", "'Conv2D'"});
+          Failure{"unsupported_layer", "user spec"}, "'Conv2D'");
   refused(R"({"spec": [{"name": "add", "quantization_index": [2]}]})",
-          {"quantization_index", "[0,2)", "'add'"});
-  expect_refused("zoo:frodo --mode partial", {"partial"});
+          Failure{"out_of_range", "user spec"}, "[0,2)");
+  expect_refused("zoo:frodo --mode partial",
+                 Failure{"missing_value", "quantize_model"});
 }
 
 TEST(OctetPlan, WarnsOfUnknownNamesOnRequest) {

@@ -1,5 +1,7 @@
 // octet report; parsers and a browser read its page.
+#include <regex>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -19,7 +21,10 @@ namespace octet {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 class OctetReport : public ::testing::Test {
@@ -47,6 +52,12 @@ class OctetReport : public ::testing::Test {
                                    quoted(folder_.path()), OCTET_BIN, options));
   }
   std::string page() const { return read_file(folder_ / "report.html"); }
+  /// Returns the ids of the elements of the page.
+  std::vector<std::string> sections() const {
+    static const std::regex id("id=\"([^\"]*)\"");
+    const std::string text = page();
+    return {std::sregex_token_iterator(text.begin(), text.end(), id, 1), {}};
+  }
 
   TempFolder folder_;
 };
@@ -62,11 +73,10 @@ TEST_F(OctetReport, EscapesNamesInItsPage) {
                           HasSubstr("&lt;b&gt;conv&lt;/b&gt;"),
                           Not(HasSubstr("<b>conv")), Not(HasSubstr("<script")),
                           HasSubstr("prefers-color-scheme")));
-  for (const char* section :
-       {"accuracy", "confusion", "noise", "activations", "quantizers",
-        "sensitivity", "lint", "latency", "graph"}) {
-    EXPECT_THAT(text, HasSubstr(fmt::format("id=\"{}\"", section)));
-  }
+  EXPECT_THAT(
+      sections(),
+      IsSupersetOf({"accuracy", "confusion", "noise", "activations",
+                    "quantizers", "sensitivity", "lint", "latency", "graph"}));
   const CommandResult markup =
       run_venv_script("check_markup.py", folder_.path());
   if (markup.exit_code == 77) GTEST_SKIP() << markup.output;
@@ -81,10 +91,9 @@ TEST_F(OctetReport, OmitsUnknownSections) {
   const CommandResult r =
       run("report float.h5 --data x.npy --seconds 0 -o report.html");
   ASSERT_EQ(r.exit_code, 0) << r.output;
-  EXPECT_THAT(page(),
-              AllOf(HasSubstr("No accuracy"), Not(HasSubstr("id=\"latency\"")),
-                    Not(HasSubstr("id=\"quantizers\"")),
-                    Not(HasSubstr("id=\"confusion\""))));
+  EXPECT_THAT(page(), HasSubstr("No accuracy"));
+  EXPECT_THAT(sections(), Not(AnyOf(Contains("latency"), Contains("quantizers"),
+                                    Contains("confusion"))));
 }
 
 TEST_F(OctetReport, NamesQuantizersAtFault) {
@@ -103,11 +112,11 @@ TEST_F(OctetReport, NamesQuantizersAtFault) {
 
 TEST_F(OctetReport, RejectsInvalidArguments) {
   EXPECT_EQ(run("report int8.onnx --data x.npy -o report.txt").exit_code, 2);
-  EXPECT_THAT(run("report int8.onnx --data none.npy -o report.html").output,
-              HasSubstr("none.npy"));
-  EXPECT_THAT(
-      run("report int8.onnx --data x.npy --target tensort10 -o r.html").output,
-      HasSubstr("tensorrt10"));
+  EXPECT_EQ(run("report int8.onnx --data none.npy -o report.html").failure,
+            (Failure{"file_not_found", "none.npy"}));
+  EXPECT_EQ(
+      run("report int8.onnx --data x.npy --target tensort10 -o r.html").failure,
+      (Failure{"invalid_value", "--target"}));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "r.html"));
 }
 

@@ -21,8 +21,9 @@
 namespace octet {
 namespace {
 
-using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// Three separated classes of points in the plane, and a Dense layer.
 class OctetTrain : public ::testing::Test {
@@ -50,11 +51,14 @@ class OctetTrain : public ::testing::Test {
     return run_command(fmt::format("cd {} && {}/octet train {} 2>&1",
                                    quoted(folder_.path()), OCTET_BIN, options));
   }
-  std::string refusal(const std::string& options, int code = 1) const {
+  /// Expects an exit code and a message with the fact.
+  Failure refusal(const std::string& options, const std::string& fact = "",
+                  int code = 1) const {
     const CommandResult r = run(options);
     EXPECT_EQ(r.exit_code, code) << r.output;
+    EXPECT_THAT(r.failure.message, HasSubstr(fact));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out.h5")) << r.output;
-    return r.output;
+    return r.failure;
   }
   std::string bytes(const char* name) const {
     return read_file(folder_ / name);
@@ -96,11 +100,11 @@ TEST_F(OctetTrain, TrainsQuantizesAndFineTunesSeveralOutputs) {
                 .as_number(),
             0.9);
   const CommandResult quantized = octet(
-      "quantize out.h5 -o ptq.onnx --data x_train.npy --labels "
+      "quantize out.h5 -o ptq.onnx --json --data x_train.npy --labels "
       "kind=y_train.npy");
   ASSERT_EQ(quantized.exit_code, 0) << quantized.output;
-  EXPECT_THAT(quantized.output,
-              AllOf(HasSubstr("output 'left'"), HasSubstr("accuracy")));
+  EXPECT_THAT(quantized.warned(), ElementsAre("--labels"));
+  EXPECT_GT(quantized.json().at("quantized_accuracy").as_number(), 0.9);
 }
 
 TEST_F(OctetTrain, LearnsAndReportsAccuracy) {
@@ -120,8 +124,8 @@ TEST_F(OctetTrain, IsIndependentOfThreadsAndResumption) {
   ASSERT_EQ(run(job + "-o a.h5").exit_code, 0);
   ASSERT_EQ(run(job + "--threads 1 -o b.h5 --checkpoint runs").exit_code, 0);
   EXPECT_EQ(bytes("a.h5"), bytes("b.h5"));
-  EXPECT_THAT(refusal(job + "-o out.h5 --checkpoint runs"),
-              HasSubstr("--resume"));
+  EXPECT_EQ(refusal(job + "-o out.h5 --checkpoint runs"),
+            (Failure{"invalid_state", "--checkpoint"}));
   ASSERT_EQ(run(job + "-o c.h5 --checkpoint runs --resume").exit_code, 0);
   EXPECT_EQ(bytes("a.h5"), bytes("c.h5"));
 }
@@ -137,35 +141,37 @@ TEST_F(OctetTrain, HoldsOutAValidationShare) {
     return std::vector<int64_t>{result.at("training_samples").as_int(),
                                 result.at("samples").as_int()};
   };
-  EXPECT_THAT(samples(""), ::testing::ElementsAre(81, 9));
-  EXPECT_THAT(samples("--validation 0.4"), ::testing::ElementsAre(54, 36));
-  EXPECT_THAT(samples("--validation 0"), ::testing::ElementsAre(90, 90));
+  EXPECT_THAT(samples(""), ElementsAre(81, 9));
+  EXPECT_THAT(samples("--validation 0.4"), ElementsAre(54, 36));
+  EXPECT_THAT(samples("--validation 0"), ElementsAre(90, 90));
 }
 
 TEST_F(OctetTrain, RejectsInvalidOptionsBeforeTraining) {
-  EXPECT_THAT(refusal("in.h5 --data . -o none/out.h5"),
-              HasSubstr("none/out.h5"));
-  EXPECT_THAT(refusal("in.h5 --data . -o out.txt", 2), HasSubstr(".h5"));
-  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --epochs 0", 2),
-              HasSubstr("--epochs"));
+  EXPECT_EQ(refusal("in.h5 --data . -o none/out.h5"),
+            (Failure{"file_not_found", "none/out.h5"}));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.txt", ".h5", 2),
+            (Failure{"invalid_value", "--output"}));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.h5 --epochs 0", "", 2),
+            (Failure{"invalid_value", "--epochs"}));
   const std::string before = bytes("in.h5");
-  EXPECT_THAT(refusal("in.h5 --data . -o in.h5"),
-              AllOf(HasSubstr("--output"), HasSubstr("in.h5")));
+  EXPECT_EQ(refusal("in.h5 --data . -o in.h5", "in.h5"),
+            (Failure{"conflicting_options", "--output"}));
   EXPECT_EQ(bytes("in.h5"), before);
-  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --augment flip,cropp"),
-              HasSubstr("did you mean 'crop'"));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.h5 --augment flip,cropp", "'crop'"),
+            (Failure{"invalid_value", "--augment"}));
   // Values up to 4.
-  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --augment brightness"),
-              AllOf(HasSubstr("--augment"), HasSubstr("[0,255]")));
-  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --optimizer adm"),
-              HasSubstr("did you mean 'adam'"));
-  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --schedule cosin"),
-              HasSubstr("did you mean 'cosine'"));
-  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --validation 1"),
-              HasSubstr("[0,1)"));
-  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --classes 4"),
-              AllOf(HasSubstr("--classes"), HasSubstr("zoo")));
-  EXPECT_THAT(refusal("zoo:lenet --data . -o out.h5"), HasSubstr("[2]"));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.h5 --augment brightness", "[0,255]"),
+            (Failure{"out_of_range", "--augment"}));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.h5 --optimizer adm", "'adam'"),
+            (Failure{"invalid_value", "--optimizer"}));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.h5 --schedule cosin", "'cosine'"),
+            (Failure{"invalid_value", "--schedule"}));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.h5 --validation 1", "[0,1)"),
+            (Failure{"out_of_range", "--validation"}));
+  EXPECT_EQ(refusal("in.h5 --data . -o out.h5 --classes 4"),
+            (Failure{"conflicting_options", "--classes, --alpha"}));
+  EXPECT_EQ(refusal("zoo:lenet --data . -o out.h5", "[2]"),
+            (Failure{"invalid_shape", "input"}));
 }
 
 /// Writes MNIST files: two classes, dark and bright images [4,6].
@@ -193,13 +199,17 @@ TEST_F(OctetTrain, FilesStoreThePreprocessing) {
     const CommandResult r = run_command(fmt::format(
         "cd {} && {}/octet {} 2>&1", quoted(folder_.path()), OCTET_BIN, line));
     EXPECT_EQ(r.exit_code, 0) << line << ": " << r.output;
-    return r.output;
+    return r;
   };
   octet("train images.h5 --data idx --preprocess tf --epochs 1 -o tf.h5");
   EXPECT_EQ(io::trained_preprocess(folder_ / "tf.h5"), "tf");
-  EXPECT_THAT(octet("evaluate tf.h5 --data idx"), HasSubstr("bytes as 'tf'"));
-  EXPECT_THAT(octet("evaluate tf.h5 --data idx --preprocess unit"),
-              AllOf(HasSubstr("bytes as 'unit'"), HasSubstr("'tf'")));
+  const CommandResult same = octet("evaluate tf.h5 --data idx --json");
+  EXPECT_EQ(same.json().at("preprocessing").as_string(), "bytes as 'tf'");
+  EXPECT_THAT(same.warned(), IsEmpty());
+  const CommandResult other =
+      octet("evaluate tf.h5 --data idx --json --preprocess unit");
+  EXPECT_EQ(other.json().at("preprocessing").as_string(), "bytes as 'unit'");
+  EXPECT_THAT(other.warned(), ElementsAre("--preprocess"));
   for (const char* line :
        {"train tf.h5 --data idx --epochs 1 -o out.h5",
         "qat tf.h5 --data idx --epochs 1 -o out.h5", "fold tf.h5 -o out.h5",

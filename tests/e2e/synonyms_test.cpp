@@ -13,7 +13,6 @@
 namespace octet {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -50,9 +49,9 @@ TEST_F(Synonyms, OfCommandsRunThem) {
   expect_writes("export m.h5 a.onnx", "a.onnx");
   for (const char* name : {"val", "test", "eval", "Evaluate"}) {
     const CommandResult r =
-        run(std::string(name) + " m.h5 --data x.npy --labels l.npy");
+        run(std::string(name) + " m.h5 --data x.npy --labels l.npy --json");
     EXPECT_EQ(r.exit_code, 0) << name << r.output;
-    EXPECT_THAT(r.output, HasSubstr("accuracy"));
+    EXPECT_GE(r.json().at("accuracy").as_number(), 0);
   }
   EXPECT_THAT(run("--help").output, Not(HasSubstr("  export ")));
 }
@@ -75,7 +74,7 @@ TEST_F(Synonyms, OfOptionsSetThem) {
 TEST_F(Synonyms, AnEmptyValueStaysEmpty) {
   const CommandResult r = run("evaluate m.h5 --data x.npy --labels= --json");
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.output, Not(HasSubstr("'--json'")));
+  EXPECT_EQ(r.failure, (Failure{"missing_value", "--labels"}));
 }
 
 TEST_F(Synonyms, HelpOfACommandIsAccepted) {
@@ -84,7 +83,7 @@ TEST_F(Synonyms, HelpOfACommandIsAccepted) {
   EXPECT_EQ(run("help").output, run("--help").output);
   const CommandResult r = run("help quantise");
   EXPECT_EQ(r.exit_code, 2);
-  EXPECT_THAT(r.output, HasSubstr("did you mean 'quantize'"));
+  EXPECT_EQ(r.failure, (Failure{"unknown_name", "quantise"}));
 }
 
 TEST_F(Synonyms, AnOutputIsAnOptionOrTheSecondArgument) {
@@ -99,34 +98,34 @@ TEST_F(Synonyms, AnOutputIsAnOptionOrTheSecondArgument) {
                 "t.onnx");
   const CommandResult twice = run("convert m.h5 a.onnx -o b.onnx");
   EXPECT_EQ(twice.exit_code, 2);
-  EXPECT_THAT(twice.output,
-              AllOf(HasSubstr("--output"), HasSubstr("'a.onnx' and 'b.onnx'")));
+  EXPECT_EQ(twice.failure, (Failure{"repeated_option", "--output"}));
 }
 
 TEST_F(Synonyms, AnOptionalValueIsNotAModel) {
   // The value of --pad is optional: a model after it is the argument.
   for (const char* words : {"--pad m.h5", "--pad 0 m.h5", "m.h5 --pad"}) {
-    EXPECT_THAT(run("predict --input absent.jpg " + std::string(words)).output,
-                HasSubstr("m.h5: "))
+    EXPECT_EQ(run("predict --input absent.jpg " + std::string(words)).failure,
+              (Failure{"unsupported_model", "m.h5"}))
         << words;
   }
-  EXPECT_THAT(run("predict --pad absent.h5 --input absent.jpg").output,
-              HasSubstr("absent.h5"));
-  EXPECT_THAT(run("predict --pad zoo:none --input absent.jpg").output,
-              HasSubstr("network 'none'"));
+  EXPECT_EQ(run("predict --pad absent.h5 --input absent.jpg").failure,
+            (Failure{"file_not_found", "absent.h5"}));
+  EXPECT_EQ(run("predict --pad zoo:none --input absent.jpg").failure,
+            (Failure{"unknown_name", "zoo"}));
 }
 
 TEST_F(Synonyms, AModelIsAnArgument) {
   const CommandResult r = run("predict --model m.h5 --input x.npy");
   EXPECT_EQ(r.exit_code, 2);
-  EXPECT_THAT(r.output, AllOf(HasSubstr("model"), HasSubstr("'--model'")));
+  EXPECT_EQ(r.failure, (Failure{"unknown_option", "--model"}));
 }
 
 TEST_F(Synonyms, CaseDoesNotMatterForWords) {
   EXPECT_EQ(run("plan zoo:LeNet --policy TensorRT").exit_code, 0);
   EXPECT_EQ(run("inspect zoo:MobileNet_V1_025").exit_code, 0);
-  EXPECT_THAT(run("lint m.onnx --target TensorRT-10").output,
-              HasSubstr("did you mean 'tensorrt10'"));
+  const Failure target = run("lint m.onnx --target TensorRT-10").failure;
+  EXPECT_EQ(target, (Failure{"invalid_value", "--target"}));
+  EXPECT_THAT(target.message, HasSubstr("'tensorrt10'"));
 }
 
 }  // namespace
