@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-
 #include <octet/io/json.h>
 #include <octet/runtime/file.h>
 
@@ -54,7 +52,7 @@ void write_error_file(const ProgramError& error) {
   try {
     write_file(path, io::to_json(fields) + "\n");
   } catch (const Error& problem) {
-    warn(fmt::format("OCTET_ERROR_FILE: {}", problem.message()));
+    warn("cannot_write", "OCTET_ERROR_FILE", problem.message());
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 // False for NaN.
 bool reaches(double decibels, double least) { return decibels >= least; }
 
-bool agrees(const OutputLoss& loss, const OutputComparisonOptions& least) {
+bool agrees(const OutputLoss& loss, const OutputComparisonOptions& thresholds) {
   return !loss.agreement || loss.disagreements < 2 ||
          *loss.agreement >= thresholds.min_agreement;
 }
