@@ -167,6 +167,7 @@ const LayerDef reduce_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<ReduceLayer>(read_fields<ReduceOptions>(config));
     },
+    .qdq = {.on_request = true},
     .sequences = SequenceOrder::either,
 };
 

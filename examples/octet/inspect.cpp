@@ -25,7 +25,7 @@ std::string layers_of_onnx(const ModelSource& source, bool json) {
   const io::OnnxImport read = io::import_onnx(
       source.what,
       {.input_shapes = input_shapes(source), .limits = source.limits()});
-  if (json) return io::to_json(to_config(read.model)) + "\n";
+  if (json) return io::to_json(program::to_config(read.model)) + "\n";
   return to_text(read.model) + "\n" + read.report.to_string();
 }
 
@@ -56,7 +56,7 @@ std::string inspected(const ModelSource& source, bool json, bool fused,
         what.starts_with("zoo:") ? std::vector<std::string>()
                                  : io::class_names(what, source.limits());
     if (!json) return to_text(model) + classes_text(classes);
-    Config config = to_config(model);
+    Config config = program::to_config(model);
     add_classes(classes, config);
     return io::to_json(config) + "\n";
   }

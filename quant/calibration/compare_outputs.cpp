@@ -18,7 +18,7 @@ Decision decision_by_labels(const Model& model, size_t index,
   const Decision known = decision_of(model, index);
   const Shape shape = model.outputs()[index].shape();
   if (known != Decision::none || shape.rank() < 2) return known;
-  const std::string& name = output_names(model)[index];
+  const std::string name = output_names(model)[index];
   const bool single = labels.size() == 1 && model.outputs().size() == 1;
   const bool classes = std::ranges::any_of(labels, [&](const TensorSpec& spec) {
     return spec.dtype == DType::i64 && (single || spec.name == name);

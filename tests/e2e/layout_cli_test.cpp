@@ -177,7 +177,8 @@ TEST_F(Layouts, SamplesOfIntegerInputsCalibrate) {
   *model.mutable_graph()->add_initializer() =
       io::float_tensor("w", {4, 2}, {1, 2, -1, 0, 3, -2, 1, 1});
   io::save(model, folder_ / "mask.onnx");
-  Tensor x({32, 4}), mask({32, 4}, DType::boolean);
+  Tensor x({32, 4});
+  Tensor mask = Tensor::zeros({32, 4}, DType::boolean);
   Rng(1).fill_normal(x, 0, 1);
   for (size_t i = 0; i < 128; i += 3) mask.data<bool>()[i] = true;
   io::write_npy(folder_ / "a.npy", x);

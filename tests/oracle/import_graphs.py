@@ -1180,3 +1180,23 @@ def large_weight_read_twice():
     y = g.MatMul(y, g.Transpose(w, perm=[1, 0]))
     g.output(g.Where(g.Less(y, g.floats(-0.5)), g.floats(2), y))
     return g
+
+
+@case
+def reductions():
+    """All reductions that become layers, over any axes of a sample."""
+    g = Graph(17)
+    x = g.conv(g.input("image", [2, 3, 5, 4]), "conv", 3, 6, 1)
+    positive = g.Add(g.Abs(x), g.floats(0.5))
+    for op in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceMax",
+               "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSumSquare"):
+        for axes in ([1], [2], [3], [1, 3], [-2, -1], [1, 2, 3]):
+            for keepdims in (0, 1):
+                y = g.node(op, positive, axes=axes, keepdims=keepdims)
+                g.output(y, 4 if keepdims else 4 - len(axes))
+    for axes in ([1], [3, 2]):
+        g.output(g.ReduceSum(x, g.integers(*axes), keepdims=0), 4 - len(axes))
+    tokens = g.Transpose(g.Reshape(x, g.integers(-1, 6, 20)), perm=[0, 2, 1])
+    g.output(g.ReduceMin(tokens, axes=[1], keepdims=0))
+    g.output(g.ReduceProd(tokens, axes=[2], keepdims=1), 3)
+    return g
