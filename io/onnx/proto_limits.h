@@ -11,10 +11,10 @@ namespace octet::io {
 
 /// Supported opsets of ai.onnx.
 inline constexpr int64_t kFirstOpset = 1;
-inline constexpr int64_t kLastOpset = 26;
+inline constexpr int64_t kLastOpset = 28;
 /// Supported versions of the file format.
 inline constexpr int64_t kFirstIrVersion = 3;
-inline constexpr int64_t kLastIrVersion = 13;
+inline constexpr int64_t kLastIrVersion = 14;
 
 /// Throws: FormatError naming the node, tensor or value at fault;
 /// UnsupportedError for a later version.

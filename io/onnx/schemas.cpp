@@ -59,6 +59,7 @@ constexpr Entry kEntries[] = {
      rules::quantize},
     {"", "RMSNormalization", 23, 2, 2, 1, "axis:i epsilon:f stash_type:i",
      rules::keep},
+    {"", "Range", 27, kUnchanged, 0, 0, "stash_type:i", nullptr},
     {"", "ReduceL1", 18, 1, 2, 1, kReduce, rules::reduce},
     {"", "ReduceL2", 18, 1, 2, 1, kReduce, rules::reduce},
     {"", "ReduceLogSum", 18, 1, 2, 1, kReduce, rules::reduce},
@@ -73,6 +74,7 @@ constexpr Entry kEntries[] = {
      "exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s "
      "mode:s nearest_mode:s",
      rules::resize},
+    {"", "SpaceToDepth", 28, kUnchanged, 0, 0, "mode:s", nullptr},
     {"", "Split", 18, 1, 2, kAny, "axis:i num_outputs:i", rules::split},
     {"", "Swish", 24, 1, 1, 1, "alpha:f", rules::keep},
     {kMicrosoftDomain, "DequantizeLinear", 1, 2, 3, 1, "axis:i",

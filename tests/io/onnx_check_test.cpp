@@ -247,9 +247,9 @@ TEST_F(CheckOnnx, RejectsUnknownOpsets) {
     EXPECT_EQ(refusal(with_opset(opset)),
               (Failure{"unsupported_version", "ONNX model"}));
   }
-  EXPECT_EQ(unsupported(with_opset(27)),
+  EXPECT_EQ(unsupported(with_opset(29)),
             (Failure{"unsupported_version", "ONNX model"}));
-  for (const int64_t opset : {11, 17, 18, 23, 26}) {
+  for (const int64_t opset : {11, 17, 18, 23, 26, 28}) {
     EXPECT_EQ(refusal(with_opset(opset)).code, "no error") << opset;
   }
   EXPECT_EQ(
@@ -273,13 +273,13 @@ TEST_F(CheckOnnx, RejectsUnknownIrVersions) {
     EXPECT_EQ(with_version(version),
               (Failure{"unsupported_version", "ONNX model"}));
   }
-  for (const int64_t version : {int64_t{14}, INT64_MAX}) {
+  for (const int64_t version : {int64_t{15}, INT64_MAX}) {
     onnx::ModelProto model = conv_model();
     model.set_ir_version(version);
     EXPECT_EQ(unsupported(model),
               (Failure{"unsupported_version", "ONNX model"}));
   }
-  for (const int64_t version : {4, 7, 8, 9, 10, 13}) {
+  for (const int64_t version : {4, 7, 8, 9, 10, 13, 14}) {
     EXPECT_EQ(with_version(version).code, "no error");
   }
 }

@@ -55,7 +55,7 @@ TEST(OnnxInt16, LintExpectsNoInt8Layer) {
   }
   const LintFinding finding = finding_of(lint_of(model), "E02");
   EXPECT_THAT(finding.reason, HasSubstr("int16"));
-  EXPECT_THAT(finding.cure, Not(HasSubstr("128")));
+  EXPECT_THAT(finding.hint, Not(HasSubstr("128")));
 }
 
 }  // namespace

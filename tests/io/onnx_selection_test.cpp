@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +97,26 @@ TEST(OnnxSelection, DepthToSpaceHasTwoChannelOrders) {
   // CRD: channel 4d + b.
   EXPECT_THAT(image("CRD"), ElementsAreArray({0, 2, 1, 3, 4, 6, 5, 7,  //
                                               8, 10, 9, 11, 12, 14, 13, 15}));
+}
+
+// The inverse of DepthToSpace in each order; CRD exists since opset 28.
+TEST(OnnxSelection, SpaceToDepthHasTwoChannelOrders) {
+  const Tensor x = numbers(Shape{1, 2, 2, 4}, {0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9,
+                                               11, 12, 14, 13, 15});
+  for (const char* mode : {"DCR", "CRD"}) {
+    const auto model = to_run(
+        "(float[1,2,2,4] x) => (y)",
+        fmt::format("s = SpaceToDepth <blocksize = 2, mode = \"{0}\"> (x)\n"
+                    "y = DepthToSpace <blocksize = 2, mode = \"{0}\"> (s)",
+                    mode),
+        28);
+    EXPECT_EQ(values_of(model.predict(x)), values_of(x)) << mode;
+  }
+  EXPECT_EQ(
+      refusal(to_run("(float[1,2,2,4] x) => (y)",
+                     "y = SpaceToDepth <blocksize = 2, mode = \"X\"> (x)", 28),
+              {x}),
+      (Failure{"invalid_graph", "node 'y' (SpaceToDepth)"}));
 }
 
 TEST(OnnxSelection, LrnDividesBySquaresOfNeighborChannels) {

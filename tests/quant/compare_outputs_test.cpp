@@ -92,6 +92,30 @@ TEST(CompareOutputs, ComparesClassesOfClassOutputs) {
   EXPECT_FALSE(softmax.sufficient());
 }
 
+// Class labels of one output do not make the other one a class output.
+TEST(CompareOutputs, MatchesLabelsWithOutputsByName) {
+  const auto model = [](float factor) {
+    const SymbolicTensor x = input({2}, "x");
+    const SymbolicTensor scores = Dense({.units = 2, .name = "scores"})(x);
+    const SymbolicTensor size = Dense({.units = 2, .name = "size"})(x);
+    Model made({x}, {scores, size});
+    for (const char* name : {"scores", "size"}) {
+      made.layer(name).parameter("kernel").variable.assign(
+          tensor({2, 2}, {1, 0, 0, factor}));
+    }
+    return made;
+  };
+  const Dataset data(
+      {{"x", noise({10, 2})}},
+      std::vector<NamedTensor>{{"scores", Tensor::zeros({10}, DType::i64)},
+                               {"size", Tensor::zeros({10, 2})}});
+  const OutputComparison found = compare_outputs(model(1), model(1.01f), data);
+  ASSERT_EQ(found.outputs.size(), 2u);
+  EXPECT_EQ(found.outputs[0].compared, 10);
+  EXPECT_TRUE(found.outputs[0].agreement);
+  EXPECT_FALSE(found.outputs[1].agreement);
+}
+
 TEST(CompareOutputs, AcceptsASingleDisagreement) {
   const Tensor x = tensor({2, 2}, {1, 0.95f, 1, 0.5f});
   const OutputComparison found = compare_outputs(

@@ -194,13 +194,16 @@ void convert_depth_to_space(Conversion& c) {
   rearrange(c, {kBatch, b, b, left, s[2], s[3]}, {0, 3, 4, 1, 5, 2}, joined);
 }
 
-// Source: ONNX SpaceToDepth-13.
+// Source: ONNX SpaceToDepth-28; DCR is the only mode before.
 void convert_space_to_depth(Conversion& c) {
   const auto [s, b] = blocks_of(c);
   if (s[2] % b != 0 || s[3] % b != 0) {
     c.refuse("blocksize must divide the image");
   }
-  rearrange(c, {kBatch, s[1], s[2] / b, b, s[3] / b, b}, {0, 3, 5, 1, 2, 4},
+  const bool depth_last = c.text("mode", "DCR") != "CRD";
+  rearrange(c, {kBatch, s[1], s[2] / b, b, s[3] / b, b},
+            depth_last ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
+                       : std::vector<int64_t>{0, 1, 3, 5, 2, 4},
             {kBatch, s[1] * b * b, s[2] / b, s[3] / b});
 }
 

@@ -25,8 +25,8 @@ void check_concat(const LintGraph& graph, Findings& findings) {
   }
 }
 
-void check_convolution(const LintGraph& graph, const Node& node,
-                       Findings& findings) {
+void check_openvino_convolution(const LintGraph& graph, const Node& node,
+                                Findings& findings) {
   if (!graph.reads_int8(node)) return;
   if (is_computed_in_floats(graph, node)) {
     is_op(node, {"ConvTranspose"})
@@ -62,7 +62,7 @@ void check_openvino(const LintGraph& graph, Findings& findings) {
   bool quantized = false;
   for (const Node& node : graph.proto().node()) {
     if (node.output_size() == 0) continue;
-    if (is_convolution(node)) check_convolution(graph, node, findings);
+    if (is_convolution(node)) check_openvino_convolution(graph, node, findings);
     quantized = quantized || is_quantize(node);
   }
   if (!quantized) return;

@@ -50,12 +50,18 @@ Values depth_to_space(const NodeContext& context) {
 Values space_to_depth(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const auto [n, c, h, w, b] = blocks_of(context, x);
-  if (h % b != 0 || w % b != 0) {
-    context.refuse(fmt::format("image sizes must be multiples of {}, got {}", b,
-                               x.shape().to_string()));
+  const std::string mode = context.text("mode", "DCR");
+  if (h % b != 0 || w % b != 0 || (mode != "DCR" && mode != "CRD")) {
+    context.refuse(fmt::format(
+        "image sizes must be multiples of {} and mode DCR or CRD, got {} and "
+        "'{}'",
+        b, x.shape().to_string(), printable(mode)));
   }
-  const Tensor y = strided_copy(context, x, {n, b, b, c, h / b, w / b},
-                                {c * h * w, w, 1, h * w, b * w, b});
+  const Tensor y = mode == "DCR"
+                       ? strided_copy(context, x, {n, b, b, c, h / b, w / b},
+                                      {c * h * w, w, 1, h * w, b * w, b})
+                       : strided_copy(context, x, {n, c, b, b, h / b, w / b},
+                                      {c * h * w, h * w, w, 1, b * w, b});
   return {context.reshaped(y, {n, b * b * c, h / b, w / b})};
 }
 

@@ -201,7 +201,7 @@ struct OnnxSummary {
   int64_t parameters = 0;  ///< elements of all initializers
 };
 
-/// Loads and checks a file of IR version 3 to 13 and opset 1 to 26. Unknown
+/// Loads and checks a file of IR version 3 to 14 and opset 1 to 28. Unknown
 /// operators are listed like others. Throws: IoError; FormatError for files
 /// that are not valid ONNX models, including faults that onnx::checker misses
 /// (strides of 0, initializers shorter than their shape, scales that do not

@@ -17,7 +17,7 @@
 
 namespace octet::io {
 
-/// A graph of standard operators, opsets 1 to 26. Computes the results of the
+/// A graph of standard operators, opsets 1 to 28. Computes the results of the
 /// ONNX operator specification in the order of the file's nodes, without fusion
 /// or constant folding. float16 and bfloat16 are represented as float32, inputs
 /// and outputs included, and rounded in each node's outputs. Convolutions and
