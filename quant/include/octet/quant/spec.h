@@ -99,6 +99,7 @@ class QuantizationSpec {
 /// Optional keys of an entry: "target" ("layer", "pattern" or "class"),
 /// "quantize_input", "quantize_weight" and "quantization_index".
 Config to_config(const QuantizationSpec& spec);
+/// Parses the result of to_config().
 /// Throws: ValueError for an unknown key or invalid value, NotFoundError for a
 /// missing key; both name the entry.
 QuantizationSpec spec_from_config(const Config& config);
