@@ -1,4 +1,4 @@
-// Inference of a zoo network, in images per second.
+// Benchmark of inference with a zoo network, in images per second.
 #include <cstdio>
 #include <exception>
 
@@ -7,12 +7,13 @@
 namespace octet::bench {
 namespace {
 
-// Returns a session; releases the network.
-InferenceSession session_of(const Arguments& a, double& operations_of_one) {
+// Creates or loads the network, writes it if requested, and compiles it; only
+// the session remains in memory. Sets `per_image` to the operations per image.
+InferenceSession make_session(const Arguments& a, double& per_image) {
   const Model net = !a.load.empty()    ? io::load_model(a.load)
                     : a.mode == "int8" ? quantized(a.model)
                                        : zoo::make(a.model);
-  operations_of_one = operations(net);
+  per_image = operations(net);
   if (a.write.ends_with(".h5")) {
     io::save_model(net, a.write);
   } else if (!a.write.empty()) {
@@ -22,10 +23,11 @@ InferenceSession session_of(const Arguments& a, double& operations_of_one) {
 }
 
 void run(const Arguments& a) {
-  double one = 0;
-  const InferenceSession session = session_of(a, one);
+  double per_image = 0;
+  const InferenceSession session = make_session(a, per_image);
   const Tensor x = images(zoo::entry(a.model).input, a.batch);
-  report(a, one * static_cast<double>(a.batch), [&] { (void)session.run(x); });
+  report(a, per_image * static_cast<double>(a.batch),
+         [&] { (void)session.run(x); });
 }
 
 }  // namespace

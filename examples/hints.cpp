@@ -17,15 +17,15 @@ constexpr std::string_view kPredict =
 constexpr std::string_view kCalibrate =
     "octet quantize calibrates a float model";
 constexpr std::string_view kFloatModel =
-    "quantize the float model that the file was made from";
+    "quantize the float model from which the file was exported";
 constexpr std::string_view kSmallerRate = "use a smaller --rate";
 
-// The first row that fits applies.
+// Rules by precedence: the first match applies.
 constexpr HintRule kRules[] = {
-    // Errors by their code.
+    // By error code.
     {"not_calibrated", "", kCalibrate},
     {"not_quantized", "", "octet quantize quantizes a float model"},
-    // Kinds of files.
+    // By C++ name: files.
     {"", "io::load_model", kModelFile},
     {"", "io::load_keras", kModelFile},
     {"", "io::load_onnx_reference", kPredict},
@@ -59,7 +59,7 @@ constexpr HintRule kRules[] = {
     {"", "for_model(", "assign the loss with --loss NAME=LOSS"},
 };
 
-// Options of the library that are options of the command line, by field.
+// Fields of the library's options with an equivalent command line option.
 constexpr OptionName kOptions[] = {
     {"KerasOptions", "architecture", "--architecture"},
     {"KerasOptions", "input_shapes", "--input-shape"},
@@ -84,7 +84,7 @@ void replace_all(std::string& text, std::string_view from,
   }
 }
 
-/// Converts "x.transposed({0,3,1,2})" of Tensor to NumPy's
+/// Converts calls of a Tensor method to NumPy: "x.transposed({0,3,1,2})" to
 /// "x.transpose((0,3,1,2))".
 void to_numpy(std::string& text, std::string_view call,
               std::string_view numpy) {
@@ -97,9 +97,10 @@ void to_numpy(std::string& text, std::string_view call,
   }
 }
 
-/// Replaces "SessionOptions::memory_limit (command line: --memory-limit)",
-/// "memory_limit (octet: --memory-limit)", "KerasOptions.architecture" and
-/// "losses::huber" by the option.
+/// Replaces C++ names by command line options:
+/// "SessionOptions::memory_limit (command line: --memory-limit)",
+/// "memory_limit (octet: --memory-limit)", "KerasOptions.architecture",
+/// "losses::huber".
 void name_options(std::string& text) {
   static const re2::RE2 both(
       "[A-Za-z]\\w*(?:(?:::|\\.|_)\\w+)+ "
@@ -119,9 +120,9 @@ void name_options(std::string& text) {
   }
 }
 
-/// Returns whether text names C++: "io::load_model", "predict(x)",
-/// "CsvOptions.header", ".resume = true". Python methods, such as "x.numpy()",
-/// do not count.
+/// Returns whether text contains a C++ name: "io::load_model", "predict(x)",
+/// "CsvOptions.header", ".resume = true". Python methods such as "x.numpy()"
+/// are ignored.
 bool names_cpp(std::string_view text) {
   for (size_t at = text.find("::"); at != text.npos;
        at = text.find("::", at + 2)) {
@@ -140,7 +141,7 @@ bool names_cpp(std::string_view text) {
   return re2::RE2::PartialMatch({text.data(), text.size()}, field);
 }
 
-/// Returns the last number in a text, "" if there is none.
+/// Returns the last number in a text, or "".
 std::string last_number(const std::string& text) {
   static const re2::RE2 number("([0-9][0-9.]*(?:e[-+]?[0-9]+)?)");
   re2::StringPiece rest(text);
@@ -151,8 +152,8 @@ std::string last_number(const std::string& text) {
   return found;
 }
 
-/// Returns the hint for the command line: by rule, `hint` itself if it names no
-/// C++, else nothing.
+/// Returns `hint` if it contains no C++ name, else the hint of the first
+/// matching rule, or nothing without a match.
 std::optional<std::string> translated(const std::string& hint,
                                       std::string_view code) {
   for (const HintRule& rule : kRules) {
@@ -166,6 +167,7 @@ std::optional<std::string> translated(const std::string& hint,
   return names_cpp(hint) ? std::nullopt : std::optional(hint);
 }
 
+/// Translates all hints in a text; removes hints without a translation.
 void translate_hints(std::string& text, std::string_view code) {
   constexpr std::string_view kHint = "Hint: ";
   for (size_t at = text.find(kHint); at != text.npos;) {

@@ -1,7 +1,7 @@
-// Translates hints of the library, which name C++, into hints that name options
-// of the command line. Independent of wording: rules look for the code of an
-// error or for a C++ name in its hint. A hint that names C++ without a rule is
-// dropped.
+// Translates the library's hints, which contain C++ names, to hints with
+// command line options. Rules match the code of an error or a C++ name in its
+// hint, not the wording. A hint with a C++ name but no matching rule is
+// removed.
 #pragma once
 
 #include <span>
@@ -10,7 +10,8 @@
 
 namespace octet::program {
 
-/// Replaces the hint of an error with this code, or a hint with this C++ name.
+/// Replacement for the hint of errors with this code, or for hints with this
+/// C++ name.
 struct HintRule {
   std::string_view code;  ///< "not_calibrated", or "" if `name` is set
   std::string_view name;  ///< "io::load_model"
@@ -24,7 +25,7 @@ struct OptionName {
   std::string_view option;
 };
 
-/// The rules, for the test that the names exist in the library.
+/// Return the tables. A test checks that their names exist in the library.
 std::span<const HintRule> hint_rules();
 std::span<const OptionName> option_names();
 

@@ -1,4 +1,5 @@
-// `man DIR`: manual pages from the descriptions of commands and options.
+// Manual pages (`octet man DIR`), generated from the descriptions of commands
+// and options.
 #pragma once
 
 #include <string>
@@ -10,6 +11,7 @@ class App;
 
 namespace octet::program {
 
+/// Examples in the help of `octet man`.
 inline constexpr const char* kManHelp = R"(
 Examples:
   octet man ~/.local/share/man/man1
@@ -17,11 +19,11 @@ Examples:
 )";
 
 struct ManPage {
-  std::string file;  ///< "octet-train.1"
-  std::string text;  ///< in the macros of man(7)
+  std::string file;  ///< name, "octet-train.1"
+  std::string text;  ///< roff source with the macros of man(7)
 };
 
-/// Returns the page of the program, then one per command.
+/// Returns the page of the program, then a page per command.
 std::vector<ManPage> man_pages(const CLI::App& app);
 
 }  // namespace octet::program

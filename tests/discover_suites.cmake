@@ -1,7 +1,7 @@
-# Writes a CTest file with one test per test suite of a GoogleTest executable:
-# starting a process per test case would take longer than most cases.
-# Suites of more than 200 cases are split into shards. Variables: EXECUTABLE,
-# OUTPUT, LABEL.
+# Writes a CTest file with one test per test suite of a GoogleTest executable,
+# because starting a process takes longer than most test cases. Splits suites of
+# more than 200 cases into shards; excludes suites named Slow*.
+# Variables: EXECUTABLE, OUTPUT, LABEL.
 execute_process(
   COMMAND ${EXECUTABLE} --gtest_list_tests --gtest_filter=-Slow*
   OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)

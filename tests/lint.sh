@@ -11,7 +11,7 @@ Usage: tests/lint.sh [BASE]
 Checks without building: the format of all C++ files, the lists of messages
 (tests/messages.py) and, of the files changed since BASE (default: HEAD~1),
 that headers compile by themselves and that clang-tidy finds nothing. The exit
-code is 1 if there is something to mend.
+code is 1 if a check fails.
 
   --fix     format files in place
   --help    this text

@@ -24,11 +24,11 @@ Installs missing packages, builds and runs the tests. The last line reads
 Other arguments are passed to ctest:
   tests/run.sh -L unit            tests with the label unit, grad or e2e
   tests/run.sh -R Adam            test suites whose name matches
-  tests/run.sh -C long            all tests, those of minutes included
+  tests/run.sh -C long            all tests, including tests that take minutes
   tests/run.sh --preset asan -V   address and undefined behavior sanitizers
 
-With CI=true a skipped test counts as a failure. OCTET_TESTDATA names the
-folder of the shared test data, which is ../shared/testdata otherwise.
+With CI=true a skipped test counts as a failure. OCTET_TESTDATA is the folder of
+the shared test data (default: ../shared/testdata).
 END
 }
 
@@ -44,7 +44,7 @@ while (($# > 0)); do
     --preset=*) preset=${1#--preset=} ;;
     --preset)
       if (($# < 2)); then
-        printf 'run.sh: expected a name after --preset, got none\n' >&2
+        printf 'run.sh: --preset needs a name\n' >&2
         exit 2
       fi
       preset=$2
@@ -110,12 +110,11 @@ if [[ -n $base ]]; then
 fi
 # The name becomes a folder of build/.
 if [[ ! $preset =~ ^[A-Za-z0-9_-]+$ ]]; then
-  printf "run.sh: expected the name of a preset, got '%s'\n" "$preset" >&2
+  printf "run.sh: invalid name of a preset: '%s'\n" "$preset" >&2
   exit 2
 fi
 if [[ $preset == bench ]]; then
-  printf "run.sh: expected a preset with tests, got '%s', %s\n" "$preset" \
-    "which builds only the benchmarks" >&2
+  printf "run.sh: preset '%s' builds only the benchmarks, no tests\n" "$preset" >&2
   exit 2
 fi
 
@@ -128,7 +127,7 @@ if ! runtime/cmake/make_venv.sh; then
   if [[ ${CI:-} == true ]]; then
     exit 1
   fi
-  printf 'run.sh: going on; tests that need ONNX Runtime are skipped\n' >&2
+  printf 'run.sh: tests that need ONNX Runtime are skipped\n' >&2
 fi
 
 case $preset in
@@ -150,7 +149,7 @@ ctest --test-dir "$build" --output-on-failure -j2 --no-tests=error \
   "${ctest_arguments[@]}" || status=$?
 
 if [[ ! -f $report ]]; then
-  printf 'run.sh: expected tests to run, got none\n' >&2
+  printf 'run.sh: no tests ran\n' >&2
   printf '0 passed, 0 failed\n'
   exit 1
 fi
@@ -212,7 +211,7 @@ elif ((skipped > 0)); then
   line_end=", $skipped skipped"
 fi
 if ((passed + failed + skipped == 0)); then
-  printf 'run.sh: expected tests to run, got none\n' >&2
+  printf 'run.sh: no tests ran\n' >&2
 fi
 printf '%d passed, %d failed%s\n' "$passed" "$failed" "$line_end"
 if ((status != 0 || failed > 0 || passed == 0)); then

@@ -96,25 +96,26 @@ void check_places(std::string_view subject, const std::string& whose,
   if (fits(labels, outputs)) return;
   const std::vector<int> order =
       transposition(batch_of(labels), batch_of(outputs));
-  std::string cure = "give each output position a class index";
+  std::string fix_hint = "give each output position a class index";
   if (!order.empty()) {
-    cure = fmt::format("transpose their axes with labels.transposed({{{}}})",
-                       fmt::join(order, ","));
+    fix_hint =
+        fmt::format("transpose their axes with labels.transposed({{{}}})",
+                    fmt::join(order, ","));
   } else if (outputs.rank() == 0) {
-    cure = labels.size() == 1
-               ? "use labels.reshaped({n}) for a class per sample"
-               : "end the model with [N,h,w,classes] for a class per pixel";
+    fix_hint = labels.size() == 1
+                   ? "use labels.reshaped({n}) for a class per sample"
+                   : "end the model with [N,h,w,classes] for a class per pixel";
   } else if (without_ones(labels) == without_ones(outputs)) {
-    cure = fmt::format("use labels.reshaped({{n,{}}})",
-                       fmt::join(outputs.dims(), ","));
+    fix_hint = fmt::format("use labels.reshaped({{n,{}}})",
+                           fmt::join(outputs.dims(), ","));
   } else if (labels.rank() == 0) {
-    cure = "end the model with Flatten and Dense for a class per sample";
+    fix_hint = "end the model with Flatten and Dense for a class per sample";
   }
   throw ValueError(
       "shape_mismatch", subject,
       fmt::format("labels must have shape {} for {}, got {}. Hint: {}",
                   batch_of(outputs).to_string(), whose,
-                  batch_of(labels).to_string(), cure));
+                  batch_of(labels).to_string(), fix_hint));
 }
 
 }  // namespace

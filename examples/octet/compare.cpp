@@ -48,7 +48,9 @@ void add_compare(CommandLine& program) {
       R"(
 Layers are matched by name, ignoring "quant_", and sorted by the noise they
 add. Noise is the power of the difference relative to the power of the first
-model's output; added noise excludes the noise of the layer's inputs. ONNX files
+model's output; added noise excludes the noise of the layer's inputs. Column
+"max error" is the largest difference, "largest" the largest magnitude in the
+first model, "changed" the number of quantized values that differ. ONNX files
 run node by node on the reference executor. Samples may be NCHW or NHWC: the
 shape selects the order, or --layout if both fit.
 

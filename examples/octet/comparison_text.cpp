@@ -65,11 +65,11 @@ std::string totals_text(const io::ModelComparison& comparison) {
                   equal ? "equal" : fmt::format("SQNR {:.1f} dB", sqnr),
                   comparison.samples);
   if (comparison.agreement) {
-    text +=
-        fmt::format("same class: {:.2f} %\n", percent(*comparison.agreement));
+    text += fmt::format("top-1 agreement: {:.2f} %\n",
+                        percent(*comparison.agreement));
   }
   if (comparison.accuracy_a) {
-    text += fmt::format("accuracy: {:.2f} % and {:.2f} %\n",
+    text += fmt::format("accuracy: {:.2f} % (first model), {:.2f} % (second)\n",
                         percent(*comparison.accuracy_a),
                         percent(*comparison.accuracy_b));
   }

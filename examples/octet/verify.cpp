@@ -100,7 +100,8 @@ std::string check_text(const io::ModelComparison& result, const Verdict& check,
   std::string text =
       fmt::format("limits for {}: SQNR >= {:g} dB", check.kind, check.min_sqnr);
   if (result.agreement) {
-    text += fmt::format(", same class >= {:g} %", 100 * options.min_agreement);
+    text +=
+        fmt::format(", top-1 agreement >= {:g} %", 100 * options.min_agreement);
   }
   if (check.max_flips) {
     text += fmt::format(", changed quantized values <= {:g} %",
@@ -121,7 +122,7 @@ std::vector<std::string> failures_of(const io::ModelComparison& result,
   }
   if (result.agreement && !(*result.agreement >= options.min_agreement)) {
     failures.push_back(
-        fmt::format("share of equal classes is {:.4g}, must be at least {}",
+        fmt::format("top-1 agreement is {:.4g}, must be at least {}",
                     *result.agreement, options.min_agreement));
   }
   if (check.max_flips && !(result.flip_share() <= *check.max_flips)) {
@@ -209,7 +210,7 @@ void add_verify(CommandLine& program) {
       .type("DB");
   command
       .add("--min-agreement", options->min_agreement, 0, 1,
-           "minimum share of samples with equal class")
+           "minimum top-1 agreement, 0 to 1")
       .show_default();
   command.add("--max-flips", options->max_flips, 0, 1,
               "maximum share of changed quantized values (default: 0.01; "

@@ -9,6 +9,7 @@
 namespace octet::io {
 namespace {
 
+// Removes an undefined type, and dynamic dimensions written as -1.
 void normalize_value(onnx::ValueInfoProto& value) {
   if (!value.type().has_tensor_type()) return;
   auto& type = *value.mutable_type()->mutable_tensor_type();
@@ -22,8 +23,8 @@ void normalize_value(onnx::ValueInfoProto& value) {
   }
 }
 
-// Converts the numbers of a Constant to a tensor: shape inference ignores other
-// attributes.
+// Converts the numbers of a Constant to a tensor, because shape inference reads
+// only tensors.
 void normalize_constant(onnx::NodeProto& node) {
   if (node.op_type() != "Constant" || node.attribute_size() != 1) return;
   onnx::AttributeProto& value = *node.mutable_attribute(0);
@@ -66,19 +67,21 @@ void normalize_graph(onnx::GraphProto& graph) {
   }
 }
 
-// Collects the inputs of a node, including those of its subgraphs.
-void add_read(const onnx::NodeProto& node, std::vector<std::string>& names) {
+// Appends the input names of a node and of the nodes in its subgraphs.
+void append_inputs(const onnx::NodeProto& node,
+                   std::vector<std::string>& names) {
   names.insert(names.end(), node.input().begin(), node.input().end());
   for (const auto& attribute : node.attribute()) {
-    for (const auto& inner : attribute.g().node()) add_read(inner, names);
+    for (const auto& inner : attribute.g().node()) append_inputs(inner, names);
     for (const auto& graph : attribute.graphs()) {
-      for (const auto& inner : graph.node()) add_read(inner, names);
+      for (const auto& inner : graph.node()) append_inputs(inner, names);
     }
   }
 }
 
-// Moves nodes behind their producers and otherwise keeps the order. Nodes on a
-// cycle are moved to the end, for onnx::checker to report.
+// Moves each node behind the producers of its inputs, without further changes
+// of the order. Nodes on a cycle and their consumers are moved to the end,
+// where onnx::checker reports them.
 void sort_nodes(onnx::GraphProto& graph) {
   auto& nodes = *graph.mutable_node();
   std::unordered_map<std::string, int> producers;
@@ -87,23 +90,23 @@ void sort_nodes(onnx::GraphProto& graph) {
   }
   producers.erase("");
   std::vector<std::vector<int>> consumers(static_cast<size_t>(nodes.size()));
-  std::vector<int> missing(consumers.size());
+  std::vector<int> pending(consumers.size());  // producers not yet in `order`
   bool sorted = true;
   for (int i = 0; i < nodes.size(); ++i) {
     std::vector<std::string> names;
-    add_read(nodes[i], names);
+    append_inputs(nodes[i], names);
     for (const auto& name : names) {
       const auto producer = producers.find(name);
       if (producer == producers.end()) continue;
       consumers[static_cast<size_t>(producer->second)].push_back(i);
-      ++missing[static_cast<size_t>(i)];
+      ++pending[static_cast<size_t>(i)];
       sorted = sorted && producer->second < i;
     }
   }
   if (sorted) return;
   std::set<int> ready;
   for (int i = 0; i < nodes.size(); ++i) {
-    if (missing[static_cast<size_t>(i)] == 0) ready.insert(i);
+    if (pending[static_cast<size_t>(i)] == 0) ready.insert(i);
   }
   std::vector<int> order;
   while (!ready.empty()) {
@@ -111,18 +114,20 @@ void sort_nodes(onnx::GraphProto& graph) {
     ready.erase(ready.begin());
     order.push_back(next);
     for (const int consumer : consumers[static_cast<size_t>(next)]) {
-      if (--missing[static_cast<size_t>(consumer)] == 0) ready.insert(consumer);
+      if (--pending[static_cast<size_t>(consumer)] == 0) ready.insert(consumer);
     }
   }
   for (int i = 0; i < nodes.size(); ++i) {
-    if (missing[static_cast<size_t>(i)] > 0) order.push_back(i);
+    if (pending[static_cast<size_t>(i)] > 0) order.push_back(i);
   }
   google::protobuf::RepeatedPtrField<onnx::NodeProto> result;
   for (const int i : order) result.Add()->Swap(&nodes[i]);
   nodes.Swap(&result);
 }
 
-bool states_shape(const onnx::ValueInfoProto& value) {
+// Whether onnx::checker accepts the type of an input or output: tensors need a
+// shape.
+bool has_valid_type(const onnx::ValueInfoProto& value) {
   if (!value.has_type()) return false;
   return !value.type().has_tensor_type() ||
          value.type().tensor_type().has_shape();
@@ -142,7 +147,7 @@ void normalize(onnx::ModelProto& model) {
 StatedShapes::StatedShapes(onnx::GraphProto& graph) {
   for (auto* values : {graph.mutable_input(), graph.mutable_output()}) {
     for (auto& value : *values) {
-      if (states_shape(value)) continue;
+      if (has_valid_type(value)) continue;
       changes_.push_back({&value, value.type(), value.has_type()});
       auto& type = *value.mutable_type()->mutable_tensor_type();
       if (!type.has_elem_type()) type.set_elem_type(onnx::TensorProto::FLOAT);

@@ -8,13 +8,13 @@
 
 namespace octet::io {
 
-/// Normalizes dynamic dimensions written as -1, the explicit domain of the
-/// standard operators, graphs without a name, values of type "undefined",
-/// Constants of numbers without a tensor, and nodes before their producers.
+/// Normalizes dynamic dimensions written as -1, explicit names of the standard
+/// domain, graphs without a name, values of type "undefined", Constants with
+/// numbers instead of a tensor, and nodes that precede their producers.
 void normalize(onnx::ModelProto& model);
 
-/// Adds a shape to inputs and outputs without one for its lifetime, because
-/// onnx::checker requires it.
+/// Adds a shape to inputs and outputs without a shape, as onnx::checker
+/// requires; the destructor restores them.
 class StatedShapes {
  public:
   explicit StatedShapes(onnx::GraphProto& graph);

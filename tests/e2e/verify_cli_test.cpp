@@ -118,7 +118,7 @@ TEST_F(JudgeCommands, VerifyComparesWithTheImportOrAReference) {
   const CommandResult own = judge("verify " + path("int8.onnx") + data);
   EXPECT_EQ(own.exit_code, 0) << own.output;
   EXPECT_THAT(own.output, AllOf(HasSubstr("scores (output)"),
-                                HasSubstr("same class: 100.00 %"),
+                                HasSubstr("top-1 agreement: 100.00 %"),
                                 HasSubstr("batch size 1 against 8")));
   const CommandResult turned =
       judge("verify " + path("float.onnx") + data + " --json");

@@ -1,4 +1,4 @@
-// Every reader with every kind of file: errors name the kind and the cure.
+// Every reader with every kind of file: errors name the kind and a remedy.
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -77,7 +77,7 @@ std::string tar_file() {
 struct Sample {
   std::string contents;
   std::string what;  ///< its name
-  std::string cure;
+  std::string hint;
 };
 
 const std::vector<Sample>& samples() {
@@ -206,7 +206,7 @@ TEST(FileKind, IsNamedWithACureByEveryOtherReader) {
     for (const Reader& reader : readers()) {
       if (reader.own.contains(sample.what)) continue;
       EXPECT_THAT(refusal(reader, folder / "a.file"),
-                  AllOf(HasSubstr(sample.what), HasSubstr(sample.cure)))
+                  AllOf(HasSubstr(sample.what), HasSubstr(sample.hint)))
           << reader.name << " of " << sample.what;
       ++pairs;
     }

@@ -30,17 +30,17 @@ TEST(Arithmetic, BroadcastsARowWithAColumn) {
   EXPECT_THAT(values(divide(y, x)), ElementsAre(10, 20, 30, 5, 10, 15));
 }
 
-// Operands of a result element, axis by axis.
+// Returns the element of operand t for element `at` of a broadcast result.
 float value_at(const Tensor& t, const Shape& result, int64_t at) {
   int64_t offset = 0;
   int64_t step = 1;
   for (int axis = result.rank() - 1; axis >= 0; --axis) {
     const int64_t index = at % result[axis];
     at /= result[axis];
-    const int own = axis - (result.rank() - t.shape().rank());
-    if (own < 0) continue;
-    if (t.shape()[own] != 1) offset += index * step;
-    step *= t.shape()[own];
+    const int t_axis = axis - (result.rank() - t.shape().rank());
+    if (t_axis < 0) continue;
+    if (t.shape()[t_axis] != 1) offset += index * step;
+    step *= t.shape()[t_axis];
   }
   return t.f32()[static_cast<size_t>(offset)];
 }
@@ -69,7 +69,7 @@ TEST(Arithmetic, BroadcastsAlongAnyAxes) {
   }
 }
 
-TEST(Arithmetic, SumsTheGradientOverRepeatedAxes) {
+TEST(Arithmetic, SumsTheGradientOverBroadcastAxes) {
   const Variable x = leaf({2, 1}, {1, 2});
   const Variable y = leaf({3}, {10, 20, 30});
   sum(multiply(x, y)).backward();
@@ -121,14 +121,14 @@ TEST(Arithmetic, IsBitIdenticalForAnyNumberOfThreads) {
 }
 
 TEST(Arithmetic, SumsManyGradientsExactly) {
-  // A float stops growing by 1 at 2^24.
+  // A sum of ones in float32 would stop at 2^24.
   const Variable x(Tensor::full({1 << 13, 1 << 12}, 1));
   const Variable y(Tensor::scalar(2), true);
   sum(multiply(x, y)).backward();
   EXPECT_EQ(y.grad().item(), float{1 << 25});
 }
 
-TEST(Maximum, SharesTheGradientOfEqualValues) {
+TEST(Maximum, SplitsTheGradientOfEqualValues) {
   const Variable x = leaf({3}, {1, 2, 3});
   const Variable y = leaf({3}, {3, 2, 1});
   EXPECT_THAT(values(maximum(x, y)), ElementsAre(3, 2, 3));
@@ -137,7 +137,7 @@ TEST(Maximum, SharesTheGradientOfEqualValues) {
   EXPECT_THAT(values(y.grad()), ElementsAre(1, 0.5f, 0));
 }
 
-TEST(Minimum, SharesTheGradientOfEqualValues) {
+TEST(Minimum, SplitsTheGradientOfEqualValues) {
   const Variable x = leaf({3}, {1, 2, 3});
   const Variable y = leaf({3}, {3, 2, 1});
   EXPECT_THAT(values(minimum(x, y)), ElementsAre(1, 2, 1));
@@ -170,8 +170,8 @@ TEST(Unary, ComputesHandCheckedValues) {
   EXPECT_EQ(values(log(x))[2], 0);
 }
 
-TEST(Unary, HasTheTableValuesOfTheErrorFunction) {
-  // Abramowitz and Stegun, table 7.1.
+TEST(Unary, ErfMatchesTabulatedValues) {
+  // Source: Abramowitz and Stegun, table 7.1.
   const Variable x = leaf({5}, {0, 0.5f, -1, 2, 30});
   const auto y = values(erf(x));
   EXPECT_EQ(y[0], 0);
@@ -188,7 +188,7 @@ TEST(Power, HasZeroGradientForExponentZero) {
   EXPECT_THAT(values(x.grad()), testing::Each(0.0f));
 }
 
-TEST(Unary, HasZeroGradientAtTheKinkOfAbsolute) {
+TEST(Unary, AbsoluteHasZeroGradientAtZero) {
   const Variable x = leaf({3}, {-2, 0, 2});
   sum(absolute(x)).backward();
   EXPECT_THAT(values(x.grad()), ElementsAre(-1, 0, 1));

@@ -21,36 +21,40 @@
 
 namespace octet::train {
 
-/// Sums of a shard or a batch.
+/// Loss and metrics, summed over the samples of a shard or a batch.
 struct BatchSums {
-  double loss = 0;              ///< over the samples, without regularization
-  double regularization = 0;    ///< times the number of samples
+  double loss = 0;              ///< without regularization
+  double regularization = 0;    ///< loss term times the number of samples
   std::vector<double> metrics;  ///< as MetricSums::sums()
 
+  /// Returns the mean loss, with regularization.
   double mean(double samples) const {
     return loss / samples + regularization / samples;
   }
 };
 
 /// Each rank computes a range of the shards: sequentially, or interleaved for
-/// synchronized statistics. It owns a range of the parameters: it sums their
-/// gradients and updates them. The result depends on the shards, not on the
-/// number of ranks. With a single shard, gradients and state are those of the
-/// model's own forward and backward pass.
+/// synchronized statistics. It owns a range of the parameters, sums their
+/// gradients and updates them. The result depends on the number of shards, not
+/// of ranks. A single shard is computed as without sharding: gradients are
+/// accumulated in the parameters.
 class ShardedStep {
  public:
-  /// Computes a shard or a whole batch of `samples` samples. Gradients go to
-  /// the receiver or, if it is null, to the parameters.
+  /// Runs the forward and backward pass of a shard, or of a whole batch, with
+  /// `samples` samples. Passes gradients to the receiver or, if it is null,
+  /// accumulates them in the parameters.
   using Compute =
       std::function<BatchSums(int64_t samples, const GradientReceiver*)>;
 
   /// `parameters` are the trained parameters, in the same order on all ranks.
+  /// REQUIRES: the number of ranks divides `shards`.
   /// Throws: ValueError for more ranks than parameters.
   ShardedStep(Model& model, Communicator& ranks, int64_t shards,
               BatchStatistics statistics, std::vector<Variable> parameters);
 
+  /// Returns whether batches are not split into shards.
   bool whole() const { return shards_ == 1; }
-  /// Shards of this rank: [first, last).
+  /// Return the shards of this rank, [first, last).
   int64_t first() const { return first_; }
   int64_t last() const { return last_; }
 
@@ -61,17 +65,19 @@ class ShardedStep {
     return owners_[static_cast<size_t>(ranks_.rank())];
   }
 
-  /// Adds the gradient of a batch of `samples` samples. Calls `compute` for
-  /// each shard of this rank in order, for empty shards with 0 samples and
-  /// without a receiver. Throws: on all ranks, an error of `compute` on any
-  /// rank.
+  /// Adds the gradient of a batch of `samples` samples; returns its sums. Calls
+  /// `compute` for each shard of this rank in order: for an empty shard with 0
+  /// samples and no receiver.
+  /// Throws: on all ranks, an error of `compute` on any rank.
   BatchSums add_batch(int64_t samples, const Compute& compute);
 
-  /// Moves the gradient of all batches since the last call into owned().
+  /// Moves the gradients of all batches since the last call to the owned
+  /// parameters. Without shards they are there already.
   void deliver();
   /// Sends updated parameters from their owners to all ranks.
   void share();
-  /// Returns the global norm of all gradients. REQUIRES: deliver().
+  /// Returns the global norm of all gradients. REQUIRES: deliver() was called
+  /// after the last batch.
   double gradient_norm();
 
  private:
@@ -85,8 +91,10 @@ class ShardedStep {
   std::vector<BatchSums> compute_interleaved(int64_t samples,
                                              const Compute& compute,
                                              RunningState& moving);
-  /// Returns a byte per parameter: whether a shard of this rank has a gradient.
+  /// Returns a byte per parameter: 1 if a shard of this rank has a gradient.
   std::string gradients_there() const;
+  /// Adds the batch's gradients of owned parameters to sums_. `there[p]`: some
+  /// shard of any rank has a gradient of parameter p.
   void add_sums_of_owned(const std::vector<bool>& there);
 
   Model& model_;
@@ -97,13 +105,13 @@ class ShardedStep {
   int64_t last_;
   std::vector<int64_t> offsets_;  // of each parameter among all elements
   std::vector<size_t> owners_;    // rank r owns [owners_[r], owners_[r+1])
-  std::vector<int64_t> bounds_;   // owners_ in elements
+  std::vector<int64_t> bounds_;   // offsets_ at owners_
   uint64_t pass_ = 0;             // training passes before the batch
   std::unordered_map<uint64_t, size_t> place_of_;  // index by parameter id
   ShardSums shard_sums_;
   std::optional<GradientExchange> exchange_;  // only with several ranks
   std::optional<InterleavedShards> interleaved_;
-  Gradients sums_;  // gradients of owned() over batches; empty: none
+  Gradients sums_;  // of owned(), since deliver(); empty tensor: no gradient
 };
 
 }  // namespace octet::train

@@ -15,7 +15,7 @@
 namespace octet::io::lint {
 namespace {
 
-void check_concat(const LintGraph& graph, Findings& findings) {
+void check_openvino_concat(const LintGraph& graph, Findings& findings) {
   for (const ConcatPair& pair : int8_pairs_at_concat(graph.view())) {
     findings.add("E22", *pair.quantize,
                  fmt::format("OpenVINO computes the convolution '{}' wrongly",
@@ -58,7 +58,7 @@ bool is_computed_in_floats(const LintGraph& graph, const Node& node) {
 
 void check_openvino(const LintGraph& graph, Findings& findings) {
   if (findings.target() != LintTarget::openvino) return;
-  check_concat(graph, findings);
+  check_openvino_concat(graph, findings);
   bool quantized = false;
   for (const Node& node : graph.proto().node()) {
     if (node.output_size() == 0) continue;

@@ -1,5 +1,5 @@
-// Conv, and convolutions as products of the weights with the input values of
-// their windows.
+// Conv, and convolutions as matrix products of the weights with the input
+// values of the windows (im2col).
 #include <algorithm>
 #include <memory>
 
@@ -15,12 +15,16 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kOutputs = 128;            // channels of a product
-constexpr int64_t kCells = 512;              // pixels of a product
-constexpr int64_t kSeen = int64_t{1} << 18;  // floats copied at a time
+// Maximum size of a product: output channels, output pixels, and floats of the
+// windows.
+constexpr int64_t kProductChannels = 128;
+constexpr int64_t kProductPixels = 512;
+constexpr int64_t kProductFloats = int64_t{1} << 18;
 
-// Whether each window is a single cell without stride; joins the rows if so.
-bool join_rows(Windows& windows) {
+// Merges the rows of the image into a single row if each window is one pixel,
+// with stride 1 and without padding: the image is then the window matrix
+// itself. Returns whether it did.
+bool merge_rows(Windows& windows) {
   for (const Window& w : windows) {
     if (w.kernel != 1 || w.stride != 1 || w.before != 0 || w.out != w.in) {
       return false;
@@ -31,22 +35,23 @@ bool join_rows(Windows& windows) {
   return true;
 }
 
-// to [kernel][last - first]: the window values of outputs first to last in one
-// channel.
-void copy_seen(const Windows& windows, const float* image, int64_t first,
-               int64_t last, float* to) {
+// Copies the input values of a channel in the windows of output pixels [first,
+// last) to `to` [kernel,last-first]; 0 in the padding.
+void copy_windows(const Windows& windows, const float* image, int64_t first,
+                  int64_t last, float* to) {
   const Window& rows = windows[0];
   const Window& columns = windows[1];
   for (int64_t k = 0; k < rows.kernel * columns.kernel; ++k) {
     const int64_t kh = k / columns.kernel, kw = k % columns.kernel;
-    const Range down = rows.outputs_of(kh), along = columns.outputs_of(kw);
+    const Range valid_rows = rows.outputs_of(kh);
+    const Range valid_columns = columns.outputs_of(kw);
     for (int64_t at = first, end = 0; at < last; at = end) {
       const int64_t oh = at / columns.out, row = oh * columns.out;
       end = std::min(row + columns.out, last);
-      const bool on_image = oh >= down.first && oh < down.last;
+      const bool on_image = oh >= valid_rows.first && oh < valid_rows.last;
       const int64_t left =
-          on_image ? std::clamp(row + along.first, at, end) : end;
-      const int64_t right = std::clamp(row + along.last, left, end);
+          on_image ? std::clamp(row + valid_columns.first, at, end) : end;
+      const int64_t right = std::clamp(row + valid_columns.last, left, end);
       to = std::fill_n(to, left - at, 0.0f);
       const float* from = image + rows.position(oh, kh) * columns.in;
       for (int64_t i = left; i < right; ++i) {
@@ -62,42 +67,42 @@ void copy_seen(const Windows& windows, const float* image, int64_t first,
 template <class R>
 void convolve(const NodeContext& context, Convolution g, const float* x,
               const float* w, const R* bias, R* y) {
-  const bool joined = join_rows(g.windows);
+  const bool merged = merge_rows(g.windows);
   const auto& [rows, columns] = g.windows;
   const int64_t image = rows.in * columns.in, plane = rows.out * columns.out;
   const int64_t depth = g.channels / g.groups;
   const int64_t kernel = rows.kernel * columns.kernel;
-  const int64_t seen = depth * kernel;  // values in a window
+  const int64_t window = depth * kernel;  // number of input values
   const int64_t per_group = g.outputs / g.groups;
-  const int64_t width =
-      std::clamp<int64_t>(kSeen / std::max<int64_t>(seen, 1), 1, kCells);
-  const int64_t blocks = (per_group + kOutputs - 1) / kOutputs;
+  const int64_t width = std::clamp<int64_t>(
+      kProductFloats / std::max<int64_t>(window, 1), 1, kProductPixels);
+  const int64_t blocks = (per_group + kProductChannels - 1) / kProductChannels;
   const int64_t strips = (plane + width - 1) / width;
   parallel_for(g.batch * g.groups * blocks * strips, [&](int64_t task) {
     const int64_t first = task % strips * width;
-    const int64_t cells = std::min(width, plane - first);
-    const int64_t block = task / strips % blocks * kOutputs;
-    const int64_t outputs = std::min(kOutputs, per_group - block);
+    const int64_t pixels = std::min(width, plane - first);
+    const int64_t block = task / strips % blocks * kProductChannels;
+    const int64_t outputs = std::min(kProductChannels, per_group - block);
     const int64_t group = task / strips / blocks % g.groups;
     const int64_t n = task / strips / blocks / g.groups;
     const int64_t oc = group * per_group + block;
     R* to = y + (n * g.outputs + oc) * plane + first;
     for (int64_t i = 0; i < outputs; ++i) {
-      std::fill_n(to + i * plane, cells, bias == nullptr ? R{} : bias[oc + i]);
+      std::fill_n(to + i * plane, pixels, bias == nullptr ? R{} : bias[oc + i]);
     }
     const float* from = x + (n * g.channels + group * depth) * image;
     std::unique_ptr<float[]> copy;
-    if (!joined) {
+    if (!merged) {
       copy = std::make_unique_for_overwrite<float[]>(
-          static_cast<size_t>(seen * cells));
+          static_cast<size_t>(window * pixels));
       for (int64_t c = 0; c < depth; ++c) {
-        copy_seen(g.windows, from + c * image, first, first + cells,
-                  copy.get() + c * kernel * cells);
+        copy_windows(g.windows, from + c * image, first, first + pixels,
+                     copy.get() + c * kernel * pixels);
       }
     }
-    add_product(context, outputs, seen, cells, {w + oc * seen, seen},
-                joined ? RowMajorView{from + first, image}
-                       : RowMajorView{copy.get(), cells},
+    add_product(context, outputs, window, pixels, {w + oc * window, window},
+                merged ? RowMajorView{from + first, image}
+                       : RowMajorView{copy.get(), pixels},
                 to, plane);
   });
 }
@@ -113,7 +118,7 @@ Convolution convolution_of(const NodeContext& context, const Tensor& x,
   Convolution g;
   if (x.shape().rank() < 3 || w.size() != dims_of(x).size()) {
     context.refuse(
-        fmt::format("weights must have the image's rank, got {} and {}",
+        fmt::format("image {} and weights {} must have the same rank >= 3",
                     x.shape().to_string(), dims_text(w)));
   }
   g.batch = x.shape()[0];

@@ -15,16 +15,17 @@
 namespace octet::io::run {
 namespace {
 
-// Block of a result computed by a single product.
+// Maximum size of the part of a result that one add_product() computes.
 constexpr int64_t kRows = 128, kColumns = 512;
 
-// Dimensions of a MatMul with NumPy's rules.
+// Sizes of a * b by NumPy's rules: a matrix product [m,k] * [k,n] for each
+// index of the broadcast batch.
 struct Product {
-  Dims batch;      // broadcast
-  Dims a_strides;  // for `batch`, in elements
+  Dims batch;
+  Dims a_strides;  // of a over `batch`, in elements
   Dims b_strides;
   int64_t m = 1, k = 1, n = 1;
-  Dims result;
+  Dims result;  // dimensions of a * b
 };
 
 Product product_of(const NodeContext& context, const Tensor& a,
@@ -57,7 +58,7 @@ Product product_of(const NodeContext& context, const Tensor& a,
   return p;
 }
 
-// Products in float32, or in int32 for integers up to 255 in magnitude.
+// Computes a * b. R: float, or int32_t for integers up to 255 in magnitude.
 template <class R>
 Tensor products(const NodeContext& context, const Tensor& a, const Tensor& b) {
   const Product p = product_of(context, a, b);
@@ -83,7 +84,7 @@ Tensor products(const NodeContext& context, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-// Products of any integers, modulo 2^32 or 2^64.
+// Computes a * b for integers of any magnitude, modulo 2^32 or 2^64.
 template <class T>
 Tensor multiply_integers(const NodeContext& context, const Tensor& a,
                          const Tensor& b) {

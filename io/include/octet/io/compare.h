@@ -2,7 +2,7 @@
 //
 //   const auto a = io::TracedModel(io::load_keras("model.h5"));
 //   const auto b = io::TracedModel::from_onnx("int8.onnx");
-//   const io::Comparison result = io::compare_models(a, b, x);
+//   const io::ModelComparison result = io::compare_models(a, b, x);
 //   for (const auto& layer : result.by_noise()) ...  // largest error first
 #pragma once
 

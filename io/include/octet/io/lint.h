@@ -145,7 +145,8 @@ std::string_view to_text(LintTarget target);
 std::string_view to_text(LintSeverity severity);
 /// "INT8 in, INT8 out", "INT8 in, FP out", "FP".
 std::string_view to_text(LayerPrecision precision);
-/// Throws: ValueError for other names than those of LintTarget.
+/// Returns a target by its name in LintTarget.
+/// Throws: ValueError for an unknown name.
 LintTarget lint_target(std::string_view name);
 
 /// The report as a tree for JSON.

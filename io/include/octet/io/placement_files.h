@@ -15,6 +15,7 @@ namespace octet::io {
 /// file unchanged.
 void save_spec(const quant::QuantizationSpec& spec,
                const std::filesystem::path& path);
+/// Loads a spec from a JSON file (spec_from_config()).
 /// Throws: IoError; FormatError with line and column for invalid JSON;
 /// ValueError, NotFoundError naming the entry. All name the file.
 quant::QuantizationSpec load_spec(const std::filesystem::path& path);

@@ -29,6 +29,7 @@ struct Preprocess {
 /// outside [0,1] or a deviation outside [0.001,1].
 Preprocess preprocess_mode(std::string_view name);
 
+/// Applies a preprocessing to images.
 /// Shapes: u8 or f32 [...,c], of values in [0,255] -> f32 [...,c].
 /// Throws: ValueError for mean or scale that is not finite or of another number
 /// than the channels, or `bgr` without three channels; ShapeError.

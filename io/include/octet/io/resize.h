@@ -69,10 +69,12 @@ std::string to_string(const Resize& resize);
 /// Parses the text of to_string(). Throws: ValueError, naming the filters.
 Resize resize_mode(std::string_view text);
 
+/// Checks the options of resizing to `size`.
 /// Throws: ValueError, naming `subject`, for fields out of range, or a
 /// resize_size below `size`.
 void check_resize(std::string_view subject, Size2 size, const Resize& resize);
 
+/// Resizes an image.
 /// Shapes: u8 [h,w,c] -> u8 [size.h,size.w,c]. Values are rounded to nearest,
 /// ties up.
 /// Throws: ShapeError unless the image is [h,w,c] with at least 1 pixel;

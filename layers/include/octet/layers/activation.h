@@ -16,6 +16,7 @@ struct ActivationOptions {
 
 /// Returns whether an activation function of that name exists.
 bool has_activation_function(std::string_view name);
+/// Checks the name of an activation function.
 /// Throws: ValueError with the nearest names for an unknown function.
 void expect_activation_function(std::string_view name);
 

@@ -7,7 +7,7 @@ namespace octet {
 
 /// Fields in order: cropping, name
 struct Cropping1DOptions {
-  Ends cropping = 1;
+  Ends cropping = 1;  ///< elements removed at each end
   std::string name = "";
 };
 

@@ -95,6 +95,7 @@ struct KerasDef {
 /// Registry entry of a class; every layer source ends with a definition.
 struct LayerDef {
   std::string_view class_name;
+  /// Creates a layer from its configuration.
   /// Throws: ValueError, NotFoundError for an invalid configuration.
   std::shared_ptr<Layer> (*create)(const Config& config);
   LayerRole role = LayerRole::other;

@@ -22,6 +22,7 @@ SymbolicTensor operator-(double x, const SymbolicTensor& y);
 SymbolicTensor operator*(const SymbolicTensor& x, double y);
 SymbolicTensor operator*(double x, const SymbolicTensor& y);
 SymbolicTensor operator-(const SymbolicTensor& x);
+/// Divides by a constant.
 /// Throws: ValueError for 0.
 SymbolicTensor operator/(const SymbolicTensor& x, double y);
 

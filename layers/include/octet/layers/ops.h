@@ -5,8 +5,9 @@
 //
 // Each call adds one layer with a generated name; to name a layer or to reuse
 // it, call the layer class instead: Reduce({.operation = "mean", ...})(x).
-// Axes count the batch as axis 0, which functions neither reduce nor move;
-// negative axes count from the end. Errors are those of the layers.
+// Axis 0 is the batch, which functions neither reduce nor move; negative axes
+// count from the end. Errors are those of the layers, and ShapeError or
+// ValueError for invalid axes, shapes, indices and counts.
 #pragma once
 
 #include <cstdint>
@@ -41,15 +42,16 @@ SymbolicTensor transpose(const SymbolicTensor& x,
 /// begins with -1; one further -1 is inferred.
 SymbolicTensor reshape(const SymbolicTensor& x,
                        const std::vector<int64_t>& shape);
-/// Removes axes of size 1.
+/// Removes axes of size 1 (Reshape).
 SymbolicTensor squeeze(const SymbolicTensor& x,
                        const std::vector<int64_t>& axes);
-/// Inserts an axis of size 1, which becomes axis `axis` of the result.
+/// Inserts an axis of size 1 as axis `axis` of the result (Reshape).
 SymbolicTensor expand_dims(const SymbolicTensor& x, int64_t axis);
-/// Merges all axes but the batch (Flatten).
+/// Merges all axes of each sample (Flatten).
 SymbolicTensor flatten(const SymbolicTensor& x);
 
-/// Joins tensors along an existing axis (Concatenate), or along a new axis.
+/// Joins tensors along an existing axis (Concatenate); stack() along a new
+/// axis.
 SymbolicTensor concatenate(std::vector<SymbolicTensor> inputs,
                            int64_t axis = -1);
 SymbolicTensor stack(const std::vector<SymbolicTensor>& inputs,
@@ -69,8 +71,8 @@ SymbolicTensor flip(const SymbolicTensor& x, int64_t axis);
 /// Repeats each entry of an axis `repeats` times, [a,b] -> [a,a,b,b] (Gather).
 SymbolicTensor repeat(const SymbolicTensor& x, int64_t repeats, int64_t axis);
 
-/// Elementwise functions of one tensor (Unary, Activation, Power,
-/// ClipByValue).
+/// Elementwise functions of one tensor (Unary, Activation, Power, ClipByValue),
+/// and softmax over an axis (Softmax).
 SymbolicTensor abs(const SymbolicTensor& x);
 SymbolicTensor ceil(const SymbolicTensor& x);
 SymbolicTensor cos(const SymbolicTensor& x);
@@ -81,7 +83,7 @@ SymbolicTensor log(const SymbolicTensor& x);
 SymbolicTensor power(const SymbolicTensor& x, float exponent);
 SymbolicTensor reciprocal(const SymbolicTensor& x);
 SymbolicTensor relu(const SymbolicTensor& x);
-/// Rounds ties to even.
+/// Rounds to the nearest integer, ties to even.
 SymbolicTensor round(const SymbolicTensor& x);
 SymbolicTensor sigmoid(const SymbolicTensor& x);
 SymbolicTensor sign(const SymbolicTensor& x);
@@ -90,19 +92,19 @@ SymbolicTensor softmax(const SymbolicTensor& x, int64_t axis = -1);
 SymbolicTensor sqrt(const SymbolicTensor& x);
 SymbolicTensor square(const SymbolicTensor& x);
 SymbolicTensor tanh(const SymbolicTensor& x);
-/// Bounds may be absent.
+/// Limits x to [min, max]; each bound is optional.
 SymbolicTensor clip(const SymbolicTensor& x, std::optional<float> min,
                     std::optional<float> max);
 
-/// Elementwise functions of two tensors, whose shapes broadcast (Maximum,
-/// Minimum, Divide). For +, - and * see operators.h.
+/// Elementwise functions of two tensors with broadcasting (Maximum, Minimum,
+/// Divide). operators.h declares +, - and *.
 SymbolicTensor maximum(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor minimum(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor divide(const SymbolicTensor& x, const SymbolicTensor& y);
-/// x for nonzero entries of `condition`, otherwise y (Where).
+/// Selects x for nonzero entries of `condition`, otherwise y (Where).
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& x,
                      const SymbolicTensor& y);
-/// Products of matrices, [n,...,m,k] by [n,...,k,l] (Matmul).
+/// Multiplies matrices: [n,...,m,k] times [n,...,k,l] (Matmul).
 SymbolicTensor matmul(const SymbolicTensor& a, const SymbolicTensor& b);
 
 }  // namespace octet

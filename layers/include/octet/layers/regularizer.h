@@ -20,6 +20,7 @@ Config to_config(const Regularizer& regularizer);
 /// Throws: ValueError for another class or a factor that is negative or not
 /// finite.
 Regularizer regularizer_from(const Config& config);
+/// Checks the factors.
 /// Throws: ValueError with subject `what` for a factor that is negative or not
 /// finite.
 void check_regularizer(const char* what, const Regularizer& regularizer);

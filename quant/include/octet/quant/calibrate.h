@@ -63,6 +63,7 @@ struct InputValues {
 /// Throws: ValueError for a batch size below 1.
 std::vector<InputValues> run_samples(const Model& model, const Dataset& samples,
                                      int64_t batch_size);
+/// Checks that each input varies over the samples.
 /// Throws: ValueError naming an input that does not vary.
 void expect_varied(const Model& model, std::span<const InputValues> inputs);
 

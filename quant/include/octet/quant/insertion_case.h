@@ -34,6 +34,7 @@ class InsertionCase {
   template <std::derived_from<CustomQDQInsertionCase> Case>
   InsertionCase(Case c)  // implicit, as in a list of cases
       : case_(std::make_shared<const Case>(std::move(c))) {}
+  /// Shares a case.
   /// Throws: ValueError for a null pointer.
   InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c);
   template <std::derived_from<CustomQDQInsertionCase> Case>
@@ -120,6 +121,7 @@ class EfficientNetQDQCase : public CustomQDQInsertionCase {
 
 /// Returns the built-in cases, sorted by name.
 std::vector<InsertionCase> insertion_cases();
+/// Returns a case by name.
 /// Throws: NotFoundError listing the known names.
 InsertionCase insertion_case(std::string_view name);
 

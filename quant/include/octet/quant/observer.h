@@ -60,6 +60,7 @@ struct CalibrationOptions {
 class RangeObserver {
  public:
   virtual ~RangeObserver() = default;
+  /// Adds the values of x to the observed range.
   /// Throws: ValueError if x has NaN or infinity.
   virtual void observe(const Tensor& x) = 0;
   /// Returns the largest magnitude to represent, finite and >= 0; empty before
@@ -90,6 +91,7 @@ std::string to_string(const CalibrationOptions& options);
 /// Serializes the observer options.
 /// Throws: UnsupportedError for a custom observer.
 Config to_config(const CalibrationOptions& options);
+/// Parses the result of to_config().
 /// Throws: ValueError, NotFoundError.
 CalibrationOptions calibration_options_from(const Config& config);
 

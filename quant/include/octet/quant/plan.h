@@ -70,6 +70,7 @@ PairCount count_pairs(const QdqPlan& plan, const Model& model);
 std::string diff(const QdqPlan& from, const QdqPlan& to);
 
 Config to_config(const QdqPlan& plan);
+/// Parses the result of to_config().
 /// Throws: ValueError, NotFoundError naming the faulty point.
 QdqPlan plan_from_config(const Config& config);
 

@@ -17,6 +17,7 @@ namespace octet::quant {
 /// without quantizers.
 void prepare_qat(Model& model);
 
+/// Checks that all enabled quantizers have a scale, or get it in training.
 /// Throws: ValueError with `subject` naming the first enabled quantizer without
 /// a scale that will not get one in training. Float models pass.
 void expect_calibrated(std::string_view subject, const Model& model);

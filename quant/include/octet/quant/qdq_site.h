@@ -1,5 +1,5 @@
-// QdqSite: a possible position of a Q/DQ pair at a layer; PlacedSite: a chosen
-// position with its reason; QdqSites: the positions of a layer class.
+// QdqSite: a position at a layer where a Q/DQ pair can be inserted. PlacedSite:
+// a selected site with its reason. QdqSites: the sites of a layer class.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 namespace octet::quant {
 
+/// Position of a site relative to its layer.
 enum class SiteKind {
   input,         ///< between a tensor and a consuming layer
   intermediate,  ///< intermediate tensor within a layer, as in SeparableConv2D
@@ -22,7 +23,7 @@ enum class SiteKind {
 /// QdqSite::weight("kernel"), QdqSite::output().
 struct QdqSite {
   SiteKind kind = SiteKind::input;
-  int index = 0;          ///< for inputs
+  int index = 0;          ///< of the input
   std::string parameter;  ///< name of the weight or the intermediate tensor
 
   static QdqSite input(int index);
@@ -33,41 +34,44 @@ struct QdqSite {
   bool operator==(const QdqSite&) const = default;
 };
 
-/// "input 0", "inner depthwise", "kernel", "output".
+/// Returns "input 0", "inner depthwise", "kernel" or "output".
 std::string to_string(const QdqSite& site);
 
-/// Returns the sort key of a layer's sites in plans: inputs by index,
-/// intermediate tensor, weights, output.
+/// Returns the sort key of a site among the sites of its layer: inputs by
+/// index, then intermediate tensor, weights, output.
 int site_order(const QdqSite& site);
 
-/// A quantized site, with the deciding rule and the reason.
+/// A site selected for quantization, with the rule that selects it.
 struct PlacedSite {
   QdqSite site;
   /// "user", "case ResNetV1", "default", the id of a placement rule ("P04") or
   /// "pattern ConvBNReLU".
   std::string rule = {};
-  std::string reason = {};
+  std::string reason = {};  ///< explanation for users
   bool operator==(const PlacedSite&) const = default;
 };
 
-/// A quantization request for a layer, in the toolkit's terms.
+/// A quantization request for a layer, with the field names of NVIDIA's
+/// tensorflow-quantization.
 struct QdqRequest {
   bool quantize_input = true;
   bool quantize_weight = true;
-  /// Input indices for layers with several inputs; empty: all.
+  /// Indices of the quantized inputs of a layer with several inputs; empty:
+  /// all.
   std::vector<int> quantization_index = {};
   bool operator==(const QdqRequest&) const = default;
 };
 
-/// The sites of a layer class that can be quantized.
+/// The sites of a layer class.
 struct QdqSites {
+  /// Value of `inputs` for a class that quantizes all its inputs.
   static constexpr int kEveryInput = std::numeric_limits<int>::max();
 
-  int inputs = 1;  ///< number of leading inputs
-  /// Intermediate tensor of the layer (QdqDefault::intermediate). It and the
-  /// output are requested together with the inputs.
+  int inputs = 1;  ///< number of quantizable inputs, counted from input 0
+  /// Name of an intermediate tensor (QdqDefault::intermediate), if any. A
+  /// request with quantize_input selects it and the output, too.
   std::string intermediate = {};
-  bool output = false;
+  bool output = false;                    ///< whether the output is a site
   std::vector<std::string> weights = {};  ///< parameter names
   bool operator==(const QdqSites&) const = default;
 

@@ -103,6 +103,7 @@ struct QuantizerConfig {
 /// "fixed", "live", "ema", "last_value", "learned", "learned_log2",
 /// "learned_clip".
 std::string_view to_string(ScaleRule rule);
+/// Returns the rule with this name (to_string()).
 /// Throws: ValueError for an unknown name.
 ScaleRule scale_rule_from(std::string_view name);
 
@@ -111,10 +112,12 @@ std::string codes_text(const QuantizerConfig& config);
 /// "int8 [-127,127] per channel live", "uint4 [0,15] per tensor learned".
 std::string to_string(const QuantizerConfig& config);
 
+/// Checks that a configuration is valid for activations.
 /// Throws: UnsupportedError with `subject` for live and per-channel scales,
 /// which file formats cannot express for activations.
 void expect_for_activation(std::string_view subject,
                            const QuantizerConfig& config);
+/// Checks that a configuration is valid for weights.
 /// Throws: UnsupportedError with `subject` for rules of activations and
 /// unsigned ranges.
 void expect_for_weight(std::string_view subject, const QuantizerConfig& config);
@@ -126,6 +129,7 @@ QuantizerConfig weight_quantizer();
 
 class Quantizer {
  public:
+  /// Creates a quantizer without a scale.
   /// Throws: ValueError for bits outside [2,8] and other options out of range
   /// or in conflict.
   Quantizer(std::string name, const QuantizerConfig& config);
@@ -169,6 +173,7 @@ class Quantizer {
   /// Returns the leaf that training changes, by gradients or by following: the
   /// scale or its binary logarithm. Empty for other rules or without a scale.
   Variable moving_scale() const;
+  /// Sets the scale of the tensor.
   /// Throws: ValueError unless finite and positive; UnsupportedError for live
   /// and per-channel scales.
   void set_scale(float scale);

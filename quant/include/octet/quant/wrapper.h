@@ -24,6 +24,7 @@ struct PlacedQuantizer : PlacedSite {
 
 class BaseQuantizeWrapper : public Layer {
  public:
+  /// Wraps `inner`, without quantizers.
   /// Throws: ValueError if `inner` is null or a wrapper itself.
   explicit BaseQuantizeWrapper(std::shared_ptr<Layer> inner);
 

@@ -70,7 +70,8 @@ std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
 /// Returns the name of the layer's intermediate tensor
 /// (QdqDefault::intermediate); empty if there is none.
 std::string_view inner_tensor(const Layer& layer);
-/// Throws: NotFoundError unless `tensor` is that name.
+/// Checks that `tensor` is the name of the layer's intermediate tensor.
+/// Throws: NotFoundError otherwise.
 void expect_inner(const Layer& layer, std::string_view tensor);
 
 }  // namespace octet::quant

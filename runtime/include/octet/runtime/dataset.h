@@ -46,6 +46,7 @@ struct SplitOptions {
 
 class [[nodiscard]] Dataset {
  public:
+  /// Creates a data set of all samples of `source`.
   /// Throws: ValueError for a null pointer or a size below 0.
   explicit Dataset(std::shared_ptr<const SampleSource> source);
   /// Samples in memory. Shapes: inputs [n, ...] as f32, or as u8 that read()
@@ -73,6 +74,7 @@ class [[nodiscard]] Dataset {
   DType label_type() const;
   Shape label_shape() const;
 
+  /// Returns a batch of the samples with these indices.
   /// Throws: ValueError for an index outside [0, size()).
   Batch batch(std::span<const int64_t> indices) const;
   /// Samples [first, first + count) in order.

@@ -59,6 +59,7 @@ class FileSet {
   FileSet(const FileSet&) = delete;
   FileSet& operator=(const FileSet&) = delete;
 
+  /// Writes the contents of a file that commit() renames to `path`.
   /// Throws: IoError.
   void add(const std::filesystem::path& path, std::string_view contents);
   /// Renames all files, in the order of add().
@@ -73,6 +74,7 @@ class FileSet {
 /// Excludes other processes that lock the same folder. Leaves no file behind.
 class FolderLock {
  public:
+  /// Locks the folder.
   /// Throws: IoError if another process holds the lock.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();

@@ -20,6 +20,7 @@ struct Slice {
   std::optional<int64_t> stop;
   int64_t step = 1;
 
+  /// Selects [from, to) in steps of `by`, as in Python.
   /// Throws: ValueError for step 0.
   explicit Slice(std::optional<int64_t> from = {},
                  std::optional<int64_t> to = {}, int64_t by = 1);
@@ -35,6 +36,7 @@ class Index {
   Index(std::integral auto entry) : entry_(static_cast<int64_t>(entry)) {}
   Index(bool) = delete;
   Index(const Slice& slice) : kind_(Kind::slice), slice_(slice) {}
+  /// Creates an ellipsis.
   /// Throws: ValueError for text other than "...".
   Index(std::string_view ellipsis);
   Index(const char* ellipsis) : Index(std::string_view(ellipsis)) {}

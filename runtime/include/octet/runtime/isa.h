@@ -29,8 +29,10 @@ std::string_view to_string(Isa isa);
 Isa isa_named(std::string_view name, const std::vector<Isa>& supported);
 /// Sets that this machine and build can run, weakest first.
 std::vector<Isa> supported_isas();
+/// Returns the instruction set in use.
 /// Throws: UnsupportedError if OCTET_ISA names no supported set.
 Isa active_isa();
+/// Selects the instruction set.
 /// Throws: UnsupportedError if the machine or the build does not support it.
 void set_active_isa(Isa isa);
 

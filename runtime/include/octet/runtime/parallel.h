@@ -11,7 +11,8 @@ namespace octet {
 
 /// Threads used by parallel_for. Default: the number of cores.
 int num_threads();
-/// Throws: ValueError for count < 1. Must not be called during a parallel_for.
+/// Sets the number of threads of parallel_for(), which must not be running.
+/// Throws: ValueError for count < 1.
 void set_num_threads(int count);
 
 /// Threads available to a parallel_for started here: 1 inside another

@@ -73,6 +73,7 @@ class ProgramCapture {
   ProgramCapture(const ProgramCapture&) = delete;
   ProgramCapture& operator=(const ProgramCapture&) = delete;
 
+  /// Declares an input of the program.
   /// Shapes: [N, ...]; the result [1, ...] has undefined contents.
   Variable input(const Shape& shape);
   /// Captures `function`. Convolutions, dense layers and pointwise expressions

@@ -32,6 +32,7 @@ struct QuantParams {
 /// Maps elements of a tensor to their scales.
 class ElementScales {
  public:
+  /// Creates the map for a tensor of `shape`.
   /// Throws: ShapeError if a per-channel scale does not fit.
   ElementScales(const Shape& shape, const QuantParams& qparams);
   /// Index of an element's scale.

@@ -48,6 +48,7 @@ class Shape {
   static constexpr int64_t kAnySize = -1;
 
   Shape() = default;
+  /// Creates a shape of these dimensions.
   /// Throws: ShapeError for more than kMaxRank dimensions or any below -1.
   Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);

@@ -45,6 +45,7 @@ class Loss {
   using Function =
       std::function<Variable(const Variable& outputs, const Batch& batch)>;
 
+  /// Creates a custom loss.
   /// Throws: ValueError for an empty function or name.
   Loss(std::string name, Function function, const LossTraits& traits = {});
   /// The loss of an Octet, Keras or PyTorch name: see loss_names.h.

@@ -24,6 +24,7 @@ struct MetricValue {
 /// with the labels of that output. Class weights and sample weights are
 /// ignored, as in Keras.
 struct Metric {
+  /// Computes the metric of each sample.
   /// Shapes: outputs [n,...] f32, a batch of n samples -> n values.
   using Function =
       std::function<std::vector<double>(const Tensor& outputs, const Batch&)>;

@@ -58,6 +58,7 @@ class Oscillations : public Callback {
   std::string to_string() const;
 };
 
+/// Returns a callback that tracks oscillations.
 /// Throws: ValueError for options out of range; at the start of the fit, for a
 /// model without trainable quantized weights, and for live scales with
 /// `freeze_above`.

@@ -21,6 +21,7 @@ namespace octet::mpi {
 /// the try block: if an exception is caught in its scope, other ranks hang.
 class Communicator final : public train::Communicator {
  public:
+  /// Initializes MPI.
   /// Throws: IoError if MPI cannot be initialized; ValueError for a second
   /// instance.
   Communicator();
