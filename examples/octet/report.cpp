@@ -343,7 +343,7 @@ void add_report(CommandLine& program) {
       .type("TEXT");
   command
       .add("--seconds", o.seconds, 0, 3600,
-           "minimum measuring time for latency in seconds, 0: none")
+           "minimum time to measure latency in seconds, 0: no measurement")
       .type("S")
       .show_default();
   command.set_footer(
