@@ -415,8 +415,9 @@ void add_predict(CommandLine& program) {
       .add("--labels", options->labels,
            "class labels int64 [N], to print accuracy; NAME=L.npy per output")
       .type("L.npy");
-  command.add("--batch", options->batch, 1, 1 << 20,
-              "batch size (default: 256; for ONNX 16, or the file's)");
+  command.add(
+      "--batch", options->batch, 1, 1 << 20,
+      "batch size (default: 256; for an ONNX file its fixed size, else 16)");
   add_image_options(command, options->images);
   command.begin_group("Output");
   command

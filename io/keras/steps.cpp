@@ -58,8 +58,8 @@ Config dropout_options(const Config& config) {
 }
 
 // Returns the options of a Resizing that equals RandomCrop in inference: it
-// crops the largest center of the output's aspect ratio and resizes it. Source:
-// keras/layers/preprocessing/image_preprocessing.py of Keras 2.
+// crops the largest center of the output's aspect ratio and resizes it.
+// Source: keras/layers/preprocessing/image_preprocessing.py of Keras 2.
 Config resizing_options(const Config& config) {
   Config result = Config()
                       .set("height", config.at("height"))

@@ -1,4 +1,4 @@
-// Every reader with every kind of file: errors name the kind and the cure.
+// Every reader with every kind of file: errors name the kind and a remedy.
 #include <filesystem>
 #include <functional>
 #include <set>
