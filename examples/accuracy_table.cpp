@@ -10,7 +10,8 @@
 namespace octet::program {
 namespace {
 
-// Tolerance for rounding: accuracies are multiples of 0.01 % (10,000 images).
+// Tolerance of the gates, in percent: far below 0.01, the accuracy of a single
+// image out of 10,000.
 constexpr double kRounding = 1e-6;
 
 std::string text_of(const Accuracy& a) {
@@ -77,19 +78,19 @@ std::vector<std::string> AccuracyTable::missed() const {
 Config AccuracyTable::to_config() const {
   Config::List list;
   for (const AccuracyRow& row : rows) {
-    Config forms;
+    Config variants;
     for (size_t i = 0; i < row.accuracies.size(); ++i) {
       const Accuracy& a = row.accuracies[i];
       if (a.seeds.empty()) continue;
-      Config form;
-      form.set("percent", a.mean())
+      Config variant;
+      variant.set("percent", a.mean())
           .set("seeds", Config::List(a.seeds.begin(), a.seeds.end()));
-      if (a.least) form.set("least", *a.least);
-      if (a.most) form.set("most", *a.most);
-      if (a.least || a.most) form.set("met", a.met());
-      forms.set(columns[i], form);
+      if (a.least) variant.set("least", *a.least);
+      if (a.most) variant.set("most", *a.most);
+      if (a.least || a.most) variant.set("met", a.met());
+      variants.set(columns[i], variant);
     }
-    list.push_back(Config().set("model", row.name).set("forms", forms));
+    list.push_back(Config().set("model", row.name).set("forms", variants));
   }
   return list;
 }

@@ -1,5 +1,5 @@
-// Adds a quantize wrapper for a layer class that has none: GlobalMaxPooling2D,
-// which Keras also calls GlobalMaxPool2D.
+// Adds a quantize wrapper for GlobalMaxPooling2D, a layer class without one.
+// Keras' alias for the class is GlobalMaxPool2D.
 #include <iostream>
 
 #include <octet/octet.h>
@@ -31,8 +31,9 @@ int main() try {
   (void)show("Without the wrapper, GlobalMaxPooling2D is not quantized:",
              model);
 
-  // The name determines the layer class. Q/DQ is placed at the first input;
-  // `.sites` selects other inputs, weights or the output.
+  // The layer class is the name without "QuantizeWrapper". The wrapper places
+  // Q/DQ at the first input; `.sites` selects other inputs, weights or the
+  // output.
   quant::register_wrapper({.name = "GlobalMaxPool2DQuantizeWrapper"});
   const quant::QdqPlan plan = show("With the wrapper:", model);
 

@@ -37,7 +37,7 @@ namespace octet::program {
 struct WrittenFiles {
   struct Entry {
     const CLI::Option* option;
-    OutputsOf outputs;  ///< empty for the option's own values
+    OutputsOf outputs;  ///< empty: the option's values are the files
   };
   std::vector<Entry> entries;
   std::shared_ptr<const std::string> job;  ///< path of the TOML job, or ""
@@ -45,8 +45,9 @@ struct WrittenFiles {
 
 namespace {
 
-/// Checks the output files of a command against its inputs: all other values of
-/// its options and arguments, and the job file.
+/// Checks that the output files of a command overwrite none of its inputs. All
+/// other values of options and arguments count as inputs, and so does the job
+/// file.
 void check_written(const CLI::App& app, const WrittenFiles& written) {
   std::vector<Output> outputs;
   std::vector<std::string> read = {*written.job};
@@ -69,7 +70,7 @@ void check_written(const CLI::App& app, const WrittenFiles& written) {
   check_outputs(outputs, read);
 }
 
-/// Returns the message with its context frames before the hint.
+/// Returns the message with its context frames inserted before the hint.
 std::string with_frames(const Error& error) {
   std::string text = error.message();
   size_t end = text.size();

@@ -30,7 +30,7 @@ struct WrittenFiles;
 
 /// File names that an output accepts besides its own extensions.
 enum class OtherNames {
-  refused,  ///< none
+  refused,  ///< no other names
   unknown   ///< no extension, or one that belongs to no known format
 };
 
@@ -44,7 +44,8 @@ class Option {
   /// Adds a validator: `problem` returns an error text, or "" for a valid
   /// value.
   Option& check(std::function<std::string(const std::string&)> problem);
-  /// Declares the value an output file: its name must have one of `extensions`
+  /// Declares the value as an output file: its name must have one of
+  /// `extensions`
   /// (".onnx"), and it must differ from all input files of the command.
   Option& writes(std::vector<std::string> extensions,
                  OtherNames others = OtherNames::refused);
@@ -99,11 +100,11 @@ class Command {
   std::shared_ptr<WrittenFiles> written_;
 };
 
-/// An invalid command line. Exit code 2.
+/// Error for an invalid command line; the exit code is 2.
 class UsageError : public std::runtime_error {
  public:
-  /// `code` is for programs, such as "unknown_option"; `subject` is the option
-  /// or word at fault; `message` is the whole text.
+  /// `code` is a stable identifier, such as "unknown_option"; `subject` is the
+  /// option or word at fault; `message` is the whole text.
   UsageError(std::string code, std::string subject, const std::string& message)
       : std::runtime_error(message),
         code_(std::move(code)),
@@ -147,7 +148,7 @@ class CommandLine : public Command {
   int refuse(const UsageError& error) const;
 
   std::unique_ptr<CLI::App> owned_;
-  bool is_octet_;  ///< hints name options; in the examples, C++ calls
+  bool is_octet_;  ///< hints name options of `octet` instead of C++ calls
   std::shared_ptr<std::string> job_;
 };
 

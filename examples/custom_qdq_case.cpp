@@ -1,5 +1,5 @@
-// Insertion cases: rules in code that adapt the quantization of layers to a
-// model. First, why a residual block needs one; then a custom case.
+// Insertion cases: placement rules in code. Shows why the toolkit policy needs
+// a case for a residual block, then adds a custom case.
 #include <iostream>
 
 #include <octet/octet.h>
@@ -8,7 +8,7 @@ using namespace octet;
 
 namespace {
 
-// Places Q/DQ at the input of each MaxPooling2D that the spec does not name.
+// Quantizes the input of each MaxPooling2D that the user's spec does not name.
 class MyMaxPoolCase : public quant::CustomQDQInsertionCase {
  public:
   std::string name() const override { return "MyMaxPool"; }
@@ -55,24 +55,27 @@ int main() try {
   using quant::Policy;
   const Model model = residual_block();
 
-  show("1. Default: the shortcut input of Add is float.", model,
-       {.policy = Policy::toolkit});
+  show("1. The toolkit policy alone: the shortcut input of Add is float.",
+       model, {.policy = Policy::toolkit});
 
   quant::QuantizationSpec spec;
   spec.add("Add", {.is_keras_class = true});
   show(
-      "2. A spec with class Add: both inputs are quantized, which prevents "
-      "TensorRT from fusing the convolution with Add.",
+      "2. A spec for class Add: both inputs are quantized, so TensorRT cannot "
+      "fuse the convolution with Add.",
       model, {.spec = spec, .policy = Policy::toolkit});
 
   show("3. The ResNetV1 case: only the shortcut is quantized.", model,
        {.cases = {quant::ResNetV1QDQCase()}, .policy = Policy::toolkit});
 
-  show("4. With a custom case in addition.", model,
+  show("4. The ResNetV1 case and a custom case for MaxPooling2D.", model,
        {.cases = {quant::ResNetV1QDQCase(), MyMaxPoolCase()},
         .policy = Policy::toolkit});
 
-  show("5. The default policy finds the shortcut without a case.", model, {});
+  show(
+      "5. The default policy, tensorrt: the shortcut is quantized without a "
+      "case.",
+      model, {});
 } catch (const Error& error) {
   std::cerr << "error: " << error.what() << '\n';
   return 1;

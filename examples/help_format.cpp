@@ -16,8 +16,8 @@ namespace {
 size_t terminal_width() {
   int columns = 80;
   winsize size{};
-  if (const char* wanted = std::getenv("COLUMNS")) {
-    columns = std::atoi(wanted);
+  if (const char* setting = std::getenv("COLUMNS")) {
+    columns = std::atoi(setting);
   } else if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
              size.ws_col > 0) {
     columns = size.ws_col;
@@ -51,8 +51,9 @@ std::string wrap(std::string_view text, size_t width, size_t indent) {
   return result;
 }
 
-/// Wraps a footer at `width`: paragraphs, and definitions "  term  text" with
-/// their continuation lines. Lines below a heading "Example...:" stay verbatim.
+/// Wraps the paragraphs of a footer at `width`, and its definitions, which are
+/// lines "  term  text" with continuation lines. Copies the lines below a
+/// heading "Example...:" verbatim.
 std::string wrap_footer(const std::string& footer, size_t width) {
   std::string result, head, text;
   const auto flush = [&] {
@@ -97,7 +98,7 @@ class HelpFormatter final : public CLI::Formatter {
   }
 
  private:
-  static constexpr size_t kColumn = 26;  // of descriptions
+  static constexpr size_t kColumn = 26;  // first column of descriptions
 
   static std::string entry(const std::string& name,
                            const std::string& description) {
@@ -139,8 +140,6 @@ class HelpFormatter final : public CLI::Formatter {
     return entry(command->get_name(), command->get_description());
   }
 
-  // Starts a group with an empty line. CLI11 adds an empty line after each
-  // group but the last as well.
   std::string make_group(
       std::string group, bool is_positional,
       std::vector<const CLI::Option*> options) const override {
@@ -150,6 +149,8 @@ class HelpFormatter final : public CLI::Formatter {
     }
     return text;
   }
+
+  // Replaces CLI11's make_groups(), which separates groups by two empty lines.
   std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const {
     // Input comes first. Rarely used groups come last, then options without a
     // group, such as --help.

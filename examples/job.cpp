@@ -31,8 +31,8 @@ std::vector<std::pair<std::string_view, const toml::node*>> entries_of(
   std::vector<std::pair<std::string_view, const toml::node*>> entries;
   for (const auto& [key, node] : table) {
     if (node.is_array_of_tables()) {
-      for (const toml::node& one : *node.as_array()) {
-        entries.emplace_back(key.str(), &one);
+      for (const toml::node& table_of_key : *node.as_array()) {
+        entries.emplace_back(key.str(), &table_of_key);
       }
     } else {
       entries.emplace_back(key.str(), &node);
@@ -43,7 +43,7 @@ std::vector<std::pair<std::string_view, const toml::node*>> entries_of(
   return entries;
 }
 
-/// Rejects NUL in a word, which ends arguments of the operating system.
+/// Rejects a word with NUL, which would end a command line argument.
 void check_word(std::string_view word, std::string_view what, uint32_t line,
                 const std::string& path) {
   if (word.find('\0') == word.npos) return;
@@ -147,8 +147,8 @@ void add_words(const CLI::App& command, std::string_view key,
   add_word(option, std::move(*word), words);
 }
 
-/// Returns options first, so that no argument is parsed as their value, then
-/// arguments in the command's order.
+/// Returns the words of a command: options first, so that no argument is parsed
+/// as the value of an option, then arguments in the command's order.
 /// Throws: UsageError for an argument that is missing before a given one.
 std::vector<std::string> in_order(const CLI::App& command, Words words,
                                   const std::string& path) {
@@ -196,7 +196,7 @@ std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
     commands.push_back(in_order(command, std::move(words), path));
   }
   if (commands.empty()) {
-    throw FormatError("missing_value", path, "no section, such as [train]");
+    throw FormatError("missing_value", path, "has no section such as [train]");
   }
   return commands;
 }

@@ -12,9 +12,9 @@ namespace octet::program {
 
 inline constexpr const char* kJobHelp = R"(
 A section is a command; its keys are arguments and options without dashes.
-Flags are true, repeatable options are lists. Values are never parsed as
-options. A repeated command has double brackets: [[evaluate]]. The job stops at
-the first command that fails.
+The value of a flag is true, that of a repeatable option a list. Values are
+never parsed as options. Double brackets repeat a command: [[evaluate]]. The job
+stops at the first command that fails.
 
 Example:
   [train]
@@ -30,7 +30,7 @@ Example:
 
 /// Returns the command line of each section, in file order.
 /// Throws: IoError; FormatError for invalid TOML or an empty file; UsageError
-/// for sections that are no commands, keys outside of sections, unknown keys,
+/// for sections that name no command, keys outside of sections, unknown keys,
 /// and values of the wrong type.
 std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
                                                    const std::string& path);

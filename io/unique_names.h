@@ -19,25 +19,25 @@ class UniqueNames {
     taken_.insert(first, last);
   }
 
-  /// Adds and returns the first free name: `wish`, or `wish` with a number.
+  /// Adds and returns the first free name: `base`, or `base` with a number.
   /// Skips numbered names for which `is_kept` is true. Linear time in the
-  /// number of calls, even if all wishes are equal.
+  /// number of calls, even if all requested names are equal.
   template <class IsKept>
-  std::string add(const std::string& wish, const IsKept& is_kept) {
-    if (taken_.insert(wish).second) return wish;
-    int& number = numbers_[wish];
+  std::string add(const std::string& base, const IsKept& is_kept) {
+    if (taken_.insert(base).second) return base;
+    int& number = numbers_[base];
     while (true) {
-      std::string name = fmt::format("{}_{}", wish, ++number);
+      std::string name = fmt::format("{}_{}", base, ++number);
       if (!is_kept(name) && taken_.insert(name).second) return name;
     }
   }
-  std::string add(const std::string& wish) {
-    return add(wish, [](const std::string&) { return false; });
+  std::string add(const std::string& base) {
+    return add(base, [](const std::string&) { return false; });
   }
 
  private:
   std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int> numbers_;  // last number per wish
+  std::unordered_map<std::string, int> numbers_;  // last number per base
 };
 
 }  // namespace octet::io

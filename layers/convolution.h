@@ -14,8 +14,8 @@ class ConvolutionWindow : public Window {
 
   /// Checks the options. Throws: ValueError for sizes < 1.
   void check() const;
-  /// Returns the kernel shape [kh,kw,in,out], for sequences [k,in,out]. Throws:
-  /// ShapeError if its size overflows.
+  /// Returns the kernel shape [kh,kw,in,out], for sequences [k,in,out].
+  /// Throws: ShapeError if its size overflows.
   Shape kernel(int64_t in, int64_t out) const;
   Variable convolve(const Variable& x, const Variable& kernel,
                     int64_t groups = 1) const;

@@ -44,13 +44,13 @@ class InputLayer final : public Layer {
   }
 
  private:
-  Shape shape_;  // including the batch
+  Shape shape_;  // including the batch axis
 };
 
 }  // namespace
 
 std::shared_ptr<Layer> make_input(const Shape& shape, std::string name) {
-  (void)active_isa();  // reports an invalid OCTET_ISA outside of any layer
+  (void)active_isa();  // throws for an invalid OCTET_ISA before any layer
   auto layer = std::make_shared<InputLayer>(shape);
   layer->set_name(std::move(name));
   return layer;

@@ -41,8 +41,8 @@ std::filesystem::path folder_of(const std::filesystem::path& path);
                        std::string_view action, int error);
 
 /// Syncs a folder's entries to the disk, which makes renames durable. Ignores
-/// file systems without support, where files are safe by themselves. Throws:
-/// IoError.
+/// file systems without support, where files are safe by themselves.
+/// Throws: IoError.
 void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace octet

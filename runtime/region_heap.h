@@ -20,8 +20,8 @@ class RegionHeap {
   RegionHeap(const RegionHeap&) = delete;
   RegionHeap& operator=(const RegionHeap&) = delete;
 
-  /// Allocates at the lowest address of the first region with room. Throws:
-  /// ValueError if the system is out of memory.
+  /// Allocates at the lowest address of the first region with room.
+  /// Throws: ValueError if the system is out of memory.
   char* take(int64_t bytes);
   /// Frees a block from take().
   void give(char* block) noexcept;

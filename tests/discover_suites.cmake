@@ -30,7 +30,7 @@ macro(add_suite)
         "add_test([==[${name}]==] [==[${EXECUTABLE}]==] --gtest_brief=1 "
         "[==[--gtest_filter=${suite}.*]==])\n"
         "set_tests_properties([==[${name}]==] PROPERTIES LABELS ${LABEL} "
-        "TIMEOUT 300 SKIP_REGULAR_EXPRESSION \"\\\\[  SKIPPED \\\\]\"")
+        "TIMEOUT 300")
       if(environment)
         string(APPEND script " ENVIRONMENT [==[${environment}]==]")
       endif()

@@ -64,7 +64,8 @@ void add_bench(CommandLine& program) {
   command.add("--threads", o.threads, 0, 1024,
               "number of threads (default: all cores)");
   command
-      .add("--seconds", o.seconds, 0, 3600, "minimum measuring time in seconds")
+      .add("--seconds", o.seconds, 0, 3600,
+           "minimum measurement time in seconds")
       .type("S")
       .show_default();
   command.begin_group("Output");

@@ -34,8 +34,8 @@ void add_compare(CommandLine& program) {
       .type("X.npy")
       .required();
   add_layout_option(command, options->layout,
-                    "axis order of samples whose shape fits both (default: the "
-                    "first model's)");
+                    "axis order of samples whose shape fits NHWC and NCHW "
+                    "(default: the first model's)");
   command
       .add("--labels", options->labels,
            "class labels int64 [N], to report accuracy")

@@ -24,21 +24,21 @@ namespace {
 
 /// Returns whether the first layer scales the input by 1/32 or less, so that
 /// the model expects bytes. Layers that map [0,1] to other ranges do not count.
-bool takes_pixels(const Model& model) {
+bool scales_bytes(const Model& model) {
   if (model.inputs().size() != 1) return false;
   const GraphNode* input = model.inputs()[0].node.get();
   for (const auto& node : model.nodes()) {
     if (node->inputs.empty() || node->inputs[0].node.get() != input) continue;
     if (node->layer->class_name() != "Rescaling") return false;
-    constexpr double kLargest = 1.0 / 32;
+    constexpr double kMaxScale = 1.0 / 32;
     double largest = 0;
     const Config config = node->layer->config();
     const Config& scale = config.at("scale");
-    if (!scale.is_list()) return std::abs(scale.as_number()) <= kLargest;
+    if (!scale.is_list()) return std::abs(scale.as_number()) <= kMaxScale;
     for (const Config& entry : scale.as_list()) {
       largest = std::max(largest, std::abs(entry.as_number()));
     }
-    return largest <= kLargest;
+    return largest <= kMaxScale;
   }
   return false;
 }
@@ -47,21 +47,21 @@ bool is_zoo(const ModelSource& source) {
   return source.what.starts_with("zoo:");
 }
 
-/// Returns the preprocessing mode in the model file, or "".
+/// Returns the preprocessing mode that the model file stores, or "".
 std::string trained_mode(const ModelSource& source) {
   return is_zoo(source) ? std::string()
                         : io::trained_preprocess(source.what, source.limits());
 }
 
 /// Returns whether the model comes from an ONNX file with a single uint8 input.
-bool takes_bytes(const ModelSource& source) {
+bool has_uint8_input(const ModelSource& source) {
   const auto ports = interface_of(source).inputs;
   return ports.size() == 1 && ports[0].type == "uint8";
 }
 
 /// Returns for each input of an ONNX file whether its type is neither float32
 /// nor uint8.
-std::vector<bool> takes_numbers(const ModelSource& source) {
+std::vector<bool> has_other_types(const ModelSource& source) {
   std::vector<bool> result;
   for (const io::OnnxPort& port : interface_of(source).inputs) {
     result.push_back(port.type != "float32" && port.type != "uint8");
@@ -98,9 +98,9 @@ io::OpenOptions open_options(const DataOptions& o, const DataTarget& target,
           .labels_optional = o.labels_optional};
 }
 
-/// Drops labels if the number of folders differs from the number of model
-/// outputs.
-void drop_other_labels(const DataTarget& target, io::OpenedData& opened) {
+/// Drops the labels of folders whose number differs from the number of model
+/// outputs. Warns.
+void drop_mismatched_labels(const DataTarget& target, io::OpenedData& opened) {
   const int64_t classes = std::ssize(opened.classes);
   const bool binary = target.class_count == 1 && classes == 2;
   if (classes == 0 || classes == target.class_count || binary ||
@@ -144,18 +144,18 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
     if (files[i].empty()) {
       throw ValueError(
           "missing_value", "--data",
-          fmt::format("needs a file for each of '{}', none given for '{}'",
+          fmt::format("needs a file for each of '{}', got none for '{}'",
                       fmt::join(target.inputs, "', '"), target.inputs[i]));
     }
     const io::OpenedData opened =
         io::open_data(files[i], open_options(o, target, i));
-    const Dataset& one = opened.train;
-    if (!o.labels.empty() && !one.label_specs().empty()) {
+    const Dataset& data = opened.train;
+    if (!o.labels.empty() && !data.label_specs().empty()) {
       throw ValueError("conflicting_options", "--labels",
                        fmt::format("{} already has labels, got '{}'",
                                    opened.kind, fmt::join(o.labels, "', '")));
     }
-    inputs.emplace_back(target.inputs[i], one.batch(0, one.size()).input());
+    inputs.emplace_back(target.inputs[i], data.batch(0, data.size()).input());
   }
   const int64_t count = inputs[0].tensor.shape()[0];
   std::vector<NamedTensor> labels = named_labels(o, target, count);
@@ -165,7 +165,7 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
                        : Dataset(std::move(inputs), std::move(labels))};
 }
 
-/// Returns "resize bilinear as Keras, bytes as 'unit'".
+/// Returns text such as "resize bilinear as Keras, bytes as 'unit'".
 std::string preprocessing_text(const io::OpenedData& opened,
                                const DataOptions& options,
                                const DataTarget& target) {
@@ -201,9 +201,9 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
 }
 
 std::string mode_of(const Model& model, const ModelSource& source) {
-  if (takes_bytes(source)) return "none";
+  if (has_uint8_input(source)) return "none";
   const std::string trained = trained_mode(source);
-  return trained.empty() && takes_pixels(model) ? "none" : trained;
+  return trained.empty() && scales_bytes(model) ? "none" : trained;
 }
 
 DataTarget file_target(const ModelSource& source, const std::string& takes) {
@@ -226,9 +226,9 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   DataTarget target = file_target(source, mode_of(model, source));
   target.inputs = input_names(model);
   target.outputs = quant::output_names(model);
-  target.takes_bytes = takes_bytes(source);
-  target.takes_numbers = takes_numbers(source);
-  // An Octet file has NHWC samples like Keras, whatever its source.
+  target.takes_bytes = has_uint8_input(source);
+  target.takes_numbers = has_other_types(source);
+  // Octet files have NHWC samples like Keras, even if imported from ONNX.
   const io::OnnxInterface file =
       is_onnx(source.what) ? interface_of(source) : io::OnnxInterface();
   target.input_orders =
@@ -253,7 +253,7 @@ std::string trained_resize(const ModelSource& source) {
   std::string stored = io::trained_resize(source.what, source.limits());
   if (!stored.empty()) return stored;
   if (is_onnx(source.what)) {
-    // Converted from Keras or TensorFlow.
+    // tf2onnx converts Keras and TensorFlow models.
     const std::string producer = io::inspect_onnx(source.what).producer;
     return producer.find("tf2onnx") != std::string::npos ? "bilinear" : "";
   }
@@ -267,8 +267,8 @@ std::vector<std::string> class_names_of(const ModelSource& source) {
 
 namespace {
 
-/// Returns whether the data are .npy files. Other image files have a fixed axis
-/// order.
+/// Returns whether the data are .npy files, whose axis order may differ from
+/// the model's. Images are decoded as NHWC.
 bool has_arrays(const io::OpenedData& opened) {
   return opened.kind.find(".npy") != std::string::npos;
 }
@@ -277,8 +277,8 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   if (!o.preprocess.empty() && !target.trained.empty() &&
       o.preprocess != target.trained) {
     warn("preprocessing_differs", "--preprocess",
-         fmt::format("the model file says '{}', got '{}'. Hint: omit the "
-                     "option to use the mode of training",
+         fmt::format("the model file specifies '{}', got '{}'. Hint: omit the "
+                     "option to preprocess as in training",
                      target.trained, o.preprocess));
   }
   warn_of_other_resize(o, target);
@@ -293,7 +293,7 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   io::OpenedData opened =
       io::open_data(paths_for("--data", o.paths, target.inputs)[0], options);
   if (o.labels_optional && o.class_names.empty()) {
-    drop_other_labels(target, opened);
+    drop_mismatched_labels(target, opened);
   }
   if (opened.classes.empty() && target.outputs.size() == 1) {
     opened.classes = class_names_for(o, target);
@@ -301,7 +301,8 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   return opened;
 }
 
-/// Throws: FormatError for values that a uint8 input cannot represent.
+/// Checks the first samples for a uint8 input.
+/// Throws: FormatError for values that uint8 cannot represent.
 void check_bytes(const Dataset& data, const DataOptions& o) {
   constexpr int64_t kChecked = 64;
   const Tensor x = data.batch(0, std::min(kChecked, data.size())).input();
@@ -319,10 +320,10 @@ void check_bytes(const Dataset& data, const DataOptions& o) {
                                        : " without --preprocess"));
 }
 
-/// Warns if image arrays have another value range than in training.
-void warn_of_other_range(const Dataset& data, const DataTarget& target) {
+/// Warns if the value range of image arrays cannot be that of training.
+void warn_of_value_range(const Dataset& data, const DataTarget& target) {
   constexpr int64_t kChecked = 64;
-  // Normalized images reach 3, bytes 255.
+  // Normalized images reach about 3, bytes 255.
   constexpr float kMostNormalized = 16;
   if (target.image.rank() != 3 || target.takes.empty()) return;
   const Tensor x = data.batch(0, std::min(kChecked, data.size())).input();
@@ -349,7 +350,7 @@ io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
   const io::OnnxLayout layout = layout_of(o.layout);
   io::OpenedData opened = open_any(o, target);
   if (target.takes_bytes) check_bytes(opened.train, o);
-  if (has_floats(opened, o)) warn_of_other_range(opened.train, target);
+  if (has_floats(opened, o)) warn_of_value_range(opened.train, target);
   if (!has_arrays(opened)) return opened;
   const auto in_order = [&](const Dataset& data) {
     return in_wanted_order(data, target.input_orders, target.output_orders,
@@ -368,10 +369,11 @@ void check_classes(const Model& model, const ModelSource& source,
   if (outputs == classes || (outputs == 1 && classes == 2)) return;
   throw ValueError(
       "count_mismatch", "--data",
-      fmt::format("has {} classes ({}), the model '{}' {} outputs. Hint: "
-                  "provide a folder per output, or list the names of all "
-                  "outputs with --class-names if the folders are a subset",
-                  classes, few_classes(data.classes), source.what, outputs));
+      fmt::format(
+          "has {} classes ({}), but the model '{}' has {} outputs. Hint: "
+          "provide a folder per output, or list the names of all "
+          "outputs with --class-names if the folders are a subset",
+          classes, few_classes(data.classes), source.what, outputs));
 }
 
 std::string preprocess_to_keep(const io::OpenedData& opened,

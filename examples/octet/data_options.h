@@ -23,7 +23,7 @@ Data:
   x.npy        float32 [N,...], preprocessed as for deployment; class labels
                int64 [N] with --labels y.npy. NAME=x.npy per input, NAME=y.npy
                per output. Images may be NHWC or NCHW: the shape selects the
-               order; if both fit, --layout or the model file does.
+               order; if both fit, --layout or the model file.
   folder       A subfolder of PNG or JPEG images per class, optionally in train
                and test (or validation, valid, val); IDX files of MNIST;
                binary CIFAR; x_train.npy, y_train.npy, x_test.npy, y_test.npy.
@@ -36,11 +36,11 @@ inline constexpr const char* kImageHelp = R"(
 Images:
   --preprocess   unit [0,1]; none [0,255]; Keras' tf [-1,1], torch and caffe;
                  MEAN/STD as PyTorch's Normalize: 0.1307/0.3081, or three values
-                 each. Default: as the model file says; else unit, or none if
+                 each. Default: as in the model file; else unit, or none if
                  the model scales its input.
   --resize       bilinear as Keras' loaders and tf.image.resize; antialias
                  (bilinear) and bicubic as torchvision and Pillow;
-                 keras-bicubic; nearest. Default: as the model file says; else
+                 keras-bicubic; nearest. Default: as in the model file; else
                  bilinear for Keras files, antialias for others.
   --crop         256: resize the shorter side to 256 pixels, then crop, as
                  torchvision's Resize and CenterCrop. 0.875: crop ratio, as
@@ -74,14 +74,14 @@ void add_data_options(Command& command, DataOptions& options,
 /// --skip-corrupt.
 void add_image_options(Command& command, DataOptions& options);
 
-/// What a model requires of its data.
+/// Requirements of a model on its data.
 struct DataTarget {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   Shape image;               ///< sample shape of a single input; else empty
   std::string trained;       ///< preprocessing mode in the model file, or ""
   std::string takes;         ///< mode_of() the model
-  std::string usual;         ///< mode without --preprocess
+  std::string usual;         ///< default of --preprocess
   bool takes_bytes = false;  ///< the model file has a uint8 input
   /// Whether each input has signed integers or booleans in the file.
   std::vector<bool> takes_numbers = {};
@@ -90,7 +90,7 @@ struct DataTarget {
   /// Resizing in training, from the model file or its kind; "" if unknown.
   std::string trained_resize = {};
   bool resize_is_stored = false;           ///< in the model file
-  std::string usual_resize = "antialias";  ///< without --resize
+  std::string usual_resize = "antialias";  ///< default of --resize
   /// Class names in output order, from the model file.
   std::vector<std::string> classes = {};
   /// Number of outputs of a classifier; 0 for other models; -1 for a zoo
@@ -99,10 +99,10 @@ struct DataTarget {
 };
 
 /// Returns the preprocessing mode of the model: from its file; "none" if it
-/// takes bytes; "" if unknown.
+/// expects unscaled bytes; "" if unknown.
 std::string mode_of(const Model& model, const ModelSource& source);
 DataTarget target_of(const Model& model, const ModelSource& source);
-/// Returns the target as far as the model file determines it; `takes` is
+/// Returns the fields of the target that the model file determines; `takes` is
 /// mode_of().
 DataTarget file_target(const ModelSource& source, const std::string& takes);
 /// Returns the resizing used in training: from the model file, else "bilinear"
@@ -111,8 +111,8 @@ std::string trained_resize(const ModelSource& source);
 /// Returns the class names in a model file; empty for a zoo network.
 std::vector<std::string> class_names_of(const ModelSource& source);
 
-/// Opens the data without checking it against a model. Labels of several
-/// outputs have names. Warns if --preprocess differs from training.
+/// Opens the data without comparing its classes with a model. Labels of several
+/// outputs are named. Warns if --preprocess differs from training.
 /// Throws: as io::open_data(); ValueError as paths_for().
 io::OpenedData open_data(const DataOptions& options, const DataTarget& target);
 
@@ -139,8 +139,8 @@ std::string describe_inputs(const io::OpenedData& opened,
                             const DataOptions& options,
                             const DataTarget& target);
 
-/// Adds the same to JSON: "preprocessing", and "folders" with the output of
-/// each.
+/// Adds to JSON the text "preprocessing", and "folders" with the output of each
+/// folder.
 void add_inputs(Config& config, const io::OpenedData& opened,
                 const DataOptions& options, const DataTarget& target);
 

@@ -91,7 +91,7 @@ Tensor as_type(const Tensor& x, const io::OnnxTensorInfo& input) {
 }
 
 /// Returns noise with the distribution of images: random bytes, preprocessed as
-/// the file metadata says; in [0,1) without metadata.
+/// the file metadata specifies; in [0,1) without metadata.
 Tensor noise_like_images(const Shape& file, const std::string& preprocess,
                          uint64_t seed) {
   if (preprocess.empty() || file.rank() != 4) {

@@ -20,21 +20,21 @@ void add_export_options(Command& command, ExportOptions& o) {
   command.begin_group("ONNX file");
   add_target_option(command, o,
                     "runtime that loads the file; sets defaults of this group");
-  command.add(
-      "--opset", o.opset, 13, 21,
-      "ONNX opset, 13 to 21 (default: 13, which TensorRT 8.0 and later read)");
+  command.add("--opset", o.opset, 13, 21,
+              "ONNX opset, 13 to 21 (default: 13, supported by TensorRT 8.0 "
+              "and later)");
   command
       .add("--weights", o.weights,
-           "storage of quantized weights; int8 has the same results in a "
-           "quarter of the size (default: float32 for any and tensorrt8, else "
+           "storage of quantized weights; int8 is a quarter of the size, with "
+           "the same results (default: float32 for any and tensorrt8, else "
            "int8)")
       .type("float32|int8");
   command.add_flag("--fold", o.fold,
                    "fold batch normalization into the preceding layer (always "
                    "for onnxruntime)");
   command.add_flag("--float16", o.float16,
-                   "store floats in 16 bits; implies --opset 19 --weights int8 "
-                   "unless given");
+                   "store floats as float16; sets the defaults --opset 19 "
+                   "--weights int8");
   command.add("--batch", o.batch, 0, int64_t{1} << 20,
               "fixed batch size, 0: dynamic (default: as in the source ONNX "
               "file, else dynamic)");
@@ -80,7 +80,9 @@ Model as_written(Model model, const ExportOptions& o,
   if (takes == "none" && mode != takes) {
     throw ValueError(
         "conflicting_options", "--from-bytes",
-        fmt::format("the model already takes bytes, got '{}'", mode));
+        fmt::format("must be trained or none for a model that expects unscaled "
+                    "bytes, got '{}'",
+                    mode));
   }
   if (!takes.empty() && mode != takes) {
     throw ValueError(

@@ -194,9 +194,11 @@ void predict_images(const ImageRun& run) {
   const std::string mode =
       run.images.preprocess.empty() ? target.usual : run.images.preprocess;
   if (image.bytes && mode != "none") {
-    throw ValueError("conflicting_options", "--preprocess",
-                     fmt::format("'{}' takes unscaled bytes, got '{}'",
-                                 run.model.what, mode));
+    throw ValueError(
+        "conflicting_options", "--preprocess",
+        fmt::format(
+            "must be none, because '{}' expects unscaled bytes, got '{}'",
+            run.model.what, mode));
   }
   target.class_count = -1;
   warn_of_other_resize(run.images, target);

@@ -40,13 +40,15 @@ void add_image_options(Command& command, DataOptions& o) {
       .type("FILTER");
   command
       .add("--crop", o.crop,
-           "center crop with the aspect ratio kept (default: as in training, "
+           "center crop that preserves the aspect ratio (default: as in "
+           "training, "
            "else none)")
       .type("SIZE|RATIO|aspect|none");
   command
-      .add_with_implicit("--pad", o.pad, "114",
-                         "keep the aspect ratio and pad with this gray value "
-                         "(letterbox); --pad alone: 114, as YOLO (Keras: 0)")
+      .add_with_implicit(
+          "--pad", o.pad, "114",
+          "preserve the aspect ratio and pad with this gray value "
+          "(letterbox); --pad alone: 114, as YOLO (Keras: 0)")
       .type("VALUE");
   command
       .add("--class-names", o.class_names,
@@ -90,9 +92,10 @@ void warn_of_other_resize(const DataOptions& o, const DataTarget& target) {
   const io::Resize resize = resize_for(o, target);
   if (resize == io::resize_mode(target.trained_resize)) return;
   warn("preprocessing_differs", "--resize, --crop, --pad",
-       fmt::format("the model file says '{}', got '{}'. Hint: omit the options "
-                   "to resize as in training",
-                   target.trained_resize, io::to_string(resize)));
+       fmt::format(
+           "the model file specifies '{}', got '{}'. Hint: omit the options "
+           "to resize as in training",
+           target.trained_resize, io::to_string(resize)));
 }
 
 std::string resize_text(const DataOptions& o, const DataTarget& target) {

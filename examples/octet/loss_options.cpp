@@ -59,7 +59,7 @@ LossWord usual(int64_t width, const TensorSpec& labels, const Tensor& values) {
   throw ValueError(
       "missing_value", "--loss",
       fmt::format(
-          "required for labels{} that are float32 targets{}",
+          "required for float32 labels{}{}",
           labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
           io::labels_hint(values, labels.name)));
 }
@@ -167,9 +167,10 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
   for (const std::string& word : words) (void)word_of(word);
   const std::vector<TensorSpec> labels = data.label_specs();
   if (labels.empty()) {
-    throw ValueError("missing_value", "--labels",
-                     several ? "the data has no labels; give NAME=FILE"
-                             : "the data has no labels; give a file");
+    throw ValueError(
+        "missing_value", "--labels",
+        several ? "the data has no labels. Hint: add --labels NAME=Y.npy"
+                : "the data has no labels. Hint: add --labels Y.npy");
   }
   const auto places = label_places(labels, outputs, words);
   std::vector<train::OutputLoss> losses;

@@ -58,7 +58,7 @@ std::vector<std::string> values_for(std::string_view option,
     if (!named) which = 0;
     if (!found[which].empty()) {
       throw ValueError("duplicate_name", option,
-                       fmt::format("two values for '{}'", names[which]));
+                       fmt::format("got two values for '{}'", names[which]));
     }
     found[which] = named ? value.substr(names[which].size() + 1) : value;
   }

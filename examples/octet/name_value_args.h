@@ -8,14 +8,15 @@
 
 namespace octet::program {
 
-/// Returns the path for each of `names`, "" if none is given.
-/// Throws: ValueError with the option for a value without a name if there are
-/// several names, an unknown name, or two paths for one name.
+/// Returns the path for each of `names`, "" without a path.
+/// Throws: ValueError with the option for a path without a name if there are
+/// several names, an unknown name, or two paths for a name.
 std::vector<std::string> paths_for(std::string_view option,
                                    const std::vector<std::string>& values,
                                    const std::vector<std::string>& names);
 
-/// Returns other values in the same way; messages call them `what`.
+/// Returns the value for each of `names`, like paths_for(). Messages call a
+/// value `what`.
 std::vector<std::string> values_for(std::string_view option,
                                     std::string_view what,
                                     const std::vector<std::string>& values,

@@ -59,8 +59,8 @@ void add_placement_options(Command& command, PlacementOptions& o) {
       .type("tensorrt|toolkit|patterns|onnxruntime");
   command.add_flag(
       "--strict", o.strict,
-      "with --policy toolkit: reproduce the toolkit even where Octet deviates "
-      "on purpose");
+      "with --policy toolkit: place as the toolkit does, without Octet's "
+      "deliberate differences");
   command
       .add("--exclude", o.excluded,
            "keep layers in float: regular expression of full layer names")
@@ -70,9 +70,7 @@ void add_placement_options(Command& command, PlacementOptions& o) {
            "bit widths of weights and activations, 2 to 8; first and last "
            "layer keep 8")
       .type("W,A");
-  command
-      .add("--on-unknown", o.on_unknown,
-           "handling of layer names that the model does not have")
+  command.add("--on-unknown", o.on_unknown, "handling of unknown layer names")
       .type("error|warn")
       .show_default();
 }

@@ -34,7 +34,7 @@ void add_placement_options(Command& command, PlacementOptions& options);
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target = {});
 
-/// Throws: UnsupportedError if a placement option is given; `hint` says why,
+/// Throws: UnsupportedError if a placement option is given; `hint` states why,
 /// such as "needs --int8". Call before choose_policy().
 void check_no_placement(const PlacementOptions& options, std::string_view hint);
 
@@ -68,8 +68,8 @@ quant::QuantConfig pattern_config(const std::string& policy,
 void check_patterns_alone(std::string_view option, const std::string& policy,
                           const PlacementOptions& options);
 
-/// Adds the bit widths of --bits, for all layers of a model whether they have
-/// Q/DQ or not.
+/// Adds the bit widths of --bits for all layers of a model, including layers
+/// without Q/DQ.
 /// Throws: ValueError.
 void add_widths(const Model& model, const PlacementOptions& options,
                 quant::QuantizeOptions& quantize);

@@ -106,8 +106,8 @@ quant::QdqPlan other_plan(const std::string& what, const Model& model,
   return placed_by("--diff", what, model, placement, options).placement.plan;
 }
 
-// Points with the same layer, site and quantizer are equal, whatever rule
-// placed them.
+// Points with the same layer, site and quantizer are equal, even if
+// placed by different rules.
 std::string differences(quant::QdqPlan from, const quant::QdqPlan& to) {
   for (quant::QdqPoint& point : from.points) {
     for (const quant::QdqPoint& same : to.points) {

@@ -89,11 +89,9 @@ std::string hint(const Shape& wanted, const Shape& x) {
       return fmt::format(
           ". Hint: x.reshape{} if the vectors are flattened row by row", sizes);
     case ShapeSlip::channels_first:
-      return ". Hint: the model takes NHWC images, these are NCHW: "
-             "x.transpose(0, 2, 3, 1)";
+      return ". Hint: convert NCHW to NHWC, x.transpose(0, 2, 3, 1)";
     case ShapeSlip::channels_last:
-      return ". Hint: the model takes NCHW images, these are NHWC: "
-             "x.transpose(0, 3, 1, 2)";
+      return ". Hint: convert NHWC to NCHW, x.transpose(0, 3, 1, 2)";
     case ShapeSlip::another_order:
       return ". Hint: the axes are permuted";
   }
@@ -271,14 +269,14 @@ Files files_of(const Options& options, const Runnable& model) {
     if (!files.inputs[i].empty()) continue;
     throw ValueError(
         "missing_value", "--input",
-        fmt::format("needs a file for each of '{}', none given for '{}'",
+        fmt::format("needs a file for each of '{}', got none for '{}'",
                     fmt::join(names, "', '"), names[i]));
   }
   std::set<std::string> outputs;
   for (const std::string& output : files.outputs) {
     if (output.empty() || outputs.insert(output).second) continue;
     throw ValueError("duplicate_name", "--output",
-                     fmt::format("'{}' is given for two outputs", output));
+                     fmt::format("'{}' is the file of two outputs", output));
   }
   return files;
 }
@@ -292,7 +290,7 @@ std::vector<Tensor> read_inputs(const Runnable& model, const Files& files,
     check_input(inputs[i], model.inputs[i], files.inputs[i]);
     if (inputs[i].shape()[0] == inputs[0].shape()[0]) continue;
     throw ShapeError("count_mismatch", files.inputs[i],
-                     fmt::format("must have {} samples as '{}', got {}",
+                     fmt::format("must have {} samples like '{}', got {}",
                                  inputs[0].shape()[0], files.inputs[0],
                                  inputs[i].shape()[0]));
   }
@@ -411,14 +409,15 @@ void add_predict(CommandLine& program) {
       .type("X.npy|IMAGE|DIR")
       .required();
   add_layout_option(command, options->layout,
-                    "axis order of samples whose shape fits both (default: the "
-                    "model file's)");
+                    "axis order of samples whose shape fits NHWC and NCHW "
+                    "(default: the model file's)");
   command
       .add("--labels", options->labels,
            "class labels int64 [N], to print accuracy; NAME=L.npy per output")
       .type("L.npy");
-  command.add("--batch", options->batch, 1, 1 << 20,
-              "batch size (default: 256; for ONNX 16, or the file's)");
+  command.add(
+      "--batch", options->batch, 1, 1 << 20,
+      "batch size (default: 256; for an ONNX file its fixed size, else 16)");
   add_image_options(command, options->images);
   command.begin_group("Output");
   command

@@ -42,8 +42,8 @@ namespace {
 constexpr const char* kQatNotes = R"(
 A float model is quantized and calibrated first. A model with Q/DQ keeps its
 placement and continues from its scales. The exit code is 1 if the accuracy
-falls more than 5 points below the float model's, or, without an accuracy, if
-outputs are much worse; --accept returns 0.
+falls more than 5 points below the float model's or, without an accuracy metric,
+if outputs are much worse. With --accept, it is 0.
 )";
 
 constexpr const char* kQatExamples = R"(
@@ -394,12 +394,14 @@ void add_qat(CommandLine& program) {
       .type("int8|int8_mobile|int4")
       .show_default();
   command
-      .add("--trained-epochs", o.trained_epochs, 1, int64_t{1} << 31,
-           "epochs of the float training; the preset uses a share")
+      .add(
+          "--trained-epochs", o.trained_epochs, 1, int64_t{1} << 31,
+          "epochs of the float training; the preset trains for a share of them")
       .show_default();
-  command.add("--trained-rate", o.trained_rate, 1e-9, 1e6,
-              "peak SGD learning rate of the float training; the preset uses a "
-              "share (default: from the model file, else a range test)");
+  command.add(
+      "--trained-rate", o.trained_rate, 1e-9, 1e6,
+      "peak SGD learning rate of the float training; the preset's rate "
+      "is a share of it (default: from the model file, else a range test)");
   add_training_options(
       command, o.training,
       {.epochs = "number of epochs (default: from the preset)",
@@ -412,8 +414,7 @@ void add_qat(CommandLine& program) {
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
            "first epoch with frozen batch normalization statistics (default: "
            "0; with int4 or --rate: 0 if re-estimated statistics are worse, "
-           "else "
-           "never)")
+           "else never)")
       .type("EPOCH");
   command.add("--accuracy", o.accuracy, 0, 1,
               "required accuracy; exit code 1 below it");

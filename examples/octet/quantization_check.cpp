@@ -131,7 +131,7 @@ void expect_worth(const QuantizationCheck& check, const std::string& output,
     return;
   }
   throw ValueError("accuracy_dropped", output,
-                   text + ". --accept accepts the file");
+                   text + ". With --accept, the exit code is 0");
 }
 
 void expect_outputs(const Model& model, const Model& tuned,
@@ -148,7 +148,7 @@ void expect_outputs(const Model& model, const Model& tuned,
       fmt::format("much worse than the float model: the loss rises from {:.4g} "
                   "to {:.4g}; {}. Hint: run octet quantize --equalize first, "
                   "or --exclude the layer that octet sensitivity ranks first. "
-                  "--accept accepts the file",
+                  "With --accept, the exit code is 0",
                   loss_before, loss_after, outputs.problems()));
 }
 

@@ -1,8 +1,9 @@
 // Quality check of a quantized model, for commands that write one.
 //
-//  const QuantizationCheck found = check_quantization(model, int8, {samples,
-//  true}); print(to_text(found)); expect_worth(found, "out.onnx", o.accept); //
-//  at the end
+//   const QuantizationCheck found =
+//       check_quantization(model, int8, {samples, true});
+//   print(to_text(found));
+//   expect_worth(found, "out.onnx", o.accept);  // at the end
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ namespace octet::program {
 /// Samples for the quality check.
 struct EvaluationSamples {
   Dataset samples;
-  bool others = false;  ///< not used in calibration
+  bool others = false;  ///< the samples were not used in calibration
 };
 
 /// Returns up to 2048 samples of the test part, else of all samples, without

@@ -44,8 +44,8 @@ Calibration:
 Exit code:
   1 if the output SQNR is below 15 dB, if more than 10 % of the samples change
   their class, or if the accuracy falls by more than 5 points. The file is
-  written in any case, and the message names options that help. --accept
-  returns 0.
+  written in any case, and the message names options that help. With --accept,
+  the exit code is 0.
 )";
 
 constexpr const char* kExamples = R"(

@@ -80,7 +80,7 @@ void add_model(Command& command, ModelSource& source, const char* help) {
       .show_default();
   command
       .add("--memory-limit", source.memory_mib, 1, 1 << 30,
-           "MiB allowed for the same, activations included")
+           "MiB of memory allowed for the same, including activations")
       .type("MIB")
       .show_default();
 }

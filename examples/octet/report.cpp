@@ -37,8 +37,8 @@ namespace {
 
 constexpr const char* kNotes = R"(
 The page has accuracy, layer noise, ranges, lint findings, latency and a graph.
-Without --reference, a quantized model is compared with itself with Q/DQ
-disabled. Layer analysis uses --samples N, accuracy all samples.
+Without --reference, a quantized model is compared with itself without Q/DQ.
+The analysis of layers uses --samples N, accuracy all samples.
 )";
 
 constexpr const char* kExamples = R"(
@@ -82,8 +82,8 @@ std::optional<Model> reference_of(const Options& o, const Model& model,
   report.reference = "without Q/DQ";
   if (is_onnx(o.model.what)) {
     report.notes.emplace_back(
-        "Without --reference, the model is compared with itself with Q/DQ "
-        "disabled. Weights of an ONNX file are already rounded, so weight "
+        "Without --reference, the model is compared with itself without Q/DQ. "
+        "Weights of an ONNX file are already rounded, so weight "
         "rounding errors are not included.");
   }
   return reference;
@@ -343,7 +343,7 @@ void add_report(CommandLine& program) {
       .type("TEXT");
   command
       .add("--seconds", o.seconds, 0, 3600,
-           "minimum measuring time for latency in seconds, 0: none")
+           "minimum time to measure latency in seconds, 0: no measurement")
       .type("S")
       .show_default();
   command.set_footer(

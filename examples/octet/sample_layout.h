@@ -1,6 +1,6 @@
-// Axis order of samples and labels. All commands use the order of the model
-// file, or the other order of channels first and last if the shape tells;
-// --layout decides if both fit.
+// Axis order of samples and labels, for all commands: the order of the model
+// file, or the opposite order (channels first or last) if only that fits the
+// shape. If both fit, --layout selects.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ void add_layout_option(Command& command, std::optional<std::string>& layout,
 /// Throws: ValueError for an unknown word.
 io::OnnxLayout layout_of(const std::optional<std::string>& layout);
 
-/// Accepted axis orders of a tensor. An order lists, as io::OnnxPort::axes, the
-/// axis of the given tensor for each axis of the wanted tensor.
+/// Accepted axis orders of a tensor. Like io::OnnxPort::axes, an order lists
+/// the axis of the given tensor for each axis of the wanted tensor.
 struct AxisOrders {
   std::string kind;      ///< "input" or "output"
   std::string port;      ///< name of the input or output

@@ -174,7 +174,7 @@ void add_sensitivity(CommandLine& program) {
   command.begin_group("Analysis");
   command
       .add("--measured", o.measured, 1, int64_t{1} << 31,
-           "number of random samples to measure on, four runs per layer")
+           "number of random samples for the measurement, four runs per layer")
       .show_default();
   add_placement_options(command, o.placement);
   command.begin_group("Output");

@@ -14,7 +14,7 @@ struct Measurement {
   bool int8 = false;
   int64_t batch = 1;
   int threads = 1;
-  double seconds = 2;  ///< minimum measuring time
+  double seconds = 2;  ///< minimum measurement time in seconds
 };
 
 struct Times {

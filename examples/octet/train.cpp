@@ -73,7 +73,7 @@ std::string_view zoo_name(const Options& o) {
 int64_t classes_of(const Options& o, const io::OpenedData& data) {
   if (data.train.label_specs().empty()) {
     throw ValueError("missing_value", "--labels",
-                     "the data has no labels; give a file");
+                     "the data has no labels. Hint: add --labels Y.npy");
   }
   if (data.train.label_type() != DType::i64) {
     if (o.classes > 0) return o.classes;
@@ -236,10 +236,10 @@ void expect_gain(const Options& o, const Measured& by, const Outcome& outcome,
   if (diverged && !o.force) {
     throw ValueError(
         "diverged", "train",
-        fmt::format("training diverged, {}; '{}' has the model {}. {}", figures,
-                    o.output,
+        fmt::format("training diverged, {}; '{}' contains the model {}. {}",
+                    figures, o.output,
                     outcome.epoch == 0
-                        ? "as it was given"
+                        ? "from before training"
                         : fmt::format("after epoch {}", outcome.epoch),
                     kHint));
   }
@@ -392,8 +392,8 @@ void add_train(CommandLine& program) {
        .rate = "peak learning rate (default: 0.001, sgd 0.05, lion 0.0002; for "
                "a trained file a tenth of its rate, or of the stable rate of a "
                "range test)",
-       .optimizer = "optimizer; sgd has momentum 0.9 (default: from a trained "
-                    "file, else adamw)",
+       .optimizer = "optimizer; sgd has momentum 0.9 (default: from the model "
+                    "file if trained, else adamw)",
        .schedule = "learning rate schedule: cosine and exponential end at 1 %, "
                    "step divides by 10 after each third (default: cosine)"});
   command.add_flag("--force", o.force,

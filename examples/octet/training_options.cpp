@@ -113,8 +113,9 @@ void add_training_options(Command& command, TrainingOptions& o,
   command.add("--schedule", o.schedule, help.schedule)
       .type("constant|cosine|step|exponential");
   command
-      .add("--warmup", o.warmup, 0, 0.9,
-           "share of the steps in which the learning rate rises")
+      .add(
+          "--warmup", o.warmup, 0, 0.9,
+          "share of the steps in which the learning rate increases to its peak")
       .show_default();
   command
       .add("--augment", o.augment,
@@ -129,7 +130,7 @@ void add_training_options(Command& command, TrainingOptions& o,
   add_loss_option(command, o.loss);
   command
       .add("--seed", o.seed, 0, INT64_MAX - 1,
-           "random seed of weights, order and augmentation")
+           "random seed of weights, sample order and augmentation")
       .show_default();
   command.add("--threads", o.threads, 1, 1024,
               "number of threads (default: all cores)");

@@ -195,7 +195,8 @@ void add_verify(CommandLine& program) {
       .required();
   add_layout_option(
       command, options->layout,
-      "axis order of samples whose shape fits both (default: the reference's)");
+      "axis order of samples whose shape fits NHWC and NCHW (default: the "
+      "reference's)");
   command
       .add("--reference", options->reference,
            "reference model (default: Octet's import of the file)")

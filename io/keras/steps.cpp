@@ -13,24 +13,25 @@
 namespace octet::io {
 namespace {
 
-// Keras layers that become other layers in Octet.
-constexpr std::string_view kMerge = "Merge";  // of Keras 1
+// Keras classes that are imported as another class.
+constexpr std::string_view kMerge = "Merge";  // Keras 1
 constexpr std::string_view kRandomCrop = "RandomCrop";
 constexpr std::string_view kStochasticDepth = "StochasticDepth";
 constexpr std::string_view kThresholdedReLU = "ThresholdedReLU";
 
-bool is_other_form(std::string_view class_name) {
+bool is_renamed_class(std::string_view class_name) {
   return class_name == kRandomCrop || class_name == kStochasticDepth ||
          class_name == kThresholdedReLU;
 }
 
+// Returns the class of a Keras 1 Merge layer, or "" if unsupported.
 std::string_view merge_class(const Config& config) {
   static constexpr std::pair<std::string_view, std::string_view> kModes[] = {
       {"sum", "Add"},     {"mul", "Multiply"},       {"ave", "Average"},
       {"max", "Maximum"}, {"concat", "Concatenate"},
   };
   const Config* mode = config.find("mode");
-  // A Merge with layers starts a Sequential, which then has no input.
+  // With `layers`, a Merge is the first layer of a Sequential without input.
   const Config* layers = config.find("layers");
   const bool branches =
       layers != nullptr && layers->is_list() && !layers->as_list().empty();
@@ -41,22 +42,25 @@ std::string_view merge_class(const Config& config) {
   return "";
 }
 
-// x is 0 up to theta, ReLU's threshold.
-Config thresholded(const Config& config) {
+// Returns the options of a ReLU that equals ThresholdedReLU, which is 0 up to
+// theta, else x.
+Config relu_options(const Config& config) {
   const Config* theta = config.find("theta");
   return Config().set("threshold", theta == nullptr ? Config(1.0) : *theta);
 }
 
-// keras/src/applications/convnext.py: drops the branch for whole samples.
-Config stochastic_depth(const Config& config) {
+// Returns the options of a Dropout that drops whole samples of a branch.
+// Source: keras/src/applications/convnext.py.
+Config dropout_options(const Config& config) {
   return Config()
       .set("rate", config.at("drop_path_rate"))
       .set("noise_shape", Config::List{Config(), 1, 1, 1});
 }
 
-// Inference: the largest center of that aspect ratio, resized. Source:
-// keras/layers/preprocessing/image_preprocessing.py of Keras 2.
-Config middle(const Config& config) {
+// Returns the options of a Resizing that equals RandomCrop in inference: it
+// crops the largest center of the output's aspect ratio and resizes it.
+// Source: keras/layers/preprocessing/image_preprocessing.py of Keras 2.
+Config resizing_options(const Config& config) {
   Config result = Config()
                       .set("height", config.at("height"))
                       .set("width", config.at("width"))
@@ -67,12 +71,12 @@ Config middle(const Config& config) {
   return result;
 }
 
-bool takes_activation(std::string_view class_name) {
+bool has_activation_option(std::string_view class_name) {
   const LayerDef* def = find_layer_def(class_name);
   return def != nullptr && def->keras.has_activation;
 }
 
-bool in_registry(std::string_view class_name) {
+bool is_registered_class(std::string_view class_name) {
   return find_layer_def(class_name) != nullptr;
 }
 
@@ -92,10 +96,10 @@ bool is_known(const KerasLayer& layer, const KerasOptions& options) {
   if (find_factory(options, layer) != nullptr) return true;
   if (layer.operation) return is_known_operation(layer);
   if (layer.class_name == kMerge) return !merge_class(layer.config).empty();
-  return is_other_form(layer.class_name) || is_noop(layer) ||
+  return is_renamed_class(layer.class_name) || is_noop(layer) ||
          layer.class_name == kAttentionClass ||
-         layer.class_name == kScaledAddClass || in_registry(layer.class_name) ||
-         is_known_operation(layer);
+         layer.class_name == kScaledAddClass ||
+         is_registered_class(layer.class_name) || is_known_operation(layer);
 }
 
 bool is_noop(const KerasLayer& layer) {
@@ -110,25 +114,26 @@ std::vector<LayerSpec> steps_of(const KerasLayer& layer,
   }
   if (is_noop(layer)) return {};
   if (layer.class_name == kRandomCrop) {
-    return {{"", "Resizing", middle(layer.config)}};
+    return {{"", "Resizing", resizing_options(layer.config)}};
   }
   if (layer.class_name == kStochasticDepth) {
-    return {{"", "Dropout", stochastic_depth(layer.config)}};
+    return {{"", "Dropout", dropout_options(layer.config)}};
   }
   if (layer.class_name == kThresholdedReLU) {
-    return {{"", "ReLU", thresholded(layer.config)}};
+    return {{"", "ReLU", relu_options(layer.config)}};
   }
   Config config = modern_config(layer);
   if (layer.class_name == kMerge) {
     return {{"", std::string(merge_class(config)), std::move(config)}};
   }
-  if (!takes_activation(layer.class_name)) {
+  if (!has_activation_option(layer.class_name)) {
     return {{"", layer.class_name, std::move(config)}};
   }
   const Config* value = config.find("activation");
   ActivationForm form =
       activation_of(value == nullptr ? Config() : *value, dialect, options);
-  // Over the channels, which must be the last axis.
+  // Softmax is computed along the last axis, which must be the channels: a
+  // separate layer gets its input in that order.
   const bool is_activation = layer.class_name == "Activation";
   if (form.name.ends_with("softmax") && !is_activation &&
       has_channels_first(config)) {

@@ -1,4 +1,4 @@
-// Equivalent of a Keras layer in Octet: a sequence of layers, usually one.
+// Conversion of a Keras layer to a sequence of Octet layers, usually one.
 // Internal to io/keras.
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace octet::io {
 
-/// One layer of the sequence.
+/// A layer of the sequence.
 struct LayerSpec {
   std::string suffix;      ///< appended to the name of the Keras layer
   std::string class_name;  ///< registered or user-defined
   Config config;
-  const KerasLayerFactory* factory = nullptr;  ///< of the user, or null
-  std::string own_name = {};    ///< of a layer used as an activation
-  bool in_keras_order = false;  ///< needs Keras' axis order
+  const KerasLayerFactory* factory = nullptr;  ///< user's, or null
+  std::string own_name = {};    ///< name of a layer passed as activation
+  bool in_keras_order = false;  ///< requires Keras' axis order
 };
 
 /// Returns the user's factory for a class, by any of its names, or null.
@@ -30,16 +30,17 @@ const KerasLayerFactory* find_factory(const KerasOptions& options,
 /// Whether steps_of() or a block builder supports the layer.
 bool is_known(const KerasLayer& layer, const KerasOptions& options);
 
-/// Whether the layer is the identity: it has no steps.
+/// Whether the layer does nothing in inference: its sequence is empty.
 bool is_noop(const KerasLayer& layer);
 
+/// Returns the sequence for a layer.
 /// Throws: FormatError, UnsupportedError for unsupported options.
 std::vector<LayerSpec> steps_of(const KerasLayer& layer,
                                 const KerasDialect& dialect,
                                 const KerasOptions& options);
 
-/// Value of the option `activation`: a name that Octet's layers accept, or
-/// layers that follow.
+/// Conversion of the option `activation`: a name for the layer's own option, or
+/// separate layers after it.
 struct ActivationForm {
   std::string name = "linear";
   std::vector<LayerSpec> steps = {};
@@ -47,20 +48,20 @@ struct ActivationForm {
 ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
                              const KerasOptions& options);
 
-/// Returns the configuration of a layer of Octet's own classes in Keras 3
-/// format, without options that Octet does not know. Activations are not
-/// converted.
+/// Returns the configuration in Keras 3 format of a layer whose class Octet
+/// has, without options that Octet does not support. Does not convert
+/// activations.
 Config modern_config(const KerasLayer& layer);
 
-/// Data formats of the layers of a model, including nested ones. Keras'
-/// default, a setting of the program, is not stored in a file.
+/// Data formats (channels first or last) of the layers of a model and its
+/// nested models. Files do not store Keras' default, image_data_format().
 struct DataFormats {
   bool first = false;
   bool last = false;
 };
 
 /// Whether the layer's images have channels first.
-/// Throws: FormatError for another data_format than the two.
+/// Throws: FormatError for an unknown data_format.
 bool has_channels_first(const KerasLayer& layer);
 bool has_channels_first(const Config& config);
 

@@ -31,7 +31,8 @@
 namespace octet::io {
 namespace {
 
-// Joins onnx's messages, which span several lines and repeat their context.
+// Returns a message of onnx, which spans several lines, as one line with its
+// contexts separated by semicolons.
 std::string one_line(const std::string& text) {
   constexpr std::string_view kContext = "\n\n==> Context: ";
   std::string line;
@@ -46,8 +47,9 @@ std::string one_line(const std::string& text) {
   return printable(line, 500);
 }
 
+// Runs `body`. Converts exceptions of onnx to a FormatError about `subject`.
 template <class Body>
-void as_format_error(std::string_view who, Body body) {
+void as_format_error(std::string_view subject, Body body) {
   try {
     body();
   } catch (const Error&) {
@@ -55,13 +57,13 @@ void as_format_error(std::string_view who, Body body) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw FormatError("invalid_graph", std::string(who),
+    throw FormatError("invalid_graph", std::string(subject),
                       one_line(error.what()));
   }
 }
 
-// As onnx::checker::check_model(), which rejects versions of the format newer
-// than its own.
+// Checks the graph with onnx's checker. Caps the IR version, because
+// onnx::checker::check_model() rejects versions newer than its own.
 void check_graph_with_onnx(onnx::ModelProto& model) {
   onnx::checker::CheckerContext context;
   context.set_ir_version(static_cast<int>(
@@ -76,8 +78,9 @@ void check_graph_with_onnx(onnx::ModelProto& model) {
   onnx::checker::check_graph(model.graph(), context, {});
 }
 
-// Removes the stated shapes of the outputs and returns them.
-std::vector<onnx::TypeProto> take_output_types(onnx::GraphProto& graph) {
+// Removes the shapes that the file states for outputs. Returns the types with
+// these shapes.
+std::vector<onnx::TypeProto> remove_output_shapes(onnx::GraphProto& graph) {
   std::vector<onnx::TypeProto> stated;
   for (auto& output : *graph.mutable_output()) {
     stated.push_back(output.type());
@@ -88,10 +91,11 @@ std::vector<onnx::TypeProto> take_output_types(onnx::GraphProto& graph) {
   return stated;
 }
 
-// Restores the stated sizes of an output, except those that contradict the
-// computed ones.
-void merge_output_type(const onnx::TypeProto& stated,
-                       onnx::ValueInfoProto& output) {
+// Adds the sizes that the file states for an output where shape inference found
+// none. Warns if other sizes differ from the inferred ones.
+// Throws: FormatError for a different rank.
+void merge_output_sizes(const onnx::TypeProto& stated,
+                        onnx::ValueInfoProto& output) {
   if (!stated.has_tensor_type() || !stated.tensor_type().has_shape()) return;
   auto& type = *output.mutable_type()->mutable_tensor_type();
   const auto& sizes = stated.tensor_type().shape();
@@ -99,13 +103,13 @@ void merge_output_type(const onnx::TypeProto& stated,
     *type.mutable_shape() = sizes;
     return;
   }
-  const std::string computed = to_text(shape_of(output.type()));
-  const std::string text = to_text(shape_of(stated));
+  const std::string inferred = to_text(shape_of(output.type()));
+  const std::string in_file = to_text(shape_of(stated));
   if (type.shape().dim_size() != sizes.dim_size()) {
     throw FormatError(
         "invalid_graph", fmt::format("output '{}'", printable(output.name())),
-        fmt::format("the file states {}, but its nodes compute {}", text,
-                    computed));
+        fmt::format("the file states {}, but its nodes compute {}", in_file,
+                    inferred));
   }
   bool contradicts = false;
   for (int i = 0; i < sizes.dim_size(); ++i) {
@@ -122,15 +126,17 @@ void merge_output_type(const onnx::TypeProto& stated,
   warn("shape_ignored", fmt::format("output '{}'", printable(output.name())),
        fmt::format("the file states {}, but its nodes compute {}; the stated "
                    "sizes are ignored",
-                   text, computed));
+                   in_file, inferred));
 }
 
-// Ignores stated sizes that contradict: some writers leave sizes of an earlier
-// version of the graph, and onnx's own inference overestimates the windows of
-// pooling with ceil_mode.
+// Infers shapes. If the sizes stated in the file contradict the inference,
+// tries again without those of intermediate values, then without those of
+// outputs. Two causes of a contradiction are harmless: writers that store the
+// sizes of an earlier version of the graph, and onnx's inference, which
+// overestimates the number of windows of a pooling with ceil_mode.
 void infer_shapes(onnx::ModelProto& model) {
   const auto infer = [&model] {
-    // Later opsets allow more types than onnx's schemas.
+    // onnx's schemas lack types that later opsets allow.
     const int64_t opset = opset_of(model);
     const bool check_type = opset <= kLastOpsetOfOnnx;
     const bool strict = can_infer_all(model.graph(), opset);
@@ -149,10 +155,11 @@ void infer_shapes(onnx::ModelProto& model) {
   } catch (const std::runtime_error&) {
     graph.clear_value_info();
   }
-  const std::vector<onnx::TypeProto> stated = take_output_types(graph);
+  const std::vector<onnx::TypeProto> stated = remove_output_shapes(graph);
   infer();
   for (int i = 0; i < graph.output_size(); ++i) {
-    merge_output_type(stated[static_cast<size_t>(i)], *graph.mutable_output(i));
+    merge_output_sizes(stated[static_cast<size_t>(i)],
+                       *graph.mutable_output(i));
   }
 }
 

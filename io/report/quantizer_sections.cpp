@@ -26,8 +26,8 @@ std::string decibels(std::optional<double> sqnr) {
 std::string fault_section(const Report& report) {
   if (!report.findings) return "";
   if (report.findings->empty()) {
-    return "<p>No problems: scales are finite, no channel is dead, no range is "
-           "exceeded by much.</p>\n";
+    return "<p>No problems: scales are finite, no channel is dead, "
+           "values rarely exceed the range.</p>\n";
   }
   std::string rows;
   for (const quant::QuantizerFinding& each : *report.findings) {
@@ -56,12 +56,12 @@ std::string sensitivity_section(const Report& report) {
     rows += "</tr>\n";
   }
   std::vector<std::string_view> heading = {"layer", "#alone", "#weights",
-                                           "#reads", "#all others"};
+                                           "#activations", "#all others"};
   if (rise) heading.emplace_back("#loss");
   return fmt::format(
              "<p><b>{}</b></p>\n<p>SQNR of the outputs on {} samples, with "
-             "Q/DQ at this layer only (weights and inputs) and at all layers "
-             "but this one{}.</p>\n",
+             "Q/DQ at this layer only (also separately: its weights, its "
+             "activations) and at all other layers{}.</p>\n",
              markup_text(text.substr(0, text.find('\n'))),
              group_digits(s.samples),
              rise ? "; loss: increase of the cross-entropy by rounding the "

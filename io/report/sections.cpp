@@ -267,7 +267,7 @@ std::string speed_section(const Report& report) {
     details +=
         fmt::format("<details><summary>Steps of {}</summary>",
                     markup_text(speed.name)) +
-        table({"layer", "op", "reads", "stores", "#us", "#share", ""}, steps) +
+        table({"layer", "op", "inputs", "output", "#us", "#share", ""}, steps) +
         "</details>\n";
   }
   return "<p class=\"quiet\">Measured with Octet on this machine's CPU; a "

@@ -9,20 +9,20 @@
 
 namespace octet::quant {
 
-GraphIndex::GraphIndex(const Model& model, GraphMode view) : model_(model) {
+GraphIndex::GraphIndex(const Model& model, GraphMode mode) : model_(model) {
   for (const auto& node : model.nodes()) {
     auto& calls = calls_[node->layer.get()];
     const size_t call = calls.size();
     calls.push_back(node.get());
     layers_.emplace(node->layer->name(), node->layer.get());
     Entry entry{.role = role_of(*node->layer)};
-    const bool passes = view == GraphMode::inference &&
-                        entry.role == LayerRole::identity &&
-                        node->inputs.size() == 1;
-    entry.source = passes ? &source(node->inputs[0]) : node.get();
+    const bool skipped = mode == GraphMode::inference &&
+                         entry.role == LayerRole::identity &&
+                         node->inputs.size() == 1;
+    entry.source = skipped ? &source(node->inputs[0]) : node.get();
     const std::string& name = float_layer(*node->layer).name();
     entry.tensor = call == 0 ? name : fmt::format("{}:{}", name, call);
-    if (!passes) {
+    if (!skipped) {
       for (size_t i = 0; i < node->inputs.size(); ++i) {
         entries_.at(&source(node->inputs[i]))
             .consumers.push_back({node.get(), static_cast<int>(i)});
@@ -63,8 +63,8 @@ bool GraphIndex::is_output(const GraphNode& node) const {
 }
 
 int64_t GraphIndex::uses(const GraphNode& node) const {
-  const Entry& made = at(source(node));
-  return static_cast<int64_t>(made.consumers.size()) + made.outputs;
+  const Entry& entry = at(source(node));
+  return static_cast<int64_t>(entry.consumers.size()) + entry.outputs;
 }
 
 const std::string& GraphIndex::tensor_name(const GraphNode& node) const {

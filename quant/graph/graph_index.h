@@ -31,11 +31,11 @@ class GraphIndex {
 
   /// `model` must outlive the index.
   explicit GraphIndex(const Model& model,
-                      GraphMode view = GraphMode::inference);
+                      GraphMode mode = GraphMode::inference);
 
   const Model& model() const { return model_; }
 
-  /// Returns the producing node.
+  /// Returns the node that computes the tensor, looking through skipped layers.
   const GraphNode& source(const SymbolicTensor& x) const;
   const GraphNode& source(const GraphNode& node) const;
   /// Returns the consumers of source(node)'s output, in the model's order,
@@ -49,19 +49,19 @@ class GraphIndex {
   /// Returns the name of source(node)'s output: the layer name, numbered for
   /// layers called several times.
   const std::string& tensor_name(const GraphNode& node) const;
-  /// Returns null if unknown.
+  /// Returns a layer by name, or null.
   const Layer* find_layer(std::string_view name) const;
   /// Returns the nodes that call a layer, in the model's order.
   std::span<const GraphNode* const> calls(const Layer& layer) const;
   bool is_called_once(const Layer& layer) const;
 
-  /// Returns role_of() of the layer.
+  /// Returns the role of the node's layer.
   LayerRole role(const GraphNode& node) const;
   bool is_linear(const GraphNode& node) const {
     return role(node) == LayerRole::linear;
   }
   static bool is(const GraphNode& node, std::string_view class_name);
-  /// As is_spatial_class(), for the node's class.
+  /// Returns is_spatial_class() of the node's class.
   static bool is_spatial(const GraphNode& node, std::string_view stem);
 
  private:

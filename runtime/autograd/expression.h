@@ -62,7 +62,7 @@ struct Expression {
   QuantParams qparams;             // per tensor
   bool already_quantized = false;  // first.t is already quantized
   bool clipped_gradient = true;    // StraightThrough::clipped for Q
-  ScaleTarget scale;               // of the grid
+  ScaleTarget scale;               // of Q
   std::shared_ptr<Tensor> buffer;  // of a two-term expression
 
   bool clipped() const { return low > -kInfinity || high < kInfinity; }

@@ -19,7 +19,7 @@ namespace octet::inference {
 /// Q. `fusable` expressions can run in the epilogue of a linear op, as
 ///   f(clip(Q2(clip2(a*sums + b)) + other))
 struct Pointwise {
-  autograd::Expression e;  // with the tensors of the capture; without grid
+  autograd::Expression e;  // with the tensors of the capture; without Q
   int first = -1;          // input values
   int second = -1;
   int after = -1;  // last call that it depends on; -1: none

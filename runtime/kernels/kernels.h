@@ -160,7 +160,7 @@ struct ProductOf {
 using Product = ProductOf<float>;
 
 /// Quantized values of neighboring channels, multiplied by one instruction.
-/// Their number and layout depend on the instruction set (see codes.inl).
+/// Their number and layout depend on the instruction set (see int8_gemm.inl).
 using CodeWord = int32_t;
 
 /// The same sums of quantized values, exact. The epilogue cannot resume or

@@ -64,7 +64,7 @@ OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
   sum += x * weights;
 }
 
-// Adds the products of all values of a word (see codes.inl).
+// Adds the products of all values of a word (see int8_gemm.inl).
 template <class Ints>
 OCTET_INLINE void add_words(Ints& sum, Ints words, Ints weights) {
 #if defined(OCTET_VNNI) && defined(__AVX512VL__)

@@ -25,7 +25,7 @@ struct ChannelQuantizeNode final : autograd::Node {
   void backward(autograd::Engine& engine) override;
   Tensor scale_gradient(const Tensor& g) const;
 
-  /// Throws: ValueError if the source was written since the grid was chosen.
+  /// Throws: ValueError if the source was written since qparams were computed.
   const Tensor& source_value() const;
 
   autograd::NodePtr source;  // also without recording, for its cache
@@ -52,7 +52,7 @@ struct PackedWeight {
   Tensor scale;                 // per slice of the axis, for quantized panels
 };
 
-/// Whether two grids quantize identically, or are both empty.
+/// Whether `a` and `b` quantize identically, or are both empty.
 bool same_qparams(const QuantParams& a, const QuantParams& b);
 
 /// Whether `w` is quantized to at most 8 bits, per tensor or per output channel

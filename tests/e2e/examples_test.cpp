@@ -67,7 +67,7 @@ TEST(CustomQdqCase, ShowsThePairsOfEachScenario) {
   ASSERT_EQ(r.exit_code, 0) << r.output;
   const std::vector<std::string> pairs = lines_of(r.output, "pairs: ");
   ASSERT_EQ(pairs.size(), 5u) << r.output;
-  // Default, class Add, ResNetV1, ResNetV1 and every MaxPooling2D.
+  // Toolkit policy alone; class Add; ResNetV1; ResNetV1 and every MaxPooling2D.
   EXPECT_EQ(pairs[0],
             "pairs: 5 activations + 4 weights = 9 per edge, 9 shared");
   EXPECT_EQ(pairs[1],

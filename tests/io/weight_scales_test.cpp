@@ -1,5 +1,6 @@
-// Channels whose weights are tiny compared to their bias: ONNX Runtime adds the
-// bias in steps of the input's scale times the channel's.
+// Weight scales of channels whose weights are tiny compared to their bias. ONNX
+// Runtime quantizes the bias to int32 with the scale of the input times the
+// scale of the channel, so a tiny scale would make it overflow.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -21,8 +22,9 @@ namespace {
 
 constexpr int64_t kFilters = 4;
 
-/// A convolution with zero weights in channel 1, and tiny ones (1e-10) in 2.
-Model nearly_dead() {
+/// Returns a convolution whose weights are zero in channel 1 and scaled by
+/// 1e-10 in channel 2.
+Model with_tiny_weights() {
   const SymbolicTensor x = input({6, 5, 3});
   SymbolicTensor y =
       Conv2D({.filters = kFilters, .kernel_size = {3, 3}, .name = "conv"})(x);
@@ -54,8 +56,8 @@ std::vector<float> floats_in(const onnx::TensorProto& tensor) {
   return values;
 }
 
-TEST(WeightScales, LetABiasBeAnInteger) {
-  Model model = quant::quantize_model(nearly_dead());
+TEST(WeightScales, KeepQuantizedBiasesInTheRangeOfInt32) {
+  Model model = quant::quantize_model(with_tiny_weights());
   quant::calibrate(model, [](const Model& m) {
     (void)m.predict(noise({4, 6, 5, 3}));
   });
@@ -78,10 +80,10 @@ TEST(WeightScales, LetABiasBeAnInteger) {
     const std::vector<float> bias = floats_in(constant(file, conv->input(2)));
     ASSERT_EQ(w.size(), size_t{kFilters});
     for (size_t k = 0; k < kFilters; ++k) {
-      const double steps = std::abs(bias[k]) / (double{x[0]} * w[k]);
-      EXPECT_LT(steps, 1.01 * (1 << 30)) << k;
+      const double quantized_bias = std::abs(bias[k]) / (double{x[0]} * w[k]);
+      EXPECT_LT(quantized_bias, 1.01 * (1 << 30)) << k;
       if (k == 1 || k == 2) {
-        EXPECT_GT(steps, 0.99 * (1 << 30)) << k;
+        EXPECT_GT(quantized_bias, 0.99 * (1 << 30)) << k;
       }
     }
     const Tensor images = noise({3, 6, 5, 3}, 5);
@@ -95,7 +97,7 @@ TEST(WeightScales, LetABiasBeAnInteger) {
   }
 }
 
-TEST(WeightScales, RejectFloat16ForOnnxRuntime) {
+TEST(WeightScales, AreNotStoredAsFloat16ForOnnxRuntime) {
   OnnxOptions options = OnnxOptions::for_target(OnnxTarget::onnxruntime);
   options.float16 = true;
   options.opset = 19;

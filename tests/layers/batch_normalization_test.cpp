@@ -16,7 +16,8 @@ using ::testing::Pointwise;
 
 using Values = std::vector<float>;
 
-/// Two channels with means kMean and biased variances kVariance.
+/// Returns a batch whose channels have means kMean and biased variances
+/// kVariance.
 Tensor two_channels() {
   return Tensor::of<float>({4, 2}, {1, 10, 3, 50, 1, 10, 3, 50});
 }
@@ -35,7 +36,7 @@ TEST(BatchNormalization, NormalizesByBatchStatisticsInTraining) {
   }
 }
 
-TEST(BatchNormalization, UpdatesMovingStatisticsAsKeras) {
+TEST(BatchNormalization, UpdatesMovingStatisticsLikeKeras) {
   const BatchNormalization layer({.momentum = 0.9f});
   Model model = single(layer, {2});
   Values mean{0, 0};
@@ -73,7 +74,8 @@ TEST(BatchNormalization, ComputesImageStatisticsOverBatchAndPixels) {
 }
 
 TEST(BatchNormalization, ComputesTheSameStatisticsAfterALinearLayer) {
-  // After an identity matrix, the statistics are computed with the product.
+  // The linear layer computes the statistics along with its product. Its
+  // identity matrix leaves the values unchanged.
   const Dense identity({.units = 2});
   const BatchNormalization layer({.momentum = 0});
   const SymbolicTensor x = input({2});
@@ -128,7 +130,7 @@ TEST(BatchNormalization, FrozenUsesMovingStatisticsUnchangedInTraining) {
   EXPECT_NE(values(layer->parameter("moving_mean").variable), (Values{0, 0}));
 }
 
-TEST(BatchNormalization, FrozenStillLearnsGammaAndBeta) {
+TEST(BatchNormalization, FrozenComputesGradientsOfGammaAndBeta) {
   const BatchNormalization layer;
   Model model = single(layer, {2});
   layer->freeze_statistics(true);
@@ -143,13 +145,13 @@ TEST(BatchNormalization, ReturnsZeroForABatchOfOneRow) {
   Model model = single(BatchNormalization(), {2});
   const Values y =
       values(model(Variable(tensor({1, 2}, {7, -3})), Mode::training));
-  // a*x + b with a = 1/sqrt(0.001): both terms are 221 and cancel up to a
-  // rounding of each, 2^-17.
+  // a*x + b with a = 1/sqrt(0.001): both terms have a magnitude of up to 221
+  // and cancel except for the rounding of each, 2^-17.
   EXPECT_NEAR(y[0], 0, 0x1p-16);
   EXPECT_NEAR(y[1], 0, 0x1p-16);
 }
 
-TEST(BatchNormalization, HasKerasParametersTwoOfThemTrainable) {
+TEST(BatchNormalization, HasTheParametersOfKerasAndTrainsGammaAndBeta) {
   const BatchNormalization layer;
   const Model model = single(layer, {5, 4, 3});
   std::vector<std::string> names;
@@ -195,7 +197,7 @@ TEST(BatchNormalization, RejectsOptionsOutOfRange) {
   EXPECT_NO_THROW(BatchNormalization({.momentum = 1}));
 }
 
-TEST(BatchNormalization, RejectsInputsOfRankOne) {
+TEST(BatchNormalization, RejectsInputsWithoutChannels) {
   const Failure failure = failure_of<ShapeError>(
       [] { (void)BatchNormalization({.name = "bn"})(input({})); });
   EXPECT_EQ(failure, (Failure{"invalid_shape", "input"}));
@@ -219,10 +221,10 @@ TEST(BatchNormalization, CloneKeepsStatisticsAndFrozenFlag) {
   Model model = single(layer, {2});
   (void)model(Variable(two_channels()), Mode::training).value();
   layer->freeze_statistics(true);
-  Model copy = model.clone();
+  Model clone = model.clone();
   const Values before = values(layer->parameter("moving_mean").variable);
-  (void)copy(Variable(two_channels()), Mode::training).value();
-  EXPECT_EQ(values(copy.layers()[1]->parameter("moving_mean").variable),
+  (void)clone(Variable(two_channels()), Mode::training).value();
+  EXPECT_EQ(values(clone.layers()[1]->parameter("moving_mean").variable),
             before);
 }
 

@@ -41,8 +41,8 @@ TEST(Graph, ACallAddsANodeAfterItsInputs) {
 }
 
 TEST(Graph, AConstModelHasConstLayers) {
-  using Handed = decltype(*std::declval<const Model&>().layers()[0]);
-  static_assert(std::is_same_v<Handed, const Layer&>);
+  using LayerReference = decltype(*std::declval<const Model&>().layers()[0]);
+  static_assert(std::is_same_v<LayerReference, const Layer&>);
   static_assert(
       std::is_same_v<decltype(*input({5}).node->layer), const Layer&>);
   const SymbolicTensor x = input({5});

@@ -55,10 +55,11 @@ void FormMatch::replace_by(const onnx::NodeProto& node) {
   graph_.replace(anchor_, node, parts_);
 }
 
-// In graph order, so that parts have been replaced before; twice, because a
-// form may be part of another.
+// Visits nodes in graph order, so that parts that are forms themselves are
+// replaced first. The second pass finds forms whose parts the first replaced.
 void recognize_forms(ImportGraph& graph) {
-  // Before opset 7, operands have an axis attribute that forms do not check.
+  // Before opset 7, binary operators broadcast along an `axis` attribute, which
+  // the matchers do not check.
   if (graph.opset() < 7) return;
   for (int pass = 0; pass < 2; ++pass) {
     for (ImportNode& node : graph.nodes()) {

@@ -29,7 +29,6 @@ inline constexpr const char* kFromParts = "from_parts";
 /// - (x - mean) / deviation: LayerNormalization, with kOverOneAxis;
 /// - Not of Equal: NotEqual, an internal operator.
 /// REQUIRES: constants are folded.
-/// REQUIRES: constants are folded.
 void recognize_forms(ImportGraph& graph);
 
 /// A candidate match: the last node of a form and the nodes before it.
@@ -44,7 +43,7 @@ class FormMatch {
   /// Returns the producer of a value and adds it to the match if it is an `op`
   /// and only the form consumes the value, `uses` times; otherwise null.
   ImportNode* part(const std::string& value, const char* op, int64_t uses = 1);
-  /// Input `number` of a node; "" if it has fewer.
+  /// Returns the name of input `number` of a node, or "" if it has fewer.
   static const std::string& input(const ImportNode& node, int number);
   /// Returns the input of a node with two inputs that is a constant close to
   /// `number`; -1 if there is none.
@@ -61,7 +60,7 @@ class FormMatch {
   std::vector<ImportNode*> parts_;
 };
 
-// Each matches and replaces a form that ends at `node`.
+// Each replaces a form that ends at `node`. Returns false if there is none.
 bool match_bias(ImportGraph& graph, ImportNode& node);
 bool match_affine(ImportGraph& graph, ImportNode& node);
 bool match_gated(ImportGraph& graph, ImportNode& node);

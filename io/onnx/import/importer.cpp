@@ -79,8 +79,8 @@ void Importer::add_inputs() {
 }
 
 /// Whether the node moves integers of an input without computing with them. A
-/// Cast to float32 ends this: the model's values are float32 already. Throws:
-/// UnsupportedError for integer arithmetic, which differs in float32.
+/// Cast to float32 ends this: the model's values are float32 already.
+/// Throws: UnsupportedError for integer arithmetic, which differs in float32.
 bool Importer::moves_integers(const ImportNode& node) {
   constexpr std::array<std::string_view, 9> kMoves = {
       "Flatten", "Gather",  "Identity",  "Reshape",  "Slice",

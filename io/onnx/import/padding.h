@@ -11,8 +11,9 @@ struct AxisEnds {
   Sizes end;
 };
 
-/// Pads the first input with `border` or crops it. Returns false unless the
-/// change is limited to spatial axes and either pads or crops.
+/// Pads the spatial axes of the first input with `border`, or crops them.
+/// Returns false, without adding layers, if other axes change or if some ends
+/// are padded and others cropped.
 bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border = 0);
 
 }  // namespace octet::io::importing

@@ -148,7 +148,7 @@ class Expansion {
       const auto form = form_of(node);
       if (form && fits(node, *form)) {
         expand(node, *form);
-      } else if (moves_codes(node) && grids_.contains(node.input(0))) {
+      } else if (moves_codes(node) && qparams_.contains(node.input(0))) {
         move(node);
       } else {
         keep(node);
@@ -157,7 +157,8 @@ class Expansion {
   }
 
  private:
-  struct Grid {
+  /// Names of a quantized value's scale and zero point.
+  struct ScaleNames {
     std::string scale, zero;
   };
 
@@ -234,7 +235,7 @@ class Expansion {
   }
 
   /// Returns a zero point for each scale, as DequantizeLinear requires.
-  std::string zero_for(const Grid& qparams) {
+  std::string zero_for(const ScaleNames& qparams) {
     const auto scales = numbers_.find(qparams.scale);
     const auto zero = zeros_.find(qparams.zero);
     if (scales == numbers_.end() || scales->second.size() < 2 ||
@@ -253,7 +254,7 @@ class Expansion {
   }
 
   void move(const onnx::NodeProto& node) {
-    const Grid qparams = grids_.at(node.input(0));
+    const ScaleNames qparams = qparams_.at(node.input(0));
     onnx::NodeProto by = node;
     by.set_input(0, dequantized(node.input(0), qparams, {}));
     if (node.op_type() == "Pad" && !input(node, kPadValue).empty()) {
@@ -272,14 +273,14 @@ class Expansion {
     if (one && node.op_type() == "QuantizeLinear" &&
         is_standard_domain(node.domain()) &&
         find_attribute(node, "output_dtype") == nullptr) {
-      grids_[node.output(0)] = {input(node, 1), input(node, 2)};
+      qparams_[node.output(0)] = {input(node, 1), input(node, 2)};
     }
     graph_.add_node()->Swap(&node);
   }
 
-  /// Adds the node in place of `old`. Its outputs are quantized with `grid`, or
-  /// floats if the scale is empty.
-  void add(onnx::NodeProto& node, const Grid& qparams,
+  /// Adds the node in place of `old`. Its outputs are quantized with `qparams`,
+  /// or floats if the scale is empty.
+  void add(onnx::NodeProto& node, const ScaleNames& qparams,
            const onnx::NodeProto& old) {
     if (qparams.scale.empty()) {
       *node.mutable_output() = old.output();
@@ -298,7 +299,7 @@ class Expansion {
     }
   }
 
-  void quantize(const std::string& floats, const Grid& qparams,
+  void quantize(const std::string& floats, const ScaleNames& qparams,
                 const std::string& codes) {
     auto& quantize = *graph_.add_node();
     quantize.set_op_type("QuantizeLinear");
@@ -307,11 +308,11 @@ class Expansion {
     quantize.add_input(qparams.scale);
     quantize.add_input(qparams.zero);
     quantize.add_output(codes);
-    grids_[codes] = qparams;
+    qparams_[codes] = qparams;
   }
 
   /// Returns the dequantized values; all consumers share a node.
-  std::string dequantized(const std::string& codes, const Grid& qparams,
+  std::string dequantized(const std::string& codes, const ScaleNames& qparams,
                           std::optional<int64_t> axis) {
     std::string& made =
         floats_[codes + '\n' + qparams.scale + '\n' + qparams.zero];
@@ -340,7 +341,7 @@ class Expansion {
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, std::vector<float>> numbers_;
   std::unordered_map<std::string, Zero> zeros_;  // with a single element
-  std::unordered_map<std::string, Grid> grids_;
+  std::unordered_map<std::string, ScaleNames> qparams_;
   std::unordered_map<std::string, std::string> floats_;
 };
 

@@ -286,7 +286,7 @@ class Pass {
   }
 
   /// Returns the Clip with which Octet limits a range to fewer values than int8
-  /// and sets the bits of `grid`; null if there is none.
+  /// and sets the bits of `qparams`; null if there is none.
   ImportNode* narrowing(const onnx::NodeProto& dequantize,
                         ActivationQuantParams& qparams) const {
     ImportNode* clip = graph_.producer(dequantize.input(0));

@@ -59,8 +59,8 @@ std::vector<int> channels_last_axes(int rank);
 
 /// Returns the interface of an ONNX file, or the ONNX interface stored in a
 /// file of save_model(). Empty for other files. Imports an ONNX file as a
-/// whole: prefer OnnxImport::interface if the model is needed as well. Throws:
-/// as import_onnx() and load_model().
+/// whole: prefer OnnxImport::interface if the model is needed as well.
+/// Throws: as import_onnx() and load_model().
 OnnxInterface onnx_interface(const std::filesystem::path& path,
                              const FileLimits& limits = {});
 

@@ -156,7 +156,7 @@ class Quantizer {
   /// Throws: ValueError without a scale; ShapeError unless each channel of `x`
   /// has a scale.
   QuantParams qparams(const Tensor& x, int axis) const;
-  /// Returns grid() of a leaf's value. Live parameters are cached until the
+  /// Returns qparams() of a leaf's value. Live parameters are cached until the
   /// value changes, as inference requests them for every few images.
   /// Thread-safe.
   QuantParams weight_qparams(const Variable& weight, int axis) const;

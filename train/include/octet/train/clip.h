@@ -13,8 +13,8 @@ double gradient_norm(std::span<const Variable> parameters);
 
 /// Scales all gradients by a common factor so that their global norm is at most
 /// `limit`, and returns the norm before clipping. If it is not finite,
-/// gradients stay unchanged. Parameters without a gradient are skipped. Throws:
-/// ValueError unless the limit is finite and above 0, or if none of the
+/// gradients stay unchanged. Parameters without a gradient are skipped.
+/// Throws: ValueError unless the limit is finite and above 0, or if none of the
 /// parameters has a gradient.
 double clip_gradients_by_norm(std::span<const Variable> parameters,
                               float limit);

@@ -211,8 +211,8 @@ using LAMBOptions = AdamOptions;
 /// Adam's step r = m' / (sqrt(v') + epsilon) with bias-corrected moments,
 /// scaled to the norm of the parameter: w -= rate * r * |w| / |r|, or w -= rate
 /// * r if either norm is 0. Source: You et al., arXiv 1904.00962, algorithm 2,
-/// with the weight decay decoupled; keras/src/optimizers/lamb.py. Throws:
-/// ValueError for options out of range.
+/// with the weight decay decoupled; keras/src/optimizers/lamb.py.
+/// Throws: ValueError for options out of range.
 class LAMB : public Optimizer {
  public:
   explicit LAMB(const LAMBOptions& options = {});

@@ -12,10 +12,10 @@ enum class StraightThrough {
   pass_through,  ///< everywhere
 };
 
-/// Quantizes and dequantizes x (see grid.h): forward scale * q, backward the
-/// straight-through estimator. The scale gets no gradient.
-/// Throws: ShapeError if a per-channel scale does not fit; ValueError if the
-/// grid is empty or a scale is not finite and positive.
+/// Quantizes and dequantizes x (see quant_params.h): forward scale * q,
+/// backward the straight-through estimator. The scale gets no gradient.
+/// Throws: ShapeError if a per-channel scale does not fit; ValueError if
+/// `qparams` is empty or a scale is not finite and positive.
 Variable fake_quantize(const Variable& x, const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
 
@@ -37,13 +37,14 @@ struct LearnedScale {
 /// Fake-quantizes with a trainable scale. Its gradient is the sum over the
 /// tensor or channel of dy * slope * gradient_factor; the slope is q - x/scale
 /// (or 0, see ScaleSlope) strictly inside the range and q at and beyond its
-/// bounds. For a logarithm it is multiplied by scale * ln 2. `grid` has the
-/// other parameters, without a scale.
+/// bounds. For a logarithm it is multiplied by scale * ln 2. `qparams` has
+/// the other parameters, without a scale.
 /// Source: Esser et al., "Learned step size quantization", arXiv 1902.08153,
 /// equation 3; logarithm: Jain et al., "Trained quantization thresholds", arXiv
 /// 1903.08066, section 4; without rounding: Choi et al., "PACT", arXiv
 /// 1805.06085, section 3.
-/// Throws: as above; ValueError for a grid with a scale or a non-finite factor.
+/// Throws: as above; ValueError if `qparams` has a scale or a factor is not
+/// finite.
 Variable fake_quantize(const Variable& x, const LearnedScale& scale,
                        const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
