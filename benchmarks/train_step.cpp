@@ -34,7 +34,7 @@ void run(const Arguments& a) {
   train::Optimizer optimizer =
       train::SGD({.learning_rate = 1e-4f, .momentum = 0.9f});
   optimizer.attach(trained);
-  std::optional<FloatCodesGuard> floats;
+  std::optional<FloatGemmGuard> floats;
   if (a.mode == "qat_float") floats.emplace();
   const Variable x(data);
   // The backward pass takes twice the operations of the forward pass.

@@ -140,16 +140,6 @@ class HelpFormatter final : public CLI::Formatter {
     return entry(command->get_name(), command->get_description());
   }
 
-  std::string make_group(
-      std::string group, bool is_positional,
-      std::vector<const CLI::Option*> options) const override {
-    std::string text = "\n" + group + ":\n";
-    for (const CLI::Option* option : options) {
-      text += make_option(option, is_positional);
-    }
-    return text;
-  }
-
   // Replaces CLI11's make_groups(), which separates groups by two empty lines.
   std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const {
     // Input comes first. Rarely used groups come last, then options without a

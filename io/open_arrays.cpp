@@ -160,7 +160,7 @@ Dataset read_pair(const fs::path& x, const fs::path& y,
                                   "Hint: use x[None] for a single sample",
                                   inputs.shape().to_string()));
   }
-  if (y.empty()) return Dataset::unlabelled({std::move(inputs)});
+  if (y.empty()) return Dataset::unlabeled({std::move(inputs)});
   Tensor labels = read_labels(y, inputs.shape()[0]);
   return Dataset(std::move(inputs), std::move(labels));
 }

@@ -98,7 +98,7 @@ Dataset::Dataset(std::vector<NamedTensor> inputs, Tensor label)
 Dataset::Dataset(Tensor input, std::vector<NamedTensor> labels)
     : Dataset(std::vector<NamedTensor>{std::move(input)}, std::move(labels)) {}
 
-Dataset Dataset::unlabelled(std::vector<NamedTensor> inputs) {
+Dataset Dataset::unlabeled(std::vector<NamedTensor> inputs) {
   return Dataset(std::move(inputs), std::vector<NamedTensor>());
 }
 

@@ -127,15 +127,15 @@ std::string error_of(Body body) {
 }
 
 /// Collects warnings during its lifetime.
-class WarningsKept {
+class WarningCapture {
  public:
-  WarningsKept()
+  WarningCapture()
       : before_(set_warning_sink([this](const Warning& warning) {
           messages.push_back({warning.code, warning.subject, warning.message});
         })) {}
-  ~WarningsKept() { set_warning_sink(before_); }
-  WarningsKept(const WarningsKept&) = delete;
-  WarningsKept& operator=(const WarningsKept&) = delete;
+  ~WarningCapture() { set_warning_sink(before_); }
+  WarningCapture(const WarningCapture&) = delete;
+  WarningCapture& operator=(const WarningCapture&) = delete;
 
   std::vector<Failure> messages;
 
@@ -144,12 +144,12 @@ class WarningsKept {
 };
 
 /// Restores the number of threads at the end of its lifetime.
-class ThreadsRestored {
+class ThreadCountGuard {
  public:
-  ThreadsRestored() : before_(num_threads()) {}
-  ~ThreadsRestored() { set_num_threads(before_); }
-  ThreadsRestored(const ThreadsRestored&) = delete;
-  ThreadsRestored& operator=(const ThreadsRestored&) = delete;
+  ThreadCountGuard() : before_(num_threads()) {}
+  ~ThreadCountGuard() { set_num_threads(before_); }
+  ThreadCountGuard(const ThreadCountGuard&) = delete;
+  ThreadCountGuard& operator=(const ThreadCountGuard&) = delete;
 
  private:
   int before_;

@@ -10,7 +10,7 @@
 #include "commands.h"
 #include "random_samples.h"
 #include "read_model.h"
-#include "task_metrics.h"
+#include "session_timing.h"
 
 namespace octet::program {
 namespace {

@@ -161,7 +161,7 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
   std::vector<NamedTensor> labels = named_labels(o, target, count);
   return {.kind = files.size() == 1 ? "a .npy file" : ".npy files",
           .train = labels.empty()
-                       ? Dataset::unlabelled(std::move(inputs))
+                       ? Dataset::unlabeled(std::move(inputs))
                        : Dataset(std::move(inputs), std::move(labels))};
 }
 

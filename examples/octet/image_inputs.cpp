@@ -40,7 +40,7 @@ struct ImageInput {
 
 bool is_channels(int64_t size) { return size == 1 || size == 3 || size == 4; }
 
-ImageInput image_input(const Runnable& model, const ModelSource& source) {
+ImageInput image_input(const Predictor& model, const ModelSource& source) {
   const auto refuse = [&](const std::string& got) {
     throw ValueError(
         "unsupported_model", source.what,
@@ -101,7 +101,7 @@ Tensor filled_up(const Tensor& x, int64_t count) {
 }
 
 /// Returns all outputs, [n,...] each.
-std::vector<Tensor> outputs_of(const Runnable& model, const ImageInput& image,
+std::vector<Tensor> outputs_of(const Predictor& model, const ImageInput& image,
                                const Dataset& data, int64_t asked) {
   const int64_t fixed = model.inputs[0].shape[0];
   const int64_t batch = fixed != Shape::kAnySize ? fixed
@@ -181,7 +181,7 @@ void predict_images(const ImageRun& run) {
   ModelSource source = run.model;
   // --input-shape is the image size of an ONNX file with dynamic sizes.
   if (is_onnx(source.what)) source.input_shape.clear();
-  const Runnable model = read_runnable(source);
+  const Predictor model = load_predictor(source);
   const ImageInput image = image_input(model, run.model);
   const std::vector<std::string> outputs =
       paths_for("--output", run.outputs, model.outputs);

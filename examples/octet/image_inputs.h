@@ -24,7 +24,7 @@ struct ImageRun {
 /// Prints the classes of each image and writes the outputs: .npy with all
 /// values, in the order of the printed files; .csv and .json with the classes.
 /// Throws: ValueError for a model without a single image input; as
-/// list_images(), load_unlabeled_images() and read_runnable().
+/// list_images(), load_unlabeled_images() and load_predictor().
 void predict_images(const ImageRun& run);
 
 /// Throws: ValueError if image options are given.

@@ -29,9 +29,6 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kRunnableHelp =
-    "zoo:NAME, or a Keras, Octet or ONNX file (.h5, .keras, .onnx)";
-
 constexpr const char* kExamples = R"(
 Axis order:
   Samples have the axis order of the model file: NHWC for Keras and Octet,
@@ -121,7 +118,7 @@ void check_input(const Tensor& x, const RunnableInput& input,
 }
 
 // Returns the batch size.
-int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
+int64_t batch_of(const Options& options, const Predictor& model, int64_t n) {
   int64_t fixed = Shape::kAnySize;
   for (const RunnableInput& input : model.inputs) {
     const int64_t own = input.shape[0];
@@ -259,7 +256,7 @@ struct Files {
   std::vector<std::string> labels;
 };
 
-Files files_of(const Options& options, const Runnable& model) {
+Files files_of(const Options& options, const Predictor& model) {
   std::vector<std::string> names;
   for (const RunnableInput& input : model.inputs) names.push_back(input.name);
   Files files{paths_for("--input", options.inputs, names),
@@ -281,7 +278,7 @@ Files files_of(const Options& options, const Runnable& model) {
   return files;
 }
 
-std::vector<Tensor> read_inputs(const Runnable& model, const Files& files,
+std::vector<Tensor> read_inputs(const Predictor& model, const Files& files,
                                 io::OnnxLayout layout) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < files.inputs.size(); ++i) {
@@ -298,7 +295,7 @@ std::vector<Tensor> read_inputs(const Runnable& model, const Files& files,
 }
 
 /// Returns all outputs; outputs without a file are empty.
-std::vector<Tensor> run(const Runnable& model, const Files& files,
+std::vector<Tensor> run(const Predictor& model, const Files& files,
                         const std::vector<Tensor>& inputs,
                         const Options& options) {
   const int64_t n = inputs[0].shape()[0];
@@ -368,7 +365,7 @@ void predict(const Options& options) {
     return;
   }
   check_no_image_options(options.images);
-  const Runnable model = read_runnable(options.model);
+  const Predictor model = load_predictor(options.model);
   const Files files = files_of(options, model);
   for (const std::string& output : files.outputs) {
     if (!output.empty()) check_output(output);
@@ -400,7 +397,7 @@ void add_predict(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Command command =
       program.add_command("predict", "Run a model on samples or images");
-  add_model(command, options->model, kRunnableHelp);
+  add_model(command, options->model, kModelHelp);
   command.begin_group("Input");
   command
       .add("--input", options->inputs,

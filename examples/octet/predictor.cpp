@@ -18,15 +18,15 @@
 namespace octet::program {
 namespace {
 
-Runnable runnable(Model read, const ModelSource& source) {
+Predictor runnable(Model read, const ModelSource& source) {
   constexpr int64_t kBatch = 256;
   const auto model = std::make_shared<const Model>(std::move(read));
-  Runnable result{.outputs = quant::output_names(*model),
-                  .batch = kBatch,
-                  .takes = mode_of(*model, source),
-                  .predict = [model](std::span<const Tensor> x) {
-                    return model->predict(x);
-                  }};
+  Predictor result{.outputs = quant::output_names(*model),
+                   .batch = kBatch,
+                   .takes = mode_of(*model, source),
+                   .predict = [model](std::span<const Tensor> x) {
+                     return model->predict(x);
+                   }};
   for (const SymbolicTensor& input : model->inputs()) {
     const std::string& name = input.node->layer->name();
     result.inputs.push_back(
@@ -78,11 +78,11 @@ RunnableInput input_of(const io::OnnxTensorInfo& input,
           orders_for_file(input.name, shape, axes_of(source, index, shape))};
 }
 
-Runnable runnable(const io::OnnxModel& model, const ModelSource& source) {
+Predictor runnable(const io::OnnxModel& model, const ModelSource& source) {
   const std::string& path = source.what;
   // Images run sequentially anyway; small batches stay within the limits.
   constexpr int64_t kBatch = 16;
-  Runnable result{
+  Predictor result{
       .batch = kBatch, .predict = [model, path](std::span<const Tensor> x) {
         return with_context([&] { return fmt::format("in '{}'", path); },
                             [&] { return model.predict(x); });
@@ -98,13 +98,13 @@ Runnable runnable(const io::OnnxModel& model, const ModelSource& source) {
 
 }  // namespace
 
-Runnable read_runnable(const ModelSource& source) {
+Predictor load_predictor(const ModelSource& source) {
   if (!is_onnx(source.what)) {
     return runnable(read_model(source), source);
   }
   check_no_architecture(source);
   check_no_input_shape(source);
-  Runnable result =
+  Predictor result =
       runnable(io::load_onnx_reference(source.what, source.limits()), source);
   result.takes = io::trained_preprocess(source.what, source.limits());
   return result;

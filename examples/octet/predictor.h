@@ -21,7 +21,7 @@ struct RunnableInput {
   AxisOrders orders;
 };
 
-struct Runnable {
+struct Predictor {
   std::vector<RunnableInput> inputs = {};
   std::vector<std::string> outputs = {};  ///< names
   int64_t batch = 1;                      ///< default batch size
@@ -34,6 +34,6 @@ struct Runnable {
 /// damaged.
 /// Throws: as read_model() and io::load_onnx_reference(); UnsupportedError for
 /// inputs without a batch axis.
-Runnable read_runnable(const ModelSource& source);
+Predictor load_predictor(const ModelSource& source);
 
 }  // namespace octet::program

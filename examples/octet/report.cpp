@@ -30,7 +30,7 @@
 #include "loss_options.h"
 #include "read_model.h"
 #include "sensitivity_reference.h"
-#include "task_metrics.h"
+#include "session_timing.h"
 
 namespace octet::program {
 namespace {

@@ -223,7 +223,7 @@ Dataset in_wanted_order(const Dataset& data,
   Batch all = data.batch(0, data.size());
   std::vector<NamedTensor> x =
       in_order(std::move(all.inputs), data.input_specs(), inputs, layout);
-  if (all.labels.empty()) return Dataset::unlabelled(std::move(x));
+  if (all.labels.empty()) return Dataset::unlabeled(std::move(x));
   return Dataset(std::move(x), in_order(std::move(all.labels),
                                         data.label_specs(), outputs, layout));
 }

@@ -6,7 +6,7 @@
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
-#include "keras/steps.h"
+#include "keras/layer_sequence.h"
 #include "printable.h"
 
 namespace octet::io {
@@ -44,9 +44,9 @@ KerasLayer layer_of(const Config& value) {
   return layer;
 }
 
-ActivationForm from_name(const std::string& written,
-                         const KerasDialect& dialect,
-                         const KerasOptions& options) {
+ActivationConversion from_name(const std::string& written,
+                               const KerasDialect& dialect,
+                               const KerasOptions& options) {
   KerasLayer users;
   users.registered = written;
   users.written_class = users.class_name = without_package(written);
@@ -78,8 +78,9 @@ ActivationForm from_name(const std::string& written,
 
 }  // namespace
 
-ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
-                             const KerasOptions& options) {
+ActivationConversion activation_of(const Config& value,
+                                   const KerasDialect& dialect,
+                                   const KerasOptions& options) {
   if (value.is_null()) return {};
   if (value.is_string()) return from_name(value.as_string(), dialect, options);
   const KerasLayer layer = layer_of(value);
@@ -94,7 +95,7 @@ ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
         "unsupported_layer", "activation",
         fmt::format("no equivalent function or layer for {}", text_of(layer)));
   }
-  ActivationForm form{"linear", steps_of(layer, dialect, options)};
+  ActivationConversion form{"linear", layer_sequence(layer, dialect, options)};
   for (LayerSpec& step : form.steps) {
     step.suffix = "/" + layer.name + step.suffix;
     step.own_name = layer.name;

@@ -202,8 +202,8 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
   if (!users && layer.class_name == kScaledAddClass) {
     return scaled_add_builder(layer, name, state);
   }
-  return chain_builder(layer, name,
-                       steps_of(layer, state.dialect, state.options), state);
+  return chain_builder(
+      layer, name, layer_sequence(layer, state.dialect, state.options), state);
 }
 
 LayerSpec step_for_order(const KerasLayer& layer, const BuildState& state) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "keras/steps.h"
+#include "keras/layer_sequence.h"
 
 namespace octet::io {
 namespace {

@@ -13,7 +13,7 @@
 #include <octet/layers/regularizer.h>
 #include <octet/runtime/error.h>
 
-#include "keras/steps.h"
+#include "keras/layer_sequence.h"
 
 namespace octet::io {
 namespace {

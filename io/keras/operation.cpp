@@ -212,7 +212,7 @@ class OperationBuilder final : public LayerBuilder {
     ++calls_;
     if (is_simple(function_)) {
       const std::vector<BuiltArgument> operands = operands_of(arguments);
-      return chain_builder(layer_, name, steps_of(operands), state_)
+      return chain_builder(layer_, name, layer_sequence(operands), state_)
           ->call(tensors_of(operands), 0);
     }
     const std::vector<BuiltArgument> tensors = tensors_of(arguments);
@@ -278,7 +278,7 @@ class OperationBuilder final : public LayerBuilder {
     return tensors;
   }
 
-  Steps steps_of(const std::vector<BuiltArgument>& operands) const {
+  Steps layer_sequence(const std::vector<BuiltArgument>& operands) const {
     const auto tensors = std::ranges::count_if(
         operands, [](const BuiltArgument& a) { return a.value.has_value(); });
     const std::string_view join = find_named(kJoins, function_);

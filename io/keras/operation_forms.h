@@ -13,7 +13,7 @@
 #include <octet/runtime/config.h>
 #include <octet/runtime/shape.h>
 
-#include "keras/steps.h"
+#include "keras/layer_sequence.h"
 
 namespace octet::io {
 

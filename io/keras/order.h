@@ -9,7 +9,7 @@
 #include <octet/layers/graph.h>
 #include <octet/layers/layer_def.h>
 
-#include "keras/steps.h"
+#include "keras/layer_sequence.h"
 
 namespace octet::io {
 

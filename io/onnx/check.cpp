@@ -74,7 +74,7 @@ void check_graph_with_onnx(onnx::ModelProto& model) {
   }
   context.set_opset_imports(std::move(imports));
   context.set_schema_registry(&schemas());
-  const StatedShapes stated(*model.mutable_graph());
+  const TemporaryShapes stated(*model.mutable_graph());
   onnx::checker::check_graph(model.graph(), context, {});
 }
 
@@ -195,7 +195,7 @@ onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit) {
       });
 }
 
-void check_onnx_but_qdq(onnx::ModelProto& model) {
+void check_onnx_without_qdq(onnx::ModelProto& model) {
   normalize(model);
   check_bounds(model);
   as_format_error("ONNX checker", [&] { check_graph_with_onnx(model); });
@@ -204,7 +204,7 @@ void check_onnx_but_qdq(onnx::ModelProto& model) {
 }
 
 void check_onnx(onnx::ModelProto& model) {
-  check_onnx_but_qdq(model);
+  check_onnx_without_qdq(model);
   check_qdq(GraphView(model.graph()));
 }
 

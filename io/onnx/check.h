@@ -29,7 +29,7 @@ onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit);
 void check_onnx(onnx::ModelProto& model);
 
 /// Checks all but the rules of Q/DQ, for callers that report violations.
-void check_onnx_but_qdq(onnx::ModelProto& model);
+void check_onnx_without_qdq(onnx::ModelProto& model);
 
 /// Throws: UnsupportedError for a file of 2 GiB or more.
 void expect_below_2_gib(size_t bytes);

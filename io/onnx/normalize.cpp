@@ -67,15 +67,18 @@ void normalize_graph(onnx::GraphProto& graph) {
   }
 }
 
-// Appends the input names of a node and of the nodes in its subgraphs.
+// Appends the input names of a node, and of the nodes and outputs of its
+// subgraphs, which may be values of the outer graph.
 void append_inputs(const onnx::NodeProto& node,
                    std::vector<std::string>& names) {
   names.insert(names.end(), node.input().begin(), node.input().end());
+  const auto append_graph = [&](const onnx::GraphProto& graph) {
+    for (const auto& inner : graph.node()) append_inputs(inner, names);
+    for (const auto& output : graph.output()) names.push_back(output.name());
+  };
   for (const auto& attribute : node.attribute()) {
-    for (const auto& inner : attribute.g().node()) append_inputs(inner, names);
-    for (const auto& graph : attribute.graphs()) {
-      for (const auto& inner : graph.node()) append_inputs(inner, names);
-    }
+    append_graph(attribute.g());
+    for (const auto& graph : attribute.graphs()) append_graph(graph);
   }
 }
 
@@ -144,7 +147,7 @@ void normalize(onnx::ModelProto& model) {
   sort_nodes(*model.mutable_graph());
 }
 
-StatedShapes::StatedShapes(onnx::GraphProto& graph) {
+TemporaryShapes::TemporaryShapes(onnx::GraphProto& graph) {
   for (auto* values : {graph.mutable_input(), graph.mutable_output()}) {
     for (auto& value : *values) {
       if (has_valid_type(value)) continue;
@@ -156,7 +159,7 @@ StatedShapes::StatedShapes(onnx::GraphProto& graph) {
   }
 }
 
-StatedShapes::~StatedShapes() {
+TemporaryShapes::~TemporaryShapes() {
   for (Change& change : changes_) {
     change.value->clear_type();
     if (change.had_type) change.value->mutable_type()->Swap(&change.before);

@@ -15,12 +15,12 @@ void normalize(onnx::ModelProto& model);
 
 /// Adds a shape to inputs and outputs without a shape, as onnx::checker
 /// requires; the destructor restores them.
-class StatedShapes {
+class TemporaryShapes {
  public:
-  explicit StatedShapes(onnx::GraphProto& graph);
-  ~StatedShapes();
-  StatedShapes(const StatedShapes&) = delete;
-  StatedShapes& operator=(const StatedShapes&) = delete;
+  explicit TemporaryShapes(onnx::GraphProto& graph);
+  ~TemporaryShapes();
+  TemporaryShapes(const TemporaryShapes&) = delete;
+  TemporaryShapes& operator=(const TemporaryShapes&) = delete;
 
  private:
   struct Change {

@@ -265,7 +265,7 @@ std::vector<float> Quantizer::scales() const {
   return {values.begin(), values.end()};
 }
 
-Variable Quantizer::moving_scale() const {
+Variable Quantizer::scale_parameter() const {
   return config_.follows() || config_.learns() ? scale_ : Variable();
 }
 

@@ -149,7 +149,7 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
   const int inputs = static_cast<int>(node.inputs.size());
   const Layer& layer = *node.layer;
   const QdqSites sites = wrapper_info(layer.class_name()).sites;
-  const int offered = sites.offered_inputs(inputs);
+  const int offered = sites.quantizable_inputs(inputs);
   QdqRequest request = entry.request;
   std::erase_if(request.quantization_index, [&](int index) {
     if (index >= 0 && index < offered) return false;

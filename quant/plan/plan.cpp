@@ -64,7 +64,7 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
     }
     expect_for_activation(describe(point), point.config);
     if (point.site.kind == SiteKind::intermediate) {
-      expect_inner(*layer, point.site.parameter);
+      expect_intermediate(*layer, point.site.parameter);
       alone.insert(point.group);
       continue;
     }

@@ -68,7 +68,7 @@ std::vector<QdqSite> QdqSites::select(const QdqRequest& request,
   std::vector<QdqSite> result;
   if (request.quantize_input) {
     const std::vector<int>& wanted = request.quantization_index;
-    const int offered = offered_inputs(count);
+    const int offered = quantizable_inputs(count);
     for (const int index : wanted) {
       if (index >= 0 && index < offered) continue;
       throw ValueError(

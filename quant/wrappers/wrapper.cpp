@@ -222,7 +222,7 @@ void BaseQuantizeWrapper::build(std::span<const Shape> inputs) {
   }
   for (const PlacedQuantizer& placed : activations()) {
     if (placed.site.kind == SiteKind::intermediate) {
-      expect_inner(*inner_, placed.site.parameter);
+      expect_intermediate(*inner_, placed.site.parameter);
     }
   }
 }
@@ -341,7 +341,7 @@ std::vector<Parameter> BaseQuantizeWrapper::scale_parameters() const {
   std::vector<Parameter> result;
   for (const PlacedQuantizer& placed : quantizers_) {
     const Quantizer& quantizer = *placed.quantizer;
-    const Variable scale = quantizer.moving_scale();
+    const Variable scale = quantizer.scale_parameter();
     if (!scale) continue;
     std::string site = to_string(placed.site);
     std::ranges::replace(site, ' ', '_');

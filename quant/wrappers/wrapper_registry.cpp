@@ -142,13 +142,13 @@ std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
   return wrapper_info(layer.class_name()).sites.select(request, inputs);
 }
 
-std::string_view inner_tensor(const Layer& layer) {
+std::string_view intermediate_tensor(const Layer& layer) {
   const LayerDef* def = find_layer_def(layer.class_name());
   return def == nullptr ? std::string_view() : def->qdq.intermediate;
 }
 
-void expect_inner(const Layer& layer, std::string_view tensor) {
-  const std::string_view own = inner_tensor(layer);
+void expect_intermediate(const Layer& layer, std::string_view tensor) {
+  const std::string_view own = intermediate_tensor(layer);
   if (!own.empty() && own == tensor) return;
   throw NotFoundError(
       "unknown_name", fmt::format("{} '{}'", layer.class_name(), layer.name()),

@@ -37,9 +37,9 @@ NoGradGuard::~NoGradGuard() { thread_modes().records = before_; }
 EagerGuard::EagerGuard() : before_(std::exchange(thread_modes().eager, true)) {}
 EagerGuard::~EagerGuard() { thread_modes().eager = before_; }
 
-FloatCodesGuard::FloatCodesGuard()
+FloatGemmGuard::FloatGemmGuard()
     : before_(std::exchange(thread_modes().float_codes, true)) {}
-FloatCodesGuard::~FloatCodesGuard() { thread_modes().float_codes = before_; }
+FloatGemmGuard::~FloatGemmGuard() { thread_modes().float_codes = before_; }
 
 Variable::Variable(Tensor value, bool requires_grad) {
   if (value.empty())

@@ -167,7 +167,7 @@ void Run::run(const FusedStep& step, const Part& part) {
                            .first = part.first_channel,
                            .last = part.last_channel};
   if (codes) {
-    linear.kernels->multiply_codes(
+    linear.kernels->multiply_quantized(
         step.windows, reinterpret_cast<const kernels::CodeWord*>(from), outputs,
         linear.weight.panels, epilogue);
   } else {

@@ -277,7 +277,7 @@ OCTET_INLINE void multiply_codes_block(const CodeProduct& c, const Epilogue& e,
   }
 }
 
-void multiply_codes(const CodeProduct& c, const Epilogue& e) {
+void multiply_quantized(const CodeProduct& c, const Epilogue& e) {
   // Most fused outputs are quantized.
   const int64_t a_pixel = c.pixel * static_cast<int64_t>(sizeof(CodeWord)) +
                           c.channels * (e.fused == nullptr          ? 4
@@ -407,7 +407,7 @@ constexpr CodeTable kCodes = {
     .seven_bits = kSevenBits,
     .panel = 2 * kLanes,
     .evaluate = evaluate_codes,
-    .multiply = multiply_codes,
+    .multiply = multiply_quantized,
     .depthwise = depthwise_codes,
     .pack = pack_codes,
     .max_pool = max_pool_codes,

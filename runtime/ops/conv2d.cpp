@@ -59,7 +59,7 @@ class Conv2DKernels final : public LinearKernels {
                       code_table, padded)) {
       return false;
     }
-    multiply_codes(code_windows, padded, all(band), panels, y);
+    multiply_quantized(code_windows, padded, all(band), panels, y);
     return true;
   }
 
@@ -77,10 +77,10 @@ class Conv2DKernels final : public LinearKernels {
                 const kernels::Epilogue& y) const override {
     convolve(s, at, x, outputs, panels[0], y);
   }
-  void multiply_codes(const WindowStrides& at, const kernels::CodeWord* x,
-                      const OutputTile& outputs,
-                      const std::vector<Tensor>& panels,
-                      const kernels::Epilogue& y) const override {
+  void multiply_quantized(const WindowStrides& at, const kernels::CodeWord* x,
+                          const OutputTile& outputs,
+                          const std::vector<Tensor>& panels,
+                          const kernels::Epilogue& y) const override {
     convolve_codes(s, words, at, x, outputs, panels, y);
   }
 

@@ -60,8 +60,8 @@ class DenseKernels final : public LinearKernels {
     auto* codes =
         reinterpret_cast<kernels::CodeWord*>(arena::scratch(0, count * words));
     if (!x.pixel_codes(first, first + count, code_table, codes)) return false;
-    multiply_codes({{0}, words, words, 0}, codes, {1, count, 0, units}, panels,
-                   y);
+    multiply_quantized({{0}, words, words, 0}, codes, {1, count, 0, units},
+                       panels, y);
     return true;
   }
 
@@ -78,10 +78,10 @@ class DenseKernels final : public LinearKernels {
     product.weights = panels[0].f32().data() + outputs.first * depth;
     kernels::table().multiply(product, epilogue(y, outputs));
   }
-  void multiply_codes(const WindowStrides& at, const kernels::CodeWord* x,
-                      const OutputTile& outputs,
-                      const std::vector<Tensor>& panels,
-                      const kernels::Epilogue& y) const override {
+  void multiply_quantized(const WindowStrides& at, const kernels::CodeWord* x,
+                          const OutputTile& outputs,
+                          const std::vector<Tensor>& panels,
+                          const kernels::Epilogue& y) const override {
     auto product = product_of<kernels::CodeProduct>(at, outputs);
     product.image = x;
     product.weights =

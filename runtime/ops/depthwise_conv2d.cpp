@@ -153,8 +153,8 @@ class DepthwiseKernels final : public LinearKernels {
                       code_table, padded)) {
       return false;
     }
-    multiply_codes(windows(row, codes.pixel, true), padded,
-                   {band.last - band.first, s.ow, 0, s.c}, panels, y);
+    multiply_quantized(windows(row, codes.pixel, true), padded,
+                       {band.last - band.first, s.ow, 0, s.c}, panels, y);
     return true;
   }
 
@@ -194,10 +194,10 @@ class DepthwiseKernels final : public LinearKernels {
         e);
   }
 
-  void multiply_codes(const WindowStrides& at, const kernels::CodeWord* x,
-                      const OutputTile& outputs,
-                      const std::vector<Tensor>& panels,
-                      const kernels::Epilogue& y) const override {
+  void multiply_quantized(const WindowStrides& at, const kernels::CodeWord* x,
+                          const OutputTile& outputs,
+                          const std::vector<Tensor>& panels,
+                          const kernels::Epilogue& y) const override {
     const kernels::CodeTable& table = code_table;
     kernels::Epilogue e = y;
     e.pixel = s.c;

@@ -106,11 +106,11 @@ class LinearKernels {
                         const OutputTile& /*outputs*/,
                         const std::vector<Tensor>& /*panels*/,
                         const kernels::Epilogue& /*y*/) const {}
-  virtual void multiply_codes(const WindowStrides& /*windows*/,
-                              const kernels::CodeWord* /*x*/,
-                              const OutputTile& /*outputs*/,
-                              const std::vector<Tensor>& /*panels*/,
-                              const kernels::Epilogue& /*y*/) const {}
+  virtual void multiply_quantized(const WindowStrides& /*windows*/,
+                                  const kernels::CodeWord* /*x*/,
+                                  const OutputTile& /*outputs*/,
+                                  const std::vector<Tensor>& /*panels*/,
+                                  const kernels::Epilogue& /*y*/) const {}
 
   struct BlockGradient {
     int64_t block;

@@ -94,7 +94,7 @@ Tensor forward(const Variable& a, const Variable& b, const MatrixPairs& p,
   }
   Tensor y;
   if (!autograd::float_codes() && sums_fit(p.depth, left.qparams)) {
-    y = multiply_codes(left, right, p, o);
+    y = multiply_quantized(left, right, p, o);
   }
   if (!y.empty()) return y;
   // NaN has no quantized value; floats propagate it.

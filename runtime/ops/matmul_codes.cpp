@@ -102,8 +102,8 @@ float code_scale(const Expression& a, const Expression& b) {
   return b.qparams.scale.item() * a.qparams.scale.item();
 }
 
-Tensor multiply_codes(const Expression& a, const Expression& b,
-                      const MatrixPairs& p, const MatmulOptions& o) {
+Tensor multiply_quantized(const Expression& a, const Expression& b,
+                          const MatrixPairs& p, const MatmulOptions& o) {
   const Expression left = o.transpose_a ? transposed(a) : a;
   const CodeTable& table = autograd::code_table_of(left);
   const Tensor rows = words_of(left, table);

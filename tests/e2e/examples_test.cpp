@@ -56,7 +56,7 @@ TEST(AddNewLayer, QuantizesALayerWithARegisteredWrapper) {
   EXPECT_EQ(file.qdq_pairs.size(), 5u);
   std::vector<std::string> readers;
   for (const io::OnnxQdqPair& pair : file.qdq_pairs) {
-    readers.push_back(pair.reader);
+    readers.push_back(pair.consumer);
   }
   EXPECT_THAT(readers, Contains("quant_pool"));
 }

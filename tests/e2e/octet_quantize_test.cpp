@@ -276,7 +276,7 @@ TEST_F(OctetQuantize, RunsThePtqPipeline) {
   EXPECT_EQ(placed.exit_code, 0) << placed.output;
   std::set<std::string> readers;
   for (const auto& pair : io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs) {
-    if (pair.kind == "weight") readers.insert(pair.reader);
+    if (pair.kind == "weight") readers.insert(pair.consumer);
   }
   EXPECT_FALSE(readers.contains("quant_conv1"));
   EXPECT_TRUE(readers.contains("quant_conv2"));

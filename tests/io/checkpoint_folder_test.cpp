@@ -148,7 +148,7 @@ TEST(CheckpointFolder, SkipsADamagedFileWithAWarning) {
               ElementsAre(name_of(8), name_of(9), name_of(10)));
   damage(folder / name_of(10), 1000);
   fs::resize_file(folder / name_of(9), 5000);
-  WarningsKept warnings;
+  WarningCapture warnings;
   train_until(1, checkpoints);
   EXPECT_THAT(names_in(folder.path()),
               ElementsAre(name_of(8), name_of(9), name_of(9) + ".damaged",
@@ -164,7 +164,7 @@ TEST(CheckpointFolder, SkipsADamagedFileWithAWarning) {
 }
 
 /// Warnings about files: such short trainings cause others, too.
-std::vector<Failure> of_files(const WarningsKept& warnings) {
+std::vector<Failure> of_files(const WarningCapture& warnings) {
   std::vector<Failure> result = warnings.messages;
   std::erase_if(result, [](const Failure& warning) {
     return warning.code == "initial_statistics";
@@ -180,7 +180,7 @@ TEST(CheckpointFolder, RestartsIfAllFilesAreDamaged) {
   for (const std::string& name : names_in(folder.path())) {
     damage(folder / name, 99);
   }
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   EXPECT_EQ(train_in(checkpoints, true), expected);
   EXPECT_EQ(of_files(warnings).size(), 2u);
 }
@@ -333,7 +333,7 @@ class SmallDisk final : public train::Callback {
 TEST(CheckpointFolder, SurvivesAFullDisk) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const auto checkpoints =
       checkpoint_folder(folder.path(), {.every_steps = 2, .keep = 2});
   const Trained trained =

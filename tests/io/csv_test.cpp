@@ -80,7 +80,7 @@ TEST_F(Csv, AcceptsTablesWithoutNames) {
 }
 
 TEST_F(Csv, WarnsAboutNumericNames) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   (void)load("5.1,3.5\n4.9,3.0\n");
   EXPECT_THAT(warnings.messages,
               ElementsAre(Failure{"numeric_header", path()}));

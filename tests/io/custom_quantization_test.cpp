@@ -91,7 +91,7 @@ TEST(CustomObserver, DeterminesTheScalesOfCalibrate) {
 }
 
 TEST(CustomObserver, OfZerosHasScaleOne) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Model model = quantized_dense();
   EXPECT_TRUE(quant::calibrate(model, run, fixed_at(0.0f)).at(0).all_zero);
   EXPECT_EQ(input_quantizer(model).scale(), 1.0f);

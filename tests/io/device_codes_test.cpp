@@ -146,7 +146,7 @@ TEST_P(DeviceCodes, MatchTheFileLayerByLayer) {
   const Model net = zoo::make(GetParam().name, GetParam().options);
   disturb(net);
   Model int8 = quant::quantize_model(net);
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   quant::calibrate(int8,
                    [&](const Model& m) { (void)m.predict(noise_for(m, 8)); });
   const Tensor x = noise_for(int8, 3);

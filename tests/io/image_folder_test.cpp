@@ -43,7 +43,7 @@ class LoadImageFolder : public ::testing::Test {
   Failure ignored() const { return {"files_ignored", folder_.path().string()}; }
 
   TempFolder folder_;
-  WarningsKept warnings_;
+  WarningCapture warnings_;
 };
 
 TEST_F(LoadImageFolder, UsesSubfoldersAsClassesAndSortsByName) {

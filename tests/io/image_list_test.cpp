@@ -40,7 +40,7 @@ class LoadImages : public ::testing::Test {
 
   TempFolder folder_;
   std::vector<std::filesystem::path> files_;
-  WarningsKept warnings_;
+  WarningCapture warnings_;
   ImageOptions options_{.size = 1, .channels = 1, .shuffle = false};
 };
 

@@ -284,7 +284,7 @@ TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {
 // --- layers that are nothing, or another, in inference ----------------------
 
 TEST(KerasAugmentation, IsSkippedWithOneWarning) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
        keras_layer("RandomFlip", "flip", R"("mode":"horizontal")"),
@@ -298,7 +298,7 @@ TEST(KerasAugmentation, IsSkippedWithOneWarning) {
 }
 
 TEST(KerasAugmentation, ARandomCropBecomesACenterCrop) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
        keras_layer("RandomCrop", "crop", R"("height":4,"width":4)")}));
@@ -339,7 +339,7 @@ TEST(KerasModelClass, IsNamedIfItIsNotAGraph) {
 }
 
 TEST(KerasModelClass, InFunctionalFormIsReadWithAWarning) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   std::string architecture =
       R"({"class_name":"WithItsOwnStep","config":)"
       R"({"name":"m","layers":[{"class_name":"InputLayer","name":"i",)"

@@ -66,7 +66,7 @@ std::vector<std::string> seeds() {
 TEST(KerasMutation, IsLoadedOrRejected) {
   const std::vector<std::string> files = seeds();
   const TempFolder folder;
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Tally tally;
   uint64_t seed = 0;
   for (const FuzzRuns runs(150); runs.more(seed); ++seed) {
@@ -96,7 +96,7 @@ TEST(KerasMutation, OfAnArchitectureIsLoadedOrRejected) {
       {read_file(keras_golden("toolkit_residual.architecture.json")),
        keras_golden("toolkit_residual.legacy_weights.h5")});
   const TempFolder folder;
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Tally tally;
   uint64_t seed = 0;
   for (const FuzzRuns runs(600); runs.more(seed); ++seed) {

@@ -240,7 +240,7 @@ TEST(ToolkitRange, DeterminesTheScaleByItsLargerEnd) {
 }
 
 TEST(ToolkitRange, OfZerosHasScaleOne) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const Model model = loaded(Weights()
                                  .set("d_ip_min:0", Tensor::scalar(0))
                                  .set("d_ip_max:0", Tensor::scalar(0)));
@@ -252,7 +252,7 @@ TEST(ToolkitRange, OfZerosHasScaleOne) {
 }
 
 TEST(ToolkitRange, ThatTrainingNeverChangedCausesAWarning) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   (void)loaded(Weights()
                    .set("kernel_min:0", Tensor::of<float>({1}, {-6}))
                    .set("kernel_max:0", Tensor::of<float>({1}, {6}))
@@ -337,7 +337,7 @@ Model merged(const std::string& merge, const std::vector<float>& sizes) {
 }
 
 TEST(ToolkitRange, OfATensorWithTwoConsumersIsTheLarger) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const Model model = merged("Concatenate", {1, 2, 3});
   const auto quantizers = quant::quantizers(model);
   ASSERT_EQ(quantizers.size(), 2u);
@@ -393,7 +393,7 @@ Model projected(float other) {
 }
 
 TEST(ToolkitRange, OfAnAddIsForTheTensorWithTheSameRangeElsewhere) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   // By default the residual case skips a convolution without other consumers,
   // b, and quantizes a.
   EXPECT_THAT(sites(projected(2)), ElementsAre("m input 0", "p input 0"));

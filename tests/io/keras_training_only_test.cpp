@@ -37,7 +37,7 @@ TEST(KerasTrainingOptions, OfBatchRenormalizationAreSkippedWithANote) {
                     {"renorm_mean:0", row({9, 9})},
                     {"renorm_stddev:0", row({9, 9})}})
       .write(folder / "m.h5");
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const Model model = load_keras(folder / "m.h5");
   ASSERT_THAT(
       warnings.messages,
@@ -59,7 +59,7 @@ TEST(KerasTrainingOptions, OfWeightsAndActivationsAreNoted) {
                        R"("activity_regularizer":null)")}))
       .layer("d", {{"kernel:0", Tensor::of<float>({2, 2}, {1, 0, 0, 1})}})
       .write(folder / "m.h5");
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   (void)load_keras(folder / "m.h5");
   ASSERT_THAT(
       warnings.messages,

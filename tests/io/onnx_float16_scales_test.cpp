@@ -70,7 +70,7 @@ void expect_near(const Tensor& y, const Tensor& expected, float tolerance) {
 
 TEST(OnnxFloat16Scales, SmallOnesStayFloat32) {
   const Model model = convolution({2e-4f, 3e-4f});
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const OnnxFile file = to_onnx(model, kHalf);
   ASSERT_THAT(warnings.messages,
               ElementsAre(Failure{"float16_scale", "ONNX float16"}));
@@ -92,7 +92,7 @@ TEST(OnnxFloat16Scales, SmallOnesStayFloat32) {
 
 TEST(OnnxFloat16Scales, ChannelsThatVanishBecomeZero) {
   const Model model = convolution({0.5f, 1e-12f});
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const OnnxFile file = to_onnx(model, kHalf);
   EXPECT_THAT(warnings.messages, IsEmpty());
   const Tensor x = nchw(inputs());

@@ -106,7 +106,7 @@ TEST_F(OnnxFaults, ADequantizeWithoutScaleIsAFindingOrAnError) {
 }
 
 TEST_F(OnnxFaults, WrongDeclaredSizesAreIgnored) {
-  WarningsKept warnings;
+  WarningCapture warnings;
   const OnnxSummary summary = inspect_onnx(robust("ceil_inferred"));
   EXPECT_EQ(to_text(summary.outputs[0].shape), "[N,1,3,3]");
   ASSERT_THAT(warnings.messages,

@@ -108,7 +108,7 @@ std::vector<std::string> seeds() {
 template <class Damage>
 void read_all(const char* what, uint64_t count, Damage damage) {
   const std::vector<std::string> files = seeds();
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   int read = 0;
   int refused = 0;
   int unsupported = 0;

@@ -35,7 +35,7 @@ Tensor images_for(const Model& model) {
 
 Model quantized(const Model& model, quant::Policy policy) {
   Model result = quant::quantize_model(model, {.policy = policy});
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   quant::calibrate(result,
                    [&](const Model& m) { (void)m.predict(images_for(m)); });
   return result;

@@ -95,7 +95,7 @@ TEST(OnnxImportZeroPoint, OfOneWeightAtTwoZeroPointsAreTwoLayers) {
       float_tensor("w", {3, 2}, {3, -4, 0.5f, 1, -1, 0.25f});
   const std::string bytes = model.SerializeAsString();
   const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, -3, 0.1f});
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
 }
 
@@ -170,7 +170,7 @@ TEST(OnnxImportZeroPoint, RestoresAReluFromARangeFromZero) {
   using ::testing::IsEmpty;
   const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, 0, 0.1f});
   for (const bool drop : {false, true}) {
-    const WarningsKept warnings;  // about losses of drop_quantizers
+    const WarningCapture warnings;  // about losses of drop_quantizers
     const OnnxImportOptions options{.drop_quantizers = drop};
     EXPECT_THAT(relus(from_onnx(file("Identity", 0.05f), options)),
                 ElementsAre("relu open"));
@@ -210,7 +210,7 @@ TEST(OnnxImportZeroPoint, OfConstantsIsArbitraryUnlessTheyAreWeights) {
   const std::string bytes = bytes_of("Add");
   const Tensor x = Tensor::of<float>({1, 2}, {0.33f, -1});
   expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const Model product = from_onnx(bytes_of("MatMul"));
   expect_equal(product.predict(x),
                onnx_from_bytes(bytes_of("MatMul")).predict(x));

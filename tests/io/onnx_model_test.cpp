@@ -270,7 +270,7 @@ Model wide() {
 }
 
 TEST(OnnxModel, GivesTheSameBitsForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const OnnxModel model = onnx_from_bytes(to_onnx(wide()).bytes);
   Tensor x({3, 3, 17, 19});
   Rng(1).fill_normal(x, 0, 1);

@@ -78,7 +78,7 @@ void expect_pairs(const GraphView& view) {
 }
 
 void expect_row(const ToolkitRow& row, const Model& model) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Model quantized = quant::quantize_model(model, row.options);
   for (const auto& quantizer : quant::quantizers(quantized)) {
     if (!quantizer->calibrated()) quantizer->set_scale(0.05f);

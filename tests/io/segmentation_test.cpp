@@ -40,7 +40,7 @@ class Segmentation : public ::testing::Test {
   }
 
   TempFolder folder_;
-  WarningsKept warnings_;
+  WarningCapture warnings_;
 };
 
 std::vector<int64_t> numbers_of(const Tensor& mask) {

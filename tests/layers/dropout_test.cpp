@@ -152,7 +152,7 @@ TEST(Dropout, DrawsSeparatelyForEachCallOfASharedLayer) {
 }
 
 TEST(Dropout, IsReproducibleForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
     Model model = single(Dropout(), {30, 40, 17});

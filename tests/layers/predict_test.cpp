@@ -31,7 +31,7 @@ Tensor whole(const Model& model, const Tensor& x) {
 class PredictOf : public ::testing::TestWithParam<int64_t> {};
 
 TEST_P(PredictOf, ImagesMatchesTheWholeBatchBitwise) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const Model model = network();
   const Tensor x = noise({GetParam(), 9, 7, 3});
   set_num_threads(1);

@@ -52,7 +52,7 @@ TEST(Weights, DependOnNamesNotOnTheOrderOfCreation) {
 }
 
 TEST(Weights, DoNotDependOnTheNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   set_num_threads(1);
   const auto one = weight_bits(network(3));
   set_num_threads(2);

@@ -333,7 +333,7 @@ DEFINITIONS = [
        {"operation": name, "axes": axes, "keepdims": True}, reduce, [],
        [shape])
       for name, axes, shape in (("max", [1], (1, 3, 17)),
-                                ("mean", [1, -1], (2, 5, 4, 3)),
+                                ("mean", [2, -1], (2, 5, 4, 3)),
                                 ("min", [1], (2, 12)),
                                 ("prod", [2], (2, 5, 3)),
                                 ("sum", [1, 2, 3], (2, 5, 4, 3)))),

@@ -83,7 +83,7 @@ TEST(AdaRound, CompensatesErrorsOfOtherWeightsInClosedForm) {
   for (size_t i = 0; i < 400; ++i) {
     inputs.f32()[i] = 127 - static_cast<float>(i / 4);
   }
-  const Dataset data = Dataset::unlabelled({{"x", inputs}});
+  const Dataset data = Dataset::unlabeled({{"x", inputs}});
   Model model = calibrated(network, data, 4);
   weight_quantizers(model)[0].quantizer->set_scales(std::array{1.0f});
   const auto layers = adaround(model, data);
@@ -110,7 +110,7 @@ TEST(AdaRound, IsNearTheBestRoundingOfATinyLayer) {
       inputs.f32()[i] =
           std::fabs(inputs.f32()[i]) / 2 + std::fabs(common.f32()[i / 6]);
     }
-    const Dataset data = Dataset::unlabelled({{"x", inputs}});
+    const Dataset data = Dataset::unlabeled({{"x", inputs}});
     Model model = calibrated(network, data, 3);
     const Tensor exact = kernel_of(model, "quant_dense");
     const Tensor wanted = network.predict(inputs);
@@ -192,7 +192,7 @@ TEST(AdaRound, LeavesQuantizedValuesToSessionsAndFiles) {
 }
 
 TEST(AdaRound, GivesTheSameBitsForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const Dataset data = samples(40, {4, 5, 3});
   const auto run = [&](int threads, auto method) {
     set_num_threads(threads);
@@ -253,7 +253,7 @@ TEST(ReconstructBlocks, SupportsSeveralInputsAndOutputs) {
       {.seed = 4});
   shake(network);
   const Dataset data =
-      Dataset::unlabelled({{"a", noise({30, 5}, 1)}, {"b", noise({30, 3}, 2)}});
+      Dataset::unlabeled({{"a", noise({30, 5}, 1)}, {"b", noise({30, 3}, 2)}});
   for (const auto method : {adaround, reconstruct_blocks}) {
     Model model = calibrated(network, data, 3);
     const auto layers = method(model, data, kFew);

@@ -60,7 +60,7 @@ TEST(CalibrateAuto, KeepsTheBestOutputsWithAndWithoutLabels) {
   const Batch all = labelled(80, 40).batch(0, 80);
   std::vector<std::string> found;
   for (const Dataset& data : {Dataset(all.input(), all.label()),
-                              Dataset::unlabelled({{"image", all.input()}})}) {
+                              Dataset::unlabeled({{"image", all.input()}})}) {
     Model model = quantize_model(quickstart());
     const AutoCalibration result = auto_calibrate(model, data);
     for (const CalibrationTrial& trial : result.trials) {
@@ -92,7 +92,7 @@ TEST(CalibrateAuto, WeighsOutputsEqually) {
   for (float& w : scaled.f32()) w *= 1e4f;
   Variable(kernel).assign(scaled);
   Model model = quantize_model(net);
-  const Dataset data = Dataset::unlabelled({{"x", noise({40, 6})}});
+  const Dataset data = Dataset::unlabeled({{"x", noise({40, 6})}});
   const AutoCalibration result =
       auto_calibrate(model, data, {.methods = {{.method = Calibration::max}}});
   const Dataset held_out = data.split(0.75).second;
@@ -183,10 +183,10 @@ TEST(CalibrateAuto, HasNoScoreWithoutClasses) {
 
 TEST(CalibrateAuto, DoesNotSplitFewSamples) {
   for (const int64_t n : {1, 2, 3}) {
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     Model model = quantize_model(quickstart());
     const AutoCalibration result = auto_calibrate(
-        model, Dataset::unlabelled({{"image", noise({n, 8, 6, 1})}}));
+        model, Dataset::unlabeled({{"image", noise({n, 8, 6, 1})}}));
     EXPECT_EQ(result.samples, n);
     EXPECT_EQ(result.held_out, n);
     EXPECT_TRUE(result.same_samples);
@@ -204,10 +204,10 @@ TEST(CalibrateAuto, WarnsOfAHighLoss) {
   for (size_t n = 0; n < 80; ++n) inputs.f32()[4 * n] *= 1e4f;
   for (size_t k = 0; k < 3; ++k) kernel.f32()[k] = 0;
   net.layer("y").parameter("kernel").variable.assign(kernel);
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Model model = quantize_model(net);
   const auto result =
-      auto_calibrate(model, Dataset::unlabelled({{"x", inputs}}));
+      auto_calibrate(model, Dataset::unlabeled({{"x", inputs}}));
   EXPECT_LT(kept(result).output_sqnr, 15);
   EXPECT_THAT(warnings.messages,
               ElementsAre(Failure{"low_sqnr", "auto_calibrate"}));
@@ -263,7 +263,7 @@ TEST(CalibrateAuto, ReportsTheLargestLossAndMarksTheSelectedMethod) {
 }
 
 TEST(CalibrateAuto, IsIndependentOfTheNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
     Model model = quantize_model(quickstart());
@@ -329,7 +329,7 @@ TEST(CalibrateAuto, WarnsOfLabelsOfOtherSamples) {
   const Batch all = labelled(80).batch(0, 80);
   Tensor labels = all.label().clone();
   for (int64_t& label : labels.data<int64_t>()) label = (label + 1) % 3;
-  WarningsKept warnings;
+  WarningCapture warnings;
   Model model = quantize_model(quickstart());
   (void)auto_calibrate(model, Dataset(all.input(), labels));
   EXPECT_THAT(warnings.messages,

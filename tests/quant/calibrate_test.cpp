@@ -225,7 +225,7 @@ TEST(Calibrate, RefusesOptionsOutOfRangeAndChangesNothing) {
 }
 
 TEST(Calibrate, WarnsOfAnAllZeroTensorAndSetsItsScaleToOne) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Model model = quantize_model(doubling());
   // ReLU drops all its values.
   const auto ranges = calibrate(model, loop({Tensor::full({2, 3}, -1)}), kMax);
@@ -239,7 +239,7 @@ TEST(Calibrate, WarnsOfAnAllZeroTensorAndSetsItsScaleToOne) {
 }
 
 TEST(Calibrate, WarnsOfNothingOtherwise) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Model model = quantize_model(doubling());
   calibrate(model, loop({noise({4, 3})}), kMax);
   EXPECT_THAT(warnings.messages, IsEmpty());
@@ -294,7 +294,7 @@ TEST(CalibrateOnData, LeavesWeightsAndStatisticsUnchanged) {
 }
 
 TEST(CalibrateOnData, IsIndependentOfTheNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
     Model model = quantize_model(quickstart());

@@ -140,7 +140,7 @@ TEST(CheckQuantizers, FindsScalesThatCollapsed) {
     calibrate(model, images());
     EXPECT_THAT(found(model), IsEmpty());
     const auto q = quantizer(model, "flatten");
-    q->moving_scale().assign(Tensor::scalar(-100));
+    q->scale_parameter().assign(Tensor::scalar(-100));
     EXPECT_EQ(q->scales_at_floor(), 1);
     EXPECT_THAT(found(model), ::testing::Contains("flatten: collapsed"));
   }
@@ -151,7 +151,7 @@ TEST(CheckQuantizers, FindsScalesThatAreNotFinite) {
                                {.activation = {.rule = ScaleRule::learned}});
   calibrate(model, images());
   quantizer(model, "flatten")
-      ->moving_scale()
+      ->scale_parameter()
       .assign(Tensor::scalar(std::nanf("")));
   EXPECT_THAT(found(model), ::testing::Contains("flatten: not finite"));
 }

@@ -30,7 +30,7 @@ Model scaled(std::vector<float> factors, const char* activation = "linear") {
   return model;
 }
 
-Dataset rows(const Tensor& x) { return Dataset::unlabelled({{"x", x}}); }
+Dataset rows(const Tensor& x) { return Dataset::unlabeled({{"x", x}}); }
 
 TEST(CompareOutputs, ReportsTheSqnrByItsDefinition) {
   // Outputs are half a percent too large: 20 log10(200) dB per sample.

@@ -237,7 +237,7 @@ TEST(Calibrators, AreIndependentOfTheBatchSizeBitForBit) {
 }
 
 TEST(Calibrators, AreIndependentOfThreadsAndBatchSize) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   for (const Calibration method : kOfAllBatches) {
     const auto run = [&](int threads, int64_t batch_size) {
       set_num_threads(threads);
@@ -370,7 +370,7 @@ TEST(CalibrateWeights, KeepsExistingScalesUnlessARuleIsGiven) {
 }
 
 TEST(CalibrateWeights, WarnsThatLiveScalesAreUnchanged) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   Model model = quantize_model(quickstart());
   calibrate(model, samples(10, {8, 6, 1}), {.weights = WeightRange::mse});
   ASSERT_THAT(warnings.messages,

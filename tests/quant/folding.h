@@ -254,7 +254,8 @@ inline Model quantized(
                            weight,
                            "linear/" + p.name});
   }
-  const std::string_view inner = quant::inner_tensor(model.layer("linear"));
+  const std::string_view inner =
+      quant::intermediate_tensor(model.layer("linear"));
   if (!inner.empty()) {
     plan.points.push_back(
         {{quant::QdqSite::intermediate(std::string(inner)), "user", "by hand"},

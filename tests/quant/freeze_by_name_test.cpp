@@ -32,12 +32,12 @@ TEST(SetTrainable, LayersFrozenBeforeQuantizationKeepTheirWeightScales) {
   Model q = quantize_model(model, {.weight = {.narrow_range = true,
                                               .per_channel = true,
                                               .rule = ScaleRule::learned}});
-  calibrate(q, Dataset::unlabelled({{"x", noise({16, 4})}}));
+  calibrate(q, Dataset::unlabeled({{"x", noise({16, 4})}}));
   for (const PlacedQuantizer& weight : weight_quantizers(q)) {
     const bool frozen =
         weight.quantizer->name().find("frozen") != std::string::npos;
     EXPECT_EQ(weight.quantizer->frozen(), frozen);
-    EXPECT_EQ(weight.quantizer->moving_scale().requires_grad(), !frozen);
+    EXPECT_EQ(weight.quantizer->scale_parameter().requires_grad(), !frozen);
   }
 }
 

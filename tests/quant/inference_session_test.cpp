@@ -345,7 +345,7 @@ TEST(InferenceSession, SupportsSeveralInputsAndOutputs) {
 }
 
 TEST(InferenceSession, IsIndependentOfTheNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const Tensor x = noise({37, 32, 32, 3});
   const Model net = quantized(zoo::resnet8(), x.slice(0, 4));
   const InferenceSession session(net);

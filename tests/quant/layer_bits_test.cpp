@@ -75,7 +75,7 @@ TEST(LayerBits, AreTheLargestOfAllConsumers) {
   const SymbolicTensor y = ReLU({.name = "y"})(x);
   const Model model({x}, {Dense({.units = 2, .name = "a"})(y),
                           Dense({.units = 2, .name = "b"})(y)});
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   EXPECT_EQ(
       widths(plan_for(model, four_bits({{.layer = "a", .activation = 8}})))
           .at("y"),

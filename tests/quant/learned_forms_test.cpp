@@ -40,9 +40,9 @@ TEST(LogarithmicScale, HasTheScalesGradientTimesScaleAndLn2) {
   Quantizer q("q", kLogarithm4);
   q.set_scale(0.25f);
   EXPECT_EQ(q.scale(), 0.25f);
-  EXPECT_EQ(q.moving_scale().value().item(), -2);
+  EXPECT_EQ(q.scale_parameter().value().item(), -2);
   sum(q(Variable(x), Mode::training)).backward();
-  EXPECT_NEAR(q.moving_scale().grad().item(),
+  EXPECT_NEAR(q.scale_parameter().grad().item(),
               slope_sum(x, 0.25f) * 0.25 * std::numbers::ln2, 1e-4);
 }
 
@@ -51,7 +51,7 @@ TEST(LogarithmicScale, HasAGradientPerChannel) {
   Quantizer q("q", kLogarithmWeight4);
   q.set_scales(std::vector<float>{0.25f, 0.5f, 0.1f});
   sum(q.weight(Variable(w, true), -1)).backward();
-  const Tensor gradient = q.moving_scale().grad();
+  const Tensor gradient = q.scale_parameter().grad();
   const auto scales = q.scales();
   for (size_t c = 0; c < 3; ++c) {
     double expected = 0;
@@ -75,7 +75,7 @@ TEST(LogarithmicScale, FindsTheOptimalStepByAdamFromFourTimesIt) {
   constexpr float kOptimum = 0.335f;
   Quantizer q("q", kLogarithm4);
   q.set_scale(4 * kOptimum);
-  const Variable leaf = q.moving_scale();
+  const Variable leaf = q.scale_parameter();
   // Adam by its definition, with Keras' defaults and a rate of 0.02.
   double m = 0, v = 0;
   for (int t = 1; t <= 500; ++t) {
@@ -96,24 +96,24 @@ TEST(LogarithmicScale, FindsTheOptimalStepByAdamFromFourTimesIt) {
 TEST(LogarithmicScale, StaysAboveItsFloor) {
   Quantizer q("q", kLogarithm4);
   q.set_scale(0.5f);
-  q.moving_scale().assign(Tensor::scalar(-30));
+  q.scale_parameter().assign(Tensor::scalar(-30));
   EXPECT_EQ(q.scale(), 0.5f * 0.01f);
   (void)q(Variable(noise({2, 3})), Mode::training);
-  EXPECT_NEAR(q.moving_scale().value().item(), std::log2(0.005), 1e-6);
+  EXPECT_NEAR(q.scale_parameter().value().item(), std::log2(0.005), 1e-6);
 }
 
 TEST(LogarithmicScale, KeepsItsBitsInCopiesAndStates) {
   Quantizer q("q", kLogarithmWeight4);
   q.set_scales(std::vector<float>{0.3f, 0.7f});
   // Logarithms without an exact float scale.
-  q.moving_scale().assign(Tensor::of({2}, {-1.2345678f, -0.1234567f}));
+  q.scale_parameter().assign(Tensor::of({2}, {-1.2345678f, -0.1234567f}));
   const auto copy = q.clone();
   Quantizer restored("q", kLogarithmWeight4);
   restored.restore(q.state());
-  const Tensor leaf = q.moving_scale().value();
+  const Tensor leaf = q.scale_parameter().value();
   const std::vector<const Quantizer*> both{copy.get(), &restored};
   for (const Quantizer* each : both) {
-    const Tensor same = each->moving_scale().value();
+    const Tensor same = each->scale_parameter().value();
     EXPECT_EQ(bits(same), bits(leaf));
     EXPECT_EQ(each->scales(), q.scales());
   }
@@ -136,7 +136,7 @@ TEST(LogarithmicScale, LearnsInAModel) {
   const Variable y = model(Variable(x), Mode::training);
   sum(y * y).backward();
   for (const auto& q : quantizers(model)) {
-    EXPECT_FALSE(q->moving_scale().grad().empty()) << q->name();
+    EXPECT_FALSE(q->scale_parameter().grad().empty()) << q->name();
   }
 }
 
@@ -155,7 +155,7 @@ TEST(ClippedScale, LearnsFromClippedValues) {
   EXPECT_FLOAT_EQ(y.value().f32()[2], 3.0f);
   sum(y * Variable(weights)).backward();
   // dL/dalpha = 4 + 16; a step of alpha is 15 of the scale.
-  EXPECT_NEAR(q.moving_scale().grad().item(), 20.0 / 15, 1e-5);
+  EXPECT_NEAR(q.scale_parameter().grad().item(), 20.0 / 15, 1e-5);
   // PACT: dy/dx is 1 up to alpha, 0 beyond.
   EXPECT_THAT(std::vector<float>(x.grad().f32().begin(), x.grad().f32().end()),
               ::testing::ElementsAre(1, 2, 0, 8, 0, 32));
@@ -174,7 +174,7 @@ TEST(ClippedScale, LearnsFromBothEndsOfASignedRange) {
   const Variable y = q(x, Mode::training);
   EXPECT_FLOAT_EQ(y.value().f32()[0], -4.0f);
   sum(y * Variable(weights)).backward();
-  EXPECT_NEAR(q.moving_scale().grad().item(),
+  EXPECT_NEAR(q.scale_parameter().grad().item(),
               ((16.0 + 32) - 8.0 / 7 * (1 + 2)) / 7, 1e-5);
   EXPECT_THAT(std::vector<float>(x.grad().f32().begin(), x.grad().f32().end()),
               ::testing::ElementsAre(0, 2, 4, 8, 16, 0));
@@ -201,7 +201,7 @@ TEST(ClippedScale, DecaysOnceForAllConsumers) {
     if (!q->config().learns()) continue;
     ++scales;
     // For alpha = scale * high: 0.5 * 2 * 0.125 * alpha, in steps of the scale.
-    EXPECT_FLOAT_EQ(q->moving_scale().grad().item(),
+    EXPECT_FLOAT_EQ(q->scale_parameter().grad().item(),
                     0.5f * 2 * 0.125f * *q->scale())
         << q->name();
   }

@@ -64,7 +64,7 @@ TEST(LearnedScale, FindsTheOptimalStepFromFourTimesIt) {
       rng.fill_normal(x, 0, 1);
       const Variable error = q(Variable(x), Mode::training) - Variable(x);
       scale_shift(sum(error * error), 1.0f / 16).backward();
-      descend(q.moving_scale(), 0.01f);
+      descend(q.scale_parameter(), 0.01f);
     }
     EXPECT_NEAR(*q.scale(), best, 0.05f * best) << config.bits << " bits";
   }
@@ -90,7 +90,7 @@ TEST(LearnedScale, FindsTheOptimalStepOfEachChannel) {
   for (int step = 0; step < 500; ++step) {
     const Variable error = q.weight(weight, -1) - weight;
     sum(error * error).backward();
-    descend(q.moving_scale(), 0.01f);
+    descend(q.scale_parameter(), 0.01f);
   }
   for (size_t c = 0; c < best.size(); ++c) {
     EXPECT_NEAR(q.scales()[c], best[c], 0.05f * best[c]) << c;
@@ -108,7 +108,7 @@ TEST(LearnedScale, HasThePapersGradientFactor) {
     Quantizer q("q", config);
     q.set_scale(0.25f);
     sum(q(Variable(x), Mode::training)).backward();
-    EXPECT_FLOAT_EQ(q.moving_scale().grad().item(),
+    EXPECT_FLOAT_EQ(q.scale_parameter().grad().item(),
                     rate * plain.grad().item() / std::sqrt(5 * 3 * 7.0f));
   }
 }
@@ -116,17 +116,17 @@ TEST(LearnedScale, HasThePapersGradientFactor) {
 TEST(LearnedScale, StaysAboveItsFloor) {
   Quantizer q("q", kLearned4);
   q.set_scale(0.5f);
-  q.moving_scale().assign(Tensor::scalar(-3));  // an excessive step
+  q.scale_parameter().assign(Tensor::scalar(-3));  // an excessive step
   EXPECT_EQ(q.scale(), 0.5f * 0.01f);
   EXPECT_EQ(q.qparams({}, -1).scale.item(), 0.5f * 0.01f);
   (void)q(Variable(noise({2, 3})), Mode::training);
-  EXPECT_EQ(q.moving_scale().value().item(), 0.5f * 0.01f);
+  EXPECT_EQ(q.scale_parameter().value().item(), 0.5f * 0.01f);
 }
 
 TEST(LearnedScale, ReportsNan) {
   Quantizer q("act", kLearned4);
   q.set_scale(0.5f);
-  q.moving_scale().assign(Tensor::scalar(std::nanf("")));
+  q.scale_parameter().assign(Tensor::scalar(std::nanf("")));
   EXPECT_THROW((void)q(Variable(noise({2, 3}))), ValueError);
 }
 
@@ -156,7 +156,7 @@ TEST(LearnedScale, IsATrainableVariable) {
   std::vector<uint64_t> ids;
   for (const Variable& each : all) ids.push_back(each.id());
   for (const auto& q : quantizers(model)) {
-    EXPECT_THAT(ids, ::testing::Contains(q->moving_scale().id()));
+    EXPECT_THAT(ids, ::testing::Contains(q->scale_parameter().id()));
   }
   EXPECT_EQ(model.parameter_count(), plain.parameter_count());
 }
@@ -166,9 +166,9 @@ TEST(LearnedScale, GetsAGradientInEveryQuantizer) {
   const Variable y = model(Variable(noise({4, 8, 6, 1})), Mode::training);
   sum(y * y).backward();
   for (const auto& q : quantizers(model)) {
-    const Tensor gradient = q->moving_scale().grad();
+    const Tensor gradient = q->scale_parameter().grad();
     ASSERT_FALSE(gradient.empty()) << q->name();
-    EXPECT_EQ(gradient.shape(), q->moving_scale().shape());
+    EXPECT_EQ(gradient.shape(), q->scale_parameter().shape());
     EXPECT_TRUE(std::ranges::any_of(gradient.f32(), [](float g) {
       return g != 0;
     })) << q->name();

@@ -49,7 +49,7 @@ Failure refusal(QuantizationSpec spec) {
 /// Places the same spec with a warning, which contains `text`.
 Placement warned(const QuantizationSpec& spec, const Failure& warning,
                  const std::string& text) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   QuantizeOptions options = asking(spec);
   options.on_unknown = OnUnknown::warn;
   Placement placement = place(net(), options);
@@ -149,7 +149,7 @@ TEST(Place, IgnoresIndicesOutOfRangeWithAWarning) {
 }
 
 TEST(PlaceRefuses, EachUnknownNameOfASpecSeparately) {
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   QuantizationSpec spec;
   spec.add({"a", "b"});
   spec.add("C", kClass);

@@ -51,7 +51,7 @@ TEST(RoundWeights, FindsTheBestRoundingOfATinyLayer) {
     inputs.f32()[i + 1] += 2 * inputs.f32()[i];
     inputs.f32()[i + 3] -= inputs.f32()[i + 1];
   }
-  const Dataset data = Dataset::unlabelled({{"x", inputs}});
+  const Dataset data = Dataset::unlabeled({{"x", inputs}});
   Model model = calibrated(network, data, 2);
   const Tensor exact = kernel_of(model, "quant_dense");
   const auto scales = quantizers(model)[1]->scales();
@@ -130,7 +130,7 @@ TEST(RoundWeights, RefusesNan) {
 TEST(RoundWeights, SupportsInputsThatAreAlwaysZero) {
   Tensor inputs = noise({20, 4, 5, 3}, 2);
   for (size_t i = 0; i < inputs.f32().size(); i += 3) inputs.f32()[i] = 0;
-  const Dataset data = Dataset::unlabelled({{"image", inputs}});
+  const Dataset data = Dataset::unlabeled({{"image", inputs}});
   Model model = calibrated(all_kinds(), data, 3);
   for (const LayerRounding& layer : round_weights(model, data)) {
     EXPECT_LE(layer.error, layer.nearest_error);
@@ -263,7 +263,7 @@ TEST(PtqLadder, RefusesInvalidTargetsAndOptions) {
   EXPECT_THROW(
       (void)ptq_pipeline(model, data, 1, {.methods = {.batch_size = 0}}),
       ValueError);
-  const Dataset plain = Dataset::unlabelled({{"image", noise({40, 4, 5, 3})}});
+  const Dataset plain = Dataset::unlabeled({{"image", noise({40, 4, 5, 3})}});
   EXPECT_EQ(
       failure_of<ValueError>([&] { (void)ptq_pipeline(model, plain, 1); }),
       (Failure{"missing_value", "ptq_pipeline"}));
@@ -287,7 +287,7 @@ TEST(PtqLadder, LeavesTheModelUnchangedAndReturnsTheBestStage) {
 // select.
 TEST(PtqLadder, SelectsByTheOutputSqnr) {
   const Model model = all_kinds();
-  const Dataset plain = Dataset::unlabelled({{"image", noise({80, 4, 5, 3})}});
+  const Dataset plain = Dataset::unlabeled({{"image", noise({80, 4, 5, 3})}});
   const PtqPipelineOptions options{.quantize = fixed_weights(3),
                                    .methods = {.iterations = 100}};
   const PtqPipeline found = ptq_pipeline(model, plain, {}, options);
@@ -322,9 +322,9 @@ TEST(PtqLadder, ChecksATargetByASeparateMetric) {
 
 TEST(PtqLadder, DoesNotSplitFewSamples) {
   for (const int64_t n : {1, 2}) {
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     const PtqPipeline found = ptq_pipeline(
-        all_kinds(), Dataset::unlabelled({{"image", noise({n, 4, 5, 3})}}), {},
+        all_kinds(), Dataset::unlabeled({{"image", noise({n, 4, 5, 3})}}), {},
         {.methods = {.iterations = 1}});
     EXPECT_EQ(found.held_out, n);
     EXPECT_THAT(warnings.messages,

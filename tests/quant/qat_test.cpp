@@ -222,7 +222,7 @@ TEST(Qat, LeavesTheFloatModelUnchanged) {
 }
 
 TEST(Qat, IsIndependentOfTheNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
     Model model = calibrated_quickstart();

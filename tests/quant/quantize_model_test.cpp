@@ -29,7 +29,7 @@ TEST(QuantizeModel, AppliesTheUsersConfigurations) {
 // Four bits with the other fields at activation defaults, which is unintended.
 TEST(QuantizeModel, WarnsOfWeightsConfiguredAsActivations) {
   const Model model = quickstart();
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   (void)quantize_model(model, {.weight = {.bits = 4}});
   EXPECT_THAT(warnings.messages,
               ElementsAre(Failure{"unusual_options", "weight"}));
@@ -155,7 +155,7 @@ TEST(QuantizedClone, KeepsQuantizersShared) {
 class QuantizedPredictOf : public ::testing::TestWithParam<int64_t> {};
 
 TEST_P(QuantizedPredictOf, ImagesMatchesTheWholeBatchBitForBit) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const Model model = calibrated_quickstart();
   const Tensor x = noise({GetParam(), 8, 6, 1}, 9);
   set_num_threads(1);

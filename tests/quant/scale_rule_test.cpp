@@ -131,11 +131,11 @@ TEST(ScaleRules, AreSavedWithTheirState) {
 TEST(ScaleRules, KeepTheLeafInRestore) {
   Quantizer q("q", {.bits = 4, .rule = ScaleRule::learned});
   q.set_scale(0.5f);
-  const Variable leaf = q.moving_scale();
+  const Variable leaf = q.scale_parameter();
   const Config state = q.state();
   q.set_scale(2);
   q.restore(state);
-  EXPECT_EQ(q.moving_scale().id(), leaf.id());
+  EXPECT_EQ(q.scale_parameter().id(), leaf.id());
   EXPECT_EQ(leaf.value().item(), 0.5f);
 }
 
@@ -264,7 +264,7 @@ TEST(ScaleRules, MatchTheModelInASessionBitForBit) {
       const Tensor x = noise({7, 8, 6, 1}, 9);
       const std::vector<uint32_t> expected = bits(model(Variable(x)));
       EXPECT_EQ(bits(InferenceSession(model).run(x)), expected);
-      const FloatCodesGuard float_codes;
+      const FloatGemmGuard float_codes;
       EXPECT_EQ(bits(model(Variable(x))), expected);
     }
   }

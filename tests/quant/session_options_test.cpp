@@ -18,7 +18,7 @@ namespace octet {
 namespace {
 
 TEST(SessionOptions, LimitsThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   set_num_threads(4);
   const Tensor x = noise({19, 32, 32, 3});
   const Model net = zoo::resnet8();
@@ -49,7 +49,7 @@ TEST(SessionOptions, RefuseMoreSamplesThanMaxBatch) {
 #ifndef OCTET_SANITIZED
 // Convolutions only, without function calls: outputs are the only new memory.
 TEST(SessionOptions, PreallocateTheMemoryOfActivations) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   set_num_threads(3);
   const auto image = input({32, 32, 3});
   auto y = Conv2D({.filters = 17, .padding = Padding::same})(image);
@@ -76,7 +76,7 @@ TEST(SessionOptions, PreallocateTheMemoryOfActivations) {
 
 // A block for runs of few samples, and a block per thread.
 TEST(SessionOptions, NeedNoMoreMemoryThanRuns) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   set_num_threads(8);
   const auto image = input({160, 150, 3});
   auto y = Conv2D({.filters = 24, .padding = Padding::same})(image);

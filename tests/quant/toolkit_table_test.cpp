@@ -32,7 +32,7 @@ void expect_rows(const std::vector<ToolkitRow>& rows,
   for (const ToolkitRow& row : rows) {
     if (row.network != network) continue;
     SCOPED_TRACE(fmt::format("row {}: {}", row.row, network));
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     const QdqPlan plan = plan_for(model, row.options);
     EXPECT_EQ(positions_of(plan), row.positions(model));
     const PairCount count = count_pairs(plan, model);
@@ -114,7 +114,7 @@ TEST_P(ToolkitRows, AreTheSameUnderStrictRules) {
   for (const ToolkitRow& row : toolkit_rows_of_small_networks()) {
     if (row.network != GetParam()) continue;
     SCOPED_TRACE(fmt::format("row {}: {}", row.row, row.network));
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     const QdqPlan plan = plan_for(model, strictly(row.options));
     EXPECT_EQ(positions_of(plan), row.positions(model));
   }
@@ -230,7 +230,7 @@ TEST(ToolkitTable, Row33TheCaseNamesAddsNormsAndPoolsOfResNet50V2) {
 TEST(ToolkitTable, Row20IsAnErrorOrAWarning) {
   const Model model = zoo::pippin();
   QuantizeOptions options = row_of("20").options;
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   (void)place(model, options);
   ASSERT_THAT(warnings.messages,
               ElementsAre(Failure{"unknown_name", "user spec"}));
@@ -243,7 +243,7 @@ TEST(ToolkitTable, Row20IsAnErrorOrAWarning) {
 TEST(ToolkitTable, Row21IsAnErrorOrAWarning) {
   const Model model = zoo::pippin();
   QuantizeOptions options = row_of("21").options;
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   (void)place(model, options);
   EXPECT_THAT(warnings.messages,
               ElementsAre(Failure{"out_of_range", "user spec"}));

@@ -57,7 +57,7 @@ Model normalized(bool trained) {
 }
 
 std::vector<Failure> warnings_of(Model model) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   calibrate(model, [](const Model& m) {
     const NoGradGuard no_grad;
     (void)m(Variable(noise({4, 6, 5, 3}))).value();
@@ -84,7 +84,7 @@ Dataset sorted() {
 }
 
 TEST(Calibrate, WarnsOfTheFirstSamplesOfSortedData) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   Model model = quantize_model(doubling());
   calibrate(model, sorted().take(20));
   ASSERT_THAT(kept.messages,
@@ -93,7 +93,7 @@ TEST(Calibrate, WarnsOfTheFirstSamplesOfSortedData) {
 }
 
 TEST(Calibrate, SamplesAtRandom) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   Model model = quantize_model(doubling());
   calibrate(model, sorted(), {.method = Calibration::max, .samples = 20});
   EXPECT_TRUE(kept.messages.empty());
@@ -105,7 +105,7 @@ TEST(Calibrate, SamplesAtRandom) {
 }
 
 TEST(Calibrate, WarnsOfDisabledQuantizers) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   Model model = quantize_model(doubling());
   disable_fake_quant(model);
   calibrate(model, sorted());

@@ -197,7 +197,7 @@ TEST(UnsignedCodes, MatchBitForBitInEveryExecutionMode) {
       EXPECT_EQ(bits(InferenceSession(model).run(in)), expected);
       EXPECT_EQ(bits(model.predict(in)), expected);
       {
-        const FloatCodesGuard float_codes;
+        const FloatGemmGuard float_codes;
         EXPECT_EQ(bits(model(Variable(in))), expected);
       }
       const EagerGuard eager;
@@ -230,7 +230,7 @@ TEST(UnsignedCodes, HaveTheSameGradientsInEveryExecutionMode) {
     const auto expected = gradients();
     EXPECT_EQ(expected.size(), 8u);  // kernel and bias of each layer
     {
-      const FloatCodesGuard float_codes;
+      const FloatGemmGuard float_codes;
       EXPECT_EQ(gradients(), expected) << width;
     }
     const EagerGuard eager;

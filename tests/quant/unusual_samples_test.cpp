@@ -23,8 +23,8 @@ using ::testing::StartsWith;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Dataset unlabelled(Tensor x) {
-  return Dataset::unlabelled({{"image", std::move(x)}});
+Dataset unlabeled(Tensor x) {
+  return Dataset::unlabeled({{"image", std::move(x)}});
 }
 
 /// [n,64] of `value`, called for each element with its sample.
@@ -38,7 +38,7 @@ Tensor drawn(int64_t n, const std::function<double(size_t sample)>& value) {
 
 std::vector<int64_t> unusual(const Tensor& x) {
   std::vector<int64_t> result;
-  for (const auto& each : check_samples("test", unlabelled(x)).unusual) {
+  for (const auto& each : check_samples("test", unlabeled(x)).unusual) {
     result.push_back(each.index);
   }
   return result;
@@ -48,14 +48,14 @@ TEST(UnusualSamples, AreNamedAndSeparated) {
   for (const float spike : {1e3f, 1e6f, -1e30f}) {
     Tensor x = noise({200, 64});
     x.f32()[17 * 64 + 5] = spike;
-    const CheckedSamples found = check_samples("test", unlabelled(x));
+    const CheckedSamples found = check_samples("test", unlabeled(x));
     ASSERT_EQ(found.unusual.size(), 1u);
     EXPECT_EQ(found.unusual[0].index, 17);
     EXPECT_EQ(found.unusual[0].input, "image");
     EXPECT_THAT(found.unusual[0].reason, HasSubstr("largest magnitude"));
     ASSERT_EQ(found.usual.size(), 199);
     EXPECT_EQ(bits(found.usual.batch(16, 2).input()),
-              bits(unlabelled(x).batch(std::vector<int64_t>{16, 18}).input()));
+              bits(unlabeled(x).batch(std::vector<int64_t>{16, 18}).input()));
   }
 }
 
@@ -82,7 +82,7 @@ TEST(UnusualSamples, KeepTheirPositionsInARandomSubset) {
   int found = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const CheckedSamples some =
-        check_samples("test", unlabelled(x), {.samples = 100, .seed = seed});
+        check_samples("test", unlabeled(x), {.samples = 100, .seed = seed});
     for (const auto& each : some.unusual) EXPECT_EQ(each.index, 123);
     found += static_cast<int>(some.unusual.size());
     EXPECT_EQ(some.usual.size() + std::ssize(some.unusual), 100);
@@ -110,10 +110,10 @@ TEST(UnusualSamples, KeepLabelsWithTheirInputs) {
 TEST(UnusualSamples, AreNamedByTheWarning) {
   Tensor x = noise({60, 64});
   x.f32()[2 * 64] = 1e6f;
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   std::vector<std::string> names(60);
   names[2] = "cat/7.png";
-  const auto found = check_samples("test", unlabelled(x));
+  const auto found = check_samples("test", unlabeled(x));
   warn_of_unusual("test", found, names);
   ASSERT_THAT(warnings.messages,
               ElementsAre(Failure{"unusual_samples", "test"}));
@@ -123,10 +123,10 @@ TEST(UnusualSamples, AreNamedByTheWarning) {
 
 TEST(UnusualSamples, OfTwoScalesAreReported) {
   Tensor x = noise({200, 64});
-  EXPECT_THAT(check_samples("test", unlabelled(x)).mixed, IsEmpty());
+  EXPECT_THAT(check_samples("test", unlabeled(x)).mixed, IsEmpty());
   for (size_t i = 0; i < size_t{60} * 64; ++i) x.f32()[i] *= 1000;
-  const WarningsKept warnings;
-  const auto found = check_samples("test", unlabelled(x));
+  const WarningCapture warnings;
+  const auto found = check_samples("test", unlabeled(x));
   EXPECT_THAT(found.unusual, IsEmpty());
   EXPECT_THAT(found.mixed, StartsWith("image: "));
   EXPECT_THAT(numbers_in(found.mixed), IsSupersetOf({140, 60}));
@@ -210,14 +210,14 @@ TEST(UnusualSamples, AreNoneIfTheyBelongToTheDistribution) {
 
 TEST(UnusualSamples, DoNotCalibrate) {
   Tensor x = noise({200, 8, 6, 1});
-  const Dataset clean = unlabelled(x.clone()).drop(1);
+  const Dataset clean = unlabeled(x.clone()).drop(1);
   for (const float value : {1e6f, kNan}) {
     x.f32()[5] = value;
     for (const Calibration method :
          {Calibration::max, Calibration::percentile, Calibration::entropy}) {
-      const WarningsKept warnings;
+      const WarningCapture warnings;
       Model model = quantize_model(quickstart());
-      calibrate(model, unlabelled(x), {.method = method});
+      calibrate(model, unlabeled(x), {.method = method});
       ASSERT_THAT(warnings.messages,
                   ElementsAre(Failure{"unusual_samples", "calibrate"}));
       EXPECT_EQ(numbers_in(warnings.messages[0].text()).at(2), 0);
@@ -225,9 +225,9 @@ TEST(UnusualSamples, DoNotCalibrate) {
       calibrate(expected, clean, {.method = method});
       EXPECT_EQ(scales(model), scales(expected));
     }
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     Model model = quantize_model(quickstart());
-    const AutoCalibration found = auto_calibrate(model, unlabelled(x));
+    const AutoCalibration found = auto_calibrate(model, unlabeled(x));
     ASSERT_EQ(found.ignored.size(), 1u);
     EXPECT_EQ(found.ignored[0].index, 0);
     EXPECT_EQ(found.samples + found.held_out, 199);
@@ -242,7 +242,7 @@ TEST(UnusualSamples, CalibrateOnRequest) {
   Tensor x = noise({40, 8, 6, 1});
   for (size_t n = 0; n < 2; ++n) x.f32()[n * 48 + 5] = 1e6f;
   Model model = quantize_model(quickstart());
-  auto_calibrate(model, unlabelled(x),
+  auto_calibrate(model, unlabeled(x),
                  {.methods = {{.method = Calibration::max}},
                   .check_samples = false,
                   .warn_of_loss = false});
@@ -251,7 +251,7 @@ TEST(UnusualSamples, CalibrateOnRequest) {
 
 TEST(UnusualSamples, DoNotFitPostTrainingMethods) {
   Tensor x = noise({64, 8, 6, 1});
-  const Dataset clean = unlabelled(x.clone()).drop(1);
+  const Dataset clean = unlabeled(x.clone()).drop(1);
   x.f32()[5] = 1e6f;
   const auto rounded = [&](const Dataset& data) {
     Model model =
@@ -263,7 +263,7 @@ TEST(UnusualSamples, DoNotFitPostTrainingMethods) {
     round_weights(model, data);
     return values(model.layer("quant_dense").parameters()[0].variable.value());
   };
-  EXPECT_EQ(rounded(unlabelled(x)), rounded(clean));
+  EXPECT_EQ(rounded(unlabeled(x)), rounded(clean));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(PrunedKernels, SharedOnesAreCountedOnce) {
 TEST(PrunedKernels, RoundingWarnsOfTheirLoss) {
   const auto warnings_of = [](const auto& method) {
     Model model = pruned_int8(pruned_network(), 3);
-    const WarningsKept kept;
+    const WarningCapture kept;
     method(model);
     return kept.messages;
   };

@@ -89,7 +89,7 @@ TEST(ZeroPoint, MatchesBitForBitInEveryExecutionMode) {
     const Tensor in = noise({n, 5, 7, 3}, 4);
     const std::vector<uint32_t> expected = bits(model(Variable(in)));
     EXPECT_EQ(bits(InferenceSession(model).run(in)), expected);
-    const FloatCodesGuard float_codes;
+    const FloatGemmGuard float_codes;
     EXPECT_EQ(bits(model(Variable(in))), expected);
   }
 }
@@ -143,7 +143,7 @@ TEST(ZeroPoint, LeavesTheScaleToLearn) {
   EXPECT_EQ(values(x.grad()), (std::vector<float>{0, 1, 1, 0}));
   // The ends are -40 and 215; between them the gradient is q - x/s.
   const double slope = -40 + (-2 + 2.2) + (3 - 2.8) + 215;
-  EXPECT_NEAR(q.moving_scale().grad().item(), slope / std::sqrt(4 * 215.0),
+  EXPECT_NEAR(q.scale_parameter().grad().item(), slope / std::sqrt(4 * 215.0),
               1e-5);
 }
 

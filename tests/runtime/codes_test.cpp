@@ -135,7 +135,7 @@ TEST_P(Codes, ConvolutionsMatchIntegerArithmetic) {
       const Tensor y = run();
       expect_same_bits(y, convolution_of_codes(x, w, c.options, c.groups),
                        what);
-      const FloatCodesGuard guard;
+      const FloatGemmGuard guard;
       expect_same_bits(y, run(), what);
     }
 }
@@ -175,7 +175,7 @@ TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
         const Variable y = run();
         expect_same_bits(y.value(),
                          convolution_of_codes(x, w, c.options, channels), what);
-        const FloatCodesGuard guard;
+        const FloatGemmGuard guard;
         const Variable in_floats = run();
         expect_same_bits(y.value(), in_floats.value(), what);
       }
@@ -293,7 +293,7 @@ TEST_P(Codes, ExpressionsMatchFloatProductsBitwise) {
     for (const bool two : {false, true}) {
       const std::string what = std::to_string(c) + (two ? " twice" : " once");
       const auto [y, dw] = run(two);
-      const FloatCodesGuard guard;
+      const FloatGemmGuard guard;
       const auto [float_y, float_dw] = run(two);
       expect_same_bits(y, float_y, what);
       expect_same_bits(dw, float_dw, what);

@@ -364,10 +364,10 @@ TEST(Dataset, MatchesTensorsByPosition) {
   EXPECT_EQ(Dataset({x, z}, {y}).label_specs().size(), 1u);
   EXPECT_EQ(Dataset(x, {y, z}).label_specs().size(), 2u);
   EXPECT_EQ(Dataset({x}, {y}).input_shape(), Shape{1});
-  const Dataset unlabelled = Dataset::unlabelled({x, z});
-  EXPECT_TRUE(unlabelled.label_specs().empty());
-  EXPECT_TRUE(unlabelled.batch(0, 2).labels.empty());
-  EXPECT_FALSE(unlabelled.labels_known());
+  const Dataset unlabeled = Dataset::unlabeled({x, z});
+  EXPECT_TRUE(unlabeled.label_specs().empty());
+  EXPECT_TRUE(unlabeled.batch(0, 2).labels.empty());
+  EXPECT_FALSE(unlabeled.labels_known());
 }
 
 TEST(Dataset, RejectsInconsistentTensors) {
@@ -393,7 +393,7 @@ TEST(Dataset, RejectsInconsistentTensors) {
               (void)Dataset({x, Tensor()}, y);
             }),
             (Failure{"missing_value", "dataset"}));
-  EXPECT_EQ(failure_of<ValueError>([&] { (void)Dataset::unlabelled({}); }),
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)Dataset::unlabeled({}); }),
             (Failure{"missing_value", "dataset"}));
 }
 

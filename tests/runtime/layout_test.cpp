@@ -266,7 +266,7 @@ TEST(LayoutOps, RejectOverflowingSizes) {
 }
 
 TEST(LayoutOps, AreBitIdenticalForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const Tensor x = noise({18, 5, 7, 3});
   const auto run = [&](int threads) {
     set_num_threads(threads);

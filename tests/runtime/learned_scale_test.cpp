@@ -156,7 +156,7 @@ TEST(LearnedScale, MatchesAFixedScaleBitwise) {
 }
 
 TEST(LearnedScale, HasBitIdenticalGradientsForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
     const Variable scale(Tensor::scalar(0.3f), true);

@@ -62,7 +62,7 @@ TEST_P(MatmulCodes, MatchIntegerArithmetic) {
                                  fake_quantize(Variable(b), right), o));
           };
           EXPECT_EQ(run(), expected);
-          const FloatCodesGuard guard;
+          const FloatGemmGuard guard;
           EXPECT_EQ(run(), expected);
         }
 }
@@ -133,7 +133,7 @@ TEST_P(MatmulCodes, TrainLikeFloatProducts) {
   expect_near(z, value);
   expect_near(dx, dvalue_x);
   expect_near(dy, dvalue_y);
-  const FloatCodesGuard guard;
+  const FloatGemmGuard guard;
   EXPECT_EQ(bits(std::get<0>(gradients(true))), bits(z));
 }
 

@@ -50,7 +50,7 @@ TEST(Matmul, SkipsTheGradientOfAConstant) {
 }
 
 TEST(Matmul, IsBitIdenticalForAnyNumberOfThreads) {
-  const ThreadsRestored threads_restored;
+  const ThreadCountGuard threads_restored;
   const auto run = [](int threads, const MatmulOptions& o) {
     set_num_threads(threads);
     return matmul(Variable(noise({3, 130, 130})),

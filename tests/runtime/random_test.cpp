@@ -33,7 +33,7 @@ TEST(Dropout, IsDeterminedByTheStream) {
 }
 
 TEST(Dropout, IsBitIdenticalForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const Tensor x = noise({7, 50, 33, 3});
   const auto run = [&](int threads) {
     set_num_threads(threads);

@@ -50,7 +50,7 @@ TEST(Sum, StaysExactOverManyValues) {
 }
 
 TEST(Sum, IsBitIdenticalForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const Variable x(noise({5, 300, 40, 3}));
   const auto run = [&](int threads) {
     set_num_threads(threads);

@@ -92,7 +92,7 @@ TEST_P(SmallCodes, MatchFloatProductsBitwise) {
           return std::pair(bits(y), bits(x.grad()));
         };
         const auto integers = run();
-        const FloatCodesGuard guard;
+        const FloatGemmGuard guard;
         EXPECT_EQ(integers, run());
       }
     }
@@ -133,7 +133,7 @@ TEST_P(SmallCodes, DetectLaterWrites) {
         return bits(conv2d(fake_quantize(x, qparams(0.01f)), w));
       };
       const auto integers = run();
-      const FloatCodesGuard guard;
+      const FloatGemmGuard guard;
       EXPECT_EQ(integers, run());
     }
   }
@@ -201,7 +201,7 @@ TEST_P(SmallCodes, ShareWeightsWithSignedActivations) {
                            fake_quantize(w, channel_qparams(20))));
       };
       const auto integers = run();
-      const FloatCodesGuard guard;
+      const FloatGemmGuard guard;
       EXPECT_EQ(integers, run());
     }
   }

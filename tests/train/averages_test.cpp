@@ -199,7 +199,7 @@ TEST(BatchStatistics, ChangeNothingElse) {
 // not at their initial value are not checked.
 TEST(BatchStatistics, WarnAfterFewSteps) {
   const auto warnings_of = [](Model& model, int64_t epochs) {
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     fit(model, images(32, 1), {.epochs = epochs, .batch_size = 8});
     return warnings.messages;
   };
@@ -218,7 +218,7 @@ TEST(BatchStatistics, WarnAfterFewSteps) {
 
 TEST(BatchStatistics, WarnForAveragedWeights) {
   const auto warnings_of = [](Model& model, bool renews) {
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     fit(model, images(32, 1),
         {.epochs = 6,
          .batch_size = 8,
@@ -236,7 +236,7 @@ TEST(BatchStatistics, WarnForAveragedWeights) {
 
 TEST(BatchStatistics, DoNotWarnIfRenewed) {
   Model model = image_network();
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   fit(model, images(32, 1),
       {.epochs = 1, .batch_size = 8, .renews_statistics = true});
   EXPECT_THAT(warnings.messages, IsEmpty());

@@ -184,7 +184,7 @@ TEST(FitCheckpoints, WarnIfALaterStateCannotBeSaved) {
   job.change = [&](FitOptions& options) {
     options.callbacks.push_back(std::make_shared<Filler>(*checkpoints, true));
   };
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   EXPECT_EQ(job.run(checkpoints), expected);
   EXPECT_EQ(checkpoints->states.size(), 4u);  // initial state, three steps
   ASSERT_EQ(warnings.messages.size(), 13u);   // all others

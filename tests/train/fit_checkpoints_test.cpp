@@ -49,7 +49,7 @@ TEST(FitCheckpoints, ResumeBitIdenticallyFromEveryState) {
 }
 
 TEST(FitCheckpoints, ResumeBitIdenticallyForAnyThreadsAndPrefetch) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   Job job;
   const Job::Result expected = job.run();
   const auto checkpoints = std::make_shared<MemoryCheckpoints>();

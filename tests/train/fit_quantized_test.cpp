@@ -127,7 +127,7 @@ TEST(FitQuantized, WarnsOfStepsTooLargeForLearnedScales) {
     Model model =
         quant::quantize_model(small_network(), {.activation = {.rule = rule}});
     quant::calibrate(model, blobs(64));
-    const WarningsKept warnings;
+    const WarningCapture warnings;
     fit(model, blobs(64), {.optimizer = optimizer});
     return warnings.messages;
   };
@@ -218,7 +218,7 @@ Dataset sorted() {
 
 // Such a split gave 99 % validation accuracy and 33 % test accuracy.
 TEST(FitValidation, WarnsOfMissingClasses) {
-  const WarningsKept kept;
+  const WarningCapture kept;
   Model model = small_network();
   fit(model, sorted(), {.validation_split = 0.25});
   ASSERT_THAT(kept.messages, ElementsAre(Failure{"missing_classes", "fit"}));

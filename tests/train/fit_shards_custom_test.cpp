@@ -106,7 +106,7 @@ TEST(FitShards, RequireTwoSamplesForTheirStatistics) {
   };
   EXPECT_EQ(failure_of<ValueError>([&] { with_shards(8, 8); }),
             (Failure{"out_of_range", "fit"}));
-  const WarningsKept kept;
+  const WarningCapture kept;
   with_shards(16, 4);
   ASSERT_THAT(kept.messages, ElementsAre(Failure{"small_batch", "fit"},
                                          Failure{"initial_statistics", "fit"}));

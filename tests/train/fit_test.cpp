@@ -104,7 +104,7 @@ TEST(Fit, LearnsWithMomentum) {
 }
 
 TEST(Fit, IsBitIdenticalForAnyNumberOfThreads) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const auto train = [](int threads) {
     set_num_threads(threads);
     Model model = small_network(3);

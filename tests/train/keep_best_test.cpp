@@ -112,7 +112,7 @@ TEST(KeepBest, NeverSelectsNan) {
   const auto best = keep_best(blobs(40, 7));
   const Training* training = nullptr;
   (void)training;
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   // fit rejects such parameters, so the events are simulated.
   Training played(model, SGD(), {"loss"});
   Progress progress{.epochs = 1};
@@ -159,7 +159,7 @@ TEST(KeepBest, RestoresStatisticsAndLearnedScales) {
   const Config before = quant::state_of(model).status.at("quantizers");
   const std::vector<float> weights = weights_of(model);
   const auto best = keep_best(images(20, 2), {.monitor = "loss"});
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   fit(model, images(50, 1),
       {.epochs = 2,
        .batch_size = 8,
@@ -193,7 +193,7 @@ TEST(KeepBest, EvaluatesWithRenewedStatistics) {
   y = Dense({.units = 2, .name = "logits"})(Flatten()(ReLU()(y)));
   Model model(x, y);
   const Dataset data = images(50, 1);
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const auto best =
       keep_best(data, {.monitor = "loss", .renew_statistics = data});
   fit(model, data,

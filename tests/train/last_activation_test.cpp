@@ -146,7 +146,7 @@ std::vector<End> sigmoid_ends() {
 /// Returns the code of the warning about a second activation, if any.
 std::string fit_of(const End& end, const char* loss) {
   Sequential model({2}, end.layers, {.seed = 3});
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   const History history = fit(model, blobs(32),
                               {.epochs = 30,
                                .batch_size = 8,

@@ -22,7 +22,7 @@ using quant::Calibration;
 template <class Run>
 std::vector<float> ranges_after(Calibration method, int threads,
                                 const Run& run) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   set_num_threads(threads);
   Model model = quant::quantize_model(image_network());
   for (const auto& q : quant::quantizers(model)) {

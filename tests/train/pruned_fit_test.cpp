@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 TEST(PrunedFit, WarnsOfLostZeros) {
   const auto warnings_of = [](Model model) {
-    const WarningsKept kept;
+    const WarningCapture kept;
     fit(model, pruned_samples(),
         {.epochs = 2, .optimizer = SGD({.learning_rate = 0.1f})});
     return kept.messages;
@@ -34,7 +34,7 @@ TEST(PrunedFit, WarnsOfLostZeros) {
   EXPECT_THAT(warnings_of(std::move(frozen)), IsEmpty());
   // The best model is the initial model.
   Model kept = pruned_network();
-  const WarningsKept warnings;
+  const WarningCapture warnings;
   fit(kept, pruned_samples(),
       {.optimizer = SGD({.learning_rate = 100.0f}),
        .callbacks = {keep_best(pruned_samples(), {.monitor = "loss"})}});

@@ -234,7 +234,7 @@ TEST(SeveralOutputs, HaveTheSameNamesWhenQuantized) {
   for (const auto& policy : {quant::Policy::toolkit, quant::Policy::tensorrt}) {
     Model int8 = quant::quantize_model(model, {.policy = policy});
     quant::calibrate(
-        int8, Dataset::unlabelled({{"right", s.right}, {"left", s.left}}));
+        int8, Dataset::unlabeled({{"right", s.right}, {"left", s.left}}));
     Model by_hand = quant::quantize_model(model, {.policy = policy});
     quant::calibrate(by_hand, [&](const Model& m) {
       (void)m(std::vector<Variable>{s.left, s.right});
@@ -315,7 +315,7 @@ TEST(SeveralOutputs, RejectMismatchedData) {
       (Failure{"unknown_name", "fit"}));
   EXPECT_EQ(message(Dataset({s.left, s.right}, s.kind)),
             (Failure{"count_mismatch", "fit"}));
-  EXPECT_EQ(message(Dataset::unlabelled({s.left, s.right})),
+  EXPECT_EQ(message(Dataset::unlabeled({s.left, s.right})),
             (Failure{"count_mismatch", "fit"}));
   EXPECT_EQ(
       message(Dataset({s.left, s.right}, {{"box", s.box}, {"klass", s.kind}})),

@@ -39,7 +39,7 @@ TEST(StableRate, IsBelowTheBoundOfAParabola) {
 }
 
 TEST(StableRate, IsDeterministicAndDoesNotChangeTheModel) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   Model model = quant::quantize_model(image_network());
   quant::calibrate(model, images(50, 1));
   quant::prepare_qat(model);

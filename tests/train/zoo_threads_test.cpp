@@ -76,7 +76,7 @@ std::vector<uint32_t> train_20_steps(const Family& family) {
 class ZooThreads : public testing::TestWithParam<Family> {};
 
 TEST_P(ZooThreads, AreBitIdenticalAfter20Steps) {
-  const ThreadsRestored restored;
+  const ThreadCountGuard restored;
   const auto untrained =
       weight_bits(zoo::make(GetParam().name, GetParam().options));
   set_num_threads(1);

@@ -47,7 +47,7 @@ RunningState::RunningState(Model& model, BatchStatistics mode)
   }
   for (const auto& quantizer : quant::quantizers(model)) {
     if (quantizer->config().learns()) {
-      const Variable scale = quantizer->moving_scale();
+      const Variable scale = quantizer->scale_parameter();
       if (scale && scale.requires_grad()) learning_.push_back(scale);
     } else if (quantizer->config().follows() && !quantizer->frozen()) {
       following_.push_back({quantizer, quantizer->state()});

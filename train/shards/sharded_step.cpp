@@ -141,9 +141,9 @@ BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
   return sums;
 }
 
-std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
-                                                    const Compute& compute,
-                                                    RunningState& moving) {
+std::vector<BatchSums> ShardedStep::compute_sequentially(int64_t samples,
+                                                         const Compute& compute,
+                                                         RunningState& moving) {
   std::vector<BatchSums> sums;
   for (int64_t shard = first_; shard < last_; ++shard) {
     const int64_t size = shard_size(samples, shards_, shard);
@@ -201,7 +201,7 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
   std::exception_ptr failed;
   try {
     of_shards = interleaved_ ? compute_interleaved(samples, compute, moving)
-                             : compute_in_turn(samples, compute, moving);
+                             : compute_sequentially(samples, compute, moving);
   } catch (...) {
     failed = std::current_exception();
   }
@@ -213,7 +213,7 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
     BytesWriter bytes;
     for (const BatchSums& sums : of_shards) write(bytes, sums);
     moving.write(bytes);
-    bytes.add_text(gradients_there());
+    bytes.add_text(gradient_mask());
     return bytes.take();
   });
   BatchSums sums;
@@ -235,7 +235,7 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
   return sums;
 }
 
-std::string ShardedStep::gradients_there() const {
+std::string ShardedStep::gradient_mask() const {
   std::string there;
   for (size_t p = 0; p < parameters_.size(); ++p) {
     there += shard_sums_.sum(p).empty() ? 0 : 1;

@@ -85,14 +85,14 @@ class ShardedStep {
 
   BatchSums add_shards(int64_t samples, const Compute& compute);
   BatchSums compute_shard(int64_t shard, int64_t size, const Compute& compute);
-  std::vector<BatchSums> compute_in_turn(int64_t samples,
-                                         const Compute& compute,
-                                         RunningState& moving);
+  std::vector<BatchSums> compute_sequentially(int64_t samples,
+                                              const Compute& compute,
+                                              RunningState& moving);
   std::vector<BatchSums> compute_interleaved(int64_t samples,
                                              const Compute& compute,
                                              RunningState& moving);
   /// Returns a byte per parameter: 1 if a shard of this rank has a gradient.
-  std::string gradients_there() const;
+  std::string gradient_mask() const;
   /// Adds the batch's gradients of owned parameters to sums_. `there[p]`: some
   /// shard of any rank has a gradient of parameter p.
   void add_sums_of_owned(const std::vector<bool>& there);

@@ -27,7 +27,7 @@ namespace {
 void pointwise(Conversion& c, const LayerHandle& layer) {
   View y = c.view(0);
   y.tensor = c.add(layer, {c.as_it_lies(0)});
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 void activation(Conversion& c, const char* name) {
@@ -74,7 +74,7 @@ bool convert_bound(Conversion& c) {
     return least ? ClipByValue({.min = bound}) : ClipByValue({.max = bound});
   };
   y.tensor = c.add(layer(), {c.as_it_lies(1 - k)});
-  c.give(std::move(y));
+  c.set_output(std::move(y));
   return true;
 }
 
@@ -147,7 +147,7 @@ void convert_hard_sigmoid(Conversion& c) {
       c.add(Rescaling({.scale = {alpha}, .offset = {beta}}), {c.as_it_lies(0)},
             {}, "/slope");
   y.tensor = c.add(ReLU({.max_value = 1}), {{line}});
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 void convert_leaky_relu(Conversion& c) {
@@ -192,7 +192,7 @@ void convert_prelu(Conversion& c) {
   const SymbolicTensor y =
       c.add(PReLU({.shared_axes = shared}), {x},
             {{"alpha", alpha.reshaped(alpha.shape().slice(1, rank))}});
-  c.give(view_of(y, order));
+  c.set_output(view_of(y, order));
 }
 
 // Source: ONNX Selu-6; Klambauer et al. (2017), the values used by Keras.
@@ -231,21 +231,22 @@ void convert_softmax(Conversion& c) {
     View y = view;
     y.tensor = logarithm ? c.add(Activation("log_softmax"), {c.features(0)})
                          : c.add(Softmax(), {c.features(0)});
-    return c.give(std::move(y));
+    return c.set_output(std::move(y));
   }
   // LogSoftmax layers apply to the last axis only, and Softmax needs a leading
   // batch axis.
   if (logarithm || !view.samples_lead()) {
     const RowLayout rows(view, axis);
     const Operand x = c.operand(0, rows);
-    return c.give(rows.back(logarithm ? c.add(Activation("log_softmax"), {x})
+    return c.set_output(rows.back(logarithm
+                                      ? c.add(Activation("log_softmax"), {x})
                                       : c.add(Softmax(), {x})));
   }
   const std::vector<int> order = natural_order(view);
   const auto at = std::ranges::find(order, axis) - order.begin();
   const SymbolicTensor y =
       c.add(Softmax({.axis = at == rank - 1 ? -1 : at}), {c.operand(0, order)});
-  c.give(view_of(y, order));
+  c.set_output(view_of(y, order));
 }
 
 void convert_thresholded_relu(Conversion& c) {

@@ -27,7 +27,7 @@ namespace octet::io::importing {
 namespace {
 
 void merge(Conversion& c, const LayerHandle& layer) {
-  if (c.inputs() == 1) return c.pass(c.view(0));
+  if (c.inputs() == 1) return c.forward_layout(c.view(0));
   join(c, layer, all_inputs(c));
 }
 
@@ -46,12 +46,12 @@ void divide_number(Conversion& c) {
   View y = c.view(1);
   if (number == 1) {
     y.tensor = c.add(Unary("reciprocal"), {c.as_it_lies(1)});
-    return c.give(std::move(y));
+    return c.set_output(std::move(y));
   }
   const SymbolicTensor inverse =
       c.add(Unary("reciprocal"), {c.as_it_lies(1)}, {}, "/reciprocal");
   y.tensor = c.add(Rescaling({.scale = {number}}), {{inverse}});
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ void convert_unary(Conversion& c) {
       kNames, [&](const Name& name) { return c.op() == name.op; });
   View y = c.view(0);
   y.tensor = c.add(Unary(found->operation), {c.as_it_lies(0)});
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 // Squares, roots and reciprocals have their own layers.
@@ -144,7 +144,7 @@ void convert_pow(Conversion& c) {
   const float exponent = c.constant(1).dtype() == DType::f32
                              ? c.scalar(1)
                              : static_cast<float>(c.integers(1).at(0));
-  if (exponent == 1) return c.pass(c.view(0));
+  if (exponent == 1) return c.forward_layout(c.view(0));
   const char* operation = exponent == 2      ? "square"
                           : exponent == 0.5f ? "sqrt"
                           : exponent == -1   ? "reciprocal"
@@ -155,7 +155,7 @@ void convert_pow(Conversion& c) {
   };
   View y = c.view(0);
   y.tensor = c.add(layer(), {c.as_it_lies(0)});
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 }  // namespace octet::io::importing

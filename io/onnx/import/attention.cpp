@@ -162,12 +162,12 @@ void convert_product(Conversion& c) {
     View heads = transposed(*reshaped(tokens, {kBatch, q[2], q[1], v[3]}),
                             kHeadsBehindTokens);
     if (given.view.rank() == 3) heads = merge_axes(heads, 0, 2);
-    return c.give(std::move(heads));
+    return c.set_output(std::move(heads));
   }
   if (!is_of_attention(c)) {
     const ImportedValue a = c.value(0);
     const ImportedValue b = c.value(1);
-    return c.give(product_of(c, a, b));
+    return c.set_output(product_of(c, a, b));
   }
   Scores scores{.query = c.value(0), .key = c.value(1)};
   scores.rank = scores.query.view.rank();
@@ -180,7 +180,7 @@ void convert_product(Conversion& c) {
     c.refuse(fmt::format("shapes of the matrices do not fit: {} and {}",
                          text_of(c.view(0)), text_of(c.view(1))));
   }
-  c.wait(std::move(scores));
+  c.defer(std::move(scores));
 }
 
 // expand_attention() has replaced the supported cases by products.
@@ -205,7 +205,7 @@ bool convert_attention_weights(Conversion& c) {
   }
   Scores weights = *scores;
   weights.weights = true;
-  c.wait(std::move(weights));
+  c.defer(std::move(weights));
   return true;
 }
 
@@ -217,7 +217,7 @@ bool convert_attention_scale(Conversion& c, int input, float factor) {
   }
   Scores scaled = *scores;
   scaled.scale *= factor;
-  c.wait(std::move(scaled));
+  c.defer(std::move(scaled));
   return true;
 }
 

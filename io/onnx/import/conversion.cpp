@@ -304,11 +304,11 @@ bool Conversion::is_truth(int input) const {
 
 void Conversion::mark_truth() { importer_.truths_.insert(output()); }
 
-void Conversion::give(View view) {
+void Conversion::set_output(View view) {
   importer_.values_[output()] = {std::move(view)};
 }
 
-void Conversion::pass(View view, int output) {
+void Conversion::forward_layout(View view, int output) {
   importer_.values_[node_.proto.output(output)] = {std::move(view),
                                                    value(0).qparams};
 }
@@ -355,17 +355,17 @@ Scores* Conversion::scores(int input) const {
   return found == importer_.scores_.end() ? nullptr : &found->second;
 }
 
-void Conversion::wait(Scores scores) {
+void Conversion::defer(Scores scores) {
   importer_.scores_[output()] = std::move(scores);
-  note("part of attention");
+  report("part of attention");
 }
 
 void Conversion::give_constant(const Tensor& value) {
   graph().set_constant(output(), {value, {}, output()});
-  note("sizes");
+  report("sizes");
 }
 
-void Conversion::note(const char* text) {
+void Conversion::report(const char* text) {
   for (const size_t index : node_.origin) {
     graph().report().nodes[index].note = text;
   }

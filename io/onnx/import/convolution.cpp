@@ -142,7 +142,7 @@ void convert_conv(Conversion& c) {
                    .groups = groups,
                    .use_bias = bias});
   };
-  c.give(channels_first(c.add(layer(), {x}, weights)));
+  c.set_output(channels_first(c.add(layer(), {x}, weights)));
 }
 
 // The output of Conv2DTranspose without output_padding has (size - 1) * stride
@@ -205,7 +205,7 @@ void convert_conv_transpose(Conversion& c) {
        .dilation_rate = window.over(window.dilations),
        .output_padding = output_padding,
        .use_bias = weights.size() > 1});
-  c.give(channels_first(c.add(layer, {x}, weights)));
+  c.set_output(channels_first(c.add(layer, {x}, weights)));
 }
 
 }  // namespace octet::io::importing

@@ -72,7 +72,7 @@ void convert_tokens(Conversion& c, ImportedWeight kernel, int64_t outputs_axis,
     weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
     multiply_by(c, weights[1], beta);
   }
-  c.give(rows.back(c.add(dense_for(weights), {x}, weights)));
+  c.set_output(rows.back(c.add(dense_for(weights), {x}, weights)));
 }
 
 /// Whether the input is a single matrix for all matrices of the other input.
@@ -113,7 +113,7 @@ void convert_mixing(Conversion& c) {
   const RowLayout rows(view, axis);
   const Operand x = c.operand(1, rows);
   check_kernel(c, kernel, x.tensor.shape()[-1], 0);
-  c.give(rows.back(c.add(dense_for({kernel}), {x}, {kernel})));
+  c.set_output(rows.back(c.add(dense_for({kernel}), {x}, {kernel})));
 }
 
 /// Dense over features in any order.
@@ -128,7 +128,7 @@ void convert_features(Conversion& c, ImportedWeight kernel,
     multiply_by(c, weights[1], beta);
   }
   const SymbolicTensor y = c.add(dense_for(weights), {x}, weights);
-  c.give(view_of(y, file_order(2)));
+  c.set_output(view_of(y, file_order(2)));
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ void Conversion::quantize(
   }
   ActivationQuantParams same = *qparams;
   same.name = x.qparams->name;
-  if (same == *x.qparams) return pass(x.view);
+  if (same == *x.qparams) return forward_layout(x.view);
   View y = x.view;
   y.tensor = add(Activation({.activation = "linear"}), {as_it_lies(0)});
   importer_.values_[output()] = {std::move(y), std::move(qparams)};
@@ -100,7 +100,7 @@ void convert_dequantize(Conversion& c) {
   if (c.scores(0) != nullptr) {
     c.refuse("attention with Q/DQ between its products is not supported");
   }
-  c.note("quantizer");
+  c.report("quantizer");
   const auto qparams = c.qparams();
   if (!c.is_constant(0)) return c.quantize(qparams);
   // A constant for each sample, such as a class token, is rounded at import.

@@ -224,7 +224,7 @@ void multiply_values(Conversion& c, const Equation& e, ImportedValue a,
       sizes_of(kinds.columns, e.b, importing::sizes_of(b.view)));
   matrices(a.view, e.a, kinds.rows, kinds.depth);
   matrices(b.view, e.b, kinds.depth, kinds.columns);
-  c.give(ungrouped(product_of(c, a, b), kinds, sizes, e));
+  c.set_output(ungrouped(product_of(c, a, b), kinds, sizes, e));
 }
 
 /// REQUIRES: the constant is the second input of the equation.
@@ -259,7 +259,7 @@ void multiply_weight(Conversion& c, const Equation& e, const Kinds& kinds,
   const Sizes sizes =
       chain(sizes_of(kinds.rows, e.a, importing::sizes_of(value.view)),
             sizes_of(kinds.columns, e.b, dims));
-  c.give(ungrouped(y, kinds, sizes, e));
+  c.set_output(ungrouped(y, kinds, sizes, e));
 }
 
 void multiply_constant(Conversion& c, Equation e, int k) {

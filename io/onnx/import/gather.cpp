@@ -61,8 +61,8 @@ void gather_places(Conversion& c, const Constant& places) {
   }
   const auto result = reshaped(y, sizes);
   if (!result) c.refuse("entries must be contiguous");
-  if (all) return c.pass(*result);
-  c.give(*result);
+  if (all) return c.forward_layout(*result);
+  c.set_output(*result);
 }
 
 Sizes indices_of(const Conversion& c, const Tensor& given) {
@@ -92,7 +92,7 @@ void gather_table(Conversion& c, const AxisIndices& chosen,
   }
   const auto result = reshaped(y, sizes);
   if (!result) c.refuse("entries of the axis must be contiguous");
-  c.give(*result);
+  c.set_output(*result);
 }
 
 }  // namespace
@@ -142,8 +142,8 @@ void repeat(Conversion& c, const Sizes& times) {
     }
     chosen.push_back(std::move(repeated));
   }
-  if (chosen.empty()) return c.pass(view);
-  c.give(gathered(c, chosen));
+  if (chosen.empty()) return c.forward_layout(view);
+  c.set_output(gathered(c, chosen));
 }
 
 void convert_gather(Conversion& c) {
@@ -173,22 +173,22 @@ void convert_gather(Conversion& c) {
     if (axis == x.view.batch()) {
       c.refuse("axis must not be the batch axis");
     }
-    return c.give(gathered(c, {{static_cast<int>(axis), indices}}));
+    return c.set_output(gathered(c, {{static_cast<int>(axis), indices}}));
   }
   const bool one = given.shape().rank() == 0;
   const bool token = rank == 3 && axis == 1 && one && x.view.samples_lead() &&
                      !x.view.axes[1].empty();
   if (token && !is_dense_output(x, {axis, 0, 1})) {
-    return c.give(view_of(c.add(SelectToken({.index = indices[0]}),
-                                {c.operand(0, file_order(3))}),
-                          file_order(2)));
+    return c.set_output(view_of(c.add(SelectToken({.index = indices[0]}),
+                                      {c.operand(0, file_order(3))}),
+                                file_order(2)));
   }
   View y = cut_of(c, x, {axis, indices[0], std::ssize(indices)},
                   one ? fmt::format("/{}", indices[0]) : "");
   if (one) {
     y.axes.erase(y.axes.begin() + static_cast<std::ptrdiff_t>(axis));
   }
-  c.pass(std::move(y));
+  c.forward_layout(std::move(y));
 }
 
 }  // namespace octet::io::importing

@@ -173,10 +173,10 @@ class Conversion {
                      const std::vector<ImportedWeight>& weights = {},
                      const char* suffix = "");
   /// Sets the first output; the node must not have others in use.
-  void give(View view);
+  void set_output(View view);
   /// Sets an output that consists of moved values, with the quantization
   /// parameters of the first input.
-  void pass(View view, int output = 0);
+  void forward_layout(View view, int output = 0);
   /// Adds a layer with a slice of the weights of `whole`, with the same input
   /// and quantizers.
   SymbolicTensor part_of_layer(const GraphNode& whole, const LayerHandle& part,
@@ -195,7 +195,7 @@ class Conversion {
   /// Returns the deferred product of an input, or null.
   Scores* scores(int input) const;
   /// Makes the first output a deferred product.
-  void wait(Scores scores);
+  void defer(Scores scores);
   /// Whether a value is boolean (1 or 0), such as the result of a comparison.
   bool is_truth(int input) const;
   /// Marks the first output as boolean.
@@ -203,7 +203,7 @@ class Conversion {
   /// Makes the first output a constant.
   void give_constant(const Tensor& value);
   /// Sets the note of the report for a node without a layer.
-  void note(const char* text);
+  void report(const char* text);
 
   ImportGraph& graph() const { return importer_.graph_; }
   const OnnxImportOptions& options() const { return importer_.options_; }

@@ -58,7 +58,7 @@ void join(Conversion& c, const LayerHandle& layer,
     for (const int i : inputs) operands.push_back(c.as_it_lies(i));
     View y = first;
     y.tensor = c.add(layer, operands);
-    return c.give(std::move(y));
+    return c.set_output(std::move(y));
   }
   for (const int i : inputs) {
     if (c.view(i).rank() == first.rank()) continue;
@@ -69,7 +69,7 @@ void join(Conversion& c, const LayerHandle& layer,
   if (first.samples_lead() || first.batch() + 1 == first.axes.size()) {
     const std::vector<int> order = common_order(c, inputs);
     for (const int i : inputs) operands.push_back(c.operand(i, order));
-    return c.give(view_of(c.add(layer, operands), order));
+    return c.set_output(view_of(c.add(layer, operands), order));
   }
   const RowLayout rows(first, first.rank() - 1);
   for (const int i : inputs) {
@@ -82,7 +82,7 @@ void join(Conversion& c, const LayerHandle& layer,
     }
     operands.push_back(c.operand(i, RowLayout(view, view.rank() - 1)));
   }
-  c.give(rows.back(c.add(layer, operands)));
+  c.set_output(rows.back(c.add(layer, operands)));
 }
 
 void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
@@ -109,7 +109,7 @@ void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
   if (at == 0) c.refuse("axis must not be the batch axis");
   std::vector<Operand> operands;
   for (const int i : inputs) operands.push_back(c.operand(i, order));
-  c.give(view_of(
+  c.set_output(view_of(
       c.add(Concatenate({.axis = at == rank - 1 ? -1 : at}), operands), order));
 }
 

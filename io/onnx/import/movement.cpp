@@ -54,7 +54,7 @@ bool convert_class_token(Conversion& c, int64_t axis) {
   if (row.empty()) return false;
   const SymbolicTensor y = c.add(ClassToken(), {c.operand(1, file_order(3))},
                                  {{"class_token", row}});
-  c.give(view_of(y, file_order(3)));
+  c.set_output(view_of(y, file_order(3)));
   return true;
 }
 
@@ -66,15 +66,15 @@ void convert_cast(Conversion& c) {
     View y = c.view(0);
     y.tensor = c.add(Compare({.operation = "not_equal", .value = 0.0f}),
                      {c.as_it_lies(0)});
-    c.give(std::move(y));
+    c.set_output(std::move(y));
     return c.mark_truth();
   }
   if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::BOOL) {
     c.refuse("to must be float32 or bool, the types of a model's values");
   }
-  c.note("nothing to do");
+  c.report("nothing to do");
   const bool truth = c.is_truth(0);
-  c.pass(c.view(0));
+  c.forward_layout(c.view(0));
   if (truth) c.mark_truth();
 }
 
@@ -95,7 +95,7 @@ void convert_dropout(Conversion& c) {
   const float rate = c.has(1) ? c.scalar(1) : c.number("ratio", 0.5f);
   View y = c.view(0);
   y.tensor = c.add(Dropout({.rate = rate}), {c.as_it_lies(0)});
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 // Repeats axes of size 1 to the requested size.
@@ -128,10 +128,10 @@ void convert_expand(Conversion& c) {
 void convert_identity(Conversion& c) {
   if (c.is_constant(0)) {
     c.graph().set_constant(c.output(), *c.graph().constant(c.proto().input(0)));
-    return c.note("constant");
+    return c.report("constant");
   }
-  c.note("nothing to do");
-  c.pass(c.view(0));
+  c.report("nothing to do");
+  c.forward_layout(c.view(0));
 }
 
 }  // namespace octet::io::importing

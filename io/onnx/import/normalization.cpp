@@ -71,10 +71,10 @@ void convert_batch_normalization(Conversion& c) {
       c.add(BatchNormalization({.momentum = c.number("momentum", 0.9f),
                                 .epsilon = c.number("epsilon", 1e-5f)}),
             {x}, weights);
-  if (!features) return c.give(rows.back(y));
+  if (!features) return c.set_output(rows.back(y));
   View same = view;
   same.tensor = y;
-  c.give(std::move(same));
+  c.set_output(std::move(same));
 }
 
 // Over a single axis, with a parameter for each of its entries.
@@ -110,7 +110,7 @@ void convert_layer_normalization(Conversion& c) {
                                 .center = c.has(2),
                                 .scale = c.has(1)}),
             {x}, weights);
-  c.give(rows.back(y));
+  c.set_output(rows.back(y));
 }
 
 void convert_rms_normalization(Conversion& c) {
@@ -124,7 +124,7 @@ void convert_rms_normalization(Conversion& c) {
   const SymbolicTensor y =
       c.add(RMSNormalization({.epsilon = c.number("epsilon", 1e-5f)}), {x},
             {per_channel(c, 1, "scale", x.tensor.shape()[-1], true)});
-  c.give(rows.back(y));
+  c.set_output(rows.back(y));
 }
 
 // Normalizes to length 1 along an axis. The length may have been expanded to
@@ -145,7 +145,7 @@ void convert_unit_normalization(Conversion& c) {
     if (!same) c.refuse("length must be expanded to the shape of its value");
   }
   const RowLayout rows(view, axis);
-  c.give(rows.back(c.add(UnitNormalization(), {c.operand(0, rows)})));
+  c.set_output(rows.back(c.add(UnitNormalization(), {c.operand(0, rows)})));
 }
 
 // Each channel is a group.
@@ -158,7 +158,7 @@ void convert_instance_normalization(Conversion& c) {
             {x},
             {per_channel(c, 1, "gamma", channels),
              per_channel(c, 2, "beta", channels)});
-  c.give(view_of(y, channels_last(c.view(0).rank())));
+  c.set_output(view_of(y, channels_last(c.view(0).rank())));
 }
 
 // Scale and bias are per group before opset 21 and per channel since then.
@@ -195,11 +195,11 @@ void convert_group_normalization(Conversion& c) {
                                 .center = c.has(2),
                                 .scale = c.has(1)}),
             {x}, weights);
-  c.give(view_of(y, channels_last(rank)));
+  c.set_output(view_of(y, channels_last(rank)));
 }
 
 void convert_local_response_normalization(Conversion& c) {
-  c.give(channels_first(
+  c.set_output(channels_first(
       c.add(LocalResponseNormalization({.size = c.integer("size", 0),
                                         .alpha = c.number("alpha", 1e-4f),
                                         .beta = c.number("beta", 0.75f),

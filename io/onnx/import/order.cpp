@@ -128,16 +128,17 @@ void reshape_to(Conversion& c, const Sizes& target) {
     // The sizes do not divide each other.
     const Operand x{c.operand(0, file_order(view.rank())).tensor};
     const Sizes sample(target.begin() + 1, target.end());
-    return c.pass(view_of(c.add(Reshape({.target_shape = sample}), {x}),
-                          file_order(static_cast<int>(target.size()))));
+    return c.forward_layout(
+        view_of(c.add(Reshape({.target_shape = sample}), {x}),
+                file_order(static_cast<int>(target.size()))));
   }
   // Adds a Flatten for features, the usual layer in networks.
   if (y->rank() == 2 && y->samples_lead() && y->tensor.shape().rank() > 2) {
     y->tensor = c.add(Flatten(), {{y->tensor}});
   } else {
-    c.note("order of axes");
+    c.report("order of axes");
   }
-  c.pass(std::move(*y));
+  c.forward_layout(std::move(*y));
 }
 
 Sizes axes_of(const Conversion& c, int rank) {
@@ -161,8 +162,8 @@ void rearrange(Conversion& c, const Sizes& apart, const Sizes& perm,
     c.refuse(fmt::format("blocksize must divide the sizes of {}",
                          importing::text_of(c.view(0))));
   }
-  c.note("order of axes");
-  c.pass(*y);
+  c.report("order of axes");
+  c.forward_layout(*y);
 }
 
 /// Returns the sizes of the images, and blocksize.
@@ -255,8 +256,8 @@ void convert_squeeze(Conversion& c) {
     }
     view.axes.erase(view.axes.begin() + *axis);
   }
-  c.note("order of axes");
-  c.pass(std::move(view));
+  c.report("order of axes");
+  c.forward_layout(std::move(view));
 }
 
 void convert_unsqueeze(Conversion& c) {
@@ -268,8 +269,8 @@ void convert_unsqueeze(Conversion& c) {
   }
   if (view.rank() > Shape::kMaxRank)
     c.refuse("result must have at most 8 axes");
-  c.note("order of axes");
-  c.pass(std::move(view));
+  c.report("order of axes");
+  c.forward_layout(std::move(view));
 }
 
 void convert_transpose(Conversion& c) {
@@ -290,8 +291,8 @@ void convert_transpose(Conversion& c) {
                     "[{}]",
                     importing::text_of(view), fmt::join(perm, ",")));
   }
-  c.note("order of axes");
-  c.pass(transposed(view, perm));
+  c.report("order of axes");
+  c.forward_layout(transposed(view, perm));
 }
 
 }  // namespace octet::io::importing

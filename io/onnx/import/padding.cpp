@@ -73,8 +73,8 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border) {
     shrinks &= ends.begin[i] <= 0 && ends.end[i] <= 0;
   }
   if (moved.empty()) {
-    c.note("nothing to do");
-    c.pass(view);
+    c.report("nothing to do");
+    c.forward_layout(view);
     return true;
   }
   // Axis order in which the changed axes are the spatial ones.
@@ -107,7 +107,7 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border) {
   const bool zeros = shrinks || border == 0;
   const View y = view_of(
       c.add(layer(), {c.operand(0, order)}, {}, zeros ? "" : "/zeros"), order);
-  c.give(zeros ? y : bordered(c, y, ends, border));
+  c.set_output(zeros ? y : bordered(c, y, ends, border));
   return true;
 }
 
@@ -147,8 +147,8 @@ void pad_by_pixels(Conversion& c, const AxisEnds& ends,
     }
     chosen.push_back(std::move(padded));
   }
-  if (chosen.empty()) return c.pass(view);
-  c.give(gathered(c, chosen));
+  if (chosen.empty()) return c.forward_layout(view);
+  c.set_output(gathered(c, chosen));
 }
 
 }  // namespace

@@ -77,16 +77,16 @@ void convert_max_pool(Conversion& c) {
   const Shape& in = x.tensor.shape();
   const WindowAttributes w = pool_window(c, in);
   if (in.rank() == 3) {
-    return c.give(channels_first(
+    return c.set_output(channels_first(
         c.add(MaxPooling1D({.pool_size = w.size[0],
                             .strides = w.strides[0],
                             .padding = w.padding_of_sequence(in)}),
               {x})));
   }
-  c.give(channels_first(c.add(MaxPooling2D({.pool_size = w.over(w.size),
-                                            .strides = w.over(w.strides),
-                                            .padding = w.padding(in)}),
-                              {x})));
+  c.set_output(channels_first(c.add(MaxPooling2D({.pool_size = w.over(w.size),
+                                                  .strides = w.over(w.strides),
+                                                  .padding = w.padding(in)}),
+                                    {x})));
 }
 
 void convert_average_pool(Conversion& c) {
@@ -102,16 +102,17 @@ void convert_average_pool(Conversion& c) {
   }
   const Shape in = x.tensor.shape();
   if (in.rank() == 3) {
-    return c.give(channels_first(
+    return c.set_output(channels_first(
         c.add(AveragePooling1D({.pool_size = w.size[0],
                                 .strides = w.strides[0],
                                 .padding = w.padding_of_sequence(in)}),
               {x})));
   }
-  c.give(channels_first(c.add(AveragePooling2D({.pool_size = w.over(w.size),
-                                                .strides = w.over(w.strides),
-                                                .padding = w.padding(in)}),
-                              {x})));
+  c.set_output(
+      channels_first(c.add(AveragePooling2D({.pool_size = w.over(w.size),
+                                             .strides = w.over(w.strides),
+                                             .padding = w.padding(in)}),
+                           {x})));
 }
 
 void pool_globally(Conversion& c, GlobalPool operation, bool keepdims) {
@@ -120,10 +121,10 @@ void pool_globally(Conversion& c, GlobalPool operation, bool keepdims) {
   const bool features = !keepdims || is_flattened(c);
   const SymbolicTensor y =
       c.add(global_pool(operation, rank - 2, !features), {x});
-  if (!features) return c.give(channels_first(y));
+  if (!features) return c.set_output(channels_first(y));
   View view = view_of(y, std::array{0, 1});
   if (keepdims) view.axes.resize(static_cast<size_t>(rank));
-  c.give(std::move(view));
+  c.set_output(std::move(view));
 }
 
 LayerHandle global_pool(GlobalPool operation, int axes, bool keepdims) {

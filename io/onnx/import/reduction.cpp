@@ -78,7 +78,7 @@ void reduce_pixels(Conversion& c, GlobalPool pooling, const char* operation) {
   const bool keepdims = c.integer("keepdims", 1) != 0;
   const bool image = rank == 4;
   if (!view.samples_lead() || (rank != 3 && !image)) {
-    return c.give(reduced(c, operation));
+    return c.set_output(reduced(c, operation));
   }
   if (axes == (image ? Sizes{2, 3} : Sizes{2})) {
     return pool_globally(c, pooling, keepdims);
@@ -86,9 +86,9 @@ void reduce_pixels(Conversion& c, GlobalPool pooling, const char* operation) {
   if (axes == (image ? Sizes{1, 2} : Sizes{1})) {  // tokens, or channels last
     const SymbolicTensor y = c.add(global_pool(pooling, rank - 2, keepdims),
                                    {c.operand(0, file_order(rank))});
-    return c.give(view_of(y, file_order(y.shape().rank())));
+    return c.set_output(view_of(y, file_order(y.shape().rank())));
   }
-  c.give(reduced(c, operation));
+  c.set_output(reduced(c, operation));
 }
 
 }  // namespace
@@ -101,33 +101,33 @@ void convert_reduce_max(Conversion& c) {
   reduce_pixels(c, GlobalPool::max, "max");
 }
 
-void convert_reduce_min(Conversion& c) { c.give(reduced(c, "min")); }
+void convert_reduce_min(Conversion& c) { c.set_output(reduced(c, "min")); }
 
-void convert_reduce_prod(Conversion& c) { c.give(reduced(c, "prod")); }
+void convert_reduce_prod(Conversion& c) { c.set_output(reduced(c, "prod")); }
 
-void convert_reduce_sum(Conversion& c) { c.give(reduced(c, "sum")); }
+void convert_reduce_sum(Conversion& c) { c.set_output(reduced(c, "sum")); }
 
 void convert_reduce_l1(Conversion& c) {
   const LayerHandle values = Unary("abs");
-  c.give(reduced(c, "sum", &values));
+  c.set_output(reduced(c, "sum", &values));
 }
 
 void convert_reduce_sum_square(Conversion& c) {
   const LayerHandle squares = Unary("square");
-  c.give(reduced(c, "sum", &squares));
+  c.set_output(reduced(c, "sum", &squares));
 }
 
 void convert_reduce_l2(Conversion& c) {
   const LayerHandle squares = Unary("square");
   View y = reduced(c, "sum", &squares);
   y.tensor = c.add(Unary("sqrt"), {{y.tensor}}, {}, "/root");
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 void convert_reduce_log_sum(Conversion& c) {
   View y = reduced(c, "sum");
   y.tensor = c.add(Unary("log"), {{y.tensor}}, {}, "/log");
-  c.give(std::move(y));
+  c.set_output(std::move(y));
 }
 
 }  // namespace octet::io::importing

@@ -231,9 +231,9 @@ View rescaled(Conversion& c, const ImportedValue& x, const Affine& affine,
 
 void rescale(Conversion& c, int input, const Affine& affine) {
   const ImportedValue& x = c.value(input);
-  c.give(rescaled(c, x,
-                  {for_one_sample(c, affine.scale, x.view),
-                   for_one_sample(c, affine.offset, x.view)}));
+  c.set_output(rescaled(c, x,
+                        {for_one_sample(c, affine.scale, x.view),
+                         for_one_sample(c, affine.offset, x.view)}));
 }
 
 }  // namespace octet::io::importing

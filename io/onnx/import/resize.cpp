@@ -143,7 +143,7 @@ void resize_freely(Conversion& c, const Operand& x,
     }
     chosen.push_back(std::move(pixels));
   }
-  if (nearest) return c.give(gathered(c, chosen));
+  if (nearest) return c.set_output(gathered(c, chosen));
   const bool cubic = c.text("mode", "nearest") == "cubic";
   const std::string coordinates = coordinates_of(c);
   const auto layer = [&]() -> LayerHandle {
@@ -157,7 +157,7 @@ void resize_freely(Conversion& c, const Operand& x,
          .coordinates = coordinates,
          .cubic_coefficient = c.number("cubic_coeff_a", -0.75f)});
   };
-  c.give(channels_first(c.add(layer(), {x})));
+  c.set_output(channels_first(c.add(layer(), {x})));
 }
 
 }  // namespace
@@ -199,10 +199,10 @@ void convert_resize(Conversion& c) {
   const bool nearest = c.text("mode", "nearest") == "nearest";
   if (in.rank() == 3) {
     if (!nearest) c.refuse("mode must be nearest for sequences");
-    return c.give(
+    return c.set_output(
         channels_first(c.add(UpSampling1D({.size = factor(0)}), {x})));
   }
-  c.give(channels_first(
+  c.set_output(channels_first(
       c.add(UpSampling2D({.size = {factor(0), factor(1)},
                           .interpolation = nearest ? "nearest" : "bilinear"}),
             {x})));

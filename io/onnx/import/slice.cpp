@@ -64,7 +64,7 @@ void convert_slice(Conversion& c) {
   if (neighbors && pad_or_crop(c, ends)) return;
   ImportedValue x = c.value(0);
   for (const Cut& cut : cuts) x.view = cut_of(c, x, cut);
-  c.pass(std::move(x.view));
+  c.forward_layout(std::move(x.view));
 }
 
 void convert_split(Conversion& c) {
@@ -92,7 +92,8 @@ void convert_split(Conversion& c) {
   for (int i = 0; i < c.proto().output_size(); ++i) {
     const int64_t count = parts[static_cast<size_t>(i)];
     if (c.graph().uses(c.proto().output(i)) > 0) {
-      c.pass(cut_of(c, x, {axis, first, count}, fmt::format("/{}", i)), i);
+      c.forward_layout(
+          cut_of(c, x, {axis, first, count}, fmt::format("/{}", i)), i);
     }
     first += count;
   }
@@ -133,7 +134,7 @@ void convert_scatter_nd(Conversion& c) {
   }
   if (count == size) {
     c.set_value(0, c.value(2));
-    return c.pass(std::move(y));
+    return c.forward_layout(std::move(y));
   }
   // Concatenates the entries before, the updates and the entries behind.
   c.set_value(1, c.value(2));

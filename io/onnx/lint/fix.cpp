@@ -198,7 +198,7 @@ void drop_unread(onnx::GraphProto& graph, const onnx::GraphProto& before) {
 namespace {
 
 LintFix repaired(onnx::ModelProto model, LintTarget target) {
-  check_onnx_but_qdq(model);
+  check_onnx_without_qdq(model);
   LintFix fix;
   const onnx::GraphProto before = model.graph();
   const auto repair = [&](void (*with)(lint::Repairer&)) {
@@ -206,7 +206,7 @@ LintFix repaired(onnx::ModelProto model, LintTarget target) {
     with(repairer);
     // The shapes are outdated and miss new values.
     model.mutable_graph()->clear_value_info();
-    check_onnx_but_qdq(model);
+    check_onnx_without_qdq(model);
   };
   const bool tensorrt = lint::is_tensorrt(target);
   if (tensorrt) repair(lint::make_signed);

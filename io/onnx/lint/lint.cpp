@@ -27,7 +27,7 @@ LintReport checked(onnx::ModelProto model, const LintOptions& options) {
   lint::Findings findings(target);
   lint::check_as_stored(model, findings);
   try {
-    check_onnx_but_qdq(model);
+    check_onnx_without_qdq(model);
   } catch (const Error& error) {
     if (findings.empty()) throw;
     report.incomplete = error.message();

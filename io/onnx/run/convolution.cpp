@@ -53,7 +53,8 @@ void copy_windows(const Windows& windows, const float* image, int64_t first,
           on_image ? std::clamp(row + valid_columns.first, at, end) : end;
       const int64_t right = std::clamp(row + valid_columns.last, left, end);
       to = std::fill_n(to, left - at, 0.0f);
-      const float* from = image + rows.position(oh, kh) * columns.in;
+      const float* from =
+          on_image ? image + rows.position(oh, kh) * columns.in : nullptr;
       for (int64_t i = left; i < right; ++i) {
         *to++ = from[columns.position(i - row, kw)];
       }

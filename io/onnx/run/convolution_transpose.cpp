@@ -67,7 +67,7 @@ Windows transposed_windows(const NodeContext& context, const Tensor& x,
 
 // Adds a channel of the image to a channel of the result.
 void add_channel(const Windows& windows, const float* x, const float* w,
-                 float* y, Pace& pace) {
+                 float* y, DeadlineCheck& pace) {
   const Window& rows = windows[0];
   const Window& columns = windows[1];
   for (int64_t kh = 0; kh < rows.kernel; ++kh) {
@@ -127,7 +127,7 @@ Values conv_transpose(const NodeContext& context) {
   parallel_for(x.shape()[0] * outputs, [&](int64_t task) {
     const int64_t n = task / outputs, oc = task % outputs;
     const int64_t group = oc / per_group;
-    Pace pace(context);
+    DeadlineCheck pace(context);
     std::fill_n(to + task * plane, plane, bias == nullptr ? 0.0f : bias[oc]);
     for (int64_t c = group * depth; c < (group + 1) * depth; ++c) {
       add_channel(windows, from + (n * channels + c) * image,

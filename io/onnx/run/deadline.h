@@ -8,10 +8,10 @@
 namespace octet::io::run {
 
 /// Used by a single thread for a part of an operator's work.
-class Pace {
+class DeadlineCheck {
  public:
   /// Throws: FormatError after the deadline.
-  explicit Pace(const NodeContext& context) : context_(context) {
+  explicit DeadlineCheck(const NodeContext& context) : context_(context) {
     context.check_time();
   }
 

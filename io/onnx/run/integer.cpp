@@ -59,7 +59,7 @@ Tensor integer_product(const NodeContext& context, size_t a, size_t a_zero,
                        size_t b, size_t b_zero) {
   const Tensor left = centered(context, context.input(a), a_zero, -2);
   const Tensor right = centered(context, context.input(b), b_zero, -1);
-  return multiply_codes(context, left, right);
+  return multiply_quantized(context, left, right);
 }
 
 }  // namespace

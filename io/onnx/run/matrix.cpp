@@ -90,7 +90,7 @@ Tensor multiply_integers(const NodeContext& context, const Tensor& a,
                          const Tensor& b) {
   const Product p = product_of(context, a, b);
   Tensor y = context.make(p.result, DTypeOf<T>::value);
-  Pace pace(context);
+  DeadlineCheck pace(context);
   for (int64_t i = 0; i < y.size(); ++i) {
     const int64_t product = i / (p.m * p.n), row = i / p.n % p.m;
     const T* from_a = a.data<T>().data() +
@@ -122,8 +122,8 @@ Tensor multiply(const NodeContext& context, const Tensor& a, const Tensor& b) {
   return products<float>(context, a, b);
 }
 
-Tensor multiply_codes(const NodeContext& context, const Tensor& a,
-                      const Tensor& b) {
+Tensor multiply_quantized(const NodeContext& context, const Tensor& a,
+                          const Tensor& b) {
   return products<int32_t>(context, a, b);
 }
 

@@ -39,7 +39,7 @@ void for_each_output(const NodeContext& context, const Tensor& x,
   const Window& rows = windows[0];
   const Window& columns = windows[1];
   parallel_for(x.shape()[0] * x.shape()[1], [&](int64_t image) {
-    Pace pace(context);
+    DeadlineCheck pace(context);
     for (int64_t h = 0; h < rows.out; ++h) {
       for (int64_t w = 0; w < columns.out; ++w) {
         body(image, (image * rows.out + h) * columns.out + w, h, w, pace);
@@ -72,7 +72,7 @@ struct Largest {
 
 template <class T>
 Largest<T> largest(const T* x, const Windows& windows, int64_t image, int64_t h,
-                   int64_t w, Pace& pace) {
+                   int64_t w, DeadlineCheck& pace) {
   const Window& rows = windows[0];
   const Window& columns = windows[1];
   const Range down = rows.taps_of(h), along = columns.taps_of(w);
@@ -126,13 +126,14 @@ Values max_pool(const NodeContext& context) {
     const T* from = x.data<T>().data();
     T* to = y.data<T>().data();
     int64_t* at = found.data<int64_t>().data();
-    for_each_output(
-        context, x, windows,
-        [&](int64_t image, int64_t i, int64_t h, int64_t w, Pace& pace) {
-          const Largest<T> top = largest(from, windows, image, h, w, pace);
-          to[i] = top.value;
-          if (indices) at[i] = top.index;
-        });
+    for_each_output(context, x, windows,
+                    [&](int64_t image, int64_t i, int64_t h, int64_t w,
+                        DeadlineCheck& pace) {
+                      const Largest<T> top =
+                          largest(from, windows, image, h, w, pace);
+                      to[i] = top.value;
+                      if (indices) at[i] = top.index;
+                    });
   });
   if (!indices) return {y};
   return {y, found};
@@ -149,7 +150,7 @@ Values average_pool(const NodeContext& context) {
   float* to = y.f32().data();
   for_each_output(
       context, x, windows,
-      [&](int64_t image, int64_t i, int64_t h, int64_t w, Pace& pace) {
+      [&](int64_t image, int64_t i, int64_t h, int64_t w, DeadlineCheck& pace) {
         const Range down = rows.taps_of(h), along = columns.taps_of(w);
         double sum = 0;
         for (int64_t kh = down.first; kh < down.last; ++kh) {

@@ -30,7 +30,7 @@ Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed);
 /// Throws: FormatError for shapes that do not fit.
 Tensor multiply(const NodeContext& context, const Tensor& a, const Tensor& b);
 /// multiply() for integers up to 255 in magnitude, stored as floats; int32.
-Tensor multiply_codes(const NodeContext& context, const Tensor& a,
-                      const Tensor& b);
+Tensor multiply_quantized(const NodeContext& context, const Tensor& a,
+                          const Tensor& b);
 
 }  // namespace octet::io::run

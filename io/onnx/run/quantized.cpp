@@ -105,7 +105,7 @@ Values qgemm(const NodeContext& context) {
   };
   const Tensor a = centered_matrix(0, "transA", -2);
   const Tensor b = centered_matrix(3, "transB", -1);
-  Tensor sums = multiply_codes(context, a, b);
+  Tensor sums = multiply_quantized(context, a, b);
   if (context.has_input(6)) {
     const Dims dims = dims_of(sums);
     sums = combine<int32_t, int32_t, int32_t>(

@@ -76,7 +76,7 @@ struct QdqSites {
   bool operator==(const QdqSites&) const = default;
 
   /// Returns the number of quantizable inputs of a layer with `count` inputs.
-  int offered_inputs(int count) const { return std::min(inputs, count); }
+  int quantizable_inputs(int count) const { return std::min(inputs, count); }
 
   /// Returns the sites selected by `request` for a layer with `count` inputs.
   /// Throws: ValueError for an index out of range.

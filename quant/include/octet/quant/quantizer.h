@@ -172,7 +172,7 @@ class Quantizer {
   int64_t scales_at_floor() const;
   /// Returns the leaf that training changes, by gradients or by following: the
   /// scale or its binary logarithm. Empty for other rules or without a scale.
-  Variable moving_scale() const;
+  Variable scale_parameter() const;
   /// Sets the scale of the tensor.
   /// Throws: ValueError unless finite and positive; UnsupportedError for live
   /// and per-channel scales.

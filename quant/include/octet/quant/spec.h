@@ -25,6 +25,8 @@ enum class SpecTarget {
 
 /// Options of an entry. Fields in order: is_keras_class, is_regex,
 /// quantize_input, quantize_weight, quantization_index
+/// Fields in order: is_keras_class, is_regex, quantize_input, quantize_weight,
+/// quantization_index
 struct SpecOptions {
   bool is_keras_class = false;  ///< SpecTarget::class_
   bool is_regex = false;        ///< SpecTarget::pattern

@@ -69,9 +69,9 @@ std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
 
 /// Returns the name of the layer's intermediate tensor
 /// (QdqDefault::intermediate); empty if there is none.
-std::string_view inner_tensor(const Layer& layer);
+std::string_view intermediate_tensor(const Layer& layer);
 /// Checks that `tensor` is the name of the layer's intermediate tensor.
 /// Throws: NotFoundError otherwise.
-void expect_inner(const Layer& layer, std::string_view tensor);
+void expect_intermediate(const Layer& layer, std::string_view tensor);
 
 }  // namespace octet::quant

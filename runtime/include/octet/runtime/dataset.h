@@ -63,8 +63,8 @@ class [[nodiscard]] Dataset {
   Dataset(std::vector<NamedTensor> inputs, std::vector<NamedTensor> labels);
   Dataset(std::vector<NamedTensor> inputs, Tensor label);
   Dataset(Tensor input, std::vector<NamedTensor> labels);
-  /// Samples for calibration or prediction: `Dataset::unlabelled({x})`.
-  static Dataset unlabelled(std::vector<NamedTensor> inputs);
+  /// Samples for calibration or prediction: `Dataset::unlabeled({x})`.
+  static Dataset unlabeled(std::vector<NamedTensor> inputs);
 
   int64_t size() const { return count_; }
   std::vector<TensorSpec> input_specs() const { return source_->input_specs(); }

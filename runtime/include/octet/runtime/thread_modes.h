@@ -11,7 +11,7 @@ class CrossShardReduction;
 struct ThreadModes {
   bool records = true;                         ///< false within a NoGradGuard
   bool eager = false;                          ///< EagerGuard
-  bool float_codes = false;                    ///< FloatCodesGuard
+  bool float_codes = false;                    ///< FloatGemmGuard
   int threads = 0;                             ///< ThreadLimit; 0: all
   CrossShardReduction* batch_parts = nullptr;  ///< BatchPartsGuard
   const void* model_in_shards = nullptr;       ///< model of the running shards

@@ -210,12 +210,12 @@ class EagerGuard {
 /// Makes this thread multiply quantized values as floats, for the guard's
 /// lifetime: the reference for the INT8 kernels. Bit-identical while no sum of
 /// products exceeds 2^24.
-class FloatCodesGuard {
+class FloatGemmGuard {
  public:
-  FloatCodesGuard();
-  ~FloatCodesGuard();
-  FloatCodesGuard(const FloatCodesGuard&) = delete;
-  FloatCodesGuard& operator=(const FloatCodesGuard&) = delete;
+  FloatGemmGuard();
+  ~FloatGemmGuard();
+  FloatGemmGuard(const FloatGemmGuard&) = delete;
+  FloatGemmGuard& operator=(const FloatGemmGuard&) = delete;
 
  private:
   bool before_;

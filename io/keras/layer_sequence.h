@@ -27,7 +27,7 @@ struct LayerSpec {
 const KerasLayerFactory* find_factory(const KerasOptions& options,
                                       const KerasLayer& layer);
 
-/// Whether steps_of() or a block builder supports the layer.
+/// Whether layer_sequence() or a block builder supports the layer.
 bool is_known(const KerasLayer& layer, const KerasOptions& options);
 
 /// Whether the layer does nothing in inference: its sequence is empty.
@@ -35,18 +35,19 @@ bool is_noop(const KerasLayer& layer);
 
 /// Returns the sequence for a layer.
 /// Throws: FormatError, UnsupportedError for unsupported options.
-std::vector<LayerSpec> steps_of(const KerasLayer& layer,
-                                const KerasDialect& dialect,
-                                const KerasOptions& options);
+std::vector<LayerSpec> layer_sequence(const KerasLayer& layer,
+                                      const KerasDialect& dialect,
+                                      const KerasOptions& options);
 
 /// Conversion of the option `activation`: a name for the layer's own option, or
 /// separate layers after it.
-struct ActivationForm {
+struct ActivationConversion {
   std::string name = "linear";
   std::vector<LayerSpec> steps = {};
 };
-ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
-                             const KerasOptions& options);
+ActivationConversion activation_of(const Config& value,
+                                   const KerasDialect& dialect,
+                                   const KerasOptions& options);
 
 /// Returns the configuration in Keras 3 format of a layer whose class Octet
 /// has, without options that Octet does not support. Does not convert

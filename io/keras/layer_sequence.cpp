@@ -1,4 +1,4 @@
-#include "keras/steps.h"
+#include "keras/layer_sequence.h"
 
 #include <fmt/format.h>
 
@@ -106,9 +106,9 @@ bool is_noop(const KerasLayer& layer) {
   return layer.class_name == "Identity" || is_augmentation(layer.class_name);
 }
 
-std::vector<LayerSpec> steps_of(const KerasLayer& layer,
-                                const KerasDialect& dialect,
-                                const KerasOptions& options) {
+std::vector<LayerSpec> layer_sequence(const KerasLayer& layer,
+                                      const KerasDialect& dialect,
+                                      const KerasOptions& options) {
   if (const KerasLayerFactory* factory = find_factory(options, layer)) {
     return {{"", layer.class_name, layer.config, factory}};
   }
@@ -130,7 +130,7 @@ std::vector<LayerSpec> steps_of(const KerasLayer& layer,
     return {{"", layer.class_name, std::move(config)}};
   }
   const Config* value = config.find("activation");
-  ActivationForm form =
+  ActivationConversion form =
       activation_of(value == nullptr ? Config() : *value, dialect, options);
   // Softmax is computed along the last axis, which must be the channels: a
   // separate layer gets its input in that order.

@@ -1,4 +1,4 @@
-#include "task_metrics.h"
+#include "session_timing.h"
 
 #include <algorithm>
 #include <chrono>
