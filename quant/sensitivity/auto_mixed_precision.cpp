@@ -302,8 +302,8 @@ void keep_score(const Model& model, const Dataset& data, const Model& placed,
   const Budget bits{"mean_bits", 0, mean_bits};
   const std::vector<MixedLayer*> order =
       by_noise(result.layers, bits, options.narrow);
-  const Dataset judges =
-      calibration_samples(data, options.sensitivity.samples, options.sensitivity.seed);
+  const Dataset scored = calibration_samples(data, options.sensitivity.samples,
+                                             options.sensitivity.seed);
   const auto score_of = [&](size_t narrowed) {
     for (size_t i = 0; i < order.size(); ++i) {
       order[i]->bits = i < narrowed ? options.narrow : kWide;
@@ -311,9 +311,9 @@ void keep_score(const Model& model, const Dataset& data, const Model& placed,
     settle_activations(placed, options.narrow_activations, result.layers);
     QuantizeOptions quantize = options.quantize;
     quantize.bits = result.bits();
-    return score_samples("auto_mixed_precision",
-                         calibrated(model, data, quantize, options), judges,
-                         options.sensitivity.score, options.sensitivity.batch_size);
+    return score_samples(
+        "auto_mixed_precision", calibrated(model, data, quantize, options),
+        scored, options.sensitivity.score, options.sensitivity.batch_size);
   };
   result.wide_score = result.score = score_of(0);
   const double least = *result.wide_score - *options.score_loss;

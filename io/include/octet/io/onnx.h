@@ -165,10 +165,10 @@ struct OnnxNodeInfo {
 
 /// A QuantizeLinear -> DequantizeLinear pair.
 struct OnnxQdqPair {
-  std::string tensor;  ///< the quantized value
+  std::string tensor;    ///< the quantized value
   std::string consumer;  ///< first consumer of the pair
-  std::string kind;    ///< "weight" (an initializer) or "activation"
-  std::string type;    ///< of the quantized values: "int8", "uint8", "int32"
+  std::string kind;      ///< "weight" (an initializer) or "activation"
+  std::string type;      ///< of the quantized values: "int8", "uint8", "int32"
   std::optional<int64_t> axis;  ///< per channel
   int64_t scales = 0;
   float smallest_scale = 0;
