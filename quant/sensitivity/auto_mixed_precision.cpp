@@ -154,6 +154,7 @@ void check(const MixedOptions& options) {
 void check_latencies(const std::vector<LayerLatency>& latencies,
                      const std::vector<MixedLayer>& layers) {
   std::vector<std::string> names;
+  names.reserve(layers.size());
   for (const MixedLayer& layer : layers) names.push_back(layer.layer);
   for (const LayerLatency& each : latencies) {
     if (std::ranges::count(names, each.layer) == 0) {
@@ -217,6 +218,7 @@ std::vector<MixedLayer*> by_noise(std::vector<MixedLayer>& layers,
   }
   std::ranges::stable_sort(order, {}, &std::pair<double, MixedLayer*>::first);
   std::vector<MixedLayer*> result;
+  result.reserve(order.size());
   for (const auto& [ratio, layer] : order) result.push_back(layer);
   return result;
 }
