@@ -46,6 +46,7 @@ int sample_axis(const char* op, int64_t axis, int rank) {
 // Whether the axes are the pixels of an image or the steps of a sequence.
 bool are_positions(const Shape& x, const std::vector<int64_t>& axes) {
   std::vector<int64_t> sorted;
+  sorted.reserve(axes.size());
   for (const int64_t axis : axes) {
     sorted.push_back(axis < 0 ? axis + x.rank() : axis);
   }
@@ -114,7 +115,22 @@ SymbolicTensor transpose(const SymbolicTensor& x,
                      fmt::format("axes must begin with 0, the batch, got ({})",
                                  fmt::join(axes, ",")));
   }
-  return Permute({.dims = {axes.begin() + 1, axes.end()}})(x);
+  const int rank = x.shape().rank();
+  std::vector<int64_t> dims;
+  for (size_t i = 1; i < axes.size(); ++i) {
+    dims.push_back(sample_axis("transpose", axes[i], rank));
+  }
+  std::vector<int64_t> sorted = dims;
+  std::ranges::sort(sorted);
+  if (std::ssize(axes) != rank ||
+      std::ranges::adjacent_find(sorted) != sorted.end()) {
+    throw ShapeError(
+        "invalid_value", "transpose",
+        fmt::format("axes must be a permutation of the {} axes of "
+                    "{}, got ({})",
+                    rank, x.shape().to_string(), fmt::join(axes, ",")));
+  }
+  return Permute({.dims = std::move(dims)})(x);
 }
 
 SymbolicTensor reshape(const SymbolicTensor& x,
@@ -147,6 +163,11 @@ SymbolicTensor squeeze(const SymbolicTensor& x,
   for (int axis = 1; axis < shape.rank(); ++axis) {
     if (!removed[static_cast<size_t>(axis)]) sample.push_back(shape[axis]);
   }
+  if (sample.empty()) {
+    throw ShapeError("out_of_range", "squeeze",
+                     fmt::format("axes leave no axis of {} but the batch",
+                                 shape.to_string()));
+  }
   return with_sample(x, std::move(sample));
 }
 
@@ -167,6 +188,7 @@ SymbolicTensor concatenate(std::vector<SymbolicTensor> inputs, int64_t axis) {
 
 SymbolicTensor stack(const std::vector<SymbolicTensor>& inputs, int64_t axis) {
   std::vector<SymbolicTensor> expanded;
+  expanded.reserve(inputs.size());
   for (const SymbolicTensor& x : inputs) {
     expanded.push_back(expand_dims(x, axis));
   }
@@ -208,6 +230,12 @@ std::vector<SymbolicTensor> split(const SymbolicTensor& x,
   return parts;
 }
 
+std::vector<SymbolicTensor> split(const SymbolicTensor& x,
+                                  std::initializer_list<int64_t> indices,
+                                  int64_t axis) {
+  return split(x, std::vector<int64_t>(indices), axis);
+}
+
 SymbolicTensor take(const SymbolicTensor& x, std::vector<int64_t> indices,
                     int64_t axis) {
   return Gather({.indices = std::move(indices), .axis = axis})(x);
@@ -219,11 +247,13 @@ SymbolicTensor flip(const SymbolicTensor& x, int64_t axis) {
 }
 
 SymbolicTensor repeat(const SymbolicTensor& x, int64_t repeats, int64_t axis) {
-  if (repeats < 1) {
-    throw ValueError("out_of_range", "repeat",
-                     fmt::format("repeats must be positive, got {}", repeats));
-  }
+  constexpr int64_t kMostEntries = int64_t{1} << 31;
   const int64_t size = x.shape()[sample_axis("repeat", axis, x.shape().rank())];
+  if (repeats < 1 || repeats > kMostEntries / size) {
+    throw ValueError("out_of_range", "repeat",
+                     fmt::format("repeats must be in [1,{}], got {}",
+                                 kMostEntries / size, repeats));
+  }
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < size * repeats; ++i) indices.push_back(i / repeats);
   return take(x, std::move(indices), axis);

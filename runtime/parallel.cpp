@@ -39,6 +39,16 @@ class Fence {
   [[maybe_unused]] char address_ = 0;
 };
 
+// Act at the end of a scope, also if a task throws.
+struct ReleaseAtEnd {
+  const Fence& fence;
+  ~ReleaseAtEnd() { fence.release(); }
+};
+struct AcquireAtEnd {
+  const Fence& fence;
+  ~AcquireAtEnd() { fence.acquire(); }
+};
+
 // The pool. By default TBB creates at most as many threads as cores.
 struct Workers {
   explicit Workers(int count)
@@ -107,6 +117,7 @@ void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
         tbb::blocked_range<int64_t>(0, limited ? threads : tasks, 1),
         [&](const tbb::blocked_range<int64_t>& range) {
           start.acquire();
+          const ReleaseAtEnd task{end};
           // A nested loop would interleave with others on this thread and
           // overwrite its scratch memory.
           const SerialGuard guard;
@@ -120,12 +131,11 @@ void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
           } else {
             for (int64_t i = range.begin(); i < range.end(); ++i) run(body, i);
           }
-          end.release();
         },
         tbb::simple_partitioner{});
   };
+  const AcquireAtEnd all{end};
   workers()->arena.execute([&] { tbb::this_task_arena::isolate(loop); });
-  end.acquire();
 }
 
 }  // namespace octet

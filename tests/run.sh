@@ -145,7 +145,8 @@ report=$root/$build/tests.xml
 rm -f "$report"
 status=0
 ctest --test-dir "$build" --output-on-failure -j2 --no-tests=error \
-  --test-output-truncation head --output-junit "$report" \
+  --test-output-size-passed 65536 --test-output-truncation head \
+  --output-junit "$report" \
   "${ctest_arguments[@]}" || status=$?
 
 if [[ ! -f $report ]]; then
@@ -157,10 +158,12 @@ fi
 # Prints "passed N", "failed NAME" and "skipped NAME": a line per case of a
 # GoogleTest suite, or per other test. Output of tests is escaped in the file,
 # so a tag at the start of a line is ctest's. A test that could not be started
-# is "notrun" without one of ctest's reasons to skip.
+# is "notrun" without one of ctest's reasons to skip. A suite
+# without a summary ended early, even if its exit code is 0.
 tests=$(awk -F'"' '
   function finish() {
     if (name == "") return
+    if (suite && cases < 0) status = "failed"
     if (cases >= 0 && status == "passed") print "passed", cases
     else if (cases > 0 && listed) print "passed", cases
     else if (status == "passed") print "passed 1"
@@ -171,12 +174,18 @@ tests=$(awk -F'"' '
     finish()
     name = $2
     cases = -1
+    suite = 0
     listed = 0
     status = "failed"
     if (/ status="run"/) status = "passed"
     if (/ status="disabled"/) status = "skipped"
   }
   /^[ \t]*<skipped message="SKIP_/ { status = "skipped" }
+  /Running main\(\) from .*gtest/ { suite = 1 }
+  /^\[  SKIPPED \] [0-9]+ tests?\.$/ {
+    split($0, word, " ")
+    for (i = 0; i < word[4]; ++i) print "skipped", name
+  }
   /^\[  PASSED  \] [0-9]+ test/ { split($0, word, " "); cases = word[4] }
   /^\[  (FAILED  |SKIPPED )\] [^ ]+\./ {
     split($0, word, " ")

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <octet/io/json.h>
 #include <octet/runtime/file.h>
@@ -69,7 +70,8 @@ TEST_F(ErrorFile, HasTheMessageOfStandardError) {
 }
 
 TEST_F(ErrorFile, IsRemovedBySuccess) {
-  write_file(folder_ / "error.json", "an earlier run");
+  (void)error_of("--jsn");
+  ASSERT_FALSE(folder_.empty());
   EXPECT_EQ(run("inspect zoo:lenet", folder_ / "error.json").exit_code, 0);
   EXPECT_TRUE(folder_.empty());
   EXPECT_EQ(run("--version", folder_ / "error.json").exit_code, 0);
@@ -82,6 +84,28 @@ TEST_F(ErrorFile, IsReplacedInWholeAndLeavesNothingElse) {
   EXPECT_EQ(
       std::distance(std::filesystem::directory_iterator(folder_.path()), {}),
       1);
+}
+
+TEST_F(ErrorFile, LeavesOtherFilesAsTheyAre) {
+  write_file(folder_ / "model.h5", "{weights}");
+  for (const char* arguments : {"inspect zoo:lenet", "inspect none.h5"}) {
+    (void)run(arguments, folder_ / "model.h5");
+    EXPECT_EQ(read_file(folder_ / "model.h5"), "{weights}") << arguments;
+  }
+  EXPECT_THAT(run("--jsn", folder_ / "model.h5").warned(),
+              ::testing::ElementsAre("OCTET_ERROR_FILE"));
+  // A pipe without a reader does not block.
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(run("--jsn", folder_ / "pipe").warned(),
+              ::testing::ElementsAre("OCTET_ERROR_FILE"));
+}
+
+TEST_F(ErrorFile, OfALinkIsTheTarget) {
+  std::filesystem::create_symlink(folder_ / "error.json", folder_ / "link");
+  EXPECT_EQ(run("--jsn", folder_ / "link").exit_code, 2);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "error.json"));
+  EXPECT_EQ(run("inspect zoo:lenet", folder_ / "link").exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "error.json"));
 }
 
 TEST_F(ErrorFile, ThatCannotBeWrittenIsAWarning) {

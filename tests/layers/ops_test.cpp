@@ -100,6 +100,7 @@ TEST(Ops, ChangeShapes) {
   const SymbolicTensor x = input({2, 3, 1});
   const auto n = Shape::kAnySize;
   EXPECT_EQ(transpose(x, {0, 3, 1, 2}).shape(), Shape({n, 1, 2, 3}));
+  EXPECT_EQ(transpose(x, {0, -1, 1, 2}).shape(), Shape({n, 1, 2, 3}));
   EXPECT_EQ(reshape(x, {-1, 3, -1}).shape(), Shape({n, 3, 2}));
   EXPECT_EQ(squeeze(x, {-1}).shape(), Shape({n, 2, 3}));
   EXPECT_EQ(expand_dims(x, 1).shape(), Shape({n, 1, 2, 3, 1}));
@@ -110,6 +111,15 @@ TEST(Ops, ChangeShapes) {
               (void)transpose(x, {1, 0, 2, 3});
             }),
             (Failure{"invalid_value", "transpose"}));
+  for (const std::vector<int64_t>& axes :
+       {std::vector<int64_t>{0}, {0, 1, 2}, {0, 1, 1, 2}}) {
+    EXPECT_EQ(failure_of<ShapeError>([&] { (void)transpose(x, axes); }),
+              (Failure{"invalid_value", "transpose"}));
+  }
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)squeeze(input({1, 1}), {1, 2});
+            }),
+            (Failure{"out_of_range", "squeeze"}));
   EXPECT_EQ(failure_of<ShapeError>([&] {
               (void)reshape(x, {2, 3});
             }),
@@ -147,6 +157,11 @@ TEST(Ops, SplitAndSelectEntries) {
                   x)),
               ElementsAre(4, 0, 9, 5));
   const SymbolicTensor in = input({2, 5});
+  EXPECT_EQ(split(in, {3}).size(), 2u);  // an index, not a number of parts
+  EXPECT_EQ(split(in, 5).size(), 5u);
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)repeat(in, int64_t{1} << 61, 1); }),
+      (Failure{"out_of_range", "repeat"}));
   EXPECT_EQ(failure_of<ShapeError>([&] { (void)split(in, int64_t{2}, -1); }),
             (Failure{"invalid_value", "split"}));
   EXPECT_EQ(failure_of<ShapeError>([&] {

@@ -12,6 +12,7 @@
 #include <octet/layers/flatten.h>
 #include <octet/layers/reshape.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/printable.h>
 
 #include "converters.h"
 #include "inputs.h"
@@ -180,6 +181,16 @@ std::pair<Sizes, int64_t> blocks_of(const Conversion& c) {
   return {sizes, block};
 }
 
+/// Returns whether channels are ordered by block, then depth (DCR), rather than
+/// by depth, then block (CRD).
+bool is_depth_last(const Conversion& c) {
+  const std::string mode = c.text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") {
+    c.refuse(fmt::format("mode must be DCR or CRD, got '{}'", printable(mode)));
+  }
+  return mode == "DCR";
+}
+
 }  // namespace
 
 // Source: ONNX DepthToSpace-13.
@@ -188,7 +199,7 @@ void convert_depth_to_space(Conversion& c) {
   const int64_t left = s[1] / (b * b);
   if (s[1] % (b * b) != 0) c.refuse("blocksize must divide the channels");
   const Sizes joined{kBatch, left, s[2] * b, s[3] * b};
-  if (c.text("mode", "DCR") == "CRD") {
+  if (!is_depth_last(c)) {
     return rearrange(c, {kBatch, left, b, b, s[2], s[3]}, {0, 1, 4, 2, 5, 3},
                      joined);
   }
@@ -201,7 +212,7 @@ void convert_space_to_depth(Conversion& c) {
   if (s[2] % b != 0 || s[3] % b != 0) {
     c.refuse("blocksize must divide the image");
   }
-  const bool depth_last = c.text("mode", "DCR") != "CRD";
+  const bool depth_last = is_depth_last(c);
   rearrange(c, {kBatch, s[1], s[2] / b, b, s[3] / b, b},
             depth_last ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
                        : std::vector<int64_t>{0, 1, 3, 5, 2, 4},

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -62,6 +63,10 @@ std::vector<SymbolicTensor> split(const SymbolicTensor& x, int64_t sections,
                                   int64_t axis = -1);
 std::vector<SymbolicTensor> split(const SymbolicTensor& x,
                                   const std::vector<int64_t>& indices,
+                                  int64_t axis = -1);
+/// A list in braces has indices: split(x, {3}) has two parts.
+std::vector<SymbolicTensor> split(const SymbolicTensor& x,
+                                  std::initializer_list<int64_t> indices,
                                   int64_t axis = -1);
 /// Selects entries of an axis by index, in that order (Gather).
 SymbolicTensor take(const SymbolicTensor& x, std::vector<int64_t> indices,
