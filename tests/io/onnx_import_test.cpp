@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@
 #include <octet/io/keras.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>
@@ -249,6 +251,24 @@ TEST(OnnxImport, ImportsExportedKerasModels) {
     ++read;
   }
   EXPECT_GT(read, 0);
+}
+
+TEST(OnnxImport, RearrangesBlocksInBothOrders) {
+  Tensor x({2, 3, 4, 6});
+  Rng(5).fill_uniform(x, -1, 1);
+  for (const char* mode : {"DCR", "CRD"}) {
+    onnx::ModelProto model = graph_model(
+        "(float[N,3,4,6] x) => (float[N,12,2,3] y)",
+        fmt::format("y = SpaceToDepth <blocksize = 2, mode = \"{}\"> (x)",
+                    mode));
+    model.mutable_opset_import(0)->set_version(28);
+    model.set_ir_version(14);
+    const std::string bytes = model.SerializeAsString();
+    const Tensor y = from_onnx(bytes).predict(x.transposed({0, 2, 3, 1}));
+    EXPECT_EQ(values(y.transposed({0, 3, 1, 2})),
+              values(onnx_from_bytes(bytes).predict(x)))
+        << mode;
+  }
 }
 
 }  // namespace

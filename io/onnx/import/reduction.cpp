@@ -20,14 +20,16 @@ Sizes reduced_axes(const Conversion& c, int rank) {
   return axes;
 }
 
-/// Reduces any axes but the batch. Applies `first` to the values before, if not
-/// null.
-View reduced(Conversion& c, const char* operation, Sizes axes, bool keepdims,
+/// Reduces the axes of the node, any but the batch. Applies `first` to the
+/// values before, if not null.
+View reduced(Conversion& c, const char* operation,
              const LayerHandle* first = nullptr) {
   const View& given = c.view(0);
   const View view = split_batch_axis(given);
   const int shared = view.rank() - given.rank();  // axes split off the batch
   const auto group = static_cast<int>(given.batch());  // first axis of both
+  const bool keepdims = c.integer("keepdims", 1) != 0;
+  Sizes axes = reduced_axes(c, given.rank());
   int before = 0;  // reduced axes before the group
   for (int64_t& axis : axes) {
     if (axis == group) c.refuse("axes must not contain the batch axis");
@@ -61,13 +63,6 @@ View reduced(Conversion& c, const char* operation, Sizes axes, bool keepdims,
   return merge_axes(view_of(y, remaining),
                     static_cast<size_t>(group - (keepdims ? 0 : before)),
                     static_cast<size_t>(shared) + 1);
-}
-
-/// reduced() over the axes of the node.
-View reduced(Conversion& c, const char* operation,
-             const LayerHandle* first = nullptr) {
-  return reduced(c, operation, reduced_axes(c, c.view(0).rank()),
-                 c.integer("keepdims", 1) != 0, first);
 }
 
 /// Mean or maximum: pooling if the axes are all spatial axes.
