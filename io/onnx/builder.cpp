@@ -237,30 +237,9 @@ std::string GraphBuilder::add_node(std::string_view op_type,
     }
     repeat(input);
   }
-  if (op_type == "Transpose") {
-    const auto& perm = std::get<std::vector<int64_t>>(attributes.at(0).second);
-    const bool is_layer = kept_.contains(std::string(name));
-    Transposes::Source source =
-        transposes_.source_of(inputs.at(0), perm,
-                              is_layer ? Transposes::Merge::ports
-                                       : Transposes::Merge::all_but_layers);
-    // The transposition of an input may cancel a layer, which then has no node.
-    source.is_layer = is_layer && source.value == inputs.at(0);
-    return add_transpose(name, std::move(source));
-  }
   const std::string node = unique_node(std::string(name));
   const std::string output = unique_value(node + "/output");
   put_node(op_type, node, inputs, attributes, output);
-  return output;
-}
-
-std::string GraphBuilder::add_transpose(std::string_view name,
-                                        Transposes::Source source) {
-  if (source.is_identity() && !source.is_layer) return source.value;
-  const std::string node = unique_node(std::string(name));
-  const std::string output = unique_value(node + "/output");
-  put_node("Transpose", node, {source.value}, {{"perm", source.perm}}, output);
-  transposes_.add(output, std::move(source));
   return output;
 }
 

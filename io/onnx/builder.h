@@ -21,7 +21,6 @@
 
 #include "deferred_initializers.h"
 #include "opsets.h"
-#include "transposes.h"
 #include "unique_names.h"
 
 namespace octet::io {
@@ -55,18 +54,6 @@ class GraphBuilder final : public OnnxBuilder {
   void add_output(const std::string& value, const std::string& name,
                   const Shape& shape, int32_t type = onnx::TensorProto::FLOAT);
 
-  /// Adds a Transpose after an input or before an output. Merges with other
-  /// transposes, layers included.
-  std::string add_port_transpose(std::string_view name,
-                                 const std::string& input,
-                                 const std::vector<int64_t>& perm) {
-    Transposes::Source source =
-        transposes_.source_of(input, perm, Transposes::Merge::all);
-    source.is_port = true;
-    return add_transpose(name, std::move(source));
-  }
-  /// Merges a Transpose of a Transpose, or removes both if they cancel, unless
-  /// one is a layer, whose name is preserved.
   /// Throws: InternalError for an input that is no value of the graph.
   std::string add_node(std::string_view op_type, std::string_view name,
                        const std::vector<std::string>& inputs,
@@ -106,7 +93,6 @@ class GraphBuilder final : public OnnxBuilder {
                 const Attributes& attributes, const std::string& output);
   /// Adds the nodes of a value of add_repeated() at its first use.
   void repeat(const std::string& value);
-  std::string add_transpose(std::string_view name, Transposes::Source source);
   std::string clip_to(const std::string& value, const std::string& name,
                       const QuantParams& qparams);
 
@@ -121,7 +107,6 @@ class GraphBuilder final : public OnnxBuilder {
   std::unordered_map<std::string, std::vector<int>> initializers_;
   // By value name: index of the initializer.
   std::unordered_map<std::string, int> constants_;
-  Transposes transposes_;
   std::map<std::string, std::string> qdq_outputs_;
   std::map<std::string, std::string> dequantized_;  // DQ output: parameters
   struct Repeated {

@@ -129,6 +129,8 @@ void merge_output_sizes(const onnx::TypeProto& stated,
                    in_file, inferred));
 }
 
+}  // namespace
+
 // Infers shapes. If the sizes stated in the file contradict the inference,
 // tries again without those of intermediate values, then without those of
 // outputs. Two causes of a contradiction are harmless: writers that store the
@@ -162,8 +164,6 @@ void infer_shapes(onnx::ModelProto& model) {
                        *graph.mutable_output(i));
   }
 }
-
-}  // namespace
 
 onnx::ModelProto parse_onnx(const std::string& bytes) {
   onnx::ModelProto model;

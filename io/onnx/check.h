@@ -31,6 +31,9 @@ void check_onnx(onnx::ModelProto& model);
 /// Checks all but the rules of Q/DQ, for callers that report violations.
 void check_onnx_without_qdq(onnx::ModelProto& model);
 
+/// Adds the shapes of values. Throws: std::exception of onnx.
+void infer_shapes(onnx::ModelProto& model);
+
 /// Throws: UnsupportedError for a file of 2 GiB or more.
 void expect_below_2_gib(size_t bytes);
 

@@ -32,9 +32,9 @@
 #include "class_names.h"
 #include "float16.h"
 #include "int8_weights.h"
+#include "layout/assign.h"
 #include "opsets.h"
 #include "ports.h"
-#include "transposes.h"
 #include "uint8_activations.h"
 #include "weight_scales.h"
 
@@ -253,7 +253,13 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
     }
   }
   ports.add_outputs(outputs_of(model, builder, values));
-  drop_unused_transposes(graph);
+  for (const auto& [node, consumer] :
+       minimize_transposes(proto, result.large)) {
+    const auto producer = result.producers.find(consumer);
+    if (producer != result.producers.end()) {
+      result.producers.emplace(node, producer->second);
+    }
+  }
   result.qdq_pairs = builder.qdq_pairs();
   fit_scales_to_biases(graph);
   if (options.weights == OnnxWeights::int8) store_int8_weights(graph);

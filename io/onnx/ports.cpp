@@ -106,7 +106,7 @@ std::string in_order(GraphBuilder& builder, const std::string& value,
   for (size_t i = 0; i < from.size(); ++i) {
     perm[static_cast<size_t>(to[i])] = from[i];
   }
-  return builder.add_port_transpose(node, value, perm);
+  return builder.add_node("Transpose", node, {value}, {{"perm", perm}});
 }
 
 /// "NCHW"; "" for values that are neither images nor sequences with channels.

@@ -88,12 +88,13 @@ Model quantized(const Model& model, const std::vector<Tensor>& x) {
 }
 
 /// Exports for a target that supports the types of the quantizers.
-void export_model(const Model& model, const std::string& path) {
+void export_model(const Model& model, const io::OnnxInterface& interface,
+                  const std::string& path) {
   const bool int8 = std::ranges::all_of(
       quant::quantizers(model),
       [](const auto& quantizer) { return quantizer->config().is_signed; });
   const auto target = int8 ? io::OnnxTarget::any : io::OnnxTarget::onnxruntime;
-  io::export_onnx(model, path, {.target = target});
+  io::export_onnx(model, path, {.target = target, .interface = interface});
 }
 
 void check(const fs::path& file) {
@@ -104,14 +105,14 @@ void check(const fs::path& file) {
   const std::vector<Tensor> x = inputs_of(imported.model, base);
   write_outputs(imported.model.predict(x), name);
   write_file(name + ".report.txt", imported.report.to_string());
-  export_model(imported.model, name + ".again.onnx");
+  export_model(imported.model, imported.interface, name + ".again.onnx");
   Model trained = quant::quantizers(imported.model).empty()
                       ? quantized(imported.model, x)
                       : imported.model.clone();
   if (quant::quantizers(trained).empty()) return;
   quant::prepare_qat(trained);
   train_one_step(trained, first_of(x));
-  export_model(trained, name + ".int8.onnx");
+  export_model(trained, imported.interface, name + ".int8.onnx");
   write_outputs(trained.predict(x), name + ".int8");
 }
 

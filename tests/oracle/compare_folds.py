@@ -86,8 +86,8 @@ class Graph:
         """Returns (factor, shift) of the BatchNormalization that alone consumes
         value, if any."""
         readers = self.readers(value)
-        # For tokens, a Transpose precedes it.
-        if len(readers) == 1 and readers[0].op_type == "Transpose":
+        # For tokens, a Reshape to rows precedes it.
+        if len(readers) == 1 and readers[0].op_type == "Reshape":
             readers = self.readers(readers[0].output[0])
         if len(readers) != 1 or value in self.outputs or (
                 readers[0].op_type != "BatchNormalization"):

@@ -1200,3 +1200,97 @@ def reductions():
     g.output(g.ReduceMin(tokens, axes=[1], keepdims=0))
     g.output(g.ReduceProd(tokens, axes=[2], keepdims=1), 3)
     return g
+
+
+def activated(g, x, name, cin, cout, k=1, stride=1):
+    y = g.conv(x, name, cin, cout, k, stride)
+    return g.Mul(y, g.Sigmoid(y))
+
+
+@case
+def detector_of_bins():
+    """YOLOv8's head: boxes by a softmax over bins, all scales in one tensor."""
+    g = Graph(17)
+    bins, classes, cells = 8, 7, (8 * 12, 4 * 6)
+    p3 = activated(g, g.input("images", [2, 3, 16, 24]), "p3", 3, 11, 3, 2)
+    p4 = activated(g, p3, "p4", 11, 13, 3, 2)
+    scales = []
+    for name, x, channels in (("a", p3, 11), ("b", p4, 13)):
+        box = g.conv(x, f"{name}.box", channels, 4 * bins)
+        score = g.conv(activated(g, x, f"{name}.stem", channels, 9, 3),
+                       f"{name}.score", 9, classes)
+        both = g.Concat(box, score, axis=1)
+        scales.append(g.Reshape(both, g.integers(0, 4 * bins + classes, -1)))
+    count = sum(cells)
+    box, score = g.Split(g.Concat(*scales, axis=2),
+                         g.integers(4 * bins, classes), axis=1, outputs=2)
+    box = g.Reshape(box, g.integers(0, 4, bins, count))
+    box = g.Softmax(g.Transpose(box, perm=[0, 2, 1, 3]), axis=1)
+    numbers = np.arange(bins, dtype=np.float32).reshape(1, bins, 1, 1)
+    box = g.Conv(box, g.constant("bins", numbers), kernel_shape=[1, 1])
+    box = g.Reshape(box, g.integers(0, 4, count))
+    first = g.Slice(box, g.integers(0), g.integers(2), g.integers(1))
+    last = g.Slice(box, g.integers(2), g.integers(4), g.integers(1))
+    anchors = g.weight("anchors", 1, 2, count)
+    first, last = g.Sub(anchors, first), g.Add(anchors, last)
+    middle = g.Div(g.Add(first, last), g.floats(2))
+    box = g.Mul(g.Concat(middle, g.Sub(last, first), axis=1),
+                g.weight("strides", 1, count))
+    g.output(g.Concat(box, g.Sigmoid(score), axis=1), 3)
+    return g
+
+
+@case
+def detector_of_anchors():
+    """YOLOv5's head: anchors on a separate axis, numbers of a box last."""
+    g = Graph(17)
+    p3 = activated(g, g.input("images", [2, 3, 16, 24]), "p3", 3, 11, 3, 2)
+    p4 = activated(g, p3, "p4", 11, 13, 3, 2)
+    scales = []
+    for name, x, channels, h, w in (("a", p3, 11, 8, 12), ("b", p4, 13, 4, 6)):
+        y = g.conv(x, f"{name}.head", channels, 2 * 9)
+        y = g.Reshape(y, g.integers(0, 2, 9, h, w))
+        y = g.Sigmoid(g.Transpose(y, perm=[0, 1, 3, 4, 2]))
+        at, size, rest = g.Split(y, g.integers(2, 2, 5), axis=4, outputs=3)
+        at = g.Add(g.Mul(at, g.floats(2)), g.weight(f"{name}.at", 1, 2, h, w, 2))
+        size = g.Mul(g.Pow(g.Mul(size, g.floats(2)), g.floats(2)),
+                     g.weight(f"{name}.size", 1, 2, h, w, 2))
+        y = g.Concat(at, size, rest, axis=4)
+        scales.append(g.Reshape(y, g.integers(0, -1, 9)))
+    g.output(g.Concat(*scales, axis=1), 3)
+    return g
+
+
+@case
+def detector_of_boxes_and_scores():
+    """SSD's head: channels last for boxes and scores of each scale."""
+    g = Graph(17)
+    p3 = activated(g, g.input("images", [2, 3, 16, 24]), "p3", 3, 11, 3, 2)
+    p4 = activated(g, p3, "p4", 11, 13, 3, 2)
+    boxes, scores = [], []
+    for name, x, channels in (("a", p3, 11), ("b", p4, 13)):
+        for what, size, parts in (("box", 4, boxes), ("score", 5, scores)):
+            y = g.conv(x, f"{name}.{what}", channels, 3 * size, 3)
+            y = g.Transpose(y, perm=[0, 2, 3, 1])
+            parts.append(g.Reshape(y, g.integers(0, -1, size)))
+    g.output(g.Concat(*boxes, axis=1), 3)
+    g.output(g.Softmax(g.Concat(*scores, axis=1), axis=2), 3)
+    return g
+
+
+@case
+def attention_over_pixels():
+    """YOLOv11's attention: channels of heads beside all pixels."""
+    g = Graph(17)
+    x = g.conv(g.input("images", [2, 3, 8, 10]), "stem", 3, 16, 3)
+    y = g.Reshape(g.conv(x, "qkv", 16, 32), g.integers(0, 2, 16, 80))
+    q, k, v = g.Split(y, g.integers(4, 4, 8), axis=2, outputs=3)
+    seen = g.MatMul(g.Transpose(q, perm=[0, 1, 3, 2]), k)
+    seen = g.Softmax(g.Mul(seen, g.floats(0.5)), axis=-1)
+    y = g.MatMul(v, g.Transpose(seen, perm=[0, 1, 3, 2]))
+    y = g.Reshape(y, g.integers(0, 16, 8, 10))
+    positions = g.Reshape(v, g.integers(0, 16, 8, 10))
+    y = g.Add(y, g.Conv(positions, g.weight("positions", 16, 1, 3, 3),
+                        kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=16))
+    g.output(g.Add(x, g.conv(y, "project", 16, 16)), 4)
+    return g

@@ -91,7 +91,7 @@ bool match_groups(ImportGraph& graph, ImportNode& node) {
   const auto shape = shape_of(graph, x);
   const auto groups = target_of(graph, *split);
   const Constant* ones = graph.constant(FormMatch::input(*norm, 1));
-  if (!shape || shape->size() < 3 || !groups || groups->size() != 3 ||
+  if (!shape || shape->size() < 2 || !groups || groups->size() != 3 ||
       (*groups)[1] < 1 || (*groups)[1] != ones->value.size() ||
       (*groups)[2] != -1 ||
       ((*groups)[0] != 0 && (*groups)[0] != (*shape)[0]) ||

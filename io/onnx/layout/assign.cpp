@@ -1,0 +1,251 @@
+#include "assign.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "block_move.h"
+#include "onnx/check.h"
+
+namespace octet::io::layout {
+namespace {
+
+/// Relabelings of a sequence of nodes that may raise the cost on the way.
+constexpr int kMostMovesWithoutGain = 24;
+/// Limits the time for large graphs, in layouts computed: for any graph, and
+/// for each node. The result is valid after any number.
+constexpr int64_t kMostLayouts = 500'000;
+constexpr int64_t kMostLayoutsOfNode = 100;
+
+/// Local search in the manner of Fiduccia and Mattheyses ("A linear-time
+/// heuristic for improving network partitions", 1982): from a costly edge on,
+/// each node gets its best order once, and the best prefix of these moves
+/// remains.
+class Assignment {
+ public:
+  explicit Assignment(Graph& graph)
+      : graph_(graph),
+        layouts_left_(kMostLayouts +
+                      kMostLayoutsOfNode * std::ssize(graph.nodes())) {}
+
+  void run() {
+    bool improved = true;
+    while (improved && layouts_left_ > 0) {
+      improved = false;
+      for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+        const size_t inputs = graph_.nodes()[i].inputs.size();
+        for (size_t input = 0; input < inputs; ++input) {
+          improved = improve(static_cast<int>(i), input) || improved;
+        }
+      }
+    }
+  }
+
+ private:
+  Node& node(int index) { return graph_.nodes()[static_cast<size_t>(index)]; }
+  bool is_free(const Node& node, size_t input) const {
+    if (graph_.value(node.inputs[input].root).is_constant) return true;
+    const std::optional<AxisLayout> layout = graph_.layout(node, input);
+    return !layout || layout->in_order() || block_move(*layout);
+  }
+
+  /// Tries to make the edge free by moves that start at either end.
+  bool improve(int consumer, size_t input) {
+    if (is_free(node(consumer), input)) return false;
+    if (descend(consumer)) return true;
+    const int producer =
+        graph_.value(node(consumer).inputs[input].root).producer;
+    return producer >= 0 && descend(producer);
+  }
+
+  bool descend(int seed);
+  struct Move {
+    int node = -1;
+    Order order = {};
+    int gain = 0;
+  };
+  Move best_move(const std::set<int>& frontier);
+  std::vector<Order> candidates(const Node& node) const;
+  std::optional<Order> order_for_use(const Node& node,
+                                     const std::string& output, int consumer,
+                                     int input) const;
+  int cost_around(const Node& node);
+  void add_neighbors(const Node& node, std::set<int>& frontier) const;
+
+  Graph& graph_;
+  int64_t layouts_left_;
+};
+
+/// Cost of the edges at a node, and of those that share Transposes with them.
+int Assignment::cost_around(const Node& node) {
+  std::set<std::string> values;
+  for (const int input : node.rule->inputs) {
+    values.insert(node.inputs[static_cast<size_t>(input)].root);
+  }
+  for (const auto& output : graph_.proto().node(node.index).output()) {
+    values.insert(output);
+  }
+  int cost = 0;
+  for (const std::string& value : values) {
+    layouts_left_ -= std::ssize(graph_.value(value).uses);
+    cost += transposes_of(graph_, value);
+  }
+  return cost;
+}
+
+/// An order for which a use of the node's output needs no Transpose.
+std::optional<Order> Assignment::order_for_use(const Node& node,
+                                               const std::string& output,
+                                               int consumer, int input) const {
+  const Node& other = graph_.nodes()[static_cast<size_t>(consumer)];
+  const Operand& operand = other.inputs[static_cast<size_t>(input)];
+  std::optional<AxisLayout> layout = graph_.layout(operand, {});
+  if (!layout || operand.root != output) return std::nullopt;
+  if (!other.order.empty()) layout = layout->transposed(other.order);
+  const std::optional<Order> stored = layout->required_order();
+  if (!stored) return std::nullopt;
+  return node.rule->order_for_output(*stored);
+}
+
+std::vector<Order> Assignment::candidates(const Node& node) const {
+  Order original(static_cast<size_t>(node.rule->rank));
+  std::iota(original.begin(), original.end(), 0);
+  std::vector<Order> result{original};
+  const auto add = [&](std::optional<Order> order) {
+    if (!order || order->size() != original.size()) return;
+    if (std::ranges::find(result, *order) != result.end()) return;
+    if (node.rule->permits(*order)) result.push_back(std::move(*order));
+  };
+  for (const int input : node.rule->inputs) {
+    const Operand& operand = node.inputs[static_cast<size_t>(input)];
+    if (graph_.value(operand.root).is_constant) continue;
+    const std::optional<AxisLayout> layout =
+        graph_.layout(operand, graph_.stored_order(operand.root));
+    if (layout) add(layout->stored_order());
+  }
+  for (const auto& output : graph_.proto().node(node.index).output()) {
+    for (const auto& [consumer, input] : graph_.value(output).uses) {
+      add(order_for_use(node, output, consumer, input));
+    }
+  }
+  return result;
+}
+
+Assignment::Move Assignment::best_move(const std::set<int>& frontier) {
+  Move best;
+  for (const int index : frontier) {
+    if (layouts_left_ <= 0) break;
+    Node& node = this->node(index);
+    const Order given = node.order;
+    const int before = cost_around(node);
+    for (Order& order : candidates(node)) {
+      if (order == given || (given.empty() && is_identity(order))) continue;
+      node.order = order;
+      const int gain = before - cost_around(node);
+      if (best.node < 0 || gain > best.gain) {
+        best = {index, std::move(order), gain};
+      }
+    }
+    node.order = given;
+  }
+  return best;
+}
+
+void Assignment::add_neighbors(const Node& node,
+                               std::set<int>& frontier) const {
+  const auto add = [&](int index) {
+    if (index >= 0 && graph_.nodes()[static_cast<size_t>(index)].rule) {
+      frontier.insert(index);
+    }
+  };
+  for (const int input : node.rule->inputs) {
+    if (is_free(node, static_cast<size_t>(input))) continue;
+    const std::string& root = node.inputs[static_cast<size_t>(input)].root;
+    add(graph_.value(root).producer);
+    for (const auto& [consumer, at] : graph_.value(root).uses) add(consumer);
+  }
+  for (const auto& output : graph_.proto().node(node.index).output()) {
+    for (const auto& [consumer, input] : graph_.value(output).uses) {
+      const Node& other = graph_.nodes()[static_cast<size_t>(consumer)];
+      if (!is_free(other, static_cast<size_t>(input))) add(consumer);
+    }
+  }
+}
+
+bool Assignment::descend(int seed) {
+  if (!node(seed).rule) return false;
+  std::set<int> frontier{seed};
+  std::set<int> done;
+  std::vector<std::pair<int, Order>> undo;
+  int gain = 0;
+  int best_gain = 0;
+  size_t best_length = 0;
+  while (!frontier.empty() && layouts_left_ > 0 &&
+         undo.size() < best_length + kMostMovesWithoutGain) {
+    Move move = best_move(frontier);
+    if (move.node < 0) break;
+    Node& moved = node(move.node);
+    undo.emplace_back(move.node, moved.order);
+    moved.order = std::move(move.order);
+    gain += move.gain;
+    if (gain > best_gain) {
+      best_gain = gain;
+      best_length = undo.size();
+    }
+    done.insert(move.node);
+    add_neighbors(moved, frontier);
+    for (const int index : done) frontier.erase(index);
+  }
+  for (; undo.size() > best_length; undo.pop_back()) {
+    node(undo.back().first).order = undo.back().second;
+  }
+  return best_gain > 0;
+}
+
+}  // namespace
+
+int transposes_of(const Graph& graph, const std::string& value) {
+  const Value& own = graph.value(value);
+  if (own.is_constant) return 0;
+  std::vector<Rearrangement> needed;
+  for (const auto& [consumer, input] : own.uses) {
+    const Node& node = graph.nodes()[static_cast<size_t>(consumer)];
+    const std::optional<AxisLayout> layout =
+        graph.layout(node, static_cast<size_t>(input));
+    if (!layout || layout->in_order() || block_move(*layout)) continue;
+    Rearrangement moves = layout->rearrangement();
+    moves.joined.clear();  // a reshape
+    if (std::ranges::find(needed, moves) == needed.end()) {
+      needed.push_back(std::move(moves));
+    }
+  }
+  return static_cast<int>(needed.size());
+}
+
+void assign_orders(Graph& graph) { Assignment(graph).run(); }
+
+}  // namespace octet::io::layout
+
+namespace octet::io {
+
+std::unordered_map<std::string, std::string> minimize_transposes(
+    onnx::ModelProto& model, LargeConstants& large) {
+  const bool has_transposes = std::ranges::any_of(
+      model.graph().node(), [](const onnx::NodeProto& node) {
+        return node.op_type() == "Transpose";
+      });
+  if (!has_transposes) return {};
+  infer_shapes(model);
+  std::unordered_map<std::string, std::string> added;
+  {
+    layout::Graph graph(model);
+    layout::assign_orders(graph);
+    added = layout::rewrite(graph, model, large);
+  }
+  model.mutable_graph()->clear_value_info();
+  return added;
+}
+
+}  // namespace octet::io

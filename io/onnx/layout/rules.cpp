@@ -1,0 +1,317 @@
+#include "rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "onnx/graph_view.h"
+#include "onnx/opsets.h"
+#include "query.h"
+
+namespace octet::io::layout {
+namespace {
+
+constexpr std::array kPointwise = {
+    "Abs",        "Acos",    "Acosh",       "Add",       "And",
+    "Asin",       "Asinh",   "Atan",        "Atanh",     "Cast",
+    "Ceil",       "Celu",    "Cos",         "Cosh",      "Div",
+    "Elu",        "Equal",   "Erf",         "Exp",       "Floor",
+    "Gelu",       "Greater", "Identity",    "IsInf",     "IsNaN",
+    "LeakyRelu",  "Less",    "Log",         "Max",       "Mean",
+    "Min",        "Mish",    "Mod",         "Mul",       "Neg",
+    "Not",        "Or",      "PRelu",       "Pow",       "Reciprocal",
+    "Relu",       "Round",   "Selu",        "Sigmoid",   "Sign",
+    "Sin",        "Sinh",    "Softplus",    "Softsign",  "Sqrt",
+    "Sub",        "Sum",     "Tan",         "Tanh",      "ThresholdedRelu",
+    "Where",      "Xor",     "HardSigmoid", "HardSwish", "GreaterOrEqual",
+    "LessOrEqual"};
+
+constexpr std::array kReductions = {
+    "ReduceL1",  "ReduceL2",       "ReduceLogSum", "ReduceLogSumExp",
+    "ReduceMax", "ReduceMean",     "ReduceMin",    "ReduceProd",
+    "ReduceSum", "ReduceSumSquare"};
+
+void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.name() == name) return attribute.set_i(value);
+  }
+  auto* attribute = node.add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::INT);
+  attribute->set_i(value);
+}
+
+int64_t position(const Order& order, int64_t axis) {
+  return std::ranges::find(order, static_cast<int>(axis)) - order.begin();
+}
+
+std::vector<int64_t> positions(const Order& order,
+                               const std::vector<int64_t>& axes) {
+  std::vector<int64_t> result;
+  for (const int64_t axis : axes) result.push_back(position(order, axis));
+  std::ranges::sort(result);
+  return result;
+}
+
+std::optional<Rule> pointwise(const Query& query) {
+  Rule rule;
+  for (int i = 0; i < query.node.input_size(); ++i) {
+    const int rank = query.rank(i);
+    if (rank < 0) return std::nullopt;
+    rule.rank = std::max(rule.rank, rank);
+    if (rank > 0) rule.inputs.push_back(i);
+  }
+  return rule;
+}
+
+/// A permuted first input, and an attribute `axis`.
+std::optional<Rule> along_axis(const Query& query, int64_t otherwise) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  int64_t axis = integer(query.node, "axis", otherwise);
+  if (axis < 0) axis += rule.rank;
+  rule.apply = [axis](Edit& edit, const Order& order) {
+    set_integer(edit.node(), "axis", position(order, axis));
+  };
+  return rule;
+}
+
+std::optional<Rule> concat(const Query& query) {
+  std::optional<Rule> rule = along_axis(query, 0);
+  rule->inputs.resize(static_cast<size_t>(query.node.input_size()));
+  std::iota(rule->inputs.begin(), rule->inputs.end(), 0);
+  return rule;
+}
+
+std::optional<Rule> gather(const Query& query) {
+  if (query.constant(0) != nullptr || query.rank(1) > 1) return std::nullopt;
+  if (query.rank(1) < 0) return std::nullopt;
+  std::optional<Rule> rule = along_axis(query, 0);
+  if (query.rank(1) == 1) return rule;
+  const int64_t axis = integer(query.node, "axis", 0);
+  rule->removed = {static_cast<int>(axis < 0 ? axis + rule->rank : axis)};
+  return rule;
+}
+
+std::optional<Rule> quantize(const Query& query) {
+  if (find_attribute(query.node, "block_size") != nullptr) return std::nullopt;
+  if (query.rank(1) == 1) return along_axis(query, 1);
+  if (query.rank(1) != 0) return std::nullopt;
+  return Rule{.rank = query.rank(0), .inputs = {0}};
+}
+
+std::optional<Rule> reduction(const Query& query) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  std::vector<int64_t> axes;
+  const onnx::AttributeProto* attribute = find_attribute(query.node, "axes");
+  if (attribute != nullptr) {
+    axes.assign(attribute->ints().begin(), attribute->ints().end());
+  } else if (query.constant(1) != nullptr) {
+    axes = integers_of(*query.constant(1));
+  }
+  if (axes.empty()) return std::nullopt;
+  for (int64_t& axis : axes) {
+    if (axis < 0) axis += rule.rank;
+    if (integer(query.node, "keepdims", 1) == 0) {
+      rule.removed.push_back(static_cast<int>(axis));
+    }
+  }
+  rule.apply = [axes, is_input = attribute == nullptr](Edit& edit,
+                                                       const Order& order) {
+    const std::vector<int64_t> moved = positions(order, axes);
+    if (is_input) return edit.set_list(1, moved);
+    for (auto& own : *edit.node().mutable_attribute()) {
+      if (own.name() != "axes") continue;
+      own.mutable_ints()->Assign(moved.begin(), moved.end());
+    }
+  };
+  return rule;
+}
+
+std::optional<Rule> arg_reduction(const Query& query) {
+  std::optional<Rule> rule = along_axis(query, 0);
+  if (integer(query.node, "keepdims", 1) != 0) return rule;
+  const int64_t axis = integer(query.node, "axis", 0);
+  rule->removed = {static_cast<int>(axis < 0 ? axis + rule->rank : axis)};
+  return rule;
+}
+
+std::optional<Rule> slice(const Query& query) {
+  if (query.constant(3) == nullptr) return std::nullopt;
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  std::vector<int64_t> axes = integers_of(*query.constant(3));
+  for (int64_t& axis : axes) axis += axis < 0 ? rule.rank : 0;
+  rule.apply = [axes](Edit& edit, const Order& order) {
+    std::vector<int64_t> moved;
+    for (const int64_t axis : axes) moved.push_back(position(order, axis));
+    edit.set_list(3, moved);
+  };
+  return rule;
+}
+
+/// Input 1 lists `count` numbers for each axis, as ends of all axes in turn.
+std::optional<Rule> listed(const Query& query, size_t count) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  if (query.constant(1) == nullptr || query.has_input(3)) return std::nullopt;
+  const std::vector<int64_t> list = integers_of(*query.constant(1));
+  const auto rank = static_cast<size_t>(std::max(rule.rank, 0));
+  if (list.size() != rank * count) return std::nullopt;
+  rule.apply = [list](Edit& edit, const Order& order) {
+    std::vector<int64_t> moved(list.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+      const size_t end = i / order.size() * order.size();
+      moved[i] = list[end + static_cast<size_t>(order[i % order.size()])];
+    }
+    edit.set_list(1, moved);
+  };
+  return rule;
+}
+
+/// Normalization over the last axis.
+std::optional<Rule> layer_normalization(const Query& query) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  const int64_t axis = integer(query.node, "axis", -1);
+  if (axis != -1 && axis != rule.rank - 1) return std::nullopt;
+  rule.allows = [last = rule.rank - 1](const Order& order) {
+    return order.back() == last;
+  };
+  return rule;
+}
+
+/// Axes 0 and 1 are fixed.
+std::optional<Rule> per_channel(const Query& query) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  rule.allows = keeps_batch_and_channels;
+  return rule;
+}
+
+/// Global pooling in another order is a reduction.
+std::optional<Rule> global_pooling(const Query& query, const char* reduction) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  rule.apply = [reduction, opset = query.opset](Edit& edit,
+                                                const Order& order) {
+    if (keeps_batch_and_channels(order)) return;
+    std::vector<int64_t> axes;
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (order[i] > 1) axes.push_back(static_cast<int64_t>(i));
+    }
+    edit.node().set_op_type(reduction);
+    if (takes_axes_as_input(reduction, static_cast<int>(opset))) {
+      return edit.set_list(1, axes);
+    }
+    auto* attribute = edit.node().add_attribute();
+    attribute->set_name("axes");
+    attribute->set_type(onnx::AttributeProto::INTS);
+    attribute->mutable_ints()->Assign(axes.begin(), axes.end());
+  };
+  return rule;
+}
+
+/// A constant repeated for each sample: all other factors are 1.
+std::optional<Rule> expand(const Query& query) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  const onnx::NodeProto* sizes = query.graph.producer(query.node.input(1));
+  if (sizes == nullptr || sizes->op_type() != "Concat" ||
+      sizes->input_size() != 2) {
+    return std::nullopt;
+  }
+  const onnx::TensorProto* ones = query.graph.constant(sizes->input(1));
+  if (ones == nullptr) return std::nullopt;
+  const std::vector<int64_t> values = integers_of(*ones);
+  if (std::ssize(values) != rule.rank - 1 ||
+      std::ranges::any_of(values, [](int64_t v) { return v != 1; })) {
+    return std::nullopt;
+  }
+  rule.allows = [](const Order& order) { return order[0] == 0; };
+  return rule;
+}
+
+std::optional<Rule> unchecked(const Query& query) {
+  const std::string& op = query.node.op_type();
+  const auto is = [&](const char* other) { return op == other; };
+  if (std::ranges::any_of(kPointwise, is)) return pointwise(query);
+  if (std::ranges::any_of(kReductions, is)) return reduction(query);
+  if (op == "Clip") return Rule{.rank = query.rank(0), .inputs = {0}};
+  if (op == "QuantizeLinear" || op == "DequantizeLinear") {
+    return quantize(query);
+  }
+  if (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax" ||
+      op == "TopK") {
+    return along_axis(query, -1);
+  }
+  if (op == "ArgMax" || op == "ArgMin") return arg_reduction(query);
+  if (op == "Split") return along_axis(query, 0);
+  if (op == "Concat") return concat(query);
+  if (op == "Gather") return gather(query);
+  if (op == "Slice") return slice(query);
+  if (op == "Pad") return listed(query, 2);
+  if (op == "Tile") return listed(query, 1);
+  if (op == "LayerNormalization") return layer_normalization(query);
+  if (op == "MatMul") return product(query);
+  if (op == "Conv") return convolution(query);
+  if (op == "Expand") return expand(query);
+  if (op == "BatchNormalization" || op == "InstanceNormalization") {
+    return per_channel(query);
+  }
+  if (op == "GlobalAveragePool") return global_pooling(query, "ReduceMean");
+  if (op == "GlobalMaxPool") return global_pooling(query, "ReduceMax");
+  return std::nullopt;
+}
+
+}  // namespace
+
+Order Rule::output_order(const Order& order) const {
+  if (removed.empty()) return order;
+  std::vector<int> result;
+  for (const int axis : order) {
+    if (std::ranges::find(removed, axis) != removed.end()) continue;
+    const auto before = std::ranges::count_if(
+        removed, [axis](int other) { return other < axis; });
+    result.push_back(axis - static_cast<int>(before));
+  }
+  return result;
+}
+
+Order Rule::order_for_output(const Order& output) const {
+  if (removed.empty()) return output;
+  std::vector<int> remaining;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (std::ranges::find(removed, axis) == removed.end()) {
+      remaining.push_back(axis);
+    }
+  }
+  std::vector<int> order;
+  for (const int axis : output) {
+    order.push_back(remaining[static_cast<size_t>(axis)]);
+  }
+  for (int axis = 0; axis < rank; ++axis) {
+    if (std::ranges::find(removed, axis) == removed.end()) continue;
+    const auto before = std::ranges::find(order, axis - 1);
+    order.insert(before == order.end() ? order.begin() : before + 1, axis);
+  }
+  return order;
+}
+
+std::optional<Rule> rule_of(const onnx::NodeProto& node,
+                            const Surroundings& surroundings, int64_t opset) {
+  if (!node.domain().empty() || node.input_size() == 0) return std::nullopt;
+  std::optional<Rule> rule =
+      unchecked({.node = node, .graph = surroundings, .opset = opset});
+  if (!rule || rule->rank < 2) return std::nullopt;
+  return rule;
+}
+
+std::vector<int64_t> integers_of(const onnx::TensorProto& tensor) {
+  if (tensor.data_type() != onnx::TensorProto::INT64) return {};
+  if (tensor.int64_data_size() > 0) {
+    return {tensor.int64_data().begin(), tensor.int64_data().end()};
+  }
+  std::vector<int64_t> values(tensor.raw_data().size() / sizeof(int64_t));
+  std::memcpy(values.data(), tensor.raw_data().data(),
+              values.size() * sizeof(int64_t));
+  return values;
+}
+
+}  // namespace octet::io::layout
