@@ -102,7 +102,42 @@ std::string describe_layer(const GraphNode& node,
   return text;
 }
 
-void emit(const GraphNode& node, GraphBuilder& builder, Values& values) {
+/// Exchanges the names of an activation's first node, which has the layer's
+/// name, and the node of its output, so that the value named like the layer is
+/// its output.
+void name_output(onnx::GraphProto& graph, int first, const std::string& layer,
+                 OnnxValue& value) {
+  onnx::NodeProto* named = nullptr;
+  onnx::NodeProto* last = nullptr;
+  for (int i = first; i < graph.node_size(); ++i) {
+    onnx::NodeProto& node = *graph.mutable_node(i);
+    // Pairs are found by the names of their values.
+    if (node.op_type() == "QuantizeLinear") return;
+    if (node.name() == layer) named = &node;
+    if (node.output(0) == value.name) last = &node;
+  }
+  if (named == nullptr || last == nullptr || named == last ||
+      !last->name().starts_with(layer + "_")) {
+    return;
+  }
+  const std::string old = named->output(0);
+  for (int i = first; i < graph.node_size(); ++i) {
+    for (auto& input : *graph.mutable_node(i)->mutable_input()) {
+      if (input == old) {
+        input = value.name;
+      } else if (input == value.name) {
+        input = old;
+      }
+    }
+  }
+  std::swap(*named->mutable_name(), *last->mutable_name());
+  std::swap(*named->mutable_output(0), *last->mutable_output(0));
+  value.name = old;
+}
+
+void emit(const GraphNode& node, onnx::GraphProto& graph, GraphBuilder& builder,
+          Values& values) {
+  const int first = graph.node_size();
   EmitContext context(builder, node.layer->name());
   const SequenceOrder order = order_of(node);
   bool ncl = order == SequenceOrder::channels_first;
@@ -115,9 +150,14 @@ void emit(const GraphNode& node, GraphBuilder& builder, Values& values) {
   for (const SymbolicTensor& input : node.inputs) {
     inputs.push_back(values.at(*input.node, ncl, context));
   }
-  values.add(node,
-             with_context([&] { return describe_layer(node, inputs); },
-                          [&] { return node.layer->emit(context, inputs); }));
+  OnnxValue value =
+      with_context([&] { return describe_layer(node, inputs); },
+                   [&] { return node.layer->emit(context, inputs); });
+  const LayerDef* def = find_layer_def(node.layer->class_name());
+  if (def != nullptr && def->role == LayerRole::activation) {
+    name_output(graph, first, node.layer->name(), value);
+  }
+  values.add(node, std::move(value));
 }
 
 /// Returns the values of the model's outputs. Converts flattened images to
@@ -247,7 +287,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (values.contains(*nodes[i])) continue;
     const int first = graph.node_size();
-    emit(*nodes[i], builder, values);
+    emit(*nodes[i], graph, builder, values);
     for (int k = first; k < graph.node_size(); ++k) {
       result.producers.emplace(graph.node(k).name(), i);
     }

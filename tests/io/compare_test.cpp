@@ -96,6 +96,21 @@ TEST(Compare, ALayerWithAnActivationIsComparedAfterIt) {
   EXPECT_GT(value_of(result, "conv2d_1").sqnr(), 110);
 }
 
+TEST(Compare, AnActivationOfSeveralNodesIsComparedAfterTheLast) {
+  for (const char* activation : {"silu", "gelu", "mish", "hard_shrink"}) {
+    SCOPED_TRACE(activation);
+    const SymbolicTensor x = input({6, 5, 3}, "x");
+    SymbolicTensor y = Conv2D({.filters = 17, .name = "conv"})(x);
+    y = Activation({.activation = activation, .name = "gate"})(y);
+    y = Conv2D({.filters = 4, .name = "last"})(y);
+    Model network(x, y);
+    const auto file = TracedModel::from_onnx_bytes(to_onnx(network).bytes);
+    const ModelComparison result = compare_models(
+        TracedModel(std::move(network)), file, noise_samples({3, 6, 5, 3}));
+    EXPECT_GT(value_of(result, "gate").sqnr(), 110);
+  }
+}
+
 TEST(Compare, AFoldedNormalizationIsComparedAfterIt) {
   const TracedModel model(small_model());
   const auto folded = TracedModel::from_onnx_bytes(

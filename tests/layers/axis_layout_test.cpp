@@ -107,8 +107,7 @@ TEST(AxisLayout, MergesTheBatchWithAnAxisAndSplitsThemAgain) {
 }
 
 TEST(AxisLayout, RejectsReshapesThatSplitAFactorUnevenly) {
-  const AxisLayout layout =
-      AxisLayout(sizes({4, 6})).transposed(Order{1, 0});
+  const AxisLayout layout = AxisLayout(sizes({4, 6})).transposed(Order{1, 0});
   EXPECT_TRUE(layout.reshaped(sizes({3, 8})));
   EXPECT_FALSE(layout.reshaped(sizes({8, 3})));
   EXPECT_FALSE(AxisLayout(sizes({4, 6})).reshaped(sizes({4, 5})));
@@ -129,9 +128,8 @@ TEST(AxisLayout, StoredOrderMakesALayoutOrdered) {
 
 TEST(AxisLayout, RequiredOrderOfTheStoredAxes) {
   const Dims dims = sizes({2, 3, 4, 1});
-  const auto layout = AxisLayout(dims)
-                          .transposed(Order{0, 2, 3, 1})
-                          .reshaped(sizes({2, 12}));
+  const auto layout =
+      AxisLayout(dims).transposed(Order{0, 2, 3, 1}).reshaped(sizes({2, 12}));
   ASSERT_TRUE(layout);
   const auto order = layout->required_order();
   ASSERT_TRUE(order);
