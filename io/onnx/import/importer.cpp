@@ -216,6 +216,7 @@ Model Importer::model() {
   if (outputs.size() > 1) name_by_outputs(outputs);
   ModelOptions options;
   if (!graph_.name().empty()) options.name = graph_.name();
+  options.aliases = aliases(outputs);
   return Model(inputs_, std::move(outputs), options);
 }
 

@@ -78,6 +78,9 @@ class Importer {
   void check_stated(const ImportNode& node) const;
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
+  /// Returns the layers of nodes that have no layer of their name.
+  std::map<std::string, std::string> aliases(
+      std::span<const SymbolicTensor> outputs) const;
   std::string unique(const std::string& name);
   void warn_of_floats() const;
   void refuse(const ImportNode& node, const std::string& reason);
