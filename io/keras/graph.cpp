@@ -117,22 +117,26 @@ struct Parser {
                       written == "TensorFlowOpLayer" ||
                       is_keras_operation(entry);
     std::optional<KerasLayer> inner;
-    in_file([&] { return "in " + text_of(layer); },
-            [&] {
-              if (is_sequential(written) || is_functional(written)) {
-                layer.graph =
-                    std::make_unique<KerasGraph>(model(written, config));
-              } else {
-                (void)config.as_object();
-                layer.config = config;
-                if (is_wrapped(layer)) {
-                  inner = inside(layer);
-                } else if (!layer.is_input() && !dialect.knows(layer)) {
-                  note(layer);
-                }
-              }
-              refuse_quantized(config);
-            });
+    in_file(
+        [&] { return "in " + text_of(layer); },
+        [&] {
+          if (is_sequential(written) || is_functional(written)) {
+            layer.graph = std::make_unique<KerasGraph>(model(written, config));
+          } else {
+            (void)config.as_object();
+            layer.config = config;
+            if (is_wrapped(layer)) {
+              inner = inside(layer);
+            } else if (layer.class_name == "TimeDistributed" &&
+                       config.find("layer") != nullptr) {
+              layer.inner =
+                  std::make_unique<KerasLayer>(this->layer(config.at("layer")));
+            } else if (!layer.is_input() && !dialect.knows(layer)) {
+              note(layer);
+            }
+          }
+          refuse_quantized(config);
+        });
     return inner ? std::move(*inner) : std::move(layer);
   }
 

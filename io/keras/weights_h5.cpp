@@ -122,7 +122,12 @@ class Matcher {
   }
 
   void one(TargetLayer& layer, const std::string& group) {
-    if (count(group) != layer.weights.size()) {
+    // Batch renormalization adds three statistics of training.
+    const size_t unused = layer.class_name == "BatchNormalization" &&
+                                  count(group) == layer.weights.size() + 3
+                              ? 3
+                              : 0;
+    if (count(group) != layer.weights.size() + unused) {
       std::vector<std::string> names;
       for (const WeightTarget& w : layer.weights) names.push_back(w.name);
       throw FormatError(
