@@ -30,8 +30,7 @@ class Block {
     return value != nullptr && *value == Config(true);
   }
   int64_t size(const char* key) const {
-    const Config& value = config_.at(key);
-    return (value.is_list() ? value.as_list().at(0) : value).as_int();
+    return entry_of(config_.at(key), 0, key).as_int();
   }
 
   /// Starts a call.
@@ -99,8 +98,15 @@ std::function<Tensor(const Tensor&)> reshape_to(const Shape& shape) {
 }
 
 int64_t product_of_sizes(const std::vector<int64_t>& sizes) {
+  constexpr int64_t kMost = int64_t{1} << 31;
   int64_t product = 1;
-  for (const int64_t size : sizes) product *= size;
+  for (const int64_t size : sizes) {
+    if (size > kMost / product) {
+      throw FormatError("size_limit", "output_shape",
+                        "the kernel has too many elements");
+    }
+    product *= size;
+  }
   return product;
 }
 
@@ -249,6 +255,35 @@ std::unique_ptr<LayerBuilder> composed(const KerasLayer& layer,
                                            build);
 }
 
+/// SpectralNormalization, which scales the stored kernel in training only.
+class InnerBuilder final : public LayerBuilder {
+ public:
+  InnerBuilder(const KerasLayer& layer, const std::string& name,
+               BuildState& state)
+      : layer_(layer), inner_(layer_builder(*layer.inner, name, state)) {}
+
+  std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
+                               size_t index) override {
+    return inner_->call(arguments, index);
+  }
+  TargetLayer targets() const override {
+    TargetLayer part = inner_->targets();
+    part.attribute = "layer";
+    return {.name = layer_.name,
+            .class_name = layer_.written_class,
+            .parts = {std::move(part)}};
+  }
+
+ private:
+  const KerasLayer& layer_;
+  std::unique_ptr<LayerBuilder> inner_;
+};
+
+std::unique_ptr<LayerBuilder> inner(const KerasLayer& layer, std::string name,
+                                    BuildState& state) {
+  return std::make_unique<InnerBuilder>(layer, name, state);
+}
+
 /// Pooling whose windows are equal if the output's size divides the input's.
 class AdaptiveBuilder final : public LayerBuilder {
  public:
@@ -274,9 +309,7 @@ class AdaptiveBuilder final : public LayerBuilder {
     for (int axis = 0; axis < shape.rank() - 2; ++axis) {
       const int64_t from = shape[axis + (first ? 2 : 1)];
       const int64_t to =
-          (wanted.is_list() ? wanted.as_list().at(static_cast<size_t>(axis))
-                            : wanted)
-              .as_int();
+          entry_of(wanted, static_cast<size_t>(axis), "output_size").as_int();
       if (to < 1 || from % to != 0) {
         throw UnsupportedError(
             "unsupported_attribute", "output_size",
@@ -305,8 +338,18 @@ std::unique_ptr<LayerBuilder> adaptive(const KerasLayer& layer,
 
 }  // namespace
 
+const Config& entry_of(const Config& value, size_t axis, const char* key) {
+  if (!value.is_list()) return value;
+  if (axis >= value.as_list().size()) {
+    throw FormatError("invalid_shape", key,
+                      fmt::format("must have at least {} entries, got {}",
+                                  axis + 1, value.as_list().size()));
+  }
+  return value.as_list()[axis];
+}
+
 BlockBuilder find_block(std::string_view class_name) {
-  static constexpr std::array<std::pair<std::string_view, BlockBuilder>, 8>
+  static constexpr std::array<std::pair<std::string_view, BlockBuilder>, 9>
       kBlocks{{{"AdaptiveAveragePooling1D", adaptive},
                {"AdaptiveAveragePooling2D", adaptive},
                {"AdaptiveMaxPooling1D", adaptive},
@@ -314,6 +357,7 @@ BlockBuilder find_block(std::string_view class_name) {
                {"Attention", composed<build_attention>},
                {"Conv1DTranspose", composed<build_conv1d_transpose>},
                {"EinsumDense", composed<build_einsum_dense>},
+               {"SpectralNormalization", inner},
                {"TimeDistributed", time_distributed_builder}}};
   const auto found = std::ranges::find_if(
       kBlocks, [&](const auto& entry) { return entry.first == class_name; });

@@ -17,6 +17,10 @@ using BlockBuilder = std::unique_ptr<LayerBuilder> (*)(const KerasLayer&,
                                                        BuildState&);
 BlockBuilder find_block(std::string_view class_name);
 
+/// Returns the entry of an option for an axis: of a list, or a number for all
+/// axes. Throws: FormatError for a list that is too short.
+const Config& entry_of(const Config& value, size_t axis, const char* key);
+
 std::unique_ptr<LayerBuilder> time_distributed_builder(const KerasLayer& layer,
                                                        std::string name,
                                                        BuildState& state);

@@ -23,6 +23,7 @@ struct BuildState {
   /// Inside a model called with training=False.
   bool statistics_frozen = false;
   DataFormats formats = {};
+  int64_t step_calls = 0;  ///< of layers in TimeDistributed
   /// Layers of the file that have another name in Octet, or none.
   std::map<std::string, std::string> aliases = {};
 };

@@ -1,6 +1,7 @@
 #include "keras/einsum_dense.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -41,8 +42,9 @@ struct Equation {
     for (std::string* letters : {&input, &output}) expand(*letters);
     for (const std::string* letters : {&input, &kernel, &output}) {
       for (const char letter : *letters) {
-        if (letter == '.' || std::ranges::count(*letters, letter) > 1) {
-          refuse_equation(text, "letters must not be repeated");
+        if (std::isalnum(static_cast<unsigned char>(letter)) == 0 ||
+            std::ranges::count(*letters, letter) > 1) {
+          refuse_equation(text, "axes must be letters that are not repeated");
         }
       }
     }

@@ -41,6 +41,11 @@ bool is_keras_operation(const Config& entry) {
          module.find(".ops.") != std::string::npos;
 }
 
+bool is_layer_wrapper(std::string_view class_name) {
+  return class_name == "TimeDistributed" ||
+         class_name == "SpectralNormalization";
+}
+
 bool is_sequential(std::string_view class_name) {
   return class_name == "Sequential";
 }
@@ -127,8 +132,7 @@ struct Parser {
             layer.config = config;
             if (is_wrapped(layer)) {
               inner = inside(layer);
-            } else if (layer.class_name == "TimeDistributed" &&
-                       config.find("layer") != nullptr) {
+            } else if (is_layer_wrapper(layer.class_name)) {
               layer.inner =
                   std::make_unique<KerasLayer>(this->layer(config.at("layer")));
             } else if (!layer.is_input() && !dialect.knows(layer)) {

@@ -35,8 +35,8 @@ bool works_on_windows(const KerasLayer& layer) {
          (padding == nullptr || *padding != Config("causal"));
 }
 
-Config one_and(const Config& value) {
-  return Config::List{1, value.is_list() ? value.as_list().at(0) : value};
+Config one_and(const Config& value, const char* key) {
+  return Config::List{1, entry_of(value, 0, key)};
 }
 
 /// The same layer for images [n,t,l,c].
@@ -46,7 +46,7 @@ LayerSpec over_images(LayerSpec spec) {
        {"dilation_rate", "kernel_size", "pool_size", "strides"}) {
     const Config* value = spec.config.find(key);
     if (value == nullptr || value->is_null()) continue;
-    const Config size = one_and(*value);
+    const Config size = one_and(*value, key);
     spec.config.set(key, size);
   }
   return spec;
@@ -54,6 +54,7 @@ LayerSpec over_images(LayerSpec spec) {
 
 /// Limit of calls: each adds a slice of the input to the graph.
 constexpr int64_t kMostSteps = 64;
+constexpr int64_t kMostCalls = 4096;  // in a model, also nested
 
 class TimeDistributedBuilder final : public LayerBuilder {
  public:
@@ -67,6 +68,13 @@ class TimeDistributedBuilder final : public LayerBuilder {
     if (inner_ == nullptr) inner_ = inner(x.tensor.shape());
     if (!by_step_) return inner_->call({{"", x, {}}}, index);
     const int64_t steps = x.tensor.shape()[1];
+    state_.step_calls += steps;
+    if (state_.step_calls > kMostCalls) {
+      throw FormatError("size_limit", "TimeDistributed",
+                        fmt::format("layers must be called for at most {} "
+                                    "steps in total",
+                                    kMostCalls));
+    }
     std::vector<SymbolicTensor> results;
     for (int64_t step = 0; step < steps; ++step) {
       const KerasValue one{x.tensor.index({Slice(), step})};

@@ -27,6 +27,9 @@ void add_options(const KerasLayer& layer, std::vector<std::string>& found) {
     for (const KerasLayer& each : layer.graph->layers) add_options(each, found);
   }
   if (layer.inner != nullptr) add_options(*layer.inner, found);
+  if (layer.class_name == "SpectralNormalization") {
+    found.push_back(text_of(layer));
+  }
   if (!layer.config.is_object()) return;
   for (const auto& [key, value] : layer.config.as_object()) {
     if (!is_training_only(key) || !is_set(value)) continue;
@@ -47,10 +50,13 @@ void warn_of_training_options(const KerasGraph& graph,
            listed(found)));
 }
 
-void drop_renormalization(std::vector<StoredWeight>& weights) {
+void drop_training_statistics(std::vector<StoredWeight>& weights) {
   const auto is_leaf = [](const StoredWeight& weight, std::string_view name) {
     return weight.path.back() == name;
   };
+  std::erase_if(weights, [&](const StoredWeight& each) {
+    return is_leaf(each, "vector_u");  // of SpectralNormalization
+  });
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(
         weights, [&](const StoredWeight& each) { return is_leaf(each, name); });

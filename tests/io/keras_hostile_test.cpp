@@ -254,6 +254,21 @@ TEST(KerasArchitecture, ReportsMissingAndWronglyTypedEntries) {
                                R"("filters":2,)"
                                R"("kernel_size":3,"data_format":"hw")")),
        {"invalid_value", "data_format"}},
+      {after_tokens(keras_layer("TimeDistributed", "t")),
+       {"unknown_name", "configuration"}},
+      {after_tokens(keras_layer("EinsumDense", "e",
+                                R"("equation":"abc","output_shape":[4,3])")),
+       {"invalid_value", "equation"}},
+      {after_tokens(keras_layer("EinsumDense", "e",
+                                R"("equation":"abc,cdef->abdef",)"
+                                R"("output_shape":[4,99999,99999,99])")),
+       {"size_limit", "output_shape"}},
+      {after_tokens(keras_layer("Conv1DTranspose", "c",
+                                R"("filters":2,"kernel_size":[])")),
+       {"invalid_shape", "kernel_size"}},
+      {after_tokens(
+           keras_layer("AdaptiveMaxPooling1D", "p", R"("output_size":[])")),
+       {"invalid_shape", "output_size"}},
       {keras_functional({keras_input("i")}, "[]", R"([["i",0,0]])"),
        {"invalid_graph", "input_layers, output_layers"}},
       {keras_functional(

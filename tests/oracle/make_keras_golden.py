@@ -538,13 +538,14 @@ def blocks():
     frames = keras.Input((3, 8, 6, 2), name="frames")
     net_input = keras.Input((8, 6, 2))
     net = layers.Conv2D(4, 3, name="conv")(net_input)
-    net = layers.Dense(5)(layers.Flatten()(net))
+    net = layers.Dense(5)(layers.GlobalAveragePooling2D()(net))
     f = layers.TimeDistributed(layers.Conv2D(2, 3, padding="same"),
                                name="images")(frames)
     f = layers.TimeDistributed(keras.Model(net_input, net, name="net"),
                                name="nets")(f)
     image = keras.Input((8, 6, 3), name="image")
     z = layers.AdaptiveAveragePooling2D((4, 3), name="adapt")(image)
+    z = layers.SpectralNormalization(layers.Conv2D(3, 1), name="spectral")(z)
     z = layers.AdaptiveMaxPooling2D(2, name="most")(
         layers.ZeroPadding2D(((0, 0), (0, 1)))(z))
     return keras.Model([tokens, steps, image, frames], [x, y, z, f],
