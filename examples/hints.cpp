@@ -40,7 +40,7 @@ constexpr HintRule kRules[] = {
     {"", "to_dot()", "use --dot"},
     // Layers.
     {"", "register_layer", "custom layers need a C++ program"},
-    {"", "Model::predict()", kPredict},
+    {"", "Model::predict()", "octet predict runs the model without a session"},
     // Quantization.
     {"", "disable_fake_quant", kCalibrate},
     {"", "quant::calibrate", kCalibrate},

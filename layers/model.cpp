@@ -366,8 +366,22 @@ const std::shared_ptr<Layer>& Model::find(std::string_view wanted) const {
       fmt::format("no layer '{}'{}", wanted, suggest_names(wanted, names)));
 }
 
+const Layer& Model::layer_or_alias(std::string_view wanted) const {
+  const auto named = [&](std::string_view name) {
+    return std::ranges::find_if(layers_, [&](const auto& layer) {
+      return layer->name() == name || layer->original_name() == name;
+    });
+  };
+  const auto alias = options_.aliases.find(std::string(wanted));
+  if (alias != options_.aliases.end() && named(wanted) == layers_.end()) {
+    const auto found = named(alias->second);
+    if (found != layers_.end()) return **found;
+  }
+  return layer(wanted);
+}
+
 SymbolicTensor Model::output(std::string_view wanted) const {
-  const Layer& layer = this->layer(wanted);
+  const Layer& layer = layer_or_alias(wanted);
   std::shared_ptr<const GraphNode> found;
   for (const auto& node : nodes_) {
     if (node->layer.get() != &layer) continue;

@@ -35,6 +35,7 @@ SymbolicTensor multi_head_attention(const SymbolicTensor& query,
         const auto y = ScaledDotProductAttention(
             {.num_heads = o.num_heads,
              .dropout = o.dropout,
+             .causal = o.causal,
              .name = part_name(o.name, "attention")})({q, k, v});
         const int64_t size =
             o.output_size == 0 ? query.shape()[-1] : o.output_size;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -17,9 +18,24 @@ template <class Visitor>
 static void fields(Visitor& v, ScaledDotProductAttentionOptions& o) {
   v("num_heads", o.num_heads);
   v("dropout", o.dropout);
+  v("causal", o.causal);
 }
 
 namespace {
+
+/// Returns 0 for the keys that each query sees, otherwise minus infinity.
+/// Shapes: [queries,keys].
+Tensor causal_mask(int64_t queries, int64_t keys) {
+  Tensor mask = Tensor::zeros({queries, keys});
+  const auto values = mask.f32();
+  for (int64_t query = 0; query < queries; ++query) {
+    for (int64_t key = query + 1; key < keys; ++key) {
+      values[static_cast<size_t>(query * keys + key)] =
+          -std::numeric_limits<float>::infinity();
+    }
+  }
+  return mask;
+}
 
 class ScaledDotProductAttentionLayer final : public Layer {
  public:
@@ -83,8 +99,12 @@ class ScaledDotProductAttentionLayer final : public Layer {
     const Variable q = heads(inputs[0]);
     const Variable k = heads(inputs[1]);
     const Variable v = heads(inputs[2]);
-    Variable weights = softmax(scale_shift(matmul(q, k, {.transpose_b = true}),
-                                           scale(inputs[0].shape())));
+    Variable scores = scale_shift(matmul(q, k, {.transpose_b = true}),
+                                  scale(inputs[0].shape()));
+    if (o_.causal) {
+      scores = scores + causal_mask(q.shape()[2], k.shape()[2]);
+    }
+    Variable weights = softmax(scores);
     if (context.training && o_.dropout > 0) {
       weights = dropout(weights, o_.dropout, *context.rng);
     }
@@ -111,9 +131,15 @@ class ScaledDotProductAttentionLayer final : public Layer {
     const std::string k = split(inputs[1], "key", {0, 2, 3, 1});
     const std::string v = split(inputs[2], "value", {0, 2, 1, 3});
     const std::string products = context.part("MatMul", "products", {q, k});
-    const std::string scores = context.part(
+    std::string scores = context.part(
         "Mul", "scores",
         {products, context.scalar("scale", scale(inputs[0].shape))});
+    if (o_.causal) {
+      const Tensor mask = causal_mask(inputs[0].shape[1], inputs[1].shape[1]);
+      scores = context.part("Add", "masked",
+                            {scores, context.builder().add_initializer(
+                                         context.layer() + "/mask", mask)});
+    }
     const std::string weights =
         context.part("Softmax", "weights", {scores}, {{"axis", int64_t{-1}}});
     const std::string means = context.node("MatMul", {weights, v});

@@ -13,6 +13,7 @@ namespace octet::io {
 namespace {
 
 constexpr std::string_view kAttentionSuffix = "/attention";
+constexpr std::string_view kCausal = "use_causal_mask";
 
 const Config* given(const Config& config, const char* key) {
   const Config* value = config.find(key);
@@ -60,9 +61,6 @@ class AttentionBuilder final : public LayerBuilder {
       throw UnsupportedError("unsupported_attribute", key,
                              "must be null or [1]");
     }
-    attention_ =
-        create("attention", "ScaledDotProductAttention",
-               Config().set("num_heads", heads_).set("dropout", rate()));
     query_ = project("query", heads_ * key_dim_);
     key_ = project("key", heads_ * key_dim_);
     value_ = project("value", heads_ * value_dim_);
@@ -71,6 +69,17 @@ class AttentionBuilder final : public LayerBuilder {
   std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
                                size_t) override {
     const auto [q, v, k] = operands(arguments);
+    const bool causal = is_causal(arguments);
+    auto& attention = attention_[causal ? 1 : 0];
+    if (attention == nullptr) {
+      const bool other = attention_[causal ? 0 : 1] != nullptr;
+      attention = create(other ? "attention_1" : "attention",
+                         "ScaledDotProductAttention",
+                         Config()
+                             .set("num_heads", heads_)
+                             .set("dropout", rate())
+                             .set("causal", causal));
+    }
     if (output_ == nullptr) {
       const Config* shape = given(config_, "output_shape");
       int64_t units = q.tensor.shape()[-1];
@@ -85,7 +94,7 @@ class AttentionBuilder final : public LayerBuilder {
       return KerasValue{call_layer(layer, {x})};
     };
     const KerasValue mean{
-        call_layer(attention_, {run(query_, q), run(key_, k), run(value_, v)})};
+        call_layer(attention, {run(query_, q), run(key_, k), run(value_, v)})};
     return {run(output_, mean)};
   }
 
@@ -123,6 +132,12 @@ class AttentionBuilder final : public LayerBuilder {
     return create(part, "Dense", config);
   }
 
+  static bool is_causal(const std::vector<BuiltArgument>& arguments) {
+    return std::ranges::any_of(arguments, [](const BuiltArgument& argument) {
+      return argument.name == kCausal && argument.constant == Config(true);
+    });
+  }
+
   // Returns query, value, key. In Keras the value precedes the key, and is the
   // key if there is none.
   std::array<KerasValue, 3> operands(
@@ -138,8 +153,9 @@ class AttentionBuilder final : public LayerBuilder {
       if (argument.name.empty()) slot = next++;
       if (!argument.value) {
         const Config& c = argument.constant;
-        const bool harmless =
-            c.is_null() || c == Config(false) || argument.name == "training";
+        const bool harmless = c.is_null() || c == Config(false) ||
+                              argument.name == "training" ||
+                              argument.name == kCausal;
         if (harmless) continue;
         throw UnsupportedError("unsupported_attribute", argument.name,
                                "is not supported as an argument");
@@ -166,7 +182,8 @@ class AttentionBuilder final : public LayerBuilder {
   int64_t heads_ = 0;
   int64_t key_dim_ = 0;
   int64_t value_dim_ = 0;
-  std::shared_ptr<Layer> query_, key_, value_, attention_, output_;
+  std::shared_ptr<Layer> query_, key_, value_, output_;
+  std::array<std::shared_ptr<Layer>, 2> attention_;  // without mask, causal
 };
 
 }  // namespace

@@ -10,15 +10,12 @@
 
 #include "file_errors.h"
 #include "keras/attention.h"
+#include "keras/blocks.h"
 #include "keras/operation.h"
 #include "keras/scaled_add.h"
 
 namespace octet::io {
 namespace {
-
-std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
-                                         const std::string& name,
-                                         BuildState& state);
 
 /// The layers of a graph, created at their first call.
 class ModelBuilder {
@@ -66,9 +63,10 @@ class ModelBuilder {
               [&] {
                 auto& builder = builders_[index];
                 if (builder == nullptr) {
-                  builder = builder_of(layer, prefix_ + layer.name, state_);
+                  builder = layer_builder(layer, prefix_ + layer.name, state_);
                 }
                 values[index][number] = builder->call(arguments, number);
+                add_alias(layer, values[index][number]);
               });
     }
     std::vector<KerasValue> outputs;
@@ -88,6 +86,16 @@ class ModelBuilder {
   }
 
  private:
+  void add_alias(const KerasLayer& layer,
+                 const std::vector<KerasValue>& values) const {
+    const std::string name = prefix_ + layer.name;
+    const std::string& made = values[0].tensor.node->layer->name();
+    if (!layer.operation && values.size() == 1 && !made.empty() &&
+        made != name) {
+      state_.aliases.emplace(name, made);
+    }
+  }
+
   const KerasGraph& graph_;
   std::string prefix_;
   BuildState& state_;
@@ -185,9 +193,11 @@ class NestedBuilder final : public LayerBuilder {
   ModelBuilder graph_;
 };
 
-std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
-                                         const std::string& name,
-                                         BuildState& state) {
+}  // namespace
+
+std::unique_ptr<LayerBuilder> layer_builder(const KerasLayer& layer,
+                                            const std::string& name,
+                                            BuildState& state) {
   if (layer.graph != nullptr) {
     return std::make_unique<NestedBuilder>(layer, name, state);
   }
@@ -202,9 +212,13 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
   if (!users && layer.class_name == kScaledAddClass) {
     return scaled_add_builder(layer, name, state);
   }
+  const BlockBuilder block = users ? nullptr : find_block(layer.class_name);
+  if (block != nullptr) return block(layer, name, state);
   return chain_builder(
       layer, name, layer_sequence(layer, state.dialect, state.options), state);
 }
+
+namespace {
 
 LayerSpec step_for_order(const KerasLayer& layer, const BuildState& state) {
   return {"", layer.class_name, {}, find_factory(state.options, layer)};
@@ -355,6 +369,7 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   }
   ModelOptions options;
   if (!graph.name.empty()) options.name = graph.name;
+  options.aliases = std::move(state.aliases);
   return {Model(std::move(input_tensors), std::move(outputs), options),
           builder.targets()};
 }

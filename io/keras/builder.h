@@ -2,6 +2,7 @@
 // io/keras.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ struct BuildState {
   /// Inside a model called with training=False.
   bool statistics_frozen = false;
   DataFormats formats = {};
+  int64_t step_calls = 0;  ///< of layers in TimeDistributed
+  /// Layers of the file that have another name in Octet, or none.
+  std::map<std::string, std::string> aliases = {};
 };
 
 struct BuiltArgument {
@@ -40,7 +44,11 @@ class LayerBuilder {
   virtual TargetLayer targets() const = 0;
 };
 
-/// `name` is the layer's name in the Model.
+/// Returns the builder of any layer. `name` is the layer's name in the Model.
+std::unique_ptr<LayerBuilder> layer_builder(const KerasLayer& layer,
+                                            const std::string& name,
+                                            BuildState& state);
+
 std::unique_ptr<LayerBuilder> chain_builder(const KerasLayer& layer,
                                             std::string name,
                                             std::vector<LayerSpec> steps,

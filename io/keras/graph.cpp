@@ -41,6 +41,11 @@ bool is_keras_operation(const Config& entry) {
          module.find(".ops.") != std::string::npos;
 }
 
+bool is_layer_wrapper(std::string_view class_name) {
+  return class_name == "TimeDistributed" ||
+         class_name == "SpectralNormalization";
+}
+
 bool is_sequential(std::string_view class_name) {
   return class_name == "Sequential";
 }
@@ -117,22 +122,25 @@ struct Parser {
                       written == "TensorFlowOpLayer" ||
                       is_keras_operation(entry);
     std::optional<KerasLayer> inner;
-    in_file([&] { return "in " + text_of(layer); },
-            [&] {
-              if (is_sequential(written) || is_functional(written)) {
-                layer.graph =
-                    std::make_unique<KerasGraph>(model(written, config));
-              } else {
-                (void)config.as_object();
-                layer.config = config;
-                if (is_wrapped(layer)) {
-                  inner = inside(layer);
-                } else if (!layer.is_input() && !dialect.knows(layer)) {
-                  note(layer);
-                }
-              }
-              refuse_quantized(config);
-            });
+    in_file(
+        [&] { return "in " + text_of(layer); },
+        [&] {
+          if (is_sequential(written) || is_functional(written)) {
+            layer.graph = std::make_unique<KerasGraph>(model(written, config));
+          } else {
+            (void)config.as_object();
+            layer.config = config;
+            if (is_wrapped(layer)) {
+              inner = inside(layer);
+            } else if (is_layer_wrapper(layer.class_name)) {
+              layer.inner =
+                  std::make_unique<KerasLayer>(this->layer(config.at("layer")));
+            } else if (!layer.is_input() && !dialect.knows(layer)) {
+              note(layer);
+            }
+          }
+          refuse_quantized(config);
+        });
     return inner ? std::move(*inner) : std::move(layer);
   }
 

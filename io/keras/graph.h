@@ -43,6 +43,7 @@ struct KerasLayer {
   bool operation = false;   ///< a function of TensorFlow or Keras 3
   bool is_wrapped = false;  ///< was in a quantize wrapper of the toolkit
   std::unique_ptr<KerasGraph> graph;  ///< of a nested model
+  std::unique_ptr<KerasLayer> inner;  ///< of a wrapper
   std::vector<KerasCall> calls;
 
   bool is_input() const { return class_name == "InputLayer"; }

@@ -7,6 +7,7 @@
 
 #include "keras/attention.h"
 #include "keras/augmentation.h"
+#include "keras/blocks.h"
 #include "keras/operation.h"
 #include "keras/scaled_add.h"
 
@@ -99,6 +100,7 @@ bool is_known(const KerasLayer& layer, const KerasOptions& options) {
   return is_renamed_class(layer.class_name) || is_noop(layer) ||
          layer.class_name == kAttentionClass ||
          layer.class_name == kScaledAddClass ||
+         find_block(layer.class_name) != nullptr ||
          is_registered_class(layer.class_name) || is_known_operation(layer);
 }
 

@@ -142,7 +142,7 @@ StoredLayer stored_layer(const Hdf5Reader& file, const std::string& name,
   for (const std::string& weight : *weights) {
     layer.weights.push_back(stored_weight(name, weight, at));
   }
-  drop_renormalization(layer.weights);
+  drop_training_statistics(layer.weights);
   take_ranges(layer);
   return layer;
 }

@@ -11,13 +11,15 @@
 namespace octet::io {
 
 /// Warns once about all ignored options of the model's layers: batch
-/// renormalization, virtual batches, weight constraints and activity
-/// regularizers. `file` is for the message.
+/// renormalization, virtual batches, spectral normalization, weight constraints
+/// and activity regularizers. `file` is for the message.
 void warn_of_training_options(const KerasGraph& graph, const std::string& file);
 
-/// Removes the weights of batch renormalization, which inference does not use,
-/// from those of a batch normalization.
-/// Source: tf_keras/layers/normalization/batch_normalization.py, build().
-void drop_renormalization(std::vector<StoredWeight>& weights);
+/// Removes weights that inference does not use: those of batch renormalization
+/// from those of a batch normalization, and the vector of spectral
+/// normalization.
+/// Source: tf_keras/layers/normalization/batch_normalization.py, build();
+/// keras/src/layers/normalization/spectral_normalization.py.
+void drop_training_statistics(std::vector<StoredWeight>& weights);
 
 }  // namespace octet::io

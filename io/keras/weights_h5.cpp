@@ -122,7 +122,13 @@ class Matcher {
   }
 
   void one(TargetLayer& layer, const std::string& group) {
-    if (count(group) != layer.weights.size()) {
+    // Statistics of training: of batch renormalization; of spectral
+    // normalization, a vector and the kernel once more.
+    const size_t unused = layer.class_name == "BatchNormalization"      ? 3
+                          : layer.class_name == "SpectralNormalization" ? 2
+                                                                        : 0;
+    if (count(group) != layer.weights.size() &&
+        count(group) != layer.weights.size() + unused) {
       std::vector<std::string> names;
       for (const WeightTarget& w : layer.weights) names.push_back(w.name);
       throw FormatError(

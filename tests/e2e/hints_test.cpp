@@ -51,6 +51,20 @@ TEST(Hints, NameOptionsInsteadOfFields) {
             "a. Hint: use --loss huber for b");
 }
 
+TEST(Hints, OfImportNameOptionsAndCommands) {
+  EXPECT_EQ(on_command_line("a. Hint: import the float model with "
+                            "OnnxImportOptions.drop_quantizers and quantize it "
+                            "again"),
+            "a. Hint: quantize the float model from which the file was "
+            "exported");
+  EXPECT_EQ(
+      on_command_line("a. Hint: set them in OnnxImportOptions.input_shapes"),
+      "a. Hint: set them in --input-shape");
+  // Only files run node by node.
+  EXPECT_EQ(on_command_line("a. Hint: use Model::predict()"),
+            "a. Hint: octet predict runs the model without a session");
+}
+
 TEST(Hints, OfAnErrorCodeAreIndependentOfTheWording) {
   EXPECT_THAT(on_command_line("quantizer 'q': a. Hint: call frobnicate()",
                               "not_calibrated"),

@@ -43,6 +43,8 @@ std::vector<GoldenFile> golden_files() {
       {"k30_functional", "k30_functional.keras"},
       {"k3_applications", "k3_applications.h5"},
       {"k3_applications", "k3_applications.keras"},
+      {"k3_blocks", "k3_blocks.h5"},
+      {"k3_blocks", "k3_blocks.keras"},
       {"k3_bfloat16", "k3_bfloat16.keras"},
       {"k3_channels_first", "k3_channels_first.h5"},
       {"k3_channels_first", "k3_channels_first.keras"},
@@ -138,6 +140,18 @@ TEST(KerasModel, ImagesWithTheirChannelsFirstBecomeNhwc) {
     }
   }
   EXPECT_GT(before.size(), 10u);
+}
+
+// Also of layers that are several in Octet, or have another name.
+TEST(KerasModel, FindsOutputsByTheNamesOfTheFile) {
+  const Model model = load_keras(keras_golden("k3_blocks.keras"));
+  EXPECT_EQ(model.output("heads").shape(), (Shape{-1, 5, 2, 4}));
+  EXPECT_EQ(model.output("mix").shape(), (Shape{-1, 5, 6}));
+  EXPECT_EQ(model.output("causal").node,
+            model.output("causal/attention_output").node);
+  EXPECT_EQ(model.output("up").shape(), (Shape{-1, 10, 4}));
+  EXPECT_EQ(model.output("images").shape(), (Shape{-1, 3, 8, 6, 2}));
+  EXPECT_EQ(model.output("each").node->layer->class_name(), "Dense");
 }
 
 TEST(KerasModel, ReadsIntegersWhereKerasHasThem) {

@@ -154,6 +154,10 @@ std::string after_input(const std::string& layer) {
   return keras_sequential({keras_input("i"), layer});
 }
 
+std::string after_tokens(const std::string& layer) {
+  return keras_sequential({keras_input("i", "[null,4,6]"), layer});
+}
+
 TEST(KerasArchitecture, AllUnknownLayersAreListedAtOnce) {
   const std::string inner =
       keras_functional({keras_input("x", "[null,3]"),
@@ -250,6 +254,21 @@ TEST(KerasArchitecture, ReportsMissingAndWronglyTypedEntries) {
                                R"("filters":2,)"
                                R"("kernel_size":3,"data_format":"hw")")),
        {"invalid_value", "data_format"}},
+      {after_tokens(keras_layer("TimeDistributed", "t")),
+       {"unknown_name", "configuration"}},
+      {after_tokens(keras_layer("EinsumDense", "e",
+                                R"("equation":"abc","output_shape":[4,3])")),
+       {"invalid_value", "equation"}},
+      {after_tokens(keras_layer("EinsumDense", "e",
+                                R"("equation":"abc,cdef->abdef",)"
+                                R"("output_shape":[4,99999,99999,99])")),
+       {"size_limit", "output_shape"}},
+      {after_tokens(keras_layer("Conv1DTranspose", "c",
+                                R"("filters":2,"kernel_size":[])")),
+       {"invalid_shape", "kernel_size"}},
+      {after_tokens(
+           keras_layer("AdaptiveMaxPooling1D", "p", R"("output_size":[])")),
+       {"invalid_shape", "output_size"}},
       {keras_functional({keras_input("i")}, "[]", R"([["i",0,0]])"),
        {"invalid_graph", "input_layers, output_layers"}},
       {keras_functional(
@@ -315,9 +334,33 @@ TEST(KerasArchitecture, ReportsUnsupportedFeatures) {
                          keras_layer("MultiHeadAttention", "a",
                                      R"("num_heads":2,"key_dim":3)",
                                      R"([[["i",0,0,{"value":["i",0,0],)"
-                                     R"("use_causal_mask":true}]]])")},
+                                     R"("return_attention_scores":true}]]])")},
                         R"([["i",0,0]])", R"([["a",0,0]])"),
-       {"unsupported_attribute", "use_causal_mask"}},
+       {"unsupported_attribute", "return_attention_scores"}},
+      {after_tokens(
+           keras_layer("EinsumDense", "e",
+                       R"("equation":"abc,bcd->abd","output_shape":[4,3])")),
+       {"unsupported_attribute", "equation"}},
+      {after_tokens(
+           keras_layer("EinsumDense", "e",
+                       R"("equation":"abc,cd->abd","output_shape":[4,3],)"
+                       R"("bias_axes":"bd")")),
+       {"unsupported_attribute", "equation"}},
+      {after_tokens(
+           keras_layer("AdaptiveAveragePooling1D", "p", R"("output_size":3)")),
+       {"unsupported_attribute", "output_size"}},
+      {keras_sequential(
+           {keras_input("i", "[null,4,6,5,3]"),
+            keras_layer("TimeDistributed", "t",
+                        R"("layer":)" + keras_layer("UpSampling2D", "u",
+                                                    R"("data_format":)"
+                                                    R"("channels_first")"))}),
+       {"unsupported_attribute", "data_format"}},
+      {keras_functional({keras_input("i", "[null,4,6]"),
+                         keras_layer("Attention", "a", R"("use_scale":true)",
+                                     R"([[["i",0,0,{}],["i",0,0,{}]]])")},
+                        R"([["i",0,0]])", R"([["a",0,0]])"),
+       {"unsupported_attribute", "use_scale, score_mode"}},
       {keras_sequential(
            {keras_input("i", "[null,null,null,3]"), keras_layer("ReLU", "r")}),
        {"missing_value", "input shape"}},

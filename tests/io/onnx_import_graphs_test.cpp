@@ -353,6 +353,45 @@ TEST(OnnxImportGraphs, AcceptsSizesForDynamicAxes) {
             (Failure{"count_mismatch", "OnnxImportOptions.input_shapes"}));
 }
 
+TEST(OnnxImportGraphs, ReportsARejectedPairOnce) {
+  onnx::ModelProto model =
+      graph_model("(float[N,3,4,5] x) => (float[N,3,4,5] y)",
+                  "z = Constant <value = int8[3] {0,0,0}> ()\n"
+                  "q = QuantizeLinear <axis = 1> (x, s, z)\n"
+                  "d = DequantizeLinear <axis = 1> (q, s, z)\ny = Relu (d)");
+  *model.mutable_graph()->add_initializer() =
+      float_tensor("s", {3}, {0.1f, 0.2f, 0.3f});
+  EXPECT_EQ(import_refusal(model),
+            (Failure{"unsupported_operator", "node 'd' (DequantizeLinear)"}));
+}
+
+// Nodes without a layer of their name: a Relu that is named by its output, a
+// Flatten before a Gemm, and one that has no effect.
+TEST(OnnxImportGraphs, FindsOutputsByTheNamesOfNodes) {
+  onnx::ModelProto model =
+      graph_model("(float[N,3,4,5] x) => (float[N,2] y, float[N,3] z)",
+                  "a = Relu (x)\nb = Flatten (a)\nc = Gemm (b, w)\n"
+                  "y = Relu (c)\nd = GlobalAveragePool (a)\nz = Flatten (d)");
+  add_noise(model, "w", {60, 2});
+  const std::vector<std::string> names{"/relu", "/flatten",     "/fc",
+                                       "/last", "/global_pool", "/flatten_1"};
+  for (size_t i = 0; i < names.size(); ++i) {
+    model.mutable_graph()
+        ->mutable_node(static_cast<int>(i))
+        ->set_name(names[i]);
+  }
+  const Model read = from_onnx(model.SerializeAsString());
+  EXPECT_EQ(read.output("relu").shape(), (Shape{-1, 4, 5, 3}));
+  EXPECT_EQ(read.output("flatten").shape(), (Shape{-1, 60}));
+  EXPECT_EQ(read.output("fc").shape(), (Shape{-1, 2}));
+  EXPECT_EQ(read.output("last").node, read.outputs()[0].node);
+  EXPECT_EQ(read.output("global_pool").shape(), (Shape{-1, 3}));
+  EXPECT_EQ(read.output("flatten_1").node, read.outputs()[1].node);
+  const Tensor x = Tensor::full({2, 4, 5, 3}, 1);
+  EXPECT_EQ(Model(read.inputs()[0], read.output("flatten")).predict(x).size(),
+            120);
+}
+
 // PyTorch's F.normalize. A sample of zeros has no direction and no gradient.
 TEST(OnnxImportGraphs, ImportsDivisionByTheNormAsALayer) {
   const auto file = [](const std::string& least, const std::string& axis) {

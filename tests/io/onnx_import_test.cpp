@@ -110,6 +110,21 @@ TEST(OnnxImport, PrefersOutputNamesToLayerNames) {
               ElementsAre("a_1", "a"));
 }
 
+// The nodes of an attention with a causal mask become one layer again.
+TEST(OnnxImport, ReturnsCausalAttention) {
+  const SymbolicTensor q = input({5, 6}, "q"), k = input({4, 6}, "k");
+  const Model model(
+      {q, k},
+      {ScaledDotProductAttention({.num_heads = 2, .causal = true})({q, k, k})});
+  expect_returns(model);
+  const Model read = from_onnx(to_onnx(model).bytes);
+  const auto layers = read.layers();
+  EXPECT_TRUE(std::ranges::any_of(layers, [](const auto& layer) {
+    return layer->class_name() == "ScaledDotProductAttention" &&
+           layer->config().at("causal") == Config(true);
+  }));
+}
+
 struct Network {
   std::string name;
   zoo::Options options = {};

@@ -57,6 +57,22 @@ TEST(ModelOutput, ReplacesTheHeadForTransferLearning) {
             model.layer("block1_conv").parameters()[0].variable.id());
 }
 
+TEST(ModelOutput, FindsLayersByAliases) {
+  const auto x = input({4});
+  const auto y = Dense({.units = 3, .name = "logits"})(x);
+  const Model model(
+      x, ReLU({.name = "scores"})(y),
+      {.aliases = {
+           {"relu", "scores"}, {"logits", "scores"}, {"lost", "none"}}});
+  EXPECT_EQ(model.output("relu").node, model.output("scores").node);
+  // Layers take precedence over aliases.
+  EXPECT_EQ(model.output("logits").shape(), y.shape());
+  EXPECT_NE(model.output("logits").node, model.output("scores").node);
+  EXPECT_THROW((void)model.output("lost"), NotFoundError);
+  const Model copy = model.clone();
+  EXPECT_EQ(copy.output("relu").node, copy.output("scores").node);
+}
+
 TEST(ModelOutput, RejectsLayersWithoutASingleOutput) {
   const auto x = input({4});
   const Dense shared({.units = 4, .name = "shared"});

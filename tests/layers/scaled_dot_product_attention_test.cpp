@@ -72,6 +72,29 @@ TEST(ScaledDotProductAttention, FollowsItsDefinition) {
   expect_definition(3, 1, 2, 65, 17, 3);
 }
 
+// Queries see the keys up to their position: a prefix of the sequence alone.
+TEST(ScaledDotProductAttention, HidesLaterKeysIfCausal) {
+  const Options options{.num_heads = 2, .causal = true};
+  const Tensor q = noise({1, 4, 4}, 1), k = noise({1, 3, 4}, 2),
+               v = noise({1, 3, 6}, 3);
+  const Tensor y = attend(options, q, k, v);
+  const auto prefix = [](const Tensor& x, int64_t count) {
+    return x.reshaped({x.shape()[1], x.shape()[2]})
+        .slice(0, count)
+        .reshaped({1, count, x.shape()[2]});
+  };
+  for (int64_t query = 0; query < 4; ++query) {
+    const int64_t keys = std::min<int64_t>(query + 1, 3);
+    const Tensor alone = attend({.num_heads = 2}, prefix(q, query + 1),
+                                prefix(k, keys), prefix(v, keys));
+    for (int64_t c = 0; c < 6; ++c) {
+      const auto at = static_cast<size_t>(query * 6 + c);
+      EXPECT_NEAR(y.f32()[at], alone.f32()[at], 1e-6);
+    }
+  }
+  for (const float value : y.f32()) EXPECT_TRUE(std::isfinite(value));
+}
+
 TEST(ScaledDotProductAttention, AveragesTheValuesForEqualKeys) {
   const Tensor y = attend({.num_heads = 2}, Tensor::zeros({1, 2, 4}),
                           noise({1, 3, 4}), integers({1, 3, 2}, 1));

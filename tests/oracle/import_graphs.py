@@ -917,6 +917,130 @@ def near_forms():
 
 
 @case
+def activations_by_parts():
+    """Activations as Darknet, Keras and PyTorch write them, and near misses."""
+    g = Graph(17)
+    x = g.linear(g.input("tokens", [2, 5, 8]), "first", 8, 8)
+    one, three, six = g.floats(1), g.floats(3), g.floats(6)
+    zero, half, tenth = g.floats(0), g.floats(0.5), g.floats(0.1)
+    sigmoid = g.Reciprocal(g.Add(g.Exp(g.Neg(x)), one))
+    softplus = g.Log(g.Add(one, g.Exp(x)))
+    erf = g.Erf(g.Div(x, g.floats(2 ** 0.5)))
+    relu6 = g.Min(g.Max(g.Add(three, x), zero), six)
+    line = g.Clip(g.Add(g.Mul(x, g.floats(0.2)), half), zero, one)
+    cubic = g.Mul(g.Mul(x, x), g.floats(0.044715))
+    inner = g.Mul(g.Mul(x, g.Add(cubic, one)), g.floats((2 / np.pi) ** 0.5))
+    for y in (sigmoid, softplus, line,
+              g.Div(x, g.Add(one, g.Exp(g.Mul(x, g.floats(-1))))),
+              g.Mul(g.Sigmoid(x), x), g.Mul(x, g.Tanh(g.Softplus(x))),
+              g.Mul(g.Mul(x, relu6), g.floats(1 / 6)),
+              g.Max(g.Mul(x, tenth), x), g.Max(g.Mul(x, three), x),
+              g.Mul(x, g.Add(g.Mul(erf, half), half)),
+              g.Mul(g.Mul(g.Add(one, g.Tanh(inner)), x), half),
+              g.Mul(x, g.Sigmoid(g.Mul(x, g.floats(1.702)))),
+              g.Mul(x, g.Add(g.Mul(erf, half), tenth))):
+        g.output(y, 3)
+    return g
+
+
+@case
+def normalizations_by_parts():
+    """LayerNorm and RMSNorm with Reciprocal, InstanceNorm of tf2onnx, lengths by
+    ReduceSum."""
+    g = Graph(17)
+    x = g.linear(g.input("tokens", [2, 5, 8]), "first", 8, 8)
+    epsilon = g.floats(0.01)
+
+    def moments(x, axes):
+        d = g.Sub(x, g.ReduceMean(x, axes=axes))
+        return d, g.ReduceMean(g.Mul(d, d), axes=axes)
+
+    d, variance = moments(x, [-1])
+    y = g.Mul(d, g.Reciprocal(g.Sqrt(g.Add(variance, epsilon))))
+    y = g.Add(g.weight("beta", 8), g.Mul(y, g.weight("gamma", 8)))
+    y = g.linear(y, "second", 8, 8)
+    root = g.Reciprocal(g.Sqrt(g.Add(
+        epsilon, g.ReduceMean(g.Pow(y, g.floats(2)), axes=[-1]))))
+    y = g.linear(g.Mul(g.weight("rms", 8), g.Mul(y, root)), "third", 8, 8)
+    length = g.Sqrt(g.ReduceSum(g.Mul(y, y), g.integers(-1)))
+    g.output(g.Div(y, g.Max(g.floats(1e-12), length)), 3)
+    image = g.conv(g.input("pixels", [2, 3, 9, 7]), "stem", 3, 6)
+    d, variance = moments(image, [2, 3])
+    z = g.Div(d, g.Sqrt(g.Add(variance, epsilon)))
+    z = g.Add(g.Mul(z, g.weight("scale", 6, 1, 1)), g.weight("bias", 6, 1, 1))
+    g.output(g.conv(z, "out", 6, 5, 1), 4)
+    return g
+
+
+def scaled_attention(scaled, causal=None):
+    """`scaled` returns the scores of queries [N,3,5,4] and keys."""
+    g = Graph(17)
+    x = g.input("tokens", [2, 5, 12])
+    batch = g.size(x, 0)
+    q, k, v = (g.Transpose(
+        g.Reshape(g.linear(x, part, 12, 12), g.sizes(batch, 5, 3, 4)),
+        perm=[0, 2, 1, 3]) for part in "qkv")
+    scores = scaled(g, q, g.Transpose(k, perm=[0, 1, 3, 2]))
+    y = g.MatMul(g.Softmax(scores, axis=-1), v)
+    y = g.Reshape(g.Transpose(y, perm=[0, 2, 1, 3]), g.sizes(batch, 5, 12))
+    g.output(g.linear(y, "out", 12, 4), 3)
+    return g
+
+
+@case
+def attention_scaled_by_a_shape():
+    """A divisor that only shapes determine, as in Hugging Face's exports."""
+    def scaled(g, q, k):
+        size = g.Cast(g.Gather(g.Shape(q), g.integer(-1)),
+                      to=TensorProto.FLOAT)
+        return g.Div(g.MatMul(q, k), g.Sqrt(size))
+    return scaled_attention(scaled)
+
+
+@case
+def attention_scaled_per_head():
+    """Learned temperatures, as in XCiT."""
+    return scaled_attention(lambda g, q, k: g.Mul(
+        g.MatMul(q, k), g.weight("temperature", 3, 1, 1)))
+
+
+@case
+def attention_with_a_computed_mask():
+    def scaled(g, q, k):
+        scores = g.Mul(g.MatMul(q, k), g.floats(0.5))
+        size = g.Slice(g.Shape(scores), g.integers(2), g.integers(4))
+        mask = g.Trilu(g.ConstantOfShape(size, value=helper.make_tensor(
+            "one", TensorProto.FLOAT, [1], [-1e9])), g.integer(1), upper=1)
+        return g.Add(scores, mask)
+    return scaled_attention(scaled)
+
+
+@case
+def blocks_of_detectors():
+    """Focus and SPPF of YOLOv5, squeeze-and-excite of MobileNetV3."""
+    g = Graph(13)
+    x = g.input("pixels", [2, 3, 16, 12])
+    ends = g.integers(2 ** 31 - 1)
+
+    def every_second(x, axis, start):
+        return g.Slice(x, g.integers(start), ends, g.integers(axis),
+                       g.integers(2))
+
+    x = g.Concat(*(every_second(every_second(x, 2, i), 3, j)
+                   for j in (0, 1) for i in (0, 1)), axis=1)
+    x = g.Relu(g.conv(x, "focus", 12, 8))
+    parts = [x]
+    for _ in range(3):
+        parts.append(g.MaxPool(parts[-1], kernel_shape=[5, 5],
+                               pads=[2, 2, 2, 2]))
+    x = g.conv(g.Concat(*parts, axis=1), "sppf", 32, 8, 1)
+    s = g.conv(g.ReduceMean(x, axes=[2, 3]), "reduce", 8, 4, 1)
+    s = g.Sigmoid(g.conv(g.Relu(s), "expand", 4, 8, 1))
+    g.output(g.conv(g.Mul(x, s), "out", 8, 5, 1), 4)
+    return g
+
+
+@case
 def other_axes():
     g = Graph(13)
     x = g.input("input", [2, 3, 5, 7])

@@ -477,6 +477,10 @@ def keras_3():
     fill(model)
     save(model, "k3_applications", [".deflated.keras", ".h5"])
     record("k3_applications", model)
+    model = blocks()
+    fill(model)
+    save(model, "k3_blocks", [".deflated.keras", ".h5"])
+    record("k3_blocks", model)
     bfloat16()
     keras.config.set_image_data_format("channels_first")
     model = channels_first()
@@ -498,6 +502,54 @@ def keras_3():
     keras.config.set_image_data_format("channels_last")
     import keras_1_files
     keras_1_files.write(GOLDEN, origin())
+
+
+def blocks():
+    """Layers that are several in Octet: equations, transposed convolutions of
+    sequences, attention, a layer for each step; batch renormalization."""
+    tokens = keras.Input((5, 6), name="tokens")
+    x = layers.EinsumDense("abc,cde->abde", output_shape=(5, 2, 4),
+                           bias_axes="de", activation="relu", name="heads")(
+                               tokens)
+    x = layers.EinsumDense("abde,edc->abc", output_shape=(5, 6),
+                           bias_axes="c", name="join")(x)
+    x = layers.EinsumDense("abc,bd->adc", output_shape=(5, 6),
+                           bias_axes="d", name="mix")(x)
+    x = layers.EinsumDense("...x,xy->...y", output_shape=6,
+                           activation="softmax", name="last")(x)
+    x = layers.MultiHeadAttention(2, 3, name="causal")(
+        x, x, use_causal_mask=True)
+    x = layers.Attention(name="look")([x, tokens], use_causal_mask=True)
+    x = layers.Attention(name="see")([x, tokens, tokens])
+    x = layers.TimeDistributed(layers.Dense(6, activation="relu", name="own"),
+                               name="each")(x)
+    x = layers.TimeDistributed(layers.LayerNormalization(), name="norms")(x)
+    x = layers.TimeDistributed(layers.BatchNormalization(), name="bns")(x)
+    x = layers.BatchNormalization(renorm=True, name="renorm")(x)
+    x = layers.Conv1DTranspose(4, 3, strides=2, padding="same",
+                               activation="relu", name="up")(x)
+    x = layers.Conv1DTranspose(3, 5, strides=3, use_bias=False, name="more")(x)
+    steps = keras.Input((4, 7, 3), name="steps")
+    y = layers.TimeDistributed(layers.Conv1D(5, 3, padding="same"),
+                               name="convs")(steps)
+    y = layers.TimeDistributed(layers.MaxPooling1D(2), name="pools")(y)
+    y = layers.TimeDistributed(layers.Flatten(), name="flats")(y)
+    y = layers.TimeDistributed(layers.Dense(3), name="rows")(y)
+    frames = keras.Input((3, 8, 6, 2), name="frames")
+    net_input = keras.Input((8, 6, 2))
+    net = layers.Conv2D(4, 3, name="conv")(net_input)
+    net = layers.Dense(5)(layers.GlobalAveragePooling2D()(net))
+    f = layers.TimeDistributed(layers.Conv2D(2, 3, padding="same"),
+                               name="images")(frames)
+    f = layers.TimeDistributed(keras.Model(net_input, net, name="net"),
+                               name="nets")(f)
+    image = keras.Input((8, 6, 3), name="image")
+    z = layers.AdaptiveAveragePooling2D((4, 3), name="adapt")(image)
+    z = layers.SpectralNormalization(layers.Conv2D(3, 1), name="spectral")(z)
+    z = layers.AdaptiveMaxPooling2D(2, name="most")(
+        layers.ZeroPadding2D(((0, 0), (0, 1)))(z))
+    return keras.Model([tokens, steps, image, frames], [x, y, z, f],
+                       name="blocks")
 
 
 def bfloat16():

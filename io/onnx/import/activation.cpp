@@ -17,7 +17,6 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/printable.h>
 
-#include "attention.h"
 #include "converters.h"
 
 namespace octet::io::importing {
@@ -210,7 +209,6 @@ void convert_selu(Conversion& c) {
 // Softmax and LogSoftmax.
 void convert_softmax(Conversion& c) {
   const bool logarithm = c.op() == "LogSoftmax";
-  if (!logarithm && convert_attention_weights(c)) return;
   const View view = c.view(0);
   const int rank = view.rank();
   const bool old = c.opset() < 13;

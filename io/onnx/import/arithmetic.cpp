@@ -18,7 +18,6 @@
 #include <octet/layers/subtract.h>
 #include <octet/layers/unary.h>
 
-#include "attention.h"
 #include "converters.h"
 #include "join.h"
 #include "rescale.h"
@@ -56,7 +55,7 @@ void divide_number(Conversion& c) {
 
 }  // namespace
 
-// A third input is a factor: see forms.h.
+// A third input is a factor: the "affine" pattern.
 void convert_add(Conversion& c) {
   if (c.inputs() == 3) return rescale(c, 0, {c.floats(2), c.floats(1)});
   const int k = constant_input(c);
@@ -76,10 +75,6 @@ void convert_sub(Conversion& c) {
 void convert_mul(Conversion& c) {
   const int k = constant_input(c);
   if (k < 0) return merge(c, Multiply());
-  if (c.floats(k).size() == 1 &&
-      convert_attention_scale(c, 1 - k, c.scalar(k))) {
-    return;
-  }
   rescale(c, 1 - k, {c.floats(k), zero()});
 }
 
@@ -94,9 +89,6 @@ void convert_div(Conversion& c) {
   const auto values = divisor.f32();
   if (std::ranges::any_of(values, [](float v) { return v == 0; })) {
     c.refuse("divisor must not contain 0");
-  }
-  if (divisor.size() == 1 && convert_attention_scale(c, 0, 1 / values[0])) {
-    return;
   }
   rescale(c, 0, {mapped(divisor, [](float v) { return 1 / v; }), zero()});
 }

@@ -29,15 +29,13 @@ View tokens_of(const Conversion& c, const View& heads) {
 }
 
 /// [N,heads,...]; adds an axis for a single head, and splits [N*heads,...].
-View with_heads(const Conversion& c, const View& view) {
+/// Returns nothing for values of another form.
+std::optional<View> with_heads(const View& view) {
   View heads = split_batch_axis(view);
   if (heads.rank() == 3) {
     heads.axes.insert(heads.axes.begin() + 1, std::vector<size_t>());
   }
-  if (heads.rank() != 4 || !heads.samples_lead()) {
-    c.refuse(fmt::format("matrices must be [N,t,d] or [N,heads,t,d], got {}",
-                         text_of(view)));
-  }
+  if (heads.rank() != 4 || !heads.samples_lead()) return std::nullopt;
   return heads;
 }
 
@@ -58,39 +56,6 @@ ImportedValue without_factor(const Conversion& c, ImportedValue value,
     }
     scale *= static_cast<float>(factor.as_number());
     value.view.tensor = node.inputs[0];
-  }
-}
-
-/// Whether the product's only consumers are scalings by numbers, a Softmax over
-/// the keys and the product with the values.
-bool is_of_attention(const Conversion& c) {
-  const int rank = c.view(0).rank();
-  const View query = split_batch_axis(c.view(0));
-  if (query.rank() > 4 || !query.samples_lead()) return false;
-  std::string value = c.output();
-  bool weights = false;
-  for (;;) {
-    const auto consumers = c.graph().consumers(value);
-    if (c.graph().uses(value) != 1 || consumers.size() != 1) return false;
-    const ImportNode& node = *consumers[0];
-    const auto& inputs = node.proto.input();
-    if (weights) return is_op(node, "MatMul") && inputs[0] == value;
-    if (is_op(node, "Softmax")) {
-      const int64_t axis =
-          integer_of(node.proto, "axis", c.opset() < 13 ? 1 : -1);
-      if (axis != -1 && axis != rank - 1) return false;
-      weights = true;
-    } else if (inputs.size() == 2 &&
-               (is_op(node, "Mul") ||
-                (is_op(node, "Div") && inputs[0] == value))) {
-      // A factor that is not computed yet is assumed to be a number.
-      const Constant* factor =
-          c.graph().constant(inputs[inputs[0] == value ? 1 : 0]);
-      if (factor != nullptr && factor->value.size() != 1) return false;
-    } else {
-      return false;
-    }
-    value = node.proto.output(0);
   }
 }
 
@@ -118,69 +83,91 @@ View product_of(Conversion& c, const ImportedValue& a, const ImportedValue& b) {
   return x.back(c.add(Matmul({.transpose_b = by_columns}), {left, right}));
 }
 
-// Scores are [N,heads,t,s] for queries [N,heads,t,d] and keys [N,heads,d,s].
 void convert_product(Conversion& c) {
-  if (Scores* scores = c.scores(0)) {
-    if (!scores->weights) {
-      c.refuse("attention needs a Softmax between its two products");
-    }
-    const ImportedValue& given = c.value(1);
-    const View values = with_heads(c, given.view);
-    const Sizes q = sizes_of(scores->query.view);
-    const Sizes k = sizes_of(scores->key.view);
-    const Sizes v = sizes_of(values);
-    if (given.view.rank() != scores->rank || q[1] != v[1] || k[3] != v[2]) {
-      c.refuse(fmt::format("values must have {} heads and {} tokens, got {}",
-                           q[1], k[3], text_of(values)));
-    }
-    float scale = scores->scale;
-    const ImportedValue query = without_factor(c, scores->query, scale);
-    const ImportedValue key = without_factor(c, scores->key, scale);
-    constexpr std::array<int64_t, 4> kKeys{0, 1, 3, 2};
-    const auto operand = [&](const View& heads, const ImportedValue& value) {
-      return Operand{materialize(tokens_of(c, heads), file_order(3), c.namer()),
-                     value.qparams};
-    };
-    Operand queries = operand(query.view, query);
-    const double rest =
-        static_cast<double>(scale) * std::sqrt(static_cast<double>(q[3]));
-    // The factor is a float32, often squared.
-    if (std::abs(rest - 1) > 1e-6) {
-      if (queries.qparams != nullptr) {
-        c.refuse(fmt::format(
-            "quantized queries must be scaled by 1/sqrt({}), got {}", q[3],
-            scale));
-      }
-      queries.tensor = c.add(Rescaling({.scale = {static_cast<float>(rest)}}),
-                             {queries}, {}, "/scale");
-    }
-    const SymbolicTensor y =
-        c.add(ScaledDotProductAttention({.num_heads = q[1]}),
-              {queries, operand(transposed(key.view, kKeys), key),
-               operand(values, given)});
-    const View tokens = view_of(y, file_order(3));
-    View heads = transposed(*reshaped(tokens, {kBatch, q[2], q[1], v[3]}),
-                            kHeadsBehindTokens);
-    if (given.view.rank() == 3) heads = merge_axes(heads, 0, 2);
-    return c.set_output(std::move(heads));
+  const ImportedValue a = c.value(0);
+  const ImportedValue b = c.value(1);
+  c.set_output(product_of(c, a, b));
+}
+
+namespace {
+
+/// Operands as [N,heads,t,d], [N,heads,d,s] and [N,heads,s,e].
+struct Heads {
+  View query, key, value;
+};
+
+/// Returns nothing unless the operands are matrices of the same heads.
+std::optional<Heads> heads_of(const Conversion& c) {
+  const int rank = c.view(0).rank();
+  const int64_t axis = c.integer("axis", -1);
+  if (axis != -1 && axis != rank - 1) return std::nullopt;
+  std::array<View, 3> views;
+  for (int i = 0; i < 3; ++i) {
+    if (c.view(i).rank() != rank) return std::nullopt;
+    auto heads = with_heads(c.view(i));
+    if (!heads) return std::nullopt;
+    views[static_cast<size_t>(i)] = std::move(*heads);
   }
-  if (!is_of_attention(c)) {
-    const ImportedValue a = c.value(0);
-    const ImportedValue b = c.value(1);
-    return c.set_output(product_of(c, a, b));
+  const Sizes q = sizes_of(views[0]), k = sizes_of(views[1]),
+              v = sizes_of(views[2]);
+  if (q[1] != k[1] || q[1] != v[1] || q[3] != k[2] || k[3] != v[2] ||
+      c.integer("masked_queries", q[2]) != q[2] ||
+      c.integer("masked_keys", k[3]) != k[3]) {
+    return std::nullopt;
   }
-  Scores scores{.query = c.value(0), .key = c.value(1)};
-  scores.rank = scores.query.view.rank();
-  const bool matrices = scores.query.view.rank() == scores.key.view.rank();
-  scores.query.view = with_heads(c, scores.query.view);
-  scores.key.view = with_heads(c, scores.key.view);
-  const Sizes q = sizes_of(scores.query.view);
-  const Sizes k = sizes_of(scores.key.view);
-  if (!matrices || q[1] != k[1] || q[3] != k[2]) {
-    c.refuse(fmt::format("shapes of the matrices do not fit: {} and {}",
-                         text_of(c.view(0)), text_of(c.view(1))));
+  return Heads{views[0], views[1], views[2]};
+}
+
+/// Returns factor / divisor; nothing if one is not a number.
+std::optional<float> scale_of(const Conversion& c) {
+  float scale = 1;
+  for (const int input : {3, 4}) {
+    if (!c.has(input)) continue;
+    if (!c.is_constant(input) || c.constant(input).size() != 1 ||
+        c.constant(input).dtype() != DType::f32) {
+      return std::nullopt;
+    }
+    scale = input == 3 ? scale * c.scalar(input) : scale / c.scalar(input);
   }
-  c.defer(std::move(scores));
+  return scale;
+}
+
+}  // namespace
+
+void convert_dot_product_attention(Conversion& c) {
+  const auto heads = heads_of(c);
+  auto scale = scale_of(c);
+  if (!heads || !scale) return c.convert_parts();
+  const Sizes q = sizes_of(heads->query), v = sizes_of(heads->value);
+  const ImportedValue query =
+      without_factor(c, {heads->query, c.value(0).qparams}, *scale);
+  const ImportedValue key =
+      without_factor(c, {heads->key, c.value(1).qparams}, *scale);
+  // The factor is a float32, often squared.
+  const double rest =
+      static_cast<double>(*scale) * std::sqrt(static_cast<double>(q[3]));
+  const bool rescaled = std::abs(rest - 1) > 1e-6;
+  if (rescaled && query.qparams != nullptr) return c.convert_parts();
+  constexpr std::array<int64_t, 4> kKeys{0, 1, 3, 2};
+  const auto operand = [&](const View& view, const ImportedValue& value) {
+    return Operand{materialize(tokens_of(c, view), file_order(3), c.namer()),
+                   value.qparams};
+  };
+  Operand queries = operand(query.view, query);
+  if (rescaled) {
+    queries.tensor = c.add(Rescaling({.scale = {static_cast<float>(rest)}}),
+                           {queries}, {}, "/scale");
+  }
+  const SymbolicTensor y =
+      c.add(ScaledDotProductAttention(
+                {.num_heads = q[1], .causal = c.has_attribute("masked_keys")}),
+            {queries, operand(transposed(key.view, kKeys), key),
+             operand(heads->value, c.value(2))});
+  const View tokens = view_of(y, file_order(3));
+  View result = transposed(*reshaped(tokens, {kBatch, q[2], q[1], v[3]}),
+                           kHeadsBehindTokens);
+  if (c.view(2).rank() == 3) result = merge_axes(result, 0, 2);
+  c.set_output(std::move(result));
 }
 
 // expand_attention() has replaced the supported cases by products.
@@ -191,34 +178,6 @@ void convert_attention(Conversion& c) {
       "heads divisible by that of key heads, one output, no past keys and no "
       "soft cap; a mask must be bool or float32, without is_causal, and leave "
       "each query a key");
-}
-
-bool convert_attention_weights(Conversion& c) {
-  const Scores* scores = c.scores(0);
-  if (scores == nullptr) return false;
-  const int axis =
-      c.axis_of(c.integer("axis", c.opset() < 13 ? 1 : -1), scores->rank);
-  if (scores->weights || axis != scores->rank - 1) {
-    c.refuse(
-        "attention needs one Softmax, over the keys, between its two "
-        "products");
-  }
-  Scores weights = *scores;
-  weights.weights = true;
-  c.defer(std::move(weights));
-  return true;
-}
-
-bool convert_attention_scale(Conversion& c, int input, float factor) {
-  const Scores* scores = c.scores(input);
-  if (scores == nullptr) return false;
-  if (scores->weights) {
-    c.refuse("attention must be scaled before its Softmax");
-  }
-  Scores scaled = *scores;
-  scaled.scale *= factor;
-  c.defer(std::move(scaled));
-  return true;
 }
 
 }  // namespace octet::io::importing

@@ -162,11 +162,6 @@ const ImportedValue& Conversion::value(int input) const {
   const std::string& name = node_.proto.input(input);
   const auto found = importer_.values_.find(name);
   if (found != importer_.values_.end()) return found->second;
-  if (importer_.scores_.contains(name)) {
-    refuse(
-        "product of two values must be scaled and pass a Softmax into another "
-        "product, as in attention");
-  }
   if (graph().constant(name) != nullptr ||
       graph().other_type(name) != nullptr) {
     refuse(
@@ -350,14 +345,10 @@ bool Conversion::reads_codes(const Layer& layer) const {
          importer_.sites_.end();
 }
 
-Scores* Conversion::scores(int input) const {
-  const auto found = importer_.scores_.find(node_.proto.input(input));
-  return found == importer_.scores_.end() ? nullptr : &found->second;
-}
-
-void Conversion::defer(Scores scores) {
-  importer_.scores_[output()] = std::move(scores);
-  report("part of attention");
+void Conversion::convert_parts() {
+  for (ImportNode& part : node_.parts) {
+    if (!importer_.depends_on_failure(part)) importer_.apply(part);
+  }
 }
 
 void Conversion::give_constant(const Tensor& value) {

@@ -81,6 +81,7 @@ Converter find_converter(const std::string& op) {
       {"Reshape", convert_reshape},
       {"Resize", convert_resize},
       {"Round", convert_unary},
+      {"ScaledDotProductAttention", convert_dot_product_attention},
       {"ScatterND", convert_scatter_nd},
       {"Selu", convert_selu},
       {"Shape", convert_shape},

@@ -67,6 +67,7 @@ void convert_mul(Conversion& c);
 void convert_neg(Conversion& c);
 void convert_pow(Conversion& c);
 void convert_attention(Conversion& c);
+void convert_dot_product_attention(Conversion& c);
 void convert_unary(Conversion& c);
 void convert_compare(Conversion& c);
 void convert_logical(Conversion& c);

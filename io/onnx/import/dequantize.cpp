@@ -97,9 +97,6 @@ void Conversion::quantize(
 }
 
 void convert_dequantize(Conversion& c) {
-  if (c.scores(0) != nullptr) {
-    c.refuse("attention with Q/DQ between its products is not supported");
-  }
   c.report("quantizer");
   const auto qparams = c.qparams();
   if (!c.is_constant(0)) return c.quantize(qparams);

@@ -126,6 +126,17 @@ bool ImportGraph::is_output(const std::string& value) const {
   return output_uses_.contains(value);
 }
 
+bool ImportGraph::is_consumed_only_by(
+    const std::string& value, const std::vector<ImportNode*>& nodes) const {
+  if (is_output(value)) return false;
+  const auto found = consumers_.find(value);
+  return found == consumers_.end() ||
+         std::ranges::all_of(found->second, [&](const auto& consumer) {
+           const ImportNode* node = &nodes_[consumer.first];
+           return std::ranges::find(nodes, node) != nodes.end();
+         });
+}
+
 std::optional<std::vector<int64_t>> ImportGraph::stated(
     const std::string& value) const {
   const auto found = stated_.find(value);

@@ -54,6 +54,9 @@ struct ImportNode {
   /// For the DequantizeLinear of a pair: quantization parameters, or null if
   /// the pair is removed.
   std::shared_ptr<const ActivationQuantParams> qparams = {};
+  /// The nodes that this node replaces, in graph order, if its converter may
+  /// convert them one by one instead.
+  std::vector<ImportNode> parts = {};
 };
 
 class ImportGraph {
@@ -81,6 +84,9 @@ class ImportGraph {
   /// Returns the consumers in order.
   std::vector<const ImportNode*> consumers(const std::string& value) const;
   bool is_output(const std::string& value) const;
+  /// Whether only these nodes consume a value, and it is no graph output.
+  bool is_consumed_only_by(const std::string& value,
+                           const std::vector<ImportNode*>& nodes) const;
   /// Returns the stated or inferred shape, unknown sizes as -1; nothing if
   /// unknown.
   std::optional<std::vector<int64_t>> stated(const std::string& value) const;

@@ -102,16 +102,24 @@ bool Importer::moves_integers(const ImportNode& node) {
 }
 
 // Nodes that only depend on rejected nodes are not reported.
-void Importer::convert(ImportNode& node) {
+bool Importer::depends_on_failure(const ImportNode& node) {
   for (const std::string& input : node.proto.input()) {
     const auto failed = failed_.find(input);
     if (failed == failed_.end()) continue;
     for (const std::string& output : node.proto.output()) {
       failed_[output] = failed->second;
     }
-    return;
+    return true;
   }
-  if (fold(graph_, node)) return;
+  return false;
+}
+
+void Importer::convert(ImportNode& node) {
+  if (!depends_on_failure(node) && !fold(graph_, node)) apply(node);
+}
+
+/// Adds the layers of a node.
+void Importer::apply(ImportNode& node) {
   const Converter converter = is_standard_domain(node.proto.domain())
                                   ? find_converter(node.proto.op_type())
                                   : nullptr;
@@ -208,6 +216,7 @@ Model Importer::model() {
   if (outputs.size() > 1) name_by_outputs(outputs);
   ModelOptions options;
   if (!graph_.name().empty()) options.name = graph_.name();
+  options.aliases = aliases(outputs);
   return Model(inputs_, std::move(outputs), options);
 }
 

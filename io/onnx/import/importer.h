@@ -30,15 +30,6 @@ struct ImportedValue {
   std::shared_ptr<const ActivationQuantParams> qparams = {};
 };
 
-/// The product of queries and keys, deferred to the product with the values.
-struct Scores {
-  ImportedValue query;  ///< [N,heads,t,d]
-  ImportedValue key;    ///< [N,heads,d,s]
-  float scale = 1;
-  bool weights = false;  ///< after the Softmax
-  int rank = 4;          ///< in ONNX
-};
-
 /// An input of a layer.
 struct Operand {
   SymbolicTensor tensor;
@@ -81,10 +72,15 @@ class Importer {
 
   void add_inputs();
   void convert(ImportNode& node);
+  bool depends_on_failure(const ImportNode& node);
+  void apply(ImportNode& node);
   bool moves_integers(const ImportNode& node);
   void check_stated(const ImportNode& node) const;
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
+  /// Returns the layers of nodes that have no layer of their name.
+  std::map<std::string, std::string> aliases(
+      std::span<const SymbolicTensor> outputs) const;
   std::string unique(const std::string& name);
   void warn_of_floats() const;
   void refuse(const ImportNode& node, const std::string& reason);
@@ -93,7 +89,6 @@ class Importer {
   const OnnxImportOptions& options_;
   std::vector<SymbolicTensor> inputs_;
   std::unordered_map<std::string, ImportedValue> values_;
-  std::unordered_map<std::string, Scores> scores_;
   std::unordered_set<std::string> truths_;                 // boolean values
   std::unordered_map<std::string, std::string> integers_;  // value: type
   OnnxInterface interface_;
@@ -192,10 +187,8 @@ class Conversion {
   }
   /// Whether an input of the layer is quantized.
   bool reads_codes(const Layer& layer) const;
-  /// Returns the deferred product of an input, or null.
-  Scores* scores(int input) const;
-  /// Makes the first output a deferred product.
-  void defer(Scores scores);
+  /// Converts the nodes that this node replaced one by one.
+  void convert_parts();
   /// Whether a value is boolean (1 or 0), such as the result of a comparison.
   bool is_truth(int input) const;
   /// Marks the first output as boolean.

@@ -14,11 +14,11 @@
 #include "../proto_limits.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
-#include "forms.h"
 #include "graph.h"
 #include "importer.h"
 #include "layer_names.h"
 #include "limit_checks.h"
+#include "pattern.h"
 #include "qoperators.h"
 #include "quantizers.h"
 #include "refused_nodes.h"
@@ -36,7 +36,7 @@ OnnxImport import_model(onnx::ModelProto model,
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights
-  importing::recognize_forms(graph);
+  (void)importing::recompose(graph);
   if (quantized) importing::leave_out_prefixes(graph);
   return importing::Importer(graph, options).run();
 }

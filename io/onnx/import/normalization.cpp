@@ -13,7 +13,7 @@
 #include <octet/runtime/error.h>
 
 #include "converters.h"
-#include "forms.h"
+#include "pattern.h"
 #include "window_attributes.h"
 
 namespace octet::io::importing {

@@ -175,7 +175,14 @@ class Pass {
       return graph_.remove(node, "quantizer of a weight");
     }
     if (graph_.uses(codes) == 0) return graph_.remove(node, "quantizer");
-    if (wide_type(node) != nullptr) return;  // reported at its DequantizeLinear
+    // Reported at its DequantizeLinear.
+    const auto consumers = graph_.consumers(codes);
+    const bool reported =
+        !graph_.is_output(codes) &&
+        std::ranges::all_of(consumers, [](const ImportNode* consumer) {
+          return is_op(*consumer, kDequantize);
+        });
+    if (reported || wide_type(node) != nullptr) return;
     refuse(node, "quantized values may only be consumed by DequantizeLinear");
   }
 

@@ -17,10 +17,13 @@
 
 namespace octet {
 
-/// Fields in order: name, seed
+/// Fields in order: name, seed, aliases
 struct ModelOptions {
   std::string name = "model";
   uint64_t seed = 0;  ///< of initial weights and random layers
+  /// Further names by which output() finds a layer, such as the names that its
+  /// parts have in an imported file: {alias, layer}. Not saved.
+  std::map<std::string, std::string> aliases = {};
 };
 
 /// Mode of a forward pass. Explicit, as in Keras; independent of gradient
@@ -132,7 +135,8 @@ class [[nodiscard]] Model {
   Layer& layer(std::string_view name) &;
   const Layer& layer(std::string_view name) const&;
   void layer(std::string_view name) const&& = delete;  // would dangle
-  /// Returns the output of a layer, to build another model on: the feature
+  /// Returns the output of a layer, by its name or an alias
+  /// (ModelOptions::aliases), to build another model on: the feature
   /// extractor `Model(model.inputs()[0], model.output("avg_pool"))` shares
   /// weights.
   /// Throws: NotFoundError as layer(); ValueError for a layer that is called
@@ -201,6 +205,7 @@ class [[nodiscard]] Model {
   void collect();
   void name_layers();
   const std::shared_ptr<Layer>& find(std::string_view layer) const;
+  const Layer& layer_or_alias(std::string_view name) const;
   void expect_one_output() const;
   void expect_inputs(size_t count) const;
   void expect_fitted_model() const;

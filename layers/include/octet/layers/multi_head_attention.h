@@ -6,7 +6,7 @@
 namespace octet {
 
 /// Fields in order: num_heads, key_dim, value_dim, output_size, dropout,
-/// use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+/// causal, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
 /// bias_regularizer, name
 struct MultiHeadAttentionOptions {
   int64_t num_heads = 0;
@@ -14,6 +14,7 @@ struct MultiHeadAttentionOptions {
   int64_t value_dim = 0;    ///< features per head of value; 0: key_dim
   int64_t output_size = 0;  ///< features of the output; 0: as the query
   float dropout = 0;        ///< rate for attention weights, in training
+  bool causal = false;      ///< mask keys after the query's position
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer bias_initializer = zeros();

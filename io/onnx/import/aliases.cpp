@@ -1,0 +1,76 @@
+// Names of a file's nodes that no layer has: nodes that only change the axis
+// order, or that became a layer with another name.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "../proto_limits.h"
+#include "importer.h"
+#include "layer_names.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// Whether the axes of a value are those of its tensor, in any order, except
+/// for axes of size 1.
+bool has_axes_of_tensor(const View& view) {
+  const Shape& shape = view.tensor.shape();
+  const Shape sample = shape.slice(1, shape.rank());
+  const auto merged = [](const auto& factors) { return factors.size() > 1; };
+  return std::ranges::none_of(view.axes, merged) &&
+         std::ranges::count(view.axes, size_t{1}, &std::vector<size_t>::size) ==
+             1 + std::ranges::count_if(sample.dims(),
+                                       [](int64_t d) { return d != 1; });
+}
+
+/// The nodes that outputs depend on.
+struct ReachedNodes {
+  std::set<const GraphNode*> nodes;
+  std::set<std::string> names;
+  std::map<const GraphNode*, const GraphNode*> flattened;  // input: Flatten
+
+  explicit ReachedNodes(std::span<const SymbolicTensor> outputs) {
+    std::vector<const GraphNode*> open;
+    for (const SymbolicTensor& y : outputs) open.push_back(y.node.get());
+    while (!open.empty()) {
+      const GraphNode* node = open.back();
+      open.pop_back();
+      if (!nodes.insert(node).second) continue;
+      names.insert(node->layer->name());
+      if (node->layer->class_name() == "Flatten") {
+        flattened[node->inputs[0].node.get()] = node;
+      }
+      for (const SymbolicTensor& x : node->inputs) open.push_back(x.node.get());
+    }
+  }
+
+  /// Returns the layer whose output has the axes of a value, or null.
+  const GraphNode* layer_of(const View& view) const {
+    const GraphNode* node = view.tensor.node.get();
+    if (!nodes.contains(node)) return nullptr;
+    if (has_axes_of_tensor(view)) return node;
+    const auto flat = flattened.find(node);
+    const bool features = view.rank() == 2 && view.samples_lead();
+    return features && flat != flattened.end() ? flat->second : nullptr;
+  }
+};
+
+}  // namespace
+
+std::map<std::string, std::string> Importer::aliases(
+    std::span<const SymbolicTensor> outputs) const {
+  const ReachedNodes reached(outputs);
+  std::map<std::string, std::string> aliases;
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+    const ImportNode& node = graph_.nodes()[i];
+    if (node.gone || node.proto.output_size() == 0) continue;
+    const std::string name = layer_name_of(graph_.report().nodes[i].node);
+    const auto value = values_.find(node.proto.output(0));
+    if (reached.names.contains(name) || value == values_.end()) continue;
+    const GraphNode* layer = reached.layer_of(value->second.view);
+    if (layer != nullptr) aliases[name] = layer->layer->name();
+  }
+  return aliases;
+}
+
+}  // namespace octet::io::importing
