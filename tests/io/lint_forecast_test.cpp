@@ -50,6 +50,17 @@ TEST(LintForecast, AResidualBlockIsOneKernel) {
   EXPECT_THAT(last.reason, HasSubstr("output"));
 }
 
+// Expected: TensorRT-RTX 1.7.1's engine.
+TEST(LintForecast, AnActivationBeforeAnAddBelongsToTheKernel) {
+  const auto report = lint_of(lint_model(
+      kEnds, pair("x", "xd") + weight_pairs("v") +
+                 "c = Conv <pads = [1,1,1,1]> (xd, vd)\n g = Sigmoid (c)\n"
+                 "s = Mul (c, g)\n a = Add (xd, s)\n" +
+                 pair("a", "y", "s1")));
+  EXPECT_EQ(layer_of(report, "c").group, "Conv + Sigmoid + Mul + Add");
+  EXPECT_EQ(layer_of(report, "a").precision, LayerPrecision::int8);
+}
+
 TEST(LintForecast, AFloatBranchKeepsTheKernelFromWritingInt8) {
   const LayerForecast conv = layer_of(lint_of(block("x", kNextLayer)), "c");
   EXPECT_EQ(conv.precision, LayerPrecision::int8_to_float);

@@ -293,7 +293,8 @@ onnx::ModelProto convolution(int64_t in, int64_t out, int64_t group,
 
 TEST(LintPlacement, P23AndP24ChannelsOfConvolutions) {
   expect_broken("P23", convolution(32, 17, 1), convolution(32, 16, 1));
-  expect_broken("P24", convolution(3, 16, 1), convolution(32, 17, 1));
+  // Model-Optimizer quantizes first layers whose outputs fill tensor cores.
+  expect_broken("P24", convolution(3, 17, 1), convolution(3, 16, 1));
 }
 
 TEST(LintPlacement, P25SmallProducts) {

@@ -126,7 +126,7 @@ class Forecaster {
                      : "it has a 1x1 kernel and strides");
     }
     for (const Node* node : fusion.nodes) {
-      if (!is_op(*node, {"Add"})) continue;
+      if (graph_.kind(*node) != FusionKind::add) continue;
       for (const auto& input : node->input()) {
         const Node* producer = graph_.view().producer(input);
         const bool own =
@@ -240,13 +240,10 @@ bool is_forecast(const LintGraph& graph, const Node& node) {
   if (node.output_size() == 0 || graph.is_constant(node.output(0))) {
     return false;
   }
-  if (is_op(node, {"Add"})) {
-    return !graph.is_constant(node.input(0)) &&
-           !graph.is_constant(node.input(1));
-  }
-  return is_weighted(node) ||
-         is_op(node, {"MaxPool", "AveragePool", "GlobalAveragePool",
-                      "GlobalMaxPool"});
+  const FusionKind kind = graph.kind(node);
+  return kind == FusionKind::linear || kind == FusionKind::add ||
+         kind == FusionKind::average_pool ||
+         is_op(node, {"MaxPool", "GlobalMaxPool"});
 }
 
 }  // namespace
