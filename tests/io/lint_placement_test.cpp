@@ -1,4 +1,4 @@
-// Rules P01 to P28: each with a graph that violates it and one that does not.
+// Rules P01 to P31: each with a graph that violates it and one that does not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -319,6 +319,15 @@ TEST(LintPlacement, P27PairsWithoutAnInt8Consumer) {
   const std::string ends = "(float[N,4] x) => (float[N,4] y)";
   expect_broken("P27", lint_model(ends, pair("x", "xd") + "y = Sin (xd)"),
                 lint_model(ends, pair("x", "xd") + "y = Relu (xd)"));
+}
+
+TEST(LintPlacement, P31AScaleOfShape1) {
+  const auto model = lint_model(
+      kImages, pair("x", "xd") + weight_pairs("w") + conv("y", "xd", "wd"));
+  auto listed = model;
+  initializer(listed, "s0").add_dims(1);
+  initializer(listed, "z0").add_dims(1);
+  expect_broken("P31", listed, model);
 }
 
 TEST(LintPlacement, HasNoFindingsForAFloatNetwork) {

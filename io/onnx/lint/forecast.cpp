@@ -118,6 +118,9 @@ class Forecaster {
     const Fusion& fusion = graph_.fusion(head);
     set_nodes(layer, fusion.nodes);
     if (!reads_int8(head, layer)) return;
+    if (const std::string reason = why_rtx_float(head); !reason.empty()) {
+      return set(layer, LayerPrecision::floating, reason);
+    }
     if (target_ == LintTarget::openvino &&
         is_computed_in_floats(graph_, head)) {
       return set(layer, LayerPrecision::floating,
@@ -140,7 +143,25 @@ class Forecaster {
     finish(layer, fusion.output);
   }
 
+  // Source: engines of TensorRT-RTX 1.7.1.
+  std::string why_rtx_float(const Node& node) const {
+    if (target_ != LintTarget::tensorrt_rtx) return "";
+    if (is_op(node, {"ConvTranspose"}) ||
+        graph_.kind(node) == FusionKind::average_pool) {
+      return "no INT8 kernel exists";
+    }
+    const Node* dequantize = graph_.dequantizer(node.input(0));
+    if (is_op(node, {"Conv"}) && dequantize != nullptr &&
+        graph_.view().dims(dequantize->input(1)) == std::vector<int64_t>{1}) {
+      return "scale of its data has shape [1]";
+    }
+    return "";
+  }
+
   void computed(const Node& node, LayerForecast& layer) const {
+    if (const std::string reason = why_rtx_float(node); !reason.empty()) {
+      return set(layer, LayerPrecision::floating, reason);
+    }
     if (reads_int8(node, layer)) finish(layer, node.output(0));
   }
 
