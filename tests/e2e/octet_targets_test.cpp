@@ -60,6 +60,30 @@ TEST_F(OctetTargets, QuantizesNonnegativeActivationsToUint8ForOpenvino) {
   EXPECT_NE(run("lint int8.onnx --target tensorrt10").exit_code, 0);
 }
 
+TEST_F(OctetTargets, RequantizesUint8FilesForTensorrt) {
+  ASSERT_EQ(run("quantize zoo:lenet -o uint8.onnx --method max --data x.npy "
+                "--target onnxruntime")
+                .exit_code,
+            0);
+  const CommandResult refused =
+      run("convert uint8.onnx -o int8.onnx --target tensorrt10");
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.output, HasSubstr("--requantize"));
+  for (const char* command :
+       {"convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize",
+        "quantize uint8.onnx -o int8.onnx --target tensorrt10 --requantize "
+        "--data x.npy --layout nhwc"}) {
+    const CommandResult r = run(command);
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(uint8_pairs(), 0);
+    const CommandResult lint = run("lint int8.onnx --target tensorrt10");
+    EXPECT_EQ(lint.exit_code, 0) << lint.output;
+    EXPECT_THAT(lint.output, HasSubstr("0 errors"));
+  }
+  const CommandResult other = run("convert zoo:lenet -o f.onnx --requantize");
+  EXPECT_THAT(other.output, HasSubstr("applies to quantized ONNX files"));
+}
+
 TEST_F(OctetTargets, PassesGoldenInputsToPolygraphy) {
   ASSERT_EQ(run("quantize zoo:lenet -o int8.onnx --method max --golden --data "
                 "x.npy")
