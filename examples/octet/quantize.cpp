@@ -94,8 +94,10 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
         "conflicting_options", "--mean-bits",
         "needs --policy tensorrt or toolkit, got " + o.placement.policy);
   }
+  PlacementOptions placement = o.placement;
+  placement.by_default = false;
   return quantized(
-      model, o.placement, [&](const Model& m, quant::QuantizeOptions options) {
+      model, placement, [&](const Model& m, quant::QuantizeOptions options) {
         const quant::MixedPrecision mixed = quant::auto_mixed_precision(
             m, data, {.mean_bits = o.mean_bits, .quantize = options});
         report += mixed.to_string() + "\n";

@@ -11,6 +11,7 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
@@ -58,6 +59,31 @@ TEST_F(OctetTargets, QuantizesNonnegativeActivationsToUint8ForOpenvino) {
   EXPECT_THAT(lint.output, HasSubstr("0 errors, 0 warnings"));
   // TensorRT does not support uint8.
   EXPECT_NE(run("lint int8.onnx --target tensorrt10").exit_code, 0);
+}
+
+TEST_F(OctetTargets, PlacesConvolutionsBehindConcatForOpenvino) {
+  const SymbolicTensor x = input({8, 8, 3}, "x");
+  const auto conv = [](const SymbolicTensor& from) {
+    return Conv2D({.filters = 4,
+                   .kernel_size = {3, 3},
+                   .padding = Padding::same,
+                   .activation = "relu"})(from);
+  };
+  io::save_model(Model(x, conv(Concatenate()({conv(x), conv(x)}))),
+                 folder_ / "net.h5");
+  Tensor samples({8, 8, 8, 3});
+  Rng(1).fill_uniform(samples, 0, 1);
+  io::write_npy(folder_ / "s.npy", samples);
+  const auto pairs = [&](const std::string& policy) {
+    const CommandResult r =
+        run("quantize net.h5 -o int8.onnx --method max --accept --data s.npy "
+            "--target openvino " +
+            policy);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    return io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs.size();
+  };
+  EXPECT_EQ(pairs(""), pairs("--policy onnxruntime"));
+  EXPECT_GT(pairs(""), pairs("--policy tensorrt"));
 }
 
 TEST_F(OctetTargets, RequantizesUint8FilesForTensorrt) {
