@@ -95,6 +95,9 @@ TEST_F(OctetTargets, RequantizesUint8FilesForTensorrt) {
       run("convert uint8.onnx -o int8.onnx --target tensorrt10");
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.output, HasSubstr("--requantize"));
+  EXPECT_THAT(
+      run("quantize uint8.onnx -o int8.onnx --data x.npy --layout nhwc").output,
+      HasSubstr("octet quantize --requantize"));
   for (const char* command :
        {"convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize",
         "quantize uint8.onnx -o int8.onnx --target tensorrt10 --requantize "
