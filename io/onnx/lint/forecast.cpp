@@ -118,7 +118,7 @@ class Forecaster {
     const Fusion& fusion = graph_.fusion(head);
     set_nodes(layer, fusion.nodes);
     if (!reads_int8(head, layer)) return;
-    if (const std::string reason = why_rtx_float(head); !reason.empty()) {
+    if (const char* reason = why_no_kernel(graph_, head, target_)) {
       return set(layer, LayerPrecision::floating, reason);
     }
     if (target_ == LintTarget::openvino &&
@@ -143,23 +143,8 @@ class Forecaster {
     finish(layer, fusion.output);
   }
 
-  // Source: engines of TensorRT-RTX 1.7.1.
-  std::string why_rtx_float(const Node& node) const {
-    if (target_ != LintTarget::tensorrt_rtx) return "";
-    if (is_op(node, {"ConvTranspose"}) ||
-        graph_.kind(node) == FusionKind::average_pool) {
-      return "no INT8 kernel exists";
-    }
-    const Node* dequantize = graph_.dequantizer(node.input(0));
-    if (is_op(node, {"Conv"}) && dequantize != nullptr &&
-        graph_.view().dims(dequantize->input(1)) == std::vector<int64_t>{1}) {
-      return "scale of its data has shape [1]";
-    }
-    return "";
-  }
-
   void computed(const Node& node, LayerForecast& layer) const {
-    if (const std::string reason = why_rtx_float(node); !reason.empty()) {
+    if (const char* reason = why_no_kernel(graph_, node, target_)) {
       return set(layer, LayerPrecision::floating, reason);
     }
     if (reads_int8(node, layer)) finish(layer, node.output(0));
@@ -268,6 +253,21 @@ bool is_forecast(const LintGraph& graph, const Node& node) {
 }
 
 }  // namespace
+
+// Source: engines of TensorRT-RTX 1.7.1.
+const char* why_no_kernel(const LintGraph& graph, const Node& node,
+                          LintTarget target) {
+  if (target != LintTarget::tensorrt_rtx) return nullptr;
+  if (is_op(node, {"ConvTranspose"}) ||
+      graph.kind(node) == FusionKind::average_pool) {
+    return "no INT8 kernel exists";
+  }
+  const Node* dequantize = graph.dequantizer(node.input(0));
+  const bool listed =
+      is_op(node, {"Conv"}) && dequantize != nullptr &&
+      graph.view().dims(dequantize->input(1)) == std::vector<int64_t>{1};
+  return listed ? "scale of its data has shape [1]" : nullptr;
+}
 
 std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target) {
   const Forecaster forecaster(graph, target);

@@ -12,7 +12,9 @@ namespace octet::io::lint {
 namespace {
 
 /// Whether a kernel may have INT8 input.
-bool may_read_int8(const LintGraph& graph, const Node& node) {
+bool may_read_int8(const LintGraph& graph, const Node& node,
+                   LintTarget target) {
+  if (why_no_kernel(graph, node, target) != nullptr) return false;
   const FusionKind kind = graph.kind(node);
   return kind == FusionKind::linear || kind == FusionKind::bias ||
          kind == FusionKind::average_pool ||
@@ -150,7 +152,7 @@ void check_idle_pairs(const LintGraph& graph, Findings& findings) {
     const auto& consumers = graph.view().consumers(node.output(0));
     if (graph.is_output(node.output(0)) ||
         std::ranges::none_of(consumers, [&](const Node* consumer) {
-          return may_read_int8(graph, *consumer);
+          return may_read_int8(graph, *consumer, findings.target());
         })) {
       idle.push_back(&node);
     }

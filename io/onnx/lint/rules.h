@@ -87,6 +87,11 @@ struct Kernel : LayerForecast {
   std::vector<const Node*> nodes;
 };
 
+/// Returns why the target has no INT8 kernel for a node with INT8 inputs; null
+/// if it has.
+const char* why_no_kernel(const LintGraph& graph, const Node& node,
+                          LintTarget target);
+
 /// In the graph's order.
 std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target);
 std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target);
