@@ -190,6 +190,15 @@ std::vector<quant::Pattern> patterns_of(const std::string& policy,
   std::vector<quant::Pattern> patterns = policy == "onnxruntime"
                                              ? quant::onnxruntime_patterns()
                                              : quant::tensorrt_patterns();
+  if (policy == "onnxruntime" && o.uint8) {
+    // OpenVINO has an integer kernel, ONNX Runtime has none.
+    patterns.push_back(
+        {.name = "ConvTranspose",
+         .steps = {{.classes = {"Conv2DTranspose"}}},
+         .qdq_points = {quant::PatternPoint::input,
+                        quant::PatternPoint::output},
+         .rationale = "runs in integers if its input has zero point 0"});
+  }
   if (o.excluded.empty()) return patterns;
   quant::QuantizationSpec excluded;
   for (const std::string& name : o.excluded) {

@@ -91,9 +91,14 @@ void write_for_openvino(const Model& model, const std::vector<Tensor>& x,
                         const std::string& name) {
   quant::QuantConfig config;
   config.activation.is_signed = false;
-  const quant::PatternPlacement placed =
-      quant::place_by_patterns(model, quant::onnxruntime_patterns(), config,
-                               quant::onnxruntime_conversions());
+  std::vector<quant::Pattern> patterns = quant::onnxruntime_patterns();
+  patterns.push_back(
+      {.name = "ConvTranspose",
+       .steps = {{.classes = {"Conv2DTranspose"}}},
+       .qdq_points = {quant::PatternPoint::input, quant::PatternPoint::output},
+       .rationale = "integers"});
+  const quant::PatternPlacement placed = quant::place_by_patterns(
+      model, patterns, config, quant::onnxruntime_conversions());
   Model quantized = quant::apply(placed.placement.plan, placed.model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   write_case(quantized, x, folder, name + ".openvino.int8",
