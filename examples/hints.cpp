@@ -16,8 +16,9 @@ constexpr std::string_view kPredict =
     "octet predict runs the file node by node";
 constexpr std::string_view kCalibrate =
     "octet quantize calibrates a float model";
-constexpr std::string_view kFloatModel =
-    "quantize the float model from which the file was exported";
+constexpr std::string_view kRequantize =
+    "octet quantize --requantize removes the Q/DQ of an ONNX file and "
+    "calibrates it anew";
 constexpr std::string_view kSmallerRate = "use a smaller --rate";
 
 // Rules by precedence: the first match applies.
@@ -46,7 +47,9 @@ constexpr HintRule kRules[] = {
     {"", "quant::calibrate", kCalibrate},
     {"", "calibrate() ", "octet quantize determines better ranges"},
     {"", "equalize()", "use --equalize"},
-    {"", "drop_quantizers", kFloatModel},
+    {"", "drop_quantizers", kRequantize},
+    {"", "symmetric_activations",
+     "add --requantize, or choose --target onnxruntime or openvino"},
     {"", "data.sample(", "use more --samples"},
     // Training.
     {"", "ScaleRule::learned_log2", "use --optimizer sgd, or --rate up to {}"},

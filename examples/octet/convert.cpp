@@ -23,6 +23,7 @@ void add_convert(CommandLine& program) {
     std::string to;
     ExportOptions file;
     EngineOptions engine;
+    bool requantize = false;
   };
   const auto options = std::make_shared<Options>();
   Command command = program.add_command("convert", "Convert a model to ONNX");
@@ -34,6 +35,10 @@ void add_convert(CommandLine& program) {
       .type("OUT.onnx")
       .required()
       .writes({".onnx"});
+  command.add_flag("--requantize", options->requantize,
+                   "make activation ranges of a quantized ONNX file symmetric "
+                   "int8, without data; octet quantize --requantize calibrates "
+                   "them");
   add_export_options(command, options->file);
   add_layout_option(command, options->file.layout,
                     "axis order of inputs and outputs (default: as in the "
@@ -43,6 +48,7 @@ void add_convert(CommandLine& program) {
 Examples:
   octet convert model.keras -o model.onnx
   octet convert model.h5 -o model.onnx --target tensorrt10
+  octet convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize
   octet convert model.h5 -o model.onnx --from-bytes trained --layout nhwc
 )");
   command.when_chosen([options] {
@@ -50,6 +56,9 @@ Examples:
     (void)onnx_options(options->file, {});
     check_engine_options(options->engine);
     warn_of_untrained(options->from);
+    if (options->requantize) {
+      options->from.quantizers = ModelSource::Quantizers::make_symmetric;
+    }
     Model model = read_model(options->from);
     const std::string takes = mode_of(model, options->from);
     const Model written = as_written(std::move(model), options->file, takes);

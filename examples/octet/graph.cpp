@@ -95,7 +95,7 @@ void add_graph(CommandLine& program) {
       .add(
           "--target", o.target,
           "runtime that will execute the model, for the forecast of precisions")
-      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
+      .type("tensorrt8|tensorrt10|tensorrt11|tensorrt_rtx|onnxruntime|openvino")
       .show_default();
   command.add_flag("--separate", o.separate,
                    "draw a box per layer instead of per kernel");

@@ -85,7 +85,7 @@ void add_lint(CommandLine& program) {
   command.add("file", options->file, "ONNX file of any exporter");
   command.begin_group("Input");
   command.add("--target", options->target, "runtime that will execute the file")
-      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
+      .type("tensorrt8|tensorrt10|tensorrt11|tensorrt_rtx|onnxruntime|openvino")
       .show_default();
   command
       .add("--data", options->data,

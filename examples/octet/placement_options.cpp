@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,35 @@
 
 namespace octet::program {
 namespace {
+
+bool allows_patterns(const PlacementOptions& o) {
+  return !o.spec && o.cases.empty() && o.mode == "full";
+}
+
+/// Whether a convolution consumes a Concatenate, also behind other layers.
+bool has_convolution_behind_concat(const Model& model) {
+  std::unordered_set<const GraphNode*> behind;
+  for (const auto& node : model.nodes()) {
+    const Layer& layer = *node->layer;
+    const bool follows = std::ranges::any_of(
+        node->inputs,
+        [&](const SymbolicTensor& x) { return behind.contains(x.node.get()); });
+    if (follows && !layer.convolutions().empty()) return true;
+    if (layer.class_name() == "Concatenate" ||
+        (follows && layer.role() != LayerRole::linear)) {
+      behind.insert(node.get());
+    }
+  }
+  return false;
+}
+
+/// Returns the policy for a model. OpenVINO moves the quantizer behind a Concat
+/// into its branches unless their outputs have Q/DQ of their own.
+std::string policy_for(const PlacementOptions& o, const Model& model) {
+  const bool around_concat = o.by_default && o.uint8 && allows_patterns(o) &&
+                             has_convolution_behind_concat(model);
+  return around_concat ? "onnxruntime" : o.policy;
+}
 
 Model with_widths(const quant::QdqPlan& plan, const Model& model,
                   const std::vector<quant::LayerBits>& bits) {
@@ -55,7 +85,8 @@ void add_placement_options(Command& command, PlacementOptions& o) {
       .add("--policy", o.policy,
            "placement policy: fusions of TensorRT, class defaults of NVIDIA's "
            "toolkit, patterns of Embedl Deploy, or integer operators of ONNX "
-           "Runtime (default: tensorrt; onnxruntime with --target onnxruntime)")
+           "Runtime (default: tensorrt; onnxruntime with --target onnxruntime, "
+           "and with --target openvino for a convolution behind a Concatenate)")
       .type("tensorrt|toolkit|patterns|onnxruntime");
   command.add_flag(
       "--strict", o.strict,
@@ -96,6 +127,7 @@ void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target) {
   options.uint8 = target == "openvino";
   if (!options.policy.empty()) return;
+  options.by_default = true;
   options.policy = target == "onnxruntime" ? "onnxruntime" : "tensorrt";
 }
 
@@ -158,6 +190,15 @@ std::vector<quant::Pattern> patterns_of(const std::string& policy,
   std::vector<quant::Pattern> patterns = policy == "onnxruntime"
                                              ? quant::onnxruntime_patterns()
                                              : quant::tensorrt_patterns();
+  if (policy == "onnxruntime" && o.uint8) {
+    // OpenVINO has an integer kernel, ONNX Runtime has none.
+    patterns.push_back(
+        {.name = "ConvTranspose",
+         .steps = {{.classes = {"Conv2DTranspose"}}},
+         .qdq_points = {quant::PatternPoint::input,
+                        quant::PatternPoint::output},
+         .rationale = "runs in integers if its input has zero point 0"});
+  }
   if (o.excluded.empty()) return patterns;
   quant::QuantizationSpec excluded;
   for (const std::string& name : o.excluded) {
@@ -202,7 +243,7 @@ quant::QuantConfig pattern_config(const std::string& policy,
 
 void check_patterns_alone(std::string_view option, const std::string& policy,
                           const PlacementOptions& o) {
-  if (!o.spec && o.cases.empty() && o.mode == "full") return;
+  if (allows_patterns(o)) return;
   throw UnsupportedError(
       "conflicting_options", option,
       fmt::format("{} cannot be combined with --spec, --case or --mode partial",
@@ -238,7 +279,8 @@ Model quantized(const Model& model, const PlacementOptions& o,
     return adjust ? adjust(placed, std::move(options)) : options;
   };
   quant::QuantizeOptions options = quantize_options(o);
-  const std::optional<quant::Policy> policy = policy_of("--policy", o.policy);
+  const std::string name = policy_for(o, model);
+  const std::optional<quant::Policy> policy = policy_of("--policy", name);
   if (policy) {
     options.policy = *policy;
     options = adjusted(model, std::move(options));
@@ -246,11 +288,11 @@ Model quantized(const Model& model, const PlacementOptions& o,
     if (bits.empty()) return quant::quantize_model(model, options);
     return with_widths(quant::place(model, options).plan, model, bits);
   }
-  check_patterns_alone("--policy", o.policy, o);
+  check_patterns_alone("--policy", name, o);
   const quant::TransformResult found = quant::transform(
-      model, patterns_of(o.policy, o, model), conversions_of(o.policy));
+      model, patterns_of(name, o, model), conversions_of(name));
   options = adjusted(found.model, std::move(options));
-  const quant::QuantConfig config = pattern_config(o.policy, options);
+  const quant::QuantConfig config = pattern_config(name, options);
   if (options.bits.empty()) {
     return quant::insert_qdq(found.model, found.matches, config);
   }

@@ -23,14 +23,16 @@ struct PlacementOptions {
   std::optional<std::string> spec;
   bool strict = false;
   std::vector<std::string> excluded;  // regular expressions of layer names
-  bool uint8 = false;  // nonnegative activations: choose_policy()
-  std::string bits;    // "4,8": weights, activations
+  bool uint8 = false;       // nonnegative activations: choose_policy()
+  bool by_default = false;  // whether choose_policy() set the policy
+  std::string bits;         // "4,8": weights, activations
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);
 
 /// Sets the default policy: onnxruntime for that target, else tensorrt. Sets
-/// uint8 for OpenVINO.
+/// uint8 for OpenVINO, for which quantized() places models with a convolution
+/// behind a Concatenate as for ONNX Runtime.
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target = {});
 

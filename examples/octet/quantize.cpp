@@ -57,6 +57,7 @@ Examples:
   octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --ladder
   octet quantize model.h5 -o mixed.onnx --data x.npy --mean-bits 5
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
+  octet quantize uint8.onnx -o int8.onnx --data x.npy --target tensorrt10 --requantize
   octet quantize pair.h5 -o int8.onnx --data left=a.npy --data right=b.npy
   octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
 )";
@@ -70,6 +71,7 @@ struct Options {
   DataOptions data;
   CalibrationChoice calibration;
   double mean_bits = 0;  // 0: not given
+  bool requantize = false;
   bool ladder = false;
   double target = -1;  // negative: not given
   bool equalize = false;
@@ -92,8 +94,10 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
         "conflicting_options", "--mean-bits",
         "needs --policy tensorrt or toolkit, got " + o.placement.policy);
   }
+  PlacementOptions placement = o.placement;
+  placement.by_default = false;
   return quantized(
-      model, o.placement, [&](const Model& m, quant::QuantizeOptions options) {
+      model, placement, [&](const Model& m, quant::QuantizeOptions options) {
         const quant::MixedPrecision mixed = quant::auto_mixed_precision(
             m, data, {.mean_bits = o.mean_bits, .quantize = options});
         report += mixed.to_string() + "\n";
@@ -197,6 +201,7 @@ void quantize(Options o) {
   check_reader(o.placement, o.file.target);
   check_engine_options(o.engine);
   warn_of_untrained(o.model);
+  if (o.requantize) o.model.quantizers = ModelSource::Quantizers::drop;
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
@@ -291,6 +296,9 @@ void add_quantize(CommandLine& program) {
   add_data_options(command, o.data, LabelKinds::classes);
   const Option method = add_calibration_options(command, o.calibration);
   command.begin_group("Quantization");
+  command.add_flag("--requantize", o.requantize,
+                   "remove the Q/DQ of a quantized ONNX file and quantize it "
+                   "anew, with the values of its quantized weights");
   const Option ladder = command.add_flag(
       "--ladder", o.ladder,
       "try post-training methods in order and keep the one with the smallest "

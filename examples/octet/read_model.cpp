@@ -126,11 +126,17 @@ ModelSource beside(const ModelSource& source, const std::string& file) {
   ModelSource other = source;
   other.what = file;
   other.architecture.clear();
+  other.quantizers = ModelSource::Quantizers::keep;
   return other;
 }
 
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
+  if (source.quantizers != ModelSource::Quantizers::keep && !is_onnx(what)) {
+    throw UnsupportedError(
+        "conflicting_options", "--requantize",
+        fmt::format("applies to quantized ONNX files, got '{}'", what));
+  }
   if (what.starts_with(kZoo) || io::is_octet_file(what)) {
     check_no_architecture(source);
     check_no_input_shape(source);
@@ -148,7 +154,11 @@ Model read_model(const ModelSource& source) {
     check_no_architecture(source);
     io::OnnxImport read = io::import_onnx(
         what,
-        {.input_shapes = input_shapes(source), .limits = source.limits()});
+        {.input_shapes = input_shapes(source),
+         .drop_quantizers = source.quantizers == ModelSource::Quantizers::drop,
+         .symmetric_activations =
+             source.quantizers == ModelSource::Quantizers::make_symmetric,
+         .limits = source.limits()});
     (*source.interfaces)[what] = std::move(read.interface);
     return std::move(read.model);
   }

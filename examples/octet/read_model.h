@@ -27,6 +27,9 @@ struct ModelSource {
   std::string architecture;   ///< JSON file, for a weights-only file
   std::string input_shape;    ///< "224,224,3", for dynamic sizes
   std::string expected = "";  ///< accepted models, for messages
+  /// Treatment of the quantizers of an ONNX file.
+  enum class Quantizers { keep, make_symmetric, drop };
+  Quantizers quantizers = Quantizers::keep;
   double time_limit = io::FileLimits().time_limit;  ///< seconds
   int64_t memory_mib = io::FileLimits().memory_limit >> 20;
   /// Interfaces of the ONNX files read by read_model(), by path. Shared by

@@ -333,7 +333,7 @@ void add_report(CommandLine& program) {
   command
       .add("--target", o.target,
            "runtime that will execute the model, for lint and the graph")
-      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
+      .type("tensorrt8|tensorrt10|tensorrt11|tensorrt_rtx|onnxruntime|openvino")
       .show_default();
   command.add("--log", o.log, "training curves, written by octet train --log")
       .type("HISTORY.csv");

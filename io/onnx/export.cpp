@@ -238,8 +238,9 @@ void check_signs(const Model& model, OnnxTarget target) {
     throw UnsupportedError(
         "unsupported_type", fmt::format("quantizer '{}'", quantizer->name()),
         fmt::format(
-            "must be signed for {}, got {}. Hint: the targets "
-            "onnxruntime and openvino support uint8",
+            "must be signed for {}, got {}. Hint: the targets onnxruntime and "
+            "openvino support uint8; OnnxImportOptions.symmetric_activations "
+            "imports a file with symmetric ranges",
             target == OnnxTarget::any ? "all targets" : to_string(target),
             to_string(config)));
   }

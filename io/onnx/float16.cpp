@@ -17,6 +17,7 @@
 #include <octet/runtime/error.h>
 
 #include "check.h"
+#include "float16_biases.h"
 #include "float16_weights.h"
 #include "graph_view.h"
 #include "qdq.h"
@@ -282,6 +283,7 @@ class Conversion {
 void to_float16(onnx::ModelProto& model) {
   fit_weights_to_float16(*model.mutable_graph());
   Conversion(model).run();
+  separate_biases(*model.mutable_graph());
 }
 
 }  // namespace octet::io

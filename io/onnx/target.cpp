@@ -99,11 +99,6 @@ void OnnxOptions::check() const {
         "conflicting_options", "ONNX activations",
         fmt::format("must be int8 for {}, got uint8", known.title));
   }
-  if (float16 && target == OnnxTarget::onnxruntime) {
-    throw ValueError("conflicting_options", "ONNX float16",
-                     "is not supported for onnxruntime: ONNX Runtime divides "
-                     "biases by their scales in float16, and most exceed it");
-  }
   if (weights == OnnxWeights::int8 && !known.int8_weights) {
     throw ValueError("conflicting_options", "ONNX weights",
                      fmt::format("must be float32 for {}, which rejects int8 "

@@ -1,5 +1,7 @@
 #include "graph/graph_index.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <octet/quant/wrapper.h>
@@ -8,6 +10,31 @@
 #include "graph/layer_facts.h"
 
 namespace octet::quant {
+namespace {
+
+FusionKind kind_of_function(const std::string& function) {
+  if (function == "softmax") return FusionKind::floating;
+  if (function == "sigmoid" || function == "hard_sigmoid") {
+    return FusionKind::gate;
+  }
+  return FusionKind::activation;
+}
+
+// Returns the kind of layers without a role of their own.
+FusionKind kind_of_class(const std::string& name) {
+  if (name == "LayerNormalization" || name == "ScaledDotProductAttention" ||
+      name == "Softmax") {
+    return FusionKind::floating;
+  }
+  if (name == "Concatenate") return FusionKind::concatenation;
+  if (is_spatial_class(name, "AveragePooling") ||
+      is_spatial_class(name, "GlobalAveragePooling")) {
+    return FusionKind::average_pool;
+  }
+  return FusionKind::other;
+}
+
+}  // namespace
 
 GraphIndex::GraphIndex(const Model& model, GraphMode mode) : model_(model) {
   for (const auto& node : model.nodes()) {
@@ -94,6 +121,46 @@ bool GraphIndex::is(const GraphNode& node, std::string_view class_name) {
 
 bool GraphIndex::is_spatial(const GraphNode& node, std::string_view stem) {
   return is_spatial_class(float_layer(*node.layer).class_name(), stem);
+}
+
+std::vector<const GraphNode*> GraphIndex::nodes() const {
+  std::vector<const GraphNode*> result;
+  for (const auto& node : model_.nodes()) {
+    if (&source(*node) == node.get()) result.push_back(node.get());
+  }
+  return result;
+}
+
+FusionKind GraphIndex::kind(const GraphNode& node) const {
+  switch (role(node)) {
+    case LayerRole::linear:
+      return FusionKind::linear;
+    case LayerRole::normalization:
+      return FusionKind::normalization;
+    case LayerRole::activation:
+      return kind_of_function(node.layer->activation());
+    case LayerRole::movement:
+      return FusionKind::movement;
+    case LayerRole::merge:
+      return is(node, "Add")        ? FusionKind::add
+             : is(node, "Multiply") ? FusionKind::multiply
+                                    : FusionKind::merge;
+    case LayerRole::identity:
+    case LayerRole::other:
+      break;
+  }
+  return kind_of_class(float_layer(*node.layer).class_name());
+}
+
+FusionKind GraphIndex::epilogue(const GraphNode& node) const {
+  const std::string function = node.layer->activation();
+  return function == "linear" ? FusionKind::other : kind_of_function(function);
+}
+
+bool GraphIndex::broadcasts(const GraphNode& node) const {
+  return std::ranges::any_of(node.inputs, [&](const SymbolicTensor& x) {
+    return x.shape() != node.shape;
+  });
 }
 
 bool is_spatial_class(std::string_view class_name, std::string_view stem) {

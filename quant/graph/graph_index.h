@@ -8,6 +8,7 @@
 
 #include <octet/layers/layer_def.h>
 #include <octet/layers/model.h>
+#include <octet/quant/fusion_rules.h>
 
 namespace octet::quant {
 
@@ -63,6 +64,20 @@ class GraphIndex {
   static bool is(const GraphNode& node, std::string_view class_name);
   /// Returns is_spatial_class() of the node's class.
   static bool is_spatial(const GraphNode& node, std::string_view stem);
+
+  // A FusionGraph without skipped layers.
+  using Node = GraphNode;
+  using Value = const GraphNode*;
+  std::vector<const GraphNode*> nodes() const;
+  FusionKind kind(const GraphNode& node) const;
+  FusionKind epilogue(const GraphNode& node) const;
+  size_t input_count(const GraphNode& node) const { return node.inputs.size(); }
+  const GraphNode* input(const GraphNode& node, size_t index) const {
+    return &source(node.inputs[index]);
+  }
+  const GraphNode* producer(const GraphNode* value) const { return value; }
+  uint64_t position(const GraphNode& node) const { return node.id; }
+  bool broadcasts(const GraphNode& node) const;
 
  private:
   struct Entry {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/fusion_rules.h>
 #include <octet/runtime/error.h>
 
-#include "graph/ancestor.h"
 #include "patterns/chain.h"
 
 namespace octet::quant {

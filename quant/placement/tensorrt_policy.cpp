@@ -10,7 +10,6 @@
 #include <octet/quant/wrapper_registry.h>
 
 #include "placement/policies.h"
-#include "placement/tensorrt/fusions.h"
 #include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
@@ -32,7 +31,7 @@ std::optional<Decision> decide(PlacementState& state, const GraphNode& node,
     return Decision{.sites = wrapper_sites(node, "default", reason),
                     .rule = "default"};
   }
-  if (is_never_int8(graph, node)) {
+  if (is_never_int8(graph.kind(node))) {
     return skipped("P17", "stays float, as TensorRT fuses it as a whole");
   }
   if (info.name.empty()) return std::nullopt;
@@ -41,8 +40,7 @@ std::optional<Decision> decide(PlacementState& state, const GraphNode& node,
   }
   if (is("Add")) return decide_add(state, node, options);
   if (is("Multiply")) return decide_multiply(state, node, options);
-  if (GraphIndex::is_spatial(node, "AveragePooling") ||
-      GraphIndex::is_spatial(node, "GlobalAveragePooling")) {
+  if (graph.kind(node) == FusionKind::average_pool) {
     return decide_average_pool(state, node, options);
   }
   if (GraphIndex::is_spatial(node, "MaxPooling") || is("Concatenate")) {

@@ -29,7 +29,10 @@ void check_is_float(const Model& model, std::string_view who) {
   if (quantizers(model).empty()) return;
   throw ValueError(
       "already_quantized", std::string(who),
-      fmt::format("model '{}' is already quantized", model.name()));
+      fmt::format("model '{}' is already quantized. Hint: "
+                  "OnnxImportOptions.drop_quantizers imports the float model "
+                  "of an ONNX file",
+                  model.name()));
 }
 
 std::vector<PlacedSite> wrapper_sites(const GraphNode& node,

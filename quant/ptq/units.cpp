@@ -7,9 +7,6 @@
 
 #include <octet/quant/wrapper.h>
 
-#include "graph/chains.h"
-#include "graph/layer_facts.h"
-
 namespace octet::quant {
 namespace {
 
@@ -64,7 +61,7 @@ std::vector<Unit> units_of(const Model& model, UnitKind kind) {
       last = consumers[last][0];
       if (last == nodes.size() ||
           role_of(*nodes[last]->layer) != LayerRole::activation ||
-          is_softmax(*nodes[last])) {
+          nodes[last]->layer->activation() == "softmax") {
         break;
       }
       each.nodes.push_back(last);

@@ -90,6 +90,29 @@ void write_small_scales(const std::filesystem::path& folder) {
   write_forms(quantized, x, folder, "small_scales.int8", true);
 }
 
+/// Large biases of small weights before quantizers: divided by both scales,
+/// they exceed float16.
+void write_biases(const std::filesystem::path& folder) {
+  const SymbolicTensor input = octet::input({12, 10, 3});
+  const auto conv = [](const SymbolicTensor& x) {
+    return Conv2D({.filters = 4, .kernel_size = {3, 3}})(x);
+  };
+  const Model model(input, conv(ReLU()(conv(conv(input)))));
+  disturb(model);
+  for (const Parameter& parameter : model.parameters()) {
+    const float factor = parameter.name == "kernel" ? 0.5f : 5.0f;
+    for (float& value : parameter.variable.mutable_value()) value *= factor;
+  }
+  std::vector<Tensor> x = noise_for(model, kSamples);
+  for (float& value : x[0].f32()) value *= 0.1f;
+  quant::PatternPlacement placed =
+      quant::place_by_patterns(model, quant::onnxruntime_patterns(), {},
+                               quant::onnxruntime_conversions());
+  Model quantized = quant::apply(placed.placement.plan, placed.model);
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
+  write_forms(quantized, x, folder, "biases.int8", true);
+}
+
 void write_all(const std::filesystem::path& folder) {
   // Removes results of earlier runs.
   std::filesystem::remove_all(folder);
@@ -110,7 +133,8 @@ void write_all(const std::filesystem::path& folder) {
   }
   write_network(sequence_network(true), folder, "sequence");
   write_small_scales(folder);
-  fmt::print("{} networks written\n", networks.size() + 2);
+  write_biases(folder);
+  fmt::print("{} networks written\n", networks.size() + 3);
 }
 
 }  // namespace

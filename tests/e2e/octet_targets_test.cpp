@@ -11,6 +11,7 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
@@ -58,6 +59,58 @@ TEST_F(OctetTargets, QuantizesNonnegativeActivationsToUint8ForOpenvino) {
   EXPECT_THAT(lint.output, HasSubstr("0 errors, 0 warnings"));
   // TensorRT does not support uint8.
   EXPECT_NE(run("lint int8.onnx --target tensorrt10").exit_code, 0);
+}
+
+TEST_F(OctetTargets, PlacesConvolutionsBehindConcatForOpenvino) {
+  const SymbolicTensor x = input({8, 8, 3}, "x");
+  const auto conv = [](const SymbolicTensor& from) {
+    return Conv2D({.filters = 4,
+                   .kernel_size = {3, 3},
+                   .padding = Padding::same,
+                   .activation = "relu"})(from);
+  };
+  io::save_model(Model(x, conv(Concatenate()({conv(x), conv(x)}))),
+                 folder_ / "net.h5");
+  Tensor samples({8, 8, 8, 3});
+  Rng(1).fill_uniform(samples, 0, 1);
+  io::write_npy(folder_ / "s.npy", samples);
+  const auto pairs = [&](const std::string& policy) {
+    const CommandResult r =
+        run("quantize net.h5 -o int8.onnx --method max --accept --data s.npy "
+            "--target openvino " +
+            policy);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    return io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs.size();
+  };
+  EXPECT_EQ(pairs(""), pairs("--policy onnxruntime"));
+  EXPECT_GT(pairs(""), pairs("--policy tensorrt"));
+}
+
+TEST_F(OctetTargets, RequantizesUint8FilesForTensorrt) {
+  ASSERT_EQ(run("quantize zoo:lenet -o uint8.onnx --method max --data x.npy "
+                "--target onnxruntime")
+                .exit_code,
+            0);
+  const CommandResult refused =
+      run("convert uint8.onnx -o int8.onnx --target tensorrt10");
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.output, HasSubstr("--requantize"));
+  EXPECT_THAT(
+      run("quantize uint8.onnx -o int8.onnx --data x.npy --layout nhwc").output,
+      HasSubstr("octet quantize --requantize"));
+  for (const char* command :
+       {"convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize",
+        "quantize uint8.onnx -o int8.onnx --target tensorrt10 --requantize "
+        "--data x.npy --layout nhwc"}) {
+    const CommandResult r = run(command);
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(uint8_pairs(), 0);
+    const CommandResult lint = run("lint int8.onnx --target tensorrt10");
+    EXPECT_EQ(lint.exit_code, 0) << lint.output;
+    EXPECT_THAT(lint.output, HasSubstr("0 errors"));
+  }
+  const CommandResult other = run("convert zoo:lenet -o f.onnx --requantize");
+  EXPECT_THAT(other.output, HasSubstr("applies to quantized ONNX files"));
 }
 
 TEST_F(OctetTargets, PassesGoldenInputsToPolygraphy) {

@@ -85,14 +85,21 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
   write_case(quantized, x, folder, name + ".patterns.int8");
 }
 
-// Quantizes nonnegative activations to uint8, as `octet quantize --target
-// openvino` does.
+// As `octet quantize --target openvino` does for networks with Concat.
 void write_for_openvino(const Model& model, const std::vector<Tensor>& x,
                         const std::filesystem::path& folder,
                         const std::string& name) {
-  quant::QuantizeOptions options;
-  options.activation.is_signed = false;
-  Model quantized = quant::quantize_model(model, options);
+  quant::QuantConfig config;
+  config.activation.is_signed = false;
+  std::vector<quant::Pattern> patterns = quant::onnxruntime_patterns();
+  patterns.push_back(
+      {.name = "ConvTranspose",
+       .steps = {{.classes = {"Conv2DTranspose"}}},
+       .qdq_points = {quant::PatternPoint::input, quant::PatternPoint::output},
+       .rationale = "integers"});
+  const quant::PatternPlacement placed = quant::place_by_patterns(
+      model, patterns, config, quant::onnxruntime_conversions());
+  Model quantized = quant::apply(placed.placement.plan, placed.model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   write_case(quantized, x, folder, name + ".openvino.int8",
              io::OnnxOptions::for_target(io::OnnxTarget::openvino));

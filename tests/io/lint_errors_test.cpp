@@ -53,7 +53,8 @@ std::set<std::string> errors_of(const onnx::ModelProto& model,
 TEST(LintErrors, ASoundGraphHasNoneForAnyTarget) {
   for (const LintTarget target :
        {LintTarget::tensorrt8, LintTarget::tensorrt10, LintTarget::tensorrt11,
-        LintTarget::onnxruntime, LintTarget::openvino}) {
+        LintTarget::tensorrt_rtx, LintTarget::onnxruntime,
+        LintTarget::openvino}) {
     const LintReport report = lint_of(two_convolutions(), target);
     EXPECT_THAT(ids_of(report, LintSeverity::warning), IsEmpty())
         << report.to_string();
@@ -81,6 +82,26 @@ TEST(LintErrors, E02Uint8Values) {
   EXPECT_THAT(errors_of(model, LintTarget::onnxruntime), IsEmpty());
 }
 
+// Expected: TensorRT-RTX's parser rejects both files.
+TEST(LintErrors, E02Int32ValuesThatAreNoBias) {
+  const std::string conv = weight_pairs("v") + "y = Conv " + kPads;
+  EXPECT_THAT(errors_of(lint_model("(float[N,4,8,8] x) => (float[N,4,8,8] y)",
+                                   "i = Cast <to = 6> (x)\n"
+                                   "xd = DequantizeLinear (i, s0)\n" +
+                                       conv + " (xd, vd)")),
+              UnorderedElementsAre("E02"));
+  auto model =
+      lint_model("(float[N,4,8,8] x) => (float[N,4,8,8] y)",
+                 pair("x", "xd") + weight_pairs("v") + "c = Conv " + kPads +
+                     " (xd, vd)\n"
+                     "t = DequantizeLinear (k, s0)\n"
+                     "y = Add (c, t)");
+  auto& codes = *model.mutable_graph()->add_initializer();
+  codes = int8_tensor("k", {1}, {70});
+  codes.set_data_type(onnx::TensorProto::INT32);
+  EXPECT_THAT(errors_of(model), UnorderedElementsAre("E02"));
+}
+
 TEST(LintErrors, E03APairWithoutAZeroPoint) {
   const auto model = changed([](onnx::ModelProto& m) {
     for (const char* name : {"xd_q", "xd"}) {
@@ -99,6 +120,12 @@ TEST(LintErrors, E04AZeroPointThatIsNotZeroOrIsComputed) {
   EXPECT_THAT(errors_of(model), UnorderedElementsAre("E04"));
   EXPECT_THAT(numbers_in(finding_of(lint_of(model), "E04").reason),
               IsSupersetOf({3, 2}));  // the value and its index
+  // Of a DQ only.
+  auto differs = changed(
+      [](onnx::ModelProto& m) { node_that_makes(m, "xd").set_input(2, "z1"); });
+  *differs.mutable_graph()->add_initializer() = int8_tensor("z1", {}, {1});
+  EXPECT_THAT(errors_of(differs), UnorderedElementsAre("E04"));
+  EXPECT_EQ(finding_of(lint_of(differs), "E04").node, "xd");
   const auto computed =
       lint_model("(float[N,3] x, int8[1] z) => (float[N,3] y)",
                  "zz = Identity (z)\n xq = QuantizeLinear (x, s, zz)\n"
@@ -349,7 +376,7 @@ TEST(Lint, HasTheRulesOfEachFamilyInOrder) {
   for (const LintRule& rule : lint_rules()) {
     EXPECT_TRUE(last.substr(0, 1) != rule.id.substr(0, 1) || last < rule.id)
         << rule.id;
-    EXPECT_EQ(rule.severities.size(), 5u);
+    EXPECT_EQ(rule.severities.size(), 6u);
     EXPECT_EQ(rule.severities.find_first_not_of("EWI-"), std::string::npos);
     last = rule.id;
   }

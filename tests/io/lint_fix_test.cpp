@@ -102,6 +102,13 @@ TEST(LintFix, AMissingZeroPointIsInt8) {
             0);
 }
 
+TEST(LintFix, ScalesOfShape1BecomeScalars) {
+  auto model = one_convolution();
+  initializer(model, "s0").add_dims(1);
+  initializer(model, "z0").add_dims(1);
+  expect_same(model, "P31");
+}
+
 TEST(LintFix, ZeroPointsMatchTheNumberOfScales) {
   auto model = one_convolution();
   initializer(model, "z4") = int8_tensor("z4", {}, {0});

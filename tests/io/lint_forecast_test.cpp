@@ -50,6 +50,42 @@ TEST(LintForecast, AResidualBlockIsOneKernel) {
   EXPECT_THAT(last.reason, HasSubstr("output"));
 }
 
+// Expected: TensorRT-RTX 1.7.1's engine.
+TEST(LintForecast, AnActivationBeforeAnAddBelongsToTheKernel) {
+  const auto report = lint_of(lint_model(
+      kEnds, pair("x", "xd") + weight_pairs("v") +
+                 "c = Conv <pads = [1,1,1,1]> (xd, vd)\n g = Sigmoid (c)\n"
+                 "s = Mul (c, g)\n a = Add (xd, s)\n" +
+                 pair("a", "y", "s1")));
+  EXPECT_EQ(layer_of(report, "c").group, "Conv + Sigmoid + Mul + Add");
+  EXPECT_EQ(layer_of(report, "a").precision, LayerPrecision::int8);
+}
+
+// Expected: engines of TensorRT-RTX 1.7.1.
+TEST(LintForecast, TensorrtRtxHasFewerInt8Kernels) {
+  auto model = lint_model(
+      kEnds, pair("x", "xd") + weight_pairs("v") +
+                 "c = Conv <pads = [1,1,1,1]> (xd, vd)\n" + pair("c", "cd") +
+                 "t = ConvTranspose <pads = [1,1,1,1]> (cd, vd)\n" +
+                 pair("t", "td") +
+                 "m = MaxPool <kernel_shape = [1,1]> (td)\n"
+                 "p = AveragePool <kernel_shape = [1,1]> (m)\n" +
+                 pair("p", "y"));
+  const LintReport other = lint_of(model);
+  const LintReport rtx = lint_of(model, LintTarget::tensorrt_rtx);
+  for (const char* node : {"c", "t", "m", "p"}) {
+    EXPECT_EQ(layer_of(other, node).precision, LayerPrecision::int8) << node;
+    EXPECT_EQ(layer_of(rtx, node).precision, *node == 'c' || *node == 'm'
+                                                 ? LayerPrecision::int8
+                                                 : LayerPrecision::floating)
+        << node;
+  }
+  initializer(model, "s0").add_dims(1);
+  EXPECT_EQ(layer_of(lint_of(model, LintTarget::tensorrt_rtx), "c").precision,
+            LayerPrecision::floating);
+  EXPECT_EQ(layer_of(lint_of(model), "c").precision, LayerPrecision::int8);
+}
+
 TEST(LintForecast, AFloatBranchKeepsTheKernelFromWritingInt8) {
   const LayerForecast conv = layer_of(lint_of(block("x", kNextLayer)), "c");
   EXPECT_EQ(conv.precision, LayerPrecision::int8_to_float);
@@ -173,15 +209,25 @@ TEST(LintDeployment, ShowsHowToBuildAQuantizedFile) {
   EXPECT_THAT(ids_of(lint_of(fixed)), Not(Contains("D03")));
 }
 
-TEST(LintDeployment, D02ScalesOfAnotherTypeThanTheirData) {
-  auto model = lint_model(
-      "(float[N,4] x) => (float[N,4] y)",
-      "h = Cast <to = 10> (x)\n" + pair("h", "hd") + "y = Relu (hd)", 19);
-  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt11)), Contains("D02"));
-  EXPECT_THAT(ids_of(lint_of(lint_model("(float[N,4] x) => (float[N,4] y)",
-                                        pair("x", "xd") + "y = Relu (xd)"),
-                             LintTarget::tensorrt11)),
+// Expected: TensorRT-RTX builds float16 data before a Q with a float32 scale;
+// "input and kernel must be of same type" for a DQ with a float16 scale.
+TEST(LintDeployment, D02DataAndWeightsOfDifferentTypes) {
+  const auto cast_before = [](const std::string& output) {
+    return lint_model("(float[N,4,8,8] x) => (" + output + "[N,4,8,8] y)",
+                      "h = Cast <to = 10> (x)\n" + pair("h", "hd") +
+                          weight_pairs("v") + "y = Conv " + kPads + " (hd, vd)",
+                      19);
+  };
+  EXPECT_THAT(ids_of(lint_of(cast_before("float"), LintTarget::tensorrt11)),
               Not(Contains("D02")));
+  auto model = cast_before("float16");
+  auto& scale = initializer(model, "s0");
+  scale.clear_float_data();
+  scale.set_data_type(onnx::TensorProto::FLOAT16);
+  scale.add_int32_data(0x2522);  // 0.02
+  const LintReport report = lint_of(model, LintTarget::tensorrt11);
+  EXPECT_EQ(finding_of(report, "D02").node, "y");
+  EXPECT_EQ(finding_of(report, "D02").severity, LintSeverity::error);
 }
 
 TEST(LintDeployment, D04AndD05EqualScalesAndPlugins) {

@@ -1,4 +1,4 @@
-// Rules P01 to P28: each with a graph that violates it and one that does not.
+// Rules P01 to P31: each with a graph that violates it and one that does not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -293,7 +293,8 @@ onnx::ModelProto convolution(int64_t in, int64_t out, int64_t group,
 
 TEST(LintPlacement, P23AndP24ChannelsOfConvolutions) {
   expect_broken("P23", convolution(32, 17, 1), convolution(32, 16, 1));
-  expect_broken("P24", convolution(3, 16, 1), convolution(32, 17, 1));
+  // Model-Optimizer quantizes first layers whose outputs fill tensor cores.
+  expect_broken("P24", convolution(3, 17, 1), convolution(3, 16, 1));
 }
 
 TEST(LintPlacement, P25SmallProducts) {
@@ -318,6 +319,23 @@ TEST(LintPlacement, P27PairsWithoutAnInt8Consumer) {
   const std::string ends = "(float[N,4] x) => (float[N,4] y)";
   expect_broken("P27", lint_model(ends, pair("x", "xd") + "y = Sin (xd)"),
                 lint_model(ends, pair("x", "xd") + "y = Relu (xd)"));
+}
+
+TEST(LintPlacement, P27PairsBeforeTensorrtRtxsFloatKernels) {
+  const auto model = lint_model(
+      kFour, pair("x", "xd") + "y = AveragePool <kernel_shape = [1,1]> (xd)");
+  EXPECT_THAT(ids_of(lint_of(model)), Not(Contains("P27")));
+  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt_rtx)),
+              Contains("P27"));
+}
+
+TEST(LintPlacement, P31AScaleOfShape1) {
+  const auto model = lint_model(
+      kImages, pair("x", "xd") + weight_pairs("w") + conv("y", "xd", "wd"));
+  auto listed = model;
+  initializer(listed, "s0").add_dims(1);
+  initializer(listed, "z0").add_dims(1);
+  expect_broken("P31", listed, model);
 }
 
 TEST(LintPlacement, HasNoFindingsForAFloatNetwork) {

@@ -1,4 +1,5 @@
 // Q/DQ pairs with zero points, and ranges from zero on, which act as a ReLU.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,37 @@ TEST(OnnxImportZeroPoint, AcceptsAnyZeroPoint) {
   EXPECT_FALSE(quant::quantizers(from_zero)[0]->config().is_signed);
   const Tensor z = from_zero.predict(x);
   EXPECT_NEAR(z.f32()[0], 2.7f, 1e-6f);  // 135 steps
+}
+
+TEST(OnnxImportZeroPoint, SymmetricRangesCoverThoseOfTheFile) {
+  for (const int32_t zero_point : {0, 17, 128, 250}) {
+    onnx::ModelProto model = model_of(
+        "g (float[N,3] x) => (float[N,3] y) {\n"
+        "  n = Neg (x)\n"
+        "  q = QuantizeLinear (n, s, z)\n"
+        "  d = DequantizeLinear (q, s, z)\n"
+        "  y = Tanh (d)\n"
+        "}");
+    auto& graph = *model.mutable_graph();
+    *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+    onnx::TensorProto zero = int8_tensor("z", {}, {zero_point});
+    zero.set_data_type(onnx::TensorProto::UINT8);
+    *graph.add_initializer() = zero;
+    const Model read =
+        from_onnx(model.SerializeAsString(), {.symmetric_activations = true});
+    const auto quantizers = quant::quantizers(read);
+    ASSERT_EQ(quantizers.size(), 1u);
+    EXPECT_TRUE(quantizers[0]->config().is_signed);
+    const float steps =
+        static_cast<float>(std::max(zero_point, 255 - zero_point));
+    // 128 is int8 with zero point 0 already.
+    EXPECT_FLOAT_EQ(*quantizers[0]->scale(),
+                    zero_point == 128 ? 0.02f : 0.02f * steps / 127);
+    EXPECT_GT(to_onnx(read).report.qdq_pairs, 0);
+    // A range from 0 also was a ReLU.
+    const Tensor y = read.predict(Tensor::of<float>({1, 3}, {0.5f, 0.3f, 1}));
+    EXPECT_EQ(y.f32()[0] >= 0, zero_point == 0) << zero_point;
+  }
 }
 
 // One weight with one scale and two zero points.

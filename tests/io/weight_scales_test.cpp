@@ -97,12 +97,5 @@ TEST(WeightScales, KeepQuantizedBiasesInTheRangeOfInt32) {
   }
 }
 
-TEST(WeightScales, AreNotStoredAsFloat16ForOnnxRuntime) {
-  OnnxOptions options = OnnxOptions::for_target(OnnxTarget::onnxruntime);
-  options.float16 = true;
-  options.opset = 19;
-  EXPECT_THROW(options.check(), ValueError);
-}
-
 }  // namespace
 }  // namespace octet::io

@@ -319,6 +319,9 @@ OnnxImport Importer::run() {
   warn_of_floats();
   Model result = model();
   check_activations(result, options_.limits);
+  if (options_.symmetric_activations) {
+    std::ranges::for_each(sites_, make_symmetric);
+  }
   if (!sites_.empty()) result = with_quantizers(result, sites_);
   return {std::move(result), std::move(graph_.report()), std::move(interface_)};
 }

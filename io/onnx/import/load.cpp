@@ -12,6 +12,7 @@
 #include "../attention_operator.h"
 #include "../check.h"
 #include "../proto_limits.h"
+#include "channel_scales.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "graph.h"
@@ -31,6 +32,9 @@ OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
   expand_attention(*model.mutable_graph(), opset_of(model));
   importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
+  if (!options.drop_quantizers) {
+    importing::share_channel_scales(*model.mutable_graph());
+  }
   importing::ImportGraph graph(std::move(model), options.limits);
   importing::fold_constants(graph);
   const bool quantized = importing::has_pairs(graph);

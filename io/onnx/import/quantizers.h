@@ -50,6 +50,10 @@ SitePlan site_of(const std::string& layer, int input,
 SitePlan site_of(const std::string& layer, const std::string& parameter,
                  const WeightQuantParams& qparams);
 
+/// Replaces the range of an 8-bit activation by the symmetric int8 range that
+/// covers it.
+void make_symmetric(SitePlan& site);
+
 /// Returns the model with quantizers at the sites.
 Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites);
 

@@ -1,4 +1,5 @@
 // Adds quantizers with the file's scales to the layers of a model.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -31,6 +32,15 @@ SitePlan site_of(const std::string& layer, const std::string& parameter,
   config.per_channel = qparams.per_channel;
   config.narrow_range = !qparams.lowest;
   return {layer, quant::QdqSite::weight(parameter), config, "", qparams.scales};
+}
+
+void make_symmetric(SitePlan& site) {
+  if (site.config.is_signed || site.config.bits != 8) return;
+  const int steps = std::max(site.config.high(), -site.config.low());
+  site.config.is_signed = true;
+  site.config.zero_point = 0;
+  site.scales[0] *=
+      static_cast<float>(steps) / static_cast<float>(site.config.high());
 }
 
 namespace {

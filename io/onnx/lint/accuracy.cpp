@@ -94,18 +94,17 @@ void check_weight_values(const LintGraph& graph, const Node& layer,
 }
 
 void check_ends(const LintGraph& graph, Findings& findings) {
-  std::vector<const Node*> layers;
-  for (const Node& node : graph.proto().node()) {
-    if (is_weighted(node) && graph.weight_index(node)) layers.push_back(&node);
-  }
-  if (layers.empty()) return;
-  const auto report = [&](const Node& layer, const char* which) {
-    if (!graph.reads_int8(layer)) return;
-    findings.add("A06", layer, fmt::format("{} layer is quantized", which),
+  for (const Node* node : graph.nodes()) {
+    if (!is_weighted(*node) || !graph.weight_index(*node) ||
+        !graph.reads_int8(*node)) {
+      continue;
+    }
+    const bool first = !graph.fusions().has_linear_predecessor(*node);
+    if (!first && graph.fusions().has_linear_successor(*node)) continue;
+    findings.add("A06", *node,
+                 fmt::format("{} layer is quantized", first ? "first" : "last"),
                  "if accuracy is too low, leave it float first");
-  };
-  report(*layers.front(), "first");
-  if (layers.size() > 1) report(*layers.back(), "last");
+  }
 }
 
 // A single finding for the whole file.
@@ -113,12 +112,8 @@ void check_depthwise(const LintGraph& graph, Findings& findings) {
   int64_t count = 0;
   for (const Node& node : graph.proto().node()) {
     if (!is_op(node, {"Conv"}) || !graph.reads_int8(node)) continue;
-    const auto* group = find_attribute(node, "group");
-    const auto weight = graph.view().dims(node.input(1));
-    if (group != nullptr && group->i() > 1 && weight && weight->size() > 1 &&
-        (*weight)[1] == 1) {
-      ++count;
-    }
+    const auto shape = graph.convolution(node);
+    if (shape && quant::is_depthwise(*shape)) ++count;
   }
   if (count == 0) return;
   findings.add("A08",

@@ -26,6 +26,9 @@ const char* build_options(LintTarget target) {
     case LintTarget::tensorrt11:
       return "trtexec --onnx=FILE --saveEngine=OUT, without --int8 and --fp16, "
              "which it no longer has";
+    case LintTarget::tensorrt_rtx:
+      return "tensorrt_rtx --onnx=FILE --saveEngine=OUT, on any machine: RTX "
+             "GPUs compile its kernels when they load it";
     case LintTarget::onnxruntime:
     case LintTarget::openvino:
       return "";
@@ -33,15 +36,18 @@ const char* build_options(LintTarget target) {
   return "";
 }
 
-void check_types(const LintGraph& graph, const Node& node, Findings& findings) {
-  const int32_t scale = graph.view().element_type(node.input(1));
-  const std::string& value = is_quantize(node) ? node.input(0) : node.output(0);
-  const int32_t data = graph.view().element_type(value);
-  if (scale == 0 || data == 0 || scale == data) return;
+// A DQ has the type of its scale, which may differ from the type of the data
+// before its Q.
+void check_types(const LintGraph& graph, const Node& layer,
+                 Findings& findings) {
+  if (layer.input_size() < 2) return;
+  const int32_t first = graph.view().element_type(layer.input(0));
+  const int32_t second = graph.view().element_type(layer.input(1));
+  if (first == 0 || second == 0 || first == second) return;
   findings.add(
-      "D02", node,
-      fmt::format("scale is {}, data is {}", type_name(scale), type_name(data)),
-      "give both the same type, as strong typing requires");
+      "D02", layer,
+      fmt::format("inputs are {} and {}", type_name(first), type_name(second)),
+      "give the scales of both the same type");
 }
 
 void check_plugin(const LintGraph& graph, const Node& node,
@@ -80,9 +86,9 @@ void check_deployment(const LintGraph& graph, Findings& findings) {
   bool quantized = false, asymmetric = false;
   for (const Node& node : graph.proto().node()) {
     check_plugin(graph, node, findings);
+    if (is_weighted(node)) check_types(graph, node, findings);
     if (!is_quantize(node) && !is_dequantize(node)) continue;
     quantized = true;
-    check_types(graph, node, findings);
     asymmetric = asymmetric ||
                  graph.view().element_type(is_quantize(node) ? node.output(0)
                                                              : node.input(0)) ==

@@ -93,6 +93,14 @@ std::string Repairer::add_uint8(const std::string& wish,
   return name;
 }
 
+std::string Repairer::add_scalar(const onnx::TensorProto& tensor) {
+  auto& scalar = *after_.add_initializer();
+  scalar = tensor;
+  scalar.set_name(new_name(tensor.name() + "_scalar"));
+  scalar.clear_dims();
+  return scalar.name();
+}
+
 std::string Repairer::add_zeros(const Node& node) {
   const std::string& scale = node.input(1);
   const auto dims = view_.dims(scale).value_or(std::vector<int64_t>());
@@ -213,6 +221,7 @@ LintFix repaired(onnx::ModelProto model, LintTarget target) {
   if (tensorrt) repair(lint::add_zero_points);
   repair(lint::match_zero_points);
   repair(lint::write_axes);
+  if (tensorrt) repair(lint::make_scales_scalar);
   repair(lint::raise_scales);
   if (tensorrt) repair(lint::store_float_biases);
   if (target == LintTarget::tensorrt8) repair(lint::store_floats);

@@ -41,6 +41,8 @@ class Repairer {
   std::string add_uint8(const std::string& wish,
                         const std::vector<int64_t>& dims,
                         const std::vector<double>& values);
+  /// Adds a constant of one element as a scalar.
+  std::string add_scalar(const onnx::TensorProto& tensor);
   /// Adds int8 zero points for the scales of a node.
   std::string add_zeros(const Node& node);
 
@@ -91,6 +93,8 @@ void make_unsigned_at_concat(Repairer& repairer);
 void add_zero_points(Repairer& repairer);
 /// E05
 void match_zero_points(Repairer& repairer);
+/// P31
+void make_scales_scalar(Repairer& repairer);
 /// E09
 void write_axes(Repairer& repairer);
 /// E17

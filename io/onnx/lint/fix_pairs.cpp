@@ -1,5 +1,6 @@
 // Repairs of Q and DQ nodes that do not depend on the values.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -168,6 +169,38 @@ void match_zero_points(Repairer& repairer) {
     repairer.tell("E05", node,
                   fmt::format("wrote {} zero points instead of {}",
                               scales->size(), zero->size()));
+  }
+}
+
+// P31
+void make_scales_scalar(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  std::map<std::string, std::string> scalars;
+  const auto scalar_of = [&](const std::string& value) {
+    const auto [found, is_new] = scalars.try_emplace(value);
+    const auto* tensor = graph.view().constant(value);
+    if (is_new && tensor != nullptr && tensor->dims_size() == 1 &&
+        tensor->dims(0) == 1) {
+      found->second = repairer.add_scalar(*tensor);
+    }
+    return found->second;
+  };
+  for (const Node& node : repairer.nodes()) {
+    if ((!is_quantize(node) && !is_dequantize(node)) ||
+        graph.is_constant(node.input(0))) {
+      continue;
+    }
+    const std::string scale = scalar_of(node.input(1));
+    if (scale.empty()) continue;
+    Node& changed = repairer.changed(node);
+    changed.set_input(1, scale);
+    if (node.input_size() > 2) {
+      const std::string zero = scalar_of(node.input(2));
+      if (!zero.empty()) changed.set_input(2, zero);
+    }
+    if (is_quantize(node)) {
+      repairer.tell("P31", node, "made its scale a scalar: same results");
+    }
   }
 }
 

@@ -118,6 +118,9 @@ class Forecaster {
     const Fusion& fusion = graph_.fusion(head);
     set_nodes(layer, fusion.nodes);
     if (!reads_int8(head, layer)) return;
+    if (const char* reason = why_no_kernel(graph_, head, target_)) {
+      return set(layer, LayerPrecision::floating, reason);
+    }
     if (target_ == LintTarget::openvino &&
         is_computed_in_floats(graph_, head)) {
       return set(layer, LayerPrecision::floating,
@@ -126,7 +129,7 @@ class Forecaster {
                      : "it has a 1x1 kernel and strides");
     }
     for (const Node* node : fusion.nodes) {
-      if (!is_op(*node, {"Add"})) continue;
+      if (graph_.kind(*node) != FusionKind::add) continue;
       for (const auto& input : node->input()) {
         const Node* producer = graph_.view().producer(input);
         const bool own =
@@ -141,6 +144,9 @@ class Forecaster {
   }
 
   void computed(const Node& node, LayerForecast& layer) const {
+    if (const char* reason = why_no_kernel(graph_, node, target_)) {
+      return set(layer, LayerPrecision::floating, reason);
+    }
     if (reads_int8(node, layer)) finish(layer, node.output(0));
   }
 
@@ -240,16 +246,28 @@ bool is_forecast(const LintGraph& graph, const Node& node) {
   if (node.output_size() == 0 || graph.is_constant(node.output(0))) {
     return false;
   }
-  if (is_op(node, {"Add"})) {
-    return !graph.is_constant(node.input(0)) &&
-           !graph.is_constant(node.input(1));
-  }
-  return is_weighted(node) ||
-         is_op(node, {"MaxPool", "AveragePool", "GlobalAveragePool",
-                      "GlobalMaxPool"});
+  const FusionKind kind = graph.kind(node);
+  return kind == FusionKind::linear || kind == FusionKind::add ||
+         kind == FusionKind::average_pool ||
+         is_op(node, {"MaxPool", "GlobalMaxPool"});
 }
 
 }  // namespace
+
+// Source: engines of TensorRT-RTX 1.7.1.
+const char* why_no_kernel(const LintGraph& graph, const Node& node,
+                          LintTarget target) {
+  if (target != LintTarget::tensorrt_rtx) return nullptr;
+  if (is_op(node, {"ConvTranspose"}) ||
+      graph.kind(node) == FusionKind::average_pool) {
+    return "no INT8 kernel exists";
+  }
+  const Node* dequantize = graph.dequantizer(node.input(0));
+  const bool listed =
+      is_op(node, {"Conv"}) && dequantize != nullptr &&
+      graph.view().dims(dequantize->input(1)) == std::vector<int64_t>{1};
+  return listed ? "scale of its data has shape [1]" : nullptr;
+}
 
 std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target) {
   const Forecaster forecaster(graph, target);

@@ -12,11 +12,6 @@
 namespace octet::io::lint {
 namespace {
 
-int64_t groups_of(const Node& node) {
-  const auto* group = find_attribute(node, "group");
-  return group == nullptr ? 1 : group->i();
-}
-
 bool reorders_images(const Node& node) {
   const auto* perm = find_attribute(node, "perm");
   if (!is_op(node, {"Transpose"}) || perm == nullptr) return false;
@@ -48,27 +43,24 @@ void check_transpose(const LintGraph& graph, const Node& node,
 
 void check_convolution(const LintGraph& graph, const Node& conv,
                        Findings& findings) {
-  const auto weight = graph.view().dims(conv.input(1));
-  if (!weight || weight->size() < 3) return;
-  const int64_t group = groups_of(conv);
+  const auto shape = graph.convolution(conv);
+  if (!shape) return;
   const bool transposed = is_op(conv, {"ConvTranspose"});
-  const int64_t out = (*weight)[transposed ? 1 : 0] * (transposed ? group : 1);
-  const int64_t in = (*weight)[transposed ? 0 : 1] * (transposed ? 1 : group);
-  if (out < 1 || in < 1) return;
-  if (transposed || group > 1) {
+  if (transposed || shape->groups > 1) {
     findings.add("P26", conv,
-                 transposed
-                     ? std::string("transposed convolution in INT8")
-                     : fmt::format("convolution with {} groups in INT8", group),
+                 transposed ? std::string("transposed convolution in INT8")
+                            : fmt::format("convolution with {} groups in INT8",
+                                          shape->groups),
                  "measure it; if it is slower than FP16, remove its Q/DQ");
   }
-  if (group > 1) return;
-  if (in % 16 != 0 || out % 16 != 0) {
-    findings.add("P23", conv, fmt::format("{} channels in, {} out", in, out),
+  if (shape->groups == 1 && (shape->in % 16 != 0 || shape->out % 16 != 0)) {
+    findings.add("P23", conv,
+                 fmt::format("{} channels in, {} out", shape->in, shape->out),
                  "multiples of 16 use the tensor cores fully");
   }
-  if (in < 16 || out < 16) {
-    findings.add("P24", conv, fmt::format("{} channels in, {} out", in, out),
+  if (quant::is_narrow(*shape, !graph.fusions().has_linear_predecessor(conv))) {
+    findings.add("P24", conv,
+                 fmt::format("{} channels in, {} out", shape->in, shape->out),
                  "leave it float if accuracy matters more than time");
   }
 }
@@ -81,7 +73,7 @@ void check_product(const LintGraph& graph, const Node& node,
   if (!dims || dims->size() < 2) return;
   const auto [least, most] =
       std::minmax((*dims)[dims->size() - 2], (*dims)[dims->size() - 1]);
-  if (least < 0 || least >= 16) return;
+  if (least < 0 || !quant::is_tiny_product(least, most)) return;
   findings.add("P25", node, fmt::format("weight is {} by {}", least, most),
                "leave it float: such a product is memory-bound");
 }

@@ -42,19 +42,18 @@ std::vector<const Node*> behind_pair(const LintGraph& graph,
 void check_inner_pairs(const LintGraph& graph, const Node& layer,
                        Findings& findings) {
   const Fusion& fusion = graph.fusion(layer);
-  const auto already = [&](auto... names) { return fusion.has({names...}); };
-  const bool active = std::ranges::any_of(
-      fusion.nodes, [](const Node* node) { return is_activation(*node); });
-  if (fusion.nodes.empty() || active) return;
+  if (graph.has_fused(layer, quant::is_activation)) return;
+  const bool normalized = graph.has_fused(layer, [](FusionKind kind) {
+    return kind == FusionKind::normalization || kind == FusionKind::add;
+  });
   for (const Node* consumer : behind_pair(graph, fusion.output)) {
-    if (is_op(*consumer, {"BatchNormalization"}) &&
-        !already("BatchNormalization", "Add")) {
+    const FusionKind kind = graph.kind(*consumer);
+    if (kind == FusionKind::normalization && !normalized) {
       findings.add(
           "P02", *consumer,
           fmt::format("Q/DQ between it and '{}'", printable(name_of(layer))),
           "remove that pair: the normalization fuses with the layer");
-    } else if (is_op(*consumer,
-                     {"Relu", "Clip", "LeakyRelu", "PRelu", "Elu"})) {
+    } else if (kind == FusionKind::activation) {
       findings.add(
           "P28", *consumer,
           fmt::format("Q/DQ between it and '{}'", printable(name_of(layer))),
@@ -71,9 +70,10 @@ void check_normalization(const LintGraph& graph, const Node& node,
     return;
   }
   const auto& consumers = graph.view().consumers(node.output(0));
-  const std::string& end = consumers.size() == 1 && is_activation(*consumers[0])
-                               ? consumers[0]->output(0)
-                               : node.output(0);
+  const std::string& end =
+      consumers.size() == 1 && quant::is_activation(graph.kind(*consumers[0]))
+          ? consumers[0]->output(0)
+          : node.output(0);
   if (!graph.is_quantized(end)) return;
   findings.add("P03", node, "input is float, output is quantized",
                "put Q/DQ at its input, too");
@@ -97,7 +97,7 @@ void check_fusions(const LintGraph& graph, Findings& findings) {
     if (is_weighted(node) && !graph.is_constant(node.output(0))) {
       check_both(graph, node, findings);
       check_inner_pairs(graph, node, findings);
-    } else if (is_op(node, {"BatchNormalization"})) {
+    } else if (graph.kind(node) == FusionKind::normalization) {
       check_normalization(graph, node, findings);
     }
   }

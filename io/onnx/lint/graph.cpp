@@ -1,6 +1,9 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <utility>
+
+#include <octet/runtime/error.h>
 
 #include "../proto_limits.h"
 #include "../qdq.h"
@@ -8,6 +11,74 @@
 #include "../tensors.h"
 
 namespace octet::io::lint {
+namespace {
+
+struct OperatorKind {
+  std::string_view name;
+  FusionKind kind;
+};
+
+// Operators of other kinds than `other`, except Pad.
+constexpr OperatorKind kKinds[] = {
+    {"Conv", FusionKind::linear},
+    {"ConvTranspose", FusionKind::linear},
+    {"Gemm", FusionKind::linear},
+    {"MatMul", FusionKind::linear},
+    {"BatchNormalization", FusionKind::normalization},
+    {"Clip", FusionKind::activation},
+    {"Elu", FusionKind::activation},
+    {"HardSwish", FusionKind::activation},
+    {"LeakyRelu", FusionKind::activation},
+    {"Mish", FusionKind::activation},
+    {"PRelu", FusionKind::activation},
+    {"Relu", FusionKind::activation},
+    {"Selu", FusionKind::activation},
+    {"Softsign", FusionKind::activation},
+    {"Swish", FusionKind::activation},
+    {"Gelu", FusionKind::function},
+    {"Softplus", FusionKind::function},
+    {"Tanh", FusionKind::function},
+    {"HardSigmoid", FusionKind::gate},
+    {"Sigmoid", FusionKind::gate},
+    {"Flatten", FusionKind::movement},
+    {"GlobalMaxPool", FusionKind::movement},
+    {"Identity", FusionKind::movement},
+    {"MaxPool", FusionKind::movement},
+    {"Reshape", FusionKind::movement},
+    {"Squeeze", FusionKind::movement},
+    {"Transpose", FusionKind::movement},
+    {"Unsqueeze", FusionKind::movement},
+    {"AveragePool", FusionKind::average_pool},
+    {"GlobalAveragePool", FusionKind::average_pool},
+    {"Concat", FusionKind::concatenation},
+    {"Add", FusionKind::add},
+    {"Mul", FusionKind::multiply},
+    {"Max", FusionKind::merge},
+    {"Min", FusionKind::merge},
+    {"Sub", FusionKind::merge},
+    {"Sum", FusionKind::merge},
+    {"Attention", FusionKind::floating},
+    {"Erf", FusionKind::floating},
+    {"Exp", FusionKind::floating},
+    {"GroupNormalization", FusionKind::floating},
+    {"InstanceNormalization", FusionKind::floating},
+    {"LayerNormalization", FusionKind::floating},
+    {"Log", FusionKind::floating},
+    {"LogSoftmax", FusionKind::floating},
+    {"Pow", FusionKind::floating},
+    {"RMSNormalization", FusionKind::floating},
+    {"Softmax", FusionKind::floating},
+    {"Sqrt", FusionKind::floating},
+};
+
+FusionKind kind_of_operator(const Node& node) {
+  if (!is_standard_domain(node.domain())) return FusionKind::other;
+  const auto* found =
+      std::ranges::find(kKinds, node.op_type(), &OperatorKind::name);
+  return found == std::end(kKinds) ? FusionKind::other : found->kind;
+}
+
+}  // namespace
 
 bool is_op(const Node& node, std::initializer_list<std::string_view> names) {
   return is_standard_domain(node.domain()) &&
@@ -15,27 +86,16 @@ bool is_op(const Node& node, std::initializer_list<std::string_view> names) {
 }
 
 bool is_weighted(const Node& node) {
-  return is_op(node, {"Conv", "ConvTranspose", "Gemm", "MatMul"});
+  return kind_of_operator(node) == FusionKind::linear;
 }
 
 bool is_convolution(const Node& node) {
   return is_op(node, {"Conv", "ConvTranspose"});
 }
 
-bool is_activation(const Node& node) {
-  return is_op(node, {"Relu", "Clip", "LeakyRelu", "PRelu", "Elu", "Selu",
-                      "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Softplus",
-                      "Softsign", "Gelu", "Swish", "Mish"});
-}
-
 std::string name_of(const Node& node) {
   return node.name().empty() && node.output_size() > 0 ? node.output(0)
                                                        : node.name();
-}
-
-bool Fusion::has(std::initializer_list<std::string_view> names) const {
-  return std::ranges::any_of(
-      nodes, [&](const Node* node) { return is_op(*node, names); });
 }
 
 LintGraph::LintGraph(const GraphView& view) : view_(view) {
@@ -58,12 +118,7 @@ LintGraph::LintGraph(const GraphView& view) : view_(view) {
     }
   }
   follow_pairs();
-  for (const Node& node : proto().node()) {
-    if (!is_weighted(node) || constants_.contains(node.output(0))) continue;
-    Fusion fusion = fuse(node);
-    for (const Node* part : fusion.nodes) fused_with_.emplace(part, &node);
-    fusions_.emplace(&node, std::move(fusion));
-  }
+  find_fusions();
 }
 
 bool LintGraph::is_output(const std::string& value) const {
@@ -167,8 +222,7 @@ bool LintGraph::commutes(const Node& node) const {
            (before_opset_11 == nullptr || before_opset_11->f() == 0) && value &&
            value->size() == 1 && value->front() == 0;
   }
-  return is_op(node, {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze",
-                      "Identity", "MaxPool", "GlobalMaxPool"});
+  return kind_of_operator(node) == FusionKind::movement;
 }
 
 // In one pass forward and one back, so that chains of commuting operators take
@@ -241,22 +295,14 @@ bool LintGraph::reads_int8(const Node& layer) const {
          dequantizer(layer.input(1)) != nullptr;
 }
 
-const Node* LintGraph::producer(const std::string& value) const {
-  const Node* producer = view_.producer(value);
-  if (producer == nullptr) return nullptr;
-  const Node* layer = fused_with(*producer);
-  return layer != nullptr && fusion(*layer).output == value ? layer : nullptr;
-}
-
 const Fusion& LintGraph::fusion(const Node& layer) const {
   static const Fusion kNone;
-  const auto found = fusions_.find(&layer);
-  return found == fusions_.end() ? kNone : found->second;
+  const auto found = kernels_.find(&layer);
+  return found == kernels_.end() ? kNone : found->second;
 }
 
 const Node* LintGraph::fused_with(const Node& node) const {
-  const auto found = fused_with_.find(&node);
-  return found == fused_with_.end() ? nullptr : found->second;
+  return positions_.contains(&node) ? fusions_->kernel(node) : nullptr;
 }
 
 std::optional<int> LintGraph::weight_index(const Node& layer) const {
@@ -267,57 +313,89 @@ std::optional<int> LintGraph::weight_index(const Node& layer) const {
   return std::nullopt;
 }
 
-// Conv -> BatchNormalization -> Add of a residual -> activation, all optional;
-// a bias as Add; and the two nodes of Swish and HardSwish.
-Fusion LintGraph::fuse(const Node& layer) const {
-  Fusion fusion{{&layer}, layer.output(0)};
-  bool normalized = false, added = false;
-  const auto take = [&](const Node* node) {
+std::optional<ConvolutionShape> LintGraph::convolution(
+    const Node& layer) const {
+  const auto weight = view_.dims(layer.input(1));
+  if (!weight || weight->size() < 3 ||
+      std::ranges::any_of(*weight, [](int64_t size) { return size < 1; })) {
+    return std::nullopt;
+  }
+  const auto* group = find_attribute(layer, "group");
+  ConvolutionShape shape{.kernel = {(*weight)[2], weight->back()},
+                         .in = (*weight)[1],
+                         .out = (*weight)[0],
+                         .groups = group == nullptr ? 1 : group->i()};
+  if (weight->size() == 3) shape.kernel.w = 1;
+  if (is_op(layer, {"ConvTranspose"})) std::swap(shape.in, shape.out);
+  (is_op(layer, {"ConvTranspose"}) ? shape.out : shape.in) *= shape.groups;
+  return shape;
+}
+
+std::vector<const Node*> LintGraph::nodes() const {
+  std::vector<const Node*> result;
+  for (const Node& node : proto().node()) {
+    if (positions_.contains(&node)) result.push_back(&node);
+  }
+  return result;
+}
+
+FusionKind LintGraph::kind(const Node& node) const {
+  if (!positions_.contains(&node)) return FusionKind::other;
+  if (commutes(node)) return FusionKind::movement;
+  const FusionKind kind = kind_of_operator(node);
+  return kind == FusionKind::add && input_count(node) == 1 ? FusionKind::bias
+                                                           : kind;
+}
+
+size_t LintGraph::input_count(const Node& node) const {
+  return static_cast<size_t>(
+      std::ranges::count_if(node.input(), [&](const std::string& value) {
+        return !value.empty() && !is_constant(value);
+      }));
+}
+
+const std::string& LintGraph::input(const Node& node, size_t index) const {
+  for (const std::string& value : node.input()) {
+    if (!value.empty() && !is_constant(value) && index-- == 0) return value;
+  }
+  throw InternalError("internal", "lint", "node has fewer inputs");
+}
+
+int64_t LintGraph::uses(const Node& node) const {
+  const std::string& value = node.output(0);
+  int64_t uses = is_output(value) ? 1 : 0;
+  for (const Node* consumer : view_.consumers(value)) {
+    uses += std::ranges::count(consumer->input(), value);
+  }
+  return uses;
+}
+
+// A batch of size 1 may stand beside a dynamic one.
+bool LintGraph::broadcasts(const Node& node) const {
+  std::optional<std::vector<int64_t>> first;
+  for (size_t i = 0; i < input_count(node); ++i) {
+    auto dims = view_.dims(input(node, i));
+    if (!dims) continue;
+    if (!dims->empty()) dims->front() = -1;
+    if (first && *first != *dims) return true;
+    first = std::move(dims);
+  }
+  return false;
+}
+
+void LintGraph::find_fusions() {
+  for (const Node& node : proto().node()) {
+    if (node.output_size() == 0 || is_constant(node.output(0))) continue;
+    positions_.emplace(&node, positions_.size());
+  }
+  fusions_.emplace(*this);
+  for (const Node* node : nodes()) {
+    const Node* layer = fusions_->kernel(*node);
+    if (layer == nullptr) continue;
+    Fusion& fusion = kernels_[layer];
     fusion.nodes.push_back(node);
     fusion.output = node->output(0);
-  };
-  while (!is_output(fusion.output)) {
-    const auto& consumers = view_.consumers(fusion.output);
-    if (consumers.size() == 2) {
-      const bool gate_first = is_op(*consumers[0], {"Sigmoid", "HardSigmoid"});
-      const Node* gate = consumers[gate_first ? 0 : 1];
-      const Node* product = consumers[gate_first ? 1 : 0];
-      const bool swish = is_op(*gate, {"Sigmoid", "HardSigmoid"}) &&
-                         is_op(*product, {"Mul"}) &&
-                         std::ranges::find(product->input(), gate->output(0)) !=
-                             product->input().end() &&
-                         view_.consumers(gate->output(0)).size() == 1;
-      if (swish) {
-        fusion.nodes.push_back(gate);
-        take(product);
-      }
-      break;
-    }
-    if (consumers.size() != 1) break;
-    const Node* next = consumers[0];
-    if (fused_with_.contains(next)) break;
-    if (is_op(*next, {"BatchNormalization"}) && is_convolution(layer) &&
-        !normalized && !added) {
-      normalized = true;
-      take(next);
-      continue;
-    }
-    if (is_op(*next, {"Add"}) && next->input_size() == 2) {
-      const std::string& other =
-          next->input(next->input(0) == fusion.output ? 1 : 0);
-      if (is_constant(other) && fusion.nodes.size() == 1) {
-        take(next);  // a bias
-        continue;
-      }
-      if (is_constant(other) || added || other == fusion.output) break;
-      added = true;
-      take(next);
-      continue;
-    }
-    if (is_activation(*next)) take(next);
-    break;
   }
-  return fusion;
 }
 
 }  // namespace octet::io::lint

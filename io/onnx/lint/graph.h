@@ -3,6 +3,7 @@
 // Refers to the view, which must outlive it. Internal to io/onnx/lint.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -14,19 +15,20 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <octet/quant/fusion_rules.h>
+
 #include "../graph_view.h"
 
 namespace octet::io::lint {
 
 using Node = onnx::NodeProto;
+using quant::FusionKind;
 
 /// Whether the node is a standard operator with a name of the list.
 bool is_op(const Node& node, std::initializer_list<std::string_view> names);
 /// Conv, ConvTranspose, Gemm, MatMul.
 bool is_weighted(const Node& node);
 bool is_convolution(const Node& node);
-/// Whether kernels apply the operator to their results before storing them.
-bool is_activation(const Node& node);
 
 std::string name_of(const Node& node);
 
@@ -34,12 +36,16 @@ std::string name_of(const Node& node);
 struct Fusion {
   std::vector<const Node*> nodes;  ///< the layer first
   std::string output;              ///< output of the last node
-  bool has(std::initializer_list<std::string_view> names) const;
 };
 
 class LintGraph {
  public:
+  using Node = onnx::NodeProto;
+  using Value = std::string;
+
   explicit LintGraph(const GraphView& view);
+  LintGraph(const LintGraph&) = delete;
+  LintGraph& operator=(const LintGraph&) = delete;
 
   const GraphView& view() const { return view_; }
   const onnx::GraphProto& proto() const { return view_.graph(); }
@@ -64,8 +70,8 @@ class LintGraph {
   /// Whether both have the same constant scales and zero points.
   bool same_qparams(const Node& a, const Node& b) const;
 
-  /// Whether the node commutes with symmetric quantization: Transpose, Reshape,
-  /// MaxPool, a Pad of zeros, ...
+  /// Whether the node commutes exactly with symmetric quantization: Transpose,
+  /// Reshape, MaxPool, a Pad of zeros, ...
   bool commutes(const Node& node) const;
 
   /// Returns the DQ of a value, also before commuting operators; or null.
@@ -81,8 +87,6 @@ class LintGraph {
   /// Whether the first two inputs of a weighted layer are dequantized.
   bool reads_int8(const Node& layer) const;
 
-  /// Returns the weighted layer whose fusion produces a value, or null.
-  const Node* producer(const std::string& value) const;
   /// REQUIRES: is_weighted(layer).
   const Fusion& fusion(const Node& layer) const;
   /// Returns the weighted layer with which a node is fused, or null.
@@ -91,10 +95,33 @@ class LintGraph {
   /// Returns the index of the weight input; nothing for a product of two
   /// activations.
   std::optional<int> weight_index(const Node& layer) const;
+  /// Returns the shape of a convolution; nothing if its weight's is unknown.
+  std::optional<ConvolutionShape> convolution(const Node& layer) const;
+
+  const quant::Fusions<lint::Node>& fusions() const { return *fusions_; }
+  /// Whether any node of a layer's fusion is of a kind that satisfies `is`.
+  template <class Is>
+  bool has_fused(const Node& layer, Is is) const {
+    return std::ranges::any_of(
+        fusion(layer).nodes, [&](const Node* node) { return is(kind(*node)); });
+  }
+
+  // A quant::FusionGraph of the nodes that depend on inputs.
+  std::vector<const Node*> nodes() const;
+  FusionKind kind(const Node& node) const;
+  FusionKind epilogue(const Node&) const { return FusionKind::other; }
+  size_t input_count(const Node& node) const;
+  const std::string& input(const Node& node, size_t index) const;
+  const Node* producer(const std::string& value) const {
+    return view_.producer(value);
+  }
+  int64_t uses(const Node& node) const;
+  uint64_t position(const Node& node) const { return positions_.at(&node); }
+  bool broadcasts(const Node& node) const;
 
  private:
-  Fusion fuse(const Node& layer) const;
   void follow_pairs();
+  void find_fusions();
 
   const GraphView& view_;
   std::unordered_set<std::string> outputs_;
@@ -103,8 +130,9 @@ class LintGraph {
   std::unordered_map<std::string, const Node*> dequantizers_;
   std::unordered_map<std::string, const Node*> quantizers_;
   std::unordered_set<std::string> quantized_;  // see is_quantized()
-  std::unordered_map<const Node*, Fusion> fusions_;
-  std::unordered_map<const Node*, const Node*> fused_with_;
+  std::unordered_map<const Node*, uint64_t> positions_;
+  std::optional<quant::Fusions<lint::Node>> fusions_;
+  std::unordered_map<const Node*, Fusion> kernels_;  // by linear layer
 };
 
 }  // namespace octet::io::lint

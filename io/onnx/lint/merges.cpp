@@ -30,9 +30,8 @@ const Node* convolution_behind(const LintGraph& graph, const Node& dequantize) {
                      graph.view().consumers(quantize->output(0)).size() == 1 &&
                      graph.view().consumers(dequantize.output(0)).size() == 1;
   const bool active =
-      layer != nullptr &&
-      std::ranges::any_of(graph.fusion(*layer).nodes, [](const Node* node) {
-        return is_activation(*node) || is_op(*node, {"Add"});
+      layer != nullptr && graph.has_fused(*layer, [](FusionKind kind) {
+        return quant::is_activation(kind) || kind == FusionKind::add;
       });
   return alone && !active ? layer : nullptr;
 }
@@ -92,11 +91,14 @@ void check_float_add(const LintGraph& graph, const Node& add,
   const Node* first = branch(0);
   const Node* second = branch(1);
   if (first != nullptr && second != nullptr && first != second) {
+    const size_t longest = quant::longest_branch(
+        {0, 1}, quant::paths_to_ancestor(graph, add).layers);
     findings.add(
         "P07", add,
         fmt::format("outputs of '{}' and '{}' are added unquantized",
                     printable(name_of(*first)), printable(name_of(*second))),
-        "put Q/DQ at the shorter branch");
+        fmt::format("put Q/DQ at the shorter branch, '{}'",
+                    printable(graph.input(add, 1 - longest))));
   } else if (first != nullptr || second != nullptr) {
     findings.add("P04", add,
                  fmt::format("branch '{}' is float",
@@ -109,10 +111,6 @@ void check_float_add(const LintGraph& graph, const Node& add,
 }
 
 void check_add(const LintGraph& graph, const Node& add, Findings& findings) {
-  if (add.input_size() != 2 || graph.is_constant(add.input(0)) ||
-      graph.is_constant(add.input(1))) {
-    return;
-  }
   const bool first = graph.dequantizer(add.input(0)) != nullptr;
   const bool second = graph.dequantizer(add.input(1)) != nullptr;
   if (first && second) {
@@ -157,40 +155,34 @@ void check_concat(const LintGraph& graph, const Node& concat,
   }
 }
 
-bool is_gate(const Node& node) {
-  return is_op(node, {"Sigmoid", "HardSigmoid"});
+// Reports Q/DQ inside a Swish; returns whether `mul` is its product.
+bool check_swish(const LintGraph& graph, const Node& mul, Findings& findings) {
+  const auto quantizer_of = [&](const std::string& value) {
+    const Node* dequantize = graph.dequantizer(value);
+    return dequantize == nullptr ? nullptr : graph.quantizer(*dequantize);
+  };
+  const auto before_pair = [&](const std::string& value) {
+    const Node* quantize = quantizer_of(value);
+    return quantize == nullptr ? value : quantize->input(0);
+  };
+  const Node* gate = quant::silu_gate(graph, mul, before_pair);
+  if (gate == nullptr) return false;
+  const bool second = graph.producer(before_pair(graph.input(mul, 1))) == gate;
+  const Node* layer_pair = quantizer_of(graph.input(mul, second ? 0 : 1));
+  if (graph.dequantizer(graph.input(mul, second ? 1 : 0)) != nullptr ||
+      (layer_pair != nullptr &&
+       int8_layer(graph, layer_pair->input(0)) != nullptr)) {
+    findings.add("P15", mul, "Q/DQ inside a Swish",
+                 "leave x and its gate float; quantize the product for its "
+                 "consumer");
+  }
+  return true;
 }
 
 void check_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
-  if (graph.is_constant(mul.input(0)) || graph.is_constant(mul.input(1))) {
-    return;
-  }
+  if (graph.input_count(mul) != 2 || check_swish(graph, mul, findings)) return;
   const Node* pairs[] = {graph.dequantizer(mul.input(0)),
                          graph.dequantizer(mul.input(1))};
-  // x times its own gate is a Swish; both consume x, quantized or not.
-  const auto source = [&](int i) {
-    const Node* quantize =
-        pairs[i] == nullptr ? nullptr : graph.quantizer(*pairs[i]);
-    return quantize == nullptr ? mul.input(i) : quantize->input(0);
-  };
-  for (const int i : {0, 1}) {
-    const Node* gate = graph.view().producer(source(i));
-    if (gate == nullptr || !is_gate(*gate)) continue;
-    const std::string& x = mul.input(1 - i);
-    if (gate->input(0) != x && gate->input(0) != source(1 - i)) continue;
-    const Node* layer_pair = graph.dequantizer(x);
-    const Node* before =
-        layer_pair == nullptr ? nullptr : graph.quantizer(*layer_pair);
-    const bool inside =
-        pairs[i] != nullptr ||
-        (before != nullptr && int8_layer(graph, before->input(0)) != nullptr);
-    if (inside) {
-      findings.add("P15", mul, "Q/DQ inside a Swish",
-                   "leave x and its gate float; quantize the product for its "
-                   "consumer");
-    }
-    return;
-  }
   if ((pairs[0] == nullptr) == (pairs[1] == nullptr)) return;
   findings.add("P15", mul,
                fmt::format("'{}' is float, the other input is quantized",
@@ -202,14 +194,10 @@ void check_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
 
 void check_merges(const LintGraph& graph, Findings& findings) {
   for (const Node& node : graph.proto().node()) {
-    if (graph.is_constant(node.output_size() > 0 ? node.output(0) : "")) {
-      continue;
-    }
-    if (is_op(node, {"Add"})) check_add(graph, node, findings);
-    if (is_op(node, {"Concat"})) check_concat(graph, node, findings);
-    if (is_op(node, {"Mul"}) && node.input_size() == 2) {
-      check_mul(graph, node, findings);
-    }
+    const FusionKind kind = graph.kind(node);
+    if (kind == FusionKind::add) check_add(graph, node, findings);
+    if (kind == FusionKind::concatenation) check_concat(graph, node, findings);
+    if (kind == FusionKind::multiply) check_mul(graph, node, findings);
   }
 }
 

@@ -11,31 +11,23 @@
 namespace octet::io::lint {
 namespace {
 
-bool is_average(const Node& node) {
-  return is_op(node, {"AveragePool", "GlobalAveragePool"});
-}
-
-bool is_never_int8(const Node& node) {
-  return is_op(node, {"Softmax", "LogSoftmax", "LayerNormalization",
-                      "InstanceNormalization", "GroupNormalization",
-                      "RMSNormalization", "Erf", "Gelu", "Exp", "Log", "Pow",
-                      "Sqrt", "Sigmoid", "Tanh", "Softplus"});
-}
-
 /// Whether a kernel may have INT8 input.
-bool may_read_int8(const LintGraph& graph, const Node& node) {
-  return is_weighted(node) || graph.commutes(node) || is_average(node) ||
-         is_activation(node) || is_quantize(node) ||
-         is_op(node,
-               {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Concat", "Resize",
-                "Pad", "Slice", "Split", "ReduceMean", "ReduceMax", "ReduceSum",
-                "BatchNormalization", "Einsum"});
+bool may_read_int8(const LintGraph& graph, const Node& node,
+                   LintTarget target) {
+  if (why_no_kernel(graph, node, target) != nullptr) return false;
+  const FusionKind kind = graph.kind(node);
+  return kind == FusionKind::linear || kind == FusionKind::bias ||
+         kind == FusionKind::average_pool ||
+         quant::commutes_with_quantization(kind) || is_quantize(node) ||
+         is_op(node, {"Resize", "Pad", "Slice", "Split", "ReduceMean",
+                      "ReduceMax", "ReduceSum", "Einsum"});
 }
 
 void check_pooling(const LintGraph& graph, const Node& node,
                    Findings& findings) {
   const bool maximum = is_op(node, {"MaxPool", "GlobalMaxPool"});
-  if (!maximum && !is_average(node)) return;
+  const bool average = graph.kind(node) == FusionKind::average_pool;
+  if (!maximum && !average) return;
   const Node* before = graph.dequantizer(node.input(0));
   if (maximum && before != nullptr) {
     for (const Node* quantize : graph.quantizers_of(node.output(0))) {
@@ -46,8 +38,7 @@ void check_pooling(const LintGraph& graph, const Node& node,
       break;
     }
   }
-  if (is_average(node) && before == nullptr &&
-      graph.is_quantized(node.output(0))) {
+  if (average && before == nullptr && graph.is_quantized(node.output(0))) {
     findings.add("P11", node, "input is float, output is quantized",
                  "put Q/DQ at its input, too");
   }
@@ -65,7 +56,9 @@ void check_readers(const LintGraph& graph, const std::string& value,
   }
   if (quantizers.empty()) return;
   for (const Node* consumer : graph.view().consumers(value)) {
-    if (!is_weighted(*consumer) && !is_average(*consumer)) continue;
+    const FusionKind kind = graph.kind(*consumer);
+    if (kind != FusionKind::linear && kind != FusionKind::average_pool)
+      continue;
     findings.add(
         "P13", *consumer,
         fmt::format("consumes '{}' as float, others as INT8", printable(value)),
@@ -122,9 +115,12 @@ void check_dequantize(const LintGraph& graph, const Node& dequantize,
     // merges.cpp checks the Sigmoid of a Swish.
     const auto& next = graph.view().consumers(
         consumer->output_size() > 0 ? consumer->output(0) : "");
-    const bool gate = is_op(*consumer, {"Sigmoid"}) && next.size() == 1 &&
-                      is_op(*next[0], {"Mul"});
-    if (!is_never_int8(*consumer) || gate) continue;
+    const FusionKind kind = graph.kind(*consumer);
+    const bool gate = kind == FusionKind::gate && next.size() == 1 &&
+                      graph.kind(*next[0]) == FusionKind::multiply;
+    const bool floating =
+        quant::is_never_int8(kind) || quant::is_function(kind);
+    if (!floating || gate) continue;
     findings.add("P17", *consumer, "input is quantized",
                  "leave its input float: it runs in FP and the pair only "
                  "rounds");
@@ -156,7 +152,7 @@ void check_idle_pairs(const LintGraph& graph, Findings& findings) {
     const auto& consumers = graph.view().consumers(node.output(0));
     if (graph.is_output(node.output(0)) ||
         std::ranges::none_of(consumers, [&](const Node* consumer) {
-          return may_read_int8(graph, *consumer);
+          return may_read_int8(graph, *consumer, findings.target());
         })) {
       idle.push_back(&node);
     }

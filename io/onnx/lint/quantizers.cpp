@@ -30,6 +30,16 @@ bool is_told(const LintGraph& graph, const Node& node) {
   return is_dequantize(node) && graph.quantizer(node) != nullptr;
 }
 
+// Whether a DQ dequantizes biases only (E17).
+bool is_bias(const LintGraph& graph, const Node& dequantize) {
+  const auto& consumers = graph.view().consumers(dequantize.output(0));
+  return !consumers.empty() &&
+         std::ranges::all_of(consumers, [&](const Node* consumer) {
+           return is_weighted(*consumer) && consumer->input_size() > 2 &&
+                  consumer->input(2) == dequantize.output(0);
+         });
+}
+
 int64_t block_size(const Node& node) {
   const auto* attribute = find_attribute(node, "block_size");
   return attribute == nullptr ? 0 : attribute->i();
@@ -37,10 +47,17 @@ int64_t block_size(const Node& node) {
 
 void check_type(const LintGraph& graph, const Node& node, Findings& findings) {
   const int32_t type = code_type(graph, node);
+  if (is_dequantize(node) && type == Type::INT32) {
+    // E17 is an error for other TensorRT, which reject int8 biases, too.
+    const bool rtx = findings.target() == LintTarget::tensorrt_rtx;
+    if (!rtx && is_bias(graph, node)) return;
+    findings.add("E02", node, "quantized values are int32",
+                 "replace it by Cast to float32 and Mul by the scale");
+    return;
+  }
   if (!has_zero_point(node)) {
     // Stored values have an explicit type.
     if (is_dequantize(node) && type == Type::INT8) return;
-    if (is_dequantize(node) && type == Type::INT32) return;  // a bias: E17
     if (find_attribute(node, "output_dtype") != nullptr) return;
     findings.add("E03", node, "no zero point",
                  "write an int8 zero point of 0 for each scale (lint --fix)");
@@ -71,7 +88,9 @@ void check_zero_point(const LintGraph& graph, const Node& node,
   }
   const auto other =
       std::ranges::find_if(*zero_points, [](double z) { return z != 0; });
-  if (other != zero_points->end() && !is_told(graph, node)) {
+  const bool told = is_told(graph, node) &&
+                    graph.zero_points(*graph.quantizer(node)) == zero_points;
+  if (other != zero_points->end() && !told) {
     findings.add("E04", node,
                  fmt::format("zero point {} at index {}", *other,
                              other - zero_points->begin()),
@@ -127,6 +146,11 @@ void check_axis(const LintGraph& graph, const Node& node, int64_t opset,
   if (dims && dims->empty()) {
     findings.add("E12", node, "quantizes a scalar",
                  "leave scalars float, or give it an axis of size 1");
+  }
+  if (scale_dims == std::vector<int64_t>{1} && block_size(node) == 0 &&
+      !graph.is_constant(node.input(0)) && !is_told(graph, node)) {
+    findings.add("P31", node, "scale has shape [1]",
+                 "make scale and zero point scalars (lint --fix)");
   }
   if (!scale_dims || graph.is_per_tensor(node) || block_size(node) != 0) return;
   if (opset < 13) {
@@ -210,6 +234,7 @@ int64_t last_opset(LintTarget target) {
     case LintTarget::tensorrt10:
       return 20;
     case LintTarget::tensorrt11:
+    case LintTarget::tensorrt_rtx:
       return 25;
     case LintTarget::onnxruntime:
     case LintTarget::openvino:

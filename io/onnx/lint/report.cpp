@@ -18,8 +18,9 @@
 namespace octet::io {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTargets = {
-    "tensorrt8", "tensorrt10", "tensorrt11", "onnxruntime", "openvino"};
+constexpr std::array<std::string_view, 6> kTargets = {
+    "tensorrt8",    "tensorrt10",  "tensorrt11",
+    "tensorrt_rtx", "onnxruntime", "openvino"};
 /// Findings listed for each rule.
 constexpr size_t kTold = 5;
 

@@ -50,7 +50,7 @@ onnx::ModelProto read_as_stored(const std::filesystem::path& path,
 /// Rules checked before onnx::checker, which rejects violations: E01, E13, E15.
 void check_as_stored(const onnx::ModelProto& model, Findings& findings);
 
-/// E02 to E09, E11 to E14: Q and DQ nodes.
+/// E02 to E09, E11 to E14, P31: Q and DQ nodes.
 void check_quantizers(const LintGraph& graph, int64_t opset,
                       Findings& findings);
 /// E10, E16 to E21: inputs of Q/DQ and of quantized layers.
@@ -86,6 +86,11 @@ struct Kernel : LayerForecast {
   const Node* layer = nullptr;
   std::vector<const Node*> nodes;
 };
+
+/// Returns why the target has no INT8 kernel for a node with INT8 inputs; null
+/// if it has.
+const char* why_no_kernel(const LintGraph& graph, const Node& node,
+                          LintTarget target);
 
 /// In the graph's order.
 std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target);

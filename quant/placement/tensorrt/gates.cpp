@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "placement/tensorrt/fusions.h"
 #include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
@@ -24,7 +23,8 @@ bool ends_in_sigmoid(const GraphIndex& graph, const SymbolicTensor& x) {
   while (graph.role(*node) == LayerRole::movement) {
     node = &graph.source(node->inputs[0]);
   }
-  return is_sigmoid(*node);
+  return graph.kind(*node) == FusionKind::gate ||
+         graph.epilogue(*node) == FusionKind::gate;
 }
 
 // Returns the gate input of a squeeze-and-excite block.

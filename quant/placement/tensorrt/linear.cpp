@@ -6,35 +6,21 @@
 
 #include <octet/quant/wrapper_registry.h>
 
-#include "placement/tensorrt/fusions.h"
 #include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
 namespace {
 
-// Rule P24.
-// Source: ModelOpt, onnx/quantization.
-bool is_narrow(const ConvolutionShape& c, bool first) {
-  constexpr int64_t kWide = 16;
-  if (c.in >= kWide && c.out >= kWide) return false;
-  if (c.groups > 1) return c.out % 8 != 0 || c.kernel.h < 3 || c.kernel.w < 3;
-  const bool packs = c.in % 8 == 0 || c.out % 8 == 0;
-  const bool wide = first || c.in >= kWide || c.out >= kWide;
-  return !(packs && wide && c.kernel.h == c.kernel.w);
-}
-
-bool is_depthwise(const GraphNode& node) {
+bool filters_single_channels(const GraphNode& node) {
   if (GraphIndex::is_spatial(node, "DepthwiseConv")) return true;
   const auto convolutions = node.layer->convolutions();
-  return convolutions.size() == 1 && convolutions[0].groups > 1 &&
-         convolutions[0].groups == convolutions[0].in;
+  return convolutions.size() == 1 && is_depthwise(convolutions[0]);
 }
 
 // Returns the reason if an option leaves the layer in float.
 std::optional<Decision> skipped_by_option(const GraphNode& node, bool first,
                                           bool last,
                                           const TensorrtPolicy& options) {
-  constexpr int64_t kTiny = 16;
   const int64_t in = node.inputs[0].shape()[-1];
   const int64_t out = node.shape[-1];
   if (first && !options.first_layer) {
@@ -54,12 +40,12 @@ std::optional<Decision> skipped_by_option(const GraphNode& node, bool first,
         fmt::format("{} channels in, {} out, and skip_narrow_convs", in, out));
   }
   if (options.skip_tiny_gemms && node.layer->convolutions().empty() &&
-      std::min(in, out) < kTiny) {
+      is_tiny_product(in, out)) {
     return skipped(
         "P25",
         fmt::format("{} features in, {} out, and skip_tiny_gemms", in, out));
   }
-  if (options.skip_depthwise && is_depthwise(node)) {
+  if (options.skip_depthwise && filters_single_channels(node)) {
     return skipped("P26", "one filter per channel, and skip_depthwise");
   }
   return std::nullopt;
@@ -105,15 +91,15 @@ bool moves_to_pad(const PlacementState& state,
 
 void decide_linear(PlacementState& state, const TensorrtPolicy& options) {
   const GraphIndex& graph = state.graph();
-  const LinearNeighbours linear(graph);
+  const Fusions<GraphNode>& fusions = state.fusions();
   for (const auto& node : graph.model().nodes()) {
     if (!graph.is_linear(*node) || state.is_fixed(*node)) continue;
     const WrapperInfo info =
         wrapper_info(float_layer(*node->layer).class_name());
     if (info.name.empty()) continue;
-    state.decide(*node,
-                 decide(graph, *node, info, !linear.in_predecessors(*node),
-                        !linear.in_successors(*node), options));
+    state.decide(*node, decide(graph, *node, info,
+                               !fusions.has_linear_predecessor(*node),
+                               !fusions.has_linear_successor(*node), options));
   }
 }
 

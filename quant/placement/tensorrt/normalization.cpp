@@ -1,7 +1,6 @@
 // BatchNormalization (P02, P03).
 #include <fmt/format.h>
 
-#include "placement/tensorrt/fusions.h"
 #include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
@@ -9,7 +8,7 @@ namespace octet::quant {
 Decision decide_normalization(const PlacementState& state,
                               const GraphNode& node) {
   const GraphIndex& graph = state.graph();
-  if (const GraphNode* linear = linear_chain(graph, node).linear) {
+  if (const GraphNode* linear = state.fusions().chain(node).linear) {
     return skipped("P02",
                    fmt::format("fuses with {}", graph.tensor_name(*linear)));
   }

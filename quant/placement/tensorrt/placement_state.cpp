@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "placement/tensorrt/fusions.h"
-
 namespace octet::quant {
 namespace {
 
@@ -36,7 +34,7 @@ Decision common(std::span<const Decision* const> calls) {
 }  // namespace
 
 PlacementState::PlacementState(const GraphIndex& graph, const Decisions& fixed)
-    : graph_(graph), fixed_(fixed) {}
+    : graph_(graph), fusions_(graph), fixed_(fixed) {}
 
 bool PlacementState::is_fixed(const GraphNode& node) const {
   return fixed_.contains(node.layer.get());
@@ -84,9 +82,9 @@ void PlacementState::find_successors(const GraphNode& node) {
     if (first == nullptr) first = next;
   };
   for (const auto& [consumer, input] : graph_.consumers(node)) {
-    const Successors further = commutes_with_quantization(graph_, *consumer)
-                                   ? successors(*consumer)
-                                   : Successors();
+    const FusionKind kind = graph_.kind(*consumer);
+    const Successors further =
+        commutes_with_quantization(kind) ? successors(*consumer) : Successors();
     // Q/DQ of a pad serves its consumer.
     const bool pad = GraphIndex::is_spatial(*consumer, "ZeroPadding");
     if (reads_int8(*consumer, input) && !pad) {
@@ -94,9 +92,10 @@ void PlacementState::find_successors(const GraphNode& node) {
       keep(result.unmerged, consumer);
     }
     keep(result.quantized, further.quantized);
-    if (!is_merge(graph_, *consumer)) keep(result.unmerged, further.unmerged);
-    keep(result.floating,
-         is_never_int8(graph_, *consumer) ? consumer : further.floating);
+    if (!is_merge(kind) || silu_gate(graph_, *consumer) != nullptr) {
+      keep(result.unmerged, further.unmerged);
+    }
+    keep(result.floating, is_never_int8(kind) ? consumer : further.floating);
   }
   successors_[&node] = result;
 }
@@ -116,6 +115,16 @@ Decisions PlacementState::decisions() const {
     if (!calls.empty()) result.emplace(layer.get(), common(calls));
   }
   return result;
+}
+
+std::string name_list(const std::vector<std::string>& names) {
+  if (names.size() == 1) return names[0];
+  if (names.size() == 2) return fmt::format("{} and {}", names[0], names[1]);
+  if (names.size() == 3) {
+    return fmt::format("{}, {} and {}", names[0], names[1], names[2]);
+  }
+  return fmt::format("{}, {} and {} more", names[0], names[1],
+                     names.size() - 2);
 }
 
 Decision skipped(std::string rule, std::string reason) {

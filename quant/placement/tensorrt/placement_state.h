@@ -7,6 +7,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <octet/quant/fusion_rules.h>
 
 #include "plan/decisions.h"
 
@@ -26,6 +29,7 @@ class PlacementState {
   PlacementState(const GraphIndex& graph, const Decisions& fixed);
 
   const GraphIndex& graph() const { return graph_; }
+  const Fusions<GraphNode>& fusions() const { return fusions_; }
   /// Returns whether the user or a case decided on the layer.
   bool is_fixed(const GraphNode& node) const;
   /// Returns the decision, or null if there is none yet.
@@ -49,11 +53,15 @@ class PlacementState {
 
  private:
   const GraphIndex& graph_;
+  Fusions<GraphNode> fusions_;
   const Decisions& fixed_;
   std::map<const GraphNode*, Decision> decided_;
   std::set<const GraphNode*> padded_;
   std::map<const GraphNode*, Successors> successors_;
 };
+
+/// Formats as "a", "a and b", "a, b and c" or "a, b and 3 more".
+std::string name_list(const std::vector<std::string>& names);
 
 /// Returns a decision without Q/DQ.
 Decision skipped(std::string rule, std::string reason);

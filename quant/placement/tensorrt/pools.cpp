@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "placement/tensorrt/fusions.h"
 #include "placement/tensorrt/rules.h"
 
 namespace octet::quant {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "graph/ancestor.h"
-#include "placement/tensorrt/fusions.h"
 #include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
@@ -12,12 +10,6 @@ namespace {
 std::string input_name(const GraphIndex& graph, const GraphNode& node,
                        size_t input) {
   return graph.tensor_name(graph.source(node.inputs[input]));
-}
-
-bool broadcasts(const GraphNode& node) {
-  return std::ranges::any_of(node.inputs, [&](const SymbolicTensor& x) {
-    return x.shape() != node.shape;
-  });
 }
 
 Decision all_inputs(const GraphIndex& graph, const GraphNode& node,
@@ -39,7 +31,7 @@ struct Choice {
 };
 
 Choice choose(const GraphIndex& graph, const GraphNode& node,
-              const std::vector<LinearChain>& branches,
+              const std::vector<LinearChain<GraphNode>>& branches,
               const std::vector<size_t>& candidates) {
   const auto linear = [&](size_t i) {
     return graph.tensor_name(*branches[i].linear);
@@ -48,10 +40,8 @@ Choice choose(const GraphIndex& graph, const GraphNode& node,
     const size_t only = candidates[0];
     return {only, "P04", fmt::format("{} fuses with the Add", linear(only))};
   }
-  const Paths paths = paths_to_ancestor(graph, node);
-  // Ties: the first.
-  const size_t longest = *std::ranges::max_element(
-      candidates, {}, [&](size_t i) { return paths.layers[i]; });
+  const auto paths = paths_to_ancestor(graph, node);
+  const size_t longest = longest_branch(candidates, paths.layers);
   std::vector<std::string> others;
   for (const size_t i : candidates) {
     if (i != longest) others.push_back(std::to_string(paths.layers[i]));
@@ -67,7 +57,7 @@ Choice choose(const GraphIndex& graph, const GraphNode& node,
 }
 
 Decision residual(const GraphIndex& graph, const GraphNode& node,
-                  const std::vector<LinearChain>& branches,
+                  const std::vector<LinearChain<GraphNode>>& branches,
                   const Choice& choice) {
   Decision decision{.rule = choice.rule};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -101,15 +91,15 @@ Decision decide_add(const PlacementState& state, const GraphNode& node,
     return skipped("P17", fmt::format("leads only to {}, which stays float",
                                       graph.tensor_name(*successors.floating)));
   }
-  std::vector<LinearChain> branches;
+  std::vector<LinearChain<GraphNode>> branches;
+  branches.reserve(node.inputs.size());
   for (const SymbolicTensor& x : node.inputs) {
-    branches.push_back(linear_chain(graph, graph.source(x)));
+    branches.push_back(state.fusions().chain(graph.source(x)));
   }
   // INT8 branches that fuse, if any, otherwise float ones.
   std::vector<size_t> candidates;
   std::vector<size_t> in_float;
-  for (size_t i = 0; i < branches.size() && !broadcasts(node); ++i) {
-    if (!branches[i].fuses()) continue;
+  for (const size_t i : state.fusions().fusing_inputs(node)) {
     const bool int8 = state.reads_int8(*branches[i].linear, 0);
     (int8 ? candidates : in_float).push_back(i);
   }
@@ -120,7 +110,7 @@ Decision decide_add(const PlacementState& state, const GraphNode& node,
   if (candidates.empty()) candidates = in_float;
   if (candidates.empty()) {
     const std::string& consumer = graph.tensor_name(*successors.quantized);
-    return broadcasts(node)
+    return graph.broadcasts(node)
                ? all_inputs(graph, node, "P22",
                             fmt::format("the shapes differ, so nothing fuses "
                                         "with the Add, and {} reads the sum",

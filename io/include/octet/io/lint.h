@@ -22,12 +22,13 @@
 
 namespace octet::io {
 
-/// The runtime that executes the file: TensorRT 8.x, 10.x and 11.x, ONNX
-/// Runtime and OpenVINO on x86 processors.
+/// The runtime that executes the file: TensorRT 8.x, 10.x and 11.x, TensorRT
+/// for RTX 1.x, ONNX Runtime and OpenVINO on x86 processors.
 enum class LintTarget {
   tensorrt8,
   tensorrt10,
   tensorrt11,
+  tensorrt_rtx,
   onnxruntime,
   openvino
 };
@@ -127,7 +128,7 @@ struct [[nodiscard]] LintFix {
 ///   are all zero (E06); converts a quantized bias (E17) and, for TensorRT 8,
 ///   weights stored as int8 (E19) to float32; removes a DQ and Q of equal scale
 ///   (P19); for OpenVINO, int8 between a Concat and a convolution becomes uint8
-///   (E22);
+///   (E22); scales of shape [1] become scalars (P31);
 /// - results nearer to training: a missing zero point becomes int8, which keeps
 ///   values below 0, as in TensorRT (E03); removes pairs before outputs (P16);
 /// - results that differ by a step of a weight: quantized values of -128 become

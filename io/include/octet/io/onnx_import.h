@@ -26,7 +26,8 @@
 
 namespace octet::io {
 
-/// Fields in order: input_shapes, drop_quantizers, limits
+/// Fields in order: input_shapes, drop_quantizers, symmetric_activations,
+/// limits
 struct OnnxImportOptions {
   /// Shape of a sample for each input in Octet's order, images [h,w,c] and
   /// sequences [l,c]. Required for sizes that the file leaves dynamic.
@@ -37,6 +38,10 @@ struct OnnxImportOptions {
   /// 0 has; import restores it and logs a warning. A removed Clip to other
   /// bounds cannot be told from a range.
   bool drop_quantizers = false;
+  /// Gives 8-bit activations with another zero point, or of uint8, the
+  /// symmetric int8 range that covers theirs, as TensorRT requires, at up to
+  /// twice the step. Weights keep their quantized values.
+  bool symmetric_activations = false;
   /// The memory limit covers weights, computed constants and the activations of
   /// a sample. The file is always parsed in this process.
   FileLimits limits = {};
