@@ -11,6 +11,7 @@
 #include "../run/operators.h"
 #include "fold_samples.h"
 #include "graph.h"
+#include "subgraphs.h"
 #include "view.h"
 
 namespace octet::io::importing {
@@ -52,7 +53,7 @@ bool holds_for_any_batch(std::string_view op, const Tensor& a,
 
 enum class Folds { no, yes, for_samples };
 
-Folds folds(const ImportGraph& graph, const onnx::NodeProto& node) {
+Folds folds(const OnnxGraph& graph, const onnx::NodeProto& node) {
   if (!is_standard_domain(node.domain()) || node.output_size() == 0) {
     return Folds::no;
   }
@@ -95,8 +96,8 @@ Folds folds(const ImportGraph& graph, const onnx::NodeProto& node) {
 std::optional<WeightQuantParams> moved_qparams(const Constant& from,
                                                const onnx::NodeProto& node) {
   std::optional<WeightQuantParams> qparams = from.qparams;
-  if (!qparams || node.op_type() == "Identity" || !qparams->per_channel)
-    return qparams;
+  const bool same = node.op_type() == "Identity" || node.op_type() == "Cast";
+  if (!qparams || same || !qparams->per_channel) return qparams;
   if (node.op_type() != "Transpose") return std::nullopt;
   const int rank = from.value.shape().rank();
   std::vector<int64_t> perm = integers_of(node, "perm");
@@ -108,7 +109,7 @@ std::optional<WeightQuantParams> moved_qparams(const Constant& from,
 }
 
 /// Folds the internal operator of comparison_forms.cpp.
-bool fold_not_equal(ImportGraph& graph, ImportNode& node) {
+bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
   onnx::NodeProto equal = node.proto;
   equal.set_op_type("Equal");
   if (folds(graph, equal) != Folds::yes) return false;
@@ -125,7 +126,7 @@ bool fold_not_equal(ImportGraph& graph, ImportNode& node) {
 
 }  // namespace
 
-bool fold(ImportGraph& graph, ImportNode& node) {
+bool fold(OnnxGraph& graph, OnnxNode& node) {
   const onnx::NodeProto& proto = node.proto;
   if (proto.op_type() == "NotEqual") return fold_not_equal(graph, node);
   const Folds way = folds(graph, proto);
@@ -189,9 +190,14 @@ bool fold(ImportGraph& graph, ImportNode& node) {
   return true;
 }
 
-void fold_constants(ImportGraph& graph) {
-  for (ImportNode& node : graph.nodes()) {
-    if (!node.gone) (void)fold(graph, node);
+void fold_constants(OnnxGraph& graph) {
+  for (OnnxNode& node : graph.nodes()) {
+    if (node.gone) continue;
+    if (has_subgraph_to_inline(node)) {
+      (void)inline_subgraph(graph, node);
+    } else {
+      (void)fold(graph, node);
+    }
   }
 }
 

@@ -22,6 +22,7 @@
 #include "layer_names.h"
 #include "limit_checks.h"
 #include "quantizers.h"
+#include "subgraphs.h"
 
 namespace octet::io::importing {
 namespace {
@@ -109,6 +110,11 @@ void Importer::convert(ImportNode& node) {
     for (const std::string& output : node.proto.output()) {
       failed_[output] = failed->second;
     }
+    return;
+  }
+  if (has_subgraph_to_inline(node)) {
+    const std::string refusal = inline_subgraph(graph_, node);
+    if (!refusal.empty()) refuse(node, refusal);
     return;
   }
   if (fold(graph_, node)) return;

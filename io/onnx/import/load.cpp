@@ -19,7 +19,7 @@
 #include "importer.h"
 #include "layer_names.h"
 #include "limit_checks.h"
-#include "qoperators.h"
+#include "passes.h"
 #include "quantizers.h"
 #include "refused_nodes.h"
 
@@ -30,9 +30,8 @@ namespace {
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
   expand_attention(*model.mutable_graph(), opset_of(model));
-  importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
-  importing::ImportGraph graph(std::move(model), options.limits);
-  importing::fold_constants(graph);
+  OnnxGraph graph(std::move(model), options.limits);
+  importing::normalize_graph(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights
