@@ -259,6 +259,33 @@ TEST(OnnxNormalization, FoldsSizesOfValues) {
       "y = Div (x, f)");
 }
 
+// Source of the paddings: ONNX ConvTranspose-11; numbers agree with ONNX
+// Runtime 1.31.
+TEST(OnnxNormalization, TransposedConvolutionsHaveTheRequestedSize) {
+  const auto compare = [](const std::string& attributes,
+                          const std::string& plain) {
+    const auto model = [](const std::string& more) {
+      onnx::ModelProto made = graph_model(
+          "(float[N,3,9,8] x) => (float[N,4,A,B] y)",
+          "y = ConvTranspose <strides = [2,2], " + more + "> (x, v)");
+      add_noise(made, "v", {3, 4, 3, 3});
+      return made;
+    };
+    const Tensor x = uniform_values({2, 3, 9, 8});
+    SCOPED_TRACE(attributes);
+    expect_layers(model(attributes), x, node_outputs(model(plain), x));
+  };
+  compare("auto_pad = \"SAME_UPPER\"", "pads = [0,0,1,1]");
+  compare("auto_pad = \"SAME_LOWER\"", "pads = [1,1,0,0]");
+  compare("output_shape = [18,16]", "pads = [1,1,0,0]");
+  compare("output_shape = [17,15]", "pads = [1,1,1,1]");
+  compare("output_shape = [18,17], auto_pad = \"SAME_UPPER\"",
+          "pads = [0,0,1,0]");
+  compare("output_shape = [18,16], output_padding = [1,1]",
+          "pads = [1,1,1,1], output_padding = [1,1]");
+  compare("output_shape = [20,17]", "output_padding = [1,0]");
+}
+
 TEST(OnnxNormalization, PadsAndCropsAnyAxis) {
   const auto pad = [](const std::string& pads, const std::string& mode) {
     expect_as_run("p = Constant <value = int64[8] {" + pads +

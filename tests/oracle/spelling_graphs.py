@@ -85,6 +85,20 @@ def float16_inside():
 
 
 @spelling
+def transposed_convolutions():
+    g, x = image()
+    parts = []
+    for i, more in enumerate([
+            {"auto_pad": "SAME_UPPER"}, {"auto_pad": "SAME_LOWER"},
+            {"output_shape": [18, 16]},
+            {"output_shape": [18, 16], "output_padding": [1, 1]}]):
+        parts.append(g.ConvTranspose(x, g.weight(f"w{i}", 4, 3 + i, 3, 3),
+                                     strides=[2, 2], **more))
+    g.output(g.Concat(*parts, axis=1), 4)
+    return g
+
+
+@spelling
 def pads_of_all_kinds():
     g, x = image()
     x = g.Pad(x, g.integers(0, 0, -1, 2, 0, 0, 1, -2))
