@@ -160,6 +160,23 @@ onnx::ModelProto loop_file(int trips, const std::string& body) {
   return model;
 }
 
+// onnx::checker does not know these operators.
+TEST(OnnxNormalization, RejectsSubgraphsOfOtherForms) {
+  const std::string body =
+      "Loop <body = b (int64 i, bool c, float[N,5] s) => (bool c) {"
+      "c = Identity (c)}>";
+  for (const std::string& nodes :
+       {std::string("y = If (x)"), std::string("y = If ()"),
+        "y = " + if_node("a = Relu (x)", "b = Abs (x)") + " ()",
+        "y = " + body + " ()", "y = " + body + " (x)",
+        std::string("y = Loop (x, x, x)"), std::string("y = Hardmax () \n")}) {
+    SCOPED_TRACE(nodes);
+    const onnx::ModelProto model = conv_file(nodes, 11);
+    EXPECT_THROW((void)from_onnx(model.SerializeAsString()), Error);
+    EXPECT_THROW((void)onnx_from_bytes(model.SerializeAsString()), Error);
+  }
+}
+
 TEST(OnnxNormalization, UnrollsLoops) {
   const Tensor x = uniform_values({2, 5});
   const auto plain = [](const std::string& nodes) {

@@ -118,6 +118,17 @@ def softmax_of_several_axes():
 
 
 @spelling
+def layer_norm_of_several_axes():
+    g, x = image()
+    scale = g.weight("scale", 4, 9, 8, scale=1.0)
+    x = g.LayerNormalization(x, scale, g.weight("bias", 4, 9, 8, scale=0.1),
+                             axis=1)
+    x = g.LayerNormalization(x, g.weight("inner", 9, 8, scale=1.0), axis=-2)
+    g.output(x, 4)
+    return g
+
+
+@spelling
 def upsampled_by_opset_9():
     g, x = image(9)
     x = g.Upsample(x, g.floats([1, 1, 2, 3]), mode="linear")

@@ -107,7 +107,7 @@ class QOperatorExpansion {
 
   void rewrite(OnnxNode& node) {
     const auto form = form_of(node.proto);
-    if (form && fits(node.proto, *form)) {
+    if (form && node.proto.output_size() > 0 && fits(node.proto, *form)) {
       expand(node, *form);
     } else if (moves_codes(node.proto) &&
                qparams_.contains(node.proto.input(0))) {

@@ -141,6 +141,9 @@ class Splice {
 };
 
 std::string inline_branch(OnnxGraph& graph, OnnxNode& node) {
+  if (node.proto.input_size() != 1 || node.proto.output_size() == 0) {
+    return "must have an input and outputs";
+  }
   const auto condition = truth_of(graph, node.proto.input(0));
   if (!condition) return "condition must be a constant, got a computed value";
   const auto* branch =
@@ -246,7 +249,7 @@ std::string unroll(OnnxGraph& graph, OnnxNode& node) {
   const int carried = loop.input_size() - 2;
   const int stacked = loop.output_size() - carried;
   if (body == nullptr || carried < 0 || stacked < 0 ||
-      body->input_size() != carried + 2 ||
+      loop.output_size() == 0 || body->input_size() != carried + 2 ||
       body->output_size() != loop.output_size() + 1) {
     return "body must have the inputs and outputs of the node";
   }
