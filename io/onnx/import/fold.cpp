@@ -113,10 +113,7 @@ bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
   onnx::NodeProto equal = node.proto;
   equal.set_op_type("Equal");
   if (folds(graph, equal) != Folds::yes) return false;
-  const std::vector<Tensor> inputs{graph.constant(equal.input(0))->value,
-                                   graph.constant(equal.input(1))->value};
-  const run::NodeContext context(equal, graph.opset(), inputs, graph.budget());
-  Tensor result = run::find_operator(equal)(context).at(0).clone();
+  Tensor result = computed(graph, equal).clone();
   for (bool& truth : result.data<bool>()) truth = !truth;
   graph.set_constant(equal.output(0),
                      {.value = result, .source = equal.output(0)});
@@ -125,6 +122,24 @@ bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
 }
 
 }  // namespace
+
+bool has_constant_inputs(const OnnxGraph& graph, const onnx::NodeProto& node) {
+  return std::ranges::all_of(node.input(), [&](const std::string& input) {
+    return input.empty() || graph.constant(input) != nullptr;
+  });
+}
+
+Tensor computed(OnnxGraph& graph, const onnx::NodeProto& node) {
+  std::vector<Tensor> inputs;
+  for (const std::string& input : node.input()) {
+    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
+  }
+  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
+  const std::vector<Tensor> outputs = run::find_operator(node)(context);
+  graph.budget().hold(outputs.at(0));
+  graph.budget().settle();
+  return outputs[0];
+}
 
 bool fold(OnnxGraph& graph, OnnxNode& node) {
   const onnx::NodeProto& proto = node.proto;

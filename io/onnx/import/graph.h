@@ -18,4 +18,10 @@ void fold_constants(OnnxGraph& graph);
 /// Returns false if it cannot be folded.
 bool fold(OnnxGraph& graph, OnnxNode& node);
 
+/// Whether all inputs of a node are constants or absent.
+bool has_constant_inputs(const OnnxGraph& graph, const onnx::NodeProto& node);
+/// Computes the first output of a node with constant inputs. Throws:
+/// FormatError.
+Tensor computed(OnnxGraph& graph, const onnx::NodeProto& node);
+
 }  // namespace octet::io::importing

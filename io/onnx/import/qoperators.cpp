@@ -11,7 +11,6 @@
 
 #include "../graph_view.h"
 #include "../proto_limits.h"
-#include "../run/operators.h"
 #include "graph.h"
 #include "passes.h"
 
@@ -319,26 +318,9 @@ std::string dequantized_bound(OnnxGraph& graph, const std::string& name,
   return unique;
 }
 
-/// Computes a node of constants. Returns its only output.
-Tensor computed(OnnxGraph& graph, const onnx::NodeProto& node) {
-  std::vector<Tensor> inputs;
-  for (const std::string& input : node.input()) {
-    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
-  }
-  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
-  std::vector<Tensor> made = run::find_operator(node)(context);
-  graph.budget().hold(made.at(0));
-  graph.budget().settle();
-  return made[0];
-}
-
 /// Quantizes a constant. The Clip behind it is folded later.
 bool quantize_constant(OnnxGraph& graph, OnnxNode& quantize) {
-  const bool constant =
-      std::ranges::all_of(quantize.proto.input(), [&](const auto& input) {
-        return input.empty() || graph.constant(input) != nullptr;
-      });
-  if (!constant) return false;
+  if (!has_constant_inputs(graph, quantize.proto)) return false;
   const std::string& codes = quantize.proto.output(0);
   const OnnxConstant* floats = graph.constant(quantize.proto.input(0));
   graph.set_constant(codes,
