@@ -217,7 +217,9 @@ void OnnxGraph::count(OnnxNode& node, int64_t by) {
   const auto add = [&](const std::string& value) {
     if (value.empty()) return;
     Consumers& consumers = consumers_[value];
-    if ((consumers[&node] += by) == 0) consumers.erase(&node);
+    int64_t& uses = consumers[&node];
+    uses += by;
+    if (uses == 0) consumers.erase(&node);
   };
   for (const std::string& input : node.proto.input()) add(input);
   if (!has_subgraphs(node.proto)) return;

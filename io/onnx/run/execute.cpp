@@ -22,6 +22,7 @@ namespace {
 Values run_step(const PreparedNode& step, int64_t opset,
                 const std::vector<Tensor>& values, Budget& budget) {
   std::vector<Tensor> inputs;
+  inputs.reserve(step.inputs.size());
   for (const size_t value : step.inputs) {
     inputs.push_back(value == kNoValue ? Tensor() : values[value]);
   }

@@ -52,7 +52,9 @@ Missing missing_operators(const onnx::GraphProto& graph, int64_t opset) {
   for (const auto& node : graph.node()) {
     if (is_run(node, opset)) continue;
     std::string name = node.op_type();
-    if (!is_standard_domain(node.domain())) name = node.domain() + "." + name;
+    if (!is_standard_domain(node.domain())) {
+      name = fmt::format("{}.{}", node.domain(), name);
+    }
     const std::string& where = node.name().empty() && node.output_size() > 0
                                    ? node.output(0)
                                    : node.name();
