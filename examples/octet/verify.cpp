@@ -74,22 +74,26 @@ Reference reference_of(const VerifyOptions& options) {
 }
 
 /// Compares quantized with quantized values and floats with floats; INT8
-/// against float has quantization noise.
-Verdict check_of(const VerifyOptions& options, bool quantized,
-                 bool reference_quantized) {
+/// against float has quantization noise. Rounding to float16 changes quantized
+/// values, which are the next ones: noise of the same size.
+Verdict check_of(const VerifyOptions& options, bool reference_quantized) {
   constexpr double kSame = 40, kQuantized = 15;  // dB
   constexpr double kFlips = 0.01;
+  const io::OnnxSummary file = io::inspect_onnx(options.file.what);
+  const bool quantized = !file.qdq_pairs.empty();
   const bool int8_to_float = quantized && !reference_quantized;
+  const bool rounds = quantized && file.half_precision;
   Verdict check{int8_to_float ? "INT8 against float"
+                : rounds      ? "quantized values of float16"
                 : quantized   ? "quantized values against quantized values"
                               : "float against float",
                 options.min_sqnr > kNotGiven ? options.min_sqnr
-                : int8_to_float              ? kQuantized
+                : int8_to_float || rounds    ? kQuantized
                                              : kSame,
                 std::nullopt};
   if (options.max_flips >= 0) {
     check.max_flips = options.max_flips;
-  } else if (!int8_to_float) {
+  } else if (!int8_to_float && !rounds) {
     check.max_flips = kFlips;
   }
   return check;
@@ -152,8 +156,7 @@ void verify(const VerifyOptions& options) {
   }
   const io::TracedModel file = read_traced(options.file);
   const Reference reference = reference_of(options);
-  const Verdict check =
-      check_of(options, has_pairs(options.file.what), reference.quantized);
+  const Verdict check = check_of(options, reference.quantized);
   const io::ModelComparison result = io::compare_models(
       reference.model, file, x, {.batch = options.batch, .layout = layout});
   const double alone = io::batch_difference(
@@ -207,7 +210,7 @@ void add_verify(CommandLine& program) {
   command
       .add("--min-sqnr", options->min_sqnr, -1000, 1000,
            "minimum SQNR of the outputs (default: 40; 15 for INT8 against "
-           "float)")
+           "float and INT8 in float16)")
       .type("DB");
   command
       .add("--min-agreement", options->min_agreement, 0, 1,
@@ -215,7 +218,7 @@ void add_verify(CommandLine& program) {
       .show_default();
   command.add("--max-flips", options->max_flips, 0, 1,
               "maximum share of changed quantized values (default: 0.01; "
-              "unlimited for INT8 against float)");
+              "unlimited where 15 dB suffice)");
   command
       .add("--max-batch-error", options->max_batch_error, 0, 1e9,
            "maximum difference between batch sizes, relative to the largest "

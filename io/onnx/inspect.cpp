@@ -124,6 +124,20 @@ std::string resize_of(const onnx::ModelProto& model) {
   return "";
 }
 
+bool is_half(int32_t type) {
+  return type == onnx::TensorProto::FLOAT16 ||
+         type == onnx::TensorProto::BFLOAT16;
+}
+
+bool has_half_precision(const onnx::GraphProto& graph) {
+  return std::ranges::any_of(
+             graph.initializer(),
+             [](const auto& tensor) { return is_half(tensor.data_type()); }) ||
+         std::ranges::any_of(graph.value_info(), [](const auto& value) {
+           return is_half(value.type().tensor_type().elem_type());
+         });
+}
+
 OnnxSummary summarize(const onnx::ModelProto& model) {
   const GraphView view(model.graph());
   OnnxSummary summary;
@@ -137,6 +151,7 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
     summary.nodes.push_back(node_info(node, view));
   }
   summary.qdq_pairs = pairs_of(view);
+  summary.half_precision = has_half_precision(model.graph());
   summary.classes = classes_of(model);
   summary.preprocess = preprocess_of(model);
   summary.resize = resize_of(model);

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "graph.h"
 #include "proto_limits.h"
 
 namespace octet::io {
@@ -67,21 +68,6 @@ void normalize_graph(onnx::GraphProto& graph) {
   }
 }
 
-// Appends the input names of a node, and of the nodes and outputs of its
-// subgraphs, which may be values of the outer graph.
-void append_inputs(const onnx::NodeProto& node,
-                   std::vector<std::string>& names) {
-  names.insert(names.end(), node.input().begin(), node.input().end());
-  const auto append_graph = [&](const onnx::GraphProto& graph) {
-    for (const auto& inner : graph.node()) append_inputs(inner, names);
-    for (const auto& output : graph.output()) names.push_back(output.name());
-  };
-  for (const auto& attribute : node.attribute()) {
-    append_graph(attribute.g());
-    for (const auto& graph : attribute.graphs()) append_graph(graph);
-  }
-}
-
 // Moves each node behind the producers of its inputs, without further changes
 // of the order. Nodes on a cycle and their consumers are moved to the end,
 // where onnx::checker reports them.
@@ -96,8 +82,9 @@ void sort_nodes(onnx::GraphProto& graph) {
   std::vector<int> pending(consumers.size());  // producers not yet in `order`
   bool sorted = true;
   for (int i = 0; i < nodes.size(); ++i) {
-    std::vector<std::string> names;
-    append_inputs(nodes[i], names);
+    std::vector<std::string> names(nodes[i].input().begin(),
+                                   nodes[i].input().end());
+    append_captured(nodes[i], names);
     for (const auto& name : names) {
       const auto producer = producers.find(name);
       if (producer == producers.end()) continue;

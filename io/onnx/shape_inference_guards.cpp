@@ -90,6 +90,11 @@ onnx::InferenceFunction fenced(const onnx::OpSchema& schema) {
       onnx::propagateElemTypeFromInputToOutput(c, 0, 0);
     };
   }
+  // onnx parses equations without checking them.
+  if (name == "Einsum") {
+    return
+        [](Context& c) { onnx::propagateElemTypeFromInputToOutput(c, 0, 0); };
+  }
   if (name == "Gemm") {
     return [onnxs](Context& c) {
       if (onnx::hasNInputShapes(c, 2)) return onnxs(c);

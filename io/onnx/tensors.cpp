@@ -283,4 +283,22 @@ std::vector<float> float_values(const onnx::TensorProto& tensor) {
   return values;
 }
 
+onnx::TensorProto as_float32(const onnx::TensorProto& tensor) {
+  onnx::TensorProto result;
+  result.set_name(tensor.name());
+  result.set_data_type(onnx::TensorProto::FLOAT);
+  *result.mutable_dims() = tensor.dims();
+  const int64_t count = element_count(tensor);
+  for (int64_t i = 0; i < count; ++i) {
+    double value = 0;
+    if (tensor.has_raw_data()) {
+      std::memcpy(&value, tensor.raw_data().data() + 8 * i, sizeof(value));
+    } else {
+      value = tensor.double_data(static_cast<int>(i));
+    }
+    result.add_float_data(static_cast<float>(value));
+  }
+  return result;
+}
+
 }  // namespace octet::io

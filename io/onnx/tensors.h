@@ -44,5 +44,8 @@ int64_t element_count(const onnx::TensorProto& tensor);
 /// Returns the elements of a float32, float16 or bfloat16 tensor.
 /// REQUIRES: check_tensor() has passed, and is_float(tensor).
 std::vector<float> float_values(const onnx::TensorProto& tensor);
+/// Converts a float64 tensor to float32, rounding to nearest.
+/// REQUIRES: check_tensor() has passed.
+onnx::TensorProto as_float32(const onnx::TensorProto& tensor);
 
 }  // namespace octet::io

@@ -135,6 +135,27 @@ TEST_F(JudgeCommands, VerifyAdaptsItsTolerances) {
   const Config floats = judge("verify " + path("float.onnx") + data).json();
   EXPECT_EQ(floats.at("judged_as").as_string(), "float against float");
   EXPECT_EQ(floats.at("min_sqnr").as_number(), 40);
+  // Rounding to float16 changes quantized values.
+  EXPECT_EQ(judge("convert " + path("int8.onnx") + " " + path("half.onnx") +
+                  " --float16")
+                .exit_code,
+            0);
+  const CommandResult half = judge("verify " + path("half.onnx") + data);
+  EXPECT_EQ(half.exit_code, 0) << half.output;
+  EXPECT_EQ(half.json().at("judged_as").as_string(),
+            "quantized values of float16");
+  EXPECT_EQ(half.json().at("min_sqnr").as_number(), 15);
+}
+
+TEST_F(JudgeCommands, VerifyRunsTheBranchOfAnIf) {
+  const auto file = testdata("faults/onnx/if_constant_condition.onnx");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file;
+  Tensor x({2, 3, 8, 8});
+  Rng(1).fill_normal(x, 0, 1);
+  io::write_npy(folder_ / "images.npy", x);
+  const CommandResult r =
+      judge("verify " + quoted(file) + " --input " + path("images.npy"));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
 }
 
 TEST_F(JudgeCommands, VerifyAcceptsFlattenedTokens) {

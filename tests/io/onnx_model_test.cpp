@@ -106,23 +106,85 @@ TEST(OnnxModel, ListsAllUnsupportedOperators) {
   EXPECT_THAT(quoted_names(failure.text()), IsSupersetOf({"c", "mine", "h"}));
 }
 
-TEST(OnnxModel, RejectsSubgraphs) {
-  onnx::ModelProto model = model_of(
-      "g (bool c) => (float[1] y) {\n"
-      "  y = If (c)\n"
-      "}");
-  for (const char* name : {"then_branch", "else_branch"}) {
-    auto* branch = model.mutable_graph()->mutable_node(0)->add_attribute();
-    branch->set_name(name);
-    branch->set_type(onnx::AttributeProto::GRAPH);
-    *branch->mutable_g() = model_of(
-                               "g () => (float[1] b) {\n"
-                               "  b = Constant <value = float[1] {1.0}> ()\n"
-                               "}")
-                               .graph();
-  }
-  EXPECT_EQ(failure_of<UnsupportedError>([&] { to_run(model); }),
+TEST(OnnxModel, RunsTheBranchOfAnIf) {
+  const OnnxModel model = to_run(
+      "(float[N,2] x) => (float[N,2] y, float[N,2] z)",
+      "m = ReduceMax <keepdims = 0> (x)\n"
+      "o = Constant <value = float {0.0}> ()\n"
+      "c = Greater (m, o)\n"
+      "a = Neg (x)\n"
+      "y, z = If <then_branch = t () => (float[N,2] r, float[N,2] s) {\n"
+      "  r = If <then_branch = u () => (float[N,2] q) {q = Add (a, a)},\n"
+      "          else_branch = v () => (float[N,2] q) {q = Identity (x)}> (c)\n"
+      "  s = Identity (a)\n"
+      "}, else_branch = e () => (float[N,2] r, float[N,2] s) {\n"
+      "  k = Constant <value = float {2.0}> ()\n"
+      "  r = Mul (x, k)\n"
+      "  s = Identity (k)\n"
+      "}> (c)");
+  const auto run = [&](const std::vector<float>& x) {
+    return model.predict(std::vector{numbers({1, 2}, x)});
+  };
+  EXPECT_THAT(values_of(run({1, -3})[0]), ElementsAre(-2, 6));
+  EXPECT_THAT(values_of(run({1, -3})[1]), ElementsAre(-1, 3));
+  EXPECT_THAT(values_of(run({-1, -3})[0]), ElementsAre(-2, -6));
+  EXPECT_THAT(values_of(run({-1, -3})[1]), ElementsAre(2));
+}
+
+TEST(OnnxModel, ChecksBranches) {
+  const auto model = [](const std::string& condition,
+                        const std::string& branch) {
+    return "g (float[2] x) => (float[2] y) {\n c = " + condition +
+           "\n y = If <then_branch = t () => (float[2] r) {" + branch +
+           "}, else_branch = e () => (float[2] r) {r = Relu (x)}> (c)\n}";
+  };
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              to_run(model_of(
+                  model("Constant <value = bool {1}> ()", "r = Asinh (x)")));
+            }),
             (Failure{"unsupported_operator", "ONNX model"}));
+  EXPECT_EQ(refusal(to_run(model_of(model("Constant <value = bool[2] {1,1}> ()",
+                                          "r = Relu (x)"))),
+                    {numbers({1, 2})})
+                .code,
+            "invalid_graph");
+}
+
+// Values: numpy.einsum.
+TEST(OnnxModel, SumsProductsByLetters) {
+  const auto run = [](const std::string& equation,
+                      const std::vector<Tensor>& inputs) {
+    std::string ends, names;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const std::string name(1, static_cast<char>('a' + i));
+      std::string sizes;
+      for (const int64_t size : inputs[i].shape().dims()) {
+        sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+      }
+      ends += (i == 0 ? "float[" : ", float[") + sizes + "] " + name;
+      names += (i == 0 ? "" : ", ") + name;
+    }
+    const OnnxModel model =
+        to_run("(" + ends + ") => (float[] y)",
+               "y = Einsum <equation = \"" + equation + "\"> (" + names + ")");
+    return values_of(model.predict(inputs)[0]);
+  };
+  const Tensor a = numbers({2, 2}, {1, 2, 3, 4});
+  const Tensor b = numbers({2, 2}, {5, -6, 7, 8});
+  EXPECT_THAT(run("ij,jk->ik", {a, b}), ElementsAre(19, 10, 43, 14));
+  EXPECT_THAT(run("ij , jk", {a, b}), ElementsAre(19, 10, 43, 14));
+  EXPECT_THAT(run("ii->i", {a}), ElementsAre(1, 4));
+  EXPECT_THAT(run("ij->", {b}), ElementsAre(14));
+  EXPECT_THAT(run("...j,j->j...", {a, numbers({2, 3})}),
+              ElementsAre(2, 6, 6, 12));
+  EXPECT_THAT(
+      run("i,j,i->ij", {numbers({1, 2}), numbers({3, 4}), numbers({5, 6})}),
+      ElementsAre(15, 20, 36, 48));
+  EXPECT_EQ(refusal(to_run("(float[2,2] a) => (float[] y)",
+                           "y = Einsum <equation = \"ij->ik\"> (a)"),
+                    {a})
+                .code,
+            "invalid_graph");
 }
 
 TEST(OnnxModel, RejectsInvalidFiles) {

@@ -20,6 +20,18 @@ Tensor one(const OnnxModel& model, const std::vector<Tensor>& inputs) {
   return model.predict(inputs).at(0);
 }
 
+// Values: numpy.mod and numpy.fmod.
+TEST(OnnxOperator, RemaindersOfFloatsHaveEitherSign) {
+  const std::string ends = "(float[3] a, float[3] b) => (float[3] y)";
+  const std::vector<Tensor> inputs{numbers({-5.5f, 5.5f, 3}),
+                                   numbers({2, -2, 4})};
+  EXPECT_EQ(values_of(to_run(ends, "y = Mod (a, b)").predict(inputs)[0]),
+            (std::vector<float>{0.5f, -0.5f, 3}));
+  EXPECT_EQ(
+      values_of(to_run(ends, "y = Mod <fmod = 1> (a, b)").predict(inputs)[0]),
+      (std::vector<float>{-1.5f, 1.5f, 3}));
+}
+
 TEST(OnnxOperator, SoftmaxBeforeOpset13IsOverAllAxesFromOneOn) {
   const std::string ends = "(float[1,2,2] x) => (float[1,2,2] y)";
   const Tensor x = Tensor::zeros({1, 2, 2});

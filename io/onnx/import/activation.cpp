@@ -160,12 +160,13 @@ void convert_prelu(Conversion& c) {
   const std::vector<int> order = natural_order(view);
   const Operand x = c.operand(0, order);
   const Tensor slope = c.floats(1);
-  if (c.opset() < 7 && slope.size() > 1) {
+  const int rank = view.rank();
+  if (c.opset() < 7 && slope.size() > 1 && slope.shape().rank() == 1 &&
+      rank > 2) {
     c.refuse(
         "slopes per channel are supported from opset 7 on, which changed "
         "broadcasting");
   }
-  const int rank = view.rank();
   if (slope.shape().rank() > rank) {
     c.refuse(fmt::format("slopes {} do not fit {}", slope.shape().to_string(),
                          importing::text_of(view)));

@@ -88,6 +88,7 @@ Converter find_converter(const std::string& op) {
       {"Sigmoid", convert_activation},
       {"Sign", convert_unary},
       {"Sin", convert_unary},
+      {"Size", convert_size},
       {"Slice", convert_slice},
       {"Softmax", convert_softmax},
       {"Softplus", convert_activation},
@@ -105,7 +106,6 @@ Converter find_converter(const std::string& op) {
       {"Transpose", convert_transpose},
       {"UnitNormalization", convert_unit_normalization},
       {"Unsqueeze", convert_unsqueeze},
-      {"Upsample", convert_resize},
       {"Where", convert_where},
       {"Xor", convert_logical},
   };

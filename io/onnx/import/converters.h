@@ -91,6 +91,7 @@ void convert_reshape(Conversion& c);
 /// Reshapes the first input; sizes as in Reshape.
 void reshape_as(Conversion& c, const Sizes& sizes);
 void convert_shape(Conversion& c);
+void convert_size(Conversion& c);
 void convert_space_to_depth(Conversion& c);
 void convert_squeeze(Conversion& c);
 void convert_transpose(Conversion& c);

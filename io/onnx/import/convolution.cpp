@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/layers/conv1d.h>
 #include <octet/layers/conv2d.h>
@@ -75,6 +76,38 @@ void add_bias(Conversion& c, int64_t outputs,
 Sizes spatial_sizes(const Tensor& w) {
   const auto dims = w.shape().dims().subspan(2);
   return {dims.begin(), dims.end()};
+}
+
+/// Sets the padding of a transposed convolution for output_shape or auto_pad.
+/// Sizes beyond the sums of the windows are output_padding. Source: ONNX
+/// ConvTranspose-11; ONNX Runtime, ComputeTransposePadsAndOutputShape.
+void pad_to_output(const Conversion& c, const Shape& in,
+                   WindowAttributes& window, Sizes& output_padding) {
+  const std::string automatic = c.text("auto_pad", "NOTSET");
+  const bool same = automatic.starts_with("SAME_");
+  Sizes wanted = c.integers("output_shape");
+  if (wanted.empty() && !same) return;
+  const size_t axes = window.size.size();
+  if (wanted.size() == axes + 2)
+    wanted.erase(wanted.begin(), wanted.begin() + 2);
+  if (!wanted.empty() && wanted.size() != axes) {
+    c.refuse(fmt::format("output_shape must have {} sizes, got [{}]", axes,
+                         fmt::join(wanted, ",")));
+  }
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t size = in[static_cast<int>(i) + 1];
+    const int64_t stride = window.strides[i];
+    const int64_t reach = (window.size[i] - 1) * window.dilations[i] + 1;
+    const int64_t target = wanted.empty() ? size * stride : wanted[i];
+    const int64_t total =
+        (size - 1) * stride + output_padding[i] + reach - target;
+    const int64_t padding = std::max<int64_t>(total, 0);
+    const bool upper = automatic == "SAME_UPPER";
+    window.begin[i] = upper ? padding / 2 : padding - padding / 2;
+    window.end[i] = padding - window.begin[i];
+    // ONNX Runtime extends the output to output_shape only.
+    if (!wanted.empty()) output_padding[i] += padding - total;
+  }
 }
 
 }  // namespace
@@ -162,19 +195,12 @@ void convert_conv_transpose(Conversion& c) {
         "group must be 1; transposed convolutions with groups are not "
         "supported");
   }
-  if (!c.integers("output_shape").empty()) {
-    c.refuse("output_shape is not supported; use pads");
-  }
-  const std::string automatic = c.text("auto_pad", "NOTSET");
-  if (automatic != "NOTSET" && automatic != "VALID") {
-    c.refuse(
-        fmt::format("auto_pad must be NOTSET or VALID, got {}", automatic));
-  }
   check_scales_axis(c, weight, 1);
   WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
   Sizes more = c.integers("output_padding");
   if (more.empty()) more.assign(2, 0);
   if (more.size() != 2) c.refuse("output_padding must have two numbers");
+  pad_to_output(c, in, window, more);
   // output_padding usually cancels padding at the end.
   Sizes end = window.end;
   for (size_t i = 0; i < 2; ++i) {

@@ -11,6 +11,7 @@
 #include "../run/operators.h"
 #include "fold_samples.h"
 #include "graph.h"
+#include "subgraphs.h"
 #include "view.h"
 
 namespace octet::io::importing {
@@ -52,7 +53,7 @@ bool holds_for_any_batch(std::string_view op, const Tensor& a,
 
 enum class Folds { no, yes, for_samples };
 
-Folds folds(const ImportGraph& graph, const onnx::NodeProto& node) {
+Folds folds(const OnnxGraph& graph, const onnx::NodeProto& node) {
   if (!is_standard_domain(node.domain()) || node.output_size() == 0) {
     return Folds::no;
   }
@@ -95,8 +96,8 @@ Folds folds(const ImportGraph& graph, const onnx::NodeProto& node) {
 std::optional<WeightQuantParams> moved_qparams(const Constant& from,
                                                const onnx::NodeProto& node) {
   std::optional<WeightQuantParams> qparams = from.qparams;
-  if (!qparams || node.op_type() == "Identity" || !qparams->per_channel)
-    return qparams;
+  const bool same = node.op_type() == "Identity" || node.op_type() == "Cast";
+  if (!qparams || same || !qparams->per_channel) return qparams;
   if (node.op_type() != "Transpose") return std::nullopt;
   const int rank = from.value.shape().rank();
   std::vector<int64_t> perm = integers_of(node, "perm");
@@ -108,14 +109,11 @@ std::optional<WeightQuantParams> moved_qparams(const Constant& from,
 }
 
 /// Folds the internal operator of comparison_forms.cpp.
-bool fold_not_equal(ImportGraph& graph, ImportNode& node) {
+bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
   onnx::NodeProto equal = node.proto;
   equal.set_op_type("Equal");
   if (folds(graph, equal) != Folds::yes) return false;
-  const std::vector<Tensor> inputs{graph.constant(equal.input(0))->value,
-                                   graph.constant(equal.input(1))->value};
-  const run::NodeContext context(equal, graph.opset(), inputs, graph.budget());
-  Tensor result = run::find_operator(equal)(context).at(0).clone();
+  Tensor result = computed(graph, equal).clone();
   for (bool& truth : result.data<bool>()) truth = !truth;
   graph.set_constant(equal.output(0),
                      {.value = result, .source = equal.output(0)});
@@ -125,7 +123,25 @@ bool fold_not_equal(ImportGraph& graph, ImportNode& node) {
 
 }  // namespace
 
-bool fold(ImportGraph& graph, ImportNode& node) {
+bool has_constant_inputs(const OnnxGraph& graph, const onnx::NodeProto& node) {
+  return std::ranges::all_of(node.input(), [&](const std::string& input) {
+    return input.empty() || graph.constant(input) != nullptr;
+  });
+}
+
+Tensor computed(OnnxGraph& graph, const onnx::NodeProto& node) {
+  std::vector<Tensor> inputs;
+  for (const std::string& input : node.input()) {
+    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
+  }
+  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
+  const std::vector<Tensor> outputs = run::find_operator(node)(context);
+  graph.budget().hold(outputs.at(0));
+  graph.budget().settle();
+  return outputs[0];
+}
+
+bool fold(OnnxGraph& graph, OnnxNode& node) {
   const onnx::NodeProto& proto = node.proto;
   if (proto.op_type() == "NotEqual") return fold_not_equal(graph, node);
   const Folds way = folds(graph, proto);
@@ -189,9 +205,14 @@ bool fold(ImportGraph& graph, ImportNode& node) {
   return true;
 }
 
-void fold_constants(ImportGraph& graph) {
-  for (ImportNode& node : graph.nodes()) {
-    if (!node.gone) (void)fold(graph, node);
+void fold_constants(OnnxGraph& graph) {
+  for (OnnxNode& node : graph.nodes()) {
+    if (node.gone) continue;
+    if (has_subgraph_to_inline(node)) {
+      (void)inline_subgraph(graph, node);
+    } else {
+      (void)fold(graph, node);
+    }
   }
 }
 

@@ -45,7 +45,7 @@ bool treats_samples_alike(std::string_view op) {
 }
 
 /// Whether Slice or Gather select entries along another axis than the batch.
-bool keeps_samples(const ImportGraph& graph, const onnx::NodeProto& node) {
+bool keeps_samples(const OnnxGraph& graph, const onnx::NodeProto& node) {
   const Constant& x = *graph.constant(node.input(0));
   const int rank = x.value.shape().rank();
   const auto is_samples = [&](int64_t axis) {
@@ -63,7 +63,7 @@ bool keeps_samples(const ImportGraph& graph, const onnx::NodeProto& node) {
          std::ranges::none_of(axes.data<int64_t>(), is_samples);
 }
 
-bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
+bool can_fold(const OnnxGraph& graph, const onnx::NodeProto& node) {
   if (node.output_size() != 1) return false;
   if (keeps_counting(node)) return true;
   if (!treats_samples_alike(node.op_type()) && !keeps_samples(graph, node)) {
@@ -192,7 +192,7 @@ Constant sizes_of(const Constant& constant, const onnx::NodeProto& node) {
 }
 
 /// Returns the only output for a number of samples; nothing if there is none.
-std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
+std::optional<Tensor> evaluated(OnnxGraph& graph, const onnx::NodeProto& node,
                                 int64_t samples) {
   std::vector<Tensor> inputs;
   for (const std::string& input : node.input()) {
@@ -217,7 +217,7 @@ std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
 
 }  // namespace
 
-std::optional<Constant> fold_for_samples(ImportGraph& graph,
+std::optional<Constant> fold_for_samples(OnnxGraph& graph,
                                          const onnx::NodeProto& node) {
   if (node.op_type() == "Shape") {
     return sizes_of(*graph.constant(node.input(0)), node);

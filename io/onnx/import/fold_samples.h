@@ -10,7 +10,7 @@ namespace octet::io::importing {
 /// Folds a node of constants that include sizes with kBatch or constants with
 /// an entry for each sample. Returns nothing unless the result is a constant
 /// with an entry for each sample, for any number of samples.
-std::optional<Constant> fold_for_samples(ImportGraph& graph,
+std::optional<Constant> fold_for_samples(OnnxGraph& graph,
                                          const onnx::NodeProto& node);
 
 }  // namespace octet::io::importing

@@ -22,6 +22,7 @@
 #include "layer_names.h"
 #include "limit_checks.h"
 #include "quantizers.h"
+#include "subgraphs.h"
 
 namespace octet::io::importing {
 namespace {
@@ -115,7 +116,13 @@ bool Importer::depends_on_failure(const ImportNode& node) {
 }
 
 void Importer::convert(ImportNode& node) {
-  if (!depends_on_failure(node) && !fold(graph_, node)) apply(node);
+  if (depends_on_failure(node)) return;
+  if (has_subgraph_to_inline(node)) {
+    const std::string refusal = inline_subgraph(graph_, node);
+    if (!refusal.empty()) refuse(node, refusal);
+    return;
+  }
+  if (!fold(graph_, node)) apply(node);
 }
 
 /// Adds the layers of a node.

@@ -19,8 +19,8 @@
 #include "importer.h"
 #include "layer_names.h"
 #include "limit_checks.h"
+#include "passes.h"
 #include "pattern.h"
-#include "qoperators.h"
 #include "quantizers.h"
 #include "refused_nodes.h"
 
@@ -31,12 +31,11 @@ namespace {
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
   expand_attention(*model.mutable_graph(), opset_of(model));
-  importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
   if (!options.drop_quantizers) {
     importing::share_channel_scales(*model.mutable_graph());
   }
-  importing::ImportGraph graph(std::move(model), options.limits);
-  importing::fold_constants(graph);
+  OnnxGraph graph(std::move(model), options.limits);
+  importing::normalize_graph(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights

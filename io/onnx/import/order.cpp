@@ -255,6 +255,16 @@ void convert_shape(Conversion& c) {
       Tensor::of<int64_t>({end - start}, std::span<const int64_t>(part)));
 }
 
+void convert_size(Conversion& c) {
+  int64_t size = 1;
+  for (const int64_t n : sizes_of(c.view(0))) {
+    if (__builtin_mul_overflow(size, n, &size)) {
+      c.refuse("size must fit 64 bits with the batch");
+    }
+  }
+  c.give_constant(Tensor::of<int64_t>({}, {size}));
+}
+
 void convert_squeeze(Conversion& c) {
   View view = c.view(0);
   const Sizes axes = axes_of(c, view.rank());

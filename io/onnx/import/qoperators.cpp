@@ -1,17 +1,18 @@
-#include "qoperators.h"
-
+// ONNX Runtime's operators on quantized values ("QOperator"), converted to Q/DQ
+// pairs and float operators.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "../graph_view.h"
 #include "../proto_limits.h"
-#include "../run/constants.h"
-#include "../tensors.h"
+#include "graph.h"
+#include "passes.h"
 
 namespace octet::io::importing {
 namespace {
@@ -20,7 +21,7 @@ constexpr int64_t kSoftmaxAxis = 13;  // first opset with a single axis
 constexpr int kPadValue = 2;          // an input of Pad
 
 /// A quantized input, followed by its scale and zero point.
-struct CodesAt {
+struct QuantizedInput {
   int values = 0;
   std::optional<int64_t> axis = {};  ///< of scales per channel
 };
@@ -28,28 +29,26 @@ struct CodesAt {
 /// The float operator of a quantized operator.
 struct FloatForm {
   std::string op;
-  std::vector<CodesAt> operands;
+  std::vector<QuantizedInput> operands;
   int result = 0;  ///< input with its scale, followed by the zero point
   int bias = -1;   ///< int32, with the product of both operands' scales
 };
 
 /// Inputs and attributes are those of ONNX Runtime, docs/ContribOperators.md.
 std::optional<FloatForm> form_of(const onnx::NodeProto& node) {
-  const auto integer = [&](const char* name) -> int64_t {
-    const auto* attribute = find_attribute(node, name);
-    return attribute == nullptr ? 0 : attribute->i();
-  };
   const std::string& op = node.op_type();
   if (is_standard_domain(node.domain())) {
     if (op == "QLinearConv") return FloatForm{"Conv", {{0}, {3, 0}}, 6, 8};
     if (op == "QLinearMatMul") return FloatForm{"MatMul", {{0}, {3, -1}}, 6};
     return {};
   }
-  if (node.domain() != "com.microsoft" || integer("channels_last") != 0) {
+  if (node.domain() != "com.microsoft" ||
+      integer_of(node, "channels_last", 0) != 0) {
     return {};
   }
   if (op == "QGemm") {
-    return FloatForm{"Gemm", {{0}, {3, integer("transB") != 0 ? 0 : 1}}, 7, 6};
+    return FloatForm{
+        "Gemm", {{0}, {3, integer_of(node, "transB", 0) != 0 ? 0 : 1}}, 7, 6};
   }
   if (!op.starts_with("QLinear")) return {};
   const std::string name = op.substr(7);
@@ -78,43 +77,16 @@ bool moves_codes(const onnx::NodeProto& node) {
       std::ranges::find(kMoves, node.op_type()) == std::end(kMoves)) {
     return false;
   }
-  const auto mode = [&](const char* usual) {
-    const auto* attribute = find_attribute(node, "mode");
-    return attribute == nullptr ? std::string(usual) : attribute->s();
-  };
   if (node.op_type() == "MaxPool") return node.output_size() == 1;
-  if (node.op_type() == "Resize") return mode("nearest") == "nearest";
+  if (node.op_type() == "Resize")
+    return text_of(node, "mode", "nearest") == "nearest";
   // By default, this Pad inserts quantized values of 0, the float operator the
   // number 0.
   if (node.op_type() == "Pad") {
-    return mode("constant") != "constant" ||
+    return text_of(node, "mode", "constant") != "constant" ||
            (node.input_size() > kPadValue && !node.input(kPadValue).empty());
   }
   return true;
-}
-
-void set_axis(onnx::NodeProto& node, int64_t axis) {
-  auto* attribute = node.add_attribute();
-  attribute->set_name("axis");
-  attribute->set_type(onnx::AttributeProto::INT);
-  attribute->set_i(axis);
-}
-
-/// A zero point.
-struct Zero {
-  int32_t type = 0;
-  int32_t value = 0;
-};
-
-std::optional<Zero> zero_of(const onnx::TensorProto& tensor) {
-  const auto type = run::dtype_of(tensor.data_type());
-  if (type != DType::i8 && type != DType::u8) return {};
-  for (const int64_t dim : tensor.dims()) {
-    if (dim != 1) return {};
-  }
-  const Tensor value = run::constant(tensor);
-  return Zero{tensor.data_type(), type == DType::i8 ? value.data<int8_t>()[0]
-                                                    : value.data<uint8_t>()[0]};
 }
 
 /// Pairs of ONNX Runtime's domain are equivalent to the standard's.
@@ -124,35 +96,23 @@ bool is_own_pair(const onnx::NodeProto& node) {
           node.op_type() == "DequantizeLinear");
 }
 
-class Expansion {
- public:
-  Expansion(onnx::GraphProto& graph, int64_t opset)
-      : graph_(graph), opset_(opset) {
-    old_.Swap(graph.mutable_node());
-    for (const auto& input : graph.input()) names_.insert(input.name());
-    for (const auto& tensor : graph.initializer()) {
-      names_.insert(tensor.name());
-      note_constant(tensor.name(), tensor);
-    }
-    for (const auto& node : old_) {
-      names_.insert(node.output().begin(), node.output().end());
-      const auto* value = find_attribute(node, "value");
-      if (node.op_type() == "Constant" && value != nullptr) {
-        note_constant(node.output(0), value->t());
-      }
-    }
-  }
+std::string input_of(const onnx::NodeProto& node, int i) {
+  return i >= 0 && i < node.input_size() ? node.input(i) : std::string();
+}
 
-  void run() {
-    for (onnx::NodeProto& node : old_) {
-      const auto form = form_of(node);
-      if (form && fits(node, *form)) {
-        expand(node, *form);
-      } else if (moves_codes(node) && qparams_.contains(node.input(0))) {
-        move(node);
-      } else {
-        keep(node);
-      }
+class QOperatorExpansion {
+ public:
+  explicit QOperatorExpansion(OnnxGraph& graph) : graph_(graph) {}
+
+  void rewrite(OnnxNode& node) {
+    const auto form = form_of(node.proto);
+    if (form && node.proto.output_size() > 0 && fits(node.proto, *form)) {
+      expand(node, *form);
+    } else if (moves_codes(node.proto) &&
+               qparams_.contains(node.proto.input(0))) {
+      move(node);
+    } else {
+      keep(node);
     }
   }
 
@@ -162,198 +122,270 @@ class Expansion {
     std::string scale, zero;
   };
 
-  void note_constant(const std::string& name, const onnx::TensorProto& tensor) {
-    if (tensor.data_type() == onnx::TensorProto::FLOAT) {
-      numbers_[name] = float_values(tensor);
-    } else if (const auto zero = zero_of(tensor)) {
-      zeros_[name] = *zero;
-    }
+  /// Returns the elements of a float32 constant; nothing for other inputs.
+  std::optional<std::vector<float>> numbers(const std::string& value) const {
+    const OnnxConstant* constant = graph_.constant(value);
+    if (constant == nullptr || constant->value.dtype() != DType::f32) return {};
+    const auto all = std::as_const(constant->value).f32();
+    return std::vector<float>(all.begin(), all.end());
   }
 
-  static std::string input(const onnx::NodeProto& node, int i) {
-    return i >= 0 && i < node.input_size() ? node.input(i) : std::string();
+  size_t count_of(const std::string& value) const {
+    const auto all = numbers(value);
+    return all ? all->size() : 0;
   }
 
   /// Whether pairs can express the operator.
   bool fits(const onnx::NodeProto& node, const FloatForm& form) const {
-    for (const CodesAt& at : form.operands) {
-      if (input(node, at.values).empty() || input(node, at.values + 1).empty())
+    for (const QuantizedInput& at : form.operands) {
+      if (input_of(node, at.values).empty() ||
+          input_of(node, at.values + 1).empty()) {
         return false;
+      }
     }
-    const std::string scale = input(node, form.result);
-    const bool codes = !scale.empty() && !input(node, form.result + 1).empty();
+    const std::string scale = input_of(node, form.result);
+    const bool codes =
+        !scale.empty() && !input_of(node, form.result + 1).empty();
     if (form.operands.empty() || (!codes && node.op_type() != "QGemm") ||
         codes == scale.empty()) {
       return false;
     }
     if (const auto* opset = find_attribute(node, "opset")) {
-      return (opset->i() < kSoftmaxAxis) == (opset_ < kSoftmaxAxis);
+      return (opset->i() < kSoftmaxAxis) == (graph_.opset() < kSoftmaxAxis);
     }
-    return input(node, form.bias).empty() ||
-           (numbers_.contains(node.input(1)) &&
-            numbers_.at(node.input(1)).size() == 1 &&
-            numbers_.contains(node.input(4)));
+    return input_of(node, form.bias).empty() ||
+           (count_of(node.input(1)) == 1 && numbers(node.input(4)));
   }
 
-  void expand(const onnx::NodeProto& node, const FloatForm& form) {
+  void expand(OnnxNode& node, const FloatForm& form) {
+    const onnx::NodeProto old = node.proto;
     onnx::NodeProto by;
     by.set_op_type(form.op);
-    by.set_name(node.name());
-    for (const auto& attribute : node.attribute()) {
+    by.set_name(old.name());
+    for (const auto& attribute : old.attribute()) {
       if (attribute.name() == "opset" || attribute.name() == "channels_last") {
         continue;
       }
       *by.add_attribute() = attribute;
     }
-    for (const CodesAt& at : form.operands) {
+    for (const QuantizedInput& at : form.operands) {
       by.add_input(dequantized(
-          input(node, at.values),
-          {input(node, at.values + 1), input(node, at.values + 2)}, at.axis));
+          node, input_of(old, at.values),
+          {input_of(old, at.values + 1), input_of(old, at.values + 2)},
+          at.axis));
     }
-    const std::string bias = input(node, form.bias);
+    const std::string bias = input_of(old, form.bias);
     if (!bias.empty()) {
-      by.add_input(dequantized(bias, {bias_scale(node), ""}, 0));
+      by.add_input(dequantized(node, bias, {bias_scale(old), ""}, 0));
     }
-    add(by, {input(node, form.result), input(node, form.result + 1)}, node);
+    replace(node, by,
+            {input_of(old, form.result), input_of(old, form.result + 1)});
   }
 
   /// Returns the scale of the bias: a scalar, or a list for all channels.
   std::string bias_scale(const onnx::NodeProto& node) {
-    const auto* alpha = find_attribute(node, "alpha");
     const float a =
-        (alpha == nullptr ? 1.0f : alpha->f()) * numbers_.at(node.input(1))[0];
-    const std::string name = unused(node.output(0) + "/bias_scale");
-    auto* scale = graph_.add_initializer();
-    scale->set_name(name);
-    scale->set_data_type(onnx::TensorProto::FLOAT);
-    const std::vector<float>& weights = numbers_.at(node.input(4));
-    for (const float b : weights) scale->add_float_data(a * b);
-    if (weights.size() > 1) {
-      scale->add_dims(static_cast<int64_t>(weights.size()));
-    }
+        number_of(node, "alpha", 1) * numbers(node.input(1)).value()[0];
+    std::vector<float> scales = numbers(node.input(4)).value();
+    for (float& scale : scales) scale *= a;
+    std::string name = graph_.unique_name(node.output(0) + "/bias_scale");
+    const Shape shape = scales.size() > 1 ? Shape{std::ssize(scales)} : Shape{};
+    graph_.set_constant(
+        name,
+        {Tensor::of<float>(shape, std::span<const float>(scales)), {}, name});
     return name;
   }
 
   /// Returns a zero point for each scale, as DequantizeLinear requires.
   std::string zero_for(const ScaleNames& qparams) {
-    const auto scales = numbers_.find(qparams.scale);
-    const auto zero = zeros_.find(qparams.zero);
-    if (scales == numbers_.end() || scales->second.size() < 2 ||
-        zero == zeros_.end()) {
+    const size_t count = count_of(qparams.scale);
+    const OnnxConstant* zero = graph_.constant(qparams.zero);
+    if (count < 2 || zero == nullptr || zero->value.bytes() != 1) {
       return qparams.zero;
     }
-    const std::string name = unused(qparams.zero + "/each");
-    auto* each = graph_.add_initializer();
-    each->set_name(name);
-    each->set_data_type(zero->second.type);
-    each->add_dims(static_cast<int64_t>(scales->second.size()));
-    for (size_t i = 0; i < scales->second.size(); ++i) {
-      each->add_int32_data(zero->second.value);
-    }
+    std::string name = graph_.unique_name(qparams.zero + "/each");
+    Tensor each({static_cast<int64_t>(count)}, zero->value.dtype());
+    std::memset(each.raw(),
+                *static_cast<const unsigned char*>(zero->value.raw()), count);
+    graph_.set_constant(name, {each, {}, name});
     return name;
   }
 
-  void move(const onnx::NodeProto& node) {
-    const ScaleNames qparams = qparams_.at(node.input(0));
-    onnx::NodeProto by = node;
-    by.set_input(0, dequantized(node.input(0), qparams, {}));
-    if (node.op_type() == "Pad" && !input(node, kPadValue).empty()) {
-      by.set_input(kPadValue, dequantized(node.input(kPadValue), qparams, {}));
+  void move(OnnxNode& node) {
+    const ScaleNames qparams = qparams_.at(node.proto.input(0));
+    onnx::NodeProto by = node.proto;
+    by.set_input(0, dequantized(node, by.input(0), qparams, {}));
+    const std::string border = input_of(by, kPadValue);
+    if (by.op_type() == "Pad" && !border.empty()) {
+      by.set_input(kPadValue, dequantized(node, border, qparams, {}));
     }
     by.clear_output();
-    add(by, qparams, node);
+    replace(node, by, qparams);
   }
 
-  void keep(onnx::NodeProto& node) {
-    if (is_own_pair(node)) node.clear_domain();
+  void keep(OnnxNode& node) {
+    if (is_own_pair(node.proto)) node.proto.clear_domain();
     // Moved values keep parameters with a single scale only: other scales have
     // an axis. The zero point determines the type, unless an attribute does.
-    const auto scales = numbers_.find(input(node, 1));
-    const bool one = scales != numbers_.end() && scales->second.size() == 1;
-    if (one && node.op_type() == "QuantizeLinear" &&
-        is_standard_domain(node.domain()) &&
-        find_attribute(node, "output_dtype") == nullptr) {
-      qparams_[node.output(0)] = {input(node, 1), input(node, 2)};
-    }
-    graph_.add_node()->Swap(&node);
-  }
-
-  /// Adds the node in place of `old`. Its outputs are quantized with `qparams`,
-  /// or floats if the scale is empty.
-  void add(onnx::NodeProto& node, const ScaleNames& qparams,
-           const onnx::NodeProto& old) {
-    if (qparams.scale.empty()) {
-      *node.mutable_output() = old.output();
-      graph_.add_node()->Swap(&node);
-      return;
-    }
-    for (const std::string& codes : old.output()) {
-      node.add_output(codes.empty() ? "" : unused(codes + "/float"));
-    }
-    onnx::NodeProto& added = *graph_.add_node();
-    added.Swap(&node);
-    for (int i = 0; i < old.output_size(); ++i) {
-      if (!old.output(i).empty()) {
-        quantize(std::string(added.output(i)), qparams, old.output(i));
-      }
+    if (is_op(node, "QuantizeLinear") &&
+        count_of(input_of(node.proto, 1)) == 1 &&
+        find_attribute(node.proto, "output_dtype") == nullptr) {
+      qparams_[node.proto.output(0)] = {input_of(node.proto, 1),
+                                        input_of(node.proto, 2)};
     }
   }
 
-  void quantize(const std::string& floats, const ScaleNames& qparams,
-                const std::string& codes) {
-    auto& quantize = *graph_.add_node();
-    quantize.set_op_type("QuantizeLinear");
-    quantize.set_name(codes + "_QuantizeLinear");
-    quantize.add_input(floats);
-    quantize.add_input(qparams.scale);
-    quantize.add_input(qparams.zero);
-    quantize.add_output(codes);
-    qparams_[codes] = qparams;
+  /// Replaces the node by `by`, whose outputs are quantized with `qparams`, or
+  /// floats if the scale is empty.
+  void replace(OnnxNode& node, onnx::NodeProto by, const ScaleNames& qparams) {
+    if (qparams.scale.empty()) return graph_.replace(node, by, {});
+    const auto outputs = node.proto.output();
+    for (const std::string& codes : outputs) {
+      by.add_output(codes.empty() ? "" : graph_.unique_name(codes + "/float"));
+    }
+    const onnx::NodeProto& floats =
+        graph_.insert_before(node, by, std::exchange(node.origin, {})).proto;
+    for (int i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].empty()) continue;
+      onnx::NodeProto quantize = quantize_linear(floats.output(i), qparams);
+      quantize.set_name(outputs[i] + "_QuantizeLinear");
+      quantize.add_output(outputs[i]);
+      graph_.insert_before(node, quantize);
+      qparams_[outputs[i]] = qparams;
+    }
+    graph_.remove(node, "");
   }
 
-  /// Returns the dequantized values; all consumers share a node.
-  std::string dequantized(const std::string& codes, const ScaleNames& qparams,
+  static onnx::NodeProto quantize_linear(const std::string& x,
+                                         const ScaleNames& qparams) {
+    onnx::NodeProto node;
+    node.set_op_type("QuantizeLinear");
+    node.add_input(x);
+    node.add_input(qparams.scale);
+    node.add_input(qparams.zero);
+    return node;
+  }
+
+  /// Returns the dequantized values; all consumers share a node, which precedes
+  /// `before`, the first of them.
+  std::string dequantized(OnnxNode& before, const std::string& codes,
+                          const ScaleNames& qparams,
                           std::optional<int64_t> axis) {
     std::string& made =
         floats_[codes + '\n' + qparams.scale + '\n' + qparams.zero];
     if (!made.empty()) return made;
-    made = unused(codes + "/dequantized");
-    const std::string zero = zero_for(qparams);
-    auto& node = *graph_.add_node();
+    made = graph_.unique_name(codes + "/dequantized");
+    onnx::NodeProto node;
     node.set_op_type("DequantizeLinear");
     node.set_name(codes + "_DequantizeLinear");
     node.add_input(codes);
     node.add_input(qparams.scale);
-    if (!qparams.zero.empty()) node.add_input(zero);
-    if (axis) set_axis(node, *axis);
+    if (!qparams.zero.empty()) node.add_input(zero_for(qparams));
+    if (axis) {
+      auto* attribute = node.add_attribute();
+      attribute->set_name("axis");
+      attribute->set_type(onnx::AttributeProto::INT);
+      attribute->set_i(*axis);
+    }
     node.add_output(made);
+    graph_.insert_before(before, node);
     return made;
   }
 
-  std::string unused(std::string name) {
-    while (!names_.insert(name).second) name += "_";
-    return name;
-  }
-
-  onnx::GraphProto& graph_;
-  int64_t opset_;
-  google::protobuf::RepeatedPtrField<onnx::NodeProto> old_;
-  std::unordered_set<std::string> names_;
-  std::unordered_map<std::string, std::vector<float>> numbers_;
-  std::unordered_map<std::string, Zero> zeros_;  // with a single element
+  OnnxGraph& graph_;
   std::unordered_map<std::string, ScaleNames> qparams_;
   std::unordered_map<std::string, std::string> floats_;
 };
 
+/// Returns the only element of an int8 or uint8 constant.
+std::optional<int> quantized_number(const OnnxGraph& graph,
+                                    const std::string& value) {
+  const OnnxConstant* constant = graph.constant(value);
+  if (constant == nullptr || constant->value.size() != 1) return {};
+  const Tensor& number = constant->value;
+  if (number.dtype() == DType::i8) return number.data<int8_t>()[0];
+  if (number.dtype() == DType::u8) return number.data<uint8_t>()[0];
+  return {};
+}
+
+/// Inserts a constant with the number that a quantized value represents.
+std::string dequantized_bound(OnnxGraph& graph, const std::string& name,
+                              float scale, int value) {
+  std::string unique = graph.unique_name(name);
+  graph.set_constant(
+      unique,
+      {Tensor::full({}, scale * static_cast<float>(value)), {}, unique});
+  return unique;
+}
+
+/// Quantizes a constant. The Clip behind it is folded later.
+bool quantize_constant(OnnxGraph& graph, OnnxNode& quantize) {
+  if (!has_constant_inputs(graph, quantize.proto)) return false;
+  const std::string& codes = quantize.proto.output(0);
+  const OnnxConstant* floats = graph.constant(quantize.proto.input(0));
+  graph.set_constant(codes,
+                     {computed(graph, quantize.proto), {}, floats->source});
+  graph.remove(quantize, "quantizer of a weight");
+  return true;
+}
+
+/// Replaces Q, Clip by Clip, Q. Both clip to the same quantized values, because
+/// the quantized bounds are their own multiples of the scale.
+void move_clip_before_quantizer(OnnxGraph& graph, OnnxNode& clip) {
+  OnnxNode* quantize = graph.producer(clip.proto.input(0));
+  if (quantize == nullptr || !is_op(*quantize, "QuantizeLinear") ||
+      graph.uses(clip.proto.input(0)) != 1 || clip.proto.input_size() != 3 ||
+      quantize_constant(graph, *quantize)) {
+    return;
+  }
+  const onnx::NodeProto& old = quantize->proto;
+  const OnnxConstant* scale = graph.constant(input_of(old, 1));
+  const auto low = quantized_number(graph, clip.proto.input(1));
+  const auto high = quantized_number(graph, clip.proto.input(2));
+  const std::string zero_name = input_of(old, 2);
+  const auto zero = zero_name.empty() ? std::optional<int>(0)
+                                      : quantized_number(graph, zero_name);
+  if (scale == nullptr || scale->value.size() != 1 ||
+      scale->value.dtype() != DType::f32 || !low || !high || !zero) {
+    return;
+  }
+  const float unit = std::as_const(scale->value).f32()[0];
+  const std::string& y = clip.proto.output(0);
+  onnx::NodeProto floats;
+  floats.set_op_type("Clip");
+  floats.set_name(clip.proto.name());
+  floats.add_input(old.input(0));
+  floats.add_input(dequantized_bound(graph, y + "/low", unit, *low - *zero));
+  floats.add_input(dequantized_bound(graph, y + "/high", unit, *high - *zero));
+  floats.add_output(graph.unique_name(y + "/clipped"));
+  onnx::NodeProto codes = old;
+  codes.set_input(0, floats.output(0));
+  graph.insert_before(clip, floats, std::exchange(clip.origin, {}));
+  graph.replace(clip, codes, {quantize});
+}
+
+/// Whether the node suggests that quantized values occur between operators:
+/// files with pairs may also move them between Q and DQ.
+bool has_quantized_values(const OnnxNode& node) {
+  return !node.gone &&
+         (node.proto.op_type() == "QuantizeLinear" || is_own_pair(node.proto) ||
+          form_of(node.proto).has_value());
+}
+
 }  // namespace
 
-void expand_qoperators(onnx::GraphProto& graph, int64_t opset) {
-  // Files with pairs may also move quantized values between Q and DQ.
-  if (std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
-        return node.op_type() == "QuantizeLinear" || is_own_pair(node) ||
-               form_of(node).has_value();
-      })) {
-    Expansion(graph, opset).run();
+void expand_qoperators(OnnxGraph& graph) {
+  if (std::ranges::none_of(graph.nodes(), has_quantized_values)) return;
+  QOperatorExpansion expansion(graph);
+  for (OnnxNode& node : graph.nodes()) {
+    if (!node.gone) expansion.rewrite(node);
+  }
+}
+
+/// Source: the exports of Brevitas ("QCDQ"), which express fewer bits than 8.
+void move_clips_before_quantizers(OnnxGraph& graph) {
+  for (OnnxNode& node : graph.nodes()) {
+    if (is_op(node, "Clip")) move_clip_before_quantizer(graph, node);
   }
 }
 

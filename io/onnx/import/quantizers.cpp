@@ -12,7 +12,6 @@
 
 #include "../proto_limits.h"
 #include "../run/constants.h"
-#include "../run/operators.h"
 #include "refused_nodes.h"
 
 namespace octet::io::importing {
@@ -106,26 +105,6 @@ std::optional<WeightQuantParams> weight_qparams(const ImportGraph& graph,
   return qparams;
 }
 
-Tensor compute(ImportGraph& graph, const onnx::NodeProto& node) {
-  std::vector<Tensor> inputs;
-  for (const std::string& input : node.input()) {
-    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
-  }
-  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
-  std::vector<Tensor> made = node.op_type() == kQuantize
-                                 ? run::quantize_linear(context)
-                                 : run::dequantize_linear(context);
-  graph.budget().hold(made[0]);
-  graph.budget().settle();
-  return made[0];
-}
-
-bool all_constant(const ImportGraph& graph, const onnx::NodeProto& node) {
-  return std::ranges::all_of(node.input(), [&](const std::string& input) {
-    return input.empty() || graph.constant(input) != nullptr;
-  });
-}
-
 /// "conv1/input" for "conv1/input/dequantize/output".
 std::string quantizer_name(const ImportNode& node) {
   const std::string& name = node.name;
@@ -170,7 +149,7 @@ class Pass {
     const std::string& codes = node.proto.output(0);
     if (rounds_constant(node)) {
       if (graph_.constant(codes) == nullptr) {
-        graph_.set_constant(codes, {compute(graph_, node.proto), {}, codes});
+        graph_.set_constant(codes, {computed(graph_, node.proto), {}, codes});
       }
       return graph_.remove(node, "quantizer of a weight");
     }
@@ -199,7 +178,7 @@ class Pass {
   }
 
   bool rounds_constant(const ImportNode& node) const {
-    return all_constant(graph_, node.proto);
+    return has_constant_inputs(graph_, node.proto);
   }
 
   void take(ImportNode& node) {
@@ -209,7 +188,7 @@ class Pass {
       const Constant& source = *graph_.constant(producer->proto.input(0));
       const std::string name = source.source;
       graph_.set_constant(producer->proto.output(0),
-                          {compute(graph_, producer->proto), {}, name});
+                          {computed(graph_, producer->proto), {}, name});
       if (!drop_ && !same_qparams(producer->proto, node.proto)) {
         return refuse(node,
                       "scale and zero point must equal those of its "
@@ -232,11 +211,11 @@ class Pass {
 
   void take_weight(ImportNode& node) {
     const onnx::NodeProto& proto = node.proto;
-    if (!all_constant(graph_, proto)) {
+    if (!has_constant_inputs(graph_, proto)) {
       return refuse(node, "scale and zero point must be constant");
     }
     const Constant codes = *graph_.constant(proto.input(0));
-    Constant weight{compute(graph_, proto), {}, codes.source};
+    Constant weight{computed(graph_, proto), {}, codes.source};
     if (!drop_ && codes.value.dtype() != DType::i32) {
       weight.qparams =
           weight_qparams(graph_, proto, codes.value, weight.no_qparams);

@@ -1,4 +1,4 @@
-// Resize and Upsample.
+// Resize.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -20,17 +20,12 @@
 namespace octet::io::importing {
 namespace {
 
-bool is_upsample(const Conversion& c) {
-  return c.op() == "Upsample" || c.opset() < 11;
-}
-
 /// Whether UpSampling2D selects the same values. For integer factors, rounding
 /// the pixel center and rounding down its left edge select the same pixel.
 /// Source: ONNX Resize-13.
 bool takes_the_same(const Conversion& c) {
   if (c.integer("antialias", 0) != 0) return false;
   const std::string mode = c.text("mode", "nearest");
-  if (is_upsample(c)) return mode == "nearest";
   const std::string where =
       c.text("coordinate_transformation_mode", "half_pixel");
   const bool middle = where == "half_pixel" || where == "pytorch_half_pixel";
@@ -50,7 +45,7 @@ std::string coordinates_of(const Conversion& c) {
 bool is_between_pixels(const Conversion& c) {
   const std::string mode = c.text("mode", "nearest");
   const std::string where = coordinates_of(c);
-  return !is_upsample(c) && (mode == "linear" || mode == "cubic") &&
+  return (mode == "linear" || mode == "cubic") &&
          (where == "half_pixel" || where == "align_corners" ||
           where == "asymmetric") &&
          c.integer("antialias", 0) == 0 && c.integer("exclude_outside", 0) == 0;
@@ -59,9 +54,8 @@ bool is_between_pixels(const Conversion& c) {
 /// Returns the factors of the spatial axes of x, [n,h,w,c] or [n,l,c].
 std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   const auto rank = static_cast<size_t>(x.rank());
-  const int scales = is_upsample(c) ? 1 : 2;
   std::vector<double> factors;
-  if (!is_upsample(c) && c.has(3)) {
+  if (c.has(3)) {
     const Sizes sizes = c.sizes(3);
     const size_t first = sizes.size() == rank ? 2 : 0;
     if (first == 2 &&
@@ -78,7 +72,7 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
     return factors;
   }
   Tensor given;
-  if (c.has(scales)) given = c.floats(scales);
+  if (c.has(2)) given = c.floats(2);
   if (!given.empty()) factors.assign(given.f32().begin(), given.f32().end());
   if (factors.size() == rank && factors[0] == 1 && factors[1] == 1) {
     factors.erase(factors.begin(), factors.begin() + 2);

@@ -1,4 +1,5 @@
 // Execution of a program, node by node.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ namespace {
 Values run_step(const PreparedNode& step, int64_t opset,
                 const std::vector<Tensor>& values, Budget& budget) {
   std::vector<Tensor> inputs;
+  inputs.reserve(step.inputs.size());
   for (const size_t value : step.inputs) {
     inputs.push_back(value == kNoValue ? Tensor() : values[value]);
   }
@@ -39,6 +41,21 @@ Values run_step(const PreparedNode& step, int64_t opset,
   } catch (const ValueError& error) {  // unsupported type
     context.refuse(error.message());
   }
+}
+
+/// Whether the step belongs to branches that are taken.
+bool is_taken(const PreparedNode& step, const std::vector<Tensor>& values) {
+  return std::ranges::all_of(step.conditions, [&](const auto& condition) {
+    const Tensor& value = values[condition.first];
+    if (value.dtype() != DType::boolean || value.size() != 1) {
+      throw FormatError(
+          "invalid_graph", describe(step.node),
+          fmt::format("condition of its branch must be a bool, "
+                      "got {} {}",
+                      type_name(value.dtype()), value.shape().to_string()));
+    }
+    return value.data<bool>()[0] == condition.second;
+  });
 }
 
 /// Returns likely causes of a wrong shape, or "".
@@ -142,8 +159,10 @@ Values run(const Program& program, std::span<const Tensor> inputs,
         rounded_input(inputs[i], program.input_types[i]);
   }
   for (const PreparedNode& step : program.steps) {
-    Values made = run_step(step, program.opset, values, budget);
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
+    Values made;
+    const bool taken = is_taken(step, values);
+    if (taken) made = run_step(step, program.opset, values, budget);
+    for (size_t i = 0; taken && i < step.outputs.size(); ++i) {
       if (step.outputs[i] == kNoValue) continue;
       if (i >= made.size()) {
         throw UnsupportedError(

@@ -19,6 +19,7 @@ constexpr NamedOperator kOperators[] = {
     {"DequantizeLinear", dequantize_linear},
     {"Dropout", dropout},
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
+    {"Einsum", einsum},
     {"Expand", expand},
     {"EyeLike", eye_like},
     {"Flatten", flatten},
@@ -87,6 +88,10 @@ Operator find_operator(const onnx::NodeProto& node) {
   const std::string& name = node.op_type();
   return find_operator(
       is_standard_domain(node.domain()) ? name : node.domain() + "." + name);
+}
+
+bool is_if(const onnx::NodeProto& node) {
+  return node.op_type() == "If" && is_standard_domain(node.domain());
 }
 
 }  // namespace octet::io::run

@@ -17,6 +17,8 @@ using Operator = Values (*)(const NodeContext&);
 /// "DOMAIN." outside the standard domain; null if it is not supported.
 Operator find_operator(const std::string& name);
 Operator find_operator(const onnx::NodeProto& node);
+/// Whether the node is an If, whose branches become steps of the program.
+bool is_if(const onnx::NodeProto& node);
 
 struct NamedOperator {
   const char* name;
@@ -35,6 +37,9 @@ Operators unary_operators();
 // convolution.cpp, convolution_transpose.cpp
 Values conv(const NodeContext& context);
 Values conv_transpose(const NodeContext& context);
+
+// einsum.cpp
+Values einsum(const NodeContext& context);
 
 // integer.cpp
 Values conv_integer(const NodeContext& context);

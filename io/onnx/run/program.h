@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -22,6 +23,9 @@ inline constexpr size_t kNoValue = static_cast<size_t>(-1);
 struct PreparedNode {
   onnx::NodeProto node;
   Operator run = nullptr;
+  /// Boolean values, and their truth for which the step runs: it is part of a
+  /// branch of an If.
+  std::vector<std::pair<size_t, bool>> conditions;
   std::vector<size_t> inputs;
   std::vector<size_t> outputs;
   std::vector<int32_t> types;    ///< onnx types of outputs; 0: unknown

@@ -28,6 +28,7 @@ std::string text_of(const Missing& missing) {
 }
 
 bool is_run(const onnx::NodeProto& node, int64_t opset) {
+  if (is_if(node)) return true;
   if (!is_known(node, opset)) return false;
   if (is_standard_domain(node.domain()) && node.op_type() == "Constant") {
     return has_constant(node);
@@ -35,18 +36,34 @@ bool is_run(const onnx::NodeProto& node, int64_t opset) {
   return find_operator(node) != nullptr;
 }
 
+/// Calls body(graph) for the branches of all If nodes.
+template <class Body>
+void for_each_branch(const onnx::GraphProto& graph, const Body& body) {
+  for (const auto& node : graph.node()) {
+    if (!is_if(node)) continue;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) body(attribute.g());
+    }
+  }
+}
+
 Missing missing_operators(const onnx::GraphProto& graph, int64_t opset) {
   Missing missing;
   for (const auto& node : graph.node()) {
     if (is_run(node, opset)) continue;
     std::string name = node.op_type();
-    if (!is_standard_domain(node.domain())) name = node.domain() + "." + name;
+    if (!is_standard_domain(node.domain())) {
+      name = fmt::format("{}.{}", node.domain(), name);
+    }
     const std::string& where = node.name().empty() && node.output_size() > 0
                                    ? node.output(0)
                                    : node.name();
     missing.emplace(printable(name),
                     fmt::format("node '{}'", printable(where)));
   }
+  for_each_branch(graph, [&](const onnx::GraphProto& branch) {
+    missing.merge(missing_operators(branch, opset));
+  });
   return missing;
 }
 
@@ -76,6 +93,9 @@ Missing missing_types(const onnx::GraphProto& graph) {
         "a sparse tensor",
         fmt::format("value '{}'", printable(tensor.values().name())));
   }
+  for_each_branch(graph, [&](const onnx::GraphProto& branch) {
+    missing.merge(missing_types(branch));
+  });
   return missing;
 }
 

@@ -191,6 +191,8 @@ struct OnnxSummary {
   std::vector<OnnxTensorInfo> outputs;
   std::vector<OnnxNodeInfo> nodes;
   std::vector<OnnxQdqPair> qdq_pairs;
+  /// Whether weights or values are float16 or bfloat16.
+  bool half_precision = false;
   /// Metadata "preprocess", if preprocess_mode() knows it.
   std::string preprocess = {};
   /// Metadata "resize", if resize_mode() knows it.

@@ -1,0 +1,42 @@
+// Construction of the nodes that replace a spelling. Internal to
+// io/onnx/import.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../graph.h"
+
+namespace octet::io::importing {
+
+using Integers = std::vector<int64_t>;
+
+/// Set an attribute, which is added if it is missing.
+void set_integer(onnx::NodeProto& node, const char* name, int64_t value);
+void set_integers(onnx::NodeProto& node, const char* name,
+                  const Integers& values);
+void set_text(onnx::NodeProto& node, const char* name, const char* value);
+
+/// Adds a constant list. Returns its name, similar to `name`.
+std::string add_integers(OnnxGraph& graph, const std::string& name,
+                         const Integers& values);
+
+/// Returns a node of the standard domain without attributes.
+onnx::NodeProto node_of(const char* op, std::vector<std::string> inputs,
+                        std::string output);
+
+/// Returns a constant list of integers; nothing for other inputs.
+std::optional<Integers> listed(const OnnxGraph& graph,
+                               const onnx::NodeProto& node, int input);
+
+/// Returns the rank of a value, if known.
+std::optional<int64_t> rank_of(const OnnxGraph& graph,
+                               const std::string& value);
+
+// Each leaves a node unchanged unless it has the spelling.
+void spell_pad(OnnxGraph& graph, OnnxNode& node);
+void spell_softmax(OnnxGraph& graph, OnnxNode& node);
+void spell_layer_normalization(OnnxGraph& graph, OnnxNode& node);
+
+}  // namespace octet::io::importing

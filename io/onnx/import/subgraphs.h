@@ -1,0 +1,18 @@
+// If and Loop whose course is known at import. Internal to io/onnx/import.
+#pragma once
+
+#include <string>
+
+#include "../graph.h"
+
+namespace octet::io::importing {
+
+/// Replaces an If with a constant condition by the nodes of its branch, and a
+/// Loop with a constant trip count by those of all iterations, which follow
+/// `node`. Returns "", or why this is not possible.
+/// REQUIRES: the node is an If or Loop.
+std::string inline_subgraph(OnnxGraph& graph, OnnxNode& node);
+
+bool has_subgraph_to_inline(const OnnxNode& node);
+
+}  // namespace octet::io::importing

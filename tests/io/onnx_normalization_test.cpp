@@ -1,0 +1,434 @@
+// Passes before import. Judges: the reference implementation, which runs the
+// file's own nodes, and equivalent files; tests/oracle/compare_import.py
+// compares the same forms with ONNX Runtime.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+
+#include "onnx_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+Tensor uniform_values(const Shape& shape) {
+  Tensor x{shape};
+  Rng(11).fill_uniform(x, -1, 1);
+  return x;
+}
+
+/// Returns the outputs of the layers for `x`, both in the file's axis order.
+/// All sizes differ, so that the shape tells.
+Tensor layer_outputs(const onnx::ModelProto& model, const Tensor& x,
+                     const Shape& expected) {
+  const Model read = from_onnx(model.SerializeAsString());
+  if (x.shape().rank() != 4) return read.predict(x);
+  const Tensor y = read.predict(x.transposed({0, 2, 3, 1}));
+  return y.shape() == expected || y.shape().rank() != 4
+             ? y
+             : y.transposed({0, 3, 1, 2});
+}
+
+Tensor node_outputs(const onnx::ModelProto& model, const Tensor& x) {
+  return onnx_from_bytes(model.SerializeAsString()).predict(x);
+}
+
+/// Expects the layers of `model` to compute `expected`.
+void expect_layers(const onnx::ModelProto& model, const Tensor& x,
+                   const Tensor& expected) {
+  io::expect_equal(layer_outputs(model, x, expected.shape()), expected);
+}
+
+/// A model of an opset with the weight w [4,3,3,3].
+onnx::ModelProto conv_file(const std::string& nodes, int64_t opset = 13) {
+  onnx::ModelProto model =
+      graph_model("(float[N,3,8,9] x) => (float[] y)", nodes);
+  model.mutable_graph()
+      ->mutable_output(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->clear_shape();
+  model.mutable_opset_import(0)->set_version(opset);
+  add_noise(model, "w", {4, 3, 3, 3});
+  return model;
+}
+
+void expect_as_run(const std::string& nodes, int64_t opset = 13) {
+  SCOPED_TRACE(nodes);
+  const onnx::ModelProto model = conv_file(nodes, opset);
+  const Tensor x = uniform_values({2, 3, 8, 9});
+  expect_layers(model, x, node_outputs(model, x));
+}
+
+/// Expects the layers of `nodes` to compute what the nodes `plain` compute.
+void expect_same(const std::string& nodes, const std::string& plain,
+                 int64_t opset = 13, int64_t opset_of_plain = 13) {
+  SCOPED_TRACE(nodes);
+  const Tensor x = uniform_values({2, 3, 8, 9});
+  expect_layers(conv_file(nodes, opset), x,
+                node_outputs(conv_file(plain, opset_of_plain), x));
+}
+
+std::string if_node(const std::string& then, const std::string& otherwise) {
+  return "If <then_branch = t () => (float[] a) {" + then +
+         "}, else_branch = e () => (float[] b) {" + otherwise + "}>";
+}
+
+TEST(OnnxNormalization, TakesTheBranchOfAConstantCondition) {
+  for (const bool condition : {true, false}) {
+    expect_same(
+        "c = Conv (x, w)\n"
+        "k = Constant <value = bool {" +
+            std::to_string(condition) +
+            "}> ()\n"
+            "z = " +
+            if_node("v = Relu (c)\n a = Neg (v)", "b = Abs (c)") +
+            " (k)\n"
+            "y = Exp (z)",
+        std::string("c = Conv (x, w)\n") +
+            (condition ? "v = Relu (c)\n z = Neg (v)\n" : "z = Abs (c)\n") +
+            "y = Exp (z)");
+  }
+}
+
+// torch.squeeze(dim) asks whether the axis has size 1.
+TEST(OnnxNormalization, TakesTheBranchOfAKnownSize) {
+  const auto squeeze = [](int axis, const std::string& from,
+                          const std::string& to) {
+    const std::string a = std::to_string(axis);
+    return to + "_i = Constant <value = int64 {" + a + "}> ()\n" + to +
+           "_o = Constant <value = int64 {1}> ()\n" + to + "_s = Shape (" +
+           from + ")\n" + to + "_d = Gather (" + to + "_s, " + to + "_i)\n" +
+           to + "_c = Equal (" + to + "_d, " + to + "_o)\n" + to + " = " +
+           if_node("f = Constant <value = int64[1] {" + a +
+                       "}> ()\n a = Squeeze (" + from + ", f)",
+                   "b = Identity (" + from + ")") +
+           " (" + to + "_c)\n";
+  };
+  expect_same("c = Conv (x, w)\n p = GlobalAveragePool (c)\n" +
+                  squeeze(3, "p", "q") + squeeze(2, "q", "r") +
+                  squeeze(1, "r", "s") + "y = Softmax (s)",
+              "c = Conv (x, w)\n p = GlobalAveragePool (c)\n"
+              "f = Flatten (p)\n"
+              "y = Softmax (f)");
+}
+
+TEST(OnnxNormalization, ABranchMayUseValuesWithinAndAroundIt) {
+  expect_same(
+      "c = Conv (x, w)\n"
+      "k = Constant <value = bool {1}> ()\n"
+      "y = " +
+          if_node("d = Relu (c)\n a = " +
+                      if_node("a = Add (c, d)", "b = Sub (c, d)") + " (k)",
+                  "b = Identity (c)") +
+          " (k)",
+      "c = Conv (x, w)\n d = Relu (c)\n y = Add (c, d)");
+}
+
+TEST(OnnxNormalization, RejectsAConditionThatDependsOnValues) {
+  const onnx::ModelProto model = conv_file(
+      "m = ReduceMax <keepdims = 0> (x)\n"
+      "z = Constant <value = float {0.0}> ()\n"
+      "k = Greater (m, z)\n"
+      "y = " +
+      if_node("a = Relu (x)", "b = Abs (x)") + " (k)");
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              (void)from_onnx(model.SerializeAsString());
+            }).code,
+            "unsupported_operator");
+}
+
+onnx::ModelProto loop_file(int trips, const std::string& body) {
+  onnx::ModelProto model = graph_model(
+      "(float[N,5] x) => (float[N,M] y)",
+      "n = Constant <value = int64 {" + std::to_string(trips) +
+          "}> ()\n"
+          "t = Constant <value = bool {1}> ()\n"
+          "y = Loop <body = b (int64 i, bool c, float[N,5] s) => (bool d, "
+          "float[N,5] r) {" +
+          body + "}> (n, t, x)");
+  add_noise(model, "m", {5, 5});
+  return model;
+}
+
+// onnx::checker does not know these operators.
+TEST(OnnxNormalization, RejectsSubgraphsOfOtherForms) {
+  const std::string body =
+      "Loop <body = b (int64 i, bool c, float[N,5] s) => (bool c) {"
+      "c = Identity (c)}>";
+  for (const std::string& nodes :
+       {std::string("y = If (x)"), std::string("y = If ()"),
+        "y = " + if_node("a = Relu (x)", "b = Abs (x)") + " ()",
+        "y = " + body + " ()", "y = " + body + " (x)",
+        std::string("y = Loop (x, x, x)"), std::string("y = Hardmax () \n")}) {
+    SCOPED_TRACE(nodes);
+    const onnx::ModelProto model = conv_file(nodes, 11);
+    EXPECT_THROW((void)from_onnx(model.SerializeAsString()), Error);
+    EXPECT_THROW((void)onnx_from_bytes(model.SerializeAsString()), Error);
+  }
+}
+
+TEST(OnnxNormalization, UnrollsLoops) {
+  const Tensor x = uniform_values({2, 5});
+  const auto plain = [](const std::string& nodes) {
+    onnx::ModelProto model =
+        graph_model("(float[N,5] x) => (float[N,M] y)", nodes);
+    add_noise(model, "m", {5, 5});
+    return model;
+  };
+  expect_layers(loop_file(3,
+                          "p = MatMul (s, m)\n r = Tanh (p)\n"
+                          "d = Identity (c)"),
+                x,
+                node_outputs(plain("a = MatMul (x, m)\n b = Tanh (a)\n"
+                                   "e = MatMul (b, m)\n f = Tanh (e)\n"
+                                   "g = MatMul (f, m)\n y = Tanh (g)"),
+                             x));
+  // The iteration's number: 0 + 1 + 2 + 3.
+  expect_layers(loop_file(4,
+                          "f = Cast <to = 1> (i)\n r = Add (s, f)\n"
+                          "d = Identity (c)"),
+                x,
+                node_outputs(plain("k = Constant <value = float {6.0}> ()\n"
+                                   "y = Add (x, k)"),
+                             x));
+  expect_layers(loop_file(0, "r = Tanh (s)\n d = Identity (c)"), x, x);
+}
+
+TEST(OnnxNormalization, RejectsLoopsOfUnknownLength) {
+  const auto said = [](int trips, const std::string& body) {
+    return failure_of<UnsupportedError>(
+        [&] { (void)from_onnx(loop_file(trips, body).SerializeAsString()); });
+  };
+  const Failure refused{"unsupported_operator", "node 'y' (Loop)"};
+  EXPECT_EQ(said(3,
+                 "r = Tanh (s)\n k = ReduceMax <keepdims = 0> (s)\n"
+                 "d = Cast <to = 9> (k)"),
+            refused);
+  EXPECT_EQ(said(20'000, "r = Tanh (s)\n d = Identity (c)"), refused);
+}
+
+/// Stores the initializers as float64.
+void store_as_float64(onnx::ModelProto& model) {
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    for (const float value : tensor.float_data()) {
+      tensor.add_double_data(static_cast<double>(value));
+    }
+    tensor.clear_float_data();
+    tensor.set_data_type(onnx::TensorProto::DOUBLE);
+  }
+}
+
+TEST(OnnxNormalization, OtherFloatsAreFloat32) {
+  const Tensor x = uniform_values({2, 3, 8, 9});
+  const Tensor expected = node_outputs(
+      conv_file("c = Conv (x, w)\n d = Add (c, c)\n y = Relu (d)"), x);
+  onnx::ModelProto doubles = conv_file(
+      "h = Cast <to = 11> (x)\n k = CastLike (x, h)\n e = Sub (k, h)\n"
+      "g = Add (h, e)\n c = Conv (g, w)\n d = Add (c, c)\n"
+      "r = Cast <to = 1> (d)\n y = Relu (r)",
+      17);
+  store_as_float64(doubles);
+  expect_layers(doubles, x, expected);
+  onnx::ModelProto halves = conv_file(
+      "h = Cast <to = 10> (x)\n m = Mul (h, k)\n y = Cast <to = 1> (m)");
+  onnx::TensorProto& half = *halves.mutable_graph()->add_initializer();
+  half.set_name("k");
+  half.set_data_type(onnx::TensorProto::FLOAT16);
+  half.add_int32_data(0x3E00);  // 1.5
+  expect_layers(halves, x,
+                node_outputs(conv_file("k = Constant <value = float {1.5}> ()\n"
+                                       "y = Mul (x, k)"),
+                             x));
+}
+
+TEST(OnnxNormalization, ReadsItsOwnFloat16Files) {
+  const Model model =
+      from_onnx(conv_file("c = Conv (x, w)\n g = GlobalAveragePool (c)\n"
+                          "f = Flatten (g)\n y = Softmax (f)")
+                    .SerializeAsString());
+  OnnxOptions options;
+  options.float16 = true;
+  options.opset = 19;
+  const Model read = from_onnx(to_onnx(model, options).bytes);
+  const Tensor x = uniform_values({2, 8, 9, 3});
+  const Tensor y = model.predict(x), z = read.predict(x);
+  ASSERT_EQ(y.shape(), z.shape());
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    // Weights are rounded to 11 bits.
+    EXPECT_NEAR(y.f32()[i], z.f32()[i], 1e-3f);
+  }
+}
+
+TEST(OnnxNormalization, FoldsSizesOfValues) {
+  expect_as_run(
+      "n = Size (x)\n s = Shape (x)\n z = Constant <value = int64 {0}> ()\n"
+      "b = Gather (s, z)\n k = Div (n, b)\n f = Cast <to = 1> (k)\n"
+      "y = Div (x, f)");
+}
+
+// Source of the paddings: ONNX ConvTranspose-11; numbers agree with ONNX
+// Runtime 1.31.
+TEST(OnnxNormalization, TransposedConvolutionsHaveTheRequestedSize) {
+  const auto compare = [](const std::string& attributes,
+                          const std::string& plain) {
+    const auto model = [](const std::string& more) {
+      onnx::ModelProto made = graph_model(
+          "(float[N,3,9,8] x) => (float[N,4,A,B] y)",
+          "y = ConvTranspose <strides = [2,2], " + more + "> (x, v)");
+      add_noise(made, "v", {3, 4, 3, 3});
+      return made;
+    };
+    const Tensor x = uniform_values({2, 3, 9, 8});
+    SCOPED_TRACE(attributes);
+    expect_layers(model(attributes), x, node_outputs(model(plain), x));
+  };
+  compare("auto_pad = \"SAME_UPPER\"", "pads = [0,0,1,1]");
+  compare("auto_pad = \"SAME_LOWER\"", "pads = [1,1,0,0]");
+  compare("output_shape = [18,16]", "pads = [1,1,0,0]");
+  compare("output_shape = [17,15]", "pads = [1,1,1,1]");
+  compare("output_shape = [18,17], auto_pad = \"SAME_UPPER\"",
+          "pads = [0,0,1,0]");
+  compare("output_shape = [18,16], output_padding = [1,1]",
+          "pads = [1,1,1,1], output_padding = [1,1]");
+  compare("output_shape = [20,17]", "output_padding = [1,0]");
+}
+
+TEST(OnnxNormalization, PadsAndCropsAnyAxis) {
+  const auto pad = [](const std::string& pads, const std::string& mode) {
+    expect_as_run("p = Constant <value = int64[8] {" + pads +
+                  "}> ()\n"
+                  "y = Pad <mode = \"" +
+                  mode + "\"> (x, p)");
+  };
+  pad("0,0,-1,2,0,0,1,-2", "constant");
+  pad("0,-1,0,0,0,0,0,0", "constant");
+  pad("0,1,2,1,0,0,1,1", "constant");
+  pad("0,1,-2,1,0,-2,1,1", "constant");
+  expect_as_run("y = Pad <pads = [0,0,-1,2,0,0,1,-2], value = 1.5> (x)", 9);
+  // The image is cropped first, as in ONNX Runtime.
+  expect_same(
+      "p = Constant <value = int64[8] {0,0,-1,0,0,0,0,2}> ()\n"
+      "y = Pad <mode = \"reflect\"> (x, p)",
+      "s = Constant <value = int64[1] {1}> ()\n"
+      "e = Constant <value = int64[1] {8}> ()\n"
+      "a = Constant <value = int64[1] {2}> ()\n"
+      "c = Slice (x, s, e, a)\n"
+      "p = Constant <value = int64[8] {0,0,0,0,0,0,0,2}> ()\n"
+      "y = Pad <mode = \"reflect\"> (c, p)");
+}
+
+TEST(OnnxNormalization, SqueezeWithoutAxesRemovesAllOfSizeOne) {
+  expect_same("p = GlobalAveragePool (x)\n y = Squeeze (p)",
+              "p = GlobalAveragePool (x)\n y = Flatten (p)");
+}
+
+TEST(OnnxNormalization, SoftmaxBeforeOpset13CoversTheAxesBehind) {
+  for (const char* op : {"Softmax", "LogSoftmax"}) {
+    for (const char* axis : {"1", "2", "3", "-2"}) {
+      expect_as_run(std::string("c = Conv (x, w)\n y = ") + op +
+                        " <axis = " + axis + "> (c)",
+                    11);
+    }
+  }
+}
+
+TEST(OnnxNormalization, BatchNormalizationUsesRunningStatistics) {
+  const auto model = [](const std::string& node, int64_t opset) {
+    onnx::ModelProto made = conv_file(node, opset);
+    add_noise(made, "k", {3});
+    for (float& value : *initializer(made, "k").mutable_float_data()) {
+      value = std::abs(value) + 0.5f;
+    }
+    return made;
+  };
+  const Tensor x = uniform_values({2, 3, 8, 9});
+  const Tensor expected =
+      node_outputs(model("y = BatchNormalization (x, k, k, k, k)", 15), x);
+  const auto check = [&](const std::string& node, int64_t opset) {
+    SCOPED_TRACE(node);
+    const WarningCapture warnings;
+    expect_layers(model(node, opset), x, expected);
+    ASSERT_EQ(warnings.messages.size(), 1u);
+    EXPECT_EQ(warnings.messages[0].code, "running_statistics");
+  };
+  check("y, m, v = BatchNormalization <training_mode = 1> (x, k, k, k, k)", 15);
+  check("y, m, v, a, b = BatchNormalization (x, k, k, k, k)", 9);
+  check("y = BatchNormalization (x, k, k, k, k)", 6);
+}
+
+TEST(OnnxNormalization, DropoutIsActiveInTrainingOnly) {
+  const WarningCapture warnings;
+  expect_same("y = Dropout <ratio = 0.9> (x)", "y = Identity (x)", 6);
+  expect_same(
+      "r = Constant <value = float {0.9}> ()\n"
+      "t = Constant <value = bool {1}> ()\n"
+      "y = Dropout (x, r, t)",
+      "y = Identity (x)");
+  ASSERT_EQ(warnings.messages.size(), 2u);
+  EXPECT_EQ(warnings.messages[0].code, "dropout_in_training");
+}
+
+TEST(OnnxNormalization, OperatorsOfOldOpsets) {
+  expect_as_run("y = Upsample <scales = [1.0, 1.0, 2.0, 3.0]> (x)", 7);
+  expect_as_run(
+      "s = Constant <value = float[4] {1.0, 1.0, 2.0, 2.0}> ()\n"
+      "y = Upsample <mode = \"linear\"> (x, s)",
+      9);
+  expect_as_run(
+      "k = Constant <value = float[3] {1.0, -2.0, 0.5}> ()\n"
+      "a = Add <axis = 1, broadcast = 1> (x, k)\n"
+      "y = Mul <axis = 1, broadcast = 1> (a, k)",
+      6);
+  expect_same(
+      "k = Constant <value = float[3] {1.0, -2.0, 0.5}> ()\n"
+      "y = PRelu (x, k)",
+      "k = Constant <value = float[3,1,1] {1.0, -2.0, 0.5}> ()\n"
+      "y = PRelu (x, k)",
+      6);
+  expect_same("c = Cast <to = \"FLOAT\"> (x)\n y = Relu (c)", "y = Relu (x)",
+              5);
+  expect_same("y = Pad <paddings = [0,0,1,1,0,0,1,1]> (x)",
+              "y = Pad <pads = [0,0,1,1,0,0,1,1]> (x)", 1, 10);
+}
+
+// As Brevitas writes fewer bits than 8.
+TEST(OnnxNormalization, ClipsOfQuantizedValuesAreRanges) {
+  const std::string constants =
+      "s = Constant <value = float {0.13}> ()\n"
+      "z = Constant <value = int8 {0}> ()\n"
+      "l = Constant <value = int8 {-8}> ()\n"
+      "h = Constant <value = int8 {7}> ()\n";
+  const std::string nodes = constants +
+                            "q = QuantizeLinear (x, s, z)\n"
+                            "c = Clip (q, l, h)\n"
+                            "d = DequantizeLinear (c, s, z)\n"
+                            "a = QuantizeLinear (w, s, z)\n"
+                            "b = Clip (a, l, h)\n"
+                            "v = DequantizeLinear (b, s, z)\n"
+                            "y = Conv (d, v)";
+  const onnx::ModelProto model = conv_file(nodes);
+  const Tensor x = uniform_values({2, 3, 8, 9});
+  expect_layers(model, x, node_outputs(model, x));
+  const Model read = from_onnx(model.SerializeAsString());
+  EXPECT_EQ(quant::quantizers(read)[0]->config().bits, 4);
+}
+
+TEST(OnnxNormalization, NodesWithoutConsumersAreIgnored) {
+  const onnx::ModelProto model = conv_file(
+      "t = Tan (x)\n u = Asinh (t)\n i = Identity (x)\n y = Relu (i)");
+  const Tensor x = uniform_values({2, 3, 8, 9});
+  expect_layers(model, x, node_outputs(conv_file("y = Relu (x)"), x));
+}
+
+}  // namespace
+}  // namespace octet::io
