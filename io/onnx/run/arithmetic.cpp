@@ -68,7 +68,7 @@ Values div(const NodeContext& context) {
 }
 
 // The remainder has the sign of the divisor or, with the attribute fmod, of the
-// dividend. Floats require fmod.
+// dividend. Floats require fmod before opset 28.
 Values mod(const NodeContext& context) {
   const bool truncates = context.integer("fmod", 0) != 0;
   return binary(context, [&]<class T>(T a, T b) -> T {
@@ -79,8 +79,13 @@ Values mod(const NodeContext& context) {
       const bool adjusts = !truncates && rest != 0 && (rest < 0) != (b < 0);
       return adjusts ? static_cast<T>(rest + b) : rest;
     } else {
-      if (!truncates) context.refuse("fmod must be 1 for floats, got 0");
-      return std::fmod(a, b);
+      if (!truncates && context.opset() < 28) {
+        context.refuse("fmod must be 1 for floats, got 0");
+      }
+      const T rest = std::fmod(a, b);
+      if (truncates) return rest;
+      if (rest == 0) return std::copysign(rest, b);
+      return (rest < 0) != (b < 0) ? rest + b : rest;
     }
   });
 }

@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 
 #include "../attention_operator.h"
+#include "../doubles.h"
 #include "../graph_view.h"
 #include "../proto_limits.h"
 #include "../tensors.h"
@@ -141,6 +142,7 @@ Program program_of(onnx::ModelProto model) {
   Program program;
   program.opset = opset_of(model);
   expand_attention(graph, program.opset);
+  narrow_doubles(graph);
   check_supported(graph, program.opset);
   const GraphView view(graph);
   program.inputs = view.inputs();
