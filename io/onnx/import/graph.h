@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -64,6 +65,13 @@ class ImportGraph {
   int64_t opset() const { return opset_; }
   const std::string& name() const { return name_; }
   const std::vector<OnnxTensorInfo>& inputs() const { return inputs_; }
+  /// Returns the position of each input among those of the file.
+  const std::vector<size_t>& input_places() const { return input_places_; }
+  /// Returns the number of inputs of the file.
+  size_t file_inputs() const { return file_inputs_; }
+  /// Removes inputs that neither a node nor an output consumes. Returns their
+  /// names.
+  std::vector<std::string> drop_unused_inputs();
   const std::vector<OnnxTensorInfo>& outputs() const { return outputs_; }
   /// In topological order, including nodes that are gone.
   std::vector<ImportNode>& nodes() { return nodes_; }
@@ -84,6 +92,13 @@ class ImportGraph {
   /// Returns the stated or inferred shape, unknown sizes as -1; nothing if
   /// unknown.
   std::optional<std::vector<int64_t>> stated(const std::string& value) const;
+
+  /// Adds a leading axis of size 1 to the shape of a value: the file has a
+  /// single sample without a batch axis.
+  void add_batch_axis(const std::string& value);
+  bool has_added_batch(const std::string& value) const {
+    return added_batch_.contains(value);
+  }
 
   /// Replaces `anchor` and `parts` by the node `by`, which keeps the outputs of
   /// `anchor`. The parts are gone.
@@ -106,6 +121,8 @@ class ImportGraph {
   int64_t opset_;
   std::string name_;
   std::vector<OnnxTensorInfo> inputs_;
+  std::vector<size_t> input_places_;
+  size_t file_inputs_ = 0;
   std::vector<OnnxTensorInfo> outputs_;
   std::vector<ImportNode> nodes_;
   std::unordered_map<std::string, Constant> constants_;
@@ -114,6 +131,7 @@ class ImportGraph {
   std::unordered_map<std::string, std::map<size_t, int64_t>> consumers_;
   std::unordered_map<std::string, int64_t> output_uses_;
   std::unordered_map<std::string, std::vector<int64_t>> stated_;
+  std::unordered_set<std::string> added_batch_;
   run::Budget budget_;
   OnnxImportReport report_;
 };

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "../attention_operator.h"
 #include "../check.h"
 #include "../proto_limits.h"
+#include "batch_axis.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "forms.h"
@@ -33,19 +33,14 @@ OnnxImport import_model(onnx::ModelProto model,
   importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
   importing::ImportGraph graph(std::move(model), options.limits);
   importing::fold_constants(graph);
+  importing::drop_unused(graph);
+  importing::add_batch_axis(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights
   importing::recognize_forms(graph);
   if (quantized) importing::leave_out_prefixes(graph);
   return importing::Importer(graph, options).run();
-}
-
-/// Whether all inputs of a graph have a batch dimension.
-bool takes_samples(const OnnxModel& model) {
-  return std::ranges::all_of(model.inputs(), [](const OnnxTensorInfo& input) {
-    return input.shape && !input.shape->empty();
-  });
 }
 
 /// Returns `import()`. If nodes cannot be imported but load() succeeds, adds a
@@ -57,17 +52,17 @@ OnnxImport with_run_hint(const Import& import, const Load& load) {
   } catch (const importing::RefusedNodes& refused) {
     std::string text(refused.text());
     try {
-      if (takes_samples(load())) {
-        text +=
-            "\nHint: io::load_onnx_reference and octet predict run such graphs "
-            "node by node";
-      }
+      (void)load();
+      text +=
+          "\nHint: io::load_onnx_reference and octet predict run such graphs "
+          "node by node";
     } catch (const Error&) {
       // The graph cannot be run either: no hint.
     }
-    UnsupportedError error("unsupported_operator", refused.subject(), text);
+    Error error(ErrorKind::unsupported, refused.code(), refused.subject(),
+                text);
     for (const std::string& frame : refused.context()) error.add_context(frame);
-    throw error;
+    throw UnsupportedError(error);
   }
 }
 
