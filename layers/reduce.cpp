@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -31,11 +32,43 @@ struct Reduction {
   const char* onnx_op;
 };
 
+using ReduceFunction = Variable (*)(const Variable& x,
+                                    const std::vector<int>& axes,
+                                    Keepdims keepdims);
+
+/// Returns the index of an extremum, the first of equal ones; the last index if
+/// there is none because of NaN. A composition of recorded ops, whose gradient
+/// is zero.
+template <ReduceFunction extremum>
+Variable index_of(const Variable& x, const std::vector<int>& axes,
+                  Keepdims keepdims) {
+  const int axis = axes.at(0);
+  const int64_t last = x.shape()[axis] - 1;
+  std::vector<int64_t> dims(static_cast<size_t>(x.shape().rank()), 1);
+  dims[static_cast<size_t>(axis)] = last + 1;
+  Tensor offsets{Shape(std::span<const int64_t>(dims))};
+  for (int64_t i = 0; i <= last; ++i) {
+    offsets.f32()[static_cast<size_t>(i)] = static_cast<float>(i - last);
+  }
+  const Variable found =
+      compare(Comparison::equal, x, extremum(x, axes, Keepdims::yes));
+  return octet::min(found * Variable(offsets), axes, keepdims) +
+         static_cast<float>(last);
+}
+
 constexpr Reduction kReductions[] = {
-    {"max", octet::max, "ReduceMax"}, {"mean", octet::mean, "ReduceMean"},
-    {"min", octet::min, "ReduceMin"}, {"prod", octet::prod, "ReduceProd"},
+    {"argmax", index_of<octet::max>, "ArgMax"},
+    {"argmin", index_of<octet::min>, "ArgMin"},
+    {"max", octet::max, "ReduceMax"},
+    {"mean", octet::mean, "ReduceMean"},
+    {"min", octet::min, "ReduceMin"},
+    {"prod", octet::prod, "ReduceProd"},
     {"sum", octet::sum, "ReduceSum"},
 };
+
+bool is_index(const Reduction& reduction) {
+  return reduction.name.starts_with("arg");
+}
 
 const Reduction& find_reduction(const std::string& name) {
   const auto* found = std::ranges::find(kReductions, name, &Reduction::name);
@@ -56,11 +89,18 @@ class ReduceLayer final : public Layer {
       throw ValueError("missing_value", "axes",
                        "must have at least one axis, as in .axes = {1, 2}");
     }
+    if (is_index(reduction_) && o_.axes.size() != 1) {
+      throw ValueError("invalid_value", "axes",
+                       fmt::format("must be one axis for {}, got ({})",
+                                   o_.operation, fmt::join(o_.axes, ",")));
+    }
   }
 
   std::string class_name() const override { return "Reduce"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
+  bool is_non_negative(bool inputs) const override {
+    return inputs || is_index(reduction_);
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
@@ -98,13 +138,19 @@ class ReduceLayer final : public Layer {
     const OnnxBuilder::Attribute keepdims = int64_t{o_.keepdims ? 1 : 0};
     // Only ReduceSum has the axes as an input in every supported opset; the
     // builder converts the others.
-    const std::string name =
-        o_.operation == "sum"
-            ? context.node("ReduceSum",
-                           {x.name, context.integers("axes", axes)},
-                           {{"keepdims", keepdims}})
-            : context.node(reduction_.onnx_op, {x.name},
-                           {{"axes", axes}, {"keepdims", keepdims}});
+    constexpr int64_t kFloat = 1;  // TensorProto::FLOAT
+    std::string name;
+    if (is_index(reduction_)) {
+      name = context.node(reduction_.onnx_op, {x.name},
+                          {{"axis", axes[0]}, {"keepdims", keepdims}});
+      name = context.node("Cast", {name}, {{"to", kFloat}});
+    } else if (o_.operation == "sum") {
+      name = context.node("ReduceSum", {x.name, context.integers("axes", axes)},
+                          {{"keepdims", keepdims}});
+    } else {
+      name = context.node(reduction_.onnx_op, {x.name},
+                          {{"axes", axes}, {"keepdims", keepdims}});
+    }
     const Shape shape = output_shape(std::span(&x.shape, 1));
     if (o_.keepdims) return {name, shape, x.ncl};
     return with_layout(context, name, shape, x, reduced);

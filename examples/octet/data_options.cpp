@@ -53,18 +53,25 @@ std::string trained_mode(const ModelSource& source) {
                         : io::trained_preprocess(source.what, source.limits());
 }
 
+std::vector<std::string> port_names(const std::vector<io::OnnxPort>& ports) {
+  std::vector<std::string> names;
+  for (const io::OnnxPort& port : ports) names.push_back(port.name);
+  return names;
+}
+
 /// Returns whether the model comes from an ONNX file with a single uint8 input.
 bool has_uint8_input(const ModelSource& source) {
   const auto ports = interface_of(source).inputs;
   return ports.size() == 1 && ports[0].type == "uint8";
 }
 
-/// Returns for each input of an ONNX file whether its type is neither float32
+/// Returns for each input of an ONNX file whether its type is neither floats
 /// nor uint8.
 std::vector<bool> has_other_types(const ModelSource& source) {
   std::vector<bool> result;
   for (const io::OnnxPort& port : interface_of(source).inputs) {
-    result.push_back(port.type != "float32" && port.type != "uint8");
+    result.push_back(port.type != "uint8" &&
+                     port.type.find("float") == std::string::npos);
   }
   return result;
 }
@@ -126,7 +133,7 @@ void drop_mismatched_labels(const DataTarget& target, io::OpenedData& opened) {
 std::vector<NamedTensor> named_labels(const DataOptions& o,
                                       const DataTarget& target, int64_t count) {
   const std::vector<std::string> files =
-      paths_for("--labels", o.labels, target.outputs);
+      paths_for("--labels", o.labels, target.outputs, target.file_outputs);
   std::vector<NamedTensor> labels;
   for (size_t i = 0; i < files.size(); ++i) {
     if (files[i].empty()) continue;
@@ -138,14 +145,16 @@ std::vector<NamedTensor> named_labels(const DataOptions& o,
 /// Opens a file per input, for a model with several inputs or outputs.
 io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
   const std::vector<std::string> files =
-      paths_for("--data", o.paths, target.inputs);
+      paths_for("--data", o.paths, target.inputs, target.file_inputs);
+  const std::vector<std::string>& names =
+      target.file_inputs.empty() ? target.inputs : target.file_inputs;
   std::vector<NamedTensor> inputs;
   for (size_t i = 0; i < files.size(); ++i) {
     if (files[i].empty()) {
       throw ValueError(
           "missing_value", "--data",
           fmt::format("needs a file for each of '{}', got none for '{}'",
-                      fmt::join(target.inputs, "', '"), target.inputs[i]));
+                      fmt::join(names, "', '"), names[i]));
     }
     const io::OpenedData opened =
         io::open_data(files[i], open_options(o, target, i));
@@ -226,6 +235,11 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   DataTarget target = file_target(source, mode_of(model, source));
   target.inputs = input_names(model);
   target.outputs = quant::output_names(model);
+  const io::OnnxInterface given = interface_of(source);
+  if (given.fits(model)) {
+    target.file_inputs = port_names(given.inputs);
+    target.file_outputs = port_names(given.outputs);
+  }
   target.takes_bytes = has_uint8_input(source);
   target.takes_numbers = has_other_types(source);
   // Octet files have NHWC samples like Keras, even if imported from ONNX.
@@ -288,10 +302,12 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   }
   io::OpenOptions options = open_options(o, target);
   if (!o.labels.empty()) {
-    options.labels = paths_for("--labels", o.labels, target.outputs)[0];
+    options.labels =
+        paths_for("--labels", o.labels, target.outputs, target.file_outputs)[0];
   }
-  io::OpenedData opened =
-      io::open_data(paths_for("--data", o.paths, target.inputs)[0], options);
+  io::OpenedData opened = io::open_data(
+      paths_for("--data", o.paths, target.inputs, target.file_inputs)[0],
+      options);
   if (o.labels_optional && o.class_names.empty()) {
     drop_mismatched_labels(target, opened);
   }

@@ -78,6 +78,9 @@ void add_image_options(Command& command, DataOptions& options);
 struct DataTarget {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  /// Names of the same in the ONNX file that the model is from; else empty.
+  std::vector<std::string> file_inputs = {};
+  std::vector<std::string> file_outputs = {};
   Shape image;               ///< sample shape of a single input; else empty
   std::string trained;       ///< preprocessing mode in the model file, or ""
   std::string takes;         ///< mode_of() the model

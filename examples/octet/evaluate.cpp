@@ -78,7 +78,7 @@ void evaluate(const Options& o) {
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   const auto [samples, name] = part_of(opened, o.part);
-  const Measured by = measured_by(o.loss, model, samples);
+  const Measured by = measured_by(o.loss, model, samples, target.file_outputs);
   const Dataset data = data_for("evaluate", model, samples);
   if (!o.json) print(describe(name, data, opened, o.data, target));
   train::EvaluateOptions options{.batch_size = o.batch, .loss = by.loss};

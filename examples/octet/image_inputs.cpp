@@ -52,7 +52,7 @@ ImageInput image_input(const Predictor& model, const ModelSource& source) {
     refuse(fmt::format("{} inputs", model.inputs.size()));
   }
   const RunnableInput& input = model.inputs[0];
-  const Shape& shape = input.shape;
+  const Shape shape = input.shape.value_or(Shape());
   if (shape.rank() != 4 || (input.type != "float32" && input.type != "uint8")) {
     refuse(fmt::format("{} {}", input.type, input.text));
   }
@@ -103,7 +103,7 @@ Tensor filled_up(const Tensor& x, int64_t count) {
 /// Returns all outputs, [n,...] each.
 std::vector<Tensor> outputs_of(const Predictor& model, const ImageInput& image,
                                const Dataset& data, int64_t asked) {
-  const int64_t fixed = model.inputs[0].shape[0];
+  const int64_t fixed = model.inputs[0].shape.value()[0];
   const int64_t batch = fixed != Shape::kAnySize ? fixed
                         : asked > 0              ? asked
                                                  : model.batch;

@@ -157,13 +157,16 @@ void add_loss_option(Command& command, std::vector<std::string>& loss) {
 }
 
 Measured measured_by(const std::vector<std::string>& loss, const Model& model,
-                     const Dataset& data) {
+                     const Dataset& data,
+                     const std::vector<std::string>& file_outputs) {
   const std::vector<std::string> outputs = quant::output_names(model);
+  const std::vector<std::string>& shown =
+      file_outputs.empty() ? outputs : file_outputs;
   const bool several = outputs.size() > 1;
   const std::vector<std::string> words =
       loss == std::vector<std::string>{"auto"}
           ? std::vector<std::string>(outputs.size())
-          : values_for("--loss", "loss", loss, outputs);
+          : values_for("--loss", "loss", loss, outputs, file_outputs);
   for (const std::string& word : words) (void)word_of(word);
   const std::vector<TensorSpec> labels = data.label_specs();
   if (labels.empty()) {
@@ -182,11 +185,10 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
             "missing_value", "--loss",
             fmt::format(
                 "output '{}' has no labels. Hint: add --labels {}=Y.npy",
-                outputs[i], outputs[i]));
+                shown[i], shown[i]));
       }
-      warn(
-          "output_ignored", "--labels",
-          fmt::format("ignoring output '{}', which has no labels", outputs[i]));
+      warn("output_ignored", "--labels",
+           fmt::format("ignoring output '{}', which has no labels", shown[i]));
       continue;
     }
     check_axes(model.outputs()[i].shape(), labels[*places[i]]);
@@ -198,7 +200,7 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
                    values.empty() ? Tensor() : values[*places[i]]);
     }
     const train::Loss made = make_loss(word);
-    names.push_back(several ? fmt::format("{}: {}", outputs[i], made.name())
+    names.push_back(several ? fmt::format("{}: {}", shown[i], made.name())
                             : made.name());
     losses.emplace_back(several ? outputs[i] : "", made, 1.0f,
                         metrics_of(word, width));

@@ -24,10 +24,12 @@ struct Measured {
 
 /// Returns the loss chosen by --loss, or the default for class labels. With
 /// several outputs, measures the labeled outputs and warns of the others.
+/// `file_outputs`: see DataTarget.
 /// Throws: ValueError for data without labels, ambiguous labels, an unknown
 /// word, and targets without --loss.
 Measured measured_by(const std::vector<std::string>& loss, const Model& model,
-                     const Dataset& data);
+                     const Dataset& data,
+                     const std::vector<std::string>& file_outputs = {});
 
 /// Returns whether a metric is a share, shown in percent.
 bool is_share(const std::string& metric);

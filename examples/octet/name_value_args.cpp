@@ -13,12 +13,15 @@
 namespace octet::program {
 namespace {
 
+bool is_named(const std::string& value, const std::string& name) {
+  return value.starts_with(name + "=");
+}
+
 /// Returns the index of the name that `value` starts with, followed by "=".
 size_t name_of(const std::string& value,
                const std::vector<std::string>& names) {
-  const auto found = std::ranges::find_if(names, [&](const std::string& name) {
-    return value.starts_with(name + "=");
-  });
+  const auto found = std::ranges::find_if(
+      names, [&](const std::string& name) { return is_named(value, name); });
   return static_cast<size_t>(found - names.begin());
 }
 
@@ -26,17 +29,21 @@ size_t name_of(const std::string& value,
 
 std::vector<std::string> paths_for(std::string_view option,
                                    const std::vector<std::string>& values,
-                                   const std::vector<std::string>& names) {
-  return values_for(option, "file", values, names);
+                                   const std::vector<std::string>& names,
+                                   const std::vector<std::string>& file) {
+  return values_for(option, "file", values, names, file);
 }
 
 std::vector<std::string> values_for(std::string_view option,
                                     std::string_view what,
                                     const std::vector<std::string>& values,
-                                    const std::vector<std::string>& names) {
+                                    const std::vector<std::string>& names,
+                                    const std::vector<std::string>& file) {
+  const std::vector<std::string>& shown = file.empty() ? names : file;
   std::vector<std::string> found(names.size());
   for (const std::string& value : values) {
-    size_t which = name_of(value, names);
+    size_t which = name_of(value, shown);
+    if (which == names.size()) which = name_of(value, names);
     const bool named = which < names.size();
     const size_t end = value.find('=');
     // With a single name, the value may be a path that contains "=".
@@ -50,17 +57,19 @@ std::vector<std::string> values_for(std::string_view option,
           "unknown_name", option,
           fmt::format("must be NAME={} with one of '{}', got '{}'{}",
                       what == "file" ? "FILE" : "VALUE",
-                      fmt::join(names, "', '"), value,
+                      fmt::join(shown, "', '"), value,
                       end == std::string::npos
                           ? ""
-                          : suggest_names(value.substr(0, end), names)));
+                          : suggest_names(value.substr(0, end), shown)));
     }
     if (!named) which = 0;
     if (!found[which].empty()) {
       throw ValueError("duplicate_name", option,
-                       fmt::format("got two values for '{}'", names[which]));
+                       fmt::format("got two values for '{}'", shown[which]));
     }
-    found[which] = named ? value.substr(names[which].size() + 1) : value;
+    const std::string& name =
+        is_named(value, shown[which]) ? shown[which] : names[which];
+    found[which] = named ? value.substr(name.size() + 1) : value;
   }
   return found;
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "image_inputs.h"
 #include "name_value_args.h"
 #include "predictor.h"
+#include "samples_run.h"
 #include "write_results.h"
 
 namespace octet::program {
@@ -34,8 +34,12 @@ Axis order:
   Samples have the axis order of the model file: NHWC for Keras and Octet,
   usually NCHW for ONNX (octet inspect MODEL.onnx). The other order is
   recognized by its shape and transposed; --layout decides if both fit. Outputs
-  have the axis order of the model file. If an ONNX file has a fixed batch size,
-  the number of samples must be a multiple of it.
+  have the axis order of the model file.
+
+ONNX files run node by node, on inputs of the file's types and shapes, scalars
+included. If the first axis of all inputs and outputs is a batch, samples run in
+batches; the number of samples must be a multiple of a fixed batch size. Files
+whose samples depend on each other run on all samples at once.
 
 Examples:
   octet predict model.keras --input photo.jpg
@@ -95,7 +99,8 @@ std::string hint(const Shape& wanted, const Shape& x) {
   return "";
 }
 
-void check_input(const Tensor& x, const RunnableInput& input,
+/// `samples`: whether the first axis is the batch.
+void check_input(const Tensor& x, const RunnableInput& input, bool samples,
                  const std::string& path) {
   if (type_name(x.dtype()) != input.type) {
     const bool codes = input.type == "float32" && x.dtype() == DType::u8;
@@ -105,85 +110,18 @@ void check_input(const Tensor& x, const RunnableInput& input,
                     type_name(x.dtype()), input.type,
                     codes ? ", scaled as in training (usually / 255)" : ""));
   }
-  if (x.shape().rank() != input.shape.rank() ||
-      !fits(sample(x.shape()), sample(input.shape))) {
-    throw ShapeError(
-        "shape_mismatch", path,
-        fmt::format("shape must be {}, got {}{}", input.text,
-                    x.shape().to_string(), hint(input.shape, x.shape())));
+  if (!input.shape) return;
+  const bool same_rank = x.shape().rank() == input.shape->rank();
+  if (!same_rank || !(samples ? fits(sample(x.shape()), sample(*input.shape))
+                              : fits(x.shape(), *input.shape))) {
+    throw ShapeError("shape_mismatch", path,
+                     fmt::format("shape must be {}, got {}{}", input.text,
+                                 x.shape().to_string(),
+                                 samples ? hint(*input.shape, x.shape()) : ""));
   }
-  if (x.shape()[0] < 1) {
+  if (samples && x.shape()[0] < 1) {
     throw ShapeError("invalid_shape", path, "has no samples");
   }
-}
-
-// Returns the batch size.
-int64_t batch_of(const Options& options, const Predictor& model, int64_t n) {
-  int64_t fixed = Shape::kAnySize;
-  for (const RunnableInput& input : model.inputs) {
-    const int64_t own = input.shape[0];
-    if (own == Shape::kAnySize) continue;
-    if (fixed != Shape::kAnySize && own != fixed) {
-      throw UnsupportedError(
-          "unsupported_model", options.model.what,
-          fmt::format("inputs have different batch sizes, {} and {}", fixed,
-                      own));
-    }
-    fixed = own;
-  }
-  if (fixed == Shape::kAnySize) {
-    return options.batch == 0 ? model.batch : options.batch;
-  }
-  if (options.batch != 0 && options.batch != fixed) {
-    throw ValueError(
-        "conflicting_options", "--batch",
-        fmt::format("must be {}, the fixed batch size of '{}', got {}", fixed,
-                    options.model.what, options.batch));
-  }
-  if (fixed < 1 || n % fixed != 0) {
-    throw ShapeError("count_mismatch", options.inputs[0],
-                     fmt::format("number of samples must be a multiple of {}, "
-                                 "the batch size of '{}', got {}",
-                                 fixed, options.model.what, n));
-  }
-  return fixed;
-}
-
-// Allocates the results of n samples, shaped like those of some samples. The
-// size depends on the file, hence the limit.
-Tensor make_results(const Tensor& part, int64_t n, const Options& options) {
-  const Shape one = sample(part.shape());
-  const int64_t room = options.model.limits().memory_limit / n;
-  if (one.size() > room / size_of(part.dtype())) {
-    throw FormatError(
-        "memory_limit", options.model.what,
-        fmt::format("results {} of {} samples exceed {} MiB. Hint: pass fewer "
-                    "samples, or raise --memory-limit",
-                    one.to_string(), n, options.model.memory_mib));
-  }
-  return Tensor(part.shape().with(0, n), part.dtype());
-}
-
-// Copies the results of samples from `first` on to their position in y.
-void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
-           const Options& options, Tensor& y) {
-  // A single batch: the first axis need not be the batch axis.
-  if (count == n && options.labels.empty()) {
-    y = part;
-    return;
-  }
-  if (part.shape().rank() < 1 || part.shape()[0] != count ||
-      (!y.empty() && sample(y.shape()) != sample(part.shape()))) {
-    throw UnsupportedError(
-        "unsupported_model", "predict",
-        fmt::format(
-            "outputs must have one result per sample, got {} for {} samples. "
-            "Hint: run all samples at once with --batch {}, without --labels",
-            part.shape().to_string(), count, n));
-  }
-  if (y.empty()) y = make_results(part, n, options);
-  Tensor rows = y.slice(first, count);
-  std::memcpy(rows.raw(), part.raw(), static_cast<size_t>(part.bytes()));
 }
 
 /// Returns the probable cause of a wrong type or shape as NumPy code, or "".
@@ -262,6 +200,11 @@ Files files_of(const Options& options, const Predictor& model) {
   Files files{paths_for("--input", options.inputs, names),
               paths_for("--output", options.outputs, model.outputs),
               paths_for("--labels", options.labels, model.outputs)};
+  if (options.inputs.empty() && !names.empty()) {
+    throw UsageError(
+        "missing_value", "--input",
+        fmt::format("missing --input for '{}'", fmt::join(names, "', '")));
+  }
   for (size_t i = 0; i < names.size(); ++i) {
     if (!files.inputs[i].empty()) continue;
     throw ValueError(
@@ -280,12 +223,13 @@ Files files_of(const Options& options, const Predictor& model) {
 
 std::vector<Tensor> read_inputs(const Predictor& model, const Files& files,
                                 io::OnnxLayout layout) {
+  const bool samples = model.samples.has_value();
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < files.inputs.size(); ++i) {
     inputs.push_back(in_wanted_order(io::read_npy(files.inputs[i]),
                                      model.inputs[i].orders, layout));
-    check_input(inputs[i], model.inputs[i], files.inputs[i]);
-    if (inputs[i].shape()[0] == inputs[0].shape()[0]) continue;
+    check_input(inputs[i], model.inputs[i], samples, files.inputs[i]);
+    if (!samples || inputs[i].shape()[0] == inputs[0].shape()[0]) continue;
     throw ShapeError("count_mismatch", files.inputs[i],
                      fmt::format("must have {} samples like '{}', got {}",
                                  inputs[0].shape()[0], files.inputs[0],
@@ -296,22 +240,14 @@ std::vector<Tensor> read_inputs(const Predictor& model, const Files& files,
 
 /// Returns all outputs; outputs without a file are empty.
 std::vector<Tensor> run(const Predictor& model, const Files& files,
-                        const std::vector<Tensor>& inputs,
-                        const Options& options) {
-  const int64_t n = inputs[0].shape()[0];
-  const int64_t batch = batch_of(options, model, n);
-  std::vector<Tensor> all(model.outputs.size());
-  for (int64_t first = 0; first < n; first += batch) {
-    const int64_t count = std::min(batch, n - first);
-    std::vector<Tensor> part;
-    for (const Tensor& x : inputs) part.push_back(x.slice(first, count));
-    const std::vector<Tensor> answers = model.predict(part);
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (files.outputs[i].empty() && files.labels[i].empty()) continue;
-      place(answers[i], first, count, n, options, all[i]);
-    }
+                        std::vector<Tensor> inputs, const Options& options) {
+  SamplesRun run{options.model, model, std::move(inputs), files.inputs, {}, {},
+                 options.batch};
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    run.per_sample.push_back(!files.labels[i].empty());
+    run.needed.push_back(!files.outputs[i].empty() || run.per_sample[i]);
   }
-  return all;
+  return run_samples(run);
 }
 
 // Writes the output files. Returns the descriptor for the report: standard
@@ -371,7 +307,7 @@ void predict(const Options& options) {
     if (!output.empty()) check_output(output);
   }
   const std::vector<Tensor> inputs = read_inputs(model, files, layout);
-  const int64_t n = inputs[0].shape()[0];
+  const int64_t n = sample_count(inputs);
   std::vector<Tensor> labels(files.labels.size());
   for (size_t i = 0; i < labels.size(); ++i) {
     if (!files.labels[i].empty()) labels[i] = read_labels(files.labels[i], n);
@@ -403,8 +339,7 @@ void add_predict(CommandLine& program) {
       .add("--input", options->inputs,
            "samples [N,...], NAME=X.npy per input; or a PNG or JPEG image, or "
            "a folder of images at any depth")
-      .type("X.npy|IMAGE|DIR")
-      .required();
+      .type("X.npy|IMAGE|DIR");
   add_layout_option(command, options->layout,
                     "axis order of samples whose shape fits NHWC and NCHW "
                     "(default: the model file's)");

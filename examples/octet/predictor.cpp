@@ -1,6 +1,8 @@
 #include "predictor.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,6 +24,7 @@ Predictor runnable(Model read, const ModelSource& source) {
   constexpr int64_t kBatch = 256;
   const auto model = std::make_shared<const Model>(std::move(read));
   Predictor result{.outputs = quant::output_names(*model),
+                   .samples = Shape::kAnySize,
                    .batch = kBatch,
                    .takes = mode_of(*model, source),
                    .predict = [model](std::span<const Tensor> x) {
@@ -50,43 +53,78 @@ std::vector<int> axes_of(const ModelSource& source, size_t index,
   }
 }
 
-RunnableInput input_of(const io::OnnxTensorInfo& input,
-                       const ModelSource& source, size_t index) {
-  const std::string& path = source.what;
-  if (!input.shape) {
-    throw UnsupportedError(
-        "unsupported_model", path,
-        fmt::format(
-            "input '{}' has no shape. Hint: export the model with input shapes",
-            input.name));
-  }
+std::optional<Shape> open_shape(const io::OnnxShape& shape) {
+  if (!shape || shape->size() > Shape::kMaxRank) return std::nullopt;
   std::vector<int64_t> dims;
-  for (const io::OnnxDim& dim : input.shape.value()) {
+  for (const io::OnnxDim& dim : *shape) {
     const auto* size = std::get_if<int64_t>(&dim);
     dims.push_back(size == nullptr ? Shape::kAnySize : *size);
   }
-  if (dims.empty()) {
-    throw UnsupportedError(
-        "unsupported_model", path,
-        fmt::format("input '{}' is a scalar without a batch axis", input.name));
-  }
+  return Shape(std::span<const int64_t>(dims));
+}
+
+RunnableInput input_of(const io::OnnxTensorInfo& input,
+                       const ModelSource& source, size_t index) {
   // Stored, and read from .npy files, as float32.
-  const bool is_short = input.type == "float16" || input.type == "bfloat16";
-  const Shape shape{std::span<const int64_t>(dims)};
-  return {input.name, is_short ? "float32" : input.type, shape,
-          io::to_text(input.shape),
-          orders_for_file(input.name, shape, axes_of(source, index, shape))};
+  const bool is_stored_as_float = input.type == "float16" ||
+                                  input.type == "bfloat16" ||
+                                  input.type == "float64";
+  RunnableInput result{input.name,
+                       is_stored_as_float ? "float32" : input.type,
+                       open_shape(input.shape),
+                       io::to_text(input.shape),
+                       {}};
+  if (result.shape) {
+    result.orders = orders_for_file(input.name, *result.shape,
+                                    axes_of(source, index, *result.shape));
+  }
+  return result;
+}
+
+/// Returns Predictor::samples: the first size, if all inputs and outputs have
+/// it in common. The axis of a vector of fixed size is no batch. Names of
+/// dynamic sizes of outputs may differ.
+std::optional<int64_t> batch_axis_of(const io::OnnxModel& model) {
+  const auto& inputs = model.inputs();
+  for (const io::OnnxTensorInfo& input : inputs) {
+    if (!input.shape || input.shape->empty() ||
+        input.shape->front() != inputs[0].shape->front()) {
+      return std::nullopt;
+    }
+  }
+  if (inputs.empty()) return std::nullopt;
+  const io::OnnxDim& first = inputs[0].shape->front();
+  if (inputs.size() > 1 && first == io::OnnxDim("?")) return std::nullopt;
+  const auto* fixed = std::get_if<int64_t>(&first);
+  const auto is_vector = [](const io::OnnxTensorInfo& input) {
+    return input.shape->size() == 1;
+  };
+  if (fixed != nullptr && std::ranges::any_of(inputs, is_vector)) {
+    return std::nullopt;
+  }
+  for (const io::OnnxTensorInfo& output : model.outputs()) {
+    if (!output.shape) continue;
+    const auto* size = output.shape->empty()
+                           ? nullptr
+                           : std::get_if<int64_t>(&output.shape->front());
+    const bool other = size != nullptr && (fixed == nullptr || *size != *fixed);
+    if (output.shape->empty() || other) return std::nullopt;
+  }
+  return fixed == nullptr ? Shape::kAnySize : *fixed;
 }
 
 Predictor runnable(const io::OnnxModel& model, const ModelSource& source) {
   const std::string& path = source.what;
   // Images run sequentially anyway; small batches stay within the limits.
   constexpr int64_t kBatch = 16;
-  Predictor result{
-      .batch = kBatch, .predict = [model, path](std::span<const Tensor> x) {
-        return with_context([&] { return fmt::format("in '{}'", path); },
-                            [&] { return model.predict(x); });
-      }};
+  Predictor result{.samples = batch_axis_of(model),
+                   .batch = kBatch,
+                   .check_independence = true,
+                   .predict = [model, path](std::span<const Tensor> x) {
+                     return with_context(
+                         [&] { return fmt::format("in '{}'", path); },
+                         [&] { return model.predict(x); });
+                   }};
   for (const io::OnnxTensorInfo& input : model.inputs()) {
     result.inputs.push_back(input_of(input, source, result.inputs.size()));
   }

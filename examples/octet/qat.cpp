@@ -283,7 +283,8 @@ void run_qat(Options o) {
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   const TrainingParts parts = parts_of(opened, o.training, o.data, target);
-  const Measured by = measured_by(o.training.loss, model, parts.training);
+  const Measured by =
+      measured_by(o.training.loss, model, parts.training, target.file_outputs);
   const Dataset training = data_for("qat", model, parts.training);
   const Dataset evaluation_data =
       data_for("qat", model, parts.validation ? *parts.validation : training);

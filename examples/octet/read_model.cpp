@@ -1,5 +1,6 @@
 #include "read_model.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <span>
@@ -17,6 +18,7 @@
 #include <octet/runtime/error.h>
 
 #include "../program.h"
+#include "name_value_args.h"
 
 namespace octet::program {
 namespace {
@@ -28,11 +30,7 @@ bool is_named_like_keras(const std::filesystem::path& path) {
   return extension == ".h5" || extension == ".hdf5" || extension == ".keras";
 }
 
-}  // namespace
-
-std::vector<Shape> input_shapes(const ModelSource& source) {
-  const std::string& text = source.input_shape;
-  if (text.empty()) return {};
+Shape shape_from(const std::string& text) {
   std::vector<int64_t> sizes;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -50,7 +48,36 @@ std::vector<Shape> input_shapes(const ModelSource& source) {
     sizes.push_back(size);
     at = next == end ? end : next + 1;
   }
-  return {Shape(std::span<const int64_t>(sizes))};
+  return Shape(std::span<const int64_t>(sizes));
+}
+
+/// Returns the shape for each input of an ONNX file, from NAME=H,W,C.
+std::vector<std::string> by_name(const ModelSource& source) {
+  if (!is_onnx(source.what)) {
+    throw ValueError("invalid_value", "--input-shape",
+                     fmt::format("NAME= applies to ONNX files, got '{}'. Hint: "
+                                 "give the shapes in the order of the inputs",
+                                 source.what));
+  }
+  std::vector<std::string> names;
+  for (const auto& input : io::inspect_onnx(source.what).inputs) {
+    names.push_back(input.name);
+  }
+  return values_for("--input-shape", "shape", source.input_shape, names);
+}
+
+}  // namespace
+
+std::vector<Shape> input_shapes(const ModelSource& source) {
+  const bool named =
+      std::ranges::any_of(source.input_shape, [](const std::string& value) {
+        return value.find('=') != std::string::npos;
+      });
+  std::vector<Shape> shapes;
+  for (const std::string& text : named ? by_name(source) : source.input_shape) {
+    shapes.push_back(shape_from(text));
+  }
+  return shapes;
 }
 
 SessionOptions session_options(const ModelSource& source) {
@@ -69,7 +96,7 @@ void add_model(Command& command, ModelSource& source, const char* help) {
   command
       .add("--input-shape", source.input_shape,
            "sample shape, channels last, for a Keras or ONNX file with dynamic "
-           "sizes")
+           "sizes; NAME=H,W,C per input of an ONNX file")
       .type("H,W,C");
   command.begin_group("Limits");
   command

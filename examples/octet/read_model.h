@@ -23,9 +23,10 @@ inline constexpr const char* kModelHelp =
 
 /// Model argument and options of a command.
 struct ModelSource {
-  std::string what;           ///< "zoo:NAME" or a file
-  std::string architecture;   ///< JSON file, for a weights-only file
-  std::string input_shape;    ///< "224,224,3", for dynamic sizes
+  std::string what;          ///< "zoo:NAME" or a file
+  std::string architecture;  ///< JSON file, for a weights-only file
+  /// "224,224,3" or "NAME=224,224,3", for dynamic sizes.
+  std::vector<std::string> input_shape;
   std::string expected = "";  ///< accepted models, for messages
   /// Treatment of the quantizers of an ONNX file.
   enum class Quantizers { keep, make_symmetric, drop };
@@ -50,8 +51,10 @@ SessionOptions session_options(const ModelSource& source);
 /// it.
 void add_model(Command& command, ModelSource& source, const char* help);
 
-/// Returns the shape of --input-shape, or none.
-/// Throws: ValueError for anything but a list of sizes.
+/// Returns the shapes of --input-shape in the order of the inputs; Shape() for
+/// an input without a value.
+/// Throws: ValueError for anything but lists of sizes, and names that the ONNX
+/// file does not have.
 std::vector<Shape> input_shapes(const ModelSource& source);
 
 /// Returns whether `what` is a zoo network or a Keras or Octet file, by its

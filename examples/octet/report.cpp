@@ -133,7 +133,8 @@ void add_facts(const Options& o, const Model& model, const std::string& data,
 
 void add_accuracy(const Options& o, const Model& model,
                   const std::optional<Model>& reference, const Dataset& data,
-                  const io::OpenedData& opened, io::Report& report) {
+                  const io::OpenedData& opened, const DataTarget& target,
+                  io::Report& report) {
   if (data.label_specs().empty()) {
     report.notes.emplace_back("No accuracy: the data has no labels.");
     return;
@@ -145,7 +146,7 @@ void add_accuracy(const Options& o, const Model& model,
         "the labels to one.");
     return;
   }
-  const Measured by = measured_by(o.loss, model, data);
+  const Measured by = measured_by(o.loss, model, data, target.file_outputs);
   const train::EvaluateOptions options{.loss = by.loss, .verbose = false};
   const train::Evaluation found = train::evaluate(model, data, options);
   warn_of_class_order("report", model, data, opened, found.accuracy);
@@ -283,7 +284,7 @@ void make_report(const Options& o) {
   described.pop_back();  // trailing newline
   print(described + "\n");
   add_facts(o, model, described, report);
-  add_accuracy(o, model, reference, data, opened, report);
+  add_accuracy(o, model, reference, data, opened, target, report);
   const std::vector<std::string> own = names_of(o.model, model).classes;
   report.classes = own.empty() ? opened.classes : own;
   if (report.confusion &&

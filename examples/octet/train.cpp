@@ -265,7 +265,8 @@ void train_model(const Options& o) {
   Model& model = job.model;
   const TrainingParts parts =
       parts_of(job.data, o.training, o.data, job.target);
-  const Measured by = measured_by(o.training.loss, model, parts.training);
+  const Measured by = measured_by(o.training.loss, model, parts.training,
+                                  job.target.file_outputs);
   const Dataset evaluation_data =
       parts.validation ? *parts.validation : parts.training;
   const auto measure = [&](const Dataset& data) {

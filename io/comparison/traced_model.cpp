@@ -1,8 +1,13 @@
 // TracedModel: runs a model or an ONNX file and records all values.
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -84,6 +89,51 @@ Tensor in_order(const Tensor& x, const std::vector<int>& from,
     order[static_cast<size_t>(to[i])] = from[i];
   }
   return x.transposed(order);
+}
+
+/// Whether the input of a file is a single sample without a batch axis, as in
+/// import_onnx().
+bool is_single_sample(const OnnxTensorInfo& input) {
+  return input.shape && input.shape->size() == 1 &&
+         std::holds_alternative<int64_t>(input.shape->front());
+}
+
+/// Joins a value of several single samples along a batch axis, which is added
+/// unless the value has a leading axis of size 1.
+Tensor joined(const std::vector<std::vector<Tensor>>& samples, size_t value) {
+  const Tensor& first = samples.front()[value];
+  std::vector<int64_t> dims(first.shape().dims().begin(),
+                            first.shape().dims().end());
+  if (dims.empty() || dims[0] != 1) dims.insert(dims.begin(), 1);
+  dims[0] = std::ssize(samples);
+  Tensor result(Shape(std::span<const int64_t>(dims)), first.dtype());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Tensor& one = samples[i][value];
+    if (one.bytes() != first.bytes()) {
+      throw UnsupportedError("unsupported_model", "ONNX model",
+                             "sizes of values depend on the sample");
+    }
+    std::memcpy(static_cast<std::byte*>(result.raw()) +
+                    i * static_cast<size_t>(one.bytes()),
+                one.raw(), static_cast<size_t>(one.bytes()));
+  }
+  return result;
+}
+
+/// Runs a function of a single sample without batch axis for each sample.
+std::vector<Tensor> run_each(
+    const Tensor& x,
+    const std::function<std::vector<Tensor>(const Tensor&)>& run) {
+  const Shape one = x.shape().slice(1, x.shape().rank());
+  std::vector<std::vector<Tensor>> samples;
+  for (int64_t i = 0; i < x.shape()[0]; ++i) {
+    samples.push_back(run(x.slice(i, 1).reshaped(one)));
+  }
+  std::vector<Tensor> values{as_floats(x)};
+  for (size_t i = 1; i < samples.front().size(); ++i) {
+    values.push_back(joined(samples, i));
+  }
+  return values;
 }
 
 /// Removes all "quant_" prefixes: layers of an imported file that are quantized
@@ -290,7 +340,9 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
   Body body;
   body.channels_first = body.is_file = true;
   body.input_channels_first = has_channels_first(model);
+  const bool single = is_single_sample(view.inputs()[0]);
   body.input_shape = open_shape_of(view.inputs()[0]);
+  if (single) body.input_shape = Shape({Shape::kAnySize, body.input_shape[0]});
   // All traced values become outputs of the graph.
   std::unordered_map<std::string, size_t> outputs;
   for (const auto& output : checked.output()) {
@@ -326,6 +378,9 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
     }
     return values;
   };
+  if (single) {
+    body.run = [run = body.run](const Tensor& x) { return run_each(x, run); };
+  }
   return TracedModel(std::make_shared<const Body>(std::move(body)));
 }
 

@@ -246,6 +246,20 @@ void check_signs(const Model& model, OnnxTarget target) {
   }
 }
 
+/// Returns the batch size; 0 if dynamic.
+int64_t batch_of(const OnnxOptions& options) {
+  if (std::ranges::all_of(options.interface.inputs, &OnnxPort::batched)) {
+    return options.batch != 0 ? options.batch : options.interface.batch;
+  }
+  if (options.batch > 1) {
+    throw ValueError("conflicting_options", "ONNX batch size",
+                     fmt::format("must be 1, because inputs have no batch "
+                                 "dimension, got {}",
+                                 options.batch));
+  }
+  return 1;
+}
+
 }  // namespace
 
 ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
@@ -269,9 +283,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
 
   // The conversion to float16 changes weights and needs their data in the
   // graph.
-  const int64_t batch =
-      options.batch != 0 ? options.batch : options.interface.batch;
-  GraphBuilder builder(graph, options.opset, batch,
+  GraphBuilder builder(graph, options.opset, batch_of(options),
                        options.float16 ? nullptr : &result.large);
   builder.set_batch_name(options.interface.batch_name);
   Ports ports(given, options, builder);

@@ -1,6 +1,7 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,6 +51,9 @@ OnnxGraph::OnnxGraph(onnx::ModelProto model, const FileLimits& limits)
   {
     const GraphView view(graph);
     inputs_ = view.inputs();
+    file_inputs_ = inputs_.size();
+    input_places_.resize(file_inputs_);
+    std::iota(input_places_.begin(), input_places_.end(), size_t{0});
     outputs_ = view.outputs();
     const auto add_type = [&](const std::string& value) {
       if (auto dims = view.dims(value)) stated_[value] = std::move(*dims);
@@ -152,6 +156,35 @@ std::optional<std::vector<int64_t>> OnnxGraph::stated(
   const auto found = stated_.find(value);
   if (found == stated_.end()) return std::nullopt;
   return found->second;
+}
+
+std::vector<std::string> OnnxGraph::drop_unused_inputs() {
+  std::vector<std::string> dropped;
+  std::vector<OnnxTensorInfo> inputs;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (uses(inputs_[i].name) == 0) {
+      dropped.push_back(inputs_[i].name);
+      continue;
+    }
+    inputs.push_back(std::move(inputs_[i]));
+    places.push_back(input_places_[i]);
+  }
+  inputs_ = std::move(inputs);
+  input_places_ = std::move(places);
+  return dropped;
+}
+
+void OnnxGraph::add_batch_axis(const std::string& value) {
+  added_batch_.insert(value);
+  const auto stated = stated_.find(value);
+  if (stated != stated_.end()) stated->second.insert(stated->second.begin(), 1);
+  for (std::vector<OnnxTensorInfo>* infos : {&inputs_, &outputs_}) {
+    for (OnnxTensorInfo& info : *infos) {
+      if (info.name != value || !info.shape) continue;
+      info.shape->insert(info.shape->begin(), int64_t{1});
+    }
+  }
 }
 
 int32_t OnnxGraph::element_type(const std::string& value) const {

@@ -77,6 +77,13 @@ class OnnxGraph {
   int64_t opset() const { return opset_; }
   const std::string& name() const { return name_; }
   const std::vector<OnnxTensorInfo>& inputs() const { return inputs_; }
+  /// Returns the position of each input among those of the file.
+  const std::vector<size_t>& input_places() const { return input_places_; }
+  /// Returns the number of inputs of the file.
+  size_t file_inputs() const { return file_inputs_; }
+  /// Removes inputs that neither a node nor an output consumes. Returns their
+  /// names.
+  std::vector<std::string> drop_unused_inputs();
   const std::vector<OnnxTensorInfo>& outputs() const { return outputs_; }
   /// In topological order, including nodes that are gone. Nodes inserted behind
   /// the current one are visited by a loop.
@@ -104,6 +111,13 @@ class OnnxGraph {
   /// Returns the stated or inferred shape, unknown sizes as -1; nothing if
   /// unknown.
   std::optional<std::vector<int64_t>> stated(const std::string& value) const;
+
+  /// Adds a leading axis of size 1 to the shape of a value: the file has a
+  /// single sample without a batch axis.
+  void add_batch_axis(const std::string& value);
+  bool has_added_batch(const std::string& value) const {
+    return added_batch_.contains(value);
+  }
 
   /// Returns an onnx::TensorProto::DataType; 0 if unknown.
   int32_t element_type(const std::string& value) const;
@@ -152,6 +166,8 @@ class OnnxGraph {
   int64_t opset_;
   std::string name_;
   std::vector<OnnxTensorInfo> inputs_;
+  std::vector<size_t> input_places_;
+  size_t file_inputs_ = 0;
   std::vector<OnnxTensorInfo> outputs_;
   std::list<OnnxNode> nodes_;
   std::unordered_map<const OnnxNode*, std::list<OnnxNode>::iterator> places_;
@@ -162,6 +178,7 @@ class OnnxGraph {
   std::unordered_map<std::string, int64_t> output_uses_;
   std::unordered_map<std::string, std::vector<int64_t>> stated_;
   std::unordered_map<std::string, int32_t> element_types_;
+  std::unordered_set<std::string> added_batch_;
   std::unordered_set<std::string> names_;  // of values
   int64_t inserted_bytes_ = 0;
   run::Budget budget_;

@@ -14,8 +14,9 @@
 namespace octet::io {
 namespace {
 
-constexpr std::array<std::string_view, 8> kPortTypes = {
-    "float32", "bool", "uint8", "int8", "uint16", "int16", "int32", "int64"};
+constexpr std::array<std::string_view, 11> kPortTypes = {
+    "float32", "float16", "bfloat16", "float64", "bool", "uint8",
+    "int8",    "uint16",  "int16",    "int32",   "int64"};
 
 /// Whether the axes are a permutation that keeps the batch dimension first.
 bool are_axes(const std::vector<int>& axes) {
@@ -39,11 +40,12 @@ bool ports_fit(const std::vector<OnnxPort>& ports,
 Config::List to_list(const std::vector<OnnxPort>& ports) {
   Config::List list;
   for (const OnnxPort& port : ports) {
-    list.push_back(
-        Config()
-            .set("name", port.name)
-            .set("type", port.type)
-            .set("axes", Config::List(port.axes.begin(), port.axes.end())));
+    Config config;
+    config.set("name", port.name)
+        .set("type", port.type)
+        .set("axes", Config::List(port.axes.begin(), port.axes.end()));
+    if (!port.batched) config.set("batched", false);
+    list.push_back(std::move(config));
   }
   return list;
 }
@@ -76,6 +78,9 @@ std::vector<OnnxPort> ports_from(const Config& list) {
       port.axes.push_back(static_cast<int>(axis.as_int()));
     }
     if (!are_axes(port.axes)) refuse("axes");
+    if (config.find("batched") != nullptr) {
+      port.batched = entry(config, "batched", &Config::is_bool).as_bool();
+    }
     ports.push_back(std::move(port));
   }
   return ports;

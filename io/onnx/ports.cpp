@@ -65,6 +65,9 @@ void check_names(std::span<const OnnxPort> ports,
 int32_t element_type(const std::string& type) {
   static const std::map<std::string, int32_t, std::less<>> kTypes = {
       {"float32", onnx::TensorProto::FLOAT},
+      {"float16", onnx::TensorProto::FLOAT16},
+      {"bfloat16", onnx::TensorProto::BFLOAT16},
+      {"float64", onnx::TensorProto::DOUBLE},
       {"bool", onnx::TensorProto::BOOL},
       {"uint8", onnx::TensorProto::UINT8},
       {"int8", onnx::TensorProto::INT8},
@@ -95,6 +98,23 @@ Shape shape_in(const std::vector<int>& axes, const Shape& shape) {
     result = result.with(axes[static_cast<size_t>(i)], shape[i]);
   }
   return result;
+}
+
+/// Returns the shape in the file.
+Shape shape_of(const OnnxPort& port, const std::vector<int>& axes,
+               const Shape& shape) {
+  const Shape all = shape_in(axes, shape);
+  return port.batched ? all : all.slice(1, all.rank());
+}
+
+/// Adds or removes the batch axis of a single sample, with Unsqueeze or
+/// Squeeze. Returns its name.
+std::string with_batch(GraphBuilder& builder, const char* op,
+                       const OnnxPort& port, const std::string& value) {
+  if (port.batched) return value;
+  const std::string axes = builder.add_initializer(
+      port.name + "/batch_axis", Tensor::of<int64_t>({1}, {0}));
+  return builder.add_node(op, port.name + "/batch", {value, axes});
 }
 
 /// Transposes `value` from one axis order to another. Returns its name.
@@ -166,12 +186,13 @@ OnnxValue Ports::add_input(size_t index, const GraphNode& input, bool ncl) {
   const std::vector<int> stored = stored_axes(value);
   const std::vector<int> axes = axes_of(port, layout_, stored);
   const int32_t type = element_type(port.type);
-  builder_.add_input(port.name, shape_in(axes, input.shape), type);
+  builder_.add_input(port.name, shape_of(port, axes, input.shape), type);
   // TensorRT accepts uint8 inputs if a Cast consumes them.
   if (type != onnx::TensorProto::FLOAT) {
     value.name = builder_.add_node("Cast", port.name + "/float32", {value.name},
                                    {{"to", int64_t{onnx::TensorProto::FLOAT}}});
   }
+  value.name = with_batch(builder_, "Unsqueeze", port, value.name);
   value.name = in_order(
       builder_, value.name,
       port.name + (value.channels_first() ? "/channels_first" : "/transposed"),
@@ -187,8 +208,11 @@ void Ports::add_outputs(std::span<const OnnxValue> values) {
     const OnnxPort& port = outputs_.at(i);
     const std::vector<int> stored = stored_axes(values[i]);
     const std::vector<int> axes = axes_of(port, layout_, stored);
-    std::string& name = names.emplace_back(in_order(
-        builder_, values[i].name, port.name + "/transposed", stored, axes));
+    const std::string value =
+        port.batched ? values[i].name : builder_.one_sample(values[i].name);
+    std::string& name = names.emplace_back(
+        in_order(builder_, value, port.name + "/transposed", stored, axes));
+    name = with_batch(builder_, "Squeeze", port, name);
     if (port.type == "float32") continue;
     name = builder_.add_node("Cast", port.name + "/" + port.type, {name},
                              {{"to", int64_t{element_type(port.type)}}});
@@ -197,7 +221,8 @@ void Ports::add_outputs(std::span<const OnnxValue> values) {
     const OnnxPort& port = outputs_[i];
     const std::vector<int> axes =
         axes_of(port, layout_, stored_axes(values[i]));
-    builder_.add_output(names[i], port.name, shape_in(axes, values[i].shape),
+    builder_.add_output(names[i], port.name,
+                        shape_of(port, axes, values[i].shape),
                         element_type(port.type));
     output_layouts_.push_back(layout_name(axes, values[i]));
   }

@@ -200,6 +200,89 @@ TEST_F(PredictOnnx, AcceptsSeveralInputsAndOutputsByName) {
             (Failure{"conflicting_options", "--output"}));
 }
 
+// Without a common batch axis, a file runs on its inputs as they are.
+TEST_F(PredictOnnx, RunsInputsOfAnyShape) {
+  save("m.onnx",
+       "g (float[3,2] a, float[1,2] b, float s) => (float[4,2] y) {\n"
+       "  c = Concat <axis = 0> (a, b)\n"
+       "  y = Mul (c, s)\n"
+       "}");
+  io::write_npy(folder_ / "a.npy",
+                Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+  io::write_npy(folder_ / "b.npy", Tensor::of<float>({1, 2}, {7, 8}));
+  io::write_npy(folder_ / "s.npy", Tensor::scalar(2));
+  const auto run = [&](const std::string& a) {
+    return run_octet(fmt::format(
+        "predict {0}/m.onnx --input b={0}/b.npy --input s={0}/s.npy --input "
+        "a={0}/{1} --output {0}/y.npy",
+        folder_.path().string(), a));
+  };
+  const CommandResult r = run("a.npy");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Tensor y = io::read_npy(folder_ / "y.npy");
+  EXPECT_EQ(y.shape(), (Shape{4, 2}));
+  EXPECT_THAT(y.f32(), ElementsAre(2, 4, 6, 8, 10, 12, 14, 16));
+  EXPECT_EQ(run("b.npy").failure,
+            (Failure{"shape_mismatch", (folder_ / "b.npy").string()}));
+}
+
+TEST_F(PredictOnnx, RunsVectorsAndFilesWithoutInputs) {
+  save("v.onnx", "g (int32[4] x) => (int32[4] y) {\n  y = Neg (x)\n}");
+  ASSERT_EQ(predict("v.onnx", Tensor::of<int32_t>({4}, {1, 2, 3, 4})).exit_code,
+            0);
+  EXPECT_THAT(y_.data<int32_t>(), ElementsAre(-1, -2, -3, -4));
+  // Eight entries are no two samples.
+  EXPECT_EQ(refusal("v.onnx", Tensor::zeros({8}, DType::i32), "", "[4]"),
+            (Failure{"shape_mismatch", (folder_ / "x.npy").string()}));
+  save("none.onnx",
+       "g () => (float[2] y) {\n"
+       "  y = Constant <value = float[2] {1, 2}> ()\n"
+       "}");
+  const std::string files =
+      fmt::format("{0}/none.onnx --output {0}/y.npy", folder_.path().string());
+  ASSERT_EQ(run_octet("predict " + files).exit_code, 0);
+  const Tensor y = io::read_npy(folder_ / "y.npy");
+  EXPECT_THAT(y.f32(), ElementsAre(1, 2));
+  const CommandResult missing = run_octet(fmt::format(
+      "predict {0}/v.onnx --output {0}/y.npy", folder_.path().string()));
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_EQ(missing.failure, (Failure{"missing_value", "--input"}));
+}
+
+// Batches of 16 would compute other means and cumulative sums.
+TEST_F(PredictOnnx, RunsDependentSamplesAtOnce) {
+  save("m.onnx",
+       "g (float[N,1] x) => (float[N,1] y) {\n"
+       "  m = ReduceMean <axes = [0]> (x)\n"
+       "  y = Sub (x, m)\n"
+       "}");
+  Tensor x({33, 1});
+  for (int64_t i = 0; i < 33; ++i) x.f32()[static_cast<size_t>(i)] = float(i);
+  const CommandResult r = predict("m.onnx", x);
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.warned(), ElementsAre((folder_ / "m.onnx").string()));
+  EXPECT_EQ(y_.f32()[0], -16);
+  EXPECT_EQ(y_.f32()[32], 16);
+  ASSERT_EQ(predict("m.onnx", x, "--batch 11").exit_code, 0);
+  EXPECT_EQ(y_.f32()[0], -5);
+}
+
+TEST_F(PredictOnnx, CastsDoublesAtTheBorder) {
+  save("m.onnx",
+       "g (double[N,2] x) => (double[N,2] y) {\n"
+       "  f = Cast <to = 1> (x)\n"
+       "  n = Neg (f)\n"
+       "  y = Cast <to = 11> (n)\n"
+       "}");
+  ASSERT_EQ(predict("m.onnx", Tensor::of<float>({1, 2}, {0.1f, 2})).exit_code,
+            0);
+  EXPECT_THAT(y_.f32(), ElementsAre(-0.1f, -2));
+  // float32 would round the sum.
+  save("sum.onnx", "g (double[N] x) => (double[N] y) {\n  y = Add (x, x)\n}");
+  EXPECT_EQ(refusal("sum.onnx", Tensor::zeros({1}), "", "float64"),
+            (Failure{"unsupported_type", "ONNX model"}));
+}
+
 TEST_F(PredictOnnx, NamesTheFileAtFault) {
   const Tensor x = Tensor::zeros({1, 3});
   write_file(folder_ / "text.onnx", "this is no model");

@@ -90,6 +90,7 @@ TEST(OnnxModel, ListsAllUnsupportedOperators) {
       "  a = Hardmax (x)\n"
       "  b = Hardmax (a)\n"
       "  c = Det (x)\n"
+      "  d = Neg (h)\n"
       "  y = Identity (b)\n"
       "}");
   auto* node = model.mutable_graph()->add_node();

@@ -61,10 +61,13 @@ std::map<std::string, std::string> Importer::aliases(
     std::span<const SymbolicTensor> outputs) const {
   const ReachedNodes reached(outputs);
   std::map<std::string, std::string> aliases;
-  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
-    const ImportNode& node = graph_.nodes()[i];
-    if (node.gone || node.proto.output_size() == 0) continue;
-    const std::string name = layer_name_of(graph_.report().nodes[i].node);
+  for (const OnnxNode& node : graph_.nodes()) {
+    if (node.gone || node.proto.output_size() == 0 || node.origin.empty()) {
+      continue;
+    }
+    // Of the nodes that a node replaces, the last has its output.
+    const size_t row = std::ranges::max(node.origin);
+    const std::string name = layer_name_of(graph_.report().nodes[row].node);
     const auto value = values_.find(node.proto.output(0));
     if (reached.names.contains(name) || value == values_.end()) continue;
     const GraphNode* layer = reached.layer_of(value->second.view);

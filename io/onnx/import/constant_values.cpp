@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/constant.h>
+#include <octet/runtime/error.h>
 
 #include "inputs.h"
 
@@ -24,6 +25,44 @@ Tensor as_floats(const Conversion& c, const Tensor& value) {
     result.f32()[i] = from[i] ? 1.0f : 0.0f;
   }
   return result;
+}
+
+[[noreturn]] void refuse_output(const std::string& reason) {
+  throw UnsupportedError("unsupported_model", "constant output", reason);
+}
+
+template <class T>
+Tensor whole_numbers(const Tensor& value) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  Tensor result(value.shape());
+  const auto from = value.data<T>();
+  for (size_t i = 0; i < from.size(); ++i) {
+    const auto number = static_cast<int64_t>(from[i]);
+    if (number < -kMost || number > kMost) {
+      refuse_output(
+          fmt::format("float32 cannot represent all integers like {}", number));
+    }
+    result.f32()[i] = static_cast<float>(number);
+  }
+  return result;
+}
+
+Tensor exact_floats(const Tensor& value) {
+  switch (value.dtype()) {
+    case DType::f32:
+      return value;
+    case DType::i8:
+      return whole_numbers<int8_t>(value);
+    case DType::u8:
+      return whole_numbers<uint8_t>(value);
+    case DType::i32:
+      return whole_numbers<int32_t>(value);
+    case DType::i64:
+      return whole_numbers<int64_t>(value);
+    case DType::boolean:
+      return whole_numbers<bool>(value);
+  }
+  throw InternalError("internal", "constant output", "unknown element type");
 }
 
 /// `order` begins with the batch axis, which has size 1.
@@ -135,12 +174,31 @@ void make_repeated_values(Conversion& c) {
   }
 }
 
-View constant_output(const Constant& constant, const SymbolicTensor& input,
-                     const std::string& name) {
-  const std::vector<int> order = order_of(constant);
-  const LayerHandle layer = layer_of(constant.value, order);
+ConstantOutput constant_output(const Constant& constant, int64_t batch,
+                               const SymbolicTensor& input,
+                               const std::string& name) {
+  Constant repeated{.value = exact_floats(constant.value),
+                    .samples_axis = constant.samples_axis};
+  bool batched = constant.samples_axis.has_value();
+  if (!batched) {
+    const Shape shape = repeated.value.shape();
+    if (shape.rank() == 0) refuse_output("must have axes, got a scalar");
+    Tensor row;
+    if (shape.rank() > 1 && shape[0] == batch)
+      row = one_entry(repeated.value, 0);
+    batched = !row.empty();
+    Sizes dims{1};
+    dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+    repeated.value =
+        batched
+            ? row
+            : repeated.value.reshaped(Shape(std::span<const int64_t>(dims)));
+    repeated.samples_axis = 0;
+  }
+  const std::vector<int> order = order_of(repeated);
+  const LayerHandle layer = layer_of(repeated.value, order);
   layer->set_name(name);
-  return view_of(layer(input), order);
+  return {view_of(layer(input), order), batched};
 }
 
 }  // namespace octet::io::importing

@@ -30,8 +30,16 @@ void make_values(Conversion& c, const std::vector<int>& inputs);
 /// they are repeated for each sample.
 void make_repeated_values(Conversion& c);
 
-/// Converts a float32 constant that is repeated for each sample to an output.
-View constant_output(const Constant& constant, const SymbolicTensor& input,
-                     const std::string& name);
+/// A constant output: the same value for each sample.
+struct ConstantOutput {
+  View view;
+  bool batched;  ///< otherwise the value of a sample is the whole constant
+};
+/// Converts a constant to an output. The first axis is the batch if the file
+/// fixes its size and all entries are equal. Throws: UnsupportedError for
+/// scalars and for integers that float32 cannot represent.
+ConstantOutput constant_output(const Constant& constant, int64_t batch,
+                               const SymbolicTensor& input,
+                               const std::string& name);
 
 }  // namespace octet::io::importing

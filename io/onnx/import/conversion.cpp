@@ -299,6 +299,15 @@ bool Conversion::is_truth(int input) const {
 
 void Conversion::mark_truth() { importer_.truths_.insert(output()); }
 
+std::string Conversion::integer_type(int input) const {
+  const auto found = importer_.integers_.find(node_.proto.input(input));
+  return found == importer_.integers_.end() ? std::string() : found->second;
+}
+
+void Conversion::mark_integers(std::string type) {
+  importer_.integers_[output()] = std::move(type);
+}
+
 void Conversion::set_output(View view) {
   importer_.values_[output()] = {std::move(view)};
 }

@@ -10,6 +10,8 @@ Converter find_converter(const std::string& op) {
       {"Abs", convert_unary},
       {"Add", convert_add},
       {"And", convert_logical},
+      {"ArgMax", convert_arg_max},
+      {"ArgMin", convert_arg_min},
       {"Attention", convert_attention},
       {"AveragePool", convert_average_pool},
       {"BatchNormalization", convert_batch_normalization},

@@ -16,6 +16,8 @@ void convert_max_pool(Conversion& c);
 void convert_average_pool(Conversion& c);
 void convert_global_average_pool(Conversion& c);
 void convert_global_max_pool(Conversion& c);
+void convert_arg_max(Conversion& c);
+void convert_arg_min(Conversion& c);
 void convert_reduce_mean(Conversion& c);
 void convert_reduce_max(Conversion& c);
 void convert_reduce_sum(Conversion& c);

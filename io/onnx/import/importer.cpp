@@ -65,10 +65,11 @@ void Importer::add_inputs() {
         input(form.sample, unique(layer_name_of(printable(form.name))));
     inputs_.push_back(x);
     values_[form.name] = {view_of(x, form.order)};
-    interface_.inputs.push_back({form.name, form.type, form.order});
+    interface_.inputs.push_back(
+        {form.name, form.type, form.order, !graph_.has_added_batch(form.name)});
     if (form.type == "bool") {
       truths_.insert(form.name);
-    } else if (form.type != "float32") {
+    } else if (form.type.find("float") == std::string::npos) {
       integers_[form.name] = form.type;
     }
   }
@@ -185,10 +186,16 @@ Model Importer::model() {
   for (const OnnxTensorInfo& output : graph_.outputs()) {
     const std::string base = layer_name_of(printable(output.name));
     const Constant* constant = graph_.constant(output.name);
-    if (constant != nullptr && constant->samples_axis &&
-        constant->value.dtype() == DType::f32) {
-      values_[output.name] = {
-          constant_output(*constant, inputs_.front(), unique(base))};
+    bool batched = !graph_.has_added_batch(output.name);
+    if (constant != nullptr && !values_.contains(output.name)) {
+      ConstantOutput made = with_context(
+          [&] { return fmt::format("output '{}'", printable(output.name)); },
+          [&] {
+            return constant_output(*constant, fixed_batch(graph_),
+                                   inputs_.front(), unique(base));
+          });
+      batched = made.batched;
+      values_[output.name] = {std::move(made.view)};
     }
     const auto found = values_.find(output.name);
     if (found == values_.end()) {
@@ -211,7 +218,7 @@ Model Importer::model() {
     SymbolicTensor y = materialize(value.view, order, name);
     interface_.outputs.push_back(
         {output.name, is_port_type(output.type) ? output.type : "float32",
-         order});
+         order, batched});
     if (value.qparams != nullptr) {
       const LayerHandle last = Activation(
           {.activation = "linear", .name = unique(base + "/quantized")});

@@ -193,6 +193,11 @@ class Conversion {
   bool is_truth(int input) const;
   /// Marks the first output as boolean.
   void mark_truth();
+  /// Returns the type of an input whose values are integers of the file, which
+  /// the model represents as float32; "" for others.
+  std::string integer_type(int input) const;
+  /// Marks the first output as integers of a type.
+  void mark_integers(std::string type);
   /// Makes the first output a constant.
   void give_constant(const Tensor& value);
   /// Sets the note of the report for a node without a layer.

@@ -6,6 +6,7 @@
 #include <queue>
 #include <string_view>
 #include <unordered_set>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 
 #include "../proto_limits.h"
 #include "../tensors.h"
+#include "refused_nodes.h"
 #include "view.h"
 
 namespace octet::io::importing {
@@ -129,10 +131,10 @@ InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
                              "bits, got {}",
                              input.type));
   }
-  if (!input.shape || input.shape->size() < 2 ||
+  if (!input.shape || input.shape->empty() ||
       input.shape->size() > Shape::kMaxRank) {
     refuse_input(input,
-                 fmt::format("must be a batch [n,...] of 2 to {} dimensions, "
+                 fmt::format("must be a batch [n,...] of 1 to {} dimensions, "
                              "got {}",
                              static_cast<int>(Shape::kMaxRank),
                              input.shape ? to_text(input.shape) : "no shape"));
@@ -178,6 +180,34 @@ InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
   return form;
 }
 
+/// A batch of one or of any size fits another size: samples then have an entry
+/// each.
+/// Throws: RefusedNodes for inputs of different fixed first sizes.
+void check_batches(const std::vector<OnnxTensorInfo>& inputs) {
+  const OnnxTensorInfo* first = nullptr;
+  bool dynamic = false;
+  for (const OnnxTensorInfo& input : inputs) {
+    if (!input.shape || input.shape->empty()) continue;
+    if (!std::holds_alternative<int64_t>(input.shape->front())) dynamic = true;
+  }
+  for (const OnnxTensorInfo& input : inputs) {
+    if (!input.shape || input.shape->empty()) continue;
+    const auto* size = std::get_if<int64_t>(&input.shape->front());
+    if (size == nullptr) continue;
+    if (first == nullptr) first = &input;
+    const bool same = input.shape->front() == first->shape->front();
+    if (same && (!dynamic || *size == 1)) continue;
+    throw RefusedNodes(
+        "unsupported_model", fmt::format("input '{}'", printable(input.name)),
+        fmt::format(
+            "the first axis must be the batch of all inputs, got {} {}",
+            to_text(input.shape),
+            same ? std::string("next to dynamic sizes")
+                 : fmt::format("and {} of input '{}'", to_text(first->shape),
+                               printable(first->name))));
+  }
+}
+
 }  // namespace
 
 std::vector<InputForm> input_forms(const ImportGraph& graph,
@@ -187,17 +217,21 @@ std::vector<InputForm> input_forms(const ImportGraph& graph,
     throw UnsupportedError("unsupported_model", "ONNX model",
                            "must have inputs, got none");
   }
-  if (options.input_shapes.size() > inputs.size()) {
-    throw ValueError("count_mismatch", "OnnxImportOptions.input_shapes",
-                     fmt::format("must have at most one shape for each of {} "
-                                 "inputs, got {}",
-                                 inputs.size(), options.input_shapes.size()));
+  check_batches(inputs);
+  if (options.input_shapes.size() > graph.file_inputs()) {
+    throw ValueError(
+        "count_mismatch", "OnnxImportOptions.input_shapes",
+        fmt::format("must have at most one shape for each of {} "
+                    "inputs, got {}",
+                    graph.file_inputs(), options.input_shapes.size()));
   }
   std::vector<InputForm> forms;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool given = i < options.input_shapes.size();
-    forms.push_back(
-        form_of(graph, inputs[i], given ? &options.input_shapes[i] : nullptr));
+    const size_t place = graph.input_places()[i];
+    const bool given = place < options.input_shapes.size() &&
+                       options.input_shapes[place].rank() > 0;
+    forms.push_back(form_of(graph, inputs[i],
+                            given ? &options.input_shapes[place] : nullptr));
   }
   return forms;
 }

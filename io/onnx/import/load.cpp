@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "../attention_operator.h"
 #include "../check.h"
 #include "../proto_limits.h"
+#include "batch_axis.h"
 #include "channel_scales.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
@@ -36,19 +36,14 @@ OnnxImport import_model(onnx::ModelProto model,
   }
   OnnxGraph graph(std::move(model), options.limits);
   importing::normalize_graph(graph);
+  importing::drop_unused(graph);
+  importing::add_batch_axis(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights
   (void)importing::recompose(graph);
   if (quantized) importing::leave_out_prefixes(graph);
   return importing::Importer(graph, options).run();
-}
-
-/// Whether all inputs of a graph have a batch dimension.
-bool takes_samples(const OnnxModel& model) {
-  return std::ranges::all_of(model.inputs(), [](const OnnxTensorInfo& input) {
-    return input.shape && !input.shape->empty();
-  });
 }
 
 /// Returns `import()`. If nodes cannot be imported but load() succeeds, adds a
@@ -60,17 +55,17 @@ OnnxImport with_run_hint(const Import& import, const Load& load) {
   } catch (const importing::RefusedNodes& refused) {
     std::string text(refused.text());
     try {
-      if (takes_samples(load())) {
-        text +=
-            "\nHint: io::load_onnx_reference and octet predict run such graphs "
-            "node by node";
-      }
+      (void)load();
+      text +=
+          "\nHint: io::load_onnx_reference and octet predict run such graphs "
+          "node by node";
     } catch (const Error&) {
       // The graph cannot be run either: no hint.
     }
-    UnsupportedError error("unsupported_operator", refused.subject(), text);
+    Error error(ErrorKind::unsupported, refused.code(), refused.subject(),
+                text);
     for (const std::string& frame : refused.context()) error.add_context(frame);
-    throw error;
+    throw UnsupportedError(error);
   }
 }
 

@@ -1,6 +1,7 @@
 // Operators that join, slice, repeat or pass on values.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include <octet/layers/dropout.h>
 #include <octet/runtime/error.h>
 
+#include "../tensors.h"
 #include "converters.h"
 #include "gather.h"
 #include "inputs.h"
@@ -37,6 +39,14 @@ Tensor one_row(const Tensor& value) {
   return first;
 }
 
+/// Whether an integer type holds all values of another. int64 values are
+/// indices and counts: float32 represents them up to 2^24, as int32 does.
+bool holds_all(std::string_view type, std::string_view from) {
+  if (type == "int64" || type == "int32") return !from.empty();
+  return type == from || (type == "int16" && from.ends_with("int8")) ||
+         (type == "uint16" && from == "uint8");
+}
+
 /// A constant token before all others.
 bool convert_class_token(Conversion& c, int64_t axis) {
   if (c.inputs() != 2 || !c.is_constant(0) || c.is_constant(1)) return false;
@@ -60,8 +70,11 @@ bool convert_class_token(Conversion& c, int64_t axis) {
 
 }  // namespace
 
+// Values are float32 whatever the file's type is, so a Cast that preserves them
+// is nothing. One that rounds is part of the output if nothing else consumes
+// it.
 void convert_cast(Conversion& c) {
-  const int64_t to = c.integer("to", 0);
+  const auto to = static_cast<int32_t>(c.integer("to", 0));
   if (to == onnx::TensorProto::BOOL && !c.is_truth(0)) {
     View y = c.view(0);
     y.tensor = c.add(Compare({.operation = "not_equal", .value = 0.0f}),
@@ -69,13 +82,24 @@ void convert_cast(Conversion& c) {
     c.set_output(std::move(y));
     return c.mark_truth();
   }
-  if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::BOOL) {
-    c.refuse("to must be float32 or bool, the types of a model's values");
-  }
-  c.report("nothing to do");
+  const std::string from = c.integer_type(0);
   const bool truth = c.is_truth(0);
+  const bool is_float =
+      to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::FLOAT16 ||
+      to == onnx::TensorProto::BFLOAT16 || to == onnx::TensorProto::DOUBLE;
+  const bool is_integer = !is_float && to != onnx::TensorProto::BOOL;
+  const bool is_output =
+      c.graph().is_output(c.output()) && c.graph().uses(c.output()) == 1;
+  if (is_integer && !is_output && !truth && !holds_all(type_name(to), from)) {
+    c.refuse(
+        fmt::format("to must be a type of floats or bool, or an integer "
+                    "type that holds all values of the input, got {}",
+                    type_name(to)));
+  }
+  c.report(is_integer && is_output ? "type of the output" : "nothing to do");
   c.forward_layout(c.view(0));
-  if (truth) c.mark_truth();
+  if (truth && !is_integer) c.mark_truth();
+  if (is_integer) c.mark_integers(type_name(to));
 }
 
 void convert_concat(Conversion& c) {

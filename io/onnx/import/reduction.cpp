@@ -13,6 +13,7 @@ namespace {
 /// Returns the axes of a reduction, non-negative and sorted.
 Sizes reduced_axes(const Conversion& c, int rank) {
   Sizes axes = c.integers("axes");
+  if (c.op().starts_with("Arg")) axes = {c.integer("axis", 0)};
   if (c.has(1)) axes = c.integers(1);
   if (axes.empty()) c.refuse("axes must be given");
   for (int64_t& axis : axes) axis = c.axis_of(axis, rank);
@@ -86,7 +87,20 @@ void reduce_pixels(Conversion& c, GlobalPool pooling, const char* operation) {
   c.set_output(reduced(c, operation));
 }
 
+/// Indices of extrema along an axis.
+void convert_index(Conversion& c, const char* operation) {
+  if (c.integer("select_last_index", 0) != 0) {
+    c.refuse("select_last_index must be 0");
+  }
+  c.set_output(reduced(c, operation));
+  c.mark_integers("int64");
+}
+
 }  // namespace
+
+void convert_arg_max(Conversion& c) { convert_index(c, "argmax"); }
+
+void convert_arg_min(Conversion& c) { convert_index(c, "argmin"); }
 
 void convert_reduce_mean(Conversion& c) {
   reduce_pixels(c, GlobalPool::mean, "mean");

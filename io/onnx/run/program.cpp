@@ -11,6 +11,7 @@
 #include <octet/runtime/error.h>
 
 #include "../attention_operator.h"
+#include "../doubles.h"
 #include "../graph_view.h"
 #include "../proto_limits.h"
 #include "../schemas.h"
@@ -226,6 +227,7 @@ Program program_of(onnx::ModelProto model) {
   Program program;
   program.opset = opset_of(model);
   expand_attention(graph, program.opset);
+  narrow_doubles(graph);
   check_supported(graph, program.opset);
   const GraphView view(graph);
   program.inputs = view.inputs();

@@ -30,7 +30,8 @@ namespace octet::io {
 /// limits
 struct OnnxImportOptions {
   /// Shape of a sample for each input in Octet's order, images [h,w,c] and
-  /// sequences [l,c]. Required for sizes that the file leaves dynamic.
+  /// sequences [l,c]. Required for sizes that the file leaves dynamic. Shape()
+  /// leaves an input as in the file.
   std::vector<Shape> input_shapes = {};
   /// Imports the float model alone, for a new calibration: removes the Q/DQ
   /// pairs of activations and replaces weights by their dequantized values.
@@ -77,9 +78,12 @@ struct [[nodiscard]] OnnxImport {
 /// Axis order: images are [n,h,w,c] and sequences that convolutions consume
 /// [n,l,c] in the model, [n,c,h,w] and [n,c,l] in the file. The file's
 /// transposes cancel or become Permute layers.
-/// Types: integer and bool inputs are float32 in the model and must contain
-/// whole numbers, or 0 and 1. Integers may be moved and cast to float32, but
-/// arithmetic with them is not supported. A fixed batch becomes dynamic.
+/// Types: inputs of other types are float32 in the model; those of integers and
+/// bool must contain whole numbers, or 0 and 1. Integers may be moved and cast,
+/// but arithmetic with them is not supported.
+/// Batch: a fixed batch becomes dynamic. Vectors of fixed size, such as [5],
+/// get a batch axis; a dynamic [n] has a value per sample. Inputs that nothing
+/// consumes are dropped with a warning.
 /// Layers: constants are folded, and exporters' decompositions (Gelu,
 /// HardSwish, LayerNormalization, attention, a bias as Add, Flatten as Reshape)
 /// become one layer again. Layers have the names of nodes, without a leading

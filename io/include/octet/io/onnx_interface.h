@@ -28,6 +28,11 @@ struct OnnxPort {
   /// images [n,c,h,w]. Axis 0 is the batch dimension of both. Empty: the
   /// default order, channels first.
   std::vector<int> axes = {};
+  /// Whether the file's tensor has the batch dimension. Otherwise it is a
+  /// single sample, for which `axes` includes the batch nevertheless. The batch
+  /// size of a file with such an input is 1; such an output is the same for all
+  /// samples.
+  bool batched = true;
 
   bool operator==(const OnnxPort&) const = default;
 };
@@ -46,9 +51,9 @@ struct OnnxInterface {
   bool operator==(const OnnxInterface&) const = default;
 };
 
-/// Whether inputs and outputs may have an element type: float32, bool, and
-/// integers that float32 represents or rounds as Cast does (uint8, int8,
-/// uint16, int16, int32, int64).
+/// Whether inputs and outputs may have an element type: float32, float16,
+/// bfloat16, float64, bool, and integers that float32 represents or rounds as
+/// Cast does (uint8, int8, uint16, int16, int32, int64).
 bool is_port_type(std::string_view type);
 
 /// Returns the axes of a channels-first tensor, as in ONNX: {0,2,3,1} for rank

@@ -1,0 +1,181 @@
+// ONNX import of files whose inputs have no common batch axis. The executor of
+// files, which knows no batches, computes the expected outputs.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/compare.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/rng.h>
+
+#include "onnx_models.h"
+#include "onnx_round_trip.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Each sample of the imported model has the file's outputs, and so has the
+/// export, whose inputs and outputs are those of the file.
+void expect_same(const std::string& graph) {
+  SCOPED_TRACE(graph);
+  const TempFolder folder;
+  const OnnxImport read = import_of(graph, folder);
+  const OnnxModel file = load_onnx_reference(folder / "m.onnx");
+  std::vector<Tensor> samples, x;
+  for (size_t i = 0; i < file.inputs().size(); ++i) {
+    samples.emplace_back(read.model.inputs()[i].shape().with(0, 3));
+    Rng(i + 1).fill_uniform(samples.back(), -1, 1);
+  }
+  const std::vector<Tensor> got = read.model.predict(samples);
+  for (int64_t n = 0; n < 3; ++n) {
+    x.clear();
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const auto rank = static_cast<int>(file.inputs()[i].shape->size());
+      const Tensor row = samples[i].slice(n, 1);
+      x.push_back(row.shape().rank() == rank
+                      ? row
+                      : row.reshaped(row.shape().slice(1, rank + 1)));
+    }
+    expect_round_trip(read, folder, x);
+    const std::vector<Tensor> expected = file.predict(x);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const Tensor row = got[i].slice(n, 1);
+      expect_close(row.reshaped(expected[i].shape()), expected[i]);
+    }
+  }
+}
+
+TEST(OnnxBatchAxis, IsAddedToVectors) {
+  expect_same(
+      "g (float[5] x) => (float[2] y) {\n"
+      "  w = Constant <value = float[5,2] {1,-2,3,4,-5,6,7,-8,9,1}> ()\n"
+      "  b = Constant <value = float[2] {0.5,-0.25}> ()\n"
+      "  p = MatMul (x, w)\n"
+      "  s = Add (p, b)\n"
+      "  y = Relu (s)\n"
+      "}");
+  // A matrix on the left, and a bias with a leading axis.
+  expect_same(
+      "g (float[3] x) => (float[1,2] y) {\n"
+      "  w = Constant <value = float[2,3] {1,-2,3,4,-5,6}> ()\n"
+      "  b = Constant <value = float[1,2] {0.5,-0.25}> ()\n"
+      "  p = MatMul (w, x)\n"
+      "  y = Add (p, b)\n"
+      "}");
+}
+
+TEST(OnnxBatchAxis, IsTheLeadingAxisThatNodesAdd) {
+  const std::string dense =
+      "  w = Constant <value = float[4,2] {1,-2,3,4,-5,6,7,-8}> ()\n";
+  expect_same("g (float[4] x) => (float[1,2] y) {\n" + dense +
+              "  s = Constant <value = int64[2] {1, 4}> ()\n"
+              "  r = Reshape (x, s)\n"
+              "  y = Gemm (r, w)\n"
+              "}");
+  expect_same("g (float[4] x) => (float[2] y) {\n" + dense +
+              "  a = Constant <value = int64[1] {0}> ()\n"
+              "  r = Unsqueeze (x, a)\n"
+              "  g = Gemm (r, w)\n"
+              "  y = Squeeze (g, a)\n"
+              "}");
+  expect_same("g (float[4] x) => (float[2] y) {\n" + dense +
+              "  s = Constant <value = int64[1] {-1}> ()\n"
+              "  r = Flatten <axis = 0> (x)\n"
+              "  g = Gemm (r, w)\n"
+              "  y = Reshape (g, s)\n"
+              "}");
+}
+
+TEST(OnnxBatchAxis, MovesTheAxesOfOperators) {
+  expect_same(
+      "g (float[6] x, float[2] z) => (float[2,4] y) {\n"
+      "  from = Constant <value = int64[1] {-5}> ()\n"
+      "  to = Constant <value = int64[1] {-1}> ()\n"
+      "  at = Constant <value = int64[3] {5, 0, 2}> ()\n"
+      "  more = Constant <value = float[3] {1, 2, 3}> ()\n"
+      "  sizes = Constant <value = int64[2] {4, 2}> ()\n"
+      "  parts = Constant <value = int64[2] {8, 4}> ()\n"
+      "  s = Slice (x, from, to)\n"
+      "  e = Gather (x, at)\n"
+      "  c = Concat <axis = 0> (s, z, e)\n"
+      "  d = Concat <axis = -1> (c, more)\n"
+      "  p = Softmax <axis = 0> (d)\n"
+      "  q, rest = Split <axis = 0> (p, parts)\n"
+      "  m = ReduceMean <keepdims = 1> (q)\n"
+      "  n = Sub (q, m)\n"
+      "  r = Reshape (n, sizes)\n"
+      "  y = Transpose <perm = [1, 0]> (r)\n"
+      "}");
+}
+
+// As a batch, they would have another meaning.
+TEST(OnnxBatchAxis, IsNotMadeOfDifferentSizes) {
+  const auto refused = [](const std::string& inputs) {
+    return failure_of<UnsupportedError>([&] {
+      (void)from_onnx(model_of("g (" + inputs +
+                               ") => (float[N,3] y) {\n"
+                               "  y = Mul (x, z)\n}")
+                          .SerializeAsString());
+    });
+  };
+  for (const char* inputs :
+       {"float[1,3] x, float[4,3] z", "float[N,3] x, float[4,3] z"}) {
+    const Failure failure = refused(inputs);
+    EXPECT_EQ(failure, (Failure{"unsupported_model", "input 'z'"})) << inputs;
+    EXPECT_THAT(failure.message, HasSubstr("[4,3]"));
+  }
+}
+
+TEST(OnnxImport, DropsInputsThatNothingConsumes) {
+  const TempFolder folder;
+  const WarningCapture warnings;
+  const OnnxImport read = import_of(
+      "g (float[3] state, float[N,2] x) => (float[N,2] y) {\n"
+      "  unused = IsNaN (state)\n"
+      "  y = Neg (x)\n"
+      "}",
+      folder);
+  ASSERT_EQ(read.model.inputs().size(), 1u);
+  EXPECT_EQ(read.interface.inputs[0].name, "x");
+  ASSERT_EQ(warnings.messages.size(), 1u);
+  EXPECT_EQ(warnings.messages[0], (Failure{"input_ignored", "input 'state'"}));
+}
+
+// Quantized, saved, and compared with the file.
+TEST(OnnxBatchAxis, IsKeptByTheInterface) {
+  const TempFolder folder;
+  const OnnxImport read = import_of(
+      "g (float[4] x) => (float[2] y) {\n"
+      "  w = Constant <value = float[4,2] {1,-2,3,4,-5,6,7,-8}> ()\n"
+      "  y = MatMul (x, w)\n"
+      "}",
+      folder);
+  Tensor x({8, 4});
+  Rng(1).fill_uniform(x, -1, 1);
+  Model int8 = quant::quantize_model(read.model);
+  quant::calibrate(int8, [&](const Model& m) { (void)m.predict(x); });
+  save_model(int8, folder / "m.h5", {.interface = read.interface});
+  const OnnxInterface interface = onnx_interface(folder / "m.h5");
+  EXPECT_EQ(interface, read.interface);
+  export_onnx(int8, folder / "int8.onnx", {.interface = interface});
+  const ModelComparison same =
+      compare_models(TracedModel(int8.clone(), interface),
+                     TracedModel::from_onnx(folder / "int8.onnx"), x);
+  EXPECT_GT(same.output_sqnr(), 100);
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)to_onnx(int8, {.interface = interface, .batch = 2});
+            }),
+            (Failure{"conflicting_options", "ONNX batch size"}));
+}
+
+}  // namespace
+}  // namespace octet::io
