@@ -11,7 +11,6 @@
 #include "file_errors.h"
 #include "keras/attention.h"
 #include "keras/operation.h"
-#include "keras/scaled_add.h"
 
 namespace octet::io {
 namespace {
@@ -198,9 +197,6 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
   if (!users && operation) return operation_builder(layer, name, state);
   if (!users && layer.class_name == kAttentionClass) {
     return attention_builder(layer, name);
-  }
-  if (!users && layer.class_name == kScaledAddClass) {
-    return scaled_add_builder(layer, name, state);
   }
   return chain_builder(
       layer, name, layer_sequence(layer, state.dialect, state.options), state);

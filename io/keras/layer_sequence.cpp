@@ -8,7 +8,6 @@
 #include "keras/attention.h"
 #include "keras/augmentation.h"
 #include "keras/operation.h"
-#include "keras/scaled_add.h"
 
 namespace octet::io {
 namespace {
@@ -98,7 +97,6 @@ bool is_known(const KerasLayer& layer, const KerasOptions& options) {
   if (layer.class_name == kMerge) return !merge_class(layer.config).empty();
   return is_renamed_class(layer.class_name) || is_noop(layer) ||
          layer.class_name == kAttentionClass ||
-         layer.class_name == kScaledAddClass ||
          is_registered_class(layer.class_name) || is_known_operation(layer);
 }
 

@@ -256,9 +256,9 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
   EXPECT_EQ(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
             (Failure{"unsupported_attribute", "axis"}));
   EXPECT_EQ(refused("reshape", R"(["i",0,0,{"shape":[3,-1]}])"),
-            (Failure{"unsupported_attribute", "newshape"}));
+            (Failure{"invalid_shape", "reshape"}));
   EXPECT_EQ(refused("reshape", R"(["i",0,0,{"shape":[-1,1]}])"),
-            (Failure{"unsupported_attribute", "newshape"}));
+            (Failure{"shape_mismatch", "target_shape"}));
   EXPECT_EQ(refused("math.cumsum", R"(["i",0,0,{"axis":1}])"),
             (Failure{"unsupported_layer", "layers"}));
   EXPECT_EQ(refused("math.multiply", R"(["i",0,0,{"y":"x"}])"),
