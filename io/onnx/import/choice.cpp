@@ -9,6 +9,7 @@
 #include <octet/layers/compare.h>
 #include <octet/layers/maximum.h>
 #include <octet/layers/multiply.h>
+#include <octet/layers/ops.h>
 #include <octet/layers/where.h>
 #include <octet/runtime/ops.h>
 
@@ -49,7 +50,7 @@ void convert_compare(Conversion& c) {
 // Boolean values are 1 and 0.
 void convert_logical(Conversion& c) {
   if (c.op() == "Not") {
-    rescale(c, 0, {Tensor::scalar(-1), Tensor::scalar(1)});
+    c.set_elementwise(0, logical_not);
     return c.mark_truth();
   }
   const auto layer = [&]() -> LayerHandle {
