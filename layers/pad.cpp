@@ -1,14 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/pad.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
@@ -45,11 +42,9 @@ int64_t padded_entry(int64_t place, int64_t size, const std::string& mode) {
 void expect_pad_mode(const std::string& mode) {
   const std::vector<std::string> known{"constant", "edge", "reflect",
                                        "symmetric", "wrap"};
-  if (std::ranges::find(known, mode) != known.end()) return;
-  throw ValueError(
-      "unknown_name", "mode",
-      fmt::format("unknown mode '{}' (known: {}){}", mode,
-                  fmt::join(known, ", "), suggest_near(mode, known)));
+  if (std::ranges::find(known, mode) == known.end()) {
+    throw_unknown_name("mode", mode, known);
+  }
 }
 
 class PadLayer final : public Layer {
