@@ -80,9 +80,9 @@ using Outputs = std::vector<SymbolicTensor>;
 
 /// A function with settings.
 struct KerasFunction {
-  /// Axis order of the inputs: Keras', or any, in which `axis()` converts axes
-  /// unless the function is elementwise.
-  enum class Order { keras, any };
+  /// Axis order of the inputs: Keras', or that of the first input as for an
+  /// elementwise layer or one with an option `axis`; `axis()` converts axes.
+  enum class Order { keras, elementwise, axis };
 
   std::string_view name;
   Outputs (*apply)(FunctionCall& call);

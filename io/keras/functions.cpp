@@ -80,21 +80,25 @@ template <Reduction kReduce>
 Outputs apply_reduction(Call& c) {
   c.settings.expect("initial", {});
   const bool keepdims = c.settings.is_true({"keepdims", "keep_dims"});
-  const int rank = c.rank();
-  const Axes axes = c.axes(c.settings.find_or_positional({"axis"}));
-  if (std::ssize(axes) == rank - 1 && !keepdims) {
+  const Config given = c.settings.find_or_positional({"axis"});
+  Axes axes = c.axes(given);
+  // Pooling keeps the order of images.
+  const bool pools =
+      (c.rank() == 3 || c.rank() == 4) &&
+      (kReduce == Reduction(octet::mean) || kReduce == Reduction(octet::max)) &&
+      axes == (c.rank() == 4 ? Axes{1, 2} : Axes{1});
+  if (!pools) {
+    c.arrange({});
+    axes = c.axes(given);
+  }
+  if (std::ssize(axes) == c.rank() - 1 && !keepdims) {
     throw UnsupportedError(
         "unsupported_attribute", "axis",
         fmt::format("must leave an axis of {} besides the batch",
                     c.x().shape().to_string()));
   }
-  SymbolicTensor y =
-      kReduce(c.x(), axes, keepdims ? Keepdims::yes : Keepdims::no);
-  // Without the channels, or other axes, there is only one order.
-  const bool channels = keepdims || axes.back() != rank - 1;
-  c.order = {.channels_first =
-                 c.order.channels_first && channels && y.shape().rank() > 2};
-  return {std::move(y)};
+  if (!keepdims) c.order = {};
+  return {kReduce(c.x(), axes, keepdims ? Keepdims::yes : Keepdims::no)};
 }
 
 // --- several tensors ---------------------------------------------------------
@@ -325,76 +329,76 @@ Outputs apply_resize(Call& c) {
                                          : method.as_string()})(c.x())};
 }
 
-constexpr auto kAny = KerasFunction::Order::any;
+constexpr auto kAxis = KerasFunction::Order::axis;
+constexpr auto kElementwise = KerasFunction::Order::elementwise;
 constexpr auto kKeras = KerasFunction::Order::keras;
 
 constexpr KerasFunction kFunctions[] = {
-    {"Amax", apply_reduction<octet::max>, kAny},
-    {"Amin", apply_reduction<octet::min>, kAny},
-    {"Cast", apply_cast, kAny},
+    {"AddN", apply_add_n, kElementwise, 0},
+    {"Amax", apply_reduction<octet::max>, kAxis},
+    {"Amin", apply_reduction<octet::min>, kAxis},
+    {"Cast", apply_cast, kElementwise},
     {"Celu",
      [](Call& c) -> Outputs {
        c.settings.expect("alpha", 1.0);
        return {celu(c.x())};
      },
-     kAny},
-    {"Clip", apply_clip, kAny},
-    {"Concatenate", apply_concatenate, kAny, 0},
-    {"CustomScaleLayer", apply_scaled_add, kAny, 2},
+     kElementwise},
+    {"Clip", apply_clip, kElementwise},
+    {"Concatenate", apply_concatenate, kAxis, 0},
+    {"CustomScaleLayer", apply_scaled_add, kElementwise, 2},
+    {"DepthToSpace",
+     [](Call& c) -> Outputs { return {depth_to_space(c.x(), block_size(c))}; }},
     {"Einsum", apply_einsum, kKeras, 2},
     {"Elu",
      [](Call& c) -> Outputs {
        return {elu(c.x(), c.settings.number({"alpha"}, 1))};
      },
-     kAny},
+     kElementwise},
     {"ExpandDims", apply_expand_dims},
     {"Flip", apply_flip},
     {"Gelu",
      [](Call& c) -> Outputs {
        return {gelu(c.x(), c.settings.is_true({"approximate"}))};
      },
-     kAny},
+     kElementwise},
     {"GetItem", apply_get_item},
+    {"L2Normalize", apply_l2_normalize},
     {"LeakyRelu",
      [](Call& c) -> Outputs {
        return {leaky_relu(c.x(),
                           c.settings.number({"negative_slope", "alpha"}, 0.2))};
      },
-     kAny},
+     kElementwise},
     {"LogSoftmax",
-     [](Call& c) -> Outputs { return {log_softmax(c.x(), softmax_axis(c))}; },
-     kAny},
+     [](Call& c) -> Outputs { return {log_softmax(c.x(), softmax_axis(c))}; }},
     {"Matmul", apply_matmul, kKeras, 2},
-    {"Max", apply_reduction<octet::max>, kAny},
-    {"Mean", apply_reduction<octet::mean>, kAny},
-    {"Min", apply_reduction<octet::min>, kAny},
+    {"Max", apply_reduction<octet::max>, kAxis},
+    {"Mean", apply_reduction<octet::mean>, kAxis},
+    {"Min", apply_reduction<octet::min>, kAxis},
     {"Moveaxis", apply_moveaxis},
-    {"Normalize", apply_normalize, kAny},
+    {"Normalize", apply_normalize},
     {"Pad", apply_pad},
-    {"Prod", apply_reduction<octet::prod>, kAny},
+    {"Prod", apply_reduction<octet::prod>, kAxis},
     {"Repeat", apply_repeat},
     {"Reshape", apply_reshape},
     {"Resize", apply_resize},
     {"Roll", apply_roll},
-    {"Round", apply_round, kAny},
+    {"Round", apply_round, kElementwise},
     {"Softmax",
      [](Call& c) -> Outputs { return {softmax(c.x(), softmax_axis(c))}; },
-     kAny},
+     kAxis},
+    {"SpaceToDepth",
+     [](Call& c) -> Outputs { return {space_to_depth(c.x(), block_size(c))}; }},
     {"Split", apply_split},
     {"Squeeze", apply_squeeze},
     {"Stack", apply_stack, kKeras, 0},
-    {"Sum", apply_reduction<octet::sum>, kAny},
+    {"Sum", apply_reduction<octet::sum>, kAxis},
     {"Swapaxes", apply_swapaxes},
     {"Tile", apply_tile},
     {"Transpose", apply_transpose},
     {"Where", [](Call& c) -> Outputs { return {where(c.x(), c.x(1), c.x(2))}; },
-     kAny, 3},
-    {"AddN", apply_add_n, kAny, 0},
-    {"L2Normalize", apply_l2_normalize, kAny},
-    {"DepthToSpace",
-     [](Call& c) -> Outputs { return {depth_to_space(c.x(), block_size(c))}; }},
-    {"SpaceToDepth",
-     [](Call& c) -> Outputs { return {space_to_depth(c.x(), block_size(c))}; }},
+     kElementwise, 3},
     {"split", apply_tf_split},
 };
 

@@ -236,8 +236,12 @@ class OperationBuilder final : public LayerBuilder {
                              fmt::format("must have {} tensors, got {}",
                                          function.tensors, c.values.size()));
     }
-    const bool any = function.order == KerasFunction::Order::any;
-    c.arrange(any ? common_order(c.values) : AxisOrder{});
+    c.arrange(function.order == KerasFunction::Order::keras
+                  ? AxisOrder{}
+                  : order_as(function.order == KerasFunction::Order::axis
+                                 ? "Concatenate"
+                                 : "Add",
+                             c.values));
     Outputs outputs = function.apply(c);
     if (const auto unread = c.settings.unread()) {
       throw UnsupportedError(
@@ -249,9 +253,10 @@ class OperationBuilder final : public LayerBuilder {
     return outputs;
   }
 
-  // Orders the axes as a Concatenate does.
-  static AxisOrder common_order(const std::vector<KerasValue>& values) {
-    return order_for({"", "Concatenate", Config::Object()}, values);
+  /// Returns the axis order of a layer of that class.
+  static AxisOrder order_as(const char* class_name,
+                            const std::vector<KerasValue>& values) {
+    return order_for({"", class_name, Config::Object()}, values);
   }
 
   std::vector<BuiltArgument> operands_of(
@@ -272,7 +277,7 @@ class OperationBuilder final : public LayerBuilder {
 
   Outputs apply_to_operands(FunctionCall& c,
                             const std::vector<BuiltArgument>& operands) const {
-    c.arrange(order_for({"", "Add", Config::Object()}, c.values));
+    c.arrange(order_as("Add", c.values));
     const size_t tensors = c.values.size();
     const Pointwise* pointwise = find_row(kPointwise, function_);
     if (pointwise != nullptr && operands.size() == 1 && tensors == 1) {

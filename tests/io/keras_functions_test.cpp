@@ -75,6 +75,10 @@ TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
                         R"("mode":"SYMMETRIC"})"),
             (V{0, 1, 2, 0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(call("math.greater", R"({"y":2})"), (V{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(call("where", R"({"x":["i",0,0],"y":["i",0,0]})"),
+            (V{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(call("einsum", R"({"subscripts":"bij,bkj->bik","y":["i",0,0]})"),
+            (V{5, 14, 14, 50}));
   EXPECT_EQ(call("math.less_equal", R"({"y":["i",0,0]})"),
             (V{1, 1, 1, 1, 1, 1}));
   const auto refused = [](const std::string& function,
@@ -184,6 +188,25 @@ TEST(KerasFunctions, ListsOfNumbersAreForTheLastAxisInKerasOrder) {
       }
     }
   }
+}
+
+TEST(KerasFunctions, ReductionsHaveKerasOrderButForPixels) {
+  // Sums over rows, [n,c,w]: x[h][w][c] = 9h + 3w + c.
+  const Tensor sums = behind_pooling("channels_first", "math.reduce_sum", "",
+                                     R"({"axis":[2]})");
+  EXPECT_EQ(values(sums),
+            (std::vector<float>{9, 15, 21, 11, 17, 23, 13, 19, 25}));
+  EXPECT_EQ(behind_pooling("channels_first", "math.reduce_max", "",
+                           R"({"axis":[1],"keepdims":true})")
+                .shape(),
+            (Shape{1, 1, 2, 3}));
+  EXPECT_EQ(values(behind_pooling("channels_first", "math.reduce_mean", "",
+                                  R"({"axis":[-1,-2]})")),
+            (std::vector<float>{7.5f, 8.5f, 9.5f}));
+  EXPECT_EQ(behind_pooling("channels_first", "math.reduce_mean", "",
+                           R"({"axis":[2,3],"keepdims":true})")
+                .shape(),
+            (Shape{1, 1, 1, 3}));
 }
 
 TEST(KerasFunctions, ResizeUsesTheDataFormatOfTheModelsLayers) {
