@@ -197,11 +197,6 @@ void convert_prelu(Conversion& c) {
   std::vector<int64_t> shared;
   for (int axis = 1; axis < rank; ++axis) {
     if (alpha.shape()[axis] != x.tensor.shape()[axis]) shared.push_back(axis);
-    if (alpha.shape()[axis] != 1 &&
-        alpha.shape()[axis] != x.tensor.shape()[axis]) {
-      c.refuse(fmt::format("slopes {} do not fit {}", slope.shape().to_string(),
-                           importing::text_of(view)));
-    }
   }
   const SymbolicTensor y =
       c.add(PReLU({.shared_axes = shared}), {x},

@@ -8,7 +8,7 @@ namespace octet::io::importing {
 Converter find_converter(const std::string& op) {
   static const std::unordered_map<std::string_view, Converter> kConverters{
       {"Add", convert_add},
-      {"And", convert_logical},
+      {"And", convert_compare},
       {"Attention", convert_attention},
       {"AveragePool", convert_average_pool},
       {"BatchNormalization", convert_batch_normalization},
@@ -42,9 +42,9 @@ Converter find_converter(const std::string& op) {
       {"Mean", convert_mean},
       {"Min", convert_min},
       {"Mul", convert_mul},
-      {"Not", convert_logical},
+      {"Not", convert_not},
       {"NotEqual", convert_compare},
-      {"Or", convert_logical},
+      {"Or", convert_compare},
       {"PRelu", convert_prelu},
       {"Pad", convert_pad},
       {"Pow", convert_pow},
@@ -66,7 +66,7 @@ Converter find_converter(const std::string& op) {
       {"Unsqueeze", convert_unsqueeze},
       {"Upsample", convert_resize},
       {"Where", convert_where},
-      {"Xor", convert_logical},
+      {"Xor", convert_compare},
   };
   const auto found = kConverters.find(op);
   if (found != kConverters.end()) return found->second;

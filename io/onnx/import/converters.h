@@ -52,7 +52,7 @@ void convert_mul(Conversion& c);
 void convert_pow(Conversion& c);
 void convert_attention(Conversion& c);
 void convert_compare(Conversion& c);
-void convert_logical(Conversion& c);
+void convert_not(Conversion& c);
 void convert_where(Conversion& c);
 void convert_sub(Conversion& c);
 void convert_sum(Conversion& c);

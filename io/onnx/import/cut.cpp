@@ -20,16 +20,11 @@ namespace {
 Tensor columns_of(const Tensor& weight, int64_t size, int64_t inner,
                   const Cut& cut) {
   const int64_t rows = weight.size() / (size * inner);
-  Tensor result(Shape{rows, cut.count * inner});
-  const auto from = weight.f32();
-  const auto to = result.f32();
-  for (int64_t row = 0; row < rows; ++row) {
-    const auto source =
-        from.subspan(static_cast<size_t>((row * size + cut.first) * inner),
-                     static_cast<size_t>(cut.count * inner));
-    std::ranges::copy(source, to.begin() + row * cut.count * inner);
-  }
-  return result;
+  return weight.reshaped({rows, size, inner})
+      .transposed({1, 0, 2})
+      .slice(cut.first, cut.count)
+      .transposed({1, 0, 2})
+      .reshaped({rows, cut.count * inner});
 }
 
 /// Adds a Dense layer with only the sliced outputs.
