@@ -52,12 +52,20 @@ constexpr Pointwise kPointwise[] = {
     {"identity", [](const SymbolicTensor& x) { return x; }},
 };
 
-using Numbers = std::vector<float>;
+using Numbers = std::vector<double>;
 
-Numbers mapped(Numbers numbers, float (*f)(float)) {
-  std::ranges::transform(numbers, numbers.begin(), f);
-  return numbers;
+// Rounds once, after the function.
+std::vector<float> mapped(const Numbers& numbers, double (*f)(double)) {
+  std::vector<float> result;
+  for (const double number : numbers) {
+    result.push_back(static_cast<float>(f(number)));
+  }
+  return result;
 }
+std::vector<float> floats(const Numbers& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+float first(const Numbers& numbers) { return static_cast<float>(numbers[0]); }
 
 // Functions of two tensors, or of a tensor and numbers for its last axis.
 struct Arithmetic {
@@ -73,41 +81,41 @@ template <SymbolicTensor (*kCompare)(const SymbolicTensor&, float),
           SymbolicTensor (*kSwapped)(const SymbolicTensor&, float)>
 SymbolicTensor compare_number(const SymbolicTensor& x, const Numbers& k,
                               bool swapped) {
-  return swapped ? kSwapped(x, k[0]) : kCompare(x, k[0]);
+  return swapped ? kSwapped(x, first(k)) : kCompare(x, first(k));
 }
 
 constexpr Arithmetic kArithmetic[] = {
     {"Add", add,
      [](const SymbolicTensor& x, const Numbers& k, bool) {
-       return affine(x, {1}, k);
+       return affine(x, {1}, floats(k));
      }},
     {"Subtract", subtract,
      [](const SymbolicTensor& x, const Numbers& k, bool swapped) {
-       if (swapped) return affine(x, {-1}, k);
-       return affine(x, {1}, mapped(k, [](float v) { return -v; }));
+       if (swapped) return affine(x, {-1}, floats(k));
+       return affine(x, {1}, mapped(k, [](double v) { return -v; }));
      }},
     {"Multiply", multiply,
      [](const SymbolicTensor& x, const Numbers& k, bool) {
-       return affine(x, k, {0});
+       return affine(x, floats(k), {0});
      }},
     {"Divide", divide,
      [](const SymbolicTensor& x, const Numbers& k, bool swapped) {
-       if (swapped) return affine(reciprocal(x), k, {0});
-       return affine(x, mapped(k, [](float v) { return 1 / v; }), {0});
+       if (swapped) return affine(reciprocal(x), floats(k), {0});
+       return affine(x, mapped(k, [](double v) { return 1 / v; }), {0});
      }},
     {"Power", nullptr,
      [](const SymbolicTensor& x, const Numbers& k, bool) {
-       return power(x, k[0]);
+       return power(x, first(k));
      },
      true},
     {"Maximum", maximum,
      [](const SymbolicTensor& x, const Numbers& k, bool) {
-       return clip(x, k[0], {});
+       return clip(x, first(k), {});
      },
      true},
     {"Minimum", minimum,
      [](const SymbolicTensor& x, const Numbers& k, bool) {
-       return clip(x, {}, k[0]);
+       return clip(x, {}, first(k));
      },
      true},
     {"Equal", equal, compare_number<equal, equal>, true},
@@ -174,7 +182,7 @@ bool is_number(const Config& c) {
 Numbers numbers_of(const Config& c) {
   Numbers result;
   for (const Config& each : c.is_list() ? c.as_list() : Config::List{c}) {
-    result.push_back(static_cast<float>(each.as_number()));
+    result.push_back(each.as_number());
   }
   return result;
 }
