@@ -4,15 +4,16 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
 
+#include "checks.h"
 #include "composed_activations.h"
 
 namespace octet {
@@ -186,11 +187,7 @@ void expect_activation_function(std::string_view name) {
       known.emplace_back(each.name);
     }
   }
-  std::ranges::sort(known);
-  throw ValueError("unknown_name", "activation",
-                   fmt::format("unknown function '{}' (known: {}){}", name,
-                               fmt::join(known, ", "),
-                               suggest_near(std::string(name), known)));
+  throw_unknown_name("activation", name, std::move(known));
 }
 
 const ActivationFunction& find_activation(const std::string& name) {

@@ -1,10 +1,13 @@
 #include "checks.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
 
 namespace octet {
 
@@ -143,6 +146,15 @@ void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow) {
                   "padding. Hint: padding 'same' always fits",
                   x.to_string(), image ? fmt::format("{}x", window.h) : "",
                   window.w));
+}
+
+void throw_unknown_name(const char* what, std::string_view name,
+                        std::vector<std::string> known) {
+  std::ranges::sort(known);
+  throw ValueError(
+      "unknown_name", what,
+      fmt::format("unknown {} '{}' (known: {}){}", what, name,
+                  fmt::join(known, ", "), suggest_near(name, known)));
 }
 
 }  // namespace octet

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <octet/layers/padding.h>
@@ -49,5 +52,21 @@ const Shape& token_input(std::span<const Shape> inputs);
 /// Checks that a window has at least one position on `x`. A sequence is an
 /// image of one row. Throws: ShapeError.
 void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow);
+
+/// Throws: ValueError for an unknown name of a function, mode or operation.
+[[noreturn]] void throw_unknown_name(const char* what, std::string_view name,
+                                     std::vector<std::string> known);
+
+/// Returns the row with that `name`. Throws: ValueError listing all names.
+template <class Rows>
+const auto& find_named(const char* what, const Rows& rows,
+                       std::string_view name) {
+  for (const auto& row : rows) {
+    if (row.name == name) return row;
+  }
+  std::vector<std::string> known;
+  for (const auto& row : rows) known.emplace_back(row.name);
+  throw_unknown_name(what, name, std::move(known));
+}
 
 }  // namespace octet

@@ -1,13 +1,12 @@
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include <octet/layers/compare.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
 
+#include "checks.h"
 #include "fields.h"
 #include "make_layer.h"
 #include "merge.h"
@@ -39,24 +38,11 @@ constexpr std::array kComparisons{
     NamedComparison{"less_equal", Comparison::less_equal, "LessOrEqual"},
 };
 
-const NamedComparison& find_comparison(const std::string& name) {
-  const auto* found =
-      std::ranges::find(kComparisons, name, &NamedComparison::name);
-  if (found != kComparisons.end()) return *found;
-  std::vector<std::string> known;
-  for (const NamedComparison& each : kComparisons) {
-    known.emplace_back(each.name);
-  }
-  throw ValueError(
-      "unknown_name", "operation",
-      fmt::format("unknown operation '{}' (known: {}){}", name,
-                  fmt::join(known, ", "), suggest_near(name, known)));
-}
-
 class CompareLayer final : public Layer {
  public:
   explicit CompareLayer(const CompareOptions& options)
-      : o_(options), named_(find_comparison(o_.operation)) {}
+      : o_(options),
+        named_(find_named("operation", kComparisons, o_.operation)) {}
 
   std::string class_name() const override { return "Compare"; }
   Config config() const override { return write_fields(o_); }

@@ -4,10 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/activation.h>
-#include <octet/layers/clip_by_value.h>
 #include <octet/layers/concatenate.h>
-#include <octet/layers/divide.h>
 #include <octet/layers/flatten.h>
 #include <octet/layers/gather.h>
 #include <octet/layers/get_item.h>
@@ -15,17 +12,13 @@
 #include <octet/layers/global_average_pooling2d.h>
 #include <octet/layers/global_max_pooling1d.h>
 #include <octet/layers/global_max_pooling2d.h>
-#include <octet/layers/matmul.h>
-#include <octet/layers/maximum.h>
-#include <octet/layers/minimum.h>
 #include <octet/layers/ops.h>
+#include <octet/layers/pad.h>
 #include <octet/layers/permute.h>
-#include <octet/layers/power.h>
 #include <octet/layers/reduce.h>
 #include <octet/layers/reshape.h>
-#include <octet/layers/softmax.h>
-#include <octet/layers/unary.h>
-#include <octet/layers/where.h>
+#include <octet/layers/zero_padding1d.h>
+#include <octet/layers/zero_padding2d.h>
 #include <octet/runtime/error.h>
 
 namespace octet {
@@ -81,6 +74,41 @@ SymbolicTensor along(const SymbolicTensor& x, int axis, const Slice& slice) {
   return x.index(std::move(index));
 }
 
+// Checks that a function has an argument for each axis.
+void expect_axes(const char* op, const char* what, size_t given,
+                 const Shape& x) {
+  if (std::cmp_equal(given, x.rank())) return;
+  throw ShapeError("count_mismatch", op,
+                   fmt::format("{} must have a number for each axis of {}, got "
+                               "{}",
+                               what, x.to_string(), given));
+}
+
+// Largest number of entries of an axis that a function creates.
+constexpr int64_t kMostEntries = int64_t{1} << 20;
+
+std::vector<int64_t> permutation_of(int rank) {
+  std::vector<int64_t> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// Splits axes, permutes and merges them.
+SymbolicTensor rearrange_blocks(const SymbolicTensor& x,
+                                const std::vector<int64_t>& split,
+                                const std::vector<int64_t>& merged) {
+  return reshape(transpose(reshape(x, split), {0, 1, 3, 2, 4, 5}), merged);
+}
+
+void expect_blocks(const char* op, const Shape& x, int64_t block,
+                   bool divides) {
+  if (divides) return;
+  throw ShapeError("invalid_value", op,
+                   fmt::format("block_size must divide the sizes of images "
+                               "[n,h,w,c], got {} for {}",
+                               block, x.to_string()));
+}
+
 }  // namespace
 
 SymbolicTensor mean(const SymbolicTensor& x, const std::vector<int64_t>& axes,
@@ -108,6 +136,13 @@ SymbolicTensor prod(const SymbolicTensor& x, const std::vector<int64_t>& axes,
   return reduce("prod", x, axes, keepdims);
 }
 
+SymbolicTensor logsumexp(const SymbolicTensor& x,
+                         const std::vector<int64_t>& axes, Keepdims keepdims) {
+  const SymbolicTensor most = max(x, axes, Keepdims::yes);
+  const SymbolicTensor y = log(sum(exp(x - most), axes, Keepdims::yes)) + most;
+  return keepdims == Keepdims::yes ? y : squeeze(y, axes);
+}
+
 SymbolicTensor transpose(const SymbolicTensor& x,
                          const std::vector<int64_t>& axes) {
   if (axes.empty() || axes[0] != 0) {
@@ -131,6 +166,24 @@ SymbolicTensor transpose(const SymbolicTensor& x,
                     rank, x.shape().to_string(), fmt::join(axes, ",")));
   }
   return Permute({.dims = std::move(dims)})(x);
+}
+
+SymbolicTensor moveaxis(const SymbolicTensor& x, int64_t source,
+                        int64_t destination) {
+  const int rank = x.shape().rank();
+  const int from = sample_axis("moveaxis", source, rank);
+  std::vector<int64_t> axes = permutation_of(rank);
+  axes.erase(axes.begin() + from);
+  axes.insert(axes.begin() + sample_axis("moveaxis", destination, rank), from);
+  return transpose(x, axes);
+}
+
+SymbolicTensor swapaxes(const SymbolicTensor& x, int64_t axis1, int64_t axis2) {
+  const int rank = x.shape().rank();
+  std::vector<int64_t> axes = permutation_of(rank);
+  std::swap(axes[static_cast<size_t>(sample_axis("swapaxes", axis1, rank))],
+            axes[static_cast<size_t>(sample_axis("swapaxes", axis2, rank))]);
+  return transpose(x, axes);
 }
 
 SymbolicTensor reshape(const SymbolicTensor& x,
@@ -181,6 +234,28 @@ SymbolicTensor expand_dims(const SymbolicTensor& x, int64_t axis) {
 }
 
 SymbolicTensor flatten(const SymbolicTensor& x) { return Flatten()(x); }
+
+// Source: tf.nn.depth_to_space.
+SymbolicTensor depth_to_space(const SymbolicTensor& x, int64_t block_size) {
+  const Shape& s = x.shape();
+  const int64_t b = block_size;
+  expect_blocks(
+      "depth_to_space", s, b,
+      s.rank() == 4 && b >= 1 && b <= INT16_MAX && s[3] % (b * b) == 0);
+  const int64_t c = s[3] / (b * b);
+  return rearrange_blocks(x, {-1, s[1], s[2], b, b, c},
+                          {-1, s[1] * b, s[2] * b, c});
+}
+
+SymbolicTensor space_to_depth(const SymbolicTensor& x, int64_t block_size) {
+  const Shape& s = x.shape();
+  const int64_t b = block_size;
+  expect_blocks("space_to_depth", s, b,
+                s.rank() == 4 && b >= 1 && b <= INT16_MAX && s[1] % b == 0 &&
+                    s[2] % b == 0);
+  return rearrange_blocks(x, {-1, s[1] / b, b, s[2] / b, b, s[3]},
+                          {-1, s[1] / b, s[2] / b, s[3] * b * b});
+}
 
 SymbolicTensor concatenate(std::vector<SymbolicTensor> inputs, int64_t axis) {
   return Concatenate({.axis = axis})(std::move(inputs));
@@ -247,7 +322,6 @@ SymbolicTensor flip(const SymbolicTensor& x, int64_t axis) {
 }
 
 SymbolicTensor repeat(const SymbolicTensor& x, int64_t repeats, int64_t axis) {
-  constexpr int64_t kMostEntries = int64_t{1} << 31;
   const int64_t size = x.shape()[sample_axis("repeat", axis, x.shape().rank())];
   if (repeats < 1 || repeats > kMostEntries / size) {
     throw ValueError("out_of_range", "repeat",
@@ -259,54 +333,87 @@ SymbolicTensor repeat(const SymbolicTensor& x, int64_t repeats, int64_t axis) {
   return take(x, std::move(indices), axis);
 }
 
-SymbolicTensor abs(const SymbolicTensor& x) { return Unary("abs")(x); }
-SymbolicTensor ceil(const SymbolicTensor& x) { return Unary("ceil")(x); }
-SymbolicTensor cos(const SymbolicTensor& x) { return Unary("cos")(x); }
-SymbolicTensor erf(const SymbolicTensor& x) { return Unary("erf")(x); }
-SymbolicTensor exp(const SymbolicTensor& x) {
-  return Activation("exponential")(x);
-}
-SymbolicTensor floor(const SymbolicTensor& x) { return Unary("floor")(x); }
-SymbolicTensor log(const SymbolicTensor& x) { return Unary("log")(x); }
-SymbolicTensor power(const SymbolicTensor& x, float exponent) {
-  return Power(exponent)(x);
-}
-SymbolicTensor reciprocal(const SymbolicTensor& x) {
-  return Unary("reciprocal")(x);
-}
-SymbolicTensor relu(const SymbolicTensor& x) { return Activation("relu")(x); }
-SymbolicTensor round(const SymbolicTensor& x) { return Unary("round")(x); }
-SymbolicTensor sigmoid(const SymbolicTensor& x) {
-  return Activation("sigmoid")(x);
-}
-SymbolicTensor sign(const SymbolicTensor& x) { return Unary("sign")(x); }
-SymbolicTensor sin(const SymbolicTensor& x) { return Unary("sin")(x); }
-SymbolicTensor softmax(const SymbolicTensor& x, int64_t axis) {
-  return Softmax({.axis = axis})(x);
-}
-SymbolicTensor sqrt(const SymbolicTensor& x) { return Unary("sqrt")(x); }
-SymbolicTensor square(const SymbolicTensor& x) { return Unary("square")(x); }
-SymbolicTensor tanh(const SymbolicTensor& x) { return Activation("tanh")(x); }
-SymbolicTensor clip(const SymbolicTensor& x, std::optional<float> min,
-                    std::optional<float> max) {
-  return ClipByValue({.min = min, .max = max})(x);
+SymbolicTensor tile(const SymbolicTensor& x,
+                    const std::vector<int64_t>& repeats) {
+  const Shape& shape = x.shape();
+  expect_axes("tile", "repeats", repeats.size(), shape);
+  SymbolicTensor y = x;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const int64_t times = repeats[static_cast<size_t>(axis)];
+    if (times == 1) continue;
+    if (axis == 0 || times < 1 || times > kMostEntries / shape[axis]) {
+      throw ValueError("out_of_range", "tile",
+                       fmt::format("repeats must be 1 for the batch and "
+                                   "at least 1 otherwise, for at most {} "
+                                   "entries of an axis, got ({}) for {}",
+                                   kMostEntries, fmt::join(repeats, ","),
+                                   shape.to_string()));
+    }
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < times * shape[axis]; ++i) {
+      indices.push_back(i % shape[axis]);
+    }
+    y = take(y, std::move(indices), axis);
+  }
+  return y;
 }
 
-SymbolicTensor maximum(const SymbolicTensor& x, const SymbolicTensor& y) {
-  return Maximum()({x, y});
+SymbolicTensor roll(const SymbolicTensor& x, int64_t shift, int64_t axis) {
+  const int place = sample_axis("roll", axis, x.shape().rank());
+  const int64_t size = x.shape()[place];
+  std::vector<int64_t> indices(static_cast<size_t>(size));
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t from = (i - shift % size + size) % size;
+    indices[static_cast<size_t>(i)] = from;
+  }
+  return take(x, std::move(indices), place);
 }
-SymbolicTensor minimum(const SymbolicTensor& x, const SymbolicTensor& y) {
-  return Minimum()({x, y});
+
+SymbolicTensor slice(const SymbolicTensor& x, const std::vector<int64_t>& start,
+                     const std::vector<int64_t>& shape) {
+  const Shape& all = x.shape();
+  expect_axes("slice", "start", start.size(), all);
+  expect_axes("slice", "shape", shape.size(), all);
+  std::vector<Index> index{Slice()};
+  bool fits = start[0] == 0 && shape[0] == -1;
+  for (int axis = 1; axis < all.rank(); ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    const int64_t rest = all[axis] - start[i];
+    const int64_t count = shape[i] == -1 ? rest : shape[i];
+    fits = fits && start[i] >= 0 && count >= 1 && count <= rest;
+    index.push_back(Slice(start[i], start[i] + count));
+  }
+  if (!fits) {
+    throw ShapeError(
+        "out_of_range", "slice",
+        fmt::format("start and shape must select entries of each axis of {} "
+                    "and the whole batch, 0 and -1, got ({}) and ({})",
+                    all.to_string(), fmt::join(start, ","),
+                    fmt::join(shape, ",")));
+  }
+  return x.index(std::move(index));
 }
-SymbolicTensor divide(const SymbolicTensor& x, const SymbolicTensor& y) {
-  return Divide()({x, y});
-}
-SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& x,
-                     const SymbolicTensor& y) {
-  return Where()({condition, x, y});
-}
-SymbolicTensor matmul(const SymbolicTensor& a, const SymbolicTensor& b) {
-  return Matmul()({a, b});
+
+SymbolicTensor pad(const SymbolicTensor& x, const std::vector<Ends>& pad_width,
+                   const std::string& mode, float value) {
+  const int rank = x.shape().rank();
+  expect_axes("pad", "pad_width", pad_width.size(), x.shape());
+  if (pad_width[0] != Ends{}) {
+    throw ShapeError("out_of_range", "pad",
+                     "pad_width must be 0 for the batch");
+  }
+  const bool zeros = mode == "constant" && value == 0;
+  if (zeros && (rank == 3 || rank == 4) && pad_width.back() == Ends{}) {
+    if (rank == 3) return ZeroPadding1D({.padding = pad_width[1]})(x);
+    return ZeroPadding2D({.padding = {pad_width[1], pad_width[2]}})(x);
+  }
+  PadOptions options{.mode = mode, .value = value};
+  for (int axis = 1; axis < rank; ++axis) {
+    const Ends& ends = pad_width[static_cast<size_t>(axis)];
+    options.begin.push_back(ends.begin);
+    options.end.push_back(ends.end);
+  }
+  return Pad(options)(x);
 }
 
 }  // namespace octet

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include <fmt/format.h>
@@ -7,7 +6,6 @@
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/reduce.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
@@ -70,21 +68,11 @@ bool is_index(const Reduction& reduction) {
   return reduction.name.starts_with("arg");
 }
 
-const Reduction& find_reduction(const std::string& name) {
-  const auto* found = std::ranges::find(kReductions, name, &Reduction::name);
-  if (found != std::end(kReductions)) return *found;
-  std::vector<std::string> known;
-  for (const Reduction& each : kReductions) known.emplace_back(each.name);
-  throw ValueError(
-      "unknown_name", "operation",
-      fmt::format("unknown operation '{}' (known: {}){}", name,
-                  fmt::join(known, ", "), suggest_near(name, known)));
-}
-
 class ReduceLayer final : public Layer {
  public:
   explicit ReduceLayer(const ReduceOptions& options)
-      : o_(options), reduction_(find_reduction(o_.operation)) {
+      : o_(options),
+        reduction_(find_named("operation", kReductions, o_.operation)) {
     if (o_.axes.empty()) {
       throw ValueError("missing_value", "axes",
                        "must have at least one axis, as in .axes = {1, 2}");

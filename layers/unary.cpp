@@ -1,12 +1,8 @@
-#include <algorithm>
-#include <iterator>
-
 #include <fmt/format.h>
 
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/unary.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
@@ -51,24 +47,11 @@ constexpr UnaryOperation kUnaryOperations[] = {
     {"square", square, "Mul", true, true},
 };
 
-const UnaryOperation& find_operation(const std::string& name) {
-  const auto* found =
-      std::ranges::find(kUnaryOperations, name, &UnaryOperation::name);
-  if (found != std::end(kUnaryOperations)) return *found;
-  std::vector<std::string> known;
-  for (const UnaryOperation& each : kUnaryOperations) {
-    known.emplace_back(each.name);
-  }
-  throw ValueError(
-      "unknown_name", "operation",
-      fmt::format("unknown operation '{}' (known: {}){}", name,
-                  fmt::join(known, ", "), suggest_near(name, known)));
-}
-
 class UnaryLayer final : public Layer {
  public:
   explicit UnaryLayer(const UnaryOptions& options)
-      : o_(options), operation_(find_operation(o_.operation)) {}
+      : o_(options),
+        operation_(find_named("operation", kUnaryOperations, o_.operation)) {}
 
   std::string class_name() const override { return "Unary"; }
   Config config() const override { return write_fields(o_); }

@@ -12,7 +12,6 @@
 #include "keras/attention.h"
 #include "keras/blocks.h"
 #include "keras/operation.h"
-#include "keras/scaled_add.h"
 
 namespace octet::io {
 namespace {
@@ -208,9 +207,6 @@ std::unique_ptr<LayerBuilder> layer_builder(const KerasLayer& layer,
   if (!users && operation) return operation_builder(layer, name, state);
   if (!users && layer.class_name == kAttentionClass) {
     return attention_builder(layer, name);
-  }
-  if (!users && layer.class_name == kScaledAddClass) {
-    return scaled_add_builder(layer, name, state);
   }
   const BlockBuilder block = users ? nullptr : find_block(layer.class_name);
   if (block != nullptr) return block(layer, name, state);

@@ -9,7 +9,6 @@
 #include "keras/augmentation.h"
 #include "keras/blocks.h"
 #include "keras/operation.h"
-#include "keras/scaled_add.h"
 
 namespace octet::io {
 namespace {
@@ -99,7 +98,6 @@ bool is_known(const KerasLayer& layer, const KerasOptions& options) {
   if (layer.class_name == kMerge) return !merge_class(layer.config).empty();
   return is_renamed_class(layer.class_name) || is_noop(layer) ||
          layer.class_name == kAttentionClass ||
-         layer.class_name == kScaledAddClass ||
          find_block(layer.class_name) != nullptr ||
          is_registered_class(layer.class_name) || is_known_operation(layer);
 }

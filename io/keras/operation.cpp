@@ -1,104 +1,140 @@
 #include "keras/operation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <octet/layers/ops.h>
 #include <octet/runtime/error.h>
 
-#include "keras/operation_forms.h"
+#include "added_layers.h"
+#include "keras/function_call.h"
+#include "unique_names.h"
 
 namespace octet::io {
 namespace {
 
-// Sources: tensorflow/python/keras/layers/core.py (TFOpLambda names a function
-// by its module in tf); class names in keras/src/ops/numpy.py and nn.py.
-struct Named {
-  std::string_view name;   // of Keras or TensorFlow
-  std::string_view layer;  // equivalent in Octet
+struct Pointwise {
+  std::string_view name;
+  SymbolicTensor (*apply)(const SymbolicTensor& x);
 };
 
-// Layers of two tensors, or of a tensor and numbers.
-constexpr Named kJoins[] = {
-    {"Add", "Add"},
-    {"Divide", "Divide"},
-    {"Maximum", "Maximum"},
-    {"Minimum", "Minimum"},
-    {"Multiply", "Multiply"},
-    {"Power", "Power"},
-    {"Subtract", "Subtract"},
-    {"TrueDivide", "Divide"},
-    {"__operators__.add", "Add"},
-    {"math.add", "Add"},
-    {"math.divide", "Divide"},
-    {"math.maximum", "Maximum"},
-    {"math.minimum", "Minimum"},
-    {"math.multiply", "Multiply"},
-    {"math.pow", "Power"},
-    {"math.subtract", "Subtract"},
-    {"math.truediv", "Divide"},
+constexpr Pointwise kPointwise[] = {
+    {"Absolute", octet::abs},
+    {"Ceil", octet::ceil},
+    {"Cos", octet::cos},
+    {"Erf", octet::erf},
+    {"Exp", octet::exp},
+    {"Floor", octet::floor},
+    {"HardSigmoid", hard_sigmoid},
+    {"HardSilu", hard_silu},
+    {"Log", octet::log},
+    {"LogSigmoid", log_sigmoid},
+    {"LogicalNot", logical_not},
+    {"Negative", negative},
+    {"Reciprocal", reciprocal},
+    {"Relu", relu},
+    {"Relu6", relu6},
+    {"Rsqrt", rsqrt},
+    {"Selu", selu},
+    {"Sigmoid", sigmoid},
+    {"Sign", sign},
+    {"Silu", silu},
+    {"Sin", octet::sin},
+    {"Softplus", softplus},
+    {"Softsign", softsign},
+    {"Sqrt", octet::sqrt},
+    {"Square", square},
+    {"Tanh", octet::tanh},
+    {"identity", [](const SymbolicTensor& x) { return x; }},
 };
 
-constexpr Named kActivations[] = {
-    {"Exp", "exponential"},
-    {"HardSigmoid", "hard_sigmoid"},
-    {"HardSilu", "hard_silu"},
-    {"LogSigmoid", "log_sigmoid"},
-    {"Relu", "relu"},
-    {"Relu6", "relu6"},
-    {"Selu", "selu"},
-    {"Sigmoid", "sigmoid"},
-    {"Silu", "silu"},
-    {"Softplus", "softplus"},
-    {"Softsign", "softsign"},
-    {"Tanh", "tanh"},
-    {"identity", "linear"},
-    {"math.exp", "exponential"},
-    {"math.log_sigmoid", "log_sigmoid"},
-    {"math.sigmoid", "sigmoid"},
-    {"math.softplus", "softplus"},
-    {"math.tanh", "tanh"},
-    {"nn.relu", "relu"},
-    {"nn.relu6", "relu6"},
-    {"nn.selu", "selu"},
-    {"nn.silu", "silu"},
-    {"nn.softsign", "softsign"},
-    {"nn.swish", "silu"},
-};
+using Numbers = std::vector<double>;
 
-// Operations of the layer Unary.
-constexpr Named kUnary[] = {
-    {"Absolute", "abs"},
-    {"Ceil", "ceil"},
-    {"Cos", "cos"},
-    {"Erf", "erf"},
-    {"Floor", "floor"},
-    {"Log", "log"},
-    {"Reciprocal", "reciprocal"},
-    {"Sign", "sign"},
-    {"Sin", "sin"},
-    {"Sqrt", "sqrt"},
-    {"Square", "square"},
-    {"math.abs", "abs"},
-    {"math.ceil", "ceil"},
-    {"math.cos", "cos"},
-    {"math.erf", "erf"},
-    {"math.floor", "floor"},
-    {"math.log", "log"},
-    {"math.reciprocal", "reciprocal"},
-    {"math.sign", "sign"},
-    {"math.sin", "sin"},
-    {"math.sqrt", "sqrt"},
-    {"math.square", "square"},
-};
-
-std::string_view find_named(std::span<const Named> all, std::string_view name) {
-  for (const Named& named : all) {
-    if (named.name == name) return named.layer;
+// Rounds once, after the function.
+std::vector<float> mapped(const Numbers& numbers, double (*f)(double)) {
+  std::vector<float> result;
+  for (const double number : numbers) {
+    result.push_back(static_cast<float>(f(number)));
   }
-  return "";
+  return result;
+}
+std::vector<float> floats(const Numbers& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+float first(const Numbers& numbers) { return static_cast<float>(numbers[0]); }
+
+// Functions of two tensors, or of a tensor and numbers for its last axis.
+struct Arithmetic {
+  std::string_view name;
+  SymbolicTensor (*tensors)(const SymbolicTensor& x, const SymbolicTensor& y);
+  /// x op k, or k op x if `swapped`; null for neither.
+  SymbolicTensor (*numbers)(const SymbolicTensor& x, const Numbers& k,
+                            bool swapped);
+  bool single = false;  ///< only for a single number
+};
+
+template <SymbolicTensor (*kCompare)(const SymbolicTensor&, float),
+          SymbolicTensor (*kSwapped)(const SymbolicTensor&, float)>
+SymbolicTensor compare_number(const SymbolicTensor& x, const Numbers& k,
+                              bool swapped) {
+  return swapped ? kSwapped(x, first(k)) : kCompare(x, first(k));
+}
+
+constexpr Arithmetic kArithmetic[] = {
+    {"Add", add,
+     [](const SymbolicTensor& x, const Numbers& k, bool) {
+       return affine(x, {1}, floats(k));
+     }},
+    {"Subtract", subtract,
+     [](const SymbolicTensor& x, const Numbers& k, bool swapped) {
+       if (swapped) return affine(x, {-1}, floats(k));
+       return affine(x, {1}, mapped(k, [](double v) { return -v; }));
+     }},
+    {"Multiply", multiply,
+     [](const SymbolicTensor& x, const Numbers& k, bool) {
+       return affine(x, floats(k), {0});
+     }},
+    {"Divide", divide,
+     [](const SymbolicTensor& x, const Numbers& k, bool swapped) {
+       if (swapped) return affine(reciprocal(x), floats(k), {0});
+       return affine(x, mapped(k, [](double v) { return 1 / v; }), {0});
+     }},
+    {"Power", nullptr,
+     [](const SymbolicTensor& x, const Numbers& k, bool) {
+       return power(x, first(k));
+     },
+     true},
+    {"Maximum", maximum,
+     [](const SymbolicTensor& x, const Numbers& k, bool) {
+       return clip(x, first(k), {});
+     },
+     true},
+    {"Minimum", minimum,
+     [](const SymbolicTensor& x, const Numbers& k, bool) {
+       return clip(x, {}, first(k));
+     },
+     true},
+    {"Equal", equal, compare_number<equal, equal>, true},
+    {"Greater", greater, compare_number<greater, less>, true},
+    {"GreaterEqual", greater_equal, compare_number<greater_equal, less_equal>,
+     true},
+    {"Less", less, compare_number<less, greater>, true},
+    {"LessEqual", less_equal, compare_number<less_equal, greater_equal>, true},
+    {"NotEqual", not_equal, compare_number<not_equal, not_equal>, true},
+    {"LogicalAnd", logical_and, nullptr},
+    {"LogicalOr", logical_or, nullptr},
+    {"LogicalXor", logical_xor, nullptr},
+};
+
+template <size_t kSize, class Row>
+const Row* find_row(const Row (&rows)[kSize], std::string_view name) {
+  const std::string keras = keras_function_name(name);
+  const auto* found = std::ranges::find(rows, keras, &Row::name);
+  return found == std::end(rows) ? nullptr : found;
 }
 
 std::string function_of(const KerasLayer& layer) {
@@ -125,13 +161,6 @@ Settings settings_of(const KerasLayer& layer, const Arguments& arguments,
   return settings;
 }
 
-/// Whether a function has operands only, no settings.
-bool is_simple(std::string_view function) {
-  return !find_named(kJoins, function).empty() ||
-         !find_named(kActivations, function).empty() ||
-         !find_named(kUnary, function).empty();
-}
-
 // Arguments that are always operands.
 bool is_operand(const std::string& name) {
   constexpr std::string_view kNames[] = {"",   "x", "y", "x1",
@@ -150,49 +179,12 @@ bool is_number(const Config& c) {
           std::ranges::all_of(c.as_list(), &Config::is_number));
 }
 
-Config mapped(const Config& numbers, double (*f)(double)) {
-  if (!numbers.is_list()) return f(numbers.as_number());
-  Config::List list;
-  for (const Config& n : numbers.as_list()) list.emplace_back(f(n.as_number()));
-  return list;
-}
-
-// Lists apply to the last axis in Keras' order.
-Steps affine(Config scale, Config offset) {
-  LayerSpec step{
-      "", "Rescaling",
-      Config().set("scale", std::move(scale)).set("offset", std::move(offset))};
-  step.in_keras_order =
-      step.config.at("scale").is_list() || step.config.at("offset").is_list();
-  return {std::move(step)};
-}
-
-/// x op k, or k op x; empty if no layer is equivalent.
-Steps with_constant(std::string_view join, const Config& k, bool tensor_first) {
-  if (join == "Add") return affine(1.0, k);
-  if (join == "Multiply") return affine(k, 0.0);
-  if (join == "Subtract") {
-    if (!tensor_first) return affine(-1.0, k);
-    return affine(1.0, mapped(k, [](double v) { return -v; }));
+Numbers numbers_of(const Config& c) {
+  Numbers result;
+  for (const Config& each : c.is_list() ? c.as_list() : Config::List{c}) {
+    result.push_back(each.as_number());
   }
-  if (join == "Divide" && tensor_first) {
-    return affine(mapped(k, [](double v) { return 1 / v; }), 0.0);
-  }
-  if (join == "Divide") {
-    Steps steps = affine(k, 0.0);
-    steps.insert(steps.begin(), {"/reciprocal", "Unary",
-                                 Config().set("operation", "reciprocal")});
-    return steps;
-  }
-  if (k.is_list()) return {};
-  if (join == "Power" && tensor_first) {
-    return {{"", "Power", Config().set("exponent", k)}};
-  }
-  const bool lowest = join == "Maximum";
-  if (lowest || join == "Minimum") {
-    return {{"", "ClipByValue", Config().set(lowest ? "min" : "max", k)}};
-  }
-  return {};
+  return result;
 }
 
 class OperationBuilder final : public LayerBuilder {
@@ -210,42 +202,20 @@ class OperationBuilder final : public LayerBuilder {
     const std::string name =
         calls_ == 0 ? name_ : fmt::format("{}_{}", name_, calls_);
     ++calls_;
-    if (is_simple(function_)) {
-      const std::vector<BuiltArgument> operands = operands_of(arguments);
-      return chain_builder(layer_, name, layer_sequence(operands), state_)
-          ->call(tensors_of(operands), 0);
-    }
-    const std::vector<BuiltArgument> tensors = tensors_of(arguments);
-    if (tensors.empty()) {
-      throw FormatError("count_mismatch", "inbound_nodes",
-                        "must have a tensor, got none");
-    }
-    Operands x{.shapes = {},
-               .channels_first = tensors[0].value->order.channels_first,
-               .formats = state_.formats};
-    for (const BuiltArgument& tensor : tensors) {
-      x.shapes.push_back(keras_shape(*tensor.value));
-    }
     const Settings settings = settings_of(
         layer_, arguments,
         +[](const BuiltArgument& a) { return a.value.has_value(); });
-    const Form form = find_form(function_);
-    const std::vector<Steps> outputs =
-        form != nullptr ? std::vector<Steps>{form(settings, x)}
-                        : parts_of(function_, settings, x[0]);
-    if (const auto unread = settings.unread()) {
-      throw UnsupportedError(
-          "unsupported_attribute", function_,
-          unread->empty()
-              ? std::string("constants among the tensors are not supported")
-              : fmt::format("argument '{}' is not supported", *unread));
-    }
     std::vector<KerasValue> values;
-    for (const Steps& steps : outputs) {
-      values.push_back(
-          chain_builder(layer_, name, steps, state_)->call(tensors, 0)[0]);
+    for (const BuiltArgument& argument : arguments) {
+      if (argument.value) values.push_back(*argument.value);
     }
-    return values;
+    if (values.empty()) {
+      throw FormatError("count_mismatch", "inbound_nodes",
+                        "must have a tensor, got none");
+    }
+    FunctionCall c{
+        .settings = settings, .values = values, .formats = state_.formats};
+    return named(c, outputs_of(c, arguments), name);
   }
 
   TargetLayer targets() const override {
@@ -253,6 +223,50 @@ class OperationBuilder final : public LayerBuilder {
   }
 
  private:
+  // Errors of functions are uses that Octet does not support.
+  Outputs outputs_of(FunctionCall& c,
+                     const std::vector<BuiltArgument>& arguments) const {
+    try {
+      if (const KerasFunction* function = find_function(function_)) {
+        return apply(*function, c);
+      }
+      return apply_to_operands(c, operands_of(arguments));
+    } catch (const ShapeError& error) {
+      throw UnsupportedError(error);
+    } catch (const ValueError& error) {
+      throw UnsupportedError(error);
+    }
+  }
+
+  Outputs apply(const KerasFunction& function, FunctionCall& c) const {
+    if (function.tensors != 0 && c.values.size() != function.tensors) {
+      throw UnsupportedError("count_mismatch", "inbound_nodes",
+                             fmt::format("must have {} tensors, got {}",
+                                         function.tensors, c.values.size()));
+    }
+    c.arrange(function.order == KerasFunction::Order::keras
+                  ? AxisOrder{}
+                  : order_as(function.order == KerasFunction::Order::axis
+                                 ? "Concatenate"
+                                 : "Add",
+                             c.values));
+    Outputs outputs = function.apply(c);
+    if (const auto unread = c.settings.unread()) {
+      throw UnsupportedError(
+          "unsupported_attribute", function_,
+          unread->empty()
+              ? std::string("constants among the tensors are not supported")
+              : fmt::format("argument '{}' is not supported", *unread));
+    }
+    return outputs;
+  }
+
+  /// Returns the axis order of a layer of that class.
+  static AxisOrder order_as(const char* class_name,
+                            const std::vector<KerasValue>& values) {
+    return order_for({"", class_name, Config::Object()}, values);
+  }
+
   std::vector<BuiltArgument> operands_of(
       const std::vector<BuiltArgument>& arguments) const {
     std::vector<BuiltArgument> operands;
@@ -269,45 +283,47 @@ class OperationBuilder final : public LayerBuilder {
     return operands;
   }
 
-  static std::vector<BuiltArgument> tensors_of(
-      const std::vector<BuiltArgument>& arguments) {
-    std::vector<BuiltArgument> tensors;
-    for (const BuiltArgument& argument : arguments) {
-      if (argument.value) tensors.push_back({"", argument.value, {}});
+  Outputs apply_to_operands(FunctionCall& c,
+                            const std::vector<BuiltArgument>& operands) const {
+    c.arrange(order_as("Add", c.values));
+    const size_t tensors = c.values.size();
+    const Pointwise* pointwise = find_row(kPointwise, function_);
+    if (pointwise != nullptr && operands.size() == 1 && tensors == 1) {
+      return {pointwise->apply(c.x())};
     }
-    return tensors;
-  }
-
-  Steps layer_sequence(const std::vector<BuiltArgument>& operands) const {
-    const auto tensors = std::ranges::count_if(
-        operands, [](const BuiltArgument& a) { return a.value.has_value(); });
-    const std::string_view join = find_named(kJoins, function_);
-    if (join.empty() && operands.size() == 1 && tensors == 1) {
-      const std::string_view activation = find_named(kActivations, function_);
-      if (!activation.empty()) {
-        return {{"", "Activation", Config().set("activation", activation)}};
+    const Arithmetic* arithmetic = find_row(kArithmetic, function_);
+    if (arithmetic != nullptr && operands.size() == 2) {
+      if (tensors == 2 && arithmetic->tensors != nullptr &&
+          c.x().shape().rank() == c.x(1).shape().rank()) {
+        return {arithmetic->tensors(c.x(), c.x(1))};
       }
-      return {{"", "Unary",
-               Config().set("operation", find_named(kUnary, function_))}};
-    }
-    if (!join.empty() && join != "Power" && operands.size() == 2 &&
-        tensors == 2) {
-      const int ranks[] = {operands[0].value->tensor.shape().rank(),
-                           operands[1].value->tensor.shape().rank()};
-      if (ranks[0] == ranks[1]) {
-        return {{"", std::string(join), Config::Object()}};
+      const bool swapped = !operands[0].value;
+      const Config& k = operands[swapped ? 0 : 1].constant;
+      const bool power = arithmetic->tensors == nullptr;
+      if (tensors == 1 && arithmetic->numbers != nullptr && is_number(k) &&
+          !(arithmetic->single && k.is_list()) && !(power && swapped)) {
+        // Lists apply to the last axis in Keras' order.
+        if (k.is_list()) c.arrange({});
+        return {arithmetic->numbers(c.x(), numbers_of(k), swapped)};
       }
-    }
-    if (!join.empty() && operands.size() == 2 && tensors == 1) {
-      const bool tensor_first = operands[0].value.has_value();
-      const Config& k = operands[tensor_first ? 1 : 0].constant;
-      Steps steps =
-          is_number(k) ? with_constant(join, k, tensor_first) : Steps();
-      if (!steps.empty()) return steps;
     }
     throw UnsupportedError("unsupported_operator", function_,
                            "operands must be tensors of the same rank, or a "
                            "tensor and numbers, for which Octet has a layer");
+  }
+
+  static std::vector<KerasValue> named(const FunctionCall& c,
+                                       const Outputs& outputs,
+                                       const std::string& name) {
+    UniqueNames names;
+    std::vector<KerasValue> result;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      name_added_layers(c.inputs, outputs[i],
+                        i == 0 ? name : fmt::format("{}/{}", name, i),
+                        [&](const std::string& own) { return names.add(own); });
+      result.push_back({outputs[i], c.order});
+    }
+    return result;
   }
 
   const KerasLayer& layer_;
@@ -321,15 +337,16 @@ class OperationBuilder final : public LayerBuilder {
 
 bool is_known_operation(const KerasLayer& layer) {
   const std::string function = function_of(layer);
-  return is_simple(function) || find_form(function) != nullptr ||
-         has_parts(function);
+  return find_row(kPointwise, function) != nullptr ||
+         find_row(kArithmetic, function) != nullptr ||
+         find_function(function) != nullptr;
 }
 
 int64_t outputs_of(const KerasLayer& layer) {
   const std::string function = function_of(layer);
   // Rejected later, by name.
   if (layer.operation && !is_known_operation(layer)) return INT64_MAX;
-  if (!layer.operation || !has_parts(function) || layer.calls.empty()) return 1;
+  if (!layer.operation || layer.calls.empty()) return 1;
   // All calls have the same number: a function with other settings is another
   // layer.
   return outputs_of(function,

@@ -231,6 +231,9 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
   EXPECT_EQ(call("math.multiply", R"(["i",0,0,{"y":["i",0,0]}])"),
             (V{1, 4, 16}));
   EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":4}])"), (V{0.25, 0.5, 1}));
+  // The reciprocal is rounded once.
+  EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":1.1}])")[0],
+            static_cast<float>(1 / 1.1));
   EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":["i",0,0]}])"), (V{1, 1, 1}));
   EXPECT_EQ(
       call("math.truediv", R"(["_CONSTANT_VALUE",-1,4.0,{"y":["i",0,0]}])"),
@@ -256,9 +259,9 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
   EXPECT_EQ(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
             (Failure{"unsupported_attribute", "axis"}));
   EXPECT_EQ(refused("reshape", R"(["i",0,0,{"shape":[3,-1]}])"),
-            (Failure{"unsupported_attribute", "newshape"}));
+            (Failure{"invalid_shape", "reshape"}));
   EXPECT_EQ(refused("reshape", R"(["i",0,0,{"shape":[-1,1]}])"),
-            (Failure{"unsupported_attribute", "newshape"}));
+            (Failure{"shape_mismatch", "target_shape"}));
   EXPECT_EQ(refused("math.cumsum", R"(["i",0,0,{"axis":1}])"),
             (Failure{"unsupported_layer", "layers"}));
   EXPECT_EQ(refused("math.multiply", R"(["i",0,0,{"y":"x"}])"),

@@ -58,6 +58,29 @@ TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
             (V{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(call("split", R"({"num_or_size_splits":[1,2],"axis":2})", 2),
             (V{0, 3, 1, 2, 4, 5}));
+  EXPECT_EQ(call("tile", R"({"multiples":[1,1,2]})"),
+            (V{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(call("repeat", R"({"repeats":2,"axis":1})"),
+            (V{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(call("roll", R"({"shift":1,"axis":-1})"), (V{2, 0, 1, 5, 3, 4}));
+  EXPECT_EQ(call("pad", R"({"paddings":[[0,0],[0,1],[0,0]]})"),
+            (V{0, 1, 2, 3, 4, 5, 0, 0, 0}));
+  EXPECT_EQ(call("pad", R"({"paddings":[[0,0],[0,0],[1,0]],)"
+                        R"("constant_values":7})"),
+            (V{7, 0, 1, 2, 7, 3, 4, 5}));
+  EXPECT_EQ(call("pad", R"({"paddings":[[0,0],[0,0],[0,2]],)"
+                        R"("mode":"REFLECT"})"),
+            (V{0, 1, 2, 1, 0, 3, 4, 5, 4, 3}));
+  EXPECT_EQ(call("pad", R"({"paddings":[[0,0],[1,0],[0,0]],)"
+                        R"("mode":"SYMMETRIC"})"),
+            (V{0, 1, 2, 0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(call("math.greater", R"({"y":2})"), (V{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(call("where", R"({"x":["i",0,0],"y":["i",0,0]})"),
+            (V{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(call("einsum", R"({"subscripts":"bij,bkj->bik","y":["i",0,0]})"),
+            (V{5, 14, 14, 50}));
+  EXPECT_EQ(call("math.less_equal", R"({"y":["i",0,0]})"),
+            (V{1, 1, 1, 1, 1, 1}));
   const auto refused = [](const std::string& function,
                           const std::string& arguments, int outputs = 1) {
     return failure_of<Error>(
@@ -71,7 +94,7 @@ TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
         << axes;
   }
   EXPECT_EQ(refused("compat.v1.transpose", R"({"perm":[1,0,2]})"),
-            (Failure{"unsupported_attribute", "axes"}));
+            (Failure{"invalid_value", "transpose"}));
   EXPECT_EQ(
       refused("compat.v1.transpose", R"({"perm":[0,2,1],"conjugate":true})"),
       (Failure{"unsupported_attribute", "transpose"}));
@@ -88,15 +111,15 @@ TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
   EXPECT_EQ(refused("math.round", R"({"decimals":1})"),
             (Failure{"unsupported_attribute", "decimals"}));
   EXPECT_EQ(refused("compat.v1.squeeze", R"({"axis":[1]})"),
-            (Failure{"unsupported_attribute", "axis"}));
+            (Failure{"shape_mismatch", "squeeze"}));
   EXPECT_EQ(refused("split", R"({"num_or_size_splits":2,"axis":0})", 2),
             (Failure{"unsupported_attribute", "axis"}));
   EXPECT_EQ(refused("split", R"({"num_or_size_splits":2,"axis":2})", 2),
-            (Failure{"unsupported_attribute", "sections"}));
+            (Failure{"invalid_value", "split"}));
   EXPECT_EQ(refused("split", R"({"num_or_size_splits":3,"axis":2})", 4),
             (Failure{"out_of_range", "output_layers"}));
-  for (const char* sizes : {"[1,1]", "[3,0]", "[4,-1]", "[-9,12]",
-                            "[9223372036854775807,9223372036854775807]"}) {
+  for (const char* sizes :
+       {"[1,1]", "[9223372036854775807,9223372036854775807]"}) {
     EXPECT_EQ(
         refused("split",
                 fmt::format(R"({{"num_or_size_splits":{},"axis":2}})", sizes),
@@ -104,8 +127,22 @@ TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
         (Failure{"unsupported_attribute", "sections"}))
         << sizes;
   }
+  for (const char* sizes : {"[3,0]", "[4,-1]", "[-9,12]"}) {
+    EXPECT_EQ(
+        refused("split",
+                fmt::format(R"({{"num_or_size_splits":{},"axis":2}})", sizes),
+                2),
+        (Failure{"out_of_range", "split"}))
+        << sizes;
+  }
+  EXPECT_EQ(refused("tile", R"({"multiples":[2,1,1]})"),
+            (Failure{"out_of_range", "tile"}));
+  EXPECT_EQ(refused("pad", R"({"paddings":[[1,0],[0,0],[0,0]]})"),
+            (Failure{"out_of_range", "pad"}));
+  EXPECT_EQ(refused("pad", R"({"paddings":[[0,0],[0,0]]})"),
+            (Failure{"count_mismatch", "pad"}));
   EXPECT_EQ(refused("nn.depth_to_space", R"({"block_size":2})"),
-            (Failure{"unsupported_attribute", "block_size"}));
+            (Failure{"invalid_value", "depth_to_space"}));
 }
 
 TEST(KerasFunctions, FunctionsKeepTheOrderOfAModel) {
@@ -151,6 +188,25 @@ TEST(KerasFunctions, ListsOfNumbersAreForTheLastAxisInKerasOrder) {
       }
     }
   }
+}
+
+TEST(KerasFunctions, ReductionsHaveKerasOrderButForPixels) {
+  // Sums over rows, [n,c,w]: x[h][w][c] = 9h + 3w + c.
+  const Tensor sums = behind_pooling("channels_first", "math.reduce_sum", "",
+                                     R"({"axis":[2]})");
+  EXPECT_EQ(values(sums),
+            (std::vector<float>{9, 15, 21, 11, 17, 23, 13, 19, 25}));
+  EXPECT_EQ(behind_pooling("channels_first", "math.reduce_max", "",
+                           R"({"axis":[1],"keepdims":true})")
+                .shape(),
+            (Shape{1, 1, 2, 3}));
+  EXPECT_EQ(values(behind_pooling("channels_first", "math.reduce_mean", "",
+                                  R"({"axis":[-1,-2]})")),
+            (std::vector<float>{7.5f, 8.5f, 9.5f}));
+  EXPECT_EQ(behind_pooling("channels_first", "math.reduce_mean", "",
+                           R"({"axis":[2,3],"keepdims":true})")
+                .shape(),
+            (Shape{1, 1, 1, 3}));
 }
 
 TEST(KerasFunctions, ResizeUsesTheDataFormatOfTheModelsLayers) {

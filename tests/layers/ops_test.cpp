@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/layers/einsum.h>
 #include <octet/layers/ops.h>
 
 #include "support.h"
@@ -184,6 +185,166 @@ TEST(Ops, ComputeElementwise) {
       ElementsAre(8.75f, 0, 12));
   EXPECT_NEAR(of([](const SymbolicTensor& in) { return exp(in); })[1],
               std::exp(0.25), 1e-6);
+}
+
+TEST(Ops, MoveAxes) {
+  // [n,h,w,c] = [1,2,2,3] with the values 0 to 11.
+  const Tensor x = counting({1, 2, 2, 3});
+  const auto of = [&](auto function) { return output_of(function, x); };
+  const Tensor moved =
+      of([](const SymbolicTensor& in) { return moveaxis(in, -1, 1); });
+  EXPECT_EQ(moved.shape(), Shape({1, 3, 2, 2}));
+  EXPECT_THAT(values(moved), ElementsAre(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11));
+  EXPECT_THAT(
+      values(of([](const SymbolicTensor& in) { return swapaxes(in, 1, 2); })),
+      ElementsAre(0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11));
+  const Tensor deep =
+      of([](const SymbolicTensor& in) { return space_to_depth(in, 2); });
+  EXPECT_EQ(deep.shape(), Shape({1, 1, 1, 12}));
+  EXPECT_THAT(values(of([](const SymbolicTensor& in) {
+                return depth_to_space(space_to_depth(in, 2), 2);
+              })),
+              ElementsAreArray(values(x)));
+  // tf.nn.depth_to_space: channels are [row, column, depth].
+  EXPECT_THAT(
+      values(output_of(
+          [](const SymbolicTensor& in) { return depth_to_space(in, 2); },
+          counting({1, 1, 2, 4}))),
+      ElementsAre(0, 1, 4, 5, 2, 3, 6, 7));
+  const SymbolicTensor in = input({3, 4, 5});
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)depth_to_space(in, 2); }),
+            (Failure{"invalid_value", "depth_to_space"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)space_to_depth(in, 2); }),
+            (Failure{"invalid_value", "space_to_depth"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)moveaxis(in, 0, 1); }),
+            (Failure{"out_of_range", "moveaxis"}));
+}
+
+TEST(Ops, SliceTileRollAndPad) {
+  const Tensor x = counting({1, 2, 3});
+  const auto of = [&](auto function) { return values(output_of(function, x)); };
+  using S = const SymbolicTensor&;
+  EXPECT_THAT(of([](S in) {
+                return slice(in, {0, 1, 1}, {-1, 1, -1});
+              }),
+              ElementsAre(4, 5));
+  EXPECT_THAT(of([](S in) {
+                return tile(in, {1, 2, 1});
+              }),
+              ElementsAre(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(of([](S in) { return roll(in, -1, 2); }),
+              ElementsAre(1, 2, 0, 4, 5, 3));
+  EXPECT_THAT(of([](S in) {
+                return pad(in, {{}, {0, 1}, {}});
+              }),
+              ElementsAre(0, 1, 2, 3, 4, 5, 0, 0, 0));
+  EXPECT_THAT(of([](S in) {
+                return pad(in, {{}, {}, {1, 0}}, "wrap");
+              }),
+              ElementsAre(2, 0, 1, 2, 5, 3, 4, 5));
+  EXPECT_THAT(of([](S in) {
+                return pad(in, {{}, {1, 0}, {0, 1}}, "constant", 9);
+              }),
+              ElementsAre(9, 9, 9, 9, 0, 1, 2, 9, 3, 4, 5, 9));
+  const SymbolicTensor in = input({2, 3});
+  // Zeros around steps combine with convolutions.
+  EXPECT_EQ(pad(in, {{}, {1, 1}, {}}).node->layer->class_name(),
+            "ZeroPadding1D");
+  EXPECT_EQ(pad(in, {{}, {}, {1, 1}}).node->layer->class_name(), "Pad");
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)slice(in, {0, 0, 2}, {-1, 1, 2});
+            }),
+            (Failure{"out_of_range", "slice"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)tile(in, {2, 1, 1});
+            }),
+            (Failure{"out_of_range", "tile"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)tile(in, {1, 2});
+            }),
+            (Failure{"count_mismatch", "tile"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)pad(in, {{1, 0}, {}, {}});
+            }),
+            (Failure{"out_of_range", "pad"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)pad(in, {{}, {2, 0}, {}}, "reflect");
+            }),
+            (Failure{"out_of_range", "begin, end"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)pad(in, {{}, {2, 0}, {}}, "mirror");
+            }),
+            (Failure{"unknown_name", "mode"}));
+}
+
+TEST(Ops, ComputeAlongAxesAndCompare) {
+  const Tensor x = tensor({1, 2, 2}, {1000, 0, 1000, 3});
+  const auto of = [&](auto function) { return values(output_of(function, x)); };
+  using S = const SymbolicTensor&;
+  // log(2 exp(1000)) does not overflow.
+  const std::vector<float> sums = of([](S in) { return logsumexp(in, {1}); });
+  EXPECT_NEAR(sums[0], 1000 + std::log(2.0), 1e-4);
+  EXPECT_NEAR(sums[1], std::log(1 + std::exp(3.0)), 1e-6);
+  const std::vector<float> logs = of([](S in) { return log_softmax(in, 1); });
+  EXPECT_NEAR(logs[0], -std::log(2.0), 1e-4);
+  EXPECT_NEAR(logs[1], -std::log(1 + std::exp(3.0)), 1e-6);
+  EXPECT_THAT(of([](S in) { return greater(in, 2); }), ElementsAre(1, 0, 1, 1));
+  EXPECT_THAT(of([](S in) {
+                return logical_and(less(in, 4), logical_not(equal(in, 0)));
+              }),
+              ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(of([](S in) { return power(in, 2); }),
+              ElementsAre(1e6f, 0, 1e6f, 9));
+  EXPECT_THAT(of([](S in) {
+                return affine(in, {0.5f, 2}, {1, 0});
+              }),
+              ElementsAre(501, 0, 501, 6));
+}
+
+TEST(Ops, ComputeEinsums) {
+  const Tensor a = counting({2, 2, 3});
+  const Tensor b = counting({2, 3, 4});
+  const auto of = [&](const char* equation, const Tensor& x, const Tensor& y) {
+    const SymbolicTensor in[] = {input(x.shape().slice(1, x.shape().rank())),
+                                 input(y.shape().slice(1, y.shape().rank()))};
+    return Model({in[0], in[1]}, {einsum(equation, in[0], in[1])})
+        .predict(std::vector{x, y})[0];
+  };
+  // Sums over the letters that the output lacks, in plain loops.
+  const Tensor product = of("bij,bjk->bki", a, b);
+  ASSERT_EQ(product.shape(), Shape({2, 4, 2}));
+  for (int n = 0; n < 2; ++n) {
+    for (int k = 0; k < 4; ++k) {
+      for (int i = 0; i < 2; ++i) {
+        float sum = 0;
+        for (int j = 0; j < 3; ++j) {
+          sum += values(a)[static_cast<size_t>((n * 2 + i) * 3 + j)] *
+                 values(b)[static_cast<size_t>((n * 3 + j) * 4 + k)];
+        }
+        EXPECT_EQ(values(product)[static_cast<size_t>((n * 4 + k) * 2 + i)],
+                  sum);
+      }
+    }
+  }
+  const Tensor v = counting({2, 3});
+  EXPECT_THAT(
+      values(of("bij,bj->bi", a, v)),
+      ElementsAre(5, 14, 6 * 3 + 7 * 4 + 8 * 5.0f, 9 * 3 + 10 * 4 + 11 * 5.0f));
+  // Nothing to sum: an outer product.
+  EXPECT_THAT(values(of("bi,bj->bij", v, v).reshaped({2, 9}).slice(0, 1)),
+              ElementsAre(0, 0, 0, 0, 1, 2, 0, 2, 4));
+  EXPECT_EQ(of("b...i,bi->b...", a, v).shape(), Shape({2, 2}));
+  const SymbolicTensor in = input({2, 3});
+  for (const char* equation :
+       {"bij->bji", "bij,bjk", "bij,bkk->bi", "bij,bik->jk", "bij,bik->bjz",
+        "bij,cij->bc", "bijk,bij->b"}) {
+    EXPECT_EQ(failure_of<ValueError>([&] { (void)einsum(equation, in, in); }),
+              (Failure{"invalid_value", "einsum"}))
+        << equation;
+  }
+  EXPECT_EQ(
+      failure_of<ShapeError>([&] { (void)einsum("bij,bjk->bik", in, in); }),
+      (Failure{"shape_mismatch", "einsum"}));
 }
 
 // As in the comment of ops.h.

@@ -1131,6 +1131,26 @@ def resized():
 
 
 @case
+def padded_axes():
+    """Pads of any axis, with values and negative; slices of several axes."""
+    g = Graph(19)
+    x = g.input("input", [2, 3, 5, 7])
+    y = g.Pad(x, g.integers(0, 1, 0, 2, 0, 0, 2, 1), g.floats(0.75))
+    g.output(g.conv(y, "conv", 4, 3), 4)
+    y = g.Pad(x, g.integers(0, -1, 2, 0, 0, 1, -1, -3), mode="edge")
+    g.output(g.Relu(y), 4)
+    g.output(g.Pad(x, g.integers(1, 2, 0, 1), "", g.integers(1, 3),
+                   mode="wrap"), 4)
+    g.output(g.Slice(x, g.integers(1, -1, 0), g.integers(3, -9, 7),
+                     g.integers(1, 2, 3), g.integers(1, -2, 3)), 4)
+    tokens = g.Reshape(x, g.integers(0, 3, 35))
+    g.output(g.Pad(tokens, g.integers(0, 2, 0, 0, 1, 4), g.floats(-1)), 3)
+    g.output(g.ReduceLogSumExp(x, g.integers(1, 3), keepdims=0))
+    g.output(g.ReduceLogSumExp(tokens, g.integers(-1)), 3)
+    return g
+
+
+@case
 def chosen_entries():
     """Indexed pixels: reflected and repeated borders, tiles, odd sizes."""
     g = Graph(17)

@@ -206,6 +206,14 @@ def gather(config, weights, inputs):
                     axis=config.get("axis", -1))
 
 
+def pad(config, weights, inputs):
+    """Any axes of a sample, in the modes of numpy.pad."""
+    widths = [(0, 0), *zip(config["begin"], config["end"])]
+    mode = config.get("mode", "constant")
+    values = {"constant_values": config["value"]} if mode == "constant" else {}
+    return jnp.pad(inputs[0], widths, mode=mode, **values)
+
+
 def unary(config, weights, inputs):
     return {"abs": jnp.abs, "ceil": jnp.ceil, "cos": jnp.cos,
             "floor": jnp.floor, "log": jnp.log, "reciprocal": lambda x: 1 / x,
@@ -381,6 +389,16 @@ DEFINITIONS = [
     ("gather_signal", "Gather", {"indices": [8, 8, 3], "axis": 1}, gather, [],
      [(2, 9, 3)]),
     ("gather_vector", "Gather", {"indices": [11, 3, 4]}, gather, [],
+     [(2, 12)]),
+    *((f"pad_{mode}", "Pad",
+       {"begin": [1, 0, 2], "end": [2, 3, 0], "mode": mode, "value": -0.75},
+       pad, [], [(2, 5, 4, 3)])
+      for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
+    ("pad_tokens", "Pad",
+     {"begin": [2, 1], "end": [0, 1], "mode": "constant", "value": 0.5},
+     pad, [], [(2, 9, 3)]),
+    ("pad_vector", "Pad",
+     {"begin": [2], "end": [3], "mode": "reflect", "value": 0.0}, pad, [],
      [(2, 12)]),
     ("clip_by_value", "ClipByValue", {"min": -0.5, "max": 0.75},
      clip_by_value, [], [(2, 5, 4, 3)]),

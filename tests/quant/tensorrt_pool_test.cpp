@@ -283,7 +283,7 @@ TEST(TensorrtConcatenate, IsTransparentForNormalization) {
 
 // Multiply.
 
-SymbolicTensor multiply(const SymbolicTensor& a, const SymbolicTensor& b) {
+SymbolicTensor product_of(const SymbolicTensor& a, const SymbolicTensor& b) {
   return Multiply({.name = "multiply"})({a, b});
 }
 
@@ -299,10 +299,10 @@ TEST(TensorrtMultiply, OfSqueezeAndExciteHasQdqAtBothInputs) {
   const Strings expected{"conv 0 P01",     "squeeze 0 P11",  "gate 0 P01",
                          "multiply 0 P15", "multiply 1 P15", "end 0 P01"};
   for (const char* activation : {"sigmoid", "hard_sigmoid", "linear"}) {
-    const Model model(x, conv(multiply(y, gate(y, activation)), "end"));
+    const Model model(x, conv(product_of(y, gate(y, activation)), "end"));
     EXPECT_EQ(edges_for(model), expected) << activation;
   }
-  const Model model(x, conv(multiply(gate(y, "sigmoid"), y), "end"));
+  const Model model(x, conv(product_of(gate(y, "sigmoid"), y), "end"));
   const QdqPlan plan = plan_for(model);
   EXPECT_EQ(edges(plan), expected);
   EXPECT_THAT(point_at(plan, "multiply", 0).reason,
@@ -316,7 +316,7 @@ TEST(TensorrtMultiply, ByASigmoidOfEveryPixelIsAGate) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = relu(x, "y");
   const Model model(
-      x, conv(multiply(y, Activation("sigmoid")(conv(y, "mask", 1))), "end"));
+      x, conv(product_of(y, Activation("sigmoid")(conv(y, "mask", 1))), "end"));
   EXPECT_EQ(edges_for(model), (Strings{"mask 0 P01", "multiply 0 P15",
                                        "multiply 1 P15", "end 0 P01"}));
 }
@@ -326,7 +326,7 @@ TEST(TensorrtMultiply, FindsTheSigmoidBehindLayersThatMoveValues) {
   const SymbolicTensor y = Flatten()(relu(x, "y"));
   const SymbolicTensor mask =
       Activation("sigmoid")(conv(relu(x, "on"), "mask"));
-  const Model model(x, dense(multiply(y, Flatten()(mask)), "end"));
+  const Model model(x, dense(product_of(y, Flatten()(mask)), "end"));
   EXPECT_EQ(edges_for(model), (Strings{"mask 0 P01", "multiply 0 P15",
                                        "multiply 1 P15", "end 0 P01"}));
 }
@@ -336,7 +336,7 @@ TEST(TensorrtMultiply, ByItsOwnSigmoidIsSiluAndFuses) {
   const SymbolicTensor y = norm(conv(x, "conv"), "y");
   for (const char* function : {"sigmoid", "hard_sigmoid"}) {
     const SymbolicTensor s = Activation(function, "s")(y);
-    for (const auto& product : {multiply(y, s), multiply(s, y)}) {
+    for (const auto& product : {product_of(y, s), product_of(s, y)}) {
       const Model model(x, conv(product, "end"));
       EXPECT_EQ(edges_for(model), (Strings{"conv 0 P01", "end 0 P01"}));
       EXPECT_THAT(note_of(model, "multiply"),
@@ -347,7 +347,7 @@ TEST(TensorrtMultiply, ByItsOwnSigmoidIsSiluAndFuses) {
 
 TEST(TensorrtMultiply, OfOtherKindsHasNone) {
   const SymbolicTensor x = image();
-  const Model model(x, conv(multiply(relu(x, "a"), conv(x, "b")), "end"));
+  const Model model(x, conv(product_of(relu(x, "a"), conv(x, "b")), "end"));
   EXPECT_EQ(edges_for(model), (Strings{"b 0 P01", "end 0 P01"}));
   EXPECT_EQ(note_of(model, "multiply"),
             "P15: no input is a gate (a sigmoid, or a single pixel per image)");
@@ -355,10 +355,10 @@ TEST(TensorrtMultiply, OfOtherKindsHasNone) {
 
 TEST(TensorrtMultiply, HasNoneWithoutAnInt8ConsumerOrIfSwitchedOff) {
   const SymbolicTensor x = image();
-  const Model last(x, multiply(x, gate(x, "sigmoid")));
+  const Model last(x, product_of(x, gate(x, "sigmoid")));
   EXPECT_EQ(edges_for(last), (Strings{"squeeze 0 P11", "gate 0 P01"}));
   EXPECT_EQ(note_of(last, "multiply"), "P15: no successor is quantized");
-  const Model model(x, conv(multiply(x, gate(x, "sigmoid")), "end"));
+  const Model model(x, conv(product_of(x, gate(x, "sigmoid")), "end"));
   const QuantizeOptions off{.tensorrt = {.squeeze_excite = false}};
   EXPECT_EQ(edges_for(model, off),
             (Strings{"squeeze 0 P11", "gate 0 P01", "end 0 P01"}));

@@ -1,19 +1,13 @@
-// Activation functions, and Softmax.
+// Elementwise functions of one value, and Softmax.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include <octet/layers/activation.h>
-#include <octet/layers/clip_by_value.h>
-#include <octet/layers/elu.h>
-#include <octet/layers/leaky_relu.h>
+#include <octet/layers/ops.h>
 #include <octet/layers/prelu.h>
 #include <octet/layers/relu.h>
-#include <octet/layers/rescaling.h>
-#include <octet/layers/softmax.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/printable.h>
 
@@ -22,41 +16,142 @@
 namespace octet::io::importing {
 namespace {
 
-/// An elementwise layer, which is independent of the axis order.
-void pointwise(Conversion& c, const LayerHandle& layer) {
-  View y = c.view(0);
-  y.tensor = c.add(layer, {c.as_it_lies(0)});
-  c.set_output(std::move(y));
-}
-
-void activation(Conversion& c, const char* name) {
-  pointwise(c, Activation({.activation = name}));
-}
-
 /// Whether a float32 equals a rounded decimal number.
 bool is_about(float value, double expected) {
   return std::abs(static_cast<double>(value) - expected) <=
          1e-6 * std::max(1.0, std::abs(expected));
 }
 
-void clip(Conversion& c, float low, float high) {
+void expect_alpha_one(const Conversion& c) {
+  if (c.number("alpha", 1) != 1) c.refuse("alpha must be 1");
+}
+
+SymbolicTensor clip_of(const Conversion& c, const SymbolicTensor& x) {
   constexpr float kMost = std::numeric_limits<float>::max();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (low == 0 && high > 0) {
-    // Exporters write the largest float for no bound.
-    return pointwise(c, ReLU({.max_value = high >= kMost ? kInfinity : high}));
-  }
+  const bool old = c.opset() < 11;
+  float low = old ? c.number("min", -kInfinity) : -kInfinity;
+  float high = old ? c.number("max", kInfinity) : kInfinity;
+  if (!old && c.has(1)) low = c.scalar(1);
+  if (!old && c.has(2)) high = c.scalar(2);
   if (!(low <= high) || low == kInfinity || high == -kInfinity) {
     c.refuse(fmt::format("bounds must be in ascending order, got [{},{}]", low,
                          high));
   }
-  ClipByValueOptions bounds;
-  if (low != -kInfinity) bounds.min = low;
-  if (high != kInfinity) bounds.max = high;
-  pointwise(c, ClipByValue(bounds));
+  // Exporters write the largest float for no bound.
+  if (low == 0 && high >= kMost) high = kInfinity;
+  return clip(x, low == -kInfinity ? std::nullopt : std::optional(low),
+              high == kInfinity ? std::nullopt : std::optional(high));
+}
+
+SymbolicTensor gelu_of(const Conversion& c, const SymbolicTensor& x) {
+  const std::string approximate = c.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    c.refuse(fmt::format("approximate must be none or tanh, got '{}'",
+                         printable(approximate)));
+  }
+  return gelu(x, approximate == "tanh");
+}
+
+SymbolicTensor hard_sigmoid_of(const Conversion& c, const SymbolicTensor& x) {
+  const float alpha = c.number("alpha", 0.2f);
+  const float beta = c.number("beta", 0.5f);
+  if (is_about(alpha, 1.0 / 6) && beta == 0.5f) return hard_sigmoid(x);
+  if (alpha == 0 || !std::isfinite(alpha) || !std::isfinite(beta)) {
+    c.refuse(
+        fmt::format("slope must be finite and not 0, and the offset "
+                    "finite, got {} and {}",
+                    alpha, beta));
+  }
+  return clip(affine(x, {alpha}, {beta}), 0.0f, 1.0f);
+}
+
+// Source: ONNX Selu-6; Klambauer et al. (2017), the values used by Keras.
+SymbolicTensor selu_of(const Conversion& c, const SymbolicTensor& x) {
+  const bool old = c.opset() < 6;  // defaults with fewer digits
+  if (!is_about(c.number("alpha", old ? 1.6732f : 1.67326319f),
+                1.67326324235437728) ||
+      !is_about(c.number("gamma", old ? 1.0507f : 1.05070102f),
+                1.05070098735548049)) {
+    c.refuse("alpha and gamma must have their standard values");
+  }
+  return selu(x);
+}
+
+template <SymbolicTensor (*kFunction)(const SymbolicTensor&)>
+SymbolicTensor plain(const Conversion&, const SymbolicTensor& x) {
+  return kFunction(x);
+}
+
+/// For alpha 1, the only form in Keras.
+template <SymbolicTensor (*kFunction)(const SymbolicTensor&)>
+SymbolicTensor with_alpha_one(const Conversion& c, const SymbolicTensor& x) {
+  expect_alpha_one(c);
+  return kFunction(x);
+}
+
+struct Elementwise {
+  std::string_view op;
+  SymbolicTensor (*apply)(const Conversion& c, const SymbolicTensor& x);
+};
+
+constexpr Elementwise kElementwise[] = {
+    {"Abs", plain<octet::abs>},
+    {"Ceil", plain<octet::ceil>},
+    {"Celu", with_alpha_one<celu>},
+    {"Clip", clip_of},
+    {"Cos", plain<octet::cos>},
+    {"Elu",
+     [](const Conversion& c, const SymbolicTensor& x) {
+       return elu(x, c.number("alpha", 1));
+     }},
+    {"Erf", plain<octet::erf>},
+    {"Exp", plain<octet::exp>},
+    {"Floor", plain<octet::floor>},
+    {"Gelu", gelu_of},
+    {"HardSigmoid", hard_sigmoid_of},
+    {"HardSwish", plain<hard_silu>},
+    {"LeakyRelu",
+     [](const Conversion& c, const SymbolicTensor& x) {
+       return leaky_relu(x, c.number("alpha", 0.01f));
+     }},
+    {"Log", plain<octet::log>},
+    {"Mish", plain<mish>},
+    {"Neg", plain<negative>},
+    {"Reciprocal", plain<reciprocal>},
+    {"Relu", plain<relu>},
+    {"Round", plain<octet::round>},
+    {"Selu", selu_of},
+    {"Sigmoid", plain<sigmoid>},
+    {"Sign", plain<sign>},
+    {"Sin", plain<octet::sin>},
+    {"Softplus", plain<softplus>},
+    {"Softsign", plain<softsign>},
+    {"Sqrt", plain<octet::sqrt>},
+    {"Swish", with_alpha_one<silu>},
+    {"Tanh", plain<octet::tanh>},
+    {"ThresholdedRelu",
+     [](const Conversion& c, const SymbolicTensor& x) {
+       return ReLU({.threshold = c.number("alpha", 1)})(x);
+     }},
+};
+
+const Elementwise* find_elementwise(std::string_view op) {
+  const auto* found = std::ranges::find(kElementwise, op, &Elementwise::op);
+  return found == std::end(kElementwise) ? nullptr : found;
 }
 
 }  // namespace
+
+bool is_elementwise(std::string_view op) {
+  return find_elementwise(op) != nullptr;
+}
+
+void convert_elementwise(Conversion& c) {
+  c.set_elementwise(0, [&](const SymbolicTensor& x) {
+    return find_elementwise(c.op())->apply(c, x);
+  });
+}
 
 bool convert_bound(Conversion& c) {
   if (c.inputs() != 2) return false;
@@ -66,91 +161,10 @@ bool convert_bound(Conversion& c) {
   }
   const float bound = c.scalar(k);
   if (!std::isfinite(bound)) return false;
-  View y = c.view(1 - k);
-  const bool least = c.op() == "Max";
-  const auto layer = [&]() -> LayerHandle {
-    if (least && bound == 0) return ReLU();
-    return least ? ClipByValue({.min = bound}) : ClipByValue({.max = bound});
-  };
-  y.tensor = c.add(layer(), {c.as_it_lies(1 - k)});
-  c.set_output(std::move(y));
+  c.set_elementwise(1 - k, [&](const SymbolicTensor& x) {
+    return c.op() == "Max" ? clip(x, bound, {}) : clip(x, {}, bound);
+  });
   return true;
-}
-
-void convert_activation(Conversion& c) {
-  struct Name {
-    const char* op;
-    const char* activation;
-  };
-  constexpr std::array<Name, 8> kNames{{{"Exp", "exponential"},
-                                        {"HardSwish", "hard_swish"},
-                                        {"Mish", "mish"},
-                                        {"Relu", "relu"},
-                                        {"Sigmoid", "sigmoid"},
-                                        {"Softplus", "softplus"},
-                                        {"Softsign", "softsign"},
-                                        {"Tanh", "tanh"}}};
-  const auto found = std::ranges::find_if(
-      kNames, [&](const Name& name) { return c.op() == name.op; });
-  if (c.op() == "Relu") return pointwise(c, ReLU());
-  activation(c, found->activation);
-}
-
-void convert_clip(Conversion& c) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  float low = -kInfinity;
-  float high = kInfinity;
-  if (c.opset() < 11) {
-    low = c.number("min", low);
-    high = c.number("max", high);
-  } else {
-    if (c.has(1)) low = c.scalar(1);
-    if (c.has(2)) high = c.scalar(2);
-  }
-  clip(c, low, high);
-}
-
-// elu(x) for alpha 1, the only form in Keras.
-void convert_celu(Conversion& c) {
-  if (c.number("alpha", 1) != 1) c.refuse("alpha must be 1");
-  activation(c, "celu");
-}
-
-void convert_elu(Conversion& c) {
-  pointwise(c, ELU({.alpha = c.number("alpha", 1)}));
-}
-
-void convert_gelu(Conversion& c) {
-  const std::string approximate = c.text("approximate", "none");
-  if (approximate != "none" && approximate != "tanh") {
-    c.refuse(fmt::format("approximate must be none or tanh, got '{}'",
-                         printable(approximate)));
-  }
-  activation(c, approximate == "none" ? "gelu" : "gelu_tanh");
-}
-
-void convert_hard_sigmoid(Conversion& c) {
-  const float alpha = c.number("alpha", 0.2f);
-  const float beta = c.number("beta", 0.5f);
-  if (is_about(alpha, 1.0 / 6) && beta == 0.5f) {
-    return activation(c, "hard_sigmoid");
-  }
-  if (alpha == 0 || !std::isfinite(alpha) || !std::isfinite(beta)) {
-    c.refuse(
-        fmt::format("slope must be finite and not 0, and the offset "
-                    "finite, got {} and {}",
-                    alpha, beta));
-  }
-  View y = c.view(0);
-  const SymbolicTensor line =
-      c.add(Rescaling({.scale = {alpha}, .offset = {beta}}), {c.as_it_lies(0)},
-            {}, "/slope");
-  y.tensor = c.add(ReLU({.max_value = 1}), {{line}});
-  c.set_output(std::move(y));
-}
-
-void convert_leaky_relu(Conversion& c) {
-  pointwise(c, LeakyReLU({.negative_slope = c.number("alpha", 0.01f)}));
 }
 
 // Slopes broadcast from the input's last axis: [c,1,1] has one for each
@@ -183,28 +197,11 @@ void convert_prelu(Conversion& c) {
   std::vector<int64_t> shared;
   for (int axis = 1; axis < rank; ++axis) {
     if (alpha.shape()[axis] != x.tensor.shape()[axis]) shared.push_back(axis);
-    if (alpha.shape()[axis] != 1 &&
-        alpha.shape()[axis] != x.tensor.shape()[axis]) {
-      c.refuse(fmt::format("slopes {} do not fit {}", slope.shape().to_string(),
-                           importing::text_of(view)));
-    }
   }
   const SymbolicTensor y =
       c.add(PReLU({.shared_axes = shared}), {x},
             {{"alpha", alpha.reshaped(alpha.shape().slice(1, rank))}});
   c.set_output(view_of(y, order));
-}
-
-// Source: ONNX Selu-6; Klambauer et al. (2017), the values used by Keras.
-void convert_selu(Conversion& c) {
-  const bool old = c.opset() < 6;  // defaults with fewer digits
-  if (!is_about(c.number("alpha", old ? 1.6732f : 1.67326319f),
-                1.67326324235437728) ||
-      !is_about(c.number("gamma", old ? 1.0507f : 1.05070102f),
-                1.05070098735548049)) {
-    c.refuse("alpha and gamma must have their standard values");
-  }
-  activation(c, "selu");
 }
 
 // Softmax and LogSoftmax.
@@ -225,11 +222,12 @@ void convert_softmax(Conversion& c) {
                       axis, importing::text_of(view)));
     }
   }
+  const auto function = logarithm ? log_softmax : octet::softmax;
   // The result does not depend on the order of the features.
   if (rank == 2 && view.samples_lead()) {
+    const Operand x = c.features(0);
     View y = view;
-    y.tensor = logarithm ? c.add(Activation("log_softmax"), {c.features(0)})
-                         : c.add(Softmax(), {c.features(0)});
+    y.tensor = c.named(function(x.tensor, -1), {x});
     return c.set_output(std::move(y));
   }
   // LogSoftmax layers apply to the last axis only, and Softmax needs a leading
@@ -237,25 +235,13 @@ void convert_softmax(Conversion& c) {
   if (logarithm || !view.samples_lead()) {
     const RowLayout rows(view, axis);
     const Operand x = c.operand(0, rows);
-    return c.set_output(rows.back(logarithm
-                                      ? c.add(Activation("log_softmax"), {x})
-                                      : c.add(Softmax(), {x})));
+    return c.set_output(rows.back(c.named(function(x.tensor, -1), {x})));
   }
   const std::vector<int> order = natural_order(view);
   const auto at = std::ranges::find(order, axis) - order.begin();
-  const SymbolicTensor y =
-      c.add(Softmax({.axis = at == rank - 1 ? -1 : at}), {c.operand(0, order)});
-  c.set_output(view_of(y, order));
-}
-
-void convert_thresholded_relu(Conversion& c) {
-  pointwise(c, ReLU({.threshold = c.number("alpha", 1)}));
-}
-
-// x * sigmoid(alpha * x), since opset 24.
-void convert_swish(Conversion& c) {
-  if (c.number("alpha", 1) != 1) c.refuse("alpha must be 1");
-  activation(c, "silu");
+  const Operand x = c.operand(0, order);
+  c.set_output(view_of(
+      c.named(function(x.tensor, at == rank - 1 ? -1 : at), {x}), order));
 }
 
 }  // namespace octet::io::importing

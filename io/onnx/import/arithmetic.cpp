@@ -1,6 +1,5 @@
 // Arithmetic of two values, or of a value and constants.
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -13,10 +12,8 @@
 #include <octet/layers/maximum.h>
 #include <octet/layers/minimum.h>
 #include <octet/layers/multiply.h>
-#include <octet/layers/power.h>
-#include <octet/layers/rescaling.h>
+#include <octet/layers/ops.h>
 #include <octet/layers/subtract.h>
-#include <octet/layers/unary.h>
 
 #include "converters.h"
 #include "join.h"
@@ -37,20 +34,6 @@ Tensor mapped(const Tensor& x, const std::function<float(float)>& f) {
   Tensor y = x.clone();
   for (float& v : y.f32()) v = f(v);
   return y;
-}
-
-// A number divided by a value.
-void divide_number(Conversion& c) {
-  const float number = c.scalar(0);
-  View y = c.view(1);
-  if (number == 1) {
-    y.tensor = c.add(Unary("reciprocal"), {c.as_it_lies(1)});
-    return c.set_output(std::move(y));
-  }
-  const SymbolicTensor inverse =
-      c.add(Unary("reciprocal"), {c.as_it_lies(1)}, {}, "/reciprocal");
-  y.tensor = c.add(Rescaling({.scale = {number}}), {{inverse}});
-  c.set_output(std::move(y));
 }
 
 }  // namespace
@@ -84,7 +67,12 @@ void convert_div(Conversion& c) {
   if (k == 0 && (c.floats(0).size() != 1 || c.scalar(0) == 0)) {
     return merge(c, Divide());
   }
-  if (k == 0) return divide_number(c);
+  if (k == 0) {
+    return c.set_elementwise(1, [&](const SymbolicTensor& x) {
+      const float number = c.scalar(0);
+      return number == 1 ? reciprocal(x) : reciprocal(x) * number;
+    });
+  }
   const Tensor divisor = c.floats(1);
   const auto values = divisor.f32();
   if (std::ranges::any_of(values, [](float v) { return v == 0; })) {
@@ -92,8 +80,6 @@ void convert_div(Conversion& c) {
   }
   rescale(c, 0, {mapped(divisor, [](float v) { return 1 / v; }), zero()});
 }
-
-void convert_neg(Conversion& c) { rescale(c, 0, {Tensor::scalar(-1), zero()}); }
 
 void convert_sum(Conversion& c) { merge(c, Add()); }
 void convert_mean(Conversion& c) { merge(c, Average()); }
@@ -104,30 +90,6 @@ void convert_min(Conversion& c) {
   if (!convert_bound(c)) merge(c, Minimum());
 }
 
-void convert_unary(Conversion& c) {
-  struct Name {
-    const char* op;
-    const char* operation;
-  };
-  constexpr std::array<Name, 11> kNames{{{"Abs", "abs"},
-                                         {"Ceil", "ceil"},
-                                         {"Cos", "cos"},
-                                         {"Erf", "erf"},
-                                         {"Floor", "floor"},
-                                         {"Log", "log"},
-                                         {"Reciprocal", "reciprocal"},
-                                         {"Round", "round"},
-                                         {"Sign", "sign"},
-                                         {"Sin", "sin"},
-                                         {"Sqrt", "sqrt"}}};
-  const auto found = std::ranges::find_if(
-      kNames, [&](const Name& name) { return c.op() == name.op; });
-  View y = c.view(0);
-  y.tensor = c.add(Unary(found->operation), {c.as_it_lies(0)});
-  c.set_output(std::move(y));
-}
-
-// Squares, roots and reciprocals have their own layers.
 void convert_pow(Conversion& c) {
   if (!c.is_constant(1) || c.constant(1).size() != 1) {
     c.refuse("exponent must be a single constant");
@@ -137,17 +99,8 @@ void convert_pow(Conversion& c) {
                              ? c.scalar(1)
                              : static_cast<float>(c.integers(1).at(0));
   if (exponent == 1) return c.forward_layout(c.view(0));
-  const char* operation = exponent == 2      ? "square"
-                          : exponent == 0.5f ? "sqrt"
-                          : exponent == -1   ? "reciprocal"
-                                             : nullptr;
-  const auto layer = [&]() -> LayerHandle {
-    if (operation != nullptr) return Unary(operation);
-    return Power(exponent);
-  };
-  View y = c.view(0);
-  y.tensor = c.add(layer(), {c.as_it_lies(0)});
-  c.set_output(std::move(y));
+  c.set_elementwise(
+      0, [&](const SymbolicTensor& x) { return power(x, exponent); });
 }
 
 }  // namespace octet::io::importing

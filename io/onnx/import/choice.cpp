@@ -1,14 +1,12 @@
 // Comparisons, logic, and selection by Where.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <octet/layers/compare.h>
-#include <octet/layers/maximum.h>
-#include <octet/layers/multiply.h>
+#include <octet/layers/ops.h>
 #include <octet/layers/where.h>
 #include <octet/runtime/ops.h>
 
@@ -18,46 +16,56 @@
 
 namespace octet::io::importing {
 
+namespace {
+
+using Numeric = SymbolicTensor (*)(const SymbolicTensor& x, float number);
+
+struct Comparison {
+  std::string_view op;
+  SymbolicTensor (*apply)(const SymbolicTensor& x, const SymbolicTensor& y);
+  Numeric to_number = nullptr;    ///< x op number
+  Numeric from_number = nullptr;  ///< number op x
+};
+
+// Boolean values are 1 and 0.
+constexpr Comparison kComparisons[] = {
+    {"And", logical_and},
+    {"Equal", equal, equal, equal},
+    {"Greater", greater, greater, less},
+    {"GreaterOrEqual", greater_equal, greater_equal, less_equal},
+    {"Less", less, less, greater},
+    {"LessOrEqual", less_equal, less_equal, greater_equal},
+    {"NotEqual", not_equal, not_equal, not_equal},
+    {"Or", logical_or},
+    {"Xor", logical_xor},
+};
+
+}  // namespace
+
 void convert_compare(Conversion& c) {
-  struct Names {
-    const char* op;
-    const char* operation;
-    const char* swapped;
-  };
-  constexpr std::array<Names, 6> kNames{
-      {{"Equal", "equal", "equal"},
-       {"Greater", "greater", "less"},
-       {"GreaterOrEqual", "greater_equal", "less_equal"},
-       {"Less", "less", "greater"},
-       {"LessOrEqual", "less_equal", "greater_equal"},
-       {"NotEqual", "not_equal", "not_equal"}}};
-  const auto found = std::ranges::find_if(
-      kNames, [&](const Names& names) { return c.op() == names.op; });
+  const Comparison& comparison =
+      *std::ranges::find(kComparisons, c.op(), &Comparison::op);
   const int k = constant_input(c);
-  if (k < 0 || c.constant(k).dtype() == DType::boolean ||
-      c.floats(k).size() != 1) {
-    join(c, Compare({.operation = found->operation}), {0, 1});
-    return c.mark_truth();
+  const bool number = comparison.to_number != nullptr && k >= 0 &&
+                      c.constant(k).dtype() != DType::boolean &&
+                      c.floats(k).size() == 1;
+  if (number) {
+    const Numeric apply =
+        k == 1 ? comparison.to_number : comparison.from_number;
+    c.set_elementwise(
+        1 - k, [&](const SymbolicTensor& x) { return apply(x, c.scalar(k)); });
+  } else {
+    join(c,
+         [&](const std::vector<SymbolicTensor>& inputs) {
+           return comparison.apply(inputs[0], inputs[1]);
+         },
+         {0, 1});
   }
-  join(c,
-       Compare({.operation = k == 1 ? found->operation : found->swapped,
-                .value = c.scalar(k)}),
-       {1 - k});
   c.mark_truth();
 }
 
-// Boolean values are 1 and 0.
-void convert_logical(Conversion& c) {
-  if (c.op() == "Not") {
-    rescale(c, 0, {Tensor::scalar(-1), Tensor::scalar(1)});
-    return c.mark_truth();
-  }
-  const auto layer = [&]() -> LayerHandle {
-    if (c.op() == "And") return Multiply();
-    if (c.op() == "Or") return Maximum();
-    return Compare({.operation = "not_equal"});
-  };
-  join(c, layer(), {0, 1});
+void convert_not(Conversion& c) {
+  c.set_elementwise(0, logical_not);
   c.mark_truth();
 }
 

@@ -9,6 +9,7 @@
 #include <octet/layers/flatten.h>
 #include <octet/runtime/error.h>
 
+#include "../../added_layers.h"
 #include "../graph_view.h"
 #include "../proto_limits.h"
 #include "../tensors.h"
@@ -268,26 +269,48 @@ SymbolicTensor Conversion::add(const LayerHandle& layer,
       return call(known, std::move(inputs));
     }
   }
-  const std::string name = importer_.unique(layer_name_of(node_.name) + suffix);
-  layer->set_name(name);
-  const SymbolicTensor y = call(layer.layer(), std::move(inputs));
+  const SymbolicTensor y =
+      named(call(layer.layer(), std::move(inputs)), operands, suffix);
   if (!weights.empty()) {
     std::vector<Tensor> values;
     for (const ImportedWeight& weight : weights) values.push_back(weight.value);
     layer->set_parameters(values);
   }
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].qparams == nullptr) continue;
-    importer_.sites_.push_back(
-        site_of(name, static_cast<int>(i), *operands[i].qparams));
-  }
   for (const ImportedWeight& weight : weights) {
     if (!weight.qparams) continue;
-    importer_.sites_.push_back(site_of(name, weight.name, *weight.qparams));
+    importer_.sites_.push_back(
+        site_of(layer->name(), weight.name, *weight.qparams));
+  }
+  return y;
+}
+
+SymbolicTensor Conversion::named(const SymbolicTensor& y,
+                                 const std::vector<Operand>& operands,
+                                 const char* suffix) {
+  std::vector<SymbolicTensor> tensors;
+  for (const Operand& x : operands) tensors.push_back(x.tensor);
+  name_added_layers(
+      tensors, y, layer_name_of(node_.name) + suffix,
+      [&](const std::string& name) { return importer_.unique(name); });
+  for (const GraphNode* node : added_nodes(tensors, std::span(&y, 1))) {
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      const auto is_input = [&](const Operand& x) {
+        return x.tensor.node == node->inputs[i].node;
+      };
+      // Two operands may be one tensor with other quantization parameters.
+      auto x = operands.begin() +
+               std::min(std::ssize(operands), static_cast<std::ptrdiff_t>(i));
+      if (x == operands.end() || !is_input(*x)) {
+        x = std::ranges::find_if(operands, is_input);
+      }
+      if (x == operands.end() || x->qparams == nullptr) continue;
+      importer_.sites_.push_back(
+          site_of(node->layer->name(), static_cast<int>(i), *x->qparams));
+    }
   }
   for (size_t i = 0; i < node_.origin.size(); ++i) {
     OnnxNodeImport& entry = graph().report().nodes[node_.origin[i]];
-    entry.layer = name;
+    entry.layer = y.node->layer->name();
     if (i > 0) entry.note = fmt::format("part of {}", op());
   }
   return y;

@@ -14,19 +14,10 @@ void convert_conv_transpose(Conversion& c);
 // pooling.cpp
 void convert_max_pool(Conversion& c);
 void convert_average_pool(Conversion& c);
-void convert_global_average_pool(Conversion& c);
-void convert_global_max_pool(Conversion& c);
-void convert_arg_max(Conversion& c);
-void convert_arg_min(Conversion& c);
-void convert_reduce_mean(Conversion& c);
-void convert_reduce_max(Conversion& c);
-void convert_reduce_sum(Conversion& c);
-void convert_reduce_l1(Conversion& c);
-void convert_reduce_l2(Conversion& c);
-void convert_reduce_log_sum(Conversion& c);
-void convert_reduce_min(Conversion& c);
-void convert_reduce_prod(Conversion& c);
-void convert_reduce_sum_square(Conversion& c);
+
+// reduction.cpp
+bool is_reduction(std::string_view op);
+void convert_reduction(Conversion& c);
 
 // dense.cpp
 void convert_gemm(Conversion& c);
@@ -44,20 +35,12 @@ void convert_group_normalization(Conversion& c);
 void convert_local_response_normalization(Conversion& c);
 
 // activation.cpp
-void convert_activation(Conversion& c);
-void convert_celu(Conversion& c);
-void convert_clip(Conversion& c);
-void convert_thresholded_relu(Conversion& c);
+bool is_elementwise(std::string_view op);
+void convert_elementwise(Conversion& c);
 /// Max or Min of a value and a number. Returns false for other inputs.
 bool convert_bound(Conversion& c);
-void convert_elu(Conversion& c);
-void convert_gelu(Conversion& c);
-void convert_hard_sigmoid(Conversion& c);
-void convert_leaky_relu(Conversion& c);
 void convert_prelu(Conversion& c);
-void convert_selu(Conversion& c);
 void convert_softmax(Conversion& c);
-void convert_swish(Conversion& c);
 
 // arithmetic.cpp
 void convert_add(Conversion& c);
@@ -66,13 +49,11 @@ void convert_max(Conversion& c);
 void convert_mean(Conversion& c);
 void convert_min(Conversion& c);
 void convert_mul(Conversion& c);
-void convert_neg(Conversion& c);
 void convert_pow(Conversion& c);
 void convert_attention(Conversion& c);
 void convert_dot_product_attention(Conversion& c);
-void convert_unary(Conversion& c);
 void convert_compare(Conversion& c);
-void convert_logical(Conversion& c);
+void convert_not(Conversion& c);
 void convert_where(Conversion& c);
 void convert_sub(Conversion& c);
 void convert_sum(Conversion& c);

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/dense.h>
-#include <octet/layers/get_item.h>
+#include <octet/runtime/index.h>
 
 namespace octet::io::importing {
 namespace {
@@ -20,16 +20,11 @@ namespace {
 Tensor columns_of(const Tensor& weight, int64_t size, int64_t inner,
                   const Cut& cut) {
   const int64_t rows = weight.size() / (size * inner);
-  Tensor result(Shape{rows, cut.count * inner});
-  const auto from = weight.f32();
-  const auto to = result.f32();
-  for (int64_t row = 0; row < rows; ++row) {
-    const auto source =
-        from.subspan(static_cast<size_t>((row * size + cut.first) * inner),
-                     static_cast<size_t>(cut.count * inner));
-    std::ranges::copy(source, to.begin() + row * cut.count * inner);
-  }
-  return result;
+  return weight.reshaped({rows, size, inner})
+      .transposed({1, 0, 2})
+      .slice(cut.first, cut.count)
+      .transposed({1, 0, 2})
+      .reshaped({rows, cut.count * inner});
 }
 
 /// Adds a Dense layer with only the sliced outputs.
@@ -71,24 +66,23 @@ View without_ones(View view) {
   return view;
 }
 
-View cut_any(Conversion& c, const View& given, const Cut& cut) {
+View cut_any(Conversion& c, const View& given, const std::vector<Cut>& cuts,
+             const std::string& suffix) {
   const View view = split_batch_axis(given);
   const auto more = static_cast<size_t>(view.rank() - given.rank());
-  const size_t cut_axis = cut.axis + (cut.axis > given.batch() ? more : 0);
   const std::vector<int> order = natural_order(view);
-  std::vector<Index> index;
-  for (const int axis : order) {
-    if (std::cmp_equal(axis, cut_axis)) {
-      const int64_t last = cut.first + cut.count * cut.step;
-      index.push_back(Slice(
-          cut.first, last < 0 ? std::nullopt : std::optional(last), cut.step));
-      break;
-    }
-    index.push_back(Slice());
+  std::vector<Index> index(order.size(), Slice());
+  for (const Cut& cut : cuts) {
+    const size_t axis = cut.axis + (cut.axis > given.batch() ? more : 0);
+    const int64_t last = cut.first + cut.count * cut.step;
+    index[static_cast<size_t>(std::ranges::find(order, static_cast<int>(axis)) -
+                              order.begin())] =
+        Slice(cut.first, last < 0 ? std::nullopt : std::optional(last),
+              cut.step);
   }
-  const View y = view_of(c.add(GetItem({.index = std::move(index)}),
-                               {{materialize(view, order, c.namer())}}),
-                         order);
+  const Operand x{materialize(view, order, c.namer())};
+  const View y = view_of(
+      c.named(x.tensor.index(std::move(index)), {x}, suffix.c_str()), order);
   return merge_axes(y, given.batch(), 1 + more);
 }
 
@@ -111,24 +105,30 @@ bool is_dense_output(const ImportedValue& x, const Cut& cut) {
   return outer % before == 0;
 }
 
-View cut_of(Conversion& c, const ImportedValue& x, const Cut& cut,
+View cut_of(Conversion& c, const ImportedValue& x, const std::vector<Cut>& cuts,
             const std::string& suffix) {
-  const int64_t size = sizes_of(x.view)[cut.axis];
-  if (has_batch(size)) {
-    c.refuse("axis must not be the batch axis");
+  ImportedValue y = x;
+  std::vector<Cut> others;
+  for (const Cut& cut : cuts) {
+    const int64_t size = sizes_of(x.view)[cut.axis];
+    if (has_batch(size)) {
+      c.refuse("axis must not be the batch axis");
+    }
+    const int64_t last = cut.first + (cut.count - 1) * cut.step;
+    if (cut.count < 1 || std::min(cut.first, last) < 0 ||
+        std::max(cut.first, last) >= size) {
+      c.refuse(fmt::format(
+          "slice of {} entries from {} on exceeds axis {} of {}", cut.count,
+          cut.first, cut.axis, importing::text_of(x.view)));
+    }
+    if (cut.count == size && cut.step == 1) continue;
+    if (is_dense_output(y, cut)) {
+      y.view = without_ones(cut_dense(c, y, cut, suffix));
+    } else {
+      others.push_back(cut);
+    }
   }
-  const int64_t last = cut.first + (cut.count - 1) * cut.step;
-  if (cut.count < 1 || std::min(cut.first, last) < 0 ||
-      std::max(cut.first, last) >= size) {
-    c.refuse(fmt::format("slice of {} entries from {} on exceeds axis {} of {}",
-                         cut.count, cut.first, cut.axis,
-                         importing::text_of(x.view)));
-  }
-  if (cut.count == size && cut.step == 1) return x.view;
-  if (is_dense_output(x, cut)) {
-    return without_ones(cut_dense(c, x, cut, suffix));
-  }
-  return cut_any(c, x.view, cut);
+  return others.empty() ? y.view : cut_any(c, y.view, others, "");
 }
 
 }  // namespace octet::io::importing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "importer.h"
 
@@ -19,9 +20,10 @@ struct Cut {
 /// queries, keys and values.
 bool is_dense_output(const ImportedValue& x, const Cut& cut);
 
-/// Returns a slice; a slice of a Dense layer's outputs becomes a smaller Dense
-/// layer. Throws: UnsupportedError for the batch axis or entries out of range.
-View cut_of(Conversion& c, const ImportedValue& x, const Cut& cut,
+/// Returns slices of several axes; a slice of a Dense layer's outputs becomes a
+/// smaller Dense layer. Throws: UnsupportedError for the batch axis or entries
+/// out of range.
+View cut_of(Conversion& c, const ImportedValue& x, const std::vector<Cut>& cuts,
             const std::string& suffix = "");
 
 }  // namespace octet::io::importing

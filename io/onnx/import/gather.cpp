@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/gather.h>
+#include <octet/layers/ops.h>
 #include <octet/layers/select_token.h>
 
 #include "converters.h"
@@ -123,27 +124,16 @@ void convert_tile(Conversion& c) {
 
 void repeat(Conversion& c, const Sizes& times) {
   const View view = c.view(0);
-  const Sizes sizes = sizes_of(view);
-  constexpr int64_t kMost = 1 << 20;
-  std::vector<AxisIndices> chosen;
-  for (int axis = 0; axis < view.rank(); ++axis) {
-    const auto i = static_cast<size_t>(axis);
-    if (times[i] == 1) continue;
-    if (has_batch(sizes[i]) || times[i] < 1 || times[i] > kMost ||
-        times[i] * sizes[i] > kMost) {
-      c.refuse(
-          fmt::format("cannot repeat axis {} {} times; axes other than the "
-                      "batch may be repeated, up to {} entries",
-                      axis, times[i], kMost));
-    }
-    AxisIndices repeated{axis, {}};
-    for (int64_t k = 0; k < times[i] * sizes[i]; ++k) {
-      repeated.indices.push_back(k % sizes[i]);
-    }
-    chosen.push_back(std::move(repeated));
+  if (std::ranges::all_of(times, [](int64_t t) { return t == 1; })) {
+    return c.forward_layout(view);
   }
-  if (chosen.empty()) return c.forward_layout(view);
-  c.set_output(gathered(c, chosen));
+  const std::vector<int> order = natural_order(view);
+  Sizes repeats;
+  for (const int axis : order) {
+    repeats.push_back(times[static_cast<size_t>(axis)]);
+  }
+  const Operand x = c.operand(0, order);
+  c.set_output(view_of(c.named(tile(x.tensor, repeats), {x}), order));
 }
 
 void convert_gather(Conversion& c) {
@@ -183,7 +173,7 @@ void convert_gather(Conversion& c) {
                                       {c.operand(0, file_order(3))}),
                                 file_order(2)));
   }
-  View y = cut_of(c, x, {axis, indices[0], std::ssize(indices)},
+  View y = cut_of(c, x, {{axis, indices[0], std::ssize(indices)}},
                   one ? fmt::format("/{}", indices[0]) : "");
   if (one) {
     y.axes.erase(y.axes.begin() + static_cast<std::ptrdiff_t>(axis));

@@ -167,6 +167,19 @@ class Conversion {
                      const std::vector<Operand>& operands,
                      const std::vector<ImportedWeight>& weights = {},
                      const char* suffix = "");
+  /// Names the layers that functions of octet/layers/ops.h added for operands:
+  /// the last as the node, others also by their class. Quantizers of operands
+  /// are placed at their consumers. Returns `y`.
+  SymbolicTensor named(const SymbolicTensor& y,
+                       const std::vector<Operand>& operands,
+                       const char* suffix = "");
+  /// Sets the first output to an elementwise function of an input.
+  template <class Function>
+  void set_elementwise(int input, const Function& function) {
+    View y = view(input);
+    y.tensor = named(function(y.tensor), {as_it_lies(input)});
+    set_output(std::move(y));
+  }
   /// Sets the first output; the node must not have others in use.
   void set_output(View view);
   /// Sets an output that consists of moved values, with the quantization

@@ -49,15 +49,20 @@ void check_axis(const Conversion& c) {
 
 }  // namespace
 
-void join(Conversion& c, const LayerHandle& layer,
+void join(Conversion& c, const JoinFunction& function,
           const std::vector<int>& inputs) {
+  const auto joined = [&](const std::vector<Operand>& operands) {
+    std::vector<SymbolicTensor> tensors;
+    for (const Operand& x : operands) tensors.push_back(x.tensor);
+    return c.named(function(tensors), operands);
+  };
   make_values(c, inputs);
   std::vector<Operand> operands;
   const View& first = c.view(inputs[0]);
   if (lie_alike(c, inputs)) {
     for (const int i : inputs) operands.push_back(c.as_it_lies(i));
     View y = first;
-    y.tensor = c.add(layer, operands);
+    y.tensor = joined(operands);
     return c.set_output(std::move(y));
   }
   for (const int i : inputs) {
@@ -69,7 +74,7 @@ void join(Conversion& c, const LayerHandle& layer,
   if (first.samples_lead() || first.batch() + 1 == first.axes.size()) {
     const std::vector<int> order = common_order(c, inputs);
     for (const int i : inputs) operands.push_back(c.operand(i, order));
-    return c.set_output(view_of(c.add(layer, operands), order));
+    return c.set_output(view_of(joined(operands), order));
   }
   const RowLayout rows(first, first.rank() - 1);
   for (const int i : inputs) {
@@ -82,7 +87,7 @@ void join(Conversion& c, const LayerHandle& layer,
     }
     operands.push_back(c.operand(i, RowLayout(view, view.rank() - 1)));
   }
-  c.set_output(rows.back(c.add(layer, operands)));
+  c.set_output(rows.back(joined(operands)));
 }
 
 void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {

@@ -1,15 +1,20 @@
 // Layers with several inputs. Internal to io/onnx/import.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "importer.h"
 
 namespace octet::io::importing {
 
-/// Sets the node's output to the layer's output for these inputs, which must be
-/// values and broadcast.
-void join(Conversion& c, const LayerHandle& layer,
+/// A layer of several inputs, or a function of octet/layers/ops.h.
+using JoinFunction =
+    std::function<SymbolicTensor(const std::vector<SymbolicTensor>& inputs)>;
+
+/// Sets the node's output to the function of these inputs, which must be values
+/// and broadcast.
+void join(Conversion& c, const JoinFunction& function,
           const std::vector<int>& inputs);
 /// Sets the node's output to the concatenation of these inputs along an axis.
 void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t axis);

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <octet/layers/class_token.h>
-#include <octet/layers/compare.h>
 #include <octet/layers/dropout.h>
+#include <octet/layers/ops.h>
 #include <octet/runtime/error.h>
 
 #include "../tensors.h"
@@ -76,10 +76,8 @@ bool convert_class_token(Conversion& c, int64_t axis) {
 void convert_cast(Conversion& c) {
   const auto to = static_cast<int32_t>(c.integer("to", 0));
   if (to == onnx::TensorProto::BOOL && !c.is_truth(0)) {
-    View y = c.view(0);
-    y.tensor = c.add(Compare({.operation = "not_equal", .value = 0.0f}),
-                     {c.as_it_lies(0)});
-    c.set_output(std::move(y));
+    c.set_elementwise(0,
+                      [](const SymbolicTensor& x) { return not_equal(x, 0); });
     return c.mark_truth();
   }
   const std::string from = c.integer_type(0);
@@ -117,9 +115,7 @@ void convert_dropout(Conversion& c) {
                                     : c.has(2) && is_true(c, c.constant(2));
   if (trains) c.refuse("training_mode must be false");
   const float rate = c.has(1) ? c.scalar(1) : c.number("ratio", 0.5f);
-  View y = c.view(0);
-  y.tensor = c.add(Dropout({.rate = rate}), {c.as_it_lies(0)});
-  c.set_output(std::move(y));
+  c.set_elementwise(0, Dropout({.rate = rate}));
 }
 
 // Repeats axes of size 1 to the requested size.

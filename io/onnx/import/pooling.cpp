@@ -1,4 +1,4 @@
-// Pooling over windows and over whole images and sequences.
+// Pooling over windows.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -6,18 +6,12 @@
 
 #include <octet/layers/average_pooling1d.h>
 #include <octet/layers/average_pooling2d.h>
-#include <octet/layers/global_average_pooling1d.h>
-#include <octet/layers/global_average_pooling2d.h>
-#include <octet/layers/global_max_pooling1d.h>
-#include <octet/layers/global_max_pooling2d.h>
 #include <octet/layers/max_pooling1d.h>
 #include <octet/layers/max_pooling2d.h>
-#include <octet/layers/zero_padding1d.h>
-#include <octet/layers/zero_padding2d.h>
+#include <octet/layers/ops.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"
-#include "global_pool.h"
 #include "window_attributes.h"
 
 namespace octet::io::importing {
@@ -34,17 +28,6 @@ WindowAttributes pool_window(const Conversion& c, const Shape& x) {
   return window;
 }
 
-/// Whether all consumers remove the spatial axes, so that pooling may drop
-/// them.
-bool is_flattened(const Conversion& c) {
-  const auto consumers = c.graph().consumers(c.output());
-  return !consumers.empty() && !c.graph().is_output(c.output()) &&
-         std::ranges::all_of(consumers, [](const ImportNode* consumer) {
-           return is_op(*consumer, "Flatten") || is_op(*consumer, "Squeeze") ||
-                  is_op(*consumer, "Reshape");
-         });
-}
-
 bool is_padded(const WindowAttributes& w) {
   const auto is_some = [](int64_t n) { return n != 0; };
   return std::ranges::any_of(w.begin, is_some) ||
@@ -53,18 +36,29 @@ bool is_padded(const WindowAttributes& w) {
 
 /// Pads the image with zeros, which the means include.
 Operand with_zeros(Conversion& c, const Operand& x, WindowAttributes& w) {
-  const bool image = w.size.size() == 2;
-  const auto layer = [&]() -> LayerHandle {
-    if (!image) {
-      return ZeroPadding1D({.padding = Ends(w.begin[0], w.end[0])});
-    }
-    return ZeroPadding2D(
-        {.padding = Pads(w.begin[0], w.end[0], w.begin[1], w.end[1])});
-  };
-  const SymbolicTensor y = c.add(layer(), {{x.tensor}}, {}, "/pad");
+  std::vector<Ends> widths{{}};
+  for (size_t i = 0; i < w.size.size(); ++i) {
+    widths.emplace_back(w.begin[i], w.end[i]);
+  }
+  widths.emplace_back();
   w.begin.assign(w.begin.size(), 0);
   w.end = w.begin;
-  return {y, x.qparams};
+  return {c.named(pad(x.tensor, widths), {{x.tensor}}, "/pad"), x.qparams};
+}
+
+template <class Over1D, class Over2D>
+View pooled(Conversion& c, const Operand& x, const WindowAttributes& w) {
+  const Shape& in = x.tensor.shape();
+  if (in.rank() == 3) {
+    return channels_first(c.add(Over1D({.pool_size = w.size[0],
+                                        .strides = w.strides[0],
+                                        .padding = w.padding_of_sequence(in)}),
+                                {x}));
+  }
+  return channels_first(c.add(Over2D({.pool_size = w.over(w.size),
+                                      .strides = w.over(w.strides),
+                                      .padding = w.padding(in)}),
+                              {x}));
 }
 
 }  // namespace
@@ -74,19 +68,8 @@ void convert_max_pool(Conversion& c) {
     c.refuse("the output of indices is not supported");
   }
   const Operand x = pixels_of(c, 0);
-  const Shape& in = x.tensor.shape();
-  const WindowAttributes w = pool_window(c, in);
-  if (in.rank() == 3) {
-    return c.set_output(channels_first(
-        c.add(MaxPooling1D({.pool_size = w.size[0],
-                            .strides = w.strides[0],
-                            .padding = w.padding_of_sequence(in)}),
-              {x})));
-  }
-  c.set_output(channels_first(c.add(MaxPooling2D({.pool_size = w.over(w.size),
-                                                  .strides = w.over(w.strides),
-                                                  .padding = w.padding(in)}),
-                                    {x})));
+  c.set_output(pooled<MaxPooling1D, MaxPooling2D>(
+      c, x, pool_window(c, x.tensor.shape())));
 }
 
 void convert_average_pool(Conversion& c) {
@@ -100,48 +83,7 @@ void convert_average_pool(Conversion& c) {
     }
     x = with_zeros(c, x, w);
   }
-  const Shape in = x.tensor.shape();
-  if (in.rank() == 3) {
-    return c.set_output(channels_first(
-        c.add(AveragePooling1D({.pool_size = w.size[0],
-                                .strides = w.strides[0],
-                                .padding = w.padding_of_sequence(in)}),
-              {x})));
-  }
-  c.set_output(
-      channels_first(c.add(AveragePooling2D({.pool_size = w.over(w.size),
-                                             .strides = w.over(w.strides),
-                                             .padding = w.padding(in)}),
-                           {x})));
-}
-
-void pool_globally(Conversion& c, GlobalPool operation, bool keepdims) {
-  const Operand x = pixels_of(c, 0);
-  const int rank = x.tensor.shape().rank();
-  const bool features = !keepdims || is_flattened(c);
-  const SymbolicTensor y =
-      c.add(global_pool(operation, rank - 2, !features), {x});
-  if (!features) return c.set_output(channels_first(y));
-  View view = view_of(y, std::array{0, 1});
-  if (keepdims) view.axes.resize(static_cast<size_t>(rank));
-  c.set_output(std::move(view));
-}
-
-LayerHandle global_pool(GlobalPool operation, int axes, bool keepdims) {
-  if (operation == GlobalPool::mean) {
-    if (axes == 1) return GlobalAveragePooling1D({.keepdims = keepdims});
-    return GlobalAveragePooling2D({.keepdims = keepdims});
-  }
-  if (axes == 1) return GlobalMaxPooling1D({.keepdims = keepdims});
-  return GlobalMaxPooling2D({.keepdims = keepdims});
-}
-
-void convert_global_average_pool(Conversion& c) {
-  pool_globally(c, GlobalPool::mean, true);
-}
-
-void convert_global_max_pool(Conversion& c) {
-  pool_globally(c, GlobalPool::max, true);
+  c.set_output(pooled<AveragePooling1D, AveragePooling2D>(c, x, w));
 }
 
 }  // namespace octet::io::importing

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include <octet/layers/position_embedding.h>
 #include <octet/layers/rescaling.h>
 #include <octet/layers/reshape.h>
+#include <octet/runtime/ops.h>
 
 #include "constant_values.h"
 
@@ -56,26 +56,6 @@ std::vector<float> numbers_of(const Tensor& value) {
   return {value.f32().begin(), value.f32().end()};
 }
 
-/// Broadcasts a constant to `shape`.
-Tensor spread(const Tensor& value, const Shape& shape) {
-  Tensor result(shape);
-  const auto to = result.f32();
-  const auto from = value.f32();
-  for (size_t i = 0; i < to.size(); ++i) {
-    auto rest = static_cast<int64_t>(i);
-    int64_t at = 0;
-    int64_t stride = 1;
-    for (int axis = shape.rank(); axis-- > 0;) {
-      const int64_t size = value.shape()[axis];
-      if (size != 1) at += rest % shape[axis] * stride;
-      stride *= size;
-      rest /= shape[axis];
-    }
-    to[i] = from[static_cast<size_t>(at)];
-  }
-  return result;
-}
-
 /// Converts a constant that fits `given` to one that fits
 /// split_batch_axis(given).
 Tensor beside_apart(const Conversion& c, const Tensor& value,
@@ -118,7 +98,8 @@ View plus_tokens(Conversion& c, Operand x, const View& view,
     x.tensor = Reshape(
         {.target_shape = {tokens, d}, .name = c.namer()("reshape")})(x.tensor);
   }
-  const Tensor all = spread(beside(c, offset, view, order), sample);
+  const Tensor all =
+      broadcast_to(Variable(beside(c, offset, view, order)), sample).value();
   const PositionEmbedding layer;
   layer->set_trainable(!is_mask(c, all));
   const SymbolicTensor y =
@@ -134,24 +115,8 @@ View plus_tokens(Conversion& c, Operand x, const View& view,
   return transposed(*reshaped(view_of(y, file_order(3)), sizes), back);
 }
 
-/// Returns the axis along which the constants vary, if there is only one.
-std::optional<int> varying_axis(const View& view, const Affine& affine) {
-  std::optional<int> axis;
-  for (const Tensor* value : {&affine.scale, &affine.offset}) {
-    const Shape& shape = value->shape();
-    for (int i = 0; i < shape.rank(); ++i) {
-      if (shape[i] == 1) continue;
-      const int at = view.rank() - shape.rank() + i;
-      if (axis.value_or(at) != at) return std::nullopt;
-      axis = at;
-    }
-  }
-  return axis;
-}
-
 /// Applies the constants by Multiply and Add.
-View joined_with(Conversion& c, const ImportedValue& x, const Affine& affine,
-                 const char* suffix) {
+View joined_with(Conversion& c, const ImportedValue& x, const Affine& affine) {
   const std::vector<int> order = natural_order(x.view);
   const auto constant = [&](const Tensor& value, const char* name) {
     const View made = constant_beside(c, value, x.view, name);
@@ -161,21 +126,20 @@ View joined_with(Conversion& c, const ImportedValue& x, const Affine& affine,
   SymbolicTensor y = c.add(Multiply(),
                            {{materialize(x.view, order, c.namer()), x.qparams},
                             constant(affine.scale, "/factor")},
-                           {}, sum ? "/scale" : suffix);
+                           {}, sum ? "/scale" : "");
   if (sum) {
-    y = c.add(Add(), {{y}, constant(affine.offset, "/offset")}, {}, suffix);
+    y = c.add(Add(), {{y}, constant(affine.offset, "/offset")});
   }
   return view_of(y, order);
 }
 
-View rescaled(Conversion& c, const ImportedValue& x, const Affine& affine,
-              const char* suffix = "") {
+View rescaled(Conversion& c, const ImportedValue& x, const Affine& affine) {
   const bool numbers = affine.scale.size() == 1 && affine.offset.size() == 1;
   if (numbers && affine.scale.f32()[0] != 0) {
     View y = x.view;
     y.tensor = c.add(Rescaling({.scale = numbers_of(affine.scale),
                                 .offset = numbers_of(affine.offset)}),
-                     {{x.view.tensor, x.qparams}}, {}, suffix);
+                     {{x.view.tensor, x.qparams}});
     return y;
   }
   const View& given = x.view;
@@ -188,8 +152,7 @@ View rescaled(Conversion& c, const ImportedValue& x, const Affine& affine,
     return Operand{materialize(view, order, c.namer()), x.qparams};
   };
   const std::vector<int> order = natural_order(view);
-  if (numbers)
-    return as_given(joined_with(c, {view, x.qparams}, affine, suffix));
+  if (numbers) return as_given(joined_with(c, {view, x.qparams}, affine));
   const Affine beside_view{beside_apart(c, affine.scale, given),
                            beside_apart(c, affine.offset, given)};
   const Tensor scale = beside(c, beside_view.scale, view, order);
@@ -197,17 +160,8 @@ View rescaled(Conversion& c, const ImportedValue& x, const Affine& affine,
   if (is_per_channel(scale) && is_per_channel(offset)) {
     const SymbolicTensor y = c.add(
         Rescaling({.scale = numbers_of(scale), .offset = numbers_of(offset)}),
-        {operand(order)}, {}, suffix);
+        {operand(order)});
     return as_given(view_of(y, order));
-  }
-  const auto axis = varying_axis(view, beside_view);
-  if (axis && affine.scale.size() > 1) {
-    const RowLayout rows(view, *axis);
-    const Rescaling layer(
-        {.scale = numbers_of(beside(c, beside_view.scale, view, rows.order)),
-         .offset =
-             numbers_of(beside(c, beside_view.offset, view, rows.order))});
-    return as_given(rows.back(c.add(layer, {operand(rows.order)}, {}, suffix)));
   }
   if (affine.scale.size() == 1 && view.rank() > 2) {
     const std::vector<int> tokens =
@@ -219,12 +173,7 @@ View rescaled(Conversion& c, const ImportedValue& x, const Affine& affine,
     }
     return as_given(plus_tokens(c, y, view, tokens, beside_view.offset));
   }
-  if (affine.offset.size() > 1 && affine.scale.size() > 1) {
-    const Affine product{affine.scale, Tensor::scalar(0)};
-    const Affine sum{Tensor::scalar(1), affine.offset};
-    return rescaled(c, {rescaled(c, x, product, "/scale")}, sum, suffix);
-  }
-  return as_given(joined_with(c, {view, x.qparams}, beside_view, suffix));
+  return as_given(joined_with(c, {view, x.qparams}, beside_view));
 }
 
 }  // namespace

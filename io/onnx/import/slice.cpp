@@ -14,7 +14,6 @@
 #include "converters.h"
 #include "cut.h"
 #include "join.h"
-#include "padding.h"
 
 namespace octet::io::importing {
 
@@ -39,9 +38,6 @@ void convert_slice(Conversion& c) {
     c.refuse("steps must have an entry for each axis");
   }
   std::vector<Cut> cuts;
-  AxisEnds ends{Sizes(static_cast<size_t>(rank)),
-                Sizes(static_cast<size_t>(rank))};
-  bool neighbors = true;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(c.axis_of(axes[i], rank));
     const int64_t size = sizes[axis];
@@ -57,14 +53,11 @@ void convert_slice(Conversion& c) {
     const std::vector<Index> index{Slice(starts[i], stops[i], step)};
     const AxisPart part = parts_of({size}, index)[0];
     cuts.push_back({axis, part.first, part.count, part.step});
-    neighbors &= part.step == 1 && part.count > 0;
-    ends.begin[axis] = -part.first;
-    ends.end[axis] = -(size - part.first - part.count);
   }
-  if (neighbors && pad_or_crop(c, ends)) return;
-  ImportedValue x = c.value(0);
-  for (const Cut& cut : cuts) x.view = cut_of(c, x, cut);
-  c.forward_layout(std::move(x.view));
+  const ImportedValue& x = c.value(0);
+  View y = cut_of(c, x, cuts);
+  if (y.tensor.node == x.view.tensor.node) c.report("nothing to do");
+  c.forward_layout(std::move(y));
 }
 
 void convert_split(Conversion& c) {
@@ -93,7 +86,7 @@ void convert_split(Conversion& c) {
     const int64_t count = parts[static_cast<size_t>(i)];
     if (c.graph().uses(c.proto().output(i)) > 0) {
       c.forward_layout(
-          cut_of(c, x, {axis, first, count}, fmt::format("/{}", i)), i);
+          cut_of(c, x, {{axis, first, count}}, fmt::format("/{}", i)), i);
     }
     first += count;
   }
@@ -140,13 +133,13 @@ void convert_scatter_nd(Conversion& c) {
   c.set_value(1, c.value(2));
   std::vector<int> parts{1};
   if (first > 0) {
-    c.set_value(0, {cut_of(c, x, {0, 0, first}, "/before"), x.qparams});
+    c.set_value(0, {cut_of(c, x, {{0, 0, first}}, "/before"), x.qparams});
     parts.insert(parts.begin(), 0);
   }
   const int64_t behind = first + count;
   if (behind < size) {
     c.set_value(
-        2, {cut_of(c, x, {0, behind, size - behind}, "/behind"), x.qparams});
+        2, {cut_of(c, x, {{0, behind, size - behind}}, "/behind"), x.qparams});
     parts.push_back(2);
   }
   concatenate(c, parts, 0);

@@ -28,6 +28,7 @@
 #include <octet/layers/divide.h>
 #include <octet/layers/dot.h>
 #include <octet/layers/dropout.h>
+#include <octet/layers/einsum.h>
 #include <octet/layers/elu.h>
 #include <octet/layers/flatten.h>
 #include <octet/layers/gather.h>
@@ -59,6 +60,7 @@
 #include <octet/layers/normalization.h>
 #include <octet/layers/operators.h>
 #include <octet/layers/ops.h>
+#include <octet/layers/pad.h>
 #include <octet/layers/patch_embedding.h>
 #include <octet/layers/permute.h>
 #include <octet/layers/position_embedding.h>

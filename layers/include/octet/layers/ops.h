@@ -13,11 +13,14 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <octet/layers/graph.h>
 #include <octet/layers/operators.h>
+#include <octet/runtime/ops/dense.h>
 #include <octet/runtime/ops/reduction.h>
+#include <octet/runtime/ops/window.h>
 
 namespace octet {
 
@@ -34,11 +37,20 @@ SymbolicTensor sum(const SymbolicTensor& x, const std::vector<int64_t>& axes,
                    Keepdims keepdims = Keepdims::no);
 SymbolicTensor prod(const SymbolicTensor& x, const std::vector<int64_t>& axes,
                     Keepdims keepdims = Keepdims::no);
+/// log(sum(exp(x))), without overflow.
+SymbolicTensor logsumexp(const SymbolicTensor& x,
+                         const std::vector<int64_t>& axes,
+                         Keepdims keepdims = Keepdims::no);
 
 /// Permutes axes: axis i of the result is axis axes[i] of x; axes[0] is 0
 /// (Permute).
 SymbolicTensor transpose(const SymbolicTensor& x,
                          const std::vector<int64_t>& axes);
+/// Moves an axis to position `destination`; the others keep their order
+/// (Permute).
+SymbolicTensor moveaxis(const SymbolicTensor& x, int64_t source,
+                        int64_t destination);
+SymbolicTensor swapaxes(const SymbolicTensor& x, int64_t axis1, int64_t axis2);
 /// Changes the shape of each sample (Reshape). `shape` is that of the batch: it
 /// begins with -1; one further -1 is inferred.
 SymbolicTensor reshape(const SymbolicTensor& x,
@@ -50,6 +62,13 @@ SymbolicTensor squeeze(const SymbolicTensor& x,
 SymbolicTensor expand_dims(const SymbolicTensor& x, int64_t axis);
 /// Merges all axes of each sample (Flatten).
 SymbolicTensor flatten(const SymbolicTensor& x);
+
+/// Moves blocks of channels to blocks of pixels, as tf.nn.depth_to_space:
+/// [n,h,w,b*b*c] -> [n,b*h,b*w,c]; space_to_depth() is the inverse.
+/// Throws: ShapeError for inputs other than images or sizes that a block does
+/// not divide.
+SymbolicTensor depth_to_space(const SymbolicTensor& x, int64_t block_size);
+SymbolicTensor space_to_depth(const SymbolicTensor& x, int64_t block_size);
 
 /// Joins tensors along an existing axis (Concatenate); stack() along a new
 /// axis.
@@ -75,41 +94,116 @@ SymbolicTensor take(const SymbolicTensor& x, std::vector<int64_t> indices,
 SymbolicTensor flip(const SymbolicTensor& x, int64_t axis);
 /// Repeats each entry of an axis `repeats` times, [a,b] -> [a,a,b,b] (Gather).
 SymbolicTensor repeat(const SymbolicTensor& x, int64_t repeats, int64_t axis);
+/// Repeats x as a whole along each axis, [a,b] -> [a,b,a,b] (Gather). `repeats`
+/// has a number for each axis, 1 for the batch.
+SymbolicTensor tile(const SymbolicTensor& x,
+                    const std::vector<int64_t>& repeats);
+/// Shifts entries along an axis; those shifted beyond the last reappear as the
+/// first (Gather).
+SymbolicTensor roll(const SymbolicTensor& x, int64_t shift, int64_t axis);
+/// Selects shape[i] entries from start[i] on of each axis i; -1 selects all
+/// further entries (GetItem). start[0] is 0 and shape[0] -1, the batch.
+SymbolicTensor slice(const SymbolicTensor& x, const std::vector<int64_t>& start,
+                     const std::vector<int64_t>& shape);
+/// Pads each axis (ZeroPadding1D and ZeroPadding2D for zeros around the pixels
+/// of an image or the steps of a sequence, otherwise Pad, which lists the
+/// modes). `pad_width` has an entry for each axis, {} for the batch.
+SymbolicTensor pad(const SymbolicTensor& x, const std::vector<Ends>& pad_width,
+                   const std::string& mode = "constant", float value = 0);
 
-/// Elementwise functions of one tensor (Unary, Activation, Power, ClipByValue),
-/// and softmax over an axis (Softmax).
+/// Elementwise functions of one tensor (Unary, Activation, ReLU, ELU,
+/// LeakyReLU). Parameters and defaults are those of keras.ops.
 SymbolicTensor abs(const SymbolicTensor& x);
 SymbolicTensor ceil(const SymbolicTensor& x);
+SymbolicTensor celu(const SymbolicTensor& x);
 SymbolicTensor cos(const SymbolicTensor& x);
+SymbolicTensor elu(const SymbolicTensor& x, float alpha = 1);
 SymbolicTensor erf(const SymbolicTensor& x);
 SymbolicTensor exp(const SymbolicTensor& x);
 SymbolicTensor floor(const SymbolicTensor& x);
+/// 0.5 * x * (1 + erf(x / sqrt(2))), or its approximation by tanh.
+SymbolicTensor gelu(const SymbolicTensor& x, bool approximate = true);
+/// relu6(x + 3) / 6, and x times it.
+SymbolicTensor hard_sigmoid(const SymbolicTensor& x);
+SymbolicTensor hard_silu(const SymbolicTensor& x);
+SymbolicTensor leaky_relu(const SymbolicTensor& x, float negative_slope = 0.2f);
 SymbolicTensor log(const SymbolicTensor& x);
-SymbolicTensor power(const SymbolicTensor& x, float exponent);
+SymbolicTensor log_sigmoid(const SymbolicTensor& x);
+SymbolicTensor mish(const SymbolicTensor& x);
+SymbolicTensor negative(const SymbolicTensor& x);
 SymbolicTensor reciprocal(const SymbolicTensor& x);
 SymbolicTensor relu(const SymbolicTensor& x);
+SymbolicTensor relu6(const SymbolicTensor& x);
 /// Rounds to the nearest integer, ties to even.
 SymbolicTensor round(const SymbolicTensor& x);
+/// 1 / sqrt(x).
+SymbolicTensor rsqrt(const SymbolicTensor& x);
+SymbolicTensor selu(const SymbolicTensor& x);
 SymbolicTensor sigmoid(const SymbolicTensor& x);
 SymbolicTensor sign(const SymbolicTensor& x);
+/// x * sigmoid(x).
+SymbolicTensor silu(const SymbolicTensor& x);
 SymbolicTensor sin(const SymbolicTensor& x);
-SymbolicTensor softmax(const SymbolicTensor& x, int64_t axis = -1);
+SymbolicTensor softplus(const SymbolicTensor& x);
+SymbolicTensor softsign(const SymbolicTensor& x);
 SymbolicTensor sqrt(const SymbolicTensor& x);
 SymbolicTensor square(const SymbolicTensor& x);
 SymbolicTensor tanh(const SymbolicTensor& x);
-/// Limits x to [min, max]; each bound is optional.
+
+/// Raises x to a constant power; squares, square roots and reciprocals are
+/// Unary, other exponents Power.
+SymbolicTensor power(const SymbolicTensor& x, float exponent);
+/// Limits x to [min, max]; each bound is optional (ReLU for min = 0, otherwise
+/// ClipByValue).
 SymbolicTensor clip(const SymbolicTensor& x, std::optional<float> min,
                     std::optional<float> max);
+/// x * scale + offset, each a number or a number for each entry of the last
+/// axis (Rescaling).
+SymbolicTensor affine(const SymbolicTensor& x, std::vector<float> scale,
+                      std::vector<float> offset);
 
-/// Elementwise functions of two tensors with broadcasting (Maximum, Minimum,
-/// Divide). operators.h declares +, - and *.
+/// Functions of the entries along an axis (Softmax, Activation), and division
+/// by their Euclidean norm, or by epsilon if that is larger
+/// (UnitNormalization).
+SymbolicTensor softmax(const SymbolicTensor& x, int64_t axis = -1);
+SymbolicTensor log_softmax(const SymbolicTensor& x, int64_t axis = -1);
+SymbolicTensor normalize(const SymbolicTensor& x, std::vector<int64_t> axes,
+                         float epsilon = 1e-12f);
+
+/// Elementwise functions of two tensors with broadcasting (Add, Subtract,
+/// Multiply, Divide, Maximum, Minimum); operators.h declares +, - and *.
+SymbolicTensor add(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor subtract(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor multiply(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor divide(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor maximum(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor minimum(const SymbolicTensor& x, const SymbolicTensor& y);
-SymbolicTensor divide(const SymbolicTensor& x, const SymbolicTensor& y);
+
+/// Comparisons, elementwise: 1 if true, otherwise 0 (Compare).
+SymbolicTensor equal(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor equal(const SymbolicTensor& x, float y);
+SymbolicTensor greater(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor greater(const SymbolicTensor& x, float y);
+SymbolicTensor greater_equal(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor greater_equal(const SymbolicTensor& x, float y);
+SymbolicTensor less(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor less(const SymbolicTensor& x, float y);
+SymbolicTensor less_equal(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor less_equal(const SymbolicTensor& x, float y);
+SymbolicTensor not_equal(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor not_equal(const SymbolicTensor& x, float y);
+/// Logic of the results of comparisons, 1 and 0 (Multiply, Maximum, Rescaling,
+/// Compare).
+SymbolicTensor logical_and(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor logical_or(const SymbolicTensor& x, const SymbolicTensor& y);
+SymbolicTensor logical_not(const SymbolicTensor& x);
+SymbolicTensor logical_xor(const SymbolicTensor& x, const SymbolicTensor& y);
 /// Selects x for nonzero entries of `condition`, otherwise y (Where).
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& x,
                      const SymbolicTensor& y);
-/// Multiplies matrices: [n,...,m,k] times [n,...,k,l] (Matmul).
-SymbolicTensor matmul(const SymbolicTensor& a, const SymbolicTensor& b);
+/// Multiplies matrices: [n,...,m,k] times [n,...,k,l], each transposed on
+/// request (Matmul). Other products: einsum.h.
+SymbolicTensor matmul(const SymbolicTensor& a, const SymbolicTensor& b,
+                      const MatmulOptions& options = {});
 
 }  // namespace octet
