@@ -64,9 +64,12 @@ struct OnnxNode {
   /// convert them one by one instead.
   std::vector<OnnxNode> parts = {};
 
+  /// Ascends in graph order.
+  int64_t position() const { return position_; }
+
  private:
   friend class OnnxGraph;
-  int64_t position_ = 0;  // ascending in graph order
+  int64_t position_ = 0;
 };
 
 class OnnxGraph {

@@ -55,8 +55,8 @@ TEST(Hints, OfImportNameOptionsAndCommands) {
   EXPECT_EQ(on_command_line("a. Hint: import the float model with "
                             "OnnxImportOptions.drop_quantizers and quantize it "
                             "again"),
-            "a. Hint: quantize the float model from which the file was "
-            "exported");
+            "a. Hint: octet quantize --requantize removes the Q/DQ of an ONNX "
+            "file and calibrates it anew");
   EXPECT_EQ(
       on_command_line("a. Hint: set them in OnnxImportOptions.input_shapes"),
       "a. Hint: set them in --input-shape");

@@ -79,7 +79,7 @@ TEST(OnnxChannelScales, BecomeADivisionAndLargerWeights) {
 }
 
 TEST(OnnxChannelScales, OtherConsumersAreRejected) {
-  const Failure expected{"unsupported_operator", "ONNX model"};
+  const Failure expected{"unsupported_operator", "node 'd' (DequantizeLinear)"};
   auto model = depthwise(kStored);
   auto& zero = initializer(model, "z");
   zero.set_int32_data(1, 9);

@@ -314,7 +314,7 @@ int64_t steps_for(int nodes) {
     value = add("Max", {value, add("Erf", {value})});
     value = add("Div", {value, add("Sqrt", {add("Add", {value, "one"})})});
   }
-  importing::ImportGraph imported(model, {});
+  OnnxGraph imported(model, {});
   return importing::recompose(imported);
 }
 

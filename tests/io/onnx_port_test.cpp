@@ -20,7 +20,7 @@ void expect_returns(const std::string& graph, const Tensor& x) {
   expect_round_trip(read, folder, {x});
 }
 
-Tensor noise() {
+Tensor port_samples() {
   Tensor x({3, 4});
   Rng(1).fill_uniform(x, -3, 3);
   return x;
@@ -35,7 +35,7 @@ TEST(OnnxPorts, KeepFloatTypes) {
                        "  r = Relu (f)\n"
                        "  y = Cast <to = " +
                        to + "> (r)\n}",
-                   noise());
+                   port_samples());
   }
 }
 
@@ -53,7 +53,7 @@ TEST(OnnxPorts, KeepIntegerTypes) {
       "  r = Relu (x)\n"
       "  y = Cast <to = 7> (r)\n"
       "}",
-      noise());
+      port_samples());
   EXPECT_EQ(failure_of<UnsupportedError>([] {
               (void)from_onnx(model_of("g (float[N,4] x) => (float[N,4] y) {\n"
                                        "  l = Cast <to = 7> (x)\n"
@@ -69,10 +69,10 @@ TEST(OnnxPorts, MayBeConstant) {
   // For each sample of a fixed batch, and as a whole.
   expect_returns("g (float[1,4] x) => (float[1,4] y, float[1,2] k) {\n" + relu +
                      "  k = Constant <value = float[1,2] {3, 4}> ()\n}",
-                 noise().slice(0, 1));
+                 port_samples().slice(0, 1));
   expect_returns("g (float[N,4] x) => (float[N,4] y, int64[3] k) {\n" + relu +
                      "  k = Constant <value = int64[3] {3, 4, 5}> ()\n}",
-                 noise());
+                 port_samples());
 }
 
 TEST(OnnxPorts, MayBeInputsOrEqual) {
@@ -82,14 +82,14 @@ TEST(OnnxPorts, MayBeInputsOrEqual) {
       "  a = Relu (x)\n"
       "  b = Identity (a)\n"
       "}",
-      noise());
+      port_samples());
 }
 
 TEST(OnnxPorts, MayBeSingleValues) {
   const std::string axes = "  one = Constant <value = int64[1] {1}> ()\n";
   expect_returns("g (float[N,4] x) => (float[N] y) {\n" + axes +
                      "  y = ReduceSum <keepdims = 0> (x, one)\n}",
-                 noise());
+                 port_samples());
   expect_returns("g (float[N] x) => (float[N,1] y) {\n" + axes +
                      "  u = Unsqueeze (x, one)\n"
                      "  y = Relu (u)\n}",
@@ -101,7 +101,7 @@ TEST(OnnxPorts, MayBeIndices) {
       "g (float[N,4] x) => (int64[N] y) {\n"
       "  y = ArgMax <axis = 1, keepdims = 0> (x)\n"
       "}",
-      noise());
+      port_samples());
   expect_returns(
       "g (float[N,2,3,3] x) => (int64[N,1,3,3] y) {\n"
       "  y = ArgMin <axis = 1> (x)\n"

@@ -67,10 +67,13 @@ def difference(ours, theirs):
     ours = as_file(ours, theirs)
     if ours.shape != theirs.shape:
         return f"expected {theirs.shape}, got {ours.shape}"
+    with np.errstate(over="ignore"):
+        theirs = theirs.astype(np.float32)  # files of float64 may exceed it
     # Roots of negative numbers are NaN in both.
-    none = np.isnan(ours) & np.isnan(theirs)
+    none = (np.isnan(ours) & np.isnan(theirs)) | (np.isinf(theirs) &
+                                                  (ours == theirs))
     largest = max(1.0, float(np.abs(theirs[~none]).max(initial=0)))
-    gap = np.abs(ours.astype(np.float64) - theirs)[~none]
+    gap = np.abs(ours[~none].astype(np.float64) - theirs[~none])
     return float(gap.max(initial=0)) / largest
 
 

@@ -68,7 +68,7 @@ void set_axis(onnx::NodeProto& node, int64_t axis) {
 /// Rewrites the nodes of a graph in order.
 class BatchAxis {
  public:
-  explicit BatchAxis(ImportGraph& graph) : graph_(graph) {}
+  explicit BatchAxis(OnnxGraph& graph) : graph_(graph) {}
 
   void run() {
     for (const OnnxTensorInfo& input : graph_.inputs()) {
@@ -89,7 +89,7 @@ class BatchAxis {
                       "axis",
                       to_text(input.shape)));
     }
-    for (ImportNode& node : graph_.nodes()) {
+    for (OnnxNode& node : graph_.nodes()) {
       if (!node.gone) convert(node);
     }
     for (const std::string& value : added_) graph_.add_batch_axis(value);
@@ -100,13 +100,13 @@ class BatchAxis {
     return added_.contains(value);
   }
 
-  [[noreturn]] void refuse(const ImportNode& node,
+  [[noreturn]] void refuse(const OnnxNode& node,
                            const std::string& reason) const {
     throw RefusedNodes("unsupported_operator", describe(node.proto),
                        "inputs without a batch axis: " + reason);
   }
 
-  Axes shape(const ImportNode& node, const std::string& value) const {
+  Axes shape(const OnnxNode& node, const std::string& value) const {
     if (const Constant* constant = graph_.constant(value)) {
       const auto dims = constant->value.shape().dims();
       return {dims.begin(), dims.end()};
@@ -118,12 +118,12 @@ class BatchAxis {
     return *dims;
   }
 
-  int64_t rank(const ImportNode& node, const std::string& value) const {
+  int64_t rank(const OnnxNode& node, const std::string& value) const {
     return std::ssize(shape(node, value));
   }
 
   /// Returns axes, from an attribute or from the constant input `input`.
-  Axes axes_of(const ImportNode& node, int input) const {
+  Axes axes_of(const OnnxNode& node, int input) const {
     if (node.proto.input_size() <= input || node.proto.input(input).empty()) {
       return checked(node, integers_of(node.proto, "axes"));
     }
@@ -140,7 +140,7 @@ class BatchAxis {
   }
 
   /// Axes beyond any rank could overflow.
-  Axes checked(const ImportNode& node, Axes axes) const {
+  Axes checked(const OnnxNode& node, Axes axes) const {
     for (const int64_t axis : axes) {
       if (axis < -Shape::kMaxRank || axis > Shape::kMaxRank) {
         refuse(node, fmt::format("axis {} is out of range", axis));
@@ -149,7 +149,7 @@ class BatchAxis {
     return axes;
   }
 
-  std::string new_constant(const ImportNode& node, const Tensor& value) {
+  std::string new_constant(const OnnxNode& node, const Tensor& value) {
     std::string name = node.proto.output(0) + "/batch_axis";
     while (graph_.constant(name) != nullptr ||
            graph_.producer(name) != nullptr) {
@@ -159,37 +159,37 @@ class BatchAxis {
     return name;
   }
 
-  std::string new_constant(const ImportNode& node, const Axes& values) {
+  std::string new_constant(const OnnxNode& node, const Axes& values) {
     return new_constant(node,
                         Tensor::of<int64_t>({std::ssize(values)}, values));
   }
 
   /// Sets axes, where the operator has them in this opset.
-  void put_axes(const ImportNode& node, onnx::NodeProto& proto, int input,
+  void put_axes(const OnnxNode& node, onnx::NodeProto& proto, int input,
                 bool is_input, const Axes& axes) {
     if (!is_input) return set_axes(proto, "axes", axes);
     while (proto.input_size() <= input) proto.add_input("");
     proto.set_input(input, new_constant(node, axes));
   }
 
-  void set(ImportNode& node, const onnx::NodeProto& proto, bool added) {
+  void set(OnnxNode& node, const onnx::NodeProto& proto, bool added) {
     for (const std::string& output : node.proto.output()) {
       if (added && !output.empty()) added_.insert(output);
     }
     graph_.replace(node, proto, {});
   }
 
-  void convert(ImportNode& node);
-  void convert_pointwise(ImportNode& node);
-  void convert_axis(ImportNode& node);
-  void convert_reduction(ImportNode& node);
-  void convert_slice(ImportNode& node);
-  void convert_matmul(ImportNode& node);
-  void unsqueeze(ImportNode& node);
-  void squeeze(ImportNode& node);
-  void reshape(ImportNode& node);
+  void convert(OnnxNode& node);
+  void convert_pointwise(OnnxNode& node);
+  void convert_axis(OnnxNode& node);
+  void convert_reduction(OnnxNode& node);
+  void convert_slice(OnnxNode& node);
+  void convert_matmul(OnnxNode& node);
+  void unsqueeze(OnnxNode& node);
+  void squeeze(OnnxNode& node);
+  void reshape(OnnxNode& node);
 
-  ImportGraph& graph_;
+  OnnxGraph& graph_;
   std::unordered_map<std::string, Axes> inputs_;  // sizes; -1 if dynamic
   std::unordered_set<std::string> added_;  // values with an added batch axis
 };
@@ -199,7 +199,7 @@ int64_t moved(int64_t axis, int64_t rank) {
   return (axis < 0 ? axis + rank : axis) + 1;
 }
 
-void BatchAxis::convert(ImportNode& node) {
+void BatchAxis::convert(OnnxNode& node) {
   const std::string& op = node.proto.op_type();
   if (op == "Squeeze") return squeeze(node);
   if (op == "Reshape" || op == "Flatten") return reshape(node);
@@ -246,7 +246,7 @@ void BatchAxis::convert(ImportNode& node) {
 
 // Values broadcast from the last axis on, so the batch axis needs the largest
 // rank. A value of one more axis with a leading 1 has a batch axis already.
-void BatchAxis::convert_pointwise(ImportNode& node) {
+void BatchAxis::convert_pointwise(OnnxNode& node) {
   int64_t own = -1;
   for (const std::string& input : node.proto.input()) {
     if (is_added(input)) own = std::max(own, rank(node, input));
@@ -268,7 +268,7 @@ void BatchAxis::convert_pointwise(ImportNode& node) {
   set(node, onnx::NodeProto(node.proto), !leading);
 }
 
-void BatchAxis::convert_axis(ImportNode& node) {
+void BatchAxis::convert_axis(OnnxNode& node) {
   onnx::NodeProto proto = node.proto;
   const std::string& op = proto.op_type();
   const bool joins = op == "Concat";
@@ -297,7 +297,7 @@ void BatchAxis::convert_axis(ImportNode& node) {
   set(node, proto, true);
 }
 
-void BatchAxis::convert_reduction(ImportNode& node) {
+void BatchAxis::convert_reduction(OnnxNode& node) {
   onnx::NodeProto proto = node.proto;
   const int64_t own = rank(node, proto.input(0));
   Axes axes = axes_of(node, 1);
@@ -314,7 +314,7 @@ void BatchAxis::convert_reduction(ImportNode& node) {
   set(node, proto, true);
 }
 
-void BatchAxis::convert_slice(ImportNode& node) {
+void BatchAxis::convert_slice(OnnxNode& node) {
   onnx::NodeProto proto = node.proto;
   const int64_t own = rank(node, proto.input(0));
   Axes axes = axes_of(node, 3);
@@ -332,7 +332,7 @@ void BatchAxis::convert_slice(ImportNode& node) {
 }
 
 // The product W x of a matrix and a vector is that of x and the transpose of W.
-void BatchAxis::convert_matmul(ImportNode& node) {
+void BatchAxis::convert_matmul(OnnxNode& node) {
   onnx::NodeProto proto = node.proto;
   const Constant* left = graph_.constant(proto.input(0));
   if (left != nullptr && left->value.shape().rank() == 2 &&
@@ -352,7 +352,7 @@ void BatchAxis::convert_matmul(ImportNode& node) {
   set(node, proto, true);
 }
 
-void BatchAxis::unsqueeze(ImportNode& node) {
+void BatchAxis::unsqueeze(OnnxNode& node) {
   onnx::NodeProto proto = node.proto;
   Axes axes = axes_of(node, 1);
   const int64_t size = rank(node, proto.input(0)) + std::ssize(axes);
@@ -371,7 +371,7 @@ void BatchAxis::unsqueeze(ImportNode& node) {
   set(node, proto, !leads);
 }
 
-void BatchAxis::squeeze(ImportNode& node) {
+void BatchAxis::squeeze(OnnxNode& node) {
   const std::string& input = node.proto.input(0);
   if (graph_.constant(input) != nullptr) return;
   onnx::NodeProto proto = node.proto;
@@ -397,7 +397,7 @@ void BatchAxis::squeeze(ImportNode& node) {
   set(node, proto, true);
 }
 
-void BatchAxis::reshape(ImportNode& node) {
+void BatchAxis::reshape(OnnxNode& node) {
   const std::string& input = node.proto.input(0);
   if (graph_.constant(input) != nullptr) return;
   const auto stated = graph_.stated(node.proto.output(0));
@@ -426,8 +426,8 @@ void BatchAxis::reshape(ImportNode& node) {
 
 }  // namespace
 
-void drop_unused(ImportGraph& graph) {
-  for (ImportNode& node : std::views::reverse(graph.nodes())) {
+void drop_unused(OnnxGraph& graph) {
+  for (OnnxNode& node : std::views::reverse(graph.nodes())) {
     const bool used = std::ranges::any_of(
         node.proto.output(),
         [&](const std::string& output) { return graph.uses(output) > 0; });
@@ -444,6 +444,6 @@ void drop_unused(ImportGraph& graph) {
   }
 }
 
-void add_batch_axis(ImportGraph& graph) { BatchAxis(graph).run(); }
+void add_batch_axis(OnnxGraph& graph) { BatchAxis(graph).run(); }
 
 }  // namespace octet::io::importing

@@ -80,8 +80,7 @@ struct MaskForm {
   Tensor hidden;  ///< 1 for replaced values, otherwise 0
 };
 
-std::optional<MaskForm> mask_of(const ImportGraph& graph,
-                                const ImportNode& node) {
+std::optional<MaskForm> mask_of(const OnnxGraph& graph, const OnnxNode& node) {
   constexpr float kLow = -1e9f;
   const auto constant = [&](int input) {
     return graph.constant(node.proto.input(input));
@@ -130,7 +129,7 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
   for (;;) {
     const auto consumers = c.graph().consumers(value);
     if (c.graph().uses(value) != 1 || consumers.size() != 1) return false;
-    const ImportNode& node = *consumers[0];
+    const OnnxNode& node = *consumers[0];
     if (is_op(node, "Softmax")) break;
     if (is_op(node, "Where")) {
       const auto next = mask_of(c.graph(), node);
@@ -142,7 +141,7 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
     }
     value = node.proto.output(0);
   }
-  const ImportNode& softmax = *c.graph().consumers(value)[0];
+  const OnnxNode& softmax = *c.graph().consumers(value)[0];
   const int64_t axis =
       integer_of(softmax.proto, "axis", c.opset() < 13 ? 1 : -1);
   return (axis == -1 || axis == c.view(own.values).rank() - 1) &&

@@ -378,7 +378,7 @@ bool Conversion::reads_codes(const Layer& layer) const {
 }
 
 void Conversion::convert_parts() {
-  for (ImportNode& part : node_.parts) {
+  for (OnnxNode& part : node_.parts) {
     if (!importer_.depends_on_failure(part)) importer_.apply(part);
   }
 }

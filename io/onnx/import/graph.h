@@ -6,8 +6,6 @@
 namespace octet::io::importing {
 
 using Constant = OnnxConstant;
-using ImportGraph = OnnxGraph;
-using ImportNode = OnnxNode;
 using io::text_of;
 
 /// Folds nodes that depend on constants only, except Q/DQ pairs, and replaces

@@ -44,14 +44,14 @@ std::vector<int> order_of_output(const View& view) {
 
 }  // namespace
 
-Importer::Importer(ImportGraph& graph, const OnnxImportOptions& options)
+Importer::Importer(OnnxGraph& graph, const OnnxImportOptions& options)
     : graph_(graph), options_(options) {}
 
 std::string Importer::unique(const std::string& name) {
   return names_.add(name);
 }
 
-void Importer::refuse(const ImportNode& node, const std::string& reason) {
+void Importer::refuse(const OnnxNode& node, const std::string& reason) {
   refused_.push_back({describe(node.proto), reason});
   for (const std::string& output : node.proto.output()) {
     failed_[output] = node.name;
@@ -83,7 +83,7 @@ void Importer::add_inputs() {
 /// Whether the node moves integers of an input without computing with them. A
 /// Cast to float32 ends this: the model's values are float32 already.
 /// Throws: UnsupportedError for integer arithmetic, which differs in float32.
-bool Importer::moves_integers(const ImportNode& node) {
+bool Importer::moves_integers(const OnnxNode& node) {
   constexpr std::array<std::string_view, 9> kMoves = {
       "Flatten", "Gather",  "Identity",  "Reshape",  "Slice",
       "Split",   "Squeeze", "Transpose", "Unsqueeze"};
@@ -104,7 +104,7 @@ bool Importer::moves_integers(const ImportNode& node) {
 }
 
 // Nodes that only depend on rejected nodes are not reported.
-bool Importer::depends_on_failure(const ImportNode& node) {
+bool Importer::depends_on_failure(const OnnxNode& node) {
   for (const std::string& input : node.proto.input()) {
     const auto failed = failed_.find(input);
     if (failed == failed_.end()) continue;
@@ -116,7 +116,7 @@ bool Importer::depends_on_failure(const ImportNode& node) {
   return false;
 }
 
-void Importer::convert(ImportNode& node) {
+void Importer::convert(OnnxNode& node) {
   if (depends_on_failure(node)) return;
   if (has_subgraph_to_inline(node)) {
     const std::string refusal = inline_subgraph(graph_, node);
@@ -127,7 +127,7 @@ void Importer::convert(ImportNode& node) {
 }
 
 /// Adds the layers of a node.
-void Importer::apply(ImportNode& node) {
+void Importer::apply(OnnxNode& node) {
   const Converter converter = is_standard_domain(node.proto.domain())
                                   ? find_converter(node.proto.op_type())
                                   : nullptr;
@@ -156,7 +156,7 @@ void Importer::apply(ImportNode& node) {
 
 // Checks that a layer's output has the shape that the file states or that
 // follows from its operator.
-void Importer::check_stated(const ImportNode& node) const {
+void Importer::check_stated(const OnnxNode& node) const {
   if (node.proto.output_size() == 0) return;
   const auto made = values_.find(node.proto.output(0));
   const auto stated = graph_.stated(node.proto.output(0));
@@ -304,7 +304,7 @@ OnnxImport Importer::run() {
   const ParameterLimit limit(options_.limits.memory_limit /
                              static_cast<int64_t>(sizeof(float)));
   add_inputs();
-  for (ImportNode& node : graph_.nodes()) {
+  for (OnnxNode& node : graph_.nodes()) {
     if (node.gone) continue;
     if (graph_.budget().is_late()) {
       throw FormatError("time_limit", "ONNX model",

@@ -1,4 +1,4 @@
-// Importer: converts the nodes of an ImportGraph to layers in order and
+// Importer: converts the nodes of an OnnxGraph to layers in order and
 // collects those without an equivalent layer. Conversion: a node as seen by the
 // converter of its operator. Internal to io/onnx/import.
 #pragma once
@@ -56,7 +56,7 @@ struct ImportedWeight {
 
 class Importer {
  public:
-  Importer(ImportGraph& graph, const OnnxImportOptions& options);
+  Importer(OnnxGraph& graph, const OnnxImportOptions& options);
 
   /// Throws: as import_onnx().
   OnnxImport run();
@@ -71,11 +71,11 @@ class Importer {
   };
 
   void add_inputs();
-  void convert(ImportNode& node);
-  bool depends_on_failure(const ImportNode& node);
-  void apply(ImportNode& node);
-  bool moves_integers(const ImportNode& node);
-  void check_stated(const ImportNode& node) const;
+  void convert(OnnxNode& node);
+  bool depends_on_failure(const OnnxNode& node);
+  void apply(OnnxNode& node);
+  bool moves_integers(const OnnxNode& node);
+  void check_stated(const OnnxNode& node) const;
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
   /// Returns the layers of nodes that have no layer of their name.
@@ -83,9 +83,9 @@ class Importer {
       std::span<const SymbolicTensor> outputs) const;
   std::string unique(const std::string& name);
   void warn_of_floats() const;
-  void refuse(const ImportNode& node, const std::string& reason);
+  void refuse(const OnnxNode& node, const std::string& reason);
 
-  ImportGraph& graph_;
+  OnnxGraph& graph_;
   const OnnxImportOptions& options_;
   std::vector<SymbolicTensor> inputs_;
   std::unordered_map<std::string, ImportedValue> values_;
@@ -104,11 +104,11 @@ class Importer {
 /// The node that a converter converts. Inputs are numbered as in the operator.
 class Conversion {
  public:
-  Conversion(Importer& importer, ImportNode& node)
+  Conversion(Importer& importer, OnnxNode& node)
       : importer_(importer), node_(node) {}
 
   const std::string& op() const { return node_.proto.op_type(); }
-  const ImportNode& node() const { return node_; }
+  const OnnxNode& node() const { return node_; }
   const onnx::NodeProto& proto() const { return node_.proto; }
   int64_t opset() const { return importer_.graph_.opset(); }
 
@@ -216,7 +216,7 @@ class Conversion {
   /// Sets the note of the report for a node without a layer.
   void report(const char* text);
 
-  ImportGraph& graph() const { return importer_.graph_; }
+  OnnxGraph& graph() const { return importer_.graph_; }
   const OnnxImportOptions& options() const { return importer_.options_; }
   const std::string& output() const { return node_.proto.output(0); }
   Namer namer() const;
@@ -230,7 +230,7 @@ class Conversion {
       const std::vector<ImportedWeight>& weights);
 
   Importer& importer_;
-  ImportNode& node_;
+  OnnxNode& node_;
   std::map<int, ImportedValue> made_;  // by input: see set_value()
 };
 

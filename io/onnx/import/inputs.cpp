@@ -71,7 +71,7 @@ Reads order_read_by(const onnx::NodeProto& node) {
 }
 
 /// Whether the node selects entries of an axis and keeps other axes whole.
-bool takes_entries(const ImportGraph& graph, const onnx::NodeProto& node) {
+bool takes_entries(const OnnxGraph& graph, const onnx::NodeProto& node) {
   if (!is_standard_domain(node.domain())) return false;
   if (node.op_type() == "Slice") return true;
   if (node.op_type() != "Gather" || node.input_size() < 2) return false;
@@ -79,11 +79,11 @@ bool takes_entries(const ImportGraph& graph, const onnx::NodeProto& node) {
   return entries != nullptr && entries->value.shape().rank() == 1;
 }
 
-Reads order_wanted(const ImportGraph& graph, const std::string& value,
+Reads order_wanted(const OnnxGraph& graph, const std::string& value,
                    bool behind_transpose = false);
 
 /// Returns the order of a Transpose's input, from the consumers of its output.
-Reads order_before(const ImportGraph& graph, const ImportNode& transpose) {
+Reads order_before(const OnnxGraph& graph, const OnnxNode& transpose) {
   const Sizes perm = integers_of(transpose.proto, "perm");
   const bool to_front = perm == Sizes{0, 3, 1, 2} || perm == Sizes{0, 2, 1};
   if (!to_front) return Reads::unknown;
@@ -93,14 +93,14 @@ Reads order_before(const ImportGraph& graph, const ImportNode& transpose) {
 }
 
 /// Returns the order of the first consumer that requires an order.
-Reads order_wanted(const ImportGraph& graph, const std::string& value,
+Reads order_wanted(const OnnxGraph& graph, const std::string& value,
                    bool behind_transpose) {
   std::queue<std::string> values({value});
   std::unordered_set<std::string> seen{value};
   while (!values.empty()) {
     const std::string next = values.front();
     values.pop();
-    for (const ImportNode* reader : graph.consumers(next)) {
+    for (const OnnxNode* reader : graph.consumers(next)) {
       const bool transpose = !behind_transpose && is_op(*reader, "Transpose");
       const Reads reads = transpose ? order_before(graph, *reader)
                           : takes_entries(graph, reader->proto)
@@ -123,7 +123,7 @@ Reads order_wanted(const ImportGraph& graph, const std::string& value,
                          problem);
 }
 
-InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
+InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
                   const Shape* given) {
   if (!is_port_type(input.type)) {
     refuse_input(input,
@@ -210,7 +210,7 @@ void check_batches(const std::vector<OnnxTensorInfo>& inputs) {
 
 }  // namespace
 
-std::vector<InputForm> input_forms(const ImportGraph& graph,
+std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options) {
   const auto& inputs = graph.inputs();
   if (inputs.empty()) {
@@ -236,7 +236,7 @@ std::vector<InputForm> input_forms(const ImportGraph& graph,
   return forms;
 }
 
-int64_t fixed_batch(const ImportGraph& graph) {
+int64_t fixed_batch(const OnnxGraph& graph) {
   int64_t batch = 0;
   for (const OnnxTensorInfo& input : graph.inputs()) {
     if (!input.shape || input.shape->empty()) return 0;

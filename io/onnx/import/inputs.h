@@ -19,10 +19,10 @@ struct InputForm {
 /// and sequences if a following operator requires it. Throws: UnsupportedError
 /// for inputs without a batch axis, of types that float32 cannot represent, or
 /// of unknown sizes; ValueError for options that do not fit.
-std::vector<InputForm> input_forms(const ImportGraph& graph,
+std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options);
 
 /// Returns the number of samples if all inputs fix it; otherwise 0.
-int64_t fixed_batch(const ImportGraph& graph);
+int64_t fixed_batch(const OnnxGraph& graph);
 
 }  // namespace octet::io::importing

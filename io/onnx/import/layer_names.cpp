@@ -10,7 +10,7 @@
 namespace octet::io::importing {
 namespace {
 
-bool is_pair_part(const ImportNode& node) {
+bool is_pair_part(const OnnxNode& node) {
   return is_op(node, "QuantizeLinear") || is_op(node, "DequantizeLinear");
 }
 
@@ -36,16 +36,16 @@ bool is_given_name(std::string_view value) {
          !value.starts_with("Identity");
 }
 
-bool has_pairs(ImportGraph& graph) {
+bool has_pairs(OnnxGraph& graph) {
   return std::ranges::any_of(graph.nodes(), is_pair_part);
 }
 
-void leave_out_prefixes(ImportGraph& graph) {
+void leave_out_prefixes(OnnxGraph& graph) {
   std::set<std::string> names;
-  for (const ImportNode& node : graph.nodes()) {
+  for (const OnnxNode& node : graph.nodes()) {
     if (!node.gone) names.insert(node.name);
   }
-  for (ImportNode& node : graph.nodes()) {
+  for (OnnxNode& node : graph.nodes()) {
     const std::string plain(quant::float_name(node.name));
     if (node.gone || is_pair_part(node) || names.contains(plain)) continue;
     names.insert(plain);

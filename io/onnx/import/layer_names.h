@@ -17,10 +17,10 @@ std::string layer_name_of(const std::string& name);
 bool is_given_name(std::string_view value);
 
 /// Whether the graph has Q or DQ nodes.
-bool has_pairs(ImportGraph& graph);
+bool has_pairs(OnnxGraph& graph);
 
 /// Removes "quant_" from node names of a graph with pairs: the nodes become
 /// wrappers, whose names have the prefix.
-void leave_out_prefixes(ImportGraph& graph);
+void leave_out_prefixes(OnnxGraph& graph);
 
 }  // namespace octet::io::importing

@@ -61,7 +61,7 @@ bool is_near(double found, double expected) {
   return std::abs(found - expected) <= 1e-6 * std::abs(expected);
 }
 
-bool has_attributes(const ImportNode& node, const Term& term) {
+bool has_attributes(const OnnxNode& node, const Term& term) {
   return std::ranges::all_of(
       term.attributes, [&](const Term::Attribute& wanted) {
         const auto* given = find_attribute(node.proto, wanted.name);
@@ -82,15 +82,15 @@ bool is_commutative(const Term& term) {
 }
 
 /// Returns the number of inputs without absent ones at the end.
-size_t input_count(const ImportNode& node) {
+size_t input_count(const OnnxNode& node) {
   int count = node.proto.input_size();
   while (count > 0 && node.proto.input(count - 1).empty()) --count;
   return static_cast<size_t>(count);
 }
 
 /// Returns the axes of a reduction that keeps them with size 1.
-std::optional<std::vector<int64_t>> kept_axes(const ImportGraph& graph,
-                                              const ImportNode& node) {
+std::optional<std::vector<int64_t>> kept_axes(const OnnxGraph& graph,
+                                              const OnnxNode& node) {
   if (integer_of(node.proto, "keepdims", 1) == 0) return std::nullopt;
   std::vector<int64_t> axes = integers_of(node.proto, "axes");
   if (node.proto.input_size() > 1) {
@@ -121,9 +121,9 @@ std::optional<float> PatternMatch::scalar(std::string_view variable) const {
   return found->second;
 }
 
-const ImportNode* PatternMatch::part(const char* op) const {
+const OnnxNode* PatternMatch::part(const char* op) const {
   const auto found = std::ranges::find_if(
-      parts, [&](const ImportNode* node) { return is_op(*node, op); });
+      parts, [&](const OnnxNode* node) { return is_op(*node, op); });
   return found == parts.end() ? nullptr : *found;
 }
 
@@ -149,14 +149,14 @@ std::optional<double> PatternMatcher::number(const std::string& value) {
 }
 
 bool PatternMatcher::is_closed() const {
-  return std::ranges::all_of(match_.parts, [&](const ImportNode* part) {
+  return std::ranges::all_of(match_.parts, [&](const OnnxNode* part) {
     return part == match_.parts.front() ||
            graph_.is_consumed_only_by(part->proto.output(0), match_.parts);
   });
 }
 
 bool PatternMatcher::find(
-    const Term& term, ImportNode& anchor,
+    const Term& term, OnnxNode& anchor,
     const std::function<bool(const PatternMatch&)>& accept) {
   if (anchor.proto.output_size() != 1) return false;
   match_.values.clear();
@@ -228,7 +228,7 @@ bool PatternMatcher::match_variable(const Term& term, const std::string& value,
   return false;
 }
 
-bool PatternMatcher::with_part(ImportNode& node, const Next& next) {
+bool PatternMatcher::with_part(OnnxNode& node, const Next& next) {
   if (node.proto.output_size() != 1) return false;
   const bool known =
       std::ranges::find(match_.parts, &node) != match_.parts.end();
@@ -240,7 +240,7 @@ bool PatternMatcher::with_part(ImportNode& node, const Next& next) {
 
 bool PatternMatcher::match_node(const Term& term, const std::string& value,
                                 const Next& next) {
-  ImportNode* node = find_value(value).producer;
+  OnnxNode* node = find_value(value).producer;
   if (node == nullptr || !is_op(*node, term.name.c_str()) ||
       !has_attributes(*node, term)) {
     return false;
@@ -261,7 +261,7 @@ bool PatternMatcher::match_node(const Term& term, const std::string& value,
   return false;
 }
 
-bool PatternMatcher::match_operands(const Term& term, const ImportNode& node,
+bool PatternMatcher::match_operands(const Term& term, const OnnxNode& node,
                                     size_t first, bool swapped,
                                     const Next& next) {
   if (first == term.operands().size()) return next();
@@ -280,7 +280,7 @@ bool PatternMatcher::match_all(const Term& term, unsigned operands,
         next);
   }
   ++steps_;
-  ImportNode* node = find_value(value).producer;
+  OnnxNode* node = find_value(value).producer;
   if (node == nullptr || node->proto.input_size() != 2) return false;
   const bool sum = term.kind == Term::Kind::sum;
   if (is_op(*node, sum ? "Add" : "Mul")) {
@@ -295,7 +295,7 @@ bool PatternMatcher::match_all(const Term& term, unsigned operands,
 }
 
 bool PatternMatcher::match_split(const Term& term, unsigned operands,
-                                 const ImportNode& node, const Next& next) {
+                                 const OnnxNode& node, const Next& next) {
   for (unsigned left = (operands - 1) & operands; left != 0;
        left = (left - 1) & operands) {
     const bool found = match_all(term, left, node.proto.input(0), [&] {
@@ -308,7 +308,7 @@ bool PatternMatcher::match_split(const Term& term, unsigned operands,
 
 // x - k as x + -k, and x / k as x * (1 / k).
 bool PatternMatcher::match_inverse(const Term& term, unsigned operands,
-                                   const ImportNode& node, const Next& next) {
+                                   const OnnxNode& node, const Next& next) {
   const auto k = number(node.proto.input(1));
   if (!k) return false;
   const double inverse = term.kind == Term::Kind::sum ? -*k : 1 / *k;

@@ -86,14 +86,14 @@ struct PatternMatch {
   std::vector<std::pair<std::string_view, const std::string*>> values;
   std::vector<std::pair<std::string_view, float>> scalars;
   std::optional<std::vector<int64_t>> axes;  ///< of Reduce* nodes
-  std::vector<ImportNode*> parts;            ///< the anchor first
+  std::vector<OnnxNode*> parts;              ///< the anchor first
 
   /// Returns the value of a variable, or "" if it does not occur.
   const std::string& value(std::string_view variable) const;
   /// Returns the number of a scalar variable.
   std::optional<float> scalar(std::string_view variable) const;
   /// Returns the first matched node of an operator, or null.
-  const ImportNode* part(const char* op) const;
+  const OnnxNode* part(const char* op) const;
 };
 
 /// A row of the pattern table: nodes that are equivalent to one operator.
@@ -106,7 +106,7 @@ struct Pattern {
   /// scalars of the term as attributes.
   const char* result;
   /// Checks conditions on shapes and adds attributes.
-  bool (*accept)(ImportGraph&, const PatternMatch&, onnx::NodeProto&) = nullptr;
+  bool (*accept)(OnnxGraph&, const PatternMatch&, onnx::NodeProto&) = nullptr;
   bool last = false;  ///< applies after all matches of other rows
 };
 
@@ -117,10 +117,10 @@ const std::vector<Pattern>& patterns();
 /// values are consumed by matched nodes only.
 class PatternMatcher {
  public:
-  explicit PatternMatcher(ImportGraph& graph) : graph_(graph) {}
+  explicit PatternMatcher(OnnxGraph& graph) : graph_(graph) {}
 
   /// Returns whether `accept` returned true for a match.
-  bool find(const pattern::Term& term, ImportNode& anchor,
+  bool find(const pattern::Term& term, OnnxNode& anchor,
             const std::function<bool(const PatternMatch&)>& accept);
   /// Returns the number of terms compared with nodes so far.
   int64_t steps() const { return steps_; }
@@ -150,15 +150,15 @@ class PatternMatcher {
   bool match_variable(const Term& term, const std::string& value,
                       const Next& next);
   bool match_node(const Term& term, const std::string& value, const Next& next);
-  bool match_operands(const Term& term, const ImportNode& node, size_t first,
+  bool match_operands(const Term& term, const OnnxNode& node, size_t first,
                       bool swapped, const Next& next);
   bool match_all(const Term& term, unsigned operands, const std::string& value,
                  const Next& next);
-  bool match_split(const Term& term, unsigned operands, const ImportNode& node,
+  bool match_split(const Term& term, unsigned operands, const OnnxNode& node,
                    const Next& next);
-  bool match_inverse(const Term& term, unsigned operands,
-                     const ImportNode& node, const Next& next);
-  bool with_part(ImportNode& node, const Next& next);
+  bool match_inverse(const Term& term, unsigned operands, const OnnxNode& node,
+                     const Next& next);
+  bool with_part(OnnxNode& node, const Next& next);
   std::optional<double> number(const std::string& value);
   bool is_closed() const;
 
@@ -166,12 +166,12 @@ class PatternMatcher {
   // the same values many times.
   struct KnownValue {
     const std::string* name = nullptr;
-    ImportNode* producer = nullptr;
+    OnnxNode* producer = nullptr;
     const Constant* constant = nullptr;
   };
   const KnownValue& find_value(const std::string& name);
 
-  ImportGraph& graph_;
+  OnnxGraph& graph_;
   std::array<KnownValue, 64> known_;
   PatternMatch match_;
   int64_t steps_ = 0;
@@ -180,7 +180,7 @@ class PatternMatcher {
 /// Replaces the matches of all patterns(). Returns the number of compared
 /// terms, which is linear in the number of nodes.
 /// REQUIRES: constants are folded.
-int64_t recompose(ImportGraph& graph);
+int64_t recompose(OnnxGraph& graph);
 
 /// Attribute of a LayerNormalization over a single axis, which need not be the
 /// last.

@@ -13,7 +13,7 @@ namespace {
 using Dims = std::vector<int64_t>;
 
 /// Returns the stated shape of a value or input.
-std::optional<Dims> known_shape(const ImportGraph& graph,
+std::optional<Dims> known_shape(const OnnxGraph& graph,
                                 const std::string& value) {
   if (auto stated = graph.stated(value)) return stated;
   for (const OnnxTensorInfo& input : graph.inputs()) {
@@ -35,7 +35,7 @@ void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
   attribute->set_i(value);
 }
 
-const Tensor* floats_of(const ImportGraph& graph, const std::string& value) {
+const Tensor* floats_of(const OnnxGraph& graph, const std::string& value) {
   const Constant* constant = graph.constant(value);
   const bool floats =
       constant != nullptr && constant->value.dtype() == DType::f32;
@@ -43,7 +43,7 @@ const Tensor* floats_of(const ImportGraph& graph, const std::string& value) {
 }
 
 /// Returns "factor", or "offset" if there is none.
-const Tensor& parameter_of(const ImportGraph& graph, const PatternMatch& m) {
+const Tensor& parameter_of(const OnnxGraph& graph, const PatternMatch& m) {
   const std::string& factor = m.value("factor");
   return graph.constant(factor.empty() ? m.value("offset") : factor)->value;
 }
@@ -65,8 +65,7 @@ bool has_epsilon(const PatternMatch& m) {
   return !epsilon || *epsilon > 0;
 }
 
-bool all_equal(const ImportGraph& graph, const std::string& value,
-               float number) {
+bool all_equal(const OnnxGraph& graph, const std::string& value, float number) {
   const Tensor* tensor = floats_of(graph, value);
   return tensor != nullptr &&
          std::ranges::all_of(std::as_const(*tensor).f32(),
@@ -74,7 +73,7 @@ bool all_equal(const ImportGraph& graph, const std::string& value,
 }
 
 /// Returns the sizes of a Reshape if they are constants.
-std::optional<Dims> constant_sizes(const ImportGraph& graph,
+std::optional<Dims> constant_sizes(const OnnxGraph& graph,
                                    const std::string& value) {
   const Constant* constant = graph.constant(value);
   if (constant == nullptr || constant->value.dtype() != DType::i64) {
@@ -85,9 +84,9 @@ std::optional<Dims> constant_sizes(const ImportGraph& graph,
 }
 
 /// Whether a Reshape to `sizes` restores the shape of `x`.
-bool restores(ImportGraph& graph, const std::string& sizes,
-              const std::string& x, const Dims& shape) {
-  if (const ImportNode* node = graph.producer(sizes)) {
+bool restores(OnnxGraph& graph, const std::string& sizes, const std::string& x,
+              const Dims& shape) {
+  if (const OnnxNode* node = graph.producer(sizes)) {
     return is_op(*node, "Shape") && node->proto.input(0) == x &&
            integer_of(node->proto, "start", 0) == 0 &&
            find_attribute(node->proto, "end") == nullptr;
@@ -130,7 +129,7 @@ bool adds_causal_mask(const Tensor& mask) {
                             [&](size_t i) { return values[i] <= kHidden; });
 }
 
-bool selects_causally(const ImportGraph& graph, const PatternMatch& m) {
+bool selects_causally(const OnnxGraph& graph, const PatternMatch& m) {
   const bool hides = !m.value("hidden").empty();
   const Constant* mask = graph.constant(m.value(hides ? "hidden" : "visible"));
   const Tensor* low = floats_of(graph, m.value("low"));
@@ -145,7 +144,7 @@ bool selects_causally(const ImportGraph& graph, const PatternMatch& m) {
 
 }  // namespace
 
-bool is_over_one_axis(ImportGraph& graph, const PatternMatch& m,
+bool is_over_one_axis(OnnxGraph& graph, const PatternMatch& m,
                       onnx::NodeProto& by) {
   if (m.axes->size() != 1 || !has_epsilon(m)) return false;
   const int64_t axis = (*m.axes)[0];
@@ -161,7 +160,7 @@ bool is_over_one_axis(ImportGraph& graph, const PatternMatch& m,
   return true;
 }
 
-bool is_over_the_last_axis(ImportGraph& graph, const PatternMatch& m,
+bool is_over_the_last_axis(OnnxGraph& graph, const PatternMatch& m,
                            onnx::NodeProto&) {
   const auto shape = known_shape(graph, m.value("x"));
   const int64_t axis = (*m.axes)[0];
@@ -170,7 +169,7 @@ bool is_over_the_last_axis(ImportGraph& graph, const PatternMatch& m,
          is_along(parameter_of(graph, m), -1, shape);
 }
 
-bool is_over_images(ImportGraph& graph, const PatternMatch& m,
+bool is_over_images(OnnxGraph& graph, const PatternMatch& m,
                     onnx::NodeProto& by) {
   const auto shape = known_shape(graph, m.value("x"));
   if (!shape || shape->size() < 3 || (*shape)[1] < 1 || !has_epsilon(m) ||
@@ -190,14 +189,14 @@ bool is_over_images(ImportGraph& graph, const PatternMatch& m,
   return true;
 }
 
-bool is_along_normalized_axis(ImportGraph& graph, const PatternMatch& m,
+bool is_along_normalized_axis(OnnxGraph& graph, const PatternMatch& m,
                               onnx::NodeProto& by) {
   const int64_t axis = integer_of(by, kOverOneAxis, integer_of(by, "axis", -1));
   return is_along(parameter_of(graph, m), axis,
                   known_shape(graph, m.value("x")));
 }
 
-bool is_over_groups(ImportGraph& graph, const PatternMatch& m,
+bool is_over_groups(OnnxGraph& graph, const PatternMatch& m,
                     onnx::NodeProto& by) {
   const std::string& x = m.value("x");
   const auto shape = known_shape(graph, x);
@@ -221,13 +220,12 @@ bool is_over_groups(ImportGraph& graph, const PatternMatch& m,
   return true;
 }
 
-bool is_per_channel(ImportGraph& graph, const PatternMatch& m,
-                    onnx::NodeProto&) {
+bool is_per_channel(OnnxGraph& graph, const PatternMatch& m, onnx::NodeProto&) {
   const auto shape = known_shape(graph, m.value("x"));
   return shape && is_along(parameter_of(graph, m), 1, shape);
 }
 
-bool is_bias(ImportGraph& graph, const PatternMatch& m, onnx::NodeProto& by) {
+bool is_bias(OnnxGraph& graph, const PatternMatch& m, onnx::NodeProto& by) {
   const Shape& w = graph.constant(m.value("weight"))->value.shape();
   const Shape& bias = graph.constant(m.value("bias"))->value.shape();
   if (w.rank() < 2) return false;
@@ -244,12 +242,12 @@ bool is_bias(ImportGraph& graph, const PatternMatch& m, onnx::NodeProto& by) {
          (channels == 1 || (axis >= 0 && bias[axis] == channels));
 }
 
-bool is_slope(ImportGraph&, const PatternMatch& m, onnx::NodeProto&) {
+bool is_slope(OnnxGraph&, const PatternMatch& m, onnx::NodeProto&) {
   const float alpha = *m.scalar("alpha");
   return alpha > 0 && alpha < 1;
 }
 
-bool sets_alpha(ImportGraph&, const PatternMatch&, onnx::NodeProto& by) {
+bool sets_alpha(OnnxGraph&, const PatternMatch&, onnx::NodeProto& by) {
   auto* attribute = by.add_attribute();
   attribute->set_name("alpha");
   attribute->set_type(onnx::AttributeProto::FLOAT);
@@ -257,7 +255,7 @@ bool sets_alpha(ImportGraph&, const PatternMatch&, onnx::NodeProto& by) {
   return true;
 }
 
-bool sets_tanh(ImportGraph&, const PatternMatch&, onnx::NodeProto& by) {
+bool sets_tanh(OnnxGraph&, const PatternMatch&, onnx::NodeProto& by) {
   auto* attribute = by.add_attribute();
   attribute->set_name("approximate");
   attribute->set_type(onnx::AttributeProto::STRING);
@@ -265,7 +263,7 @@ bool sets_tanh(ImportGraph&, const PatternMatch&, onnx::NodeProto& by) {
   return true;
 }
 
-bool is_attention(ImportGraph& graph, const PatternMatch& m,
+bool is_attention(OnnxGraph& graph, const PatternMatch& m,
                   onnx::NodeProto& by) {
   for (const char* variable : {"factor", "divisor"}) {
     const Constant* constant = graph.constant(m.value(variable));

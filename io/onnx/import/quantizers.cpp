@@ -57,7 +57,7 @@ bool has_lowest(const Tensor& codes) {
 }
 
 /// Returns the zero point; 0 of `type` if absent, no tensor if computed.
-Tensor zero_point_of(const ImportGraph& graph, const onnx::NodeProto& node,
+Tensor zero_point_of(const OnnxGraph& graph, const onnx::NodeProto& node,
                      DType type) {
   if (node.input_size() < 3 || node.input(2).empty()) {
     return Tensor::zeros({}, type);
@@ -67,7 +67,7 @@ Tensor zero_point_of(const ImportGraph& graph, const onnx::NodeProto& node,
 }
 
 /// Returns the zero point of a pair. The attribute is of opset 21.
-Tensor zero_point_of_pair(const ImportGraph& graph,
+Tensor zero_point_of_pair(const OnnxGraph& graph,
                           const onnx::NodeProto& quantize) {
   const auto type = static_cast<int32_t>(
       integer_of(quantize, "output_dtype", onnx::TensorProto::UINT8));
@@ -77,7 +77,7 @@ Tensor zero_point_of_pair(const ImportGraph& graph,
 
 /// Returns the quantization parameters of a constant behind a DequantizeLinear
 /// if a quantizer can have them; otherwise sets `no_qparams` to the reason.
-std::optional<WeightQuantParams> weight_qparams(const ImportGraph& graph,
+std::optional<WeightQuantParams> weight_qparams(const OnnxGraph& graph,
                                                 const onnx::NodeProto& node,
                                                 const Tensor& codes,
                                                 std::string& no_qparams) {
@@ -106,7 +106,7 @@ std::optional<WeightQuantParams> weight_qparams(const ImportGraph& graph,
 }
 
 /// "conv1/input" for "conv1/input/dequantize/output".
-std::string quantizer_name(const ImportNode& node) {
+std::string quantizer_name(const OnnxNode& node) {
   const std::string& name = node.name;
   for (const std::string_view suffix : {"/dequantize", "_DequantizeLinear"}) {
     if (name.ends_with(suffix)) {
@@ -119,13 +119,13 @@ std::string quantizer_name(const ImportNode& node) {
 /// Converts all pairs of a graph.
 class Pass {
  public:
-  Pass(ImportGraph& graph, bool drop) : graph_(graph), drop_(drop) {}
+  Pass(OnnxGraph& graph, bool drop) : graph_(graph), drop_(drop) {}
 
   void run() {
-    for (ImportNode& node : graph_.nodes()) {
+    for (OnnxNode& node : graph_.nodes()) {
       if (is_op(node, kDequantize)) take(node);
     }
-    for (ImportNode& node : graph_.nodes()) {
+    for (OnnxNode& node : graph_.nodes()) {
       if (is_op(node, kQuantize)) drop_quantize(node);
     }
     if (refused_.empty()) return;
@@ -141,11 +141,11 @@ class Pass {
   }
 
  private:
-  void refuse(const ImportNode& node, const std::string& reason) {
+  void refuse(const OnnxNode& node, const std::string& reason) {
     refused_.push_back({describe(node.proto), reason});
   }
 
-  void drop_quantize(ImportNode& node) {
+  void drop_quantize(OnnxNode& node) {
     const std::string& codes = node.proto.output(0);
     if (rounds_constant(node)) {
       if (graph_.constant(codes) == nullptr) {
@@ -158,7 +158,7 @@ class Pass {
     const auto consumers = graph_.consumers(codes);
     const bool reported =
         !graph_.is_output(codes) &&
-        std::ranges::all_of(consumers, [](const ImportNode* consumer) {
+        std::ranges::all_of(consumers, [](const OnnxNode* consumer) {
           return is_op(*consumer, kDequantize);
         });
     if (reported || wide_type(node) != nullptr) return;
@@ -167,7 +167,7 @@ class Pass {
 
   /// Returns the type of a node's quantized values if quantizers do not support
   /// it, otherwise null.
-  const std::string* wide_type(const ImportNode& node) const {
+  const std::string* wide_type(const OnnxNode& node) const {
     for (const int input : {2, 0}) {
       if (input >= node.proto.input_size()) continue;
       if (const auto* type = graph_.other_type(node.proto.input(input))) {
@@ -177,12 +177,12 @@ class Pass {
     return nullptr;
   }
 
-  bool rounds_constant(const ImportNode& node) const {
+  bool rounds_constant(const OnnxNode& node) const {
     return has_constant_inputs(graph_, node.proto);
   }
 
-  void take(ImportNode& node) {
-    ImportNode* producer = graph_.producer(node.proto.input(0));
+  void take(OnnxNode& node) {
+    OnnxNode* producer = graph_.producer(node.proto.input(0));
     const bool pair = producer != nullptr && is_op(*producer, kQuantize);
     if (pair && rounds_constant(*producer)) {
       const Constant& source = *graph_.constant(producer->proto.input(0));
@@ -209,7 +209,7 @@ class Pass {
     take_activation(node, *producer);
   }
 
-  void take_weight(ImportNode& node) {
+  void take_weight(OnnxNode& node) {
     const onnx::NodeProto& proto = node.proto;
     if (!has_constant_inputs(graph_, proto)) {
       return refuse(node, "scale and zero point must be constant");
@@ -224,12 +224,12 @@ class Pass {
     graph_.remove(node, "quantizer of a weight");
   }
 
-  void take_activation(ImportNode& node, ImportNode& quantize) {
+  void take_activation(OnnxNode& node, OnnxNode& quantize) {
     const std::string refusal = refusal_of_pair(node.proto, quantize.proto);
     if (!drop_ && !refusal.empty()) return refuse(node, refusal);
     onnx::NodeProto direct = node.proto;
     direct.set_input(0, quantize.proto.input(0));
-    std::vector<ImportNode*> parts;
+    std::vector<OnnxNode*> parts;
     std::optional<ActivationQuantParams> qparams;
     if (refusal.empty()) {
       qparams = ActivationQuantParams{
@@ -241,7 +241,7 @@ class Pass {
         qparams->config.zero_point = *place_of_zero(zero_point);
       } else if (drop_) {
         qparams.reset();
-      } else if (ImportNode* clip = narrowing(direct, *qparams)) {
+      } else if (OnnxNode* clip = narrowing(direct, *qparams)) {
         direct.set_input(0, clip->proto.input(0));
         parts.push_back(clip);
       }
@@ -273,9 +273,9 @@ class Pass {
 
   /// Returns the Clip with which Octet limits a range to fewer values than int8
   /// and sets the bits of `qparams`; null if there is none.
-  ImportNode* narrowing(const onnx::NodeProto& dequantize,
-                        ActivationQuantParams& qparams) const {
-    ImportNode* clip = graph_.producer(dequantize.input(0));
+  OnnxNode* narrowing(const onnx::NodeProto& dequantize,
+                      ActivationQuantParams& qparams) const {
+    OnnxNode* clip = graph_.producer(dequantize.input(0));
     if (clip == nullptr || !is_op(*clip, "Clip") ||
         clip->proto.input_size() != 3 ||
         graph_.uses(clip->proto.output(0)) != 1 ||
@@ -342,13 +342,13 @@ class Pass {
            (one || integer_of(a, "axis", 1) == integer_of(b, "axis", 1));
   }
 
-  ImportGraph& graph_;
+  OnnxGraph& graph_;
   bool drop_;
   std::vector<RefusedNode> refused_;
 };
 
 }  // namespace
 
-void find_quantizers(ImportGraph& graph, bool drop) { Pass(graph, drop).run(); }
+void find_quantizers(OnnxGraph& graph, bool drop) { Pass(graph, drop).run(); }
 
 }  // namespace octet::io::importing

@@ -40,7 +40,7 @@ struct SitePlan {
 /// of the QuantizeLinear. With `drop`, weights have no parameters and
 /// activations only those that include a ReLU. Throws: UnsupportedError listing
 /// pairs without an equivalent quantizer.
-void find_quantizers(ImportGraph& graph, bool drop);
+void find_quantizers(OnnxGraph& graph, bool drop);
 
 /// The quantizer of a layer's input `input`.
 SitePlan site_of(const std::string& layer, int input,

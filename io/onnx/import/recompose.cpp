@@ -61,7 +61,7 @@ onnx::NodeProto node_of(const Pattern& pattern, const PatternMatch& m) {
   size_t end = result.find('(');
   const std::string op(result.substr(0, end));
   onnx::NodeProto node;
-  if (const ImportNode* same = m.part(op.c_str())) node = same->proto;
+  if (const OnnxNode* same = m.part(op.c_str())) node = same->proto;
   node.clear_input();
   node.set_op_type(op);
   if (node.name().empty()) node.set_name(m.parts.front()->proto.name());
@@ -78,18 +78,18 @@ onnx::NodeProto node_of(const Pattern& pattern, const PatternMatch& m) {
   return node;
 }
 
-bool replace_by(const Pattern& pattern, ImportGraph& graph, ImportNode& anchor,
+bool replace_by(const Pattern& pattern, OnnxGraph& graph, OnnxNode& anchor,
                 PatternMatcher& matcher) {
   return matcher.find(pattern.term, anchor, [&](const PatternMatch& m) {
     onnx::NodeProto node = node_of(pattern, m);
     if (pattern.accept != nullptr && !pattern.accept(graph, m, node)) {
       return false;
     }
-    std::vector<ImportNode> originals;
+    std::vector<OnnxNode> originals;
     if (node.op_type() == kAttention) {
-      std::vector<ImportNode*> parts = m.parts;
-      std::ranges::sort(parts);
-      for (const ImportNode* part : parts) originals.push_back(*part);
+      std::vector<OnnxNode*> parts = m.parts;
+      std::ranges::sort(parts, {}, &OnnxNode::position);
+      for (const OnnxNode* part : parts) originals.push_back(*part);
     }
     graph.replace(anchor, node, {m.parts.begin() + 1, m.parts.end()});
     anchor.parts = std::move(originals);
@@ -98,7 +98,7 @@ bool replace_by(const Pattern& pattern, ImportGraph& graph, ImportNode& anchor,
 }
 
 /// Returns whether a row matches.
-bool recompose_node(ImportGraph& graph, ImportNode& node, bool last,
+bool recompose_node(OnnxGraph& graph, OnnxNode& node, bool last,
                     PatternMatcher& matcher) {
   const auto rows = rows_by_root().find(node.proto.op_type());
   return rows != rows_by_root().end() &&
@@ -112,13 +112,13 @@ bool recompose_node(ImportGraph& graph, ImportNode& node, bool last,
 
 // Visits nodes in graph order, so that parts that are patterns themselves are
 // replaced first.
-int64_t recompose(ImportGraph& graph) {
+int64_t recompose(OnnxGraph& graph) {
   // Before opset 7, binary operators broadcast along an `axis` attribute, which
   // patterns do not check.
   if (graph.opset() < 7) return 0;
   PatternMatcher matcher(graph);
   for (const bool last : {false, true}) {
-    for (ImportNode& node : graph.nodes()) {
+    for (OnnxNode& node : graph.nodes()) {
       while (!node.gone && recompose_node(graph, node, last, matcher)) {
       }
     }

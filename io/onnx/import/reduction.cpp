@@ -81,7 +81,7 @@ Sizes reduced_axes(const Conversion& c, int rank) {
 bool is_flattened(const Conversion& c) {
   const auto consumers = c.graph().consumers(c.output());
   return !consumers.empty() && !c.graph().is_output(c.output()) &&
-         std::ranges::all_of(consumers, [](const ImportNode* consumer) {
+         std::ranges::all_of(consumers, [](const OnnxNode* consumer) {
            return is_op(*consumer, "Flatten") || is_op(*consumer, "Squeeze") ||
                   is_op(*consumer, "Reshape");
          });

@@ -14,10 +14,83 @@ namespace {
 
 /// Relabelings of a sequence of nodes that may raise the cost on the way.
 constexpr int kMostMovesWithoutGain = 24;
+/// Costs of an edge. A Transpose that moves only axes of size 1 is a Reshape.
+constexpr int kTranspose = 100;
+constexpr int kReshape = 1;
 /// Limits the time for large graphs, in layouts computed: for any graph, and
 /// for each node. The result is valid after any number.
 constexpr int64_t kMostLayouts = 500'000;
 constexpr int64_t kMostLayoutsOfNode = 100;
+
+/// Whether both have the same sizes in another order.
+bool moves_axes(const AxisLayout& layout) {
+  const auto less = [](const Dim& a, const Dim& b) {
+    return std::pair(a.batch, a.factor) < std::pair(b.batch, b.factor);
+  };
+  std::vector<Dim> from = layout.stored();
+  std::vector<Dim> to = layout.dims();
+  if (from == to) return false;
+  std::ranges::sort(from, less);
+  std::ranges::sort(to, less);
+  return from == to;
+}
+
+int edge_cost(const AxisLayout& layout) {
+  if (layout.in_order()) return moves_axes(layout) ? kReshape : 0;
+  return block_move(layout) ? 0 : kTranspose;
+}
+
+Order inverse_of(const Order& order) {
+  Order result(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    result[static_cast<size_t>(order[i])] = static_cast<int>(i);
+  }
+  return result;
+}
+
+/// Axis i of the result is axis first[second[i]]; an empty order is the
+/// identity.
+Order composed(const Order& first, const Order& second) {
+  if (first.empty()) return second;
+  if (second.empty()) return first;
+  Order result;
+  for (const int axis : second) {
+    result.push_back(first[static_cast<size_t>(axis)]);
+  }
+  return result;
+}
+
+/// Composes Transposes; nothing if a step is a reshape.
+std::optional<Order> permutation_of(const std::vector<Step>& steps) {
+  Order result;
+  for (const Step& step : steps) {
+    const auto* perm = std::get_if<std::vector<int>>(&step);
+    if (perm == nullptr) return std::nullopt;
+    result = composed(result, *perm);
+  }
+  return result;
+}
+
+/// Cost of the rearrangements that the value needs for its consumers.
+int cost_of(const Graph& graph, const std::string& value) {
+  const Value& own = graph.value(value);
+  if (own.is_constant) return 0;
+  int cost = 0;
+  std::vector<Rearrangement> needed;
+  for (const auto& [consumer, input] : own.uses) {
+    const Node& node = graph.nodes()[static_cast<size_t>(consumer)];
+    const std::optional<AxisLayout> layout =
+        graph.layout(node, static_cast<size_t>(input));
+    const int edge = layout ? edge_cost(*layout) : 0;
+    if (edge == 0) continue;
+    Rearrangement moves = layout->rearrangement();
+    if (edge == kTranspose) moves.joined.clear();  // a reshape
+    if (std::ranges::find(needed, moves) != needed.end()) continue;
+    needed.push_back(std::move(moves));
+    cost += edge;
+  }
+  return cost;
+}
 
 /// Local search in the manner of Fiduccia and Mattheyses ("A linear-time
 /// heuristic for improving network partitions", 1982): from a costly edge on,
@@ -48,7 +121,7 @@ class Assignment {
   bool is_free(const Node& node, size_t input) const {
     if (graph_.value(node.inputs[input].root).is_constant) return true;
     const std::optional<AxisLayout> layout = graph_.layout(node, input);
-    return !layout || layout->in_order() || block_move(*layout);
+    return !layout || edge_cost(*layout) == 0;
   }
 
   /// Tries to make the edge free by moves that start at either end.
@@ -90,7 +163,7 @@ int Assignment::cost_around(const Node& node) {
   int cost = 0;
   for (const std::string& value : values) {
     layouts_left_ -= std::ssize(graph_.value(value).uses);
-    cost += transposes_of(graph_, value);
+    cost += cost_of(graph_, value);
   }
   return cost;
 }
@@ -101,6 +174,9 @@ std::optional<Order> Assignment::order_for_use(const Node& node,
                                                int consumer, int input) const {
   const Node& other = graph_.nodes()[static_cast<size_t>(consumer)];
   const Operand& operand = other.inputs[static_cast<size_t>(input)];
+  if (const std::optional<Order> perm = permutation_of(operand.steps)) {
+    return node.rule->order_for_output(composed(*perm, other.order));
+  }
   std::optional<AxisLayout> layout = graph_.layout(operand, {});
   if (!layout || operand.root != output) return std::nullopt;
   if (!other.order.empty()) layout = layout->transposed(other.order);
@@ -121,8 +197,11 @@ std::vector<Order> Assignment::candidates(const Node& node) const {
   for (const int input : node.rule->inputs) {
     const Operand& operand = node.inputs[static_cast<size_t>(input)];
     if (graph_.value(operand.root).is_constant) continue;
-    const std::optional<AxisLayout> layout =
-        graph_.layout(operand, graph_.stored_order(operand.root));
+    const Order stored = graph_.stored_order(operand.root);
+    if (const std::optional<Order> perm = permutation_of(operand.steps)) {
+      add(composed(inverse_of(*perm), stored));
+    }
+    const std::optional<AxisLayout> layout = graph_.layout(operand, stored);
     if (layout) add(layout->stored_order());
   }
   for (const auto& output : graph_.proto().node(node.index).output()) {
@@ -205,24 +284,6 @@ bool Assignment::descend(int seed) {
 }
 
 }  // namespace
-
-int transposes_of(const Graph& graph, const std::string& value) {
-  const Value& own = graph.value(value);
-  if (own.is_constant) return 0;
-  std::vector<Rearrangement> needed;
-  for (const auto& [consumer, input] : own.uses) {
-    const Node& node = graph.nodes()[static_cast<size_t>(consumer)];
-    const std::optional<AxisLayout> layout =
-        graph.layout(node, static_cast<size_t>(input));
-    if (!layout || layout->in_order() || block_move(*layout)) continue;
-    Rearrangement moves = layout->rearrangement();
-    moves.joined.clear();  // a reshape
-    if (std::ranges::find(needed, moves) == needed.end()) {
-      needed.push_back(std::move(moves));
-    }
-  }
-  return static_cast<int>(needed.size());
-}
 
 void assign_orders(Graph& graph) { Assignment(graph).run(); }
 

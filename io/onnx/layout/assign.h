@@ -26,9 +26,6 @@ namespace layout {
 /// Starts with the original orders, so that their number is an upper bound.
 void assign_orders(Graph& graph);
 
-/// Number of Transposes that the value needs for its consumers.
-int transposes_of(const Graph& graph, const std::string& value);
-
 /// Rewrites `model`, whose graph is `graph`.
 std::unordered_map<std::string, std::string> rewrite(const Graph& graph,
                                                      onnx::ModelProto& model,
