@@ -131,6 +131,14 @@ SymbolicTensor sum(const SymbolicTensor& x, const std::vector<int64_t>& axes,
                    Keepdims keepdims) {
   return reduce("sum", x, axes, keepdims);
 }
+SymbolicTensor argmax(const SymbolicTensor& x, int64_t axis,
+                      Keepdims keepdims) {
+  return reduce("argmax", x, {axis}, keepdims);
+}
+SymbolicTensor argmin(const SymbolicTensor& x, int64_t axis,
+                      Keepdims keepdims) {
+  return reduce("argmin", x, {axis}, keepdims);
+}
 SymbolicTensor prod(const SymbolicTensor& x, const std::vector<int64_t>& axes,
                     Keepdims keepdims) {
   return reduce("prod", x, axes, keepdims);

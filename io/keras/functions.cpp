@@ -329,6 +329,15 @@ Outputs apply_resize(Call& c) {
                                          : method.as_string()})(c.x())};
 }
 
+SymbolicTensor argmax_over(const SymbolicTensor& x, const Axes& axes,
+                           Keepdims keepdims) {
+  return argmax(x, axes.at(0), keepdims);
+}
+SymbolicTensor argmin_over(const SymbolicTensor& x, const Axes& axes,
+                           Keepdims keepdims) {
+  return argmin(x, axes.at(0), keepdims);
+}
+
 constexpr auto kAxis = KerasFunction::Order::axis;
 constexpr auto kElementwise = KerasFunction::Order::elementwise;
 constexpr auto kKeras = KerasFunction::Order::keras;
@@ -337,6 +346,8 @@ constexpr KerasFunction kFunctions[] = {
     {"AddN", apply_add_n, kElementwise, 0},
     {"Amax", apply_reduction<octet::max>, kAxis},
     {"Amin", apply_reduction<octet::min>, kAxis},
+    {"Argmax", apply_reduction<argmax_over>, kAxis},
+    {"Argmin", apply_reduction<argmin_over>, kAxis},
     {"Cast", apply_cast, kElementwise},
     {"Celu",
      [](Call& c) -> Outputs {

@@ -49,6 +49,8 @@ TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
   EXPECT_EQ(call("math.reduce_max", R"({"axis":-1,"keepdims":true})"),
             (V{2, 5}));
   EXPECT_EQ(call("math.reduce_min", R"({"axis":1})"), (V{0, 1, 2}));
+  EXPECT_EQ(call("math.argmax", R"({"axis":-1})"), (V{2, 2}));
+  EXPECT_EQ(call("math.argmin", R"({"axis":1})"), (V{0, 0, 0}));
   EXPECT_EQ(call("math.reduce_sum", R"({"axis":[1,2],"keepdims":true})"),
             (V{15}));
   EXPECT_EQ(call("compat.v1.transpose", R"({"perm":[0,2,1]})"),

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include <octet/layers/ops.h>
-#include <octet/layers/reduce.h>
 
 #include "converters.h"
 #include "window_attributes.h"
@@ -20,21 +19,14 @@ struct Reduction {
   bool pools = false;  ///< over the pixels of an image
 };
 
-SymbolicTensor indices(const char* operation, const SymbolicTensor& x,
-                       const Axes& axes, Keepdims keepdims) {
-  return Reduce({.operation = operation,
-                 .axes = axes,
-                 .keepdims = keepdims == Keepdims::yes})(x);
-}
-
 constexpr Reduction kReductions[] = {
     {"ArgMax",
      [](const SymbolicTensor& x, const Axes& axes, Keepdims keepdims) {
-       return indices("argmax", x, axes, keepdims);
+       return argmax(x, axes.at(0), keepdims);
      }},
     {"ArgMin",
      [](const SymbolicTensor& x, const Axes& axes, Keepdims keepdims) {
-       return indices("argmin", x, axes, keepdims);
+       return argmin(x, axes.at(0), keepdims);
      }},
     {"GlobalAveragePool", octet::mean, true},
     {"GlobalMaxPool", octet::max, true},

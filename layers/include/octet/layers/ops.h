@@ -37,6 +37,12 @@ SymbolicTensor sum(const SymbolicTensor& x, const std::vector<int64_t>& axes,
                    Keepdims keepdims = Keepdims::no);
 SymbolicTensor prod(const SymbolicTensor& x, const std::vector<int64_t>& axes,
                     Keepdims keepdims = Keepdims::no);
+/// Indices of the largest and the smallest entries along an axis, the first of
+/// equal ones (Reduce), as float32. Their gradient is zero.
+SymbolicTensor argmax(const SymbolicTensor& x, int64_t axis = -1,
+                      Keepdims keepdims = Keepdims::no);
+SymbolicTensor argmin(const SymbolicTensor& x, int64_t axis = -1,
+                      Keepdims keepdims = Keepdims::no);
 /// log(sum(exp(x))), without overflow.
 SymbolicTensor logsumexp(const SymbolicTensor& x,
                          const std::vector<int64_t>& axes,
