@@ -122,7 +122,7 @@ bool AxisLayout::in_order() const {
 }
 
 std::optional<std::vector<int>> AxisLayout::stored_order() const {
-  std::vector<std::pair<size_t, int>> first;  // of each axis
+  std::vector<std::pair<size_t, int>> first;  // factor of each axis
   size_t previous = 0;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     if (!axes_[axis].empty()) previous = axes_[axis].front();

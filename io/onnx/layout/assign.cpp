@@ -12,17 +12,17 @@
 namespace octet::io::layout {
 namespace {
 
-/// Relabelings of a sequence of nodes that may raise the cost on the way.
+/// A descent stops after this number of moves without a new lowest cost.
 constexpr int kMostMovesWithoutGain = 24;
 /// Costs of an edge. A Transpose that moves only axes of size 1 is a Reshape.
 constexpr int kTranspose = 100;
 constexpr int kReshape = 1;
-/// Limits the time for large graphs, in layouts computed: for any graph, and
-/// for each node. The result is valid after any number.
+/// Limits of the search, in computed layouts: for the graph, and in addition
+/// for each node. Orders are valid whenever it stops.
 constexpr int64_t kMostLayouts = 500'000;
-constexpr int64_t kMostLayoutsOfNode = 100;
+constexpr int64_t kMostLayoutsPerNode = 100;
 
-/// Whether both have the same sizes in another order.
+/// Whether the stored and the logical sizes differ only in their order.
 bool moves_axes(const AxisLayout& layout) {
   const auto less = [](const Dim& a, const Dim& b) {
     return std::pair(a.batch, a.factor) < std::pair(b.batch, b.factor);
@@ -60,7 +60,7 @@ Order composed(const Order& first, const Order& second) {
   return result;
 }
 
-/// Composes Transposes; nothing if a step is a reshape.
+/// Composes Transposes. Returns nothing if a step is a reshape.
 std::optional<Order> permutation_of(const std::vector<Step>& steps) {
   Order result;
   for (const Step& step : steps) {
@@ -71,7 +71,8 @@ std::optional<Order> permutation_of(const std::vector<Step>& steps) {
   return result;
 }
 
-/// Cost of the rearrangements that the value needs for its consumers.
+/// Returns the cost of the rearrangements between a value and its consumers;
+/// consumers with equal rearrangements share them.
 int cost_of(const Graph& graph, const std::string& value) {
   const Value& own = graph.value(value);
   if (own.is_constant) return 0;
@@ -84,7 +85,7 @@ int cost_of(const Graph& graph, const std::string& value) {
     const int edge = layout ? edge_cost(*layout) : 0;
     if (edge == 0) continue;
     Rearrangement moves = layout->rearrangement();
-    if (edge == kTranspose) moves.joined.clear();  // a reshape
+    if (edge == kTranspose) moves.joined.clear();  // reshapes are free
     if (std::ranges::find(needed, moves) != needed.end()) continue;
     needed.push_back(std::move(moves));
     cost += edge;
@@ -93,15 +94,15 @@ int cost_of(const Graph& graph, const std::string& value) {
 }
 
 /// Local search in the manner of Fiduccia and Mattheyses ("A linear-time
-/// heuristic for improving network partitions", 1982): from a costly edge on,
-/// each node gets its best order once, and the best prefix of these moves
-/// remains.
+/// heuristic for improving network partitions", 1982). A descent starts at a
+/// costly edge and assigns each node its best order once; the prefix of these
+/// moves with the lowest cost is applied.
 class Assignment {
  public:
   explicit Assignment(Graph& graph)
       : graph_(graph),
         layouts_left_(kMostLayouts +
-                      kMostLayoutsOfNode * std::ssize(graph.nodes())) {}
+                      kMostLayoutsPerNode * std::ssize(graph.nodes())) {}
 
   void run() {
     bool improved = true;
@@ -124,7 +125,7 @@ class Assignment {
     return !layout || edge_cost(*layout) == 0;
   }
 
-  /// Tries to make the edge free by moves that start at either end.
+  /// Descends from the consumer, then from the producer, of a costly edge.
   bool improve(int consumer, size_t input) {
     if (is_free(node(consumer), input)) return false;
     if (descend(consumer)) return true;
@@ -151,7 +152,8 @@ class Assignment {
   int64_t layouts_left_;
 };
 
-/// Cost of the edges at a node, and of those that share Transposes with them.
+/// Returns the cost of all edges of the values that the node permutes or
+/// produces.
 int Assignment::cost_around(const Node& node) {
   std::set<std::string> values;
   for (const int input : node.rule->inputs) {
@@ -168,7 +170,7 @@ int Assignment::cost_around(const Node& node) {
   return cost;
 }
 
-/// An order for which a use of the node's output needs no Transpose.
+/// Returns an order of the node that spares the consumer's input a Transpose.
 std::optional<Order> Assignment::order_for_use(const Node& node,
                                                const std::string& output,
                                                int consumer, int input) const {

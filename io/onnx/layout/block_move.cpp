@@ -7,8 +7,8 @@ namespace {
 
 using Dims = std::vector<Dim>;
 
-/// Whether splitting the stored axes, transposing and merging them into the
-/// logical axes is the layout.
+/// Whether the layout is a split of the stored axes, a transposition by `order`
+/// and a merge into the logical axes.
 bool is_move(const AxisLayout& layout, const Dims& split,
              const std::vector<int>& order) {
   const std::optional<AxisLayout> parts =

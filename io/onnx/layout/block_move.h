@@ -10,10 +10,11 @@
 
 namespace octet::io::layout {
 
+/// A DepthToSpace or SpaceToDepth node.
 struct BlockMove {
   std::string op;
-  int64_t block = 0;
-  std::string mode;  ///< of DepthToSpace, "DCR" or "CRD"
+  int64_t block = 0;  ///< attribute blocksize
+  std::string mode;   ///< of DepthToSpace, "DCR" or "CRD"
 };
 
 /// Returns the node that computes the logical tensor of a layout, if any.

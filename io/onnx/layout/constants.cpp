@@ -69,7 +69,7 @@ std::string Rewriter::constant(const std::string& root,
                                const Rearrangement& moves) {
   if (moves == Rearrangement()) return root;
   std::string& added =
-      constants_[root + ":" + text_of(moves) + ":" +
+      constants_[root + ":" + key_of(moves) + ":" +
                  fmt::format("{}", fmt::join(sizes_of(moves.joined), ","))];
   if (!added.empty()) return added;
   onnx::TensorProto tensor = graph_.constant(root);

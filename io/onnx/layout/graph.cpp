@@ -10,7 +10,7 @@
 namespace octet::io::layout {
 namespace {
 
-/// Sizes of a type. An unknown first size is the batch.
+/// Returns the sizes of a type; an unknown first size is the batch size.
 std::optional<std::vector<Dim>> dims_of(const onnx::TypeProto& type) {
   if (!type.has_tensor_type() || !type.tensor_type().has_shape()) {
     return std::nullopt;
@@ -52,15 +52,15 @@ std::optional<AxisLayout> after(const AxisLayout& layout, const Step& step) {
 
 Graph::Graph(const onnx::ModelProto& model)
     : proto_(model.graph()), opset_(opset_of(model)) {
-  surroundings_.dims = [this](const std::string& name) {
+  lookup_.dims = [this](const std::string& name) {
     const auto& dims = values_[name].dims;
     return dims ? &*dims : nullptr;
   };
-  surroundings_.constant = [this](const std::string& name) {
+  lookup_.constant = [this](const std::string& name) {
     const auto found = constants_.find(name);
     return found == constants_.end() ? nullptr : found->second;
   };
-  surroundings_.producer = [this](const std::string& name) {
+  lookup_.producer = [this](const std::string& name) {
     const auto found = values_.find(name);
     const int producer = found == values_.end() ? -1 : found->second.producer;
     return producer < 0
@@ -76,7 +76,7 @@ Graph::Graph(const onnx::ModelProto& model)
   }
   for (int i = 0; i < proto_.node_size(); ++i) add_node(i);
   for (const auto& output : proto_.output()) {
-    finish({.inputs = {operand(output.name())}});
+    append({.inputs = {operand(output.name())}});
   }
 }
 
@@ -123,14 +123,14 @@ void Graph::add_node(int index) {
       std::ranges::all_of(node.output(), [this](const std::string& name) {
         return values_.at(name).dims.has_value();
       });
-  if (outputs_known) result.rule = rule_of(node, surroundings_, opset_);
+  if (outputs_known) result.rule = rule_of(node, lookup_, opset_);
   for (const auto& output : node.output()) {
     values_[output].producer = static_cast<int>(nodes_.size());
   }
-  finish(std::move(result));
+  append(std::move(result));
 }
 
-void Graph::finish(Node node) {
+void Graph::append(Node node) {
   const int number = static_cast<int>(nodes_.size());
   if (node.rule) {
     const auto rank = static_cast<size_t>(node.rule->rank);

@@ -1,6 +1,6 @@
-// The graph of an exported model as layout assignment sees it: Reshape and
-// Transpose nodes are no nodes, but rearrangements between a value and its
-// consumer. Internal to io/onnx.
+// Graph of an exported model for layout assignment: Transpose, Reshape,
+// Flatten, Squeeze and Unsqueeze are not nodes, but rearrangements between a
+// value and its consumer. Internal to io/onnx.
 #pragma once
 
 #include <cstddef>
@@ -18,35 +18,39 @@
 
 namespace octet::io::layout {
 
-/// A Transpose (axis i of the output is axis perm[i] of the input) or a reshape
-/// to sizes.
+/// A Transpose (axis i of the output is axis perm[i] of the input), or a
+/// reshape to these sizes.
 using Step = std::variant<std::vector<int>, std::vector<Dim>>;
 
-/// An input of a node: the output of the last node that is no rearrangement,
-/// and the rearrangements behind it.
+/// An input of a node: a value that is not the output of a rearrangement, and
+/// the rearrangements between it and the node.
 struct Operand {
   std::string root;
+  /// The last step may have no node in `movements`: a reshape that adds leading
+  /// axes of size 1 for broadcasting.
   std::vector<Step> steps = {};
-  std::vector<int> movements = {};  ///< their nodes, as indices
+  std::vector<int> movements = {};  ///< indices of the nodes in proto()
 };
 
-/// A node that computes, or an output of the graph.
+/// A node other than a rearrangement, or an output of the graph.
 struct Node {
-  int index = -1;  ///< in the graph; -1 for an output
+  int index = -1;  ///< in proto(); -1 for an output
   std::vector<Operand> inputs = {};
-  std::optional<Rule> rule = {};  ///< if its axes may be permuted
+  std::optional<Rule> rule = {};  ///< nothing if the axes are fixed
   Order order = {};               ///< of the node's axes
 };
 
 /// A value of the original graph, in its original order.
 struct Value {
-  std::optional<std::vector<Dim>> dims = {};  ///< if all sizes are known
-  int producer = -1;  ///< in nodes(); -1 for inputs and constants
+  std::optional<std::vector<Dim>> dims = {};  ///< nothing if a size is unknown
+  int producer = -1;  ///< index in nodes(); -1 for inputs and constants
   bool is_constant = false;
-  /// Nodes and input indices that consume the value, through rearrangements.
+  /// Consumers, also behind rearrangements: indices of node and input.
   std::vector<std::pair<int, int>> uses = {};
 };
 
+/// Refers to the model, which must outlive it. Only the orders of the nodes
+/// change after construction.
 class Graph {
  public:
   /// REQUIRES: shapes have been inferred; nodes are in topological order.
@@ -62,11 +66,13 @@ class Graph {
     return *constants_.at(name);
   }
 
-  /// Order in which a value is stored, for the orders of the nodes.
+  /// Returns the order in which a value is stored, given the nodes' orders.
   Order stored_order(const std::string& value) const;
-  /// Layout of an operand in the node's order. Nothing if sizes are unknown:
-  /// then the value and the node have their original orders.
+  /// Returns the layout of an operand in the node's order; nothing if sizes are
+  /// unknown, in which case the value and the node keep their original orders.
   std::optional<AxisLayout> layout(const Node& node, size_t input) const;
+  /// Returns the layout of an operand in its original order if its root is
+  /// stored in the order `stored`.
   std::optional<AxisLayout> layout(const Operand& operand,
                                    const Order& stored) const;
 
@@ -75,15 +81,15 @@ class Graph {
   void add_node(int index);
   Operand operand(const std::string& input) const;
   std::optional<Step> step(const onnx::NodeProto& node) const;
-  void finish(Node node);
+  void append(Node node);
 
   const onnx::GraphProto& proto_;
   int64_t opset_;
-  Surroundings surroundings_;
+  ValueLookup lookup_;
   std::unordered_map<std::string, const onnx::TensorProto*> constants_;
   std::vector<Node> nodes_;
   std::unordered_map<std::string, Value> values_;
-  /// Outputs of rearrangements.
+  /// Operands by the output of their last rearrangement.
   std::unordered_map<std::string, Operand> moved_;
 };
 

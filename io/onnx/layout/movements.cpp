@@ -8,7 +8,8 @@
 #include "rewriter.h"
 
 namespace octet::io::layout {
-std::string text_of(const Rearrangement& moves) {
+
+std::string key_of(const Rearrangement& moves) {
   std::string text;
   for (const Dim& dim : moves.split) {
     text += fmt::format("{}{},", dim.batch ? "N" : "", dim.factor);
@@ -48,7 +49,7 @@ bool Rewriter::keeps_nodes(const Node& node, size_t input) {
   if (layout->in_order() || transposes.size() > 1 || block_move(*layout)) {
     return false;
   }
-  const std::string key = operand.root + ":" + text_of(layout->rearrangement());
+  const std::string key = operand.root + ":" + key_of(layout->rearrangement());
   const auto found = transposed_.emplace(key, transposes[0]).first;
   if (found->second != transposes[0]) return false;
   kept_transposes_.emplace(transposes[0], &operand);
@@ -70,7 +71,7 @@ void Rewriter::choose_kept_nodes() {
   }
 }
 
-/// Adds the original nodes of an operand. Returns its name.
+/// Adds the original rearrangement nodes of an operand. Returns their output.
 std::string Rewriter::keep(const Operand& operand) {
   for (const int index : operand.movements) {
     if (!emitted_.insert(index).second) continue;
@@ -79,13 +80,14 @@ std::string Rewriter::keep(const Operand& operand) {
   return graph_.proto().node(operand.movements.back()).output(0);
 }
 
-std::string Rewriter::moved(const std::string& root, const Rearrangement& moves,
-                            const AxisLayout& layout, const Place& place) {
+std::string Rewriter::rearranged(const std::string& root,
+                                 const Rearrangement& moves,
+                                 const AxisLayout& layout, const Place& place) {
   std::string value = stored_name(root);
   if (const std::optional<BlockMove> move = block_move(layout)) {
     return move_blocks(value, *move, place);
   }
-  const std::string key = root + ":" + text_of(moves);
+  const std::string key = root + ":" + key_of(moves);
   std::vector<Dim> dims = layout.stored();
   if (!moves.order.empty()) {
     value = transposed(value, key, layout, place);
@@ -99,8 +101,8 @@ std::string Rewriter::moved(const std::string& root, const Rearrangement& moves,
   return result;
 }
 
-/// Uses the sizes of the original Reshape if they fit: they may be in a form
-/// that readers recognize.
+/// Uses the sizes of the original Reshape if they fit: importers may recognize
+/// their form.
 std::string Rewriter::final_reshape(const std::string& value,
                                     const std::vector<Dim>& from,
                                     const std::vector<Dim>& to,
@@ -121,14 +123,14 @@ std::string Rewriter::final_reshape(const std::string& value,
   return reshape_by(value, sizes, node_names_.add(name), place);
 }
 
-/// Returns the output of the Transpose of a rearrangement, which may be shared
-/// and have other sizes than the operand.
+/// Returns the output of the rearrangement's Transpose, before the final
+/// reshape. Operands with the same `key` share it.
 std::string Rewriter::transposed(const std::string& value,
                                  const std::string& key,
                                  const AxisLayout& layout, const Place& place) {
   std::string& result = transposed_[key];
   const auto kept = kept_transposes_.find(result);
-  if (kept != kept_transposes_.end()) (void)keep(*kept->second);
+  if (kept != kept_transposes_.end()) (void)keep(*kept->second);  // emit it
   if (!result.empty()) return result;
   const Rearrangement moves = layout.rearrangement();
   const std::string base = place.base.empty() ? place.consumer : place.base;
@@ -144,7 +146,7 @@ std::string Rewriter::transposed(const std::string& value,
   perm->set_name("perm");
   perm->set_type(onnx::AttributeProto::INTS);
   perm->mutable_ints()->Assign(moves.order.begin(), moves.order.end());
-  result = put(std::move(node), place);
+  result = add_movement(std::move(node), place);
   std::vector<Dim>& dims = transposed_dims_[result];
   for (const int axis : moves.order) {
     dims.push_back(split[static_cast<size_t>(axis)]);
@@ -172,7 +174,7 @@ std::string Rewriter::move_blocks(const std::string& value,
     mode->set_type(onnx::AttributeProto::STRING);
     mode->set_s(move.mode);
   }
-  result = put(std::move(node), place);
+  result = add_movement(std::move(node), place);
   return result;
 }
 
@@ -192,10 +194,10 @@ std::string Rewriter::reshape_by(const std::string& value,
   node.set_name(name);
   node.add_input(value);
   node.add_input(sizes);
-  return put(std::move(node), place);
+  return add_movement(std::move(node), place);
 }
 
-std::string Rewriter::put(onnx::NodeProto node, const Place& place) {
+std::string Rewriter::add_movement(onnx::NodeProto node, const Place& place) {
   const std::string output = value_names_.add(node.name() + "/output");
   node.add_output(output);
   added_[node.name()] = place.consumer;

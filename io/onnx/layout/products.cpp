@@ -1,4 +1,5 @@
-// Rules of products: a product with permuted axes may exchange its operands.
+// Rules of products, which exchange their operands if rows and columns are
+// swapped.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -21,16 +22,17 @@ void exchange(onnx::NodeProto& node) {
   node.mutable_input()->SwapElements(0, 1);
 }
 
-/// A product with a constant matrix as input `matrix`, along one axis of the
-/// other input. The matrix may be on either side, that axis last or last but
-/// one.
+/// Product with a weight matrix as input `matrix`; the other input is permuted.
+/// A constant matrix can change sides, so that the summed axis of the other
+/// input may be last or last but one.
 std::optional<Rule> product_with_matrix(const Query& query, int matrix) {
   const int other = 1 - matrix;
   const int rank = query.rank(other);
-  const int axis = rank - 1 - other;  // axis of the sum in `other`
+  const int axis = rank - 1 - other;  // summed axis of `other`
   Rule rule{.rank = rank, .inputs = {other}};
-  // Quantized matrices stay on their side: readers fuse this form.
+  // Quantized matrices stay on their side, the form that runtimes fuse.
   const bool may_exchange = query.constant(matrix) != nullptr;
+  // The index that the other input needs in an order; -1 if there is none.
   const auto side = [rank, axis](const Order& order) {
     if (order[static_cast<size_t>(rank - 1)] == axis) return 0;
     return order[static_cast<size_t>(rank - 2)] == axis ? 1 : -1;
@@ -44,6 +46,14 @@ std::optional<Rule> product_with_matrix(const Query& query, int matrix) {
     exchange(edit.node());
   };
   return rule;
+}
+
+/// Whether an attribute is absent or all its elements equal `value`.
+bool all_equal(const onnx::NodeProto& node, const char* name, int64_t value) {
+  const onnx::AttributeProto* attribute = find_attribute(node, name);
+  return attribute == nullptr ||
+         std::ranges::all_of(attribute->ints(),
+                             [value](int64_t i) { return i == value; });
 }
 
 }  // namespace
@@ -64,18 +74,6 @@ std::optional<Rule> product(const Query& query) {
   return rule;
 }
 
-namespace {
-
-bool all_equal(const onnx::NodeProto& node, const char* name, int64_t value) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  return attribute == nullptr ||
-         std::ranges::all_of(attribute->ints(),
-                             [value](int64_t i) { return i == value; });
-}
-
-}  // namespace
-
-/// A 1x1 convolution in another order is a product with a matrix.
 std::optional<Rule> convolution(const Query& query) {
   const onnx::TensorProto* weight = query.constant(1);
   const int rank = query.rank(0);
@@ -109,19 +107,15 @@ std::optional<Rule> convolution(const Query& query) {
     }
     node.set_op_type("MatMul");
     node.clear_attribute();
-    Rearrangement moves{.split = matrix, .order = {}, .joined = {}};
+    std::vector<int64_t> bias_shape{matrix[0].factor};
     if (is_last(order)) {
-      moves.order = {1, 0};
+      edit.set_constant(1, {.split = matrix, .order = {1, 0}, .joined = {}});
     } else {
-      std::swap(moves.split, moves.joined);
-    }
-    edit.set_constant(1, moves);
-    std::vector<int64_t> sizes{matrix[0].factor};
-    if (!is_last(order)) {
+      edit.set_constant(1, {.split = {}, .order = {}, .joined = matrix});
       exchange(node);
-      sizes.push_back(1);
+      bias_shape.push_back(1);
     }
-    if (!bias.empty()) edit.append("Add", bias, sizes);
+    if (!bias.empty()) edit.append("Add", bias, bias_shape);
   };
   return rule;
 }

@@ -21,7 +21,7 @@ void Rewriter::reserve_names() {
   for (const auto& tensor : proto_.initializer()) {
     value_names_.insert(tensor.name());
   }
-  // An output has the order of the file.
+  // Graph outputs keep their original order.
   for (const auto& output : proto_.output()) {
     if (is_identity(graph_.stored_order(output.name()))) continue;
     stored_names_[output.name()] = value_names_.add(output.name() + "/stored");
@@ -129,7 +129,7 @@ std::string Rewriter::input_of(const Node& node, size_t input) {
     if (last.op_type() == "Reshape") place.reshape = &last;
   }
   if (place.consumer.empty()) place.consumer = place.base;
-  return moved(operand.root, layout->rearrangement(), *layout, place);
+  return rearranged(operand.root, layout->rearrangement(), *layout, place);
 }
 
 void Rewriter::rename(const std::string& value, const std::string& name) {

@@ -1,5 +1,5 @@
-// Rewriter: writes the nodes and constants of a graph whose nodes have orders.
-// Internal to io/onnx/layout.
+// Rewriter: replaces the nodes and constants of an exported model by nodes in
+// the assigned axis orders. Internal to io/onnx/layout.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,12 @@ class Rewriter {
   Rewriter(const Graph& graph, onnx::ModelProto& model, LargeConstants& large)
       : graph_(graph), proto_(*model.mutable_graph()), large_(large) {}
 
+  /// Returns the added nodes; see minimize_transposes().
   std::unordered_map<std::string, std::string> run();
 
  private:
   class NodeEdit;
-  struct Place {  ///< where a value is consumed
+  struct Place {  ///< the input for which nodes are added
     std::string consumer;
     std::string base;  ///< name for the last added node
     /// The last original node if it is a Reshape.
@@ -38,12 +39,14 @@ class Rewriter {
   void choose_kept_nodes();
   void reserve_names();
   void add(const Node& node);
+  /// Adds the nodes that rearrange an input, or emits the original ones.
+  /// Returns the name of the rearranged value.
   std::string input_of(const Node& node, size_t input);
   bool is_permuted(const Node& node, size_t input) const;
   bool keeps_nodes(const Node& node, size_t input);
   std::string keep(const Operand& operand);
-  std::string moved(const std::string& root, const Rearrangement& moves,
-                    const AxisLayout& layout, const Place& place);
+  std::string rearranged(const std::string& root, const Rearrangement& moves,
+                         const AxisLayout& layout, const Place& place);
   std::string transposed(const std::string& value, const std::string& key,
                          const AxisLayout& layout, const Place& place);
   std::string constant(const std::string& root, const Rearrangement& moves);
@@ -54,7 +57,8 @@ class Rewriter {
                             const std::vector<Dim>& to, const Place& place);
   std::string reshape_by(const std::string& value, const std::string& sizes,
                          const std::string& name, const Place& place);
-  std::string put(onnx::NodeProto node, const Place& place);
+  /// Adds a node with a new output, and returns the output.
+  std::string add_movement(onnx::NodeProto node, const Place& place);
   std::string integers(const std::string& name,
                        const std::vector<int64_t>& values);
   std::string floats(const std::string& name, const std::vector<float>& values,
@@ -80,7 +84,7 @@ class Rewriter {
   /// operand that a Transpose belongs to.
   std::unordered_set<const Operand*> kept_;
   std::unordered_map<std::string, const Operand*> kept_transposes_;
-  std::unordered_set<int> emitted_;  ///< their nodes, as indices
+  std::unordered_set<int> emitted_;  ///< indices of kept nodes
   /// Outputs of added or kept rearrangements, by input, split and order; then
   /// also by final sizes.
   std::unordered_map<std::string, std::string> transposed_, reshaped_;
@@ -90,13 +94,13 @@ class Rewriter {
   std::unordered_map<std::string, std::string> added_;
 };
 
-/// Sizes for a Reshape; -1 infers the batch.
+/// Returns the sizes for a Reshape, -1 for the batch.
 std::vector<int64_t> sizes_of(const std::vector<Dim>& dims);
 
-/// A key for split and order of a rearrangement.
-std::string text_of(const Rearrangement& moves);
+/// Returns a key for the split and order of a rearrangement.
+std::string key_of(const Rearrangement& moves);
 
-/// Names of the inputs of all nodes.
+/// Returns the names of the inputs of all nodes.
 std::unordered_set<std::string> consumed_in(const onnx::GraphProto& graph);
 
 }  // namespace octet::io::layout

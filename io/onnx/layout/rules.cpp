@@ -67,7 +67,7 @@ std::optional<Rule> pointwise(const Query& query) {
   return rule;
 }
 
-/// A permuted first input, and an attribute `axis`.
+/// Operators on the first input, along the attribute `axis`.
 std::optional<Rule> along_axis(const Query& query, int64_t otherwise) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
   int64_t axis = integer(query.node, "axis", otherwise);
@@ -151,8 +151,9 @@ std::optional<Rule> slice(const Query& query) {
   return rule;
 }
 
-/// Input 1 lists `count` numbers for each axis, as ends of all axes in turn.
-std::optional<Rule> listed(const Query& query, size_t count) {
+/// Pad and Tile: input 1 is a constant list of `count` numbers per axis, first
+/// the first number of every axis, then the second.
+std::optional<Rule> with_list_per_axis(const Query& query, size_t count) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
   if (query.constant(1) == nullptr || query.has_input(3)) return std::nullopt;
   const std::vector<int64_t> list = integers_of(*query.constant(1));
@@ -169,7 +170,7 @@ std::optional<Rule> listed(const Query& query, size_t count) {
   return rule;
 }
 
-/// Normalization over the last axis.
+/// Only over the last axis, which stays last.
 std::optional<Rule> layer_normalization(const Query& query) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
   const int64_t axis = integer(query.node, "axis", -1);
@@ -180,14 +181,14 @@ std::optional<Rule> layer_normalization(const Query& query) {
   return rule;
 }
 
-/// Axes 0 and 1 are fixed.
+/// Operators with batch and channels as axes 0 and 1.
 std::optional<Rule> per_channel(const Query& query) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
   rule.allows = keeps_batch_and_channels;
   return rule;
 }
 
-/// Global pooling in another order is a reduction.
+/// Becomes a reduction if batch or channels move.
 std::optional<Rule> global_pooling(const Query& query, const char* reduction) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
   rule.apply = [reduction, opset = query.opset](Edit& edit,
@@ -209,19 +210,19 @@ std::optional<Rule> global_pooling(const Query& query, const char* reduction) {
   return rule;
 }
 
-/// A constant repeated for each sample: all other factors are 1.
+/// Repetition for each sample only: the factors of other axes are 1.
 std::optional<Rule> expand(const Query& query) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
-  const onnx::NodeProto* sizes = query.graph.producer(query.node.input(1));
+  const onnx::NodeProto* sizes = query.values.producer(query.node.input(1));
   if (sizes == nullptr || sizes->op_type() != "Concat" ||
       sizes->input_size() != 2) {
     return std::nullopt;
   }
-  const onnx::TensorProto* ones = query.graph.constant(sizes->input(1));
+  const onnx::TensorProto* ones = query.values.constant(sizes->input(1));
   if (ones == nullptr) return std::nullopt;
-  const std::vector<int64_t> values = integers_of(*ones);
-  if (std::ssize(values) != rule.rank - 1 ||
-      std::ranges::any_of(values, [](int64_t v) { return v != 1; })) {
+  const std::vector<int64_t> factors = integers_of(*ones);
+  if (std::ssize(factors) != rule.rank - 1 ||
+      std::ranges::any_of(factors, [](int64_t f) { return f != 1; })) {
     return std::nullopt;
   }
   rule.allows = [](const Order& order) { return order[0] == 0; };
@@ -246,8 +247,8 @@ std::optional<Rule> unchecked(const Query& query) {
   if (op == "Concat") return concat(query);
   if (op == "Gather") return gather(query);
   if (op == "Slice") return slice(query);
-  if (op == "Pad") return listed(query, 2);
-  if (op == "Tile") return listed(query, 1);
+  if (op == "Pad") return with_list_per_axis(query, 2);
+  if (op == "Tile") return with_list_per_axis(query, 1);
   if (op == "LayerNormalization") return layer_normalization(query);
   if (op == "MatMul") return product(query);
   if (op == "Conv") return convolution(query);
@@ -295,10 +296,10 @@ Order Rule::order_for_output(const Order& output) const {
 }
 
 std::optional<Rule> rule_of(const onnx::NodeProto& node,
-                            const Surroundings& surroundings, int64_t opset) {
+                            const ValueLookup& values, int64_t opset) {
   if (!node.domain().empty() || node.input_size() == 0) return std::nullopt;
   std::optional<Rule> rule =
-      unchecked({.node = node, .graph = surroundings, .opset = opset});
+      unchecked({.node = node, .values = values, .opset = opset});
   if (!rule || rule->rank < 2) return std::nullopt;
   return rule;
 }

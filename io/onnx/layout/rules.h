@@ -1,5 +1,5 @@
-// Rules: which operators compute the same with permuted axes, and what changes
-// in their attributes and constants. Internal to io/onnx.
+// Rules: the axis orders in which an operator computes equal values, and the
+// edits of its attributes and constants for each order. Internal to io/onnx.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ inline bool is_identity(const Order& order) {
   return std::ranges::is_sorted(order);
 }
 
-/// What rules need to know about the graph.
-struct Surroundings {
-  /// Sizes of a value; null if unknown.
+/// Access to the values of a graph by name.
+struct ValueLookup {
+  /// Sizes of a value, or null if unknown.
   std::function<const std::vector<Dim>*(const std::string& value)> dims;
   /// Initializer of a value, or null.
   std::function<const onnx::TensorProto*(const std::string& value)> constant;
-  /// Node that computes a value, or null.
+  /// Producer of a value, or null.
   std::function<const onnx::NodeProto*(const std::string& value)> producer;
 };
 
@@ -39,13 +39,14 @@ class Edit {
   virtual ~Edit() = default;
 
   virtual onnx::NodeProto& node() = 0;
-  /// Makes an int64 list input `index`, which may be the next one.
+  /// Sets input `index`, or appends it, to a new int64 constant.
   virtual void set_list(int index, const std::vector<int64_t>& values) = 0;
-  /// Replaces the constant input `index`.
+  /// Rearranges the constant input `index`.
   virtual void set_constant(int index, const Rearrangement& moves) = 0;
-  /// Elements of the float32 constant input `index`.
+  /// Returns the elements of the float32 constant input `index`.
   virtual std::vector<float> floats(int index) = 0;
-  /// Adds a node behind the node, whose second input is a float32 constant.
+  /// Appends a node with the output as first input and a new float32 constant
+  /// as second input.
   virtual void append(const std::string& op, const std::vector<float>& values,
                       const std::vector<int64_t>& sizes) = 0;
 };
@@ -53,25 +54,25 @@ class Edit {
 /// How the axes of a node may be permuted.
 struct Rule {
   int rank = 0;                   ///< of the permuted inputs
-  std::vector<int> inputs = {};   ///< the permuted ones; others are parameters
-  std::vector<int> removed = {};  ///< axes that the outputs lack
-  /// Whether the node computes the same in that order; empty: in any.
+  std::vector<int> inputs = {};   ///< permuted inputs; others are parameters
+  std::vector<int> removed = {};  ///< input axes that the outputs lack
+  /// Whether an order preserves the computed values; empty if all do.
   std::function<bool(const Order& order)> allows = {};
-  /// Rewrites the attributes and parameters; empty: nothing to do.
+  /// Rewrites the attributes and parameters; empty if they do not change.
   std::function<void(Edit& edit, const Order& order)> apply = {};
 
   bool permits(const Order& order) const { return !allows || allows(order); }
-  /// Order of the outputs' axes.
+  /// Returns the order of the outputs' axes.
   Order output_order(const Order& order) const;
-  /// An order whose output_order() is `output`.
+  /// Returns an order whose output_order() is `output`.
   Order order_for_output(const Order& output) const;
 };
 
 /// Returns the rule of a node; nothing if its axes are fixed.
 std::optional<Rule> rule_of(const onnx::NodeProto& node,
-                            const Surroundings& surroundings, int64_t opset);
+                            const ValueLookup& values, int64_t opset);
 
-/// Elements of an int64 initializer.
+/// Returns the elements of an int64 initializer; empty for other types.
 std::vector<int64_t> integers_of(const onnx::TensorProto& tensor);
 
 }  // namespace octet::io::layout

@@ -1,5 +1,6 @@
-// AxisLayout: which axes of a logical tensor are stored where. Transposes and
-// reshapes of a logical tensor change its layout, not the stored elements.
+// AxisLayout: maps the axes of a logical tensor to those of the stored tensor.
+// Transposes and reshapes of the logical tensor change the layout, not the
+// stored elements.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +22,18 @@ struct Dim {
   bool operator==(const Dim&) const = default;
 };
 
-/// The operations that turn a stored tensor into a logical one. Steps that
-/// change nothing are empty.
+/// Operations that convert a stored tensor to the logical tensor, in this
+/// order. An operation that changes nothing is empty.
 struct Rearrangement {
-  std::vector<Dim> split;   ///< reshape the stored tensor to this shape,
-  std::vector<int> order;   ///< transpose: axis i is axis order[i] of `split`,
+  std::vector<Dim> split;   ///< reshape the stored tensor to this shape
+  std::vector<int> order;   ///< transpose: axis i is axis order[i] of `split`
   std::vector<Dim> joined;  ///< reshape to this shape
 
   bool operator==(const Rearrangement&) const = default;
 };
 
+/// Each axis, stored or logical, is a product of factors: the batch, and parts
+/// of its size. Value type.
 class AxisLayout {
  public:
   /// A tensor of these sizes whose axes are stored in `order`: stored axis i is
@@ -43,27 +46,28 @@ class AxisLayout {
   std::vector<Dim> dims() const;
   /// Sizes of the stored axes.
   const std::vector<Dim>& stored() const { return stored_; }
-  /// Factors of the stored axes, in their order. Factors of 1 are omitted.
+  /// Factors of the stored axes, outermost first. Factors of 1 are omitted.
   const std::vector<Dim>& factors() const { return factors_; }
-  /// For each logical axis the indices of its factors, outermost first.
+  /// Indices of the factors of each logical axis, outermost first.
   const std::vector<std::vector<size_t>>& axes() const { return axes_; }
 
-  /// Logical axis i becomes axis order[i] of this layout.
+  /// Returns the layout of the transposed logical tensor: its axis i is axis
+  /// order[i] of this layout.
   AxisLayout transposed(std::span<const int> order) const;
-  /// The same elements with other sizes. Returns nothing if an axis would have
-  /// to be split between two factors.
+  /// Returns the layout of the reshaped logical tensor; nothing if the new axes
+  /// would not be products of factors, or of parts of them.
   std::optional<AxisLayout> reshaped(std::span<const Dim> dims) const;
 
   /// Whether a reshape of the stored tensor yields the logical one.
   bool in_order() const;
-  /// Returns the order of the logical axes in which they are stored if every
-  /// axis is stored contiguously: transposed() by it is in order. Axes of size
+  /// Returns the order of the logical axes in memory: transposed() by it is in
+  /// order. Returns nothing if an axis is not stored contiguously. Axes of size
   /// 1 follow the axis that precedes them.
   std::optional<std::vector<int>> stored_order() const;
-  /// Returns the order of the stored axes in which the tensor would have to be
-  /// stored to be in order, if there is one.
+  /// Returns the order of the stored axes for which the layout would be in
+  /// order; nothing if there is none.
   std::optional<std::vector<int>> required_order() const;
-  /// Returns the operations that compute the logical tensor.
+  /// Returns the operations that compute the logical from the stored tensor.
   Rearrangement rearrangement() const;
 
  private:

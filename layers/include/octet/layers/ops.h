@@ -82,14 +82,14 @@ SymbolicTensor concatenate(std::vector<SymbolicTensor> inputs,
                            int64_t axis = -1);
 SymbolicTensor stack(const std::vector<SymbolicTensor>& inputs,
                      int64_t axis = -1);
-/// Splits an axis into `sections` equal parts, or before the given indices
+/// Splits an axis into `sections` equal parts, or in front of each index
 /// (GetItem).
 std::vector<SymbolicTensor> split(const SymbolicTensor& x, int64_t sections,
                                   int64_t axis = -1);
 std::vector<SymbolicTensor> split(const SymbolicTensor& x,
                                   const std::vector<int64_t>& indices,
                                   int64_t axis = -1);
-/// A list in braces has indices: split(x, {3}) has two parts.
+/// A list in braces contains indices: split(x, {3}) returns two parts.
 std::vector<SymbolicTensor> split(const SymbolicTensor& x,
                                   std::initializer_list<int64_t> indices,
                                   int64_t axis = -1);
@@ -101,14 +101,13 @@ SymbolicTensor flip(const SymbolicTensor& x, int64_t axis);
 /// Repeats each entry of an axis `repeats` times, [a,b] -> [a,a,b,b] (Gather).
 SymbolicTensor repeat(const SymbolicTensor& x, int64_t repeats, int64_t axis);
 /// Repeats x as a whole along each axis, [a,b] -> [a,b,a,b] (Gather). `repeats`
-/// has a number for each axis, 1 for the batch.
+/// has an entry for each axis, 1 for the batch.
 SymbolicTensor tile(const SymbolicTensor& x,
                     const std::vector<int64_t>& repeats);
-/// Shifts entries along an axis; those shifted beyond the last reappear as the
-/// first (Gather).
+/// Rotates entries along an axis: [a,b,c] -> [c,a,b] for a shift of 1 (Gather).
 SymbolicTensor roll(const SymbolicTensor& x, int64_t shift, int64_t axis);
-/// Selects shape[i] entries from start[i] on of each axis i; -1 selects all
-/// further entries (GetItem). start[0] is 0 and shape[0] -1, the batch.
+/// Selects shape[i] entries of each axis i, beginning with start[i]; -1 selects
+/// all remaining entries (GetItem). start[0] is 0 and shape[0] -1: the batch.
 SymbolicTensor slice(const SymbolicTensor& x, const std::vector<int64_t>& start,
                      const std::vector<int64_t>& shape);
 /// Pads each axis (ZeroPadding1D and ZeroPadding2D for zeros around the pixels
@@ -129,8 +128,9 @@ SymbolicTensor exp(const SymbolicTensor& x);
 SymbolicTensor floor(const SymbolicTensor& x);
 /// 0.5 * x * (1 + erf(x / sqrt(2))), or its approximation by tanh.
 SymbolicTensor gelu(const SymbolicTensor& x, bool approximate = true);
-/// relu6(x + 3) / 6, and x times it.
+/// relu6(x + 3) / 6.
 SymbolicTensor hard_sigmoid(const SymbolicTensor& x);
+/// x * hard_sigmoid(x).
 SymbolicTensor hard_silu(const SymbolicTensor& x);
 SymbolicTensor leaky_relu(const SymbolicTensor& x, float negative_slope = 0.2f);
 SymbolicTensor log(const SymbolicTensor& x);
@@ -163,16 +163,16 @@ SymbolicTensor power(const SymbolicTensor& x, float exponent);
 /// ClipByValue).
 SymbolicTensor clip(const SymbolicTensor& x, std::optional<float> min,
                     std::optional<float> max);
-/// x * scale + offset, each a number or a number for each entry of the last
-/// axis (Rescaling).
+/// x * scale + offset. `scale` and `offset` have a single number, or one for
+/// each entry of the last axis (Rescaling).
 SymbolicTensor affine(const SymbolicTensor& x, std::vector<float> scale,
                       std::vector<float> offset);
 
-/// Functions of the entries along an axis (Softmax, Activation), and division
-/// by their Euclidean norm, or by epsilon if that is larger
-/// (UnitNormalization).
+/// Softmax along an axis, and its logarithm (Softmax, Activation).
 SymbolicTensor softmax(const SymbolicTensor& x, int64_t axis = -1);
 SymbolicTensor log_softmax(const SymbolicTensor& x, int64_t axis = -1);
+/// Divides by the Euclidean norm over axes, or by epsilon if that is larger
+/// (UnitNormalization).
 SymbolicTensor normalize(const SymbolicTensor& x, std::vector<int64_t> axes,
                          float epsilon = 1e-12f);
 
@@ -198,8 +198,8 @@ SymbolicTensor less_equal(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor less_equal(const SymbolicTensor& x, float y);
 SymbolicTensor not_equal(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor not_equal(const SymbolicTensor& x, float y);
-/// Logic of the results of comparisons, 1 and 0 (Multiply, Maximum, Rescaling,
-/// Compare).
+/// Logical functions of comparison results, 1 or 0 (Multiply, Maximum,
+/// Rescaling, Compare).
 SymbolicTensor logical_and(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor logical_or(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor logical_not(const SymbolicTensor& x);
