@@ -1,4 +1,5 @@
-// Functions with settings in terms of octet/layers/ops.h.
+// Functions of keras.ops and tf that have settings, as calls of
+// octet/layers/ops.h.
 // Sources: keras/src/ops of Keras 3 (class names); tensorflow/python/ops.
 #include <algorithm>
 #include <cmath>
@@ -42,14 +43,14 @@ Outputs apply_clip(Call& c) {
                static_cast<float>(high.as_number()))};
 }
 
-// Both round half to even.
+// Keras and Octet round half to even.
 Outputs apply_round(Call& c) {
   c.settings.expect("decimals", 0);
   return {round(c.x())};
 }
 
-// Without an axis, Keras 3 normalizes over all values of all samples, tf over
-// the last axis.
+// With axis=None, Keras 3 normalizes over all values of all samples: an error.
+// An absent axis is the last.
 int64_t softmax_axis(const Call& c) {
   const Config axis = c.settings.find({"axis"});
   if (c.settings.is_none("axis") || (!axis.is_null() && !axis.is_number())) {
@@ -59,7 +60,7 @@ int64_t softmax_axis(const Call& c) {
   return c.axis(axis.is_null() ? Config(-1) : axis);
 }
 
-// Minimum length: epsilon is its square in tf, the length 1e-7 in Keras 3.
+// The smallest divisor is the square root of epsilon in tf, epsilon in Keras 3.
 // Sources:
 // tensorflow/python/ops/nn_impl.py, l2_normalize(); keras/src/ops/nn.py.
 Outputs apply_l2_normalize(Call& c) {
@@ -82,7 +83,7 @@ Outputs apply_reduction(Call& c) {
   const bool keepdims = c.settings.is_true({"keepdims", "keep_dims"});
   const Config given = c.settings.find_or_positional({"axis"});
   Axes axes = c.axes(given);
-  // Pooling keeps the order of images.
+  // Global pooling works in any axis order, other reductions in Keras'.
   const bool pools =
       (c.rank() == 3 || c.rank() == 4) &&
       (kReduce == Reduction(octet::mean) || kReduce == Reduction(octet::max)) &&
@@ -265,7 +266,7 @@ Outputs apply_split(Call& c) {
   return split(c.x(), integers_of(by), axis);
 }
 
-// A list has sizes, not indices.
+// In tf, a list contains sizes; in Keras 3, indices.
 Outputs apply_tf_split(Call& c) {
   const Config by = split_by("split", c.settings);
   const int64_t axis = c.axis(c.settings.find({"axis"}));
@@ -288,7 +289,8 @@ Outputs apply_tf_split(Call& c) {
 
 // --- images ------------------------------------------------------------------
 
-// tf.image has channels last, ops.image the default of Keras' settings.
+// tf.image requires channels_last; keras.ops.image defaults to
+// image_data_format().
 bool resizes_channels_first(const Call& c) {
   const Config format = c.settings.find({"data_format"});
   if (!format.is_null()) {

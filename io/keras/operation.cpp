@@ -1,8 +1,6 @@
 #include "keras/operation.h"
 
 #include <algorithm>
-#include <cmath>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +15,8 @@
 namespace octet::io {
 namespace {
 
+// Functions of one tensor. Names are Keras 3's classes; find_row() finds tf's
+// names, too.
 struct Pointwise {
   std::string_view name;
   SymbolicTensor (*apply)(const SymbolicTensor& x);
@@ -54,7 +54,7 @@ constexpr Pointwise kPointwise[] = {
 
 using Numbers = std::vector<double>;
 
-// Rounds once, after the function.
+// Applies the function in float64, so that results are rounded once.
 std::vector<float> mapped(const Numbers& numbers, double (*f)(double)) {
   std::vector<float> result;
   for (const double number : numbers) {
@@ -71,10 +71,10 @@ float first(const Numbers& numbers) { return static_cast<float>(numbers[0]); }
 struct Arithmetic {
   std::string_view name;
   SymbolicTensor (*tensors)(const SymbolicTensor& x, const SymbolicTensor& y);
-  /// x op k, or k op x if `swapped`; null for neither.
+  /// Computes x op k, or k op x if `swapped`; null if unsupported.
   SymbolicTensor (*numbers)(const SymbolicTensor& x, const Numbers& k,
                             bool swapped);
-  bool single = false;  ///< only for a single number
+  bool single = false;  ///< `k` must be a single number
 };
 
 template <SymbolicTensor (*kCompare)(const SymbolicTensor&, float),
@@ -137,6 +137,7 @@ const Row* find_row(const Row (&rows)[kSize], std::string_view name) {
   return found == std::end(rows) ? nullptr : found;
 }
 
+/// Returns the class in Keras 3 or the name in tf; "" if the file has none.
 std::string function_of(const KerasLayer& layer) {
   if (layer.written_class != "TFOpLambda" &&
       layer.written_class != "SlicingOpLambda") {
@@ -145,12 +146,12 @@ std::string function_of(const KerasLayer& layer) {
   const Config* function = layer.config.find("function");
   if (function == nullptr || !function->is_string()) return "";
   const std::string& name = function->as_string();
-  // Namespace of tf.transpose, tf.pad and tf.squeeze.
-  constexpr std::string_view kOld = "compat.v1.";
-  return name.starts_with(kOld) ? name.substr(kOld.size()) : name;
+  // TensorFlow's namespace of transpose, pad and squeeze.
+  constexpr std::string_view kVersion1 = "compat.v1.";
+  return name.starts_with(kVersion1) ? name.substr(kVersion1.size()) : name;
 }
 
-/// Returns the settings in the configuration and in a call.
+/// Returns the settings in the configuration and the arguments of a call.
 template <class Arguments>
 Settings settings_of(const KerasLayer& layer, const Arguments& arguments,
                      bool (*is_tensor)(const typename Arguments::value_type&)) {
@@ -161,14 +162,15 @@ Settings settings_of(const KerasLayer& layer, const Arguments& arguments,
   return settings;
 }
 
-// Arguments that are always operands.
+// Whether an argument is an operand; positional arguments have no name.
 bool is_operand(const std::string& name) {
   constexpr std::string_view kNames[] = {"",   "x", "y", "x1",
                                          "x2", "a", "b", "features"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-bool is_operation_class(std::string_view name) {
+// Keras 3 has an operation and a merging layer of each of these names.
+bool is_merging_layer(std::string_view name) {
   return name == "Add" || name == "Subtract" || name == "Multiply" ||
          name == "Divide";
 }
@@ -223,7 +225,8 @@ class OperationBuilder final : public LayerBuilder {
   }
 
  private:
-  // Errors of functions are uses that Octet does not support.
+  // Converts errors of ops.h, which reject the arguments in the file, to
+  // UnsupportedError.
   Outputs outputs_of(FunctionCall& c,
                      const std::vector<BuiltArgument>& arguments) const {
     try {
@@ -344,7 +347,7 @@ bool is_known_operation(const KerasLayer& layer) {
 
 int64_t outputs_of(const KerasLayer& layer) {
   const std::string function = function_of(layer);
-  // Rejected later, by name.
+  // An unlimited number: the function is rejected later, by name.
   if (layer.operation && !is_known_operation(layer)) return INT64_MAX;
   if (!layer.operation || layer.calls.empty()) return 1;
   // All calls have the same number: a function with other settings is another
@@ -357,7 +360,7 @@ int64_t outputs_of(const KerasLayer& layer) {
 }
 
 bool is_called_as_operation(const KerasLayer& layer) {
-  if (!is_operation_class(layer.written_class)) return false;
+  if (!is_merging_layer(layer.written_class)) return false;
   for (const KerasCall& call : layer.calls) {
     for (const KerasArgument& argument : call) {
       if (!argument.tensor && is_number(argument.constant)) return true;

@@ -15,9 +15,8 @@ namespace octet::io {
 /// and activity regularizers. `file` is for the message.
 void warn_of_training_options(const KerasGraph& graph, const std::string& file);
 
-/// Removes weights that inference does not use: those of batch renormalization
-/// from those of a batch normalization, and the vector of spectral
-/// normalization.
+/// Removes weights that inference does not use: the statistics of batch
+/// renormalization, and the vector of spectral normalization.
 /// Source: tf_keras/layers/normalization/batch_normalization.py, build();
 /// keras/src/layers/normalization/spectral_normalization.py.
 void drop_training_statistics(std::vector<StoredWeight>& weights);

@@ -39,18 +39,6 @@ std::string input(const NodeProto& node, int i) {
   return i < node.input_size() ? node.input(i) : std::string();
 }
 
-int64_t integer(const NodeProto& node, const char* name) {
-  const auto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? 0 : attribute->i();
-}
-
-void set(NodeProto& node, const char* name, int64_t value) {
-  auto* attribute = node.add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INT);
-  attribute->set_i(value);
-}
-
 /// Appends the nodes that replace an operator.
 class Expansion {
  public:
@@ -79,11 +67,11 @@ class Expansion {
         seen = add("Greater", {scores, lowest});
       }
     }
-    if (integer(node_, "is_causal") != 0) {
+    if (integer_of(node_, "is_causal", 0) != 0) {
       scores = where(causal(scores), scores, -kInfinity);
     }
     NodeProto softmax = node("Softmax", {scores});
-    set(softmax, "axis", -1);
+    set_integer(softmax, "axis", -1);
     std::string weights = add(std::move(softmax));
     if (!seen.empty()) weights = where(seen, weights, 0);
     NodeProto product = node("MatMul", {weights, keys(2, form)});
@@ -170,12 +158,12 @@ class Expansion {
       heads.push_back(head / form.group);
     }
     NodeProto made = node("Gather", {x, integers(heads)});
-    set(made, "axis", 1);
+    set_integer(made, "axis", 1);
     return add(std::move(made));
   }
   std::string cast(const std::string& x, int32_t type) {
     NodeProto made = node("Cast", {x});
-    set(made, "to", type);
+    set_integer(made, "to", type);
     return add(std::move(made));
   }
 
@@ -201,7 +189,7 @@ class Expansion {
     attribute->mutable_t()->add_dims(1);
     attribute->mutable_t()->add_float_data(1);
     NodeProto lower = node("Trilu", {add(std::move(ones))});
-    set(lower, "upper", 0);
+    set_integer(lower, "upper", 0);
     return cast(add(std::move(lower)), TensorProto::BOOL);
   }
   std::string where(const std::string& seen, const std::string& x,
@@ -231,7 +219,7 @@ bool is_plain(const NodeProto& node) {
   const bool masked = !input(node, kMask).empty();
   return (cap == nullptr || cap->f() == 0) &&
          (scale == nullptr || std::isfinite(scale->f())) &&
-         !(masked && integer(node, "is_causal") != 0);
+         !(masked && integer_of(node, "is_causal", 0) != 0);
 }
 
 /// Whether a query sees no key.
@@ -252,8 +240,8 @@ bool hides_a_row(const TensorProto& tensor) {
 
 /// Returns false for head counts that do not match or exceed INT16_MAX.
 bool read_heads(const GraphView& view, const NodeProto& node, Form& form) {
-  form.heads = integer(node, "q_num_heads");
-  form.key_heads = integer(node, "kv_num_heads");
+  form.heads = integer_of(node, "q_num_heads", 0);
+  form.key_heads = integer_of(node, "kv_num_heads", 0);
   int64_t heads = form.heads;
   if (const auto dims = view.dims(node.input(0))) {
     const size_t rank = dims->size();

@@ -13,7 +13,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "graph_view.h"
+#include "attributes.h"
 #include "qdq.h"
 #include "tensors.h"
 

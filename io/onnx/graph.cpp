@@ -370,31 +370,6 @@ void append_captured(const onnx::NodeProto& node,
   }
 }
 
-int64_t integer_of(const onnx::NodeProto& node, const char* name,
-                   int64_t otherwise) {
-  const auto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? otherwise : attribute->i();
-}
-
-float number_of(const onnx::NodeProto& node, const char* name,
-                float otherwise) {
-  const auto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? otherwise : attribute->f();
-}
-
-std::string text_of(const onnx::NodeProto& node, const char* name,
-                    const std::string& otherwise) {
-  const auto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? otherwise : attribute->s();
-}
-
-std::vector<int64_t> integers_of(const onnx::NodeProto& node,
-                                 const char* name) {
-  const auto* attribute = find_attribute(node, name);
-  if (attribute == nullptr) return {};
-  return {attribute->ints().begin(), attribute->ints().end()};
-}
-
 bool is_op(const OnnxNode& node, const char* op) {
   return !node.gone && is_standard_domain(node.proto.domain()) &&
          node.proto.op_type() == op;

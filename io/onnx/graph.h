@@ -1,6 +1,6 @@
-// A checked ONNX graph that passes rewrite before import. Owns nodes and
-// constants; references to nodes stay valid. Subgraphs stay attributes of their
-// node, which counts as a consumer of the outer values that they use.
+// Checked ONNX graph, rewritten by passes before import. Owns nodes and
+// constants; references to nodes stay valid. Subgraphs remain attributes of
+// their node, which counts as a consumer of the outer values that they use.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 #include <octet/io/onnx_import.h>
 #include <octet/runtime/tensor.h>
 
+#include "attributes.h"
 #include "run/budget.h"
 
 namespace octet::io {
@@ -27,24 +28,25 @@ namespace octet::io {
 /// Quantization parameters of a constant stored or rounded to int8.
 struct WeightQuantParams {
   std::vector<float> scales;  ///< a scalar, or a scale for each slice of axis
-  int64_t axis = 0;           ///< in ONNX' order
+  int64_t axis = 0;           ///< in the axis order of the file
   bool per_channel = false;
-  bool lowest = false;  ///< contains -128, which quantizers exclude
+  bool lowest = false;  ///< whether -128 occurs, which quantizers exclude
   bool operator==(const WeightQuantParams&) const = default;
 };
 
-/// A constant. float16, bfloat16 and float64 are float32.
+/// A constant. float16, bfloat16 and float64 are converted to float32.
 struct OnnxConstant {
   Tensor value;
   std::optional<WeightQuantParams> qparams = {};
-  /// Names of the initializers of its values. Equal names identify a shared
-  /// weight.
+  /// Names of the initializers that it was computed from. Equal names identify
+  /// a shared weight.
   std::string source = {};
-  /// For a constant with an entry for each sample, of which `value` contains
-  /// the first: the axis, and the increment of integers from sample to sample.
+  /// For a constant with an entry for each sample: the axis of samples, of
+  /// which `value` contains the first, and the increment of integers per
+  /// sample.
   std::optional<int> samples_axis = {};
   int64_t samples_step = 0;
-  /// Why a layer's weight cannot stay quantized; empty if it can.
+  /// Reason why a layer's weight cannot stay quantized; empty if it can.
   std::string no_qparams = {};
 };
 
@@ -54,14 +56,14 @@ struct ActivationQuantParams;
 
 struct OnnxNode {
   onnx::NodeProto proto;
-  std::string name;            ///< otherwise the name of the first output
-  std::vector<size_t> origin;  ///< indices of nodes in the report
+  std::string name;            ///< of the node, or of its first output
+  std::vector<size_t> origin;  ///< indices in OnnxImportReport::nodes
   bool gone = false;           ///< removed or replaced
   /// For the DequantizeLinear of a pair: quantization parameters, or null if
   /// the pair is removed.
   std::shared_ptr<const importing::ActivationQuantParams> qparams = {};
-  /// The nodes that this node replaces, in graph order, if its converter may
-  /// convert them one by one instead.
+  /// The replaced nodes, in graph order, if the converter may convert them
+  /// instead of this node.
   std::vector<OnnxNode> parts = {};
 
   /// Ascends in graph order.
@@ -88,27 +90,28 @@ class OnnxGraph {
   /// names.
   std::vector<std::string> drop_unused_inputs();
   const std::vector<OnnxTensorInfo>& outputs() const { return outputs_; }
-  /// In topological order, including nodes that are gone. Nodes inserted behind
-  /// the current one are visited by a loop.
+  /// In topological order, including removed nodes (`gone`). A loop also visits
+  /// nodes that are inserted behind its current node.
   std::list<OnnxNode>& nodes() { return nodes_; }
 
   /// Returns null unless the value is a constant of a type that Octet has.
   const OnnxConstant* constant(const std::string& value) const;
   void set_constant(const std::string& value, OnnxConstant constant);
-  /// Adds an initializer; other_type() returns the type if Octet has no such.
+  /// Adds an initializer. If Octet lacks its type, other_type() returns it.
   void add_initializer(const std::string& value,
                        const onnx::TensorProto& tensor);
-  /// Returns the type of a constant of another type: "int16".
+  /// Returns the type of a constant if Octet lacks it, such as "int16",
+  /// otherwise null.
   const std::string* other_type(const std::string& value) const;
 
   /// Returns the producer of a value, or null if it is gone.
   OnnxNode* producer(const std::string& value);
-  /// Returns the number of node inputs and graph outputs that consume it.
+  /// Returns the number of node inputs and graph outputs that consume a value.
   int64_t uses(const std::string& value) const;
-  /// Returns the consumers in order.
+  /// Returns the consumers in graph order.
   std::vector<const OnnxNode*> consumers(const std::string& value) const;
   bool is_output(const std::string& value) const;
-  /// Whether only these nodes consume a value, and it is no graph output.
+  /// Whether only these nodes consume a value, and it is not a graph output.
   bool is_consumed_only_by(const std::string& value,
                            const std::vector<OnnxNode*>& nodes) const;
   /// Returns the stated or inferred shape, unknown sizes as -1; nothing if
@@ -127,25 +130,28 @@ class OnnxGraph {
 
   /// Returns `base`, or `base` with underscores if another value has that name.
   std::string unique_name(std::string base);
-  /// Inserts a node, with producers that precede it; its outputs are new or
-  /// those of a node that is removed next. `origin` are its rows in the report.
+  /// Insert a node. `origin` is OnnxNode::origin.
+  /// REQUIRES: its producers precede it; its outputs are new, or the outputs of
+  /// a node that is removed next.
   /// Throws: FormatError if the graph becomes too large.
   OnnxNode& insert_before(OnnxNode& node, onnx::NodeProto proto,
                           std::vector<size_t> origin = {});
   OnnxNode& insert_after(OnnxNode& node, onnx::NodeProto proto,
                          std::vector<size_t> origin = {});
-  /// Replaces `anchor` and `parts` by the node `by`, which keeps the outputs of
-  /// `anchor`. The parts are gone.
+  /// Replaces `anchor` by the node `by`, which keeps the outputs of `anchor`,
+  /// and removes `parts`.
   void replace(OnnxNode& anchor, const onnx::NodeProto& by,
                const std::vector<OnnxNode*>& parts);
-  /// Makes all consumers of `value` but the graph's outputs consume `by`.
-  /// Returns false, without a change, if a subgraph consumes it.
+  /// Replaces `value` by `by` in all consumers except graph outputs. Returns
+  /// false, without a change, if a subgraph consumes `value`.
   bool redirect(const std::string& value, const std::string& by);
-  /// Removes a node whose outputs are not needed or already constants. `note`
-  /// is its note in the report.
+  /// Removes a node, and frees its large inputs without other consumers. `note`
+  /// is reported for it.
+  /// REQUIRES: its outputs have no consumers, are constants, or have another
+  /// producer.
   void remove(OnnxNode& node, const char* note);
-  /// Frees large constants without consumers after `node`; all nodes up to it
-  /// have been converted.
+  /// Frees large inputs of `node` that no later node consumes.
+  /// REQUIRES: all nodes up to `node` have been converted.
   void drop_constants(const OnnxNode& node);
 
   run::Budget& budget() { return budget_; }
@@ -194,15 +200,7 @@ bool has_subgraphs(const onnx::NodeProto& node);
 void append_captured(const onnx::NodeProto& node,
                      std::vector<std::string>& names);
 
-/// Return attributes of a node, `otherwise` if absent.
-int64_t integer_of(const onnx::NodeProto& node, const char* name,
-                   int64_t otherwise);
-float number_of(const onnx::NodeProto& node, const char* name, float otherwise);
-std::string text_of(const onnx::NodeProto& node, const char* name,
-                    const std::string& otherwise);
-std::vector<int64_t> integers_of(const onnx::NodeProto& node, const char* name);
-
-/// Whether the node is a standard operator of that name.
+/// Whether the node is the operator `op` of the standard domain.
 bool is_op(const OnnxNode& node, const char* op);
 
 }  // namespace octet::io

@@ -116,12 +116,4 @@ int32_t GraphView::element_type(const std::string& value) const {
   return type->tensor_type().elem_type();
 }
 
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node,
-                                           const std::string& name) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
-}
-
 }  // namespace octet::io

@@ -12,6 +12,8 @@
 
 #include <octet/io/onnx.h>
 
+#include "attributes.h"
+
 namespace octet::io {
 
 class GraphView {
@@ -50,9 +52,5 @@ class GraphView {
   std::unordered_map<std::string, std::vector<const onnx::NodeProto*>>
       consumers_;
 };
-
-/// Returns an attribute of a node, or null.
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node,
-                                           const std::string& name);
 
 }  // namespace octet::io

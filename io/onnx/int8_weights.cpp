@@ -11,7 +11,7 @@
 #include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
-#include "graph_view.h"
+#include "attributes.h"
 #include "qdq.h"
 
 namespace octet::io {

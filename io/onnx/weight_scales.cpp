@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "graph_view.h"
+#include "attributes.h"
 #include "lint/graph.h"
 #include "qdq.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,52 +19,32 @@
 #include "../tensors.h"
 #include "importer.h"
 #include "refused_nodes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
 
 using Axes = std::vector<int64_t>;
 
-/// `words` are separated and surrounded by spaces.
+/// `words` begins and ends with a space; single spaces separate its words.
 bool is_among(const std::string& op, std::string_view words) {
   return words.find(" " + op + " ") != std::string_view::npos;
 }
 
-/// Operators that apply to each element, with broadcasting.
+/// Elementwise operators, with broadcasting.
 constexpr std::string_view kPointwise =
     " Abs Add And Cast Ceil Celu Clip Cos DequantizeLinear Div Dropout Elu "
     "Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish "
     "Identity LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mul Neg Not Or "
     "PRelu Pow QuantizeLinear Reciprocal Relu Round Selu Sigmoid Sign Sin "
     "Softplus Softsign Sqrt Sub Sum Swish Tanh ThresholdedRelu Where ";
-/// Operators with an axis.
-constexpr std::string_view kOfAxis =
+/// Operators with an attribute `axis`.
+constexpr std::string_view kAlongAxis =
     " ArgMax ArgMin Concat Gather Hardmax LayerNormalization LogSoftmax "
     "Softmax Split ";
 
-void set_axes(onnx::NodeProto& node, const char* name, const Axes& axes) {
-  for (int i = node.attribute_size(); i-- > 0;) {
-    if (node.attribute(i).name() == name) {
-      node.mutable_attribute()->DeleteSubrange(i, 1);
-    }
-  }
-  auto* attribute = node.add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INTS);
-  for (const int64_t axis : axes) attribute->add_ints(axis);
-}
-
-void set_axis(onnx::NodeProto& node, int64_t axis) {
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.name() == "axis") return attribute.set_i(axis);
-  }
-  auto* attribute = node.add_attribute();
-  attribute->set_name("axis");
-  attribute->set_type(onnx::AttributeProto::INT);
-  attribute->set_i(axis);
-}
-
-/// Rewrites the nodes of a graph in order.
+/// Adds the batch axis to inputs, and rewrites in graph order the nodes that
+/// depend on them.
 class BatchAxis {
  public:
   explicit BatchAxis(OnnxGraph& graph) : graph_(graph) {}
@@ -122,7 +101,8 @@ class BatchAxis {
     return std::ssize(shape(node, value));
   }
 
-  /// Returns axes, from an attribute or from the constant input `input`.
+  /// Returns the axes in the constant input `input`, or in the attribute `axes`
+  /// if that input is absent.
   Axes axes_of(const OnnxNode& node, int input) const {
     if (node.proto.input_size() <= input || node.proto.input(input).empty()) {
       return checked(node, integers_of(node.proto, "axes"));
@@ -139,7 +119,7 @@ class BatchAxis {
     refuse(node, "axes must be constant integers");
   }
 
-  /// Axes beyond any rank could overflow.
+  /// Returns the axes; refuses those beyond any rank, which could overflow.
   Axes checked(const OnnxNode& node, Axes axes) const {
     for (const int64_t axis : axes) {
       if (axis < -Shape::kMaxRank || axis > Shape::kMaxRank) {
@@ -150,31 +130,29 @@ class BatchAxis {
   }
 
   std::string new_constant(const OnnxNode& node, const Tensor& value) {
-    std::string name = node.proto.output(0) + "/batch_axis";
-    while (graph_.constant(name) != nullptr ||
-           graph_.producer(name) != nullptr) {
-      name += "_";
-    }
+    std::string name = graph_.unique_name(node.proto.output(0) + "/batch_axis");
     graph_.set_constant(name, {.value = value, .source = name});
     return name;
   }
 
   std::string new_constant(const OnnxNode& node, const Axes& values) {
-    return new_constant(node,
-                        Tensor::of<int64_t>({std::ssize(values)}, values));
+    return add_integers(graph_, node.proto.output(0) + "/batch_axis", values);
   }
 
-  /// Sets axes, where the operator has them in this opset.
+  /// Sets the axes of a node: input `input` or an attribute, which depends on
+  /// the opset.
   void put_axes(const OnnxNode& node, onnx::NodeProto& proto, int input,
                 bool is_input, const Axes& axes) {
-    if (!is_input) return set_axes(proto, "axes", axes);
+    if (!is_input) return set_integers(proto, "axes", axes);
     while (proto.input_size() <= input) proto.add_input("");
     proto.set_input(input, new_constant(node, axes));
   }
 
-  void set(OnnxNode& node, const onnx::NodeProto& proto, bool added) {
+  /// `has_added_batch`: the outputs have an added batch axis.
+  void replace(OnnxNode& node, const onnx::NodeProto& proto,
+               bool has_added_batch) {
     for (const std::string& output : node.proto.output()) {
-      if (added && !output.empty()) added_.insert(output);
+      if (has_added_batch && !output.empty()) added_.insert(output);
     }
     graph_.replace(node, proto, {});
   }
@@ -194,8 +172,9 @@ class BatchAxis {
   std::unordered_set<std::string> added_;  // values with an added batch axis
 };
 
-/// Returns the axis of a value of `rank` axes, as if it had a batch axis.
-int64_t moved(int64_t axis, int64_t rank) {
+/// Returns the index of an axis of a value of `rank` axes once it has a batch
+/// axis.
+int64_t shifted(int64_t axis, int64_t rank) {
   return (axis < 0 ? axis + rank : axis) + 1;
 }
 
@@ -214,7 +193,7 @@ void BatchAxis::convert(OnnxNode& node) {
                          node.proto.output().end());
   }
   if (is_among(op, kPointwise)) return convert_pointwise(node);
-  if (is_among(op, kOfAxis)) return convert_axis(node);
+  if (is_among(op, kAlongAxis)) return convert_axis(node);
   if (op.starts_with("Reduce")) return convert_reduction(node);
   if (op == "MatMul") return convert_matmul(node);
   if (op == "Slice") return convert_slice(node);
@@ -228,8 +207,8 @@ void BatchAxis::convert(OnnxNode& node) {
     }
     for (int64_t& axis : perm) ++axis;
     perm.insert(perm.begin(), 0);
-    set_axes(proto, "perm", perm);
-    return set(node, proto, true);
+    set_integers(proto, "perm", perm);
+    return replace(node, proto, true);
   }
   if (op == "Shape") {
     const Axes sizes = shape(node, node.proto.input(0));
@@ -244,8 +223,9 @@ void BatchAxis::convert(OnnxNode& node) {
   refuse(node, "not supported");
 }
 
-// Values broadcast from the last axis on, so the batch axis needs the largest
-// rank. A value of one more axis with a leading 1 has a batch axis already.
+// Broadcasting aligns last axes, so all inputs with an added batch axis need
+// the same rank. An input of one more axis, of size 1, has a batch axis
+// already.
 void BatchAxis::convert_pointwise(OnnxNode& node) {
   int64_t own = -1;
   for (const std::string& input : node.proto.input()) {
@@ -265,7 +245,7 @@ void BatchAxis::convert_pointwise(OnnxNode& node) {
     }
   }
   if (!fits) refuse(node, "shapes differ");
-  set(node, onnx::NodeProto(node.proto), !leading);
+  replace(node, onnx::NodeProto(node.proto), !leading);
 }
 
 void BatchAxis::convert_axis(OnnxNode& node) {
@@ -293,8 +273,8 @@ void BatchAxis::convert_axis(OnnxNode& node) {
       op == "LayerNormalization" || op == "Hardmax" || op.ends_with("Softmax");
   const int64_t otherwise = !last ? 0 : graph_.opset() < 13 && own > 1 ? 1 : -1;
   const Axes axis = checked(node, {integer_of(proto, "axis", otherwise)});
-  set_axis(proto, moved(axis[0], own));
-  set(node, proto, true);
+  set_integer(proto, "axis", shifted(axis[0], own));
+  replace(node, proto, true);
 }
 
 void BatchAxis::convert_reduction(OnnxNode& node) {
@@ -303,15 +283,15 @@ void BatchAxis::convert_reduction(OnnxNode& node) {
   Axes axes = axes_of(node, 1);
   if (axes.empty()) {
     if (integer_of(proto, "noop_with_empty_axes", 0) != 0) {
-      return set(node, proto, true);
+      return replace(node, proto, true);
     }
     axes.resize(static_cast<size_t>(own));
     std::iota(axes.begin(), axes.end(), 0);
   }
-  for (int64_t& axis : axes) axis = moved(axis, own);
+  for (int64_t& axis : axes) axis = shifted(axis, own);
   const int64_t since = proto.op_type() == "ReduceSum" ? 13 : 18;
   put_axes(node, proto, 1, graph_.opset() >= since, axes);
-  set(node, proto, true);
+  replace(node, proto, true);
 }
 
 void BatchAxis::convert_slice(OnnxNode& node) {
@@ -326,9 +306,9 @@ void BatchAxis::convert_slice(OnnxNode& node) {
     axes.resize(static_cast<size_t>(std::min(count, own)));
     std::iota(axes.begin(), axes.end(), 0);
   }
-  for (int64_t& axis : axes) axis = moved(axis, own);
+  for (int64_t& axis : axes) axis = shifted(axis, own);
   put_axes(node, proto, 3, graph_.opset() >= 10, axes);
-  set(node, proto, true);
+  replace(node, proto, true);
 }
 
 // The product W x of a matrix and a vector is that of x and the transpose of W.
@@ -337,11 +317,11 @@ void BatchAxis::convert_matmul(OnnxNode& node) {
   const Constant* left = graph_.constant(proto.input(0));
   if (left != nullptr && left->value.shape().rank() == 2 &&
       rank(node, proto.input(1)) == 1) {
-    const std::string turned =
+    const std::string transposed =
         new_constant(node, left->value.transposed({1, 0}));
     proto.set_input(0, node.proto.input(1));
-    proto.set_input(1, turned);
-    return set(node, proto, true);
+    proto.set_input(1, transposed);
+    return replace(node, proto, true);
   }
   const Constant* right = graph_.constant(proto.input(1));
   const bool weights = right != nullptr && right->value.shape().rank() == 2;
@@ -349,7 +329,7 @@ void BatchAxis::convert_matmul(OnnxNode& node) {
                     rank(node, proto.input(0)) > 1 &&
                     rank(node, proto.input(0)) == rank(node, proto.input(1));
   if (!weights && !both) refuse(node, "shapes differ");
-  set(node, proto, true);
+  replace(node, proto, true);
 }
 
 void BatchAxis::unsqueeze(OnnxNode& node) {
@@ -368,7 +348,7 @@ void BatchAxis::unsqueeze(OnnxNode& node) {
   } else {
     put_axes(node, proto, 1, graph_.opset() >= 13, axes);
   }
-  set(node, proto, !leads);
+  replace(node, proto, !leads);
 }
 
 void BatchAxis::squeeze(OnnxNode& node) {
@@ -394,7 +374,7 @@ void BatchAxis::squeeze(OnnxNode& node) {
   } else {
     put_axes(node, proto, 1, graph_.opset() >= 13, axes);
   }
-  set(node, proto, true);
+  replace(node, proto, true);
 }
 
 void BatchAxis::reshape(OnnxNode& node) {
@@ -417,22 +397,16 @@ void BatchAxis::reshape(OnnxNode& node) {
   proto.clear_attribute();
   while (proto.input_size() > 1) proto.mutable_input()->RemoveLast();
   if (graph_.opset() < 5) {
-    set_axes(proto, "shape", sizes);
+    set_integers(proto, "shape", sizes);
   } else {
     proto.add_input(new_constant(node, sizes));
   }
-  set(node, proto, !leads);
+  replace(node, proto, !leads);
 }
 
 }  // namespace
 
-void drop_unused(OnnxGraph& graph) {
-  for (OnnxNode& node : std::views::reverse(graph.nodes())) {
-    const bool used = std::ranges::any_of(
-        node.proto.output(),
-        [&](const std::string& output) { return graph.uses(output) > 0; });
-    if (!node.gone && !used) graph.remove(node, "unused");
-  }
+void drop_unused_inputs(OnnxGraph& graph) {
   constexpr size_t kMost = 5;
   const std::vector<std::string> dropped = graph.drop_unused_inputs();
   for (size_t i = 0; i < std::min(dropped.size(), kMost); ++i) {

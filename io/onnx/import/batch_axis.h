@@ -5,15 +5,14 @@
 
 namespace octet::io::importing {
 
-/// Removes nodes on which no output depends, and inputs that nothing consumes,
-/// with a warning.
-void drop_unused(OnnxGraph& graph);
+/// Removes inputs without consumers, with a warning.
+void drop_unused_inputs(OnnxGraph& graph);
 
 /// Adds a batch axis of size 1 to inputs that are vectors of fixed size, such
 /// as [5], and to the values computed from them: nodes then apply to each
-/// sample. If a node adds a leading axis of size 1 itself, that axis becomes
-/// the batch axis; if a node removes it, the result has an added batch axis
-/// again. See OnnxGraph::has_added_batch().
+/// sample. A leading axis of size 1 that a node of the file adds becomes the
+/// batch axis; a node that removes this axis has an output with an added batch
+/// axis. See OnnxGraph::has_added_batch().
 /// Throws: RefusedNodes for a node that cannot be applied to each sample.
 void add_batch_axis(OnnxGraph& graph);
 

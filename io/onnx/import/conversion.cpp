@@ -10,7 +10,7 @@
 #include <octet/runtime/error.h>
 
 #include "../../added_layers.h"
-#include "../graph_view.h"
+#include "../attributes.h"
 #include "../proto_limits.h"
 #include "../tensors.h"
 #include "importer.h"

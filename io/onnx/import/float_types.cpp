@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 #include "../proto_limits.h"
 #include "../tensors.h"
 #include "passes.h"

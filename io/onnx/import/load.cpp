@@ -36,7 +36,7 @@ OnnxImport import_model(onnx::ModelProto model,
   }
   OnnxGraph graph(std::move(model), options.limits);
   importing::normalize_graph(graph);
-  importing::drop_unused(graph);
+  importing::drop_unused_inputs(graph);
   importing::add_batch_axis(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);

@@ -24,7 +24,8 @@ void normalize_graph(OnnxGraph& graph);
 /// Normalizes a node of a subgraph that has become part of the graph.
 void normalize_node(OnnxGraph& graph, OnnxNode& node);
 
-/// Makes float32 of the types float16, bfloat16 and float64 that a node states.
+/// Converts the types float16, bfloat16 and float64 in a node's attributes to
+/// float32.
 void use_float32(OnnxGraph& graph, OnnxNode& node);
 
 /// Converts equivalent spellings of an operator, such as the attributes of
@@ -41,10 +42,10 @@ void move_clips_before_quantizers(OnnxGraph& graph);
 /// Leaves operators unchanged that pairs cannot express.
 void expand_qoperators(OnnxGraph& graph);
 
-/// Removes each Identity whose output is no output of the graph.
+/// Removes each Identity whose output is not an output of the graph.
 void remove_identities(OnnxGraph& graph);
 
-/// Removes nodes without consumers.
+/// Removes nodes whose outputs have no consumers.
 void remove_unused(OnnxGraph& graph);
 
 }  // namespace octet::io::importing

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 
 namespace octet::io::importing {
 

@@ -43,7 +43,8 @@ struct Term {
         shared_operands(
             std::make_shared<const std::vector<Term>>(std::move(terms))) {}
 
-  /// Requires a value of a node's attribute, which is `otherwise` if absent.
+  /// Returns the term with a required value of a node's attribute; an absent
+  /// attribute counts as `otherwise`.
   Term with(const char* attribute, double value, double otherwise) const;
 
   const std::vector<Term>& operands() const {
@@ -59,14 +60,14 @@ struct Term {
   std::shared_ptr<const std::vector<Term>> shared_operands = {};
 };
 
-/// Variables. All occurrences in a pattern are the same value.
+/// Variables. All occurrences of a name in a pattern match the same value.
 inline Term value(const char* name) { return {Term::Kind::value, name}; }
 inline Term any(const char* name) { return {Term::Kind::any, name}; }
 inline Term tensor(const char* name) { return {Term::Kind::tensor, name}; }
 inline Term scalar(const char* name) { return {Term::Kind::scalar, name}; }
 
 /// The output of an operator with a single output. Max, Min and Equal are
-/// commutative. Reduce* keeps its axes, which must be equal in a pattern.
+/// commutative. All Reduce* nodes of a match have the same axes.
 template <class... Terms>
 Term node(const char* op, const Terms&... operands) {
   return {Term::Kind::node, op, {Term(operands)...}};
@@ -99,11 +100,11 @@ struct PatternMatch {
 /// A row of the pattern table: nodes that are equivalent to one operator.
 struct Pattern {
   const char* name;
-  const char* source;  ///< writers of the form
+  const char* source;  ///< exporters that write the form
   pattern::Term term;
-  /// The operator and its inputs, variables of the term: "Gelu(x)". It keeps
-  /// the name and attributes of a matched node of that operator, and has the
-  /// scalars of the term as attributes.
+  /// The new operator and its inputs, variables of the term: "Gelu(x)". Its
+  /// attributes are the scalars of the term. A matched node of the same
+  /// operator passes on its name and attributes.
   const char* result;
   /// Checks conditions on shapes and adds attributes.
   bool (*accept)(OnnxGraph&, const PatternMatch&, onnx::NodeProto&) = nullptr;
@@ -127,8 +128,8 @@ class PatternMatcher {
 
  private:
   using Term = pattern::Term;
-  // The rest of a pattern: a function that the caller owns, as std::function
-  // would allocate memory for each term.
+  // Continuation that matches the rest of a pattern. Refers to a function that
+  // the caller owns; std::function would allocate memory for each term.
   class Next {
    public:
     template <class Function>
@@ -142,8 +143,8 @@ class PatternMatcher {
     const void* function_;
     bool (*call_)(const void*);
   };
-  // Each extends the match and returns whether `next` matches as well;
-  // otherwise it restores the match.
+  // Each extends the match by a term and calls `next`. Returns whether both
+  // match; if not, restores the match.
   bool match(const Term& term, const std::string& value, const Next& next);
   bool match_scalar(const Term& term, const std::string& value,
                     const Next& next);
@@ -162,8 +163,8 @@ class PatternMatcher {
   std::optional<double> number(const std::string& value);
   bool is_closed() const;
 
-  // Values by the address of their names in nodes, as terms are compared with
-  // the same values many times.
+  // Cache of values by the address of their names in nodes: terms are compared
+  // with the same values many times.
   struct KnownValue {
     const std::string* name = nullptr;
     OnnxNode* producer = nullptr;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 
 namespace octet::io::importing {
 namespace {
@@ -26,13 +26,6 @@ std::optional<Dims> known_shape(const OnnxGraph& graph,
     return dims;
   }
   return std::nullopt;
-}
-
-void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
-  auto* attribute = node.add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INT);
-  attribute->set_i(value);
 }
 
 const Tensor* floats_of(const OnnxGraph& graph, const std::string& value) {

@@ -1,5 +1,5 @@
 // The table of patterns. Nodes are visited in graph order, so that a row may
-// contain the operator that another row makes.
+// contain the result of another row.
 #include <cmath>
 #include <numbers>
 
@@ -25,13 +25,14 @@ Term inverse(const Term& t) {
 Term inverse_root(const Term& t) {
   return either({inverse(square_root(t)), node("Pow", t, -0.5)});
 }
+/// a / sqrt(b).
 Term over_root(const Term& a, const Term& b) {
   return either({node("Div", a, square_root(b)), a * inverse_root(b)});
 }
 Term negative(const Term& t) { return either({node("Neg", t), t * -1}); }
 Term mean(const Term& t) { return node("ReduceMean", t); }
 
-/// max(t, low), also as the attribute of opsets before 11.
+/// max(t, low); `low` is an attribute of Clip in opsets before 11.
 Term at_least(const Term& t, double low) {
   return either({node("Max", t, low), node("Clip", t, low),
                  node("Clip", t).with("min", low, NAN)});
@@ -65,13 +66,14 @@ Term variance(const Term& x) {
 Term standardized(const Term& x) {
   return over_root(x - mean(x), variance(x) + scalar("epsilon"));
 }
-/// The same with scale and bias, where x and the mean are scaled separately.
-Term standardized_apart(const Term& x) {
+/// standardized(x) * factor + offset, in which x and its mean are scaled
+/// separately.
+Term standardized_in_two_sums(const Term& x) {
   const Term scale =
       inverse_root(variance(x) + scalar("epsilon")) * tensor("factor");
   return x * scale + (tensor("offset") - mean(x) * scale);
 }
-Term length(const Term& x) {
+Term l2_norm(const Term& x) {
   return either({node("ReduceL2", x), square_root(node("ReduceSum", square(x))),
                  square_root(node("ReduceSumSquare", x))});
 }
@@ -120,10 +122,10 @@ std::vector<Pattern> activations() {
 std::vector<Pattern> normalizations() {
   const Term x = value("x"), factor = tensor("factor"),
              offset = tensor("offset");
-  const auto layer = [&](auto... inputs) {
+  const auto layer_norm = [&](auto... inputs) {
     return node("LayerNormalization", x, inputs...);
   };
-  const auto groups = [&](auto... inputs) {
+  const auto group_norm = [&](auto... inputs) {
     return node("GroupNormalization", x, inputs...).with(kFromParts, 1, 0);
   };
   const Term scale = any("scale");
@@ -131,17 +133,17 @@ std::vector<Pattern> normalizations() {
   const Term split_groups =
       node("InstanceNormalization", node("Reshape", x, any("split")),
            tensor("ones"), tensor("zeros"));
-  const Term norm = at_least(length(x), 1e-12);
+  const Term norm = at_least(l2_norm(x), 1e-12);
   return {
       {"LayerNorm", "PyTorch before opset 17, Keras", standardized(x),
        "LayerNormalization(x)", is_over_one_axis},
       {"LayerNorm in two sums", "tf.nn.batch_normalization in Keras",
-       standardized_apart(x), "LayerNormalization(x,factor,offset)",
+       standardized_in_two_sums(x), "LayerNormalization(x,factor,offset)",
        is_over_one_axis},
-      {"scale of LayerNorm", "as LayerNorm", layer() * factor,
+      {"scale of LayerNorm", "as LayerNorm", layer_norm() * factor,
        "LayerNormalization(x,factor)", is_along_normalized_axis},
       {"bias of LayerNorm", "as LayerNorm",
-       either({layer(), layer(scale)}) + offset,
+       either({layer_norm(), layer_norm(scale)}) + offset,
        "LayerNormalization(x,scale,offset)", is_along_normalized_axis},
       {"RMSNorm", "PyTorch, Hugging Face LLaMA", rms * factor,
        "RMSNormalization(x,factor)", is_over_the_last_axis},
@@ -149,10 +151,10 @@ std::vector<Pattern> normalizations() {
        is_over_images},
       {"GroupNorm", "PyTorch", node("Reshape", split_groups, any("shape")),
        "GroupNormalization(x)", is_over_groups},
-      {"scale of GroupNorm", "as GroupNorm", groups() * factor,
+      {"scale of GroupNorm", "as GroupNorm", group_norm() * factor,
        "GroupNormalization(x,factor)", is_per_channel},
       {"bias of GroupNorm", "as GroupNorm",
-       either({groups(), groups(scale)}) + offset,
+       either({group_norm(), group_norm(scale)}) + offset,
        "GroupNormalization(x,scale,offset)", is_per_channel},
       {"L2 normalization", "PyTorch F.normalize",
        node("Div", x, either({norm, node("Expand", norm, any("sizes"))})),
@@ -177,7 +179,7 @@ std::vector<Pattern> products() {
        "ConvTranspose(x,weight,bias)", is_bias},
       {"bias of MatMul", "PyTorch, tf2onnx", node("MatMul", x, w) + b,
        "MatMul(x,weight,bias)", is_bias},
-      // An Add with a factor as third input.
+      // Add with a factor as third input, an internal form.
       {"affine", "PyTorch, Keras", x * factor + offset, "Add(x,offset,factor)",
        nullptr, true},
   };

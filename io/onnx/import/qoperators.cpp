@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 #include "../proto_limits.h"
 #include "graph.h"
 #include "passes.h"

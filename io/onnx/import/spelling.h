@@ -12,12 +12,6 @@ namespace octet::io::importing {
 
 using Integers = std::vector<int64_t>;
 
-/// Set an attribute, which is added if it is missing.
-void set_integer(onnx::NodeProto& node, const char* name, int64_t value);
-void set_integers(onnx::NodeProto& node, const char* name,
-                  const Integers& values);
-void set_text(onnx::NodeProto& node, const char* name, const char* value);
-
 /// Adds a constant list. Returns its name, similar to `name`.
 std::string add_integers(OnnxGraph& graph, const std::string& name,
                          const Integers& values);

@@ -8,7 +8,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 #include "../proto_limits.h"
 #include "graph.h"
 #include "passes.h"

@@ -3,27 +3,12 @@
 #include <limits>
 #include <utility>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 #include "graph.h"
 #include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
-
-onnx::AttributeProto& set_attribute(onnx::NodeProto& node, const char* name,
-                                    onnx::AttributeProto::AttributeType type) {
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.name() != name) continue;
-    attribute.Clear();
-    attribute.set_name(name);
-    attribute.set_type(type);
-    return attribute;
-  }
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(type);
-  return attribute;
-}
 
 /// Returns the axes [axis, rank) of x that an operator covers, if they are
 /// several of a sample.
@@ -122,20 +107,6 @@ void set_pads(OnnxGraph& graph, onnx::NodeProto& node, const PadEnds& ends) {
 }
 
 }  // namespace
-
-void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
-  set_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
-}
-
-void set_integers(onnx::NodeProto& node, const char* name,
-                  const Integers& values) {
-  auto& attribute = set_attribute(node, name, onnx::AttributeProto::INTS);
-  attribute.mutable_ints()->Assign(values.begin(), values.end());
-}
-
-void set_text(onnx::NodeProto& node, const char* name, const char* value) {
-  set_attribute(node, name, onnx::AttributeProto::STRING).set_s(value);
-}
 
 std::string add_integers(OnnxGraph& graph, const std::string& name,
                          const Integers& values) {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 #include "../run/constants.h"
 #include "../schemas.h"
 #include "../tensors.h"

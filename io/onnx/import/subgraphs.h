@@ -1,4 +1,5 @@
-// If and Loop whose course is known at import. Internal to io/onnx/import.
+// If and Loop with constant conditions and trip counts. Internal to
+// io/onnx/import.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 namespace octet::io::importing {
 
 /// Replaces an If with a constant condition by the nodes of its branch, and a
-/// Loop with a constant trip count by those of all iterations, which follow
-/// `node`. Returns "", or why this is not possible.
+/// Loop with a constant trip count by the nodes of all iterations. The new
+/// nodes follow `node`. Returns "", or the reason why this is not possible.
 /// REQUIRES: the node is an If or Loop.
 std::string inline_subgraph(OnnxGraph& graph, OnnxNode& node);
 

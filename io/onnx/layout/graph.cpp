@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "onnx/graph_view.h"
+#include "onnx/attributes.h"
 #include "onnx/proto_limits.h"
 
 namespace octet::io::layout {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "onnx/attributes.h"
 #include "rewriter.h"
 
 namespace octet::io::layout {
@@ -142,10 +143,7 @@ std::string Rewriter::transposed(const std::string& value,
                      : reshape(value, split, base + "/split", place));
   node.set_op_type("Transpose");
   node.set_name(node_names_.add(base + "/transpose"));
-  auto* perm = node.add_attribute();
-  perm->set_name("perm");
-  perm->set_type(onnx::AttributeProto::INTS);
-  perm->mutable_ints()->Assign(moves.order.begin(), moves.order.end());
+  set_integers(node, "perm", {moves.order.begin(), moves.order.end()});
   result = add_movement(std::move(node), place);
   std::vector<Dim>& dims = transposed_dims_[result];
   for (const int axis : moves.order) {
@@ -164,16 +162,8 @@ std::string Rewriter::move_blocks(const std::string& value,
   node.set_name(
       node_names_.add(place.base.empty() ? place.consumer : place.base));
   node.add_input(value);
-  auto* block = node.add_attribute();
-  block->set_name("blocksize");
-  block->set_type(onnx::AttributeProto::INT);
-  block->set_i(move.block);
-  if (!move.mode.empty()) {
-    auto* mode = node.add_attribute();
-    mode->set_name("mode");
-    mode->set_type(onnx::AttributeProto::STRING);
-    mode->set_s(move.mode);
-  }
+  set_integer(node, "blocksize", move.block);
+  if (!move.mode.empty()) set_text(node, "mode", move.mode.c_str());
   result = add_movement(std::move(node), place);
   return result;
 }

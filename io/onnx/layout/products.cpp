@@ -84,7 +84,7 @@ std::optional<Rule> convolution(const Query& query) {
     if (weight->dims(i) != 1) return std::nullopt;
   }
   if (query.has_input(2) && query.constant(2) == nullptr) return std::nullopt;
-  if (integer(query.node, "group", 1) != 1 ||
+  if (integer_of(query.node, "group", 1) != 1 ||
       !all_equal(query.node, "strides", 1) ||
       !all_equal(query.node, "pads", 0)) {
     return std::nullopt;

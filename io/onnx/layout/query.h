@@ -8,7 +8,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "onnx/graph_view.h"
+#include "onnx/attributes.h"
 #include "onnx/layout/rules.h"
 
 namespace octet::io::layout {
@@ -32,13 +32,6 @@ struct Query {
     return has_input(input) ? values.constant(node.input(input)) : nullptr;
   }
 };
-
-/// Returns an integer attribute, `otherwise` if absent.
-inline int64_t integer(const onnx::NodeProto& node, const char* name,
-                       int64_t otherwise) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? otherwise : attribute->i();
-}
 
 inline bool keeps_batch_and_channels(const Order& order) {
   return order.size() > 1 && order[0] == 0 && order[1] == 1;

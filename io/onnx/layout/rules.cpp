@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "onnx/graph_view.h"
+#include "onnx/attributes.h"
 #include "onnx/opsets.h"
 #include "query.h"
 
@@ -33,16 +33,6 @@ constexpr std::array kReductions = {
     "ReduceL1",  "ReduceL2",       "ReduceLogSum", "ReduceLogSumExp",
     "ReduceMax", "ReduceMean",     "ReduceMin",    "ReduceProd",
     "ReduceSum", "ReduceSumSquare"};
-
-void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.name() == name) return attribute.set_i(value);
-  }
-  auto* attribute = node.add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INT);
-  attribute->set_i(value);
-}
 
 int64_t position(const Order& order, int64_t axis) {
   return std::ranges::find(order, static_cast<int>(axis)) - order.begin();
@@ -70,7 +60,7 @@ std::optional<Rule> pointwise(const Query& query) {
 /// Operators on the first input, along the attribute `axis`.
 std::optional<Rule> along_axis(const Query& query, int64_t otherwise) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
-  int64_t axis = integer(query.node, "axis", otherwise);
+  int64_t axis = integer_of(query.node, "axis", otherwise);
   if (axis < 0) axis += rule.rank;
   rule.apply = [axis](Edit& edit, const Order& order) {
     set_integer(edit.node(), "axis", position(order, axis));
@@ -90,7 +80,7 @@ std::optional<Rule> gather(const Query& query) {
   if (query.rank(1) < 0) return std::nullopt;
   std::optional<Rule> rule = along_axis(query, 0);
   if (query.rank(1) == 1) return rule;
-  const int64_t axis = integer(query.node, "axis", 0);
+  const int64_t axis = integer_of(query.node, "axis", 0);
   rule->removed = {static_cast<int>(axis < 0 ? axis + rule->rank : axis)};
   return rule;
 }
@@ -114,7 +104,7 @@ std::optional<Rule> reduction(const Query& query) {
   if (axes.empty()) return std::nullopt;
   for (int64_t& axis : axes) {
     if (axis < 0) axis += rule.rank;
-    if (integer(query.node, "keepdims", 1) == 0) {
+    if (integer_of(query.node, "keepdims", 1) == 0) {
       rule.removed.push_back(static_cast<int>(axis));
     }
   }
@@ -122,18 +112,15 @@ std::optional<Rule> reduction(const Query& query) {
                                                        const Order& order) {
     const std::vector<int64_t> moved = positions(order, axes);
     if (is_input) return edit.set_list(1, moved);
-    for (auto& own : *edit.node().mutable_attribute()) {
-      if (own.name() != "axes") continue;
-      own.mutable_ints()->Assign(moved.begin(), moved.end());
-    }
+    set_integers(edit.node(), "axes", moved);
   };
   return rule;
 }
 
 std::optional<Rule> arg_reduction(const Query& query) {
   std::optional<Rule> rule = along_axis(query, 0);
-  if (integer(query.node, "keepdims", 1) != 0) return rule;
-  const int64_t axis = integer(query.node, "axis", 0);
+  if (integer_of(query.node, "keepdims", 1) != 0) return rule;
+  const int64_t axis = integer_of(query.node, "axis", 0);
   rule->removed = {static_cast<int>(axis < 0 ? axis + rule->rank : axis)};
   return rule;
 }
@@ -173,7 +160,7 @@ std::optional<Rule> with_list_per_axis(const Query& query, size_t count) {
 /// Only over the last axis, which stays last.
 std::optional<Rule> layer_normalization(const Query& query) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
-  const int64_t axis = integer(query.node, "axis", -1);
+  const int64_t axis = integer_of(query.node, "axis", -1);
   if (axis != -1 && axis != rule.rank - 1) return std::nullopt;
   rule.allows = [last = rule.rank - 1](const Order& order) {
     return order.back() == last;
@@ -202,10 +189,7 @@ std::optional<Rule> global_pooling(const Query& query, const char* reduction) {
     if (takes_axes_as_input(reduction, static_cast<int>(opset))) {
       return edit.set_list(1, axes);
     }
-    auto* attribute = edit.node().add_attribute();
-    attribute->set_name("axes");
-    attribute->set_type(onnx::AttributeProto::INTS);
-    attribute->mutable_ints()->Assign(axes.begin(), axes.end());
+    set_integers(edit.node(), "axes", axes);
   };
   return rule;
 }

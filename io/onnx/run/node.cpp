@@ -7,7 +7,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../graph_view.h"
+#include "../attributes.h"
 #include "../proto_limits.h"
 #include "../tensors.h"
 #include "constants.h"

@@ -1,5 +1,5 @@
-// TensorRT's fusion rules over any graph of layers: a Model before Q/DQ is
-// placed, or an ONNX graph that lint checks. Placement policies, patterns,
+// TensorRT's fusion rules for any graph of layers: a Model before Q/DQ
+// placement, or an ONNX graph that lint checks. Placement policies, patterns,
 // lint, its forecast and drawings share them.
 //
 // Source: TensorRT's guide, "Working with quantized types", Q/DQ placement and
@@ -20,16 +20,16 @@
 
 namespace octet::quant {
 
-/// What an operator is for fusion. Operators on constants are `other`.
+/// Role of an operator in fusion. Operators on constants are `other`.
 enum class FusionKind {
   other,
   linear,         ///< convolution or matrix product
   bias,           ///< adds a constant
   normalization,  ///< affine per channel in inference
-  activation,     ///< elementwise function that kernels apply to their results
-  function,       ///< the same, but float unless a kernel applies it: Tanh
-  gate,      ///< sigmoid or hard sigmoid, a function that may gate a product
-  movement,  ///< moves or selects values: Transpose, MaxPool, Pad of zeros
+  activation,     ///< elementwise function that a kernel's epilogue applies
+  function,       ///< an activation that is float unless fused: Tanh
+  gate,      ///< sigmoid or hard sigmoid, a function that may gate a Multiply
+  movement,  ///< moves or selects values: Transpose, MaxPool, Pad with zeros
   average_pool,
   concatenation,
   add,
@@ -68,12 +68,12 @@ constexpr bool is_function(FusionKind kind) {
   return kind == FusionKind::function || kind == FusionKind::gate;
 }
 
-/// Whether kernels apply the function to their results before storing them.
+/// Whether a kernel's epilogue can apply the node.
 constexpr bool is_activation(FusionKind kind) {
   return kind == FusionKind::activation || is_function(kind);
 }
 
-/// Whether the node maps each value by itself in inference.
+/// Whether the node is elementwise in inference.
 constexpr bool is_elementwise(FusionKind kind) {
   return kind == FusionKind::normalization || is_activation(kind);
 }
@@ -96,8 +96,8 @@ constexpr bool is_depthwise(const ConvolutionShape& c) {
   return c.groups > 1 && c.groups == c.in;
 }
 
-/// Rule P24: whether INT8 gains nothing for lack of channels. `first`: the
-/// convolution has no linear predecessor.
+/// Rule P24: whether a convolution has too few channels to gain from INT8.
+/// `first`: it has no linear predecessor.
 constexpr bool is_narrow(const ConvolutionShape& c, bool first) {
   constexpr int64_t kWide = 16;
   if (c.in >= kWide && c.out >= kWide) return false;
@@ -107,7 +107,7 @@ constexpr bool is_narrow(const ConvolutionShape& c, bool first) {
   return !(packs && wide && c.kernel.h == c.kernel.w);
 }
 
-/// Rule P25: whether a product with [in,out] weights is bound by memory.
+/// Rule P25: whether a product with [in,out] weights is memory-bound.
 constexpr bool is_tiny_product(int64_t in, int64_t out) {
   return std::min(in, out) < 16;
 }
@@ -134,9 +134,10 @@ const typename G::Node* silu_gate(const G& graph, const typename G::Node& node,
 /// A linear layer followed by normalizations, then activations, SiLU included.
 template <class Node>
 struct LinearChain {
-  const Node* linear = nullptr;     ///< null if there is no chain
-  const Node* used_more = nullptr;  ///< chain node with other consumers (P08)
-  bool has_activation = false;      ///< no normalization may follow
+  const Node* linear = nullptr;  ///< null if there is no chain
+  /// Chain node with consumers outside the chain (P08); null if there is none.
+  const Node* used_more = nullptr;
+  bool has_activation = false;  ///< no normalization may follow
 
   /// Whether a single kernel can compute the chain and an Add that follows.
   bool fuses() const { return linear != nullptr && used_more == nullptr; }
@@ -147,11 +148,11 @@ template <class Node>
 struct AncestorPaths {
   const Node* ancestor = nullptr;  ///< null if there is none
   std::vector<int64_t> layers;  ///< longest distance from each input, in layers
-  bool complete = true;  ///< false: branches are too long, layers are partial
+  bool complete = true;  ///< false if the search stopped: layers are partial
 };
 
-/// Finds the latest node from which all inputs derive. Does not search beyond
-/// it, nor further than 8,000 steps.
+/// Finds the latest node from which all inputs derive. Stops there, or after
+/// 8,000 steps.
 template <FusionGraph G>
 AncestorPaths<typename G::Node> paths_to_ancestor(
     const G& graph, const typename G::Node& node) {
@@ -162,8 +163,8 @@ AncestorPaths<typename G::Node> paths_to_ancestor(
   };
   const size_t inputs = graph.input_count(node);
   AncestorPaths<Node> paths{.layers = std::vector<int64_t>(inputs, 0)};
-  // Bounds the time for all merges of a large graph. A merge of two branches
-  // has thousands of layers of each.
+  // Bounds the time for all merges of a large graph. Suffices for two branches
+  // of thousands of layers.
   constexpr size_t kMostSteps = 8000;
   size_t steps = 0;
   // Latest first, so that all paths to a node are known when it is visited.
@@ -208,16 +209,16 @@ AncestorPaths<typename G::Node> paths_to_ancestor(
   return paths;
 }
 
-/// Rule P07: returns the candidate with the longest branch, the first of equal
-/// ones. REQUIRES: candidates is not empty.
+/// Rule P07: returns the candidate with the longest branch, the first if
+/// several are equal. REQUIRES: candidates is not empty.
 inline size_t longest_branch(const std::vector<size_t>& candidates,
                              const std::vector<int64_t>& layers) {
   return *std::ranges::max_element(candidates, {},
                                    [&](size_t i) { return layers[i]; });
 }
 
-/// Chains, kernels and linear neighbors of all nodes, found in a pass forward
-/// and one back.
+/// Chains, kernels and linear neighbors of all nodes, found in a forward and a
+/// backward pass. Refers to the nodes of the graph.
 template <class Node>
 class Fusions {
  public:
@@ -237,7 +238,7 @@ class Fusions {
   }
 
   /// Returns the chain that ends with a node.
-  Chain chain(const Node& node) const { return used(&node, 1); }
+  Chain chain(const Node& node) const { return chain_to(&node, 1); }
 
   /// Returns the linear layer whose kernel computes the node: its chain, an Add
   /// of a residual and the activations after it; null if there is none.
@@ -277,8 +278,9 @@ class Fusions {
     return result;
   }
 
-  // Returns the chain that ends with a node with `own` uses inside it.
-  Chain used(const Node* node, int64_t own) const {
+  // Returns the chain that ends with a node and may continue with `own` of the
+  // node's uses; further uses prevent fusion.
+  Chain chain_to(const Node* node, int64_t own) const {
     if (node == nullptr) return {};
     const Facts& facts = facts_.at(node);
     Chain chain = facts.chain;
@@ -317,7 +319,7 @@ class Fusions {
     if (from == nullptr) return;
     const int64_t own = gate == nullptr ? 1 : 2;
     const bool gate_used = gate != nullptr && facts_.at(gate).uses > 1;
-    Chain chain = used(from, own);
+    Chain chain = chain_to(from, own);
     if (chain.linear == nullptr) {  // after an Add of a kernel
       const Facts& before = facts_.at(from);
       if (activates && before.uses == own && !gate_used) {
@@ -335,7 +337,7 @@ class Fusions {
   template <class G>
   void add_sum(const G& graph, const Node& add, Facts& facts) const {
     const auto branch = [&](size_t i) {
-      return used(graph.producer(graph.input(add, i)), 1);
+      return chain_to(graph.producer(graph.input(add, i)), 1);
     };
     std::vector<size_t>& inputs = facts.fusing_inputs;
     for (size_t i = 0; i < graph.input_count(add) && !graph.broadcasts(add);
