@@ -224,6 +224,15 @@ TEST(TransposeBound, AWeightWithOtherConsumersIsStoredTwice) {
       {noise({2, 3, 4, 4})});
 }
 
+// A Transpose of axes of which some have size 1 is no SpaceToDepth, whose
+// output has other sizes.
+TEST(TransposeBound, ProductsBesideAnAxisOfSize1) {
+  expect_no_more_transposes(
+      with_weights("(float[N,1,5,5] x) => (float[N,1,7,5] y)",
+                   "y = MatMul (w7x5, x)"),
+      {noise({2, 1, 5, 5})});
+}
+
 TEST(TransposeBound, InTheZooOnlyOfAttention) {
   for (const zoo::Entry& entry : zoo::entries()) {
     SCOPED_TRACE(entry.name);

@@ -34,6 +34,8 @@ std::optional<BlockMove> block_move(const AxisLayout& layout) {
   const auto dim = [](int64_t factor) { return Dim{factor, false}; };
   if (const int64_t b = to[2].factor / h; b > 1 && c % (b * b) == 0) {
     const Dim left = dim(c / (b * b));
+    // Sizes of 1 make other layouts equal: the node has one output shape.
+    if (to != Dims{n, left, dim(h * b), dim(w * b)}) return std::nullopt;
     if (is_move(layout, {n, dim(b), dim(b), left, dim(h), dim(w)},
                 {0, 3, 4, 1, 5, 2})) {
       return BlockMove{"DepthToSpace", b, "DCR"};
@@ -45,6 +47,7 @@ std::optional<BlockMove> block_move(const AxisLayout& layout) {
   }
   if (const int64_t b = h / to[2].factor;
       b > 1 && h % b == 0 && w % b == 0 &&
+      to == Dims{n, dim(c * b * b), dim(h / b), dim(w / b)} &&
       is_move(layout, {n, dim(c), dim(h / b), dim(b), dim(w / b), dim(b)},
               {0, 3, 5, 1, 2, 4})) {
     return BlockMove{"SpaceToDepth", b, ""};
