@@ -233,6 +233,18 @@ TEST(TransposeBound, ProductsBesideAnAxisOfSize1) {
       {noise({2, 1, 5, 5})});
 }
 
+TEST(TransposeBound, AReshapeOfAnotherOutput) {
+  expect_no_more_transposes(
+      with_weights("(float[N,1,1] x) => (float[N,1,1] y, float[N,1,1] z, "
+                   "float[N,1] w)",
+                   "r = Relu (x)\n"
+                   "y = Transpose <perm = [0,1,2]> (r)\n"
+                   "rows = Constant <value = int64[2] {-1,1}> ()\n"
+                   "w = Reshape (r, rows)\n"
+                   "z = ReduceMean <axes = [-1]> (x)"),
+      {noise({2, 1, 1})});
+}
+
 TEST(TransposeBound, InTheZooOnlyOfAttention) {
   for (const zoo::Entry& entry : zoo::entries()) {
     SCOPED_TRACE(entry.name);

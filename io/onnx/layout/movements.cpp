@@ -76,9 +76,11 @@ void Rewriter::choose_kept_nodes() {
 std::string Rewriter::keep(const Operand& operand) {
   for (const int index : operand.movements) {
     if (!emitted_.insert(index).second) continue;
-    nodes_.push_back(graph_.proto().node(index));
+    onnx::NodeProto node = graph_.proto().node(index);
+    *node.mutable_input(0) = stored_name(node.input(0));
+    nodes_.push_back(std::move(node));
   }
-  return graph_.proto().node(operand.movements.back()).output(0);
+  return stored_name(graph_.proto().node(operand.movements.back()).output(0));
 }
 
 std::string Rewriter::rearranged(const std::string& root,
