@@ -118,7 +118,9 @@ class ReduceLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue& x = inputs[0];
+    // Indices count features in Keras' order.
+    const OnnxValue x =
+        is_index(reduction_) ? context.keras_order(inputs[0]) : inputs[0];
     const std::vector<int> reduced = axes_of(x.shape);
     std::vector<int64_t> axes;
     for (const int axis : reduced) axes.push_back(x.onnx_axis(axis));

@@ -245,6 +245,18 @@ TEST(TransposeBound, AReshapeOfAnotherOutput) {
       {noise({2, 1, 1})});
 }
 
+// Exported images are flattened in the order of their channels.
+TEST(TransposeBound, IndexOfTheLargestPixel) {
+  expect_no_more_transposes(
+      with_weights("(float[N,3,4,5] x) => (float[N,1] y)",
+                   "c = Conv (x, w2x3x1x1)\n"
+                   "t = Transpose <perm = [0,2,3,1]> (c)\n"
+                   "f = Flatten (t)\n"
+                   "i = ArgMax <axis = 1> (f)\n"
+                   "y = Cast <to = 1> (i)"),
+      {noise({2, 3, 4, 5})});
+}
+
 TEST(TransposeBound, InTheZooOnlyOfAttention) {
   for (const zoo::Entry& entry : zoo::entries()) {
     SCOPED_TRACE(entry.name);
