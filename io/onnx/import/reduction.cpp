@@ -57,7 +57,6 @@ constexpr Reduction kReductions[] = {
 Sizes reduced_axes(const Conversion& c, int rank) {
   Sizes axes = c.integers("axes");
   if (c.op().starts_with("Arg")) axes = {c.integer("axis", 0)};
-  if (c.op().starts_with("Arg")) axes = {c.integer("axis", 0)};
   if (c.has(1)) axes = c.integers(1);
   if (c.op().starts_with("Global")) {
     for (int axis = 2; axis < rank; ++axis) axes.push_back(axis);
