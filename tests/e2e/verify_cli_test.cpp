@@ -149,7 +149,9 @@ TEST_F(JudgeCommands, VerifyAdaptsItsTolerances) {
 
 TEST_F(JudgeCommands, VerifyRunsTheBranchOfAnIf) {
   const auto file = testdata("faults/onnx/if_constant_condition.onnx");
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << file;
+  if (!std::filesystem::exists(file)) {
+    GTEST_SKIP() << file << ": no shared test data";
+  }
   Tensor x({2, 3, 8, 8});
   Rng(1).fill_normal(x, 0, 1);
   io::write_npy(folder_ / "images.npy", x);
@@ -160,7 +162,9 @@ TEST_F(JudgeCommands, VerifyRunsTheBranchOfAnIf) {
 
 TEST_F(JudgeCommands, VerifyAcceptsFlattenedTokens) {
   const auto file = testdata("faults/onnx/transformer_encoder_dynamo.onnx");
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << file;
+  if (!std::filesystem::exists(file)) {
+    GTEST_SKIP() << file << ": no shared test data";
+  }
   Tensor x({3, 3, 48, 48});
   Rng(1).fill_normal(x, 0, 1);
   io::write_npy(folder_ / "images.npy", x);
