@@ -43,6 +43,12 @@ constexpr std::string_view kAlongAxis =
     " ArgMax ArgMin Concat Gather Hardmax LayerNormalization LogSoftmax "
     "Softmax Split ";
 
+Axes first_axes(int64_t count) {
+  Axes axes(static_cast<size_t>(count));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 /// Adds the batch axis to inputs, and rewrites in graph order the nodes that
 /// depend on them.
 class BatchAxis {
@@ -285,8 +291,7 @@ void BatchAxis::convert_reduction(OnnxNode& node) {
     if (integer_of(proto, "noop_with_empty_axes", 0) != 0) {
       return replace(node, proto, true);
     }
-    axes.resize(static_cast<size_t>(own));
-    std::iota(axes.begin(), axes.end(), 0);
+    axes = first_axes(own);
   }
   for (int64_t& axis : axes) axis = shifted(axis, own);
   const int64_t since = proto.op_type() == "ReduceSum" ? 13 : 18;
@@ -303,8 +308,7 @@ void BatchAxis::convert_slice(OnnxNode& node) {
         graph_.opset() < 10 ? std::ssize(integers_of(proto, "starts"))
         : rank(node, proto.input(1)) == 1 ? shape(node, proto.input(1))[0]
                                           : 0;
-    axes.resize(static_cast<size_t>(std::min(count, own)));
-    std::iota(axes.begin(), axes.end(), 0);
+    axes = first_axes(std::min(count, own));
   }
   for (int64_t& axis : axes) axis = shifted(axis, own);
   put_axes(node, proto, 3, graph_.opset() >= 10, axes);

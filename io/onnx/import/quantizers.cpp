@@ -263,7 +263,7 @@ class Pass {
       return "scale and zero point must be constant";
     }
     if (scale->value.size() != 1) {
-      return "activations must have a single scale, got one for each channel";
+      return "activations must have a single scale, got a scale per channel";
     }
     if (!is_symmetric(zero_point) && !place_of_zero(zero_point)) {
       return "quantized values of an activation must have 8 bits";
