@@ -41,15 +41,10 @@ class AxisLayout {
   explicit AxisLayout(std::span<const Dim> dims,
                       std::span<const int> order = {});
 
-  int rank() const { return static_cast<int>(axes_.size()); }
   /// Sizes of the logical axes.
   std::vector<Dim> dims() const;
   /// Sizes of the stored axes.
   const std::vector<Dim>& stored() const { return stored_; }
-  /// Factors of the stored axes, outermost first. Factors of 1 are omitted.
-  const std::vector<Dim>& factors() const { return factors_; }
-  /// Indices of the factors of each logical axis, outermost first.
-  const std::vector<std::vector<size_t>>& axes() const { return axes_; }
 
   /// Returns the layout of the transposed logical tensor: its axis i is axis
   /// order[i] of this layout.
@@ -75,7 +70,9 @@ class AxisLayout {
   void split_factor(size_t factor, int64_t outer);
 
   std::vector<Dim> stored_;
+  /// Factors of the stored axes, outermost first, without factors of 1.
   std::vector<Dim> factors_;
+  /// Indices of the factors of each logical axis, outermost first.
   std::vector<std::vector<size_t>> axes_;
 };
 
