@@ -18,6 +18,7 @@
 #include "commands.h"
 #include "placement_options.h"
 #include "read_model.h"
+#include "silence.h"
 
 namespace octet::program {
 namespace {
@@ -83,18 +84,6 @@ Placed placed_by(std::string_view option, const std::string& policy,
   return {std::move(placed.placement), std::move(placed.model),
           std::move(placed.report.conversions)};
 }
-
-// Silences warnings that were already shown for the model.
-class Silence {
- public:
-  Silence() : before_(set_warning_sink({})) {}
-  ~Silence() { set_warning_sink(std::move(before_)); }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  WarningSink before_;
-};
 
 quant::QdqPlan other_plan(const std::string& what, const Model& model,
                           const PlacementOptions& placement,

@@ -16,6 +16,7 @@
 #include <octet/runtime/error.h>
 
 #include "data_options.h"
+#include "silence.h"
 
 namespace octet::program {
 namespace {
@@ -39,19 +40,35 @@ Predictor runnable(Model read, const ModelSource& source) {
   return result;
 }
 
-/// Returns the axis order of input `index` of a file, if the shape is
-/// ambiguous.
-std::vector<int> axes_of(const ModelSource& source, size_t index,
-                         const Shape& shape) {
-  if (!fits_several(shape)) return likely_axes(shape);
-  try {
-    return io::onnx_interface(source.what, source.limits())
-        .inputs.at(index)
-        .axes;
-  } catch (const Error&) {
-    return likely_axes(shape);  // the file cannot be imported
+/// The axis orders that a file's import finds for ambiguous inputs. Imports the
+/// file at most once.
+class ImportedAxes {
+ public:
+  explicit ImportedAxes(const ModelSource& source) : source_(source) {}
+
+  std::vector<int> of(const std::string& input, const Shape& shape) {
+    if (!fits_several(shape)) return likely_axes(shape);
+    if (!interface_) interface_ = read();
+    const auto port =
+        std::ranges::find(interface_->inputs, input, &io::OnnxPort::name);
+    return port == interface_->inputs.end() ? likely_axes(shape) : port->axes;
   }
-}
+
+ private:
+  /// Returns an empty interface if the file cannot be imported, without the
+  /// warnings of an import: the file runs as it is.
+  io::OnnxInterface read() const {
+    const Silence silence;
+    try {
+      return io::onnx_interface(source_.what, source_.limits());
+    } catch (const Error&) {
+      return {};
+    }
+  }
+
+  const ModelSource& source_;
+  std::optional<io::OnnxInterface> interface_;
+};
 
 std::optional<Shape> open_shape(const io::OnnxShape& shape) {
   if (!shape || shape->size() > Shape::kMaxRank) return std::nullopt;
@@ -63,8 +80,7 @@ std::optional<Shape> open_shape(const io::OnnxShape& shape) {
   return Shape(std::span<const int64_t>(dims));
 }
 
-RunnableInput input_of(const io::OnnxTensorInfo& input,
-                       const ModelSource& source, size_t index) {
+RunnableInput input_of(const io::OnnxTensorInfo& input, ImportedAxes& axes) {
   // Stored, and read from .npy files, as float32.
   const bool is_stored_as_float = input.type == "float16" ||
                                   input.type == "bfloat16" ||
@@ -76,7 +92,7 @@ RunnableInput input_of(const io::OnnxTensorInfo& input,
                        {}};
   if (result.shape) {
     result.orders = orders_for_file(input.name, *result.shape,
-                                    axes_of(source, index, *result.shape));
+                                    axes.of(input.name, *result.shape));
   }
   return result;
 }
@@ -125,8 +141,9 @@ Predictor runnable(const io::OnnxModel& model, const ModelSource& source) {
                          [&] { return fmt::format("in '{}'", path); },
                          [&] { return model.predict(x); });
                    }};
+  ImportedAxes axes(source);
   for (const io::OnnxTensorInfo& input : model.inputs()) {
-    result.inputs.push_back(input_of(input, source, result.inputs.size()));
+    result.inputs.push_back(input_of(input, axes));
   }
   for (const io::OnnxTensorInfo& output : model.outputs()) {
     result.outputs.push_back(output.name);

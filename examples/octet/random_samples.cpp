@@ -1,8 +1,9 @@
 #include "random_samples.h"
 
 #include <octet/quant/calibrate.h>
-#include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
+
+#include "silence.h"
 
 namespace octet::program {
 
@@ -19,9 +20,8 @@ std::vector<Tensor> random_samples(const Model& model, int64_t n) {
 void calibrate_on_noise(Model& model) {
   const std::vector<Tensor> samples = random_samples(model, 1);
   const std::vector<Variable> x(samples.begin(), samples.end());
-  const WarningSink before = set_warning_sink({});
+  const Silence silence;
   (void)quant::calibrate(model, [&](const Model& m) { (void)m(x); });
-  (void)set_warning_sink(before);
 }
 
 }  // namespace octet::program

@@ -62,12 +62,13 @@ void as_format_error(std::string_view subject, Body body) {
   }
 }
 
-// Checks the graph with onnx's checker. Caps the IR version, because
-// onnx::checker::check_model() rejects versions newer than its own.
+// Checks the graph with onnx's checker. Caps the IR version at the checker's,
+// which rejects newer ones, and raises it to 4, before which it demands that
+// each initializer is an input.
 void check_graph_with_onnx(onnx::ModelProto& model) {
   onnx::checker::CheckerContext context;
   context.set_ir_version(static_cast<int>(
-      std::min<int64_t>(model.ir_version(), onnx::IR_VERSION)));
+      std::clamp<int64_t>(model.ir_version(), 4, onnx::IR_VERSION)));
   std::unordered_map<std::string, int> imports;
   for (const auto& import : model.opset_import()) {
     imports[import.domain()] = static_cast<int>(import.version());
@@ -92,8 +93,7 @@ std::vector<onnx::TypeProto> remove_output_shapes(onnx::GraphProto& graph) {
 }
 
 // Adds the sizes that the file states for an output where shape inference found
-// none. Warns if other sizes differ from the inferred ones.
-// Throws: FormatError for a different rank.
+// none. Warns if the rank or other sizes differ from the inferred ones.
 void merge_output_sizes(const onnx::TypeProto& stated,
                         onnx::ValueInfoProto& output) {
   if (!stated.has_tensor_type() || !stated.tensor_type().has_shape()) return;
@@ -105,14 +105,9 @@ void merge_output_sizes(const onnx::TypeProto& stated,
   }
   const std::string inferred = to_text(shape_of(output.type()));
   const std::string in_file = to_text(shape_of(stated));
-  if (type.shape().dim_size() != sizes.dim_size()) {
-    throw FormatError(
-        "invalid_graph", fmt::format("output '{}'", printable(output.name())),
-        fmt::format("the file states {}, but its nodes compute {}", in_file,
-                    inferred));
-  }
-  bool contradicts = false;
-  for (int i = 0; i < sizes.dim_size(); ++i) {
+  const bool same_rank = type.shape().dim_size() == sizes.dim_size();
+  bool contradicts = !same_rank;
+  for (int i = 0; same_rank && i < sizes.dim_size(); ++i) {
     auto& dim = *type.mutable_shape()->mutable_dim(i);
     if (!dim.has_dim_value()) {
       dim = sizes.dim(i);

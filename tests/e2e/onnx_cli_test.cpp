@@ -249,6 +249,36 @@ TEST_F(PredictOnnx, RunsVectorsAndFilesWithoutInputs) {
   EXPECT_EQ(missing.failure, (Failure{"missing_value", "--input"}));
 }
 
+// Layers have no input 'unused', of which the axis order is ambiguous.
+TEST_F(PredictOnnx, RunsFilesWithInputsThatNoNodeConsumes) {
+  save("unused.onnx",
+       "g (float[1,5,5] unused, float[1,5,5] x) => (float[1,5,5] y) {\n"
+       "  y = Neg (x)\n"
+       "}");
+  io::write_npy(folder_ / "x.npy", Tensor::full({1, 5, 5}, 2));
+  const CommandResult result = run_octet(fmt::format(
+      "predict {0}/unused.onnx --input unused={0}/x.npy --input x={0}/x.npy "
+      "--output {0}/y.npy",
+      folder_.path().string()));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  // Each about its axis order only.
+  EXPECT_THAT(result.warned(), ElementsAre("input 'unused'", "input 'x'"));
+  const Tensor y = io::read_npy(folder_ / "y.npy");
+  EXPECT_EQ(y.f32()[0], -2);
+}
+
+// Before IR version 4, initializers must be inputs; ONNX Runtime accepts
+// others.
+TEST_F(PredictOnnx, RunsOldFilesWhoseInitializersAreNoInputs) {
+  onnx::ModelProto model = io::model_of(
+      "g (float[1,4] x) => (float[2,2] y)\n"
+      "<int64[2] s = {2, 2}>\n"
+      "{\n  y = Reshape (x, s)\n}");
+  model.set_ir_version(3);
+  io::save(model, folder_ / "old.onnx");
+  EXPECT_EQ(predict("old.onnx", Tensor::zeros({1, 4})).exit_code, 0);
+}
+
 // Batches of 16 would compute other means and cumulative sums.
 TEST_F(PredictOnnx, RunsDependentSamplesAtOnce) {
   save("m.onnx",
