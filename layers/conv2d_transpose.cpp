@@ -25,6 +25,7 @@ static void fields(Visitor& v, Conv2DTransposeOptions& o) {
   v("padding", o.padding);
   v("dilation_rate", o.dilation_rate);
   v("output_padding", o.output_padding);
+  v.extra("groups", o.groups, int64_t{1});
   v("activation", o.activation);
   v("use_bias", o.use_bias);
   v("kernel_initializer", o.kernel_initializer);
@@ -42,6 +43,12 @@ class Conv2DTransposeLayer final : public Layer {
         window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
         activation_(find_activation(o_.activation)) {
     expect_count("filters", o_.filters);
+    expect_count("groups", o_.groups);
+    if (o_.filters % o_.groups != 0) {
+      throw ValueError("out_of_range", "groups",
+                       fmt::format("must divide the {} filters, got {}",
+                                   o_.filters, o_.groups));
+    }
     window_.check();
     if (!o_.output_padding) return;
     const Size2 more = *o_.output_padding;
@@ -59,11 +66,19 @@ class Conv2DTransposeLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
   std::vector<ConvolutionShape> convolutions() const override {
     const Shape& k = at(kernel_).variable.shape();
-    return {{.kernel = o_.kernel_size, .in = k[3], .out = k[2]}};
+    return {{.kernel = o_.kernel_size,
+             .in = k[3],
+             .out = o_.filters,
+             .groups = o_.groups}};
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
+    if (x[3] % o_.groups != 0) {
+      throw ValueError(
+          "out_of_range", "groups",
+          fmt::format("must divide the {} channels, got {}", x[3], o_.groups));
+    }
     const Span rows = along_rows(x[1]);
     const Span columns = along_columns(x[2]);
     const int64_t h = rows.size;
@@ -78,13 +93,14 @@ class Conv2DTransposeLayer final : public Layer {
 
   void build(std::span<const Shape> inputs) override {
     const int64_t c = inputs[0][3];
-    const Shape kernel{o_.kernel_size.h, o_.kernel_size.w, o_.filters, c};
+    const int64_t filters = o_.filters / o_.groups;
+    const Shape kernel{o_.kernel_size.h, o_.kernel_size.w, filters, c};
     (void)kernel.size();  // throws if the size overflows
     // Fans as in Keras: from the kernel's last two axes.
     kernel_ = add_parameter("kernel", kernel,
                             {.initializer = o_.kernel_initializer,
-                             .fan_in = window_.cells() * o_.filters,
-                             .fan_out = window_.cells() * c,
+                             .fan_in = window_.cells() * filters,
+                             .fan_out = window_.cells() * c / o_.groups,
                              .regularizer = o_.kernel_regularizer,
                              .channel_axis = 2});
     if (o_.use_bias) {
@@ -101,7 +117,8 @@ class Conv2DTransposeLayer final : public Layer {
                                   {shape[1], shape[2]},
                                   {.strides = o_.strides,
                                    .dilation = o_.dilation_rate,
-                                   .pads = pads(inputs[0].shape())});
+                                   .pads = pads(inputs[0].shape())},
+                                  o_.groups);
     if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
     return activation_.apply(y);
   }
@@ -119,7 +136,7 @@ class Conv2DTransposeLayer final : public Layer {
         {"kernel_shape", window_.onnx_size()},
         {"strides", window_.onnx_strides()},
         {"dilations", window_.onnx_dilations()},
-        {"group", int64_t{1}},
+        {"group", o_.groups},
         {"pads", std::vector{p.top, p.left, p.bottom, p.right}},
         {"output_padding",
          std::vector{along_rows(x[1]).beyond, along_columns(x[2]).beyond}}};
@@ -129,7 +146,7 @@ class Conv2DTransposeLayer final : public Layer {
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {
     const Shape& x = inputs[0];
-    return x[1] * x[2] * x[3] * window_.cells() * o_.filters;
+    return x[1] * x[2] * x[3] * window_.cells() * o_.filters / o_.groups;
   }
 
  private:

@@ -31,6 +31,11 @@ namespace octet {
 
 class FieldWriter {
  public:
+  /// An option that Keras lacks: written only if it is not `otherwise`.
+  template <class Value>
+  void extra(const char* name, const Value& value, const Value& otherwise) {
+    if (value != otherwise) (*this)(name, value);
+  }
   void operator()(const char* name, int64_t value) { config_.set(name, value); }
   void operator()(const char* name, bool value) { config_.set(name, value); }
   // Keras writes infinity ("no limit") as null.
@@ -136,6 +141,10 @@ class FieldReader {
  public:
   explicit FieldReader(const Config& config) : config_(config) {}
 
+  template <class Value>
+  void extra(const char* name, Value& value, const Value& /*otherwise*/) {
+    (*this)(name, value);
+  }
   void operator()(const char* name, int64_t& value) {
     read(name, [&](const Config& c) { value = c.as_int(); });
   }

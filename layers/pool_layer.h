@@ -15,11 +15,18 @@
 
 namespace octet {
 
+template <class Options>
+inline constexpr bool kDilates = requires(Options o) {
+  o.dilation_rate;
+};
+
 template <class Visitor, class Options>
 void pool_fields(Visitor& v, Options& o) {
   v("pool_size", o.pool_size);
   v("strides", o.strides);
   v("padding", o.padding);
+  if constexpr (kDilates<Options>)
+    v.extra("dilation_rate", o.dilation_rate, decltype(o.dilation_rate)(1));
 }
 
 enum class Pooling { average, max };
@@ -28,7 +35,8 @@ template <class Options, Pooling kKind>
 class PoolLayer final : public Layer {
  public:
   explicit PoolLayer(const Options& options)
-      : o_(options), window_(o_.pool_size, o_.strides, o_.padding) {
+      : o_(options),
+        window_(o_.pool_size, o_.strides, o_.padding, dilation(options)) {
     const Size2 strides = window_.strides();
     if constexpr (requires { o_.strides.h; }) {
       o_.strides = strides;
@@ -75,6 +83,9 @@ class PoolLayer final : public Layer {
     OnnxBuilder::Attributes attributes{{"kernel_shape", window_.onnx_size()},
                                        {"strides", window_.onnx_strides()},
                                        {"pads", window_.onnx_pads(y.shape)}};
+    if (window_.dilation() != Size2(1)) {
+      attributes.emplace_back("dilations", window_.onnx_dilations());
+    }
     if (kKind == Pooling::average) {
       attributes.emplace_back("count_include_pad", int64_t{0});
     }
@@ -85,6 +96,14 @@ class PoolLayer final : public Layer {
   }
 
  private:
+  static auto dilation(const Options& options) {
+    if constexpr (kDilates<Options>) {
+      return options.dilation_rate;
+    } else {
+      return decltype(options.pool_size)(1);
+    }
+  }
+
   Options o_;
   PoolWindow window_;
 };

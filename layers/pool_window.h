@@ -10,8 +10,10 @@ class PoolWindow : public Window {
   /// Strides of 0 select the window size.
   /// Throws: ValueError for windows < 1, strides < 0, causal padding, or
   /// padding that fills a whole window.
-  PoolWindow(Size2 pool_size, Size2 strides, const Padding& padding);
-  PoolWindow(Size1 pool_size, Size1 strides, const Padding1D& padding);
+  PoolWindow(Size2 pool_size, Size2 strides, const Padding& padding,
+             Size2 dilation);
+  PoolWindow(Size1 pool_size, Size1 strides, const Padding1D& padding,
+             Size1 dilation);
 };
 
 }  // namespace octet

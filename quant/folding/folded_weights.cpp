@@ -195,6 +195,13 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
   const Parameter& kernel = layer.parameter(result.kernel);
   const OutputChannels channels =
       output_channels(weight, kernel.variable.shape());
+  if (channels.count != affine.factor.size()) {
+    return refused(
+        fmt::format("the {} outputs are not on one axis of '{}' {} (transposed "
+                    "convolution with groups)",
+                    affine.factor.size(), kernel.name,
+                    kernel.variable.shape().to_string()));
+  }
   Kernel folded =
       quantizer == nullptr
           ? fold_real(kernel.variable.value(), channels, affine.factor)

@@ -361,11 +361,14 @@ OCTET_INLINE void pool_codes_at(const CodePool& p, const Code* image, Code* out,
   for (int64_t ow = 0; ow < s.ow; ++ow) {
     const int64_t w = ow * s.stride_w - s.left;
     Vector best = Vector{} + kLowest;
-    for (int64_t kh = h < 0 ? -h : 0; kh < s.kh && h + kh < s.h; ++kh) {
-      const Code* from = image + (h + kh) * p.line + w * s.c;
-      for (int64_t kw = w < 0 ? -w : 0; kw < s.kw && w + kw < s.w; ++kw) {
+    for (int64_t kh = 0; kh < s.kh; ++kh) {
+      const int64_t y = h + kh * s.dilation_h;
+      if (y < 0 || y >= s.h) continue;
+      for (int64_t kw = 0; kw < s.kw; ++kw) {
+        const int64_t x = w + kw * s.dilation_w;
+        if (x < 0 || x >= s.w) continue;
         Vector v;
-        __builtin_memcpy(&v, from + kw * s.c, sizeof(v));
+        __builtin_memcpy(&v, image + y * p.line + x * s.c, sizeof(v));
         best = best > v ? best : v;
       }
     }

@@ -264,6 +264,7 @@ struct MaxPool {
   const float* image = nullptr;  // [h][w][c]
   int64_t h = 0, w = 0, c = 0;
   int64_t kh = 0, kw = 0, stride_h = 0, stride_w = 0, top = 0, left = 0;
+  int64_t dilation_h = 1, dilation_w = 1;
   int64_t oh = 0, ow = 0;
   float* out = nullptr;      // [oh][ow][c]
   uint8_t* index = nullptr;  // [oh][ow][c]: kh*KW + kw of the largest, or null

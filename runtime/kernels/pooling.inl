@@ -4,10 +4,10 @@
 template <class F>
 OCTET_INLINE void for_cells(const MaxPool& p, int64_t oh, int64_t ow, F f) {
   for (int64_t kh = 0; kh < p.kh; ++kh) {
-    const int64_t h = oh * p.stride_h - p.top + kh;
+    const int64_t h = oh * p.stride_h - p.top + kh * p.dilation_h;
     if (h < 0 || h >= p.h) continue;
     for (int64_t kw = 0; kw < p.kw; ++kw) {
-      const int64_t w = ow * p.stride_w - p.left + kw;
+      const int64_t w = ow * p.stride_w - p.left + kw * p.dilation_w;
       if (w < 0 || w >= p.w) continue;
       f(static_cast<int32_t>(kh * p.kw + kw), h * p.w + w);
     }

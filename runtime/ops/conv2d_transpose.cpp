@@ -18,16 +18,16 @@ using autograd::ExpressionEvaluator;
 class Conv2DTransposeKernels final : public LinearKernels {
  public:
   explicit Conv2DTransposeKernels(const ConvolutionGeometry& g)
-      : LinearKernels({g.n, g.h, g.w, g.c}, g.n, 1, 2), s(g) {}
+      : LinearKernels({g.n, g.h, g.w, g.c}, g.n, 1, scale_axis(g)), s(g) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return pack_phases(s, weight);
   }
   std::vector<Tensor> pack_transposed(const Tensor& weight) const override {
-    return {pack_panels(weight)};
+    return {pack_panels(weight, s.groups)};
   }
   std::vector<int64_t> layout() const override {
-    std::vector<int64_t> result;
+    std::vector<int64_t> result{s.groups};
     for (const ConvolutionGeometry::Phase& phase : s.phases) {
       result.push_back(static_cast<int64_t>(phase.taps.size()));
       result.insert(result.end(), phase.taps.begin(), phase.taps.end());
@@ -56,17 +56,31 @@ class Conv2DTransposeKernels final : public LinearKernels {
   }
 
  private:
+  // A scale of the kernel applies to an output of each group, which are not
+  // adjacent: such kernels are multiplied as real values.
+  static int scale_axis(const ConvolutionGeometry& g) {
+    constexpr int kNone = 0;
+    return g.groups == 1 ? 2 : kNone;
+  }
+
   ConvolutionGeometry s;
 };
 
 ConvolutionGeometry geometry_of(const Shape& x, const Shape& kernel,
-                                Size2 output, const WindowOptions& options) {
+                                Size2 output, const WindowOptions& options,
+                                int64_t groups) {
   if (x.rank() != 4 || kernel.rank() != 4 || x[3] != kernel[3]) {
     throw ShapeError(
         "shape_mismatch", "conv2d_transpose",
         fmt::format(
-            "x must be [n,h,w,c] and the kernel [kh,kw,k,c], got {} and {}",
+            "x must be [n,h,w,c] and the kernel [kh,kw,k/groups,c], got {} and "
+            "{}",
             x.to_string(), kernel.to_string()));
+  }
+  if (groups < 1 || x[3] % groups != 0) {
+    throw ValueError("out_of_range", "conv2d_transpose",
+                     fmt::format("groups must divide the {} channels, got {}",
+                                 x[3], groups));
   }
   if (output.h < 1 || output.w < 1 || kernel[2] < 1) {
     throw ValueError(
@@ -74,8 +88,9 @@ ConvolutionGeometry geometry_of(const Shape& x, const Shape& kernel,
         fmt::format("the output must be at least 1x1x1, got {}x{}x{}", output.h,
                     output.w, kernel[2]));
   }
-  const ConvolutionGeometry s({x[0], output.h, output.w, kernel[2]}, kernel,
-                              options, {.op = "conv2d_transpose"});
+  const ConvolutionGeometry s({x[0], output.h, output.w, kernel[2] * groups},
+                              kernel, options,
+                              {.op = "conv2d_transpose", .groups = groups});
   if (s.oh != x[1] || s.ow != x[2]) {
     throw ShapeError(
         "shape_mismatch", "conv2d_transpose",
@@ -88,10 +103,11 @@ ConvolutionGeometry geometry_of(const Shape& x, const Shape& kernel,
 }  // namespace
 
 Variable conv2d_transpose(const Variable& x, const Variable& kernel,
-                          Size2 output, const WindowOptions& options) {
+                          Size2 output, const WindowOptions& options,
+                          int64_t groups) {
   return linear("conv2d_transpose", x, kernel,
-                std::make_unique<Conv2DTransposeKernels>(
-                    geometry_of(x.shape(), kernel.shape(), output, options)));
+                std::make_unique<Conv2DTransposeKernels>(geometry_of(
+                    x.shape(), kernel.shape(), output, options, groups)));
 }
 
 }  // namespace octet

@@ -77,6 +77,8 @@ kernels::MaxPool kernel_of(const PoolGeometry& g) {
   p.kw = g.kw;
   p.stride_h = g.stride_h;
   p.stride_w = g.stride_w;
+  p.dilation_h = g.dilation_h;
+  p.dilation_w = g.dilation_w;
   p.top = g.top;
   p.left = g.left;
   p.oh = g.oh;
@@ -96,7 +98,7 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
     const Tensor value(shape);
     const auto again = [=, op = std::string(kind.op),
                         axes = kind.axes](std::span<const Variable> inputs) {
-      return max_pool({op, axes}, inputs[0], window, options);
+      return max_pool({op, axes, true}, inputs[0], window, options);
     };
     if (recorder->pooled(x, geometry, again, value)) {
       const Variable y(value);
@@ -134,12 +136,13 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
 
 Variable max_pool2d(const Variable& x, Size2 window,
                     const WindowOptions& options) {
-  return max_pool({"max_pool2d"}, x, window, options);
+  return max_pool({"max_pool2d", 2, true}, x, window, options);
 }
 
 Variable max_pool1d(const Variable& x, Size1 window,
                     const WindowOptions1D& options) {
-  return max_pool({"max_pool1d", 1}, x, {1, window.length}, as_image(options));
+  return max_pool({"max_pool1d", 1, true}, x, {1, window.length},
+                  as_image(options));
 }
 
 }  // namespace octet

@@ -78,6 +78,7 @@ void add_conv2d_transpose(std::vector<GradientCase>& cases) {
     Shape x, kernel;
     Size2 output;
     WindowOptions o;
+    int64_t groups = 1;
   };
   const std::vector<Conv> convs = {
       {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {}},
@@ -90,18 +91,27 @@ void add_conv2d_transpose(std::vector<GradientCase>& cases) {
       {{2, 2, 3, 3}, {2, 1, 2, 3}, {6, 9}, {.strides{3, 3}}},
       {{1, 4, 3, 2}, {3, 2, 3, 2}, {8, 9}, {.strides{1, 3}, .dilation{2, 2}}},
       {{1, 1, 2, 1}, {5, 3, 2, 1}, {2, 5}, {.strides{2, 3}, .pads{2, 2, 0, 1}}},
+      {{2, 3, 2, 6}, {3, 2, 2, 6}, {7, 5}, {.strides{2, 2}}, 3},
+      {{1, 2, 3, 34}, {2, 3, 1, 34}, {4, 7}, {.strides{2, 2}}, 34},
+      {{1, 4, 3, 2},
+       {3, 2, 17, 2},
+       {8, 9},
+       {.strides{1, 3}, .dilation{2, 2}},
+       2},
   };
   for (const Conv& c : convs) {
     cases.push_back({"conv2d_transpose",
                      dims(c.x) + "_k" + dims(c.kernel) + "_to" +
-                         dims({c.output.h, c.output.w}) + "_" + text(c.o),
+                         dims({c.output.h, c.output.w}) + "_" + text(c.o) +
+                         (c.groups == 1 ? "" : "_g" + std::to_string(c.groups)),
                      {c.x, c.kernel},
                      [c](const Variables& v) {
-                       return conv2d_transpose(v[0], v[1], c.output, c.o);
+                       return conv2d_transpose(v[0], v[1], c.output, c.o,
+                                               c.groups);
                      },
                      [c](const Arrays& a) {
                        return reference::conv2d_transpose(a[0], a[1], c.output,
-                                                          c.o);
+                                                          c.o, c.groups);
                      }});
   }
 }

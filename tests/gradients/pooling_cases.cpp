@@ -18,6 +18,9 @@ void add_max_pool2d(std::vector<GradientCase>& cases) {
       {{2, 6, 4, 3}, {2, 2}, {.strides{2, 2}}},
       {{1, 7, 5, 17}, {3, 2}, {.strides{2, 1}}},
       {{2, 5, 6, 33}, {3, 3}, {.strides{2, 2}, .pads{1, 1, 0, 1}}},
+      {{2, 7, 9, 17},
+       {2, 3},
+       {.strides{2, 1}, .dilation{3, 2}, .pads{1, 2, 3, 0}}},
   };
   for (const Pool& p : pools) {
     cases.push_back(

@@ -70,10 +70,10 @@ Array batch_norm_training(const Array& x, const Array& gamma, const Array& beta,
 
 Array max_pool2d(const Array& x, Size2 window, const WindowOptions& o) {
   const Shape& xs = x.shape;
-  const int64_t oh =
-      (xs[1] + o.pads.top + o.pads.bottom - window.h) / o.strides.h + 1;
-  const int64_t ow =
-      (xs[2] + o.pads.left + o.pads.right - window.w) / o.strides.w + 1;
+  const int64_t oh = window_positions(xs[1], window.h, o.strides.h,
+                                      o.dilation.h, o.pads.top + o.pads.bottom);
+  const int64_t ow = window_positions(xs[2], window.w, o.strides.w,
+                                      o.dilation.w, o.pads.left + o.pads.right);
   Array y({xs[0], oh, ow, xs[3]});
   for (int64_t n = 0; n < xs[0]; ++n)
     for (int64_t i = 0; i < oh; ++i)
@@ -82,8 +82,9 @@ Array max_pool2d(const Array& x, Size2 window, const WindowOptions& o) {
           double best = -std::numeric_limits<double>::infinity();
           for (int64_t p = 0; p < window.h; ++p)
             for (int64_t q = 0; q < window.w; ++q) {
-              const int64_t h = i * o.strides.h + p - o.pads.top;
-              const int64_t w = j * o.strides.w + q - o.pads.left;
+              const int64_t h = i * o.strides.h + p * o.dilation.h - o.pads.top;
+              const int64_t w =
+                  j * o.strides.w + q * o.dilation.w - o.pads.left;
               if (h < 0 || h >= xs[1] || w < 0 || w >= xs[2]) continue;
               best = std::max(best, x[at4(xs, n, h, w, c)]);
             }

@@ -41,7 +41,7 @@ Array softmax_cross_entropy(const Array& logits,
 Array conv2d(const Array& x, const Array& kernel, const WindowOptions& o,
              int64_t groups = 1);
 Array conv2d_transpose(const Array& x, const Array& kernel, Size2 output,
-                       const WindowOptions& o);
+                       const WindowOptions& o, int64_t groups = 1);
 Array depthwise_conv2d(const Array& x, const Array& kernel,
                        const WindowOptions& o);
 

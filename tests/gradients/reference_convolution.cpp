@@ -55,14 +55,16 @@ Array conv2d(const Array& x, const Array& kernel, const WindowOptions& o,
 }
 
 Array conv2d_transpose(const Array& x, const Array& kernel, Size2 output,
-                       const WindowOptions& o) {
+                       const WindowOptions& o, int64_t groups) {
   const Shape& ks = kernel.shape;
-  Array y({x.shape[0], output.h, output.w, ks[2]});
+  const int64_t inputs = ks[3] / groups;
+  Array y({x.shape[0], output.h, output.w, ks[2] * groups});
   for_each_cell(y.shape, x.shape, ks, o,
                 [&](auto n, auto i, auto j, auto h, auto w, auto p, auto q) {
                   for (int64_t k = 0; k < ks[2]; ++k)
                     for (int64_t c = 0; c < ks[3]; ++c) {
-                      y[at_nhwc(y.shape, n, h, w, k)] +=
+                      const int64_t output = c / inputs * ks[2] + k;
+                      y[at_nhwc(y.shape, n, h, w, output)] +=
                           x[at_nhwc(x.shape, n, i, j, c)] *
                           kernel[at_nhwc(ks, p, q, k, c)];
                     }

@@ -13,8 +13,10 @@ Shape shape_of(const Conv2DTransposeOptions& options, const Shape& x) {
 /// Every input pixel adds its multiple of the kernel, starting `first` pixels
 /// before pixel * stride, in doubles.
 std::vector<float> plain_transpose(const Tensor& x, const Tensor& kernel,
-                                   const Shape& y, Size2 stride, Size2 dilation,
+                                   const Shape& y,
+                                   const Conv2DTransposeOptions& o,
                                    Size2 first) {
+  const Size2 stride = o.strides, dilation = o.dilation_rate;
   const Shape& s = x.shape();
   const Shape& k = kernel.shape();
   std::vector<double> sums(static_cast<size_t>(y.size()));
@@ -31,7 +33,9 @@ std::vector<float> plain_transpose(const Tensor& x, const Tensor& kernel,
                 kernel.f32().data() + (a * k[1] + b) * k[2] * k[3];
             for (int64_t f = 0; f < k[2]; ++f)
               for (int64_t c = 0; c < k[3]; ++c, ++weights) {
-                const int64_t at = ((n * y[1] + h) * y[2] + w) * y[3] + f;
+                const int64_t group = c / (k[3] / o.groups);
+                const int64_t at =
+                    ((n * y[1] + h) * y[2] + w) * y[3] + group * k[2] + f;
                 sums[static_cast<size_t>(at)] += double{from[c]} * *weights;
               }
           }
@@ -47,9 +51,8 @@ void expect_definition(const Tensor& x, const Conv2DTransposeOptions& options,
   const NoGradGuard no_grad;
   const Tensor y = model(Variable(x)).value();
   EXPECT_EQ(y.shape(), model.outputs()[0].shape().with(0, x.shape()[0]));
-  EXPECT_EQ(values(y),
-            plain_transpose(x, kernel.variable.value(), y.shape(),
-                            options.strides, options.dilation_rate, first));
+  EXPECT_EQ(values(y), plain_transpose(x, kernel.variable.value(), y.shape(),
+                                       options, first));
 }
 
 TEST(Conv2DTranspose, ComputesAHandCheckedExample) {
@@ -125,6 +128,28 @@ TEST(Conv2DTranspose, FollowsItsDefinitionWithDilation) {
   expect_definition(integers({2, 4, 3, 3}),
                     {.filters = 2, .strides = {1, 2}, .dilation_rate = {2, 3}},
                     {0, 0});
+}
+
+TEST(Conv2DTranspose, FollowsItsDefinitionWithGroups) {
+  expect_definition(integers({2, 4, 3, 6}),
+                    {.filters = 9, .strides = {2, 1}, .groups = 3}, {0, 0});
+  expect_definition(integers({2, 3, 4, 17}),
+                    {.filters = 17, .strides = {2, 2}, .groups = 17}, {0, 0});
+  expect_definition(integers({1, 3, 2, 4}), {.filters = 2, .groups = 2},
+                    {0, 0});
+}
+
+TEST(Conv2DTranspose, RejectsGroupsThatDoNotDivide) {
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { (void)Conv2DTranspose({.filters = 4, .groups = 3}); }),
+            (Failure{"out_of_range", "groups"}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { (void)Conv2DTranspose({.filters = 4, .groups = 0}); }),
+            (Failure{"out_of_range", "groups"}));
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)shape_of({.filters = 4, .groups = 4}, {5, 6, 2});
+            }).code,
+            "out_of_range");
 }
 
 TEST(Conv2DTranspose, HasKerasParametersWithScalesPerFilter) {

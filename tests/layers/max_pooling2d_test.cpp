@@ -15,11 +15,11 @@ void expect_definition(const Tensor& x, const MaxPooling2DOptions& o) {
                 c = x.shape()[3];
   const Size2 strides{o.strides.h == 0 ? o.pool_size.h : o.strides.h,
                       o.strides.w == 0 ? o.pool_size.w : o.strides.w};
-  const Pads p = o.padding.pads({h, w}, o.pool_size, strides, {1, 1});
-  const int64_t oh =
-      window_positions(h, o.pool_size.h, strides.h, 1, p.top + p.bottom);
-  const int64_t ow =
-      window_positions(w, o.pool_size.w, strides.w, 1, p.left + p.right);
+  const Pads p = o.padding.pads({h, w}, o.pool_size, strides, o.dilation_rate);
+  const int64_t oh = window_positions(h, o.pool_size.h, strides.h,
+                                      o.dilation_rate.h, p.top + p.bottom);
+  const int64_t ow = window_positions(w, o.pool_size.w, strides.w,
+                                      o.dilation_rate.w, p.left + p.right);
   std::vector<float> expected;
   for (int64_t in = 0; in < n; ++in) {
     for (int64_t ioh = 0; ioh < oh; ++ioh) {
@@ -27,8 +27,11 @@ void expect_definition(const Tensor& x, const MaxPooling2DOptions& o) {
         for (int64_t ic = 0; ic < c; ++ic) {
           float top = -std::numeric_limits<float>::infinity();
           for (int64_t cell = 0; cell < o.pool_size.h * o.pool_size.w; ++cell) {
-            const int64_t ih = ioh * strides.h + cell / o.pool_size.w - p.top;
-            const int64_t iw = iow * strides.w + cell % o.pool_size.w - p.left;
+            const int64_t ih = ioh * strides.h +
+                               cell / o.pool_size.w * o.dilation_rate.h - p.top;
+            const int64_t iw = iow * strides.w +
+                               cell % o.pool_size.w * o.dilation_rate.w -
+                               p.left;
             if (ih < 0 || ih >= h || iw < 0 || iw >= w) continue;
             const int64_t at = ((in * h + ih) * w + iw) * c + ic;
             top = std::max(top, x.f32()[static_cast<size_t>(at)]);
@@ -53,6 +56,19 @@ TEST(MaxPooling2D, FollowsItsDefinitionForAnyChannelCounts) {
     SCOPED_TRACE(c);
     expect_definition(noise({2, 6, 9, c}), {});
   }
+}
+
+TEST(MaxPooling2D, FollowsItsDefinitionWithDilation) {
+  const Tensor x = noise({2, 7, 9, 3});
+  expect_definition(x, {.pool_size = {2, 3}, .dilation_rate = {3, 2}});
+  expect_definition(x, {.pool_size = {3, 2},
+                        .strides = {2, 1},
+                        .padding = Padding::same,
+                        .dilation_rate = {2, 3}});
+  expect_definition(x, {.pool_size = {2, 2},
+                        .strides = {1, 1},
+                        .padding = Pads{2, 1, 0, 3},
+                        .dilation_rate = {2, 4}});
 }
 
 TEST(MaxPooling2D, FollowsItsDefinitionForABatchOfOne) {

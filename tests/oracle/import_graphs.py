@@ -390,6 +390,34 @@ def transposed_with_output_padding():
 
 
 @case
+def transposed_with_groups():
+    g = Graph(13)
+    x = g.input("input", [2, 6, 5, 7])
+    x = g.ConvTranspose(g.Relu(x), g.weight("w", 6, 4, 3, 2),
+                        g.weight("b", 12), kernel_shape=[3, 2],
+                        strides=[2, 3], pads=[1, 0, 0, 1], group=3)
+    x = g.ConvTranspose(g.Relu(x), g.weight("w2", 12, 1, 4, 4),
+                        kernel_shape=[4, 4], strides=[2, 2],
+                        pads=[1, 1, 1, 1], group=12)
+    g.output(g.conv(g.batch_norm(x, "bn", 12), "out", 12, 4, 1), 4)
+    return g
+
+
+@case
+def transposed_sequences():
+    g = Graph(13)
+    x = g.conv(g.input("signal", [2, 6, 11]), "conv", 6, 8, [3])
+    y = g.ConvTranspose(g.Relu(x), g.weight("w", 8, 3, 4), g.weight("b", 6),
+                        kernel_shape=[4], strides=[2], pads=[1, 1],
+                        output_padding=[1], group=2)
+    z = g.ConvTranspose(x, g.weight("w2", 8, 5, 3), output_shape=[19],
+                        kernel_shape=[3], strides=[2])
+    g.output(g.Relu(y), 3)
+    g.output(z, 3)
+    return g
+
+
+@case
 def channels_last_at_the_ends():
     """tf2onnx: images [N,h,w,c], transposed before and after convolutions."""
     g = Graph(13)
@@ -454,6 +482,8 @@ def pools():
                        auto_pad="SAME_UPPER"), 4)
     g.output(g.MaxPool(x, kernel_shape=[3, 3], strides=[2, 2],
                        pads=[1, 0, 1, 2]), 4)
+    g.output(g.MaxPool(x, kernel_shape=[3, 2], strides=[2, 1],
+                       dilations=[2, 5], pads=[2, 0, 1, 3], ceil_mode=1), 4)
     g.output(g.GlobalMaxPool(x), 4)
     g.output(g.ReduceMax(x, axes=[2, 3], keepdims=0))
     return g
@@ -526,6 +556,7 @@ def sequences():
     x = g.MaxPool(x, kernel_shape=[3], strides=[2], pads=[1, 1])
     x = g.Relu(g.conv(x, "depthwise", 6, 6, [3], pad=[1, 1], group=6))
     g.output(x, 3)
+    g.output(g.MaxPool(x, kernel_shape=[3], dilations=[2], pads=[2, 1]), 3)
     g.output(g.gemm(g.Flatten(x), "fc", 78, 4))
     g.output(g.gemm(g.ReduceMean(x, axes=[-1], keepdims=0), "fc2", 6, 3))
     return g

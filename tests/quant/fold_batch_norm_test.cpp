@@ -286,6 +286,15 @@ TEST(FoldBatchNorm, RefusesValuesThatAreNotFinite) {
   }
 }
 
+TEST(FoldBatchNorm, KeepsTheNormalizationOfATransposedConvolutionWithGroups) {
+  const SymbolicTensor x = input({6, 5, 4}, "x");
+  const SymbolicTensor y =
+      Conv2DTranspose({.filters = 6, .groups = 2, .name = "up"})(x);
+  const Model model(x, BatchNormalization({.name = "bn"})(y));
+  EXPECT_EQ(batch_norm_folds(model)[0].into, "");
+  EXPECT_EQ(names(fold_batch_norm(model)), names(model));
+}
+
 TEST(FoldBatchNorm, SupportsNormalizationWithoutGammaAndBeta) {
   const SymbolicTensor x = input({4}, "x");
   SymbolicTensor y = Dense({.units = 3, .use_bias = false, .name = "d"})(x);

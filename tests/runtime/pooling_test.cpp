@@ -83,6 +83,28 @@ TEST(AvgPool2d, RejectsInvalidWindows) {
             (Failure{"invalid_shape", "avg_pool2d"}));
 }
 
+TEST(MaxPool2d, RejectsDilatedWindowsOfPaddingOnly) {
+  const Variable x(counting({1, 1, 4, 1}));
+  EXPECT_EQ(values(max_pool2d(x, {1, 2}, {.dilation{1, 3}})), (Floats{3}));
+  // Rows -1 and 1 of an image with row 0 only.
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)max_pool2d(x, {2, 1},
+                               {.dilation{2, 1}, .pads{1, 1, 0, 0}});
+            }),
+            (Failure{"out_of_range", "max_pool2d"}));
+  for (const int64_t dilation : {0, -1}) {
+    EXPECT_EQ(failure_of<ValueError>([&] {
+                (void)max_pool2d(x, {1, 2}, {.dilation{1, dilation}});
+              }),
+              (Failure{"out_of_range", "max_pool2d"}));
+  }
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)max_pool2d(x, {1, 2}, {.dilation{1, kMost}});
+            }),
+            (Failure{"out_of_range", "window"}));
+}
+
 class LargestOfWindows : public EveryIsa {};
 
 // Values and gradients of an image channel, pixel by pixel: the first of equal
@@ -106,8 +128,8 @@ Pooled pooled(const Tensor& x, const Tensor& dy, Size2 window,
           std::optional<size_t> best;
           for (int64_t i = 0; i < window.h; ++i)
             for (int64_t j = 0; j < window.w; ++j) {
-              const int64_t h = oh * o.strides.h - o.pads.top + i;
-              const int64_t w = ow * o.strides.w - o.pads.left + j;
+              const int64_t h = oh * o.strides.h - o.pads.top + i * o.dilation.h;
+              const int64_t w = ow * o.strides.w - o.pads.left + j * o.dilation.w;
               if (h < 0 || h >= in[1] || w < 0 || w >= in[2]) continue;
               const size_t cell = at(in, n, h, w, c);
               if (!best || x.f32()[cell] > x.f32()[*best]) best = cell;
@@ -130,6 +152,7 @@ TEST_P(LargestOfWindows, MatchPlainLoops) {
       {{3, 3}, {.strides = 1, .pads = 1}},
       {{1, 4}, {.strides{3, 5}}},  // some values are in no window
       {{16, 16}, {.strides = 1, .pads = 3}},
+      {{2, 3}, {.strides{2, 1}, .dilation{4, 3}, .pads{3, 0, 5, 1}}},
   };
   for (const Case& c : cases)
     for (const int64_t channels : {1, 3, 4, 17, 37, 64}) {

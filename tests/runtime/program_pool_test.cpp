@@ -15,6 +15,7 @@ const PoolCase kPoolCases[] = {
     {{3, 2}, {.strides{2, 1}, .pads{1, 1, 1, 0}}, {}},
     {{3, 3}, {.strides = 2}, Pads(1)},
     {{2, 3}, {.strides = 1}, Pads(0, 2, 1, 0)},
+    {{3, 2}, {.strides{1, 2}, .dilation{2, 3}, .pads{2, 1, 0, 2}}, {}},
 };
 
 // A convolution, zero padding, max pooling, and a quantized convolution.

@@ -11,6 +11,7 @@
 #include <octet/layers/conv2d_transpose.h>
 #include <octet/layers/depthwise_conv1d.h>
 #include <octet/layers/depthwise_conv2d.h>
+#include <octet/layers/ops.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"
@@ -110,6 +111,15 @@ void pad_to_output(const Conversion& c, const Shape& in,
   }
 }
 
+/// Makes the window of a sequence that of an image with a single column.
+void add_column(WindowAttributes& window) {
+  for (Sizes* list : {&window.size, &window.strides, &window.dilations}) {
+    list->push_back(1);
+  }
+  window.begin.push_back(0);
+  window.end.push_back(0);
+}
+
 }  // namespace
 
 void convert_conv(Conversion& c) {
@@ -186,21 +196,26 @@ void convert_conv_transpose(Conversion& c) {
   const Shape& in = x.tensor.shape();
   ImportedWeight weight = c.weight(1, "kernel");
   const Shape w = weight.value.shape();
-  if (in.rank() != 4 || w.rank() != 4 || w[0] != in[-1]) {
-    c.refuse(fmt::format("weight {} does not fit images {}", w.to_string(),
-                         in.to_string()));
-  }
-  if (c.integer("group", 1) != 1) {
-    c.refuse(
-        "group must be 1; transposed convolutions with groups are not "
-        "supported");
+  const int64_t groups = c.integer("group", 1);
+  if (w.rank() != in.rank() || w[0] != in[-1] || groups < 1 ||
+      in[-1] % groups != 0) {
+    c.refuse(fmt::format("weight {} does not fit {} channels in {} groups",
+                         w.to_string(), in[-1], groups));
   }
   check_scales_axis(c, weight, 1);
   WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
+  const size_t axes = window.size.size();
   Sizes more = c.integers("output_padding");
-  if (more.empty()) more.assign(2, 0);
-  if (more.size() != 2) c.refuse("output_padding must have two numbers");
+  if (more.empty()) more.assign(axes, 0);
+  if (more.size() != axes) {
+    c.refuse(fmt::format("output_padding must have {} numbers, got [{}]", axes,
+                         fmt::join(more, ",")));
+  }
   pad_to_output(c, in, window, more);
+  if (axes == 1) {
+    add_column(window);
+    more.push_back(0);
+  }
   // output_padding usually cancels padding at the end.
   Sizes end = window.end;
   for (size_t i = 0; i < 2; ++i) {
@@ -218,20 +233,29 @@ void convert_conv_transpose(Conversion& c) {
   } else {
     window.end = end;
   }
-  weight.value = weight.value.transposed({2, 3, 1, 0});
+  weight.value =
+      weight.value.reshaped({w[0], w[1], window.size[0], window.size[1]})
+          .transposed({2, 3, 1, 0});
+  const int64_t filters = w[1] * groups;
   std::vector<ImportedWeight> weights{weight};
-  add_bias(c, w[1], weights);
+  add_bias(c, filters, weights);
   const Pads pads(window.begin[0], window.end[0], window.begin[1],
                   window.end[1]);
   const Conv2DTranspose layer(
-      {.filters = w[1],
+      {.filters = filters,
        .kernel_size = window.over(window.size),
        .strides = window.over(window.strides),
        .padding = pads == Pads{} ? Padding::valid : Padding(pads),
        .dilation_rate = window.over(window.dilations),
        .output_padding = output_padding,
+       .groups = groups,
        .use_bias = weights.size() > 1});
-  c.set_output(channels_first(c.add(layer, {x}, weights)));
+  if (axes == 2)
+    return c.set_output(channels_first(c.add(layer, {x}, weights)));
+  const Operand image{c.named(expand_dims(x.tensor, 2), {{x.tensor}}, "/image"),
+                      x.qparams};
+  const SymbolicTensor y = c.add(layer, {image}, weights);
+  c.set_output(channels_first(c.named(squeeze(y, {2}), {{y}}, "/sequence")));
 }
 
 }  // namespace octet::io::importing

@@ -24,7 +24,9 @@ WindowAttributes pool_window(const Conversion& c, const Shape& x) {
                          x.rank() - 2, fmt::join(size, ",")));
   }
   const WindowAttributes window = window_of(c, x, size);
-  if (window.dilated()) c.refuse("dilations must be 1");
+  if (c.op() == "AveragePool" && window.dilated()) {
+    c.refuse("dilations must be 1");
+  }
   return window;
 }
 
@@ -46,19 +48,25 @@ Operand with_zeros(Conversion& c, const Operand& x, WindowAttributes& w) {
   return {c.named(pad(x.tensor, widths), {{x.tensor}}, "/pad"), x.qparams};
 }
 
-template <class Over1D, class Over2D>
-View pooled(Conversion& c, const Operand& x, const WindowAttributes& w) {
-  const Shape& in = x.tensor.shape();
-  if (in.rank() == 3) {
-    return channels_first(c.add(Over1D({.pool_size = w.size[0],
-                                        .strides = w.strides[0],
-                                        .padding = w.padding_of_sequence(in)}),
-                                {x}));
+template <class Options>
+Options options_of(const WindowAttributes& w, const Shape& x) {
+  Options o;
+  if constexpr (requires { o.strides.h; }) {
+    o.pool_size = w.over(w.size);
+    o.strides = w.over(w.strides);
+    o.padding = w.padding(x);
+    if constexpr (requires { o.dilation_rate; }) {
+      o.dilation_rate = w.over(w.dilations);
+    }
+  } else {
+    o.pool_size = w.size[0];
+    o.strides = w.strides[0];
+    o.padding = w.padding_of_sequence(x);
+    if constexpr (requires { o.dilation_rate; }) {
+      o.dilation_rate = w.dilations[0];
+    }
   }
-  return channels_first(c.add(Over2D({.pool_size = w.over(w.size),
-                                      .strides = w.over(w.strides),
-                                      .padding = w.padding(in)}),
-                              {x}));
+  return o;
 }
 
 }  // namespace
@@ -68,8 +76,13 @@ void convert_max_pool(Conversion& c) {
     c.refuse("the output of indices is not supported");
   }
   const Operand x = pixels_of(c, 0);
-  c.set_output(pooled<MaxPooling1D, MaxPooling2D>(
-      c, x, pool_window(c, x.tensor.shape())));
+  const Shape& in = x.tensor.shape();
+  const WindowAttributes w = pool_window(c, in);
+  const LayerHandle layer =
+      in.rank() == 3
+          ? LayerHandle(MaxPooling1D(options_of<MaxPooling1DOptions>(w, in)))
+          : MaxPooling2D(options_of<MaxPooling2DOptions>(w, in));
+  c.set_output(channels_first(c.add(layer, {x})));
 }
 
 void convert_average_pool(Conversion& c) {
@@ -83,7 +96,13 @@ void convert_average_pool(Conversion& c) {
     }
     x = with_zeros(c, x, w);
   }
-  c.set_output(pooled<AveragePooling1D, AveragePooling2D>(c, x, w));
+  const Shape& in = x.tensor.shape();
+  const LayerHandle layer =
+      in.rank() == 3
+          ? LayerHandle(
+                AveragePooling1D(options_of<AveragePooling1DOptions>(w, in)))
+          : AveragePooling2D(options_of<AveragePooling2DOptions>(w, in));
+  c.set_output(channels_first(c.add(layer, {x})));
 }
 
 }  // namespace octet::io::importing

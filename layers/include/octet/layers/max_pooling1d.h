@@ -5,11 +5,12 @@
 
 namespace octet {
 
-/// Fields in order: pool_size, strides, padding, name
+/// Fields in order: pool_size, strides, padding, dilation_rate, name
 struct MaxPooling1DOptions {
   Size1 pool_size = 2;
   Size1 strides = 0;  ///< 0 uses the pool size
   Padding1D padding = Padding1D::valid;
+  Size1 dilation_rate = 1;  ///< distance of neighboring cells; not in Keras
   std::string name = "";
 };
 

@@ -5,11 +5,12 @@
 
 namespace octet {
 
-/// Fields in order: pool_size, strides, padding, name
+/// Fields in order: pool_size, strides, padding, dilation_rate, name
 struct MaxPooling2DOptions {
   Size2 pool_size{2, 2};
   Size2 strides{0, 0};  ///< 0 uses the pool size
   Padding padding = Padding::valid;
+  Size2 dilation_rate = 1;  ///< distance of neighboring cells; not in Keras
   std::string name = "";
 };
 

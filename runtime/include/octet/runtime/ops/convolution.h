@@ -18,12 +18,13 @@ Variable conv2d(const Variable& x, const Variable& kernel,
 /// The transpose of conv2d: maps x as conv2d's input gradient maps the gradient
 /// of its output, for an image of size `output`. (With strides, several sizes
 /// are possible.) Quantized values are multiplied as in conv2d, with the scales
-/// of the kernel on axis 2.
-/// Shapes: x [n,h,w,c], kernel [kh,kw,k,c] -> [n,output.h,output.w,k].
+/// of the kernel on axis 2; with groups only if they have one scale.
+/// Shapes: x [n,h,w,c], kernel [kh,kw,k/groups,c] -> [n,output.h,output.w,k].
 /// Throws: ShapeError, also if conv2d does not map `output` to the size of x;
 /// ValueError.
 Variable conv2d_transpose(const Variable& x, const Variable& kernel,
-                          Size2 output, const WindowOptions& options = {});
+                          Size2 output, const WindowOptions& options = {},
+                          int64_t groups = 1);
 
 /// 2-D cross-correlation per channel: output c*m + i is channel c filtered with
 /// its i-th window. Quantized values are multiplied as in conv2d, with the
