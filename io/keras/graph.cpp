@@ -313,6 +313,19 @@ std::string text_of(const KerasLayer& layer) {
                      printable(layer.written_class));
 }
 
+void for_each_layer(const KerasGraph& graph,
+                    const std::function<void(const KerasLayer&)>& visit) {
+  for (const KerasLayer& layer : graph.layers) {
+    visit(layer);
+    if (layer.graph != nullptr) for_each_layer(*layer.graph, visit);
+    for (const KerasLayer* inner = layer.inner.get(); inner != nullptr;
+         inner = inner->inner.get()) {
+      visit(*inner);
+      if (inner->graph != nullptr) for_each_layer(*inner->graph, visit);
+    }
+  }
+}
+
 void expect_graph(const Config& architecture) {
   const std::string& class_name = architecture.at("class_name").as_string();
   if (is_sequential(class_name) || is_functional(class_name) ||

@@ -61,6 +61,10 @@ struct KerasGraph {
   int64_t total_calls = 0;  ///< including nested models, per call of these
 };
 
+/// Visits the layers of a model, its nested models and wrappers.
+void for_each_layer(const KerasGraph& graph,
+                    const std::function<void(const KerasLayer&)>& visit);
+
 /// Facts beside the JSON.
 struct KerasDialect {
   int major = 0;        ///< version of Keras, inferred if not recorded
