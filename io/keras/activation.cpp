@@ -28,19 +28,9 @@ std::vector<LayerSpec> old_hard_sigmoid() {
 }
 
 KerasLayer layer_of(const Config& value) {
-  KerasLayer layer;
-  const std::string& written = value.at("class_name").as_string();
-  layer.written_class = without_package(written);
-  layer.class_name = canonical_class_name(written);
-  if (const Config* registered = value.find("registered_name")) {
-    if (registered->is_string()) layer.registered = registered->as_string();
-  }
-  if (written != layer.written_class) layer.registered = written;
+  KerasLayer layer = named_layer(value);
   layer.config = value.at("config");
-  const Config* name =
-      layer.config.is_object() ? layer.config.find("name") : nullptr;
-  layer.name = name != nullptr && name->is_string() ? name->as_string()
-                                                    : layer.written_class;
+  if (layer.name.empty()) layer.name = layer.written_class;
   return layer;
 }
 

@@ -89,6 +89,7 @@ struct DenseEquation {
           "axes of the input must be in the kernel or in the output, not in "
           "both, and the batch must be the first");
     }
+    if (std::ssize(e.b) > Shape::kMaxRank) refuse("the kernel has many axes");
     rows = e.rows.substr(1);
     const Config& shape = config.at("output_shape");
     const Config::List stated =

@@ -81,6 +81,9 @@ void expect_graph(const Config& architecture);
 /// listing all layers of unknown classes.
 KerasGraph parse_graph(const Config& architecture, const KerasDialect& dialect);
 
+/// Returns the names and the class of an entry of `layers`.
+KerasLayer named_layer(const Config& entry);
+
 /// "layer 'conv1' (Conv2D)".
 std::string text_of(const KerasLayer& layer);
 
