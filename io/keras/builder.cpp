@@ -134,6 +134,14 @@ std::optional<Shape> stated_shape(const KerasLayer& layer) {
   return std::nullopt;
 }
 
+/// Whether a shape is `wanted`, in which kAnySize is any size.
+bool fits_open(const Shape& shape, const Shape& wanted) {
+  return std::ranges::equal(shape.dims(), wanted.dims(),
+                            [](int64_t size, int64_t other) {
+                              return size == other || other == Shape::kAnySize;
+                            });
+}
+
 /// A model used as a layer.
 class NestedBuilder final : public LayerBuilder {
  public:
@@ -176,12 +184,7 @@ class NestedBuilder final : public LayerBuilder {
  private:
   static void check_fits(const Shape& x, const std::optional<Shape>& wanted,
                          const std::string& name) {
-    if (!wanted) return;
-    bool fits = x.rank() == wanted->rank();
-    for (int axis = 1; fits && axis < x.rank(); ++axis) {
-      fits = (*wanted)[axis] == Shape::kAnySize || (*wanted)[axis] == x[axis];
-    }
-    if (fits) return;
+    if (!wanted || fits_open(x, *wanted)) return;
     throw FormatError("shape_mismatch", fmt::format("input '{}'", name),
                       fmt::format("must have shape {}, got {}",
                                   wanted->to_string(), x.to_string()));
@@ -264,12 +267,7 @@ KerasValue input_value(const KerasLayer& layer, size_t number,
   }
   const std::vector<Shape>& given = state.options.input_shapes;
   if (number < given.size()) {
-    bool fits = !sample || sample->rank() == given[number].rank();
-    for (int axis = 0; fits && sample && axis < sample->rank(); ++axis) {
-      fits = (*sample)[axis] == Shape::kAnySize ||
-             (*sample)[axis] == given[number][axis];
-    }
-    if (!fits) {
+    if (sample && !fits_open(given[number], *sample)) {
       throw ValueError(
           "shape_mismatch", "KerasOptions.input_shapes",
           fmt::format("must match {} of the file, got {}", sample->to_string(),

@@ -223,7 +223,7 @@ Stored match(const KerasSource& source, const Model& model,
 Model quantized(Model model, const std::vector<StoredScales>& scales) {
   if (scales.empty()) return model;
   model = quant::apply(plan_of(scales, model), model);
-  ScaleAssignment(model, scales, false).put_in_place();
+  set_scales(scales_for(model, scales, false));
   return model;
 }
 
@@ -322,10 +322,10 @@ void load_keras_weights(Model& model, const std::filesystem::path& path,
     // A model without quantizers ignores them.
     const bool use =
         !stored.scales.empty() && !quant::quantizers(model).empty();
-    std::optional<ScaleAssignment> scales;
-    if (use) scales.emplace(model, stored.scales, options.partial);
+    QuantizerScales scales;
+    if (use) scales = scales_for(model, stored.scales, options.partial);
     assign_all(source.weights, stored.weights);
-    if (scales) scales->put_in_place();
+    set_scales(scales);
   });
 }
 
