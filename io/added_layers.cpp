@@ -6,22 +6,9 @@
 
 #include <octet/layers/layer.h>
 
+#include "keras/names.h"
+
 namespace octet::io {
-namespace {
-
-// "GlobalAveragePooling2D" becomes "global_average_pooling2d".
-std::string lower_case(const std::string& class_name) {
-  std::string result;
-  for (const char letter : class_name) {
-    const bool upper = letter >= 'A' && letter <= 'Z';
-    if (upper && !result.empty() && result.back() >= 'a') result += '_';
-    result += upper ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return result;
-}
-
-}  // namespace
-
 std::vector<const GraphNode*> added_nodes(
     std::span<const SymbolicTensor> inputs,
     std::span<const SymbolicTensor> outputs) {
@@ -53,7 +40,8 @@ void name_added_layers(
     const bool last = node == y.node.get();
     std::const_pointer_cast<Layer>(node->layer)
         ->set_name(unique(
-            last ? name : name + "/" + lower_case(node->layer->class_name())));
+            last ? name
+                 : name + "/" + keras_snake_case(node->layer->class_name())));
   }
 }
 

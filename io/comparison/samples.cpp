@@ -8,10 +8,12 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape_hint.h>
 
+#include "arranged.h"
+
 namespace octet::io {
 namespace {
 
-enum class Order { first, last };
+using Axes = std::vector<int>;  // as OnnxPort::axes
 
 /// Whether the shapes match in all dimensions but the batch; kAnySize matches
 /// any size.
@@ -23,40 +25,31 @@ bool fits(const Shape& given, const Shape& wanted) {
   return true;
 }
 
-Tensor moved(const Tensor& x, Order from, Order to) {
-  if (from == to) return x;
-  return to == Order::last ? to_channels_last(x) : to_channels_first(x);
+Axes axes_of(OnnxLayout layout, int rank) {
+  return layout == OnnxLayout::channels_last ? channels_last_axes(rank)
+                                             : channels_first_axes(rank);
 }
 
 /// Returns the axis order of the input of `model`. If its file does not define
 /// the order, uses the order of `other` if that is a file that defines it,
 /// otherwise channels first.
-Order order_of(const TracedModel& model, const TracedModel& other) {
+OnnxLayout layout_of_input(const TracedModel& model, const TracedModel& other) {
   std::optional<bool> first = model.input_channels_first();
   if (!first && other.is_file()) first = other.input_channels_first();
-  return first.value_or(true) ? Order::first : Order::last;
-}
-
-/// Returns the candidate axis orders of the samples, the requested one first;
-/// `a` and `b` are the orders of the models' inputs.
-std::vector<Order> orders_to_try(OnnxLayout layout, Order a, Order b) {
-  std::vector<Order> orders;
-  if (layout == OnnxLayout::channels_first) orders.push_back(Order::first);
-  if (layout == OnnxLayout::channels_last) orders.push_back(Order::last);
-  orders.insert(orders.end(), {a, b, Order::first, Order::last});
-  return orders;
+  return first.value_or(true) ? OnnxLayout::channels_first
+                              : OnnxLayout::channels_last;
 }
 
 }  // namespace
 
 Tensor to_channels_last(const Tensor& x) {
-  return x.shape().rank() == 4 ? x.transposed({0, 2, 3, 1})
-                               : x.transposed({0, 2, 1});
+  const int rank = x.shape().rank();
+  return in_axes(x, channels_first_axes(rank), channels_last_axes(rank));
 }
 
 Tensor to_channels_first(const Tensor& x) {
-  return x.shape().rank() == 4 ? x.transposed({0, 3, 1, 2})
-                               : x.transposed({0, 2, 1});
+  const int rank = x.shape().rank();
+  return in_axes(x, channels_last_axes(rank), channels_first_axes(rank));
 }
 
 SamplePair samples_for(const TracedModel& a, const TracedModel& b,
@@ -66,9 +59,15 @@ SamplePair samples_for(const TracedModel& a, const TracedModel& b,
   }
   const Shape wanted_a = a.input_shape(), wanted_b = b.input_shape();
   if (has_channels(x.shape())) {
-    const Order order_a = order_of(a, b), order_b = order_of(b, a);
-    for (const Order order : orders_to_try(layout, order_a, order_b)) {
-      const SamplePair pair{moved(x, order, order_a), moved(x, order, order_b)};
+    const int rank = x.shape().rank();
+    const OnnxLayout own_a = layout_of_input(a, b);
+    const OnnxLayout own_b = layout_of_input(b, a);
+    for (const OnnxLayout order :
+         {layout == OnnxLayout::as_given ? own_a : layout, own_a, own_b,
+          OnnxLayout::channels_first, OnnxLayout::channels_last}) {
+      const Axes from = axes_of(order, rank);
+      const SamplePair pair{in_axes(x, from, axes_of(own_a, rank)),
+                            in_axes(x, from, axes_of(own_b, rank))};
       if (fits(pair.a.shape(), wanted_a) && fits(pair.b.shape(), wanted_b)) {
         return pair;
       }

@@ -16,6 +16,7 @@
 #include <octet/quant/counterpart.h>
 #include <octet/runtime/error.h>
 
+#include "arranged.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
 #include "onnx/check.h"
@@ -78,17 +79,6 @@ Tensor as_floats(const Tensor& x) {
       break;
   }
   return result;
-}
-
-/// Transposes between axis orders, given as OnnxPort::axes.
-Tensor in_order(const Tensor& x, const std::vector<int>& from,
-                const std::vector<int>& to) {
-  if (from == to) return x;
-  std::vector<int> order(from.size());
-  for (size_t i = 0; i < from.size(); ++i) {
-    order[static_cast<size_t>(to[i])] = from[i];
-  }
-  return x.transposed(order);
 }
 
 /// Whether the input of a file is a single sample without a batch axis, as in
@@ -305,7 +295,7 @@ TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
     const NoGradGuard guard;
     std::vector<Tensor> values(where.size());
     const Tensor as_given = as_floats(x);
-    const Variable input(in_order(as_given, file, own));
+    const Variable input(in_axes(as_given, file, own));
     (void)model->run(std::span(&input, 1),
                      [&](const GraphNode& node, const Variable& y) {
                        values[where.at(&node)] = y.value();
@@ -317,8 +307,8 @@ TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
       done[outputs[i]] = true;
       Tensor& y = values[outputs[i]];
       const bool is_input = outputs[i] == 0;
-      y = in_order(y, is_input ? file : channels_last_axes(y.shape().rank()),
-                   ports[i].axes);
+      y = in_axes(y, is_input ? file : channels_last_axes(y.shape().rank()),
+                  ports[i].axes);
     }
     return values;
   };

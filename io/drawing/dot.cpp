@@ -7,6 +7,7 @@
 #include <octet/io/drawing.h>
 
 #include "layout.h"
+#include "markup.h"
 #include "printable.h"
 
 namespace octet::io {
@@ -21,19 +22,6 @@ std::string dot_text(std::string_view text) {
     result += c == '&' ? "&amp;" : std::string(1, c);
   }
   return result;
-}
-
-std::string_view colors_of(const DrawnBox& box) {
-  if (!box.precision) return "";
-  switch (*box.precision) {
-    case LayerPrecision::int8:
-      return " fillcolor=\"#d8f3e0\" color=\"#2c8a57\"";
-    case LayerPrecision::int8_to_float:
-      return " fillcolor=\"#fff0c9\" color=\"#b7791f\"";
-    case LayerPrecision::floating:
-      return " fillcolor=\"#e6e8f5\" color=\"#6b74b5\"";
-  }
-  return "";
 }
 
 }  // namespace
@@ -55,7 +43,12 @@ std::string to_dot(const Drawing& drawing) {
                       layer.weights.empty() ? "" : "  (Q/DQ)");
     }
     label += dot_text(box.layers.back().shape) + "\\l";
-    dot += fmt::format("  n{} [label=\"{}\"{}];\n", i, label, colors_of(box));
+    const PrecisionStyle* style = style_of(box);
+    dot += fmt::format("  n{} [label=\"{}\"{}];\n", i, label,
+                       style == nullptr
+                           ? ""
+                           : fmt::format(" fillcolor=\"{}\" color=\"{}\"",
+                                         style->fill, style->line));
   }
   for (const DrawnEdge& edge : drawing.edges) {
     dot += fmt::format("  n{} -> n{}{};\n", edge.from, edge.to,

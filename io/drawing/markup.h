@@ -5,7 +5,26 @@
 #include <string>
 #include <string_view>
 
+#include <octet/io/drawing.h>
+
 namespace octet::io {
+
+/// Appearance of the boxes of a LayerPrecision.
+struct PrecisionStyle {
+  std::string_view css_class, label, legend;
+  std::string_view fill, line;  ///< colors in DOT
+};
+/// Indexed by LayerPrecision.
+inline constexpr PrecisionStyle kPrecisionStyles[] = {
+    {"og-float", "FP", "FP", "#e6e8f5", "#6b74b5"},
+    {"og-mixed", "INT8 in, FP out", "INT8 in, FP out", "#fff0c9", "#b7791f"},
+    {"og-int8", "INT8", "INT8 in and out", "#d8f3e0", "#2c8a57"},
+};
+/// Returns null for a box without a prediction.
+inline const PrecisionStyle* style_of(const DrawnBox& box) {
+  return box.precision ? &kPrecisionStyles[static_cast<size_t>(*box.precision)]
+                       : nullptr;
+}
 
 /// Escapes text for element content and quoted attributes: printable, with & <
 /// > " ' escaped.

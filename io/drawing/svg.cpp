@@ -1,6 +1,7 @@
 // to_svg(): boxes, edges and a legend.
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,32 +57,6 @@ constexpr std::string_view kStyle = R"(<style>
 </style>
 )";
 
-std::string_view class_of(const DrawnBox& box) {
-  if (!box.precision) return "";
-  switch (*box.precision) {
-    case LayerPrecision::int8:
-      return " og-int8";
-    case LayerPrecision::int8_to_float:
-      return " og-mixed";
-    case LayerPrecision::floating:
-      return " og-float";
-  }
-  return "";
-}
-
-std::string_view label_of(const DrawnBox& box) {
-  if (!box.precision) return "";
-  switch (*box.precision) {
-    case LayerPrecision::int8:
-      return "INT8";
-    case LayerPrecision::int8_to_float:
-      return "INT8 in, FP out";
-    case LayerPrecision::floating:
-      return "FP";
-  }
-  return "";
-}
-
 bool is_end(const DrawnBox& box) {
   const std::string& op = box.layers[0].op;
   return op == "Input" || op == "InputLayer" || op == "Output";
@@ -111,7 +86,8 @@ struct BoxText {
     }
     shape = cut_text(box.layers.back().shape, kLongestName);
     widest = std::max(
-        widest, text_width(shape) + text_width(label_of(box)) + 2 * kCharacter);
+        widest, text_width(shape) + 2 * kCharacter +
+                    (style_of(box) ? text_width(style_of(box)->label) : 0));
     size = {widest + 2 * kPadX,
             kLine * static_cast<double>(lines.size() + 1) + 2 * kPadY};
   }
@@ -133,11 +109,13 @@ std::string tooltip(const DrawnBox& box) {
 
 std::string box_svg(const DrawnBox& box, const BoxText& text, Point at) {
   const double left = at.x - text.size.width / 2;
+  const PrecisionStyle* style = style_of(box);
   std::string svg = fmt::format(
-      "<g><title>{}</title><rect class=\"og-box{}{}\" x=\"{:.1f}\" "
+      "<g><title>{}</title><rect class=\"og-box{}{}{}\" x=\"{:.1f}\" "
       "y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{}\"/>\n",
-      tooltip(box), class_of(box), is_end(box) ? " og-end" : "", left, at.y,
-      text.size.width, text.size.height, is_end(box) ? 20 : 6);
+      tooltip(box), style == nullptr ? "" : " ",
+      style == nullptr ? "" : style->css_class, is_end(box) ? " og-end" : "",
+      left, at.y, text.size.width, text.size.height, is_end(box) ? 20 : 6);
   double y = at.y + kPadY + 12;
   for (const BoxText::Line& line : text.lines) {
     double x = left + kPadX;
@@ -156,11 +134,11 @@ std::string box_svg(const DrawnBox& box, const BoxText& text, Point at) {
   svg += fmt::format(
       "<text class=\"og-quiet\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
       left + kPadX, y, markup_text(text.shape));
-  if (box.precision) {
+  if (style != nullptr) {
     svg += fmt::format(
         "<text class=\"og-quiet\" text-anchor=\"end\" x=\"{:.1f}\" "
         "y=\"{:.1f}\">{}</text>",
-        at.x + text.size.width / 2 - kPadX, y, label_of(box));
+        at.x + text.size.width / 2 - kPadX, y, style->label);
   }
   return svg + "</g>\n";
 }
@@ -199,14 +177,14 @@ std::string edge_svg(const DrawnEdge& edge, const std::vector<Point>& line) {
 class Legend {
  public:
   explicit Legend(const Drawing& drawing) {
-    const auto has = [&](LayerPrecision precision) {
-      return std::ranges::find(drawing.boxes, precision,
-                               &DrawnBox::precision) != drawing.boxes.end();
-    };
-    if (has(LayerPrecision::int8)) swatch("og-int8", "INT8 in and out");
-    if (has(LayerPrecision::int8_to_float))
-      swatch("og-mixed", "INT8 in, FP out");
-    if (has(LayerPrecision::floating)) swatch("og-float", "FP");
+    for (const PrecisionStyle& style : std::views::reverse(kPrecisionStyles)) {
+      const auto has = [&](const DrawnBox& box) {
+        return style_of(box) == &style;
+      };
+      if (std::ranges::any_of(drawing.boxes, has)) {
+        swatch(style.css_class, style.legend);
+      }
+    }
     swatch("", "no forecast");
     const bool pairs =
         std::ranges::any_of(

@@ -28,30 +28,19 @@ std::vector<LayerSpec> old_hard_sigmoid() {
 }
 
 KerasLayer layer_of(const Config& value) {
-  KerasLayer layer;
-  const std::string& written = value.at("class_name").as_string();
-  layer.written_class = without_package(written);
-  layer.class_name = canonical_class_name(written);
-  if (const Config* registered = value.find("registered_name")) {
-    if (registered->is_string()) layer.registered = registered->as_string();
-  }
-  if (written != layer.written_class) layer.registered = written;
+  KerasLayer layer = named_layer(value);
   layer.config = value.at("config");
-  const Config* name =
-      layer.config.is_object() ? layer.config.find("name") : nullptr;
-  layer.name = name != nullptr && name->is_string() ? name->as_string()
-                                                    : layer.written_class;
+  if (layer.name.empty()) layer.name = layer.written_class;
   return layer;
 }
 
 ActivationConversion from_name(const std::string& written,
-                               const KerasDialect& dialect,
-                               const KerasOptions& options) {
+                               const KerasContext& context) {
   KerasLayer users;
   users.registered = written;
   users.written_class = users.class_name = without_package(written);
   users.config = Config::Object();
-  if (const KerasLayerFactory* factory = find_factory(options, users)) {
+  if (const KerasLayerFactory* factory = find_factory(context.options, users)) {
     return {"linear",
             {{"/" + users.class_name, users.class_name, users.config, factory,
               users.class_name}}};
@@ -61,7 +50,7 @@ ActivationConversion from_name(const std::string& written,
     throw FormatError("invalid_value", "activation",
                       fmt::format("must be a name, got '{}'", printable(name)));
   }
-  if (name == "hard_sigmoid" && dialect.major < 3) {
+  if (name == "hard_sigmoid" && context.dialect.major < 3) {
     return {"linear", old_hard_sigmoid()};
   }
   if (has_activation_function(name)) return {name, {}};
@@ -79,23 +68,22 @@ ActivationConversion from_name(const std::string& written,
 }  // namespace
 
 ActivationConversion activation_of(const Config& value,
-                                   const KerasDialect& dialect,
-                                   const KerasOptions& options) {
+                                   const KerasContext& context) {
   if (value.is_null()) return {};
-  if (value.is_string()) return from_name(value.as_string(), dialect, options);
+  if (value.is_string()) return from_name(value.as_string(), context);
   const KerasLayer layer = layer_of(value);
   if (layer.written_class == "function") {
-    return from_name(layer.config.as_string(), dialect, options);
+    return from_name(layer.config.as_string(), context);
   }
   if (layer.class_name == "Activation" && layer.config.is_object()) {
-    return activation_of(layer.config.at("activation"), dialect, options);
+    return activation_of(layer.config.at("activation"), context);
   }
-  if (!is_known(layer, options) || layer.operation) {
+  if (!is_known(layer, context.options) || layer.operation) {
     throw UnsupportedError(
         "unsupported_layer", "activation",
         fmt::format("no equivalent function or layer for {}", text_of(layer)));
   }
-  ActivationConversion form{"linear", layer_sequence(layer, dialect, options)};
+  ActivationConversion form{"linear", layer_sequence(layer, context)};
   for (LayerSpec& step : form.steps) {
     step.suffix = "/" + layer.name + step.suffix;
     step.own_name = layer.name;

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 
+#include "arranged.h"
 #include "file_errors.h"
 #include "keras/stored.h"
 
@@ -28,13 +30,33 @@ void expect_finite(const Tensor& weight) {
   }
 }
 
+/// Flips both spatial axes of [kh,kw,...].
+Tensor flipped(const Tensor& kernel) {
+  const Shape& shape = kernel.shape();
+  const int64_t cells = shape[0] * shape[1];
+  const int64_t rest = kernel.size() / cells;
+  Tensor result(shape);
+  const auto from = kernel.f32();
+  const auto to = result.f32();
+  for (int64_t cell = 0; cell < cells; ++cell) {
+    const auto source =
+        from.subspan(static_cast<size_t>((cells - 1 - cell) * rest),
+                     static_cast<size_t>(rest));
+    std::ranges::copy(source,
+                      to.begin() + static_cast<std::ptrdiff_t>(cell * rest));
+  }
+  return result;
+}
+
 Tensor read_weight(const Hdf5Reader& file, const Assignment& assignment) {
   const WeightTarget& target = *assignment.target;
+  const Shape shape = shape_of(target.layout.stored());
   Tensor weight = target.integer
-                      ? as_floats(file.i64(assignment.dataset, target.shape))
-                      : file.f32(assignment.dataset, target.shape);
+                      ? as_floats(file.i64(assignment.dataset, shape))
+                      : file.f32(assignment.dataset, shape);
   expect_finite(weight);
-  if (target.to_octet) weight = target.to_octet(weight);
+  weight = arranged(weight, target.layout);
+  if (target.flipped) weight = flipped(weight);
   if (weight.shape() != target.variable.shape()) {
     throw InternalError("internal", assignment.what,
                         fmt::format("expected shape {}, got {}",

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
+
+#include "keras/builder.h"
 
 namespace octet::io {
 namespace {
@@ -15,127 +17,122 @@ namespace {
 constexpr std::string_view kAttentionSuffix = "/attention";
 constexpr std::string_view kCausal = "use_causal_mask";
 
-const Config* given(const Config& config, const char* key) {
-  const Config* value = config.find(key);
-  return value == nullptr || value->is_null() ? nullptr : value;
-}
-
 // Keras' shapes: [d,heads,k] for [d,heads*k], and [heads,k,d] for [heads*k,d].
 WeightTarget split(WeightTarget target, bool first_axis, int64_t heads) {
-  const Shape octet = target.shape;
-  const auto parts = [&](int64_t size) { return size / heads; };
-  if (octet.rank() == 1) {
-    target.shape = {heads, parts(octet[0])};
-  } else if (first_axis) {
-    target.shape = {heads, parts(octet[0]), octet[1]};
-  } else {
-    target.shape = {octet[0], heads, parts(octet[1])};
-  }
-  target.to_octet = [octet](const Tensor& w) { return w.reshaped(octet); };
+  const std::vector<Dim> octet = target.layout.dims();
+  std::vector<Dim> keras = octet;
+  const auto axis = first_axis ? keras.begin() : keras.end() - 1;
+  axis->factor /= heads;
+  keras.insert(axis, Dim{heads});
+  target.layout = AxisLayout(keras).reshaped(octet).value();
   return target;
 }
 
-TargetLayer projection(const char* name, const char* attribute,
-                       const Layer& layer, int64_t heads) {
-  TargetLayer part{.name = name,
-                   .class_name = "EinsumDense",
-                   .attribute = attribute,
-                   .weights = weights_of(layer)};
-  for (WeightTarget& w : part.weights) w = split(std::move(w), false, heads);
-  return part;
+int64_t size(const Config& config, const char* key) {
+  const int64_t value = config.at(key).as_int();
+  if (value < 1 || value >= int64_t{1} << 24) {
+    throw FormatError("out_of_range", key,
+                      fmt::format("must be in [1,2^24), got {}", value));
+  }
+  return value;
 }
 
+/// MultiHeadAttention, and Attention, which has neither heads nor projections.
 class AttentionBuilder final : public LayerBuilder {
  public:
-  AttentionBuilder(const KerasLayer& layer, std::string name)
-      : layer_(layer), name_(std::move(name)), config_(modern_config(layer)) {
-    heads_ = size("num_heads");
-    key_dim_ = size("key_dim");
-    value_dim_ = given(config_, "value_dim") ? size("value_dim") : key_dim_;
+  AttentionBuilder(const KerasLayer& layer, const std::string& name,
+                   BuildState& state)
+      : LayerBuilder(layer, name, state),
+        config_(modern_config(layer)),
+        projects_(layer.class_name == kAttentionClass) {
+    if (!projects_) {
+      const Config& mode = option(config_, "score_mode");
+      if (option(config_, "use_scale") == Config(true) ||
+          (!mode.is_null() && mode != Config("dot"))) {
+        throw UnsupportedError("unsupported_attribute", "use_scale, score_mode",
+                               "must be false and 'dot'");
+      }
+      return;
+    }
+    heads_ = size(config_, "num_heads");
     for (const char* key : {"attention_axes", "partition_dim"}) {
-      const Config* axes = given(config_, key);
-      if (axes == nullptr || *axes == Config(1) ||
-          *axes == Config(Config::List{1})) {
+      const Config& axes = option(config_, key);
+      if (axes.is_null() || integers_of(axes) == std::vector<int64_t>{1}) {
         continue;
       }
       throw UnsupportedError("unsupported_attribute", key,
                              "must be null or [1]");
     }
-    query_ = project("query", heads_ * key_dim_);
-    key_ = project("key", heads_ * key_dim_);
-    value_ = project("value", heads_ * value_dim_);
   }
 
   std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
                                size_t) override {
-    const auto [q, v, k] = operands(arguments);
-    const bool causal = is_causal(arguments);
-    auto& attention = attention_[causal ? 1 : 0];
-    if (attention == nullptr) {
-      const bool other = attention_[causal ? 0 : 1] != nullptr;
-      attention = create(other ? "attention_1" : "attention",
-                         "ScaledDotProductAttention",
-                         Config()
-                             .set("num_heads", heads_)
-                             .set("dropout", rate())
-                             .set("causal", causal));
+    auto [q, v, k] = operands(arguments);
+    const Shape query = keras_shape(q);
+    if (projects_) {
+      const int64_t key_dim = size(config_, "key_dim");
+      const int64_t value_dim = option(config_, "value_dim").is_null()
+                                    ? key_dim
+                                    : size(config_, "value_dim");
+      q = project("/query", heads_ * key_dim, q);
+      k = project("/key", heads_ * key_dim, k);
+      v = project("/value", heads_ * value_dim, v);
+    } else {
+      // Keras does not divide the scores by the root of the features.
+      q = run({"/scale", "Rescaling",
+               Config()
+                   .set("scale", std::sqrt(static_cast<float>(query[-1])))
+                   .set("offset", 0.0)},
+              {q});
     }
-    if (output_ == nullptr) {
-      const Config* shape = given(config_, "output_shape");
-      int64_t units = q.tensor.shape()[-1];
-      if (shape != nullptr) {
-        const bool one = shape->is_list() && shape->as_list().size() == 1;
-        units = (one ? shape->as_list()[0] : *shape).as_int();
-      }
-      output_ = project("attention_output", units);
+    const bool causal = std::ranges::any_of(arguments, [](const auto& each) {
+      return each.name == kCausal && each.constant == Config(true);
+    });
+    const KerasValue mean = attend({q, k, v}, causal);
+    if (!projects_) return {mean};
+    const std::vector<int64_t> units = integers_of(config_, "output_shape");
+    if (units.size() > 1) {
+      throw UnsupportedError("unsupported_attribute", "output_shape",
+                             "must be a single size");
     }
-    const auto run = [&](const std::shared_ptr<Layer>& layer,
-                         const KerasValue& x) {
-      return KerasValue{call_layer(layer, {x})};
-    };
-    const KerasValue mean{
-        call_layer(attention, {run(query_, q), run(key_, k), run(value_, v)})};
-    return {run(output_, mean)};
+    return {project("/attention_output",
+                    units.empty() ? query[-1] : units.front(), mean)};
   }
 
   TargetLayer targets() const override {
-    TargetLayer result = attention_targets(
-        layer_.name,
-        {query_.get(), key_.get(), value_.get(), output_.get(), heads_});
-    result.class_name = layer_.written_class;
+    if (!projects_) return LayerBuilder::targets();
+    TargetLayer result =
+        attention_target(layer().name, [&](std::string_view part) {
+          return find(fmt::format("/{}", part)).get();
+        }).value();
+    result.class_name = layer().written_class;
     return result;
   }
 
  private:
-  int64_t size(const char* key) const {
-    const int64_t value = config_.at(key).as_int();
-    if (value < 1 || value >= int64_t{1} << 24) {
-      throw FormatError("out_of_range", key,
-                        fmt::format("must be in [1,2^24), got {}", value));
+  KerasValue attend(std::vector<KerasValue> operands, bool causal) {
+    const Config& rate = option(config_, "dropout");
+    // Calls with and without a mask are two layers.
+    std::string suffix = projects_ ? "/attention" : "";
+    const auto first = find(suffix);
+    if (first != nullptr && first->config().at("causal") != Config(causal)) {
+      suffix = "/attention_1";
     }
-    return value;
+    return run({suffix, "ScaledDotProductAttention",
+                Config()
+                    .set("num_heads", heads_)
+                    .set("dropout", rate.is_null() ? Config(0.0) : rate)
+                    .set("causal", causal)},
+               std::move(operands));
   }
-  Config rate() const {
-    const Config* dropout = given(config_, "dropout");
-    return dropout == nullptr ? Config(0.0) : *dropout;
-  }
-
-  std::shared_ptr<Layer> create(const char* part, const char* class_name,
-                                const Config& config) const {
-    return make_layer({"", class_name, config}, config, name_ + "/" + part,
-                      layer_);
-  }
-  std::shared_ptr<Layer> project(const char* part, int64_t units) const {
+  KerasValue project(const char* suffix, int64_t units, const KerasValue& x) {
     Config config = config_;  // has biases, initializers and regularizers
-    config.set("units", units);
-    config.set("activation", "linear");
-    return create(part, "Dense", config);
-  }
-
-  static bool is_causal(const std::vector<BuiltArgument>& arguments) {
-    return std::ranges::any_of(arguments, [](const BuiltArgument& argument) {
-      return argument.name == kCausal && argument.constant == Config(true);
-    });
+    config.set("units", units).set("activation", "linear");
+    return run({.suffix = suffix,
+                .class_name = "Dense",
+                .config = std::move(config),
+                .in_keras_order = true},
+               {x});
   }
 
   // Returns query, value, key. In Keras the value precedes the key, and is the
@@ -150,7 +147,7 @@ class AttentionBuilder final : public LayerBuilder {
       size_t slot = at != kNames.end()
                         ? static_cast<size_t>(at - kNames.begin())
                         : kNames.size();
-      if (argument.name.empty()) slot = next++;
+      if (argument.name.empty() || argument.name == "inputs") slot = next++;
       if (!argument.value) {
         const Config& c = argument.constant;
         const bool harmless = c.is_null() || c == Config(false) ||
@@ -176,14 +173,9 @@ class AttentionBuilder final : public LayerBuilder {
     return {*found[0], *found[1], found[2] ? *found[2] : *found[1]};
   }
 
-  const KerasLayer& layer_;
-  std::string name_;
   Config config_;
-  int64_t heads_ = 0;
-  int64_t key_dim_ = 0;
-  int64_t value_dim_ = 0;
-  std::shared_ptr<Layer> query_, key_, value_, output_;
-  std::array<std::shared_ptr<Layer>, 2> attention_;  // without mask, causal
+  bool projects_;
+  int64_t heads_ = 1;
 };
 
 }  // namespace
@@ -197,48 +189,35 @@ std::optional<std::string> attention_block(const Layer& layer) {
   return name.substr(0, name.size() - kAttentionSuffix.size());
 }
 
-std::optional<AttentionLayers> find_attention(
-    const std::unordered_map<std::string, const Layer*>& layers,
-    const std::string& block) {
-  const auto part = [&](const char* name) -> const Layer* {
-    const auto found = layers.find(block + "/" + name);
-    const bool dense =
-        found != layers.end() && found->second->class_name() == "Dense";
-    return dense ? found->second : nullptr;
-  };
-  AttentionLayers result{part("query"), part("key"), part("value"),
-                         part("attention_output"), 0};
-  if (result.query == nullptr || result.key == nullptr ||
-      result.value == nullptr || result.output == nullptr) {
-    return std::nullopt;
-  }
-  result.heads =
-      layers.at(block + "/attention")->config().at("num_heads").as_int();
-  return result;
-}
-
 // Source: keras/src/layers/attention/multi_head_attention.py, build().
-TargetLayer attention_targets(std::string name, const AttentionLayers& layers) {
+std::optional<TargetLayer> attention_target(
+    std::string name,
+    const std::function<const Layer*(std::string_view)>& part) {
   TargetLayer block{.name = std::move(name),
                     .class_name = std::string(kAttentionClass)};
-  const int64_t heads = layers.heads;
-  block.parts = {projection("query", "query_dense", *layers.query, heads),
-                 projection("key", "key_dense", *layers.key, heads),
-                 projection("value", "value_dense", *layers.value, heads)};
-  TargetLayer output{.name = "attention_output",
-                     .class_name = "EinsumDense",
-                     .attribute = "output_dense",
-                     .weights = weights_of(*layers.output)};
-  for (WeightTarget& w : output.weights) {
-    if (w.shape.rank() == 2) w = split(std::move(w), true, heads);
+  const int64_t heads = part("attention")->config().at("num_heads").as_int();
+  for (const std::string_view projection : kProjections) {
+    const Layer* layer = part(projection);
+    if (layer == nullptr || layer->class_name() != "Dense") return std::nullopt;
+    const bool output = projection == "attention_output";
+    TargetLayer& target = block.parts.emplace_back(
+        TargetLayer{.name = std::string(projection),
+                    .class_name = "EinsumDense",
+                    .attribute = output ? "output_dense"
+                                        : fmt::format("{}_dense", projection),
+                    .weights = weights_of(*layer)});
+    for (WeightTarget& w : target.weights) {
+      const bool bias = w.layout.stored().size() == 1;
+      if (!output || !bias) w = split(std::move(w), output, heads);
+    }
   }
-  block.parts.push_back(std::move(output));
   return block;
 }
 
 std::unique_ptr<LayerBuilder> attention_builder(const KerasLayer& layer,
-                                                std::string name) {
-  return std::make_unique<AttentionBuilder>(layer, std::move(name));
+                                                const std::string& name,
+                                                BuildState& state) {
+  return std::make_unique<AttentionBuilder>(layer, name, state);
 }
 
 }  // namespace octet::io

@@ -2,38 +2,29 @@
 // of heads and features merged in the kernels. Internal to io/keras.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 
-#include "keras/builder.h"
 #include "keras/targets.h"
 
 namespace octet::io {
 
 inline constexpr std::string_view kAttentionClass = "MultiHeadAttention";
 
-/// The layers of multi_head_attention() with weights.
-struct AttentionLayers {
-  const Layer* query = nullptr;
-  const Layer* key = nullptr;
-  const Layer* value = nullptr;
-  const Layer* output = nullptr;
-  int64_t heads = 0;
-};
+/// Dense layers of multi_head_attention(): "block/query", ...
+inline constexpr std::string_view kProjections[] = {"query", "key", "value",
+                                                    "attention_output"};
 
 /// Returns "block" for the layer "block/attention" of multi_head_attention().
 std::optional<std::string> attention_block(const Layer& layer);
-/// Returns nothing if a layer is missing or not a Dense layer.
-std::optional<AttentionLayers> find_attention(
-    const std::unordered_map<std::string, const Layer*>& layers,
-    const std::string& block);
 
-/// Returns their weights in Keras' structure.
-TargetLayer attention_targets(std::string name, const AttentionLayers& layers);
-
-std::unique_ptr<LayerBuilder> attention_builder(const KerasLayer& layer,
-                                                std::string name);
+/// Returns the weights of multi_head_attention() in Keras' structure; `part`
+/// returns its layers by name, or null. Nothing if a projection is missing or
+/// no Dense layer.
+std::optional<TargetLayer> attention_target(
+    std::string name,
+    const std::function<const Layer*(std::string_view)>& part);
 
 }  // namespace octet::io

@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/onnx_interface.h>
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
+#include "arranged.h"
 #include "file_errors.h"
-#include "keras/attention.h"
-#include "keras/blocks.h"
-#include "keras/operation.h"
 
 namespace octet::io {
 namespace {
@@ -135,17 +134,26 @@ std::optional<Shape> stated_shape(const KerasLayer& layer) {
   return std::nullopt;
 }
 
+/// Whether a shape is `wanted`, in which kAnySize is any size.
+bool fits_open(const Shape& shape, const Shape& wanted) {
+  return std::ranges::equal(shape.dims(), wanted.dims(),
+                            [](int64_t size, int64_t other) {
+                              return size == other || other == Shape::kAnySize;
+                            });
+}
+
 /// A model used as a layer.
 class NestedBuilder final : public LayerBuilder {
  public:
   NestedBuilder(const KerasLayer& layer, const std::string& name,
                 BuildState& state)
-      : layer_(layer), state_(state), graph_(*layer.graph, name + "/", state) {}
+      : LayerBuilder(layer, name, state),
+        graph_(*layer.graph, name + "/", state) {}
 
   std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
                                size_t) override {
     const std::vector<KerasValue> inputs = only_tensors(arguments);
-    const KerasGraph& graph = *layer_.graph;
+    const KerasGraph& graph = *layer().graph;
     if (inputs.size() != graph.inputs.size()) {
       throw FormatError("count_mismatch", "inbound_nodes",
                         fmt::format("must have {} inputs, got {}",
@@ -155,99 +163,67 @@ class NestedBuilder final : public LayerBuilder {
       const KerasLayer& input = graph.layers[graph.inputs[i].index];
       check_fits(keras_shape(inputs[i]), stated_shape(input), input.name);
     }
-    const bool outer = state_.statistics_frozen;
+    const bool outer = state().statistics_frozen;
     for (const BuiltArgument& argument : arguments) {
       if (argument.name == "training" && argument.constant == Config(false)) {
-        state_.statistics_frozen = true;
+        state().statistics_frozen = true;
       }
     }
     std::vector<KerasValue> outputs = graph_.call(inputs);
-    state_.statistics_frozen = outer;
+    state().statistics_frozen = outer;
     return outputs;
   }
 
   TargetLayer targets() const override {
-    return {.name = layer_.name,
-            .class_name = layer_.written_class,
-            .is_model = true,
-            .parts = graph_.targets()};
+    TargetLayer target = LayerBuilder::targets();
+    target.is_model = true;
+    target.parts = graph_.targets();
+    return target;
   }
 
  private:
   static void check_fits(const Shape& x, const std::optional<Shape>& wanted,
                          const std::string& name) {
-    if (!wanted) return;
-    bool fits = x.rank() == wanted->rank();
-    for (int axis = 1; fits && axis < x.rank(); ++axis) {
-      fits = (*wanted)[axis] == Shape::kAnySize || (*wanted)[axis] == x[axis];
-    }
-    if (fits) return;
+    if (!wanted || fits_open(x, *wanted)) return;
     throw FormatError("shape_mismatch", fmt::format("input '{}'", name),
                       fmt::format("must have shape {}, got {}",
                                   wanted->to_string(), x.to_string()));
   }
 
-  const KerasLayer& layer_;
-  BuildState& state_;
   ModelBuilder graph_;
 };
 
 }  // namespace
 
-std::unique_ptr<LayerBuilder> layer_builder(const KerasLayer& layer,
-                                            const std::string& name,
-                                            BuildState& state) {
-  if (layer.graph != nullptr) {
-    return std::make_unique<NestedBuilder>(layer, name, state);
-  }
-  const bool users = find_factory(state.options, layer) != nullptr;
-  const bool operation = layer.operation || is_called_as_operation(layer) ||
-                         (find_layer_def(layer.class_name) == nullptr &&
-                          is_known_operation(layer));
-  if (!users && operation) return operation_builder(layer, name, state);
-  if (!users && layer.class_name == kAttentionClass) {
-    return attention_builder(layer, name);
-  }
-  const BlockBuilder block = users ? nullptr : find_block(layer.class_name);
-  if (block != nullptr) return block(layer, name, state);
-  return chain_builder(
-      layer, name, layer_sequence(layer, state.dialect, state.options), state);
+std::unique_ptr<LayerBuilder> nested_builder(const KerasLayer& layer,
+                                             const std::string& name,
+                                             BuildState& state) {
+  return std::make_unique<NestedBuilder>(layer, name, state);
 }
 
 namespace {
 
-LayerSpec step_for_order(const KerasLayer& layer, const BuildState& state) {
-  return {"", layer.class_name, {}, find_factory(state.options, layer)};
-}
-
-/// Whether no layer depends on the axis order.
-bool keeps_order(const KerasGraph& graph, const BuildState& state) {
-  return std::ranges::all_of(graph.layers, [&](const KerasLayer& layer) {
-    return layer.is_input() || is_noop(layer) ||
-           (layer.graph != nullptr
-                ? keeps_order(*layer.graph, state)
-                : takes_any_order(layout_of(step_for_order(layer, state))));
-  });
-}
+using WantsChannelsFirst = std::optional<bool>;  // nothing: any order
 
 /// Returns for each layer whether its consumers expect channels first, from the
 /// next layers with a data_format; other layers pass on the expectation of
-/// their consumers.
-std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
-                                                      const BuildState& state) {
-  std::vector<std::optional<bool>> behind(graph.layers.size());
+/// their consumers. `after` is that of the model's.
+std::vector<WantsChannelsFirst> wants_channels_first(const KerasGraph& graph,
+                                                     const BuildState& state,
+                                                     WantsChannelsFirst after) {
+  std::vector<WantsChannelsFirst> behind(graph.layers.size());
+  for (const KerasTensor& output : graph.outputs) behind[output.index] = after;
   for (auto at = graph.order.rbegin(); at != graph.order.rend(); ++at) {
     const KerasLayer& layer = graph.layers[at->first];
     if (layer.is_input()) continue;
-    std::optional<bool> wanted;
-    const KerasLayout layout = layout_of(step_for_order(layer, state));
+    WantsChannelsFirst wanted;
+    const KerasLayout layout = layout_of(
+        {"", layer.class_name, {}, find_factory(state.options, layer)});
     if (layer.graph != nullptr) {
-      const auto inside = wants_channels_first(*layer.graph, state);
+      const auto inside =
+          wants_channels_first(*layer.graph, state, behind[at->first]);
       for (const KerasTensor& input : layer.graph->inputs) {
         if (!wanted) wanted = inside[input.index];
-      }
-      if (!wanted && keeps_order(*layer.graph, state)) {
-        wanted = behind[at->first];
       }
     } else if (layout == KerasLayout::image) {
       wanted = has_channels_first(layer);
@@ -275,24 +251,23 @@ KerasValue input_value(const KerasLayer& layer, size_t number,
                            "inputs must be dense");
   }
   const std::optional<Shape> stated = stated_shape(layer);
-  const AxisOrder order{.channels_first = (!stated || stated->rank() == 3 ||
-                                           stated->rank() == 4) &&
-                                          may_have_channels_first};
+  const bool may_have_pixels =
+      !stated || stated->rank() == 3 || stated->rank() == 4;
+  const AxisOrder order{.channels_first =
+                            may_have_pixels && may_have_channels_first};
   std::optional<Shape> sample;
   if (stated) {
-    const Shape& s = *stated;
-    sample = !order.channels_first ? s.slice(1, s.rank())
-             : s.rank() == 3       ? Shape{s[2], s[1]}
-                                   : Shape{s[2], s[3], s[1]};
+    const int rank = stated->rank();
+    const Shape octet =
+        order.channels_first
+            ? shape_of(AxisLayout(dims_of(*stated), channels_first_axes(rank))
+                           .stored())
+            : *stated;
+    sample = octet.slice(1, rank);
   }
   const std::vector<Shape>& given = state.options.input_shapes;
   if (number < given.size()) {
-    bool fits = !sample || sample->rank() == given[number].rank();
-    for (int axis = 0; fits && sample && axis < sample->rank(); ++axis) {
-      fits = (*sample)[axis] == Shape::kAnySize ||
-             (*sample)[axis] == given[number][axis];
-    }
-    if (!fits) {
+    if (sample && !fits_open(given[number], *sample)) {
       throw ValueError(
           "shape_mismatch", "KerasOptions.input_shapes",
           fmt::format("must match {} of the file, got {}", sample->to_string(),
@@ -312,28 +287,10 @@ KerasValue input_value(const KerasLayer& layer, size_t number,
             sample ? sample->to_string() : "none",
             sample && sample->rank() == 3 ? "224,224,3" : "SIZES"));
   }
-  const bool has_channels = sample->rank() == 2 || sample->rank() == 3;
-  return {input(*sample, layer.name), has_channels ? order : AxisOrder{}};
+  return value_in(order, input(*sample, layer.name));
 }
 
 }  // namespace
-
-DataFormats data_formats(const KerasGraph& graph) {
-  DataFormats all;
-  for (const KerasLayer& layer : graph.layers) {
-    if (layer.graph != nullptr) {
-      const DataFormats inner = data_formats(*layer.graph);
-      all.first |= inner.first;
-      all.last |= inner.last;
-      continue;
-    }
-    const Config* format = layer.config.find("data_format");
-    if (format == nullptr || layer.operation) continue;
-    all.first |= *format == Config("channels_first");
-    all.last |= *format == Config("channels_last");
-  }
-  return all;
-}
 
 BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   if (state.options.input_shapes.size() > graph.inputs.size()) {
@@ -343,7 +300,7 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
                     graph.inputs.size(), state.options.input_shapes.size()));
   }
   const std::vector<std::optional<bool>> channels_first =
-      wants_channels_first(graph, state);
+      wants_channels_first(graph, state, {});
   std::vector<KerasValue> inputs;
   std::vector<SymbolicTensor> input_tensors;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -360,7 +317,7 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   std::vector<SymbolicTensor> outputs;
   for (const KerasValue& y : builder.call(inputs)) {
     // Images are not transposed; features have Keras' order.
-    const bool image = y.order.channels_first;
+    const bool image = order_of(y).channels_first;
     outputs.push_back(image ? y.tensor : materialize(y, {}).tensor);
   }
   ModelOptions options;

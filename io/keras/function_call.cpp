@@ -101,8 +101,7 @@ int64_t FunctionCall::axis(const Config& given, int rank) const {
             "must be an axis of a sample, rank {} with the batch, got {}", rank,
             given.as_int()));
   }
-  if (!order.channels_first) return axis;
-  return axis == 1 ? rank - 1 : axis - 1;
+  return axis_in(order, axis, rank);
 }
 
 std::vector<int64_t> FunctionCall::axes(const Config& given) const {
@@ -122,14 +121,6 @@ std::vector<int64_t> FunctionCall::axes(const Config& given) const {
                         ? "all axes including the batch"
                         : fmt::format("({})", fmt::join(result, ","))));
   }
-  return result;
-}
-
-std::vector<int64_t> integers_of(const Config& value) {
-  if (value.is_null()) return {};
-  if (!value.is_list()) return {value.as_int()};
-  std::vector<int64_t> result;
-  for (const Config& entry : value.as_list()) result.push_back(entry.as_int());
   return result;
 }
 

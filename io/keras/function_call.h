@@ -72,9 +72,6 @@ struct FunctionCall {
   std::vector<int64_t> axes(const Config& given) const;
 };
 
-/// Returns an integer or list of integers; empty for null.
-std::vector<int64_t> integers_of(const Config& value);
-
 /// Tensors of the outputs.
 using Outputs = std::vector<SymbolicTensor>;
 

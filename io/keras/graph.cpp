@@ -94,18 +94,9 @@ struct Parser {
   }
 
   KerasLayer layer(const Config& entry) {
-    KerasLayer layer;
+    KerasLayer layer = named_layer(entry);
     const std::string& written = entry.at("class_name").as_string();
     const Config& config = entry.at("config");
-    layer.registered = text_at(entry, "registered_name");
-    if (written.find('>') != written.npos) layer.registered = written;
-    layer.written_class = written.substr(written.rfind('>') + 1);
-    layer.class_name = canonical_class_name(written);
-    // Calls refer to the name of the entry.
-    layer.name = text_at(entry, "name");
-    if (layer.name.empty() && config.is_object()) {
-      layer.name = text_at(config, "name");
-    }
     if (layer.name.empty()) {
       throw FormatError("missing_value", "layers",
                         fmt::format("a {} has no name", printable(written)));
@@ -311,6 +302,35 @@ struct Parser {
 std::string text_of(const KerasLayer& layer) {
   return fmt::format("layer '{}' ({})", printable(layer.name),
                      printable(layer.written_class));
+}
+
+KerasLayer named_layer(const Config& entry) {
+  KerasLayer layer;
+  const std::string& written = entry.at("class_name").as_string();
+  const Config& config = entry.at("config");
+  layer.registered = text_at(entry, "registered_name");
+  if (written.find('>') != written.npos) layer.registered = written;
+  layer.written_class = written.substr(written.rfind('>') + 1);
+  layer.class_name = canonical_class_name(written);
+  // Calls refer to the name of the entry.
+  layer.name = text_at(entry, "name");
+  if (layer.name.empty() && config.is_object()) {
+    layer.name = text_at(config, "name");
+  }
+  return layer;
+}
+
+void for_each_layer(const KerasGraph& graph,
+                    const std::function<void(const KerasLayer&)>& visit) {
+  for (const KerasLayer& layer : graph.layers) {
+    visit(layer);
+    if (layer.graph != nullptr) for_each_layer(*layer.graph, visit);
+    for (const KerasLayer* inner = layer.inner.get(); inner != nullptr;
+         inner = inner->inner.get()) {
+      visit(*inner);
+      if (inner->graph != nullptr) for_each_layer(*inner->graph, visit);
+    }
+  }
 }
 
 void expect_graph(const Config& architecture) {

@@ -61,6 +61,10 @@ struct KerasGraph {
   int64_t total_calls = 0;  ///< including nested models, per call of these
 };
 
+/// Visits the layers of a model, its nested models and wrappers.
+void for_each_layer(const KerasGraph& graph,
+                    const std::function<void(const KerasLayer&)>& visit);
+
 /// Facts beside the JSON.
 struct KerasDialect {
   int major = 0;        ///< version of Keras, inferred if not recorded
@@ -76,6 +80,9 @@ void expect_graph(const Config& architecture);
 /// Throws: as expect_graph(); FormatError naming the layer; UnsupportedError
 /// listing all layers of unknown classes.
 KerasGraph parse_graph(const Config& architecture, const KerasDialect& dialect);
+
+/// Returns the names and the class of an entry of `layers`.
+KerasLayer named_layer(const Config& entry);
 
 /// "layer 'conv1' (Conv2D)".
 std::string text_of(const KerasLayer& layer);

@@ -1,28 +1,20 @@
 #include "keras/layer_sequence.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
-#include "keras/attention.h"
-#include "keras/augmentation.h"
-#include "keras/blocks.h"
+#include "keras/builder.h"
 #include "keras/operation.h"
+#include "keras/training_only.h"
 
 namespace octet::io {
 namespace {
 
-// Keras classes that are imported as another class.
 constexpr std::string_view kMerge = "Merge";  // Keras 1
-constexpr std::string_view kRandomCrop = "RandomCrop";
-constexpr std::string_view kStochasticDepth = "StochasticDepth";
-constexpr std::string_view kThresholdedReLU = "ThresholdedReLU";
-
-bool is_renamed_class(std::string_view class_name) {
-  return class_name == kRandomCrop || class_name == kStochasticDepth ||
-         class_name == kThresholdedReLU;
-}
 
 // Returns the class of a Keras 1 Merge layer, or "" if unsupported.
 std::string_view merge_class(const Config& config) {
@@ -71,16 +63,48 @@ Config resizing_options(const Config& config) {
   return result;
 }
 
+// Keras classes that are imported as another class.
+struct Replacement {
+  std::string_view class_name;
+  const char* octet;
+  Config (*options)(const Config& config);
+};
+constexpr Replacement kReplacements[] = {
+    {"RandomCrop", "Resizing", resizing_options},
+    {"StochasticDepth", "Dropout", dropout_options},
+    {"ThresholdedReLU", "ReLU", relu_options},
+};
+
+const Replacement* find_replacement(std::string_view class_name) {
+  const auto* found =
+      std::ranges::find(kReplacements, class_name, &Replacement::class_name);
+  return found == std::end(kReplacements) ? nullptr : found;
+}
+
 bool has_activation_option(std::string_view class_name) {
   const LayerDef* def = find_layer_def(class_name);
   return def != nullptr && def->keras.has_activation;
 }
 
-bool is_registered_class(std::string_view class_name) {
-  return find_layer_def(class_name) != nullptr;
+}  // namespace
+
+const Config& option(const Config& config, std::string_view key) {
+  static const Config kNone;
+  const Config* value = config.find(key);
+  return value == nullptr ? kNone : *value;
 }
 
-}  // namespace
+std::vector<int64_t> integers_of(const Config& value) {
+  if (value.is_null()) return {};
+  if (!value.is_list()) return {value.as_int()};
+  std::vector<int64_t> result;
+  for (const Config& entry : value.as_list()) result.push_back(entry.as_int());
+  return result;
+}
+
+std::vector<int64_t> integers_of(const Config& config, std::string_view key) {
+  return integers_of(option(config, key));
+}
 
 const KerasLayerFactory* find_factory(const KerasOptions& options,
                                       const KerasLayer& layer) {
@@ -96,10 +120,11 @@ bool is_known(const KerasLayer& layer, const KerasOptions& options) {
   if (find_factory(options, layer) != nullptr) return true;
   if (layer.operation) return is_known_operation(layer);
   if (layer.class_name == kMerge) return !merge_class(layer.config).empty();
-  return is_renamed_class(layer.class_name) || is_noop(layer) ||
-         layer.class_name == kAttentionClass ||
-         find_block(layer.class_name) != nullptr ||
-         is_registered_class(layer.class_name) || is_known_operation(layer);
+  return find_replacement(layer.class_name) != nullptr || is_noop(layer) ||
+         is_composite(layer.class_name) ||
+         find_builder(layer.class_name) != nullptr ||
+         find_layer_def(layer.class_name) != nullptr ||
+         is_known_operation(layer);
 }
 
 bool is_noop(const KerasLayer& layer) {
@@ -107,20 +132,13 @@ bool is_noop(const KerasLayer& layer) {
 }
 
 std::vector<LayerSpec> layer_sequence(const KerasLayer& layer,
-                                      const KerasDialect& dialect,
-                                      const KerasOptions& options) {
-  if (const KerasLayerFactory* factory = find_factory(options, layer)) {
+                                      const KerasContext& context) {
+  if (const KerasLayerFactory* factory = find_factory(context.options, layer)) {
     return {{"", layer.class_name, layer.config, factory}};
   }
   if (is_noop(layer)) return {};
-  if (layer.class_name == kRandomCrop) {
-    return {{"", "Resizing", resizing_options(layer.config)}};
-  }
-  if (layer.class_name == kStochasticDepth) {
-    return {{"", "Dropout", dropout_options(layer.config)}};
-  }
-  if (layer.class_name == kThresholdedReLU) {
-    return {{"", "ReLU", relu_options(layer.config)}};
+  if (const Replacement* other = find_replacement(layer.class_name)) {
+    return {{"", other->octet, other->options(layer.config)}};
   }
   Config config = modern_config(layer);
   if (layer.class_name == kMerge) {
@@ -129,9 +147,8 @@ std::vector<LayerSpec> layer_sequence(const KerasLayer& layer,
   if (!has_activation_option(layer.class_name)) {
     return {{"", layer.class_name, std::move(config)}};
   }
-  const Config* value = config.find("activation");
   ActivationConversion form =
-      activation_of(value == nullptr ? Config() : *value, dialect, options);
+      activation_of(option(config, "activation"), context);
   // Softmax is computed along the last axis, which must be the channels: a
   // separate layer gets its input in that order.
   const bool is_activation = layer.class_name == "Activation";

@@ -146,85 +146,12 @@ void match_layer(const TargetLayer& layer, const StoredLayer& stored,
   }
 }
 
-std::vector<const TargetLayer*> with_weights(
-    const std::vector<TargetLayer>& targets) {
-  std::vector<const TargetLayer*> result;
-  for (const TargetLayer& target : targets) {
-    if (has_weights(target)) result.push_back(&target);
+std::string quoted(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) {
+    result.push_back(fmt::format("'{}'", printable(name)));
   }
-  return result;
-}
-
-std::vector<const StoredLayer*> with_weights(
-    const std::vector<StoredLayer>& layers) {
-  std::vector<const StoredLayer*> result;
-  for (const StoredLayer& layer : layers) {
-    if (!layer.weights.empty()) result.push_back(&layer);
-  }
-  return result;
-}
-
-std::vector<std::string> quoted(std::vector<std::string> names) {
-  for (std::string& name : names) name = fmt::format("'{}'", printable(name));
-  return names;
-}
-
-std::vector<std::string> names_of(
-    const std::vector<const StoredLayer*>& layers) {
-  std::vector<std::string> names;
-  for (const StoredLayer* layer : layers) names.push_back(layer->name);
-  return names;
-}
-
-std::vector<Assignment> match_by_order(
-    const std::vector<const TargetLayer*>& targets,
-    const std::vector<const StoredLayer*>& stored) {
-  if (targets.size() != stored.size()) {
-    throw FormatError(
-        "count_mismatch", "layers with weights",
-        fmt::format("the model has {}, the file has {} ({})", targets.size(),
-                    stored.size(), listed(quoted(names_of(stored)))));
-  }
-  std::vector<Assignment> assignments;
-  for (size_t i = 0; i < targets.size(); ++i) {
-    in_file(
-        [&] {
-          return fmt::format("by order: layer '{}' of the file",
-                             stored[i]->name);
-        },
-        [&] { match_layer(*targets[i], *stored[i], assignments); });
-  }
-  return assignments;
-}
-
-std::vector<Assignment> match_by_name(
-    const std::vector<const TargetLayer*>& targets,
-    const std::vector<const StoredLayer*>& stored, bool partial) {
-  const std::vector<std::string> names = names_of(stored);
-  const quant::CounterpartNames by_name(names);
-  std::vector<bool> used(stored.size());
-  std::vector<Assignment> assignments;
-  std::vector<std::string> missing;
-  for (const TargetLayer* target : targets) {
-    const std::optional<size_t> found = by_name.find(target->name);
-    if (!found || used[*found]) {
-      missing.push_back(target->name);
-      continue;
-    }
-    match_layer(*target, *stored[*found], assignments);
-    used[*found] = true;
-  }
-  std::vector<std::string> left;
-  for (size_t i = 0; i < stored.size(); ++i) {
-    if (!used[i]) left.push_back(names[i]);
-  }
-  if (partial || (missing.empty() && left.empty())) return assignments;
-  throw FormatError(
-      "unknown_name", "layers with weights",
-      fmt::format("must be the same in model and file, got {} only in the "
-                  "model and {} only in the file. Hint: KerasOptions.match = "
-                  "KerasMatch::by_order matches by order",
-                  listed(quoted(missing)), listed(quoted(left))));
+  return listed(result);
 }
 
 }  // namespace
@@ -232,14 +159,60 @@ std::vector<Assignment> match_by_name(
 std::vector<Assignment> match_legacy(const std::vector<StoredLayer>& stored,
                                      std::vector<TargetLayer>& targets,
                                      const KerasOptions& options) {
-  if (options.match == KerasMatch::by_order) {
-    return match_by_order(with_weights(targets), with_weights(stored));
-  }
+  const bool by_order = options.match == KerasMatch::by_order;
   std::vector<std::string> names;
   for (const StoredLayer& layer : stored) names.push_back(layer.name);
-  regroup(targets, names);
-  return match_by_name(with_weights(targets), with_weights(stored),
-                       options.partial);
+  if (!by_order) regroup(targets, names);
+  // Layers with ranges only have no weights.
+  std::vector<const StoredLayer*> there;
+  names.clear();
+  for (const StoredLayer& layer : stored) {
+    if (layer.weights.empty()) continue;
+    there.push_back(&layer);
+    names.push_back(layer.name);
+  }
+  const auto wanted = std::ranges::count_if(targets, has_weights);
+  if (by_order && wanted != std::ssize(there)) {
+    throw FormatError("count_mismatch", "layers with weights",
+                      fmt::format("the model has {}, the file has {} ({})",
+                                  wanted, there.size(), quoted(names)));
+  }
+  const quant::CounterpartNames by_name(names);
+  std::vector<bool> used(there.size());
+  std::vector<Assignment> assignments;
+  std::vector<std::string> missing;
+  size_t next = 0;
+  for (const TargetLayer& target : targets) {
+    if (!has_weights(target)) continue;
+    const std::optional<size_t> found =
+        by_order ? next++ : by_name.find(target.name);
+    if (!found || used[*found]) {
+      missing.push_back(target.name);
+      continue;
+    }
+    used[*found] = true;
+    const StoredLayer& layer = *there[*found];
+    if (by_order) {
+      in_file(
+          [&] {
+            return fmt::format("by order: layer '{}' of the file", layer.name);
+          },
+          [&] { match_layer(target, layer, assignments); });
+    } else {
+      match_layer(target, layer, assignments);
+    }
+  }
+  std::vector<std::string> left;
+  for (size_t i = 0; i < there.size(); ++i) {
+    if (!used[i]) left.push_back(names[i]);
+  }
+  if (options.partial || (missing.empty() && left.empty())) return assignments;
+  throw FormatError(
+      "unknown_name", "layers with weights",
+      fmt::format("must be the same in model and file, got {} only in the "
+                  "model and {} only in the file. Hint: KerasOptions.match = "
+                  "KerasMatch::by_order matches by order",
+                  quoted(missing), quoted(left)));
 }
 
 }  // namespace octet::io

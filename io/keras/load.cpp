@@ -15,7 +15,6 @@
 #include "file_kind.h"
 #include "hdf5/reader.h"
 #include "keras/archive.h"
-#include "keras/augmentation.h"
 #include "keras/builder.h"
 #include "keras/quantized.h"
 #include "keras/stored.h"
@@ -170,21 +169,30 @@ int major_version(const std::string& version, const Config& architecture,
   return is_weights_h5 || looks_like_keras_3(architecture) ? 3 : 1;
 }
 
-/// Whether a layer was in a quantize wrapper of the toolkit.
-bool has_wrapped(const KerasGraph& graph) {
-  return std::ranges::any_of(graph.layers, [](const KerasLayer& layer) {
-    return layer.is_wrapped ||
-           (layer.graph != nullptr && has_wrapped(*layer.graph));
+DataFormats data_formats(const KerasGraph& graph) {
+  DataFormats all;
+  for_each_layer(graph, [&](const KerasLayer& layer) {
+    if (layer.graph != nullptr || layer.operation) return;
+    const Config& format = option(layer.config, "data_format");
+    all.first |= format == Config("channels_first");
+    all.last |= format == Config("channels_last");
   });
+  return all;
 }
+
+bool any_layer(const KerasGraph& graph, bool (*is)(const KerasLayer&)) {
+  bool any = false;
+  for_each_layer(graph, [&](const KerasLayer& layer) { any |= is(layer); });
+  return any;
+}
+
+/// Whether a layer was in a quantize wrapper of the toolkit.
+bool is_wrapped(const KerasLayer& layer) { return layer.is_wrapped; }
 
 /// Whether a layer has a kernel whose orientation depends on the backend of
 /// Keras 1.
-bool has_old_kernels(const KerasGraph& graph) {
-  return std::ranges::any_of(graph.layers, [](const KerasLayer& layer) {
-    if (layer.graph != nullptr) return has_old_kernels(*layer.graph);
-    return layer.class_name == "Conv2D" && has_channels_first(layer);
-  });
+bool has_old_kernel(const KerasLayer& layer) {
+  return layer.class_name == "Conv2D" && has_channels_first(layer);
 }
 
 /// Weights and scales of a file for a model.
@@ -215,7 +223,7 @@ Stored match(const KerasSource& source, const Model& model,
 Model quantized(Model model, const std::vector<StoredScales>& scales) {
   if (scales.empty()) return model;
   model = quant::apply(plan_of(scales, model), model);
-  ScaleAssignment(model, scales, false).put_in_place();
+  set_scales(scales_for(model, scales, false));
   return model;
 }
 
@@ -258,14 +266,14 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
     return major_version(source.version, architecture, source.is_weights_h5);
   });
   const KerasGraph graph = parse_graph(architecture, dialect);
-  if (source.is_weights_h5 && has_wrapped(graph)) {
+  if (source.is_weights_h5 && any_layer(graph, is_wrapped)) {
     throw UnsupportedError(
         "unsupported_format", "layers",
         "weights of quantize wrappers must be stored by name, as in an .h5 "
         "file; .weights.h5 and .keras number them");
   }
-  BuildState state{
-      .dialect = dialect, .options = options, .formats = data_formats(graph)};
+  BuildState state{{dialect, options}};
+  state.formats = data_formats(graph);
   const double most = std::min(static_cast<double>(options.limits.memory_limit),
                                kMostBytesPerByte * source.weight_bytes);
   BuiltModel built = [&] {
@@ -273,14 +281,14 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
     return build_model(graph, state);
   }();
   check_activations(built.model, options.limits);
-  if (dialect.major == 1 && dialect.backend.empty() && has_old_kernels(graph)) {
+  if (dialect.major == 1 && dialect.backend.empty() &&
+      any_layer(graph, has_old_kernel)) {
     warn("unknown_backend", path.string(),
          "a Keras 1 model with channels first does not record its backend. "
          "Hint: if it is Theano, which flips kernels, set KerasOptions.backend "
          "= \"theano\"");
   }
-  warn_of_augmentation(graph, path.string());
-  warn_of_training_options(graph, path.string());
+  warn_of_training_only(graph, path.string());
   KerasOptions whole = options;
   whole.partial = false;
   const Stored stored = match(source, built.model, built.targets, whole);
@@ -314,10 +322,10 @@ void load_keras_weights(Model& model, const std::filesystem::path& path,
     // A model without quantizers ignores them.
     const bool use =
         !stored.scales.empty() && !quant::quantizers(model).empty();
-    std::optional<ScaleAssignment> scales;
-    if (use) scales.emplace(model, stored.scales, options.partial);
+    QuantizerScales scales;
+    if (use) scales = scales_for(model, stored.scales, options.partial);
     assign_all(source.weights, stored.weights);
-    if (scales) scales->put_in_place();
+    set_scales(scales);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/ops.h>
+#include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
 #include "added_layers.h"
@@ -15,41 +16,43 @@
 namespace octet::io {
 namespace {
 
-// Functions of one tensor. Names are Keras 3's classes; find_row() finds tf's
-// names, too.
-struct Pointwise {
-  std::string_view name;
-  SymbolicTensor (*apply)(const SymbolicTensor& x);
-};
+template <SymbolicTensor (*kFunction)(const SymbolicTensor&)>
+Outputs pointwise(FunctionCall& c) {
+  return {kFunction(c.x())};
+}
 
-constexpr Pointwise kPointwise[] = {
-    {"Absolute", octet::abs},
-    {"Ceil", octet::ceil},
-    {"Cos", octet::cos},
-    {"Erf", octet::erf},
-    {"Exp", octet::exp},
-    {"Floor", octet::floor},
-    {"HardSigmoid", hard_sigmoid},
-    {"HardSilu", hard_silu},
-    {"Log", octet::log},
-    {"LogSigmoid", log_sigmoid},
-    {"LogicalNot", logical_not},
-    {"Negative", negative},
-    {"Reciprocal", reciprocal},
-    {"Relu", relu},
-    {"Relu6", relu6},
-    {"Rsqrt", rsqrt},
-    {"Selu", selu},
-    {"Sigmoid", sigmoid},
-    {"Sign", sign},
-    {"Silu", silu},
-    {"Sin", octet::sin},
-    {"Softplus", softplus},
-    {"Softsign", softsign},
-    {"Sqrt", octet::sqrt},
-    {"Square", square},
-    {"Tanh", octet::tanh},
-    {"identity", [](const SymbolicTensor& x) { return x; }},
+constexpr auto kElementwise = KerasFunction::Order::elementwise;
+
+// Functions of one tensor without settings, by Keras 3's class names.
+constexpr KerasFunction kPointwise[] = {
+    {"Absolute", pointwise<octet::abs>, kElementwise},
+    {"Ceil", pointwise<octet::ceil>, kElementwise},
+    {"Cos", pointwise<octet::cos>, kElementwise},
+    {"Erf", pointwise<octet::erf>, kElementwise},
+    {"Exp", pointwise<octet::exp>, kElementwise},
+    {"Floor", pointwise<octet::floor>, kElementwise},
+    {"HardSigmoid", pointwise<hard_sigmoid>, kElementwise},
+    {"HardSilu", pointwise<hard_silu>, kElementwise},
+    {"Log", pointwise<octet::log>, kElementwise},
+    {"LogSigmoid", pointwise<log_sigmoid>, kElementwise},
+    {"LogicalNot", pointwise<logical_not>, kElementwise},
+    {"Negative", pointwise<negative>, kElementwise},
+    {"Reciprocal", pointwise<reciprocal>, kElementwise},
+    {"Relu", pointwise<relu>, kElementwise},
+    {"Relu6", pointwise<relu6>, kElementwise},
+    {"Rsqrt", pointwise<rsqrt>, kElementwise},
+    {"Selu", pointwise<selu>, kElementwise},
+    {"Sigmoid", pointwise<sigmoid>, kElementwise},
+    {"Sign", pointwise<sign>, kElementwise},
+    {"Silu", pointwise<silu>, kElementwise},
+    {"Sin", pointwise<octet::sin>, kElementwise},
+    {"Softplus", pointwise<softplus>, kElementwise},
+    {"Softsign", pointwise<softsign>, kElementwise},
+    {"Sqrt", pointwise<octet::sqrt>, kElementwise},
+    {"Square", pointwise<square>, kElementwise},
+    {"Tanh", pointwise<octet::tanh>, kElementwise},
+    {"identity", [](FunctionCall& c) -> Outputs { return {c.x()}; },
+     kElementwise},
 };
 
 using Numbers = std::vector<double>;
@@ -68,6 +71,7 @@ std::vector<float> floats(const Numbers& numbers) {
 float first(const Numbers& numbers) { return static_cast<float>(numbers[0]); }
 
 // Functions of two tensors, or of a tensor and numbers for its last axis.
+// find_row() finds tf's names, too.
 struct Arithmetic {
   std::string_view name;
   SymbolicTensor (*tensors)(const SymbolicTensor& x, const SymbolicTensor& y);
@@ -137,6 +141,11 @@ const Row* find_row(const Row (&rows)[kSize], std::string_view name) {
   return found == std::end(rows) ? nullptr : found;
 }
 
+const KerasFunction* find_any(std::string_view name) {
+  const KerasFunction* found = find_row(kPointwise, name);
+  return found == nullptr ? find_function(name) : found;
+}
+
 /// Returns the class in Keras 3 or the name in tf; "" if the file has none.
 std::string function_of(const KerasLayer& layer) {
   if (layer.written_class != "TFOpLambda" &&
@@ -191,21 +200,19 @@ Numbers numbers_of(const Config& c) {
 
 class OperationBuilder final : public LayerBuilder {
  public:
-  OperationBuilder(const KerasLayer& layer, std::string name, BuildState& state)
-      : layer_(layer),
-        name_(std::move(name)),
-        state_(state),
-        function_(function_of(layer)) {}
+  OperationBuilder(const KerasLayer& layer, const std::string& name,
+                   BuildState& state)
+      : LayerBuilder(layer, name, state), function_(function_of(layer)) {}
 
   // Constants differ between calls, so each call has its own layers. A nested
   // model counts its calls from 0 in each of its own calls.
   std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
                                size_t) override {
-    const std::string name =
-        calls_ == 0 ? name_ : fmt::format("{}_{}", name_, calls_);
+    const std::string call_name =
+        calls_ == 0 ? name() : fmt::format("{}_{}", name(), calls_);
     ++calls_;
     const Settings settings = settings_of(
-        layer_, arguments,
+        layer(), arguments,
         +[](const BuiltArgument& a) { return a.value.has_value(); });
     std::vector<KerasValue> values;
     for (const BuiltArgument& argument : arguments) {
@@ -216,12 +223,8 @@ class OperationBuilder final : public LayerBuilder {
                         "must have a tensor, got none");
     }
     FunctionCall c{
-        .settings = settings, .values = values, .formats = state_.formats};
-    return named(c, outputs_of(c, arguments), name);
-  }
-
-  TargetLayer targets() const override {
-    return {.name = layer_.name, .class_name = layer_.written_class};
+        .settings = settings, .values = values, .formats = state().formats};
+    return named(c, outputs_of(c, arguments), call_name);
   }
 
  private:
@@ -230,7 +233,7 @@ class OperationBuilder final : public LayerBuilder {
   Outputs outputs_of(FunctionCall& c,
                      const std::vector<BuiltArgument>& arguments) const {
     try {
-      if (const KerasFunction* function = find_function(function_)) {
+      if (const KerasFunction* function = find_any(function_)) {
         return apply(*function, c);
       }
       return apply_to_operands(c, operands_of(arguments));
@@ -290,10 +293,6 @@ class OperationBuilder final : public LayerBuilder {
                             const std::vector<BuiltArgument>& operands) const {
     c.arrange(order_as("Add", c.values));
     const size_t tensors = c.values.size();
-    const Pointwise* pointwise = find_row(kPointwise, function_);
-    if (pointwise != nullptr && operands.size() == 1 && tensors == 1) {
-      return {pointwise->apply(c.x())};
-    }
     const Arithmetic* arithmetic = find_row(kArithmetic, function_);
     if (arithmetic != nullptr && operands.size() == 2) {
       if (tensors == 2 && arithmetic->tensors != nullptr &&
@@ -324,14 +323,11 @@ class OperationBuilder final : public LayerBuilder {
       name_added_layers(c.inputs, outputs[i],
                         i == 0 ? name : fmt::format("{}/{}", name, i),
                         [&](const std::string& own) { return names.add(own); });
-      result.push_back({outputs[i], c.order});
+      result.push_back(value_in(c.order, outputs[i]));
     }
     return result;
   }
 
-  const KerasLayer& layer_;
-  std::string name_;
-  BuildState& state_;
   std::string function_;
   int64_t calls_ = 0;
 };
@@ -340,9 +336,8 @@ class OperationBuilder final : public LayerBuilder {
 
 bool is_known_operation(const KerasLayer& layer) {
   const std::string function = function_of(layer);
-  return find_row(kPointwise, function) != nullptr ||
-         find_row(kArithmetic, function) != nullptr ||
-         find_function(function) != nullptr;
+  return find_row(kArithmetic, function) != nullptr ||
+         find_any(function) != nullptr;
 }
 
 int64_t outputs_of(const KerasLayer& layer) {
@@ -359,7 +354,11 @@ int64_t outputs_of(const KerasLayer& layer) {
                         }));
 }
 
-bool is_called_as_operation(const KerasLayer& layer) {
+bool is_built_as_operation(const KerasLayer& layer) {
+  if (layer.operation) return true;
+  if (find_layer_def(layer.class_name) == nullptr) {
+    return is_known_operation(layer);
+  }
   if (!is_merging_layer(layer.written_class)) return false;
   for (const KerasCall& call : layer.calls) {
     for (const KerasArgument& argument : call) {
@@ -370,9 +369,9 @@ bool is_called_as_operation(const KerasLayer& layer) {
 }
 
 std::unique_ptr<LayerBuilder> operation_builder(const KerasLayer& layer,
-                                                std::string name,
+                                                const std::string& name,
                                                 BuildState& state) {
-  return std::make_unique<OperationBuilder>(layer, std::move(name), state);
+  return std::make_unique<OperationBuilder>(layer, name, state);
 }
 
 }  // namespace octet::io

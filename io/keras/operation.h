@@ -16,12 +16,11 @@ bool is_known_operation(const KerasLayer& layer);
 /// Returns the number of outputs, 1 for layers.
 int64_t outputs_of(const KerasLayer& layer);
 
-/// Whether a layer whose class is not an operation is called like one, on a
-/// constant.
-bool is_called_as_operation(const KerasLayer& layer);
+/// Whether a layer is a function, or a merging layer called on a constant.
+bool is_built_as_operation(const KerasLayer& layer);
 
 std::unique_ptr<LayerBuilder> operation_builder(const KerasLayer& layer,
-                                                std::string name,
+                                                const std::string& name,
                                                 BuildState& state);
 
 }  // namespace octet::io

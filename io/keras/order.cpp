@@ -5,35 +5,17 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/onnx_interface.h>
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
+
+#include "arranged.h"
 
 namespace octet::io {
 namespace {
 
-SymbolicTensor rearranged(const SymbolicTensor& x, const char* class_name,
-                          const char* option, Config::List list) {
-  return call(create_layer(class_name, Config().set(option, std::move(list))),
-              {x});
-}
-SymbolicTensor permuted(const SymbolicTensor& x, Config::List dims) {
-  return rearranged(x, "Permute", "dims", std::move(dims));
-}
-
 const AxisOrder kPlain{};
 const AxisOrder kChannelsFirst{.channels_first = true};
-
-// Returns an option that is an integer or a list of integers.
-std::vector<int64_t> integers(const Config& config, const char* key) {
-  const Config* value = config.find(key);
-  if (value == nullptr || value->is_null()) return {};
-  if (!value->is_list()) return {value->as_int()};
-  std::vector<int64_t> result;
-  for (const Config& entry : value->as_list()) {
-    result.push_back(entry.as_int());
-  }
-  return result;
-}
 
 int64_t from_zero(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
@@ -42,24 +24,24 @@ int64_t from_zero(int64_t axis, int rank) {
 // Whether values are images or sequences, which may have channels first.
 bool has_pixels(int rank) { return rank == 3 || rank == 4; }
 
-// Returns Octet's axis for Keras' axis of [n,c,h,w] or [n,c,l].
-int64_t in_nhwc(int64_t axis, int rank) {
-  if (axis < 1 || axis >= rank) return axis;
-  return axis == 1 ? rank - 1 : axis - 1;
+bool is_channels_first(const KerasValue& x) {
+  return order_of(x).channels_first;
 }
 
-// Transposes [n,c,h,w] to [n,h,w,c], and sequences likewise.
-SymbolicTensor channels_last(const SymbolicTensor& x) {
-  return x.shape().rank() == 3 ? permuted(x, {2, 1}) : permuted(x, {2, 3, 1});
-}
-SymbolicTensor channels_first(const SymbolicTensor& x) {
-  return x.shape().rank() == 3 ? permuted(x, {2, 1}) : permuted(x, {3, 1, 2});
+bool have_equal_order(const KerasValue& x, const KerasValue& y) {
+  const AxisOrder a = order_of(x);
+  const AxisOrder b = order_of(y);
+  if (!a.features || !b.features) {
+    return a.channels_first == b.channels_first && !a.features && !b.features;
+  }
+  const auto moves = between(*a.features, *b.features);
+  return moves && moves->in_order();
 }
 
 // Returns the axis order in which the channel axis is the last.
 AxisOrder for_channels(const LayerSpec& step, const KerasValue& x) {
   const int rank = x.tensor.shape().rank();
-  std::vector<int64_t> axes = integers(step.config, "axis");
+  std::vector<int64_t> axes = integers_of(step.config, "axis");
   if (axes.empty()) axes.push_back(-1);
   const int64_t axis = from_zero(axes[0], rank);
   if (axes.size() == 1 && axis == 1 && has_pixels(rank)) return kChannelsFirst;
@@ -69,7 +51,7 @@ AxisOrder for_channels(const LayerSpec& step, const KerasValue& x) {
         fmt::format("must be the channel axis of {}, got [{}]",
                     keras_shape(x).to_string(), fmt::join(axes, ",")));
   }
-  return rank == 2 ? x.order : kPlain;
+  return rank == 2 ? order_of(x) : kPlain;
 }
 
 // Lists of values apply to the last axis. In Keras 3 they apply to the channels
@@ -82,7 +64,7 @@ AxisOrder for_constants(const LayerSpec& step, const KerasValue& x) {
     const auto size = static_cast<int64_t>(value->as_list().size());
     const Shape& shape = x.tensor.shape();
     const bool channels =
-        x.order.channels_first && shape.rank() == 4 && size == shape[-1];
+        is_channels_first(x) && shape.rank() == 4 && size == shape[-1];
     if (size > 1 && !channels) return kPlain;
     if (size > 1 && shape[-2] == size) {
       warn("unknown_layout", "Rescaling",
@@ -93,7 +75,7 @@ AxisOrder for_constants(const LayerSpec& step, const KerasValue& x) {
                key));
     }
   }
-  return x.order;
+  return order_of(x);
 }
 
 AxisOrder for_merge(std::span<const KerasValue> inputs) {
@@ -102,10 +84,10 @@ AxisOrder for_merge(std::span<const KerasValue> inputs) {
   bool any_channels_first = false;
   for (const KerasValue& x : inputs) {
     if (x.tensor.shape().rank() != first.tensor.shape().rank()) return kPlain;
-    first_order = first_order && x.order == first.order;
-    any_channels_first |= x.order.channels_first;
+    first_order = first_order && have_equal_order(x, first);
+    any_channels_first |= is_channels_first(x);
   }
-  if (first_order) return first.order;
+  if (first_order) return order_of(first);
   return any_channels_first ? kChannelsFirst : kPlain;
 }
 
@@ -128,10 +110,10 @@ AxisOrder for_axis(std::span<const KerasValue> inputs) {
 }
 
 AxisOrder for_statistics(const LayerSpec& step, const KerasValue& x) {
-  const std::vector<int64_t> axes = integers(step.config, "axis");
+  const std::vector<int64_t> axes = integers_of(step.config, "axis");
   const int rank = x.tensor.shape().rank();
   const bool channels = axes.size() == 1 && from_zero(axes[0], rank) == 1;
-  return channels && x.order.channels_first ? x.order : kPlain;
+  return channels && is_channels_first(x) ? kChannelsFirst : kPlain;
 }
 
 }  // namespace
@@ -154,38 +136,44 @@ bool takes_any_order(KerasLayout layout) {
   }
 }
 
+KerasValue value_in(const AxisOrder& order, const SymbolicTensor& tensor) {
+  AxisLayout layout(dims_of(tensor.shape()));
+  const int rank = tensor.shape().rank();
+  if (order.channels_first && has_pixels(rank)) {
+    return {tensor, layout.transposed(inverse_of(channels_first_axes(rank)))};
+  }
+  if (order.features && order.features->stored() == layout.stored()) {
+    return {tensor, *order.features};
+  }
+  return {tensor, std::move(layout)};
+}
+
+AxisOrder order_of(const KerasValue& value) {
+  const AxisLayout& layout = value.layout;
+  if (layout.in_order() && layout.dims() == layout.stored()) return {};
+  if (layout.dims().size() > 2) return kChannelsFirst;
+  return {.features = layout};
+}
+
 Shape keras_shape(const KerasValue& value) {
-  const Shape& x = value.tensor.shape();
-  if (!value.order.channels_first) return x;
-  if (x.rank() == 3) return {x[0], x[2], x[1]};
-  return {x[0], x[3], x[1], x[2]};
+  return shape_of(value.layout.dims());
 }
 
 KerasValue materialize(const KerasValue& value, const AxisOrder& wanted) {
-  if (value.order == wanted) return value;
-  const Shape& x = value.tensor.shape();
-  KerasValue result = value;
-  const auto flat = [&](const SymbolicTensor& t) {
-    return call(create_layer("Flatten", Config::Object()), {t});
-  };
-  if (value.order.channels_first) {
-    result = {channels_first(value.tensor), kPlain};
-  } else if (value.order.flattened.rank() == 3) {
-    const Shape& s = value.order.flattened;
-    const auto image =
-        rearranged(value.tensor, "Reshape", "target_shape", {s[1], s[2], s[0]});
-    result = {flat(channels_first(image)), kPlain};
+  const std::vector<Dim> dims = value.layout.dims();
+  const auto rank = static_cast<int>(dims.size());
+  AxisLayout target(dims);
+  if (wanted.channels_first && has_pixels(rank)) {
+    target = AxisLayout(dims, channels_first_axes(rank));
+  } else if (wanted.features && wanted.features->dims() == dims) {
+    target = *wanted.features;
   }
-  if (wanted.channels_first && has_pixels(x.rank())) {
-    return {channels_last(result.tensor), wanted};
+  if (const auto moves = between(value.layout, target)) {
+    return {arranged(value.tensor, *moves), std::move(target)};
   }
-  const Shape& s = wanted.flattened;
-  if (s.rank() == 3 && x.rank() == 2 && s.size() == x[1]) {
-    const auto image = rearranged(result.tensor, "Reshape", "target_shape",
-                                  {s[0], s[1], s[2]});
-    return {flat(channels_last(image)), wanted};
-  }
-  return result;
+  const SymbolicTensor in_keras = arranged(value.tensor, value.layout);
+  return {arranged(in_keras, between(AxisLayout(dims), target).value()),
+          std::move(target)};
 }
 
 AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs) {
@@ -200,11 +188,11 @@ AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs) {
       return image && has_channels_first(step.config) ? kChannelsFirst : kPlain;
     case KerasLayout::flatten:
       return image && has_channels_first(step.config) ? kChannelsFirst
-                                                      : x.order;
+                                                      : order_of(x);
     case KerasLayout::pointwise:
       return for_values(step, inputs);
     case KerasLayout::features:
-      return rank == 2 ? x.order : kPlain;
+      return rank == 2 ? order_of(x) : kPlain;
     case KerasLayout::axis:
       return for_axis(inputs);
     case KerasLayout::channels:
@@ -212,18 +200,23 @@ AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs) {
     case KerasLayout::statistics:
       return for_statistics(step, x);
     case KerasLayout::shared_axes:
-      return image ? x.order : kPlain;
+      return image ? order_of(x) : kPlain;
     case KerasLayout::constants:
       return for_constants(step, x);
   }
   throw InternalError("internal", "order_for", "unknown layout");
 }
 
+int64_t axis_in(const AxisOrder& order, int64_t axis, int rank) {
+  if (!order.channels_first || axis < 1 || axis >= rank) return axis;
+  return inverse_of(channels_first_axes(rank))[static_cast<size_t>(axis)];
+}
+
 Config config_in(const AxisOrder& order, const LayerSpec& step, int rank) {
   Config config = step.config;
   if (!order.channels_first) return config;
   const auto moved = [&](int64_t axis) {
-    return in_nhwc(from_zero(axis, rank), rank);
+    return axis_in(order, from_zero(axis, rank), rank);
   };
   switch (layout_of(step)) {
     case KerasLayout::axis: {
@@ -237,7 +230,7 @@ Config config_in(const AxisOrder& order, const LayerSpec& step, int rank) {
       break;
     case KerasLayout::shared_axes: {
       Config::List axes;
-      for (const int64_t axis : integers(config, "shared_axes")) {
+      for (const int64_t axis : integers_of(config, "shared_axes")) {
         axes.emplace_back(moved(axis));
       }
       config.set("shared_axes", std::move(axes));
@@ -249,47 +242,57 @@ Config config_in(const AxisOrder& order, const LayerSpec& step, int rank) {
   return config;
 }
 
-AxisOrder order_after(const AxisOrder& order, const LayerSpec& step,
-                      const Shape& input, const Shape& output) {
+KerasValue value_after(const AxisOrder& order, const KerasValue& x,
+                       const LayerSpec& step, const SymbolicTensor& y) {
   const KerasLayout layout = layout_of(step);
   if (layout == KerasLayout::keras || layout == KerasLayout::features) {
-    return kPlain;
+    return value_in(kPlain, y);
   }
-  if (layout == KerasLayout::flatten) {
-    // Keras transposes to channels last first, if it knows the data format.
-    if (!order.channels_first) return order;
-    const int64_t h = input.rank() == 3 ? 1 : input[1];
-    const int64_t w = input[-2];
-    const bool same = input[-1] == 1 || (h == 1 && w == 1);
-    if (has_channels_first(step.config) || same) return kPlain;
-    return {.flattened = {input[-1], h, w}};
+  if (layout != KerasLayout::flatten || !order.channels_first) {
+    return value_in(order, y);
   }
-  // Global pooling leaves features, which have one order.
-  return order.channels_first && !has_pixels(output.rank()) ? kPlain : order;
+  // Keras transposes to channels last first, if it knows the data format.
+  if (has_channels_first(step.config)) return value_in(kPlain, y);
+  const AxisLayout flat(dims_of(y.shape()));
+  const int rank = x.tensor.shape().rank();
+  return {y, flat.reshaped(x.layout.stored())
+                 ->transposed(inverse_of(channels_first_axes(rank)))
+                 .reshaped(flat.stored())
+                 .value()};
 }
 
-WeightOrder weight_order(const AxisOrder& order, const LayerSpec& step,
+AxisLayout weight_layout(const AxisOrder& order, const LayerSpec& step,
                          const std::string& parameter, const Shape& shape) {
   const KerasLayout layout = layout_of(step);
+  AxisLayout octet(dims_of(shape));
+  std::vector<Dim> dims = octet.stored();
   if (order.channels_first && layout == KerasLayout::shared_axes) {
-    if (shape.rank() == 2) {
-      return {{shape[1], shape[0]}, [](const Tensor& alpha) {
-                return alpha.transposed({1, 0});
-              }};
+    // [c,h,w] in Keras, without the batch.
+    std::vector<int> axes;
+    for (const int axis : channels_first_axes(shape.rank() + 1)) {
+      if (axis > 0) axes.push_back(axis - 1);
     }
-    return {{shape[2], shape[0], shape[1]}, [](const Tensor& alpha) {
-              return alpha.transposed({1, 2, 0});
-            }};
+    std::rotate(dims.rbegin(), dims.rbegin() + 1, dims.rend());
+    return AxisLayout(dims).transposed(axes);
   }
   const bool by_feature =
       (layout == KerasLayout::features && parameter == "kernel") ||
       layout == KerasLayout::channels;
-  if (order.flattened.rank() != 3 || !by_feature) return {shape, {}};
-  return {shape, [s = order.flattened, shape](const Tensor& w) {
-            return w.reshaped({s[0], s[1], s[2], Shape::kAnySize})
-                .transposed({1, 2, 0, 3})
-                .reshaped(shape);
-          }};
+  if (!order.features || !by_feature) return octet;
+  // The first axis as the features of a sample.
+  const Rearrangement moves = order.features->rearrangement();
+  std::vector<Dim> parts(moves.split.begin() + 1, moves.split.end());
+  std::vector<int> axes;
+  for (size_t i = 1; i < moves.order.size(); ++i) {
+    axes.push_back(moves.order[i] - 1);
+  }
+  for (size_t i = 1; i < dims.size(); ++i) {
+    axes.push_back(static_cast<int>(parts.size()));
+    parts.push_back(dims[i]);
+  }
+  const AxisLayout keras =
+      octet.reshaped(parts)->transposed(axes).reshaped(dims).value();
+  return between(octet, keras).value();
 }
 
 }  // namespace octet::io

@@ -1,11 +1,12 @@
 // Axis orders: Octet's images are [n,h,w,c] and its sequences [n,l,c] in all
-// models; each value records its order in Keras. Internal to io/keras.
+// models; each value records its axes in Keras. Internal to io/keras.
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include <octet/layers/axis_layout.h>
 #include <octet/layers/graph.h>
 #include <octet/layers/layer_def.h>
 
@@ -13,45 +14,47 @@
 
 namespace octet::io {
 
+/// The axis order of a layer's inputs: Keras', by default.
 struct AxisOrder {
-  /// For images and sequences: Keras has [n,c,h,w] or [n,c,l].
+  /// Of images and sequences: [n,c,h,w] or [n,c,l] in Keras, channels last in
+  /// Octet.
   bool channels_first = false;
-  /// For features: Keras flattened them from [c,h,w] with these sizes, Octet
-  /// from [h,w,c]; h = 1 for sequences. Otherwise of rank 0.
-  Shape flattened = {};
-
-  bool operator==(const AxisOrder&) const = default;
+  /// Of flattened images: Keras flattened other axes than Octet.
+  std::optional<AxisLayout> features = {};
 };
 
 struct KerasValue {
   SymbolicTensor tensor;
-  AxisOrder order = {};
+  AxisLayout layout;  ///< from the tensor to Keras' axes
 };
+
+/// Returns a value for a tensor in that order.
+KerasValue value_in(const AxisOrder& order, const SymbolicTensor& tensor);
+AxisOrder order_of(const KerasValue& value);
 
 /// Returns the shape in Keras, including the batch.
 Shape keras_shape(const KerasValue& value);
 
 /// Converts a value to another order, with Permute and Reshape layers if
-/// necessary. Returns it unchanged if it cannot have that order.
+/// necessary. Uses Keras' order for a value that cannot have that order.
 KerasValue materialize(const KerasValue& value, const AxisOrder& wanted);
 
 /// Returns the order in which an Octet layer consumes these inputs, all of
 /// them.
 AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs);
+/// Returns Octet's axis for an axis of Keras of a value in that order.
+int64_t axis_in(const AxisOrder& order, int64_t axis, int rank);
 /// Returns the configuration with axes converted to that order. `rank` is that
 /// of the inputs.
 Config config_in(const AxisOrder& order, const LayerSpec& step, int rank);
-/// Returns the order of the output.
-AxisOrder order_after(const AxisOrder& order, const LayerSpec& step,
-                      const Shape& input, const Shape& output);
+/// Returns the output `y` of a step for the first input `x`, which has that
+/// order.
+KerasValue value_after(const AxisOrder& order, const KerasValue& x,
+                       const LayerSpec& step, const SymbolicTensor& y);
 
-/// Shape of a parameter in Keras, for a layer that consumes inputs in this
-/// order, and the conversion of its values to Octet.
-struct WeightOrder {
-  Shape keras;
-  std::function<Tensor(const Tensor&)> to_octet;  ///< empty: unchanged
-};
-WeightOrder weight_order(const AxisOrder& order, const LayerSpec& step,
+/// Returns the layout of a parameter of a layer that consumes inputs in this
+/// order: from Keras' axes to Octet's.
+AxisLayout weight_layout(const AxisOrder& order, const LayerSpec& step,
                          const std::string& parameter, const Shape& shape);
 
 /// Returns the effect of axis orders on a step; `keras` for user layers.

@@ -211,15 +211,15 @@ quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
   return plan;
 }
 
-ScaleAssignment::ScaleAssignment(Model& model,
-                                 const std::vector<StoredScales>& scales,
-                                 bool partial) {
+QuantizerScales scales_for(Model& model,
+                           const std::vector<StoredScales>& scales,
+                           bool partial) {
   (void)input_scales(scales);
   const LayerIndex layers(model);
+  QuantizerScales result;
   std::vector<std::string> only_in_file;
   for (const StoredScales& each : scales) {
-    const Layer& layer = *layers.find(each.layer);
-    const auto quantizer = quantizer_at(layer, each);
+    const auto quantizer = quantizer_at(*layers.find(each.layer), each);
     if (quantizer == nullptr) {
       only_in_file.push_back(text_of(each));
       continue;
@@ -229,14 +229,19 @@ ScaleAssignment::ScaleAssignment(Model& model,
           "count_mismatch", text_of(each),
           fmt::format("must have one scale, got {}", each.values.size()));
     }
-    add(quantizer, each);
+    const auto [at, added] = result.emplace(quantizer, each.values);
+    if (added || at->second == each.values) continue;
+    warn("conflicting_ranges", text_of(each),
+         fmt::format("differs from that of other consumers of the tensor, {} "
+                     "and {}; using the larger scale",
+                     each.values[0], at->second[0]));
+    at->second[0] = std::max(at->second[0], each.values[0]);
   }
   std::vector<std::string> only_in_model;
   for (const auto& quantizer : quant::quantizers(model)) {
-    if (!scales_.contains(quantizer))
-      only_in_model.push_back(quantizer->name());
+    if (!result.contains(quantizer)) only_in_model.push_back(quantizer->name());
   }
-  if (partial || (only_in_file.empty() && only_in_model.empty())) return;
+  if (partial || (only_in_file.empty() && only_in_model.empty())) return result;
   throw FormatError(
       "unknown_name", "quantizers",
       fmt::format("must be the same in model and file, got {} only in the "
@@ -245,25 +250,14 @@ ScaleAssignment::ScaleAssignment(Model& model,
                   listed(only_in_model), listed(only_in_file)));
 }
 
-void ScaleAssignment::add(const std::shared_ptr<quant::Quantizer>& quantizer,
-                          const StoredScales& scales) {
-  const auto [at, added] = scales_.emplace(quantizer, scales.values);
-  if (added || at->second == scales.values) return;
-  warn("conflicting_ranges", text_of(scales),
-       fmt::format("differs from that of other consumers of the tensor, {} and "
-                   "{}; using the larger scale",
-                   scales.values[0], at->second[0]));
-  at->second[0] = std::max(at->second[0], scales.values[0]);
-}
-
-void ScaleAssignment::put_in_place() const {
-  for (const auto& [quantizer, scales] : scales_) {
+void set_scales(const QuantizerScales& scales) {
+  for (const auto& [quantizer, values] : scales) {
     const quant::QuantizerConfig& config = quantizer->config();
     if (config.rule == quant::ScaleRule::live) continue;
     if (config.per_channel) {
-      quantizer->set_scales(scales);
+      quantizer->set_scales(values);
     } else {
-      quantizer->set_scale(scales[0]);
+      quantizer->set_scale(values[0]);
     }
   }
 }

@@ -23,22 +23,19 @@ quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
                        const Model& model);
 
 /// Scales of a quantized model's quantizers, to be set together.
-class ScaleAssignment {
- public:
-  /// A quantizer with scales of several layers of the file gets the largest,
-  /// with a warning if they differ. Quantizers that derive their scale from the
-  /// weight are skipped.
-  /// Throws: FormatError naming layers with Q/DQ in the model or the file only,
-  /// unless `partial`, and for scales per channel if the model has one scale.
-  ScaleAssignment(Model& model, const std::vector<StoredScales>& scales,
-                  bool partial);
-  void put_in_place() const;
+using QuantizerScales =
+    std::map<std::shared_ptr<quant::Quantizer>, std::vector<float>>;
 
- private:
-  void add(const std::shared_ptr<quant::Quantizer>& quantizer,
-           const StoredScales& scales);
+/// Returns the scales of all quantizers of the model. A quantizer with scales
+/// of several layers of the file gets the largest, with a warning if they
+/// differ.
+/// Throws: FormatError naming layers with Q/DQ in the model or the file only,
+/// unless `partial`, and for scales per channel if the model has one scale.
+QuantizerScales scales_for(Model& model,
+                           const std::vector<StoredScales>& scales,
+                           bool partial);
 
-  std::map<std::shared_ptr<quant::Quantizer>, std::vector<float>> scales_;
-};
+/// Skips quantizers that derive their scale from the weight.
+void set_scales(const QuantizerScales& scales);
 
 }  // namespace octet::io

@@ -9,7 +9,7 @@
 #include <octet/quant/counterpart.h>
 
 #include "hdf5/reader.h"
-#include "keras/stored_layers.h"
+#include "keras/stored.h"
 
 namespace octet::io {
 

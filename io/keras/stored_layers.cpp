@@ -1,8 +1,6 @@
 // Sources: keras/engine/topology.py of Keras 1.2, keras/engine/saving.py of
 // Keras 2.2, keras/src/legacy/saving/legacy_h5_format.py of Keras 3;
 // quantize_wrappers.py of tensorflow-quantization 0.2.0.
-#include "keras/stored_layers.h"
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -16,6 +14,7 @@
 
 #include "file_errors.h"
 #include "keras/names.h"
+#include "keras/stored.h"
 #include "keras/training_only.h"
 #include "printable.h"
 

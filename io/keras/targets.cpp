@@ -4,9 +4,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include <octet/layers/layer.h>
 #include <octet/quant/wrapper.h>
 
+#include "arranged.h"
 #include "keras/attention.h"
 
 namespace octet::io {
@@ -98,7 +101,7 @@ std::vector<WeightTarget> weights_of(const Layer& layer) {
   std::vector<WeightTarget> weights;
   for (const Parameter& p : layer.parameters()) {
     weights.push_back({.name = p.name,
-                       .shape = p.variable.shape(),
+                       .layout = AxisLayout(dims_of(p.variable.shape())),
                        .variable = p.variable,
                        .trainable = p.trainable && p.variable.requires_grad(),
                        .integer = layer.class_name() == "Normalization" &&
@@ -113,32 +116,32 @@ std::vector<TargetLayer> targets_of(const Model& model) {
     const Layer& plain = quant::float_layer(*layer);
     by_name[plain.name()] = &plain;
   }
-  // Projections of attention blocks, by block name.
-  std::unordered_map<const Layer*, std::string> block_of;
-  std::unordered_map<std::string, AttentionLayers> blocks;
+  // Attention blocks, and the blocks of their projections.
+  std::unordered_map<std::string, TargetLayer> blocks;
+  std::unordered_map<std::string, std::string> block_of;
   for (const auto& [layer_name, layer] : by_name) {
-    const std::optional<std::string> name = attention_block(*layer);
-    if (!name) continue;
-    const std::optional<AttentionLayers> found = find_attention(by_name, *name);
-    if (!found) continue;
-    blocks.emplace(*name, *found);
-    for (const Layer* part :
-         {found->query, found->key, found->value, found->output}) {
-      block_of[part] = *name;
+    const std::optional<std::string> block = attention_block(*layer);
+    if (!block) continue;
+    auto target = attention_target(*block, [&](std::string_view part) {
+      const auto found = by_name.find(fmt::format("{}/{}", *block, part));
+      return found == by_name.end() ? nullptr : found->second;
+    });
+    if (!target) continue;
+    blocks.emplace(*block, std::move(*target));
+    for (const std::string_view part : kProjections) {
+      block_of[fmt::format("{}/{}", *block, part)] = *block;
     }
   }
   std::vector<TargetLayer> targets;
-  std::unordered_set<std::string> done;
   for (const Layer* given : in_keras_order(model)) {
-    const Layer* layer = &quant::float_layer(*given);
-    const auto block = block_of.find(layer);
+    const Layer& layer = quant::float_layer(*given);
+    const auto block = block_of.find(layer.name());
     if (block == block_of.end()) {
-      targets.push_back({.name = layer->name(),
-                         .class_name = layer->class_name(),
-                         .weights = weights_of(*layer)});
-    } else if (done.insert(block->second).second) {
-      targets.push_back(
-          attention_targets(block->second, blocks.at(block->second)));
+      targets.push_back({.name = layer.name(),
+                         .class_name = layer.class_name(),
+                         .weights = weights_of(layer)});
+    } else if (auto target = blocks.extract(block->second)) {
+      targets.push_back(std::move(target.mapped()));
     }
   }
   return targets;

@@ -2,21 +2,21 @@
 // Internal to io/keras.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include <octet/layers/axis_layout.h>
 #include <octet/layers/model.h>
 
 namespace octet::io {
 
 struct WeightTarget {
-  std::string name;                                    ///< "kernel"
-  Shape shape;                                         ///< in Keras
-  std::function<Tensor(const Tensor&)> to_octet = {};  ///< empty: unchanged
+  std::string name;   ///< "kernel"
+  AxisLayout layout;  ///< from Keras' axes to Octet's
   Variable variable = {};
   bool trainable = true;
   bool integer = false;  ///< Keras stores an integer
+  bool flipped = false;  ///< Keras reverses the spatial axes of the kernel
 };
 
 /// A layer and its inner layers.

@@ -1,4 +1,5 @@
 // Functions of tf and keras.ops in place of layers.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@
 
 namespace octet::io {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::FloatNear;
 
 // Returns all output values for input 0, 1, 2, ... [1,2,3].
 std::vector<float> values_of_function(const std::string& function,
@@ -269,6 +274,40 @@ TEST(KerasFunctions, AModelInAModelMayCallFunctionsTwice) {
                                    R"([["i",0,0]])", R"([["inner",2,0]])"));
   EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
             (std::vector<float>{1, 16, 81}));
+}
+
+// Expected: Keras 3.15.
+TEST(KerasLayers, AttentionWithAndWithoutAMaskAreTwoLayers) {
+  const Model model = keras_model(keras_functional(
+      {keras_input("i", "[null,2,1]"),
+       keras_layer("Attention", "a", "",
+                   R"([[["i",0,0,{}],["i",0,0,{}]],)"
+                   R"([["i",0,0,{"use_causal_mask":true}],["i",0,0,{}]]])")},
+      R"([["i",0,0]])", R"([["a",0,0],["a",1,0]])"));
+  const std::vector<Tensor> y =
+      model.predict(std::vector<Tensor>{Tensor::of<float>({1, 2, 1}, {0, 1})});
+  const float last = 1 / (1 + std::exp(-1.0f));
+  EXPECT_THAT(values(y[0]), ElementsAre(0.5f, FloatEq(last)));
+  EXPECT_THAT(values(y[1]), ElementsAre(0, FloatEq(last)));
+}
+
+// The axes of a single value have no order.
+TEST(KerasLayers, ImagesOfASingleValueMayHaveChannelsFirst) {
+  const std::string conv =
+      keras_layer("Conv2D", "conv",
+                  R"("filters":2,"kernel_size":[1,1],"use_bias":false,)"
+                  R"("data_format":"channels_first")");
+  const TempFolder folder;
+  KerasFile(keras_sequential(
+                {keras_input("i", "[null,1,1,1]"), conv,
+                 keras_layer("LayerNormalization", "norm", R"("axis":[1])")}))
+      .layer("conv", {{"kernel:0", Tensor::of<float>({1, 1, 1, 2}, {1, 3})}})
+      .layer("norm", {{"gamma:0", Tensor::of<float>({2}, {1, 1})},
+                      {"beta:0", Tensor::of<float>({2}, {5, 6})}})
+      .write(folder / "m.h5");
+  const Model model = load_keras(folder / "m.h5");
+  EXPECT_THAT(values(model.predict(Tensor::full({1, 1, 1, 1}, 100))),
+              ElementsAre(FloatNear(4, 1e-4f), FloatNear(7, 1e-4f)));
 }
 
 }  // namespace
