@@ -5,6 +5,7 @@
 
 #include <octet/runtime/error.h>
 
+#include "../operator_traits.h"
 #include "../proto_limits.h"
 #include "../qdq.h"
 #include "../run/constants.h"
@@ -13,69 +14,9 @@
 namespace octet::io::lint {
 namespace {
 
-struct OperatorKind {
-  std::string_view name;
-  FusionKind kind;
-};
-
-// Operators of other kinds than `other`, except Pad.
-constexpr OperatorKind kKinds[] = {
-    {"Conv", FusionKind::linear},
-    {"ConvTranspose", FusionKind::linear},
-    {"Gemm", FusionKind::linear},
-    {"MatMul", FusionKind::linear},
-    {"BatchNormalization", FusionKind::normalization},
-    {"Clip", FusionKind::activation},
-    {"Elu", FusionKind::activation},
-    {"HardSwish", FusionKind::activation},
-    {"LeakyRelu", FusionKind::activation},
-    {"Mish", FusionKind::activation},
-    {"PRelu", FusionKind::activation},
-    {"Relu", FusionKind::activation},
-    {"Selu", FusionKind::activation},
-    {"Softsign", FusionKind::activation},
-    {"Swish", FusionKind::activation},
-    {"Gelu", FusionKind::function},
-    {"Softplus", FusionKind::function},
-    {"Tanh", FusionKind::function},
-    {"HardSigmoid", FusionKind::gate},
-    {"Sigmoid", FusionKind::gate},
-    {"Flatten", FusionKind::movement},
-    {"GlobalMaxPool", FusionKind::movement},
-    {"Identity", FusionKind::movement},
-    {"MaxPool", FusionKind::movement},
-    {"Reshape", FusionKind::movement},
-    {"Squeeze", FusionKind::movement},
-    {"Transpose", FusionKind::movement},
-    {"Unsqueeze", FusionKind::movement},
-    {"AveragePool", FusionKind::average_pool},
-    {"GlobalAveragePool", FusionKind::average_pool},
-    {"Concat", FusionKind::concatenation},
-    {"Add", FusionKind::add},
-    {"Mul", FusionKind::multiply},
-    {"Max", FusionKind::merge},
-    {"Min", FusionKind::merge},
-    {"Sub", FusionKind::merge},
-    {"Sum", FusionKind::merge},
-    {"Attention", FusionKind::floating},
-    {"Erf", FusionKind::floating},
-    {"Exp", FusionKind::floating},
-    {"GroupNormalization", FusionKind::floating},
-    {"InstanceNormalization", FusionKind::floating},
-    {"LayerNormalization", FusionKind::floating},
-    {"Log", FusionKind::floating},
-    {"LogSoftmax", FusionKind::floating},
-    {"Pow", FusionKind::floating},
-    {"RMSNormalization", FusionKind::floating},
-    {"Softmax", FusionKind::floating},
-    {"Sqrt", FusionKind::floating},
-};
-
 FusionKind kind_of_operator(const Node& node) {
   if (!is_standard_domain(node.domain())) return FusionKind::other;
-  const auto* found =
-      std::ranges::find(kKinds, node.op_type(), &OperatorKind::name);
-  return found == std::end(kKinds) ? FusionKind::other : found->kind;
+  return traits_of(node.op_type()).fusion;
 }
 
 }  // namespace
