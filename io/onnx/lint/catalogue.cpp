@@ -141,17 +141,8 @@ bool is_tensorrt(LintTarget target) {
          target == LintTarget::tensorrt11 || target == LintTarget::tensorrt_rtx;
 }
 
-void Findings::add(std::string_view id, const Node& node, std::string reason,
-                   std::string hint) {
-  add(id, name_of(node), std::move(reason), std::move(hint));
-}
-
-void Findings::add(std::string_view id, std::string reason, std::string hint) {
-  add(id, std::string(), std::move(reason), std::move(hint));
-}
-
-void Findings::add(std::string_view id, std::string node, std::string reason,
-                   std::string hint) {
+void Findings::add_named(std::string_view id, std::string node,
+                         std::string hint, std::string reason) {
   const auto rule = std::ranges::find(kRules, id, &LintRule::id);
   if (rule == std::end(kRules)) {
     throw InternalError("internal", "lint",
