@@ -8,14 +8,20 @@
 namespace octet::io::lint {
 namespace {
 
-/// Returns the quantized convolution whose kernel produces a value, or null.
+/// Whether the result of an Add is quantized, possibly after an activation.
+bool is_quantized_sum(const LintGraph& graph, const Node& add) {
+  const Node* next = graph.only_consumer(add.output(0));
+  const bool active =
+      next != nullptr && quant::is_activation(graph.kind(*next));
+  return graph.is_quantized(active ? next->output(0) : add.output(0));
+}
+
+/// Returns the quantized layer whose kernel produces a value, or null.
 const Node* int8_layer(const LintGraph& graph, const std::string& value) {
   const Node* producer = graph.producer(value);
   if (producer == nullptr) return nullptr;
   const Node* layer = graph.fused_with(*producer);
-  return layer != nullptr && is_convolution(*layer) && graph.reads_int8(*layer)
-             ? layer
-             : nullptr;
+  return layer != nullptr && graph.reads_int8(*layer) ? layer : nullptr;
 }
 
 /// Returns the layer whose result a pair quantizes for a single consumer, or
@@ -40,7 +46,7 @@ void check_quantized_add(const LintGraph& graph, const Node& add,
     const Node* layer = layer_behind(graph, *graph.dequantizer(input));
     if (layer == nullptr) continue;
     findings.add("P05", add,
-                 "remove the Q/DQ pair between the convolution and the Add",
+                 "remove the Q/DQ pair between the layer and the Add",
                  "both branches are quantized; the output of '{}' could stay "
                  "float and fuse with it",
                  *layer);
@@ -63,7 +69,8 @@ void check_half_quantized_add(const LintGraph& graph, const Node& add,
   const Node* layer = int8_layer(graph, branch);
   if (layer == nullptr) {
     findings.add("P04", add, "put Q/DQ at that branch, too",
-                 "'{}' is float and not the output of a convolution", branch);
+                 "'{}' is float and not the output of a quantized layer",
+                 branch);
   } else if (graph.consumers(branch).size() > 1) {
     findings.add("P08", add,
                  "put Q/DQ at that branch and leave the other branch float, or "
@@ -74,11 +81,14 @@ void check_half_quantized_add(const LintGraph& graph, const Node& add,
 
 void check_float_add(const LintGraph& graph, const Node& add,
                      Findings& findings) {
-  // A branch with other consumers is the source of a residual.
-  const auto branch = [&](int i) {
-    return graph.consumers(add.input(i)).size() == 1
-               ? int8_layer(graph, add.input(i))
-               : nullptr;
+  // A branch with other consumers is the source of a residual. Sums of products
+  // remain float between the blocks of a transformer.
+  const bool quantized = is_quantized_sum(graph, add);
+  const auto branch = [&](int i) -> const Node* {
+    if (graph.consumers(add.input(i)).size() != 1) return nullptr;
+    const Node* layer = int8_layer(graph, add.input(i));
+    return layer != nullptr && (quantized || is_convolution(*layer)) ? layer
+                                                                     : nullptr;
   };
   const Node* first = branch(0);
   const Node* second = branch(1);
@@ -91,7 +101,8 @@ void check_float_add(const LintGraph& graph, const Node& add,
                  "outputs of '{}' and '{}' are added unquantized", *first,
                  *second);
   } else if (first != nullptr || second != nullptr) {
-    findings.add("P04", add, "put Q/DQ at the branch that is not a convolution",
+    findings.add("P04", add,
+                 "put Q/DQ at the branch that is not a quantized layer",
                  "branch '{}' is float", add.input(first != nullptr ? 1 : 0));
   } else if (graph.is_quantized(add.output(0))) {
     findings.add("P06", add, "put Q/DQ at both branches",
