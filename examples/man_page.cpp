@@ -178,7 +178,10 @@ constexpr std::string_view kEnding =
     ".SH ENVIRONMENT\n"
     "OCTET_ERROR_FILE: an error is also written to this file, as JSON with "
     "kind, code, subject, message and exit_code. The file is removed at the "
-    "start.\n";
+    "start.\n.br\n"
+    "OCTET_TRACE=passes: each pass over an ONNX graph prints a line to "
+    "standard "
+    "error.\n";
 
 ManPage page_of(const CLI::App& app, const CLI::App* command) {
   const CLI::App& shown = command == nullptr ? app : *command;

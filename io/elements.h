@@ -1,4 +1,5 @@
-// Conversion of bytes in either byte order to array elements. Internal to io.
+// Elements of arrays by their type: of a Tensor, or of bytes in either byte
+// order. Internal to io.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +7,43 @@
 #include <cstdint>
 #include <cstring>
 
+#include <octet/runtime/error.h>
+#include <octet/runtime/tensor.h>
+
 namespace octet::io {
 
 static_assert(std::endian::native == std::endian::little);
+
+/// Returns body(elements) for the elements of a tensor, a span of their type.
+template <class Body>
+decltype(auto) visit_elements(const Tensor& x, const Body& body) {
+  switch (x.dtype()) {
+    case DType::f32:
+      return body(x.data<float>());
+    case DType::i8:
+      return body(x.data<int8_t>());
+    case DType::u8:
+      return body(x.data<uint8_t>());
+    case DType::i32:
+      return body(x.data<int32_t>());
+    case DType::i64:
+      return body(x.data<int64_t>());
+    case DType::boolean:
+      return body(x.data<bool>());
+  }
+  throw InternalError("internal", "tensor", "unknown element type");
+}
+
+/// Converts integers and bool to float32.
+inline Tensor as_floats(const Tensor& x) {
+  if (x.dtype() == DType::f32) return x;
+  Tensor result(x.shape());
+  visit_elements(x, [&](auto elements) {
+    std::ranges::transform(elements, result.f32().begin(),
+                           [](auto v) { return static_cast<float>(v); });
+  });
+  return result;
+}
 
 /// Converts IEEE 754 half precision to single precision, exactly.
 inline float half_to_float(uint16_t half) {

@@ -14,34 +14,12 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape_hint.h>
 
+#include "elements.h"
+
 namespace octet::io {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <class Number>
-Tensor as_f32(const Tensor& numbers) {
-  Tensor x(numbers.shape());
-  std::ranges::transform(numbers.data<Number>(), x.f32().begin(),
-                         [](Number n) { return static_cast<float>(n); });
-  return x;
-}
-
-/// Converts signed integers and booleans to float32. Empty for other types.
-Tensor numbers_of(const Tensor& x) {
-  switch (x.dtype()) {
-    case DType::i8:
-      return as_f32<int8_t>(x);
-    case DType::i32:
-      return as_f32<int32_t>(x);
-    case DType::i64:
-      return as_f32<int64_t>(x);
-    case DType::boolean:
-      return as_f32<bool>(x);
-    default:
-      return {};
-  }
-}
 
 Tensor read_samples(const fs::path& path, const OpenOptions& options) {
   const Tensor x = read_npy(path);
@@ -51,8 +29,9 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
     return with_context([&] { return fmt::format("in '{}'", path.string()); },
                         [&] { return preprocess_input(x, mode); });
   }
-  if (options.takes_numbers && !options.preprocess) {
-    if (Tensor numbers = numbers_of(x); !numbers.empty()) return numbers;
+  // Bytes are images.
+  if (options.takes_numbers && !options.preprocess && x.dtype() != DType::u8) {
+    return as_floats(x);
   }
   if (x.dtype() == DType::f32) {
     throw ValueError(

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -70,8 +72,18 @@ class RescalingLayer final : public Layer {
       return context.builder().add_initializer(context.layer() + "/" + name,
                                                beside_channels(value, y));
     };
-    y.name = context.node("Mul", {y.name, constant("scale", scale_.value())});
-    y.name = context.node("Add", {y.name, constant("offset", offset_.value())});
+    const auto all = [](const std::vector<float>& numbers, float number) {
+      return std::ranges::count(numbers, number) == std::ssize(numbers);
+    };
+    // A node must have the layer's name, also without an effect.
+    const bool shifts = !all(o_.offset, 0);
+    if (!shifts || !all(o_.scale, 1)) {
+      y.name = context.node("Mul", {y.name, constant("scale", scale_.value())});
+    }
+    if (shifts) {
+      y.name =
+          context.node("Add", {y.name, constant("offset", offset_.value())});
+    }
     return y;
   }
 

@@ -17,6 +17,7 @@
 #include <octet/runtime/error.h>
 
 #include "arranged.h"
+#include "elements.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
 #include "onnx/check.h"
@@ -49,36 +50,6 @@ std::optional<bool> has_channels_first(const onnx::ModelProto& model) {
            entry.value().find("NCL") != std::string::npos;
   }
   return false;
-}
-
-/// Converts integers and bool to float32.
-Tensor as_floats(const Tensor& x) {
-  if (x.dtype() == DType::f32) return x;
-  Tensor result(x.shape());
-  const auto copy = [&]<class T>(std::span<const T> from) {
-    std::ranges::transform(from, result.f32().begin(),
-                           [](T v) { return static_cast<float>(v); });
-  };
-  switch (x.dtype()) {
-    case DType::boolean:
-      copy(x.data<bool>());
-      break;
-    case DType::u8:
-      copy(x.data<uint8_t>());
-      break;
-    case DType::i8:
-      copy(x.data<int8_t>());
-      break;
-    case DType::i32:
-      copy(x.data<int32_t>());
-      break;
-    case DType::i64:
-      copy(x.data<int64_t>());
-      break;
-    case DType::f32:
-      break;
-  }
-  return result;
 }
 
 /// Whether the input of a file is a single sample without a batch axis, as in
@@ -138,16 +109,16 @@ std::string plain_name(std::string_view name) {
 }
 
 std::optional<TensorQuantParams> qparams_from(const LintGraph& graph,
-                                              const onnx::NodeProto& quantize) {
+                                              const OnnxNode& quantize) {
   const auto scale = graph.scales(quantize);
   if (!scale || scale->size() != 1) return std::nullopt;
   TensorQuantParams qparams{.scale = static_cast<float>(scale->front())};
-  if (quantize.input_size() > 2 && !quantize.input(2).empty()) {
+  if (!quantize.input(2).empty()) {
     const auto zero = graph.numbers(quantize.input(2));
     if (!zero || zero->size() != 1) return std::nullopt;
     qparams.zero_point = static_cast<float>(zero->front());
   }
-  const int32_t type = graph.view().element_type(quantize.output(0));
+  const int32_t type = graph.element_type(quantize.output(0));
   if (type == onnx::TensorProto::UINT8) {
     qparams.lowest = 0;
     qparams.highest = 255;
@@ -162,8 +133,8 @@ std::optional<TensorQuantParams> qparams_of(const LintGraph& graph,
                                             const std::string& value) {
   std::optional<TensorQuantParams> qparams;
   bool only = !graph.is_output(value);  // all consumers are quantized
-  const auto& consumers = graph.view().consumers(value);
-  for (const onnx::NodeProto* consumer : consumers) {
+  const auto consumers = graph.consumers(value);
+  for (const OnnxNode* consumer : consumers) {
     const auto by =
         is_quantize(*consumer) ? qparams_from(graph, *consumer) : std::nullopt;
     if (!qparams) qparams = by;
@@ -194,14 +165,14 @@ Shape open_shape_of(const OnnxTensorInfo& input) {
 class FileTrace {
  public:
   explicit FileTrace(const LintGraph& graph) : graph_(graph) {
-    const auto inputs = graph.view().inputs();
+    const auto inputs = graph.inputs();
     if (inputs.size() != 1) {
       throw UnsupportedError(
           "unsupported_model", "ONNX model",
           fmt::format("must have one input, got {}", inputs.size()));
     }
     add(inputs[0].name, inputs[0].name, "Input", {});
-    for (const auto& node : graph.proto().node()) add(node);
+    for (const OnnxNode& node : graph.all_nodes()) add(node);
   }
 
   std::vector<TracedValue> values;
@@ -222,7 +193,7 @@ class FileTrace {
         {plain_name(name), op, std::move(reads), qparams_of(graph_, value)});
   }
 
-  void add(const onnx::NodeProto& node) {
+  void add(const OnnxNode& node) {
     const std::string& value = node.output(0);
     if (graph_.is_constant(value)) return;
     std::vector<size_t> reads;
@@ -235,8 +206,8 @@ class FileTrace {
       where_[value] = reads[0];
       return;
     }
-    if (graph_.view().element_type(value) == onnx::TensorProto::FLOAT) {
-      add(value, lint::name_of(node), node.op_type(), std::move(reads));
+    if (graph_.element_type(value) == onnx::TensorProto::FLOAT) {
+      add(value, name_of(node), node.op_type(), std::move(reads));
     }
   }
 
@@ -323,27 +294,25 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
     check_onnx(parsed);
     return parsed;
   });
-  const onnx::GraphProto checked = model.graph();
-  const GraphView view(checked);
-  const LintGraph graph(view);
+  const LintGraph graph(model);
   FileTrace trace(graph);
   Body body;
   body.channels_first = body.is_file = true;
   body.input_channels_first = has_channels_first(model);
-  const bool single = is_single_sample(view.inputs()[0]);
-  body.input_shape = open_shape_of(view.inputs()[0]);
+  const bool single = is_single_sample(graph.inputs()[0]);
+  body.input_shape = open_shape_of(graph.inputs()[0]);
   if (single) body.input_shape = Shape({Shape::kAnySize, body.input_shape[0]});
   // All traced values become outputs of the graph.
   std::unordered_map<std::string, size_t> outputs;
-  for (const auto& output : checked.output()) {
-    const auto value = trace.find(output.name());
+  for (const OnnxTensorInfo& output : graph.outputs()) {
+    const auto value = trace.find(output.name);
     if (!value) {
       throw UnsupportedError("unsupported_type",
-                             fmt::format("ONNX output '{}'", output.name()),
+                             fmt::format("ONNX output '{}'", output.name),
                              "must be a computed float32 value");
     }
     body.outputs.push_back(*value);
-    outputs.emplace(output.name(), outputs.size());
+    outputs.emplace(output.name, outputs.size());
   }
   std::vector<size_t> places(trace.names.size());
   for (size_t i = 1; i < trace.names.size(); ++i) {

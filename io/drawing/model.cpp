@@ -99,13 +99,12 @@ std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
   ExportedGraph exported = build_onnx(model, form);
   fill_in(*exported.model.mutable_graph(), exported.large);
   check_onnx(exported.model);
-  const GraphView view(exported.model.graph());
-  const lint::LintGraph graph(view);
+  const lint::LintGraph graph(std::move(exported.model));
   std::vector<SketchKernel> kernels;
   for (const lint::Kernel& kernel : lint::kernels(graph, target)) {
     SketchKernel made{{}, kernel.precision, kernel.reason};
     for (const lint::Node* node : kernel.nodes) {
-      const auto producer = exported.producers.find(node->name());
+      const auto producer = exported.producers.find(node->proto.name());
       if (producer != exported.producers.end())
         made.nodes.push_back(producer->second);
     }

@@ -23,10 +23,10 @@ using lint::LintGraph;
 using lint::Node;
 
 /// "int8, scale 0.02", "int8, 16 scales".
-std::string pair_text(const Node& node, const GraphView& view) {
+std::string pair_text(const Node& node, const OnnxGraph& graph) {
   const std::string codes =
-      view.type(is_quantize(node) ? node.output(0) : node.input(0));
-  const QdqParams qparams = qdq_params(node, view);
+      graph.type(is_quantize(node) ? node.output(0) : node.input(0));
+  const QdqParams qparams = qdq_params(node, graph);
   if (qparams.scales.size() == 1) {
     return fmt::format("{}, scale {:.6g}", codes, qparams.scales[0]);
   }
@@ -37,14 +37,13 @@ std::string pair_text(const Node& node, const GraphView& view) {
 
 class OnnxSketch {
  public:
-  explicit OnnxSketch(const LintGraph& graph)
-      : graph_(graph), view_(graph.view()) {
-    for (const OnnxTensorInfo& input : view_.inputs()) {
+  explicit OnnxSketch(const LintGraph& graph) : graph_(graph) {
+    for (const OnnxTensorInfo& input : graph_.inputs()) {
       made_[input.name] = {add({input.name, "Input", to_text(input.shape)}),
                            ""};
     }
-    for (const Node& node : graph.proto().node()) add(node);
-    for (const OnnxTensorInfo& output : view_.outputs()) {
+    for (const Node& node : graph.all_nodes()) add(node);
+    for (const OnnxTensorInfo& output : graph_.outputs()) {
       const size_t box = add({output.name, "Output", to_text(output.shape)});
       add_read(box, output.name);
     }
@@ -81,12 +80,12 @@ class OnnxSketch {
     if (is_quantize(node) || is_dequantize(node)) {
       const auto found = made_.find(node.input(0));
       if (found == made_.end()) return;
-      made_[node.output(0)] = {found->second.from, pair_text(node, view_)};
+      made_[node.output(0)] = {found->second.from, pair_text(node, graph_)};
       return;
     }
     const size_t at =
-        add({lint::name_of(node), node.op_type(),
-             to_text(view_.shape(node.output(0))), weights_of(node)});
+        add({name_of(node), node.op_type(),
+             to_text(graph_.shape(node.output(0))), weights_of(node)});
     where_[&node] = at;
     for (const std::string& input : node.input()) add_read(at, input);
     for (const std::string& output : node.output()) {
@@ -97,17 +96,16 @@ class OnnxSketch {
   std::string weights_of(const Node& node) const {
     std::string text;
     for (const std::string& input : node.input()) {
-      const Node* producer = view_.producer(input);
+      const Node* producer = graph_.producer(input);
       if (producer == nullptr || !is_dequantize(*producer)) continue;
       if (!graph_.is_constant(input)) continue;
-      const std::string one = pair_text(*producer, view_);
+      const std::string one = pair_text(*producer, graph_);
       text += (text.empty() ? "" : "; ") + one;
     }
     return text;
   }
 
   const LintGraph& graph_;
-  const GraphView& view_;
   Sketch sketch_;
   std::unordered_map<std::string, SketchNode::Read> made_;
   std::unordered_map<const Node*, size_t> where_;
@@ -122,10 +120,7 @@ Drawing draw_onnx(const std::filesystem::path& path,
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
         Drawing drawing = without_foreign_errors("ONNX model", [&] {
-          const onnx::ModelProto model =
-              read_onnx(path, options.limits.memory_limit);
-          const GraphView view(model.graph());
-          const LintGraph graph(view);
+          const LintGraph graph(read_onnx(path, options.limits.memory_limit));
           return drawing_of(OnnxSketch(graph).sketch(options.target),
                             options.fuse);
         });

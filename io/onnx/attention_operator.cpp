@@ -1,19 +1,14 @@
-#include "attention_operator.h"
-
+// expand_attention()
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "graph_view.h"
-#include "proto_limits.h"
+#include "graph_passes.h"
 #include "run/constants.h"
-#include "tensors.h"
 
 namespace octet::io {
 namespace {
@@ -35,16 +30,10 @@ struct Form {
   bool constant_mask = false;
 };
 
-std::string input(const NodeProto& node, int i) {
-  return i < node.input_size() ? node.input(i) : std::string();
-}
-
-/// Appends the nodes that replace an operator.
+/// Inserts the nodes that replace an operator.
 class Expansion {
  public:
-  Expansion(onnx::GraphProto& graph, std::unordered_set<std::string>& names,
-            const NodeProto& node)
-      : graph_(graph), names_(names), node_(node) {}
+  Expansion(OnnxGraph& graph, OnnxNode& node) : graph_(graph), node_(node) {}
 
   void run(const Form& form) {
     const std::string query = by_heads(node_.input(0), form.heads);
@@ -53,7 +42,7 @@ class Expansion {
     scores = add("Mul", {scores, scale(query)});
     // The mask of visible keys, if a query may have none.
     std::string seen;
-    if (const std::string mask = input(node_, kMask); !mask.empty()) {
+    if (const std::string& mask = node_.input(kMask); !mask.empty()) {
       const bool truth = form.mask_type == TensorProto::BOOL;
       if (form.constant_mask) {
         scores = truth ? where(mask, scores, -kInfinity)
@@ -74,29 +63,18 @@ class Expansion {
     set_integer(softmax, "axis", -1);
     std::string weights = add(std::move(softmax));
     if (!seen.empty()) weights = where(seen, weights, 0);
-    NodeProto product = node("MatMul", {weights, keys(2, form)});
-    product.set_name(node_.name());
-    if (form.heads == 0) {
-      product.set_output(0, node_.output(0));
-      graph_.add_node()->Swap(&product);
-      return;
+    NodeProto last = node("MatMul", {weights, keys(2, form)});
+    last.set_name(node_.proto.name());
+    if (form.heads != 0) {
+      last = node("Reshape", {transposed(add(std::move(last)), {0, 2, 1, 3}),
+                              integers({0, 0, -1})});
     }
-    NodeProto tokens =
-        node("Reshape", {transposed(add(std::move(product)), {0, 2, 1, 3}),
-                         integers({0, 0, -1})});
-    tokens.set_output(0, node_.output(0));
-    graph_.add_node()->Swap(&tokens);
+    graph_.replace(node_, last, {});
   }
 
  private:
-  std::string unused(const std::string& what) {
-    const std::string base =
-        (node_.name().empty() ? node_.output(0) : node_.name()) + "/" + what;
-    std::string name = base;
-    for (int i = 1; !names_.insert(name).second; ++i) {
-      name = base + "_" + std::to_string(i);
-    }
-    return name;
+  std::string unused(const char* what) {
+    return graph_.unique_name(name_of(node_) + "/" + what);
   }
 
   NodeProto node(const char* op, const Inputs& inputs) {
@@ -109,38 +87,28 @@ class Expansion {
   }
   std::string add(NodeProto made) {
     std::string output = made.output(0);
-    graph_.add_node()->Swap(&made);
+    graph_.insert_before(node_, std::move(made), node_.origin);
     return output;
   }
   std::string add(const char* op, const Inputs& inputs) {
     return add(node(op, inputs));
   }
 
-  TensorProto& initializer(const char* what, int32_t type) {
-    TensorProto& tensor = *graph_.add_initializer();
-    tensor.set_name(unused(what));
-    tensor.set_data_type(type);
-    return tensor;
-  }
   std::string integers(const std::vector<int64_t>& values) {
-    TensorProto& tensor = initializer("integers", TensorProto::INT64);
+    TensorProto tensor;
+    tensor.set_data_type(TensorProto::INT64);
     tensor.add_dims(static_cast<int64_t>(values.size()));
-    for (const int64_t value : values) tensor.add_int64_data(value);
-    return tensor.name();
+    tensor.mutable_int64_data()->Assign(values.begin(), values.end());
+    return graph_.add_tensor(name_of(node_) + "/integers", std::move(tensor));
   }
   std::string number(float value) {
-    TensorProto& tensor = initializer("number", TensorProto::FLOAT);
-    tensor.add_float_data(value);
-    return tensor.name();
+    return graph_.add_tensor(name_of(node_) + "/number", {}, {value});
   }
 
   std::string transposed(const std::string& x,
                          const std::vector<int64_t>& order) {
     NodeProto made = node("Transpose", {x});
-    auto* attribute = made.add_attribute();
-    attribute->set_name("perm");
-    attribute->set_type(onnx::AttributeProto::INTS);
-    for (const int64_t axis : order) attribute->add_ints(axis);
+    set_integers(made, "perm", order);
     return add(std::move(made));
   }
   std::string by_heads(const std::string& x, int64_t heads) {
@@ -197,14 +165,12 @@ class Expansion {
     return add("Where", {seen, x, number(otherwise)});
   }
 
-  onnx::GraphProto& graph_;
-  std::unordered_set<std::string>& names_;
-  const NodeProto& node_;
+  OnnxGraph& graph_;
+  OnnxNode& node_;
 };
 
-bool is_plain(const NodeProto& node) {
-  if (!is_standard_domain(node.domain()) || node.op_type() != "Attention" ||
-      node.input_size() < kMask || node.output_size() == 0 ||
+bool is_plain(const OnnxNode& node) {
+  if (!is_op(node, "Attention") || node.input_size() < kMask ||
       node.output(0).empty()) {
     return false;
   }
@@ -214,11 +180,9 @@ bool is_plain(const NodeProto& node) {
   for (int i = 1; i < node.output_size(); ++i) {
     if (!node.output(i).empty()) return false;
   }
-  const auto* cap = find_attribute(node, "softcap");
-  const auto* scale = find_attribute(node, "scale");
-  const bool masked = !input(node, kMask).empty();
-  return (cap == nullptr || cap->f() == 0) &&
-         (scale == nullptr || std::isfinite(scale->f())) &&
+  const bool masked = !node.input(kMask).empty();
+  return number_of(node, "softcap", 0) == 0 &&
+         std::isfinite(number_of(node, "scale", 0)) &&
          !(masked && integer_of(node, "is_causal", 0) != 0);
 }
 
@@ -239,15 +203,15 @@ bool hides_a_row(const TensorProto& tensor) {
 }
 
 /// Returns false for head counts that do not match or exceed INT16_MAX.
-bool read_heads(const GraphView& view, const NodeProto& node, Form& form) {
+bool read_heads(const OnnxGraph& graph, const OnnxNode& node, Form& form) {
   form.heads = integer_of(node, "q_num_heads", 0);
   form.key_heads = integer_of(node, "kv_num_heads", 0);
   int64_t heads = form.heads;
-  if (const auto dims = view.dims(node.input(0))) {
+  if (const auto dims = graph.dims(node.input(0))) {
     const size_t rank = dims->size();
     if ((rank != 3 && rank != 4) || (rank == 3 && heads == 0)) return false;
     if (rank == 4) {
-      const auto keys = view.dims(node.input(1));
+      const auto keys = graph.dims(node.input(1));
       heads = (*dims)[1];
       form.heads = 0;
       form.key_heads = keys && keys->size() == 4 ? (*keys)[1] : heads;
@@ -263,18 +227,18 @@ bool read_heads(const GraphView& view, const NodeProto& node, Form& form) {
 }
 
 /// Returns nothing if the operator stays unchanged.
-std::optional<Form> form_of(const GraphView& view, const NodeProto& node) {
+std::optional<Form> form_of(const OnnxGraph& graph, const OnnxNode& node) {
   if (!is_plain(node)) return {};
   Form form;
-  if (!read_heads(view, node, form)) return {};
-  const std::string mask = input(node, kMask);
+  if (!read_heads(graph, node, form)) return {};
+  const std::string& mask = node.input(kMask);
   if (mask.empty()) return form;
-  form.mask_type = view.element_type(mask);
+  form.mask_type = graph.element_type(mask);
   if (form.mask_type != TensorProto::FLOAT &&
       form.mask_type != TensorProto::BOOL) {
     return {};
   }
-  if (const TensorProto* constant = view.constant(mask)) {
+  if (const TensorProto* constant = graph.tensor(mask)) {
     form.constant_mask = true;
     if (hides_a_row(*constant)) return {};
   }
@@ -283,33 +247,12 @@ std::optional<Form> form_of(const GraphView& view, const NodeProto& node) {
 
 }  // namespace
 
-void expand_attention(onnx::GraphProto& graph, int64_t opset) {
+void expand_attention(OnnxGraph& graph) {
   constexpr int64_t kOpset = 23;
-  if (opset != kOpset) return;
-  std::unordered_set<std::string> names;
-  std::unordered_map<std::string, Form> forms;  // by output
-  {
-    const GraphView view(graph);
-    for (const auto& each : graph.input()) names.insert(each.name());
-    for (const auto& each : graph.initializer()) names.insert(each.name());
-    for (const NodeProto& node : graph.node()) {
-      names.insert(node.name());
-      names.insert(node.output().begin(), node.output().end());
-      if (const auto form = form_of(view, node)) {
-        forms[node.output(0)] = *form;
-      }
-    }
-  }
-  if (forms.empty()) return;
-  google::protobuf::RepeatedPtrField<NodeProto> nodes;
-  nodes.Swap(graph.mutable_node());
-  for (NodeProto& node : nodes) {
-    const auto form =
-        forms.find(node.output_size() > 0 ? node.output(0) : std::string());
-    if (form == forms.end()) {
-      graph.add_node()->Swap(&node);
-    } else {
-      Expansion(graph, names, node).run(form->second);
+  if (graph.opset() != kOpset) return;
+  for (OnnxNode& node : graph.nodes()) {
+    if (const auto form = form_of(graph, node)) {
+      Expansion(graph, node).run(*form);
     }
   }
 }

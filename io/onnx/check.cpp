@@ -21,7 +21,7 @@
 
 #include "external.h"
 #include "file_kind.h"
-#include "graph_view.h"
+#include "graph.h"
 #include "normalize.h"
 #include "proto_limits.h"
 #include "qdq.h"
@@ -200,7 +200,14 @@ void check_onnx_without_qdq(onnx::ModelProto& model) {
 
 void check_onnx(onnx::ModelProto& model) {
   check_onnx_without_qdq(model);
-  check_qdq(GraphView(model.graph()));
+  if (std::ranges::none_of(model.graph().node(), [](const auto& node) {
+        return is_quantize(node) || is_dequantize(node);
+      })) {
+    return;
+  }
+  OnnxGraph graph(std::move(model));
+  check_qdq(graph);
+  model = std::move(graph).to_model();
 }
 
 void expect_below_2_gib(size_t bytes) {

@@ -1,81 +1,65 @@
-#include "concat_pairs.h"
-
-#include <initializer_list>
+// int8_pairs_at_concat(): Q/DQ pairs between a Concat and a convolution.
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
-#include "proto_limits.h"
+#include "graph_passes.h"
 #include "qdq.h"
 
 namespace octet::io {
 namespace {
 
-using Node = onnx::NodeProto;
-
-bool is_one_of(const Node& node,
-               std::initializer_list<std::string_view> names) {
-  if (!is_standard_domain(node.domain())) return false;
-  for (const std::string_view name : names) {
-    if (node.op_type() == name) return true;
-  }
-  return false;
-}
+using Node = OnnxNode;
 
 /// Operators that OpenVINO applies directly to quantized values.
 bool keeps_quantized(const Node& node) {
-  return is_one_of(node, {"Identity", "Relu", "MaxPool", "Pad", "Slice",
-                          "Split", "Resize", "Reshape", "Transpose", "Flatten",
-                          "Squeeze", "Unsqueeze", "DepthToSpace"});
+  return is_op(node, {"Identity", "Relu", "MaxPool", "Pad", "Slice", "Split",
+                      "Resize", "Reshape", "Transpose", "Flatten", "Squeeze",
+                      "Unsqueeze", "DepthToSpace"});
 }
 
 bool is_concat(const Node& node) {
-  return is_one_of(node, {"Concat"}) && node.input_size() > 1;
+  return is_op(node, "Concat") && node.input_size() > 1;
 }
 
 /// The QuantizeLinear of a dequantizer, or null for constants.
-const Node* source_of(const GraphView& view, const Node& dequantize) {
-  const Node* producer = view.producer(dequantize.input(0));
+const Node* source_of(const OnnxGraph& graph, const Node& dequantize) {
+  const Node* producer = graph.producer(dequantize.input(0));
   while (producer != nullptr && keeps_quantized(*producer)) {
-    producer = view.producer(producer->input(0));
+    producer = graph.producer(producer->input(0));
   }
   return producer != nullptr && is_quantize(*producer) ? producer : nullptr;
 }
 
-bool stores_int8(const GraphView& view, const Node& quantize) {
-  if (quantize.input_size() > 2 && !quantize.input(2).empty()) {
-    if (const auto* zero = view.constant(quantize.input(2))) {
-      return zero->data_type() == onnx::TensorProto::INT8;
-    }
+bool stores_int8(const OnnxGraph& graph, const Node& quantize) {
+  if (const auto* zero = graph.tensor(quantize.input(2))) {
+    return zero->data_type() == onnx::TensorProto::INT8;
   }
-  return view.element_type(quantize.output(0)) == onnx::TensorProto::INT8;
+  return graph.element_type(quantize.output(0)) == onnx::TensorProto::INT8;
 }
 
 /// Whether OpenVINO moves the quantizer into the branches of a Concat: at most
 /// a ReLU is between them.
-bool quantizes_concat(const GraphView& view, const Node& quantize) {
-  const Node* producer = view.producer(quantize.input(0));
+bool quantizes_concat(const OnnxGraph& graph, const Node& quantize) {
+  const Node* producer = graph.producer(quantize.input(0));
   bool relu = false;
-  while (producer != nullptr && (is_one_of(*producer, {"Identity"}) ||
-                                 (!relu && is_one_of(*producer, {"Relu"})))) {
+  while (producer != nullptr && (is_op(*producer, "Identity") ||
+                                 (!relu && is_op(*producer, "Relu")))) {
     relu = relu || producer->op_type() == "Relu";
-    producer = view.producer(producer->input(0));
+    producer = graph.producer(producer->input(0));
   }
   return producer != nullptr && is_concat(*producer);
 }
 
-bool is_int8_convolution(const GraphView& view, const Node& node) {
-  if (!is_one_of(node, {"Conv"}) || node.input_size() < 2) return false;
-  const auto* group = find_attribute(node, "group");
-  if (group != nullptr && group->i() != 1) return false;
-  const Node* weights = view.producer(node.input(1));
+bool is_int8_convolution(const OnnxGraph& graph, const Node& node) {
+  if (!is_op(node, "Conv") || integer_of(node, "group", 1) != 1) return false;
+  const Node* weights = graph.producer(node.input(1));
   return weights != nullptr && is_dequantize(*weights);
 }
 
 class ConcatSearch {
  public:
-  explicit ConcatSearch(const GraphView& view) : view_(view) {}
+  explicit ConcatSearch(const OnnxGraph& graph) : graph_(graph) {}
 
   void visit(const Node& convolution) {
     convolution_ = &convolution;
@@ -83,7 +67,7 @@ class ConcatSearch {
     while (!open_.empty()) {
       const auto [value, behind] = open_.back();
       open_.pop_back();
-      const Node* producer = view_.producer(value);
+      const Node* producer = graph_.producer(value);
       if (producer == nullptr) continue;
       if (is_dequantize(*producer)) {
         take(*producer, behind);
@@ -110,15 +94,15 @@ class ConcatSearch {
   }
 
   void take(const Node& dequantize, bool behind) {
-    const Node* quantize = source_of(view_, dequantize);
-    if (quantize == nullptr || !stores_int8(view_, *quantize)) return;
-    if (!behind && !quantizes_concat(view_, *quantize)) return;
+    const Node* quantize = source_of(graph_, dequantize);
+    if (quantize == nullptr || !stores_int8(graph_, *quantize)) return;
+    if (!behind && !quantizes_concat(graph_, *quantize)) return;
     if (taken_.insert(&dequantize).second) {
       found.push_back({quantize, &dequantize, convolution_});
     }
   }
 
-  const GraphView& view_;
+  const OnnxGraph& graph_;
   const Node* convolution_ = nullptr;
   std::vector<Open> open_;
   std::unordered_set<std::string> seen_[2];
@@ -127,10 +111,10 @@ class ConcatSearch {
 
 }  // namespace
 
-std::vector<ConcatPair> int8_pairs_at_concat(const GraphView& view) {
-  ConcatSearch search(view);
-  for (const Node& node : view.graph().node()) {
-    if (is_int8_convolution(view, node)) search.visit(node);
+std::vector<ConcatPair> int8_pairs_at_concat(const OnnxGraph& graph) {
+  ConcatSearch search(graph);
+  for (const Node& node : graph.nodes()) {
+    if (is_int8_convolution(graph, node)) search.visit(node);
   }
   return std::move(search.found);
 }

@@ -1,22 +1,21 @@
-#include "doubles.h"
-
+// narrow_doubles(): float64 at the border of a graph that computes in other
+// types.
 #include <algorithm>
 #include <array>
 #include <string>
 #include <unordered_set>
 
-#include "graph_view.h"
-#include "proto_limits.h"
+#include "graph_passes.h"
 
 namespace octet::io {
 namespace {
 
 using T = onnx::TensorProto;
 
-bool is_cast(const onnx::NodeProto& node) {
+bool is_cast(const OnnxNode& node) {
   const auto* to = find_attribute(node, "to");
-  return is_standard_domain(node.domain()) && node.op_type() == "Cast" &&
-         to != nullptr && to->type() == onnx::AttributeProto::INT;
+  return is_op(node, "Cast") && to != nullptr &&
+         to->type() == onnx::AttributeProto::INT;
 }
 
 bool is_shorter_float(int64_t type) {
@@ -30,49 +29,42 @@ bool is_exact_in_float32(int32_t type) {
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
-bool is_narrow(const GraphView& view, const std::string& value) {
-  if (view.element_type(value) != T::DOUBLE ||
-      view.constant(value) != nullptr) {
+bool is_narrow(const OnnxGraph& graph, const std::string& value) {
+  if (graph.element_type(value) != T::DOUBLE ||
+      graph.tensor(value) != nullptr) {
     return false;
   }
-  const onnx::NodeProto* producer = view.producer(value);
-  const bool exact = producer != nullptr && is_cast(*producer) &&
-                     is_exact_in_float32(view.element_type(producer->input(0)));
+  const OnnxNode* producer = graph.producer(value);
+  const bool exact =
+      producer != nullptr && is_cast(*producer) &&
+      is_exact_in_float32(graph.element_type(producer->input(0)));
   if (producer != nullptr && !exact) return false;
   return std::ranges::all_of(
-      view.consumers(value), [&](const onnx::NodeProto* consumer) {
+      graph.consumers(value), [&](const OnnxNode* consumer) {
         return is_cast(*consumer) &&
-               (exact ||
-                is_shorter_float(find_attribute(*consumer, "to")->i()));
+               (exact || is_shorter_float(integer_of(*consumer, "to", 0)));
       });
 }
 
 }  // namespace
 
-void narrow_doubles(onnx::GraphProto& graph) {
+void narrow_doubles(OnnxGraph& graph) {
   std::unordered_set<std::string> narrow;
-  {
-    const GraphView view(graph);
-    const auto look_at = [&](const std::string& value) {
-      if (is_narrow(view, value)) narrow.insert(value);
-    };
-    for (const auto& input : graph.input()) look_at(input.name());
-    for (const auto& node : graph.node()) {
-      for (const std::string& output : node.output()) look_at(output);
+  for (const OnnxTensorInfo& input : graph.inputs()) {
+    if (is_narrow(graph, input.name)) narrow.insert(input.name);
+  }
+  for (const OnnxNode& node : graph.nodes()) {
+    for (const std::string& output : node.output()) {
+      if (is_narrow(graph, output)) narrow.insert(output);
     }
   }
-  for (auto& node : *graph.mutable_node()) {
-    if (node.output_size() != 1 || !narrow.contains(node.output(0))) continue;
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.name() == "to") attribute.set_i(T::FLOAT);
+  for (OnnxNode& node : graph.nodes()) {
+    if (node.output_size() == 1 && narrow.contains(node.output(0))) {
+      set_integer(node.proto, "to", T::FLOAT);
     }
   }
-  for (auto* values : {graph.mutable_input(), graph.mutable_output(),
-                       graph.mutable_value_info()}) {
-    for (auto& value : *values) {
-      if (!narrow.contains(value.name())) continue;
-      value.mutable_type()->mutable_tensor_type()->set_elem_type(T::FLOAT);
-    }
+  for (const std::string& value : narrow) {
+    graph.set_element_type(value, T::FLOAT);
   }
 }
 

@@ -30,13 +30,10 @@
 #include "builder.h"
 #include "check.h"
 #include "class_names.h"
-#include "float16.h"
-#include "int8_weights.h"
+#include "graph_passes.h"
 #include "layout/assign.h"
 #include "opsets.h"
 #include "ports.h"
-#include "uint8_activations.h"
-#include "weight_scales.h"
 
 namespace octet::io {
 namespace {
@@ -246,6 +243,25 @@ void check_signs(const Model& model, OnnxTarget target) {
   }
 }
 
+/// Returns the passes of the options and the target.
+std::vector<GraphPass> export_passes(const OnnxOptions& options) {
+  std::vector<GraphPass> passes{{"bias scales", fit_scales_to_biases}};
+  if (options.weights == OnnxWeights::int8) {
+    passes.push_back({"int8 weights", store_int8_weights});
+  }
+  if (options.uint8_activations) {
+    passes.push_back({"uint8 activations", store_uint8_activations});
+  } else if (options.target == OnnxTarget::openvino) {
+    passes.push_back({"uint8 at Concat", store_uint8_at_concat});
+  }
+  if (options.float16) {
+    passes.insert(passes.end(), {{"float16 weights", fit_weights_to_float16},
+                                 {"float16", to_float16},
+                                 {"float16 biases", separate_biases}});
+  }
+  return passes;
+}
+
 /// Returns the batch size; 0 if dynamic.
 int64_t batch_of(const OnnxOptions& options) {
   if (std::ranges::all_of(options.interface.inputs, &OnnxPort::batched)) {
@@ -314,18 +330,11 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
     }
   }
   result.qdq_pairs = builder.qdq_pairs();
-  fit_scales_to_biases(graph);
-  if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
-  if (options.uint8_activations) {
-    store_uint8_activations(graph);
-  } else if (options.target == OnnxTarget::openvino) {
-    store_uint8_at_concat(graph);
-  }
+  if (options.float16) check_float16(options, result.qdq_pairs);
+  OnnxGraph exported(std::move(proto));
+  run_passes(exported, "export pass", export_passes(options));
+  proto = std::move(exported).to_model();
   add_metadata(proto, model, ports, options, result.qdq_pairs);
-  if (options.float16) {
-    check_float16(options, result.qdq_pairs);
-    to_float16(proto);
-  }
   return result;
 }
 

@@ -1,14 +1,12 @@
-#include "float16.h"
-
+// to_float16(): for engines that take types from the file.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -17,9 +15,7 @@
 #include <octet/runtime/error.h>
 
 #include "check.h"
-#include "float16_biases.h"
-#include "float16_weights.h"
-#include "graph_view.h"
+#include "graph_passes.h"
 #include "qdq.h"
 #include "run/precision.h"
 #include "tensors.h"
@@ -50,7 +46,6 @@ uint16_t half_bits(float x) {
 
 TensorProto rounded(const TensorProto& tensor) {
   TensorProto result;
-  result.set_name(tensor.name());
   *result.mutable_dims() = tensor.dims();
   result.set_data_type(TensorProto::FLOAT16);
   std::string bytes;
@@ -88,62 +83,53 @@ std::optional<float> unfit_scale(const TensorProto& scales) {
 
 /// Operators that need more range or precision than float16, or that state
 /// their output type.
-bool stays_float32(const onnx::NodeProto& node) {
-  static const std::set<std::string> kOperators = {
-      "Cast", "Pow", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Sqrt"};
-  return kOperators.contains(node.op_type());
+bool stays_float32(const OnnxNode& node) {
+  return is_op(node, {"Cast", "Pow", "ReduceMean", "ReduceSum",
+                      "ReduceSumSquare", "Sqrt"});
 }
 
 /// Inputs that are always float32.
-bool takes_float32(const onnx::NodeProto& node, int input) {
-  return node.op_type() == "Resize" && input > 0;
+bool takes_float32(const OnnxNode& node, int input) {
+  return is_op(node, "Resize") && input > 0;
 }
 
-class Conversion {
+class HalfConversion {
  public:
-  explicit Conversion(onnx::ModelProto& model)
-      : graph_(*model.mutable_graph()), inferred_(model) {
-    check_onnx(inferred_);
-    const GraphView view(inferred_.graph());
-    for (const auto& node : graph_.node()) {
-      for (const auto& name : node.input()) note_type(view, name);
-      for (const auto& name : node.output()) note_type(view, name);
-    }
-    for (const auto& tensor : graph_.initializer()) {
+  explicit HalfConversion(OnnxGraph& graph) : graph_(graph) {
+    onnx::ModelProto checked = graph.copy_model();
+    for (const auto& tensor : checked.graph().initializer()) {
       constants_.emplace(tensor.name(), tensor);
     }
-    for (const auto& output : graph_.output()) outputs_.insert(output.name());
-    choose_nodes(view);
+    check_onnx(checked);
+    const OnnxGraph typed(std::move(checked));
+    const auto note_type = [&](const std::string& name) {
+      if (typed.element_type(name) == TensorProto::FLOAT) floats_.insert(name);
+    };
+    for (OnnxNode& node : graph.nodes()) {
+      nodes_.push_back(&node);
+      for (const auto& name : node.input()) note_type(name);
+      for (const auto& name : node.output()) note_type(name);
+    }
+    choose_nodes();
     warn_of_scales();
   }
 
   void run() {
-    for (onnx::NodeProto& node : *graph_.mutable_node()) convert(node);
-    graph_.mutable_node()->Swap(&nodes_);
-    graph_.clear_initializer();
-    for (auto& tensor : initializers_) {
-      graph_.add_initializer()->Swap(&tensor);
-    }
+    for (OnnxNode* node : nodes_) convert(*node);
   }
 
  private:
-  void note_type(const GraphView& view, const std::string& name) {
-    if (view.element_type(name) == TensorProto::FLOAT) floats_.insert(name);
-  }
-
-  bool reads_floats(const onnx::NodeProto& node) const {
-    for (const auto& name : node.input()) {
-      if (floats_.contains(name)) return true;
-    }
-    return false;
+  bool reads_floats(const OnnxNode& node) const {
+    return std::ranges::any_of(
+        node.input(), [&](const auto& name) { return floats_.contains(name); });
   }
 
   // Before opset 23, Q and DQ require data and scale of the same type.
-  bool has_unfit_scale(const onnx::NodeProto& node) {
+  bool has_unfit_scale(const OnnxNode& node) {
     if (!is_quantize(node) && !is_dequantize(node)) return false;
-    const auto scale = constants_.find(node.input(1));
-    if (scale == constants_.end()) return false;
-    const std::optional<float> worst = unfit_scale(scale->second);
+    const TensorProto* scale = graph_.tensor(node.input(1));
+    const std::optional<float> worst =
+        scale == nullptr ? std::nullopt : unfit_scale(*scale);
     if (worst) unfit_.emplace(node.input(1), *worst);
     return worst.has_value();
   }
@@ -165,63 +151,56 @@ class Conversion {
   }
 
   // Nodes between others that stay float32 stay float32, too.
-  void choose_nodes(const GraphView& view) {
-    std::set<std::string> full;
-    for (const auto& node : graph_.node()) {
-      if (stays_float32(node) || !reads_floats(node) || has_unfit_scale(node)) {
-        full.insert(node.output().begin(), node.output().end());
+  void choose_nodes() {
+    for (const OnnxNode* node : nodes_) {
+      if (stays_float32(*node) || !reads_floats(*node) ||
+          has_unfit_scale(*node)) {
+        full_.insert(node->output().begin(), node->output().end());
       }
     }
-    for (const auto& node : graph_.node()) {
-      bool between = false;
-      for (const auto& name : node.input()) {
-        between = between || (full.contains(name) && floats_.contains(name));
-      }
-      for (const auto& name : node.output()) {
-        const auto& consumers = view.consumers(name);
-        between = between && !consumers.empty() && !outputs_.contains(name);
-        for (const auto* consumer : consumers) {
-          between = between && stays_float32(*consumer);
-        }
-      }
-      if (between) full.insert(node.output().begin(), node.output().end());
+    for (const OnnxNode* node : nodes_) {
+      const bool between =
+          std::ranges::any_of(node->input(),
+                              [&](const auto& name) {
+                                return full_.contains(name) &&
+                                       floats_.contains(name);
+                              }) &&
+          std::ranges::all_of(node->output(), [&](const auto& name) {
+            const auto consumers = graph_.consumers(name);
+            return !consumers.empty() && !graph_.is_output(name) &&
+                   std::ranges::all_of(consumers, [](const OnnxNode* consumer) {
+                     return stays_float32(*consumer);
+                   });
+          });
+      if (between) full_.insert(node->output().begin(), node->output().end());
     }
-    full_ = std::move(full);
   }
 
-  bool is_full(const onnx::NodeProto& node) const {
-    return node.output_size() > 0 && full_.contains(node.output(0));
-  }
-
-  void convert(onnx::NodeProto& node) {
-    const bool full = is_full(node);
+  void convert(OnnxNode& node) {
+    const bool full = full_.contains(node.output(0));
     for (int i = 0; i < node.input_size(); ++i) {
       const std::string name = node.input(i);
       if (name.empty()) continue;
-      node.set_input(i, as_type(name, full || takes_float32(node, i)));
+      graph_.set_input(node, i,
+                       as_type(node, name, full || takes_float32(node, i)));
     }
-    std::vector<std::string> ends;
-    for (std::string& name : *node.mutable_output()) {
+    for (int i = 0; i < node.output_size(); ++i) {
+      const std::string name = node.output(i);
       if (!floats_.contains(name)) continue;
       halves_[name] = !full;
-      if (full || !outputs_.contains(name)) continue;
+      if (full || !graph_.is_output(name)) continue;
       // A Cast produces the output under its name.
-      ends.push_back(name);
       renamed_[name] = name + "/float16";
-      name += "/float16";
-    }
-    nodes_.Add()->Swap(&node);
-    for (const std::string& name : ends) {
-      add_cast(renamed_.at(name), name, TensorProto::FLOAT);
+      graph_.change(node, [&](onnx::NodeProto& proto) {
+        proto.set_output(i, renamed_[name]);
+      });
+      graph_.insert_after(node, cast(renamed_[name], name, TensorProto::FLOAT));
     }
   }
 
   /// Returns the name of a value in the type that a node takes.
-  std::string as_type(const std::string& name, bool full) {
-    const auto constant = constants_.find(name);
-    if (constant != constants_.end()) {
-      return constant_as(constant->second, full);
-    }
+  std::string as_type(OnnxNode& node, const std::string& name, bool full) {
+    if (constants_.contains(name)) return constant_as(name, full);
     const auto renamed = renamed_.find(name);
     const std::string& own = renamed == renamed_.end() ? name : renamed->second;
     if (!floats_.contains(name)) return own;
@@ -229,61 +208,61 @@ class Conversion {
     const bool is_half = half != halves_.end() && half->second;
     if (is_half == !full) return own;
     if (full && renamed != renamed_.end()) return name;
-    std::string& cast = casts_[{name, full}];
-    if (cast.empty()) {
-      cast = name + (full ? "/float32" : "/float16");
-      add_cast(own, cast, full ? TensorProto::FLOAT : TensorProto::FLOAT16);
+    std::string& converted = casts_[{name, full}];
+    if (converted.empty()) {
+      converted = name + (full ? "/float32" : "/float16");
+      graph_.insert_before(
+          node, cast(own, converted,
+                     full ? TensorProto::FLOAT : TensorProto::FLOAT16));
     }
-    return cast;
+    return converted;
   }
 
-  std::string constant_as(const TensorProto& tensor, bool full) {
+  // If nodes need both types, the later one gets another name.
+  std::string constant_as(const std::string& constant, bool full) {
+    const TensorProto& tensor = constants_.at(constant);
     const bool halve = !full && tensor.data_type() == TensorProto::FLOAT;
-    std::string& name = written_[{tensor.name(), halve}];
+    std::string& name = written_[{constant, halve}];
     if (!name.empty()) return name;
-    TensorProto copy = halve ? rounded(tensor) : tensor;
-    // If nodes need both types, the later one gets another name.
-    const bool taken = written_.contains({tensor.name(), !halve});
-    name = taken ? tensor.name() + (halve ? "/float16" : "/float32")
-                 : tensor.name();
-    copy.set_name(name);
-    initializers_.push_back(std::move(copy));
+    const bool taken = written_.contains({constant, !halve});
+    if (taken) {
+      name = graph_.add_tensor(constant + (halve ? "/float16" : "/float32"),
+                               halve ? rounded(tensor) : tensor);
+      return name;
+    }
+    name = constant;
+    if (halve) {
+      *graph_.initializer(constant) = rounded(tensor);
+      graph_.initializer(constant)->set_name(constant);
+    }
     return name;
   }
 
-  void add_cast(const std::string& from, const std::string& to, int32_t type) {
-    onnx::NodeProto& cast = *nodes_.Add();
+  static onnx::NodeProto cast(const std::string& from, const std::string& to,
+                              int32_t type) {
+    onnx::NodeProto cast;
     cast.set_op_type("Cast");
     cast.set_name(to + "/cast");
     cast.add_input(from);
     cast.add_output(to);
-    auto& attribute = *cast.add_attribute();
-    attribute.set_name("to");
-    attribute.set_type(onnx::AttributeProto::INT);
-    attribute.set_i(type);
+    set_integer(cast, "to", type);
+    return cast;
   }
 
-  onnx::GraphProto& graph_;
-  onnx::ModelProto inferred_;
-  std::set<std::string> floats_;  // float32 values of the original graph
-  std::set<std::string> full_;    // outputs of nodes that stay float32
-  std::set<std::string> outputs_;
-  std::map<std::string, float> unfit_;  // smallest value of each such scale
+  OnnxGraph& graph_;
+  std::vector<OnnxNode*> nodes_;
   std::unordered_map<std::string, TensorProto> constants_;
+  std::unordered_set<std::string> floats_;  // float32 values before
+  std::unordered_set<std::string> full_;    // outputs of nodes in float32
+  std::map<std::string, float> unfit_;      // smallest value of each such scale
   std::unordered_map<std::string, bool> halves_;  // node outputs: now float16?
   std::unordered_map<std::string, std::string> renamed_;
   std::map<std::pair<std::string, bool>, std::string> casts_;
   std::map<std::pair<std::string, bool>, std::string> written_;
-  std::vector<TensorProto> initializers_;
-  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes_;
 };
 
 }  // namespace
 
-void to_float16(onnx::ModelProto& model) {
-  fit_weights_to_float16(*model.mutable_graph());
-  Conversion(model).run();
-  separate_biases(*model.mutable_graph());
-}
+void to_float16(OnnxGraph& graph) { HalfConversion(graph).run(); }
 
 }  // namespace octet::io

@@ -1,19 +1,16 @@
-#include "float16_weights.h"
-
+// fit_weights_to_float16(): quantized weights beyond the range of float16.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 
-#include "attributes.h"
+#include "graph_passes.h"
 #include "qdq.h"
 #include "tensors.h"
 
@@ -91,28 +88,17 @@ class Int8Weights {
 
 }  // namespace
 
-void fit_weights_to_float16(onnx::GraphProto& graph) {
-  std::unordered_map<std::string, TensorProto*> constants;
-  for (TensorProto& tensor : *graph.mutable_initializer()) {
-    constants.emplace(tensor.name(), &tensor);
-  }
-  std::unordered_map<std::string, int> consumers;
-  for (const auto& node : graph.node()) {
-    for (const auto& input : node.input()) ++consumers[input];
-  }
-  for (const auto& node : graph.node()) {
+void fit_weights_to_float16(OnnxGraph& graph) {
+  for (const OnnxNode& node : graph.nodes()) {
     if (!is_dequantize(node)) continue;
-    const auto values = constants.find(node.input(0));
-    const auto scales = constants.find(node.input(1));
-    if (values == constants.end() || scales == constants.end() ||
-        values->second->data_type() != TensorProto::INT8 ||
-        consumers[node.input(0)] != 1 || consumers[node.input(1)] != 1) {
+    TensorProto* values = graph.initializer(node.input(0));
+    TensorProto* scales = graph.initializer(node.input(1));
+    if (values == nullptr || scales == nullptr ||
+        values->data_type() != TensorProto::INT8 ||
+        graph.uses(node.input(0)) != 1 || graph.uses(node.input(1)) != 1) {
       continue;
     }
-    const auto* axis = find_attribute(node, "axis");
-    Int8Weights(*values->second, *scales->second,
-                axis == nullptr ? 1 : axis->i())
-        .fit();
+    Int8Weights(*values, *scales, integer_of(node, "axis", 1)).fit();
   }
 }
 

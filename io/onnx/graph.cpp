@@ -1,6 +1,8 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 #include <numeric>
 #include <utility>
 
@@ -8,103 +10,117 @@
 
 #include <octet/runtime/error.h>
 
-#include "graph_view.h"
 #include "proto_limits.h"
-#include "run/constants.h"
 #include "tensors.h"
 
 namespace octet::io {
 namespace {
 
-// Constants with fewer elements are not freed early.
-constexpr int64_t kLarge = 1 << 14;
-
-// More than any real network has; bounds the import time.
-constexpr int kMostNodes = 100'000;
-
-// Distances between positions: of a file's nodes, and of inserted ones.
-constexpr int64_t kSpacing = int64_t{1} << 40;
-constexpr int64_t kStep = int64_t{1} << 20;
-
-void check_node_count(size_t count) {
-  if (count <= kMostNodes) return;
-  throw FormatError("size_limit", "ONNX model",
-                    fmt::format("graph must have at most {} nodes, got {}",
-                                kMostNodes, count));
+const std::string& entry_or_empty(
+    const google::protobuf::RepeatedPtrField<std::string>& names, int i) {
+  static const std::string kNone;
+  return i < names.size() ? names[i] : kNone;
 }
 
-std::string name_of(const onnx::NodeProto& node) {
-  return printable(node.name().empty() && node.output_size() > 0
-                       ? node.output(0)
-                       : node.name(),
-                   200);
+template <class Map>
+auto find_or_null(const Map& map, const std::string& key) ->
+    typename Map::mapped_type {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : found->second;
 }
 
 }  // namespace
 
+const std::string& OnnxNode::input(int i) const {
+  return entry_or_empty(proto.input(), i);
+}
+
+const std::string& OnnxNode::output(int i) const {
+  return entry_or_empty(proto.output(), i);
+}
+
 OnnxGraph::OnnxGraph(onnx::ModelProto model, const FileLimits& limits)
-    : opset_(opset_of(model)),
-      name_(printable(model.graph().name())),
+    : model_(std::move(model)),
+      opset_(opset_of(model_)),
+      name_(printable(model_.graph().name())),
       budget_(limits) {
-  onnx::GraphProto& graph = *model.mutable_graph();
-  check_node_count(static_cast<size_t>(graph.node_size()));
-  {
-    const GraphView view(graph);
-    inputs_ = view.inputs();
-    file_inputs_ = inputs_.size();
-    input_places_.resize(file_inputs_);
-    std::iota(input_places_.begin(), input_places_.end(), size_t{0});
-    outputs_ = view.outputs();
-    const auto add_type = [&](const std::string& value) {
-      if (auto dims = view.dims(value)) stated_[value] = std::move(*dims);
-      element_types_[value] = view.element_type(value);
-    };
-    for (const auto& input : graph.input()) add_type(input.name());
-    for (const auto& node : graph.node()) {
-      for (const std::string& output : node.output()) add_type(output);
-    }
+  onnx::GraphProto& graph = *model_.mutable_graph();
+  for (auto& tensor : *graph.mutable_initializer()) {
+    initializers_[tensor.name()] = &tensor;
+    names_.insert(tensor.name());
   }
-  for (const auto& input : graph.input()) names_.insert(input.name());
   for (const auto& tensor : graph.sparse_initializer()) {
-    other_types_[tensor.values().name()] = "a sparse tensor";
     names_.insert(tensor.values().name());
   }
-  for (auto& tensor : *graph.mutable_initializer()) {
-    const std::string name = tensor.name();
-    add_initializer(name, tensor);
-    tensor.Clear();  // frees the second copy
-  }
-  for (const OnnxTensorInfo& output : outputs_) ++output_uses_[output.name];
+  for (const auto& input : graph.input()) names_.insert(input.name());
+  for (const auto& output : graph.output()) ++output_uses_[output.name()];
   for (auto& proto : *graph.mutable_node()) {
     report_.nodes.push_back(
-        {name_of(proto), printable(proto.op_type()), "", ""});
+        {printable(name_of(proto), 200), printable(proto.op_type()), "", ""});
     onnx::NodeProto node;
     node.Swap(&proto);
-    const std::vector<size_t> origin{report_.nodes.size() - 1};
-    insert(nodes_.end(), std::move(node), origin);
+    insert(nodes_.end(), std::move(node), {report_.nodes.size() - 1});
   }
+  graph.clear_node();
+  for (auto& input : *graph.mutable_input()) {
+    types_[input.name()] = input.mutable_type();
+  }
+  for (auto* values : {graph.mutable_output(), graph.mutable_value_info()}) {
+    for (auto& value : *values) {
+      if (producers_.contains(value.name())) {
+        types_[value.name()] = value.mutable_type();
+      }
+    }
+  }
+  const auto info = [&](const std::string& value) -> OnnxTensorInfo {
+    return {value, type(value), shape(value)};
+  };
+  for (const auto& input : graph.input()) {
+    // Before IR 4, initializers had to be listed as inputs.
+    if (tensor(input.name()) == nullptr) inputs_.push_back(info(input.name()));
+  }
+  for (const auto& output : graph.output()) {
+    outputs_.push_back(info(output.name()));
+  }
+  file_inputs_ = inputs_.size();
+  input_places_.resize(file_inputs_);
+  std::iota(input_places_.begin(), input_places_.end(), size_t{0});
+}
+
+onnx::ModelProto OnnxGraph::to_model() && {
+  onnx::GraphProto& graph = *model_.mutable_graph();
+  for (OnnxNode& node : nodes_) {
+    if (!node.gone) graph.add_node()->Swap(&node.proto);
+  }
+  return std::move(model_);
+}
+
+onnx::ModelProto OnnxGraph::copy_model() const {
+  onnx::ModelProto model = model_;
+  for (const OnnxNode& node : nodes_) {
+    if (!node.gone) *model.mutable_graph()->add_node() = node.proto;
+  }
+  return model;
+}
+
+const onnx::TensorProto* OnnxGraph::tensor(const std::string& value) const {
+  if (const auto* found = find_or_null(initializers_, value)) return found;
+  const OnnxNode* node = producer(value);
+  if (node == nullptr || node->op_type() != "Constant" ||
+      node->output_size() != 1) {
+    return nullptr;
+  }
+  const auto* attribute = find_attribute(*node, "value");
+  return attribute != nullptr && attribute->has_t() ? &attribute->t() : nullptr;
+}
+
+onnx::TensorProto* OnnxGraph::initializer(const std::string& value) {
+  return find_or_null(initializers_, value);
 }
 
 const OnnxConstant* OnnxGraph::constant(const std::string& value) const {
   const auto found = constants_.find(value);
   return found == constants_.end() ? nullptr : &found->second;
-}
-
-void OnnxGraph::set_constant(const std::string& value, OnnxConstant constant) {
-  names_.insert(value);
-  constants_[value] = std::move(constant);
-}
-
-void OnnxGraph::add_initializer(const std::string& value,
-                                const onnx::TensorProto& tensor) {
-  names_.insert(value);
-  if (run::dtype_of(tensor.data_type())) {
-    constants_[value] = {run::constant(tensor), {}, value};
-  } else if (tensor.data_type() == onnx::TensorProto::DOUBLE) {
-    constants_[value] = {run::constant(as_float32(tensor)), {}, value};
-  } else {
-    other_types_[value] = type_name(tensor.data_type());
-  }
 }
 
 const std::string* OnnxGraph::other_type(const std::string& value) const {
@@ -113,9 +129,13 @@ const std::string* OnnxGraph::other_type(const std::string& value) const {
 }
 
 OnnxNode* OnnxGraph::producer(const std::string& value) {
-  const auto found = producers_.find(value);
-  return found == producers_.end() || found->second->gone ? nullptr
-                                                          : found->second;
+  OnnxNode* node = find_or_null(producers_, value);
+  return node == nullptr || node->gone ? nullptr : node;
+}
+
+const OnnxNode* OnnxGraph::producer(const std::string& value) const {
+  const OnnxNode* node = find_or_null(producers_, value);
+  return node == nullptr || node->gone ? nullptr : node;
 }
 
 int64_t OnnxGraph::uses(const std::string& value) const {
@@ -128,13 +148,21 @@ int64_t OnnxGraph::uses(const std::string& value) const {
   return uses + (output == output_uses_.end() ? 0 : output->second);
 }
 
-std::vector<const OnnxNode*> OnnxGraph::consumers(
-    const std::string& value) const {
-  std::vector<const OnnxNode*> result;
+std::vector<OnnxNode*> OnnxGraph::consumers(const std::string& value) const {
+  std::vector<OnnxNode*> result;
   const auto found = consumers_.find(value);
   if (found == consumers_.end()) return result;
   for (const auto& [node, count] : found->second) result.push_back(node);
   return result;
+}
+
+OnnxNode* OnnxGraph::only_consumer(const std::string& value) const {
+  const auto found = consumers_.find(value);
+  if (found == consumers_.end() || found->second.size() != 1 ||
+      is_output(value)) {
+    return nullptr;
+  }
+  return found->second.begin()->first;
 }
 
 bool OnnxGraph::is_output(const std::string& value) const {
@@ -153,199 +181,70 @@ bool OnnxGraph::is_consumed_only_by(const std::string& value,
 
 std::optional<std::vector<int64_t>> OnnxGraph::stated(
     const std::string& value) const {
-  const auto found = stated_.find(value);
-  if (found == stated_.end()) return std::nullopt;
-  return found->second;
+  if (initializers_.contains(value)) {
+    if (!types_.contains(value)) return std::nullopt;
+  } else if (const auto* constant = tensor(value)) {
+    return std::vector<int64_t>(constant->dims().begin(),
+                                constant->dims().end());
+  }
+  const auto* type = find_or_null(types_, value);
+  if (type == nullptr || !type->has_tensor_type() ||
+      !type->tensor_type().has_shape()) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> dims;
+  for (const auto& dim : type->tensor_type().shape().dim()) {
+    dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  }
+  return dims;
 }
 
-std::vector<std::string> OnnxGraph::drop_unused_inputs() {
-  std::vector<std::string> dropped;
-  std::vector<OnnxTensorInfo> inputs;
-  std::vector<size_t> places;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (uses(inputs_[i].name) == 0) {
-      dropped.push_back(inputs_[i].name);
-      continue;
-    }
-    inputs.push_back(std::move(inputs_[i]));
-    places.push_back(input_places_[i]);
-  }
-  inputs_ = std::move(inputs);
-  input_places_ = std::move(places);
-  return dropped;
+std::optional<std::vector<int64_t>> OnnxGraph::dims(
+    const std::string& value) const {
+  const auto* constant = tensor(value);
+  if (constant == nullptr) return stated(value);
+  return std::vector<int64_t>(constant->dims().begin(), constant->dims().end());
 }
 
-void OnnxGraph::add_batch_axis(const std::string& value) {
-  added_batch_.insert(value);
-  const auto stated = stated_.find(value);
-  if (stated != stated_.end()) stated->second.insert(stated->second.begin(), 1);
-  for (std::vector<OnnxTensorInfo>* infos : {&inputs_, &outputs_}) {
-    for (OnnxTensorInfo& info : *infos) {
-      if (info.name != value || !info.shape) continue;
-      info.shape->insert(info.shape->begin(), int64_t{1});
-    }
-  }
+OnnxShape OnnxGraph::shape(const std::string& value) const {
+  if (const auto* constant = tensor(value)) return shape_of(*constant);
+  const auto* type = find_or_null(types_, value);
+  return type == nullptr ? OnnxShape() : shape_of(*type);
+}
+
+std::string OnnxGraph::type(const std::string& value) const {
+  const int32_t type = element_type(value);
+  return type == onnx::TensorProto::UNDEFINED ? "" : type_name(type);
 }
 
 int32_t OnnxGraph::element_type(const std::string& value) const {
-  const auto found = element_types_.find(value);
-  return found == element_types_.end() ? onnx::TensorProto::UNDEFINED
-                                       : found->second;
+  if (const auto* constant = tensor(value)) return constant->data_type();
+  const auto* type = find_or_null(types_, value);
+  return type == nullptr || !type->has_tensor_type()
+             ? onnx::TensorProto::UNDEFINED
+             : type->tensor_type().elem_type();
 }
 
-std::string OnnxGraph::unique_name(std::string base) {
-  while (!names_.insert(base).second) base += '_';
-  return base;
+const std::string& name_of(const onnx::NodeProto& node) {
+  return node.name().empty() && node.output_size() > 0 ? node.output(0)
+                                                       : node.name();
 }
 
-// Positions only express the order: they are assigned anew when the space
-// between two nodes is used up.
-void OnnxGraph::number_nodes() {
-  int64_t position = 0;
-  for (OnnxNode& node : nodes_) node.position_ = position += kSpacing;
-}
-
-OnnxNode& OnnxGraph::insert(std::list<OnnxNode>::iterator before,
-                            onnx::NodeProto proto, std::vector<size_t> origin) {
-  check_node_count(nodes_.size() + 1);
-  const auto place = nodes_.emplace(before);
-  OnnxNode& node = *place;
-  places_[&node] = place;
-  const int64_t previous =
-      place == nodes_.begin() ? 0 : std::prev(place)->position_;
-  if (before == nodes_.end()) {
-    node.position_ = previous + kSpacing;
-  } else {
-    const int64_t gap = before->position_ - previous;
-    node.position_ = previous + std::min(kStep, gap / 2);
-    if (gap < 2) number_nodes();
-  }
-  node.name = name_of(proto);
-  node.origin = std::move(origin);
-  node.proto = std::move(proto);
-  for (const std::string& output : node.proto.output()) {
-    if (output.empty()) continue;
-    producers_[output] = &node;
-    names_.insert(output);
-  }
-  count(node, 1);
-  return node;
-}
-
-// Iterations of a Loop may multiply large constants.
-void OnnxGraph::check_inserted(const onnx::NodeProto& proto) {
-  inserted_bytes_ += static_cast<int64_t>(proto.ByteSizeLong());
-  if (inserted_bytes_ <= budget_.limits().memory_limit) return;
-  throw FormatError(
-      "size_limit", "ONNX model",
-      fmt::format("nodes of subgraphs must have at most {} bytes, the "
-                  "memory_limit",
-                  budget_.limits().memory_limit));
-}
-
-OnnxNode& OnnxGraph::insert_before(OnnxNode& node, onnx::NodeProto proto,
-                                   std::vector<size_t> origin) {
-  check_inserted(proto);
-  return insert(places_.at(&node), std::move(proto), std::move(origin));
-}
-
-OnnxNode& OnnxGraph::insert_after(OnnxNode& node, onnx::NodeProto proto,
-                                  std::vector<size_t> origin) {
-  check_inserted(proto);
-  return insert(std::next(places_.at(&node)), std::move(proto),
-                std::move(origin));
-}
-
-void OnnxGraph::count(OnnxNode& node, int64_t by) {
-  const auto add = [&](const std::string& value) {
-    if (value.empty()) return;
-    Consumers& consumers = consumers_[value];
-    int64_t& uses = consumers[&node];
-    uses += by;
-    if (uses == 0) consumers.erase(&node);
+void run_passes(OnnxGraph& graph, std::string_view stage,
+                std::span<const GraphPass> passes) {
+  const char* const trace = std::getenv("OCTET_TRACE");
+  const bool traces = trace != nullptr && std::string_view(trace) == "passes";
+  const auto count = [&] {
+    return std::ranges::count(graph.nodes(), false, &OnnxNode::gone);
   };
-  for (const std::string& input : node.proto.input()) add(input);
-  if (!has_subgraphs(node.proto)) return;
-  std::vector<std::string> captured;
-  append_captured(node.proto, captured);
-  for (const std::string& value : captured) add(value);
-}
-
-/// Returns the name that all the other nodes' names extend ("norm",
-/// "norm/mean", "norm_1"), if there is one.
-std::string OnnxGraph::common_name(const OnnxNode& node) const {
-  if (node.origin.empty()) return node.name;
-  const auto name_of = [&](size_t index) -> const std::string& {
-    return report_.nodes[index].node;
-  };
-  const std::string& shortest = name_of(*std::ranges::min_element(
-      node.origin, {}, [&](size_t index) { return name_of(index).size(); }));
-  const bool common = std::ranges::all_of(node.origin, [&](size_t index) {
-    const std::string& name = name_of(index);
-    return name.starts_with(shortest) &&
-           (name.size() == shortest.size() || name[shortest.size()] == '/' ||
-            name[shortest.size()] == '_');
-  });
-  return common ? shortest : node.name;
-}
-
-void OnnxGraph::replace(OnnxNode& anchor, const onnx::NodeProto& by,
-                        const std::vector<OnnxNode*>& parts) {
-  count(anchor, -1);
-  for (OnnxNode* part : parts) {
-    count(*part, -1);
-    part->gone = true;
-    anchor.origin.insert(anchor.origin.end(), part->origin.begin(),
-                         part->origin.end());
-  }
-  const auto outputs = anchor.proto.output();
-  anchor.proto = by;
-  anchor.proto.clear_domain();
-  *anchor.proto.mutable_output() = outputs;
-  if (!by.name().empty()) anchor.name = printable(by.name(), 200);
-  anchor.name = common_name(anchor);
-  count(anchor, 1);
-}
-
-bool OnnxGraph::redirect(const std::string& value, const std::string& by) {
-  const auto found = consumers_.find(value);
-  if (found == consumers_.end()) return true;
-  std::vector<OnnxNode*> nodes;
-  for (const auto& [node, count] : found->second) {
-    if (std::ranges::count(node->proto.input(), value) != count) return false;
-    nodes.push_back(node);
-  }
-  for (OnnxNode* node : nodes) {
-    count(*node, -1);
-    std::ranges::replace(*node->proto.mutable_input(), value, by);
-    count(*node, 1);
-  }
-  return true;
-}
-
-void OnnxGraph::remove(OnnxNode& node, const char* note) {
-  count(node, -1);
-  node.gone = true;
-  for (const size_t index : node.origin) report_.nodes[index].note = note;
-  for (const std::string& input : node.proto.input()) {
-    const OnnxConstant* value = constant(input);
-    if (value != nullptr && value->value.size() >= kLarge && uses(input) == 0) {
-      constants_.erase(input);
+  for (const GraphPass& pass : passes) {
+    const auto before = traces ? count() : 0;
+    with_context([&] { return fmt::format("in {} '{}'", stage, pass.name); },
+                 [&] { pass.run(graph); });
+    if (traces) {
+      std::cerr << fmt::format("{} '{}': {} nodes, then {}\n", stage, pass.name,
+                               before, count());
     }
-  }
-}
-
-void OnnxGraph::drop_constants(const OnnxNode& node) {
-  for (const std::string& input : node.proto.input()) {
-    const auto found = constants_.find(input);
-    if (found == constants_.end() || found->second.value.size() < kLarge ||
-        is_output(input)) {
-      continue;
-    }
-    const auto& consumers = consumers_[input];
-    const bool read =
-        !consumers.empty() && InGraphOrder()(&node, consumers.rbegin()->first);
-    if (!read) constants_.erase(found);
   }
 }
 
@@ -371,8 +270,12 @@ void append_captured(const onnx::NodeProto& node,
 }
 
 bool is_op(const OnnxNode& node, const char* op) {
-  return !node.gone && is_standard_domain(node.proto.domain()) &&
-         node.proto.op_type() == op;
+  return is_op(node, std::initializer_list<std::string_view>{op});
+}
+
+bool is_op(const OnnxNode& node, std::initializer_list<std::string_view> ops) {
+  return !node.gone && is_standard_domain(node.domain()) &&
+         std::ranges::find(ops, node.op_type()) != ops.end();
 }
 
 }  // namespace octet::io

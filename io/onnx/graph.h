@@ -1,14 +1,19 @@
-// Checked ONNX graph, rewritten by passes before import. Owns nodes and
-// constants; references to nodes stay valid. Subgraphs remain attributes of
-// their node, which counts as a consumer of the outer values that they use.
+// Graph of an ONNX model with an index of its values: producers, consumers,
+// constants, types. Passes rewrite it before import and after export; lint,
+// inspection and drawing query it. Owns the model; references to nodes stay
+// valid. Subgraphs remain attributes of their node, which counts as a consumer
+// of the outer values that they use.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -22,6 +27,7 @@
 
 #include "attributes.h"
 #include "run/budget.h"
+#include "unique_names.h"
 
 namespace octet::io {
 
@@ -69,6 +75,17 @@ struct OnnxNode {
   /// Ascends in graph order.
   int64_t position() const { return position_; }
 
+  operator const onnx::NodeProto&() const { return proto; }
+  const std::string& op_type() const { return proto.op_type(); }
+  const std::string& domain() const { return proto.domain(); }
+  const auto& input() const { return proto.input(); }
+  const auto& output() const { return proto.output(); }
+  int input_size() const { return proto.input_size(); }
+  int output_size() const { return proto.output_size(); }
+  /// Return a value's name; empty if absent.
+  const std::string& input(int i) const;
+  const std::string& output(int i) const;
+
  private:
   friend class OnnxGraph;
   int64_t position_ = 0;
@@ -76,8 +93,18 @@ struct OnnxNode {
 
 class OnnxGraph {
  public:
-  /// REQUIRES: check_onnx() and check_limits() have passed.
-  OnnxGraph(onnx::ModelProto model, const FileLimits& limits);
+  /// REQUIRES: the model has been checked. Types of values are known after
+  /// shape inference only.
+  explicit OnnxGraph(onnx::ModelProto model, const FileLimits& limits = {});
+  OnnxGraph(const OnnxGraph&) = delete;
+  OnnxGraph& operator=(const OnnxGraph&) = delete;
+
+  /// Returns the model as changed; later nodes follow their producers.
+  onnx::ModelProto to_model() &&;
+  onnx::ModelProto copy_model() const;
+  /// Converts the initializers to constants of import, which frees them.
+  /// Throws: FormatError for too many nodes.
+  void begin_import();
 
   int64_t opset() const { return opset_; }
   const std::string& name() const { return name_; }
@@ -93,6 +120,24 @@ class OnnxGraph {
   /// In topological order, including removed nodes (`gone`). A loop also visits
   /// nodes that are inserted behind its current node.
   std::list<OnnxNode>& nodes() { return nodes_; }
+  const std::list<OnnxNode>& nodes() const { return nodes_; }
+
+  /// Returns the initializer or the value of the Constant node, or null. For
+  /// changes, returns initializers only.
+  const onnx::TensorProto* tensor(const std::string& value) const;
+  onnx::TensorProto* initializer(const std::string& value);
+  const std::unordered_map<std::string, onnx::TensorProto*>& initializers()
+      const {
+    return initializers_;
+  }
+  /// Adds a tensor under a name similar to `name`, and returns its name.
+  const std::string& add_tensor(const std::string& name,
+                                onnx::TensorProto tensor);
+  std::string add_tensor(const std::string& name,
+                         const std::vector<int64_t>& dims,
+                         const std::vector<float>& values);
+  /// Removes an initializer without consumers, also from the inputs.
+  void remove_initializer(const std::string& value);
 
   /// Returns null unless the value is a constant of a type that Octet has.
   const OnnxConstant* constant(const std::string& value) const;
@@ -106,17 +151,25 @@ class OnnxGraph {
 
   /// Returns the producer of a value, or null if it is gone.
   OnnxNode* producer(const std::string& value);
+  const OnnxNode* producer(const std::string& value) const;
   /// Returns the number of node inputs and graph outputs that consume a value.
   int64_t uses(const std::string& value) const;
   /// Returns the consumers in graph order.
-  std::vector<const OnnxNode*> consumers(const std::string& value) const;
+  std::vector<OnnxNode*> consumers(const std::string& value) const;
+  /// Returns the only consumer; null for several and for graph outputs.
+  OnnxNode* only_consumer(const std::string& value) const;
   bool is_output(const std::string& value) const;
   /// Whether only these nodes consume a value, and it is not a graph output.
   bool is_consumed_only_by(const std::string& value,
                            const std::vector<OnnxNode*>& nodes) const;
-  /// Returns the stated or inferred shape, unknown sizes as -1; nothing if
-  /// unknown.
+  /// Return the stated or inferred shape, unknown sizes as -1; nothing if
+  /// unknown. dims() also returns the shapes of initializers.
   std::optional<std::vector<int64_t>> stated(const std::string& value) const;
+  std::optional<std::vector<int64_t>> dims(const std::string& value) const;
+  /// Returns the shape with the names of dynamic sizes.
+  OnnxShape shape(const std::string& value) const;
+  /// Returns "float32"; empty if unknown.
+  std::string type(const std::string& value) const;
 
   /// Adds a leading axis of size 1 to the shape of a value: the file has a
   /// single sample without a batch axis.
@@ -127,9 +180,10 @@ class OnnxGraph {
 
   /// Returns an onnx::TensorProto::DataType; 0 if unknown.
   int32_t element_type(const std::string& value) const;
+  void set_element_type(const std::string& value, int32_t type);
 
-  /// Returns `base`, or `base` with underscores if another value has that name.
-  std::string unique_name(std::string base);
+  /// Returns `base`, or `base` with a number if another value has that name.
+  std::string unique_name(const std::string& base);
   /// Insert a node. `origin` is OnnxNode::origin.
   /// REQUIRES: its producers precede it; its outputs are new, or the outputs of
   /// a node that is removed next.
@@ -145,11 +199,20 @@ class OnnxGraph {
   /// Replaces `value` by `by` in all consumers except graph outputs. Returns
   /// false, without a change, if a subgraph consumes `value`.
   bool redirect(const std::string& value, const std::string& by);
+  /// Changes the inputs, outputs or attributes of a node by `edit(proto)`.
+  template <class Edit>
+  void change(OnnxNode& node, const Edit& edit) {
+    unlink(node);
+    edit(node.proto);
+    link(node);
+  }
+  /// Absent inputs before the input become empty.
+  void set_input(OnnxNode& node, int index, const std::string& value);
   /// Removes a node, and frees its large inputs without other consumers. `note`
   /// is reported for it.
   /// REQUIRES: its outputs have no consumers, are constants, or have another
   /// producer.
-  void remove(OnnxNode& node, const char* note);
+  void remove(OnnxNode& node, const char* note = "");
   /// Frees large inputs of `node` that no later node consumes.
   /// REQUIRES: all nodes up to `node` have been converted.
   void drop_constants(const OnnxNode& node);
@@ -169,9 +232,12 @@ class OnnxGraph {
                    std::vector<size_t> origin);
   void check_inserted(const onnx::NodeProto& proto);
   void number_nodes();
+  void link(OnnxNode& node);
+  void unlink(OnnxNode& node);
   void count(OnnxNode& node, int64_t by);
   std::string common_name(const OnnxNode& node) const;
 
+  onnx::ModelProto model_;  // without nodes
   int64_t opset_;
   std::string name_;
   std::vector<OnnxTensorInfo> inputs_;
@@ -185,14 +251,28 @@ class OnnxGraph {
   std::unordered_map<std::string, OnnxNode*> producers_;
   std::unordered_map<std::string, Consumers> consumers_;
   std::unordered_map<std::string, int64_t> output_uses_;
-  std::unordered_map<std::string, std::vector<int64_t>> stated_;
-  std::unordered_map<std::string, int32_t> element_types_;
+  std::unordered_map<std::string, onnx::TensorProto*> initializers_;
+  std::unordered_map<std::string, onnx::TypeProto*> types_;
   std::unordered_set<std::string> added_batch_;
-  std::unordered_set<std::string> names_;  // of values
+  UniqueNames names_;  // of values
   int64_t inserted_bytes_ = 0;
   run::Budget budget_;
   OnnxImportReport report_;
 };
+
+/// Returns the name of a node, or of its first output if it has none.
+const std::string& name_of(const onnx::NodeProto& node);
+
+struct GraphPass {
+  const char* name;
+  void (*run)(OnnxGraph&);
+};
+
+/// Runs passes in their order. `stage` names them in the context of errors and
+/// in the trace: with the environment variable OCTET_TRACE=passes, each pass
+/// prints a line to standard error.
+void run_passes(OnnxGraph& graph, std::string_view stage,
+                std::span<const GraphPass> passes);
 
 bool has_subgraphs(const onnx::NodeProto& node);
 /// Appends the names of the values that the subgraphs of a node use, which
@@ -200,7 +280,9 @@ bool has_subgraphs(const onnx::NodeProto& node);
 void append_captured(const onnx::NodeProto& node,
                      std::vector<std::string>& names);
 
-/// Whether the node is the operator `op` of the standard domain.
+/// Whether the node is the operator `op`, or one of them, of the standard
+/// domain.
 bool is_op(const OnnxNode& node, const char* op);
+bool is_op(const OnnxNode& node, std::initializer_list<std::string_view> ops);
 
 }  // namespace octet::io

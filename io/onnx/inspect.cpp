@@ -15,7 +15,7 @@
 
 #include "check.h"
 #include "foreign_errors.h"
-#include "graph_view.h"
+#include "graph.h"
 #include "proto_limits.h"
 #include "qdq.h"
 #include "tensors.h"
@@ -29,99 +29,76 @@ std::string producer_of(const onnx::ModelProto& model) {
   return text;
 }
 
-OnnxNodeInfo node_info(const onnx::NodeProto& node, const GraphView& view) {
+OnnxNodeInfo node_info(const OnnxNode& node, const OnnxGraph& graph) {
   return {node.op_type(),
-          node.name(),
+          node.proto.name(),
           {node.input().begin(), node.input().end()},
           {node.output().begin(), node.output().end()},
-          node.output_size() > 0 ? view.shape(node.output(0)) : OnnxShape()};
+          graph.shape(node.output(0))};
 }
 
 // Describes the pair that ends with a DequantizeLinear. `tensor` is the input
 // of Q, or the stored quantized values if there is no Q.
-OnnxQdqPair pair_info(const std::string& tensor, const onnx::NodeProto& node,
-                      const GraphView& view) {
+OnnxQdqPair pair_info(const std::string& tensor, const OnnxNode& node,
+                      const OnnxGraph& graph) {
   OnnxQdqPair pair;
   pair.tensor = tensor;
-  const auto& consumers = view.consumers(node.output(0));
-  if (!consumers.empty()) {
-    const onnx::NodeProto& consumer = *consumers.front();
-    pair.consumer = consumer.name().empty() && consumer.output_size() > 0
-                        ? consumer.output(0)
-                        : consumer.name();
-  }
-  pair.kind = view.constant(tensor) != nullptr ? "weight" : "activation";
-  pair.type = view.type(node.input(0));
-  const QdqParams qparams = qdq_params(node, view);
+  const auto consumers = graph.consumers(node.output(0));
+  if (!consumers.empty()) pair.consumer = name_of(*consumers.front());
+  pair.kind = graph.tensor(tensor) != nullptr ? "weight" : "activation";
+  pair.type = graph.type(node.input(0));
+  const QdqParams qparams = qdq_params(node, graph);
   pair.axis = qparams.axis;
   pair.scales = static_cast<int64_t>(qparams.scales.size());
   if (!qparams.scales.empty()) {
-    const auto [low, high] =
-        std::minmax_element(qparams.scales.begin(), qparams.scales.end());
-    pair.smallest_scale = *low;
-    pair.largest_scale = *high;
+    const auto [low, high] = std::ranges::minmax(qparams.scales);
+    pair.smallest_scale = low;
+    pair.largest_scale = high;
   }
   return pair;
 }
 
-std::vector<OnnxQdqPair> pairs_of(const GraphView& view) {
+std::vector<OnnxQdqPair> pairs_of(const OnnxGraph& graph) {
   std::vector<OnnxQdqPair> pairs;
-  for (const auto& node : view.graph().node()) {
+  for (const OnnxNode& node : graph.nodes()) {
     if (!is_dequantize(node)) continue;
-    const std::string& codes = node.input(0);
-    const onnx::NodeProto* producer = view.producer(codes);
+    const OnnxNode* producer = graph.producer(node.input(0));
     if (producer != nullptr && is_quantize(*producer)) {
-      pairs.push_back(pair_info(producer->input(0), node, view));
-    } else if (view.constant(codes) != nullptr) {
-      pairs.push_back(pair_info(codes, node, view));
+      pairs.push_back(pair_info(producer->input(0), node, graph));
+    } else if (graph.tensor(node.input(0)) != nullptr) {
+      pairs.push_back(pair_info(node.input(0), node, graph));
     }
   }
   return pairs;
 }
 
-/// Foreign metadata may contain anything under this key.
+/// Returns a value of the metadata if `accepts` throws no Error for it: foreign
+/// metadata may contain anything under this key.
+template <class Accepts>
+std::string metadata_of(const onnx::ModelProto& model, std::string_view key,
+                        const Accepts& accepts) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() != key) continue;
+    try {
+      accepts(entry.value());
+      return entry.value();
+    } catch (const Error&) {
+      return "";
+    }
+  }
+  return "";
+}
+
 std::vector<std::string> classes_of(const onnx::ModelProto& model) {
-  for (const auto& entry : model.metadata_props()) {
-    if (entry.key() != "classes") continue;
-    try {
-      std::vector<std::string> classes;
-      const Config list = from_json(entry.value());
-      for (const Config& name : list.as_list()) {
-        classes.push_back(name.as_string());
-      }
-      return classes;
-    } catch (const Error&) {
-      return {};
-    }
-  }
-  return {};
-}
-
-/// See classes_of().
-std::string preprocess_of(const onnx::ModelProto& model) {
-  for (const auto& entry : model.metadata_props()) {
-    if (entry.key() != "preprocess") continue;
-    try {
-      (void)preprocess_mode(entry.value());
-      return entry.value();
-    } catch (const Error&) {
-      return "";
-    }
-  }
-  return "";
-}
-
-std::string resize_of(const onnx::ModelProto& model) {
-  for (const auto& entry : model.metadata_props()) {
-    if (entry.key() != "resize") continue;
-    try {
-      (void)resize_mode(entry.value());
-      return entry.value();
-    } catch (const Error&) {
-      return "";
-    }
-  }
-  return "";
+  std::vector<std::string> classes;
+  const auto parse = [&](const std::string& text) {
+    std::vector<std::string> names;
+    const Config list = from_json(text);
+    for (const Config& name : list.as_list()) names.push_back(name.as_string());
+    classes = std::move(names);
+  };
+  (void)metadata_of(model, "classes", parse);
+  return classes;
 }
 
 bool is_half(int32_t type) {
@@ -138,23 +115,20 @@ bool has_half_precision(const onnx::GraphProto& graph) {
          });
 }
 
-OnnxSummary summarize(const onnx::ModelProto& model) {
-  const GraphView view(model.graph());
+OnnxSummary summarize(onnx::ModelProto model) {
   OnnxSummary summary;
   summary.ir_version = model.ir_version();
   summary.opset = opset_of(model);
   summary.producer = producer_of(model);
   summary.description = model.doc_string();
-  summary.inputs = view.inputs();
-  summary.outputs = view.outputs();
-  for (const auto& node : model.graph().node()) {
-    summary.nodes.push_back(node_info(node, view));
-  }
-  summary.qdq_pairs = pairs_of(view);
   summary.half_precision = has_half_precision(model.graph());
   summary.classes = classes_of(model);
-  summary.preprocess = preprocess_of(model);
-  summary.resize = resize_of(model);
+  summary.preprocess =
+      metadata_of(model, "preprocess",
+                  [](const std::string& text) { (void)preprocess_mode(text); });
+  summary.resize = metadata_of(model, "resize", [](const std::string& text) {
+    (void)resize_mode(text);
+  });
   summary.initializers = model.graph().initializer_size() +
                          model.graph().sparse_initializer_size();
   for (const auto& tensor : model.graph().initializer()) {
@@ -163,6 +137,13 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
   for (const auto& tensor : model.graph().sparse_initializer()) {
     summary.parameters += element_count(tensor.values());
   }
+  const OnnxGraph graph(std::move(model));
+  summary.inputs = graph.inputs();
+  summary.outputs = graph.outputs();
+  for (const OnnxNode& node : graph.nodes()) {
+    summary.nodes.push_back(node_info(node, graph));
+  }
+  summary.qdq_pairs = pairs_of(graph);
   return summary;
 }
 

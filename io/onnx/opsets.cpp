@@ -1,11 +1,10 @@
 #include "opsets.h"
 
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+
+#include "operator_traits.h"
 
 namespace octet::io {
 
@@ -26,10 +25,8 @@ int ir_version_of(int opset) {
 
 bool takes_axes_as_input(std::string_view op_type, int opset) {
   // ReduceSum changed in opset 13.
-  constexpr std::array<std::string_view, 9> kSince18 = {
-      "ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
-      "ReduceMean", "ReduceMin", "ReduceProd",   "ReduceSumSquare"};
-  return opset >= 18 && std::ranges::find(kSince18, op_type) != kSince18.end();
+  return opset >= 18 && op_type != "ReduceSum" &&
+         traits_of(op_type).axes == AxisRole::reduction;
 }
 
 }  // namespace octet::io

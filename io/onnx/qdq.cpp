@@ -23,11 +23,10 @@ constexpr int64_t kDefaultAxis = 1;  // QuantizeLinear-13
 // have an entry for each block of that axis and for each index of the others.
 std::optional<int64_t> block_axis(const onnx::NodeProto& node,
                                   const std::vector<int64_t>& scale_dims,
-                                  int64_t block, const GraphView& view) {
-  const auto* attribute = find_attribute(node, "axis");
-  int64_t axis = attribute == nullptr ? kDefaultAxis : attribute->i();
+                                  int64_t block, const OnnxGraph& graph) {
+  int64_t axis = integer_of(node, "axis", kDefaultAxis);
   const auto rank = static_cast<int64_t>(scale_dims.size());
-  const auto dims = view.dims(node.input(0));
+  const auto dims = graph.dims(node.input(0));
   if (axis < 0) axis += rank;
   bool fits = block > 0 && axis >= 0 && axis < rank &&
               (!dims || dims->size() == scale_dims.size());
@@ -41,7 +40,7 @@ std::optional<int64_t> block_axis(const onnx::NodeProto& node,
   if (!fits) {
     refuse(node, fmt::format("scales {} do not fit blocks of {} of {}",
                              dims_text(scale_dims), block,
-                             to_text(view.shape(node.input(0)))));
+                             to_text(graph.shape(node.input(0)))));
   }
   return axis;
 }
@@ -50,19 +49,17 @@ std::optional<int64_t> block_axis(const onnx::NodeProto& node,
 // which some exporters write as [1].
 std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
                                     const std::vector<int64_t>& scale_dims,
-                                    const GraphView& view) {
+                                    const OnnxGraph& graph) {
   if (scale_dims.empty()) return std::nullopt;
-  if (const auto* block = find_attribute(node, "block_size");
-      block != nullptr && block->i() != 0) {
-    return block_axis(node, scale_dims, block->i(), view);
+  if (const int64_t block = integer_of(node, "block_size", 0)) {
+    return block_axis(node, scale_dims, block, graph);
   }
   if (scale_dims.size() > 1) {
     refuse(node, fmt::format("scale must have rank 0 or 1, got {}",
                              dims_text(scale_dims)));
   }
-  const auto* attribute = find_attribute(node, "axis");
-  int64_t axis = attribute == nullptr ? kDefaultAxis : attribute->i();
-  const auto dims = view.dims(node.input(0));
+  int64_t axis = integer_of(node, "axis", kDefaultAxis);
+  const auto dims = graph.dims(node.input(0));
   if (!dims) {
     // The axis cannot be checked without dimensions.
     return scale_dims[0] == 1 ? std::nullopt : std::optional(axis);
@@ -74,15 +71,14 @@ std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
       in_range ? (*dims)[static_cast<size_t>(axis)] : int64_t{-1};
   if (scale_dims[0] == 1 && channels != 1) return std::nullopt;
   if (!in_range) {
-    refuse(node,
-           fmt::format("axis must be from {} to {} for {}, got {}", -rank,
-                       rank - 1, to_text(view.shape(node.input(0))),
-                       attribute == nullptr ? kDefaultAxis : attribute->i()));
+    refuse(node, fmt::format("axis must be from {} to {} for {}, got {}", -rank,
+                             rank - 1, to_text(graph.shape(node.input(0))),
+                             integer_of(node, "axis", kDefaultAxis)));
   }
   if (scale_dims[0] >= 0 && channels >= 0 && scale_dims[0] != channels) {
-    refuse(node, fmt::format("must have {} scales for axis {} of {}, got {}",
-                             channels, axis, to_text(view.shape(node.input(0))),
-                             scale_dims[0]));
+    refuse(node, fmt::format(
+                     "must have {} scales for axis {} of {}, got {}", channels,
+                     axis, to_text(graph.shape(node.input(0))), scale_dims[0]));
   }
   return axis;
 }
@@ -107,9 +103,9 @@ std::vector<float> scales_of(const onnx::NodeProto& node,
 
 void check_zero_point(const onnx::NodeProto& node,
                       const std::vector<int64_t>& scale_dims,
-                      const GraphView& view) {
+                      const OnnxGraph& graph) {
   if (node.input_size() < 3 || node.input(2).empty()) return;
-  const auto dims = view.dims(node.input(2));
+  const auto dims = graph.dims(node.input(2));
   // A single number may be [] or [1]; ONNX Runtime's quantizer mixes both.
   const auto one = [](const std::vector<int64_t>& d) {
     return d.empty() || d == std::vector<int64_t>{1};
@@ -118,7 +114,7 @@ void check_zero_point(const onnx::NodeProto& node,
     refuse(node, fmt::format("zero point must have shape {} like the scale, "
                              "got {}",
                              dims_text(scale_dims),
-                             to_text(view.shape(node.input(2)))));
+                             to_text(graph.shape(node.input(2)))));
   }
 }
 
@@ -137,22 +133,22 @@ bool is_dequantize(const onnx::NodeProto& node) {
   return has_qdq_domain(node) && node.op_type() == "DequantizeLinear";
 }
 
-QdqParams qdq_params(const onnx::NodeProto& node, const GraphView& view) {
+QdqParams qdq_params(const onnx::NodeProto& node, const OnnxGraph& graph) {
   if (node.input_size() < 2) refuse(node, "must have a tensor and a scale");
   QdqParams qparams;
-  const auto scale_dims = view.dims(node.input(1));
+  const auto scale_dims = graph.dims(node.input(1));
   if (!scale_dims) return qparams;
-  qparams.axis = channel_axis(node, *scale_dims, view);
-  check_zero_point(node, *scale_dims, view);
-  if (const auto* scale = view.constant(node.input(1))) {
+  qparams.axis = channel_axis(node, *scale_dims, graph);
+  check_zero_point(node, *scale_dims, graph);
+  if (const auto* scale = graph.tensor(node.input(1))) {
     qparams.scales = scales_of(node, *scale);
   }
   return qparams;
 }
 
-void check_qdq(const GraphView& view) {
-  for (const auto& node : view.graph().node()) {
-    if (is_quantize(node) || is_dequantize(node)) qdq_params(node, view);
+void check_qdq(const OnnxGraph& graph) {
+  for (const OnnxNode& node : graph.nodes()) {
+    if (is_quantize(node) || is_dequantize(node)) qdq_params(node, graph);
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "graph_view.h"
+#include "graph.h"
 
 namespace octet::io {
 
@@ -24,9 +24,9 @@ struct QdqParams {
 
 /// Throws: FormatError for scales or zero points that do not fit the tensor,
 /// scales that are not finite and positive, or an axis out of range.
-QdqParams qdq_params(const onnx::NodeProto& node, const GraphView& view);
+QdqParams qdq_params(const onnx::NodeProto& node, const OnnxGraph& graph);
 
 /// Calls qdq_params() for every Q and DQ of the graph.
-void check_qdq(const GraphView& view);
+void check_qdq(const OnnxGraph& graph);
 
 }  // namespace octet::io

@@ -12,6 +12,8 @@
 
 #include <octet/runtime/error.h>
 
+#include "operator_traits.h"
+#include "opsets.h"
 #include "proto_limits.h"
 #include "run/operators.h"
 #include "shape_inference.h"
@@ -39,8 +41,6 @@ struct Entry {
   Rule rule;  // null: unchanged
 };
 
-constexpr const char* kReduce = "keepdims:i noop_with_empty_axes:i";
-
 // Source: onnx's change log, docs/Changelog.md, and for com.microsoft ONNX
 // Runtime's docs/ContribOperators.md.
 constexpr Entry kEntries[] = {
@@ -60,15 +60,6 @@ constexpr Entry kEntries[] = {
     {"", "RMSNormalization", 23, 2, 2, 1, "axis:i epsilon:f stash_type:i",
      rules::keep},
     {"", "Range", 27, kUnchanged, 0, 0, "stash_type:i", nullptr},
-    {"", "ReduceL1", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceL2", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceLogSum", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceLogSumExp", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceMax", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceMean", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceMin", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceProd", 18, 1, 2, 1, kReduce, rules::reduce},
-    {"", "ReduceSumSquare", 18, 1, 2, 1, kReduce, rules::reduce},
     {"", "Resize", 18, 1, 4, 1,
      "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f "
      "exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s "
@@ -182,6 +173,13 @@ class Schemas : public onnx::ISchemaRegistry {
       const OpSchema* before =
           find(entry.name, entry.since, std::string(entry.domain));
       add(make_schema(entry, before));
+    }
+    for (const std::string_view op : reductions()) {
+      if (!takes_axes_as_input(op, 18)) continue;
+      const std::string name(op);
+      add(make_schema({"", name.c_str(), 18, 1, 2, 1,
+                       "keepdims:i noop_with_empty_axes:i", rules::reduce},
+                      nullptr));
     }
   }
 

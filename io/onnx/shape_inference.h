@@ -27,8 +27,8 @@ void dequantize(Context& context);
 void pool(Context& context);
 void global_pool(Context& context);
 
-/// Returns onnx's own inference for a schema, guarded by rank_check() and other
-/// checks: onnx derives a convolution's kernel from its weights, writes to the
+/// Returns onnx's own inference for a schema, guarded by checks of ranks and
+/// others: onnx derives a convolution's kernel from its weights, writes to the
 /// axis of LayerNormalization unchecked, creates a shape of any rank from the
 /// length of a list, and counts windows in a loop. Pooling gets pool(). Empty
 /// for schemas that need no guard.

@@ -1,13 +1,69 @@
 // Guards around the shape inference of onnx 1.12.
 #include <algorithm>
 #include <cstdint>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "ranks.h"
+#include <fmt/format.h>
+
+#include "operator_traits.h"
 #include "shape_inference.h"
 
 namespace octet::io::rules {
 namespace {
+
+constexpr int kAnyRank = 1 << 20;
+
+/// Range of the rank of an input.
+struct RankRange {
+  int least = 0;
+  int most = kAnyRank;
+};
+
+/// Parses OperatorTraits::ranks.
+std::vector<RankRange> rank_ranges(std::string_view ranks) {
+  std::vector<RankRange> result;
+  std::istringstream entries{std::string(ranks)};
+  for (std::string entry; entries >> entry;) {
+    RankRange range;
+    if (entry != "*") {
+      range.least = range.most = entry[0] - '0';
+      if (entry.size() > 1) range.most = kAnyRank;
+      if (entry.size() > 2 && entry[1] == '-') range.most = entry[2] - '0';
+    }
+    result.push_back(range);
+  }
+  return result;
+}
+
+std::string ranks_text(const RankRange& range) {
+  if (range.most == kAnyRank) return fmt::format("at least {}", range.least);
+  if (range.most == range.least) return std::to_string(range.least);
+  return fmt::format("{} to {}", range.least, range.most);
+}
+
+/// Returns a check of the ranks of an operator's inputs, which onnx's inference
+/// indexes unchecked; empty for operators with inputs of any rank. Inputs of
+/// unknown rank pass.
+onnx::InferenceFunction rank_check(const std::string& op) {
+  const std::string_view ranks = traits_of(op).ranks;
+  if (ranks.empty()) return {};
+  return
+      [all = ranks.ends_with("..."), ranges = rank_ranges(ranks)](Context& c) {
+        const size_t count =
+            all ? c.getNumInputs() : std::min(c.getNumInputs(), ranges.size());
+        for (size_t i = 0; i < count; ++i) {
+          const RankRange& range = ranges[std::min(i, ranges.size() - 1)];
+          if (!onnx::hasInputShape(c, i)) continue;
+          const int rank = onnx::getInputShape(c, i).dim_size();
+          if (rank >= range.least && rank <= range.most) continue;
+          fail_shape_inference("input ", i, " must have rank ",
+                               ranks_text(range), ", got rank ", rank);
+        }
+      };
+}
 
 // Returns the input of a convolution's weights, -1 for other operators.
 int weight_input(const std::string& name) {

@@ -20,64 +20,69 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();
 
-// Storage of the elements of a type.
-struct Storage {
-  int64_t bytes;   // of an element in raw_data; 0: never raw
-  int64_t values;  // entries of the typed field per element
-  int (*entries)(const onnx::TensorProto&);
+using T = onnx::TensorProto;
+
+int floats(const T& t) { return t.float_data_size(); }
+int doubles(const T& t) { return t.double_data_size(); }
+int int32s(const T& t) { return t.int32_data_size(); }
+int int64s(const T& t) { return t.int64_data_size(); }
+int uint64s(const T& t) { return t.uint64_data_size(); }
+int strings(const T& t) { return t.string_data_size(); }
+
+struct ElementType {
+  const char* name;
+  int64_t bytes = 0;   // of an element in raw_data; 0: never raw
+  int64_t values = 0;  // entries of the typed field per element
+  int (*entries)(const T&) = nullptr;  // null: not supported
+  // Range of the values in the typed field, if it is narrower than the field.
+  int32_t low = 0, high = 0;
 };
 
-int floats(const onnx::TensorProto& t) { return t.float_data_size(); }
-int doubles(const onnx::TensorProto& t) { return t.double_data_size(); }
-int int32s(const onnx::TensorProto& t) { return t.int32_data_size(); }
-int int64s(const onnx::TensorProto& t) { return t.int64_data_size(); }
-int uint64s(const onnx::TensorProto& t) { return t.uint64_data_size(); }
-int strings(const onnx::TensorProto& t) { return t.string_data_size(); }
+// In the order of onnx::TensorProto::DataType.
+constexpr ElementType kTypes[] = {
+    {"undefined"},
+    {"float32", 4, 1, floats},
+    {"uint8", 1, 1, int32s, 0, 255},
+    {"int8", 1, 1, int32s, -128, 127},
+    {"uint16", 2, 1, int32s, 0, 65535},
+    {"int16", 2, 1, int32s, -32768, 32767},
+    {"int32", 4, 1, int32s},
+    {"int64", 8, 1, int64s},
+    {"string", 0, 1, strings},
+    {"bool", 1, 1, int32s},
+    {"float16", 2, 1, int32s, 0, 65535},  // bits
+    {"float64", 8, 1, doubles},
+    {"uint32", 4, 1, uint64s},
+    {"uint64", 8, 1, uint64s},
+    {"complex64", 8, 2, floats},
+    {"complex128", 16, 2, doubles},
+    {"bfloat16", 2, 1, int32s, 0, 65535},
+    {"float8e4m3fn"},
+    {"float8e4m3fnuz"},
+    {"float8e5m2"},
+    {"float8e5m2fnuz"},
+    {"uint4"},
+    {"int4"},
+    {"float4e2m1"},
+    {"float8e8m0"},
+    {"uint2"},
+    {"int2"},
+};
 
-Storage storage_of(int32_t data_type) {
-  using T = onnx::TensorProto;
-  switch (data_type) {
-    case T::FLOAT:
-      return {4, 1, floats};
-    case T::COMPLEX64:
-      return {8, 2, floats};
-    case T::DOUBLE:
-      return {8, 1, doubles};
-    case T::COMPLEX128:
-      return {16, 2, doubles};
-    case T::INT8:
-    case T::UINT8:
-    case T::BOOL:
-      return {1, 1, int32s};
-    case T::INT16:
-    case T::UINT16:
-    case T::FLOAT16:
-    case T::BFLOAT16:
-      return {2, 1, int32s};
-    case T::INT32:
-      return {4, 1, int32s};
-    case T::INT64:
-      return {8, 1, int64s};
-    case T::UINT32:
-      return {4, 1, uint64s};
-    case T::UINT64:
-      return {8, 1, uint64s};
-    case T::STRING:
-      return {0, 1, strings};
-    default:
-      return {0, 0, nullptr};
-  }
+const ElementType& element_type_of(int32_t data_type) {
+  return kTypes[data_type >= 0 && data_type < std::ssize(kTypes) ? data_type
+                                                                 : 0];
 }
 
 // Storage and number of elements of a tensor.
 struct Size {
-  Storage storage;
+  ElementType storage;
   int64_t count = 1;
 };
 
 Size size_of(const onnx::TensorProto& tensor, const std::string& what) {
   check_type_number(tensor.data_type(), what);
-  const Storage storage = storage_of(tensor.data_type());
+  const ElementType& storage = element_type_of(tensor.data_type());
   if (storage.entries == nullptr) {
     throw FormatError("invalid_graph", what,
                       fmt::format("element type must be one of ONNX, got {}",
@@ -106,19 +111,8 @@ Size size_of(const onnx::TensorProto& tensor, const std::string& what) {
 }  // namespace
 
 std::string type_name(int32_t data_type) {
-  // In the order of onnx::TensorProto::DataType.
-  static constexpr const char* kNames[] = {
-      "undefined",      "float32",    "uint8",
-      "int8",           "uint16",     "int16",
-      "int32",          "int64",      "string",
-      "bool",           "float16",    "float64",
-      "uint32",         "uint64",     "complex64",
-      "complex128",     "bfloat16",   "float8e4m3fn",
-      "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-      "uint4",          "int4",       "float4e2m1",
-      "float8e8m0",     "uint2",      "int2"};
-  if (data_type >= 0 && data_type < static_cast<int>(std::size(kNames))) {
-    return kNames[data_type];
+  if (data_type >= 0 && data_type < std::ssize(kTypes)) {
+    return kTypes[data_type].name;
   }
   return fmt::format("type {}", data_type);
 }
@@ -180,26 +174,9 @@ namespace {
 /// Values of small types are stored as int32 and may exceed their type.
 void check_small_values(const onnx::TensorProto& tensor,
                         const std::string& what) {
-  using T = onnx::TensorProto;
-  int32_t low = 0, high = 0;
-  switch (tensor.data_type()) {
-    case T::INT8:
-      low = -128, high = 127;
-      break;
-    case T::UINT8:
-      high = 255;
-      break;
-    case T::INT16:
-      low = -32768, high = 32767;
-      break;
-    case T::UINT16:
-    case T::FLOAT16:  // bits
-    case T::BFLOAT16:
-      high = 65535;
-      break;
-    default:
-      return;
-  }
+  const ElementType& type = element_type_of(tensor.data_type());
+  const auto low = type.low, high = type.high;
+  if (high == 0) return;
   for (const int32_t value : tensor.int32_data()) {
     if (value >= low && value <= high) continue;
     throw FormatError(
@@ -253,7 +230,6 @@ int64_t element_count(const onnx::TensorProto& tensor) {
 }
 
 bool is_float(const onnx::TensorProto& tensor) {
-  using T = onnx::TensorProto;
   return tensor.data_type() == T::FLOAT || tensor.data_type() == T::FLOAT16 ||
          tensor.data_type() == T::BFLOAT16;
 }

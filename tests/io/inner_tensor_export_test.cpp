@@ -8,7 +8,7 @@
 
 #include <octet/io/onnx.h>
 
-#include "onnx/graph_view.h"
+#include "onnx/graph.h"
 #include "tests/quant/folding.h"
 
 namespace octet::io {
@@ -24,26 +24,26 @@ onnx::ModelProto exported(Model quantized) {
 }
 
 /// Whether a value comes from DequantizeLinear, possibly by data movement.
-bool is_int8(const GraphView& view, const std::string& value) {
-  const onnx::NodeProto* producer = view.producer(value);
+bool is_int8(const OnnxGraph& graph, const std::string& value) {
+  const OnnxNode* producer = graph.producer(value);
   while (producer != nullptr) {
     const std::string& op = producer->op_type();
     if (op == "DequantizeLinear") return true;
     if (op != "Transpose" && op != "Reshape" && op != "Pad") return false;
-    producer = view.producer(producer->input(0));
+    producer = graph.producer(producer->input(0));
   }
   return false;
 }
 
 void expect_whole(const onnx::ModelProto& proto, int products) {
-  const GraphView view(proto.graph());
+  const OnnxGraph graph(proto);
   const std::set<std::string> kinds{"Conv", "ConvTranspose", "Gemm", "MatMul"};
   int seen = 0;
   for (const onnx::NodeProto& node : proto.graph().node()) {
     if (!kinds.contains(node.op_type())) continue;
     ++seen;
-    EXPECT_TRUE(is_int8(view, node.input(0))) << node.name();
-    EXPECT_TRUE(is_int8(view, node.input(1))) << node.name();
+    EXPECT_TRUE(is_int8(graph, node.input(0))) << node.name();
+    EXPECT_TRUE(is_int8(graph, node.input(1))) << node.name();
   }
   EXPECT_EQ(seen, products);
 }
@@ -55,7 +55,7 @@ TEST(InnerTensorExport, BothConvolutionsOfASeparableOneConsumeInt8) {
       SeparableConv2D({.filters = 4, .depth_multiplier = 2, .name = "sep"})(x));
   const onnx::ModelProto proto = exported(quant::quantize_model(model));
   expect_whole(proto, 2);
-  const GraphView view(proto.graph());
+  const OnnxGraph graph(proto);
   int64_t pairs = 0;
   for (const onnx::NodeProto& node : proto.graph().node()) {
     pairs += node.op_type() == "QuantizeLinear";

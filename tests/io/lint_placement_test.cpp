@@ -113,6 +113,31 @@ TEST(LintPlacement, P07TwoConvolutionsIntoOneAdd) {
       lint_model(kFour, both + pair("d", "dd", "s1") + "y = Add (c, dd)"));
 }
 
+// Rules of Add also apply to products, if the sum is quantized.
+TEST(LintPlacement, P04P05AndP07ProductsAsBranches) {
+  const auto model = [](const std::string& ends, const std::string& nodes,
+                        bool quantized = true) {
+    const std::string end = pair("u", "ue") +
+                            (quantized ? pair("a", "ad", "s1") : "") +
+                            "y = Gemm (" + (quantized ? "ad" : "a") + ", ue)";
+    return lint_model("(float[N,4] x" + ends + ") => (float[N,4] y)",
+                      pair("x", "xd") + weight_pairs("u") +
+                          "g = Gemm <transB = 1> (xd, ud)\n" + nodes + end);
+  };
+  const std::string z = ", float[N,8] z";
+  const auto whole = model(z, pair("z", "zd") + "a = Add (g, zd)\n");
+  expect_broken("P04", model(z, "a = Add (g, z)\n"), whole);
+  EXPECT_THAT(ids_of(lint_of(model(z, "a = Add (g, z)\n", false))),
+              Not(Contains("P04")));
+  expect_broken(
+      "P05",
+      model(z, pair("z", "zd") + pair("g", "gd", "s1") + "a = Add (gd, zd)\n"),
+      whole);
+  const std::string two = "h = Gemm <transB = 1> (xd, ud)\n";
+  expect_broken("P07", model("", two + "a = Add (g, h)\n"),
+                model("", two + pair("h", "hd", "s1") + "a = Add (g, hd)\n"));
+}
+
 TEST(LintPlacement, P08AFloatBranchWithOtherConsumers) {
   auto model = residual("t = Tanh (c)\n", "c, xd");
   expect_broken(

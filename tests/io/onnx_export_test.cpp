@@ -51,6 +51,22 @@ TEST_F(ExportOnnx, WritesModelMetadata) {
   EXPECT_THAT(metadata(), ElementsAre(Pair("input_layout", "NCHW")));
 }
 
+TEST_F(ExportOnnx, OmitsFactorsOf1AndOffsetsOf0) {
+  const auto ops = [&](const RescalingOptions& options) {
+    const SymbolicTensor x = input({4});
+    export_model(Model(x, Rescaling(options)(x)));
+    std::vector<std::string> result;
+    for (const auto& node : proto_.graph().node()) {
+      result.push_back(node.op_type());
+    }
+    return result;
+  };
+  EXPECT_THAT(ops({.scale = {0.5f}}), ElementsAre("Mul"));
+  EXPECT_THAT(ops({.scale = {1}, .offset = {-1}}), ElementsAre("Add"));
+  EXPECT_THAT(ops({.scale = {2}, .offset = {-1}}), ElementsAre("Mul", "Add"));
+  EXPECT_THAT(ops({.scale = {1}}), ElementsAre("Mul"));
+}
+
 TEST_F(ExportOnnx, KeepsTheNamesOfTheClasses) {
   const SymbolicTensor x = input({4});
   const Model model(x, Dense({.units = 3})(x));

@@ -11,7 +11,7 @@
 
 #include <octet/io/onnx.h>
 
-#include "onnx/graph_view.h"
+#include "onnx/graph.h"
 #include "tests/quant/support.h"
 #include "tests/quant/toolkit_rows.h"
 
@@ -41,13 +41,13 @@ bool is_qdq(const onnx::NodeProto& node) {
          node.op_type() == "DequantizeLinear";
 }
 
-DequantizedOperands operands_of(const GraphView& view) {
+DequantizedOperands operands_of(const OnnxGraph& graph) {
   DequantizedOperands result;
-  for (const onnx::NodeProto& node : view.graph().node()) {
+  for (const OnnxNode& node : graph.nodes()) {
     for (int i = 0; i < node.input_size() && !is_qdq(node); ++i) {
-      const onnx::NodeProto* producer = view.producer(node.input(i));
+      const OnnxNode* producer = graph.producer(node.input(i));
       if (producer != nullptr && producer->op_type() == "DequantizeLinear") {
-        result[node.name()].insert(i);
+        result[node.proto.name()].insert(i);
       }
     }
   }
@@ -60,20 +60,20 @@ int64_t count(const onnx::GraphProto& graph, std::string_view op) {
 }
 
 /// Every Q feeds only DQs, and every DQ has a Q and a consumer.
-void expect_pairs(const GraphView& view) {
-  for (const onnx::NodeProto& node : view.graph().node()) {
+void expect_pairs(const OnnxGraph& graph) {
+  for (const OnnxNode& node : graph.nodes()) {
     if (!is_qdq(node)) continue;
     const bool quantizes = node.op_type() == "QuantizeLinear";
-    const auto& consumers = view.consumers(node.output(0));
-    EXPECT_FALSE(consumers.empty()) << node.name();
-    for (const onnx::NodeProto* consumer : consumers) {
+    const auto& consumers = graph.consumers(node.output(0));
+    EXPECT_FALSE(consumers.empty()) << node.proto.name();
+    for (const OnnxNode* consumer : consumers) {
       EXPECT_EQ(consumer->op_type() == "DequantizeLinear", quantizes)
-          << node.name();
+          << node.proto.name();
     }
     if (quantizes) continue;
-    const onnx::NodeProto* producer = view.producer(node.input(0));
-    ASSERT_NE(producer, nullptr) << node.name();
-    EXPECT_EQ(producer->op_type(), "QuantizeLinear") << node.name();
+    const OnnxNode* producer = graph.producer(node.input(0));
+    ASSERT_NE(producer, nullptr) << node.proto.name();
+    EXPECT_EQ(producer->op_type(), "QuantizeLinear") << node.proto.name();
   }
 }
 
@@ -86,9 +86,9 @@ void expect_row(const ToolkitRow& row, const Model& model) {
   const OnnxFile file = to_onnx(quantized);
   onnx::ModelProto proto;
   ASSERT_TRUE(proto.ParseFromString(file.bytes));
-  const GraphView view(proto.graph());
+  const OnnxGraph graph(proto);
 
-  const auto operands = operands_of(view);
+  const auto operands = operands_of(graph);
   EXPECT_EQ(operands, operands_of(row.positions(model)));
   int64_t edges = 0;
   for (const auto& [node, indices] : operands) {
@@ -98,7 +98,7 @@ void expect_row(const ToolkitRow& row, const Model& model) {
   EXPECT_EQ(count(proto.graph(), "QuantizeLinear"), row.count.shared);
   EXPECT_EQ(count(proto.graph(), "DequantizeLinear"), row.count.shared);
   EXPECT_EQ(file.report.qdq_pairs, row.count.shared);
-  expect_pairs(view);
+  expect_pairs(graph);
 }
 
 class PlacementExport : public ::testing::TestWithParam<std::string> {};

@@ -1,3 +1,5 @@
+#include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -8,9 +10,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
-#include "../attention_operator.h"
 #include "../check.h"
-#include "../proto_limits.h"
+#include "../graph_passes.h"
 #include "batch_axis.h"
 #include "channel_scales.h"
 #include "file_kind.h"
@@ -30,11 +31,13 @@ namespace {
 /// REQUIRES: the model has been checked.
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
-  expand_attention(*model.mutable_graph(), opset_of(model));
-  if (!options.drop_quantizers) {
-    importing::share_channel_scales(*model.mutable_graph());
-  }
   OnnxGraph graph(std::move(model), options.limits);
+  static constexpr std::array kFirst{
+      GraphPass{"attention", expand_attention},
+      GraphPass{"channel scales", importing::share_channel_scales}};
+  run_passes(graph, "import pass",
+             std::span(kFirst).first(options.drop_quantizers ? 1 : 2));
+  graph.begin_import();
   importing::normalize_graph(graph);
   importing::drop_unused_inputs(graph);
   importing::add_batch_axis(graph);

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
-#include <octet/runtime/error.h>
-
 #include "graph.h"
 
 namespace octet::io::importing {
@@ -36,10 +32,7 @@ std::span<const GraphPass> normalization_passes() {
 }
 
 void normalize_graph(OnnxGraph& graph) {
-  for (const GraphPass& pass : normalization_passes()) {
-    with_context([&] { return fmt::format("in import pass '{}'", pass.name); },
-                 [&] { pass.run(graph); });
-  }
+  run_passes(graph, "import pass", normalization_passes());
 }
 
 void normalize_node(OnnxGraph& graph, OnnxNode& node) {

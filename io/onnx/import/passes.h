@@ -9,11 +9,6 @@
 
 namespace octet::io::importing {
 
-struct GraphPass {
-  const char* name;
-  void (*run)(OnnxGraph&);
-};
-
 /// Returns the passes in the order in which they run.
 std::span<const GraphPass> normalization_passes();
 

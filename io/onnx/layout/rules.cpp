@@ -1,38 +1,17 @@
 #include "rules.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "onnx/attributes.h"
+#include "onnx/operator_traits.h"
 #include "onnx/opsets.h"
 #include "query.h"
 
 namespace octet::io::layout {
 namespace {
-
-constexpr std::array kPointwise = {
-    "Abs",        "Acos",    "Acosh",       "Add",       "And",
-    "Asin",       "Asinh",   "Atan",        "Atanh",     "Cast",
-    "Ceil",       "Celu",    "Cos",         "Cosh",      "Div",
-    "Elu",        "Equal",   "Erf",         "Exp",       "Floor",
-    "Gelu",       "Greater", "Identity",    "IsInf",     "IsNaN",
-    "LeakyRelu",  "Less",    "Log",         "Max",       "Mean",
-    "Min",        "Mish",    "Mod",         "Mul",       "Neg",
-    "Not",        "Or",      "PRelu",       "Pow",       "Reciprocal",
-    "Relu",       "Round",   "Selu",        "Sigmoid",   "Sign",
-    "Sin",        "Sinh",    "Softplus",    "Softsign",  "Sqrt",
-    "Sub",        "Sum",     "Tan",         "Tanh",      "ThresholdedRelu",
-    "Where",      "Xor",     "HardSigmoid", "HardSwish", "GreaterOrEqual",
-    "LessOrEqual"};
-
-constexpr std::array kReductions = {
-    "ReduceL1",  "ReduceL2",       "ReduceLogSum", "ReduceLogSumExp",
-    "ReduceMax", "ReduceMean",     "ReduceMin",    "ReduceProd",
-    "ReduceSum", "ReduceSumSquare"};
 
 int64_t position(const Order& order, int64_t axis) {
   return std::ranges::find(order, static_cast<int>(axis)) - order.begin();
@@ -215,9 +194,9 @@ std::optional<Rule> expand(const Query& query) {
 
 std::optional<Rule> unchecked(const Query& query) {
   const std::string& op = query.node.op_type();
-  const auto is = [&](const char* other) { return op == other; };
-  if (std::ranges::any_of(kPointwise, is)) return pointwise(query);
-  if (std::ranges::any_of(kReductions, is)) return reduction(query);
+  const AxisRole axes = traits_of(op).axes;
+  if (axes == AxisRole::pointwise) return pointwise(query);
+  if (axes == AxisRole::reduction) return reduction(query);
   if (op == "Clip") return Rule{.rank = query.rank(0), .inputs = {0}};
   if (op == "QuantizeLinear" || op == "DequantizeLinear") {
     return quantize(query);

@@ -58,12 +58,13 @@ constexpr LintRule kRules[] = {
      "quantized layers",
      "IIII--"},
     {"P04",
-     "if one branch of an Add is float, it is the output of a convolution",
+     "if one branch of an Add is float, it is the output of a quantized layer",
      "WWWW--"},
-    {"P05", "an Add with a convolution as branch does not quantize that branch",
+    {"P05",
+     "an Add with a quantized layer as branch does not quantize that branch",
      "WWWW--"},
     {"P06", "an Add between INT8 layers is INT8", "WWWWII"},
-    {"P07", "if both branches of an Add are convolutions, one is quantized",
+    {"P07", "if both branches of an Add are quantized layers, one has Q/DQ",
      "WWWW--"},
     {"P08", "the float branch of an Add has no other consumer", "WWWW--"},
     {"P09", "outputs of quantized layers are quantized", "IIIIII"},
@@ -141,17 +142,8 @@ bool is_tensorrt(LintTarget target) {
          target == LintTarget::tensorrt11 || target == LintTarget::tensorrt_rtx;
 }
 
-void Findings::add(std::string_view id, const Node& node, std::string reason,
-                   std::string hint) {
-  add(id, name_of(node), std::move(reason), std::move(hint));
-}
-
-void Findings::add(std::string_view id, std::string reason, std::string hint) {
-  add(id, std::string(), std::move(reason), std::move(hint));
-}
-
-void Findings::add(std::string_view id, std::string node, std::string reason,
-                   std::string hint) {
+void Findings::add_named(std::string_view id, std::string node,
+                         std::string hint, std::string reason) {
   const auto rule = std::ranges::find(kRules, id, &LintRule::id);
   if (rule == std::end(kRules)) {
     throw InternalError("internal", "lint",

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
-
 #include "../proto_limits.h"
 #include "../qdq.h"
 #include "../schemas.h"
@@ -41,13 +39,11 @@ const char* build_options(LintTarget target) {
 void check_types(const LintGraph& graph, const Node& layer,
                  Findings& findings) {
   if (layer.input_size() < 2) return;
-  const int32_t first = graph.view().element_type(layer.input(0));
-  const int32_t second = graph.view().element_type(layer.input(1));
+  const int32_t first = graph.element_type(layer.input(0));
+  const int32_t second = graph.element_type(layer.input(1));
   if (first == 0 || second == 0 || first == second) return;
-  findings.add(
-      "D02", layer,
-      fmt::format("inputs are {} and {}", type_name(first), type_name(second)),
-      "give the scales of both the same type");
+  findings.add("D02", layer, "give the scales of both the same type",
+               "inputs are {} and {}", type_name(first), type_name(second));
 }
 
 void check_plugin(const LintGraph& graph, const Node& node,
@@ -63,16 +59,14 @@ void check_plugin(const LintGraph& graph, const Node& node,
       node.output(),
       [&](const auto& output) { return !graph.quantizers_of(output).empty(); });
   if (!reads && !writes) return;
-  findings.add("D05", node,
-               fmt::format("{}::{} is next to Q/DQ", printable(node.domain()),
-                           printable(node.op_type())),
-               "a plugin for INT8 must fuse these pairs itself");
+  findings.add("D05", node, "a plugin for INT8 must fuse these pairs itself",
+               "{}::{} is next to Q/DQ", node.domain(), node.op_type());
 }
 
 // Whether pairs of different tensors share a scale: an engine may merge them.
 bool relies_on_equal_scales(const LintGraph& graph) {
   std::set<std::string> scales, tensors;
-  for (const Node& node : graph.proto().node()) {
+  for (const Node& node : graph.all_nodes()) {
     if (!is_quantize(node) || graph.is_constant(node.input(0))) continue;
     if (!tensors.insert(node.input(0)).second) continue;
     if (!scales.insert(node.input(1)).second) return true;
@@ -84,43 +78,43 @@ bool relies_on_equal_scales(const LintGraph& graph) {
 
 void check_deployment(const LintGraph& graph, Findings& findings) {
   bool quantized = false, asymmetric = false;
-  for (const Node& node : graph.proto().node()) {
+  for (const Node& node : graph.all_nodes()) {
     check_plugin(graph, node, findings);
     if (is_weighted(node)) check_types(graph, node, findings);
     if (!is_quantize(node) && !is_dequantize(node)) continue;
     quantized = true;
-    asymmetric = asymmetric ||
-                 graph.view().element_type(is_quantize(node) ? node.output(0)
-                                                             : node.input(0)) ==
-                     onnx::TensorProto::UINT8;
+    asymmetric =
+        asymmetric || graph.quantized_type(node) == onnx::TensorProto::UINT8;
   }
   if (!quantized) return;
-  findings.add("D01", "the file has Q/DQ", build_options(findings.target()));
-  const auto inputs = graph.view().inputs();
+  findings.add("D01", build_options(findings.target()), "the file has Q/DQ");
+  const auto inputs = graph.inputs();
   const bool open = std::ranges::any_of(inputs, [](const auto& input) {
     return input.shape && !input.shape->empty() &&
            std::holds_alternative<std::string>(input.shape->front());
   });
   if (open) {
-    findings.add(
-        "D03", "the batch is dynamic",
-        "compare outputs at batch 1 and at your largest batch (octet "
-        "verify), and pass --minShapes, --optShapes and --maxShapes to "
-        "trtexec");
+    findings.add("D03",
+                 "compare outputs at batch 1 and at your largest batch (octet "
+                 "verify), and pass --minShapes, --optShapes and --maxShapes "
+                 "to trtexec",
+                 "the batch is dynamic");
   }
   if (relies_on_equal_scales(graph)) {
-    findings.add("D04", "tensors share a scale",
-                 "refit such scales together, or not at all");
+    findings.add("D04", "refit such scales together, or not at all",
+                 "tensors share a scale");
   }
   findings.add("D06",
-               asymmetric ? "the file has uint8 Q/DQ, which only DLA supports, "
-                            "by a flag of the parser"
-                          : "the file has Q/DQ",
                "for DLA, convert scales to a calibration cache (NVIDIA's Q/DQ "
-               "translator); DLA rounds half away from zero");
-  findings.add("D07", "the file has INT8 layers",
+               "translator); DLA rounds half away from zero",
+               "the file has {}",
+               asymmetric ? "uint8 Q/DQ, which only DLA supports, by a flag of "
+                            "the parser"
+                          : "Q/DQ");
+  findings.add("D07",
                "if a GPU before Turing has no implementation, remove the "
-               "layer's Q/DQ");
+               "layer's Q/DQ",
+               "the file has INT8 layers");
 }
 
 }  // namespace octet::io::lint

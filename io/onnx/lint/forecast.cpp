@@ -27,7 +27,7 @@ void set_nodes(Kernel& kernel, std::vector<const Node*> nodes) {
 /// Returns why a value is in floating point, by its consumers.
 std::string why_float(const LintGraph& graph, const std::string& value) {
   if (graph.is_output(value)) return "it is a graph output";
-  for (const Node* consumer : graph.view().consumers(value)) {
+  for (const Node* consumer : graph.consumers(value)) {
     if (is_quantize(*consumer)) continue;
     if (graph.commutes(*consumer)) {
       if (graph.is_quantized(consumer->output(0))) continue;
@@ -69,7 +69,7 @@ class Forecaster {
 
   /// Returns "int16" or "uint16" for dequantizers of these, otherwise "".
   std::string wide_type(const Node& dequantize) const {
-    const int32_t type = graph_.view().element_type(dequantize.input(0));
+    const int32_t type = graph_.quantized_type(dequantize);
     return type == onnx::TensorProto::INT16 || type == onnx::TensorProto::UINT16
                ? type_name(type)
                : "";
@@ -131,7 +131,7 @@ class Forecaster {
     for (const Node* node : fusion.nodes) {
       if (graph_.kind(*node) != FusionKind::add) continue;
       for (const auto& input : node->input()) {
-        const Node* producer = graph_.view().producer(input);
+        const Node* producer = graph_.producer(input);
         const bool own =
             std::ranges::find(fusion.nodes, producer) != fusion.nodes.end();
         if (own || graph_.is_constant(input) || int8(input)) continue;
@@ -163,32 +163,28 @@ class Forecaster {
   /// Returns the DQ directly before a value, or null: ONNX Runtime requires
   /// direct neighbors.
   const Node* next_dequantizer(const std::string& value) const {
-    const Node* producer = graph_.view().producer(value);
+    const Node* producer = graph_.producer(value);
     return producer != nullptr && is_dequantize(*producer) ? producer : nullptr;
   }
 
   int32_t code_type(const Node& node) const {
-    return graph_.view().element_type(
-        next_dequantizer(node.input(0))->input(0));
+    return graph_.element_type(next_dequantizer(node.input(0))->input(0));
   }
 
   // Q absorbs a Relu or Clip if its range begins at 0.
   bool absorbs_relu(const Node& quantize) const {
-    const auto zero = quantize.input_size() > 2
-                          ? graph_.numbers(quantize.input(2))
-                          : std::vector<double>{0};
-    const bool uint8 = graph_.view().element_type(quantize.output(0)) ==
-                       onnx::TensorProto::UINT8;
+    const auto zero = graph_.zero_points(quantize);
+    const bool uint8 =
+        graph_.quantized_type(quantize) == onnx::TensorProto::UINT8;
     return zero && zero->size() == 1 && zero->front() == (uint8 ? 0.0 : -128.0);
   }
 
   void in_onnxruntime(const Node& node, Kernel& layer) const {
     set_nodes(layer, {&node});
-    const bool product = is_op(node, {"MatMul", "Gemm"});
     for (int i = 0; i < node.input_size(); ++i) {
       if (node.input(i).empty()) continue;
       const bool bias = is_weighted(node) && i == 2;
-      if (bias && graph_.view().constant(node.input(i)) != nullptr) continue;
+      if (bias && graph_.tensor(node.input(i)) != nullptr) continue;
       if (next_dequantizer(node.input(i)) == nullptr) {
         return set(layer, LayerPrecision::floating,
                    fmt::format("input {} has no DQ directly before it", i));
@@ -208,33 +204,26 @@ class Forecaster {
                  "quantized values are int8, but x86 kernels require uint8; "
                  "ONNX Runtime converts some of them");
     }
-    std::string value = node.output(0);
-    const auto only_consumer = [&]() -> const Node* {
-      const auto& consumers = graph_.view().consumers(value);
-      return consumers.size() == 1 && !graph_.is_output(value) ? consumers[0]
-                                                               : nullptr;
-    };
-    const Node* consumer = only_consumer();
+    const Node* consumer = graph_.only_consumer(node.output(0));
     const Node* relu = nullptr;
     if (consumer != nullptr && is_op(*consumer, {"Relu", "Clip"})) {
       relu = consumer;
-      value = relu->output(0);
-      consumer = only_consumer();
+      consumer = graph_.only_consumer(relu->output(0));
     }
-    if (consumer != nullptr && is_quantize(*consumer) &&
-        (relu == nullptr || absorbs_relu(*consumer))) {
+    const bool quantized = consumer != nullptr && is_quantize(*consumer);
+    if (quantized && (relu == nullptr || absorbs_relu(*consumer))) {
       if (relu != nullptr) set_nodes(layer, {&node, relu});
       return set(layer, LayerPrecision::int8, "");
     }
     const std::string reason =
-        consumer != nullptr && is_quantize(*consumer)
-            ? fmt::format(
-                  "Q absorbs '{}' only with zero point 0 of uint8 or "
-                  "-128 of int8",
-                  printable(name_of(*relu)))
-            : why_float(graph_, node.output(0));
+        quantized ? fmt::format(
+                        "Q absorbs '{}' only with zero point 0 of uint8 or "
+                        "-128 of int8",
+                        printable(name_of(*relu)))
+                  : why_float(graph_, node.output(0));
     set(layer,
-        product ? LayerPrecision::int8_to_float : LayerPrecision::floating,
+        is_op(node, {"MatMul", "Gemm"}) ? LayerPrecision::int8_to_float
+                                        : LayerPrecision::floating,
         reason);
   }
 
@@ -265,14 +254,14 @@ const char* why_no_kernel(const LintGraph& graph, const Node& node,
   const Node* dequantize = graph.dequantizer(node.input(0));
   const bool listed =
       is_op(node, {"Conv"}) && dequantize != nullptr &&
-      graph.view().dims(dequantize->input(1)) == std::vector<int64_t>{1};
+      graph.dims(dequantize->input(1)) == std::vector<int64_t>{1};
   return listed ? "scale of its data has shape [1]" : nullptr;
 }
 
 std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target) {
   const Forecaster forecaster(graph, target);
   std::vector<Kernel> result;
-  for (const Node& node : graph.proto().node()) {
+  for (const Node& node : graph.all_nodes()) {
     if (is_forecast(graph, node)) result.push_back(forecaster.of(node));
   }
   return result;

@@ -1,89 +1,27 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include <octet/runtime/error.h>
 
+#include "../operator_traits.h"
 #include "../proto_limits.h"
 #include "../qdq.h"
 #include "../run/constants.h"
 #include "../tensors.h"
+#include "elements.h"
 
 namespace octet::io::lint {
 namespace {
 
-struct OperatorKind {
-  std::string_view name;
-  FusionKind kind;
-};
-
-// Operators of other kinds than `other`, except Pad.
-constexpr OperatorKind kKinds[] = {
-    {"Conv", FusionKind::linear},
-    {"ConvTranspose", FusionKind::linear},
-    {"Gemm", FusionKind::linear},
-    {"MatMul", FusionKind::linear},
-    {"BatchNormalization", FusionKind::normalization},
-    {"Clip", FusionKind::activation},
-    {"Elu", FusionKind::activation},
-    {"HardSwish", FusionKind::activation},
-    {"LeakyRelu", FusionKind::activation},
-    {"Mish", FusionKind::activation},
-    {"PRelu", FusionKind::activation},
-    {"Relu", FusionKind::activation},
-    {"Selu", FusionKind::activation},
-    {"Softsign", FusionKind::activation},
-    {"Swish", FusionKind::activation},
-    {"Gelu", FusionKind::function},
-    {"Softplus", FusionKind::function},
-    {"Tanh", FusionKind::function},
-    {"HardSigmoid", FusionKind::gate},
-    {"Sigmoid", FusionKind::gate},
-    {"Flatten", FusionKind::movement},
-    {"GlobalMaxPool", FusionKind::movement},
-    {"Identity", FusionKind::movement},
-    {"MaxPool", FusionKind::movement},
-    {"Reshape", FusionKind::movement},
-    {"Squeeze", FusionKind::movement},
-    {"Transpose", FusionKind::movement},
-    {"Unsqueeze", FusionKind::movement},
-    {"AveragePool", FusionKind::average_pool},
-    {"GlobalAveragePool", FusionKind::average_pool},
-    {"Concat", FusionKind::concatenation},
-    {"Add", FusionKind::add},
-    {"Mul", FusionKind::multiply},
-    {"Max", FusionKind::merge},
-    {"Min", FusionKind::merge},
-    {"Sub", FusionKind::merge},
-    {"Sum", FusionKind::merge},
-    {"Attention", FusionKind::floating},
-    {"Erf", FusionKind::floating},
-    {"Exp", FusionKind::floating},
-    {"GroupNormalization", FusionKind::floating},
-    {"InstanceNormalization", FusionKind::floating},
-    {"LayerNormalization", FusionKind::floating},
-    {"Log", FusionKind::floating},
-    {"LogSoftmax", FusionKind::floating},
-    {"Pow", FusionKind::floating},
-    {"RMSNormalization", FusionKind::floating},
-    {"Softmax", FusionKind::floating},
-    {"Sqrt", FusionKind::floating},
-};
-
 FusionKind kind_of_operator(const Node& node) {
   if (!is_standard_domain(node.domain())) return FusionKind::other;
-  const auto* found =
-      std::ranges::find(kKinds, node.op_type(), &OperatorKind::name);
-  return found == std::end(kKinds) ? FusionKind::other : found->kind;
+  return traits_of(node.op_type()).fusion;
 }
 
 }  // namespace
-
-bool is_op(const Node& node, std::initializer_list<std::string_view> names) {
-  return is_standard_domain(node.domain()) &&
-         std::ranges::find(names, node.op_type()) != names.end();
-}
 
 bool is_weighted(const Node& node) {
   return kind_of_operator(node) == FusionKind::linear;
@@ -93,24 +31,20 @@ bool is_convolution(const Node& node) {
   return is_op(node, {"Conv", "ConvTranspose"});
 }
 
-std::string name_of(const Node& node) {
-  return node.name().empty() && node.output_size() > 0 ? node.output(0)
-                                                       : node.name();
+int64_t axis_of(const Node& node, size_t rank) {
+  const int64_t axis = integer_of(node, "axis", 1);
+  return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
 }
 
-LintGraph::LintGraph(const GraphView& view) : view_(view) {
-  for (const auto& output : proto().output()) outputs_.insert(output.name());
+LintGraph::LintGraph(onnx::ModelProto model) : OnnxGraph(std::move(model)) {
   // Nodes come after their producers.
-  for (const auto& tensor : proto().initializer()) {
-    constants_.insert(tensor.name());
-  }
-  for (const Node& node : proto().node()) {
+  for (const auto& [name, tensor] : initializers()) constants_.insert(name);
+  for (const Node& node : all_nodes()) {
     const bool all = std::ranges::all_of(node.input(), [&](const auto& input) {
       return input.empty() || constants_.contains(input);
     });
     // A subgraph may consume other values than the inputs.
-    const bool nested = std::ranges::any_of(
-        node.attribute(), [](const auto& a) { return a.has_g(); });
+    const bool nested = has_subgraphs(node);
     const bool draws =
         node.op_type().starts_with("Random") || node.op_type() == "Bernoulli";
     if (all && !draws && !nested) {
@@ -121,80 +55,85 @@ LintGraph::LintGraph(const GraphView& view) : view_(view) {
   find_fusions();
 }
 
-bool LintGraph::is_output(const std::string& value) const {
-  return outputs_.contains(value);
-}
-
 bool LintGraph::is_input(const std::string& value) const {
-  return view_.producer(value) == nullptr && !is_constant(value);
+  return producer(value) == nullptr && !is_constant(value);
 }
 
 bool LintGraph::is_constant(const std::string& value) const {
   return constants_.contains(value);
 }
 
-const onnx::TensorProto* LintGraph::constant(const std::string& value) const {
+const onnx::TensorProto* LintGraph::moved_constant(
+    const std::string& value) const {
   const std::string* source = &value;
   while (true) {
-    if (const auto* tensor = view_.constant(*source)) return tensor;
-    const Node* producer = view_.producer(*source);
-    if (producer == nullptr || !is_op(*producer, {"Cast", "Identity"})) {
-      return nullptr;
-    }
-    source = &producer->input(0);
+    if (const auto* found = tensor(*source)) return found;
+    const Node* from = producer(*source);
+    if (from == nullptr || !is_op(*from, {"Cast", "Identity"})) return nullptr;
+    source = &from->input(0);
   }
 }
 
 std::optional<std::vector<double>> LintGraph::numbers(
     const std::string& value) const {
-  const auto* tensor = constant(value);
+  const auto* tensor = moved_constant(value);
   if (tensor == nullptr) return std::nullopt;
   if (is_float(*tensor)) {
     const std::vector<float> values = float_values(*tensor);
     return std::vector<double>(values.begin(), values.end());
   }
   const auto type = run::dtype_of(tensor->data_type());
-  if (!type) return std::nullopt;
+  if (!type || type == DType::boolean) return std::nullopt;
   const Tensor values = run::constant(*tensor);
-  std::vector<double> result(static_cast<size_t>(values.size()));
-  const auto copy = [&](const auto& from) {
-    std::ranges::transform(from, result.begin(),
-                           [](auto v) { return static_cast<double>(v); });
-  };
-  switch (*type) {
-    case DType::i8:
-      copy(values.data<int8_t>());
-      break;
-    case DType::u8:
-      copy(values.data<uint8_t>());
-      break;
-    case DType::i32:
-      copy(values.data<int32_t>());
-      break;
-    case DType::i64:
-      copy(values.data<int64_t>());
-      break;
-    default:
-      return std::nullopt;
-  }
-  return result;
+  return visit_elements(values, [](auto elements) {
+    return std::optional(std::vector<double>(elements.begin(), elements.end()));
+  });
 }
 
 std::optional<std::vector<double>> LintGraph::scales(const Node& node) const {
   return numbers(node.input(1));
 }
 
+std::optional<QuantizedConstant> LintGraph::quantized_constant(
+    const Node& node) const {
+  const auto values = numbers(node.input(0));
+  const auto scales = this->scales(node);
+  const auto sizes = dims(node.input(0));
+  if (!values || !scales || scales->empty() || !sizes ||
+      integer_of(node, "block_size", 0) != 0) {
+    return std::nullopt;
+  }
+  QuantizedConstant constant{&node, *sizes, *values, *scales};
+  if (scales->size() == 1) return constant;
+  const auto axis = static_cast<size_t>(axis_of(node, sizes->size()));
+  if (axis >= sizes->size() || (*sizes)[axis] != std::ssize(*scales)) {
+    return std::nullopt;
+  }
+  for (size_t d = axis + 1; d < sizes->size(); ++d) {
+    constant.inner *= static_cast<size_t>((*sizes)[d]);
+  }
+  return constant;
+}
+
+int32_t LintGraph::quantized_type(const Node& node) const {
+  return element_type(node.op_type() == "QuantizeLinear" ? node.output(0)
+                                                         : node.input(0));
+}
+
 bool LintGraph::is_per_tensor(const Node& node) const {
-  const auto dims = view_.dims(node.input(1));
-  return dims && (dims->empty() || *dims == std::vector<int64_t>{1});
+  const auto sizes = dims(node.input(1));
+  return sizes && (sizes->empty() || *sizes == std::vector<int64_t>{1});
 }
 
 std::optional<std::vector<double>> LintGraph::zero_points(
     const Node& node) const {
-  if (node.input_size() < 3 || node.input(2).empty()) {
-    return std::vector<double>{0};
-  }
+  if (node.input(2).empty()) return std::vector<double>{0};
   return numbers(node.input(2));
+}
+
+bool LintGraph::is_symmetric(const Node& node) const {
+  const auto zero = zero_points(node);
+  return zero && std::ranges::all_of(*zero, [](double z) { return z == 0; });
 }
 
 bool LintGraph::has_qparams(const Node& node) const {
@@ -202,25 +141,19 @@ bool LintGraph::has_qparams(const Node& node) const {
 }
 
 bool LintGraph::same_qparams(const Node& a, const Node& b) const {
-  const auto all_zero = [](const std::vector<double>& values) {
-    return std::ranges::all_of(values, [](double v) { return v == 0; });
-  };
   const auto first = scales(a), second = scales(b);
   const auto zero = zero_points(a), other = zero_points(b);
   return first && second && *first == *second && zero && other &&
-         (*zero == *other || (all_zero(*zero) && all_zero(*other)));
+         (*zero == *other || (is_symmetric(a) && is_symmetric(b)));
 }
 
 bool LintGraph::commutes(const Node& node) const {
   if (is_op(node, {"Pad"})) {
-    const auto* mode = find_attribute(node, "mode");
-    const auto* before_opset_11 = find_attribute(node, "value");
-    const auto value = node.input_size() > 2 && !node.input(2).empty()
-                           ? numbers(node.input(2))
-                           : std::vector<double>{0};
-    return (mode == nullptr || mode->s() == "constant") &&
-           (before_opset_11 == nullptr || before_opset_11->f() == 0) && value &&
-           value->size() == 1 && value->front() == 0;
+    const auto value =
+        node.input(2).empty() ? std::vector<double>{0} : numbers(node.input(2));
+    return text_of(node, "mode", "constant") == "constant" &&
+           number_of(node, "value", 0) == 0 &&  // before opset 11
+           value && value->size() == 1 && value->front() == 0;
   }
   return kind_of_operator(node) == FusionKind::movement;
 }
@@ -232,7 +165,7 @@ void LintGraph::follow_pairs() {
     const auto found = nodes.find(value);
     return found == nodes.end() ? nullptr : found->second;
   };
-  for (const Node& node : proto().node()) {
+  for (const Node& node : all_nodes()) {
     const bool passes = node.input_size() > 0 && commutes(node);
     const Node* dequantize = is_dequantize(node) ? &node
                              : passes ? find(dequantizers_, node.input(0))
@@ -247,24 +180,20 @@ void LintGraph::follow_pairs() {
     }
   }
   const auto add_if_quantized = [&](const std::string& value) {
-    const auto& consumers = view_.consumers(value);
-    if (is_output(value) || consumers.empty()) return;
-    const bool all = std::ranges::all_of(consumers, [&](const Node* consumer) {
+    const auto readers = consumers(value);
+    if (is_output(value) || readers.empty()) return;
+    const bool all = std::ranges::all_of(readers, [&](const Node* consumer) {
       return is_quantize(*consumer) ||
              (commutes(*consumer) && consumer->output_size() > 0 &&
               quantized_.contains(consumer->output(0)));
     });
     if (all) quantized_.insert(value);
   };
-  for (int i = proto().node_size() - 1; i >= 0; --i) {
-    for (const std::string& output : proto().node(i).output()) {
-      add_if_quantized(output);
-    }
+  for (const Node& node : std::views::reverse(all_nodes())) {
+    for (const std::string& output : node.output()) add_if_quantized(output);
   }
-  for (const auto& input : proto().input()) add_if_quantized(input.name());
-  for (const auto& tensor : proto().initializer()) {
-    add_if_quantized(tensor.name());
-  }
+  for (const auto& input : inputs()) add_if_quantized(input.name);
+  for (const auto& [name, tensor] : initializers()) add_if_quantized(name);
 }
 
 const Node* LintGraph::dequantizer(const std::string& value) const {
@@ -280,7 +209,7 @@ const Node* LintGraph::quantizer(const Node& dequantize) const {
 std::vector<const Node*> LintGraph::quantizers_of(
     const std::string& value) const {
   std::vector<const Node*> result;
-  for (const Node* consumer : view_.consumers(value)) {
+  for (const Node* consumer : consumers(value)) {
     if (is_quantize(*consumer)) result.push_back(consumer);
   }
   return result;
@@ -313,18 +242,24 @@ std::optional<int> LintGraph::weight_index(const Node& layer) const {
   return std::nullopt;
 }
 
+const Node* LintGraph::weight_dequantizer(const Node& layer) const {
+  const auto index = weight_index(layer);
+  return is_weighted(layer) && index && is_constant(layer.input(*index))
+             ? dequantizer(layer.input(*index))
+             : nullptr;
+}
+
 std::optional<ConvolutionShape> LintGraph::convolution(
     const Node& layer) const {
-  const auto weight = view_.dims(layer.input(1));
+  const auto weight = dims(layer.input(1));
   if (!weight || weight->size() < 3 ||
       std::ranges::any_of(*weight, [](int64_t size) { return size < 1; })) {
     return std::nullopt;
   }
-  const auto* group = find_attribute(layer, "group");
   ConvolutionShape shape{.kernel = {(*weight)[2], weight->back()},
                          .in = (*weight)[1],
                          .out = (*weight)[0],
-                         .groups = group == nullptr ? 1 : group->i()};
+                         .groups = integer_of(layer, "group", 1)};
   if (weight->size() == 3) shape.kernel.w = 1;
   if (is_op(layer, {"ConvTranspose"})) std::swap(shape.in, shape.out);
   (is_op(layer, {"ConvTranspose"}) ? shape.out : shape.in) *= shape.groups;
@@ -333,7 +268,7 @@ std::optional<ConvolutionShape> LintGraph::convolution(
 
 std::vector<const Node*> LintGraph::nodes() const {
   std::vector<const Node*> result;
-  for (const Node& node : proto().node()) {
+  for (const Node& node : all_nodes()) {
     if (positions_.contains(&node)) result.push_back(&node);
   }
   return result;
@@ -361,30 +296,21 @@ const std::string& LintGraph::input(const Node& node, size_t index) const {
   throw InternalError("internal", "lint", "node has fewer inputs");
 }
 
-int64_t LintGraph::uses(const Node& node) const {
-  const std::string& value = node.output(0);
-  int64_t uses = is_output(value) ? 1 : 0;
-  for (const Node* consumer : view_.consumers(value)) {
-    uses += std::ranges::count(consumer->input(), value);
-  }
-  return uses;
-}
-
 // A batch of size 1 may stand beside a dynamic one.
 bool LintGraph::broadcasts(const Node& node) const {
   std::optional<std::vector<int64_t>> first;
   for (size_t i = 0; i < input_count(node); ++i) {
-    auto dims = view_.dims(input(node, i));
-    if (!dims) continue;
-    if (!dims->empty()) dims->front() = -1;
-    if (first && *first != *dims) return true;
-    first = std::move(dims);
+    auto sizes = dims(input(node, i));
+    if (!sizes) continue;
+    if (!sizes->empty()) sizes->front() = -1;
+    if (first && *first != *sizes) return true;
+    first = std::move(sizes);
   }
   return false;
 }
 
 void LintGraph::find_fusions() {
-  for (const Node& node : proto().node()) {
+  for (const Node& node : all_nodes()) {
     if (node.output_size() == 0 || is_constant(node.output(0))) continue;
     positions_.emplace(&node, positions_.size());
   }

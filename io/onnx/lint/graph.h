@@ -1,11 +1,10 @@
 // A Q/DQ graph for rules: pairs, values that depend on constants only,
 // operators that commute with quantization, and fusions of weighted layers.
-// Refers to the view, which must outlive it. Internal to io/onnx/lint.
+// Internal to io/onnx/lint.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,20 +16,20 @@
 
 #include <octet/quant/fusion_rules.h>
 
-#include "../graph_view.h"
+#include "../graph.h"
 
 namespace octet::io::lint {
 
-using Node = onnx::NodeProto;
+using Node = OnnxNode;
 using quant::FusionKind;
 
-/// Whether the node is a standard operator with a name of the list.
-bool is_op(const Node& node, std::initializer_list<std::string_view> names);
 /// Conv, ConvTranspose, Gemm, MatMul.
 bool is_weighted(const Node& node);
 bool is_convolution(const Node& node);
 
-std::string name_of(const Node& node);
+/// Returns the attribute `axis` of a Q or DQ of a tensor, non-negative if it is
+/// in range.
+int64_t axis_of(const Node& node, size_t rank);
 
 /// A weighted layer and the nodes fused with it.
 struct Fusion {
@@ -38,24 +37,36 @@ struct Fusion {
   std::string output;              ///< output of the last node
 };
 
-class LintGraph {
+/// Constant input of a Q with constant scales, or of a DQ: stored quantized
+/// values.
+struct QuantizedConstant {
+  const Node* node;  ///< the Q, or the DQ
+  std::vector<int64_t> dims;
+  std::vector<double> values;
+  std::vector<double> scales;
+  size_t inner = 1;  ///< adjacent elements that share a scale
+
+  const std::string& tensor() const { return node->input(0); }
+  size_t scale_of(size_t i) const {
+    return scales.size() == 1 ? 0 : i / inner % scales.size();
+  }
+};
+
+class LintGraph : public OnnxGraph {
  public:
-  using Node = onnx::NodeProto;
+  using Node = OnnxNode;
   using Value = std::string;
 
-  explicit LintGraph(const GraphView& view);
-  LintGraph(const LintGraph&) = delete;
-  LintGraph& operator=(const LintGraph&) = delete;
+  /// REQUIRES: shapes have been inferred.
+  explicit LintGraph(onnx::ModelProto model);
 
-  const GraphView& view() const { return view_; }
-  const onnx::GraphProto& proto() const { return view_.graph(); }
+  const std::list<OnnxNode>& all_nodes() const { return OnnxGraph::nodes(); }
 
-  bool is_output(const std::string& value) const;
   bool is_input(const std::string& value) const;
   /// Depends on constants only.
   bool is_constant(const std::string& value) const;
   /// Returns a constant, also behind Cast and Identity; or null.
-  const onnx::TensorProto* constant(const std::string& value) const;
+  const onnx::TensorProto* moved_constant(const std::string& value) const;
   /// Returns the elements of such a constant; nothing if it is computed or of a
   /// type that Octet does not support.
   std::optional<std::vector<double>> numbers(const std::string& value) const;
@@ -63,10 +74,16 @@ class LintGraph {
   /// Return the parameters of a Q or DQ; nothing if the graph computes them.
   std::optional<std::vector<double>> scales(const Node& node) const;
   std::optional<std::vector<double>> zero_points(const Node& node) const;
+  /// Returns nothing if values or scales are computed or do not fit.
+  std::optional<QuantizedConstant> quantized_constant(const Node& node)
+      const;  /// Returns the type of the quantized values of a Q or DQ.
+  int32_t quantized_type(const Node& node) const;
   /// Whether a single scale applies to the whole tensor.
   bool is_per_tensor(const Node& node) const;
   /// Whether scales and zero points are constants of supported types.
   bool has_qparams(const Node& node) const;
+  /// Whether all zero points are constants of 0, or there are none.
+  bool is_symmetric(const Node& node) const;
   /// Whether both have the same constant scales and zero points.
   bool same_qparams(const Node& a, const Node& b) const;
 
@@ -95,6 +112,8 @@ class LintGraph {
   /// Returns the index of the weight input; nothing for a product of two
   /// activations.
   std::optional<int> weight_index(const Node& layer) const;
+  /// Returns the DQ of a weighted layer's constant weight, or null.
+  const Node* weight_dequantizer(const Node& layer) const;
   /// Returns the shape of a convolution; nothing if its weight's is unknown.
   std::optional<ConvolutionShape> convolution(const Node& layer) const;
 
@@ -112,10 +131,8 @@ class LintGraph {
   FusionKind epilogue(const Node&) const { return FusionKind::other; }
   size_t input_count(const Node& node) const;
   const std::string& input(const Node& node, size_t index) const;
-  const Node* producer(const std::string& value) const {
-    return view_.producer(value);
-  }
-  int64_t uses(const Node& node) const;
+  int64_t uses(const Node& node) const { return uses(node.output(0)); }
+  using OnnxGraph::uses;
   uint64_t position(const Node& node) const { return positions_.at(&node); }
   bool broadcasts(const Node& node) const;
 
@@ -123,8 +140,6 @@ class LintGraph {
   void follow_pairs();
   void find_fusions();
 
-  const GraphView& view_;
-  std::unordered_set<std::string> outputs_;
   std::unordered_set<std::string> constants_;
   // By value: its DQ and Q, also before commuting operators.
   std::unordered_map<std::string, const Node*> dequantizers_;

@@ -34,21 +34,16 @@ LintReport checked(onnx::ModelProto model, const LintOptions& options) {
     report.findings = findings.sorted();
     return report;
   }
-  const GraphView view(model.graph());
-  const lint::LintGraph graph(view);
-  lint::check_quantizers(graph, opset_of(model), findings);
-  lint::check_operands(graph, findings);
-  lint::check_fusions(graph, findings);
-  lint::check_merges(graph, findings);
-  lint::check_pairs(graph, findings);
-  lint::check_forms(graph, findings);
-  lint::check_accuracy(graph, findings);
-  lint::check_deployment(graph, findings);
-  lint::check_openvino(graph, findings);
+  const lint::LintGraph graph(std::move(model));
+  for (const auto check :
+       {lint::check_quantizers, lint::check_operands, lint::check_layers,
+        lint::check_merges, lint::check_pairs, lint::check_accuracy,
+        lint::check_deployment, lint::check_openvino}) {
+    check(graph, findings);
+  }
   if (!options.samples.empty()) {
-    check_qdq(view);  // invalid pairs cannot run
-    lint::check_samples(model, graph, options.samples, options.limits,
-                        findings);
+    check_qdq(graph);  // invalid pairs cannot run
+    lint::check_samples(graph, options.samples, options.limits, findings);
   }
   report.findings = findings.sorted();
   report.layers = lint::forecast(graph, target);

@@ -1,8 +1,6 @@
 // P04 to P08, P14, P15, P22: operators with several branches.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "../qdq.h"
 #include "../tensors.h"
 #include "rules.h"
@@ -10,25 +8,31 @@
 namespace octet::io::lint {
 namespace {
 
-/// Returns the quantized convolution whose kernel produces a value, or null.
-const Node* int8_layer(const LintGraph& graph, const std::string& value) {
-  const Node* producer = graph.view().producer(value);
-  if (producer == nullptr) return nullptr;
-  const Node* layer = graph.fused_with(*producer);
-  return layer != nullptr && is_convolution(*layer) && graph.reads_int8(*layer)
-             ? layer
-             : nullptr;
+/// Whether the result of an Add is quantized, possibly after an activation.
+bool is_quantized_sum(const LintGraph& graph, const Node& add) {
+  const Node* next = graph.only_consumer(add.output(0));
+  const bool active =
+      next != nullptr && quant::is_activation(graph.kind(*next));
+  return graph.is_quantized(active ? next->output(0) : add.output(0));
 }
 
-/// Returns the convolution whose result a pair quantizes for a single consumer,
-/// or null.
-const Node* convolution_behind(const LintGraph& graph, const Node& dequantize) {
+/// Returns the quantized layer whose kernel produces a value, or null.
+const Node* int8_layer(const LintGraph& graph, const std::string& value) {
+  const Node* producer = graph.producer(value);
+  if (producer == nullptr) return nullptr;
+  const Node* layer = graph.fused_with(*producer);
+  return layer != nullptr && graph.reads_int8(*layer) ? layer : nullptr;
+}
+
+/// Returns the layer whose result a pair quantizes for a single consumer, or
+/// null.
+const Node* layer_behind(const LintGraph& graph, const Node& dequantize) {
   const Node* quantize = graph.quantizer(dequantize);
   if (quantize == nullptr) return nullptr;
   const Node* layer = int8_layer(graph, quantize->input(0));
-  const bool alone = graph.view().consumers(quantize->input(0)).size() == 1 &&
-                     graph.view().consumers(quantize->output(0)).size() == 1 &&
-                     graph.view().consumers(dequantize.output(0)).size() == 1;
+  const bool alone = graph.consumers(quantize->input(0)).size() == 1 &&
+                     graph.consumers(quantize->output(0)).size() == 1 &&
+                     graph.consumers(dequantize.output(0)).size() == 1;
   const bool active =
       layer != nullptr && graph.has_fused(*layer, [](FusionKind kind) {
         return quant::is_activation(kind) || kind == FusionKind::add;
@@ -39,26 +43,24 @@ const Node* convolution_behind(const LintGraph& graph, const Node& dequantize) {
 void check_quantized_add(const LintGraph& graph, const Node& add,
                          Findings& findings) {
   for (const auto& input : add.input()) {
-    const Node* layer = convolution_behind(graph, *graph.dequantizer(input));
+    const Node* layer = layer_behind(graph, *graph.dequantizer(input));
     if (layer == nullptr) continue;
     findings.add("P05", add,
-                 fmt::format("both branches are quantized; the output of '{}' "
-                             "could stay float and fuse with it",
-                             printable(name_of(*layer))),
-                 "remove the Q/DQ pair between the convolution and the Add");
+                 "remove the Q/DQ pair between the layer and the Add",
+                 "both branches are quantized; the output of '{}' could stay "
+                 "float and fuse with it",
+                 *layer);
     break;
   }
-  const auto a = graph.view().dims(add.input(0));
-  const auto b = graph.view().dims(add.input(1));
+  const auto a = graph.dims(add.input(0));
+  const auto b = graph.dims(add.input(1));
   if (!a || !b) return;
   const bool same = a->size() == b->size() &&
                     std::equal(a->begin() + (a->empty() ? 0 : 1), a->end(),
                                b->begin() + (b->empty() ? 0 : 1));
   if (!same) {
-    findings.add(
-        "P22", add,
-        fmt::format("branches are {} and {}", dims_text(*a), dims_text(*b)),
-        "broadcasting does not fuse in INT8");
+    findings.add("P22", add, "broadcasting does not fuse in INT8",
+                 "branches are {} and {}", dims_text(*a), dims_text(*b));
   }
 }
 
@@ -66,47 +68,45 @@ void check_half_quantized_add(const LintGraph& graph, const Node& add,
                               const std::string& branch, Findings& findings) {
   const Node* layer = int8_layer(graph, branch);
   if (layer == nullptr) {
-    findings.add(
-        "P04", add,
-        fmt::format("'{}' is float and not the output of a convolution",
-                    printable(branch)),
-        "put Q/DQ at that branch, too");
-  } else if (graph.view().consumers(branch).size() > 1) {
+    findings.add("P04", add, "put Q/DQ at that branch, too",
+                 "'{}' is float and not the output of a quantized layer",
+                 branch);
+  } else if (graph.consumers(branch).size() > 1) {
     findings.add("P08", add,
-                 fmt::format("output of '{}' has other consumers",
-                             printable(name_of(*layer))),
                  "put Q/DQ at that branch and leave the other branch float, or "
-                 "quantize both");
+                 "quantize both",
+                 "output of '{}' has other consumers", *layer);
   }
 }
 
 void check_float_add(const LintGraph& graph, const Node& add,
                      Findings& findings) {
-  // A branch with other consumers is the source of a residual.
-  const auto branch = [&](int i) {
-    return graph.view().consumers(add.input(i)).size() == 1
-               ? int8_layer(graph, add.input(i))
-               : nullptr;
+  // A branch with other consumers is the source of a residual. Sums of products
+  // remain float between the blocks of a transformer.
+  const bool quantized = is_quantized_sum(graph, add);
+  const auto branch = [&](int i) -> const Node* {
+    if (graph.consumers(add.input(i)).size() != 1) return nullptr;
+    const Node* layer = int8_layer(graph, add.input(i));
+    return layer != nullptr && (quantized || is_convolution(*layer)) ? layer
+                                                                     : nullptr;
   };
   const Node* first = branch(0);
   const Node* second = branch(1);
   if (first != nullptr && second != nullptr && first != second) {
     const size_t longest = quant::longest_branch(
         {0, 1}, quant::paths_to_ancestor(graph, add).layers);
-    findings.add(
-        "P07", add,
-        fmt::format("outputs of '{}' and '{}' are added unquantized",
-                    printable(name_of(*first)), printable(name_of(*second))),
-        fmt::format("put Q/DQ at the shorter branch, '{}'",
-                    printable(graph.input(add, 1 - longest))));
+    findings.add("P07", add,
+                 fmt::format("put Q/DQ at the shorter branch, '{}'",
+                             printable(graph.input(add, 1 - longest))),
+                 "outputs of '{}' and '{}' are added unquantized", *first,
+                 *second);
   } else if (first != nullptr || second != nullptr) {
     findings.add("P04", add,
-                 fmt::format("branch '{}' is float",
-                             printable(add.input(first != nullptr ? 1 : 0))),
-                 "put Q/DQ at the branch that is not a convolution");
+                 "put Q/DQ at the branch that is not a quantized layer",
+                 "branch '{}' is float", add.input(first != nullptr ? 1 : 0));
   } else if (graph.is_quantized(add.output(0))) {
-    findings.add("P06", add, "branches are float, consumers are INT8",
-                 "put Q/DQ at both branches");
+    findings.add("P06", add, "put Q/DQ at both branches",
+                 "branches are float, consumers are INT8");
   }
 }
 
@@ -131,7 +131,7 @@ void check_concat(const LintGraph& graph, const Node& concat,
     if (graph.is_constant(input)) continue;
     ++read;
     // Direct pairs only: a pair before a MaxPool belongs to the MaxPool.
-    const Node* dequantize = graph.view().producer(input);
+    const Node* dequantize = graph.producer(input);
     if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
     ++quantized;
     equal = equal &&
@@ -146,12 +146,11 @@ void check_concat(const LintGraph& graph, const Node& concat,
       "quantize only its output, or use one scale for all inputs and the "
       "output";
   if (quantized < read) {
-    findings.add("P14", concat,
-                 fmt::format("{} of {} inputs have Q/DQ", quantized, read),
-                 hint);
+    findings.add("P14", concat, hint, "{} of {} inputs have Q/DQ", quantized,
+                 read);
   } else if (!equal) {
-    findings.add("P14", concat, "inputs and output have different scales",
-                 hint);
+    findings.add("P14", concat, hint,
+                 "inputs and output have different scales");
   }
 }
 
@@ -172,9 +171,10 @@ bool check_swish(const LintGraph& graph, const Node& mul, Findings& findings) {
   if (graph.dequantizer(graph.input(mul, second ? 1 : 0)) != nullptr ||
       (layer_pair != nullptr &&
        int8_layer(graph, layer_pair->input(0)) != nullptr)) {
-    findings.add("P15", mul, "Q/DQ inside a Swish",
+    findings.add("P15", mul,
                  "leave x and its gate float; quantize the product for its "
-                 "consumer");
+                 "consumer",
+                 "Q/DQ inside a Swish");
   }
   return true;
 }
@@ -184,16 +184,15 @@ void check_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
   const Node* pairs[] = {graph.dequantizer(mul.input(0)),
                          graph.dequantizer(mul.input(1))};
   if ((pairs[0] == nullptr) == (pairs[1] == nullptr)) return;
-  findings.add("P15", mul,
-               fmt::format("'{}' is float, the other input is quantized",
-                           printable(mul.input(pairs[0] == nullptr ? 0 : 1))),
-               "put Q/DQ at both inputs, or at neither");
+  findings.add("P15", mul, "put Q/DQ at both inputs, or at neither",
+               "'{}' is float, the other input is quantized",
+               mul.input(pairs[0] == nullptr ? 0 : 1));
 }
 
 }  // namespace
 
 void check_merges(const LintGraph& graph, Findings& findings) {
-  for (const Node& node : graph.proto().node()) {
+  for (const Node& node : graph.all_nodes()) {
     const FusionKind kind = graph.kind(node);
     if (kind == FusionKind::add) check_add(graph, node, findings);
     if (kind == FusionKind::concatenation) check_concat(graph, node, findings);

@@ -1,9 +1,7 @@
-// E02 to E14: Q and DQ nodes.
+// E02 to E14, P31: Q and DQ nodes.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "../proto_limits.h"
 #include "../qdq.h"
@@ -15,15 +13,7 @@ namespace {
 
 using Type = onnx::TensorProto;
 
-bool has_zero_point(const Node& node) {
-  return node.input_size() > 2 && !node.input(2).empty();
-}
-
-/// Returns the type of the quantized values.
-int32_t code_type(const LintGraph& graph, const Node& node) {
-  return graph.view().element_type(is_quantize(node) ? node.output(0)
-                                                     : node.input(0));
-}
+bool has_zero_point(const Node& node) { return !node.input(2).empty(); }
 
 // Whether the finding is reported for the Q of a DQ.
 bool is_told(const LintGraph& graph, const Node& node) {
@@ -32,46 +22,43 @@ bool is_told(const LintGraph& graph, const Node& node) {
 
 // Whether a DQ dequantizes biases only (E17).
 bool is_bias(const LintGraph& graph, const Node& dequantize) {
-  const auto& consumers = graph.view().consumers(dequantize.output(0));
+  const auto consumers = graph.consumers(dequantize.output(0));
   return !consumers.empty() &&
          std::ranges::all_of(consumers, [&](const Node* consumer) {
-           return is_weighted(*consumer) && consumer->input_size() > 2 &&
+           return is_weighted(*consumer) &&
                   consumer->input(2) == dequantize.output(0);
          });
 }
 
-int64_t block_size(const Node& node) {
-  const auto* attribute = find_attribute(node, "block_size");
-  return attribute == nullptr ? 0 : attribute->i();
-}
-
 void check_type(const LintGraph& graph, const Node& node, Findings& findings) {
-  const int32_t type = code_type(graph, node);
+  const int32_t type = graph.quantized_type(node);
   if (is_dequantize(node) && type == Type::INT32) {
     // E17 is an error for other TensorRT, which reject int8 biases, too.
     const bool rtx = findings.target() == LintTarget::tensorrt_rtx;
     if (!rtx && is_bias(graph, node)) return;
-    findings.add("E02", node, "quantized values are int32",
-                 "replace it by Cast to float32 and Mul by the scale");
+    findings.add("E02", node,
+                 "replace it by Cast to float32 and Mul by the scale",
+                 "quantized values are int32");
     return;
   }
   if (!has_zero_point(node)) {
     // Stored values have an explicit type.
     if (is_dequantize(node) && type == Type::INT8) return;
     if (find_attribute(node, "output_dtype") != nullptr) return;
-    findings.add("E03", node, "no zero point",
-                 "write an int8 zero point of 0 for each scale (lint --fix)");
+    findings.add("E03", node,
+                 "write an int8 zero point of 0 for each scale (lint --fix)",
+                 "no zero point");
     return;
   }
   if (is_told(graph, node)) return;
   if (type == Type::UINT8 || type == Type::UINT16 || type == Type::INT16) {
-    findings.add(
-        "E02", node, fmt::format("quantized values are {}", type_name(type)),
-        type == Type::UINT8
-            ? "quantize symmetrically to int8; uint8 with zero point "
-              "128 equals int8 with 0 (lint --fix)"
-            : "quantize the float model to int8: TensorRT has no INT16 "
-              "layers");
+    findings.add("E02", node,
+                 type == Type::UINT8
+                     ? "quantize symmetrically to int8; uint8 with zero point "
+                       "128 equals int8 with 0 (lint --fix)"
+                     : "quantize the float model to int8: TensorRT has no "
+                       "INT16 layers",
+                 "quantized values are {}", type_name(type));
   }
 }
 
@@ -81,8 +68,8 @@ void check_zero_point(const LintGraph& graph, const Node& node,
   const auto zero_points = graph.numbers(node.input(2));
   if (!zero_points) {
     if (!graph.is_constant(node.input(2))) {
-      findings.add("E04", node, "zero point is computed",
-                   "make it an initializer of int8 zeros");
+      findings.add("E04", node, "make it an initializer of int8 zeros",
+                   "zero point is computed");
     }
     return;
   }
@@ -91,17 +78,15 @@ void check_zero_point(const LintGraph& graph, const Node& node,
   const bool told = is_told(graph, node) &&
                     graph.zero_points(*graph.quantizer(node)) == zero_points;
   if (other != zero_points->end() && !told) {
-    findings.add("E04", node,
-                 fmt::format("zero point {} at index {}", *other,
-                             other - zero_points->begin()),
-                 "quantize symmetrically, with zero point 0");
+    findings.add("E04", node, "quantize symmetrically, with zero point 0",
+                 "zero point {} at index {}", *other,
+                 other - zero_points->begin());
   }
   const auto scales = graph.scales(node);
   if (scales && !scales->empty() && scales->size() != zero_points->size()) {
-    findings.add("E05", node,
-                 fmt::format("{} zero points for {} scales",
-                             zero_points->size(), scales->size()),
-                 "write one zero point for each scale (lint --fix)");
+    findings.add(
+        "E05", node, "write one zero point for each scale (lint --fix)",
+        "{} zero points for {} scales", zero_points->size(), scales->size());
   }
 }
 
@@ -110,8 +95,9 @@ void check_scales(const LintGraph& graph, const Node& node,
   const auto scales = graph.scales(node);
   if (!scales) {
     if (!graph.is_constant(node.input(1))) {
-      findings.add("E07", node, "scale is computed by the graph",
-                   "export constant scales: calibrate, or freeze the ranges");
+      findings.add("E07", node,
+                   "export constant scales: calibrate, or freeze the ranges",
+                   "scale is computed by the graph");
     }
     return;
   }
@@ -120,147 +106,124 @@ void check_scales(const LintGraph& graph, const Node& node,
     return;
   }
   if (scales->empty()) {
-    findings.add("E06", node, "no scales", "add at least one");
+    findings.add("E06", node, "add at least one", "no scales");
     return;
   }
-  int64_t wrong = 0, first = -1;
-  for (size_t i = 0; i < scales->size(); ++i) {
-    const double scale = (*scales)[i];
-    if (std::isfinite(scale) && scale >= FLT_MIN) continue;
-    if (wrong++ == 0) first = static_cast<int64_t>(i);
-  }
+  const auto is_wrong = [](double scale) {
+    return !std::isfinite(scale) || scale < FLT_MIN;
+  };
+  const auto wrong = std::ranges::count_if(*scales, is_wrong);
   if (wrong == 0) return;
-  findings.add(
-      "E06", node,
-      fmt::format("scale {} at index {}{}",
-                  (*scales)[static_cast<size_t>(first)], first,
-                  wrong > 1 ? fmt::format(", and {} more", wrong - 1) : ""),
-      "a channel of zeros may have any scale > 0 (lint --fix); otherwise "
-      "calibrate");
+  const auto first = std::ranges::find_if(*scales, is_wrong);
+  findings.add("E06", node,
+               "a channel of zeros may have any scale > 0 (lint --fix); "
+               "otherwise calibrate",
+               "scale {} at index {}{}", *first, first - scales->begin(),
+               wrong > 1 ? fmt::format(", and {} more", wrong - 1) : "");
 }
 
-void check_axis(const LintGraph& graph, const Node& node, int64_t opset,
-                Findings& findings) {
-  const auto scale_dims = graph.view().dims(node.input(1));
-  const auto dims = graph.view().dims(node.input(0));
+void check_channels(const Node& node, const std::vector<int64_t>& dims,
+                    int64_t scales, Findings& findings) {
+  const bool has_axis = find_attribute(node, "axis") != nullptr;
+  const int64_t axis = axis_of(node, dims.size());
+  if (axis < 0 || axis >= std::ssize(dims)) {
+    findings.add("E08", node, "set the axis of the output channels",
+                 "axis {} of a tensor of rank {}", integer_of(node, "axis", 1),
+                 dims.size());
+    return;
+  }
+  const int64_t channels = dims[static_cast<size_t>(axis)];
+  if (channels < 0 || scales < 0 || channels == scales) return;
+  findings.add("E08", node,
+               has_axis ? "write a scale for each channel"
+                        : "set the axis of the output channels (lint --fix)",
+               "{} scales for {} channels along axis {}", scales, channels,
+               axis);
+}
+
+void check_axis(const LintGraph& graph, const Node& node, Findings& findings) {
+  const auto scale_dims = graph.dims(node.input(1));
+  const auto dims = graph.dims(node.input(0));
+  const bool blocks = integer_of(node, "block_size", 0) != 0;
+  const bool activation = !graph.is_constant(node.input(0));
   if (dims && dims->empty()) {
-    findings.add("E12", node, "quantizes a scalar",
-                 "leave scalars float, or give it an axis of size 1");
+    findings.add("E12", node,
+                 "leave scalars float, or give it an axis of size 1",
+                 "quantizes a scalar");
   }
-  if (scale_dims == std::vector<int64_t>{1} && block_size(node) == 0 &&
-      !graph.is_constant(node.input(0)) && !is_told(graph, node)) {
-    findings.add("P31", node, "scale has shape [1]",
-                 "make scale and zero point scalars (lint --fix)");
+  if (scale_dims == std::vector<int64_t>{1} && !blocks && activation &&
+      !is_told(graph, node)) {
+    findings.add("P31", node, "make scale and zero point scalars (lint --fix)",
+                 "scale has shape [1]");
   }
-  if (!scale_dims || graph.is_per_tensor(node) || block_size(node) != 0) return;
-  if (opset < 13) {
-    findings.add("E13", node,
-                 fmt::format("scales per channel in opset {}", opset),
-                 "export with opset 13");
+  if (!scale_dims || graph.is_per_tensor(node) || blocks) return;
+  if (graph.opset() < 13) {
+    findings.add("E13", node, "export with opset 13",
+                 "scales per channel in opset {}", graph.opset());
   }
-  const auto* attribute = find_attribute(node, "axis");
-  if (attribute == nullptr) {
-    findings.add("E09", node, "scales per channel without an axis",
-                 "add the axis (lint --fix)");
+  if (find_attribute(node, "axis") == nullptr) {
+    findings.add("E09", node, "add the axis (lint --fix)",
+                 "scales per channel without an axis");
   }
   if (scale_dims->size() > 1) {
-    findings.add("E08", node,
-                 fmt::format("scales have shape {}", dims_text(*scale_dims)),
-                 "use scales of rank 1");
+    findings.add("E08", node, "use scales of rank 1", "scales have shape {}",
+                 dims_text(*scale_dims));
     return;
   }
   if (dims && !dims->empty()) {
-    const auto rank = static_cast<int64_t>(dims->size());
-    int64_t axis = attribute == nullptr ? 1 : attribute->i();
-    if (axis < 0) axis += rank;
-    const bool inside = axis >= 0 && axis < rank;
-    const int64_t channels =
-        inside ? (*dims)[static_cast<size_t>(axis)] : int64_t{-1};
-    if (!inside) {
-      findings.add("E08", node,
-                   fmt::format("axis {} of a tensor of rank {}",
-                               attribute == nullptr ? 1 : attribute->i(), rank),
-                   "set the axis of the output channels");
-    } else if (channels >= 0 && (*scale_dims)[0] >= 0 &&
-               channels != (*scale_dims)[0]) {
-      findings.add("E08", node,
-                   fmt::format("{} scales for {} channels along axis {}",
-                               (*scale_dims)[0], channels, axis),
-                   attribute == nullptr
-                       ? "set the axis of the output channels (lint --fix)"
-                       : "write a scale for each channel");
-    }
+    check_channels(node, *dims, (*scale_dims)[0], findings);
   }
-  if (!graph.is_constant(node.input(0)) && !is_told(graph, node)) {
-    findings.add("E11", node, "activation has scales per channel",
-                 "quantize activations with a single scale");
+  if (activation && !is_told(graph, node)) {
+    findings.add("E11", node, "quantize activations with a single scale",
+                 "activation has scales per channel");
   }
 }
 
-void check_versions(const LintGraph& graph, const Node& node, int64_t opset,
+void check_versions(const LintGraph& graph, const Node& node,
                     Findings& findings) {
   if (!is_standard_domain(node.domain())) return;
-  const int32_t scale = graph.view().element_type(node.input(1));
-  if ((scale == Type::FLOAT16 || scale == Type::BFLOAT16) && opset < 19) {
-    findings.add(
-        "E13", node,
-        fmt::format("scales of {} in opset {}", type_name(scale), opset),
-        "write float32 scales, or export with opset 19");
+  const int32_t scale = graph.element_type(node.input(1));
+  if ((scale == Type::FLOAT16 || scale == Type::BFLOAT16) &&
+      graph.opset() < 19) {
+    findings.add("E13", node, "write float32 scales, or export with opset 19",
+                 "scales of {} in opset {}", type_name(scale), graph.opset());
   }
-  if (block_size(node) != 0 && opset < 21) {
-    findings.add("E13", node, fmt::format("block_size in opset {}", opset),
-                 "export with opset 21");
+  if (integer_of(node, "block_size", 0) != 0 && graph.opset() < 21) {
+    findings.add("E13", node, "export with opset 21", "block_size in opset {}",
+                 graph.opset());
   }
-  const auto* type = find_attribute(node, "output_dtype");
-  if (type == nullptr || type->i() == 0 || !is_quantize(node) ||
-      !has_zero_point(node)) {
-    return;
-  }
-  const int32_t zero = graph.view().element_type(node.input(2));
-  if (zero != 0 && zero != type->i()) {
-    findings.add("E14", node,
-                 fmt::format("output_dtype {} and a zero point of {}",
-                             type_name(static_cast<int32_t>(type->i())),
-                             type_name(zero)),
-                 "give both the same type");
+  const auto type = static_cast<int32_t>(integer_of(node, "output_dtype", 0));
+  const int32_t zero = graph.element_type(node.input(2));
+  if (type != 0 && is_quantize(node) && zero != 0 && zero != type) {
+    findings.add("E14", node, "give both the same type",
+                 "output_dtype {} and a zero point of {}", type_name(type),
+                 type_name(zero));
   }
 }
 
 // Returns the last opset that a TensorRT parser supports; 0: no limit.
 int64_t last_opset(LintTarget target) {
-  switch (target) {
-    case LintTarget::tensorrt8:
-      return 17;
-    case LintTarget::tensorrt10:
-      return 20;
-    case LintTarget::tensorrt11:
-    case LintTarget::tensorrt_rtx:
-      return 25;
-    case LintTarget::onnxruntime:
-    case LintTarget::openvino:
-      return 0;
-  }
-  return 0;
+  if (target == LintTarget::tensorrt8) return 17;
+  if (target == LintTarget::tensorrt10) return 20;
+  return is_tensorrt(target) ? 25 : 0;
 }
 
 }  // namespace
 
-void check_quantizers(const LintGraph& graph, int64_t opset,
-                      Findings& findings) {
+void check_quantizers(const LintGraph& graph, Findings& findings) {
   const int64_t last = last_opset(findings.target());
-  if (last != 0 && opset > last) {
-    findings.add("E13",
-                 fmt::format("opset is {}; {} supports up to {}", opset,
-                             to_text(findings.target()), last),
-                 "export with opset 13 to 17");
+  if (last != 0 && graph.opset() > last) {
+    findings.add("E13", "export with opset 13 to 17",
+                 "opset is {}; {} supports up to {}", graph.opset(),
+                 to_text(findings.target()), last);
   }
-  for (const Node& node : graph.proto().node()) {
+  for (const Node& node : graph.all_nodes()) {
     if (!is_quantize(node) && !is_dequantize(node)) continue;
     check_type(graph, node, findings);
     check_zero_point(graph, node, findings);
     check_scales(graph, node, findings);
-    check_axis(graph, node, opset, findings);
-    check_versions(graph, node, opset, findings);
+    check_axis(graph, node, findings);
+    check_versions(graph, node, findings);
   }
 }
 

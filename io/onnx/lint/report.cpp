@@ -74,27 +74,15 @@ std::string_view to_text(LintTarget target) {
 }
 
 std::string_view to_text(LintSeverity severity) {
-  switch (severity) {
-    case LintSeverity::info:
-      return "info";
-    case LintSeverity::warning:
-      return "warning";
-    case LintSeverity::error:
-      return "error";
-  }
-  throw InternalError("internal", "to_text", "unknown severity");
+  constexpr std::array<std::string_view, 3> kNames = {"info", "warning",
+                                                      "error"};
+  return kNames[static_cast<size_t>(severity)];
 }
 
 std::string_view to_text(LayerPrecision precision) {
-  switch (precision) {
-    case LayerPrecision::floating:
-      return "FP";
-    case LayerPrecision::int8_to_float:
-      return "INT8 in, FP out";
-    case LayerPrecision::int8:
-      return "INT8 in, INT8 out";
-  }
-  throw InternalError("internal", "to_text", "unknown precision");
+  constexpr std::array<std::string_view, 3> kNames = {"FP", "INT8 in, FP out",
+                                                      "INT8 in, INT8 out"};
+  return kNames[static_cast<size_t>(precision)];
 }
 
 LintTarget lint_target(std::string_view name) {

@@ -6,17 +6,31 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/lint.h>
 
 #include "graph.h"
+#include "printable.h"
 
 namespace octet::io::lint {
 
 bool is_tensorrt(LintTarget target);
+
+template <class T>
+const T& shown(const T& value) {
+  return value;
+}
+inline std::string shown(const std::string& text) { return printable(text); }
+inline std::string shown(const Node& node) { return printable(name_of(node)); }
+
+template <class... Args>
+using Reason =
+    fmt::format_string<decltype(shown(std::declval<const Args&>()))...>;
 
 /// Collects findings with the severity of their rule for the target; drops
 /// findings that do not apply to it.
@@ -27,12 +41,21 @@ class Findings {
   LintTarget target() const { return target_; }
   bool tensorrt() const { return is_tensorrt(target_); }
 
-  void add(std::string_view id, const Node& node, std::string reason,
-           std::string hint);
-  /// For the whole file.
-  void add(std::string_view id, std::string reason, std::string hint);
-  void add(std::string_view id, std::string node, std::string reason,
-           std::string hint);
+  /// Reports a violation by a node, or by the whole file. `reason` is a format
+  /// string for `args`: numbers, texts of the file, and nodes, printed by name.
+  template <class... Args>
+  void add(std::string_view id, const onnx::NodeProto& node, std::string hint,
+           Reason<Args...> reason, const Args&... args) {
+    add_named(id, name_of(node), std::move(hint),
+              fmt::format(reason, shown(args)...));
+  }
+  template <class... Args>
+  void add(std::string_view id, std::string hint, Reason<Args...> reason,
+           const Args&... args) {
+    add_named(id, "", std::move(hint), fmt::format(reason, shown(args)...));
+  }
+  void add_named(std::string_view id, std::string node, std::string hint,
+                 std::string reason);
   bool empty() const { return findings_.empty(); }
   /// Returns findings by severity, then id, then order of addition.
   std::vector<LintFinding> sorted() const;
@@ -51,19 +74,17 @@ onnx::ModelProto read_as_stored(const std::filesystem::path& path,
 void check_as_stored(const onnx::ModelProto& model, Findings& findings);
 
 /// E02 to E09, E11 to E14, P31: Q and DQ nodes.
-void check_quantizers(const LintGraph& graph, int64_t opset,
-                      Findings& findings);
+void check_quantizers(const LintGraph& graph, Findings& findings);
 /// E10, E16 to E21: inputs of Q/DQ and of quantized layers.
 void check_operands(const LintGraph& graph, Findings& findings);
-/// P01 to P03, P09, P28: weighted layers and their fusions.
-void check_fusions(const LintGraph& graph, Findings& findings);
+/// P01 to P03, P09, P21, P23 to P26, P28: weighted layers, their fusions, and
+/// shapes that are slow in INT8.
+void check_layers(const LintGraph& graph, Findings& findings);
 /// P04 to P08, P14, P15, P22: operators with several branches.
 void check_merges(const LintGraph& graph, Findings& findings);
 /// P10 to P13, P16 to P20, P27: pairs among themselves and around operators
 /// that move or pool values.
 void check_pairs(const LintGraph& graph, Findings& findings);
-/// P21, P23 to P26: layers with slow shapes.
-void check_forms(const LintGraph& graph, Findings& findings);
 /// A01, A02, A04 to A06, A08: accuracy rules that need no data.
 void check_accuracy(const LintGraph& graph, Findings& findings);
 /// D01 to D07: building and running an engine.
@@ -76,9 +97,8 @@ bool is_computed_in_floats(const LintGraph& graph, const Node& node);
 
 /// A03, A07: rules that run samples in the file's layout.
 /// REQUIRES: the model has passed check_onnx(). Throws: as compare_models().
-void check_samples(const onnx::ModelProto& model, const LintGraph& graph,
-                   const Tensor& samples, const FileLimits& limits,
-                   Findings& findings);
+void check_samples(const LintGraph& graph, const Tensor& samples,
+                   const FileLimits& limits, Findings& findings);
 
 /// A layer's forecast and the nodes of its kernel. Each layer of a kernel, such
 /// as a convolution and a following Add, has its own.

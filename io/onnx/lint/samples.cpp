@@ -1,7 +1,6 @@
 // A03 and A07: scales and errors on samples.
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -20,28 +19,18 @@ constexpr double kFar = 4;
 constexpr int64_t kBatch = 16;
 
 /// Returns the graph without Q and DQ of activations.
-onnx::ModelProto without_pairs(const onnx::ModelProto& model,
-                               const LintGraph& graph) {
-  std::unordered_map<std::string, std::string> unrounded;
-  for (const Node& node : model.graph().node()) {
-    const Node* producer = graph.view().producer(
-        node.input_size() > 0 ? node.input(0) : std::string());
+onnx::ModelProto without_pairs(const LintGraph& graph) {
+  onnx::ModelProto model = graph.copy_model();
+  model.mutable_graph()->clear_value_info();
+  OnnxGraph floats(std::move(model));
+  for (const OnnxNode& node : floats.nodes()) {
+    const OnnxNode* producer = floats.producer(node.input(0));
     if (is_dequantize(node) && producer != nullptr && is_quantize(*producer) &&
-        !graph.is_output(node.output(0))) {
-      const auto before = unrounded.find(producer->input(0));
-      unrounded[node.output(0)] =
-          before == unrounded.end() ? producer->input(0) : before->second;
+        !floats.is_output(node.output(0))) {
+      floats.redirect(node.output(0), producer->input(0));
     }
   }
-  onnx::ModelProto result = model;
-  result.mutable_graph()->clear_value_info();
-  for (Node& node : *result.mutable_graph()->mutable_node()) {
-    for (std::string& input : *node.mutable_input()) {
-      const auto found = unrounded.find(input);
-      if (found != unrounded.end()) input = found->second;
-    }
-  }
-  return result;
+  return std::move(floats).to_model();
 }
 
 /// Returns the magnitude that 9,999 of 10,000 values do not exceed.
@@ -73,22 +62,23 @@ void check_reach(const TracedModel& file, const Tensor& samples,
         traced[i].qparams->scale *
         (traced[i].qparams->highest - traced[i].qparams->zero_point);
     if (!(usual > 0) || reach <= kFar * usual) continue;
-    findings.add("A03", traced[i].name,
-                 fmt::format("range of the scale is {:.3g}, but 99.99 % of the "
-                             "values are within {:.3g}",
-                             reach, usual),
-                 "calibrate by percentiles, entropy or the squared error");
+    findings.add_named(
+        "A03", traced[i].name,
+        "calibrate by percentiles, entropy or the squared error",
+        fmt::format("range of the scale is {:.3g}, but 99.99 % of the values "
+                    "are within {:.3g}",
+                    reach, usual));
   }
 }
 
 }  // namespace
 
-void check_samples(const onnx::ModelProto& model, const LintGraph& graph,
-                   const Tensor& samples, const FileLimits& limits,
-                   Findings& findings) {
-  const auto file = TracedModel::from_onnx_bytes(serialize_onnx(model), limits);
+void check_samples(const LintGraph& graph, const Tensor& samples,
+                   const FileLimits& limits, Findings& findings) {
+  const auto file =
+      TracedModel::from_onnx_bytes(serialize_onnx(graph.copy_model()), limits);
   const auto floats = TracedModel::from_onnx_bytes(
-      serialize_onnx(without_pairs(model, graph)), limits);
+      serialize_onnx(without_pairs(graph)), limits);
   auto differences =
       compare_models(floats, file, samples, {.batch = kBatch}).values;
   std::ranges::stable_sort(differences, [](const auto& a, const auto& b) {
@@ -98,12 +88,11 @@ void check_samples(const onnx::ModelProto& model, const LintGraph& graph,
     const bool weighted = layer.op == "Conv" || layer.op == "ConvTranspose" ||
                           layer.op == "Gemm" || layer.op == "MatMul";
     if (!weighted || layer.noise == 0) continue;
-    findings.add("A07", layer.name,
-                 fmt::format("SQNR is {:.1f} dB against the same graph without "
-                             "Q/DQ",
-                             layer.sqnr()),
-                 "begin with the lowest: calibrate differently, or leave it "
-                 "float");
+    findings.add_named(
+        "A07", layer.name,
+        "begin with the lowest: calibrate differently, or leave it float",
+        fmt::format("SQNR is {:.1f} dB against the same graph without Q/DQ",
+                    layer.sqnr()));
   }
   check_reach(file, samples, findings);
 }

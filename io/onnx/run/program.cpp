@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -10,9 +11,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../attention_operator.h"
-#include "../doubles.h"
-#include "../graph_view.h"
+#include "../graph_passes.h"
 #include "../proto_limits.h"
 #include "../schemas.h"
 #include "../tensors.h"
@@ -37,11 +36,25 @@ Values select_branch(const NodeContext& context) {
   return {outputs.begin(), outputs.end()};
 }
 
+using ElementTypes = std::unordered_map<std::string, int32_t>;
+
+// Returns the types of the values of a graph, without those of subgraphs.
+ElementTypes element_types(const onnx::GraphProto& graph) {
+  ElementTypes types;
+  for (const auto* values :
+       {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& value : *values) {
+      types[value.name()] = value.type().tensor_type().elem_type();
+    }
+  }
+  return types;
+}
+
 // Numbers the values of a graph by name.
 class Builder {
  public:
-  Builder(Program& program, const GraphView& view)
-      : program_(program), view_(&view) {}
+  Builder(Program& program, const onnx::GraphProto& graph)
+      : program_(program), types_(element_types(graph)) {}
 
   void add_constants(onnx::GraphProto& graph) {
     for (auto& tensor : *graph.mutable_initializer()) {
@@ -53,7 +66,7 @@ class Builder {
 
   void add_input(const std::string& name) {
     program_.input_values.push_back(define(name));
-    program_.input_types.push_back(view_->element_type(name));
+    program_.input_types.push_back(type_of(name));
   }
 
   void add(onnx::NodeProto& node) {
@@ -71,7 +84,7 @@ class Builder {
     }
     for (const auto& name : node.output()) {
       step.outputs.push_back(name.empty() ? kNoValue : define(name));
-      step.types.push_back(view_->element_type(name));
+      step.types.push_back(type_of(name));
     }
     step.node.Swap(&node);
     program_.steps.push_back(std::move(step));
@@ -149,7 +162,7 @@ class Builder {
     }
     for (const auto& name : node.output()) {
       step.outputs.push_back(name.empty() ? kNoValue : define(name));
-      step.types.push_back(view_->element_type(name));
+      step.types.push_back(type_of(name));
     }
     node.clear_attribute();
     step.node.Swap(&node);
@@ -166,8 +179,7 @@ class Builder {
                         fmt::format("branches must have {} outputs, got {}",
                                     node.output_size(), branch.output_size()));
     }
-    const GraphView view(branch);
-    const GraphView* outer = std::exchange(view_, &view);
+    ElementTypes outer = std::exchange(types_, element_types(branch));
     scopes_.emplace_back();
     conditions_.push_back(condition);
     add_constants(branch);
@@ -177,7 +189,12 @@ class Builder {
     }
     conditions_.pop_back();
     scopes_.pop_back();
-    view_ = outer;
+    types_ = std::move(outer);
+  }
+
+  int32_t type_of(const std::string& name) const {
+    const auto found = types_.find(name);
+    return found == types_.end() ? 0 : found->second;
   }
 
   size_t define(const std::string& name) {
@@ -215,7 +232,7 @@ class Builder {
   }
 
   Program& program_;
-  const GraphView* view_;  // of the innermost graph
+  ElementTypes types_;  // of the innermost graph
   std::vector<std::unordered_map<std::string, size_t>> scopes_{1};
   std::vector<std::pair<size_t, bool>> conditions_;
 };
@@ -223,16 +240,18 @@ class Builder {
 }  // namespace
 
 Program program_of(onnx::ModelProto model) {
-  onnx::GraphProto& graph = *model.mutable_graph();
+  static constexpr std::array kPasses{GraphPass{"attention", expand_attention},
+                                      GraphPass{"doubles", narrow_doubles}};
+  OnnxGraph lowered(std::move(model));
+  run_passes(lowered, "pass", kPasses);
   Program program;
-  program.opset = opset_of(model);
-  expand_attention(graph, program.opset);
-  narrow_doubles(graph);
+  program.opset = lowered.opset();
+  program.inputs = lowered.inputs();
+  program.outputs = lowered.outputs();
+  model = std::move(lowered).to_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
   check_supported(graph, program.opset);
-  const GraphView view(graph);
-  program.inputs = view.inputs();
-  program.outputs = view.outputs();
-  Builder builder(program, view);
+  Builder builder(program, graph);
   for (const OnnxTensorInfo& input : program.inputs) {
     builder.add_input(input.name);
   }
