@@ -141,7 +141,7 @@ TEST(OnnxModel, ChecksBranches) {
   };
   EXPECT_EQ(failure_of<UnsupportedError>([&] {
               to_run(model_of(
-                  model("Constant <value = bool {1}> ()", "r = Asinh (x)")));
+                  model("Constant <value = bool {1}> ()", "r = Det (x)")));
             }),
             (Failure{"unsupported_operator", "ONNX model"}));
   EXPECT_EQ(refusal(to_run(model_of(model("Constant <value = bool[2] {1,1}> ()",

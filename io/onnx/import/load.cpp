@@ -8,7 +8,6 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
-#include "../attention_operator.h"
 #include "../check.h"
 #include "../proto_limits.h"
 #include "batch_axis.h"
@@ -30,7 +29,6 @@ namespace {
 /// REQUIRES: the model has been checked.
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
-  expand_attention(*model.mutable_graph(), opset_of(model));
   if (!options.drop_quantizers) {
     importing::share_channel_scales(*model.mutable_graph());
   }

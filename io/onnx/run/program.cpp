@@ -10,7 +10,6 @@
 
 #include <octet/runtime/error.h>
 
-#include "../attention_operator.h"
 #include "../doubles.h"
 #include "../graph_view.h"
 #include "../proto_limits.h"
@@ -226,7 +225,6 @@ Program program_of(onnx::ModelProto model) {
   onnx::GraphProto& graph = *model.mutable_graph();
   Program program;
   program.opset = opset_of(model);
-  expand_attention(graph, program.opset);
   narrow_doubles(graph);
   check_supported(graph, program.opset);
   const GraphView view(graph);
