@@ -61,4 +61,8 @@ bool is_if(const onnx::NodeProto& node) {
   return node.op_type() == "If" && is_standard_domain(node.domain());
 }
 
+bool is_loop(const onnx::NodeProto& node) {
+  return node.op_type() == "Loop" && is_standard_domain(node.domain());
+}
+
 }  // namespace octet::io::run

@@ -15,8 +15,10 @@ using Operator = Values (*)(const NodeContext&);
 
 /// Returns the operator of a node; null if it is not supported.
 Operator find_operator(const onnx::NodeProto& node);
-/// Whether the node is an If, whose branches become steps of the program.
+/// Whether the node is an If or a Loop, whose subgraphs become steps of the
+/// program.
 bool is_if(const onnx::NodeProto& node);
+bool is_loop(const onnx::NodeProto& node);
 
 /// Evaluates a lowering; returns nothing if the operator stays as it is.
 Values run_lowered(const NodeContext& context, const lowering::Row& row);
