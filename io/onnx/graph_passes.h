@@ -8,15 +8,6 @@
 
 namespace octet::io {
 
-/// Replaces Attention of opset 23 by MatMul, Mul, Softmax and MatMul, with its
-/// mask between them; a query without visible keys yields zeros. Leaves
-/// unchanged: other opsets; past keys and values; a soft cap; more query heads
-/// than a multiple of the key heads; other outputs; masks of other types than
-/// bool and float32; constant masks that hide all keys from a query; masks with
-/// is_causal.
-/// REQUIRES: shapes have been inferred. Source: ONNX Attention-23.
-void expand_attention(OnnxGraph& graph);
-
 /// Changes the type of float64 values to float32 where results stay the same:
 /// inputs that nodes only cast to shorter floats, and casts of values that
 /// float32 represents exactly, if nodes only cast the results again.

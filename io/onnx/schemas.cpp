@@ -41,9 +41,17 @@ struct Entry {
   Rule rule;  // null: unchanged
 };
 
+constexpr const char* kAttention =
+    "is_causal:i kv_num_heads:i q_num_heads:i qk_matmul_output_mode:i scale:f "
+    "softcap:f softmax_precision:i";
+
 // Source: onnx's change log, docs/Changelog.md, and for com.microsoft ONNX
 // Runtime's docs/ContribOperators.md.
 constexpr Entry kEntries[] = {
+    {"", "Attention", 23, 3, 6, 4, kAttention, nullptr},
+    {"", "Attention", 24, 3, 7, 4, kAttention, nullptr},
+    {"", "Attention", 25, kUnchanged, 0, 0,
+     "left_window_size:i right_window_size:i", nullptr},
     {"", "AveragePool", 19, kUnchanged, 0, 0, "dilations:I", rules::pool},
     {"", "Cast", 19, kUnchanged, 0, 0, "saturate:i round_mode:s", nullptr},
     {"", "CastLike", 19, kUnchanged, 0, 0, "saturate:i round_mode:s", nullptr},

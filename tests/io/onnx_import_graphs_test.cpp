@@ -98,8 +98,6 @@ TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
             (Failure{"unsupported_operator", "node 'r' (ScatterND)"}));
   EXPECT_EQ(said(places + "y = ScatterND (x, j, x)"),
             (Failure{"unsupported_operator", "node 'y' (ScatterND)"}));
-  EXPECT_EQ(said("y = Celu <alpha = 2.0> (x)"),
-            (Failure{"unsupported_operator", "node 'y' (Celu)"}));
   EXPECT_EQ(said("l = Constant <value_float = 2.0> ()\n"
                  "h = Constant <value_float = 1.0> ()\n"
                  "y = Clip (x, l, h)"),

@@ -132,6 +132,30 @@ TEST(OnnxModel, RunsTheBranchOfAnIf) {
   EXPECT_THAT(values_of(run({-1, -3})[1]), ElementsAre(2));
 }
 
+TEST(OnnxModel, RunsTheIterationsOfALoop) {
+  const auto model = [](const std::string& count) {
+    return to_run("(float[2] x) => (float[2] y, float[3,2] z)",
+                  count +
+                      "y, z = Loop <body = b (int64 i, bool c, float[2] s)\n"
+                      "            => (bool d, float[2] t, float[2] u) {\n"
+                      "  d = Identity (c)\n"
+                      "  f = Cast <to = 1> (i)\n"
+                      "  t = Add (s, x)\n"
+                      "  u = Add (s, f)\n"
+                      "}> (n, , x)");
+  };
+  const OnnxModel three = model("n = Constant <value = int64 {3}> ()\n");
+  const std::vector<Tensor> y = three.predict(std::vector{numbers({1, 2})});
+  EXPECT_THAT(values_of(y[0]), ElementsAre(4, 8));
+  EXPECT_THAT(values_of(y[1]), ElementsAre(1, 2, 3, 5, 5, 8));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              model(
+                  "s = Shape (x)\n o = Constant <value = int64 {0}> ()\n"
+                  "n = Gather (s, o)\n");
+            }),
+            (Failure{"unsupported_operator", "node 'y' (Loop)"}));
+}
+
 TEST(OnnxModel, ChecksBranches) {
   const auto model = [](const std::string& condition,
                         const std::string& branch) {
@@ -141,7 +165,7 @@ TEST(OnnxModel, ChecksBranches) {
   };
   EXPECT_EQ(failure_of<UnsupportedError>([&] {
               to_run(model_of(
-                  model("Constant <value = bool {1}> ()", "r = Asinh (x)")));
+                  model("Constant <value = bool {1}> ()", "r = Det (x)")));
             }),
             (Failure{"unsupported_operator", "ONNX model"}));
   EXPECT_EQ(refusal(to_run(model_of(model("Constant <value = bool[2] {1,1}> ()",

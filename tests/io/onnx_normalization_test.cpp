@@ -100,6 +100,50 @@ TEST(OnnxNormalization, TakesTheBranchOfAConstantCondition) {
   }
 }
 
+// Operators without a layer in this form become others.
+TEST(OnnxNormalization, LowersOperatorsToOthers) {
+  const std::string two = "t = Constant <value = float {2.0}> ()\n";
+  const std::string axis = "a = Constant <value = int64[1] {1}> ()\n";
+  expect_same("y = Celu <alpha = 2.0> (x)",
+              two + "d = Div (x, t)\n e = Elu (d)\n y = Mul (e, t)");
+  expect_same("y = LpNormalization <axis = 1, p = 1> (x)",
+              axis + "b = Abs (x)\n s = ReduceSum (b, a)\n y = Div (x, s)");
+  expect_same("y = LpNormalization <axis = 1> (x)",
+              axis +
+                  "b = Mul (x, x)\n s = ReduceSum (b, a)\n r = Sqrt (s)\n"
+                  "y = Div (x, r)");
+  expect_same("y = MeanVarianceNormalization <axes = [2, 3]> (x)",
+              "m = ReduceMean <axes = [2, 3]> (x)\n d = Sub (x, m)\n"
+              "q = Mul (d, d)\n v = ReduceMean <axes = [2, 3]> (q)\n"
+              "r = Sqrt (v)\n y = Div (d, r)");
+  expect_same("y = Hardmax <axis = 1> (x)",
+              "m = ReduceMax <axes = [1]> (x)\n e = Equal (x, m)\n"
+              "y = Cast <to = 1> (e)");
+  expect_same("y = Shrink <lambd = 0.5, bias = 0.5> (x)",
+              "h = Constant <value = float {0.5}> ()\n b = Abs (x)\n"
+              "s = Sub (b, h)\n r = Relu (s)\n g = Sign (x)\n"
+              "y = Mul (r, g)");
+  expect_same("y = GlobalLpPool (x)",
+              "q = Mul (x, x)\n s = ReduceSum <keepdims = 1> (q, p)\n"
+              "p = Constant <value = int64[2] {2, 3}> ()\n y = Sqrt (s)");
+}
+
+// Rounds up on axes that shrink, which layers do not.
+TEST(OnnxNormalization, ResizesByTheFactorsOfOldOpsets) {
+  const auto resize = [](const std::string& factors) {
+    return "s = Constant <value = float[4] {1.0, 1.0, " + factors +
+           "}> ()\n y = Resize (x, s)";
+  };
+  expect_as_run(resize("2.0, 3.0"), 10);
+  expect_as_run(resize("0.25, 1.0"), 10);
+  expect_as_run(resize("0.5, 2.0"), 10);
+  EXPECT_EQ(
+      failure_of<UnsupportedError>([&] {
+        (void)from_onnx(conv_file(resize("0.4, 1.0"), 10).SerializeAsString());
+      }),
+      (Failure{"unsupported_operator", "node 'y' (Resize)"}));
+}
+
 // torch.squeeze(dim) asks whether the axis has size 1.
 TEST(OnnxNormalization, TakesTheBranchOfAKnownSize) {
   const auto squeeze = [](int axis, const std::string& from,

@@ -41,6 +41,24 @@ TEST(OnnxOperator, SoftmaxBeforeOpset13IsOverAllAxesFromOneOn) {
               ElementsAre(0.5f, 0.5f, 0.5f, 0.5f));
 }
 
+TEST(OnnxOperator, HardmaxMarksTheFirstLargestElement) {
+  const std::string ends = "(float[2,2,2] x) => (float[2,2,2] y)";
+  const Tensor x = numbers({2, 2, 2}, {1, 3, 3, 2, 0, 0, 0, 0});
+  EXPECT_THAT(values_of(to_run(ends, "y = Hardmax (x)").predict(x)),
+              ElementsAre(0, 1, 1, 0, 1, 0, 1, 0));
+  EXPECT_THAT(values_of(to_run(ends, "y = Hardmax <axis = 1> (x)").predict(x)),
+              ElementsAre(0, 1, 1, 0, 1, 1, 0, 0));
+  EXPECT_THAT(values_of(to_run(ends, "y = Hardmax (x)", 11).predict(x)),
+              ElementsAre(0, 1, 0, 0, 1, 0, 0, 0));
+}
+
+TEST(OnnxOperator, LpNormalizationKeepsZeros) {
+  const OnnxModel model =
+      to_run("(float[2,2] x) => (float[2,2] y)", "y = LpNormalization (x)");
+  EXPECT_THAT(values_of(model.predict(numbers({2, 2}, {3, 4, 0, 0}))),
+              ElementsAre(0.6f, 0.8f, 0, 0));
+}
+
 TEST(OnnxOperator, AddBeforeOpset7AlignsAtAnAxis) {
   const OnnxModel model =
       to_run("(float[1,2,3] x, float[2] b) => (float[1,2,3] y)",

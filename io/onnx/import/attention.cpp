@@ -170,7 +170,7 @@ void convert_dot_product_attention(Conversion& c) {
   c.set_output(std::move(result));
 }
 
-// expand_attention() has replaced the supported cases by products.
+// A lowering has replaced the supported cases by products.
 void convert_attention(Conversion& c) {
   c.refuse(
       "Attention is supported for opset 23, queries, keys and values "

@@ -33,10 +33,8 @@ OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
   OnnxGraph graph(std::move(model), options.limits);
   static constexpr std::array kFirst{
-      GraphPass{"attention", expand_attention},
       GraphPass{"channel scales", importing::share_channel_scales}};
-  run_passes(graph, "import pass",
-             std::span(kFirst).first(options.drop_quantizers ? 1 : 2));
+  if (!options.drop_quantizers) run_passes(graph, "import pass", kFirst);
   graph.begin_import();
   importing::normalize_graph(graph);
   importing::drop_unused_inputs(graph);

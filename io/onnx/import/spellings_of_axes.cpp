@@ -1,4 +1,4 @@
-// Spellings of axes: pads of any axes, and functions of several axes.
+// Pads of any axes.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -10,41 +10,27 @@
 namespace octet::io::importing {
 namespace {
 
-/// Returns the axes [axis, rank) of x that an operator covers, if they are
-/// several of a sample.
-std::optional<int64_t> first_of_several(const OnnxGraph& graph,
-                                        const std::string& x, int64_t axis) {
-  const auto dims = graph.stated(x);
-  if (!dims) return {};
-  const auto rank = std::ssize(*dims);
-  if (axis < 0) axis += rank;
-  if (axis < 1 || axis >= rank ||
-      std::ranges::all_of(dims->begin() + axis + 1, dims->end(),
-                          [](int64_t size) { return size == 1; })) {
-    return {};
-  }
-  return axis;
+/// Returns a node of the standard domain without attributes.
+onnx::NodeProto node_of(const char* op, std::vector<std::string> inputs,
+                        std::string output) {
+  onnx::NodeProto node;
+  node.set_op_type(op);
+  for (std::string& input : inputs) node.add_input(std::move(input));
+  node.add_output(std::move(output));
+  return node;
 }
 
-/// Merges the axes from `axis` on before the node and splits them behind it.
-void merge_axes_around(OnnxGraph& graph, OnnxNode& node, int64_t axis) {
-  const std::string x = node.proto.input(0);
-  const std::string y = node.proto.output(0);
-  Integers merged(static_cast<size_t>(axis), 0);
-  merged.push_back(-1);
-  const std::string rows = graph.unique_name(y + "/rows");
-  graph.insert_before(
-      node, node_of("Reshape", {x, add_integers(graph, y + "/merged", merged)},
-                    rows));
-  const std::string result = graph.unique_name(y + "/result");
-  onnx::NodeProto function = node.proto;
-  function.set_input(0, rows);
-  function.set_output(0, result);
-  set_integer(function, "axis", axis);
-  graph.insert_before(node, function, std::exchange(node.origin, {}));
-  const std::string shape = graph.unique_name(y + "/shape");
-  graph.insert_before(node, node_of("Shape", {x}, shape));
-  graph.replace(node, node_of("Reshape", {result, shape}, ""), {});
+/// Returns a constant list of integers; nothing for other inputs.
+std::optional<Integers> listed(const OnnxGraph& graph,
+                               const onnx::NodeProto& node, int input) {
+  if (input >= node.input_size() || node.input(input).empty()) return {};
+  const OnnxConstant* constant = graph.constant(node.input(input));
+  if (constant == nullptr || constant->value.dtype() != DType::i64 ||
+      constant->samples_axis) {
+    return {};
+  }
+  const auto values = std::as_const(constant->value).data<int64_t>();
+  return Integers(values.begin(), values.end());
 }
 
 /// Returns a Slice of x in the form of the opset.
@@ -117,72 +103,6 @@ std::string add_integers(OnnxGraph& graph, const std::string& name,
                       {},
                       unique});
   return unique;
-}
-
-onnx::NodeProto node_of(const char* op, std::vector<std::string> inputs,
-                        std::string output) {
-  onnx::NodeProto node;
-  node.set_op_type(op);
-  for (std::string& input : inputs) node.add_input(std::move(input));
-  node.add_output(std::move(output));
-  return node;
-}
-
-std::optional<Integers> listed(const OnnxGraph& graph,
-                               const onnx::NodeProto& node, int input) {
-  if (input >= node.input_size() || node.input(input).empty()) return {};
-  const OnnxConstant* constant = graph.constant(node.input(input));
-  if (constant == nullptr || constant->value.dtype() != DType::i64 ||
-      constant->samples_axis) {
-    return {};
-  }
-  const auto values = std::as_const(constant->value).data<int64_t>();
-  return Integers(values.begin(), values.end());
-}
-
-std::optional<int64_t> rank_of(const OnnxGraph& graph,
-                               const std::string& value) {
-  if (const OnnxConstant* constant = graph.constant(value)) {
-    return constant->value.shape().rank();
-  }
-  const auto dims = graph.stated(value);
-  return dims ? std::optional<int64_t>(std::ssize(*dims)) : std::nullopt;
-}
-
-// Before opset 13, these operators cover all axes from `axis` on.
-void spell_softmax(OnnxGraph& graph, OnnxNode& node) {
-  if (graph.opset() >= 13) return;
-  const auto axis = first_of_several(graph, node.proto.input(0),
-                                     integer_of(node.proto, "axis", 1));
-  if (axis) merge_axes_around(graph, node, *axis);
-}
-
-// Scale and bias have an element for each of the normalized axes.
-void spell_layer_normalization(OnnxGraph& graph, OnnxNode& node) {
-  const auto dims = graph.stated(node.proto.input(0));
-  const auto axis = first_of_several(graph, node.proto.input(0),
-                                     integer_of(node.proto, "axis", -1));
-  if (!axis || node.proto.output_size() > 1) return;
-  const Integers normalized(dims->begin() + *axis, dims->end());
-  if (std::ranges::min(normalized) < 0) return;
-  for (int i = 1; i < node.proto.input_size(); ++i) {
-    const OnnxConstant* weight = graph.constant(node.proto.input(i));
-    if (weight == nullptr ||
-        weight->value.shape() != Shape(std::span<const int64_t>(normalized))) {
-      return;
-    }
-  }
-  onnx::NodeProto by = node.proto;
-  for (int i = 1; i < by.input_size(); ++i) {
-    const std::string flat = graph.unique_name(by.input(i) + "/flat");
-    graph.insert_before(
-        node, node_of("Reshape",
-                      {by.input(i), add_integers(graph, flat + "/shape", {-1})},
-                      flat));
-    by.set_input(i, flat);
-  }
-  graph.replace(node, by, {});
-  merge_axes_around(graph, node, *axis);
 }
 
 // Negative pads become a Slice before the Pad, pads of both the channels and

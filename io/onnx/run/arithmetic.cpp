@@ -16,7 +16,7 @@ namespace {
 template <class F>
 Values binary(const NodeContext& context, F f) {
   const Tensor& a = context.input(0);
-  const Tensor b = second_operand(context);
+  const Tensor& b = context.input(1);
   return {visit_number(context, a.dtype(), [&]<class T>(T) {
     return combine<T, T, T>(context, a, b, f);
   })};
@@ -89,26 +89,11 @@ Values mod(const NodeContext& context) {
 
 Values pow(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Tensor exponent = second_operand(context);
+  const Tensor& exponent = context.input(1);
   return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
     return visit_number(context, exponent.dtype(), [&]<class E>(E) {
       return combine<T, T, E>(context, x, exponent, power<T, E>);
     });
-  })};
-}
-
-Values prelu(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  Tensor slope = context.input(1);
-  if (context.opset() < kNumpyBroadcast && x.shape().rank() > 2 &&
-      slope.size() > 1) {  // a slope for each channel, axis 1
-    Dims dims(static_cast<size_t>(x.shape().rank()) - 1, 1);
-    dims[0] = slope.size();
-    slope = context.reshaped(slope, dims);
-  }
-  return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
-    return combine<T, T, T>(context, x, slope,
-                            [](T a, T s) { return a < 0 ? times(a, s) : a; });
   })};
 }
 
@@ -132,7 +117,6 @@ Operators arithmetic_operators() {
       {"Div", div},
       {"Mod", mod},
       {"Pow", pow},
-      {"PRelu", prelu},
       {"Sum", folded<kPlus>},
       {"Mean", mean},
       {"Max", folded<kLarger>},

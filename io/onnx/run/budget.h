@@ -24,6 +24,7 @@ class Budget {
   bool take(int64_t bytes);
   /// Returns part of the running node's memory.
   void give_back(int64_t bytes) { taken_ -= bytes; }
+  int64_t taken() const { return taken_; }
   /// Ends a node: its memory is free again, except for retained values.
   void settle() { taken_ = 0; }
   /// Retains a value; tensors that share its elements are counted once.

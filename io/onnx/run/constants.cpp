@@ -51,12 +51,14 @@ std::optional<DType> dtype_of(int32_t data_type) {
   return std::nullopt;
 }
 
-std::string type_name(DType type) {
+int32_t onnx_type_of(DType type) {
   for (const Type& t : kTypes) {
-    if (t.octet == type) return io::type_name(t.onnx);
+    if (t.octet == type) return t.onnx;
   }
-  throw InternalError("internal", "type_name", "unknown element type");
+  throw InternalError("internal", "onnx_type_of", "unknown element type");
 }
+
+std::string type_name(DType type) { return io::type_name(onnx_type_of(type)); }
 
 Tensor constant(const onnx::TensorProto& from) {
   if (from.dims_size() > Shape::kMaxRank) {

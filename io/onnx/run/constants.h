@@ -14,6 +14,8 @@ namespace octet::io::run {
 /// Returns the type for an onnx::TensorProto::DataType: float32 also for
 /// float16 and bfloat16 (see precision.h); nothing for unsupported types.
 std::optional<DType> dtype_of(int32_t data_type);
+/// Returns the onnx::TensorProto::DataType of a type.
+int32_t onnx_type_of(DType type);
 /// Returns the name in ONNX: "float32".
 std::string type_name(DType type);
 

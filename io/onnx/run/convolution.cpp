@@ -8,9 +8,9 @@
 #include <octet/runtime/parallel.h>
 
 #include "../tensors.h"
-#include "convolve.h"
 #include "operators.h"
 #include "product.h"
+#include "window.h"
 
 namespace octet::io::run {
 namespace {
@@ -20,6 +20,15 @@ namespace {
 constexpr int64_t kProductChannels = 128;
 constexpr int64_t kProductPixels = 512;
 constexpr int64_t kProductFloats = int64_t{1} << 18;
+
+/// Sizes of a convolution of x [n,c,h,w] by w [oc,c/groups,kh,kw].
+struct Convolution {
+  int64_t batch = 0;
+  int64_t channels = 0;
+  int64_t outputs = 0;
+  int64_t groups = 1;
+  Windows windows;
+};
 
 // Merges the rows of the image into a single row if each window is one pixel,
 // with stride 1 and without padding: the image is then the window matrix
@@ -63,8 +72,8 @@ void copy_windows(const Windows& windows, const float* image, int64_t first,
   }
 }
 
-}  // namespace
-
+// y [n,oc,oh,ow] = bias + x * w, summed as in add_product(); `bias` [oc] may be
+// null.
 template <class R>
 void convolve(const NodeContext& context, Convolution g, const float* x,
               const float* w, const R* bias, R* y) {
@@ -108,11 +117,6 @@ void convolve(const NodeContext& context, Convolution g, const float* x,
   });
 }
 
-template void convolve<float>(const NodeContext&, Convolution, const float*,
-                              const float*, const float*, float*);
-template void convolve<int32_t>(const NodeContext&, Convolution, const float*,
-                                const float*, const int32_t*, int32_t*);
-
 Convolution convolution_of(const NodeContext& context, const Tensor& x,
                            const Tensor& weight) {
   const Dims w = dims_of(weight);
@@ -151,14 +155,29 @@ const float* bias_of(const NodeContext& context, int64_t outputs) {
   return bias.f32().data();
 }
 
+// Sums of type R; int32 of integers up to 255 in magnitude.
+template <class R>
 Values conv(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& w = context.input(1);
   const Convolution g = convolution_of(context, x, w);
-  const float* bias = bias_of(context, g.outputs);
-  Tensor y = context.make(output_dims(x, g.outputs, g.windows), DType::f32);
-  convolve(context, g, x.f32().data(), w.f32().data(), bias, y.f32().data());
+  Tensor y =
+      context.make(output_dims(x, g.outputs, g.windows), DTypeOf<R>::value);
+  const R* bias = nullptr;
+  if constexpr (std::is_same_v<R, float>) bias = bias_of(context, g.outputs);
+  convolve(context, g, x.f32().data(), w.f32().data(), bias,
+           y.data<R>().data());
   return {y};
+}
+
+}  // namespace
+
+Operators convolution_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"Conv", conv<float>},
+      {"octet.IntegerConv", conv<int32_t>},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

@@ -1,13 +1,12 @@
 // Gather, scatter and related operators with indices.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "../tensors.h"
-#include "channels.h"
 #include "numbers.h"
 #include "operators.h"
 #include "strided_iterator.h"
@@ -35,90 +34,39 @@ Tensor indices_of(const NodeContext& context, size_t i) {
   return y;
 }
 
-// Index tuples for the axes of x from `first` on.
-struct Tuples {
-  Tensor indices;
-  int64_t length = 0;  // of a tuple
+// Contiguous slices of a tensor that indices select.
+struct Selection {
   int64_t count = 0;
-  int64_t first = 0;
-  int64_t slice = 0;  // elements selected by a tuple
-
-  // Returns the offset in x selected by tuple t.
-  int64_t offset(const NodeContext& context, const Tensor& x, int64_t t) const {
-    const Dims strides = strides_of(dims_of(x));
-    const int64_t* tuple = indices.data<int64_t>().data() + t * length;
-    int64_t offset = 0;
-    for (int64_t k = 0; k < length; ++k) {
-      const auto axis = static_cast<size_t>(first + k);
-      offset += strides[axis] * index_within(context, tuple[k],
-                                             x.shape()[static_cast<int>(axis)]);
-    }
-    return offset;
-  }
+  int64_t slice = 1;  // elements of each
+  // Returns the offset of slice i. Throws: FormatError for a wrong index.
+  std::function<int64_t(int64_t i)> offset;
+  Dims dims;  // of the selected elements
 };
 
-Tuples tuples_of(const NodeContext& context, const Tensor& x, int64_t first) {
-  Tuples tuples;
-  tuples.indices = indices_of(context, 1);
-  const int rank = tuples.indices.shape().rank();
-  if (rank < 1 || first < 0 || first >= rank || first >= x.shape().rank()) {
-    context.refuse(fmt::format("indices {} are no lists of indices for {}",
-                               tuples.indices.shape().to_string(),
-                               x.shape().to_string()));
-  }
-  tuples.first = first;
-  tuples.length = tuples.indices.shape()[rank - 1];
-  if (first + tuples.length > x.shape().rank()) {
-    context.refuse(fmt::format(
-        "tuples must have at most {} indices for {}, got "
-        "{}",
-        x.shape().rank() - first, x.shape().to_string(), tuples.length));
-  }
-  tuples.count = tuples.indices.shape().slice(0, rank - 1).size();
-  tuples.slice =
-      x.shape()
-          .slice(static_cast<int>(first + tuples.length), x.shape().rank())
-          .size();
-  return tuples;
-}
-
-enum class Reduction { none, add, mul, max, min };
-
-Reduction reduction_of(const NodeContext& context) {
-  const std::string name = context.text("reduction", "none");
-  if (name == "none") return Reduction::none;
-  if (name == "add") return Reduction::add;
-  if (name == "mul") return Reduction::mul;
-  if (name == "max") return Reduction::max;
-  if (name == "min") return Reduction::min;
-  context.refuse("reduction must be none, add, mul, max or min, got '" +
-                 printable(name) + "'");
-}
-
-template <class T>
-T merged(Reduction reduction, T before, T update) {
-  if constexpr (!std::is_same_v<T, bool>) {
-    if (reduction == Reduction::add) return plus(before, update);
-    if (reduction == Reduction::mul) return times(before, update);
-    if (reduction == Reduction::max) return larger(before, update);
-    if (reduction == Reduction::min) return smaller(before, update);
-  }
-  return update;
-}
-
-Tensor copy_of(const NodeContext& context, const Tensor& x) {
-  Tensor y = context.make(dims_of(x), x.dtype());
-  if (x.bytes() > 0) {
-    std::memcpy(y.raw(), x.raw(), static_cast<size_t>(x.bytes()));
-  }
-  return y;
-}
-
-// Calls body(index of an element of `indices`, offset in x) along an axis.
-template <class Body>
-void for_each_index(const NodeContext& context, const Tensor& x,
-                    const Tensor& indices, const Body& body) {
+// An index for a slice of an axis.
+Selection along_axis(const NodeContext& context, const Tensor& x) {
   const int axis = context.axis(context.integer("axis", 0), x.shape().rank());
+  const Tensor indices = indices_of(context, 1);
+  const int64_t size = x.shape()[axis], count = indices.size();
+  const int64_t inner = x.shape().slice(axis + 1, x.shape().rank()).size();
+  Dims dims = dims_of(x);
+  const Dims chosen = dims_of(indices);
+  dims.erase(dims.begin() + axis);
+  dims.insert(dims.begin() + axis, chosen.begin(), chosen.end());
+  return {x.shape().slice(0, axis).size() * count, inner,
+          [=, &context](int64_t i) {
+            const int64_t index =
+                indices.data<int64_t>()[static_cast<size_t>(i % count)];
+            return (i / count * size + index_within(context, index, size)) *
+                   inner;
+          },
+          std::move(dims)};
+}
+
+// An index along an axis for each element.
+Selection by_elements(const NodeContext& context, const Tensor& x) {
+  const int axis = context.axis(context.integer("axis", 0), x.shape().rank());
+  const Tensor indices = indices_of(context, 1);
   const Dims dims = dims_of(indices), own = dims_of(x);
   bool fits = dims.size() == own.size();
   for (size_t d = 0; fits && d < dims.size(); ++d) {
@@ -129,124 +77,128 @@ void for_each_index(const NodeContext& context, const Tensor& x,
                                x.shape().to_string()));
   }
   Dims strides = strides_of(own);
-  const int64_t stride = strides[static_cast<size_t>(axis)];
-  strides[static_cast<size_t>(axis)] = 0;
-  const auto values = indices.data<int64_t>();
-  for (int64_t i = 0; i < indices.size(); ++i) {
-    const int64_t index =
-        index_within(context, values[static_cast<size_t>(i)], x.shape()[axis]);
-    body(i, offset_at(i, dims, strides) + index * stride);
-  }
+  const int64_t stride =
+      std::exchange(strides[static_cast<size_t>(axis)], int64_t{0});
+  const int64_t size = x.shape()[axis];
+  return {indices.size(), 1,
+          [=, &context](int64_t i) {
+            const int64_t index =
+                indices.data<int64_t>()[static_cast<size_t>(i)];
+            return offset_at(i, dims, strides) +
+                   index_within(context, index, size) * stride;
+          },
+          dims};
 }
 
-// Returns element i of x as an integer, for any type that OneHot allows.
-int64_t whole(const NodeContext& context, const Tensor& x, int64_t i) {
-  const auto at = static_cast<size_t>(i);
-  return visit<int64_t, int32_t, float>(
-      context, x.dtype(), [&]<class T>(T) -> int64_t {
-        if constexpr (std::is_same_v<T, float>) {
-          return saturated<int64_t>(std::trunc(x.f32()[at]));
-        } else {
-          return x.data<T>()[at];
-        }
-      });
-}
-
-// Returns input i, a single such number.
-int64_t whole_input(const NodeContext& context, size_t i) {
-  const Tensor& x = context.input(i);
-  if (x.size() != 1) {
-    context.refuse(fmt::format("input {} must be a single number, got {}", i,
-                               x.shape().to_string()));
-  }
-  return whole(context, x, 0);
-}
-
-}  // namespace
-
-Values gather_nd(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  const int64_t batch = context.integer("batch_dims", 0);
-  const Tuples tuples = tuples_of(context, x, batch);
+// Tuples of indices for the axes of x from `batch` on.
+Selection by_tuples(const NodeContext& context, const Tensor& x,
+                    int64_t batch) {
+  const Tensor indices = indices_of(context, 1);
   const Dims own = dims_of(x);
-  Dims dims = dims_of(tuples.indices);
-  if (!std::equal(own.begin(), own.begin() + batch, dims.begin())) {
-    context.refuse(fmt::format("first {} axes must be equal, got {} and {}",
-                               batch, x.shape().to_string(),
-                               tuples.indices.shape().to_string()));
+  Dims dims = dims_of(indices);
+  const auto rank = std::ssize(own), index_rank = std::ssize(dims);
+  const int64_t length = dims.empty() ? 0 : dims.back();
+  if (batch < 0 || batch >= std::min(rank, index_rank) ||
+      batch + length > rank ||
+      !std::equal(own.begin(), own.begin() + batch, dims.begin())) {
+    context.refuse(fmt::format(
+        "indices {} must be tuples of up to {} indices for {}, with {} equal "
+        "axes",
+        dims_text(dims), rank - batch, x.shape().to_string(), batch));
   }
-  dims.pop_back();
-  dims.insert(dims.end(), own.begin() + batch + tuples.length, own.end());
-  Tensor y = context.make(dims, x.dtype());
+  const auto end = static_cast<int>(batch + length);
+  const int64_t count =
+      indices.shape().slice(0, static_cast<int>(index_rank) - 1).size();
   const int64_t batches = x.shape().slice(0, static_cast<int>(batch)).size();
+  const int64_t each =
+      std::max<int64_t>(count / std::max<int64_t>(batches, 1), 1);
+  const int64_t apart = x.size() / std::max<int64_t>(batches, 1);
+  const Dims strides = strides_of(own);
+  dims.pop_back();
+  dims.insert(dims.end(), own.begin() + end, own.end());
+  return {count, x.shape().slice(end, x.shape().rank()).size(),
+          [=, &context](int64_t i) {
+            const int64_t* tuple = indices.data<int64_t>().data() + i * length;
+            int64_t offset = i / each * apart;
+            for (int64_t k = 0; k < length; ++k) {
+              const auto axis = static_cast<size_t>(batch + k);
+              offset +=
+                  strides[axis] * index_within(context, tuple[k], own[axis]);
+            }
+            return offset;
+          },
+          std::move(dims)};
+}
+
+Values gathered(const NodeContext& context, const Selection& selection) {
+  const Tensor& x = context.input(0);
+  Tensor y = context.make(selection.dims, x.dtype());
   const int64_t element = size_of(x.dtype());
-  const int64_t bytes = tuples.slice * element;
-  if (bytes == 0 || batches == 0) return {y};
-  for (int64_t t = 0; t < tuples.count; ++t) {
-    const int64_t from = t / (tuples.count / batches) * (x.size() / batches) +
-                         tuples.offset(context, x, t);
-    std::memcpy(static_cast<char*>(y.raw()) + t * bytes,
-                static_cast<const char*>(x.raw()) + from * element,
+  const int64_t bytes = selection.slice * element;
+  for (int64_t i = 0; i < selection.count; ++i) {
+    const int64_t from = selection.offset(i) * element;
+    if (bytes == 0) continue;
+    std::memcpy(static_cast<char*>(y.raw()) + i * bytes,
+                static_cast<const char*>(x.raw()) + from,
                 static_cast<size_t>(bytes));
   }
   return {y};
 }
 
-Values gather_elements(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  const Tensor indices = indices_of(context, 1);
-  Tensor y = context.make(dims_of(indices), x.dtype());
-  visit_any(context, x.dtype(), [&]<class T>(T) {
-    const T* from = x.data<T>().data();
-    T* to = y.data<T>().data();
-    for_each_index(context, x, indices,
-                   [&](int64_t i, int64_t at) { to[i] = from[at]; });
-  });
-  return {y};
+template <class T>
+T merged(const std::string& reduction, T before, T update) {
+  if constexpr (!std::is_same_v<T, bool>) {
+    if (reduction == "add") return plus(before, update);
+    if (reduction == "mul") return times(before, update);
+    if (reduction == "max") return larger(before, update);
+    if (reduction == "min") return smaller(before, update);
+  }
+  return update;
 }
 
-Values scatter_elements(const NodeContext& context) {
+Values scattered(const NodeContext& context, const Selection& selection) {
   const Tensor& x = context.input(0);
-  const Tensor indices = indices_of(context, 1);
   const Tensor& updates = context.input(2);
-  const Reduction reduction = reduction_of(context);
-  if (updates.shape() != indices.shape()) {
+  const std::string reduction = context.text("reduction", "none");
+  constexpr const char* kReductions[] = {"none", "add", "mul", "max", "min"};
+  if (std::ranges::find(kReductions, reduction) == std::end(kReductions)) {
+    context.refuse("reduction must be none, add, mul, max or min, got '" +
+                   printable(reduction) + "'");
+  }
+  if (dims_of(updates) != selection.dims) {
     context.refuse(fmt::format("updates must have shape {}, got {}",
-                               indices.shape().to_string(),
+                               dims_text(selection.dims),
                                updates.shape().to_string()));
   }
-  Tensor y = copy_of(context, x);
+  Tensor y = context.make(dims_of(x), x.dtype());
   visit_any(context, x.dtype(), [&]<class T>(T) {
+    std::ranges::copy(x.data<T>(), y.data<T>().begin());
     const T* from = updates.data<T>().data();
-    T* to = y.data<T>().data();
-    for_each_index(context, x, indices, [&](int64_t i, int64_t at) {
-      to[at] = merged(reduction, to[at], from[i]);
-    });
-  });
-  return {y};
-}
-
-Values scatter_nd(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  const Tensor& updates = context.input(2);
-  const Tuples tuples = tuples_of(context, x, 0);
-  const Reduction reduction = reduction_of(context);
-  if (updates.size() != tuples.count * tuples.slice) {
-    context.refuse(fmt::format("must have {} updates, got {}",
-                               tuples.count * tuples.slice,
-                               updates.shape().to_string()));
-  }
-  Tensor y = copy_of(context, x);
-  visit_any(context, x.dtype(), [&]<class T>(T) {
-    for (int64_t t = 0; t < tuples.count; ++t) {
-      const T* from = updates.data<T>().data() + t * tuples.slice;
-      T* to = y.data<T>().data() + tuples.offset(context, x, t);
-      for (int64_t i = 0; i < tuples.slice; ++i) {
-        to[i] = merged(reduction, to[i], from[i]);
+    for (int64_t i = 0; i < selection.count; ++i) {
+      T* to = y.data<T>().data() + selection.offset(i);
+      for (int64_t k = 0; k < selection.slice; ++k, ++from, ++to) {
+        *to = merged(reduction, *to, *from);
       }
     }
   });
   return {y};
+}
+
+Values gather(const NodeContext& context) {
+  return gathered(context, along_axis(context, context.input(0)));
+}
+Values gather_elements(const NodeContext& context) {
+  return gathered(context, by_elements(context, context.input(0)));
+}
+Values gather_nd(const NodeContext& context) {
+  return gathered(context, by_tuples(context, context.input(0),
+                                     context.integer("batch_dims", 0)));
+}
+Values scatter_elements(const NodeContext& context) {
+  return scattered(context, by_elements(context, context.input(0)));
+}
+Values scatter_nd(const NodeContext& context) {
+  return scattered(context, by_tuples(context, context.input(0), 0));
 }
 
 // Indices [rank, count] of nonzero elements in the order of the elements.
@@ -258,47 +210,16 @@ Values non_zero(const NodeContext& context) {
     const auto count = x.size() - std::ranges::count(values, T{});
     Tensor y = context.make({rank, count}, DType::i64);
     const Dims dims = dims_of(x), strides = strides_of(dims);
-    int64_t found = 0;
+    int64_t* to = y.data<int64_t>().data();
     for (int64_t i = 0; i < x.size(); ++i) {
       if (values[static_cast<size_t>(i)] == T{}) continue;
       for (size_t d = 0; d < dims.size(); ++d) {
-        y.data<int64_t>()[d * static_cast<size_t>(count) +
-                          static_cast<size_t>(found)] =
-            i / strides[d] % dims[d];
+        to[static_cast<int64_t>(d) * count] = i / strides[d] % dims[d];
       }
-      ++found;
+      ++to;
     }
     return y;
   })};
-}
-
-// values[1] at the indices, values[0] elsewhere.
-Values one_hot(const NodeContext& context) {
-  const Tensor& indices = context.input(0);
-  const Tensor& values = context.input(2);
-  if (values.size() != 2) {
-    context.refuse("values must be two numbers, got " +
-                   values.shape().to_string());
-  }
-  const int64_t depth = whole_input(context, 1);
-  const int rank = indices.shape().rank();
-  const int axis = context.axis(context.integer("axis", -1), rank + 1);
-  Dims dims = dims_of(indices);
-  dims.insert(dims.begin() + axis, depth);
-  Tensor y = context.make(dims, values.dtype());
-  const int64_t inner = indices.shape().slice(axis, rank).size();
-  visit_any(context, values.dtype(), [&]<class T>(T) {
-    const T off = values.data<T>()[0], on = values.data<T>()[1];
-    T* to = y.data<T>().data();
-    std::fill_n(to, y.size(), off);
-    for (int64_t i = 0; i < indices.size(); ++i) {
-      int64_t index = whole(context, indices, i);
-      if (index < 0) index += depth;
-      if (index < 0 || index >= depth) continue;
-      to[(i / inner * depth + index) * inner + i % inner] = on;
-    }
-  });
-  return {y};
 }
 
 // The k largest or smallest numbers along an axis and their indices; the first
@@ -308,7 +229,7 @@ Values top_k(const NodeContext& context) {
   const int axis = context.axis(context.integer("axis", -1), x.shape().rank());
   const int64_t length = x.shape()[axis];
   const int64_t k = context.opset() < kTopKInput ? context.integer("k", -1)
-                                                 : whole_input(context, 1);
+                                                 : scalar<int64_t>(context, 1);
   if (k < 0 || k > length) {
     context.refuse(fmt::format("k must be from 0 to {}, got {}", length, k));
   }
@@ -338,6 +259,22 @@ Values top_k(const NodeContext& context) {
     }
   });
   return {y, found};
+}
+
+}  // namespace
+
+Operators indexing_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"Gather", gather},
+      {"GatherElements", gather_elements},
+      {"GatherND", gather_nd},
+      {"NonZero", non_zero},
+      {"Scatter", scatter_elements},
+      {"ScatterElements", scatter_elements},
+      {"ScatterND", scatter_nd},
+      {"TopK", top_k},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

@@ -12,16 +12,15 @@ namespace {
 template <auto f>
 Values compare(const NodeContext& context) {
   const Tensor& a = context.input(0);
-  const Tensor b = second_operand(context);
   return {visit_any(context, a.dtype(), [&]<class T>(T) {
-    return combine<bool, T, T>(context, a, b, f);
+    return combine<bool, T, T>(context, a, context.input(1), f);
   })};
 }
 
 template <auto f>
 Values logical(const NodeContext& context) {
-  return {combine<bool, bool, bool>(context, context.input(0),
-                                    second_operand(context), f)};
+  return {combine<bool, bool, bool>(context, context.input(0), context.input(1),
+                                    f)};
 }
 
 template <class T, auto f>

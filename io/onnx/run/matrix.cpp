@@ -107,55 +107,27 @@ Tensor multiply_integers(const NodeContext& context, const Tensor& a,
   return y;
 }
 
-}  // namespace
-
-Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed) {
-  if (x.shape().rank() != 2) {
-    context.refuse("input must be a matrix, got " + x.shape().to_string());
-  }
-  if (!transposed) return x;
-  const int64_t rows = x.shape()[0], columns = x.shape()[1];
-  return strided_copy(context, x, {columns, rows}, {1, columns});
-}
-
-Tensor multiply(const NodeContext& context, const Tensor& a, const Tensor& b) {
-  return products<float>(context, a, b);
-}
-
-Tensor multiply_quantized(const NodeContext& context, const Tensor& a,
-                          const Tensor& b) {
-  return products<int32_t>(context, a, b);
-}
-
 Values matmul(const NodeContext& context) {
   const Tensor& a = context.input(0);
   const Tensor& b = context.input(1);
-  if (a.dtype() == DType::f32) return {multiply(context, a, b)};
+  if (a.dtype() == DType::f32) return {products<float>(context, a, b)};
   return {visit<int32_t, int64_t>(context, a.dtype(), [&]<class T>(T) {
     return multiply_integers<T>(context, a, b);
   })};
 }
 
-Values gemm(const NodeContext& context) {
-  const Tensor a =
-      oriented(context, context.input(0), context.integer("transA", 0) != 0);
-  const Tensor b =
-      oriented(context, context.input(1), context.integer("transB", 0) != 0);
-  Tensor y = multiply(context, a, b);
-  const float alpha = context.number("alpha", 1);
-  for (float& value : y.f32()) value *= alpha;
-  if (!context.has_input(2)) return {y};
-  const float beta = context.number("beta", 1);
-  Tensor sum = combine<float, float, float>(
-      context, y, context.input(2), [beta](float product, float c) {
-        return beta == 0 ? product : product + beta * c;
-      });
-  if (sum.shape() != y.shape()) {
-    context.refuse(fmt::format("input 2 must broadcast to {}, got {}",
-                               y.shape().to_string(),
-                               context.input(2).shape().to_string()));
-  }
-  return {sum};
+Values integer_matmul(const NodeContext& context) {
+  return {products<int32_t>(context, context.input(0), context.input(1))};
+}
+
+}  // namespace
+
+Operators matrix_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"MatMul", matmul},
+      {"octet.IntegerMatMul", integer_matmul},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

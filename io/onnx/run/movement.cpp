@@ -104,8 +104,6 @@ std::vector<Slice> slices_of(const NodeContext& context, const Tensor& x) {
   return slices;
 }
 
-}  // namespace
-
 Values concat(const NodeContext& context) {
   const Tensor& first = context.input(0);
   const int axis =
@@ -185,35 +183,6 @@ Values slice(const NodeContext& context) {
   return {strided_copy(context, x, dims, strides, base)};
 }
 
-Values gather(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  const Tensor& indices = context.input(1);
-  const int axis = context.axis(context.integer("axis", 0), x.shape().rank());
-  const int64_t size = x.shape()[axis];
-  const Dims own = dims_of(x);
-  const Dims chosen = dims_of(indices);
-  Dims dims(own.begin(), own.begin() + axis);
-  dims.insert(dims.end(), chosen.begin(), chosen.end());
-  dims.insert(dims.end(), own.begin() + axis + 1, own.end());
-  Tensor y = context.make(dims, x.dtype());
-  const int64_t rows = x.shape().slice(0, axis).size();
-  const int64_t bytes = bytes_behind(x, axis);
-  visit<int64_t, int32_t>(context, indices.dtype(), [&]<class T>(T) {
-    char* to = static_cast<char*>(y.raw());
-    for (const T index : indices.data<T>()) {
-      if (index < -size || index >= size) {
-        context.refuse(fmt::format("indices must be from {} to {}, got {}",
-                                   -size, size - 1, index));
-      }
-      const int64_t at = index < 0 ? index + size : index;
-      copy_rows(static_cast<const char*>(x.raw()) + at * bytes, size * bytes,
-                to, indices.size() * bytes, bytes, rows);
-      to += bytes;
-    }
-  });
-  return {y};
-}
-
 Values transpose(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Dims own = dims_of(x);
@@ -247,6 +216,39 @@ Values expand(const NodeContext& context) {
   }
   const Dims dims = broadcast_dims(context, {dims_of(x), wanted});
   return {strided_copy(context, x, dims, broadcast_strides(dims_of(x), dims))};
+}
+
+Values tile(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Dims own = dims_of(x), repeats = context.integers_of(1);
+  if (repeats.size() != own.size()) {
+    context.refuse(fmt::format("must have {} repeats, got {}", own.size(),
+                               dims_text(repeats)));
+  }
+  const Dims own_strides = strides_of(own);
+  Dims result = own, dims, strides;
+  for (size_t d = 0; d < own.size(); ++d) {
+    if (repeats[d] < 0 ||
+        __builtin_mul_overflow(own[d], repeats[d], &result[d])) {
+      context.refuse("repeats are negative or too large: " +
+                     dims_text(repeats));
+    }
+    dims.insert(dims.end(), {repeats[d], own[d]});
+    strides.insert(strides.end(), {0, own_strides[d]});
+  }
+  Tensor y = context.make(result, x.dtype());
+  copy_strided(context, x, dims, strides, 0, y);
+  return {y};
+}
+
+}  // namespace
+
+Operators movement_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"Concat", concat}, {"Expand", expand}, {"Slice", slice},
+      {"Split", split},   {"Tile", tile},     {"Transpose", transpose},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

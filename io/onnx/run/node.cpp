@@ -73,18 +73,6 @@ Dims NodeContext::integers(const std::string& name,
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
-std::vector<float> NodeContext::numbers(const std::string& name) const {
-  const auto* attribute = find_attribute(node_, name);
-  if (attribute == nullptr) return {};
-  return {attribute->floats().begin(), attribute->floats().end()};
-}
-
-const onnx::TensorProto* NodeContext::tensor(const std::string& name) const {
-  const auto* attribute = find_attribute(node_, name);
-  return attribute == nullptr || !attribute->has_t() ? nullptr
-                                                     : &attribute->t();
-}
-
 Dims NodeContext::integers_since(int64_t opset, size_t i,
                                  const std::string& name) const {
   if (opset_ < opset) return integers(name);
@@ -113,7 +101,7 @@ void NodeContext::check_size(const Dims& dims, DType type) const {
     room /= std::max<int64_t>(dim, 1);
   }
   if (room == 0) {
-    throw FormatError("size_limit", describe(node_),
+    throw FormatError("size_limit", describe(reported_),
                       fmt::format("values must take at most 2 GiB, got {} of "
                                   "{}",
                                   dims_text(dims), type_name(type)));
@@ -126,7 +114,7 @@ Tensor NodeContext::make(const Dims& dims, DType type) const {
   const Shape shape{std::span(dims)};
   if (!budget_.take(shape.size() * size_of(type))) {
     throw FormatError(
-        "memory_limit", describe(node_),
+        "memory_limit", describe(reported_),
         fmt::format("values exceed {} MiB. Hint: run fewer "
                     "samples at a time, or raise FileLimits.memory_limit "
                     "(--memory-limit)",
@@ -142,7 +130,7 @@ void NodeContext::unmake(const Tensor& made) const {
 void NodeContext::check_time() const {
   if (!budget_.is_late()) return;
   throw FormatError(
-      "time_limit", describe(node_),
+      "time_limit", describe(reported_),
       fmt::format("run exceeds {} s. Hint: run fewer samples at a "
                   "time, or raise FileLimits.time_limit ("
                   "--time-limit)",
@@ -160,17 +148,17 @@ Tensor NodeContext::reshaped(const Tensor& x, const Dims& dims) const {
 }
 
 void NodeContext::refuse(const std::string& problem) const {
-  throw FormatError("invalid_graph", describe(node_), problem);
+  throw FormatError("invalid_graph", describe(reported_), problem);
 }
 
 void NodeContext::refuse_type(DType type) const {
   throw FormatError(
-      "unsupported_type", describe(node_),
+      "unsupported_type", describe(reported_),
       fmt::format("does not accept element type {}", type_name(type)));
 }
 
 void NodeContext::unsupported(const std::string& problem) const {
-  throw UnsupportedError("unsupported_operator", describe(node_), problem);
+  throw UnsupportedError("unsupported_operator", describe(reported_), problem);
 }
 
 Dims dims_of(const Tensor& tensor) {

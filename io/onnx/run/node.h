@@ -28,15 +28,18 @@ class NodeContext {
   /// Refers to its arguments. Absent inputs are empty tensors.
   NodeContext(const onnx::NodeProto& node, int64_t opset,
               std::span<const Tensor> inputs, Budget& budget)
-      : node_(node), opset_(opset), inputs_(inputs), budget_(budget) {}
+      : NodeContext(node, opset, inputs, budget, node) {}
 
-  /// Returns the node with other inputs and opset. Refers to the inputs.
-  NodeContext with_inputs(std::span<const Tensor> inputs, int64_t opset) const {
-    return {node_, opset, inputs, budget_};
+  /// Returns the context of a node that computes a part of this one. Errors
+  /// name this node.
+  NodeContext inner(const onnx::NodeProto& node, int64_t opset,
+                    std::span<const Tensor> inputs) const {
+    return {node, opset, inputs, budget_, reported_};
   }
 
-  const std::string& type() const { return node_.op_type(); }
+  const onnx::NodeProto& node() const { return node_; }
   int64_t opset() const { return opset_; }
+  Budget& budget() const { return budget_; }
   std::span<const Tensor> inputs() const { return inputs_; }
   bool has_input(size_t i) const;
   /// Throws: FormatError if it is absent.
@@ -52,9 +55,6 @@ class NodeContext {
   float number(const std::string& name, float otherwise) const;
   std::string text(const std::string& name, const std::string& otherwise) const;
   Dims integers(const std::string& name, const Dims& otherwise = {}) const;
-  std::vector<float> numbers(const std::string& name) const;
-  /// Returns null if absent.
-  const onnx::TensorProto* tensor(const std::string& name) const;
   /// A list that became an input with `opset`: input `i`, or before, the
   /// attribute `name`. Empty if absent.
   Dims integers_since(int64_t opset, size_t i, const std::string& name) const;
@@ -83,15 +83,36 @@ class NodeContext {
   [[noreturn]] void unsupported(const std::string& problem) const;
 
  private:
+  NodeContext(const onnx::NodeProto& node, int64_t opset,
+              std::span<const Tensor> inputs, Budget& budget,
+              const onnx::NodeProto& reported)
+      : node_(node),
+        reported_(reported),
+        opset_(opset),
+        inputs_(inputs),
+        budget_(budget) {}
   void check_size(const Dims& dims, DType type) const;
 
   const onnx::NodeProto& node_;
+  const onnx::NodeProto& reported_;  // in errors
   int64_t opset_;
   std::span<const Tensor> inputs_;
   Budget& budget_;
 };
 
 Dims dims_of(const Tensor& tensor);
+
+/// Returns input i. Throws: FormatError unless it is a single number.
+template <class T>
+T scalar(const NodeContext& context, size_t i) {
+  const auto values = context.input(i).data<T>();
+  if (values.size() != 1) {
+    context.refuse("input " + std::to_string(i) +
+                   " must be a single number, got " +
+                   context.input(i).shape().to_string());
+  }
+  return values[0];
+}
 
 /// Calls body(T()) for the type T among Ts that equals `type`.
 /// Throws: FormatError if there is none.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "../tensors.h"
-#include "channels.h"
 #include "operators.h"
 #include "strided_iterator.h"
 

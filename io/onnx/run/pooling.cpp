@@ -88,30 +88,6 @@ Largest<T> largest(const T* x, const Windows& windows, int64_t image, int64_t h,
   return largest;
 }
 
-// Calls body(first, count) for each image; the result is [n,c,1,...].
-template <class T, class Body>
-Tensor over_images(const NodeContext& context, const Body& body) {
-  const Tensor& x = context.input(0);
-  if (x.shape().rank() < 2) {
-    context.refuse("input must be [n,c,...], got " + x.shape().to_string());
-  }
-  Dims dims = dims_of(x);
-  std::fill(dims.begin() + 2, dims.end(), 1);
-  Tensor y = context.make(dims, x.dtype());
-  if (x.size() == 0 && y.size() != 0) {
-    context.refuse("images must have at least one cell, got " +
-                   x.shape().to_string());
-  }
-  const T* from = x.data<T>().data();
-  T* to = y.data<T>().data();
-  const int64_t cells = y.size() == 0 ? 0 : x.size() / y.size();
-  parallel_for(y.size(),
-               [&](int64_t i) { to[i] = body(from + i * cells, cells); });
-  return y;
-}
-
-}  // namespace
-
 Values max_pool(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Windows windows = pool_windows(context, x);
@@ -169,20 +145,14 @@ Values average_pool(const NodeContext& context) {
   return {y};
 }
 
-Values global_average_pool(const NodeContext& context) {
-  return {over_images<float>(context, [](const float* x, int64_t cells) {
-    double sum = 0;
-    for (int64_t i = 0; i < cells; ++i) sum += x[i];
-    return static_cast<float>(sum / static_cast<double>(cells));
-  })};
-}
+}  // namespace
 
-Values global_max_pool(const NodeContext& context) {
-  return {over_images<float>(context, [](const float* x, int64_t cells) {
-    float top = x[0];
-    for (int64_t i = 1; i < cells; ++i) top = larger(top, x[i]);
-    return top;
-  })};
+Operators pooling_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"AveragePool", average_pool},
+      {"MaxPool", max_pool},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -21,6 +22,8 @@
 
 namespace octet::io::run {
 namespace {
+
+constexpr int64_t kMostUnrolled = 10'000;  // nodes of all iterations of a Loop
 
 // The outputs of the branch that ran. Inputs: the condition, the outputs of the
 // then branch, those of the else branch.
@@ -50,6 +53,51 @@ ElementTypes element_types(const onnx::GraphProto& graph) {
   return types;
 }
 
+// A row for each iteration of a Loop.
+Values stack_rows(const NodeContext& context) {
+  const Tensor& first = context.input(0);
+  Dims dims = dims_of(first);
+  dims.insert(dims.begin(), std::ssize(context.inputs()));
+  Tensor y = context.make(dims, first.dtype());
+  auto* to = static_cast<char*>(y.raw());
+  for (const Tensor& row : context.inputs()) {
+    if (row.shape() != first.shape() || row.dtype() != first.dtype()) {
+      context.refuse("outputs of all iterations must have the same shape");
+    }
+    const auto bytes = static_cast<size_t>(row.bytes());
+    if (bytes > 0) std::memcpy(to, row.raw(), bytes);
+    to += bytes;
+  }
+  return {y};
+}
+
+onnx::GraphProto* find_graph(onnx::NodeProto& node, const char* name) {
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.name() == name) return attribute.mutable_g();
+  }
+  return nullptr;
+}
+
+bool is_truth(const Tensor& value) {
+  return value.dtype() == DType::boolean && value.size() == 1 &&
+         value.data<bool>()[0];
+}
+
+// Whether a Loop's body returns its condition unchanged, or true.
+bool stays_true(const onnx::GraphProto& body) {
+  std::string value = body.output(0).name();
+  for (int i = body.node_size(); i-- > 0;) {
+    const auto& node = body.node(i);
+    if (node.output_size() == 0 || node.output(0) != value) continue;
+    if (node.op_type() == "Constant") {
+      return has_constant(node) && is_truth(constant(node));
+    }
+    if (node.op_type() != "Identity") return false;
+    value = node.input(0);
+  }
+  return value == body.input(1).name();
+}
+
 // Numbers the values of a graph by name.
 class Builder {
  public:
@@ -76,6 +124,7 @@ class Builder {
       return;
     }
     if (is_if(node)) return add_if(node);
+    if (is_loop(node)) return add_loop(node);
     PreparedNode step;
     step.conditions = conditions_;
     step.run = find_operator(node);
@@ -137,29 +186,20 @@ class Builder {
 
  private:
   void add_if(onnx::NodeProto& node) {
-    const auto branches =
-        std::ranges::count_if(node.attribute(), [](const auto& attribute) {
-          return attribute.name() == "then_branch" ||
-                 attribute.name() == "else_branch";
-        });
-    if (node.input_size() != 1 || branches != 2) {
+    onnx::GraphProto* then = find_graph(node, "then_branch");
+    onnx::GraphProto* otherwise = find_graph(node, "else_branch");
+    if (node.input_size() != 1 || then == nullptr || otherwise == nullptr) {
       throw FormatError("invalid_graph", describe(node),
-                        fmt::format("must have an input and two branches, got "
-                                    "{} and {}",
-                                    node.input_size(), branches));
+                        fmt::format("must have two branches and an input, got "
+                                    "{} inputs",
+                                    node.input_size()));
     }
     PreparedNode step;
     step.conditions = conditions_;
     step.run = select_branch;
     step.inputs.push_back(find(node.input(0), node));
-    for (const bool truth : {true, false}) {
-      const char* name = truth ? "then_branch" : "else_branch";
-      for (auto& attribute : *node.mutable_attribute()) {
-        if (attribute.name() != name) continue;
-        add_branch(node, *attribute.mutable_g(), {step.inputs[0], truth},
-                   step.inputs);
-      }
-    }
+    add_branch(node, *then, {step.inputs[0], true}, step.inputs);
+    add_branch(node, *otherwise, {step.inputs[0], false}, step.inputs);
     for (const auto& name : node.output()) {
       step.outputs.push_back(name.empty() ? kNoValue : define(name));
       step.types.push_back(type_of(name));
@@ -197,15 +237,111 @@ class Builder {
     return found == types_.end() ? 0 : found->second;
   }
 
-  size_t define(const std::string& name) {
-    const size_t value = program_.constants.size();
-    if (!scopes_.back().emplace(name, value).second) {
-      throw FormatError("invalid_graph",
-                        fmt::format("value '{}'", printable(name)),
-                        "has several producers");
+  // Adds the nodes of all iterations.
+  void add_loop(onnx::NodeProto& node) {
+    onnx::GraphProto* body = find_graph(node, "body");
+    const int carried = node.input_size() - 2;
+    if (body == nullptr || carried < 0 || node.output_size() < carried ||
+        body->input_size() != carried + 2 ||
+        body->output_size() != node.output_size() + 1) {
+      throw FormatError("invalid_graph", describe(node),
+                        "body must have the inputs and outputs of the node");
     }
+    check_arity(*body, program_.opset);
+    const int64_t iterations = iterations_of(node, *body);
+    std::vector<size_t> values;
+    for (int k = 0; k < carried; ++k) {
+      values.push_back(find(node.input(k + 2), node));
+    }
+    std::vector<std::vector<size_t>> rows(
+        static_cast<size_t>(node.output_size() - carried));
+    ElementTypes outer = std::exchange(types_, element_types(*body));
+    scopes_.emplace_back();
+    add_constants(*body);
+    for (int64_t i = 0; i < iterations; ++i) {
+      scopes_.emplace_back();
+      program_.constants[define(body->input(0).name())] =
+          Tensor::of<int64_t>({}, {i});
+      Tensor truth({}, DType::boolean);
+      truth.data<bool>()[0] = true;
+      program_.constants[define(body->input(1).name())] = truth;
+      for (int k = 0; k < carried; ++k) {
+        bind(body->input(k + 2).name(), values[static_cast<size_t>(k)]);
+      }
+      auto nodes = body->node();
+      for (auto& inner : nodes) add(inner);
+      for (int k = 0; k < node.output_size(); ++k) {
+        const size_t value = output_value(body->output(k + 1).name());
+        if (k < carried) {
+          values[static_cast<size_t>(k)] = value;
+        } else {
+          rows[static_cast<size_t>(k - carried)].push_back(value);
+        }
+      }
+      scopes_.pop_back();
+    }
+    scopes_.pop_back();
+    types_ = std::move(outer);
+    for (int k = 0; k < node.output_size(); ++k) {
+      const std::string& name = node.output(k);
+      if (name.empty()) continue;
+      if (k < carried) {
+        bind(name, values[static_cast<size_t>(k)]);
+        continue;
+      }
+      PreparedNode step;
+      step.conditions = conditions_;
+      step.run = stack_rows;
+      step.inputs = std::move(rows[static_cast<size_t>(k - carried)]);
+      step.outputs.push_back(define(name));
+      step.types.push_back(type_of(name));
+      step.node.set_op_type(node.op_type());
+      step.node.set_name(node.name());
+      step.node.add_output(name);
+      program_.steps.push_back(std::move(step));
+    }
+  }
+
+  int64_t iterations_of(const onnx::NodeProto& node,
+                        const onnx::GraphProto& body) const {
+    const auto constant_of = [&](int input) {
+      const std::string& name = node.input(input);
+      return name.empty() ? Tensor() : program_.constants[find(name, node)];
+    };
+    const Tensor count = constant_of(0), condition = constant_of(1);
+    const bool is_counted =
+        !count.empty() && count.dtype() == DType::i64 && count.size() == 1;
+    if (!is_counted || !stays_true(body) ||
+        (!node.input(1).empty() && !is_truth(condition))) {
+      throw UnsupportedError(
+          "unsupported_operator", describe(node),
+          "trip count must be a constant and the condition true");
+    }
+    const int64_t iterations = std::max<int64_t>(count.data<int64_t>()[0], 0);
+    const bool stacks = node.output_size() > node.input_size() - 2;
+    if (iterations > kMostUnrolled / std::max(body.node_size(), 1) ||
+        (iterations == 0 && stacks)) {
+      throw UnsupportedError(
+          "unsupported_operator", describe(node),
+          fmt::format("iterations must have at most {} nodes in all, and "
+                      "stacked outputs an iteration, got {} iterations of {} "
+                      "nodes",
+                      kMostUnrolled, iterations, body.node_size()));
+    }
+    return iterations;
+  }
+
+  void bind(const std::string& name, size_t value) {
+    if (scopes_.back().emplace(name, value).second) return;
+    throw FormatError("invalid_graph",
+                      fmt::format("value '{}'", printable(name)),
+                      "has several producers");
+  }
+
+  size_t define(const std::string& name) {
+    bind(name, program_.constants.size());
     program_.constants.emplace_back();
-    return value;
+    return program_.constants.size() - 1;
   }
 
   std::optional<size_t> find_value(const std::string& name) const {
@@ -240,8 +376,7 @@ class Builder {
 }  // namespace
 
 Program program_of(onnx::ModelProto model) {
-  static constexpr std::array kPasses{GraphPass{"attention", expand_attention},
-                                      GraphPass{"doubles", narrow_doubles}};
+  static constexpr std::array kPasses{GraphPass{"doubles", narrow_doubles}};
   OnnxGraph lowered(std::move(model));
   run_passes(lowered, "pass", kPasses);
   Program program;

@@ -1,17 +1,47 @@
-// Quantization and dequantization.
+// Quantization and dequantization, also of integer sums.
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "../tensors.h"
-#include "channels.h"
 #include "constants.h"
 #include "numbers.h"
 #include "operators.h"
 
 namespace octet::io::run {
 namespace {
+
+/// x viewed as [outer, count, inner] with `count` parameters.
+struct Channels {
+  int64_t outer = 1;
+  int64_t count = 1;
+  int64_t inner = 1;
+
+  /// Calls body(channel, first) for each contiguous run of `inner` elements.
+  template <class Body>
+  void for_each(const Body& body) const {
+    for (int64_t i = 0; i < outer * count; ++i) body(i % count, i * inner);
+  }
+};
+
+/// Maps `numbers`, a scalar or a list, to an axis of x.
+Channels channels_of(const NodeContext& context, const Tensor& x,
+                     const Tensor& numbers, int64_t axis) {
+  if (numbers.shape().rank() > 1) {
+    context.refuse("parameters must be a number or a list, got " +
+                   numbers.shape().to_string());
+  }
+  if (numbers.size() == 1) return {1, 1, x.size()};
+  const int at = context.axis(axis, x.shape().rank());
+  if (x.shape()[at] != numbers.size()) {
+    context.refuse(fmt::format("must have {} numbers for axis {} of {}, got {}",
+                               x.shape()[at], at, x.shape().to_string(),
+                               numbers.size()));
+  }
+  return {x.shape().slice(0, at).size(), x.shape()[at],
+          x.shape().slice(at + 1, x.shape().rank()).size()};
+}
 
 // Maps elements of x to their scale and zero point.
 class ScaleLayout {
@@ -103,47 +133,6 @@ DType code_type(const NodeContext& context) {
   return *type;
 }
 
-}  // namespace
-
-Channels channels_of(const NodeContext& context, const Tensor& x,
-                     const Tensor& numbers, int64_t axis) {
-  if (numbers.shape().rank() > 1) {
-    context.refuse("parameters must be a number or a list, got " +
-                   numbers.shape().to_string());
-  }
-  if (numbers.size() == 1) return {1, 1, x.size()};
-  const int at = context.axis(axis, x.shape().rank());
-  if (x.shape()[at] != numbers.size()) {
-    context.refuse(fmt::format("must have {} numbers for axis {} of {}, got {}",
-                               x.shape()[at], at, x.shape().to_string(),
-                               numbers.size()));
-  }
-  return {x.shape().slice(0, at).size(), x.shape()[at],
-          x.shape().slice(at + 1, x.shape().rank()).size()};
-}
-
-Tensor centered(const NodeContext& context, const Tensor& x, size_t zero,
-                int64_t axis) {
-  Tensor y = context.make(dims_of(x), DType::f32);
-  visit<int8_t, uint8_t>(context, x.dtype(), [&]<class T>(T) {
-    Channels channels{1, 1, x.size()};
-    const T none{};
-    const T* zeros = &none;
-    if (context.has_input(zero)) {
-      channels = channels_of(context, x, context.input(zero), axis);
-      zeros = context.input(zero).data<T>().data();
-    }
-    const T* from = x.data<T>().data();
-    float* to = y.f32().data();
-    channels.for_each([&](int64_t c, int64_t first) {
-      for (int64_t i = first; i < first + channels.inner; ++i) {
-        to[i] = static_cast<float>(int{from[i]} - int{zeros[c]});
-      }
-    });
-  });
-  return y;
-}
-
 Values quantize_linear(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& scales = context.input(1);
@@ -180,22 +169,42 @@ Values dequantize_linear(const NodeContext& context) {
   return {y};
 }
 
-Values dynamic_quantize_linear(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  float low = 0, high = 0;
-  for (const float value : x.f32()) {
-    low = smaller(low, value);
-    high = larger(high, value);
-  }
-  float scale = (high - low) / 255;
-  if (scale == 0) scale = 1;
-  const auto zero = quantized<uint8_t>(-low / scale, 0);
-  Tensor y = context.make(dims_of(x), DType::u8);
-  for (int64_t i = 0; i < x.size(); ++i) {
-    const auto at = static_cast<size_t>(i);
-    y.data<uint8_t>()[at] = quantized<uint8_t>(x.f32()[at] / scale, zero);
-  }
-  return {y, Tensor::scalar(scale), Tensor::of<uint8_t>(Shape{}, {zero})};
+// Quantizes sums of products. Inputs: int32 sums; scales of their factors, of
+// the second also for each index of an axis; scale and zero point of the
+// result.
+Values requantize(const NodeContext& context) {
+  const Tensor& sums = context.input(0);
+  const double a = scalar<float>(context, 1), y = scalar<float>(context, 3);
+  const Tensor& b = context.input(2);
+  const Channels channels =
+      channels_of(context, sums, b, context.integer("axis", 0));
+  const DType type = context.input(4).dtype();
+  Tensor result = context.make(dims_of(sums), type);
+  visit<int8_t, uint8_t>(context, type, [&]<class T>(T) {
+    const T zero = scalar<T>(context, 4);
+    const int32_t* from = sums.data<int32_t>().data();
+    T* to = result.data<T>().data();
+    channels.for_each([&](int64_t c, int64_t first) {
+      const double scale = a * b.f32()[static_cast<size_t>(c)] / y;
+      for (int64_t i = first; i < first + channels.inner; ++i) {
+        to[i] = quantized<T>(from[i] * scale, zero);
+      }
+    });
+  });
+  return {result};
+}
+
+}  // namespace
+
+Operators quantization_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"DequantizeLinear", dequantize_linear},
+      {"QuantizeLinear", quantize_linear},
+      {"com.microsoft.DequantizeLinear", dequantize_linear},
+      {"com.microsoft.QuantizeLinear", quantize_linear},
+      {"octet.Requantize", requantize},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

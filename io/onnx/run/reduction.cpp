@@ -154,22 +154,6 @@ Values extreme(const NodeContext& context) {
   })};
 }
 
-// Subtracts the largest element in the exponent to avoid overflow.
-Values reduce_log_sum_exp(const NodeContext& context) {
-  struct Sum {
-    double largest = -std::numeric_limits<double>::infinity();
-    double sum = 0;  // of exp(x - largest)
-  };
-  const auto add = [](Sum s, float x) -> Sum {
-    if (std::isinf(x) && x < 0) return s;
-    if (x <= s.largest) return {s.largest, s.sum + std::exp(x - s.largest)};
-    return {x, s.sum * std::exp(s.largest - x) + 1};
-  };
-  return {reduced<float>(
-      context, listed_axes(context), [](const float*) { return Sum(); }, add,
-      [](Sum s) { return static_cast<float>(s.largest + std::log(s.sum)); })};
-}
-
 Values reduce_prod(const NodeContext& context) {
   const DType type = context.input(0).dtype();
   const Axes axes = listed_axes(context);
@@ -268,7 +252,6 @@ Operators reduction_operators() {
       {"ReduceL2", summed<kSquare, kRoot>},
       {"ReduceSumSquare", summed<kSquare, kItself>},
       {"ReduceLogSum", summed<kItself, kLog>},
-      {"ReduceLogSumExp", reduce_log_sum_exp},
       {"ReduceProd", reduce_prod},
       {"ReduceMean", reduce_mean},
       {"ReduceMax", extreme<[](auto a, auto b) { return larger(a, b); },

@@ -1,4 +1,4 @@
-// Resize and Upsample, axis by axis: each output is a weighted sum of a few
+// Resize, axis by axis: each output is a weighted sum of a few
 // inputs.
 #include <algorithm>
 #include <array>
@@ -13,10 +13,6 @@
 
 namespace octet::io::run {
 namespace {
-
-constexpr int64_t kModes = 11;           // first opset with Resize's attributes
-constexpr int64_t kScalesAsInput = 9;    // of Upsample
-constexpr int64_t kScalesAttribute = 7;  // before, a scale per axis
 
 // Old and new size of an axis.
 struct ResizedAxis {
@@ -88,12 +84,10 @@ struct Method {
 
 Method method_of(const NodeContext& context) {
   Method method;
-  method.curve = choice<Curve, 4>(context, context.text("mode", "nearest"),
+  method.curve = choice<Curve, 3>(context, context.text("mode", "nearest"),
                                   {{{"nearest", Curve::nearest},
                                     {"linear", Curve::linear},
-                                    {"bilinear", Curve::linear},
                                     {"cubic", Curve::cubic}}});
-  if (context.opset() < kModes) return method;
   method.coordinate = choice<Coordinate, 7>(
       context, context.text("coordinate_transformation_mode", "half_pixel"),
       {{{"half_pixel", half_pixel},
@@ -196,9 +190,7 @@ void add_row(const T* from, const std::vector<Tap>& taps, int64_t inner,
 
 // Resizes an axis of x.
 Tensor resized(const NodeContext& context, const Tensor& x, int at,
-               ResizedAxis axis, Method method) {
-  // Opset 10 does not define rounding; its conformance test rounds up.
-  if (context.opset() < kModes && axis.scale < 1) method.round = up;
+               ResizedAxis axis, const Method& method) {
   axis.in = x.shape()[at];
   Dims dims = dims_of(x);
   dims[static_cast<size_t>(at)] = axis.out;
@@ -345,10 +337,6 @@ std::vector<float> scales_of(const NodeContext& context, size_t i) {
 Values resize(const NodeContext& context) {
   const Method method = method_of(context);
   const std::vector<int> at = resized_axes(context, context.input(0));
-  if (context.opset() < kModes) {
-    return resized(context, at, by_scales(context, scales_of(context, 1), at),
-                   method);
-  }
   const auto given = [&](size_t i) {
     return context.has_input(i) && context.input(i).size() > 0;
   };
@@ -360,19 +348,6 @@ Values resize(const NodeContext& context) {
                : by_sizes(context, context.integers_of(3), at);
   if (crops(method)) add_regions(context, axes);
   return resized(context, at, axes, method);
-}
-
-Values upsample(const NodeContext& context) {
-  if (context.opset() < kScalesAttribute) {
-    context.unsupported(fmt::format("opset must be {} or newer, got {}",
-                                    kScalesAttribute, context.opset()));
-  }
-  const std::vector<int> at = resized_axes(context, context.input(0));
-  const auto scales = context.opset() < kScalesAsInput
-                          ? context.numbers("scales")
-                          : scales_of(context, 1);
-  return resized(context, at, by_scales(context, scales, at),
-                 method_of(context));
 }
 
 }  // namespace octet::io::run

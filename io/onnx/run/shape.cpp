@@ -1,10 +1,12 @@
-// Operators that change or return a shape without changing elements.
+// Operators that change or return a shape without changing elements; Range.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "../tensors.h"
+#include "numbers.h"
 #include "operators.h"
 
 namespace octet::io::run {
@@ -46,8 +48,6 @@ void complete(const NodeContext& context, const Tensor& x, Dims& dims) {
   *open = x.size() / others;
 }
 
-}  // namespace
-
 Values identity(const NodeContext& context) { return {context.input(0)}; }
 
 Values reshape(const NodeContext& context) {
@@ -65,18 +65,6 @@ Values reshape(const NodeContext& context) {
   }
   complete(context, x, dims);
   return {context.reshaped(x, dims)};
-}
-
-Values flatten(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  const int64_t rank = x.shape().rank();
-  const int64_t axis = context.integer("axis", 1);
-  // Here, axis may equal the rank.
-  const int at =
-      axis == rank ? static_cast<int>(rank) : context.axis(axis, rank);
-  return {context.reshaped(
-      x, {x.shape().slice(0, at).size(),
-          x.shape().slice(at, static_cast<int>(rank)).size()})};
 }
 
 Values squeeze(const NodeContext& context) {
@@ -123,8 +111,41 @@ Values shape(const NodeContext& context) {
                                          static_cast<size_t>(end - start)))};
 }
 
-Values size(const NodeContext& context) {
-  return {Tensor::of<int64_t>(Shape{}, {context.input(0).size()})};
+// Numbers from the first input to the second, exclusive, with the third as
+// step.
+Values range(const NodeContext& context) {
+  const DType type = context.input(0).dtype();
+  return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
+    const T start = scalar<T>(context, 0);
+    const T limit = scalar<T>(context, 1);
+    const T delta = scalar<T>(context, 2);
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
+                  static_cast<double>(delta));
+    // Ensures that the count is finite; make() checks its limit.
+    if (delta == 0 || !std::isfinite(count)) {
+      context.refuse(fmt::format(
+          "bounds must be finite and the step not 0, got {}, {} and "
+          "{}",
+          start, limit, delta));
+    }
+    Tensor y = context.make({saturated<int64_t>(count < 0 ? 0 : count)}, type);
+    for (int64_t i = 0; i < y.size(); ++i) {
+      y.data<T>()[static_cast<size_t>(i)] =
+          plus(start, times(static_cast<T>(i), delta));
+    }
+    return y;
+  })};
+}
+
+}  // namespace
+
+Operators shape_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"Identity", identity}, {"Range", range},     {"Reshape", reshape},
+      {"Shape", shape},       {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

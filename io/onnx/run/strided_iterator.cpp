@@ -96,10 +96,9 @@ Dims broadcast_strides(const Dims& own, const Dims& dims) {
   return result;
 }
 
-Tensor strided_copy(const NodeContext& context, const Tensor& x,
-                    const Dims& dims, const Dims& strides, int64_t base) {
-  Tensor y = context.make(dims, x.dtype());
-  if (y.size() == 0) return y;
+void copy_strided(const NodeContext& context, const Tensor& x, const Dims& dims,
+                  const Dims& strides, int64_t base, Tensor& y) {
+  if (y.size() == 0) return;
   visit_any(context, x.dtype(), [&]<class T>(T) {
     const StridedIterator walk(dims, {strides});
     const T* from = x.data<T>().data() + base;
@@ -110,26 +109,13 @@ Tensor strided_copy(const NodeContext& context, const Tensor& x,
       for (int64_t i = 0; i < walk.width(); ++i) *to++ = source[i * step];
     }
   });
-  return y;
 }
 
-Tensor second_operand(const NodeContext& context) {
-  const Tensor& a = context.input(0);
-  const Tensor& b = context.input(1);
-  if (context.opset() >= kNumpyBroadcast || !context.has_attribute("axis")) {
-    return b;
-  }
-  const int64_t rank = a.shape().rank();
-  const int64_t after =
-      rank - b.shape().rank() - context.axis(context.integer("axis", 0), rank);
-  if (after < 0) {
-    context.refuse(fmt::format("{} does not fit {} at axis {}",
-                               b.shape().to_string(), a.shape().to_string(),
-                               context.integer("axis", 0)));
-  }
-  Dims dims = dims_of(b);
-  dims.insert(dims.end(), static_cast<size_t>(after), 1);
-  return context.reshaped(b, dims);
+Tensor strided_copy(const NodeContext& context, const Tensor& x,
+                    const Dims& dims, const Dims& strides, int64_t base) {
+  Tensor y = context.make(dims, x.dtype());
+  copy_strided(context, x, dims, strides, base, y);
+  return y;
 }
 
 }  // namespace octet::io::run

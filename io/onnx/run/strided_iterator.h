@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include <octet/runtime/parallel.h>
@@ -47,17 +48,13 @@ Dims broadcast_dims(const NodeContext& context,
 /// Returns the strides of a tensor of `own` dimensions, broadcast to `dims`.
 Dims broadcast_strides(const Dims& own, const Dims& dims);
 
-/// Copies elements of x: index i of result axis a is at offset `strides[a] * i`
-/// in x, beginning at `base`.
+/// Copies elements of x to y, which may have other dimensions: index i of
+/// result axis a is at offset `strides[a] * i` in x, beginning at `base`.
 /// REQUIRES: all offsets are within x.
+void copy_strided(const NodeContext& context, const Tensor& x, const Dims& dims,
+                  const Dims& strides, int64_t base, Tensor& y);
 Tensor strided_copy(const NodeContext& context, const Tensor& x,
                     const Dims& dims, const Dims& strides, int64_t base = 0);
-
-/// First opset with NumPy's broadcasting rules.
-inline constexpr int64_t kNumpyBroadcast = 7;
-/// Returns the second of two operands. In older opsets, the attribute `axis`
-/// aligns it to an axis of the first.
-Tensor second_operand(const NodeContext& context);
 
 /// f(a, b) for each pair of elements, with broadcasting.
 /// Throws: FormatError for shapes that do not fit.
@@ -76,8 +73,20 @@ Tensor combine(const NodeContext& context, const Tensor& a, const Tensor& b,
       end = std::min(at - left + walk.width(), last);
       const A* x = a.data<A>().data() + walk.offset(0, row) + left * step_a;
       const B* z = b.data<B>().data() + walk.offset(1, row) + left * step_b;
-      for (int64_t i = 0; i < end - at; ++i) {
-        out[at + i] = f(x[i * step_a], z[i * step_b]);
+      const auto run = [&](auto of_a, auto of_b) {
+        for (int64_t i = 0; i < end - at; ++i) {
+          out[at + i] = f(x[i * of_a], z[i * of_b]);
+        }
+      };
+      // Constant steps let the compiler vectorize.
+      using One = std::integral_constant<int64_t, 1>;
+      using Zero = std::integral_constant<int64_t, 0>;
+      if (step_a == 1 && step_b == 1) {
+        run(One(), One());
+      } else if (step_a == 1 && step_b == 0) {
+        run(One(), Zero());
+      } else {
+        run(step_a, step_b);
       }
     }
   });

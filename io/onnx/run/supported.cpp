@@ -28,7 +28,7 @@ std::string text_of(const Missing& missing) {
 }
 
 bool is_run(const onnx::NodeProto& node, int64_t opset) {
-  if (is_if(node)) return true;
+  if (is_if(node) || is_loop(node)) return true;
   if (!is_known(node, opset)) return false;
   if (is_standard_domain(node.domain()) && node.op_type() == "Constant") {
     return has_constant(node);
@@ -36,11 +36,11 @@ bool is_run(const onnx::NodeProto& node, int64_t opset) {
   return find_operator(node) != nullptr;
 }
 
-/// Calls body(graph) for the branches of all If nodes.
+/// Calls body(graph) for the subgraphs of all If and Loop nodes.
 template <class Body>
 void for_each_branch(const onnx::GraphProto& graph, const Body& body) {
   for (const auto& node : graph.node()) {
-    if (!is_if(node)) continue;
+    if (!is_if(node) && !is_loop(node)) continue;
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) body(attribute.g());
     }
@@ -79,7 +79,7 @@ Missing missing_types(const onnx::GraphProto& graph) {
     for (const auto& value : *values) {
       if (value.type().has_tensor_type()) {
         need(value.type().tensor_type().elem_type(), value.name());
-      } else {
+      } else if (value.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) {
         missing.emplace("no tensor",
                         fmt::format("value '{}'", printable(value.name())));
       }

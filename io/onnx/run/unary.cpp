@@ -1,4 +1,4 @@
-// Unary operators; Clip and Cast.
+// Functions of single elements; Cast.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,27 +17,6 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kClipInputs = 11;  // first opset with bounds as inputs
-
-// Returns a bound of Clip.
-template <class T>
-T bound(const NodeContext& context, size_t i, const std::string& name,
-        T otherwise) {
-  if (context.opset() < kClipInputs) {
-    if (!context.has_attribute(name)) return otherwise;
-    const float value = context.number(name, 0);
-    if constexpr (std::is_same_v<T, float>) return value;
-    return saturated<T>(value);
-  }
-  if (!context.has_input(i)) return otherwise;
-  const auto value = context.input(i).data<T>();
-  if (value.size() != 1) {
-    context.refuse(fmt::format("{} must be a single number, got {}", name,
-                               context.input(i).shape().to_string()));
-  }
-  return value[0];
-}
-
 // Truncates toward zero; ONNX does not define results out of range.
 template <class To, class From>
 To converted(From x) {
@@ -50,21 +29,13 @@ To converted(From x) {
   }
 }
 
-Tensor cast_to(const NodeContext& context, DType type) {
-  const Tensor& x = context.input(0);
-  return visit_any(context, x.dtype(), [&]<class From>(From) {
-    return visit_any(context, type, [&]<class To>(To) {
-      return map<To, From>(context, x, converted<To, From>);
-    });
-  });
-}
-
 Values clip(const NodeContext& context) {
   const Tensor& x = context.input(0);
   return {visit_number(context, x.dtype(), [&]<class T>(T) {
     using Limits = std::numeric_limits<T>;
-    const T low = bound<T>(context, 1, "min", Limits::lowest());
-    const T high = bound<T>(context, 2, "max", Limits::max());
+    const T low =
+        context.has_input(1) ? scalar<T>(context, 1) : Limits::lowest();
+    const T high = context.has_input(2) ? scalar<T>(context, 2) : Limits::max();
     // If the bounds cross, all values become the upper bound.
     return map<T, T>(context, x, [&](T value) {
       const T raised = value < low ? low : value;
@@ -74,31 +45,58 @@ Values clip(const NodeContext& context) {
 }
 
 Values cast(const NodeContext& context) {
-  constexpr int64_t kNumberedTypes = 6;  // first opset with numbered types
-  int32_t number = 0;
-  if (context.opset() >= kNumberedTypes) {
-    number = static_cast<int32_t>(context.integer("to", 0));
-  } else {
-    onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
-    (void)onnx::TensorProto::DataType_Parse(context.text("to", ""), &type);
-    number = type;
-  }
+  const auto number = static_cast<int32_t>(context.integer("to", 0));
   const auto to = dtype_of(number);
   if (!to) {
     context.unsupported(fmt::format("element type is not supported: {}",
                                     io::type_name(number)));
   }
-  return {cast_to(context, *to)};
+  const Tensor& x = context.input(0);
+  return {visit_any(context, x.dtype(), [&]<class From>(From) {
+    return visit_any(context, *to, [&]<class To>(To) {
+      return map<To, From>(context, x, converted<To, From>);
+    });
+  })};
 }
 
-Values cast_like(const NodeContext& context) {
-  return {cast_to(context, context.input(1).dtype())};
+Values leaky_relu(const NodeContext& context) {
+  const float alpha = context.number("alpha", 0.01f);
+  return map_floats(context, [=](float x) { return x < 0 ? alpha * x : x; });
+}
+
+Values elu(const NodeContext& context) {
+  const float alpha = context.number("alpha", 1);
+  return map_floats(context,
+                    [=](float x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+Values hard_sigmoid(const NodeContext& context) {
+  const float alpha = context.number("alpha", 0.2f);
+  const float beta = context.number("beta", 0.5f);
+  return map_floats(context, [=](float x) {
+    return std::clamp(alpha * x + beta, 0.0f, 1.0f);
+  });
+}
+
+// log(1 + e^x) without overflow.
+float softplus(float x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
 }  // namespace
 
 Operators unary_operators() {
   static constexpr NamedOperator kOperators[] = {
+      {"Relu", of_numbers<[]<class T>(T x) { return x < T{} ? T{} : x; }>},
+      {"LeakyRelu", leaky_relu},
+      {"Celu", elu},  // of alpha 1
+      {"Elu", elu},
+      {"HardSigmoid", hard_sigmoid},
+      {"Sigmoid", of_floats<[](float x) { return 1 / (1 + std::exp(-x)); }>},
+      {"Softplus", of_floats<softplus>},
+      // Of alpha 1.
+      {"Swish", of_floats<[](float x) { return x / (1 + std::exp(-x)); }>},
+      {"Tanh", of_floats<[](float x) { return std::tanh(x); }>},
       {"Abs", of_numbers<[]<class T>(T x) {
          return x < 0                   ? minus(T{}, x)
                 : std::is_integral_v<T> ? x
@@ -120,10 +118,18 @@ Operators unary_operators() {
       {"Erf", of_floats<[](float x) { return std::erf(x); }>},
       {"Sin", of_floats<[](float x) { return std::sin(x); }>},
       {"Cos", of_floats<[](float x) { return std::cos(x); }>},
+      {"Tan", of_floats<[](float x) { return std::tan(x); }>},
+      {"Asin", of_floats<[](float x) { return std::asin(x); }>},
+      {"Acos", of_floats<[](float x) { return std::acos(x); }>},
+      {"Atan", of_floats<[](float x) { return std::atan(x); }>},
+      {"Sinh", of_floats<[](float x) { return std::sinh(x); }>},
+      {"Cosh", of_floats<[](float x) { return std::cosh(x); }>},
+      {"Asinh", of_floats<[](float x) { return std::asinh(x); }>},
+      {"Acosh", of_floats<[](float x) { return std::acosh(x); }>},
+      {"Atanh", of_floats<[](float x) { return std::atanh(x); }>},
       {"Reciprocal", of_floats<[](float x) { return 1 / x; }>},
       {"Clip", clip},
       {"Cast", cast},
-      {"CastLike", cast_like},
   };
   return kOperators;
 }

@@ -1,0 +1,91 @@
+// Lowerings: operators as formulas of other operators. One table serves the
+// reference executor, which evaluates the formulas, and import, which inserts
+// their nodes. Internal to io/onnx.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet::io::lowering {
+
+/// A value of a graph in construction; absent if it has no tensor and no name.
+struct Value {
+  std::string name = {};  ///< in a file; empty in the executor
+  /// The elements, if they are known. The executor knows all.
+  std::shared_ptr<const Tensor> tensor = {};
+  explicit operator bool() const { return tensor || !name.empty(); }
+  bool operator==(const Value&) const = default;
+};
+
+using Values = std::vector<Value>;
+using Integers = std::vector<int64_t>;
+
+/// Thrown in import, where a graph depends on unknown sizes or elements.
+struct Unknown {};
+
+/// Builds the graph that replaces a node.
+class Builder {
+ public:
+  Builder(const onnx::NodeProto& node, int64_t opset)
+      : node_(node), opset_(opset) {}
+  virtual ~Builder() = default;
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  const onnx::NodeProto& node() const { return node_; }
+  int64_t opset() const { return opset_; }
+  virtual bool is_import() const { return false; }
+
+  virtual Value input(size_t i) = 0;
+  virtual Value constant(const Tensor& value) = 0;
+  /// Adds a node, whose inputs follow, and returns its first output. The node
+  /// has the form of `opset`.
+  virtual Value add(onnx::NodeProto node, const Values& inputs,
+                    int64_t opset) = 0;
+
+  /// Return the dimensions or type (onnx::TensorProto::DataType) of a value.
+  /// Throw: Unknown.
+  virtual Integers dims(const Value& value) const = 0;
+  virtual int64_t type(const Value& value) const = 0;
+
+  /// Throw FormatError or UnsupportedError that names the lowered node.
+  [[noreturn]] virtual void refuse(const std::string& problem) const = 0;
+  [[noreturn]] virtual void unsupported(const std::string& problem) const = 0;
+
+ private:
+  const onnx::NodeProto& node_;
+  int64_t opset_;
+};
+
+/// Where a row applies: import converts most operators to layers itself.
+enum class Use { reference, import, both };
+
+struct Row {
+  /// "Operator(input, input = default; attribute = default) = formula", see
+  /// formula.cpp. Operators with the same formula are joined by "|" and,
+  /// outside the standard domain, have the prefix "DOMAIN.".
+  std::string_view text;
+  Use use = Use::reference;
+  int64_t before = INT64_MAX;  ///< first opset in which the row does not apply
+};
+
+/// Returns the part of the table in lowering_tensors.cpp.
+std::span<const Row> tensor_rows();
+
+/// Returns the row of an operator in an opset, or null.
+const Row* find_row(const onnx::NodeProto& node, int64_t opset, Use use);
+/// Returns a row that other formulas call, or null.
+const Row* find_function(const std::string& name);
+
+/// Returns the outputs of a node by its row; nothing if it stays as it is.
+Values lowered(Builder& graph, const Row& row);
+
+}  // namespace octet::io::lowering
