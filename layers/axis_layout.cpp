@@ -48,6 +48,55 @@ std::vector<Dim> AxisLayout::dims() const {
   return dims;
 }
 
+std::optional<size_t> AxisLayout::batch_axis() const {
+  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+    for (const size_t factor : axes_[axis]) {
+      if (factors_[factor].batch) return axis;
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t AxisLayout::before_batch() const {
+  int64_t product = 1;
+  for (const size_t factor : axes_[*batch_axis()]) {
+    if (factors_[factor].batch) break;
+    product *= factors_[factor].factor;
+  }
+  return product;
+}
+
+AxisLayout AxisLayout::stored_as(std::span<const Dim> dims) const {
+  AxisLayout result = *this;
+  result.stored_.assign(dims.begin(), dims.end());
+  return result;
+}
+
+AxisLayout AxisLayout::without_batch() const {
+  AxisLayout result = *this;
+  for (Dim& dim : result.stored_) dim.batch = false;
+  const auto batch = std::ranges::find(factors_, true, &Dim::batch);
+  if (batch == factors_.end()) return result;
+  const auto place = static_cast<size_t>(batch - factors_.begin());
+  result.factors_.erase(result.factors_.begin() + (batch - factors_.begin()));
+  for (auto& axis : result.axes_) {
+    std::erase(axis, place);
+    for (size_t& factor : axis) factor -= factor > place ? 1 : 0;
+  }
+  return result;
+}
+
+AxisLayout AxisLayout::with_batch(size_t axis) const {
+  AxisLayout result = *this;
+  result.stored_.front().batch = true;
+  result.factors_.insert(result.factors_.begin(), {1, true});
+  for (auto& factors : result.axes_) {
+    for (size_t& factor : factors) ++factor;
+  }
+  result.axes_[axis].insert(result.axes_[axis].begin(), 0);
+  return result;
+}
+
 AxisLayout AxisLayout::transposed(std::span<const int> order) const {
   AxisLayout result = *this;
   for (size_t i = 0; i < order.size(); ++i) {

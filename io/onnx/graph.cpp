@@ -175,18 +175,6 @@ std::vector<std::string> OnnxGraph::drop_unused_inputs() {
   return dropped;
 }
 
-void OnnxGraph::add_batch_axis(const std::string& value) {
-  added_batch_.insert(value);
-  const auto stated = stated_.find(value);
-  if (stated != stated_.end()) stated->second.insert(stated->second.begin(), 1);
-  for (std::vector<OnnxTensorInfo>* infos : {&inputs_, &outputs_}) {
-    for (OnnxTensorInfo& info : *infos) {
-      if (info.name != value || !info.shape) continue;
-      info.shape->insert(info.shape->begin(), int64_t{1});
-    }
-  }
-}
-
 int32_t OnnxGraph::element_type(const std::string& value) const {
   const auto found = element_types_.find(value);
   return found == element_types_.end() ? onnx::TensorProto::UNDEFINED

@@ -46,6 +46,9 @@ struct OnnxConstant {
   /// sample.
   std::optional<int> samples_axis = {};
   int64_t samples_step = 0;
+  /// For a list of int64 sizes: those to multiply by the batch size; empty if
+  /// there are none.
+  std::vector<bool> times_batch = {};
   /// Reason why a layer's weight cannot stay quantized; empty if it can.
   std::string no_qparams = {};
 };
@@ -118,13 +121,6 @@ class OnnxGraph {
   /// unknown.
   std::optional<std::vector<int64_t>> stated(const std::string& value) const;
 
-  /// Adds a leading axis of size 1 to the shape of a value: the file has a
-  /// single sample without a batch axis.
-  void add_batch_axis(const std::string& value);
-  bool has_added_batch(const std::string& value) const {
-    return added_batch_.contains(value);
-  }
-
   /// Returns an onnx::TensorProto::DataType; 0 if unknown.
   int32_t element_type(const std::string& value) const;
 
@@ -187,7 +183,6 @@ class OnnxGraph {
   std::unordered_map<std::string, int64_t> output_uses_;
   std::unordered_map<std::string, std::vector<int64_t>> stated_;
   std::unordered_map<std::string, int32_t> element_types_;
-  std::unordered_set<std::string> added_batch_;
   std::unordered_set<std::string> names_;  // of values
   int64_t inserted_bytes_ = 0;
   run::Budget budget_;

@@ -10,6 +10,7 @@ namespace octet::io::importing {
 void convert_product(Conversion& c);
 /// Product of the matrices in the last two axes. Both operands must have the
 /// batch at the same axis.
-View product_of(Conversion& c, const ImportedValue& a, const ImportedValue& b);
+ImportedValue product_of(Conversion& c, const ImportedValue& a,
+                         const ImportedValue& b);
 
 }  // namespace octet::io::importing

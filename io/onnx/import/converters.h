@@ -72,7 +72,7 @@ void convert_depth_to_space(Conversion& c);
 void convert_flatten(Conversion& c);
 void convert_reshape(Conversion& c);
 /// Reshapes the first input; sizes as in Reshape.
-void reshape_as(Conversion& c, const Sizes& sizes);
+void reshape_as(Conversion& c, const Dims& sizes);
 void convert_shape(Conversion& c);
 void convert_size(Conversion& c);
 void convert_space_to_depth(Conversion& c);

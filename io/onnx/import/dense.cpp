@@ -60,12 +60,12 @@ LayerHandle dense_for(const std::vector<ImportedWeight>& weights) {
 /// Dense over the last axis, with any leading axes.
 void convert_tokens(Conversion& c, ImportedWeight kernel, int64_t outputs_axis,
                     float beta) {
-  const View& view = c.view(0);
-  if (view.batch() + 1 == view.axes.size()) {
+  const ImportedValue& given = c.value(0);
+  if (given.has_batch(given.rank() - 1)) {
     c.refuse("last axis must be features, got the batch");
   }
-  const RowLayout rows(view, view.rank() - 1);
-  const Operand x = c.operand(0, rows);
+  const LayerAxes rows(given, given.rank() - 1);
+  const Operand x = c.operand(rows);
   check_kernel(c, kernel, x.tensor.shape()[-1], outputs_axis);
   std::vector<ImportedWeight> weights{kernel};
   if (c.has(2)) {
@@ -79,7 +79,7 @@ void convert_tokens(Conversion& c, ImportedWeight kernel, int64_t outputs_axis,
 bool is_matrix(const Conversion& c, int input) {
   const Shape& shape = c.constant(input).shape();
   const int rank = shape.rank();
-  return rank <= 2 || (rank <= c.view(1 - input).rank() &&
+  return rank <= 2 || (rank <= c.value(1 - input).rank() &&
                        shape[-1] * shape[-2] == shape.size());
 }
 
@@ -95,23 +95,23 @@ ImportedWeight matrix(const Conversion& c, int input) {
 }
 
 /// A weight on the left, W x: Dense over the second last axis, as in MLPs that
-/// mix tokens.
+/// mix tokens, or over a vector.
 void convert_mixing(Conversion& c) {
   ImportedWeight kernel = matrix(c, 0);
-  const View& view = c.view(1);
-  const int axis = view.rank() - 2;
+  const ImportedValue& given = c.value(1);
+  const int axis = given.rank() == 1 ? 0 : given.rank() - 2;
   if (kernel.value.shape().rank() != 2 || axis < 0) {
     c.refuse(
         fmt::format("a weight on the left must be a matrix, and the input "
                     "matrices, got {} and {}",
-                    kernel.value.shape().to_string(), text_of(view)));
+                    kernel.value.shape().to_string(), given.text()));
   }
-  if (static_cast<size_t>(axis) == view.batch()) {
+  if (given.has_batch(axis)) {
     c.refuse("second last axis must be features, got the batch");
   }
   kernel.value = kernel.value.transposed({1, 0});
-  const RowLayout rows(view, axis);
-  const Operand x = c.operand(1, rows);
+  const LayerAxes rows(given, axis);
+  const Operand x = c.operand(rows);
   check_kernel(c, kernel, x.tensor.shape()[-1], 0);
   c.set_output(rows.back(c.add(dense_for({kernel}), {x}, {kernel})));
 }
@@ -121,14 +121,14 @@ void convert_features(Conversion& c, ImportedWeight kernel,
                       int64_t outputs_axis, float beta) {
   const Operand x = c.features(0);
   check_kernel(c, kernel, x.tensor.shape()[1], outputs_axis);
-  kernel.value = rows_as_in(c.view(0), kernel.value);
+  kernel.value = rows_as_in(c.value(0), kernel.value);
   std::vector<ImportedWeight> weights{kernel};
   if (c.has(2)) {
     weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
     multiply_by(c, weights[1], beta);
   }
   const SymbolicTensor y = c.add(dense_for(weights), {x}, weights);
-  c.set_output(view_of(y, file_order(2)));
+  c.set_output(value_of(y, file_order(2)));
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ void convert_gemm(Conversion& c) {
   multiply_by(c, kernel, c.number("alpha", 1));
   const int64_t outputs_axis = transposed ? 0 : 1;
   const float beta = c.number("beta", 1);
-  if (c.view(0).samples_lead()) {
+  if (c.value(0).samples_lead()) {
     return convert_features(c, std::move(kernel), outputs_axis, beta);
   }
   convert_tokens(c, std::move(kernel), outputs_axis, beta);
@@ -159,8 +159,9 @@ void convert_matmul(Conversion& c) {
     return convert_product(c);
   }
   if (k == 0) return convert_mixing(c);
+  if (c.has(2)) add_leading_axes(c, {0, 2});
   ImportedWeight kernel = matrix(c, 1);
-  if (c.view(0).rank() == 2 && c.view(0).samples_lead()) {
+  if (c.value(0).rank() == 2 && c.value(0).samples_lead()) {
     return convert_features(c, std::move(kernel), 1, 1);
   }
   convert_tokens(c, kernel, 1, 1);

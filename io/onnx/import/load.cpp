@@ -11,12 +11,12 @@
 #include "../attention_operator.h"
 #include "../check.h"
 #include "../proto_limits.h"
-#include "batch_axis.h"
 #include "channel_scales.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "graph.h"
 #include "importer.h"
+#include "inputs.h"
 #include "layer_names.h"
 #include "limit_checks.h"
 #include "passes.h"
@@ -37,7 +37,6 @@ OnnxImport import_model(onnx::ModelProto model,
   OnnxGraph graph(std::move(model), options.limits);
   importing::normalize_graph(graph);
   importing::drop_unused_inputs(graph);
-  importing::add_batch_axis(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights

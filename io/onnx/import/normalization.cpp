@@ -19,8 +19,8 @@
 namespace octet::io::importing {
 namespace {
 
-/// Returns a parameter with a number for each channel, in the order of `view`'s
-/// tensor for features. If it `broadcasts`, a single number is repeated.
+/// Returns a parameter with a number for each channel, in the file's order. If
+/// it `broadcasts`, a single number is repeated.
 ImportedWeight per_channel(const Conversion& c, int input, const char* name,
                            int64_t channels, bool broadcasts = false) {
   ImportedWeight weight{name, c.floats(input)};
@@ -50,12 +50,12 @@ void convert_batch_normalization(Conversion& c) {
   if (c.proto().output_size() > 1) {
     c.refuse("outputs of training statistics are not supported");
   }
-  const View view = c.view(0);
-  const int rank = view.rank();
-  if (rank < 2 || view.batch() == 1) c.refuse("axis 1 must be channels");
-  const bool features = rank == 2 && view.samples_lead();
-  const RowLayout rows(view, 1);
-  const Operand x = features ? c.features(0) : c.operand(0, rows);
+  const ImportedValue given = c.value(0);
+  const int rank = given.rank();
+  if (rank < 2 || given.has_batch(1)) c.refuse("axis 1 must be channels");
+  const bool features = rank == 2 && given.samples_lead();
+  const LayerAxes rows(given, 1);
+  const Operand x = features ? c.features(0) : c.operand(rows);
   const int64_t channels = x.tensor.shape()[-1];
   constexpr std::array kNames{"gamma", "beta", "moving_mean",
                               "moving_variance"};
@@ -65,34 +65,33 @@ void convert_batch_normalization(Conversion& c) {
         per_channel(c, static_cast<int>(i) + 1, kNames[i], channels));
     if (!features) continue;
     Tensor& value = weights.back().value;
-    value = rows_as_in(view, value);
+    value = rows_as_in(given, value);
   }
   const SymbolicTensor y =
       c.add(BatchNormalization({.momentum = c.number("momentum", 0.9f),
                                 .epsilon = c.number("epsilon", 1e-5f)}),
             {x}, weights);
   if (!features) return c.set_output(rows.back(y));
-  View same = view;
-  same.tensor = y;
-  c.set_output(std::move(same));
+  c.set_output(
+      {y, given.layout.stored_as(layout_of(y, file_order(2)).stored())});
 }
 
 // Over a single axis, with a parameter for each of its entries.
 void convert_layer_normalization(Conversion& c) {
-  const View& view = c.view(0);
-  const int rank = view.rank();
+  const ImportedValue& x = c.value(0);
+  const int rank = x.rank();
   const int64_t given = c.integer(kOverOneAxis, c.integer("axis", -1));
   const int axis = c.axis_of(given, rank);
-  if (std::cmp_equal(axis, view.batch()) ||
+  if (x.has_batch(axis) ||
       (axis != rank - 1 && !c.has_attribute(kOverOneAxis))) {
     c.refuse("axis must be the last one");
   }
   if (c.proto().output_size() > 1) {
     c.refuse("outputs of statistics are not supported");
   }
-  const RowLayout rows(view, axis);
-  const Operand x = c.operand(0, rows);
-  const int64_t channels = x.tensor.shape()[-1];
+  const LayerAxes rows(x, axis);
+  const Operand operand = c.operand(rows);
+  const int64_t channels = operand.tensor.shape()[-1];
   const auto weight = [&](int input, const char* name) {
     const Shape& shape = c.constant(input).shape();
     const int at = shape.rank() - (rank - axis);
@@ -109,18 +108,18 @@ void convert_layer_normalization(Conversion& c) {
       c.add(LayerNormalization({.epsilon = c.number("epsilon", 1e-5f),
                                 .center = c.has(2),
                                 .scale = c.has(1)}),
-            {x}, weights);
+            {operand}, weights);
   c.set_output(rows.back(y));
 }
 
 void convert_rms_normalization(Conversion& c) {
-  const View& view = c.view(0);
-  const int axis = c.axis_of(c.integer("axis", -1), view.rank());
-  if (axis != view.rank() - 1 || std::cmp_equal(axis, view.batch())) {
+  const ImportedValue& given = c.value(0);
+  const int axis = c.axis_of(c.integer("axis", -1), given.rank());
+  if (axis != given.rank() - 1 || given.has_batch(axis)) {
     c.refuse("axis must be the last one");
   }
-  const RowLayout rows(view, axis);
-  const Operand x = c.operand(0, rows);
+  const LayerAxes rows(given, axis);
+  const Operand x = c.operand(rows);
   const SymbolicTensor y =
       c.add(RMSNormalization({.epsilon = c.number("epsilon", 1e-5f)}), {x},
             {per_channel(c, 1, "scale", x.tensor.shape()[-1], true)});
@@ -130,27 +129,25 @@ void convert_rms_normalization(Conversion& c) {
 // Normalizes to length 1 along an axis. The length may have been expanded to
 // the shape of x.
 void convert_unit_normalization(Conversion& c) {
-  const View& view = c.view(0);
-  const int axis = c.axis_of(c.integer("axis", -1), view.rank());
-  if (std::cmp_equal(axis, view.batch())) {
-    c.refuse("axis must not be the batch axis");
-  }
+  const ImportedValue& x = c.value(0);
+  const int axis = c.axis_of(c.integer("axis", -1), x.rank());
+  if (x.has_batch(axis)) c.refuse("axis must not be the batch axis");
   if (c.has(1)) {
-    const Sizes own = sizes_of(view), wanted = c.sizes(1);
+    const Dims own = x.dims(), wanted = c.sizes(1);
     bool same = wanted.size() <= own.size();
     for (size_t i = 0; same && i < wanted.size(); ++i) {
-      const int64_t size = own[own.size() - wanted.size() + i];
-      same = wanted[i] == size || wanted[i] == 1 || has_batch(size);
+      const Dim& size = own[own.size() - wanted.size() + i];
+      same = wanted[i] == size || wanted[i].is_one() || size.batch;
     }
     if (!same) c.refuse("length must be expanded to the shape of its value");
   }
-  const RowLayout rows(view, axis);
-  c.set_output(rows.back(c.add(UnitNormalization(), {c.operand(0, rows)})));
+  const LayerAxes rows(x, axis);
+  c.set_output(rows.back(c.add(UnitNormalization(), {c.operand(rows)})));
 }
 
 // Each channel is a group.
 void convert_instance_normalization(Conversion& c) {
-  const Operand x = c.operand(0, channels_last(c.view(0).rank()));
+  const Operand x = c.operand(0, channels_last(c.value(0).rank()));
   const int64_t channels = x.tensor.shape()[-1];
   const SymbolicTensor y =
       c.add(GroupNormalization(
@@ -158,13 +155,12 @@ void convert_instance_normalization(Conversion& c) {
             {x},
             {per_channel(c, 1, "gamma", channels),
              per_channel(c, 2, "beta", channels)});
-  c.set_output(view_of(y, channels_last(c.view(0).rank())));
+  c.set_output(channels_first(y));
 }
 
 // Scale and bias are per group before opset 21 and per channel since then.
 void convert_group_normalization(Conversion& c) {
-  const int rank = c.view(0).rank();
-  const Operand x = c.operand(0, channels_last(rank));
+  const Operand x = c.operand(0, channels_last(c.value(0).rank()));
   const int64_t channels = x.tensor.shape()[-1];
   const int64_t groups = c.integer("num_groups", 0);
   if (groups < 1 || channels % groups != 0) {
@@ -195,7 +191,7 @@ void convert_group_normalization(Conversion& c) {
                                 .center = c.has(2),
                                 .scale = c.has(1)}),
             {x}, weights);
-  c.set_output(view_of(y, channels_last(rank)));
+  c.set_output(channels_first(y));
 }
 
 void convert_local_response_normalization(Conversion& c) {

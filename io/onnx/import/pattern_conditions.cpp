@@ -6,19 +6,18 @@
 #include <variant>
 
 #include "../attributes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
 
-using Dims = std::vector<int64_t>;
-
 /// Returns the stated shape of a value or input.
-std::optional<Dims> known_shape(const OnnxGraph& graph,
-                                const std::string& value) {
+std::optional<Integers> known_shape(const OnnxGraph& graph,
+                                    const std::string& value) {
   if (auto stated = graph.stated(value)) return stated;
   for (const OnnxTensorInfo& input : graph.inputs()) {
     if (input.name != value || !input.shape) continue;
-    Dims dims;
+    Integers dims;
     for (const OnnxDim& dim : *input.shape) {
       const int64_t* size = std::get_if<int64_t>(&dim);
       dims.push_back(size == nullptr ? -1 : *size);
@@ -43,7 +42,7 @@ const Tensor& parameter_of(const OnnxGraph& graph, const PatternMatch& m) {
 
 /// Whether a constant varies along an axis of a value only.
 bool is_along(const Tensor& constant, int64_t axis,
-              const std::optional<Dims>& value) {
+              const std::optional<Integers>& value) {
   const Shape& shape = constant.shape();
   if (axis >= 0 && !value) return false;
   if (axis >= 0) axis -= static_cast<int64_t>(value->size());
@@ -66,19 +65,19 @@ bool all_equal(const OnnxGraph& graph, const std::string& value, float number) {
 }
 
 /// Returns the sizes of a Reshape if they are constants.
-std::optional<Dims> constant_sizes(const OnnxGraph& graph,
-                                   const std::string& value) {
+std::optional<Integers> constant_sizes(const OnnxGraph& graph,
+                                       const std::string& value) {
   const Constant* constant = graph.constant(value);
   if (constant == nullptr || constant->value.dtype() != DType::i64) {
     return std::nullopt;
   }
   const auto sizes = std::as_const(constant->value).data<int64_t>();
-  return Dims(sizes.begin(), sizes.end());
+  return Integers(sizes.begin(), sizes.end());
 }
 
 /// Whether a Reshape to `sizes` restores the shape of `x`.
 bool restores(OnnxGraph& graph, const std::string& sizes, const std::string& x,
-              const Dims& shape) {
+              const Integers& shape) {
   if (const OnnxNode* node = graph.producer(sizes)) {
     return is_op(*node, "Shape") && node->proto.input(0) == x &&
            integer_of(node->proto, "start", 0) == 0 &&
@@ -169,7 +168,7 @@ bool is_over_images(OnnxGraph& graph, const PatternMatch& m,
       m.axes->size() + 2 != shape->size()) {
     return false;
   }
-  Dims axes = *m.axes;
+  Integers axes = *m.axes;
   for (int64_t& axis : axes) {
     if (axis < 0) axis += std::ssize(*shape);
   }

@@ -47,7 +47,8 @@ Operand with_zeros(Conversion& c, const Operand& x, WindowAttributes& w) {
 }
 
 template <class Over1D, class Over2D>
-View pooled(Conversion& c, const Operand& x, const WindowAttributes& w) {
+ImportedValue pooled(Conversion& c, const Operand& x,
+                     const WindowAttributes& w) {
   const Shape& in = x.tensor.shape();
   if (in.rank() == 3) {
     return channels_first(c.add(Over1D({.pool_size = w.size[0],

@@ -141,6 +141,25 @@ void spell_cast(OnnxGraph&, OnnxNode& node) {
   set_integer(node.proto, "to", type);
 }
 
+// The product W x of a matrix and a vector is that of x and the transpose of W,
+// a Dense layer.
+void spell_matmul(OnnxGraph& graph, OnnxNode& node) {
+  const OnnxConstant* left = graph.constant(node.proto.input(0));
+  if (left == nullptr || left->value.dtype() != DType::f32 ||
+      left->value.shape().rank() != 2 ||
+      rank_of(graph, node.proto.input(1)) != 1) {
+    return;
+  }
+  const std::string transposed =
+      graph.unique_name(node.proto.input(0) + "/transposed");
+  graph.set_constant(transposed, {.value = left->value.transposed({1, 0}),
+                                  .source = transposed});
+  onnx::NodeProto by = node.proto;
+  by.set_input(0, node.proto.input(1));
+  by.set_input(1, transposed);
+  graph.replace(node, by, {});
+}
+
 /// Returns the name of a constant with the factors of an Upsample before opset
 /// 9; "" for attributes that are missing.
 std::string upsample_scales(OnnxGraph& graph, const onnx::NodeProto& node) {
@@ -195,6 +214,7 @@ void use_common_spelling(OnnxGraph& graph, OnnxNode& node) {
       {"Less", spell_broadcast},
       {"LayerNormalization", spell_layer_normalization},
       {"LogSoftmax", spell_softmax},
+      {"MatMul", spell_matmul},
       {"Mul", spell_broadcast},
       {"Or", spell_broadcast},
       {"PRelu", spell_prelu},
