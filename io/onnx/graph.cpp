@@ -95,6 +95,13 @@ void OnnxGraph::set_constant(const std::string& value, OnnxConstant constant) {
   constants_[value] = std::move(constant);
 }
 
+std::string OnnxGraph::add_constant(const std::string& name,
+                                    const Tensor& value) {
+  std::string unique = unique_name(name);
+  set_constant(unique, {.value = value, .source = unique});
+  return unique;
+}
+
 void OnnxGraph::add_initializer(const std::string& value,
                                 const onnx::TensorProto& tensor) {
   names_.insert(value);

@@ -100,6 +100,8 @@ class OnnxGraph {
   /// Returns null unless the value is a constant of a type that Octet has.
   const OnnxConstant* constant(const std::string& value) const;
   void set_constant(const std::string& value, OnnxConstant constant);
+  /// Adds a constant. Returns its name, similar to `name`.
+  std::string add_constant(const std::string& name, const Tensor& value);
   /// Adds an initializer. If Octet lacks its type, other_type() returns it.
   void add_initializer(const std::string& value,
                        const onnx::TensorProto& tensor);

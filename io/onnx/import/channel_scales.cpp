@@ -1,262 +1,183 @@
 #include "channel_scales.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <map>
+#include <cstring>
 #include <string>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
-#include "../graph_view.h"
-#include "../qdq.h"
-#include "../tensors.h"
-#include "unique_names.h"
+#include "../attributes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
 
-using onnx::NodeProto;
-using onnx::TensorProto;
-
-int64_t integer_or(const NodeProto& node, const char* name, int64_t otherwise) {
-  const auto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? otherwise : attribute->i();
+/// Returns a float32 constant, or null.
+const Tensor* floats_in(const OnnxGraph& graph, const std::string& value) {
+  const OnnxConstant* constant = graph.constant(value);
+  const bool floats =
+      constant != nullptr && constant->value.dtype() == DType::f32;
+  return floats ? &constant->value : nullptr;
 }
 
-bool is_float32(const TensorProto* tensor) {
-  return tensor != nullptr && tensor->data_type() == TensorProto::FLOAT;
+/// Returns the Q of an activation's pair, or null.
+OnnxNode* quantizer_of(OnnxGraph& graph, const OnnxNode& dequantize) {
+  OnnxNode* quantize = graph.producer(dequantize.proto.input(0));
+  const bool pair = quantize != nullptr && is_op(*quantize, "QuantizeLinear") &&
+                    graph.constant(quantize->proto.input(0)) == nullptr &&
+                    graph.uses(quantize->proto.output(0)) == 1 &&
+                    std::equal(quantize->proto.input().begin() + 1,
+                               quantize->proto.input().end(),
+                               dequantize.proto.input().begin() + 1,
+                               dequantize.proto.input().end());
+  return pair ? quantize : nullptr;
 }
 
-class ChannelScales {
- public:
-  explicit ChannelScales(onnx::GraphProto& graph)
-      : graph_(graph), before_(graph), view_(before_) {
-    for (int i = 0; i < before_.node_size(); ++i) {
-      const NodeProto& node = before_.node(i);
-      index_[&node] = i;
-      names_.insert(node.name());
-      names_.insert(node.output().begin(), node.output().end());
-    }
-    for (const auto& tensor : before_.initializer()) {
-      names_.insert(tensor.name());
-    }
-    for (const auto& output : before_.output())
-      outputs_.push_back(output.name());
-  }
-
-  void run() {
-    for (const NodeProto& node : before_.node()) {
-      if (is_dequantize(node) && fits(node)) share(node);
-    }
-    if (divisions_.empty()) return;
-    google::protobuf::RepeatedPtrField<NodeProto> nodes;
-    nodes.Swap(graph_.mutable_node());
-    for (int i = 0; i < nodes.size(); ++i) {
-      const auto division = divisions_.find(i);
-      if (division != divisions_.end()) {
-        *graph_.add_node() = std::move(division->second);
-      }
-      graph_.add_node()->Swap(&nodes[i]);
+/// Returns the zero point that all channels of a node have, as a scalar;
+/// nothing if they differ, an empty tensor if there is none.
+std::optional<Tensor> common_zero_point(const OnnxGraph& graph,
+                                        const onnx::NodeProto& node) {
+  if (node.input_size() < 3 || node.input(2).empty()) return Tensor();
+  const OnnxConstant* zero = graph.constant(node.input(2));
+  if (zero == nullptr || zero->value.size() == 0) return {};
+  const Tensor& all = zero->value;
+  const auto size = static_cast<size_t>(all.bytes() / all.size());
+  const auto* bytes = static_cast<const char*>(all.raw());
+  for (int64_t i = 1; i < all.size(); ++i) {
+    if (std::memcmp(bytes, bytes + static_cast<size_t>(i) * size, size) != 0) {
+      return {};
     }
   }
+  return all.reshaped({all.size()}).slice(0, 1).reshaped({});
+}
 
- private:
-  /// Returns the Q of an activation's pair with a scale per channel, or null.
-  const NodeProto* quantizer(const NodeProto& dequantize) const {
-    const NodeProto* quantize = view_.producer(dequantize.input(0));
-    if (quantize == nullptr || !is_quantize(*quantize) ||
-        view_.constant(quantize->input(0)) != nullptr ||
-        view_.consumers(quantize->output(0)).size() != 1 ||
-        quantize->input_size() != dequantize.input_size()) {
-      return nullptr;
-    }
-    for (int i = 1; i < quantize->input_size(); ++i) {
-      if (quantize->input(i) != dequantize.input(i)) return nullptr;
-    }
-    return quantize;
+// A float constant, or a DQ with constant scales along axis 0, of a constant or
+// of its Q.
+bool has_scalable_weight(OnnxGraph& graph, const onnx::NodeProto& conv) {
+  const std::string& weight = conv.input(1);
+  if (graph.constant(weight) != nullptr) {
+    return floats_in(graph, weight) != nullptr;
   }
-
-  bool fits(const NodeProto& dequantize) const {
-    const NodeProto* quantize = quantizer(dequantize);
-    const TensorProto* scales = view_.constant(dequantize.input(1));
-    if (quantize == nullptr || !is_float32(scales) ||
-        scales->dims_size() != 1 || scales->dims(0) < 2 ||
-        integer_or(*quantize, "axis", 1) != 1 ||
-        integer_or(dequantize, "axis", 1) != 1 ||
-        std::ranges::find(outputs_, dequantize.output(0)) != outputs_.end()) {
-      return false;
-    }
-    const auto values = float_values(*scales);
-    if (!std::ranges::all_of(values, [](float s) { return s > 0; })) {
-      return false;
-    }
-    const auto& consumers = view_.consumers(dequantize.output(0));
-    return !consumers.empty() && has_equal_zero_points(dequantize) &&
-           std::ranges::all_of(consumers, [&](const NodeProto* conv) {
-             return is_depthwise(*conv, dequantize.output(0), scales->dims(0));
-           });
+  const OnnxNode* dequantize = graph.producer(weight);
+  if (dequantize == nullptr || !is_op(*dequantize, "DequantizeLinear") ||
+      graph.uses(weight) != 1) {
+    return false;
   }
-
-  bool has_equal_zero_points(const NodeProto& dequantize) const {
-    if (dequantize.input_size() < 3 || dequantize.input(2).empty()) return true;
-    const TensorProto* zero = view_.constant(dequantize.input(2));
-    if (zero == nullptr) return false;
-    const auto same = [](const auto& values) {
-      return std::ranges::adjacent_find(values, std::not_equal_to()) ==
-             values.end();
-    };
-    return zero->has_raw_data() ? same(zero->raw_data())
-                                : same(zero->int32_data());
+  const onnx::NodeProto& proto = dequantize->proto;
+  const Tensor* scales = floats_in(graph, proto.input(1));
+  if (scales == nullptr || scales->shape().rank() != 1 ||
+      integer_of(proto, "axis", 1) != 0) {
+    return false;
   }
+  if (graph.constant(proto.input(0)) != nullptr) return true;
+  const OnnxNode* quantize = graph.producer(proto.input(0));
+  return quantize != nullptr && is_op(*quantize, "QuantizeLinear") &&
+         graph.uses(proto.input(0)) == 1 &&
+         quantize->proto.input(1) == proto.input(1) &&
+         floats_in(graph, quantize->proto.input(0)) != nullptr;
+}
 
-  bool is_depthwise(const NodeProto& conv, const std::string& value,
-                    int64_t channels) const {
-    return conv.op_type() == "Conv" && conv.input(0) == value &&
-           conv.input(1) != value && integer_or(conv, "group", 1) == channels &&
-           has_scalable_weight(conv);
+bool has_channel_scales(OnnxGraph& graph, const OnnxNode& dequantize) {
+  const OnnxNode* quantize = quantizer_of(graph, dequantize);
+  const Tensor* scales = floats_in(graph, dequantize.proto.input(1));
+  const std::string& value = dequantize.proto.output(0);
+  if (quantize == nullptr || scales == nullptr || scales->shape().rank() != 1 ||
+      scales->size() < 2 || integer_of(quantize->proto, "axis", 1) != 1 ||
+      integer_of(dequantize.proto, "axis", 1) != 1 || graph.is_output(value) ||
+      std::ranges::any_of(scales->f32(), [](float s) { return !(s > 0); }) ||
+      !common_zero_point(graph, dequantize.proto)) {
+    return false;
   }
+  const auto consumers = graph.consumers(value);
+  return !consumers.empty() &&
+         std::ranges::all_of(consumers, [&](const OnnxNode* consumer) {
+           const onnx::NodeProto& conv = consumer->proto;
+           return is_op(*consumer, "Conv") && conv.input(0) == value &&
+                  conv.input(1) != value &&
+                  integer_of(conv, "group", 1) == scales->size() &&
+                  has_scalable_weight(graph, conv);
+         });
+}
 
-  // A float constant, or a DQ with constant scales along axis 0, of a constant
-  // or of its Q.
-  bool has_scalable_weight(const NodeProto& conv) const {
-    const TensorProto* weight = view_.constant(conv.input(1));
-    if (weight != nullptr) return is_float32(weight);
-    const NodeProto* dequantize = view_.producer(conv.input(1));
-    if (dequantize == nullptr || !is_dequantize(*dequantize) ||
-        view_.consumers(conv.input(1)).size() != 1) {
-      return false;
-    }
-    const TensorProto* scales = view_.constant(dequantize->input(1));
-    if (!is_float32(scales) || scales->dims_size() != 1 ||
-        integer_or(*dequantize, "axis", 1) != 0) {
-      return false;
-    }
-    if (view_.constant(dequantize->input(0)) != nullptr) return true;
-    const NodeProto* quantize = view_.producer(dequantize->input(0));
-    return quantize != nullptr && is_quantize(*quantize) &&
-           view_.consumers(quantize->output(0)).size() == 1 &&
-           quantize->input(1) == dequantize->input(1) &&
-           is_float32(view_.constant(quantize->input(0)));
+void set_input(OnnxGraph& graph, OnnxNode& node, int input,
+               const std::string& value) {
+  onnx::NodeProto by = node.proto;
+  by.set_input(input, value);
+  graph.replace(node, by, {});
+}
+
+/// Returns a constant [m,...] whose rows are multiplied by the scales [c] of
+/// their input channels.
+std::string scaled(OnnxGraph& graph, const std::string& name,
+                   const Tensor& scales) {
+  Tensor products = floats_in(graph, name)->clone();
+  const int64_t rows = products.shape()[0];
+  const int64_t row = products.size() / std::max<int64_t>(rows, 1);
+  for (int64_t i = 0; i < products.size(); ++i) {
+    products.f32()[static_cast<size_t>(i)] *=
+        scales.f32()[static_cast<size_t>(i / row * scales.size() / rows)];
   }
+  return graph.add_constant(name + "/scaled", products);
+}
 
-  NodeProto& changed(const NodeProto& node) {
-    return *graph_.mutable_node(index_.at(&node));
+/// Multiplies the weight by the scales. Returns its rank.
+int scale_weight(OnnxGraph& graph, OnnxNode& conv, const Tensor& scales) {
+  const std::string weight = conv.proto.input(1);
+  if (const Tensor* floats = floats_in(graph, weight)) {
+    const int rank = floats->shape().rank();
+    set_input(graph, conv, 1, scaled(graph, weight, scales));
+    return rank;
   }
-
-  std::string add_floats(const std::string& name,
-                         const std::vector<int64_t>& dims,
-                         const std::vector<float>& values) {
-    TensorProto& tensor = *graph_.add_initializer();
-    tensor.set_name(names_.add(name));
-    tensor.set_data_type(TensorProto::FLOAT);
-    tensor.mutable_dims()->Assign(dims.begin(), dims.end());
-    tensor.mutable_float_data()->Assign(values.begin(), values.end());
-    return tensor.name();
+  OnnxNode& dequantize = *graph.producer(weight);
+  const std::string values = dequantize.proto.input(0);
+  const std::string products = scaled(graph, dequantize.proto.input(1), scales);
+  set_input(graph, dequantize, 1, products);
+  if (const OnnxConstant* stored = graph.constant(values)) {
+    return stored->value.shape().rank();
   }
+  OnnxNode& quantize = *graph.producer(values);
+  const std::string floats = quantize.proto.input(0);
+  set_input(graph, quantize, 0, scaled(graph, floats, scales));
+  set_input(graph, quantize, 1, products);
+  return floats_in(graph, quantize.proto.input(0))->shape().rank();
+}
 
-  /// Returns a constant [m,...] whose rows are multiplied by the scales [c] of
-  /// their input channels.
-  std::string scaled(const std::string& name,
-                     const std::vector<float>& scales) {
-    const TensorProto& tensor = *view_.constant(name);
-    std::vector<float> values = float_values(tensor);
-    const size_t rows = static_cast<size_t>(tensor.dims(0));
-    const size_t row = values.size() / std::max<size_t>(rows, 1);
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i] *= scales[i / row * scales.size() / rows];
-    }
-    return add_floats(name + "/scaled",
-                      {tensor.dims().begin(), tensor.dims().end()}, values);
+void share_scales_of(OnnxGraph& graph, OnnxNode& dequantize) {
+  OnnxNode& quantize = *quantizer_of(graph, dequantize);
+  const Tensor scales = *floats_in(graph, dequantize.proto.input(1));
+  const Tensor zero = *common_zero_point(graph, dequantize.proto);
+  const std::string name = dequantize.proto.input(1);
+  int rank = 0;
+  for (const OnnxNode* conv : graph.consumers(dequantize.proto.output(0))) {
+    rank = scale_weight(graph, *graph.producer(conv->proto.output(0)), scales);
   }
-
-  void scale_weight(const NodeProto& conv, const std::vector<float>& scales) {
-    if (view_.constant(conv.input(1)) != nullptr) {
-      changed(conv).set_input(1, scaled(conv.input(1), scales));
-      return;
-    }
-    const NodeProto& dequantize = *view_.producer(conv.input(1));
-    const std::string products = scaled(dequantize.input(1), scales);
-    changed(dequantize).set_input(1, products);
-    if (view_.constant(dequantize.input(0)) != nullptr) return;
-    NodeProto& quantize = changed(*view_.producer(dequantize.input(0)));
-    quantize.set_input(0, scaled(quantize.input(0), scales));
-    quantize.set_input(1, products);
+  Integers dims(static_cast<size_t>(std::max(rank - 1, 1)), 1);
+  dims[0] = scales.size();
+  onnx::NodeProto division =
+      node_of("Div",
+              {quantize.proto.input(0),
+               graph.add_constant(name + "/channels",
+                                  scales.reshaped(Shape(std::span(dims))))},
+              graph.unique_name(quantize.proto.input(0) + "/unit"));
+  division.set_name(quantize.name + "/unit");
+  graph.insert_before(quantize, division);
+  set_input(graph, quantize, 0, division.output(0));
+  const std::string one = graph.add_constant(name + "/unit", Tensor::scalar(1));
+  for (OnnxNode* node : {&quantize, &dequantize}) {
+    set_input(graph, *node, 1, one);
+    if (zero.empty()) continue;
+    set_input(graph, *node, 2,
+              graph.add_constant(node->proto.input(2) + "/unit", zero));
   }
-
-  void share(const NodeProto& dequantize) {
-    const NodeProto& quantize = *quantizer(dequantize);
-    const std::vector<float> scales =
-        float_values(*view_.constant(dequantize.input(1)));
-    const auto& consumers = view_.consumers(dequantize.output(0));
-    for (const NodeProto* conv : consumers) scale_weight(*conv, scales);
-    const auto rank = weight_rank(*consumers[0]);
-    std::vector<int64_t> dims{static_cast<int64_t>(scales.size())};
-    dims.resize(static_cast<size_t>(std::max<int64_t>(rank - 1, 1)), 1);
-    NodeProto division;
-    division.set_op_type("Div");
-    division.set_name(names_.add(quantize.name() + "/unit"));
-    division.add_input(quantize.input(0));
-    division.add_input(
-        add_floats(quantize.input(1) + "/channels", dims, scales));
-    division.add_output(names_.add(quantize.input(0) + "/unit"));
-    const std::string one = add_floats(quantize.input(1) + "/unit", {}, {1});
-    const std::string zero = scalar_zero_point(quantize);
-    changed(quantize).set_input(0, division.output(0));
-    for (const NodeProto* node : {&quantize, &dequantize}) {
-      NodeProto& per_tensor = changed(*node);
-      per_tensor.set_input(1, one);
-      if (!zero.empty()) per_tensor.set_input(2, zero);
-    }
-    divisions_.emplace(index_.at(&quantize), std::move(division));
-  }
-
-  int64_t weight_rank(const NodeProto& conv) const {
-    std::string value = conv.input(1);
-    while (view_.constant(value) == nullptr) {
-      value = view_.producer(value)->input(0);
-    }
-    return view_.constant(value)->dims_size();
-  }
-
-  /// Returns a scalar copy of a zero point; "" if there is none.
-  std::string scalar_zero_point(const NodeProto& quantize) {
-    if (quantize.input_size() < 3 || quantize.input(2).empty()) return "";
-    TensorProto& zero = *graph_.add_initializer();
-    zero = *view_.constant(quantize.input(2));
-    zero.set_name(names_.add(quantize.input(2) + "/unit"));
-    zero.clear_dims();
-    if (zero.has_raw_data()) zero.mutable_raw_data()->resize(1);
-    if (zero.int32_data_size() > 1) zero.mutable_int32_data()->Truncate(1);
-    return zero.name();
-  }
-
-  onnx::GraphProto& graph_;
-  const onnx::GraphProto before_;
-  const GraphView view_;
-  UniqueNames names_;
-  std::vector<std::string> outputs_;
-  std::unordered_map<const NodeProto*, int> index_;
-  std::map<int, NodeProto> divisions_;  // by the index of the Q after them
-};
-
-bool has_channel_scales(const onnx::GraphProto& graph) {
-  std::unordered_map<std::string, int64_t> counts;
-  for (const auto& tensor : graph.initializer()) {
-    if (tensor.dims_size() == 1) counts[tensor.name()] = tensor.dims(0);
-  }
-  return std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
-    if (!is_quantize(node) || integer_or(node, "axis", 1) != 1) return false;
-    const auto found = counts.find(node.input(1));
-    return found != counts.end() && found->second > 1;
-  });
 }
 
 }  // namespace
 
-void share_channel_scales(onnx::GraphProto& graph) {
-  if (has_channel_scales(graph)) ChannelScales(graph).run();
+void share_channel_scales(OnnxGraph& graph) {
+  for (OnnxNode& node : graph.nodes()) {
+    if (is_op(node, "DequantizeLinear") && has_channel_scales(graph, node)) {
+      share_scales_of(graph, node);
+    }
+  }
 }
 
 }  // namespace octet::io::importing

@@ -2,7 +2,7 @@
 // writes them. Internal to io/onnx/import.
 #pragma once
 
-#include <onnx/onnx_pb.h>
+#include "../graph.h"
 
 namespace octet::io::importing {
 
@@ -10,6 +10,6 @@ namespace octet::io::importing {
 /// multiplies the convolutions' weights, or their scales, by the scales. The
 /// quantized values are the same. Leaves pairs unchanged whose channels have
 /// different zero points or other consumers.
-void share_channel_scales(onnx::GraphProto& graph);
+void share_channel_scales(OnnxGraph& graph);
 
 }  // namespace octet::io::importing

@@ -31,11 +31,9 @@ namespace {
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
   expand_attention(*model.mutable_graph(), opset_of(model));
-  if (!options.drop_quantizers) {
-    importing::share_channel_scales(*model.mutable_graph());
-  }
   OnnxGraph graph(std::move(model), options.limits);
   importing::normalize_graph(graph);
+  if (!options.drop_quantizers) importing::share_channel_scales(graph);
   importing::drop_unused_inputs(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
