@@ -194,35 +194,37 @@ void convert_prelu(Conversion& c) {
 // Softmax and LogSoftmax.
 void convert_softmax(Conversion& c) {
   const bool logarithm = c.op() == "LogSoftmax";
-  const ImportedValue given = c.value(0);
-  const int rank = given.rank();
+  const Dims dims = c.value(0).dims();
+  const int rank = c.value(0).rank();
   const bool old = c.opset() < 13;
   const int axis = c.axis_of(c.integer("axis", old && rank > 1 ? 1 : -1), rank);
-  if (given.has_batch(axis)) c.refuse("axis must not be the batch axis");
   // Before opset 13, Softmax covers all axes from `axis` on.
-  for (int behind = axis + 1; old && behind < rank; ++behind) {
-    if (!given.dims()[static_cast<size_t>(behind)].is_one()) {
-      c.refuse(
-          fmt::format("axis must be the last one before opset 13, got {} of {}",
-                      axis, given.text()));
-    }
+  if (old && std::ranges::any_of(
+                 std::span(dims).subspan(static_cast<size_t>(axis) + 1),
+                 [](const Dim& dim) { return !dim.is_one(); })) {
+    c.set_value(0, c.value(0).with(with_merged_axes(c.value(0).layout, axis)));
   }
+  const ImportedValue x = c.value(0);
+  if (x.has_batch(axis)) c.refuse("axis must not be the batch axis");
   const auto function = logarithm ? log_softmax : octet::softmax;
+  const auto set_output = [&](const ImportedValue& y) {
+    c.set_output(y.with(y.layout.reshaped(dims).value()));
+  };
   // The result does not depend on the order of the features.
-  if (rank == 2 && given.samples_lead()) {
-    const Operand x = c.features(0);
-    const SymbolicTensor y = c.named(function(x.tensor, -1), {x});
-    return c.set_output(
-        {y, given.layout.stored_as(layout_of(y, file_order(2)).stored())});
+  if (x.rank() == 2 && x.samples_lead()) {
+    const Operand features = c.features(0);
+    const SymbolicTensor y = c.named(function(features.tensor, -1), {features});
+    return set_output(
+        {y, x.layout.stored_as(layout_of(y, file_order(2)).stored())});
   }
   // LogSoftmax layers apply to the last axis only.
-  const LayerAxes axes = logarithm || !given.samples_lead()
-                             ? LayerAxes(given, axis)
-                             : LayerAxes(given);
+  const LayerAxes axes =
+      logarithm || !x.samples_lead() ? LayerAxes(x, axis) : LayerAxes(x);
   const int64_t at = axes.position(axis);
   const bool last = std::cmp_equal(at + 1, axes.order.size());
-  const Operand x = c.operand(axes);
-  c.set_output(axes.back(c.named(function(x.tensor, last ? -1 : at), {x})));
+  const Operand operand = c.operand(axes);
+  set_output(
+      axes.back(c.named(function(operand.tensor, last ? -1 : at), {operand})));
 }
 
 }  // namespace octet::io::importing

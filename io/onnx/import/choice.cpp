@@ -42,6 +42,11 @@ constexpr Comparison kComparisons[] = {
 
 }  // namespace
 
+bool is_comparison(std::string_view op) {
+  return std::ranges::find(kComparisons, op, &Comparison::op) !=
+         std::end(kComparisons);
+}
+
 void convert_compare(Conversion& c) {
   const Comparison& comparison =
       *std::ranges::find(kComparisons, c.op(), &Comparison::op);

@@ -153,6 +153,32 @@ ImportedWeight Conversion::weight(int input, const char* name) const {
   return weight;
 }
 
+ImportedWeight Conversion::channels(int input, const char* name, int64_t count,
+                                    bool broadcasts) const {
+  ImportedWeight weight{name, floats(input)};
+  const Shape& shape = weight.value.shape();
+  if (broadcasts && weight.value.size() == 1) {
+    weight.value = Tensor::full({count}, weight.value.f32()[0]);
+    return weight;
+  }
+  if (weight.value.size() != count || shape.rank() < 1) {
+    refuse(fmt::format("{} must have {} numbers, got {}", name, count,
+                       shape.to_string()));
+  }
+  weight.value = weight.value.reshaped({count});
+  return weight;
+}
+
+void Conversion::expect_scales(ImportedWeight& weight, int64_t axis) const {
+  if (!weight.qparams || !weight.qparams->per_channel ||
+      weight.qparams->axis == axis) {
+    return;
+  }
+  drop_codes(weight, fmt::format("scales are on axis {}, but a layer needs "
+                                 "them on axis {}, the outputs",
+                                 weight.qparams->axis, axis));
+}
+
 void Conversion::drop_codes(ImportedWeight& weight,
                             const std::string& reason) const {
   weight.qparams.reset();

@@ -30,7 +30,6 @@ void convert_einsum(Conversion& c);
 void convert_batch_normalization(Conversion& c);
 void convert_layer_normalization(Conversion& c);
 void convert_rms_normalization(Conversion& c);
-void convert_instance_normalization(Conversion& c);
 void convert_group_normalization(Conversion& c);
 void convert_local_response_normalization(Conversion& c);
 
@@ -52,6 +51,7 @@ void convert_mul(Conversion& c);
 void convert_pow(Conversion& c);
 void convert_attention(Conversion& c);
 void convert_dot_product_attention(Conversion& c);
+bool is_comparison(std::string_view op);
 void convert_compare(Conversion& c);
 void convert_not(Conversion& c);
 void convert_where(Conversion& c);

@@ -51,28 +51,6 @@ bool share_scales(ImportedWeight& weight, int64_t channels) {
   return true;
 }
 
-void check_scales_axis(const Conversion& c, ImportedWeight& weight,
-                       int64_t axis) {
-  if (weight.qparams && weight.qparams->per_channel &&
-      weight.qparams->axis != axis) {
-    c.drop_codes(weight, fmt::format("scales are on axis {}, but a layer needs "
-                                     "them on axis {}",
-                                     weight.qparams->axis, axis));
-  }
-}
-
-void add_bias(Conversion& c, int64_t outputs,
-              std::vector<ImportedWeight>& weights) {
-  if (!c.has(2)) return;
-  ImportedWeight bias{"bias", c.floats(2)};
-  if (bias.value.size() != outputs) {
-    c.refuse(fmt::format("must have {} biases, got {}", outputs,
-                         bias.value.shape().to_string()));
-  }
-  bias.value = bias.value.reshaped({outputs});
-  weights.push_back(std::move(bias));
-}
-
 Sizes spatial_sizes(const Tensor& w) {
   const auto dims = w.shape().dims().subspan(2);
   return {dims.begin(), dims.end()};
@@ -127,7 +105,7 @@ void convert_conv(Conversion& c) {
     c.refuse(fmt::format("weight {} does not fit {} channels in {} groups",
                          w.to_string(), in[-1], groups));
   }
-  check_scales_axis(c, weight, 0);
+  c.expect_scales(weight, 0);
   const WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
   // Grouped convolutions have a scale for each output.
   const bool depthwise =
@@ -139,7 +117,7 @@ void convert_conv(Conversion& c) {
     weight.value = kernel_of(weight.value);
   }
   std::vector<ImportedWeight> weights{weight};
-  add_bias(c, w[0], weights);
+  if (c.has(2)) weights.push_back(c.channels(2, "bias", w[0]));
   const bool bias = weights.size() > 1;
   const auto layer = [&]() -> LayerHandle {
     if (in.rank() == 3 && depthwise) {
@@ -195,7 +173,7 @@ void convert_conv_transpose(Conversion& c) {
         "group must be 1; transposed convolutions with groups are not "
         "supported");
   }
-  check_scales_axis(c, weight, 1);
+  c.expect_scales(weight, 1);
   WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
   Sizes more = c.integers("output_padding");
   if (more.empty()) more.assign(2, 0);
@@ -220,7 +198,7 @@ void convert_conv_transpose(Conversion& c) {
   }
   weight.value = weight.value.transposed({2, 3, 1, 0});
   std::vector<ImportedWeight> weights{weight};
-  add_bias(c, w[1], weights);
+  if (c.has(2)) weights.push_back(c.channels(2, "bias", w[1]));
   const Pads pads(window.begin[0], window.end[0], window.begin[1],
                   window.end[1]);
   const Conv2DTranspose layer(

@@ -136,6 +136,12 @@ class Conversion {
   Dims sizes(int input) const;
   /// A constant for the parameter `name`, in ONNX order.
   ImportedWeight weight(int input, const char* name) const;
+  /// A float32 constant with a number for each of `count` channels. If it
+  /// `broadcasts`, a single number is repeated.
+  ImportedWeight channels(int input, const char* name, int64_t count,
+                          bool broadcasts = false) const;
+  /// Keeps a weight as floats unless its scales per channel are on an axis.
+  void expect_scales(ImportedWeight& weight, int64_t axis) const;
   /// Keeps a weight as floats if no layer can keep it quantized; import logs a
   /// warning.
   void drop_codes(ImportedWeight& weight, const std::string& reason) const;

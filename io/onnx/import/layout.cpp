@@ -119,6 +119,14 @@ AxisLayout without_axes(const AxisLayout& layout,
   return with_dims(layout, dims);
 }
 
+AxisLayout with_merged_axes(const AxisLayout& layout, int axis) {
+  Dims dims = layout.dims();
+  const auto first = dims.begin() + axis;
+  *first = *product(std::span(first, dims.end()));
+  dims.erase(first + 1, dims.end());
+  return with_dims(layout, dims);
+}
+
 AxisLayout with_leading_batch(const AxisLayout& layout) {
   const bool leads = layout.rank() > 1 && !layout.batch_axis() &&
                      layout.dims().front().is_one();

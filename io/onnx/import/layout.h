@@ -63,6 +63,8 @@ ImportedValue value_of(const SymbolicTensor& tensor,
 AxisLayout with_axes(const AxisLayout& layout, std::span<const int64_t> axes);
 AxisLayout without_axes(const AxisLayout& layout,
                         std::span<const int64_t> axes);
+/// Returns the layout with the axes from `axis` on merged.
+AxisLayout with_merged_axes(const AxisLayout& layout, int axis);
 /// Makes a leading axis of size 1 the batch of a sample with several axes.
 AxisLayout with_leading_batch(const AxisLayout& layout);
 

@@ -20,17 +20,8 @@ std::string add_integers(OnnxGraph& graph, const std::string& name,
 onnx::NodeProto node_of(const char* op, std::vector<std::string> inputs,
                         std::string output);
 
-/// Returns a constant list of integers; nothing for other inputs.
-std::optional<Integers> listed(const OnnxGraph& graph,
-                               const onnx::NodeProto& node, int input);
-
 /// Returns the rank of a value, if known.
 std::optional<int64_t> rank_of(const OnnxGraph& graph,
                                const std::string& value);
-
-// Each leaves a node unchanged unless it has the spelling.
-void spell_pad(OnnxGraph& graph, OnnxNode& node);
-void spell_softmax(OnnxGraph& graph, OnnxNode& node);
-void spell_layer_normalization(OnnxGraph& graph, OnnxNode& node);
 
 }  // namespace octet::io::importing

@@ -84,11 +84,7 @@ void spell_broadcast(OnnxGraph& graph, OnnxNode& node) {
   const int64_t axis = attribute->i() + (attribute->i() < 0 ? *first : 0);
   const int64_t missing = *first - axis - *second;
   if (axis < 0 || missing < 0) return;
-  auto& attributes = *node.proto.mutable_attribute();
-  attributes.erase(
-      std::remove_if(attributes.begin(), attributes.end(),
-                     [](const auto& a) { return a.name() == "axis"; }),
-      attributes.end());
+  remove_attribute(node.proto, "axis");
   if (missing > 0) append_axes(graph, node, 1, *second, missing);
 }
 
@@ -150,13 +146,10 @@ void spell_matmul(OnnxGraph& graph, OnnxNode& node) {
       rank_of(graph, node.proto.input(1)) != 1) {
     return;
   }
-  const std::string transposed =
-      graph.unique_name(node.proto.input(0) + "/transposed");
-  graph.set_constant(transposed, {.value = left->value.transposed({1, 0}),
-                                  .source = transposed});
   onnx::NodeProto by = node.proto;
   by.set_input(0, node.proto.input(1));
-  by.set_input(1, transposed);
+  by.set_input(1, graph.add_constant(node.proto.input(0) + "/transposed",
+                                     left->value.transposed({1, 0})));
   graph.replace(node, by, {});
 }
 
@@ -171,12 +164,8 @@ std::string upsample_scales(OnnxGraph& graph, const onnx::NodeProto& node) {
               number_of(node, "width_scale", 1)};
   }
   if (scales.empty()) return "";
-  std::string name = graph.unique_name(node.output(0) + "/scales");
-  graph.set_constant(name, {Tensor::of<float>({std::ssize(scales)},
-                                              std::span<const float>(scales)),
-                            {},
-                            name});
-  return name;
+  return graph.add_constant(node.output(0) + "/scales",
+                            Tensor::of<float>({std::ssize(scales)}, scales));
 }
 
 // Resize of opset 11 with the pixel positions of older ones. Source: ONNX
@@ -199,6 +188,30 @@ void spell_resize(OnnxGraph& graph, OnnxNode& node) {
 
 }  // namespace
 
+std::string add_integers(OnnxGraph& graph, const std::string& name,
+                         const Integers& values) {
+  return graph.add_constant(name,
+                            Tensor::of<int64_t>({std::ssize(values)}, values));
+}
+
+onnx::NodeProto node_of(const char* op, std::vector<std::string> inputs,
+                        std::string output) {
+  onnx::NodeProto node;
+  node.set_op_type(op);
+  for (std::string& input : inputs) node.add_input(std::move(input));
+  node.add_output(std::move(output));
+  return node;
+}
+
+std::optional<int64_t> rank_of(const OnnxGraph& graph,
+                               const std::string& value) {
+  if (const OnnxConstant* constant = graph.constant(value)) {
+    return constant->value.shape().rank();
+  }
+  const auto dims = graph.stated(value);
+  return dims ? std::optional<int64_t>(std::ssize(*dims)) : std::nullopt;
+}
+
 void use_common_spelling(OnnxGraph& graph, OnnxNode& node) {
   using Spelling = void (*)(OnnxGraph&, OnnxNode&);
   static const std::unordered_map<std::string_view, Spelling> kSpellings{
@@ -210,25 +223,18 @@ void use_common_spelling(OnnxGraph& graph, OnnxNode& node) {
       {"Dropout", spell_dropout},
       {"Equal", spell_broadcast},
       {"Greater", spell_broadcast},
-      {"Hardmax", spell_softmax},
       {"Less", spell_broadcast},
-      {"LayerNormalization", spell_layer_normalization},
-      {"LogSoftmax", spell_softmax},
       {"MatMul", spell_matmul},
       {"Mul", spell_broadcast},
       {"Or", spell_broadcast},
       {"PRelu", spell_prelu},
-      {"Pad", spell_pad},
       {"Pow", spell_broadcast},
-      {"RMSNormalization", spell_layer_normalization},
       {"Resize", spell_resize},
-      {"Softmax", spell_softmax},
       {"Squeeze", spell_squeeze},
       {"Sub", spell_broadcast},
       {"Upsample", spell_resize},
       {"Xor", spell_broadcast},
   };
-  // The checker does not know Hardmax.
   if (!is_standard_domain(node.proto.domain()) ||
       node.proto.input_size() == 0 || node.proto.output_size() == 0) {
     return;
