@@ -214,8 +214,7 @@ void convert_softmax(Conversion& c) {
   if (x.rank() == 2 && x.samples_lead()) {
     const Operand features = c.features(0);
     const SymbolicTensor y = c.named(function(features.tensor, -1), {features});
-    return set_output(
-        {y, x.layout.stored_as(layout_of(y, file_order(2)).stored())});
+    return set_output(value_of(y, x.layout));
   }
   // LogSoftmax layers apply to the last axis only.
   const LayerAxes axes =

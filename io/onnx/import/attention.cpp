@@ -1,5 +1,4 @@
-#include "attention.h"
-
+// Products of two values, and attention, which recompose() finds.
 #include <array>
 #include <cmath>
 #include <utility>
@@ -10,6 +9,9 @@
 #include <octet/layers/rescaling.h>
 #include <octet/layers/scaled_dot_product_attention.h>
 #include <octet/runtime/error.h>
+
+#include "converters.h"
+#include "join.h"
 
 namespace octet::io::importing {
 namespace {
@@ -82,12 +84,6 @@ ImportedValue product_of(Conversion& c, const ImportedValue& a,
   const Operand left = c.operand(x);
   return x.back(
       c.add(Matmul({.transpose_b = by_columns}), {left, c.operand(y)}));
-}
-
-void convert_product(Conversion& c) {
-  const ImportedValue a = c.value(0);
-  const ImportedValue b = c.value(1);
-  c.set_output(product_of(c, a, b));
 }
 
 namespace {

@@ -220,8 +220,7 @@ ImportedValue constant_output(const Constant& constant, int64_t batch,
   layer->set_name(name);
   ImportedValue y = value_of(layer(input), order);
   if (!batched) {
-    y.layout =
-        without_axes(y.layout.without_batch(), std::array<int64_t, 1>{0});
+    y.layout = sample_of(y.layout);
   }
   return y;
 }

@@ -70,8 +70,7 @@ ImportedValue cut_dense(Conversion& c, const ImportedValue& x, const Cut& cut,
       weights, {axis.size, axis.inner, cut.first, cut.count}, suffix);
   Dims dims = x.dims();
   dims[static_cast<size_t>(cut.axis)].factor = cut.count;
-  const Dims stored = layout_of(y, file_order(y.shape().rank())).stored();
-  return {y, AxisLayout(dims, axis.order).stored_as(stored)};
+  return value_of(y, AxisLayout(dims, axis.order));
 }
 
 ImportedValue cut_any(Conversion& c, const ImportedValue& x,

@@ -6,9 +6,9 @@
 #include <octet/layers/dense.h>
 #include <octet/runtime/error.h>
 
-#include "attention.h"
 #include "constant_values.h"
 #include "converters.h"
+#include "join.h"
 
 namespace octet::io::importing {
 namespace {
@@ -95,6 +95,13 @@ void convert_mixing(Conversion& c) {
   set_dense(c, 1, x.rank() - 2, std::move(kernel), 0);
 }
 
+/// MatMul of two computed values.
+void multiply(Conversion& c) {
+  const ImportedValue a = c.value(0);
+  const ImportedValue b = c.value(1);
+  c.set_output(product_of(c, a, b));
+}
+
 }  // namespace
 
 void convert_gemm(Conversion& c) {
@@ -113,10 +120,10 @@ void convert_gemm(Conversion& c) {
 
 void convert_matmul(Conversion& c) {
   const int k = c.is_constant(0) ? 0 : 1;
-  if (!c.is_constant(k)) return convert_product(c);
+  if (!c.is_constant(k)) return multiply(c);
   if (!is_matrix(c, k)) {
     make_values(c, {0, 1});
-    return convert_product(c);
+    return multiply(c);
   }
   if (k == 0) return convert_mixing(c);
   if (c.has(2)) add_leading_axes(c, {0, 2});

@@ -12,7 +12,6 @@
 #include <octet/layers/multiply.h>
 #include <octet/runtime/printable.h>
 
-#include "attention.h"
 #include "constant_values.h"
 #include "converters.h"
 #include "join.h"

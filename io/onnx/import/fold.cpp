@@ -55,6 +55,27 @@ std::optional<WeightQuantParams> moved_qparams(const Constant& from,
   return qparams;
 }
 
+/// Computes the outputs of a node with constant inputs.
+std::vector<Tensor> outputs_of(OnnxGraph& graph, const onnx::NodeProto& node) {
+  std::vector<Tensor> inputs;
+  for (const std::string& input : node.input()) {
+    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
+  }
+  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
+  context.check_time();
+  std::vector<Tensor> outputs;
+  try {
+    outputs = run::find_operator(node)(context);
+  } catch (const ShapeError& error) {
+    context.refuse(error.message());
+  } catch (const ValueError& error) {
+    context.refuse(error.message());
+  }
+  for (const Tensor& output : outputs) graph.budget().hold(output);
+  graph.budget().settle();
+  return outputs;
+}
+
 /// Folds the internal operator of comparison_forms.cpp.
 bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
   onnx::NodeProto equal = node.proto;
@@ -86,15 +107,7 @@ bool has_constant_inputs(const OnnxGraph& graph, const onnx::NodeProto& node) {
 }
 
 Tensor computed(OnnxGraph& graph, const onnx::NodeProto& node) {
-  std::vector<Tensor> inputs;
-  for (const std::string& input : node.input()) {
-    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
-  }
-  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
-  const std::vector<Tensor> outputs = run::find_operator(node)(context);
-  graph.budget().hold(outputs.at(0));
-  graph.budget().settle();
-  return outputs[0];
+  return outputs_of(graph, node).at(0);
 }
 
 bool fold(OnnxGraph& graph, OnnxNode& node) {
@@ -115,24 +128,12 @@ bool fold(OnnxGraph& graph, OnnxNode& node) {
     graph.remove(node, "constant");
     return true;
   }
-  std::vector<Tensor> inputs;
   std::string source;
   for (const std::string& input : proto.input()) {
-    const Constant* constant = input.empty() ? nullptr : graph.constant(input);
-    inputs.push_back(constant == nullptr ? Tensor() : constant->value);
     source += (source.empty() ? "" : " ") +
-              (constant == nullptr ? input : constant->source);
+              (input.empty() ? input : graph.constant(input)->source);
   }
-  const run::NodeContext context(proto, graph.opset(), inputs, graph.budget());
-  context.check_time();
-  std::vector<Tensor> values;
-  try {
-    values = run::find_operator(proto)(context);
-  } catch (const ShapeError& error) {
-    context.refuse(error.message());
-  } catch (const ValueError& error) {
-    context.refuse(error.message());
-  }
+  const std::vector<Tensor> values = outputs_of(graph, proto);
   const Constant* first =
       proto.input(0).empty() ? nullptr : graph.constant(proto.input(0));
   std::optional<WeightQuantParams> qparams;
@@ -148,15 +149,12 @@ bool fold(OnnxGraph& graph, OnnxNode& node) {
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     if (static_cast<size_t>(i) >= values.size()) return false;
-    const Tensor& value = values[static_cast<size_t>(i)];
-    graph.budget().hold(value);
     graph.set_constant(proto.output(i),
-                       {.value = value,
+                       {.value = values[static_cast<size_t>(i)],
                         .qparams = qparams,
                         .source = i == 0 ? source : proto.output(i),
                         .no_qparams = no_qparams});
   }
-  graph.budget().settle();
   graph.remove(node, "constant");
   return true;
 }

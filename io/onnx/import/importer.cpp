@@ -65,8 +65,7 @@ void Importer::add_inputs() {
     inputs_.push_back(x);
     ImportedValue value = value_of(x, form.order);
     if (!form.batched) {
-      value.layout =
-          without_axes(value.layout.without_batch(), std::array<int64_t, 1>{0});
+      value.layout = sample_of(value.layout);
       one_sample_ = true;
     }
     values_[form.name] = std::move(value);

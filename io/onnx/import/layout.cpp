@@ -101,6 +101,14 @@ ImportedValue value_of(const SymbolicTensor& tensor,
   return {tensor, layout_of(tensor, order)};
 }
 
+ImportedValue value_of(const SymbolicTensor& tensor, const AxisLayout& layout) {
+  return {tensor, layout.stored_as(stored_dims(tensor))};
+}
+
+AxisLayout sample_of(const AxisLayout& layout) {
+  return without_axes(layout.without_batch(), std::array<int64_t, 1>{0});
+}
+
 AxisLayout with_axes(const AxisLayout& layout, std::span<const int64_t> axes) {
   Dims dims = layout.dims();
   for (const int64_t axis : axes) dims.insert(dims.begin() + axis, Dim());
@@ -205,7 +213,7 @@ ImportedValue LayerAxes::back(const SymbolicTensor& y,
   }
   const AxisLayout layout = AxisLayout(dims, order).stored_as(stored);
   if (is_sample_) {
-    return {y, without_axes(layout.without_batch(), std::array<int64_t, 1>{0})};
+    return {y, sample_of(layout)};
   }
   const auto first = dims.begin() + static_cast<std::ptrdiff_t>(batch_);
   const auto end = first + static_cast<std::ptrdiff_t>(added_) + 1;

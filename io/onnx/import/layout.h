@@ -59,6 +59,12 @@ AxisLayout layout_of(const SymbolicTensor& tensor, std::span<const int> order);
 ImportedValue value_of(const SymbolicTensor& tensor,
                        std::span<const int> order);
 
+/// Returns the value of a tensor with the elements of a layout in this order,
+/// in any shape.
+ImportedValue value_of(const SymbolicTensor& tensor, const AxisLayout& layout);
+/// Returns the layout of a sample of values [N,...].
+AxisLayout sample_of(const AxisLayout& layout);
+
 /// Returns the layout with axes of size 1 inserted, or removed.
 AxisLayout with_axes(const AxisLayout& layout, std::span<const int64_t> axes);
 AxisLayout without_axes(const AxisLayout& layout,

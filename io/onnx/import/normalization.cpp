@@ -87,8 +87,7 @@ void convert_batch_normalization(Conversion& c) {
                                 .epsilon = c.number("epsilon", 1e-5f)}),
             {x}, weights);
   if (!features) return c.set_output(rows.back(y));
-  c.set_output(
-      {y, given.layout.stored_as(layout_of(y, file_order(2)).stored())});
+  c.set_output(value_of(y, given.layout));
 }
 
 // Over the axes from `axis` on, with a parameter for each element.

@@ -139,19 +139,15 @@ void reshape_to(Conversion& c, const AxisLayout& layout, const Dims& target) {
         value_of(c.add(Reshape({.target_shape = sizes}), {operand}),
                  file_order(static_cast<int>(sizes.size()) + 1));
     if (sample) {
-      result.layout = with_leading_batch(without_axes(
-          result.layout.without_batch(), std::array<int64_t, 1>{0}));
+      result.layout = with_leading_batch(sample_of(result.layout));
     }
     return c.forward_layout(std::move(result));
   }
-  ImportedValue result = x.with(*y);
   // Adds a Flatten for features, the usual layer in networks.
+  const ImportedValue result = x.with(*y);
   if (result.rank() == 2 && result.samples_lead() &&
-      result.tensor.shape().rank() > 2) {
-    result.tensor = c.add(Flatten(), {{result.tensor}});
-    result.layout =
-        y->stored_as(layout_of(result.tensor, file_order(2)).stored());
-    return c.forward_layout(std::move(result));
+      x.tensor.shape().rank() > 2) {
+    return c.forward_layout(value_of(c.add(Flatten(), {{x.tensor}}), *y));
   }
   set_layout(c, *y);
 }

@@ -69,7 +69,7 @@ ImportedValue plus_tokens(Conversion& c, Operand x, const LayerAxes& axes,
   layer->set_trainable(!is_mask(c, all));
   const SymbolicTensor y =
       c.add(layer, {x}, {{"position_embedding", all.reshaped({1, tokens, d})}});
-  return {y, layout.stored_as(layout_of(y, file_order(3)).stored())};
+  return value_of(y, layout);
 }
 
 /// Applies the constants by Multiply and Add.
