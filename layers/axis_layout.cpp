@@ -40,12 +40,15 @@ AxisLayout::AxisLayout(std::span<const Dim> dims, std::span<const int> order)
 
 std::vector<Dim> AxisLayout::dims() const {
   std::vector<Dim> dims;
-  for (const auto& axis : axes_) {
-    Dim dim;
-    for (const size_t factor : axis) dim = product(dim, factors_[factor]);
-    dims.push_back(dim);
-  }
+  dims.reserve(axes_.size());
+  for (size_t axis = 0; axis < axes_.size(); ++axis) dims.push_back(dim(axis));
   return dims;
+}
+
+Dim AxisLayout::dim(size_t axis) const {
+  Dim dim;
+  for (const size_t factor : axes_[axis]) dim = product(dim, factors_[factor]);
+  return dim;
 }
 
 std::optional<size_t> AxisLayout::batch_axis() const {
@@ -170,6 +173,17 @@ bool AxisLayout::in_order() const {
   return std::ranges::is_sorted(flattened());
 }
 
+bool AxisLayout::is_stored_in(std::span<const int> order) const {
+  size_t next = 0;
+  for (const int axis : order) {
+    for (const size_t factor : axes_[static_cast<size_t>(axis)]) {
+      if (factor < next) return false;
+      next = factor;
+    }
+  }
+  return true;
+}
+
 std::optional<std::vector<int>> AxisLayout::stored_order() const {
   std::vector<std::pair<size_t, int>> first;  // factor of each axis
   size_t previous = 0;
@@ -180,7 +194,7 @@ std::optional<std::vector<int>> AxisLayout::stored_order() const {
   std::ranges::stable_sort(first, {}, &std::pair<size_t, int>::first);
   std::vector<int> order;
   for (const auto& [factor, axis] : first) order.push_back(axis);
-  if (!transposed(order).in_order()) return std::nullopt;
+  if (!is_stored_in(order)) return std::nullopt;
   return order;
 }
 

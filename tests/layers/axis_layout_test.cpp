@@ -159,6 +159,8 @@ TEST(AxisLayout, ABatchOfOneIsASizeOfOne) {
   EXPECT_EQ(layout.without_batch().with_batch(0), layout);
   EXPECT_EQ(one.with_batch(0).dims(), (Dims{{2, true}, {12, false}}));
   EXPECT_EQ(one.with_batch(0).before_batch(), 1);
+  EXPECT_TRUE(layout.is_stored_in(Order{0, 1, 2}));
+  EXPECT_FALSE(layout.is_stored_in(Order{0, 2, 1}));
   EXPECT_TRUE(layout.stored_as(Dims{kBatch, {24, false}}).in_order());
 }
 

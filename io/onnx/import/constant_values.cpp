@@ -165,6 +165,8 @@ void add_leading_axes(Conversion& c, const std::vector<int>& inputs) {
 
 void make_values(Conversion& c, const std::vector<int>& inputs) {
   add_leading_axes(c, inputs);
+  const auto is_constant = [&](int i) { return c.is_constant(i); };
+  if (std::ranges::none_of(inputs, is_constant)) return;
   const ImportedValue* largest = nullptr;
   for (const int i : inputs) {
     if (c.is_constant(i)) continue;

@@ -60,7 +60,7 @@ void join(Conversion& c, const JoinFunction& function,
     return c.set_output({joined(operands), c.value(inputs[0]).layout});
   }
   const ImportedValue& largest = largest_of(c, inputs);
-  LayerAxes axes(largest);
+  const LayerAxes axes(largest);
   for (const int i : inputs) {
     const ImportedValue& x = c.value(i);
     if (!same_batch_position(x, largest)) {
@@ -69,9 +69,7 @@ void join(Conversion& c, const JoinFunction& function,
                       "{}",
                       largest.text(), x.text()));
     }
-    LayerAxes own(x);
-    own.order = axes.order;
-    operands.push_back(c.operand(own));
+    operands.push_back(c.operand(LayerAxes(x, axes.order)));
   }
   c.set_output(axes.back(joined(operands)));
 }
@@ -89,9 +87,7 @@ void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
   }
   std::vector<Operand> operands;
   for (const int i : inputs) {
-    LayerAxes own(c.value(i));
-    own.order = axes.order;
-    operands.push_back(c.operand(own));
+    operands.push_back(c.operand(LayerAxes(c.value(i), axes.order)));
   }
   const int64_t at = axes.position(axis);
   const bool last = std::cmp_equal(at + 1, axes.order.size());

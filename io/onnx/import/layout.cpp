@@ -74,7 +74,7 @@ bool ImportedValue::has_batch(int axis) const {
 }
 
 bool ImportedValue::samples_lead() const {
-  return rank() > 0 && dims().front() == kBatch;
+  return rank() > 0 && layout.dim(0) == kBatch;
 }
 
 int64_t ImportedValue::sample_size() const {
@@ -148,26 +148,34 @@ bool same_batch_position(const ImportedValue& a, const ImportedValue& b) {
                    a.layout.before_batch() == b.layout.before_batch());
 }
 
-LayerAxes::LayerAxes(const ImportedValue& x)
-    : value(x), is_sample_(!x.layout.batch_axis()) {
+LayerAxes::LayerAxes(const ImportedValue& x, std::vector<int> axis_order)
+    : value(x),
+      order(std::move(axis_order)),
+      is_sample_(!x.layout.batch_axis()) {
   if (is_sample_) {
     added_ = 1;
     value.layout = with_axes(x.layout, std::array<int64_t, 1>{0}).with_batch(0);
-  } else {
-    batch_ = *x.layout.batch_axis();
-    Dims dims = x.dims();
-    const auto at = dims.begin() + static_cast<std::ptrdiff_t>(batch_);
-    const int64_t before = x.layout.before_batch();
-    Dims parts{{before}, kBatch, {at->factor / before}};
-    std::erase_if(parts, [](const Dim& dim) { return dim.is_one(); });
-    added_ = parts.size() - 1;
-    dims.insert(dims.erase(at), parts.begin(), parts.end());
-    if (added_ > 0) value.layout = with_dims(x.layout, dims);
+    return;
   }
+  batch_ = *x.layout.batch_axis();
+  Dims dims = x.dims();
+  const auto at = dims.begin() + static_cast<std::ptrdiff_t>(batch_);
+  if (*at == kBatch) return;
+  const int64_t before = x.layout.before_batch();
+  Dims parts{{before}, kBatch, {at->factor / before}};
+  std::erase_if(parts, [](const Dim& dim) { return dim.is_one(); });
+  added_ = parts.size() - 1;
+  dims.insert(dims.erase(at), parts.begin(), parts.end());
+  value.layout = with_dims(x.layout, dims);
+}
+
+LayerAxes::LayerAxes(const ImportedValue& x)
+    : LayerAxes(x, std::vector<int>()) {
   order = natural_order(value);
 }
 
-LayerAxes::LayerAxes(const ImportedValue& x, int last) : LayerAxes(x) {
+LayerAxes::LayerAxes(const ImportedValue& x, int last)
+    : LayerAxes(x, std::vector<int>()) {
   order =
       axis_first(value.rank(), static_cast<int>(*value.layout.batch_axis()));
   order.erase(std::ranges::find(order, moved(last)));
@@ -224,6 +232,7 @@ ImportedValue LayerAxes::back(const SymbolicTensor& y,
 
 SymbolicTensor materialize(const ImportedValue& x, std::span<const int> order,
                            const Namer& name) {
+  if (has_layout(x, order)) return x.tensor;
   const AxisLayout wanted = x.layout.transposed(order);
   const Dims dims = wanted.dims();
   if (dims.front() != kBatch) {
@@ -252,8 +261,13 @@ SymbolicTensor materialize(const ImportedValue& x, std::span<const int> order,
 }
 
 bool has_layout(const ImportedValue& x, std::span<const int> order) {
-  const AxisLayout wanted = x.layout.transposed(order);
-  return wanted.dims() == stored_dims(x.tensor) && wanted.in_order();
+  const Shape& shape = x.tensor.shape();
+  if (std::cmp_not_equal(order.size(), shape.rank())) return false;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Dim size = i == 0 ? kBatch : Dim{shape[static_cast<int>(i)], false};
+    if (x.layout.dim(static_cast<size_t>(order[i])) != size) return false;
+  }
+  return x.layout.is_stored_in(order);
 }
 
 std::vector<int> natural_order(const ImportedValue& x) {

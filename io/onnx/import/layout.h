@@ -81,6 +81,8 @@ bool same_batch_position(const ImportedValue& a, const ImportedValue& b);
 /// an axis of its own. [N*12,197] becomes [N,12,197], a sample [5] [N,5].
 class LayerAxes {
  public:
+  /// Axes in an order of `value`.
+  LayerAxes(const ImportedValue& x, std::vector<int> axis_order);
   /// Axes in their natural_order().
   explicit LayerAxes(const ImportedValue& x);
   /// The batch, the other axes and `last`, an axis of the file.

@@ -45,6 +45,7 @@ class AxisLayout {
 
   /// Sizes of the logical axes.
   std::vector<Dim> dims() const;
+  Dim dim(size_t axis) const;
   /// Sizes of the stored axes.
   const std::vector<Dim>& stored() const { return stored_; }
   /// Number of logical axes.
@@ -72,6 +73,8 @@ class AxisLayout {
 
   /// Whether a reshape of the stored tensor yields the logical one.
   bool in_order() const;
+  /// Whether transposed() by `order` is in order.
+  bool is_stored_in(std::span<const int> order) const;
   /// Returns the order of the logical axes in memory: transposed() by it is in
   /// order. Returns nothing if an axis is not stored contiguously. Axes of size
   /// 1 follow the axis that precedes them.
