@@ -40,12 +40,64 @@ AxisLayout::AxisLayout(std::span<const Dim> dims, std::span<const int> order)
 
 std::vector<Dim> AxisLayout::dims() const {
   std::vector<Dim> dims;
-  for (const auto& axis : axes_) {
-    Dim dim;
-    for (const size_t factor : axis) dim = product(dim, factors_[factor]);
-    dims.push_back(dim);
-  }
+  dims.reserve(axes_.size());
+  for (size_t axis = 0; axis < axes_.size(); ++axis) dims.push_back(dim(axis));
   return dims;
+}
+
+Dim AxisLayout::dim(size_t axis) const {
+  Dim dim;
+  for (const size_t factor : axes_[axis]) dim = product(dim, factors_[factor]);
+  return dim;
+}
+
+std::optional<size_t> AxisLayout::batch_axis() const {
+  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+    for (const size_t factor : axes_[axis]) {
+      if (factors_[factor].batch) return axis;
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t AxisLayout::before_batch() const {
+  int64_t product = 1;
+  for (const size_t factor : axes_[*batch_axis()]) {
+    if (factors_[factor].batch) break;
+    product *= factors_[factor].factor;
+  }
+  return product;
+}
+
+AxisLayout AxisLayout::stored_as(std::span<const Dim> dims) const {
+  AxisLayout result = *this;
+  result.stored_.assign(dims.begin(), dims.end());
+  return result;
+}
+
+AxisLayout AxisLayout::without_batch() const {
+  AxisLayout result = *this;
+  for (Dim& dim : result.stored_) dim.batch = false;
+  const auto batch = std::ranges::find(factors_, true, &Dim::batch);
+  if (batch == factors_.end()) return result;
+  const auto place = static_cast<size_t>(batch - factors_.begin());
+  result.factors_.erase(result.factors_.begin() + (batch - factors_.begin()));
+  for (auto& axis : result.axes_) {
+    std::erase(axis, place);
+    for (size_t& factor : axis) factor -= factor > place ? 1 : 0;
+  }
+  return result;
+}
+
+AxisLayout AxisLayout::with_batch(size_t axis) const {
+  AxisLayout result = *this;
+  result.stored_.front().batch = true;
+  result.factors_.insert(result.factors_.begin(), {1, true});
+  for (auto& factors : result.axes_) {
+    for (size_t& factor : factors) ++factor;
+  }
+  result.axes_[axis].insert(result.axes_[axis].begin(), 0);
+  return result;
 }
 
 AxisLayout AxisLayout::transposed(std::span<const int> order) const {
@@ -121,6 +173,17 @@ bool AxisLayout::in_order() const {
   return std::ranges::is_sorted(flattened());
 }
 
+bool AxisLayout::is_stored_in(std::span<const int> order) const {
+  size_t next = 0;
+  for (const int axis : order) {
+    for (const size_t factor : axes_[static_cast<size_t>(axis)]) {
+      if (factor < next) return false;
+      next = factor;
+    }
+  }
+  return true;
+}
+
 std::optional<std::vector<int>> AxisLayout::stored_order() const {
   std::vector<std::pair<size_t, int>> first;  // factor of each axis
   size_t previous = 0;
@@ -131,7 +194,7 @@ std::optional<std::vector<int>> AxisLayout::stored_order() const {
   std::ranges::stable_sort(first, {}, &std::pair<size_t, int>::first);
   std::vector<int> order;
   for (const auto& [factor, axis] : first) order.push_back(axis);
-  if (!transposed(order).in_order()) return std::nullopt;
+  if (!is_stored_in(order)) return std::nullopt;
   return order;
 }
 

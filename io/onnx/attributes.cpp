@@ -1,5 +1,7 @@
 #include "attributes.h"
 
+#include <algorithm>
+
 namespace octet::io {
 
 static onnx::AttributeProto& set_attribute(
@@ -61,8 +63,20 @@ void set_integers(onnx::NodeProto& node, const char* name,
   attribute.mutable_ints()->Assign(values.begin(), values.end());
 }
 
+void set_number(onnx::NodeProto& node, const char* name, float value) {
+  set_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
+}
+
 void set_text(onnx::NodeProto& node, const char* name, const char* value) {
   set_attribute(node, name, onnx::AttributeProto::STRING).set_s(value);
+}
+
+void remove_attribute(onnx::NodeProto& node, std::string_view name) {
+  auto& attributes = *node.mutable_attribute();
+  attributes.erase(
+      std::remove_if(attributes.begin(), attributes.end(),
+                     [&](const auto& each) { return each.name() == name; }),
+      attributes.end());
 }
 
 }  // namespace octet::io

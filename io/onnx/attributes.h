@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -23,8 +24,11 @@ std::vector<int64_t> integers_of(const onnx::NodeProto& node, const char* name);
 
 /// Set an attribute, which is added if it is missing.
 void set_integer(onnx::NodeProto& node, const char* name, int64_t value);
+void set_number(onnx::NodeProto& node, const char* name, float value);
 void set_integers(onnx::NodeProto& node, const char* name,
                   const std::vector<int64_t>& values);
 void set_text(onnx::NodeProto& node, const char* name, const char* value);
+
+void remove_attribute(onnx::NodeProto& node, std::string_view name);
 
 }  // namespace octet::io

@@ -123,6 +123,13 @@ const OnnxConstant* OnnxGraph::constant(const std::string& value) const {
   return found == constants_.end() ? nullptr : &found->second;
 }
 
+std::string OnnxGraph::add_constant(const std::string& name,
+                                    const Tensor& value) {
+  std::string unique = unique_name(name);
+  set_constant(unique, {.value = value, .source = unique});
+  return unique;
+}
+
 const std::string* OnnxGraph::other_type(const std::string& value) const {
   const auto found = other_types_.find(value);
   return found == other_types_.end() ? nullptr : &found->second;

@@ -52,6 +52,9 @@ struct OnnxConstant {
   /// sample.
   std::optional<int> samples_axis = {};
   int64_t samples_step = 0;
+  /// For a list of int64 sizes: those to multiply by the batch size; empty if
+  /// there are none.
+  std::vector<bool> times_batch = {};
   /// Reason why a layer's weight cannot stay quantized; empty if it can.
   std::string no_qparams = {};
 };
@@ -142,6 +145,8 @@ class OnnxGraph {
   /// Returns null unless the value is a constant of a type that Octet has.
   const OnnxConstant* constant(const std::string& value) const;
   void set_constant(const std::string& value, OnnxConstant constant);
+  /// Adds a constant. Returns its name, similar to `name`.
+  std::string add_constant(const std::string& name, const Tensor& value);
   /// Adds an initializer. If Octet lacks its type, other_type() returns it.
   void add_initializer(const std::string& value,
                        const onnx::TensorProto& tensor);
@@ -170,13 +175,6 @@ class OnnxGraph {
   OnnxShape shape(const std::string& value) const;
   /// Returns "float32"; empty if unknown.
   std::string type(const std::string& value) const;
-
-  /// Adds a leading axis of size 1 to the shape of a value: the file has a
-  /// single sample without a batch axis.
-  void add_batch_axis(const std::string& value);
-  bool has_added_batch(const std::string& value) const {
-    return added_batch_.contains(value);
-  }
 
   /// Returns an onnx::TensorProto::DataType; 0 if unknown.
   int32_t element_type(const std::string& value) const;
@@ -253,7 +251,6 @@ class OnnxGraph {
   std::unordered_map<std::string, int64_t> output_uses_;
   std::unordered_map<std::string, onnx::TensorProto*> initializers_;
   std::unordered_map<std::string, onnx::TypeProto*> types_;
-  std::unordered_set<std::string> added_batch_;
   UniqueNames names_;  // of values
   int64_t inserted_bytes_ = 0;
   run::Budget budget_;

@@ -111,23 +111,6 @@ std::vector<std::string> OnnxGraph::drop_unused_inputs() {
   return dropped;
 }
 
-void OnnxGraph::add_batch_axis(const std::string& value) {
-  added_batch_.insert(value);
-  const auto type = types_.find(value);
-  if (type != types_.end() && type->second->tensor_type().has_shape()) {
-    auto& dims =
-        *type->second->mutable_tensor_type()->mutable_shape()->mutable_dim();
-    dims.Add()->set_dim_value(1);
-    std::rotate(dims.pointer_begin(), dims.pointer_end() - 1,
-                dims.pointer_end());
-  }
-  for (std::vector<OnnxTensorInfo>* infos : {&inputs_, &outputs_}) {
-    for (OnnxTensorInfo& info : *infos) {
-      if (info.name == value) info.shape = shape(value);
-    }
-  }
-}
-
 void OnnxGraph::set_element_type(const std::string& value, int32_t type) {
   if (const auto known = types_.find(value); known != types_.end()) {
     known->second->mutable_tensor_type()->set_elem_type(type);

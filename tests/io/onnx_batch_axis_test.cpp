@@ -117,6 +117,59 @@ TEST(OnnxBatchAxis, MovesTheAxesOfOperators) {
       "}");
 }
 
+// Shapes of samples, and sizes of a fixed batch, decide at import.
+TEST(OnnxBatchAxis, IsKnownToConditions) {
+  const std::string branches =
+      "  y = If <then_branch = t () => (float[a] p) {p = Neg (x)},\n"
+      "          else_branch = e () => (float[a] p) {p = Exp (x)}> (is)\n"
+      "}";
+  expect_same(
+      "g (float[4] x) => (float[4] y) {\n"
+      "  four = Constant <value = int64[1] {4}> ()\n"
+      "  sizes = Shape (x)\n"
+      "  is = Equal (sizes, four)\n" +
+      branches);
+  expect_same(
+      "g (float[1,4] x) => (float[1,4] y) {\n"
+      "  zero = Constant <value = int64 {0}> ()\n"
+      "  two = Constant <value = int64 {2}> ()\n"
+      "  sizes = Shape (x)\n"
+      "  batch = Gather (sizes, zero)\n"
+      "  is = Less (two, batch)\n" +
+      branches);
+}
+
+// A node with a shared axis, [N*3,2], applies to each row.
+TEST(OnnxBatchAxis, MayBeSharedWithOtherValues) {
+  expect_same(
+      "g (float[N,6] x) => (float[N,42] y) {\n"
+      "  rows = Constant <value = int64[2] {-1, 2}> ()\n"
+      "  at = Constant <value = int64[3] {1, 0, 1}> ()\n"
+      "  two = Constant <value = int64[2] {1, 2}> ()\n"
+      "  pads = Constant <value = int64[4] {0, 1, 0, 1}> ()\n"
+      "  more = Constant <value = float[1,2] {0.5, -2}> ()\n"
+      "  back = Constant <value = int64[2] {-1, 42}> ()\n"
+      "  r = Reshape (x, rows)\n"
+      "  s = Add (r, more)\n"
+      "  g = Gather <axis = 1> (s, at)\n"
+      "  c = Concat <axis = 1> (g, s)\n"
+      "  p = Pad (c, pads)\n"
+      "  m = Softmax <axis = 1> (p)\n"
+      "  t = Tile (m, two)\n"
+      "  y = Reshape (t, back)\n"
+      "}");
+}
+
+TEST(OnnxImport, RepeatsValuesToTheSizeOfConstants) {
+  for (const char* op : {"Mul", "Add", "Div", "Sub"}) {
+    expect_same(
+        "g (float[N,5,1] x) => (float[N,5,4] y) {\n"
+        "  c = Constant <value = float[4] {1, -2, 4, 0.5}> ()\n"
+        "  y = " +
+        std::string(op) + " (x, c)\n}");
+  }
+}
+
 // As a batch, they would have another meaning.
 TEST(OnnxBatchAxis, IsNotMadeOfDifferentSizes) {
   const auto refused = [](const std::string& inputs) {

@@ -315,6 +315,28 @@ TEST(OnnxImportSamples, FoldsComparisons) {
               ElementsAre(5, 0, 7));
 }
 
+// One number is enough for up to 100 samples, but not for more. A comparison
+// with a size of the batch is known only if the file fixes the batch.
+TEST(OnnxImportSamples, RejectsResultsForFewSamplesOnly) {
+  const auto refused = [](const std::string& batch, const std::string& nodes) {
+    return refusal_of(batch,
+                      "sizes = Shape (x)\n"
+                      "i = Constant <value_int = 0> ()\n"
+                      "n = Gather (sizes, i)\n"
+                      "k = Constant <value_int = 100> ()\n" +
+                          nodes);
+  };
+  const std::string range =
+      "r = Range (i, n, k)\nf = Cast <to = 1> (r)\ny = Add (x, f)";
+  EXPECT_EQ(refused("N", range).code, "unsupported_operator");
+  const std::string condition =
+      "c = Less (n, k)\n"
+      "y = If <then_branch = t () => (float[a] p) {p = Neg (x)},\n"
+      "        else_branch = e () => (float[a] p) {p = Exp (x)}> (c)";
+  EXPECT_EQ(refused("N", condition).code, "unsupported_operator");
+  EXPECT_EQ(refused("2", condition).code, "no error");
+}
+
 TEST(OnnxImportSamples, FoldsLongChainsOfSizes) {
   std::string nodes = "s0 = Shape (x)\n";
   for (int i = 0; i < 60; ++i) {

@@ -144,5 +144,25 @@ TEST(AxisLayout, RequiredOrderOfTheStoredAxes) {
                    .required_order());
 }
 
+TEST(AxisLayout, ABatchOfOneIsASizeOfOne) {
+  const AxisLayout layout(Dims{kBatch, {6, false}, {4, false}});
+  const AxisLayout shared =
+      *layout.reshaped(Dims{kBatch, {2, false}, {12, false}})
+           ->transposed(Order{1, 0, 2})
+           .reshaped(Dims{{2, true}, {12, false}});
+  EXPECT_EQ(shared.batch_axis(), 0u);
+  EXPECT_EQ(shared.before_batch(), 2);
+  const AxisLayout one = shared.without_batch();
+  EXPECT_EQ(one.dims(), sizes({2, 12}));
+  EXPECT_EQ(one.stored(), sizes({1, 6, 4}));
+  EXPECT_FALSE(one.batch_axis().has_value());
+  EXPECT_EQ(layout.without_batch().with_batch(0), layout);
+  EXPECT_EQ(one.with_batch(0).dims(), (Dims{{2, true}, {12, false}}));
+  EXPECT_EQ(one.with_batch(0).before_batch(), 1);
+  EXPECT_TRUE(layout.is_stored_in(Order{0, 1, 2}));
+  EXPECT_FALSE(layout.is_stored_in(Order{0, 2, 1}));
+  EXPECT_TRUE(layout.stored_as(Dims{kBatch, {24, false}}).in_order());
+}
+
 }  // namespace
 }  // namespace octet

@@ -11,6 +11,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/printable.h>
 
+#include "constant_values.h"
 #include "converters.h"
 
 namespace octet::io::importing {
@@ -170,78 +171,59 @@ bool convert_bound(Conversion& c) {
 // Slopes broadcast from the input's last axis: [c,1,1] has one for each
 // channel.
 void convert_prelu(Conversion& c) {
-  const View view = c.view(0);
-  const std::vector<int> order = natural_order(view);
-  const Operand x = c.operand(0, order);
+  add_leading_axes(c, {0, 1});
+  const ImportedValue& given = c.value(0);
+  const LayerAxes axes(given);
   const Tensor slope = c.floats(1);
-  const int rank = view.rank();
   if (c.opset() < 7 && slope.size() > 1 && slope.shape().rank() == 1 &&
-      rank > 2) {
+      given.rank() > 2) {
     c.refuse(
         "slopes per channel are supported from opset 7 on, which changed "
         "broadcasting");
   }
-  if (slope.shape().rank() > rank) {
-    c.refuse(fmt::format("slopes {} do not fit {}", slope.shape().to_string(),
-                         importing::text_of(view)));
-  }
-  std::vector<int64_t> dims(static_cast<size_t>(rank - slope.shape().rank()),
-                            1);
-  dims.insert(dims.end(), slope.shape().dims().begin(),
-              slope.shape().dims().end());
-  const Tensor alpha =
-      slope.reshaped(Shape(std::span<const int64_t>(dims))).transposed(order);
-  if (alpha.shape()[0] != 1) {
-    c.refuse("slopes must be the same for all samples");
-  }
+  const Tensor alpha = aligned(c, slope, given, axes);
+  const Shape sample = axes.sample();
   std::vector<int64_t> shared;
-  for (int axis = 1; axis < rank; ++axis) {
-    if (alpha.shape()[axis] != x.tensor.shape()[axis]) shared.push_back(axis);
+  for (int axis = 0; axis < sample.rank(); ++axis) {
+    if (alpha.shape()[axis] != sample[axis]) shared.push_back(axis + 1);
   }
-  const SymbolicTensor y =
-      c.add(PReLU({.shared_axes = shared}), {x},
-            {{"alpha", alpha.reshaped(alpha.shape().slice(1, rank))}});
-  c.set_output(view_of(y, order));
+  c.set_output(axes.back(c.add(PReLU({.shared_axes = shared}),
+                               {c.operand(axes)}, {{"alpha", alpha}})));
 }
 
 // Softmax and LogSoftmax.
 void convert_softmax(Conversion& c) {
   const bool logarithm = c.op() == "LogSoftmax";
-  const View view = c.view(0);
-  const int rank = view.rank();
+  const Dims dims = c.value(0).dims();
+  const int rank = c.value(0).rank();
   const bool old = c.opset() < 13;
-  const int axis = c.axis_of(c.integer("axis", old ? 1 : -1), rank);
-  if (std::cmp_equal(axis, view.batch())) {
-    c.refuse("axis must not be the batch axis");
-  }
+  const int axis = c.axis_of(c.integer("axis", old && rank > 1 ? 1 : -1), rank);
   // Before opset 13, Softmax covers all axes from `axis` on.
-  for (int behind = axis + 1; old && behind < rank; ++behind) {
-    if (sizes_of(view)[static_cast<size_t>(behind)] != 1) {
-      c.refuse(
-          fmt::format("axis must be the last one before opset 13, got {} of {}",
-                      axis, importing::text_of(view)));
-    }
+  if (old && std::ranges::any_of(
+                 std::span(dims).subspan(static_cast<size_t>(axis) + 1),
+                 [](const Dim& dim) { return !dim.is_one(); })) {
+    c.set_value(0, c.value(0).with(with_merged_axes(c.value(0).layout, axis)));
   }
+  const ImportedValue x = c.value(0);
+  if (x.has_batch(axis)) c.refuse("axis must not be the batch axis");
   const auto function = logarithm ? log_softmax : octet::softmax;
+  const auto set_output = [&](const ImportedValue& y) {
+    c.set_output(y.with(y.layout.reshaped(dims).value()));
+  };
   // The result does not depend on the order of the features.
-  if (rank == 2 && view.samples_lead()) {
-    const Operand x = c.features(0);
-    View y = view;
-    y.tensor = c.named(function(x.tensor, -1), {x});
-    return c.set_output(std::move(y));
+  if (x.rank() == 2 && x.samples_lead()) {
+    const Operand features = c.features(0);
+    const SymbolicTensor y = c.named(function(features.tensor, -1), {features});
+    return set_output(value_of(y, x.layout));
   }
-  // LogSoftmax layers apply to the last axis only, and Softmax needs a leading
-  // batch axis.
-  if (logarithm || !view.samples_lead()) {
-    const RowLayout rows(view, axis);
-    const Operand x = c.operand(0, rows);
-    return c.set_output(rows.back(c.named(function(x.tensor, -1), {x})));
-  }
-  const std::vector<int> order = natural_order(view);
-  const auto at = std::ranges::find(order, axis) - order.begin();
-  const Operand x = c.operand(0, order);
-  c.set_output(view_of(
-      c.named(function(x.tensor, at == rank - 1 ? -1 : at), {x}), order));
+  // LogSoftmax layers apply to the last axis only.
+  const LayerAxes axes =
+      logarithm || !x.samples_lead() ? LayerAxes(x, axis) : LayerAxes(x);
+  const int64_t at = axes.position(axis);
+  const bool last = std::cmp_equal(at + 1, axes.order.size());
+  const Operand operand = c.operand(axes);
+  set_output(
+      axes.back(c.named(function(operand.tensor, last ? -1 : at), {operand})));
 }
 
 }  // namespace octet::io::importing

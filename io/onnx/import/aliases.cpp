@@ -13,14 +13,14 @@ namespace {
 
 /// Whether the axes of a value are those of its tensor, in any order, except
 /// for axes of size 1.
-bool has_axes_of_tensor(const View& view) {
-  const Shape& shape = view.tensor.shape();
-  const Shape sample = shape.slice(1, shape.rank());
-  const auto merged = [](const auto& factors) { return factors.size() > 1; };
-  return std::ranges::none_of(view.axes, merged) &&
-         std::ranges::count(view.axes, size_t{1}, &std::vector<size_t>::size) ==
-             1 + std::ranges::count_if(sample.dims(),
-                                       [](int64_t d) { return d != 1; });
+bool has_axes_of_tensor(const ImportedValue& x) {
+  const auto order = x.layout.stored_order();
+  if (!order) return false;
+  Dims axes = x.layout.transposed(*order).dims();
+  Dims stored = x.layout.stored();
+  std::erase_if(axes, [](const Dim& dim) { return dim.is_one(); });
+  std::erase_if(stored, [](const Dim& dim) { return dim.is_one(); });
+  return axes == stored;
 }
 
 /// The nodes that outputs depend on.
@@ -45,12 +45,12 @@ struct ReachedNodes {
   }
 
   /// Returns the layer whose output has the axes of a value, or null.
-  const GraphNode* layer_of(const View& view) const {
-    const GraphNode* node = view.tensor.node.get();
+  const GraphNode* layer_of(const ImportedValue& x) const {
+    const GraphNode* node = x.tensor.node.get();
     if (!nodes.contains(node)) return nullptr;
-    if (has_axes_of_tensor(view)) return node;
+    if (has_axes_of_tensor(x)) return node;
     const auto flat = flattened.find(node);
-    const bool features = view.rank() == 2 && view.samples_lead();
+    const bool features = x.rank() == 2 && x.samples_lead();
     return features && flat != flattened.end() ? flat->second : nullptr;
   }
 };
@@ -70,7 +70,7 @@ std::map<std::string, std::string> Importer::aliases(
     const std::string name = layer_name_of(graph_.report().nodes[row].node);
     const auto value = values_.find(node.proto.output(0));
     if (reached.names.contains(name) || value == values_.end()) continue;
-    const GraphNode* layer = reached.layer_of(value->second.view);
+    const GraphNode* layer = reached.layer_of(value->second);
     if (layer != nullptr) aliases[name] = layer->layer->name();
   }
   return aliases;

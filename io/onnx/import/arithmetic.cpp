@@ -23,7 +23,7 @@ namespace octet::io::importing {
 namespace {
 
 void merge(Conversion& c, const LayerHandle& layer) {
-  if (c.inputs() == 1) return c.forward_layout(c.view(0));
+  if (c.inputs() == 1) return c.set_output(c.value(0));
   join(c, layer, all_inputs(c));
 }
 
@@ -98,7 +98,7 @@ void convert_pow(Conversion& c) {
   const float exponent = c.constant(1).dtype() == DType::f32
                              ? c.scalar(1)
                              : static_cast<float>(c.integers(1).at(0));
-  if (exponent == 1) return c.forward_layout(c.view(0));
+  if (exponent == 1) return c.set_output(c.value(0));
   c.set_elementwise(
       0, [&](const SymbolicTensor& x) { return power(x, exponent); });
 }

@@ -1,5 +1,4 @@
-#include "attention.h"
-
+// Products of two values, and attention, which recompose() finds.
 #include <array>
 #include <cmath>
 #include <utility>
@@ -11,29 +10,33 @@
 #include <octet/layers/scaled_dot_product_attention.h>
 #include <octet/runtime/error.h>
 
+#include "converters.h"
+#include "join.h"
+
 namespace octet::io::importing {
 namespace {
 
-constexpr std::array<int64_t, 4> kHeadsBehindTokens{0, 2, 1, 3};
+constexpr std::array<int, 4> kHeadsBehindTokens{0, 2, 1, 3};
 
 /// [N,heads,t,d] as tokens [N,t,heads*d].
-View tokens_of(const Conversion& c, const View& heads) {
-  const Sizes sizes = sizes_of(heads);
-  const auto tokens = reshaped(transposed(heads, kHeadsBehindTokens),
-                               {kBatch, sizes[2], sizes[1] * sizes[3]});
+ImportedValue tokens_of(const Conversion& c, const ImportedValue& heads) {
+  const Dims dims = heads.dims();
+  const auto tokens =
+      heads.layout.transposed(kHeadsBehindTokens)
+          .reshaped(Dims{kBatch, dims[2], {dims[1].factor * dims[3].factor}});
   if (!tokens) {
-    c.refuse(
-        fmt::format("heads must be [N,heads,t,d], got {}", text_of(heads)));
+    c.refuse(fmt::format("heads must be [N,heads,t,d], got {}", heads.text()));
   }
-  return *tokens;
+  return heads.with(*tokens);
 }
 
 /// [N,heads,...]; adds an axis for a single head, and splits [N*heads,...].
 /// Returns nothing for values of another form.
-std::optional<View> with_heads(const View& view) {
-  View heads = split_batch_axis(view);
+std::optional<ImportedValue> with_heads(const ImportedValue& x) {
+  if (!x.layout.batch_axis()) return std::nullopt;
+  ImportedValue heads = LayerAxes(x).value;
   if (heads.rank() == 3) {
-    heads.axes.insert(heads.axes.begin() + 1, std::vector<size_t>());
+    heads.layout = with_axes(heads.layout, std::array<int64_t, 1>{1});
   }
   if (heads.rank() != 4 || !heads.samples_lead()) return std::nullopt;
   return heads;
@@ -44,7 +47,7 @@ std::optional<View> with_heads(const View& view) {
 ImportedValue without_factor(const Conversion& c, ImportedValue value,
                              float& scale) {
   for (;;) {
-    const GraphNode& node = *value.view.tensor.node;
+    const GraphNode& node = *value.tensor.node;
     if (node.layer->class_name() != "Rescaling" || value.qparams != nullptr ||
         c.reads_codes(*node.layer)) {
       return value;
@@ -55,67 +58,56 @@ ImportedValue without_factor(const Conversion& c, ImportedValue value,
       return value;
     }
     scale *= static_cast<float>(factor.as_number());
-    value.view.tensor = node.inputs[0];
+    value.tensor = node.inputs[0];
   }
 }
 
 }  // namespace
 
-View product_of(Conversion& c, const ImportedValue& a, const ImportedValue& b) {
-  const int rank = a.view.rank();
+ImportedValue product_of(Conversion& c, const ImportedValue& a,
+                         const ImportedValue& b) {
+  const int rank = a.rank();
   // A product does not combine samples.
-  if (b.view.rank() != rank || !same_batch_position(a.view, b.view) ||
-      std::cmp_greater_equal(a.view.batch(), rank - 2)) {
+  if (rank < 2 || b.rank() != rank || !same_batch_position(a, b) ||
+      a.has_batch(rank - 1) || a.has_batch(rank - 2)) {
     c.refuse(
         fmt::format("matrices must be [N,...] of the same rank, with the batch "
                     "at the same axis, got {} and {}",
-                    text_of(a.view), text_of(b.view)));
+                    a.text(), b.text()));
   }
-  const RowLayout x(a.view, rank - 1);
-  const RowLayout y(b.view, rank - 1);
+  const LayerAxes x(a, rank - 1);
+  LayerAxes y(b, rank - 1);
   std::vector<int> columns = y.order;
   std::swap(columns.end()[-1], columns.end()[-2]);
-  const bool by_columns = has_layout(y.view, columns);
-  const Operand left{materialize(x.view, x.order, c.namer()), a.qparams};
-  const Operand right{
-      materialize(y.view, by_columns ? columns : y.order, c.namer()),
-      b.qparams};
-  return x.back(c.add(Matmul({.transpose_b = by_columns}), {left, right}));
-}
-
-void convert_product(Conversion& c) {
-  const ImportedValue a = c.value(0);
-  const ImportedValue b = c.value(1);
-  c.set_output(product_of(c, a, b));
+  const bool by_columns = has_layout(y.value, columns);
+  if (by_columns) y.order = columns;
+  const Operand left = c.operand(x);
+  return x.back(
+      c.add(Matmul({.transpose_b = by_columns}), {left, c.operand(y)}));
 }
 
 namespace {
 
-/// Operands as [N,heads,t,d], [N,heads,d,s] and [N,heads,s,e].
-struct Heads {
-  View query, key, value;
-};
-
-/// Returns nothing unless the operands are matrices of the same heads.
-std::optional<Heads> heads_of(const Conversion& c) {
-  const int rank = c.view(0).rank();
+/// Operands as [N,heads,t,d], [N,heads,d,s] and [N,heads,s,e]. Returns nothing
+/// unless they are matrices of the same heads.
+std::optional<std::array<ImportedValue, 3>> heads_of(const Conversion& c) {
+  const int rank = c.value(0).rank();
   const int64_t axis = c.integer("axis", -1);
   if (axis != -1 && axis != rank - 1) return std::nullopt;
-  std::array<View, 3> views;
+  std::array<ImportedValue, 3> values;
   for (int i = 0; i < 3; ++i) {
-    if (c.view(i).rank() != rank) return std::nullopt;
-    auto heads = with_heads(c.view(i));
+    if (c.value(i).rank() != rank) return std::nullopt;
+    auto heads = with_heads(c.value(i));
     if (!heads) return std::nullopt;
-    views[static_cast<size_t>(i)] = std::move(*heads);
+    values[static_cast<size_t>(i)] = *std::move(heads);
   }
-  const Sizes q = sizes_of(views[0]), k = sizes_of(views[1]),
-              v = sizes_of(views[2]);
+  const Dims q = values[0].dims(), k = values[1].dims(), v = values[2].dims();
   if (q[1] != k[1] || q[1] != v[1] || q[3] != k[2] || k[3] != v[2] ||
-      c.integer("masked_queries", q[2]) != q[2] ||
-      c.integer("masked_keys", k[3]) != k[3]) {
+      c.integer("masked_queries", q[2].factor) != q[2].factor ||
+      c.integer("masked_keys", k[3].factor) != k[3].factor) {
     return std::nullopt;
   }
-  return Heads{views[0], views[1], views[2]};
+  return values;
 }
 
 /// Returns factor / divisor; nothing if one is not a number.
@@ -138,36 +130,43 @@ void convert_dot_product_attention(Conversion& c) {
   const auto heads = heads_of(c);
   auto scale = scale_of(c);
   if (!heads || !scale) return c.convert_parts();
-  const Sizes q = sizes_of(heads->query), v = sizes_of(heads->value);
-  const ImportedValue query =
-      without_factor(c, {heads->query, c.value(0).qparams}, *scale);
-  const ImportedValue key =
-      without_factor(c, {heads->key, c.value(1).qparams}, *scale);
+  const auto& [queries, keys, values] = *heads;
+  const Dims q = queries.dims();
+  const ImportedValue query = without_factor(c, queries, *scale);
+  ImportedValue key = without_factor(c, keys, *scale);
+  key.layout = key.layout.transposed(std::array{0, 1, 3, 2});
   // The factor is a float32, often squared.
   const double rest =
-      static_cast<double>(*scale) * std::sqrt(static_cast<double>(q[3]));
+      static_cast<double>(*scale) * std::sqrt(static_cast<double>(q[3].factor));
   const bool rescaled = std::abs(rest - 1) > 1e-6;
   if (rescaled && query.qparams != nullptr) return c.convert_parts();
-  constexpr std::array<int64_t, 4> kKeys{0, 1, 3, 2};
-  const auto operand = [&](const View& view, const ImportedValue& value) {
-    return Operand{materialize(tokens_of(c, view), file_order(3), c.namer()),
-                   value.qparams};
+  const auto operand = [&](const ImportedValue& x) {
+    return Operand{materialize(tokens_of(c, x), file_order(3), c.namer()),
+                   x.qparams};
   };
-  Operand queries = operand(query.view, query);
+  Operand tokens = operand(query);
   if (rescaled) {
-    queries.tensor = c.add(Rescaling({.scale = {static_cast<float>(rest)}}),
-                           {queries}, {}, "/scale");
+    tokens.tensor = c.add(Rescaling({.scale = {static_cast<float>(rest)}}),
+                          {tokens}, {}, "/scale");
   }
-  const SymbolicTensor y =
-      c.add(ScaledDotProductAttention(
-                {.num_heads = q[1], .causal = c.has_attribute("masked_keys")}),
-            {queries, operand(transposed(key.view, kKeys), key),
-             operand(heads->value, c.value(2))});
-  const View tokens = view_of(y, file_order(3));
-  View result = transposed(*reshaped(tokens, {kBatch, q[2], q[1], v[3]}),
-                           kHeadsBehindTokens);
-  if (c.view(2).rank() == 3) result = merge_axes(result, 0, 2);
-  c.set_output(std::move(result));
+  const Operand key_tokens = operand(key);
+  const ImportedValue y = value_of(
+      c.add(
+          ScaledDotProductAttention({.num_heads = q[1].factor,
+                                     .causal = c.has_attribute("masked_keys")}),
+          {tokens, key_tokens, operand(values)}),
+      file_order(3));
+  AxisLayout layout =
+      y.layout.reshaped(Dims{kBatch, q[2], q[1], values.dims()[3]})
+          ->transposed(kHeadsBehindTokens);
+  const ImportedValue& given = c.value(2);
+  if (given.rank() == 3) {
+    Dims dims = layout.dims();
+    dims[1].batch = true;
+    dims.erase(dims.begin());
+    layout = *layout.reshaped(dims);
+  }
+  c.set_output(y.with(std::move(layout)));
 }
 
 // A lowering has replaced the supported cases by products.

@@ -1,180 +1,181 @@
 #include "channel_scales.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <functional>
+#include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "../qdq.h"
-#include "../tensors.h"
+#include "../attributes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
 
-using onnx::NodeProto;
-using onnx::TensorProto;
-
-bool is_float32(const TensorProto* tensor) {
-  return tensor != nullptr && tensor->data_type() == TensorProto::FLOAT;
+/// Returns a float32 constant, or null.
+const Tensor* floats_in(const OnnxGraph& graph, const std::string& value) {
+  const OnnxConstant* constant = graph.constant(value);
+  const bool floats =
+      constant != nullptr && constant->value.dtype() == DType::f32;
+  return floats ? &constant->value : nullptr;
 }
 
-/// Returns the Q of an activation's pair with a scale per channel, or null.
+/// Returns the Q of an activation's pair, or null.
 OnnxNode* quantizer_of(OnnxGraph& graph, const OnnxNode& dequantize) {
-  OnnxNode* quantize = graph.producer(dequantize.input(0));
-  if (quantize == nullptr || !is_quantize(*quantize) ||
-      graph.tensor(quantize->input(0)) != nullptr ||
-      graph.consumers(quantize->output(0)).size() != 1 ||
-      quantize->input_size() != dequantize.input_size()) {
-    return nullptr;
-  }
-  for (int i = 1; i < quantize->input_size(); ++i) {
-    if (quantize->input(i) != dequantize.input(i)) return nullptr;
-  }
-  return quantize;
+  OnnxNode* quantize = graph.producer(dequantize.proto.input(0));
+  const bool pair = quantize != nullptr && is_op(*quantize, "QuantizeLinear") &&
+                    graph.constant(quantize->proto.input(0)) == nullptr &&
+                    graph.uses(quantize->proto.output(0)) == 1 &&
+                    std::equal(quantize->proto.input().begin() + 1,
+                               quantize->proto.input().end(),
+                               dequantize.proto.input().begin() + 1,
+                               dequantize.proto.input().end());
+  return pair ? quantize : nullptr;
 }
 
-bool has_equal_zero_points(const OnnxGraph& graph, const OnnxNode& dequantize) {
-  if (dequantize.input(2).empty()) return true;
-  const TensorProto* zero = graph.tensor(dequantize.input(2));
-  if (zero == nullptr) return false;
-  const auto same = [](const auto& values) {
-    return std::ranges::adjacent_find(values, std::not_equal_to()) ==
-           values.end();
-  };
-  return zero->has_raw_data() ? same(zero->raw_data())
-                              : same(zero->int32_data());
+/// Returns the zero point that all channels of a node have, as a scalar;
+/// nothing if they differ, an empty tensor if there is none.
+std::optional<Tensor> common_zero_point(const OnnxGraph& graph,
+                                        const onnx::NodeProto& node) {
+  if (node.input_size() < 3 || node.input(2).empty()) return Tensor();
+  const OnnxConstant* zero = graph.constant(node.input(2));
+  if (zero == nullptr || zero->value.size() == 0) return {};
+  const Tensor& all = zero->value;
+  const auto size = static_cast<size_t>(all.bytes() / all.size());
+  const auto* bytes = static_cast<const char*>(all.raw());
+  for (int64_t i = 1; i < all.size(); ++i) {
+    if (std::memcmp(bytes, bytes + static_cast<size_t>(i) * size, size) != 0) {
+      return {};
+    }
+  }
+  return all.reshaped({all.size()}).slice(0, 1).reshaped({});
 }
 
 // A float constant, or a DQ with constant scales along axis 0, of a constant or
 // of its Q.
-bool has_scalable_weight(const OnnxGraph& graph, const OnnxNode& conv) {
-  const TensorProto* weight = graph.tensor(conv.input(1));
-  if (weight != nullptr) return is_float32(weight);
-  const OnnxNode* dequantize = graph.producer(conv.input(1));
-  if (dequantize == nullptr || !is_dequantize(*dequantize) ||
-      graph.consumers(conv.input(1)).size() != 1) {
+bool has_scalable_weight(OnnxGraph& graph, const onnx::NodeProto& conv) {
+  const std::string& weight = conv.input(1);
+  if (graph.constant(weight) != nullptr) {
+    return floats_in(graph, weight) != nullptr;
+  }
+  const OnnxNode* dequantize = graph.producer(weight);
+  if (dequantize == nullptr || !is_op(*dequantize, "DequantizeLinear") ||
+      graph.uses(weight) != 1) {
     return false;
   }
-  const TensorProto* scales = graph.tensor(dequantize->input(1));
-  if (!is_float32(scales) || scales->dims_size() != 1 ||
-      integer_of(*dequantize, "axis", 1) != 0) {
+  const onnx::NodeProto& proto = dequantize->proto;
+  const Tensor* scales = floats_in(graph, proto.input(1));
+  if (scales == nullptr || scales->shape().rank() != 1 ||
+      integer_of(proto, "axis", 1) != 0) {
     return false;
   }
-  if (graph.tensor(dequantize->input(0)) != nullptr) return true;
-  const OnnxNode* quantize = graph.producer(dequantize->input(0));
-  return quantize != nullptr && is_quantize(*quantize) &&
-         graph.consumers(quantize->output(0)).size() == 1 &&
-         quantize->input(1) == dequantize->input(1) &&
-         is_float32(graph.tensor(quantize->input(0)));
+  if (graph.constant(proto.input(0)) != nullptr) return true;
+  const OnnxNode* quantize = graph.producer(proto.input(0));
+  return quantize != nullptr && is_op(*quantize, "QuantizeLinear") &&
+         graph.uses(proto.input(0)) == 1 &&
+         quantize->proto.input(1) == proto.input(1) &&
+         floats_in(graph, quantize->proto.input(0)) != nullptr;
 }
 
-bool is_scalable_depthwise(const OnnxGraph& graph, const OnnxNode& conv,
-                           const std::string& value, int64_t channels) {
-  return conv.op_type() == "Conv" && conv.input(0) == value &&
-         conv.input(1) != value && integer_of(conv, "group", 1) == channels &&
-         has_scalable_weight(graph, conv);
-}
-
-bool has_sharable_scales(OnnxGraph& graph, const OnnxNode& dequantize) {
+bool has_channel_scales(OnnxGraph& graph, const OnnxNode& dequantize) {
   const OnnxNode* quantize = quantizer_of(graph, dequantize);
-  const TensorProto* scales = graph.tensor(dequantize.input(1));
-  const std::string& value = dequantize.output(0);
-  if (quantize == nullptr || !is_float32(scales) || scales->dims_size() != 1 ||
-      scales->dims(0) < 2 || integer_of(*quantize, "axis", 1) != 1 ||
-      integer_of(dequantize, "axis", 1) != 1 || graph.is_output(value) ||
-      !std::ranges::all_of(float_values(*scales),
-                           [](float scale) { return scale > 0; })) {
+  const Tensor* scales = floats_in(graph, dequantize.proto.input(1));
+  const std::string& value = dequantize.proto.output(0);
+  if (quantize == nullptr || scales == nullptr || scales->shape().rank() != 1 ||
+      scales->size() < 2 || integer_of(quantize->proto, "axis", 1) != 1 ||
+      integer_of(dequantize.proto, "axis", 1) != 1 || graph.is_output(value) ||
+      std::ranges::any_of(scales->f32(), [](float s) { return !(s > 0); }) ||
+      !common_zero_point(graph, dequantize.proto)) {
     return false;
   }
   const auto consumers = graph.consumers(value);
-  return !consumers.empty() && has_equal_zero_points(graph, dequantize) &&
-         std::ranges::all_of(consumers, [&](const OnnxNode* conv) {
-           return is_scalable_depthwise(graph, *conv, value, scales->dims(0));
+  return !consumers.empty() &&
+         std::ranges::all_of(consumers, [&](const OnnxNode* consumer) {
+           const onnx::NodeProto& conv = consumer->proto;
+           return is_op(*consumer, "Conv") && conv.input(0) == value &&
+                  conv.input(1) != value &&
+                  integer_of(conv, "group", 1) == scales->size() &&
+                  has_scalable_weight(graph, conv);
          });
+}
+
+void set_input(OnnxGraph& graph, OnnxNode& node, int input,
+               const std::string& value) {
+  onnx::NodeProto by = node.proto;
+  by.set_input(input, value);
+  graph.replace(node, by, {});
 }
 
 /// Returns a constant [m,...] whose rows are multiplied by the scales [c] of
 /// their input channels.
 std::string scaled(OnnxGraph& graph, const std::string& name,
-                   const std::vector<float>& scales) {
-  const TensorProto& tensor = *graph.tensor(name);
-  std::vector<float> values = float_values(tensor);
-  const size_t rows = static_cast<size_t>(tensor.dims(0));
-  const size_t row = values.size() / std::max<size_t>(rows, 1);
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] *= scales[i / row * scales.size() / rows];
+                   const Tensor& scales) {
+  Tensor products = floats_in(graph, name)->clone();
+  const int64_t rows = products.shape()[0];
+  const int64_t row = products.size() / std::max<int64_t>(rows, 1);
+  for (int64_t i = 0; i < products.size(); ++i) {
+    products.f32()[static_cast<size_t>(i)] *=
+        scales.f32()[static_cast<size_t>(i / row * scales.size() / rows)];
   }
-  return graph.add_tensor(name + "/scaled",
-                          {tensor.dims().begin(), tensor.dims().end()}, values);
+  return graph.add_constant(name + "/scaled", products);
 }
 
-void scale_weight(OnnxGraph& graph, OnnxNode& conv,
-                  const std::vector<float>& scales) {
-  if (graph.tensor(conv.input(1)) != nullptr) {
-    return graph.set_input(conv, 1, scaled(graph, conv.input(1), scales));
+/// Multiplies the weight by the scales. Returns its rank.
+int scale_weight(OnnxGraph& graph, OnnxNode& conv, const Tensor& scales) {
+  const std::string weight = conv.proto.input(1);
+  if (const Tensor* floats = floats_in(graph, weight)) {
+    const int rank = floats->shape().rank();
+    set_input(graph, conv, 1, scaled(graph, weight, scales));
+    return rank;
   }
-  OnnxNode& dequantize = *graph.producer(conv.input(1));
-  const std::string products = scaled(graph, dequantize.input(1), scales);
-  graph.set_input(dequantize, 1, products);
-  if (graph.tensor(dequantize.input(0)) != nullptr) return;
-  OnnxNode& quantize = *graph.producer(dequantize.input(0));
-  graph.set_input(quantize, 0, scaled(graph, quantize.input(0), scales));
-  graph.set_input(quantize, 1, products);
-}
-
-int64_t weight_rank(const OnnxGraph& graph, const OnnxNode& conv) {
-  std::string value = conv.input(1);
-  while (graph.tensor(value) == nullptr) {
-    value = graph.producer(value)->input(0);
+  OnnxNode& dequantize = *graph.producer(weight);
+  const std::string values = dequantize.proto.input(0);
+  const std::string products = scaled(graph, dequantize.proto.input(1), scales);
+  set_input(graph, dequantize, 1, products);
+  if (const OnnxConstant* stored = graph.constant(values)) {
+    return stored->value.shape().rank();
   }
-  return graph.tensor(value)->dims_size();
+  OnnxNode& quantize = *graph.producer(values);
+  const std::string floats = quantize.proto.input(0);
+  set_input(graph, quantize, 0, scaled(graph, floats, scales));
+  set_input(graph, quantize, 1, products);
+  return floats_in(graph, quantize.proto.input(0))->shape().rank();
 }
 
-/// Adds a scalar copy of a zero point and returns its name.
-std::string scalar_of(OnnxGraph& graph, const std::string& zero_point) {
-  TensorProto zero = *graph.tensor(zero_point);
-  zero.clear_dims();
-  if (zero.has_raw_data()) zero.mutable_raw_data()->resize(1);
-  if (zero.int32_data_size() > 1) zero.mutable_int32_data()->Truncate(1);
-  return graph.add_tensor(zero_point + "/unit", std::move(zero));
-}
-
-void share_scales(OnnxGraph& graph, OnnxNode& dequantize) {
+void share_scales_of(OnnxGraph& graph, OnnxNode& dequantize) {
   OnnxNode& quantize = *quantizer_of(graph, dequantize);
-  const std::vector<float> scales =
-      float_values(*graph.tensor(dequantize.input(1)));
-  const auto consumers = graph.consumers(dequantize.output(0));
-  const int64_t rank = weight_rank(graph, *consumers[0]);
-  for (OnnxNode* conv : consumers) scale_weight(graph, *conv, scales);
-  std::vector<int64_t> dims{static_cast<int64_t>(scales.size())};
-  dims.resize(static_cast<size_t>(std::max<int64_t>(rank - 1, 1)), 1);
-  NodeProto division;
-  division.set_op_type("Div");
-  division.set_name(graph.unique_name(quantize.proto.name() + "/unit"));
-  division.add_input(quantize.input(0));
-  division.add_input(
-      graph.add_tensor(quantize.input(1) + "/channels", dims, scales));
-  division.add_output(graph.unique_name(quantize.input(0) + "/unit"));
-  const std::string one =
-      graph.add_tensor(quantize.input(1) + "/unit", {}, {1});
-  const std::string zero =
-      quantize.input(2).empty() ? "" : scalar_of(graph, quantize.input(2));
-  graph.set_input(quantize, 0, division.output(0));
-  for (OnnxNode* node : {&quantize, &dequantize}) {
-    graph.set_input(*node, 1, one);
-    if (!zero.empty()) graph.set_input(*node, 2, zero);
+  const Tensor scales = *floats_in(graph, dequantize.proto.input(1));
+  const Tensor zero = *common_zero_point(graph, dequantize.proto);
+  const std::string name = dequantize.proto.input(1);
+  int rank = 0;
+  for (const OnnxNode* conv : graph.consumers(dequantize.proto.output(0))) {
+    rank = scale_weight(graph, *graph.producer(conv->proto.output(0)), scales);
   }
-  graph.insert_before(quantize, std::move(division), quantize.origin);
+  Integers dims(static_cast<size_t>(std::max(rank - 1, 1)), 1);
+  dims[0] = scales.size();
+  onnx::NodeProto division =
+      node_of("Div",
+              {quantize.proto.input(0),
+               graph.add_constant(name + "/channels",
+                                  scales.reshaped(Shape(std::span(dims))))},
+              graph.unique_name(quantize.proto.input(0) + "/unit"));
+  division.set_name(quantize.name + "/unit");
+  graph.insert_before(quantize, division);
+  set_input(graph, quantize, 0, division.output(0));
+  const std::string one = graph.add_constant(name + "/unit", Tensor::scalar(1));
+  for (OnnxNode* node : {&quantize, &dequantize}) {
+    set_input(graph, *node, 1, one);
+    if (zero.empty()) continue;
+    set_input(graph, *node, 2,
+              graph.add_constant(node->proto.input(2) + "/unit", zero));
+  }
 }
 
 }  // namespace
 
 void share_channel_scales(OnnxGraph& graph) {
   for (OnnxNode& node : graph.nodes()) {
-    if (is_dequantize(node) && has_sharable_scales(graph, node)) {
-      share_scales(graph, node);
+    if (is_op(node, "DequantizeLinear") && has_channel_scales(graph, node)) {
+      share_scales_of(graph, node);
     }
   }
 }

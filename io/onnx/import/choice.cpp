@@ -42,6 +42,11 @@ constexpr Comparison kComparisons[] = {
 
 }  // namespace
 
+bool is_comparison(std::string_view op) {
+  return std::ranges::find(kComparisons, op, &Comparison::op) !=
+         std::end(kComparisons);
+}
+
 void convert_compare(Conversion& c) {
   const Comparison& comparison =
       *std::ranges::find(kComparisons, c.op(), &Comparison::op);
@@ -144,7 +149,7 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
   const OnnxNode& softmax = *c.graph().consumers(value)[0];
   const int64_t axis =
       integer_of(softmax.proto, "axis", c.opset() < 13 ? 1 : -1);
-  return (axis == -1 || axis == c.view(own.values).rank() - 1) &&
+  return (axis == -1 || axis == c.value(own.values).rank() - 1) &&
          !(finite && has_row_of_ones(hidden.value()));
 }
 

@@ -1,6 +1,7 @@
 #include "constant_values.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -65,11 +66,11 @@ Tensor exact_floats(const Tensor& value) {
   throw InternalError("internal", "constant output", "unknown element type");
 }
 
-/// `order` begins with the batch axis, which has size 1.
+/// A layer with a constant that has size 1 on the axis of samples, order[0].
 octet::Constant layer_of(const Tensor& numbers, std::span<const int> order) {
-  const Tensor turned = numbers.transposed(order);
-  const Shape sample = turned.shape().slice(1, turned.shape().rank());
-  return octet::Constant({.value = turned.reshaped(sample)});
+  const Tensor moved = numbers.transposed(order);
+  const Shape sample = moved.shape().slice(1, moved.shape().rank());
+  return octet::Constant({.value = moved.reshaped(sample)});
 }
 
 /// Batch first, then the file's order; images channels last.
@@ -77,12 +78,6 @@ std::vector<int> order_of(const Constant& repeated) {
   const int rank = repeated.value.shape().rank();
   if (rank == 4 && *repeated.samples_axis == 0) return channels_last(4);
   return axis_first(rank, *repeated.samples_axis);
-}
-
-View constant_value(Conversion& c, const Tensor& numbers,
-                    std::span<const int> order, const char* suffix) {
-  return view_of(
-      c.add(layer_of(numbers, order), {{c.model_input()}}, {}, suffix), order);
 }
 
 /// Reduces the axis to a single entry if all entries are equal; otherwise
@@ -99,65 +94,94 @@ Tensor one_entry(const Tensor& value, int axis) {
   return first.reshaped(value.shape().with(axis, 1));
 }
 
-}  // namespace
-
-Tensor for_one_sample(const Conversion& c, const Tensor& numbers,
-                      const View& beside) {
+/// Reduces a constant of a file with a fixed batch to a single sample if it is
+/// equal for all samples; returns other constants unchanged.
+Tensor for_one_sample(const Conversion& c, const Tensor& numbers, int axis) {
   const Shape& shape = numbers.shape();
-  const int axis =
-      static_cast<int>(beside.batch()) - beside.rank() + shape.rank();
-  if (axis < 0 || axis >= shape.rank() || shape[axis] == 1 ||
-      shape[axis] != fixed_batch(c.graph())) {
-    return numbers;
-  }
+  if (shape[axis] == 1 || shape[axis] != fixed_batch(c.graph())) return numbers;
   const Tensor one = one_entry(numbers, axis);
   return one.empty() ? numbers : one;
 }
 
-View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
-                     const char* suffix) {
-  const Shape& shape = numbers.shape();
-  const auto batch = static_cast<int>(beside.batch());
-  const auto refuse = [&] {
-    c.refuse(
-        fmt::format("constant {} does not broadcast over the samples of "
-                    "{}",
-                    shape.to_string(), importing::text_of(beside)));
-  };
-  const int more = beside.rank() - shape.rank();
-  if (more < 0 || beside.axes[beside.batch()].size() != 1) refuse();
-  Sizes dims(static_cast<size_t>(more), 1);
-  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
-  Tensor value =
-      as_floats(c, numbers).reshaped(Shape(std::span<const int64_t>(dims)));
-  value = for_one_sample(c, value, beside);
-  if (value.shape()[batch] != 1) refuse();
-  return constant_value(c, value, natural_order(beside), suffix);
+/// Returns a constant with leading axes of size 1 up to `rank` axes.
+Tensor with_rank(const Tensor& numbers, int rank) {
+  const auto dims = numbers.shape().dims();
+  Sizes sizes(static_cast<size_t>(rank) - dims.size(), 1);
+  sizes.insert(sizes.end(), dims.begin(), dims.end());
+  return numbers.reshaped(Shape(std::span<const int64_t>(sizes)));
 }
 
-View repeated(Conversion& c, const Tensor& numbers, const char* suffix) {
-  Sizes dims{1};
-  const Shape& shape = numbers.shape();
-  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
-  return constant_value(
-      c, as_floats(c, numbers).reshaped(Shape(std::span<const int64_t>(dims))),
-      file_order(shape.rank() + 1), suffix);
+}  // namespace
+
+Tensor aligned(const Conversion& c, const Tensor& numbers,
+               const ImportedValue& beside, const LayerAxes& axes) {
+  const auto batch = beside.layout.batch_axis();
+  bool fits = numbers.shape().rank() <= beside.rank();
+  Tensor value = fits ? with_rank(numbers, beside.rank()) : numbers;
+  if (fits && batch) {
+    value = for_one_sample(c, value, static_cast<int>(*batch));
+    fits = value.shape()[static_cast<int>(*batch)] == 1;
+  }
+  if (fits) return axes.in_order(value);
+  c.refuse(fmt::format("constant {} does not broadcast over the samples of {}",
+                       numbers.shape().to_string(), beside.text()));
+}
+
+Operand constant_operand(Conversion& c, const Tensor& sample,
+                         const char* suffix) {
+  return {c.add(octet::Constant({.value = as_floats(c, sample)}),
+                {{c.model_input()}}, {}, suffix)};
+}
+
+ImportedValue repeated(Conversion& c, const Tensor& numbers,
+                       const char* suffix) {
+  return value_of(constant_operand(c, numbers, suffix).tensor,
+                  file_order(numbers.shape().rank() + 1));
+}
+
+void add_leading_axes(Conversion& c, const std::vector<int>& inputs) {
+  if (!c.has_one_sample()) return;
+  const auto dims = [&](int i) {
+    return c.is_constant(i) ? dims_of(c.constant(i).shape().dims())
+                            : c.value(i).dims();
+  };
+  size_t rank = 0;
+  for (const int i : inputs) rank = std::max(rank, dims(i).size());
+  const bool leads = std::ranges::all_of(inputs, [&](int i) {
+    const Dims own = dims(i);
+    return own.size() < rank || own.empty() || own[0].factor == 1;
+  });
+  for (const int i : inputs) {
+    if (c.is_constant(i) || c.value(i).layout.batch_axis()) continue;
+    Sizes axes;
+    for (size_t axis = c.value(i).layout.rank(); axis < rank; ++axis) {
+      axes.push_back(0);
+    }
+    const AxisLayout layout = with_axes(c.value(i).layout, axes);
+    c.set_value(i,
+                c.value(i).with(leads ? with_leading_batch(layout) : layout));
+  }
 }
 
 void make_values(Conversion& c, const std::vector<int>& inputs) {
-  const View* largest = nullptr;
+  add_leading_axes(c, inputs);
+  const auto is_constant = [&](int i) { return c.is_constant(i); };
+  if (std::ranges::none_of(inputs, is_constant)) return;
+  const ImportedValue* largest = nullptr;
   for (const int i : inputs) {
     if (c.is_constant(i)) continue;
-    const View& view = c.view(i);
-    if (largest == nullptr || sample_size(view) > sample_size(*largest)) {
-      largest = &view;
+    const ImportedValue& x = c.value(i);
+    if (largest == nullptr || x.sample_size() > largest->sample_size()) {
+      largest = &x;
     }
   }
   if (largest == nullptr) return;
-  const View beside = *largest;
+  const ImportedValue beside = *largest;
+  const LayerAxes axes(beside);
   for (const int i : inputs) {
     if (!c.is_constant(i)) continue;
-    c.set_value(i, {constant_beside(c, c.constant(i), beside, "/constant")});
+    const Tensor sample = aligned(c, as_floats(c, c.constant(i)), beside, axes);
+    c.set_value(i, axes.back(constant_operand(c, sample, "/constant").tensor));
   }
 }
 
@@ -167,18 +191,21 @@ void make_repeated_values(Conversion& c) {
   }
   for (int i = 0; i < c.inputs(); ++i) {
     if (!c.has(i)) continue;
-    const Constant& constant = *c.graph().constant(c.proto().input(i));
+    Constant constant = *c.graph().constant(c.proto().input(i));
     if (!constant.samples_axis) continue;
-    c.set_value(i, {constant_value(c, as_floats(c, constant.value),
-                                   order_of(constant), "/constant")});
+    constant.value = as_floats(c, constant.value);
+    const std::vector<int> order = order_of(constant);
+    c.set_value(i, value_of(c.add(layer_of(constant.value, order),
+                                  {{c.model_input()}}, {}, "/constant"),
+                            order));
   }
 }
 
-ConstantOutput constant_output(const Constant& constant, int64_t batch,
-                               const SymbolicTensor& input,
-                               const std::string& name) {
+ImportedValue constant_output(const Constant& constant, int64_t batch,
+                              const SymbolicTensor& input,
+                              const std::string& name) {
   Constant repeated{.value = exact_floats(constant.value),
-                    .samples_axis = constant.samples_axis};
+                    .samples_axis = constant.samples_axis.value_or(0)};
   bool batched = constant.samples_axis.has_value();
   if (!batched) {
     const Shape shape = repeated.value.shape();
@@ -187,18 +214,17 @@ ConstantOutput constant_output(const Constant& constant, int64_t batch,
     if (shape.rank() > 1 && shape[0] == batch)
       row = one_entry(repeated.value, 0);
     batched = !row.empty();
-    Sizes dims{1};
-    dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
     repeated.value =
-        batched
-            ? row
-            : repeated.value.reshaped(Shape(std::span<const int64_t>(dims)));
-    repeated.samples_axis = 0;
+        batched ? row : with_rank(repeated.value, shape.rank() + 1);
   }
   const std::vector<int> order = order_of(repeated);
   const LayerHandle layer = layer_of(repeated.value, order);
   layer->set_name(name);
-  return {view_of(layer(input), order), batched};
+  ImportedValue y = value_of(layer(input), order);
+  if (!batched) {
+    y.layout = sample_of(y.layout);
+  }
+  return y;
 }
 
 }  // namespace octet::io::importing

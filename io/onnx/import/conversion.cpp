@@ -81,10 +81,9 @@ void Conversion::check_samples(int input, const Constant& constant) const {
   bool beside = constant.value.dtype() != DType::i64;
   for (int i = 0; beside && i < inputs(); ++i) {
     if (!has(i) || is_constant(i)) continue;
-    const auto& other = view(i);
+    const ImportedValue& other = value(i);
     const int more = other.rank() - constant.value.shape().rank();
-    beside = more >= 0 &&
-             std::cmp_equal(*constant.samples_axis + more, other.batch());
+    beside = more >= 0 && other.has_batch(*constant.samples_axis + more);
   }
   if (beside) return;
   refuse(
@@ -112,26 +111,31 @@ float Conversion::scalar(int input) const {
 }
 
 Sizes Conversion::integers(int input) const {
-  Sizes values = sizes(input);
-  if (std::ranges::any_of(values, has_batch)) {
-    refuse(fmt::format("input {} must not depend on the batch size", input));
+  Sizes values;
+  for (const Dim& size : sizes(input)) {
+    if (size.batch) {
+      refuse(fmt::format("input {} must not depend on the batch size", input));
+    }
+    values.push_back(size.factor);
   }
   return values;
 }
 
-Sizes Conversion::sizes(int input) const {
+Dims Conversion::sizes(int input) const {
   const Tensor& value = constant(input);
   if (value.shape().rank() > 1) {
     refuse(fmt::format("input {} must be a list, got {}", input,
                        value.shape().to_string()));
   }
   if (value.dtype() == DType::i64) {
-    const auto values = value.data<int64_t>();
-    return {values.begin(), values.end()};
+    Dims sizes = dims_of(value.data<int64_t>());
+    const auto& batch = graph().constant(node_.proto.input(input))->times_batch;
+    for (size_t i = 0; i < batch.size(); ++i) sizes[i].batch = batch[i];
+    return sizes;
   }
   if (value.dtype() == DType::i32) {
     const auto values = value.data<int32_t>();
-    return {values.begin(), values.end()};
+    return dims_of(Sizes(values.begin(), values.end()));
   }
   refuse(fmt::format("input {} must be integers, got {}", input,
                      to_string(value.dtype())));
@@ -147,6 +151,32 @@ ImportedWeight Conversion::weight(int input, const char* name) const {
   weight.source = constant.source;
   if (!constant.no_qparams.empty()) drop_codes(weight, constant.no_qparams);
   return weight;
+}
+
+ImportedWeight Conversion::channels(int input, const char* name, int64_t count,
+                                    bool broadcasts) const {
+  ImportedWeight weight{name, floats(input)};
+  const Shape& shape = weight.value.shape();
+  if (broadcasts && weight.value.size() == 1) {
+    weight.value = Tensor::full({count}, weight.value.f32()[0]);
+    return weight;
+  }
+  if (weight.value.size() != count || shape.rank() < 1) {
+    refuse(fmt::format("{} must have {} numbers, got {}", name, count,
+                       shape.to_string()));
+  }
+  weight.value = weight.value.reshaped({count});
+  return weight;
+}
+
+void Conversion::expect_scales(ImportedWeight& weight, int64_t axis) const {
+  if (!weight.qparams || !weight.qparams->per_channel ||
+      weight.qparams->axis == axis) {
+    return;
+  }
+  drop_codes(weight, fmt::format("scales are on axis {}, but a layer needs "
+                                 "them on axis {}, the outputs",
+                                 weight.qparams->axis, axis));
 }
 
 void Conversion::drop_codes(ImportedWeight& weight,
@@ -183,30 +213,27 @@ const SymbolicTensor& Conversion::model_input() const {
   return importer_.inputs_.front();
 }
 
-const View& Conversion::view(int input) const { return value(input).view; }
-
 Operand Conversion::operand(int input, std::span<const int> order) {
   const ImportedValue& x = value(input);
-  return {materialize(x.view, order, namer()), x.qparams};
+  return {materialize(x, order, namer()), x.qparams};
 }
 
-Operand Conversion::operand(int input, const RowLayout& rows) {
-  return {materialize(rows.view, rows.order, namer()), value(input).qparams};
+Operand Conversion::operand(const LayerAxes& axes) {
+  return {materialize(axes.value, axes.order, namer()), axes.value.qparams};
 }
 
-Operand Conversion::as_it_lies(int input) const {
+Operand Conversion::stored(int input) const {
   const ImportedValue& x = value(input);
-  return {x.view.tensor, x.qparams};
+  return {x.tensor, x.qparams};
 }
 
 Operand Conversion::features(int input) {
   const ImportedValue& x = value(input);
-  if (x.view.rank() != 2 || !x.view.samples_lead()) {
-    refuse(fmt::format("input must be features [N,c], got {}",
-                       importing::text_of(x.view)));
+  if (x.rank() != 2 || !x.samples_lead()) {
+    refuse(fmt::format("input must be features [N,c], got {}", x.text()));
   }
-  if (x.view.tensor.shape().rank() == 2) return {x.view.tensor, x.qparams};
-  const Operand flat{x.view.tensor};
+  if (x.tensor.shape().rank() == 2) return stored(input);
+  const Operand flat{x.tensor};
   return {add(Flatten(), {flat}, {}, "/flatten"), x.qparams};
 }
 
@@ -331,13 +358,17 @@ void Conversion::mark_integers(std::string type) {
   importer_.integers_[output()] = std::move(type);
 }
 
-void Conversion::set_output(View view) {
-  importer_.values_[output()] = {std::move(view)};
+void Conversion::set_output(ImportedValue y) {
+  importer_.values_[output()] = std::move(y);
 }
 
-void Conversion::forward_layout(View view, int output) {
-  importer_.values_[node_.proto.output(output)] = {std::move(view),
-                                                   value(0).qparams};
+void Conversion::forward_layout(ImportedValue y, int output) {
+  y.qparams = value(0).qparams;
+  importer_.values_[node_.proto.output(output)] = std::move(y);
+}
+
+void Conversion::forward_layout(AxisLayout layout) {
+  set_output(value(0).with(std::move(layout)));
 }
 
 SymbolicTensor Conversion::part_of_layer(
@@ -383,8 +414,14 @@ void Conversion::convert_parts() {
   }
 }
 
-void Conversion::give_constant(const Tensor& value) {
-  graph().set_constant(output(), {value, {}, output()});
+void Conversion::set_sizes(const Shape& shape, const Dims& sizes) {
+  OnnxConstant constant{.value = Tensor(shape, DType::i64), .source = output()};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    constant.value.data<int64_t>()[i] = sizes[i].factor;
+    constant.times_batch.push_back(sizes[i].batch);
+  }
+  if (std::ranges::none_of(sizes, &Dim::batch)) constant.times_batch.clear();
+  graph().set_constant(output(), std::move(constant));
   report("sizes");
 }
 

@@ -8,7 +8,6 @@ namespace octet::io::importing {
 Converter find_converter(const std::string& op) {
   static const std::unordered_map<std::string_view, Converter> kConverters{
       {"Add", convert_add},
-      {"And", convert_compare},
       {"Attention", convert_attention},
       {"AveragePool", convert_average_pool},
       {"BatchNormalization", convert_batch_normalization},
@@ -21,20 +20,15 @@ Converter find_converter(const std::string& op) {
       {"Div", convert_div},
       {"Dropout", convert_dropout},
       {"Einsum", convert_einsum},
-      {"Equal", convert_compare},
       {"Expand", convert_expand},
       {"Flatten", convert_flatten},
       {"Gather", convert_gather},
       {"Gemm", convert_gemm},
-      {"Greater", convert_compare},
-      {"GreaterOrEqual", convert_compare},
       {"GroupNormalization", convert_group_normalization},
       {"Identity", convert_identity},
-      {"InstanceNormalization", convert_instance_normalization},
+      {"InstanceNormalization", convert_group_normalization},
       {"LRN", convert_local_response_normalization},
       {"LayerNormalization", convert_layer_normalization},
-      {"Less", convert_compare},
-      {"LessOrEqual", convert_compare},
       {"LogSoftmax", convert_softmax},
       {"MatMul", convert_matmul},
       {"Max", convert_max},
@@ -43,8 +37,6 @@ Converter find_converter(const std::string& op) {
       {"Min", convert_min},
       {"Mul", convert_mul},
       {"Not", convert_not},
-      {"NotEqual", convert_compare},
-      {"Or", convert_compare},
       {"PRelu", convert_prelu},
       {"Pad", convert_pad},
       {"Pow", convert_pow},
@@ -67,11 +59,11 @@ Converter find_converter(const std::string& op) {
       {"UnitNormalization", convert_unit_normalization},
       {"Unsqueeze", convert_unsqueeze},
       {"Where", convert_where},
-      {"Xor", convert_compare},
   };
   const auto found = kConverters.find(op);
   if (found != kConverters.end()) return found->second;
   if (is_elementwise(op)) return convert_elementwise;
+  if (is_comparison(op)) return convert_compare;
   return is_reduction(op) ? convert_reduction : nullptr;
 }
 

@@ -30,7 +30,6 @@ void convert_einsum(Conversion& c);
 void convert_batch_normalization(Conversion& c);
 void convert_layer_normalization(Conversion& c);
 void convert_rms_normalization(Conversion& c);
-void convert_instance_normalization(Conversion& c);
 void convert_group_normalization(Conversion& c);
 void convert_local_response_normalization(Conversion& c);
 
@@ -52,6 +51,7 @@ void convert_mul(Conversion& c);
 void convert_pow(Conversion& c);
 void convert_attention(Conversion& c);
 void convert_dot_product_attention(Conversion& c);
+bool is_comparison(std::string_view op);
 void convert_compare(Conversion& c);
 void convert_not(Conversion& c);
 void convert_where(Conversion& c);
@@ -72,7 +72,7 @@ void convert_depth_to_space(Conversion& c);
 void convert_flatten(Conversion& c);
 void convert_reshape(Conversion& c);
 /// Reshapes the first input; sizes as in Reshape.
-void reshape_as(Conversion& c, const Sizes& sizes);
+void reshape_as(Conversion& c, const Dims& sizes);
 void convert_shape(Conversion& c);
 void convert_size(Conversion& c);
 void convert_space_to_depth(Conversion& c);

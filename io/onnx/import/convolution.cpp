@@ -52,28 +52,6 @@ bool share_scales(ImportedWeight& weight, int64_t channels) {
   return true;
 }
 
-void check_scales_axis(const Conversion& c, ImportedWeight& weight,
-                       int64_t axis) {
-  if (weight.qparams && weight.qparams->per_channel &&
-      weight.qparams->axis != axis) {
-    c.drop_codes(weight, fmt::format("scales are on axis {}, but a layer needs "
-                                     "them on axis {}",
-                                     weight.qparams->axis, axis));
-  }
-}
-
-void add_bias(Conversion& c, int64_t outputs,
-              std::vector<ImportedWeight>& weights) {
-  if (!c.has(2)) return;
-  ImportedWeight bias{"bias", c.floats(2)};
-  if (bias.value.size() != outputs) {
-    c.refuse(fmt::format("must have {} biases, got {}", outputs,
-                         bias.value.shape().to_string()));
-  }
-  bias.value = bias.value.reshaped({outputs});
-  weights.push_back(std::move(bias));
-}
-
 Sizes spatial_sizes(const Tensor& w) {
   const auto dims = w.shape().dims().subspan(2);
   return {dims.begin(), dims.end()};
@@ -137,7 +115,7 @@ void convert_conv(Conversion& c) {
     c.refuse(fmt::format("weight {} does not fit {} channels in {} groups",
                          w.to_string(), in[-1], groups));
   }
-  check_scales_axis(c, weight, 0);
+  c.expect_scales(weight, 0);
   const WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
   // Grouped convolutions have a scale for each output.
   const bool depthwise =
@@ -149,7 +127,7 @@ void convert_conv(Conversion& c) {
     weight.value = kernel_of(weight.value);
   }
   std::vector<ImportedWeight> weights{weight};
-  add_bias(c, w[0], weights);
+  if (c.has(2)) weights.push_back(c.channels(2, "bias", w[0]));
   const bool bias = weights.size() > 1;
   const auto layer = [&]() -> LayerHandle {
     if (in.rank() == 3 && depthwise) {
@@ -202,7 +180,7 @@ void convert_conv_transpose(Conversion& c) {
     c.refuse(fmt::format("weight {} does not fit {} channels in {} groups",
                          w.to_string(), in[-1], groups));
   }
-  check_scales_axis(c, weight, 1);
+  c.expect_scales(weight, 1);
   WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
   const size_t axes = window.size.size();
   Sizes more = c.integers("output_padding");
@@ -238,7 +216,7 @@ void convert_conv_transpose(Conversion& c) {
           .transposed({2, 3, 1, 0});
   const int64_t filters = w[1] * groups;
   std::vector<ImportedWeight> weights{weight};
-  add_bias(c, filters, weights);
+  if (c.has(2)) weights.push_back(c.channels(2, "bias", filters));
   const Pads pads(window.begin[0], window.end[0], window.begin[1],
                   window.end[1]);
   const Conv2DTranspose layer(

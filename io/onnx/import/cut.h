@@ -8,9 +8,9 @@
 
 namespace octet::io::importing {
 
-/// Entries first, first + step, ..., `count` in total, of an ONNX axis.
+/// Entries first, first + step, ..., `count` in total, of an axis of the file.
 struct Cut {
-  size_t axis = 0;
+  int64_t axis = 0;
   int64_t first = 0;
   int64_t count = 0;
   int64_t step = 1;
@@ -23,7 +23,8 @@ bool is_dense_output(const ImportedValue& x, const Cut& cut);
 /// Returns slices of several axes; a slice of a Dense layer's outputs becomes a
 /// smaller Dense layer. Throws: UnsupportedError for the batch axis or entries
 /// out of range.
-View cut_of(Conversion& c, const ImportedValue& x, const std::vector<Cut>& cuts,
-            const std::string& suffix = "");
+ImportedValue cut_of(Conversion& c, const ImportedValue& x,
+                     const std::vector<Cut>& cuts,
+                     const std::string& suffix = "");
 
 }  // namespace octet::io::importing

@@ -1,12 +1,14 @@
 // Gemm and MatMul with a weight: Dense.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <octet/layers/dense.h>
 #include <octet/runtime/error.h>
 
-#include "attention.h"
 #include "constant_values.h"
 #include "converters.h"
+#include "join.h"
 
 namespace octet::io::importing {
 namespace {
@@ -28,58 +30,42 @@ void check_kernel(const Conversion& c, ImportedWeight& kernel, int64_t in,
     c.refuse(fmt::format("weight must have {} input features, got {}", in,
                          shape.to_string()));
   }
-  if (kernel.qparams && kernel.qparams->per_channel &&
-      kernel.qparams->axis != outputs_axis) {
-    c.drop_codes(kernel, fmt::format("scales are on axis {}, but a layer needs "
-                                     "them on axis {}, the outputs",
-                                     kernel.qparams->axis, outputs_axis));
-  }
+  c.expect_scales(kernel, outputs_axis);
 }
 
-/// Bias added to each row: [out], [1,out] or a single number.
-ImportedWeight bias_of(const Conversion& c, int input, int64_t units) {
-  ImportedWeight bias{"bias", c.floats(input)};
-  const Shape shape = bias.value.shape();
-  if (bias.value.size() == 1) {
-    bias.value = Tensor::full({units}, bias.value.f32()[0]);
-    return bias;
+/// Dense over an axis of an input, to whose result it adds the third input.
+/// Features [n,c] may be in any order.
+void set_dense(Conversion& c, int input, int axis, ImportedWeight kernel,
+               int64_t outputs_axis, float beta = 1) {
+  const ImportedValue& given = c.value(input);
+  if (given.has_batch(axis)) {
+    c.refuse(fmt::format("axis {} must be features, got the batch", axis));
   }
-  if (bias.value.size() != units || shape[-1] != units) {
-    c.refuse(fmt::format("bias must have {} outputs, got {}", units,
-                         shape.to_string()));
-  }
-  bias.value = bias.value.reshaped({units});
-  return bias;
-}
-
-LayerHandle dense_for(const std::vector<ImportedWeight>& weights) {
-  return Dense(
-      {.units = weights[0].value.shape()[1], .use_bias = weights.size() > 1});
-}
-
-/// Dense over the last axis, with any leading axes.
-void convert_tokens(Conversion& c, ImportedWeight kernel, int64_t outputs_axis,
-                    float beta) {
-  const View& view = c.view(0);
-  if (view.batch() + 1 == view.axes.size()) {
-    c.refuse("last axis must be features, got the batch");
-  }
-  const RowLayout rows(view, view.rank() - 1);
-  const Operand x = c.operand(0, rows);
+  const bool features = given.rank() == 2 && given.samples_lead();
+  const LayerAxes rows(given, axis);
+  const Operand x = features ? c.features(input) : c.operand(rows);
   check_kernel(c, kernel, x.tensor.shape()[-1], outputs_axis);
-  std::vector<ImportedWeight> weights{kernel};
+  if (features) kernel.value = rows_as_in(given, kernel.value);
+  std::vector<ImportedWeight> weights{std::move(kernel)};
+  const int64_t units = weights[0].value.shape()[1];
   if (c.has(2)) {
-    weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
+    const Shape shape = c.constant(2).shape();
+    if (shape.size() > 1 && shape[-1] != units) {
+      c.refuse(fmt::format("bias must have {} outputs, got {}", units,
+                           shape.to_string()));
+    }
+    weights.push_back(c.channels(2, "bias", units, true));
     multiply_by(c, weights[1], beta);
   }
-  c.set_output(rows.back(c.add(dense_for(weights), {x}, weights)));
+  const Dense layer({.units = units, .use_bias = weights.size() > 1});
+  c.set_output(rows.back(c.add(layer, {x}, weights)));
 }
 
 /// Whether the input is a single matrix for all matrices of the other input.
 bool is_matrix(const Conversion& c, int input) {
   const Shape& shape = c.constant(input).shape();
   const int rank = shape.rank();
-  return rank <= 2 || (rank <= c.view(1 - input).rank() &&
+  return rank <= 2 || (rank <= c.value(1 - input).rank() &&
                        shape[-1] * shape[-2] == shape.size());
 }
 
@@ -98,37 +84,22 @@ ImportedWeight matrix(const Conversion& c, int input) {
 /// mix tokens.
 void convert_mixing(Conversion& c) {
   ImportedWeight kernel = matrix(c, 0);
-  const View& view = c.view(1);
-  const int axis = view.rank() - 2;
-  if (kernel.value.shape().rank() != 2 || axis < 0) {
+  const ImportedValue& x = c.value(1);
+  if (kernel.value.shape().rank() != 2 || x.rank() < 2) {
     c.refuse(
         fmt::format("a weight on the left must be a matrix, and the input "
                     "matrices, got {} and {}",
-                    kernel.value.shape().to_string(), text_of(view)));
-  }
-  if (static_cast<size_t>(axis) == view.batch()) {
-    c.refuse("second last axis must be features, got the batch");
+                    kernel.value.shape().to_string(), x.text()));
   }
   kernel.value = kernel.value.transposed({1, 0});
-  const RowLayout rows(view, axis);
-  const Operand x = c.operand(1, rows);
-  check_kernel(c, kernel, x.tensor.shape()[-1], 0);
-  c.set_output(rows.back(c.add(dense_for({kernel}), {x}, {kernel})));
+  set_dense(c, 1, x.rank() - 2, std::move(kernel), 0);
 }
 
-/// Dense over features in any order.
-void convert_features(Conversion& c, ImportedWeight kernel,
-                      int64_t outputs_axis, float beta) {
-  const Operand x = c.features(0);
-  check_kernel(c, kernel, x.tensor.shape()[1], outputs_axis);
-  kernel.value = rows_as_in(c.view(0), kernel.value);
-  std::vector<ImportedWeight> weights{kernel};
-  if (c.has(2)) {
-    weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
-    multiply_by(c, weights[1], beta);
-  }
-  const SymbolicTensor y = c.add(dense_for(weights), {x}, weights);
-  c.set_output(view_of(y, file_order(2)));
+/// MatMul of two computed values.
+void multiply(Conversion& c) {
+  const ImportedValue a = c.value(0);
+  const ImportedValue b = c.value(1);
+  c.set_output(product_of(c, a, b));
 }
 
 }  // namespace
@@ -143,27 +114,20 @@ void convert_gemm(Conversion& c) {
   }
   if (transposed) kernel.value = kernel.value.transposed({1, 0});
   multiply_by(c, kernel, c.number("alpha", 1));
-  const int64_t outputs_axis = transposed ? 0 : 1;
-  const float beta = c.number("beta", 1);
-  if (c.view(0).samples_lead()) {
-    return convert_features(c, std::move(kernel), outputs_axis, beta);
-  }
-  convert_tokens(c, std::move(kernel), outputs_axis, beta);
+  set_dense(c, 0, c.value(0).rank() - 1, std::move(kernel), transposed ? 0 : 1,
+            c.number("beta", 1));
 }
 
 void convert_matmul(Conversion& c) {
   const int k = c.is_constant(0) ? 0 : 1;
-  if (!c.is_constant(k)) return convert_product(c);
+  if (!c.is_constant(k)) return multiply(c);
   if (!is_matrix(c, k)) {
     make_values(c, {0, 1});
-    return convert_product(c);
+    return multiply(c);
   }
   if (k == 0) return convert_mixing(c);
-  ImportedWeight kernel = matrix(c, 1);
-  if (c.view(0).rank() == 2 && c.view(0).samples_lead()) {
-    return convert_features(c, std::move(kernel), 1, 1);
-  }
-  convert_tokens(c, kernel, 1, 1);
+  if (c.has(2)) add_leading_axes(c, {0, 2});
+  set_dense(c, 0, c.value(0).rank() - 1, matrix(c, 1), 1);
 }
 
 }  // namespace octet::io::importing

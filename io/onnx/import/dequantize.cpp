@@ -55,22 +55,21 @@ bool ends_at_six(const ActivationQuantParams& qparams) {
 
 }  // namespace
 
-View Conversion::rectified(const ImportedValue& x,
-                           const ActivationQuantParams& qparams) {
+ImportedValue Conversion::rectified(const ImportedValue& x,
+                                    const ActivationQuantParams& qparams) {
   ReLU relu;
   if (ends_at_six(qparams)) relu = ReLU({.max_value = 6});
   const std::string name =
       importer_.unique(layer_name_of(producer_of(qparams.name)));
   relu->set_name(name);
   ++importer_.rectified_;
-  View y = x.view;
-  y.tensor = call(relu.layer(), {x.view.tensor});
+  const SymbolicTensor y = call(relu.layer(), {x.tensor});
   if (x.qparams != nullptr)
     importer_.sites_.push_back(site_of(name, 0, *x.qparams));
   for (const size_t index : node_.origin) {
     graph().report().nodes[index].layer = name;
   }
-  return y;
+  return {y, x.layout};
 }
 
 // A pair after a pair with equal rounding has no effect.
@@ -79,21 +78,19 @@ void Conversion::quantize(
   ImportedValue x = value(0);
   if (qparams != nullptr && qparams->rectifies() &&
       (x.qparams == nullptr || !x.qparams->rectifies()) &&
-      may_be_negative(*x.view.tensor.node)) {
-    x = {rectified(x, *qparams), {}};
+      may_be_negative(*x.tensor.node)) {
+    x = rectified(x, *qparams);
   }
   if (options().drop_quantizers) qparams = nullptr;
   if (qparams == nullptr || x.qparams == nullptr) {
-    importer_.values_[output()] = {x.view,
-                                   qparams == nullptr ? x.qparams : qparams};
-    return;
+    if (qparams != nullptr) x.qparams = std::move(qparams);
+    return set_output(std::move(x));
   }
   ActivationQuantParams same = *qparams;
   same.name = x.qparams->name;
-  if (same == *x.qparams) return forward_layout(x.view);
-  View y = x.view;
-  y.tensor = add(Activation({.activation = "linear"}), {as_it_lies(0)});
-  importer_.values_[output()] = {std::move(y), std::move(qparams)};
+  if (same == *x.qparams) return set_output(std::move(x));
+  set_output({add(Activation({.activation = "linear"}), {stored(0)}), x.layout,
+              std::move(qparams)});
 }
 
 void convert_dequantize(Conversion& c) {

@@ -12,7 +12,6 @@
 #include <octet/layers/multiply.h>
 #include <octet/runtime/printable.h>
 
-#include "attention.h"
 #include "constant_values.h"
 #include "converters.h"
 #include "join.h"
@@ -27,106 +26,101 @@ namespace {
 
 int rank_of(const Conversion& c, int input) {
   return c.is_constant(input) ? c.constant(input).shape().rank()
-                              : c.view(input).rank();
+                              : c.value(input).rank();
 }
 
-/// Permutation from `from` to `to`. REQUIRES: the same letters.
-Sizes order_of(std::string_view from, std::string_view to) {
-  Sizes perm;
+/// Returns the index in `from` of each letter of `to` that it contains.
+std::vector<int> order_of(std::string_view from, std::string_view to) {
+  std::vector<int> order;
   for (const char letter : to) {
-    perm.push_back(static_cast<int64_t>(from.find(letter)));
+    const size_t at = from.find(letter);
+    if (at != from.npos) order.push_back(static_cast<int>(at));
   }
-  return perm;
+  return order;
 }
 
-void check_sizes(const Conversion& c, const EinsumEquation& e, const Sizes& a,
-                 const Sizes& b) {
+/// Returns the sizes of letters of a value or constant.
+Dims sizes_of(std::string_view letters, const std::string& axes,
+              const Dims& dims) {
+  Dims selected;
+  for (const char letter : letters) selected.push_back(dims[axes.find(letter)]);
+  return selected;
+}
+
+void check_sizes(const Conversion& c, const EinsumEquation& e, const Dims& a,
+                 const Dims& b) {
   for (size_t i = 0; i < e.a.size(); ++i) {
     const size_t at = e.b.find(e.a[i]);
     if (at == e.b.npos || a[i] == b[at]) continue;
     c.refuse(fmt::format("equation: sizes of axis '{}' differ: {} and {}",
-                         e.a[i], importing::text_of(a), importing::text_of(b)));
+                         e.a[i], text_of(a), text_of(b)));
   }
 }
 
-/// Merges `count` axes from `first` on; no axes become an axis of size 1.
-View grouped(View view, size_t first, size_t count) {
-  if (count > 0) return merge_axes(view, first, count);
-  view.axes.insert(view.axes.begin() + static_cast<std::ptrdiff_t>(first),
-                   std::vector<size_t>());
-  return view;
+/// Returns the axes of `kept`, then an axis for each of the `merged` letters.
+ImportedValue grouped(const Conversion& c, const ImportedValue& x,
+                      const std::string& letters, const std::string& kept,
+                      const std::vector<std::string>& merged) {
+  std::string all = kept;
+  Dims dims = sizes_of(kept, letters, x.dims());
+  for (const std::string& group : merged) {
+    all += group;
+    const auto size = product(sizes_of(group, letters, x.dims()));
+    if (!size) refuse_equation(c, "sums over features, not over samples");
+    dims.push_back(*size);
+  }
+  return x.with(
+      x.layout.transposed(order_of(letters, all)).reshaped(dims).value());
 }
 
-/// Returns the sizes of letters of a value or constant.
-Sizes sizes_of(std::string_view letters, const std::string& axes,
-               const Sizes& sizes) {
-  Sizes selected;
-  for (const char letter : letters)
-    selected.push_back(sizes[axes.find(letter)]);
-  return selected;
-}
-
-Sizes chain(Sizes a, const Sizes& b) {
+Dims chain(Dims a, const Dims& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
 /// Splits the merged rows and columns of a product and orders the axes as in
 /// the equation.
-View ungrouped(const View& y, const Sizes& sizes, const EinsumEquation& e) {
-  return transposed(reshaped(y, sizes).value(),
-                    order_of(e.batch + e.rows + e.columns, e.y));
+ImportedValue ungrouped(const ImportedValue& y, const Dims& dims,
+                        const EinsumEquation& e) {
+  return y.with(y.layout.reshaped(dims).value().transposed(
+      order_of(e.batch + e.rows + e.columns, e.y)));
 }
 
 /// Operand of a product without sums: has each axis of the output, of size 1 if
 /// the input lacks it.
-View aligned(const View& view, std::string_view letters,
-             const EinsumEquation& e) {
-  View result = view;
-  result.axes.clear();
-  for (const char letter : e.y) {
-    const size_t at = letters.find(letter);
-    result.axes.push_back(at == letters.npos ? std::vector<size_t>()
-                                             : view.axes[at]);
+ImportedValue with_all_axes(const ImportedValue& x, const std::string& letters,
+                            const EinsumEquation& e) {
+  Sizes missing;
+  for (size_t i = 0; i < e.y.size(); ++i) {
+    if (letters.find(e.y[i]) == letters.npos) {
+      missing.push_back(static_cast<int64_t>(i));
+    }
   }
-  return result;
+  return x.with(
+      with_axes(x.layout.transposed(order_of(letters, e.y)), missing));
 }
 
-void multiply_values(Conversion& c, const EinsumEquation& e, ImportedValue a,
-                     ImportedValue b) {
-  check_sizes(c, e, importing::sizes_of(a.view), importing::sizes_of(b.view));
+void multiply_values(Conversion& c, const EinsumEquation& e,
+                     const ImportedValue& a, const ImportedValue& b) {
+  check_sizes(c, e, a.dims(), b.dims());
   if (e.depth.empty()) {
-    a.view = aligned(a.view, e.a, e);
-    b.view = aligned(b.view, e.b, e);
-    c.set_value(0, a);
-    c.set_value(1, b);
+    c.set_value(0, with_all_axes(a, e.a, e));
+    c.set_value(1, with_all_axes(b, e.b, e));
     return join(c, Multiply(), {0, 1});
   }
-  const size_t batch = e.batch.size();
-  const auto matrices = [&](View& view, const std::string& letters,
-                            const std::string& first,
-                            const std::string& second) {
-    view = transposed(view, order_of(letters, e.batch + first + second));
-    view = grouped(view, batch + first.size(), second.size());
-    view = grouped(view, batch, first.size());
-  };
-  const Sizes sizes =
-      chain(sizes_of(e.batch + e.rows, e.a, importing::sizes_of(a.view)),
-            sizes_of(e.columns, e.b, importing::sizes_of(b.view)));
-  matrices(a.view, e.a, e.rows, e.depth);
-  matrices(b.view, e.b, e.depth, e.columns);
-  c.set_output(ungrouped(product_of(c, a, b), sizes, e));
+  const Dims dims = chain(sizes_of(e.batch + e.rows, e.a, a.dims()),
+                          sizes_of(e.columns, e.b, b.dims()));
+  c.set_output(
+      ungrouped(product_of(c, grouped(c, a, e.a, e.batch, {e.rows, e.depth}),
+                           grouped(c, b, e.b, e.batch, {e.depth, e.columns})),
+                dims, e));
 }
 
 /// REQUIRES: the constant is the second input of the equation.
 void multiply_weight(Conversion& c, const EinsumEquation& e,
                      const ImportedValue& value, ImportedWeight kernel) {
-  const Sizes dims(kernel.value.shape().dims().begin(),
-                   kernel.value.shape().dims().end());
-  const Sizes perm = order_of(e.b, e.depth + e.columns);
-  const std::vector<int> axes(perm.begin(), perm.end());
-  int64_t depth = 1;
-  for (const int64_t size : sizes_of(e.depth, e.b, dims)) depth *= size;
+  const Dims dims = dims_of(kernel.value.shape().dims());
+  const int64_t depth = product(sizes_of(e.depth, e.b, dims))->factor;
   const int64_t units = kernel.value.size() / depth;
   if (kernel.qparams && kernel.qparams->per_channel) {
     const char axis = e.b[static_cast<size_t>(kernel.qparams->axis)];
@@ -136,22 +130,21 @@ void multiply_weight(Conversion& c, const EinsumEquation& e,
       kernel.qparams->axis = 1;
     }
   }
-  kernel.value = kernel.value.transposed(axes).reshaped({depth, units});
-  const size_t rows = e.rows.size();
-  const View x =
-      grouped(transposed(value.view, order_of(e.a, e.rows + e.depth)), rows,
-              e.depth.size());
-  if (x.batch() == rows)
+  kernel.value = kernel.value.transposed(order_of(e.b, e.depth + e.columns))
+                     .reshaped({depth, units});
+  const ImportedValue x = grouped(c, value, e.a, e.rows, {e.depth});
+  const auto last = static_cast<int>(e.rows.size());
+  if (x.has_batch(last)) {
     refuse_equation(c, "sums over features, not over samples");
-  const RowLayout features(x, static_cast<int>(rows));
-  const Operand operand{materialize(features.view, features.order, c.namer()),
-                        value.qparams};
-  const View y = features.back(
-      c.add(Dense({.units = units, .use_bias = false}), {operand}, {kernel}));
-  const Sizes sizes =
-      chain(sizes_of(e.rows, e.a, importing::sizes_of(value.view)),
-            sizes_of(e.columns, e.b, dims));
-  c.set_output(ungrouped(y, sizes, e));
+  }
+  const LayerAxes features(x, last);
+  const ImportedValue y =
+      features.back(c.add(Dense({.units = units, .use_bias = false}),
+                          {c.operand(features)}, {kernel}));
+  c.set_output(ungrouped(y,
+                         chain(sizes_of(e.rows, e.a, value.dims()),
+                               sizes_of(e.columns, e.b, dims)),
+                         e));
 }
 
 void multiply_constant(Conversion& c, const EinsumEquation& given, int k) {
@@ -159,17 +152,19 @@ void multiply_constant(Conversion& c, const EinsumEquation& given, int k) {
       k == 0 ? einsum_of(given.b, given.a, given.y) : given;
   const ImportedValue value = c.value(1 - k);
   const Tensor constant = c.constant(k);
-  Sizes dims(constant.shape().dims().begin(), constant.shape().dims().end());
   if (e.batch.empty() && !e.depth.empty()) {
-    check_sizes(c, e, importing::sizes_of(value.view), dims);
+    check_sizes(c, e, value.dims(), dims_of(constant.shape().dims()));
     return multiply_weight(c, e, value, c.weight(k, "kernel"));
   }
   // A batch of matrices, or nothing to sum: the constant must be the same for
   // each sample.
-  const char letter = e.a[value.view.batch()];
+  const auto batch = value.layout.batch_axis();
+  if (!batch) refuse_equation(c, "a value with a batch axis");
+  const char letter = e.a[*batch];
   const size_t own = e.b.find(letter);
   const auto axis = c.graph().constant(c.proto().input(k))->samples_axis;
-  if ((own != e.b.npos && dims[own] != 1) ||
+  const Shape& shape = constant.shape();
+  if ((own != e.b.npos && shape[static_cast<int>(own)] != 1) ||
       (axis && std::cmp_not_equal(*axis, own))) {
     refuse_equation(c, "a constant that is the same for all samples");
   }
@@ -177,11 +172,12 @@ void multiply_constant(Conversion& c, const EinsumEquation& given, int k) {
   std::string letters = e.b;
   if (own != e.b.npos) {
     letters.erase(own, 1);
-    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(own));
-    sample = constant.reshaped(Shape(std::span<const int64_t>(dims)));
+    Sizes sizes(shape.dims().begin(), shape.dims().end());
+    sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(own));
+    sample = constant.reshaped(Shape(std::span<const int64_t>(sizes)));
   }
   multiply_values(c, einsum_of(e.a, letter + letters, e.y), value,
-                  {repeated(c, sample, "/constant")});
+                  repeated(c, sample, "/constant"));
 }
 
 }  // namespace

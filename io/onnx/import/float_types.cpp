@@ -1,13 +1,11 @@
 // float16, bfloat16 and float64 inside a graph become float32, the type of all
 // layers. Constants are converted when they are loaded.
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "../attributes.h"
 #include "../proto_limits.h"
 #include "../tensors.h"
+#include "graph.h"
 #include "passes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
@@ -22,14 +20,9 @@ bool is_other_float(int64_t type) {
 void replace_cast_like(OnnxGraph& graph, OnnxNode& node) {
   const int32_t type = graph.element_type(node.proto.input(1));
   if (type == onnx::TensorProto::UNDEFINED) return;
-  onnx::NodeProto cast;
-  cast.set_op_type("Cast");
+  onnx::NodeProto cast = node_of("Cast", {node.proto.input(0)}, "");
   cast.set_name(node.proto.name());
-  cast.add_input(node.proto.input(0));
-  auto& to = *cast.add_attribute();
-  to.set_name("to");
-  to.set_type(onnx::AttributeProto::INT);
-  to.set_i(type);
+  set_integer(cast, "to", type);
   graph.replace(node, cast, {});
 }
 
@@ -43,10 +36,8 @@ void replace_cast(OnnxGraph& graph, OnnxNode& node) {
       !is_any_float(graph.element_type(node.proto.input(0)))) {
     return;
   }
-  onnx::NodeProto identity;
-  identity.set_op_type("Identity");
+  onnx::NodeProto identity = node_of("Identity", {node.proto.input(0)}, "");
   identity.set_name(node.proto.name());
-  identity.add_input(node.proto.input(0));
   graph.replace(node, identity, {});
 }
 
@@ -56,11 +47,9 @@ void use_float32(OnnxGraph& graph, OnnxNode& node) {
   if (!is_standard_domain(node.proto.domain())) return;
   if (node.proto.op_type() == "CastLike") replace_cast_like(graph, node);
   if (node.proto.op_type() == "Cast") replace_cast(graph, node);
-  constexpr std::array<std::string_view, 4> kTypes{"to", "dtype",
-                                                   "output_dtype", "precision"};
   for (auto& attribute : *node.proto.mutable_attribute()) {
     const bool names_type =
-        std::ranges::find(kTypes, attribute.name()) != kTypes.end();
+        is_one_of(attribute.name(), "to dtype output_dtype precision");
     if (names_type && is_other_float(attribute.i())) {
       attribute.set_i(onnx::TensorProto::FLOAT);
     }

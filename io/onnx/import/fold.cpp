@@ -1,6 +1,5 @@
 // Constant folding.
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -12,44 +11,9 @@
 #include "fold_samples.h"
 #include "graph.h"
 #include "subgraphs.h"
-#include "view.h"
 
 namespace octet::io::importing {
 namespace {
-
-/// Whether the operator moves the values of an input without reading them, or
-/// ignores them.
-bool moves_input(std::string_view op, int input) {
-  if (op == "Concat") return true;
-  if (op == "Where") return input > 0;
-  constexpr std::array<std::string_view, 8> kMoves{
-      "Cast",  "Gather", "Identity", "Reshape",
-      "Shape", "Slice",  "Squeeze",  "Unsqueeze"};
-  return input == 0 && std::ranges::find(kMoves, op) != kMoves.end();
-}
-
-bool counts_samples(const Tensor& tensor) {
-  return tensor.dtype() == DType::i64 &&
-         std::ranges::any_of(tensor.data<int64_t>(), has_batch);
-}
-
-/// Whether the result of two lists of sizes, one containing the batch, is valid
-/// for any batch: a product of two sizes, a quotient without remainder, and the
-/// comparison of a batch with a number below 1.
-bool holds_for_any_batch(std::string_view op, const Tensor& a,
-                         const Tensor& b) {
-  if (a.dtype() != DType::i64 || b.dtype() != DType::i64) return false;
-  const auto x = a.data<int64_t>();
-  const auto y = b.data<int64_t>();
-  if (op == "Equal") {
-    return std::ranges::all_of(counts_samples(a) ? y : x,
-                               [](int64_t v) { return v < 1; });
-  }
-  if (x.size() != 1 || y.size() != 1 || x[0] < 1 || y[0] < 1) return false;
-  int64_t product = 0;
-  if (op == "Mul") return !__builtin_mul_overflow(x[0], y[0], &product);
-  return op == "Div" && x[0] % y[0] == 0;
-}
 
 enum class Folds { no, yes, for_samples };
 
@@ -63,33 +27,16 @@ Folds folds(const OnnxGraph& graph, const onnx::NodeProto& node) {
       run::find_operator(node) == nullptr || node.input_size() == 0) {
     return Folds::no;
   }
-  bool batch = false;
-  bool repeated = false;
-  bool moves = true;
-  for (int i = 0; i < node.input_size(); ++i) {
-    if (node.input(i).empty()) continue;
-    const Constant* constant = graph.constant(node.input(i));
+  Folds result = Folds::yes;
+  for (const std::string& input : node.input()) {
+    if (input.empty()) continue;
+    const Constant* constant = graph.constant(input);
     if (constant == nullptr) return Folds::no;
-    repeated |= constant->samples_axis.has_value();
-    if (!counts_samples(constant->value)) continue;
-    batch = true;
-    moves &= moves_input(op, i);
-  }
-  if (repeated) return Folds::for_samples;
-  if (!batch) return Folds::yes;
-  if (moves &&
-      (op != "Cast" || integer_of(node, "to", 0) == onnx::TensorProto::INT64)) {
-    return Folds::yes;
-  }
-  if (node.input_size() == 2) {
-    const Constant* a = graph.constant(node.input(0));
-    const Constant* b = graph.constant(node.input(1));
-    if (a != nullptr && b != nullptr &&
-        holds_for_any_batch(op, a->value, b->value)) {
-      return Folds::yes;
+    if (constant->samples_axis || !constant->times_batch.empty()) {
+      result = Folds::for_samples;
     }
   }
-  return Folds::for_samples;
+  return result;
 }
 
 /// Moves the axis of a weight's scales with the weight.
@@ -108,6 +55,27 @@ std::optional<WeightQuantParams> moved_qparams(const Constant& from,
   return qparams;
 }
 
+/// Computes the outputs of a node with constant inputs.
+std::vector<Tensor> outputs_of(OnnxGraph& graph, const onnx::NodeProto& node) {
+  std::vector<Tensor> inputs;
+  for (const std::string& input : node.input()) {
+    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
+  }
+  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
+  context.check_time();
+  std::vector<Tensor> outputs;
+  try {
+    outputs = run::find_operator(node)(context);
+  } catch (const ShapeError& error) {
+    context.refuse(error.message());
+  } catch (const ValueError& error) {
+    context.refuse(error.message());
+  }
+  for (const Tensor& output : outputs) graph.budget().hold(output);
+  graph.budget().settle();
+  return outputs;
+}
+
 /// Folds the internal operator of comparison_forms.cpp.
 bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
   onnx::NodeProto equal = node.proto;
@@ -123,6 +91,15 @@ bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
 
 }  // namespace
 
+bool is_one_of(std::string_view op, std::string_view operators) {
+  for (size_t from = 0; from < operators.size();) {
+    const size_t to = std::min(operators.find(' ', from), operators.size());
+    if (operators.substr(from, to - from) == op) return true;
+    from = to + 1;
+  }
+  return false;
+}
+
 bool has_constant_inputs(const OnnxGraph& graph, const onnx::NodeProto& node) {
   return std::ranges::all_of(node.input(), [&](const std::string& input) {
     return input.empty() || graph.constant(input) != nullptr;
@@ -130,15 +107,7 @@ bool has_constant_inputs(const OnnxGraph& graph, const onnx::NodeProto& node) {
 }
 
 Tensor computed(OnnxGraph& graph, const onnx::NodeProto& node) {
-  std::vector<Tensor> inputs;
-  for (const std::string& input : node.input()) {
-    inputs.push_back(input.empty() ? Tensor() : graph.constant(input)->value);
-  }
-  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
-  const std::vector<Tensor> outputs = run::find_operator(node)(context);
-  graph.budget().hold(outputs.at(0));
-  graph.budget().settle();
-  return outputs[0];
+  return outputs_of(graph, node).at(0);
 }
 
 bool fold(OnnxGraph& graph, OnnxNode& node) {
@@ -159,24 +128,12 @@ bool fold(OnnxGraph& graph, OnnxNode& node) {
     graph.remove(node, "constant");
     return true;
   }
-  std::vector<Tensor> inputs;
   std::string source;
   for (const std::string& input : proto.input()) {
-    const Constant* constant = input.empty() ? nullptr : graph.constant(input);
-    inputs.push_back(constant == nullptr ? Tensor() : constant->value);
     source += (source.empty() ? "" : " ") +
-              (constant == nullptr ? input : constant->source);
+              (input.empty() ? input : graph.constant(input)->source);
   }
-  const run::NodeContext context(proto, graph.opset(), inputs, graph.budget());
-  context.check_time();
-  std::vector<Tensor> values;
-  try {
-    values = run::find_operator(proto)(context);
-  } catch (const ShapeError& error) {
-    context.refuse(error.message());
-  } catch (const ValueError& error) {
-    context.refuse(error.message());
-  }
+  const std::vector<Tensor> values = outputs_of(graph, proto);
   const Constant* first =
       proto.input(0).empty() ? nullptr : graph.constant(proto.input(0));
   std::optional<WeightQuantParams> qparams;
@@ -192,15 +149,12 @@ bool fold(OnnxGraph& graph, OnnxNode& node) {
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     if (static_cast<size_t>(i) >= values.size()) return false;
-    const Tensor& value = values[static_cast<size_t>(i)];
-    graph.budget().hold(value);
     graph.set_constant(proto.output(i),
-                       {.value = value,
+                       {.value = values[static_cast<size_t>(i)],
                         .qparams = qparams,
                         .source = i == 0 ? source : proto.output(i),
                         .no_qparams = no_qparams});
   }
-  graph.budget().settle();
   graph.remove(node, "constant");
   return true;
 }

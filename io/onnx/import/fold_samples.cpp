@@ -1,9 +1,7 @@
 #include "fold_samples.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,13 +9,15 @@
 #include <octet/runtime/error.h>
 
 #include "../run/operators.h"
-#include "view.h"
+#include "inputs.h"
+#include "layout.h"
 
 namespace octet::io::importing {
 namespace {
 
-bool is_one_of(std::string_view op, std::span<const std::string_view> ops) {
-  return std::ranges::find(ops, op) != ops.end();
+/// Whether a constant contains sizes of the batch.
+bool has_sizes(const Constant& constant) {
+  return !constant.times_batch.empty();
 }
 
 /// Operators that map entries linear in the sample index to linear ones, if
@@ -25,23 +25,55 @@ bool is_one_of(std::string_view op, std::span<const std::string_view> ops) {
 /// as many entries: a result valid for one, two and three samples is valid for
 /// any number.
 bool keeps_counting(const onnx::NodeProto& node) {
-  constexpr std::array<std::string_view, 13> kOperators{
-      "Add",  "ConstantOfShape", "Expand",   "Identity", "Mul",
-      "Neg",  "Range",           "Reshape",  "Squeeze",  "Sub",
-      "Tile", "Transpose",       "Unsqueeze"};
   // Other types round numbers or reduce them to booleans.
   if (node.op_type() == "Cast") {
     return integer_of(node, "to", 0) == onnx::TensorProto::INT64;
   }
-  return is_one_of(node.op_type(), kOperators);
+  return is_one_of(node.op_type(),
+                   "Add ConstantOfShape Expand Identity Mul Neg Range Reshape "
+                   "Shape Squeeze Sub Tile Transpose Unsqueeze");
 }
 
 /// Operators that apply to each sample in the same way.
 bool treats_samples_alike(std::string_view op) {
-  constexpr std::array<std::string_view, 17> kOperators{
-      "Cast",  "Abs", "And", "Concat", "Cos", "CumSum", "Div",  "Exp",  "Floor",
-      "Equal", "Not", "Or",  "Pow",    "Sin", "Sqrt",   "Tanh", "Where"};
-  return is_one_of(op, kOperators);
+  return is_one_of(op,
+                   "Cast Abs And Concat Cos CumSum Div Exp Floor Equal Not Or "
+                   "Pow Sin Sqrt Tanh Where");
+}
+
+/// Whether the operator moves the values of an input without reading them.
+bool moves_input(std::string_view op, int input) {
+  if (op == "Concat") return true;
+  if (op == "Where") return input > 0;
+  return input == 0 && is_one_of(op, "Gather Slice");
+}
+
+/// Whether the result for sizes of the batch is valid for any batch: sizes that
+/// are moved, quotients without remainder, and comparisons with numbers below
+/// 1.
+bool holds_for_any_batch(const OnnxGraph& graph, const onnx::NodeProto& node) {
+  std::vector<const Constant*> inputs;
+  bool moves = true;
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    inputs.push_back(graph.constant(node.input(i)));
+    if (inputs.back()->samples_axis) return false;
+    moves =
+        moves && (!has_sizes(*inputs.back()) || moves_input(node.op_type(), i));
+  }
+  if (moves) return true;
+  if (inputs.size() != 2 || inputs[0]->value.dtype() != DType::i64 ||
+      inputs[1]->value.dtype() != DType::i64) {
+    return false;
+  }
+  const auto x = std::as_const(inputs[0]->value).data<int64_t>();
+  const auto y = std::as_const(inputs[1]->value).data<int64_t>();
+  if (node.op_type() == "Equal") {
+    return std::ranges::all_of(has_sizes(*inputs[0]) ? y : x,
+                               [](int64_t v) { return v < 1; });
+  }
+  return node.op_type() == "Div" && x.size() == 1 && y.size() == 1 &&
+         x[0] > 0 && y[0] > 0 && x[0] % y[0] == 0;
 }
 
 /// Whether Slice or Gather select entries along another axis than the batch.
@@ -65,7 +97,7 @@ bool keeps_samples(const OnnxGraph& graph, const onnx::NodeProto& node) {
 
 bool can_fold(const OnnxGraph& graph, const onnx::NodeProto& node) {
   if (node.output_size() != 1) return false;
-  if (keeps_counting(node)) return true;
+  if (keeps_counting(node) || holds_for_any_batch(graph, node)) return true;
   if (!treats_samples_alike(node.op_type()) && !keeps_samples(graph, node)) {
     return false;
   }
@@ -74,12 +106,8 @@ bool can_fold(const OnnxGraph& graph, const onnx::NodeProto& node) {
     if (node.input(i).empty()) continue;
     const Constant& constant = *graph.constant(node.input(i));
     const bool first = i == 0 || treats_samples_alike(node.op_type());
-    if (constant.samples_step != 0 || (constant.samples_axis && !first)) {
-      return false;
-    }
-    if (constant.value.dtype() == DType::i64 &&
-        std::ranges::any_of(std::as_const(constant.value).data<int64_t>(),
-                            has_batch)) {
+    if (constant.samples_step != 0 || (constant.samples_axis && !first) ||
+        has_sizes(constant)) {
       return false;
     }
   }
@@ -95,10 +123,14 @@ Tensor by_entries(const Tensor& value, int axis) {
 Tensor with_samples(const Constant& constant, int64_t samples) {
   const Tensor& value = constant.value;
   if (!constant.samples_axis) {
-    if (value.dtype() != DType::i64) return value;
+    if (!has_sizes(constant)) return value;
     Tensor result = value.clone();
-    for (int64_t& number : result.data<int64_t>()) {
-      if (has_batch(number)) number = number / kBatch * samples;
+    const auto sizes = result.data<int64_t>();
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (constant.times_batch[i] &&
+          __builtin_mul_overflow(sizes[i], samples, &sizes[i])) {
+        throw ValueError("size_limit", "", "size exceeds 64 bits");
+      }
     }
     return result;
   }
@@ -172,38 +204,41 @@ bool stays_small(const Tensor& one, int64_t step) {
          (is_small(step) && std::ranges::all_of(one.data<int64_t>(), is_small));
 }
 
-/// Evaluates Shape for a constant with an entry for each sample.
-Constant sizes_of(const Constant& constant, const onnx::NodeProto& node) {
-  const Shape& shape = constant.value.shape();
-  Sizes sizes(shape.dims().begin(), shape.dims().end());
-  sizes[static_cast<size_t>(*constant.samples_axis)] = kBatch;
-  const int64_t rank = shape.rank();
-  const auto place = [&](const char* name, int64_t otherwise) {
-    const int64_t at = integer_of(node, name, otherwise);
-    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
-  };
-  const int64_t start = place("start", 0);
-  const int64_t count = std::max<int64_t>(0, place("end", rank) - start);
-  return {
-      .value = Tensor::of<int64_t>(
-          {count}, std::span<const int64_t>(sizes).subspan(
-                       static_cast<size_t>(start), static_cast<size_t>(count))),
-      .source = node.output(0)};
+/// Returns the constant for results for one, two and three samples of the same
+/// shape; nothing unless each element is the same, or a size of the batch.
+std::optional<Constant> sizes_of(const Tensor& one, const Tensor& two,
+                                 const Tensor& three) {
+  Constant result{.value = one};
+  if (same(one, two) && same(one, three)) return result;
+  if (one.dtype() != DType::i64) return {};
+  const auto a = one.data<int64_t>();
+  const auto b = two.data<int64_t>();
+  const auto c = three.data<int64_t>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool batch = b[i] != a[i];
+    if (c[i] != (batch ? b[i] + a[i] : a[i]) ||
+        (batch && (a[i] < 1 || b[i] - a[i] != a[i]))) {
+      return {};
+    }
+    result.times_batch.push_back(batch);
+  }
+  return result;
 }
 
 /// Returns the only output for a number of samples; nothing if there is none.
 std::optional<Tensor> evaluated(OnnxGraph& graph, const onnx::NodeProto& node,
                                 int64_t samples) {
-  std::vector<Tensor> inputs;
-  for (const std::string& input : node.input()) {
-    const Constant* constant = input.empty() ? nullptr : graph.constant(input);
-    inputs.push_back(constant == nullptr ? Tensor()
-                                         : with_samples(*constant, samples));
-  }
-  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
-  context.check_time();
   try {
-    std::vector<Tensor> values = run::find_operator(node)(context);
+    std::vector<Tensor> inputs;
+    for (const std::string& input : node.input()) {
+      const Constant* constant =
+          input.empty() ? nullptr : graph.constant(input);
+      inputs.push_back(constant == nullptr ? Tensor()
+                                           : with_samples(*constant, samples));
+    }
+    const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
+    context.check_time();
+    const std::vector<Tensor> values = run::find_operator(node)(context);
     if (values.size() != 1) return {};
     return values[0];
   } catch (const ShapeError&) {
@@ -215,18 +250,39 @@ std::optional<Tensor> evaluated(OnnxGraph& graph, const onnx::NodeProto& node,
   }
 }
 
+/// Compares sizes of a batch that the file fixes.
+std::optional<Constant> for_fixed_batch(OnnxGraph& graph,
+                                        const onnx::NodeProto& node) {
+  const int64_t batch = fixed_batch(graph);
+  const bool sizes = std::ranges::none_of(node.input(), [&](const auto& input) {
+    return input.empty() || graph.constant(input)->samples_axis.has_value();
+  });
+  if (batch == 0 || !sizes ||
+      !is_one_of(node.op_type(),
+                 "Equal Greater GreaterOrEqual Less LessOrEqual")) {
+    return {};
+  }
+  const auto value = evaluated(graph, node, batch);
+  if (!value) return {};
+  return Constant{.value = *value, .source = node.output(0)};
+}
+
 }  // namespace
 
 std::optional<Constant> fold_for_samples(OnnxGraph& graph,
                                          const onnx::NodeProto& node) {
-  if (node.op_type() == "Shape") {
-    return sizes_of(*graph.constant(node.input(0)), node);
-  }
-  if (!can_fold(graph, node)) return {};
+  if (!can_fold(graph, node)) return for_fixed_batch(graph, node);
   const auto one = evaluated(graph, node, 1);
   const auto two = evaluated(graph, node, 2);
   const auto three = evaluated(graph, node, 3);
   if (!one || !two || !three) return {};
+  if (one->shape() == two->shape() && one->shape() == three->shape()) {
+    // Its count of numbers is rounded up: one may be enough for three samples.
+    if (node.op_type() == "Range") return {};
+    auto sizes = sizes_of(*one, *two, *three);
+    if (sizes) sizes->source = node.output(0);
+    return sizes;
+  }
   const auto axis = axis_of_samples(one->shape(), two->shape());
   if (!axis) return {};
   const auto step = step_between(by_entries(*two, *axis));

@@ -7,9 +7,9 @@
 
 namespace octet::io::importing {
 
-/// Folds a node of constants that include sizes with kBatch or constants with
-/// an entry for each sample. Returns nothing unless the result is a constant
-/// with an entry for each sample, for any number of samples.
+/// Folds a node of constants that include sizes of the batch or constants with
+/// an entry for each sample. Returns nothing unless the result is such a
+/// constant, or the same, for any number of samples.
 std::optional<Constant> fold_for_samples(OnnxGraph& graph,
                                          const onnx::NodeProto& node);
 

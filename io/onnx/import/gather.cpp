@@ -2,6 +2,7 @@
 #include "gather.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,11 @@ namespace {
 /// Whether the indices list all values in order, as dynamo writes
 /// as_strided().
 bool takes_all(const Conversion& c, const Tensor& indices) {
-  const View& view = c.view(0);
-  if (view.rank() != 1 || indices.dtype() != DType::i64 ||
-      indices.shape().rank() < 2 || indices.size() % sample_size(view) != 0 ||
-      indices.size() / sample_size(view) != fixed_batch(c.graph())) {
+  const ImportedValue& x = c.value(0);
+  const int64_t size = x.sample_size();
+  if (x.rank() != 1 || indices.dtype() != DType::i64 ||
+      indices.shape().rank() < 2 || indices.size() % size != 0 ||
+      indices.size() / size != fixed_batch(c.graph())) {
     return false;
   }
   const auto values = indices.data<int64_t>();
@@ -38,32 +40,30 @@ bool takes_all(const Conversion& c, const Tensor& indices) {
 /// sample, as dynamo writes as_strided().
 void gather_places(Conversion& c, const Constant& places) {
   const ImportedValue x = c.value(0);
-  const int64_t size = sample_size(x.view);
+  const int64_t size = x.sample_size();
   const auto numbers = places.value.data<int64_t>();
   const bool own = std::ranges::all_of(
       numbers, [&](int64_t place) { return place >= 0 && place < size; });
-  if (x.view.rank() != 1 || places.samples_axis != 0 ||
+  if (x.rank() != 1 || places.samples_axis != 0 ||
       places.samples_step != size || !own) {
     c.refuse("indices must select entries of each sample for that sample");
   }
-  Sizes sizes(places.value.shape().dims().begin(),
-              places.value.shape().dims().end());
-  sizes[0] = kBatch;
-  const auto samples = reshaped(x.view, {kBatch, size});
+  Dims dims = dims_of(places.value.shape().dims());
+  dims[0] = kBatch;
+  const auto samples = x.layout.reshaped(Dims{kBatch, {size}});
   if (!samples) c.refuse("values must be stored sample by sample");
-  View y = *samples;
+  ImportedValue y = x.with(*samples);
   bool all = std::ssize(numbers) == size;
   for (size_t i = 0; all && i < numbers.size(); ++i) {
     all = std::cmp_equal(numbers[i], i);
   }
   if (!all) {
-    c.set_value(0, {y, x.qparams});
+    c.set_value(0, y);
     y = gathered(c, {{1, {numbers.begin(), numbers.end()}}});
   }
-  const auto result = reshaped(y, sizes);
+  const auto result = y.layout.reshaped(dims);
   if (!result) c.refuse("entries must be contiguous");
-  if (all) return c.forward_layout(*result);
-  c.set_output(*result);
+  c.set_output(y.with(*result));
 }
 
 Sizes indices_of(const Conversion& c, const Tensor& given) {
@@ -79,61 +79,65 @@ Sizes indices_of(const Conversion& c, const Tensor& given) {
 /// Gathers by indices of several dimensions, such as the windows of nn.Unfold.
 void gather_table(Conversion& c, const AxisIndices& chosen,
                   const Shape& table) {
-  const auto axis = static_cast<size_t>(chosen.axis);
-  if (axis == c.view(0).batch()) {
-    c.refuse("axis must not be the batch axis");
-  }
-  const View y = gathered(c, {chosen});
-  Sizes sizes = sizes_of(y);
-  const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(axis);
-  const auto dims = table.dims();
-  sizes.insert(sizes.erase(at), dims.begin(), dims.end());
-  if (std::ssize(sizes) > Shape::kMaxRank) {
+  const ImportedValue y = gathered(c, {chosen});
+  Dims dims = y.dims();
+  const Dims entries = dims_of(table.dims());
+  dims.insert(dims.erase(dims.begin() + chosen.axis), entries.begin(),
+              entries.end());
+  if (std::ssize(dims) > Shape::kMaxRank) {
     c.refuse("result must have at most 8 axes");
   }
-  const auto result = reshaped(y, sizes);
+  const auto result = y.layout.reshaped(dims);
   if (!result) c.refuse("entries of the axis must be contiguous");
-  c.set_output(*result);
+  c.set_output(y.with(*result));
 }
 
 }  // namespace
 
-View gathered(Conversion& c, const std::vector<AxisIndices>& chosen) {
-  const std::vector<int> order = natural_order(c.view(0));
-  Operand x = c.operand(0, order);
+ImportedValue gathered(Conversion& c, const std::vector<AxisIndices>& chosen) {
+  const LayerAxes axes(c.value(0));
+  Operand x = c.operand(axes);
   for (size_t i = 0; i < chosen.size(); ++i) {
-    const auto at = std::ranges::find(order, chosen[i].axis) - order.begin();
+    if (c.value(0).has_batch(chosen[i].axis)) {
+      c.refuse("axis must not be the batch axis");
+    }
+    const int64_t at = axes.position(chosen[i].axis);
     const std::string suffix =
         i + 1 == chosen.size() ? "" : fmt::format("/{}", chosen[i].axis);
     x = {c.add(Gather({.indices = chosen[i].indices, .axis = at}), {x}, {},
                suffix.c_str())};
   }
-  return view_of(x.tensor, order);
+  return axes.back(x.tensor);
 }
 
 // Tile and Expand of axes other than the batch.
 void convert_tile(Conversion& c) {
-  const View& view = c.view(0);
+  const int rank = c.value(0).rank();
   const Sizes times = c.integers(1);
-  if (std::ssize(times) != view.rank()) {
-    c.refuse(fmt::format("repeats must have {} numbers, got {}", view.rank(),
+  if (std::ssize(times) != rank) {
+    c.refuse(fmt::format("repeats must have {} numbers, got {}", rank,
                          times.size()));
   }
   repeat(c, times);
 }
 
 void repeat(Conversion& c, const Sizes& times) {
-  const View view = c.view(0);
+  const ImportedValue& given = c.value(0);
   if (std::ranges::all_of(times, [](int64_t t) { return t == 1; })) {
-    return c.forward_layout(view);
+    return c.set_output(given);
   }
-  const std::vector<int> order = natural_order(view);
-  Sizes repeats;
-  for (const int axis : order) {
-    repeats.push_back(times[static_cast<size_t>(axis)]);
+  const LayerAxes axes(given);
+  Sizes repeats(axes.order.size(), 1);
+  for (size_t axis = 0; axis < times.size(); ++axis) {
+    if (times[axis] == 1) continue;
+    if (given.has_batch(static_cast<int>(axis))) {
+      c.refuse("axis must not be the batch axis");
+    }
+    repeats[static_cast<size_t>(axes.position(static_cast<int64_t>(axis)))] =
+        times[axis];
   }
-  const Operand x = c.operand(0, order);
-  c.set_output(view_of(c.named(tile(x.tensor, repeats), {x}), order));
+  const Operand x = c.operand(axes);
+  c.set_output(axes.back(c.named(tile(x.tensor, repeats), {x})));
 }
 
 void convert_gather(Conversion& c) {
@@ -143,41 +147,35 @@ void convert_gather(Conversion& c) {
     return gather_places(c, *places);
   }
   const ImportedValue x = c.value(0);
-  const int rank = x.view.rank();
-  const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));
+  const int axis = c.axis_of(c.integer("axis", 0), x.rank());
   const Tensor& given = c.constant(1);
   if (takes_all(c, given)) {
     const auto dims = given.shape().dims();
-    return reshape_as(c, {dims.begin(), dims.end()});
+    return reshape_as(c, dims_of(dims));
   }
   if (given.size() == 0) c.refuse("indices must not be empty");
   Sizes indices = indices_of(c, given);
   for (int64_t& index : indices) {
-    if (index < 0) index += sizes_of(x.view)[axis];
+    if (index < 0) index += x.dims()[static_cast<size_t>(axis)].factor;
   }
   if (given.shape().rank() > 1) {
-    return gather_table(c, {static_cast<int>(axis), indices}, given.shape());
+    return gather_table(c, {axis, indices}, given.shape());
   }
   for (size_t i = 1; i < indices.size(); ++i) {
     if (indices[i] == indices[i - 1] + 1) continue;
-    if (axis == x.view.batch()) {
-      c.refuse("axis must not be the batch axis");
-    }
-    return c.set_output(gathered(c, {{static_cast<int>(axis), indices}}));
+    return c.set_output(gathered(c, {{axis, indices}}));
   }
   const bool one = given.shape().rank() == 0;
-  const bool token = rank == 3 && axis == 1 && one && x.view.samples_lead() &&
-                     !x.view.axes[1].empty();
+  const bool token = x.rank() == 3 && axis == 1 && one && x.samples_lead() &&
+                     !x.dims()[1].is_one();
   if (token && !is_dense_output(x, {axis, 0, 1})) {
-    return c.set_output(view_of(c.add(SelectToken({.index = indices[0]}),
-                                      {c.operand(0, file_order(3))}),
-                                file_order(2)));
+    return c.set_output(value_of(c.add(SelectToken({.index = indices[0]}),
+                                       {c.operand(0, file_order(3))}),
+                                 file_order(2)));
   }
-  View y = cut_of(c, x, {{axis, indices[0], std::ssize(indices)}},
-                  one ? fmt::format("/{}", indices[0]) : "");
-  if (one) {
-    y.axes.erase(y.axes.begin() + static_cast<std::ptrdiff_t>(axis));
-  }
+  ImportedValue y = cut_of(c, x, {{axis, indices[0], std::ssize(indices)}},
+                           one ? fmt::format("/{}", indices[0]) : "");
+  if (one) y.layout = without_axes(y.layout, std::array<int64_t, 1>{axis});
   c.forward_layout(std::move(y));
 }
 

@@ -13,7 +13,7 @@ struct AxisIndices {
 };
 
 /// Selects entries of the first input along several axes.
-View gathered(Conversion& c, const std::vector<AxisIndices>& chosen);
+ImportedValue gathered(Conversion& c, const std::vector<AxisIndices>& chosen);
 
 /// Repeats each axis of the first input `times` times.
 void repeat(Conversion& c, const Sizes& times);

@@ -1,6 +1,8 @@
 // The graph during import, and constant folding. Internal to io/onnx/import.
 #pragma once
 
+#include <string_view>
+
 #include "../graph.h"
 
 namespace octet::io::importing {
@@ -12,10 +14,13 @@ using io::text_of;
 /// If and Loop nodes by the nodes of a subgraph (see subgraphs.h).
 /// Throws: FormatError for inconsistent shapes or exceeded limits.
 void fold_constants(OnnxGraph& graph);
-/// Folds a single node whose inputs are constants, possibly sizes with kBatch.
+/// Folds a single node whose inputs are constants, possibly sizes of the
+/// batch.
 /// Returns false if it cannot be folded.
 bool fold(OnnxGraph& graph, OnnxNode& node);
 
+/// Whether a list of operators, separated by spaces, contains `op`.
+bool is_one_of(std::string_view op, std::string_view operators);
 /// Whether all inputs of a node are constants or absent.
 bool has_constant_inputs(const OnnxGraph& graph, const onnx::NodeProto& node);
 /// Computes the first output of a node with constant inputs. Throws:

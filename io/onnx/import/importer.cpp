@@ -31,15 +31,14 @@ constexpr int64_t kLargestBatch = int64_t{1} << 20;  // of OnnxOptions::batch
 
 /// Images become channels last unless they are already in the file's order;
 /// sequences stay channels last if they are; others get the file's order.
-std::vector<int> order_of_output(const View& view) {
-  const std::vector<int> last = channels_last(view.rank());
-  const std::vector<int> file = file_order(view.rank());
-  if (view.rank() == 4) {
-    return !has_layout(view, last) && has_layout(view, file) ? file : last;
+std::vector<int> order_of_output(const ImportedValue& y) {
+  const std::vector<int> last = channels_last(y.rank());
+  const std::vector<int> file = file_order(y.rank());
+  if (y.rank() == 4) {
+    return !has_layout(y, last) && has_layout(y, file) ? file : last;
   }
-  return view.rank() == 3 && has_layout(view, last) && !has_layout(view, file)
-             ? last
-             : file;
+  return y.rank() == 3 && has_layout(y, last) && !has_layout(y, file) ? last
+                                                                      : file;
 }
 
 }  // namespace
@@ -64,9 +63,14 @@ void Importer::add_inputs() {
     const SymbolicTensor x =
         input(form.sample, unique(layer_name_of(printable(form.name))));
     inputs_.push_back(x);
-    values_[form.name] = {view_of(x, form.order)};
+    ImportedValue value = value_of(x, form.order);
+    if (!form.batched) {
+      value.layout = sample_of(value.layout);
+      one_sample_ = true;
+    }
+    values_[form.name] = std::move(value);
     interface_.inputs.push_back(
-        {form.name, form.type, form.order, !graph_.has_added_batch(form.name)});
+        {form.name, form.type, form.order, form.batched});
     if (form.type == "bool") {
       truths_.insert(form.name);
     } else if (form.type.find("float") == std::string::npos) {
@@ -84,15 +88,13 @@ void Importer::add_inputs() {
 /// Cast to float32 ends this: the model's values are float32 already.
 /// Throws: UnsupportedError for integer arithmetic, which differs in float32.
 bool Importer::moves_integers(const OnnxNode& node) {
-  constexpr std::array<std::string_view, 9> kMoves = {
-      "Flatten", "Gather",  "Identity",  "Reshape",  "Slice",
-      "Split",   "Squeeze", "Transpose", "Unsqueeze"};
+  constexpr std::string_view kMoves =
+      "Flatten Gather Identity Reshape Slice Split Squeeze Transpose Unsqueeze";
   const auto& inputs = node.proto.input();
   const auto found = std::ranges::find_if(
       inputs, [&](const auto& input) { return integers_.contains(input); });
   if (found == inputs.end() || is_op(node, "Cast")) return false;
-  if (found == inputs.begin() &&
-      std::ranges::find(kMoves, node.proto.op_type()) != kMoves.end()) {
+  if (found == inputs.begin() && is_one_of(node.proto.op_type(), kMoves)) {
     return true;
   }
   if (is_op(node, "Shape")) return false;
@@ -161,24 +163,21 @@ void Importer::check_stated(const OnnxNode& node) const {
   const auto made = values_.find(node.proto.output(0));
   const auto stated = graph_.stated(node.proto.output(0));
   if (made == values_.end() || !stated) return;
-  const Sizes sizes = sizes_of(made->second.view);
+  const Dims dims = made->second.dims();
   const int64_t batch = fixed_batch(graph_);
-  bool fits = sizes.size() == stated->size();
-  for (size_t axis = 0; fits && axis < sizes.size(); ++axis) {
+  bool fits = dims.size() == stated->size();
+  for (size_t axis = 0; fits && axis < dims.size(); ++axis) {
     const int64_t size = (*stated)[axis];
-    fits = size < 0 || size == sizes[axis];
-    if (!has_batch(sizes[axis])) continue;
-    int64_t all = 0;
-    fits |= batch == 0 ||
-            (!__builtin_mul_overflow(sizes[axis] / kBatch, batch, &all) &&
-             size == all);
+    const auto [factor, samples] = dims[axis];
+    fits = size < 0 || (!samples ? size == factor
+                                 : batch == 0 || (size % batch == 0 &&
+                                                  size / batch == factor));
   }
   if (fits) return;
-  throw UnsupportedError(
-      "shape_mismatch", "",
-      fmt::format("the layer's output has shape {}, but the "
-                  "file states {}",
-                  text_of(made->second.view), dims_text(*stated)));
+  throw UnsupportedError("shape_mismatch", "",
+                         fmt::format("the layer's output has shape {}, but the "
+                                     "file states {}",
+                                     made->second.text(), dims_text(*stated)));
 }
 
 Model Importer::model() {
@@ -186,16 +185,13 @@ Model Importer::model() {
   for (const OnnxTensorInfo& output : graph_.outputs()) {
     const std::string base = layer_name_of(printable(output.name));
     const Constant* constant = graph_.constant(output.name);
-    bool batched = !graph_.has_added_batch(output.name);
     if (constant != nullptr && !values_.contains(output.name)) {
-      ConstantOutput made = with_context(
+      values_[output.name] = with_context(
           [&] { return fmt::format("output '{}'", printable(output.name)); },
           [&] {
             return constant_output(*constant, fixed_batch(graph_),
                                    inputs_.front(), unique(base));
           });
-      batched = made.batched;
-      values_[output.name] = {std::move(made.view)};
     }
     const auto found = values_.find(output.name);
     if (found == values_.end()) {
@@ -204,18 +200,19 @@ Model Importer::model() {
           fmt::format("output '{}'", printable(output.name)),
           "must depend on the model's inputs, got a constant");
     }
-    const ImportedValue& value = found->second;
-    if (!value.view.samples_lead()) {
+    const bool batched = found->second.layout.batch_axis().has_value();
+    if (batched && !found->second.samples_lead()) {
       throw UnsupportedError("unsupported_model",
                              fmt::format("output '{}'", printable(output.name)),
                              fmt::format("first axis must be the batch, got {}",
-                                         text_of(value.view)));
+                                         found->second.text()));
     }
+    const ImportedValue value = LayerAxes(found->second).value;
     const auto name = [&](const char* what) {
       return unique(base + "/" + what);
     };
-    const std::vector<int> order = order_of_output(value.view);
-    SymbolicTensor y = materialize(value.view, order, name);
+    const std::vector<int> order = order_of_output(value);
+    SymbolicTensor y = materialize(value, order, name);
     interface_.outputs.push_back(
         {output.name, is_port_type(output.type) ? output.type : "float32",
          order, batched});

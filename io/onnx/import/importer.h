@@ -17,18 +17,12 @@
 #include <octet/quant/plan.h>
 
 #include "graph.h"
+#include "layout.h"
 #include "quantizers.h"
 #include "refused_nodes.h"
 #include "unique_names.h"
-#include "view.h"
 
 namespace octet::io::importing {
-
-/// An input or output of a node: a value of the model, possibly quantized.
-struct ImportedValue {
-  View view;
-  std::shared_ptr<const ActivationQuantParams> qparams = {};
-};
 
 /// An input of a layer.
 struct Operand {
@@ -92,6 +86,7 @@ class Importer {
   std::unordered_set<std::string> truths_;                 // boolean values
   std::unordered_map<std::string, std::string> integers_;  // value: type
   OnnxInterface interface_;
+  bool one_sample_ = false;  // see Conversion::has_one_sample()
   std::unordered_map<std::string, std::string> failed_;  // value: failed node
   UniqueNames names_;
   std::multimap<std::string, Called> called_;  // by sources of weights
@@ -137,10 +132,16 @@ class Conversion {
   float scalar(int input) const;
   /// An int64 constant. Throws: UnsupportedError for a batch size.
   Sizes integers(int input) const;
-  /// An int64 constant that may contain batch sizes (see kBatch).
-  Sizes sizes(int input) const;
+  /// A list of int64 sizes, also of the batch.
+  Dims sizes(int input) const;
   /// A constant for the parameter `name`, in ONNX order.
   ImportedWeight weight(int input, const char* name) const;
+  /// A float32 constant with a number for each of `count` channels. If it
+  /// `broadcasts`, a single number is repeated.
+  ImportedWeight channels(int input, const char* name, int64_t count,
+                          bool broadcasts = false) const;
+  /// Keeps a weight as floats unless its scales per channel are on an axis.
+  void expect_scales(ImportedWeight& weight, int64_t axis) const;
   /// Keeps a weight as floats if no layer can keep it quantized; import logs a
   /// warning.
   void drop_codes(ImportedWeight& weight, const std::string& reason) const;
@@ -151,11 +152,10 @@ class Conversion {
   void set_value(int input, ImportedValue value);
   /// For layers that only need the batch size.
   const SymbolicTensor& model_input() const;
-  const View& view(int input) const;
   Operand operand(int input, std::span<const int> order);
-  Operand operand(int input, const RowLayout& rows);
-  /// The input in its current layout.
-  Operand as_it_lies(int input) const;
+  Operand operand(const LayerAxes& axes);
+  /// The tensor of an input in any layout.
+  Operand stored(int input) const;
   /// Features [n,c] in the tensor's own order, see rows_as_in().
   Operand features(int input);
   /// Returns a non-negative axis. Throws: UnsupportedError out of range.
@@ -176,15 +176,16 @@ class Conversion {
   /// Sets the first output to an elementwise function of an input.
   template <class Function>
   void set_elementwise(int input, const Function& function) {
-    View y = view(input);
-    y.tensor = named(function(y.tensor), {as_it_lies(input)});
-    set_output(std::move(y));
+    const ImportedValue& x = value(input);
+    set_output({named(function(x.tensor), {stored(input)}), x.layout});
   }
   /// Sets the first output; the node must not have others in use.
-  void set_output(View view);
+  void set_output(ImportedValue y);
   /// Sets an output that consists of moved values, with the quantization
   /// parameters of the first input.
-  void forward_layout(View view, int output = 0);
+  void forward_layout(ImportedValue y, int output = 0);
+  /// As above, for another layout of the first input's tensor.
+  void forward_layout(AxisLayout layout);
   /// Adds a layer with a slice of the weights of `whole`, with the same input
   /// and quantizers.
   SymbolicTensor part_of_layer(const GraphNode& whole, const LayerHandle& part,
@@ -211,19 +212,22 @@ class Conversion {
   std::string integer_type(int input) const;
   /// Marks the first output as integers of a type.
   void mark_integers(std::string type);
-  /// Makes the first output a constant.
-  void give_constant(const Tensor& value);
+  /// Makes the first output a constant of these sizes: a list, or one size.
+  void set_sizes(const Shape& shape, const Dims& sizes);
   /// Sets the note of the report for a node without a layer.
   void report(const char* text);
 
   OnnxGraph& graph() const { return importer_.graph_; }
+  /// Whether the file computes one sample, because an input has no batch axis.
+  bool has_one_sample() const { return importer_.one_sample_; }
   const OnnxImportOptions& options() const { return importer_.options_; }
   const std::string& output() const { return node_.proto.output(0); }
   Namer namer() const;
   [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
-  View rectified(const ImportedValue& x, const ActivationQuantParams& qparams);
+  ImportedValue rectified(const ImportedValue& x,
+                          const ActivationQuantParams& qparams);
   void check_samples(int input, const Constant& constant) const;
   std::shared_ptr<Layer> known_layer(
       const LayerHandle& layer, const std::vector<Operand>& operands,

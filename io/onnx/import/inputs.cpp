@@ -1,7 +1,6 @@
 #include "inputs.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <queue>
 #include <string_view>
@@ -14,8 +13,8 @@
 
 #include "../proto_limits.h"
 #include "../tensors.h"
+#include "converters.h"
 #include "refused_nodes.h"
-#include "view.h"
 
 namespace octet::io::importing {
 namespace {
@@ -24,50 +23,18 @@ enum class Reads { channels_first, channels_last, as_it_comes, unknown };
 
 /// Returns the axis order of an image or sequence that a node requires.
 Reads order_read_by(const onnx::NodeProto& node) {
-  constexpr std::array<std::string_view, 12> kFirst{
-      "AveragePool",   "BatchNormalization",
-      "Conv",          "ConvTranspose",
-      "DepthToSpace",  "GlobalAveragePool",
-      "GlobalMaxPool", "InstanceNormalization",
-      "LRN",           "MaxPool",
-      "PRelu",         "Resize"};
-  constexpr std::array<std::string_view, 30> kEither{"Add",
-                                                     "Cast",
-                                                     "Clip",
-                                                     "Concat",
-                                                     "DequantizeLinear",
-                                                     "Div",
-                                                     "Dropout",
-                                                     "Elu",
-                                                     "Erf",
-                                                     "Gelu",
-                                                     "HardSigmoid",
-                                                     "HardSwish",
-                                                     "Identity",
-                                                     "LeakyRelu",
-                                                     "Max",
-                                                     "Min",
-                                                     "Mul",
-                                                     "Neg",
-                                                     "Pad",
-                                                     "Pow",
-                                                     "QuantizeLinear",
-                                                     "Relu",
-                                                     "Selu",
-                                                     "Sigmoid",
-                                                     "Softplus",
-                                                     "Softsign",
-                                                     "Sqrt",
-                                                     "Sub",
-                                                     "Swish",
-                                                     "Tanh"};
+  constexpr std::string_view kFirst =
+      "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace "
+      "GlobalAveragePool GlobalMaxPool InstanceNormalization LRN MaxPool PRelu "
+      "Resize";
+  constexpr std::string_view kEither =
+      "Add Cast Concat DequantizeLinear Div Dropout Identity Max Min Mul Pad "
+      "Pow QuantizeLinear Sub";
   const std::string& op = node.op_type();
   if (!is_standard_domain(node.domain())) return Reads::unknown;
-  if (std::ranges::find(kFirst, op) != kFirst.end()) {
-    return Reads::channels_first;
-  }
-  return std::ranges::find(kEither, op) != kEither.end() ? Reads::as_it_comes
-                                                         : Reads::unknown;
+  if (is_one_of(op, kFirst)) return Reads::channels_first;
+  return is_elementwise(op) || is_one_of(op, kEither) ? Reads::as_it_comes
+                                                      : Reads::unknown;
 }
 
 /// Whether the node selects entries of an axis and keeps other axes whole.
@@ -143,10 +110,9 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
   const Reads wanted = order_wanted(graph, input.name);
   const bool first = rank == 4 ? wanted != Reads::channels_last
                                : rank == 3 && wanted == Reads::channels_first;
-  InputForm form{input.name,
-                 {},
-                 first ? channels_last(rank) : file_order(rank),
-                 input.type};
+  InputForm form{.name = input.name,
+                 .order = first ? channels_last(rank) : file_order(rank),
+                 .type = input.type};
   std::vector<int64_t> sample;
   bool fits = given == nullptr || given->rank() == rank - 1;
   bool open = false;
@@ -180,44 +146,71 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
   return form;
 }
 
-/// A batch of one or of any size fits another size: samples then have an entry
-/// each.
-/// Throws: RefusedNodes for inputs of different fixed first sizes.
-void check_batches(const std::vector<OnnxTensorInfo>& inputs) {
+/// Whether an input is a vector of fixed size, which has no batch axis.
+bool is_one_sample(const OnnxTensorInfo& input) {
+  if (!input.shape || input.shape->size() != 1) return false;
+  const auto* size = std::get_if<int64_t>(&input.shape->front());
+  return size != nullptr && *size > 0;
+}
+
+/// Adds a batch of one as first axis to inputs without batch axis. A batch of
+/// one or of any size fits another size: samples then have an entry each.
+/// Throws: RefusedNodes for inputs of different fixed first sizes, and for a
+/// dynamic batch next to inputs without batch axis.
+std::vector<OnnxTensorInfo> with_batch_axes(
+    const std::vector<OnnxTensorInfo>& inputs) {
+  const auto refuse = [](const OnnxTensorInfo& input, const std::string& text) {
+    throw RefusedNodes("unsupported_model",
+                       fmt::format("input '{}'", printable(input.name)), text);
+  };
+  const bool one_sample = std::ranges::any_of(inputs, is_one_sample);
+  const auto is_dynamic = [](const OnnxTensorInfo& input) {
+    return input.shape && !input.shape->empty() &&
+           !std::holds_alternative<int64_t>(input.shape->front());
+  };
+  const bool dynamic = std::ranges::any_of(inputs, is_dynamic);
   const OnnxTensorInfo* first = nullptr;
-  bool dynamic = false;
-  for (const OnnxTensorInfo& input : inputs) {
+  int64_t batch = 0;
+  std::vector<OnnxTensorInfo> result = inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const OnnxTensorInfo& input = inputs[i];
     if (!input.shape || input.shape->empty()) continue;
-    if (!std::holds_alternative<int64_t>(input.shape->front())) dynamic = true;
-  }
-  for (const OnnxTensorInfo& input : inputs) {
-    if (!input.shape || input.shape->empty()) continue;
-    const auto* size = std::get_if<int64_t>(&input.shape->front());
+    if (one_sample && is_dynamic(input)) {
+      refuse(input,
+             fmt::format("has a dynamic batch, {}, but another input has no "
+                         "batch axis",
+                         to_text(input.shape)));
+    }
+    const bool sample = is_one_sample(input);
+    if (sample) result[i].shape->insert(result[i].shape->begin(), int64_t{1});
+    const auto* size = std::get_if<int64_t>(&result[i].shape->front());
     if (size == nullptr) continue;
-    if (first == nullptr) first = &input;
-    const bool same = input.shape->front() == first->shape->front();
-    if (same && (!dynamic || *size == 1)) continue;
-    throw RefusedNodes(
-        "unsupported_model", fmt::format("input '{}'", printable(input.name)),
-        fmt::format(
-            "the first axis must be the batch of all inputs, got {} {}",
-            to_text(input.shape),
-            same ? std::string("next to dynamic sizes")
-                 : fmt::format("and {} of input '{}'", to_text(first->shape),
-                               printable(first->name))));
+    if (first == nullptr) {
+      first = &input;
+      batch = *size;
+    }
+    if (*size == batch && (!dynamic || *size == 1)) continue;
+    refuse(
+        input,
+        fmt::format("the first axis must be the batch of all inputs, got {} {}",
+                    to_text(input.shape),
+                    *size == batch ? std::string("next to dynamic sizes")
+                                   : fmt::format("and {} of input '{}'",
+                                                 to_text(first->shape),
+                                                 printable(first->name))));
   }
+  return result;
 }
 
 }  // namespace
 
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options) {
-  const auto& inputs = graph.inputs();
+  const std::vector<OnnxTensorInfo> inputs = with_batch_axes(graph.inputs());
   if (inputs.empty()) {
     throw UnsupportedError("unsupported_model", "ONNX model",
                            "must have inputs, got none");
   }
-  check_batches(inputs);
   if (options.input_shapes.size() > graph.file_inputs()) {
     throw ValueError(
         "count_mismatch", "OnnxImportOptions.input_shapes",
@@ -232,12 +225,26 @@ std::vector<InputForm> input_forms(const OnnxGraph& graph,
                        options.input_shapes[place].rank() > 0;
     forms.push_back(form_of(graph, inputs[i],
                             given ? &options.input_shapes[place] : nullptr));
+    forms.back().batched = !is_one_sample(graph.inputs()[i]);
   }
   return forms;
 }
 
+void drop_unused_inputs(OnnxGraph& graph) {
+  constexpr size_t kMost = 5;
+  const std::vector<std::string> dropped = graph.drop_unused_inputs();
+  for (size_t i = 0; i < std::min(dropped.size(), kMost); ++i) {
+    const bool last = i + 1 == kMost && dropped.size() > kMost;
+    warn("input_ignored", fmt::format("input '{}'", printable(dropped[i])),
+         fmt::format(
+             "no node consumes it; the model has no such input{}",
+             last ? fmt::format(", nor {} more", dropped.size() - kMost) : ""));
+  }
+}
+
 int64_t fixed_batch(const OnnxGraph& graph) {
   int64_t batch = 0;
+  if (std::ranges::any_of(graph.inputs(), is_one_sample)) return 1;
   for (const OnnxTensorInfo& input : graph.inputs()) {
     if (!input.shape || input.shape->empty()) return 0;
     const auto* size = std::get_if<int64_t>(&input.shape->front());

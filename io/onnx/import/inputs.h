@@ -10,17 +10,22 @@ namespace octet::io::importing {
 
 struct InputForm {
   std::string name;
-  Shape sample;            ///< in Octet's order
-  std::vector<int> order;  ///< see view_of()
-  std::string type;        ///< in the file, see is_port_type()
+  Shape sample = {};            ///< in Octet's order
+  std::vector<int> order = {};  ///< of the file's axes; see value_of()
+  std::string type = {};        ///< in the file, see is_port_type()
+  bool batched = true;          ///< whether the file has a batch axis
 };
 
 /// Assumes that images are channels first, unless a Transpose makes them so,
-/// and sequences if a following operator requires it. Throws: UnsupportedError
-/// for inputs without a batch axis, of types that float32 cannot represent, or
+/// and sequences if a following operator requires it. A vector of fixed size,
+/// such as [5], is one sample without batch axis. Throws: UnsupportedError for
+/// inputs of types that float32 cannot represent, or
 /// of unknown sizes; ValueError for options that do not fit.
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options);
+
+/// Removes inputs without consumers, with a warning.
+void drop_unused_inputs(OnnxGraph& graph);
 
 /// Returns the number of samples if all inputs fix it; otherwise 0.
 int64_t fixed_batch(const OnnxGraph& graph);

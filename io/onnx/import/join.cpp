@@ -12,30 +12,27 @@
 namespace octet::io::importing {
 namespace {
 
-/// Returns the common axis order of the inputs, that of the largest.
-std::vector<int> common_order(const Conversion& c,
-                              const std::vector<int>& inputs) {
-  const View* largest = nullptr;
-  for (const int i : inputs) {
-    const View& view = c.view(i);
-    if (largest == nullptr || sample_size(view) > sample_size(*largest)) {
-      largest = &view;
-    }
-  }
-  return natural_order(*largest);
+/// Whether all inputs have the same layout.
+bool have_one_layout(const Conversion& c, const std::vector<int>& inputs) {
+  return std::ranges::all_of(inputs, [&](int i) {
+    return c.value(i).layout == c.value(inputs[0]).layout;
+  });
 }
 
-/// Whether all inputs have the same layout and shape.
-bool lie_alike(const Conversion& c, const std::vector<int>& inputs) {
-  const View& first = c.view(inputs[0]);
+/// Returns the input with the most elements and axes; all must have the same
+/// rank.
+const ImportedValue& largest_of(const Conversion& c,
+                                const std::vector<int>& inputs) {
+  const ImportedValue* largest = &c.value(inputs[0]);
   for (const int i : inputs) {
-    const View& view = c.view(i);
-    if (view.axes != first.axes || view.parts != first.parts ||
-        view.tensor.shape() != first.tensor.shape()) {
-      return false;
+    const ImportedValue& x = c.value(i);
+    if (x.rank() != largest->rank()) {
+      c.refuse(fmt::format("inputs must have the same rank, got {} and {}",
+                           largest->text(), x.text()));
     }
+    if (x.sample_size() > largest->sample_size()) largest = &x;
   }
-  return true;
+  return *largest;
 }
 
 /// Rejects the broadcast axis of opsets before NumPy's rules.
@@ -58,64 +55,44 @@ void join(Conversion& c, const JoinFunction& function,
   };
   make_values(c, inputs);
   std::vector<Operand> operands;
-  const View& first = c.view(inputs[0]);
-  if (lie_alike(c, inputs)) {
-    for (const int i : inputs) operands.push_back(c.as_it_lies(i));
-    View y = first;
-    y.tensor = joined(operands);
-    return c.set_output(std::move(y));
+  if (have_one_layout(c, inputs)) {
+    for (const int i : inputs) operands.push_back(c.stored(i));
+    return c.set_output({joined(operands), c.value(inputs[0]).layout});
   }
+  const ImportedValue& largest = largest_of(c, inputs);
+  const LayerAxes axes(largest);
   for (const int i : inputs) {
-    if (c.view(i).rank() == first.rank()) continue;
-    c.refuse(fmt::format("inputs must have the same rank, got {} and {}",
-                         importing::text_of(first),
-                         importing::text_of(c.view(i))));
-  }
-  if (first.samples_lead() || first.batch() + 1 == first.axes.size()) {
-    const std::vector<int> order = common_order(c, inputs);
-    for (const int i : inputs) operands.push_back(c.operand(i, order));
-    return c.set_output(view_of(joined(operands), order));
-  }
-  const RowLayout rows(first, first.rank() - 1);
-  for (const int i : inputs) {
-    const View& view = c.view(i);
-    if (!same_batch_position(view, first)) {
+    const ImportedValue& x = c.value(i);
+    if (!same_batch_position(x, largest)) {
       c.refuse(
           fmt::format("inputs must have the batch at the same axis, got {} and "
                       "{}",
-                      importing::text_of(first), importing::text_of(view)));
+                      largest.text(), x.text()));
     }
-    operands.push_back(c.operand(i, RowLayout(view, view.rank() - 1)));
+    operands.push_back(c.operand(LayerAxes(x, axes.order)));
   }
-  c.set_output(rows.back(joined(operands)));
+  c.set_output(axes.back(joined(operands)));
 }
 
 void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
   make_values(c, inputs);
-  const View* largest = &c.view(inputs[0]);
-  for (const int i : inputs) {
-    const View& view = c.view(i);
-    if (view.rank() != largest->rank()) {
-      c.refuse(fmt::format("inputs must have the same rank, got {} and {}",
-                           importing::text_of(*largest),
-                           importing::text_of(view)));
-    }
-    if (view.parts.size() > largest->parts.size()) largest = &view;
-  }
-  const int rank = largest->rank();
+  const ImportedValue& largest = largest_of(c, inputs);
+  const int rank = largest.rank();
   const int axis = c.axis_of(given, rank);
+  if (largest.has_batch(axis)) c.refuse("axis must not be the batch axis");
+  LayerAxes axes(largest);
   // Images, also of a single pixel, are concatenated channels last.
-  const std::vector<int> order =
-      rank == 4 && natural_order(*largest) != file_order(4) &&
-              largest->samples_lead()
-          ? channels_last(4)
-          : natural_order(*largest);
-  const auto at = std::ranges::find(order, axis) - order.begin();
-  if (at == 0) c.refuse("axis must not be the batch axis");
+  if (rank == 4 && largest.samples_lead() && axes.order != file_order(4)) {
+    axes.order = channels_last(4);
+  }
   std::vector<Operand> operands;
-  for (const int i : inputs) operands.push_back(c.operand(i, order));
-  c.set_output(view_of(
-      c.add(Concatenate({.axis = at == rank - 1 ? -1 : at}), operands), order));
+  for (const int i : inputs) {
+    operands.push_back(c.operand(LayerAxes(c.value(i), axes.order)));
+  }
+  const int64_t at = axes.position(axis);
+  const bool last = std::cmp_equal(at + 1, axes.order.size());
+  c.set_output(
+      axes.back(c.add(Concatenate({.axis = last ? -1 : at}), operands)));
 }
 
 std::vector<int> all_inputs(const Conversion& c) {

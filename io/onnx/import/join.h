@@ -18,6 +18,10 @@ void join(Conversion& c, const JoinFunction& function,
           const std::vector<int>& inputs);
 /// Sets the node's output to the concatenation of these inputs along an axis.
 void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t axis);
+/// Returns the product of the matrices in the last two axes. Both operands must
+/// have the batch at the same axis.
+ImportedValue product_of(Conversion& c, const ImportedValue& a,
+                         const ImportedValue& b);
 /// Returns the indices of all inputs.
 std::vector<int> all_inputs(const Conversion& c);
 /// Returns the index of the constant of two inputs; -1 if there is none.

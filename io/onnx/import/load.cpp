@@ -11,13 +11,12 @@
 #include <octet/runtime/file.h>
 
 #include "../check.h"
-#include "../graph_passes.h"
-#include "batch_axis.h"
 #include "channel_scales.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "graph.h"
 #include "importer.h"
+#include "inputs.h"
 #include "layer_names.h"
 #include "limit_checks.h"
 #include "passes.h"
@@ -32,13 +31,10 @@ namespace {
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
   OnnxGraph graph(std::move(model), options.limits);
-  static constexpr std::array kFirst{
-      GraphPass{"channel scales", importing::share_channel_scales}};
-  if (!options.drop_quantizers) run_passes(graph, "import pass", kFirst);
   graph.begin_import();
   importing::normalize_graph(graph);
+  if (!options.drop_quantizers) importing::share_channel_scales(graph);
   importing::drop_unused_inputs(graph);
-  importing::add_batch_axis(graph);
   const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // of dequantized weights

@@ -51,12 +51,11 @@ bool holds_all(std::string_view type, std::string_view from) {
 bool convert_class_token(Conversion& c, int64_t axis) {
   if (c.inputs() != 2 || !c.is_constant(0) || c.is_constant(1)) return false;
   const Tensor token = c.floats(0);
-  const View& view = c.view(1);
-  const Sizes sizes = sizes_of(view);
+  const ImportedValue& x = c.value(1);
   const Shape& shape = token.shape();
   const int64_t batch = fixed_batch(c.graph());
-  if (view.rank() != 3 || c.axis_of(axis, 3) != 1 || shape.rank() != 3 ||
-      shape[1] != 1 || shape[2] != sizes[2] ||
+  if (x.rank() != 3 || !x.samples_lead() || c.axis_of(axis, 3) != 1 ||
+      shape.rank() != 3 || shape[1] != 1 || shape[2] != x.dims()[2].factor ||
       (shape[0] != 1 && shape[0] != batch)) {
     return false;
   }
@@ -64,7 +63,7 @@ bool convert_class_token(Conversion& c, int64_t axis) {
   if (row.empty()) return false;
   const SymbolicTensor y = c.add(ClassToken(), {c.operand(1, file_order(3))},
                                  {{"class_token", row}});
-  c.set_output(view_of(y, file_order(3)));
+  c.set_output(value_of(y, file_order(3)));
   return true;
 }
 
@@ -95,7 +94,7 @@ void convert_cast(Conversion& c) {
                     type_name(to)));
   }
   c.report(is_integer && is_output ? "type of the output" : "nothing to do");
-  c.forward_layout(c.view(0));
+  c.set_output(c.value(0));
   if (truth && !is_integer) c.mark_truth();
   if (is_integer) c.mark_integers(type_name(to));
 }
@@ -124,23 +123,23 @@ void convert_expand(Conversion& c) {
     c.refuse(
         "a constant must be repeated for each sample along an axis of size 1");
   }
-  const View& view = c.view(0);
-  const Sizes sizes = sizes_of(view);
-  const Sizes wanted = c.sizes(1);
-  if (wanted.size() > sizes.size()) {
+  const ImportedValue& x = c.value(0);
+  const Dims dims = x.dims();
+  const Dims wanted = c.sizes(1);
+  if (wanted.size() > dims.size()) {
     c.refuse(fmt::format("shape must have at most the axes of {}, got {}",
-                         importing::text_of(view), wanted.size()));
+                         x.text(), wanted.size()));
   }
-  Sizes times(sizes.size(), 1);
-  const size_t first = sizes.size() - wanted.size();
-  for (size_t i = first; i < sizes.size(); ++i) {
-    const int64_t size = wanted[i - first];
-    if (size == 1 || size == sizes[i]) continue;
-    if (sizes[i] != 1) {
-      c.refuse(fmt::format("{} does not broadcast to size {} on axis {}",
-                           importing::text_of(view), size, i));
+  Sizes times(dims.size(), 1);
+  const size_t first = dims.size() - wanted.size();
+  for (size_t i = first; i < dims.size(); ++i) {
+    const Dim& size = wanted[i - first];
+    if (size.is_one() || size == dims[i]) continue;
+    if (!dims[i].is_one() || size.batch) {
+      c.refuse(fmt::format("{} does not broadcast to {}", x.text(),
+                           text_of(wanted)));
     }
-    times[i] = size;
+    times[i] = size.factor;
   }
   repeat(c, times);
 }
@@ -151,7 +150,7 @@ void convert_identity(Conversion& c) {
     return c.report("constant");
   }
   c.report("nothing to do");
-  c.forward_layout(c.view(0));
+  c.set_output(c.value(0));
 }
 
 }  // namespace octet::io::importing

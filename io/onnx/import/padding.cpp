@@ -15,10 +15,11 @@
 namespace octet::io::importing {
 namespace {
 
-/// Returns the entries to add at the ends of each ONNX axis; negative numbers
-/// remove entries.
+/// Returns the entries to add at the ends of each axis of the file; negative
+/// numbers remove entries.
 std::vector<Ends> pads_of(const Conversion& c, int rank) {
-  const Sizes pads = c.has(1) ? c.integers(1) : c.integers("pads");
+  const char* const name = c.opset() < 2 ? "paddings" : "pads";
+  const Sizes pads = c.has(1) ? c.integers(1) : c.integers(name);
   const Sizes axes = c.has(3) ? c.integers(3) : Sizes();
   const size_t count = c.has(3) ? axes.size() : static_cast<size_t>(rank);
   if (pads.size() != 2 * count) {
@@ -41,27 +42,27 @@ std::vector<Ends> pads_of(const Conversion& c, int rank) {
 }
 
 /// Removes entries for negative pads, which become 0.
-View cropped(Conversion& c, std::vector<Ends>& pads) {
-  const Sizes sizes = sizes_of(c.view(0));
+ImportedValue cropped(Conversion& c, std::vector<Ends>& pads) {
+  const ImportedValue& x = c.value(0);
+  const Dims dims = x.dims();
   std::vector<Cut> cuts;
   for (size_t axis = 0; axis < pads.size(); ++axis) {
-    Ends& ends = pads[axis];
-    if (ends == Ends{}) continue;
-    if (has_batch(sizes[axis])) {
-      c.refuse("pads must be on axes other than the batch");
-    }
-    const Ends removed(std::max<int64_t>(-ends.begin, 0),
-                       std::max<int64_t>(-ends.end, 0));
-    cuts.push_back(
-        {axis, removed.begin, sizes[axis] - removed.begin - removed.end});
-    ends = {std::max<int64_t>(ends.begin, 0), std::max<int64_t>(ends.end, 0)};
+    const auto [begin, end] = pads[axis];
+    if (begin == 0 && end == 0) continue;
+    if (dims[axis].batch) c.refuse("pads must be on axes other than the batch");
+    const int64_t first = std::max<int64_t>(-begin, 0);
+    cuts.push_back({static_cast<int64_t>(axis), first,
+                    dims[axis].factor - first - std::max<int64_t>(-end, 0)});
+    pads[axis] = {std::max<int64_t>(begin, 0), std::max<int64_t>(end, 0)};
   }
-  return cut_of(c, c.value(0), cuts);
+  ImportedValue y = cut_of(c, x, cuts);
+  y.qparams = x.qparams;
+  return y;
 }
 
 /// Whether images or sequences are padded around their pixels only.
-bool pads_pixels(const View& view, const std::vector<Ends>& pads) {
-  return view.samples_lead() && (view.rank() == 3 || view.rank() == 4) &&
+bool pads_pixels(const ImportedValue& x, const std::vector<Ends>& pads) {
+  return x.samples_lead() && (x.rank() == 3 || x.rank() == 4) &&
          pads[1] == Ends{};
 }
 
@@ -70,23 +71,23 @@ bool pads_pixels(const View& view, const std::vector<Ends>& pads) {
 void convert_pad(Conversion& c) {
   const std::string mode = c.text("mode", "constant");
   const float value = c.has(2) ? c.scalar(2) : c.number("value", 0);
-  std::vector<Ends> pads = pads_of(c, c.view(0).rank());
-  const View view = cropped(c, pads);
-  const bool whole = view.tensor.node == c.view(0).tensor.node;
+  std::vector<Ends> pads = pads_of(c, c.value(0).rank());
+  const ImportedValue x = cropped(c, pads);
   if (std::ranges::all_of(pads, [](const Ends& e) { return e == Ends{}; })) {
-    if (whole) c.report("nothing to do");
-    return c.forward_layout(view);
+    if (x.tensor.node == c.value(0).tensor.node) c.report("nothing to do");
+    return c.set_output(x);
   }
-  const std::vector<int> order = pads_pixels(view, pads)
-                                     ? channels_last(view.rank())
-                                     : natural_order(view);
-  std::vector<Ends> widths;
-  for (const int axis : order)
-    widths.push_back(pads[static_cast<size_t>(axis)]);
-  const Operand x{materialize(view, order, c.namer()),
-                  whole ? c.value(0).qparams : nullptr};
-  c.set_output(
-      view_of(c.named(octet::pad(x.tensor, widths, mode, value), {x}), order));
+  LayerAxes axes(x);
+  if (pads_pixels(x, pads)) axes.order = channels_last(x.rank());
+  std::vector<Ends> widths(axes.order.size());
+  for (size_t axis = 0; axis < pads.size(); ++axis) {
+    if (pads[axis] == Ends{}) continue;
+    const int64_t at = axes.position(static_cast<int64_t>(axis));
+    widths[static_cast<size_t>(at)] = pads[axis];
+  }
+  const Operand operand = c.operand(axes);
+  c.set_output(axes.back(
+      c.named(octet::pad(operand.tensor, widths, mode, value), {operand})));
 }
 
 }  // namespace octet::io::importing

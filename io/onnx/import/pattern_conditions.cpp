@@ -3,30 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <variant>
 
 #include "../attributes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
-
-using Dims = std::vector<int64_t>;
-
-/// Returns the stated shape of a value or input.
-std::optional<Dims> known_shape(const OnnxGraph& graph,
-                                const std::string& value) {
-  if (auto stated = graph.stated(value)) return stated;
-  for (const OnnxTensorInfo& input : graph.inputs()) {
-    if (input.name != value || !input.shape) continue;
-    Dims dims;
-    for (const OnnxDim& dim : *input.shape) {
-      const int64_t* size = std::get_if<int64_t>(&dim);
-      dims.push_back(size == nullptr ? -1 : *size);
-    }
-    return dims;
-  }
-  return std::nullopt;
-}
 
 const Tensor* floats_of(const OnnxGraph& graph, const std::string& value) {
   const Constant* constant = graph.constant(value);
@@ -43,7 +25,7 @@ const Tensor& parameter_of(const OnnxGraph& graph, const PatternMatch& m) {
 
 /// Whether a constant varies along an axis of a value only.
 bool is_along(const Tensor& constant, int64_t axis,
-              const std::optional<Dims>& value) {
+              const std::optional<Integers>& value) {
   const Shape& shape = constant.shape();
   if (axis >= 0 && !value) return false;
   if (axis >= 0) axis -= static_cast<int64_t>(value->size());
@@ -66,19 +48,19 @@ bool all_equal(const OnnxGraph& graph, const std::string& value, float number) {
 }
 
 /// Returns the sizes of a Reshape if they are constants.
-std::optional<Dims> constant_sizes(const OnnxGraph& graph,
-                                   const std::string& value) {
+std::optional<Integers> constant_sizes(const OnnxGraph& graph,
+                                       const std::string& value) {
   const Constant* constant = graph.constant(value);
   if (constant == nullptr || constant->value.dtype() != DType::i64) {
     return std::nullopt;
   }
   const auto sizes = std::as_const(constant->value).data<int64_t>();
-  return Dims(sizes.begin(), sizes.end());
+  return Integers(sizes.begin(), sizes.end());
 }
 
 /// Whether a Reshape to `sizes` restores the shape of `x`.
 bool restores(OnnxGraph& graph, const std::string& sizes, const std::string& x,
-              const Dims& shape) {
+              const Integers& shape) {
   if (const OnnxNode* node = graph.producer(sizes)) {
     return is_op(*node, "Shape") && node->proto.input(0) == x &&
            integer_of(node->proto, "start", 0) == 0 &&
@@ -144,7 +126,7 @@ bool is_over_one_axis(OnnxGraph& graph, const PatternMatch& m,
   for (const char* variable : {"factor", "offset"}) {
     const Tensor* parameter = floats_of(graph, m.value(variable));
     if (parameter != nullptr &&
-        !is_along(*parameter, axis, known_shape(graph, m.value("x")))) {
+        !is_along(*parameter, axis, graph.stated(m.value("x")))) {
       return false;
     }
   }
@@ -155,7 +137,7 @@ bool is_over_one_axis(OnnxGraph& graph, const PatternMatch& m,
 
 bool is_over_the_last_axis(OnnxGraph& graph, const PatternMatch& m,
                            onnx::NodeProto&) {
-  const auto shape = known_shape(graph, m.value("x"));
+  const auto shape = graph.stated(m.value("x"));
   const int64_t axis = (*m.axes)[0];
   const bool last = axis == -1 || (shape && axis == std::ssize(*shape) - 1);
   return m.axes->size() == 1 && last && has_epsilon(m) &&
@@ -164,12 +146,12 @@ bool is_over_the_last_axis(OnnxGraph& graph, const PatternMatch& m,
 
 bool is_over_images(OnnxGraph& graph, const PatternMatch& m,
                     onnx::NodeProto& by) {
-  const auto shape = known_shape(graph, m.value("x"));
+  const auto shape = graph.stated(m.value("x"));
   if (!shape || shape->size() < 3 || (*shape)[1] < 1 || !has_epsilon(m) ||
       m.axes->size() + 2 != shape->size()) {
     return false;
   }
-  Dims axes = *m.axes;
+  Integers axes = *m.axes;
   for (int64_t& axis : axes) {
     if (axis < 0) axis += std::ssize(*shape);
   }
@@ -185,14 +167,13 @@ bool is_over_images(OnnxGraph& graph, const PatternMatch& m,
 bool is_along_normalized_axis(OnnxGraph& graph, const PatternMatch& m,
                               onnx::NodeProto& by) {
   const int64_t axis = integer_of(by, kOverOneAxis, integer_of(by, "axis", -1));
-  return is_along(parameter_of(graph, m), axis,
-                  known_shape(graph, m.value("x")));
+  return is_along(parameter_of(graph, m), axis, graph.stated(m.value("x")));
 }
 
 bool is_over_groups(OnnxGraph& graph, const PatternMatch& m,
                     onnx::NodeProto& by) {
   const std::string& x = m.value("x");
-  const auto shape = known_shape(graph, x);
+  const auto shape = graph.stated(x);
   const auto groups = constant_sizes(graph, m.value("split"));
   if (!shape || shape->size() < 2 || !groups || groups->size() != 3 ||
       (*groups)[1] < 1 || (*groups)[2] != -1 ||
@@ -214,7 +195,7 @@ bool is_over_groups(OnnxGraph& graph, const PatternMatch& m,
 }
 
 bool is_per_channel(OnnxGraph& graph, const PatternMatch& m, onnx::NodeProto&) {
-  const auto shape = known_shape(graph, m.value("x"));
+  const auto shape = graph.stated(m.value("x"));
   return shape && is_along(parameter_of(graph, m), 1, shape);
 }
 
@@ -241,18 +222,12 @@ bool is_slope(OnnxGraph&, const PatternMatch& m, onnx::NodeProto&) {
 }
 
 bool sets_alpha(OnnxGraph&, const PatternMatch&, onnx::NodeProto& by) {
-  auto* attribute = by.add_attribute();
-  attribute->set_name("alpha");
-  attribute->set_type(onnx::AttributeProto::FLOAT);
-  attribute->set_f(1.0f / 6);
+  set_number(by, "alpha", 1.0f / 6);
   return true;
 }
 
 bool sets_tanh(OnnxGraph&, const PatternMatch&, onnx::NodeProto& by) {
-  auto* attribute = by.add_attribute();
-  attribute->set_name("approximate");
-  attribute->set_type(onnx::AttributeProto::STRING);
-  attribute->set_s("tanh");
+  set_text(by, "approximate", "tanh");
   return true;
 }
 

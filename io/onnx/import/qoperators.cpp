@@ -13,6 +13,7 @@
 #include "../proto_limits.h"
 #include "graph.h"
 #include "passes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
@@ -60,21 +61,19 @@ std::optional<FloatForm> form_of(const onnx::NodeProto& node) {
     }
     return form;
   }
-  for (const char* known : {"AveragePool", "GlobalAveragePool", "LeakyRelu",
-                            "Sigmoid", "Softmax"}) {
-    if (name == known) return FloatForm{name, {{0}}, 3};
+  if (!is_one_of(name,
+                 "AveragePool GlobalAveragePool LeakyRelu Sigmoid Softmax")) {
+    return {};
   }
-  return {};
+  return FloatForm{name, {{0}}, 3};
 }
 
 /// Whether the output has the quantization parameters of the first input.
 bool moves_codes(const onnx::NodeProto& node) {
-  constexpr const char* kMoves[] = {
-      "Expand",  "Flatten", "Gather",    "Identity", "MaxPool",
-      "Pad",     "Resize",  "Reshape",   "Slice",    "Split",
-      "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
   if (!is_standard_domain(node.domain()) ||
-      std::ranges::find(kMoves, node.op_type()) == std::end(kMoves)) {
+      !is_one_of(node.op_type(),
+                 "Expand Flatten Gather Identity MaxPool Pad Resize Reshape "
+                 "Slice Split Squeeze Tile Transpose Unsqueeze")) {
     return false;
   }
   if (node.op_type() == "MaxPool") return node.output_size() == 1;
@@ -159,15 +158,13 @@ class QOperatorExpansion {
 
   void expand(OnnxNode& node, const FloatForm& form) {
     const onnx::NodeProto old = node.proto;
-    onnx::NodeProto by;
+    onnx::NodeProto by = old;
+    by.clear_input();
+    by.clear_output();
+    by.clear_domain();
     by.set_op_type(form.op);
-    by.set_name(old.name());
-    for (const auto& attribute : old.attribute()) {
-      if (attribute.name() == "opset" || attribute.name() == "channels_last") {
-        continue;
-      }
-      *by.add_attribute() = attribute;
-    }
+    remove_attribute(by, "opset");
+    remove_attribute(by, "channels_last");
     for (const QuantizedInput& at : form.operands) {
       by.add_input(dequantized(
           node, input_of(old, at.values),
@@ -188,12 +185,9 @@ class QOperatorExpansion {
         number_of(node, "alpha", 1) * numbers(node.input(1)).value()[0];
     std::vector<float> scales = numbers(node.input(4)).value();
     for (float& scale : scales) scale *= a;
-    std::string name = graph_.unique_name(node.output(0) + "/bias_scale");
     const Shape shape = scales.size() > 1 ? Shape{std::ssize(scales)} : Shape{};
-    graph_.set_constant(
-        name,
-        {Tensor::of<float>(shape, std::span<const float>(scales)), {}, name});
-    return name;
+    return graph_.add_constant(node.output(0) + "/bias_scale",
+                               Tensor::of<float>(shape, scales));
   }
 
   /// Returns a zero point for each scale, as DequantizeLinear requires.
@@ -203,12 +197,10 @@ class QOperatorExpansion {
     if (count < 2 || zero == nullptr || zero->value.bytes() != 1) {
       return qparams.zero;
     }
-    std::string name = graph_.unique_name(qparams.zero + "/each");
     Tensor each({static_cast<int64_t>(count)}, zero->value.dtype());
     std::memset(each.raw(),
                 *static_cast<const unsigned char*>(zero->value.raw()), count);
-    graph_.set_constant(name, {each, {}, name});
-    return name;
+    return graph_.add_constant(qparams.zero + "/each", each);
   }
 
   void move(OnnxNode& node) {
@@ -247,23 +239,14 @@ class QOperatorExpansion {
         graph_.insert_before(node, by, std::exchange(node.origin, {})).proto;
     for (int i = 0; i < outputs.size(); ++i) {
       if (outputs[i].empty()) continue;
-      onnx::NodeProto quantize = quantize_linear(floats.output(i), qparams);
+      onnx::NodeProto quantize =
+          node_of("QuantizeLinear",
+                  {floats.output(i), qparams.scale, qparams.zero}, outputs[i]);
       quantize.set_name(outputs[i] + "_QuantizeLinear");
-      quantize.add_output(outputs[i]);
       graph_.insert_before(node, quantize);
       qparams_[outputs[i]] = qparams;
     }
     graph_.remove(node, "");
-  }
-
-  static onnx::NodeProto quantize_linear(const std::string& x,
-                                         const ScaleNames& qparams) {
-    onnx::NodeProto node;
-    node.set_op_type("QuantizeLinear");
-    node.add_input(x);
-    node.add_input(qparams.scale);
-    node.add_input(qparams.zero);
-    return node;
   }
 
   /// Returns the dequantized values; all consumers share a node, which precedes
@@ -275,19 +258,11 @@ class QOperatorExpansion {
         floats_[codes + '\n' + qparams.scale + '\n' + qparams.zero];
     if (!made.empty()) return made;
     made = graph_.unique_name(codes + "/dequantized");
-    onnx::NodeProto node;
-    node.set_op_type("DequantizeLinear");
+    onnx::NodeProto node =
+        node_of("DequantizeLinear", {codes, qparams.scale}, made);
     node.set_name(codes + "_DequantizeLinear");
-    node.add_input(codes);
-    node.add_input(qparams.scale);
     if (!qparams.zero.empty()) node.add_input(zero_for(qparams));
-    if (axis) {
-      auto* attribute = node.add_attribute();
-      attribute->set_name("axis");
-      attribute->set_type(onnx::AttributeProto::INT);
-      attribute->set_i(*axis);
-    }
-    node.add_output(made);
+    if (axis) set_integer(node, "axis", *axis);
     graph_.insert_before(before, node);
     return made;
   }
@@ -311,11 +286,8 @@ std::optional<int> quantized_number(const OnnxGraph& graph,
 /// Inserts a constant with the number that a quantized value represents.
 std::string dequantized_bound(OnnxGraph& graph, const std::string& name,
                               float scale, int value) {
-  std::string unique = graph.unique_name(name);
-  graph.set_constant(
-      unique,
-      {Tensor::full({}, scale * static_cast<float>(value)), {}, unique});
-  return unique;
+  return graph.add_constant(
+      name, Tensor::full({}, scale * static_cast<float>(value)));
 }
 
 /// Quantizes a constant. The Clip behind it is folded later.
@@ -351,13 +323,12 @@ void move_clip_before_quantizer(OnnxGraph& graph, OnnxNode& clip) {
   }
   const float unit = std::as_const(scale->value).f32()[0];
   const std::string& y = clip.proto.output(0);
-  onnx::NodeProto floats;
-  floats.set_op_type("Clip");
+  onnx::NodeProto floats = node_of(
+      "Clip",
+      {old.input(0), dequantized_bound(graph, y + "/low", unit, *low - *zero),
+       dequantized_bound(graph, y + "/high", unit, *high - *zero)},
+      graph.unique_name(y + "/clipped"));
   floats.set_name(clip.proto.name());
-  floats.add_input(old.input(0));
-  floats.add_input(dequantized_bound(graph, y + "/low", unit, *low - *zero));
-  floats.add_input(dequantized_bound(graph, y + "/high", unit, *high - *zero));
-  floats.add_output(graph.unique_name(y + "/clipped"));
   onnx::NodeProto codes = old;
   codes.set_input(0, floats.output(0));
   graph.insert_before(clip, floats, std::exchange(clip.origin, {}));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "../attributes.h"
 #include "pattern.h"
 
 namespace octet::io::importing {
@@ -49,13 +50,6 @@ const std::unordered_map<std::string, Rows>& rows_by_root() {
   return kRows;
 }
 
-void set_number(onnx::NodeProto& node, const std::string& name, float value) {
-  auto* attribute = node.add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::FLOAT);
-  attribute->set_f(value);
-}
-
 onnx::NodeProto node_of(const Pattern& pattern, const PatternMatch& m) {
   const std::string_view result = pattern.result;
   size_t end = result.find('(');
@@ -73,8 +67,9 @@ onnx::NodeProto node_of(const Pattern& pattern, const PatternMatch& m) {
   while (node.input_size() > 0 && node.input(node.input_size() - 1).empty()) {
     node.mutable_input()->RemoveLast();
   }
-  for (const auto& [name, value] : m.scalars)
-    set_number(node, std::string(name), value);
+  for (const auto& [name, value] : m.scalars) {
+    set_number(node, std::string(name).c_str(), value);
+  }
   return node;
 }
 

@@ -53,15 +53,19 @@ constexpr Reduction kReductions[] = {
 };
 
 /// Returns the axes, non-negative and sorted: the spatial axes for global
-/// pooling.
-Sizes reduced_axes(const Conversion& c, int rank) {
+/// pooling, all axes of a sample by default.
+Sizes reduced_axes(const Conversion& c, const ImportedValue& x) {
+  const int rank = x.rank();
   Sizes axes = c.integers("axes");
   if (c.op().starts_with("Arg")) axes = {c.integer("axis", 0)};
   if (c.has(1)) axes = c.integers(1);
   if (c.op().starts_with("Global")) {
     for (int axis = 2; axis < rank; ++axis) axes.push_back(axis);
   }
-  if (axes.empty()) c.refuse("axes must be given");
+  if (axes.empty() && c.integer("noop_with_empty_axes", 0) == 0) {
+    if (x.layout.batch_axis()) c.refuse("axes must be given");
+    for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
   for (int64_t& axis : axes) axis = c.axis_of(axis, rank);
   std::ranges::sort(axes);
   return axes;
@@ -80,9 +84,9 @@ bool is_flattened(const Conversion& c) {
 
 /// Returns the axis order in which pooling covers the pixels: that of images if
 /// these are all spatial axes, that of tokens for the axes before the last.
-std::vector<int> pooled_order(const View& view, const Sizes& axes) {
-  const int rank = view.rank();
-  if (!view.samples_lead() || (rank != 3 && rank != 4)) return {};
+std::vector<int> pooled_order(const ImportedValue& x, const Sizes& axes) {
+  const int rank = x.rank();
+  if (!x.samples_lead() || (rank != 3 && rank != 4)) return {};
   const Sizes first = rank == 4 ? Sizes{1, 2} : Sizes{1};
   if (axes == first) return file_order(rank);
   return axes == (rank == 4 ? Sizes{2, 3} : Sizes{2}) ? channels_last(rank)
@@ -103,55 +107,34 @@ void convert_reduction(Conversion& c) {
   }
   const Reduction& reduction =
       *std::ranges::find(kReductions, c.op(), &Reduction::op);
-  const View& given = c.view(0);
-  const View view = split_batch_axis(given);
-  const int shared = view.rank() - given.rank();  // axes split off the batch
-  const auto group = static_cast<int>(given.batch());  // first axis of both
-  Sizes axes = reduced_axes(c, given.rank());
-  int before = 0;  // reduced axes before the group
-  for (int64_t& axis : axes) {
-    if (axis == group) c.refuse("axes must not contain the batch axis");
-    before += axis < group ? 1 : 0;
-    axis += axis > group ? shared : 0;
-  }
-  std::vector<int> order;
-  if (reduction.pools) order = pooled_order(view, axes);
-  const bool pools = !order.empty();
-  if (!pools) order = natural_order(view);
-  // Axes of size 1 that consumers remove are not added.
-  const bool keepdims = c.integer("keepdims", 1) != 0;
-  const bool kept = keepdims && !(pools && is_flattened(c));
-  std::vector<int64_t> tensor_axes;  // to reduce
-  std::vector<int> remaining;        // ONNX axes of the result, in its order
-  for (size_t i = 0; i < order.size(); ++i) {
-    const bool gone = std::ranges::find(axes, order[i]) != axes.end();
-    if (gone) tensor_axes.push_back(static_cast<int64_t>(i));
-    if (!gone || kept) remaining.push_back(order[i]);
-  }
-  // A layer keeps an axis besides the batch.
-  const bool only_batch = remaining.size() == 1;
-  if (only_batch) remaining = order;
-  const Operand x{materialize(view, order, c.namer()), c.value(0).qparams};
-  const SymbolicTensor y = c.named(
-      reduction.apply(x.tensor, tensor_axes,
-                      kept || only_batch ? Keepdims::yes : Keepdims::no),
-      {x});
-  if (is_index) c.mark_integers("int64");
-  if (only_batch) {
-    return c.set_output(*reshaped(view_of(y, remaining), {kBatch}));
-  }
-  if (!kept) {
-    for (int& axis : remaining) {
-      axis -= static_cast<int>(
-          std::ranges::count_if(axes, [&](int64_t a) { return a < axis; }));
+  const ImportedValue& x = c.value(0);
+  const Sizes reduced = reduced_axes(c, x);
+  if (reduced.empty()) return c.set_output(x);
+  LayerAxes axes(x);
+  std::vector<int> pooled;
+  if (reduction.pools) pooled = pooled_order(x, reduced);
+  if (!pooled.empty()) axes.order = pooled;
+  Sizes positions;
+  for (const int64_t axis : reduced) {
+    if (x.has_batch(static_cast<int>(axis))) {
+      c.refuse("axes must not contain the batch axis");
     }
+    positions.push_back(axes.position(axis));
   }
-  View result = merge_axes(view_of(y, remaining),
-                           static_cast<size_t>(group - (kept ? 0 : before)),
-                           static_cast<size_t>(shared) + 1);
-  for (const int64_t axis : keepdims && !kept ? axes : Sizes()) {
-    result.axes.insert(result.axes.begin() + axis, std::vector<size_t>());
-  }
+  std::ranges::sort(positions);
+  // Axes of size 1 that consumers remove are not added. A layer keeps an axis
+  // besides the batch.
+  const bool keepdims = c.integer("keepdims", 1) != 0;
+  const bool kept = (keepdims && (pooled.empty() || !is_flattened(c))) ||
+                    positions.size() + 1 == axes.order.size();
+  const Operand operand = c.operand(axes);
+  const SymbolicTensor y =
+      c.named(reduction.apply(operand.tensor, positions,
+                              kept ? Keepdims::yes : Keepdims::no),
+              {operand});
+  if (is_index) c.mark_integers("int64");
+  ImportedValue result = axes.back(y, kept ? Sizes() : positions);
+  if (!keepdims) result.layout = without_axes(result.layout, reduced);
   c.set_output(std::move(result));
 }
 

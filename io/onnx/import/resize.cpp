@@ -56,17 +56,17 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   const auto rank = static_cast<size_t>(x.rank());
   std::vector<double> factors;
   if (c.has(3)) {
-    const Sizes sizes = c.sizes(3);
+    const Dims sizes = c.sizes(3);
     const size_t first = sizes.size() == rank ? 2 : 0;
     if (first == 2 &&
-        ((sizes[0] != kBatch && sizes[0] != fixed_batch(c.graph())) ||
-         sizes[1] != x[-1])) {
+        ((sizes[0] != kBatch && sizes[0] != Dim{fixed_batch(c.graph())}) ||
+         sizes[1] != Dim{x[-1]})) {
       c.refuse(
           fmt::format("sizes must keep the batch and the {} channels", x[-1]));
     }
     for (size_t i = first; i < sizes.size() && i - first + 2 < rank; ++i) {
       factors.push_back(
-          static_cast<double>(sizes[i]) /
+          static_cast<double>(sizes[i].factor) /
           static_cast<double>(x[static_cast<int>(i - first) + 1]));
     }
     return factors;

@@ -18,53 +18,47 @@
 namespace octet::io::importing {
 
 void convert_slice(Conversion& c) {
-  const View& view = c.view(0);
-  const int rank = view.rank();
-  const Sizes sizes = sizes_of(view);
+  const ImportedValue& x = c.value(0);
+  const Dims dims = x.dims();
   const bool old = c.opset() < 10;
   const Sizes starts = old ? c.integers("starts") : c.integers(1);
-  const Sizes stops = old ? c.integers("ends") : c.sizes(2);
+  const Dims stops = old ? dims_of(c.integers("ends")) : c.sizes(2);
   Sizes axes = old ? c.integers("axes") : c.has(3) ? c.integers(3) : Sizes();
-  const Sizes steps = !old && c.has(4) ? c.integers(4) : Sizes();
-  if (axes.empty()) {
-    for (size_t i = 0; i < starts.size(); ++i) {
-      axes.push_back(static_cast<int64_t>(i));
-    }
+  Sizes steps = !old && c.has(4) ? c.integers(4) : Sizes();
+  for (size_t i = axes.size(); axes.size() == i && i < starts.size(); ++i) {
+    axes.push_back(static_cast<int64_t>(i));
   }
+  if (steps.empty()) steps.assign(axes.size(), 1);
   if (starts.size() != axes.size() || stops.size() != axes.size()) {
     c.refuse("starts and ends must have an entry for each axis");
   }
-  if (!steps.empty() && steps.size() != axes.size()) {
+  if (steps.size() != axes.size()) {
     c.refuse("steps must have an entry for each axis");
   }
   std::vector<Cut> cuts;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(c.axis_of(axes[i], rank));
-    const int64_t size = sizes[axis];
-    const int64_t step = steps.empty() ? 1 : steps[i];
-    if (step == 0) c.refuse("steps must not be 0");
-    const bool to_samples = has_batch(stops[i]);
-    const bool to_end = to_samples ? stops[i] == size : stops[i] >= INT32_MAX;
-    if (has_batch(size) && starts[i] == 0 && to_end && step == 1) continue;
-    if (has_batch(size) || to_samples) {
-      c.refuse("axes must not contain the batch axis");
-    }
+    const int axis = c.axis_of(axes[i], x.rank());
+    const auto [size, samples] = dims[static_cast<size_t>(axis)];
+    const auto [stop, batch] = stops[i];
+    if (steps[i] == 0) c.refuse("steps must not be 0");
+    const bool to_end = batch ? samples && stop == size : stop >= INT32_MAX;
+    if (samples && starts[i] == 0 && to_end && steps[i] == 1) continue;
+    if (samples || batch) c.refuse("axes must not contain the batch axis");
     // Starts and ends are clamped as in Python.
-    const std::vector<Index> index{Slice(starts[i], stops[i], step)};
+    const std::vector<Index> index{Slice(starts[i], stop, steps[i])};
     const AxisPart part = parts_of({size}, index)[0];
     cuts.push_back({axis, part.first, part.count, part.step});
   }
-  const ImportedValue& x = c.value(0);
-  View y = cut_of(c, x, cuts);
-  if (y.tensor.node == x.view.tensor.node) c.report("nothing to do");
+  ImportedValue y = cut_of(c, x, cuts);
+  if (y.tensor.node == x.tensor.node) c.report("nothing to do");
   c.forward_layout(std::move(y));
 }
 
 void convert_split(Conversion& c) {
   const ImportedValue x = c.value(0);
-  const int rank = x.view.rank();
-  const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));
-  const int64_t size = sizes_of(x.view)[axis];
+  const int axis = c.axis_of(c.integer("axis", 0), x.rank());
+  if (x.has_batch(axis)) c.refuse("axis must not be the batch axis");
+  const int64_t size = x.dims()[static_cast<size_t>(axis)].factor;
   const auto outputs = static_cast<int64_t>(c.proto().output_size());
   Sizes parts = c.has(1) ? c.integers(1) : c.integers("split");
   if (parts.empty() && size > 0) {
@@ -101,7 +95,9 @@ void convert_scatter_nd(Conversion& c) {
   const Tensor& places = c.constant(1);
   make_values(c, {0, 2});
   const ImportedValue x = c.value(0);
-  const int64_t size = sizes_of(x.view)[0];
+  Dims dims = x.dims();
+  if (dims.empty()) c.refuse("input must have axes");
+  const auto [size, samples] = dims[0];
   const auto numbers = places.dtype() == DType::i64
                            ? places.data<int64_t>()
                            : std::span<const int64_t>();
@@ -113,33 +109,32 @@ void convert_scatter_nd(Conversion& c) {
     const int64_t place = numbers[static_cast<size_t>(i)];
     neighbors = (place < 0 ? place + size : place) == first + i;
   }
-  if (!neighbors || has_batch(size) || first < 0 || first + count > size) {
+  if (!neighbors || samples || first < 0 || first + count > size) {
     c.refuse(fmt::format(
         "indices must be contiguous entries of the first axis, which must not "
         "be the batch, got {} for {}",
-        places.shape().to_string(), importing::text_of(x.view)));
+        places.shape().to_string(), x.text()));
   }
-  Sizes replaced = sizes_of(x.view);
-  replaced[0] = count;
-  View y = c.view(2);
-  if (sizes_of(y) != replaced) {
+  dims[0].factor = count;
+  if (c.value(2).dims() != dims) {
     c.refuse("updates must have the size of the replaced entries");
   }
-  if (count == size) {
-    c.set_value(0, c.value(2));
-    return c.forward_layout(std::move(y));
-  }
+  if (count == size) return c.set_output(c.value(2));
+  const auto part = [&](int64_t from, int64_t entries, const char* suffix) {
+    ImportedValue y = cut_of(c, x, {{0, from, entries}}, suffix);
+    y.qparams = x.qparams;
+    return y;
+  };
   // Concatenates the entries before, the updates and the entries behind.
   c.set_value(1, c.value(2));
   std::vector<int> parts{1};
   if (first > 0) {
-    c.set_value(0, {cut_of(c, x, {{0, 0, first}}, "/before"), x.qparams});
+    c.set_value(0, part(0, first, "/before"));
     parts.insert(parts.begin(), 0);
   }
   const int64_t behind = first + count;
   if (behind < size) {
-    c.set_value(
-        2, {cut_of(c, x, {{0, behind, size - behind}}, "/behind"), x.qparams});
+    c.set_value(2, part(behind, size - behind, "/behind"));
     parts.push_back(2);
   }
   concatenate(c, parts, 0);

@@ -15,7 +15,12 @@ using Integers = std::vector<int64_t>;
 std::string add_integers(OnnxGraph& graph, const std::string& name,
                          const Integers& values);
 
-/// Leaves a node unchanged unless it has the spelling.
-void spell_pad(OnnxGraph& graph, OnnxNode& node);
+/// Returns a node of the standard domain without attributes.
+onnx::NodeProto node_of(const char* op, std::vector<std::string> inputs,
+                        std::string output);
+
+/// Returns the rank of a value, if known.
+std::optional<int64_t> rank_of(const OnnxGraph& graph,
+                               const std::string& value);
 
 }  // namespace octet::io::importing

@@ -59,14 +59,54 @@ void spell_dropout(OnnxGraph& graph, OnnxNode& node) {
        "training mode is ignored; the layer drops values in training only");
 }
 
+// The product W x of a matrix and a vector is that of x and the transpose of W,
+// a Dense layer.
+void spell_matmul(OnnxGraph& graph, OnnxNode& node) {
+  const OnnxConstant* left = graph.constant(node.proto.input(0));
+  if (left == nullptr || left->value.dtype() != DType::f32 ||
+      left->value.shape().rank() != 2 ||
+      rank_of(graph, node.proto.input(1)) != 1) {
+    return;
+  }
+  onnx::NodeProto by = node.proto;
+  by.set_input(0, node.proto.input(1));
+  by.set_input(1, graph.add_constant(node.proto.input(0) + "/transposed",
+                                     left->value.transposed({1, 0})));
+  graph.replace(node, by, {});
+}
+
 }  // namespace
+
+std::string add_integers(OnnxGraph& graph, const std::string& name,
+                         const Integers& values) {
+  return graph.add_constant(name,
+                            Tensor::of<int64_t>({std::ssize(values)}, values));
+}
+
+onnx::NodeProto node_of(const char* op, std::vector<std::string> inputs,
+                        std::string output) {
+  onnx::NodeProto node;
+  node.set_op_type(op);
+  for (std::string& input : inputs) node.add_input(std::move(input));
+  node.add_output(std::move(output));
+  return node;
+}
+
+std::optional<int64_t> rank_of(const OnnxGraph& graph,
+                               const std::string& value) {
+  if (const OnnxConstant* constant = graph.constant(value)) {
+    return constant->value.shape().rank();
+  }
+  const auto dims = graph.stated(value);
+  return dims ? std::optional<int64_t>(std::ssize(*dims)) : std::nullopt;
+}
 
 void use_common_spelling(OnnxGraph& graph, OnnxNode& node) {
   using Spelling = void (*)(OnnxGraph&, OnnxNode&);
   static const std::unordered_map<std::string_view, Spelling> kSpellings{
       {"BatchNormalization", spell_batch_normalization},
       {"Dropout", spell_dropout},
-      {"Pad", spell_pad},
+      {"MatMul", spell_matmul},
   };
   if (!is_standard_domain(node.proto.domain()) ||
       node.proto.input_size() == 0 || node.proto.output_size() == 0) {

@@ -14,6 +14,7 @@
 #include "../schemas.h"
 #include "../tensors.h"
 #include "passes.h"
+#include "spelling.h"
 
 namespace octet::io::importing {
 namespace {
@@ -120,15 +121,6 @@ class Splice {
     normalize_node(graph_, *last_);
   }
 
-  void insert(const char* op, const std::vector<std::string>& inputs,
-              const std::string& output) {
-    onnx::NodeProto proto;
-    proto.set_op_type(op);
-    for (const std::string& input : inputs) proto.add_input(input);
-    proto.add_output(output);
-    insert(std::move(proto));
-  }
-
  private:
   std::string define(const std::string& value, Names& names) {
     return names[value] =
@@ -162,8 +154,8 @@ std::string inline_branch(OnnxGraph& graph, OnnxNode& node) {
       splice.insert(*branch, std::move(constants));
   for (int i = 0; i < node.proto.output_size(); ++i) {
     if (node.proto.output(i).empty()) continue;
-    splice.insert("Identity", {outputs[static_cast<size_t>(i)]},
-                  node.proto.output(i));
+    splice.insert(node_of("Identity", {outputs[static_cast<size_t>(i)]},
+                          node.proto.output(i)));
   }
   graph.remove(node, *condition ? "then branch" : "else branch");
   return {};
@@ -217,25 +209,15 @@ std::optional<int64_t> iterations_of(const OnnxGraph& graph,
 void insert_stack(OnnxGraph& graph, Splice& splice,
                   const std::vector<std::string>& values,
                   const std::string& output) {
-  onnx::NodeProto concat;
-  concat.set_op_type("Concat");
-  concat.add_output(output);
-  auto* axis = concat.add_attribute();
-  axis->set_name("axis");
-  axis->set_type(onnx::AttributeProto::INT);
+  onnx::NodeProto concat = node_of("Concat", {}, output);
+  set_integer(concat, "axis", 0);
   for (const std::string& value : values) {
-    onnx::NodeProto row;
-    row.set_op_type("Unsqueeze");
-    row.add_input(value);
-    row.add_output(graph.unique_name(output + "/row"));
+    onnx::NodeProto row =
+        node_of("Unsqueeze", {value}, graph.unique_name(output + "/row"));
     if (graph.opset() < 13) {
-      auto* axes = row.add_attribute();
-      axes->set_name("axes");
-      axes->set_type(onnx::AttributeProto::INTS);
-      axes->add_ints(0);
+      set_integers(row, "axes", {0});
     } else {
-      row.add_input(graph.unique_name(output + "/axis"));
-      graph.set_constant(row.input(1), {Tensor::of<int64_t>({1}, {0})});
+      row.add_input(add_integers(graph, output + "/axis", {0}));
     }
     concat.add_input(row.output(0));
     splice.insert(std::move(row));
@@ -276,16 +258,16 @@ std::string unroll(OnnxGraph& graph, OnnxNode& node) {
   Splice splice(graph, node);
   std::vector<std::string> values(loop.input().begin() + 2, loop.input().end());
   std::vector<std::vector<std::string>> stacks(static_cast<size_t>(stacked));
-  const std::string truth = graph.unique_name(loop.output(0) + "/condition");
   Tensor yes({}, DType::boolean);
   yes.data<bool>()[0] = true;
-  graph.set_constant(truth, {yes, {}, truth});
+  const std::string truth =
+      graph.add_constant(loop.output(0) + "/condition", yes);
   Names constants;
   splice.add_constants(*body, constants);
   for (int64_t i = 0; i < *iterations; ++i) {
     const std::string number =
-        graph.unique_name(fmt::format("{}/iteration_{}", loop.output(0), i));
-    graph.set_constant(number, {Tensor::of<int64_t>({}, {i}), {}, number});
+        graph.add_constant(fmt::format("{}/iteration_{}", loop.output(0), i),
+                           Tensor::of<int64_t>({}, {i}));
     Names names = constants;
     names[body->input(0).name()] = number;
     names[body->input(1).name()] = truth;
@@ -301,7 +283,8 @@ std::string unroll(OnnxGraph& graph, OnnxNode& node) {
   }
   for (int k = 0; k < carried; ++k) {
     if (loop.output(k).empty()) continue;
-    splice.insert("Identity", {values[static_cast<size_t>(k)]}, loop.output(k));
+    splice.insert(
+        node_of("Identity", {values[static_cast<size_t>(k)]}, loop.output(k)));
   }
   for (int k = 0; k < stacked; ++k) {
     const std::string& output = loop.output(carried + k);

@@ -105,16 +105,17 @@ WindowAttributes window_of(const Conversion& c, const Shape& x,
 }
 
 Operand pixels_of(Conversion& c, int input) {
-  const int rank = c.view(input).rank();
+  const ImportedValue& x = c.value(input);
+  const int rank = x.rank();
   if (rank != 3 && rank != 4) {
-    c.refuse(fmt::format("input must be images or sequences, got {}",
-                         importing::text_of(c.view(input))));
+    c.refuse(
+        fmt::format("input must be images or sequences, got {}", x.text()));
   }
   return c.operand(input, channels_last(rank));
 }
 
-View channels_first(const SymbolicTensor& y) {
-  return view_of(y, channels_last(y.shape().rank()));
+ImportedValue channels_first(const SymbolicTensor& y) {
+  return value_of(y, channels_last(y.shape().rank()));
 }
 
 }  // namespace octet::io::importing

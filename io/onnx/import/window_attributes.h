@@ -32,6 +32,6 @@ WindowAttributes window_of(const Conversion& c, const Shape& x,
 /// Throws: UnsupportedError for other ranks.
 Operand pixels_of(Conversion& c, int input);
 /// Returns the channels-first value of a channels-last layer output.
-View channels_first(const SymbolicTensor& y);
+ImportedValue channels_first(const SymbolicTensor& y);
 
 }  // namespace octet::io::importing

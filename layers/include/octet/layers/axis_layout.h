@@ -36,6 +36,8 @@ struct Rearrangement {
 /// of its size. Value type.
 class AxisLayout {
  public:
+  /// The layout of a scalar.
+  AxisLayout() = default;
   /// A tensor of these sizes whose axes are stored in `order`: stored axis i is
   /// logical axis order[i]. An empty order is the logical order.
   explicit AxisLayout(std::span<const Dim> dims,
@@ -43,8 +45,17 @@ class AxisLayout {
 
   /// Sizes of the logical axes.
   std::vector<Dim> dims() const;
+  Dim dim(size_t axis) const;
   /// Sizes of the stored axes.
   const std::vector<Dim>& stored() const { return stored_; }
+  /// Number of logical axes.
+  size_t rank() const { return axes_.size(); }
+  /// Returns the logical axis that contains the batch; nothing if there is
+  /// none.
+  std::optional<size_t> batch_axis() const;
+  /// Returns the product of the factors before the batch in its axis.
+  /// REQUIRES: an axis contains the batch.
+  int64_t before_batch() const;
 
   /// Returns the layout of the transposed logical tensor: its axis i is axis
   /// order[i] of this layout.
@@ -52,9 +63,18 @@ class AxisLayout {
   /// Returns the layout of the reshaped logical tensor; nothing if the new axes
   /// would not be products of factors, or of parts of them.
   std::optional<AxisLayout> reshaped(std::span<const Dim> dims) const;
+  /// Returns the same layout of the stored tensor reshaped to other sizes.
+  AxisLayout stored_as(std::span<const Dim> dims) const;
+  /// Returns the layout for a batch of one, a factor of 1.
+  AxisLayout without_batch() const;
+  /// Returns the layout with a batch as first stored axis, which has size 1,
+  /// and as first factor of a logical axis. REQUIRES: a layout without_batch().
+  AxisLayout with_batch(size_t axis) const;
 
   /// Whether a reshape of the stored tensor yields the logical one.
   bool in_order() const;
+  /// Whether transposed() by `order` is in order.
+  bool is_stored_in(std::span<const int> order) const;
   /// Returns the order of the logical axes in memory: transposed() by it is in
   /// order. Returns nothing if an axis is not stored contiguously. Axes of size
   /// 1 follow the axis that precedes them.
@@ -64,6 +84,8 @@ class AxisLayout {
   std::optional<std::vector<int>> required_order() const;
   /// Returns the operations that compute the logical from the stored tensor.
   Rearrangement rearrangement() const;
+
+  bool operator==(const AxisLayout&) const = default;
 
  private:
   std::vector<size_t> flattened() const;
