@@ -48,6 +48,20 @@ std::vector<Dim> AxisLayout::dims() const {
   return dims;
 }
 
+std::vector<Dim> AxisLayout::factors(int axis) const {
+  std::vector<Dim> result;
+  for (const size_t factor : axes_[static_cast<size_t>(axis)]) {
+    result.push_back(factors_[factor]);
+  }
+  return result;
+}
+
+AxisLayout AxisLayout::stored_as(std::vector<Dim> sizes) const {
+  AxisLayout result = *this;
+  result.stored_ = std::move(sizes);
+  return result;
+}
+
 AxisLayout AxisLayout::transposed(std::span<const int> order) const {
   AxisLayout result = *this;
   for (size_t i = 0; i < order.size(); ++i) {

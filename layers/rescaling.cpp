@@ -64,11 +64,11 @@ class RescalingLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = per_channel() ? context.keras_order(inputs[0]) : inputs[0];
+    OnnxValue y = inputs[0];
     const auto constant = [&](const char* name, const Tensor& value) {
       if (value.size() == 1) return context.scalar(name, value.item());
       return context.builder().add_initializer(context.layer() + "/" + name,
-                                               beside_channels(value, y));
+                                               value);
     };
     y.name = context.node("Mul", {y.name, constant("scale", scale_.value())});
     y.name = context.node("Add", {y.name, constant("offset", offset_.value())});
@@ -117,7 +117,6 @@ const LayerDef rescaling_def{
           read_fields<RescalingOptions>(config));
     },
     .keras = {.layout = KerasLayout::constants, .upgrade = upgrade_rescaling},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -45,6 +45,8 @@ class AxisLayout {
   std::vector<Dim> dims() const;
   /// Sizes of the stored axes.
   const std::vector<Dim>& stored() const { return stored_; }
+  /// Returns the factors of a logical axis, outermost first.
+  std::vector<Dim> factors(int axis) const;
 
   /// Returns the layout of the transposed logical tensor: its axis i is axis
   /// order[i] of this layout.
@@ -52,6 +54,10 @@ class AxisLayout {
   /// Returns the layout of the reshaped logical tensor; nothing if the new axes
   /// would not be products of factors, or of parts of them.
   std::optional<AxisLayout> reshaped(std::span<const Dim> dims) const;
+
+  /// Returns the layout of the same elements if the stored tensor has these
+  /// sizes.
+  AxisLayout stored_as(std::vector<Dim> sizes) const;
 
   /// Whether a reshape of the stored tensor yields the logical one.
   bool in_order() const;
