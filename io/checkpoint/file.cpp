@@ -17,7 +17,7 @@
 #include "file_kind.h"
 #include "hdf5/reader.h"
 #include "hdf5/writer.h"
-#include "onnx/interface.h"
+#include "onnx/export/interface.h"
 #include "values.h"
 
 namespace octet::io {

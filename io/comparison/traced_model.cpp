@@ -20,10 +20,10 @@
 #include "elements.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "onnx/check.h"
+#include "onnx/check/check.h"
+#include "onnx/graph/qdq.h"
 #include "onnx/lint/graph.h"
-#include "onnx/qdq.h"
-#include "onnx/run/program.h"
+#include "onnx/reference/program.h"
 
 namespace octet::io {
 

@@ -12,8 +12,8 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
-#include "onnx/check.h"
-#include "onnx/export.h"
+#include "onnx/check/check.h"
+#include "onnx/export/export.h"
 #include "onnx/lint/rules.h"
 #include "sketch.h"
 

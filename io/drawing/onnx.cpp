@@ -11,9 +11,9 @@
 
 #include "foreign_errors.h"
 #include "limit_checks.h"
-#include "onnx/check.h"
+#include "onnx/check/check.h"
+#include "onnx/graph/qdq.h"
 #include "onnx/lint/rules.h"
-#include "onnx/qdq.h"
 #include "sketch.h"
 
 namespace octet::io {

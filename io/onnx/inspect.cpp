@@ -13,12 +13,12 @@
 #include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 
-#include "check.h"
 #include "foreign_errors.h"
-#include "graph.h"
-#include "proto_limits.h"
-#include "qdq.h"
-#include "tensors.h"
+#include "onnx/check/check.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/graph.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 
 namespace octet::io {
 namespace {

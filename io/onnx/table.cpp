@@ -11,7 +11,7 @@
 #include <octet/io/onnx.h>
 #include <octet/runtime/text_table.h>
 
-#include "tensors.h"
+#include "onnx/graph/tensors.h"
 
 namespace octet::io {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <octet/io/onnx.h>
 
-#include "onnx/graph.h"
+#include "onnx/graph/graph.h"
 #include "tests/quant/folding.h"
 
 namespace octet::io {

@@ -14,7 +14,7 @@
 #include <octet/runtime/error.h>
 
 #include "exported_model.h"
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 #include "support.h"
 
 namespace octet::io {

@@ -10,7 +10,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "io/onnx/builder.h"
+#include "io/onnx/export/builder.h"
 #include "support.h"
 
 namespace octet::io {

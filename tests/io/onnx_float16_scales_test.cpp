@@ -14,8 +14,8 @@
 #include <octet/quant/quant.h>
 
 #include "../facts.h"
-#include "onnx/check.h"
-#include "onnx/graph_passes.h"
+#include "onnx/check/check.h"
+#include "onnx/export/graph_passes.h"
 #include "onnx_models.h"
 #include "support.h"
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "onnx/graph_passes.h"
+#include "onnx/export/graph_passes.h"
 #include "onnx_models.h"
 
 namespace octet::io {
@@ -90,13 +90,13 @@ TEST(OnnxGraphTest, ChangesOutputsOfANode) {
 
 TEST(OnnxGraphTest, TracesPasses) {
   OnnxGraph graph(chain());
-  constexpr std::array kPasses{GraphPass{"attention", expand_attention}};
+  constexpr std::array kPasses{GraphPass{"doubles", narrow_doubles}};
   setenv("OCTET_TRACE", "passes", 1);
   testing::internal::CaptureStderr();
   run_passes(graph, "pass", kPasses);
   unsetenv("OCTET_TRACE");
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("pass 'attention': 3 nodes, then 3\n"));
+              HasSubstr("pass 'doubles': 3 nodes, then 3\n"));
 }
 
 }  // namespace

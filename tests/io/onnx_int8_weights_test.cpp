@@ -11,7 +11,7 @@
 #include <octet/io/onnx_model.h>
 #include <octet/layers/zoo.h>
 
-#include "onnx/check.h"
+#include "onnx/check/check.h"
 #include "tests/quant/folding.h"
 #include "tests/temp_folder.h"
 

@@ -15,7 +15,7 @@
 #include <octet/quant/quant.h>
 
 #include "../testdata.h"
-#include "onnx/interface.h"
+#include "onnx/export/interface.h"
 #include "onnx_models.h"
 #include "support.h"
 

@@ -19,7 +19,7 @@
 #include <octet/runtime/file.h>
 
 #include "../testdata.h"
-#include "onnx/run/constants.h"
+#include "onnx/reference/constants.h"
 #include "support.h"
 
 namespace octet::io {

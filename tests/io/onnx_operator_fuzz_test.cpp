@@ -17,7 +17,7 @@
 #include <octet/runtime/error.h>
 
 #include "mutator.h"
-#include "onnx/schemas.h"
+#include "onnx/check/schemas.h"
 #include "onnx_models.h"
 
 namespace octet::io {

@@ -11,7 +11,7 @@
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
-#include "onnx/check.h"
+#include "onnx/check/check.h"
 #include "support.h"
 
 namespace octet::io {

@@ -15,7 +15,7 @@
 
 #include "../facts.h"
 #include "lint_models.h"
-#include "onnx/check.h"
+#include "onnx/check/check.h"
 #include "support.h"
 
 namespace octet::io {

@@ -11,7 +11,7 @@
 
 #include <octet/io/onnx.h>
 
-#include "onnx/graph.h"
+#include "onnx/graph/graph.h"
 #include "tests/quant/support.h"
 #include "tests/quant/toolkit_rows.h"
 

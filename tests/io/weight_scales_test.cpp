@@ -14,7 +14,7 @@
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_model.h>
 
-#include "onnx/check.h"
+#include "onnx/check/check.h"
 #include "tests/quant/folding.h"
 
 namespace octet::io {

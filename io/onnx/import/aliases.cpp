@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "../proto_limits.h"
 #include "importer.h"
 #include "layer_names.h"
+#include "onnx/check/proto_limits.h"
 
 namespace octet::io::importing {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "../attributes.h"
-#include "spelling.h"
+#include "onnx/graph/attributes.h"
+#include "onnx/normalize/spelling.h"
 
 namespace octet::io::importing {
 namespace {

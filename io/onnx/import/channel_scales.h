@@ -2,7 +2,7 @@
 // writes them. Internal to io/onnx/import.
 #pragma once
 
-#include "../graph.h"
+#include "onnx/graph/graph.h"
 
 namespace octet::io::importing {
 

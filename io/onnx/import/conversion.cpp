@@ -10,11 +10,11 @@
 #include <octet/runtime/error.h>
 
 #include "../../added_layers.h"
-#include "../attributes.h"
-#include "../proto_limits.h"
-#include "../tensors.h"
 #include "importer.h"
 #include "layer_names.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/attributes.h"
+#include "onnx/graph/tensors.h"
 
 namespace octet::io::importing {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "../graph.h"
+#include "onnx/graph/graph.h"
 
 namespace octet::io::importing {
 

@@ -15,14 +15,14 @@
 #include <octet/layers/activation.h>
 #include <octet/runtime/error.h>
 
-#include "../proto_limits.h"
-#include "../tensors.h"
 #include "constant_values.h"
 #include "inputs.h"
 #include "layer_names.h"
 #include "limit_checks.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/tensors.h"
+#include "onnx/normalize/subgraphs.h"
 #include "quantizers.h"
-#include "subgraphs.h"
 
 namespace octet::io::importing {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <octet/runtime/error.h>
 
-#include "../proto_limits.h"
-#include "../tensors.h"
 #include "converters.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/tensors.h"
 #include "refused_nodes.h"
 
 namespace octet::io::importing {

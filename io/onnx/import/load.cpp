@@ -10,7 +10,6 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
-#include "../check.h"
 #include "channel_scales.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
@@ -19,7 +18,8 @@
 #include "inputs.h"
 #include "layer_names.h"
 #include "limit_checks.h"
-#include "passes.h"
+#include "onnx/check/check.h"
+#include "onnx/normalize/passes.h"
 #include "pattern.h"
 #include "quantizers.h"
 #include "refused_nodes.h"

@@ -10,11 +10,11 @@
 #include <octet/layers/ops.h>
 #include <octet/runtime/error.h>
 
-#include "../tensors.h"
 #include "converters.h"
 #include "gather.h"
 #include "inputs.h"
 #include "join.h"
+#include "onnx/graph/tensors.h"
 
 namespace octet::io::importing {
 namespace {

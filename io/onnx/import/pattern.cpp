@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "../attributes.h"
+#include "onnx/graph/attributes.h"
 
 namespace octet::io::importing {
 

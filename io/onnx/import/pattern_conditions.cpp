@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "../attributes.h"
-#include "spelling.h"
+#include "onnx/graph/attributes.h"
+#include "onnx/normalize/spelling.h"
 
 namespace octet::io::importing {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <octet/runtime/error.h>
 
-#include "../proto_limits.h"
-#include "../run/constants.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/reference/constants.h"
 #include "refused_nodes.h"
 
 namespace octet::io::importing {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "../attributes.h"
+#include "onnx/graph/attributes.h"
 #include "pattern.h"
 
 namespace octet::io::importing {

@@ -8,7 +8,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "onnx/deferred_initializers.h"
+#include "onnx/export/deferred_initializers.h"
 #include "onnx/layout/graph.h"
 
 namespace octet::io {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "onnx/attributes.h"
-#include "onnx/proto_limits.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/attributes.h"
 
 namespace octet::io::layout {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "onnx/attributes.h"
+#include "onnx/graph/attributes.h"
 #include "rewriter.h"
 
 namespace octet::io::layout {

@@ -8,7 +8,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "onnx/attributes.h"
+#include "onnx/graph/attributes.h"
 #include "onnx/layout/rules.h"
 
 namespace octet::io::layout {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "assign.h"
-#include "onnx/attributes.h"
-#include "onnx/check.h"
+#include "onnx/check/check.h"
+#include "onnx/graph/attributes.h"
 #include "rewriter.h"
 
 namespace octet::io::layout {

@@ -13,7 +13,7 @@
 
 #include <octet/runtime/tensor.h>
 
-#include "onnx/deferred_initializers.h"
+#include "onnx/export/deferred_initializers.h"
 #include "onnx/layout/assign.h"
 #include "onnx/layout/block_move.h"
 #include "onnx/layout/graph.h"

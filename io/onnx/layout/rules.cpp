@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "onnx/attributes.h"
-#include "onnx/operator_traits.h"
-#include "onnx/opsets.h"
+#include "onnx/graph/attributes.h"
+#include "onnx/graph/operator_traits.h"
+#include "onnx/graph/opsets.h"
 #include "query.h"
 
 namespace octet::io::layout {

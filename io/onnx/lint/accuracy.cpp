@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../qdq.h"
+#include "onnx/graph/qdq.h"
 #include "rules.h"
 
 namespace octet::io::lint {

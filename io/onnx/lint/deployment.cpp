@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "../proto_limits.h"
-#include "../qdq.h"
-#include "../schemas.h"
-#include "../tensors.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/check/schemas.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {

@@ -13,10 +13,10 @@
 #include <octet/io/lint.h>
 #include <octet/runtime/error.h>
 
-#include "../check.h"
-#include "../qdq.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
+#include "onnx/check/check.h"
+#include "onnx/graph/qdq.h"
 #include "rules.h"
 
 namespace octet::io {

@@ -10,8 +10,8 @@
 
 #include <octet/io/lint.h>
 
-#include "../qdq.h"
 #include "graph.h"
+#include "onnx/graph/qdq.h"
 
 namespace octet::io::lint {
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "../graph_passes.h"
 #include "fix.h"
+#include "onnx/export/graph_passes.h"
 
 namespace octet::io::lint {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "../qdq.h"
-#include "../tensors.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {

@@ -6,12 +6,12 @@
 
 #include <octet/runtime/error.h>
 
-#include "../operator_traits.h"
-#include "../proto_limits.h"
-#include "../qdq.h"
-#include "../run/constants.h"
-#include "../tensors.h"
 #include "elements.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/operator_traits.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
+#include "onnx/reference/constants.h"
 
 namespace octet::io::lint {
 namespace {

@@ -16,7 +16,7 @@
 
 #include <octet/quant/fusion_rules.h>
 
-#include "../graph.h"
+#include "onnx/graph/graph.h"
 
 namespace octet::io::lint {
 

@@ -5,7 +5,7 @@
 // products that Model-Optimizer leaves float.
 #include <algorithm>
 
-#include "../qdq.h"
+#include "onnx/graph/qdq.h"
 #include "rules.h"
 
 namespace octet::io::lint {

@@ -9,13 +9,13 @@
 #include <octet/io/lint.h>
 #include <octet/runtime/error.h>
 
-#include "../check.h"
-#include "../external.h"
-#include "../proto_limits.h"
-#include "../qdq.h"
 #include "file_kind.h"
 #include "foreign_errors.h"
 #include "limit_checks.h"
+#include "onnx/check/check.h"
+#include "onnx/check/external.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/qdq.h"
 #include "rules.h"
 
 namespace octet::io {

@@ -1,8 +1,8 @@
 // P04 to P08, P14, P15, P22: operators with several branches.
 #include <algorithm>
 
-#include "../qdq.h"
-#include "../tensors.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {

@@ -4,8 +4,8 @@
 // outputs compared with ONNX Runtime's.
 #include <algorithm>
 
-#include "../graph_passes.h"
-#include "../qdq.h"
+#include "onnx/export/graph_passes.h"
+#include "onnx/graph/qdq.h"
 #include "rules.h"
 
 namespace octet::io::lint {

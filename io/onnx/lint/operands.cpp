@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "../qdq.h"
-#include "../tensors.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {

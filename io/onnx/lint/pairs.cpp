@@ -2,7 +2,7 @@
 // that move, pool or cannot be quantized.
 #include <algorithm>
 
-#include "../qdq.h"
+#include "onnx/graph/qdq.h"
 #include "rules.h"
 
 namespace octet::io::lint {

@@ -3,9 +3,9 @@
 #include <cfloat>
 #include <cmath>
 
-#include "../proto_limits.h"
-#include "../qdq.h"
-#include "../tensors.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {

@@ -6,9 +6,9 @@
 
 #include <octet/io/compare.h>
 
-#include "../check.h"
-#include "../qdq.h"
-#include "../tensors.h"
+#include "onnx/check/check.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {

@@ -2,10 +2,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "../proto_limits.h"
-#include "../qdq.h"
-#include "../schemas.h"
-#include "../tensors.h"
+#include "onnx/check/proto_limits.h"
+#include "onnx/check/schemas.h"
+#include "onnx/graph/qdq.h"
+#include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {

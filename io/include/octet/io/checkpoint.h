@@ -1,7 +1,7 @@
 // Octet's model files and checkpoints: a float or quantized model with its
 // weights; a checkpoint also has the state that training needs to resume. The
 // files are HDF5, readable by Keras and h5py, with a checksum that detects
-// damage. io/README.md describes the format.
+// damage. docs/model-files.md describes the format.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,156 @@
+#include "normalize.h"
+
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "onnx/graph/graph.h"
+#include "proto_limits.h"
+
+namespace octet::io {
+namespace {
+
+// Removes an undefined type, and dynamic dimensions written as -1.
+void normalize_value(onnx::ValueInfoProto& value) {
+  if (!value.type().has_tensor_type()) return;
+  auto& type = *value.mutable_type()->mutable_tensor_type();
+  if (type.elem_type() == onnx::TensorProto::UNDEFINED && !type.has_shape()) {
+    value.clear_type();
+    return;
+  }
+  if (!type.has_shape()) return;
+  for (auto& dim : *type.mutable_shape()->mutable_dim()) {
+    if (dim.has_dim_value() && dim.dim_value() == -1) dim.clear_dim_value();
+  }
+}
+
+// Converts the numbers of a Constant to a tensor, because shape inference reads
+// only tensors.
+void normalize_constant(onnx::NodeProto& node) {
+  if (node.op_type() != "Constant" || node.attribute_size() != 1) return;
+  onnx::AttributeProto& value = *node.mutable_attribute(0);
+  onnx::TensorProto tensor;
+  if (value.name() == "value_float" || value.name() == "value_floats") {
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    *tensor.mutable_float_data() = value.floats();
+    if (value.has_f()) tensor.add_float_data(value.f());
+  } else if (value.name() == "value_int" || value.name() == "value_ints") {
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    *tensor.mutable_int64_data() = value.ints();
+    if (value.has_i()) tensor.add_int64_data(value.i());
+  } else {
+    return;
+  }
+  if (value.name().ends_with('s')) {
+    tensor.add_dims(tensor.float_data_size() + tensor.int64_data_size());
+  }
+  value.Clear();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->Swap(&tensor);
+}
+
+void normalize_graph(onnx::GraphProto& graph) {
+  if (graph.name().empty()) graph.set_name("graph");
+  for (auto* values : {graph.mutable_input(), graph.mutable_output(),
+                       graph.mutable_value_info()}) {
+    for (auto& value : *values) normalize_value(value);
+  }
+  for (auto& node : *graph.mutable_node()) {
+    if (is_standard_domain(node.domain())) {
+      node.clear_domain();
+      normalize_constant(node);
+    }
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) normalize_graph(*attribute.mutable_g());
+      for (auto& inner : *attribute.mutable_graphs()) normalize_graph(inner);
+    }
+  }
+}
+
+// Moves each node behind the producers of its inputs, without further changes
+// of the order. Nodes on a cycle and their consumers are moved to the end,
+// where onnx::checker reports them.
+void sort_nodes(onnx::GraphProto& graph) {
+  auto& nodes = *graph.mutable_node();
+  std::unordered_map<std::string, int> producers;
+  for (int i = 0; i < nodes.size(); ++i) {
+    for (const auto& output : nodes[i].output()) producers.emplace(output, i);
+  }
+  producers.erase("");
+  std::vector<std::vector<int>> consumers(static_cast<size_t>(nodes.size()));
+  std::vector<int> pending(consumers.size());  // producers not yet in `order`
+  bool sorted = true;
+  for (int i = 0; i < nodes.size(); ++i) {
+    std::vector<std::string> names(nodes[i].input().begin(),
+                                   nodes[i].input().end());
+    append_captured(nodes[i], names);
+    for (const auto& name : names) {
+      const auto producer = producers.find(name);
+      if (producer == producers.end()) continue;
+      consumers[static_cast<size_t>(producer->second)].push_back(i);
+      ++pending[static_cast<size_t>(i)];
+      sorted = sorted && producer->second < i;
+    }
+  }
+  if (sorted) return;
+  std::set<int> ready;
+  for (int i = 0; i < nodes.size(); ++i) {
+    if (pending[static_cast<size_t>(i)] == 0) ready.insert(i);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int next = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(next);
+    for (const int consumer : consumers[static_cast<size_t>(next)]) {
+      if (--pending[static_cast<size_t>(consumer)] == 0) ready.insert(consumer);
+    }
+  }
+  for (int i = 0; i < nodes.size(); ++i) {
+    if (pending[static_cast<size_t>(i)] > 0) order.push_back(i);
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> result;
+  for (const int i : order) result.Add()->Swap(&nodes[i]);
+  nodes.Swap(&result);
+}
+
+// Whether onnx::checker accepts the type of an input or output: tensors need a
+// shape.
+bool has_valid_type(const onnx::ValueInfoProto& value) {
+  if (!value.has_type()) return false;
+  return !value.type().has_tensor_type() ||
+         value.type().tensor_type().has_shape();
+}
+
+}  // namespace
+
+void normalize(onnx::ModelProto& model) {
+  for (auto& import : *model.mutable_opset_import()) {
+    if (is_standard_domain(import.domain())) import.clear_domain();
+  }
+  if (!model.has_graph()) return;
+  normalize_graph(*model.mutable_graph());
+  sort_nodes(*model.mutable_graph());
+}
+
+TemporaryShapes::TemporaryShapes(onnx::GraphProto& graph) {
+  for (auto* values : {graph.mutable_input(), graph.mutable_output()}) {
+    for (auto& value : *values) {
+      if (has_valid_type(value)) continue;
+      changes_.push_back({&value, value.type(), value.has_type()});
+      auto& type = *value.mutable_type()->mutable_tensor_type();
+      if (!type.has_elem_type()) type.set_elem_type(onnx::TensorProto::FLOAT);
+      type.mutable_shape();
+    }
+  }
+}
+
+TemporaryShapes::~TemporaryShapes() {
+  for (Change& change : changes_) {
+    change.value->clear_type();
+    if (change.had_type) change.value->mutable_type()->Swap(&change.before);
+  }
+}
+
+}  // namespace octet::io

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/io/onnx.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+#include "onnx/graph/opsets.h"
+
+namespace octet::io {
+namespace {
+
+constexpr int64_t kLargestBatch = int64_t{1} << 20;
+
+struct TargetTraits {
+  OnnxTarget target;
+  std::string_view name;
+  std::string_view title;  // in messages
+  int last_opset;
+  bool int8_weights;  // whether an int8 initializer may feed DequantizeLinear
+};
+
+// Source of TensorRT's opsets: onnx-tensorrt, docs/operators.md of 8.4-GA to
+// 10.1-GA. Source of its weights: TensorRT's guide, "Explicit Quantization".
+constexpr std::array<TargetTraits, 6> kTargets = {{
+    {OnnxTarget::any, "any", "'any'", kLastOpsetWritten, true},
+    {OnnxTarget::tensorrt8, "tensorrt8", "TensorRT 8", 17, false},
+    {OnnxTarget::tensorrt10, "tensorrt10", "TensorRT 10", 20, true},
+    {OnnxTarget::tensorrt11, "tensorrt11", "TensorRT 11", kLastOpsetWritten,
+     true},
+    {OnnxTarget::openvino, "openvino", "OpenVINO", kLastOpsetWritten, true},
+    {OnnxTarget::onnxruntime, "onnxruntime", "ONNX Runtime", kLastOpsetWritten,
+     true},
+}};
+
+const TargetTraits& reader(OnnxTarget target) {
+  const auto found = std::ranges::find(kTargets, target, &TargetTraits::target);
+  if (found == kTargets.end()) {
+    throw ValueError(
+        "invalid_value", "ONNX target",
+        fmt::format("is no value of OnnxTarget: {}", static_cast<int>(target)));
+  }
+  return *found;
+}
+
+}  // namespace
+
+bool takes_uint8(OnnxTarget target) {
+  return target == OnnxTarget::openvino || target == OnnxTarget::onnxruntime;
+}
+
+std::string_view to_string(OnnxTarget target) { return reader(target).name; }
+
+OnnxTarget onnx_target(std::string_view name) {
+  std::vector<std::string> names;
+  for (const TargetTraits& known : kTargets) {
+    if (known.name == name) return known.target;
+    names.emplace_back(known.name);
+  }
+  throw ValueError(
+      "invalid_value", "ONNX target",
+      fmt::format("must be {}, got '{}'{}", fmt::join(names, " or "), name,
+                  suggest_near(name, names)));
+}
+
+OnnxOptions OnnxOptions::for_target(OnnxTarget target) {
+  OnnxOptions options;
+  options.target = target;
+  if (target != OnnxTarget::any && reader(target).int8_weights) {
+    options.weights = OnnxWeights::int8;
+  }
+  options.fold_batch_norm = target == OnnxTarget::onnxruntime;
+  options.uint8_activations = target == OnnxTarget::onnxruntime;
+  return options;
+}
+
+void OnnxOptions::check() const {
+  check_opset(opset);
+  if (batch < 0 || batch > kLargestBatch) {
+    throw ValueError("out_of_range", "ONNX batch",
+                     fmt::format("size must be from 1 to {}, or 0 for a "
+                                 "dynamic batch, got {}",
+                                 kLargestBatch, batch));
+  }
+  const TargetTraits& known = reader(target);
+  if (opset > known.last_opset) {
+    throw ValueError("out_of_range", "ONNX opset",
+                     fmt::format("must be at most {} for {}, got {}",
+                                 known.last_opset, known.title, opset));
+  }
+  if (uint8_activations && !takes_uint8(target)) {
+    throw ValueError(
+        "conflicting_options", "ONNX activations",
+        fmt::format("must be int8 for {}, got uint8", known.title));
+  }
+  if (weights == OnnxWeights::int8 && !known.int8_weights) {
+    throw ValueError("conflicting_options", "ONNX weights",
+                     fmt::format("must be float32 for {}, which rejects int8 "
+                                 "constants, got int8",
+                                 known.title));
+  }
+}
+
+}  // namespace octet::io

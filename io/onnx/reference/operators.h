@@ -1,0 +1,49 @@
+// The operators: a function each, in tables by name. The ONNX operator
+// specification of the node's opset defines their results. All throw
+// FormatError naming the node for inputs or attributes that do not fit, and
+// UnsupportedError for unsupported cases.
+#pragma once
+
+#include <span>
+
+#include "node.h"
+#include "onnx/normalize/lowering.h"
+
+namespace octet::io::run {
+
+using Operator = Values (*)(const NodeContext&);
+
+/// Returns the operator of a node; null if it is not supported.
+Operator find_operator(const onnx::NodeProto& node);
+/// Whether the node is an If or a Loop, whose subgraphs become steps of the
+/// program.
+bool is_if(const onnx::NodeProto& node);
+bool is_loop(const onnx::NodeProto& node);
+
+/// Evaluates a lowering; returns nothing if the operator stays as it is.
+Values run_lowered(const NodeContext& context, const lowering::Row& row);
+
+struct NamedOperator {
+  const char* name;
+  Operator run;
+};
+using Operators = std::span<const NamedOperator>;
+
+// Operators that have no lowering, or none in recent opsets.
+Operators arithmetic_operators();
+Operators convolution_operators();
+Operators indexing_operators();
+Operators logic_operators();
+Operators matrix_operators();
+Operators movement_operators();
+Operators pooling_operators();
+Operators quantization_operators();
+Operators reduction_operators();
+Operators shape_operators();
+Operators unary_operators();
+
+Values einsum(const NodeContext& context);
+Values pad(const NodeContext& context);
+Values resize(const NodeContext& context);
+
+}  // namespace octet::io::run
