@@ -323,9 +323,8 @@ TEST_F(PredictOnnx, NamesTheFileAtFault) {
             (Failure{"unsupported_format", (folder_ / "text").string()}));
   EXPECT_EQ(refusal("missing.onnx", x),
             (Failure{"file_not_found", (folder_ / "missing.onnx").string()}));
-  save("hardmax.onnx",
-       "g (float[N,3] x) => (float[N,3] y) {\n  y = Hardmax (x)\n}");
-  EXPECT_EQ(refusal("hardmax.onnx", x, "", "Hardmax (node 'y')"),
+  save("det.onnx", "g (float[3,3] x) => (float y) {\n  y = Det (x)\n}");
+  EXPECT_EQ(refusal("det.onnx", x, "", "Det (node 'y')"),
             (Failure{"unsupported_operator", "ONNX model"}));
   save("sum.onnx",
        "g (float[N,3] x) => (float y) {\n"

@@ -63,8 +63,8 @@ Array conv2d_transpose(const Array& x, const Array& kernel, Size2 output,
                 [&](auto n, auto i, auto j, auto h, auto w, auto p, auto q) {
                   for (int64_t k = 0; k < ks[2]; ++k)
                     for (int64_t c = 0; c < ks[3]; ++c) {
-                      const int64_t output = c / inputs * ks[2] + k;
-                      y[at_nhwc(y.shape, n, h, w, output)] +=
+                      const int64_t channel = c / inputs * ks[2] + k;
+                      y[at_nhwc(y.shape, n, h, w, channel)] +=
                           x[at_nhwc(x.shape, n, i, j, c)] *
                           kernel[at_nhwc(ks, p, q, k, c)];
                     }

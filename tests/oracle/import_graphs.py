@@ -483,7 +483,7 @@ def pools():
     g.output(g.MaxPool(x, kernel_shape=[3, 3], strides=[2, 2],
                        pads=[1, 0, 1, 2]), 4)
     g.output(g.MaxPool(x, kernel_shape=[3, 2], strides=[2, 1],
-                       dilations=[2, 5], pads=[2, 0, 1, 3], ceil_mode=1), 4)
+                       dilations=[2, 5], pads=[2, 0, 1, 1], ceil_mode=1), 4)
     g.output(g.GlobalMaxPool(x), 4)
     g.output(g.ReduceMax(x, axes=[2, 3], keepdims=0))
     return g
