@@ -2,8 +2,7 @@
 //
 // Sources: onnx-tensorrt's QuantDequantLinearHelper (10.1) and NvInfer.h (11.1)
 // for rejected graphs; TensorRT's guide, "Working with quantized types", for
-// placement; onnxruntime 1.31 and OpenVINO 2026.4 for their rules. docs/onnx-lint.md
-// lists the TensorRT issues behind rules.
+// placement; onnxruntime 1.31 and OpenVINO 2026.4 for their rules.
 #include <algorithm>
 #include <tuple>
 
