@@ -28,7 +28,6 @@ struct KerasValue {
   AxisLayout layout;  ///< from the tensor to Keras' axes
 };
 
-/// Returns a value for a tensor in that order.
 KerasValue value_in(const AxisOrder& order, const SymbolicTensor& tensor);
 AxisOrder order_of(const KerasValue& value);
 

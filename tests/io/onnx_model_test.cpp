@@ -133,12 +133,15 @@ TEST(OnnxModel, RunsTheBranchOfAnIf) {
 }
 
 TEST(OnnxModel, RunsTheIterationsOfALoop) {
-  const auto model = [](const std::string& count) {
+  const auto model = [](const std::string& count,
+                        const std::string& condition = "d = Identity (c)") {
     return to_run("(float[2] x) => (float[2] y, float[3,2] z)",
                   count +
                       "y, z = Loop <body = b (int64 i, bool c, float[2] s)\n"
                       "            => (bool d, float[2] t, float[2] u) {\n"
-                      "  d = Identity (c)\n"
+                      "  " +
+                      condition +
+                      "\n"
                       "  f = Cast <to = 1> (i)\n"
                       "  t = Add (s, x)\n"
                       "  u = Add (s, f)\n"
@@ -148,6 +151,18 @@ TEST(OnnxModel, RunsTheIterationsOfALoop) {
   const std::vector<Tensor> y = three.predict(std::vector{numbers({1, 2})});
   EXPECT_THAT(values_of(y[0]), ElementsAre(4, 8));
   EXPECT_THAT(values_of(y[1]), ElementsAre(1, 2, 3, 5, 5, 8));
+  const std::string count = "n = Constant <value = int64 {3}> ()\n";
+  for (const char* condition :
+       {"d = Cast <to = 9> (c)", "d = Constant <value = bool {1}> ()"}) {
+    EXPECT_NO_THROW(model(count, condition)) << condition;
+  }
+  EXPECT_NO_THROW(model(count + "o = Constant <value = bool {1}> ()\n",
+                        "d = Identity (o)"));
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              model(count + "o = Constant <value = bool {0}> ()\n",
+                    "d = Identity (o)");
+            }),
+            (Failure{"unsupported_operator", "node 'y' (Loop)"}));
   EXPECT_EQ(failure_of<UnsupportedError>([&] {
               model(
                   "s = Shape (x)\n o = Constant <value = int64 {0}> ()\n"

@@ -1,5 +1,5 @@
 // Passes over the graph of a checked or exported model. Those of import are in
-// import/passes.h. Internal to io/onnx.
+// normalize/passes.h. Internal to io/onnx.
 #pragma once
 
 #include <vector>

@@ -114,7 +114,6 @@ class OnnxGraph {
   const std::vector<OnnxTensorInfo>& inputs() const { return inputs_; }
   /// Returns the position of each input among those of the file.
   const std::vector<size_t>& input_places() const { return input_places_; }
-  /// Returns the number of inputs of the file.
   size_t file_inputs() const { return file_inputs_; }
   /// Removes inputs that neither a node nor an output consumes. Returns their
   /// names.
@@ -159,7 +158,7 @@ class OnnxGraph {
   const OnnxNode* producer(const std::string& value) const;
   /// Returns the number of node inputs and graph outputs that consume a value.
   int64_t uses(const std::string& value) const;
-  /// Returns the consumers in graph order.
+  /// In graph order.
   std::vector<OnnxNode*> consumers(const std::string& value) const;
   /// Returns the only consumer; null for several and for graph outputs.
   OnnxNode* only_consumer(const std::string& value) const;

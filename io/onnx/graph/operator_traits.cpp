@@ -11,7 +11,7 @@ constexpr auto kOther = AxisRole::other;
 constexpr auto kPointwise = AxisRole::pointwise;
 using F = quant::FusionKind;
 
-/// Pointwise operators without further facts.
+/// Pointwise operators without fusion kind or limits of ranks.
 constexpr std::array<std::string_view, 35> kPlainPointwise = {
     "Abs",     "Acos",
     "Acosh",   "And",

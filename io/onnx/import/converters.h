@@ -31,6 +31,7 @@ void convert_batch_normalization(Conversion& c);
 void convert_layer_normalization(Conversion& c);
 void convert_rms_normalization(Conversion& c);
 void convert_group_normalization(Conversion& c);
+void convert_unit_normalization(Conversion& c);
 void convert_local_response_normalization(Conversion& c);
 
 // activation.cpp
@@ -49,14 +50,18 @@ void convert_mean(Conversion& c);
 void convert_min(Conversion& c);
 void convert_mul(Conversion& c);
 void convert_pow(Conversion& c);
+void convert_sub(Conversion& c);
+void convert_sum(Conversion& c);
+
+// attention.cpp
 void convert_attention(Conversion& c);
 void convert_dot_product_attention(Conversion& c);
+
+// choice.cpp
 bool is_comparison(std::string_view op);
 void convert_compare(Conversion& c);
 void convert_not(Conversion& c);
 void convert_where(Conversion& c);
-void convert_sub(Conversion& c);
-void convert_sum(Conversion& c);
 
 // gather.cpp, padding.cpp, resize.cpp, slice.cpp
 void convert_gather(Conversion& c);
@@ -78,13 +83,14 @@ void convert_size(Conversion& c);
 void convert_space_to_depth(Conversion& c);
 void convert_squeeze(Conversion& c);
 void convert_transpose(Conversion& c);
-void convert_unit_normalization(Conversion& c);
 void convert_unsqueeze(Conversion& c);
+
+// dequantize.cpp
+void convert_dequantize(Conversion& c);
 
 // movement.cpp
 void convert_cast(Conversion& c);
 void convert_concat(Conversion& c);
-void convert_dequantize(Conversion& c);
 void convert_dropout(Conversion& c);
 void convert_expand(Conversion& c);
 void convert_identity(Conversion& c);

@@ -183,6 +183,9 @@ void multiply_constant(Conversion& c, const EinsumEquation& given, int k) {
 }  // namespace
 
 void convert_einsum(Conversion& c) {
+  if (c.inputs() != 2) {
+    c.refuse(fmt::format("must have two inputs, got {}", c.inputs()));
+  }
   const EinsumEquation e =
       parse_einsum(c.text("equation", ""), rank_of(c, 0), rank_of(c, 1));
   const int k = constant_input(c);

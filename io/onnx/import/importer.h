@@ -1,5 +1,5 @@
 // Importer: converts the nodes of an OnnxGraph to layers in order and
-// collects those without an equivalent layer. Conversion: a node as seen by the
+// collects nodes without an equivalent layer. Conversion: a node as seen by the
 // converter of its operator. Internal to io/onnx/import.
 #pragma once
 
@@ -16,8 +16,8 @@
 #include <octet/layers/model.h>
 #include <octet/quant/plan.h>
 
-#include "graph.h"
 #include "layout.h"
+#include "onnx/normalize/fold.h"
 #include "quantizers.h"
 #include "refused_nodes.h"
 #include "unique_names.h"

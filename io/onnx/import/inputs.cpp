@@ -19,10 +19,10 @@
 namespace octet::io::importing {
 namespace {
 
-enum class Reads { channels_first, channels_last, as_it_comes, unknown };
+enum class RequiredOrder { channels_first, channels_last, any, unknown };
 
 /// Returns the axis order of an image or sequence that a node requires.
-Reads order_read_by(const onnx::NodeProto& node) {
+RequiredOrder required_order(const onnx::NodeProto& node) {
   constexpr std::string_view kFirst =
       "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace "
       "GlobalAveragePool GlobalMaxPool InstanceNormalization LRN MaxPool PRelu "
@@ -31,14 +31,14 @@ Reads order_read_by(const onnx::NodeProto& node) {
       "Add Cast Concat DequantizeLinear Div Dropout Identity Max Min Mul Pad "
       "Pow QuantizeLinear Sub";
   const std::string& op = node.op_type();
-  if (!is_standard_domain(node.domain())) return Reads::unknown;
-  if (is_one_of(op, kFirst)) return Reads::channels_first;
-  return is_elementwise(op) || is_one_of(op, kEither) ? Reads::as_it_comes
-                                                      : Reads::unknown;
+  if (!is_standard_domain(node.domain())) return RequiredOrder::unknown;
+  if (is_one_of(op, kFirst)) return RequiredOrder::channels_first;
+  return is_elementwise(op) || is_one_of(op, kEither) ? RequiredOrder::any
+                                                      : RequiredOrder::unknown;
 }
 
 /// Whether the node selects entries of an axis and keeps other axes whole.
-bool takes_entries(const OnnxGraph& graph, const onnx::NodeProto& node) {
+bool selects_entries(const OnnxGraph& graph, const onnx::NodeProto& node) {
   if (!is_standard_domain(node.domain())) return false;
   if (node.op_type() == "Slice") return true;
   if (node.op_type() != "Gather" || node.input_size() < 2) return false;
@@ -46,41 +46,42 @@ bool takes_entries(const OnnxGraph& graph, const onnx::NodeProto& node) {
   return entries != nullptr && entries->value.shape().rank() == 1;
 }
 
-Reads order_wanted(const OnnxGraph& graph, const std::string& value,
-                   bool behind_transpose = false);
+RequiredOrder required_order(const OnnxGraph& graph, const std::string& value,
+                             bool behind_transpose = false);
 
 /// Returns the order of a Transpose's input, from the consumers of its output.
-Reads order_before(const OnnxGraph& graph, const OnnxNode& transpose) {
+RequiredOrder order_before(const OnnxGraph& graph, const OnnxNode& transpose) {
   const Sizes perm = integers_of(transpose.proto, "perm");
   const bool to_front = perm == Sizes{0, 3, 1, 2} || perm == Sizes{0, 2, 1};
-  if (!to_front) return Reads::unknown;
-  const Reads behind = order_wanted(graph, transpose.proto.output(0), true);
-  return behind == Reads::channels_first ? Reads::channels_last
-                                         : Reads::unknown;
+  if (!to_front) return RequiredOrder::unknown;
+  const RequiredOrder behind =
+      required_order(graph, transpose.proto.output(0), true);
+  return behind == RequiredOrder::channels_first ? RequiredOrder::channels_last
+                                                 : RequiredOrder::unknown;
 }
 
 /// Returns the order of the first consumer that requires an order.
-Reads order_wanted(const OnnxGraph& graph, const std::string& value,
-                   bool behind_transpose) {
+RequiredOrder required_order(const OnnxGraph& graph, const std::string& value,
+                             bool behind_transpose) {
   std::queue<std::string> values({value});
   std::unordered_set<std::string> seen{value};
   while (!values.empty()) {
     const std::string next = values.front();
     values.pop();
-    for (const OnnxNode* reader : graph.consumers(next)) {
-      const bool transpose = !behind_transpose && is_op(*reader, "Transpose");
-      const Reads reads = transpose ? order_before(graph, *reader)
-                          : takes_entries(graph, reader->proto)
-                              ? Reads::as_it_comes
-                              : order_read_by(reader->proto);
-      if (reads == Reads::unknown) continue;
-      if (reads != Reads::as_it_comes) return reads;
-      for (const std::string& output : reader->proto.output()) {
+    for (const OnnxNode* consumer : graph.consumers(next)) {
+      const bool transpose = !behind_transpose && is_op(*consumer, "Transpose");
+      const RequiredOrder order = transpose ? order_before(graph, *consumer)
+                                  : selects_entries(graph, consumer->proto)
+                                      ? RequiredOrder::any
+                                      : required_order(consumer->proto);
+      if (order == RequiredOrder::unknown) continue;
+      if (order != RequiredOrder::any) return order;
+      for (const std::string& output : consumer->proto.output()) {
         if (seen.insert(output).second) values.push(output);
       }
     }
   }
-  return Reads::unknown;
+  return RequiredOrder::unknown;
 }
 
 [[noreturn]] void refuse_input(const OnnxTensorInfo& input,
@@ -107,9 +108,10 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
                              input.shape ? to_text(input.shape) : "no shape"));
   }
   const int rank = static_cast<int>(input.shape->size());
-  const Reads wanted = order_wanted(graph, input.name);
-  const bool first = rank == 4 ? wanted != Reads::channels_last
-                               : rank == 3 && wanted == Reads::channels_first;
+  const RequiredOrder required = required_order(graph, input.name);
+  const bool first =
+      rank == 4 ? required != RequiredOrder::channels_last
+                : rank == 3 && required == RequiredOrder::channels_first;
   InputForm form{.name = input.name,
                  .order = first ? channels_last(rank) : file_order(rank),
                  .type = input.type};

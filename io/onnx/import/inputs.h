@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "graph.h"
+#include "onnx/normalize/fold.h"
 
 namespace octet::io::importing {
 
@@ -16,11 +16,11 @@ struct InputForm {
   bool batched = true;          ///< whether the file has a batch axis
 };
 
-/// Assumes that images are channels first, unless a Transpose makes them so,
-/// and sequences if a following operator requires it. A vector of fixed size,
-/// such as [5], is one sample without batch axis. Throws: UnsupportedError for
-/// inputs of types that float32 cannot represent, or
-/// of unknown sizes; ValueError for options that do not fit.
+/// Returns the form of each input. Images are channels first unless a Transpose
+/// precedes the first convolution; sequences only if an operator requires it. A
+/// vector of fixed size, such as [5], is a sample without batch axis.
+/// Throws: UnsupportedError for types that float32 cannot represent and for
+/// unknown sizes; ValueError for options that do not fit.
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options);
 

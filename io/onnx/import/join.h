@@ -22,7 +22,6 @@ void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t axis);
 /// have the batch at the same axis.
 ImportedValue product_of(Conversion& c, const ImportedValue& a,
                          const ImportedValue& b);
-/// Returns the indices of all inputs.
 std::vector<int> all_inputs(const Conversion& c);
 /// Returns the index of the constant of two inputs; -1 if there is none.
 int constant_input(const Conversion& c);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "graph.h"
+#include "onnx/normalize/fold.h"
 
 namespace octet::io::importing {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph.h"
+#include "onnx/normalize/fold.h"
 
 namespace octet::io::importing {
 

@@ -8,7 +8,7 @@
 #include <octet/layers/model.h>
 #include <octet/quant/plan.h>
 
-#include "graph.h"
+#include "onnx/normalize/fold.h"
 
 namespace octet::io::importing {
 

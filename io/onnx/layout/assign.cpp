@@ -106,7 +106,8 @@ class Assignment {
         layouts_left_(kMostLayouts +
                       kMostLayoutsPerNode * std::ssize(graph.nodes())) {}
 
-  /// Gives each node the order of its inputs if that is cheaper for them.
+  /// Assigns to each node, in graph order, the order of its inputs if that
+  /// costs less.
   void follow_inputs();
   int64_t total_cost() const;
 
@@ -185,8 +186,8 @@ int Assignment::input_cost(const LayoutNode& node) const {
   return cost;
 }
 
-/// Whether an operator other than Cast, which should be first, consumes an
-/// image that is an input of the graph.
+/// Whether the node consumes a graph input of rank 4, directly or after a Cast.
+/// A Cast itself is excluded: it stays first.
 bool Assignment::consumes_image(const LayoutNode& node) const {
   const auto is_cast = [this](const LayoutNode& other) {
     return other.index >= 0 &&
@@ -219,7 +220,7 @@ void Assignment::follow_inputs() {
       continue;
     }
     if (consumes_image(node)) {
-      node.order = {0, 3, 1, 2};  // a Transpose is next to the input
+      node.order = {0, 3, 1, 2};  // NCHW, as the graph input
       continue;
     }
     Order best;

@@ -25,7 +25,8 @@ void Rewriter::reserve_names() {
   for (const auto& tensor : proto_.initializer()) {
     value_names_.insert(tensor.name());
   }
-  // LayoutGraph outputs keep their original order.
+  // Graph outputs keep their original order: permuted ones are stored under
+  // another name.
   for (const auto& output : proto_.output()) {
     if (is_identity(graph_.stored_order(output.name()))) continue;
     stored_names_[output.name()] = value_names_.add(output.name() + "/stored");

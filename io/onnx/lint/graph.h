@@ -75,8 +75,8 @@ class LintGraph : public OnnxGraph {
   std::optional<std::vector<double>> scales(const Node& node) const;
   std::optional<std::vector<double>> zero_points(const Node& node) const;
   /// Returns nothing if values or scales are computed or do not fit.
-  std::optional<QuantizedConstant> quantized_constant(const Node& node)
-      const;  /// Returns the type of the quantized values of a Q or DQ.
+  std::optional<QuantizedConstant> quantized_constant(const Node& node) const;
+  /// Returns the type of the quantized values of a Q or DQ.
   int32_t quantized_type(const Node& node) const;
   /// Whether a single scale applies to the whole tensor.
   bool is_per_tensor(const Node& node) const;

@@ -1,9 +1,9 @@
 // float16, bfloat16 and float64 inside a graph become float32, the type of all
 // layers. Constants are converted when they are loaded.
+#include "fold.h"
 #include "onnx/check/proto_limits.h"
 #include "onnx/graph/attributes.h"
 #include "onnx/graph/tensors.h"
-#include "onnx/import/graph.h"
 #include "passes.h"
 #include "spelling.h"
 

@@ -1,4 +1,6 @@
 // Constant folding.
+#include "fold.h"
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -7,7 +9,6 @@
 
 #include "fold_samples.h"
 #include "onnx/check/proto_limits.h"
-#include "onnx/import/graph.h"
 #include "onnx/reference/constants.h"
 #include "onnx/reference/operators.h"
 #include "subgraphs.h"
@@ -76,7 +77,7 @@ std::vector<Tensor> outputs_of(OnnxGraph& graph, const onnx::NodeProto& node) {
   return outputs;
 }
 
-/// Folds the internal operator of comparison_forms.cpp.
+/// Folds NotEqual, which recompose() writes for Not(Equal).
 bool fold_not_equal(OnnxGraph& graph, OnnxNode& node) {
   onnx::NodeProto equal = node.proto;
   equal.set_op_type("Equal");

@@ -1,9 +1,9 @@
-// Constants that depend on the number of samples. Internal to io/onnx/import.
+// Constants that depend on the number of samples. Internal to io/onnx.
 #pragma once
 
 #include <optional>
 
-#include "onnx/import/graph.h"
+#include "fold.h"
 
 namespace octet::io::importing {
 

@@ -1,11 +1,24 @@
-// Parser of formulas, which evaluates them on the way. A row of the table is
+// Interprets formulas while parsing them. A row of the table is
 //
 //   Operator(input, input = default; attribute = default) =
-//     name = term; name = term; check(name); output, output
+//     name = term; name = term; condition(name); output, output
 //
 // Terms are numbers, 'texts', [lists of integers] and values, combined by
 // * / % + - == != <= >= < > and calls: Op(a, b, attribute: c) adds a node,
-// other names are functions of formula_functions.cpp or rows of the table.
+// other names are rows of the table or functions (formula_functions.cpp):
+//
+//   require(c, texts...), support(c, texts...)  throw FormatError,
+//       UnsupportedError unless c > 0
+//   keep()             leaves the node unchanged
+//   if(c, a, b)        evaluates a or b
+//   has(x), known(x)   whether x is given; in import, whether it is constant
+//   dims(x), rank(x), type(x)
+//   at(l, i), part(l, first, end), places(l, n), size(l), product(l),
+//   range(a, b), repeat(n, k)                   lists
+//   int(n), floats(...), number(x)              constants
+//   this(...)          the operator itself; own(op, opset, ...) another one
+//                      with the node's attributes
+//
 // Numbers are doubles, which are exact for sizes.
 #include "formula.h"
 

@@ -77,7 +77,6 @@ const Tensor& known(const Value& value) {
   return *value.tensor;
 }
 
-/// Returns the only element of a known value.
 double only_element(const Builder& graph, const Value& value) {
   const Tensor& x = known(value);
   if (x.size() != 1) {
@@ -205,8 +204,10 @@ Result of_elements(const Call& c) {
   }
   if (!c.is("smallest") && !c.is("largest")) return {};
   if (std::holds_alternative<Integers>(c.terms.at(0))) {
-    return c.list(0).empty() ? 0.0
-                             : static_cast<double>(std::ranges::min(c.list(0)));
+    const Integers& list = c.list(0);
+    if (list.empty()) return 0.0;
+    return static_cast<double>(c.is("smallest") ? std::ranges::min(list)
+                                                : std::ranges::max(list));
   }
   const Value value = c.value(0);
   const auto x = known(value).f32();

@@ -19,7 +19,7 @@ namespace octet::io::lowering {
 /// A value of a graph in construction; absent if it has no tensor and no name.
 struct Value {
   std::string name = {};  ///< in a file; empty in the executor
-  /// The elements, if they are known. The executor knows all.
+  /// Elements; null if unknown, never in the executor.
   std::shared_ptr<const Tensor> tensor = {};
   explicit operator bool() const { return tensor || !name.empty(); }
   bool operator==(const Value&) const = default;
@@ -46,8 +46,9 @@ class Builder {
 
   virtual Value input(size_t i) = 0;
   virtual Value constant(const Tensor& value) = 0;
-  /// Adds a node, whose inputs follow, and returns its first output. The node
-  /// has the form of `opset`.
+  /// Appends `node`, written in the form of `opset`, with these inputs, and
+  /// returns its first output. Import rewrites axes to the form of the file's
+  /// opset.
   virtual Value add(onnx::NodeProto node, const Values& inputs,
                     int64_t opset) = 0;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "onnx/import/graph.h"
+#include "fold.h"
 
 namespace octet::io::importing {
 namespace {

@@ -1,5 +1,5 @@
 // Passes that rewrite a graph to the forms that the converters and pattern
-// matchers expect. Each leaves an equivalent graph. Internal to io/onnx/import.
+// matchers expect. Each leaves an equivalent graph. Internal to io/onnx.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ void normalize_node(OnnxGraph& graph, OnnxNode& node);
 void use_float32(OnnxGraph& graph, OnnxNode& node);
 
 /// Replaces an operator without a layer in this form by those of its lowering
-/// (../lowering.h), unless that depends on unknown shapes.
+/// (lowering.h), unless that depends on unknown shapes.
 void expand_lowering(OnnxGraph& graph, OnnxNode& node);
 
 /// Converts equivalent spellings of an operator, such as the attributes of

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "fold.h"
 #include "onnx/check/proto_limits.h"
 #include "onnx/graph/attributes.h"
-#include "onnx/import/graph.h"
 #include "passes.h"
 #include "spelling.h"
 

@@ -1,5 +1,4 @@
-// Construction of the nodes that replace a spelling. Internal to
-// io/onnx/import.
+// Construction of the nodes that replace a spelling. Internal to io/onnx.
 #pragma once
 
 #include <string>

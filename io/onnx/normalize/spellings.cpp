@@ -8,9 +8,9 @@
 
 #include <octet/runtime/error.h>
 
+#include "fold.h"
 #include "onnx/check/proto_limits.h"
 #include "onnx/graph/attributes.h"
-#include "onnx/import/graph.h"
 #include "passes.h"
 #include "spelling.h"
 

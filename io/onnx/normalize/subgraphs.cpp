@@ -19,9 +19,6 @@
 namespace octet::io::importing {
 namespace {
 
-// Nodes of all iterations of a Loop.
-constexpr int64_t kMostUnrolled = 10'000;
-
 /// Names of inner values and their names in the outer graph.
 using Names = std::unordered_map<std::string, std::string>;
 
@@ -89,7 +86,6 @@ class Splice {
   Splice(OnnxGraph& graph, OnnxNode& node)
       : graph_(graph), node_(node), last_(&node) {}
 
-  /// Adds the constants of `body` and their `names` in the graph.
   void add_constants(const onnx::GraphProto& body, Names& names) {
     for (const auto& tensor : body.initializer()) {
       graph_.add_initializer(define(tensor.name(), names), tensor);
@@ -170,25 +166,6 @@ bool is_true(const onnx::TensorProto& tensor) {
   return value.data<bool>()[0];
 }
 
-/// Whether a Loop's body returns its condition unchanged, or true.
-bool stays_true(const OnnxGraph& graph, const onnx::GraphProto& body) {
-  std::string value = body.output(0).name();
-  for (int i = body.node_size(); i-- > 0;) {
-    const auto& node = body.node(i);
-    if (node.output_size() == 0 || node.output(0) != value) continue;
-    if (node.op_type() == "Constant") {
-      const auto* constant = find_attribute(node, "value");
-      return constant != nullptr && is_true(constant->t());
-    }
-    if (node.op_type() != "Identity" && node.op_type() != "Cast") return false;
-    value = node.input(0);
-  }
-  for (const auto& tensor : body.initializer()) {
-    if (tensor.name() == value) return is_true(tensor);
-  }
-  return value == body.input(1).name() || truth_of(graph, value) == true;
-}
-
 /// Returns the number of iterations, or nothing if it depends on values.
 std::optional<int64_t> iterations_of(const OnnxGraph& graph,
                                      const onnx::NodeProto& loop,
@@ -199,7 +176,10 @@ std::optional<int64_t> iterations_of(const OnnxGraph& graph,
   if (conditional && condition == false) return 0;
   if (trips == nullptr || trips->value.dtype() != DType::i64 ||
       trips->value.size() != 1 || trips->samples_axis ||
-      (conditional && !condition) || !stays_true(graph, body)) {
+      (conditional && !condition) ||
+      !keeps_condition(body, [&](const std::string& value) {
+        return truth_of(graph, value) == true;
+      })) {
     return {};
   }
   return std::max<int64_t>(std::as_const(trips->value).data<int64_t>()[0], 0);
@@ -296,6 +276,26 @@ std::string unroll(OnnxGraph& graph, OnnxNode& node) {
 }
 
 }  // namespace
+
+bool keeps_condition(
+    const onnx::GraphProto& body,
+    const std::function<bool(const std::string&)>& is_true_outside) {
+  std::string value = body.output(0).name();
+  for (int i = body.node_size(); i-- > 0;) {
+    const auto& node = body.node(i);
+    if (node.output_size() == 0 || node.output(0) != value) continue;
+    if (node.op_type() == "Constant") {
+      const auto* constant = find_attribute(node, "value");
+      return constant != nullptr && is_true(constant->t());
+    }
+    if (node.op_type() != "Identity" && node.op_type() != "Cast") return false;
+    value = node.input(0);
+  }
+  for (const auto& tensor : body.initializer()) {
+    if (tensor.name() == value) return is_true(tensor);
+  }
+  return value == body.input(1).name() || is_true_outside(value);
+}
 
 bool has_subgraph_to_inline(const OnnxNode& node) {
   return is_op(node, "If") || is_op(node, "Loop");

@@ -17,13 +17,12 @@
 #include "onnx/check/schemas.h"
 #include "onnx/export/graph_passes.h"
 #include "onnx/graph/tensors.h"
+#include "onnx/normalize/subgraphs.h"
 #include "precision.h"
 #include "supported.h"
 
 namespace octet::io::run {
 namespace {
-
-constexpr int64_t kMostUnrolled = 10'000;  // nodes of all iterations of a Loop
 
 // The outputs of the branch that ran. Inputs: the condition, the outputs of the
 // then branch, those of the else branch.
@@ -81,21 +80,6 @@ onnx::GraphProto* find_graph(onnx::NodeProto& node, const char* name) {
 bool is_truth(const Tensor& value) {
   return value.dtype() == DType::boolean && value.size() == 1 &&
          value.data<bool>()[0];
-}
-
-// Whether a Loop's body returns its condition unchanged, or true.
-bool stays_true(const onnx::GraphProto& body) {
-  std::string value = body.output(0).name();
-  for (int i = body.node_size(); i-- > 0;) {
-    const auto& node = body.node(i);
-    if (node.output_size() == 0 || node.output(0) != value) continue;
-    if (node.op_type() == "Constant") {
-      return has_constant(node) && is_truth(constant(node));
-    }
-    if (node.op_type() != "Identity") return false;
-    value = node.input(0);
-  }
-  return value == body.input(1).name();
 }
 
 // Numbers the values of a graph by name.
@@ -311,7 +295,12 @@ class Builder {
     const Tensor count = constant_of(0), condition = constant_of(1);
     const bool is_counted =
         !count.empty() && count.dtype() == DType::i64 && count.size() == 1;
-    if (!is_counted || !stays_true(body) ||
+    const bool continues =
+        importing::keeps_condition(body, [&](const std::string& name) {
+          const auto value = find_value(name);
+          return value && is_truth(program_.constants[*value]);
+        });
+    if (!is_counted || !continues ||
         (!node.input(1).empty() && !is_truth(condition))) {
       throw UnsupportedError(
           "unsupported_operator", describe(node),
@@ -319,14 +308,14 @@ class Builder {
     }
     const int64_t iterations = std::max<int64_t>(count.data<int64_t>()[0], 0);
     const bool stacks = node.output_size() > node.input_size() - 2;
-    if (iterations > kMostUnrolled / std::max(body.node_size(), 1) ||
+    if (iterations > importing::kMostUnrolled / std::max(body.node_size(), 1) ||
         (iterations == 0 && stacks)) {
       throw UnsupportedError(
           "unsupported_operator", describe(node),
           fmt::format("iterations must have at most {} nodes in all, and "
                       "stacked outputs an iteration, got {} iterations of {} "
                       "nodes",
-                      kMostUnrolled, iterations, body.node_size()));
+                      importing::kMostUnrolled, iterations, body.node_size()));
     }
     return iterations;
   }

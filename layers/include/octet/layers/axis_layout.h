@@ -32,8 +32,8 @@ struct Rearrangement {
   bool operator==(const Rearrangement&) const = default;
 };
 
-/// Each axis, stored or logical, is a product of factors: the batch, and parts
-/// of its size. Value type.
+/// Value type. Every axis, stored or logical, is a product of factors; a factor
+/// is the batch or a part of a size.
 class AxisLayout {
  public:
   /// The layout of a scalar.
@@ -76,7 +76,7 @@ class AxisLayout {
 
   /// Whether a reshape of the stored tensor yields the logical one.
   bool in_order() const;
-  /// Whether transposed() by `order` is in order.
+  /// Whether the elements are contiguous in this order of the logical axes.
   bool is_stored_in(std::span<const int> order) const;
   /// Returns the order of the logical axes in memory: transposed() by it is in
   /// order. Returns nothing if an axis is not stored contiguously. Axes of size

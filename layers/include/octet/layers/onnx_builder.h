@@ -63,7 +63,7 @@ class OnnxBuilder {
                               const QuantParams& qparams) = 0;
   /// Returns `constant`, [1,...] of rank `rank`, repeated for each sample of
   /// the value `x`; nodes named `name` repeat it for consumers that do not
-  /// broadcast. Consumers that do take one_sample() of it.
+  /// broadcast. Broadcasting consumers use one_sample() instead.
   virtual std::string add_repeated(std::string_view name,
                                    const std::string& constant, int rank,
                                    const std::string& x) = 0;

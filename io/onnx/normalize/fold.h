@@ -1,4 +1,4 @@
-// The graph during import, and constant folding. Internal to io/onnx/import.
+// Constant folding. Internal to io/onnx.
 #pragma once
 
 #include <string_view>
@@ -14,8 +14,7 @@ using io::text_of;
 /// If and Loop nodes by the nodes of a subgraph (see subgraphs.h).
 /// Throws: FormatError for inconsistent shapes or exceeded limits.
 void fold_constants(OnnxGraph& graph);
-/// Folds a single node whose inputs are constants, possibly sizes of the
-/// batch.
+/// Folds a single node whose inputs are constants, possibly sizes of the batch.
 /// Returns false if it cannot be folded.
 bool fold(OnnxGraph& graph, OnnxNode& node);
 
