@@ -66,6 +66,7 @@ const LayerDef activation_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise, .has_activation = true},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -73,6 +73,7 @@ const LayerDef activity_regularization_def{
     },
     .role = LayerRole::identity,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

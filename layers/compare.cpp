@@ -98,6 +98,7 @@ const LayerDef compare_def{
     },
     .role = LayerRole::merge,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -98,15 +98,14 @@ class ConvLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue& x = inputs[0];
+    OnnxValue y = inputs[0];
     std::vector<std::string> operands{
-        x.name,
+        y.name,
         context.weight(at(kernel_), onnx_convolution_weight(at(kernel_)), 0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    return activation_.emit(
-        context, context.channels_first_node("Conv", operands,
-                                             output_shape(std::array{x.shape}),
-                                             window_.onnx(x.shape, o_.groups)));
+    y.name = context.node("Conv", operands, window_.onnx(y.shape, o_.groups));
+    y.shape = output_shape(std::array{y.shape});
+    return activation_.emit(context, y);
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {

@@ -85,15 +85,14 @@ class DepthwiseConvLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue& x = inputs[0];
+    OnnxValue y = inputs[0];
     std::vector<std::string> operands{
-        x.name,
+        y.name,
         context.weight(at(kernel_), onnx_depthwise_weight(at(kernel_)), 0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    return activation_.emit(
-        context, context.channels_first_node(
-                     "Conv", operands, output_shape(std::array{x.shape}),
-                     window_.onnx(x.shape, x.shape[-1])));
+    y.name = context.node("Conv", operands, window_.onnx(y.shape, y.shape[-1]));
+    y.shape = output_shape(std::array{y.shape});
+    return activation_.emit(context, y);
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {

@@ -24,6 +24,7 @@ const LayerDef divide_def{
     .create = [](const Config&) { return make_merge(kDivide, ""); },
     .role = LayerRole::merge,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

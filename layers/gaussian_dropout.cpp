@@ -65,6 +65,7 @@ const LayerDef gaussian_dropout_def{
     },
     .role = LayerRole::identity,
     .keras = {.layout = KerasLayout::pointwise, .renamed = {{{"p", "rate"}}}},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -25,6 +25,7 @@ const LayerDef global_average_pooling1d_def{
     },
     .qdq = {.enabled = true},
     .keras = {.layout = KerasLayout::image, .aliases = {"GlobalAvgPool1D"}},
+    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

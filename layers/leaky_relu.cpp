@@ -65,6 +65,7 @@ const LayerDef leaky_relu_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -68,6 +68,7 @@ const LayerDef power_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

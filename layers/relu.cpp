@@ -76,6 +76,7 @@ const LayerDef relu_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -93,6 +93,7 @@ const LayerDef unary_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -86,6 +86,7 @@ const LayerDef where_def{
     },
     .role = LayerRole::merge,
     .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -42,6 +42,47 @@ TEST(OnnxImportGraphs, ListsAllUnsupportedNodes) {
   EXPECT_THAT(quoted_names(failure.text()), ElementsAre("a", "c"));
 }
 
+// Sizes are known except for the batch, which no constant may replace.
+TEST(OnnxImportGraphs, RejectsNumbersThatDependOnTheBatchSize) {
+  const auto refused = [](const char* ends, const std::string& nodes) {
+    const std::string batch =
+        "s = Shape (x)\n"
+        "o = Constant <value = int64[1] {0}> ()\n"
+        "n = Gather (s, o)\n";
+    return import_refusal(graph_model(ends, batch + nodes)).code;
+  };
+  const char* image = "(float[N,1,3,4] x) => (float[N,A,B,C] y)";
+  const char* row = "(float[N,4] x) => (float[N,4] y)";
+  EXPECT_EQ(refused(row,
+                    "m = Squeeze (n)\n"
+                    "y = Loop <body = b (int64 i, bool c, float[N,4] v)\n"
+                    "          => (bool d, float[N,4] w) {\n"
+                    "  d = Identity (c)\n  w = Relu (v)\n"
+                    "}> (m, , x)"),
+            "unsupported_operator");
+  EXPECT_EQ(refused(image,
+                    "k = Constant <value = int64[3] {1, 3, 8}> ()\n"
+                    "z = Constant <value = int64[3] {1, 1, 3}> ()\n"
+                    "a = Concat <axis = 0> (n, z, n)\n"
+                    "b = Constant <value = int64[4] {0, 1, 2, 4}> ()\n"
+                    "r = Gather (a, b)\n"
+                    "y = Resize (x, , , r)"),
+            "unsupported_operator");
+  EXPECT_EQ(refused("(float[N,4] x) => (float[N,4] y, int64[2] z)",
+                    "y = Relu (x)\nz = Identity (s)"),
+            "unsupported_model");
+}
+
+TEST(OnnxImportGraphs, RejectsEmptyConstants) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+    onnx::ModelProto model =
+        graph_model("(float[N,3,1] x) => (float[N,3,A] y)",
+                    std::string("y = ") + op + " (x, none)");
+    *model.mutable_graph()->add_initializer() = float_tensor("none", {0}, {});
+    EXPECT_EQ(import_refusal(model).code, "unsupported_operator") << op;
+  }
+}
+
 TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
   const auto said = [](const std::string& nodes) {
     onnx::ModelProto model =

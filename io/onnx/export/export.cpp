@@ -38,23 +38,56 @@
 namespace octet::io {
 namespace {
 
-/// By node: its output.
-using Values = std::unordered_map<const GraphNode*, OnnxValue>;
+/// The axis order of sequences that a node consumes.
+SequenceOrder order_of(const GraphNode& node) {
+  const Layer& layer = quant::float_layer(*node.layer);
+  const LayerDef* def = find_layer_def(layer.class_name());
+  return def == nullptr ? SequenceOrder::keras : def->sequences;
+}
 
-/// Whether operators with the channels as axis 1 consume sequences. Batch
-/// normalization accepts both orders.
-bool has_sequences(const onnx::GraphProto& graph) {
-  for (int i = 0; i + 1 < graph.node_size(); ++i) {
-    const onnx::NodeProto& node = graph.node(i);
-    if (node.op_type() == "Transpose" && node.attribute_size() == 1 &&
-        node.attribute(0).ints_size() == 3 &&
-        node.name().find("/channels_first") != std::string::npos &&
-        graph.node(i + 1).op_type() != "BatchNormalization") {
-      return true;
+bool is_sequence(const Shape& shape) { return shape.rank() == 3; }
+
+/// Returns the producers of sequences that convolutions consume, directly or
+/// through layers that accept both orders.
+std::unordered_set<const GraphNode*> read_channels_first(const Model& model) {
+  std::unordered_set<const GraphNode*> result;
+  for (const auto& node : std::views::reverse(model.nodes())) {
+    const SequenceOrder order = order_of(*node);
+    const bool first =
+        order == SequenceOrder::channels_first ||
+        (order == SequenceOrder::either && result.contains(node.get()));
+    if (!first) continue;
+    for (const SymbolicTensor& x : node->inputs) {
+      if (is_sequence(x.shape())) result.insert(x.node.get());
     }
   }
-  return false;
+  return result;
 }
+
+/// Node outputs in the order in which they were produced, and sequences in the
+/// other order on demand.
+class Values {
+ public:
+  void add(const GraphNode& node, OnnxValue value) {
+    made_[&node] = std::move(value);
+  }
+  bool contains(const GraphNode& node) const { return made_.contains(&node); }
+  const OnnxValue& at(const GraphNode& node) const { return made_.at(&node); }
+  const OnnxValue& at(const GraphNode& node, bool ncl, EmitContext& context) {
+    const OnnxValue& value = made_.at(&node);
+    if (!is_sequence(value.shape) || value.ncl == ncl) return value;
+    const auto [other, fresh] = transposed_.try_emplace(&node);
+    if (fresh) {
+      other->second = context.from_keras_layout(
+          ncl ? value.name : context.keras_layout(value), value.shape, ncl);
+    }
+    return other->second;
+  }
+
+ private:
+  std::unordered_map<const GraphNode*, OnnxValue> made_;
+  std::unordered_map<const GraphNode*, OnnxValue> transposed_;
+};
 
 std::string describe_layer(const GraphNode& node,
                            const std::vector<OnnxValue>& inputs) {
@@ -103,9 +136,16 @@ void emit(const GraphNode& node, onnx::GraphProto& graph, GraphBuilder& builder,
           Values& values) {
   const int first = graph.node_size();
   EmitContext context(builder, node.layer->name());
+  const SequenceOrder order = order_of(node);
+  bool ncl = order == SequenceOrder::channels_first;
+  if (order == SequenceOrder::either) {
+    ncl = std::ranges::any_of(node.inputs, [&](const SymbolicTensor& x) {
+      return values.at(*x.node).ncl;
+    });
+  }
   std::vector<OnnxValue> inputs;
   for (const SymbolicTensor& input : node.inputs) {
-    inputs.push_back(values.at(input.node.get()));
+    inputs.push_back(values.at(*input.node, ncl, context));
   }
   OnnxValue value =
       with_context([&] { return describe_layer(node, inputs); },
@@ -114,7 +154,19 @@ void emit(const GraphNode& node, onnx::GraphProto& graph, GraphBuilder& builder,
   if (def != nullptr && def->role == LayerRole::activation) {
     name_output(graph, first, node.layer->name(), value);
   }
-  values.emplace(&node, std::move(value));
+  values.add(node, std::move(value));
+}
+
+/// Returns the values of the model's outputs. Converts flattened images to
+/// Keras' order, which users of the graph expect.
+std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
+                                  const Values& values) {
+  std::vector<OnnxValue> outputs;
+  for (const SymbolicTensor& output : model.outputs()) {
+    EmitContext context(builder, output.node->layer->name());
+    outputs.push_back(context.keras_order(values.at(*output.node)));
+  }
+  return outputs;
 }
 
 /// Adds facts that the graph does not contain.
@@ -252,31 +304,26 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   builder.set_batch_name(options.interface.batch_name);
   Ports ports(given, options, builder);
   Values values;
+  const auto channels_first = read_channels_first(model);
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const GraphNode& input = *model.inputs()[i].node;
-    values.emplace(&input, ports.add_input(i, input));
+    const bool ncl =
+        is_sequence(input.shape) && channels_first.contains(&input);
+    values.add(input, ports.add_input(i, input, ncl));
   }
   const auto nodes = model.nodes();
   for (const auto& node : nodes) builder.keep_node_name(node->layer->name());
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (values.contains(nodes[i].get())) continue;
+    if (values.contains(*nodes[i])) continue;
     const int first = graph.node_size();
     emit(*nodes[i], graph, builder, values);
     for (int k = first; k < graph.node_size(); ++k) {
       result.producers.emplace(graph.node(k).name(), i);
     }
   }
-  std::vector<OnnxValue> outputs;
-  for (const SymbolicTensor& output : model.outputs()) {
-    outputs.push_back(values.at(output.node.get()));
-  }
-  ports.add_outputs(outputs);
-  const bool sequences = has_sequences(graph);
-  const AssignedLayout layout = minimize_transposes(
-      proto, result.large,
-      sequences ? ports.sequences() : std::unordered_set<std::string>());
-  if (sequences) ports.set_sequence_layouts(layout.transposed_ports);
-  for (const auto& [node, consumer] : layout.added) {
+  ports.add_outputs(outputs_of(model, builder, values));
+  for (const auto& [node, consumer] :
+       minimize_transposes(proto, result.large)) {
     const auto producer = result.producers.find(consumer);
     if (producer != result.producers.end()) {
       result.producers.emplace(node, producer->second);

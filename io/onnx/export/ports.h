@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include <octet/io/onnx.h>
@@ -21,18 +20,10 @@ class Ports {
   Ports(const Model& model, const OnnxOptions& options, GraphBuilder& builder);
 
   /// Adds input `index` of the graph and its conversion for layers, which take
-  /// float32 and the axes of Keras.
-  OnnxValue add_input(size_t index, const GraphNode& input);
+  /// float32 and, with `ncl`, channels-first sequences.
+  OnnxValue add_input(size_t index, const GraphNode& input, bool ncl);
   /// Adds the conversions of `values` and the outputs.
   void add_outputs(std::span<const OnnxValue> values);
-
-  /// Names of the sequences without a given order.
-  const std::unordered_set<std::string>& sequences() const {
-    return sequences_;
-  }
-  /// Sets the layouts of these sequences: those in `channels_first` are NCL.
-  void set_sequence_layouts(
-      const std::unordered_set<std::string>& channels_first);
 
   /// Layouts for the metadata: "NCHW", "NLC, NHWC"; "" without images or
   /// sequences.
@@ -41,16 +32,14 @@ class Ports {
 
  private:
   static std::string layouts_text(const std::vector<std::string>& layouts);
-  /// Returns the axis order of a port, as in OnnxPort::axes, and notes its
-  /// layout.
-  std::vector<int> axes_of(const OnnxPort& port, int rank,
-                           std::vector<std::string>& layouts);
 
   GraphBuilder& builder_;
   OnnxLayout layout_;
-  std::unordered_set<std::string> sequences_, fixed_;  ///< names
   std::vector<OnnxPort> inputs_, outputs_;
   std::vector<std::string> input_layouts_, output_layouts_;
 };
+
+/// Returns the axis order of a value within the graph, as in OnnxPort::axes.
+std::vector<int> stored_axes(const OnnxValue& value);
 
 }  // namespace octet::io

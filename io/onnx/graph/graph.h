@@ -55,6 +55,10 @@ struct OnnxConstant {
   /// For a list of int64 sizes: those to multiply by the batch size; empty if
   /// there are none.
   std::vector<bool> times_batch = {};
+  /// Whether the value is not the same for all batch sizes.
+  bool depends_on_batch() const {
+    return samples_axis.has_value() || !times_batch.empty();
+  }
   /// Reason why a layer's weight cannot stay quantized; empty if it can.
   std::string no_qparams = {};
 };

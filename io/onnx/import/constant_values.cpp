@@ -204,6 +204,9 @@ void make_repeated_values(Conversion& c) {
 ImportedValue constant_output(const Constant& constant, int64_t batch,
                               const SymbolicTensor& input,
                               const std::string& name) {
+  if (!constant.times_batch.empty() || constant.samples_step != 0) {
+    refuse_output("must not depend on the batch size");
+  }
   Constant repeated{.value = exact_floats(constant.value),
                     .samples_axis = constant.samples_axis.value_or(0)};
   bool batched = constant.samples_axis.has_value();

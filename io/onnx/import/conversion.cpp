@@ -59,11 +59,19 @@ bool Conversion::is_constant(int input) const {
 }
 
 const Tensor& Conversion::constant(int input) const {
+  const Constant& found = stored_constant(input);
+  if (!found.times_batch.empty()) {
+    refuse(fmt::format("input {} must not depend on the batch size", input));
+  }
+  return found.value;
+}
+
+const Constant& Conversion::stored_constant(int input) const {
   if (!has(input)) refuse(fmt::format("input {} is missing", input));
   const std::string& name = node_.proto.input(input);
   if (const Constant* found = graph().constant(name)) {
     if (found->samples_axis) check_samples(input, *found);
-    return found->value;
+    return *found;
   }
   if (const std::string* type = graph().other_type(name)) {
     refuse(
@@ -122,15 +130,17 @@ Sizes Conversion::integers(int input) const {
 }
 
 Dims Conversion::sizes(int input) const {
-  const Tensor& value = constant(input);
+  const Constant& found = stored_constant(input);
+  const Tensor& value = found.value;
   if (value.shape().rank() > 1) {
     refuse(fmt::format("input {} must be a list, got {}", input,
                        value.shape().to_string()));
   }
   if (value.dtype() == DType::i64) {
     Dims sizes = dims_of(value.data<int64_t>());
-    const auto& batch = graph().constant(node_.proto.input(input))->times_batch;
-    for (size_t i = 0; i < batch.size(); ++i) sizes[i].batch = batch[i];
+    for (size_t i = 0; i < found.times_batch.size(); ++i) {
+      sizes[i].batch = found.times_batch[i];
+    }
     return sizes;
   }
   if (value.dtype() == DType::i32) {

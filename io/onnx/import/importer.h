@@ -124,7 +124,8 @@ class Conversion {
   int inputs() const { return node_.proto.input_size(); }
   bool has(int input) const;
   bool is_constant(int input) const;
-  /// Throws: UnsupportedError for an input that is not a constant.
+  /// Throws: UnsupportedError for an input that is not a constant, or depends
+  /// on the batch size.
   const Tensor& constant(int input) const;
   /// A float32 constant. Throws: as constant().
   Tensor floats(int input) const;
@@ -228,6 +229,7 @@ class Conversion {
  private:
   ImportedValue rectified(const ImportedValue& x,
                           const ActivationQuantParams& qparams);
+  const Constant& stored_constant(int input) const;
   void check_samples(int input, const Constant& constant) const;
   std::shared_ptr<Layer> known_layer(
       const LayerHandle& layer, const std::vector<Operand>& operands,

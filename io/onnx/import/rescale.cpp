@@ -89,6 +89,9 @@ SymbolicTensor joined_with(Conversion& c, const Operand& x, const Tensor& scale,
 }  // namespace
 
 void rescale(Conversion& c, int input, const Affine& affine) {
+  if (affine.scale.size() == 0 || affine.offset.size() == 0) {
+    c.refuse("constant must not be empty");
+  }
   add_leading_axes(c, file_order(c.inputs()));
   const ImportedValue& x = c.value(input);
   const auto rescaling = [&](const Tensor& scale, const Tensor& offset) {

@@ -65,6 +65,7 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
           fmt::format("sizes must keep the batch and the {} channels", x[-1]));
     }
     for (size_t i = first; i < sizes.size() && i - first + 2 < rank; ++i) {
+      if (sizes[i].batch) c.refuse("sizes must not depend on the batch size");
       factors.push_back(
           static_cast<double>(sizes[i].factor) /
           static_cast<double>(x[static_cast<int>(i - first) + 1]));

@@ -48,22 +48,9 @@ std::optional<AxisLayout> after(const AxisLayout& layout, const Step& step) {
   return layout.reshaped(std::get<std::vector<Dim>>(step));
 }
 
-/// Sizes of a matrix with its features as separate axes.
-std::vector<Dim> separate(const std::vector<Dim>& dims,
-                          const std::vector<Dim>& features) {
-  std::vector<Dim> result{dims[0]};
-  if (dims[1].is_one()) {
-    result.resize(1 + features.size());  // broadcast
-  } else {
-    result.insert(result.end(), features.begin(), features.end());
-  }
-  return result;
-}
-
 }  // namespace
 
-LayoutGraph::LayoutGraph(const onnx::ModelProto& model,
-                         const std::unordered_set<std::string>& open)
+Graph::Graph(const onnx::ModelProto& model)
     : proto_(model.graph()), opset_(opset_of(model)) {
   lookup_.dims = [this](const std::string& name) {
     const auto& dims = values_[name].dims;
@@ -76,17 +63,10 @@ LayoutGraph::LayoutGraph(const onnx::ModelProto& model,
   lookup_.producer = [this](const std::string& name) {
     const auto found = values_.find(name);
     const int producer = found == values_.end() ? -1 : found->second.producer;
-    const int index =
-        producer < 0 ? -1 : nodes_[static_cast<size_t>(producer)].index;
-    return index < 0 ? nullptr : &proto_.node(index);
+    return producer < 0
+               ? nullptr
+               : &proto_.node(nodes_[static_cast<size_t>(producer)].index);
   };
-  lookup_.consumers = [this](const std::string& name) {
-    const auto found = consumers_.find(name);
-    return found == consumers_.end() ? 0 : found->second;
-  };
-  for (const auto& node : proto_.node()) {
-    for (const auto& input : node.input()) ++consumers_[input];
-  }
   for (const auto& info : proto_.value_info()) add_value(info);
   for (const auto& info : proto_.input()) add_value(info);
   for (const auto& info : proto_.output()) add_value(info);
@@ -94,41 +74,22 @@ LayoutGraph::LayoutGraph(const onnx::ModelProto& model,
     constants_[tensor.name()] = &tensor;
     values_[tensor.name()] = {.dims = dims_of(tensor), .is_constant = true};
   }
-  for (const auto& input : proto_.input()) {
-    if (open.contains(input.name())) add_port(input.name(), false, true);
-  }
   for (int i = 0; i < proto_.node_size(); ++i) add_node(i);
   for (const auto& output : proto_.output()) {
-    add_port(output.name(), true, open.contains(output.name()));
+    append({.inputs = {operand(output.name())}});
   }
 }
 
-void LayoutGraph::add_value(const onnx::ValueInfoProto& info) {
+void Graph::add_value(const onnx::ValueInfoProto& info) {
   values_[info.name()].dims = dims_of(info.type());
 }
 
-void LayoutGraph::add_port(const std::string& name, bool is_output, bool open) {
-  LayoutNode node;
-  const auto& dims = values_.at(name).dims;
-  if (open && dims && dims->size() == 3) {
-    node.rule = Rule{.rank = 3};
-    node.rule->allows = [](const Order& order) { return order[0] == 0; };
-  }
-  if (is_output) {
-    node.inputs = {operand(name)};
-    if (node.rule) node.rule->inputs = {0};
-  } else if (node.rule) {
-    node.outputs = {name};
-  }
-  append(std::move(node));
-}
-
-LayoutOperand LayoutGraph::operand(const std::string& input) const {
+Operand Graph::operand(const std::string& input) const {
   const auto found = moved_.find(input);
-  return found == moved_.end() ? LayoutOperand{.root = input} : found->second;
+  return found == moved_.end() ? Operand{.root = input} : found->second;
 }
 
-std::optional<Step> LayoutGraph::step(const onnx::NodeProto& node) const {
+std::optional<Step> Graph::step(const onnx::NodeProto& node) const {
   if (node.op_type() == "Transpose") {
     const onnx::AttributeProto* perm = find_attribute(node, "perm");
     if (perm == nullptr) return std::nullopt;
@@ -143,11 +104,11 @@ std::optional<Step> LayoutGraph::step(const onnx::NodeProto& node) const {
   return *dims;
 }
 
-void LayoutGraph::add_node(int index) {
+void Graph::add_node(int index) {
   const onnx::NodeProto& node = proto_.node(index);
   for (const auto& output : node.output()) values_.try_emplace(output);
   if (std::optional<Step> moved = step(node)) {
-    LayoutOperand result = operand(node.input(0));
+    Operand result = operand(node.input(0));
     result.steps.push_back(std::move(*moved));
     result.movements.push_back(index);
     if (layout(result, {})) {
@@ -155,121 +116,73 @@ void LayoutGraph::add_node(int index) {
       return;
     }
   }
-  LayoutNode result{.index = index};
+  Node result{.index = index};
   for (const auto& input : node.input())
     result.inputs.push_back(operand(input));
-  result.outputs = {node.output().begin(), node.output().end()};
   const bool outputs_known =
-      std::ranges::all_of(result.outputs, [this](const std::string& name) {
+      std::ranges::all_of(node.output(), [this](const std::string& name) {
         return values_.at(name).dims.has_value();
       });
   if (outputs_known) result.rule = rule_of(node, lookup_, opset_);
+  for (const auto& output : node.output()) {
+    values_[output].producer = static_cast<int>(nodes_.size());
+  }
   append(std::move(result));
 }
 
-/// Adds axes of size 1 to operands of lower rank; removes the rule if a layout
-/// is unknown.
-void LayoutGraph::align_ranks(LayoutNode& node) const {
-  const auto rank = static_cast<size_t>(node.rule->rank);
-  for (const int input : node.rule->inputs) {
-    LayoutOperand& operand = node.inputs[static_cast<size_t>(input)];
-    const std::optional<AxisLayout> own = layout(operand, {});
-    if (!own) return node.rule.reset();
-    std::vector<Dim> dims = own->dims();
-    if (dims.size() == rank) continue;
-    dims.insert(dims.begin(), rank - dims.size(), Dim());
-    operand.steps.emplace_back(std::move(dims));
-  }
-}
-
-/// Returns the features that a node may permute: those of its first operand if
-/// they fit the others.
-std::vector<Dim> LayoutGraph::features_of(const LayoutNode& node) const {
-  if (node.rule->features == Features::fixed || node.rule->rank != 2) return {};
-  LayoutNode candidate;
-  std::vector<AxisLayout> layouts;
-  for (const int input : node.rule->inputs) {
-    const LayoutOperand& operand = node.inputs[static_cast<size_t>(input)];
-    layouts.push_back(*layout(operand, {}));
-    if (!candidate.features.empty() || value(operand.root).is_constant) {
-      continue;
-    }
-    std::vector<Dim> factors = layouts.back().factors(1);
-    if (factors.size() > 1) candidate.features = std::move(factors);
-  }
-  const bool fit = std::ranges::none_of(candidate.features, &Dim::batch) &&
-                   std::ranges::all_of(layouts, [&](const AxisLayout& layout) {
-                     return with_features(candidate, layout).has_value();
-                   });
-  return fit ? candidate.features : std::vector<Dim>();
-}
-
-void LayoutGraph::append(LayoutNode node) {
+void Graph::append(Node node) {
   const int number = static_cast<int>(nodes_.size());
-  if (node.rule) align_ranks(node);
-  if (node.rule) node.features = features_of(node);
+  if (node.rule) {
+    const auto rank = static_cast<size_t>(node.rule->rank);
+    for (const int input : node.rule->inputs) {
+      Operand& operand = node.inputs[static_cast<size_t>(input)];
+      const std::optional<AxisLayout> own = layout(operand, {});
+      if (!own) {
+        node.rule.reset();
+        break;
+      }
+      std::vector<Dim> dims = own->dims();
+      if (dims.size() == rank) continue;
+      dims.insert(dims.begin(), rank - dims.size(), Dim());
+      operand.steps.emplace_back(std::move(dims));
+    }
+  }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     values_[node.inputs[i].root].uses.emplace_back(number, static_cast<int>(i));
-  }
-  for (const std::string& output : node.outputs) {
-    LayoutValue& value = values_[output];
-    value.producer = number;
-    if (node.rule && node.rule->features == Features::permuted) {
-      value.features = node.features;
-    }
   }
   nodes_.push_back(std::move(node));
 }
 
-Order LayoutGraph::stored_order(const std::string& value) const {
-  const LayoutValue& own = values_.at(value);
+Order Graph::stored_order(const std::string& value) const {
+  const Value& own = values_.at(value);
   if (own.producer < 0) return {};
-  const LayoutNode& node = nodes_[static_cast<size_t>(own.producer)];
+  const Node& node = nodes_[static_cast<size_t>(own.producer)];
   if (node.order.empty()) return {};
-  if (node.features.empty()) return node.rule->output_order(node.order);
-  return own.features.empty() ? Order() : node.order;
+  return node.rule->output_order(node.order);
 }
 
-std::optional<AxisLayout> LayoutGraph::layout(const LayoutOperand& operand,
-                                              const Order& stored) const {
-  const LayoutValue& root = values_.at(operand.root);
-  if (!root.dims) return std::nullopt;
-  std::optional<AxisLayout> result;
-  if (root.features.empty()) {
-    result = AxisLayout(*root.dims, stored);
-  } else {
-    result = AxisLayout(separate(*root.dims, root.features), stored)
-                 .reshaped(*root.dims);
-  }
+std::optional<AxisLayout> Graph::layout(const Operand& operand,
+                                        const Order& stored) const {
+  const auto& dims = values_.at(operand.root).dims;
+  if (!dims) return std::nullopt;
+  std::optional<AxisLayout> result = AxisLayout(*dims, stored);
   for (const Step& step : operand.steps) {
-    if (result) result = after(*result, step);
+    result = after(*result, step);
+    if (!result) break;
   }
   return result;
 }
 
-std::optional<AxisLayout> LayoutGraph::with_features(const LayoutNode& node,
-                                                     const AxisLayout& layout) {
-  if (node.features.empty()) return layout;
-  return layout.reshaped(separate(layout.dims(), node.features));
-}
-
-std::optional<AxisLayout> LayoutGraph::layout(const LayoutNode& node,
-                                              size_t input) const {
-  const LayoutOperand& operand = node.inputs[input];
+std::optional<AxisLayout> Graph::layout(const Node& node, size_t input) const {
+  const Operand& operand = node.inputs[input];
   std::optional<AxisLayout> result =
       layout(operand, stored_order(operand.root));
-  if (!result) return result;
-  const LayoutValue& root = value(operand.root);
-  if (!root.features.empty()) result = result->stored_as(*root.dims);
-  if (node.order.empty()) return result;
+  if (!result || node.order.empty()) return result;
   const auto& permuted = node.rule->inputs;
   if (std::ranges::find(permuted, static_cast<int>(input)) == permuted.end()) {
     return result;
   }
-  const std::vector<Dim> dims = result->dims();
-  result = with_features(node, *result);
-  if (result) result = result->transposed(node.order);
-  return !result || node.features.empty() ? result : result->reshaped(dims);
+  return result->transposed(node.order);
 }
 
 }  // namespace octet::io::layout

@@ -7,8 +7,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,7 +24,7 @@ using Step = std::variant<std::vector<int>, std::vector<Dim>>;
 
 /// An input of a node: a value that is not the output of a rearrangement, and
 /// the rearrangements between it and the node.
-struct LayoutOperand {
+struct Operand {
   std::string root;
   /// The last step may have no node in `movements`: a reshape that adds leading
   /// axes of size 1 for broadcasting.
@@ -34,27 +32,18 @@ struct LayoutOperand {
   std::vector<int> movements = {};  ///< indices of the nodes in proto()
 };
 
-/// A node other than a rearrangement, or an input or output of the graph.
-struct LayoutNode {
-  int index = -1;  ///< in proto(); -1 for inputs and outputs of the graph
-  std::vector<LayoutOperand> inputs = {};
-  std::vector<std::string> outputs = {};
+/// A node other than a rearrangement, or an output of the graph.
+struct Node {
+  int index = -1;  ///< in proto(); -1 for an output
+  std::vector<Operand> inputs = {};
   std::optional<Rule> rule = {};  ///< nothing if the axes are fixed
-  /// Factors of axis 1 of a matrix that `order` may permute, at least 2; empty
-  /// otherwise.
-  std::vector<Dim> features = {};
-  Order order = {};  ///< of the node's axes; with features, of axis 0 and these
-
-  bool permits(const Order& other) const {
-    return features.empty() ? rule->permits(other) : other[0] == 0;
-  }
+  Order order = {};               ///< of the node's axes
 };
 
 /// A value of the original graph, in its original order.
-struct LayoutValue {
+struct Value {
   std::optional<std::vector<Dim>> dims = {};  ///< nothing if a size is unknown
-  std::vector<Dim> features = {};             ///< those of the producer
-  int producer = -1;  ///< index in nodes(); -1 for fixed inputs and constants
+  int producer = -1;  ///< index in nodes(); -1 for inputs and constants
   bool is_constant = false;
   /// Consumers, also behind rearrangements: indices of node and input.
   std::vector<std::pair<int, int>> uses = {};
@@ -62,21 +51,17 @@ struct LayoutValue {
 
 /// Refers to the model, which must outlive it. Only the orders of the nodes
 /// change after construction.
-class LayoutGraph {
+class Graph {
  public:
-  /// `open`: inputs and outputs of rank 3 whose axes 1 and 2 may be exchanged.
   /// REQUIRES: shapes have been inferred; nodes are in topological order.
-  LayoutGraph(const onnx::ModelProto& model,
-              const std::unordered_set<std::string>& open);
-  LayoutGraph(const LayoutGraph&) = delete;
-  LayoutGraph& operator=(const LayoutGraph&) = delete;
+  explicit Graph(const onnx::ModelProto& model);
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
 
   const onnx::GraphProto& proto() const { return proto_; }
-  std::vector<LayoutNode>& nodes() { return nodes_; }
-  const std::vector<LayoutNode>& nodes() const { return nodes_; }
-  const LayoutValue& value(const std::string& name) const {
-    return values_.at(name);
-  }
+  std::vector<Node>& nodes() { return nodes_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const Value& value(const std::string& name) const { return values_.at(name); }
   const onnx::TensorProto& constant(const std::string& name) const {
     return *constants_.at(name);
   }
@@ -85,35 +70,27 @@ class LayoutGraph {
   Order stored_order(const std::string& value) const;
   /// Returns the layout of an operand in the node's order; nothing if sizes are
   /// unknown, in which case the value and the node keep their original orders.
-  std::optional<AxisLayout> layout(const LayoutNode& node, size_t input) const;
+  std::optional<AxisLayout> layout(const Node& node, size_t input) const;
   /// Returns the layout of an operand in its original order if its root is
-  /// stored in the order `stored`, with features as separate axes.
-  std::optional<AxisLayout> layout(const LayoutOperand& operand,
+  /// stored in the order `stored`.
+  std::optional<AxisLayout> layout(const Operand& operand,
                                    const Order& stored) const;
-  /// Returns the layout with the features of a node as separate axes; nothing
-  /// if they are not products of its factors.
-  static std::optional<AxisLayout> with_features(const LayoutNode& node,
-                                                 const AxisLayout& layout);
 
  private:
   void add_value(const onnx::ValueInfoProto& info);
-  void add_port(const std::string& name, bool is_output, bool open);
   void add_node(int index);
-  LayoutOperand operand(const std::string& input) const;
+  Operand operand(const std::string& input) const;
   std::optional<Step> step(const onnx::NodeProto& node) const;
-  void append(LayoutNode node);
-  void align_ranks(LayoutNode& node) const;
-  std::vector<Dim> features_of(const LayoutNode& node) const;
+  void append(Node node);
 
   const onnx::GraphProto& proto_;
   int64_t opset_;
   ValueLookup lookup_;
   std::unordered_map<std::string, const onnx::TensorProto*> constants_;
-  std::unordered_map<std::string, int> consumers_;
-  std::vector<LayoutNode> nodes_;
-  std::unordered_map<std::string, LayoutValue> values_;
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, Value> values_;
   /// Operands by the output of their last rearrangement.
-  std::unordered_map<std::string, LayoutOperand> moved_;
+  std::unordered_map<std::string, Operand> moved_;
 };
 
 }  // namespace octet::io::layout

@@ -18,27 +18,13 @@ std::string key_of(const Rearrangement& moves) {
   return fmt::format("{};{}", text, fmt::join(moves.order, ","));
 }
 
-Rearrangement moves_of(const AxisLayout& layout) {
-  Rearrangement moves = layout.rearrangement();
-  const std::optional<Order> order = layout.stored_order();
-  if (moves.order.empty() || !order ||
-      layout.transposed(*order).dims() != layout.stored()) {
-    return moves;
-  }
-  moves = {.split = {}, .order = *order, .joined = {}};
-  for (size_t i = 0; i < order->size(); ++i) {
-    moves.order[static_cast<size_t>((*order)[i])] = static_cast<int>(i);
-  }
-  return moves;
-}
-
 std::vector<int64_t> sizes_of(const std::vector<Dim>& dims) {
   std::vector<int64_t> sizes;
   for (const Dim& dim : dims) sizes.push_back(dim.batch ? -1 : dim.factor);
   return sizes;
 }
 
-bool Rewriter::is_permuted(const LayoutNode& node, size_t input) const {
+bool Rewriter::is_permuted(const Node& node, size_t input) const {
   if (!is_identity(graph_.stored_order(node.inputs[input].root))) return true;
   if (is_identity(node.order)) return false;
   return std::ranges::find(node.rule->inputs, static_cast<int>(input)) !=
@@ -47,8 +33,8 @@ bool Rewriter::is_permuted(const LayoutNode& node, size_t input) const {
 
 /// Whether the original nodes compute the operand with no more Transposes than
 /// needed.
-bool Rewriter::keeps_nodes(const LayoutNode& node, size_t input) {
-  const LayoutOperand& operand = node.inputs[input];
+bool Rewriter::keeps_nodes(const Node& node, size_t input) {
+  const Operand& operand = node.inputs[input];
   if (operand.movements.empty() || is_permuted(node, input) ||
       graph_.value(operand.root).is_constant) {
     return false;
@@ -64,7 +50,7 @@ bool Rewriter::keeps_nodes(const LayoutNode& node, size_t input) {
   if (layout->in_order() || transposes.size() > 1 || block_move(*layout)) {
     return false;
   }
-  const std::string key = operand.root + ":" + key_of(moves_of(*layout));
+  const std::string key = operand.root + ":" + key_of(layout->rearrangement());
   const auto found = transposed_.emplace(key, transposes[0]).first;
   if (found->second != transposes[0]) return false;
   kept_transposes_.emplace(transposes[0], &operand);
@@ -73,7 +59,7 @@ bool Rewriter::keeps_nodes(const LayoutNode& node, size_t input) {
 }
 
 void Rewriter::choose_kept_nodes() {
-  for (const LayoutNode& node : graph_.nodes()) {
+  for (const Node& node : graph_.nodes()) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!keeps_nodes(node, i)) continue;
       kept_.insert(&node.inputs[i]);
@@ -87,12 +73,12 @@ void Rewriter::choose_kept_nodes() {
 }
 
 /// Adds the original rearrangement nodes of an operand. Returns their output.
-std::string Rewriter::keep(const LayoutOperand& operand) {
+std::string Rewriter::keep(const Operand& operand) {
   for (const int index : operand.movements) {
     if (!emitted_.insert(index).second) continue;
     onnx::NodeProto node = graph_.proto().node(index);
     *node.mutable_input(0) = stored_name(node.input(0));
-    push(std::move(node), index);
+    nodes_.push_back(std::move(node));
   }
   return stored_name(graph_.proto().node(operand.movements.back()).output(0));
 }
@@ -118,35 +104,26 @@ std::string Rewriter::rearranged(const std::string& root,
   return result;
 }
 
-/// Keeps the form of the original reshape if it fits: importers may recognize
-/// it.
+/// Uses the sizes of the original Reshape if they fit: importers may recognize
+/// their form.
 std::string Rewriter::final_reshape(const std::string& value,
                                     const std::vector<Dim>& from,
                                     const std::vector<Dim>& to,
                                     const Place& place) {
   const std::string& name = place.base.empty() ? place.consumer : place.base;
-  if (place.reshape == nullptr) return reshape(value, to, name, place);
-  const std::string& op = place.reshape->op_type();
-  const bool same_sizes = graph_.value(place.reshape->output(0)).dims == to;
-  if (op == "Flatten" && same_sizes && !from.empty() && from[0] == to[0]) {
-    onnx::NodeProto node = *place.reshape;
-    node.set_name(node_names_.add(name));
-    node.clear_output();
-    *node.mutable_input(0) = value;
-    return add_movement(std::move(node), place);
+  if (place.reshape == nullptr ||
+      graph_.value(place.reshape->output(0)).dims != to) {
+    return reshape(value, to, name, place);
   }
-  if (op != "Reshape") return reshape(value, to, name, place);
   const std::string& sizes = place.reshape->input(1);
   const std::vector<int64_t> original = integers_of(graph_.constant(sizes));
-  bool fits = same_sizes;
-  for (size_t i = 0; fits && i < original.size(); ++i) {
+  for (size_t i = 0; i < original.size(); ++i) {
     if (original[i] != 0) continue;  // copies a size
-    fits = i < from.size() && from[i] == to[i];
+    if (i >= from.size() || from[i] != to[i]) {
+      return reshape(value, to, name, place);
+    }
   }
-  if (fits) return reshape_by(value, sizes, node_names_.add(name), place);
-  const std::string result = reshape(value, to, name, place);
-  replacements_.emplace_back(nodes_.back().input(1), sizes);
-  return result;
+  return reshape_by(value, sizes, node_names_.add(name), place);
 }
 
 /// Returns the output of the rearrangement's Transpose, before the final
@@ -158,7 +135,7 @@ std::string Rewriter::transposed(const std::string& value,
   const auto kept = kept_transposes_.find(result);
   if (kept != kept_transposes_.end()) (void)keep(*kept->second);  // emit it
   if (!result.empty()) return result;
-  const Rearrangement moves = moves_of(layout);
+  const Rearrangement moves = layout.rearrangement();
   const std::string base = place.base.empty() ? place.consumer : place.base;
   const std::vector<Dim>& split =
       moves.split.empty() ? layout.stored() : moves.split;
@@ -215,8 +192,8 @@ std::string Rewriter::reshape_by(const std::string& value,
 std::string Rewriter::add_movement(onnx::NodeProto node, const Place& place) {
   const std::string output = value_names_.add(node.name() + "/output");
   node.add_output(output);
-  result_.added[node.name()] = place.consumer;
-  push(std::move(node), place.index);
+  added_[node.name()] = place.consumer;
+  nodes_.push_back(std::move(node));
   return output;
 }
 

@@ -16,27 +16,6 @@ Order swapped(int rank) {
   return order;
 }
 
-/// Returns the rearrangement of a weight [k,f] (or [f,k] if `first`) for
-/// permuted features.
-Rearrangement of_weight(const Rearrangement& features, int64_t k, bool first) {
-  const auto count = static_cast<int>(features.split.size());
-  Rearrangement result;
-  result.split = features.split;
-  result.joined = features.joined;
-  result.order = features.order;
-  if (first) {
-    result.split.push_back({k, false});
-    result.joined.push_back({k, false});
-    result.order.push_back(count);
-    return result;
-  }
-  result.split.insert(result.split.begin(), {k, false});
-  result.joined.insert(result.joined.begin(), {k, false});
-  for (int& axis : result.order) ++axis;
-  result.order.insert(result.order.begin(), 0);
-  return result;
-}
-
 /// Exchanges the operands of a product: the transpose of a product is the
 /// product of the transposes in reverse.
 void exchange(onnx::NodeProto& node) {
@@ -63,16 +42,9 @@ std::optional<Rule> product_with_matrix(const Query& query, int matrix) {
   };
   rule.apply = [=](Edit& edit, const Order& order) {
     if (side(order) == other) return;
-    edit.set_weight(matrix, {.split = {}, .order = {1, 0}, .joined = {}}, 0);
+    edit.set_constant(matrix, {.split = {}, .order = {1, 0}, .joined = {}});
     exchange(edit.node());
   };
-  if (rank == 2 && matrix == 1) {
-    rule.features = Features::consumed;
-    rule.rearrange = [k = query.constant(1)->dims(1)](
-                         Edit& edit, const Rearrangement& features) {
-      edit.set_weight(1, of_weight(features, k, true), 1);
-    };
-  }
   return rule;
 }
 
@@ -102,35 +74,6 @@ std::optional<Rule> product(const Query& query) {
   return rule;
 }
 
-std::optional<Rule> gemm(const Query& query) {
-  const onnx::TensorProto* weight = query.weight(1);
-  if (weight == nullptr || weight->dims_size() != 2 || query.rank(0) != 2 ||
-      integer_of(query.node, "transA", 0) != 0) {
-    return std::nullopt;
-  }
-  const bool transposed = integer_of(query.node, "transB", 0) != 0;
-  Rule rule{.rank = 2, .inputs = {0}, .features = Features::consumed};
-  rule.allows = is_identity;
-  rule.rearrange = [transposed, k = weight->dims(transposed ? 0 : 1)](
-                       Edit& edit, const Rearrangement& features) {
-    edit.set_weight(1, of_weight(features, k, !transposed), transposed ? 0 : 1);
-  };
-  return rule;
-}
-
-const onnx::TensorProto* Query::weight(int input) const {
-  if (!has_input(input)) return nullptr;
-  std::string value = node.input(input);
-  for (const char* op : {"DequantizeLinear", "QuantizeLinear"}) {
-    const onnx::NodeProto* pair = values.producer(value);
-    if (pair == nullptr || pair->op_type() != op) break;
-    if (values.consumers(value) != 1) return nullptr;
-    value = pair->input(0);
-  }
-  return values.consumers(value) == 1 ? values.constant(value)
-                                      : constant(input);
-}
-
 std::optional<Rule> convolution(const Query& query) {
   const onnx::TensorProto* weight = query.constant(1);
   const int rank = query.rank(0);
@@ -157,17 +100,22 @@ std::optional<Rule> convolution(const Query& query) {
   rule.apply = [=](Edit& edit, const Order& order) {
     if (keeps_batch_and_channels(order)) return;
     onnx::NodeProto& node = edit.node();
+    std::vector<float> bias;
+    if (node.input_size() > 2) {
+      bias = edit.floats(2);
+      node.mutable_input()->RemoveLast();
+    }
     node.set_op_type("MatMul");
     node.clear_attribute();
-    Rearrangement bias;
+    std::vector<int64_t> bias_shape{matrix[0].factor};
     if (is_last(order)) {
-      edit.set_weight(1, {.split = matrix, .order = {1, 0}, .joined = {}}, 1);
+      edit.set_constant(1, {.split = matrix, .order = {1, 0}, .joined = {}});
     } else {
-      edit.set_weight(1, {.split = {}, .order = {}, .joined = matrix}, 0);
-      bias.joined = {matrix[0], Dim()};
+      edit.set_constant(1, {.split = {}, .order = {}, .joined = matrix});
+      exchange(node);
+      bias_shape.push_back(1);
     }
-    if (node.input_size() > 2) edit.append("Add", "bias_add", 2, bias);
-    if (!is_last(order)) exchange(node);
+    if (!bias.empty()) edit.append("Add", bias, bias_shape);
   };
   return rule;
 }

@@ -55,7 +55,7 @@ class Expansion final : public lowering::Builder {
     const std::string& name = node().input(static_cast<int>(i));
     const OnnxConstant* constant = graph_.constant(name);
     if (constant == nullptr) return {name};
-    if (constant->samples_axis) throw Unknown();
+    if (constant->depends_on_batch()) throw Unknown();
     return {name, std::make_shared<const Tensor>(constant->value)};
   }
   Integers dims(const Value& value) const override {

@@ -27,7 +27,9 @@ constexpr Row kRows[] = {
      "  count(at(dims(x), -1)) - Unsqueeze(count(at(dims(x), -2)), [1])"},
 
     // Functions of elements.
-    {"Celu(x; alpha = 1) = if(alpha == 1, keep(), Elu(x / alpha) * alpha)",
+    {"Celu(x; alpha = 1) ="
+     "  support(alpha > 0, 'alpha must be positive, got', alpha);"
+     "  if(alpha == 1, keep(), Elu(x / alpha) * alpha)",
      Use::both},
     {"Gelu(x; approximate = 'none') ="
      "  exact = approximate == 'none';"

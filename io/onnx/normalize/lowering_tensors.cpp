@@ -132,52 +132,6 @@ constexpr Row kTensorRows[] = {
      "     Reshape(Transpose(y, perm: [0, 2, 1, 3]), [0, 0, -1]))",
      Use::both},
 
-    // A convolution of the image with zeros between its pixels by the
-    // flipped kernel. x [n,c,h,w], w [c,oc/groups,kh,kw].
-    {"spread(x, axis, stride) ="
-     "  parts = reshape(x, [part(dims(x), 0, axis + 1), 1,"
-     "                      part(dims(x), axis + 1)]);"
-     "  wide = Pad(parts, [0, stride - 1], none, [axis + 1]);"
-     "  if(stride == 1, x, reshape(wide, [part(dims(x), 0, axis),"
-     "     at(dims(x), axis) * stride, part(dims(x), axis + 1)]))"},
-    {"ConvTranspose(x, w, bias; auto_pad = 'NOTSET', group = 1,"
-     "    strides = repeat(1, rank(x) - 2), dilations = repeat(1, rank(x) - "
-     "2),"
-     "    output_padding = repeat(0, rank(x) - 2), output_shape = none,"
-     "    pads = repeat(0, 2 * rank(x) - 4)) ="
-     "  n = rank(x) - 2;"
-     "  support((n > 0) * (n < 3), 'input must be an image [n,c,h,w] or a"
-     " signal [n,c,w], got', dims(x));"
-     "  require((rank(w) == rank(x)) * (at(dims(w), 0) == at(dims(x), 1))"
-     "          * (at(dims(w), 0) % group == 0), 'weights', dims(w),"
-     "          'do not fit', dims(x), 'in', group, 'groups');"
-     "  in = part(dims(x), 2);"
-     "  reach = (part(dims(w), 2) - 1) * dilations;"
-     "  full = (in - 1) * strides + output_padding + reach + 1;"
-     "  same = (auto_pad == 'SAME_UPPER') + (auto_pad == 'SAME_LOWER');"
-     "  stated = has(output_shape);"
-     "  explicit = if(auto_pad == 'VALID', pads * 0, pads);"
-     "  out = if(stated, output_shape, if(same, in * strides,"
-     "           full - part(explicit, 0, n) - part(explicit, n)));"
-     "  cut = at_least(full - out, 0);"
-     "  before = if(stated + same == 0, part(explicit, 0, n),"
-     "              if(auto_pad == 'SAME_UPPER', cut / 2, cut - cut / 2));"
-     "  require((smallest(out) > 0) * (smallest(in) > 0),"
-     "          'result must have at least one cell, got', out, 'from',"
-     "          dims(x));"
-     "  a = spread(x, 2, at(strides, 0));"
-     "  b = if(n == 2, spread(a, 3, at(strides, 1)), a);"
-     "  z = Pad(b, [reach - before, out + before - in * strides], none,"
-     "          range(2, n + 2));"
-     "  parts = reshape(w, [group, at(dims(w), 0) / group, part(dims(w), "
-     "1)]);"
-     "  kernels = reshape(Transpose(parts, perm: [0, 2, 1, range(3, n + 3)]),"
-     "                    [group * at(dims(w), 1), at(dims(w), 0) / group,"
-     "                     part(dims(w), 2)]);"
-     "  flipped = Slice(kernels, repeat(-1, n), repeat(-9e18, n),"
-     "                  range(2, n + 2), repeat(-1, n));"
-     "  Conv(z, flipped, bias, group: group, dilations: dilations)"},
-
     // Quantized values. x minus its zero point, for each index of an axis
     // or for all, has at most 8 bits and a sign, so that sums are exact.
     {"centered(x, zero, axis) ="

@@ -32,7 +32,7 @@ const onnx::GraphProto* subgraph_of(const onnx::NodeProto& node,
 std::optional<bool> truth_of(const OnnxGraph& graph, const std::string& value) {
   const OnnxConstant* constant = graph.constant(value);
   if (constant == nullptr || constant->value.dtype() != DType::boolean ||
-      constant->value.size() != 1 || constant->samples_axis) {
+      constant->value.size() != 1 || constant->depends_on_batch()) {
     return {};
   }
   return std::as_const(constant->value).data<bool>()[0];
@@ -175,7 +175,7 @@ std::optional<int64_t> iterations_of(const OnnxGraph& graph,
   const auto condition = truth_of(graph, loop.input(1));
   if (conditional && condition == false) return 0;
   if (trips == nullptr || trips->value.dtype() != DType::i64 ||
-      trips->value.size() != 1 || trips->samples_axis ||
+      trips->value.size() != 1 || trips->depends_on_batch() ||
       (conditional && !condition) ||
       !keeps_condition(body, [&](const std::string& value) {
         return truth_of(graph, value) == true;

@@ -145,16 +145,6 @@ Convolution convolution_of(const NodeContext& context, const Tensor& x,
   return g;
 }
 
-const float* bias_of(const NodeContext& context, int64_t outputs) {
-  if (!context.has_input(2)) return nullptr;
-  const Tensor& bias = context.input(2);
-  if (bias.size() != outputs) {
-    context.refuse(fmt::format("bias must have {} values, got {}", outputs,
-                               bias.shape().to_string()));
-  }
-  return bias.f32().data();
-}
-
 // Sums of type R; int32 of integers up to 255 in magnitude.
 template <class R>
 Values conv(const NodeContext& context) {
@@ -172,9 +162,20 @@ Values conv(const NodeContext& context) {
 
 }  // namespace
 
+const float* bias_of(const NodeContext& context, int64_t outputs) {
+  if (!context.has_input(2)) return nullptr;
+  const Tensor& bias = context.input(2);
+  if (bias.size() != outputs) {
+    context.refuse(fmt::format("bias must have {} values, got {}", outputs,
+                               bias.shape().to_string()));
+  }
+  return bias.f32().data();
+}
+
 Operators convolution_operators() {
   static constexpr NamedOperator kOperators[] = {
       {"Conv", conv<float>},
+      {"ConvTranspose", conv_transpose},
       {"octet.IntegerConv", conv<int32_t>},
   };
   return kOperators;

@@ -42,6 +42,7 @@ Operators reduction_operators();
 Operators shape_operators();
 Operators unary_operators();
 
+Values conv_transpose(const NodeContext& context);
 Values einsum(const NodeContext& context);
 Values pad(const NodeContext& context);
 Values resize(const NodeContext& context);

@@ -45,7 +45,22 @@ void count_outputs(const NodeContext& context, Window& w, Rounding rounding) {
   if (w.out * w.stride < w.in + w.before) ++w.out;
 }
 
-// Returns the list `name` for rows and columns, `otherwise` if absent.
+}  // namespace
+
+Range Window::outputs_of(int64_t k) const {
+  const int64_t start = k * dilation - before;  // position for output 0
+  const int64_t first = start < 0 ? divide_up(-start, stride) : 0;
+  const int64_t last = start < in ? (in - 1 - start) / stride + 1 : 0;
+  return {first, std::min(last, out)};
+}
+
+Range Window::taps_of(int64_t o) const {
+  const int64_t start = o * stride - before;
+  const int64_t first = start < 0 ? divide_up(-start, dilation) : 0;
+  const int64_t last = start < in ? (in - 1 - start) / dilation + 1 : 0;
+  return {first, std::min(last, kernel)};
+}
+
 std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
                                 const std::string& name, int64_t otherwise) {
   const size_t axes = image_axes(context, x);
@@ -57,7 +72,6 @@ std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
   return {axes == 2 ? list[0] : otherwise, list.back()};
 }
 
-// Returns `pads` for each axis: before, after.
 std::array<std::array<int64_t, 2>, 2> pads_of(const NodeContext& context,
                                               const Tensor& x) {
   const size_t axes = image_axes(context, x);
@@ -94,22 +108,6 @@ Windows windows_without_pads(const NodeContext& context, const Tensor& x,
     }
   }
   return windows;
-}
-
-}  // namespace
-
-Range Window::outputs_of(int64_t k) const {
-  const int64_t start = k * dilation - before;  // position for output 0
-  const int64_t first = start < 0 ? divide_up(-start, stride) : 0;
-  const int64_t last = start < in ? (in - 1 - start) / stride + 1 : 0;
-  return {first, std::min(last, out)};
-}
-
-Range Window::taps_of(int64_t o) const {
-  const int64_t start = o * stride - before;
-  const int64_t first = start < 0 ? divide_up(-start, dilation) : 0;
-  const int64_t last = start < in ? (in - 1 - start) / dilation + 1 : 0;
-  return {first, std::min(last, kernel)};
 }
 
 Windows windows_of(const NodeContext& context, const Tensor& x,

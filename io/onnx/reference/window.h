@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "node.h"
 
@@ -46,6 +47,20 @@ enum class Rounding { floor, ceil };
 /// not fit; UnsupportedError for other ranks.
 Windows windows_of(const NodeContext& context, const Tensor& x,
                    const Dims& kernel, Rounding rounding);
+/// Returns the windows without padding: in, kernel, stride, dilation.
+Windows windows_without_pads(const NodeContext& context, const Tensor& x,
+                             const Dims& kernel);
+/// Returns `pads` for each axis: before, after.
+std::array<std::array<int64_t, 2>, 2> pads_of(const NodeContext& context,
+                                              const Tensor& x);
+/// Returns the list `name` for rows and columns, `otherwise` if absent.
+std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
+                                const std::string& name, int64_t otherwise);
+
+/// Returns input 2, a number for each output, or null. Throws: FormatError for
+/// another count.
+const float* bias_of(const NodeContext& context, int64_t outputs);
+
 /// Returns the dimensions of a result for x: [n, channels, out...].
 Dims output_dims(const Tensor& x, int64_t channels, const Windows& windows);
 
