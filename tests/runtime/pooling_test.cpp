@@ -88,8 +88,7 @@ TEST(MaxPool2d, RejectsDilatedWindowsOfPaddingOnly) {
   EXPECT_EQ(values(max_pool2d(x, {1, 2}, {.dilation{1, 3}})), (Floats{3}));
   // Rows -1 and 1 of an image with row 0 only.
   EXPECT_EQ(failure_of<ValueError>([&] {
-              (void)max_pool2d(x, {2, 1},
-                               {.dilation{2, 1}, .pads{1, 1, 0, 0}});
+              (void)max_pool2d(x, {2, 1}, {.dilation{2, 1}, .pads{1, 1, 0, 0}});
             }),
             (Failure{"out_of_range", "max_pool2d"}));
   for (const int64_t dilation : {0, -1}) {
@@ -128,8 +127,10 @@ Pooled pooled(const Tensor& x, const Tensor& dy, Size2 window,
           std::optional<size_t> best;
           for (int64_t i = 0; i < window.h; ++i)
             for (int64_t j = 0; j < window.w; ++j) {
-              const int64_t h = oh * o.strides.h - o.pads.top + i * o.dilation.h;
-              const int64_t w = ow * o.strides.w - o.pads.left + j * o.dilation.w;
+              const int64_t h =
+                  oh * o.strides.h - o.pads.top + i * o.dilation.h;
+              const int64_t w =
+                  ow * o.strides.w - o.pads.left + j * o.dilation.w;
               if (h < 0 || h >= in[1] || w < 0 || w >= in[2]) continue;
               const size_t cell = at(in, n, h, w, c);
               if (!best || x.f32()[cell] > x.f32()[*best]) best = cell;
