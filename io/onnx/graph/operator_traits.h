@@ -28,8 +28,8 @@ struct OperatorTraits {
 /// Returns the operators that reduce axes.
 std::span<const std::string_view> reductions();
 
-/// Returns the traits of an operator of the standard domain; those of `other`
-/// for operators without entry.
+/// Returns the traits of an operator of the standard domain; AxisRole::other
+/// without an entry in the table.
 const OperatorTraits& traits_of(std::string_view op);
 
 }  // namespace octet::io

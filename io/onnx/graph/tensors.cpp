@@ -80,11 +80,11 @@ struct Size {
   int64_t count = 1;
 };
 
-Size size_of(const onnx::TensorProto& tensor, const std::string& what) {
-  check_type_number(tensor.data_type(), what);
+Size size_of(const onnx::TensorProto& tensor, const std::string& subject) {
+  check_type_number(tensor.data_type(), subject);
   const ElementType& storage = element_type_of(tensor.data_type());
   if (storage.entries == nullptr) {
-    throw FormatError("invalid_graph", what,
+    throw FormatError("invalid_graph", subject,
                       fmt::format("element type must be one of ONNX, got {}",
                                   type_name(tensor.data_type())));
   }
@@ -93,13 +93,13 @@ Size size_of(const onnx::TensorProto& tensor, const std::string& what) {
   int64_t count = 1;
   for (const int64_t dim : tensor.dims()) {
     if (dim < 0) {
-      throw FormatError("invalid_graph", what,
+      throw FormatError("invalid_graph", subject,
                         fmt::format("dimensions must be >= 0, got {}", dim));
     }
     room = dim > 1 ? room / dim : room;
     if (room == 0) {
       throw FormatError(
-          "size_limit", what,
+          "size_limit", subject,
           fmt::format("must have at most {} elements, got dimensions {}", most,
                       dims_text(tensor)));
     }
@@ -117,11 +117,11 @@ std::string type_name(int32_t data_type) {
   return fmt::format("type {}", data_type);
 }
 
-void check_type_number(int64_t data_type, const std::string& what) {
+void check_type_number(int64_t data_type, const std::string& subject) {
   constexpr int64_t kFirstNewer = 17, kLastNewer = 26;  // float8e4m3fn, int2
   if (data_type < kFirstNewer || data_type > kLastNewer) return;
   throw UnsupportedError(
-      "unsupported_type", what,
+      "unsupported_type", subject,
       fmt::format("element types below 8 bits and float8 are not supported, "
                   "got {}",
                   type_name(static_cast<int32_t>(data_type))));
@@ -160,10 +160,10 @@ OnnxShape shape_of(const onnx::TensorProto& tensor) {
   return std::vector<OnnxDim>(tensor.dims().begin(), tensor.dims().end());
 }
 
-int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& what) {
-  const Size size = size_of(tensor, what);
+int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& subject) {
+  const Size size = size_of(tensor, subject);
   if (size.storage.bytes == 0) {
-    throw FormatError("invalid_graph", what,
+    throw FormatError("invalid_graph", subject,
                       "must contain numbers, got strings");
   }
   return size.count * size.storage.bytes;
@@ -173,14 +173,14 @@ namespace {
 
 /// Values of small types are stored as int32 and may exceed their type.
 void check_small_values(const onnx::TensorProto& tensor,
-                        const std::string& what) {
+                        const std::string& subject) {
   const ElementType& type = element_type_of(tensor.data_type());
   const auto low = type.low, high = type.high;
   if (high == 0) return;
   for (const int32_t value : tensor.int32_data()) {
     if (value >= low && value <= high) continue;
     throw FormatError(
-        "invalid_graph", what,
+        "invalid_graph", subject,
         fmt::format("values of {} must be from {} to {}, got {}",
                     type_name(tensor.data_type()), low, high, value));
   }
@@ -188,26 +188,26 @@ void check_small_values(const onnx::TensorProto& tensor,
 
 }  // namespace
 
-void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
+void check_tensor(const onnx::TensorProto& tensor, const std::string& subject) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL ||
       tensor.external_data_size() > 0) {
-    throw FormatError("invalid_graph", what,
+    throw FormatError("invalid_graph", subject,
                       "data must be in the model file, got external data. "
                       "Hint: load the model by its path, or save it without "
                       "external data");
   }
-  const auto [storage, count] = size_of(tensor, what);
+  const auto [storage, count] = size_of(tensor, subject);
   const int64_t raw = static_cast<int64_t>(tensor.raw_data().size());
   const int64_t entries = storage.entries(tensor);
   if (raw > 0 && storage.bytes == 0) {
-    throw FormatError("invalid_graph", what,
+    throw FormatError("invalid_graph", subject,
                       "must contain strings, got raw bytes");
   }
   // has_raw_data() decides, even if the data is empty.
   if (tensor.has_raw_data()) {
     if (entries > 0 || raw != count * storage.bytes) {
       throw FormatError(
-          "invalid_graph", what,
+          "invalid_graph", subject,
           fmt::format("must have {} bytes for {} {}, got {} bytes and {} "
                       "values",
                       count * storage.bytes, type_name(tensor.data_type()),
@@ -215,12 +215,12 @@ void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
     }
   } else if (entries != count * storage.values) {
     throw FormatError(
-        "invalid_graph", what,
+        "invalid_graph", subject,
         fmt::format("must have {} values for {} {}, got {}",
                     count * storage.values, type_name(tensor.data_type()),
                     dims_text(tensor), entries));
   }
-  check_small_values(tensor, what);
+  check_small_values(tensor, subject);
 }
 
 int64_t element_count(const onnx::TensorProto& tensor) {

@@ -19,8 +19,8 @@ namespace octet::io {
 std::string type_name(int32_t data_type);
 
 /// Throws: UnsupportedError for the types added after bfloat16: float8 and
-/// types of 4 or 2 bits. `what` is the subject of the error.
-void check_type_number(int64_t data_type, const std::string& what);
+/// types of 4 or 2 bits. `subject` is the subject of the error.
+void check_type_number(int64_t data_type, const std::string& subject);
 
 /// "[64,1,3,3]".
 std::string dims_text(std::span<const int64_t> dims);
@@ -32,11 +32,11 @@ OnnxShape shape_of(const onnx::TensorProto& tensor);
 
 /// Returns the size of a tensor's raw_data, from its type and dimensions.
 /// Throws: FormatError for invalid types and dimensions, and for strings.
-int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& what);
+int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& subject);
 
 /// Checks that a tensor's data matches its type and dimensions and is not
-/// external. `what` is the subject of the error. Throws: FormatError.
-void check_tensor(const onnx::TensorProto& tensor, const std::string& what);
+/// external. `subject` is the subject of the error. Throws: FormatError.
+void check_tensor(const onnx::TensorProto& tensor, const std::string& subject);
 
 bool is_float(const onnx::TensorProto& tensor);
 /// REQUIRES: check_tensor() has passed.

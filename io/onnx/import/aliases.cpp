@@ -11,8 +11,8 @@
 namespace octet::io::importing {
 namespace {
 
-/// Whether the axes of a value are those of its tensor, in any order, except
-/// for axes of size 1.
+/// Whether a value has the axes of its tensor, in any order, except for axes of
+/// size 1.
 bool has_axes_of_tensor(const ImportedValue& x) {
   const auto order = x.layout.stored_order();
   if (!order) return false;

@@ -17,6 +17,9 @@
 namespace octet::io::importing {
 namespace {
 
+constexpr const char* kUnlikeQuantize =
+    "must have the scale and zero point of its QuantizeLinear";
+
 constexpr const char* kQuantize = "QuantizeLinear";
 constexpr const char* kDequantize = "DequantizeLinear";
 
@@ -190,9 +193,7 @@ class Pass {
       graph_.set_constant(producer->proto.output(0),
                           {computed(graph_, producer->proto), {}, name});
       if (!drop_ && !same_qparams(producer->proto, node.proto)) {
-        return refuse(node,
-                      "scale and zero point must equal those of its "
-                      "QuantizeLinear");
+        return refuse(node, kUnlikeQuantize);
       }
     }
     if (graph_.constant(node.proto.input(0)) != nullptr)
@@ -255,7 +256,7 @@ class Pass {
   std::string refusal_of_pair(const onnx::NodeProto& dequantize,
                               const onnx::NodeProto& quantize) const {
     if (!same_qparams(quantize, dequantize)) {
-      return "scale and zero point must equal those of its QuantizeLinear";
+      return kUnlikeQuantize;
     }
     const Constant* scale = graph_.constant(dequantize.input(1));
     const Tensor zero_point = zero_point_of_pair(graph_, quantize);

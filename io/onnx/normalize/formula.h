@@ -18,7 +18,7 @@ struct Unchanged {};
 /// Rounds toward zero, to the nearest integer of 64 bits.
 int64_t whole(double number);
 
-/// Sets the operator of a node; those of the domain "octet" are internal.
+/// Sets the operator of a node. The domain "octet" has internal operators.
 void set_operator(onnx::NodeProto& node, const std::string& name);
 
 /// Numbers become float32 scalars, lists int64 constants.

@@ -176,10 +176,7 @@ Result of_lists(const Call& c) {
     return std::accumulate(c.list(0).begin(), c.list(0).end(), 1.0,
                            std::multiplies<>());
   }
-  if (!c.is("at_least")) return {};
-  Integers list = c.list(0);
-  for (int64_t& i : list) i = std::max(i, whole(c.number(1)));
-  return list;
+  return {};
 }
 
 /// Constants, and functions of elements that must be known.

@@ -24,8 +24,8 @@
 namespace octet::io::run {
 namespace {
 
-// The outputs of the branch that ran. Inputs: the condition, the outputs of the
-// then branch, those of the else branch.
+// Returns the outputs of the branch that ran. Inputs: the condition, the
+// outputs of the then branch, the outputs of the else branch.
 Values select_branch(const NodeContext& context) {
   const Tensor& condition = context.input(0);
   if (condition.dtype() != DType::boolean || condition.size() != 1) {
@@ -40,7 +40,7 @@ Values select_branch(const NodeContext& context) {
 
 using ElementTypes = std::unordered_map<std::string, int32_t>;
 
-// Returns the types of the values of a graph, without those of subgraphs.
+// Returns the types of the values of a graph, without values of subgraphs.
 ElementTypes element_types(const onnx::GraphProto& graph) {
   ElementTypes types;
   for (const auto* values :
