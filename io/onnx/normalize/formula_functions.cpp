@@ -146,7 +146,10 @@ Result of_numbers(const Call& c) {
   if (c.is("repeat")) return Integers(c.count(1), whole(c.number(0)));
   if (!c.is("range")) return {};
   Integers all;  // [first, end)
-  for (double i = c.number(0); i < c.number(1); ++i) all.push_back(whole(i));
+  const int64_t first = whole(c.number(0));
+  for (int64_t i = first; static_cast<double>(i) < c.number(1); ++i) {
+    all.push_back(i);
+  }
   return all;
 }
 

@@ -234,6 +234,7 @@ class Builder {
     check_arity(*body, program_.opset);
     const int64_t iterations = iterations_of(node, *body);
     std::vector<size_t> values;
+    values.reserve(static_cast<size_t>(carried));
     for (int k = 0; k < carried; ++k) {
       values.push_back(find(node.input(k + 2), node));
     }
