@@ -181,7 +181,9 @@ constexpr std::string_view kEnding =
     "start.\n.br\n"
     "OCTET_TRACE=passes: each pass over an ONNX graph prints a line to "
     "standard "
-    "error.\n";
+    "error.\n.br\n"
+    "OCTET_TRACE=program: inference sessions print their program after each "
+    "pass of its compilation to standard error.\n";
 
 ManPage page_of(const CLI::App& app, const CLI::App* command) {
   const CLI::App& shown = command == nullptr ? app : *command;

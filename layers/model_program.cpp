@@ -92,7 +92,6 @@ Program make_program(const Model& model, CalledLayers called,
         });
     for (const SymbolicTensor& input : node->inputs) {
       if (--uses.at(input.node.get()) > 0) continue;
-      capture.release(values.at(input.node.get()));
       values.erase(input.node.get());
     }
   }

@@ -13,10 +13,6 @@
 #include <malloc.h>
 #endif
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -224,21 +220,6 @@ void give(Buffer* buffer) noexcept {
     }
   }
   free_buffer(buffer);
-}
-
-void give_memory(const Buffer& buffer) noexcept {
-#ifdef __linux__
-  const auto page = [](char* at) {  // rounds up to a page
-    const auto place = reinterpret_cast<uintptr_t>(at);
-    constexpr uintptr_t kPage = RegionHeap::kPage;
-    return reinterpret_cast<char*>((place + kPage - 1) / kPage * kPage);
-  };
-  char* first = page(buffer.data);
-  char* end = page(buffer.data + buffer.capacity - RegionHeap::kPage + 1);
-  if (buffer.capacity >= RegionHeap::kPage && first < end) {
-    madvise(first, static_cast<size_t>(end - first), MADV_DONTNEED);
-  }
-#endif
 }
 
 int64_t system_allocations() { return system_count + heap().regions_taken(); }

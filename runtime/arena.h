@@ -30,10 +30,6 @@ Buffer* take(int64_t bytes);
 /// Frees a buffer without references.
 void give(Buffer* buffer) noexcept;
 
-/// Returns the physical memory of a buffer to the system but keeps its
-/// addresses; its contents become undefined.
-void give_memory(const Buffer& buffer) noexcept;
-
 /// Number of system allocations so far, by all threads.
 int64_t system_allocations();
 

@@ -109,9 +109,8 @@ void for_each_repetition(const float* values, int64_t period, int64_t phase,
 
 /// Elementwise out = f(x, y), or f(g, x, y) with `g` of the result's shape.
 template <class F>
-Tensor combine(const Broadcast& plan, const Tensor& g, const Tensor& x,
-               const Tensor& y, F f) {
-  Tensor out(plan.shape());
+void combine_into(Tensor& out, const Broadcast& plan, const Tensor& g,
+                  const Tensor& x, const Tensor& y, F f) {
   float* const to = out.f32().data();
   const float* const from_g = g.empty() ? nullptr : g.f32().data();
   const float* const from_x = x.f32().data();
@@ -151,6 +150,14 @@ Tensor combine(const Broadcast& plan, const Tensor& g, const Tensor& x,
           });
     }
   });
+}
+
+/// Like combine_into(), in a new tensor.
+template <class F>
+Tensor combine(const Broadcast& plan, const Tensor& g, const Tensor& x,
+               const Tensor& y, F f) {
+  Tensor out(plan.shape());
+  combine_into(out, plan, g, x, y, f);
   return out;
 }
 

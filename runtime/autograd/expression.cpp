@@ -7,7 +7,8 @@
 
 #include "../arena.h"
 #include "../byte_codes.h"
-#include "../inference/recorder.h"
+#include "../inference/trace.h"
+#include "node.h"
 
 namespace octet::autograd {
 namespace {
@@ -48,6 +49,7 @@ Expression expression_of(const Tensor& t, Node* target) {
   e.shape = t.shape();
   e.first.t = t;
   e.first.target = target;
+  if (target != nullptr) e.first.source = target->id;
   return e;
 }
 
@@ -194,16 +196,14 @@ const float* ExpressionEvaluator::pixels(int64_t first, int64_t last,
 void ExpressionEvaluator::commit() {
   if (buffer_.empty() || expression_.materialized()) return;
   *expression_.buffer = buffer_;
-  if (inference::Recorder* recorder = inference::recorder()) {
-    recorder->evaluated(unquantized(expression_), buffer_);
-  }
 }
 
 Tensor evaluate(const Expression& expression) {
-  Tensor out(expression.shape);
-  if (inference::Recorder* recorder = inference::recorder()) {
-    if (recorder->evaluated(expression, out)) return out;
+  const inference::Trace* trace = inference::active_trace();
+  if (trace != nullptr && trace->contains(expression)) {
+    return Tensor::zeros(expression.shape);  // values are undefined
   }
+  Tensor out(expression.shape);
   float* to = out.f32().data();
   ExpressionEvaluator reader(expression, OutputKind::real);
   const ImageShape& images = reader.images();
@@ -220,7 +220,10 @@ Tensor value_of(const Expression& expression) {
 }
 
 void materialize(const Expression& expression) {
-  if (!expression.second || expression.materialized()) return;
+  if (!expression.second || expression.buffer == nullptr ||
+      expression.materialized()) {
+    return;
+  }
   *expression.buffer = evaluate(unquantized(expression));
 }
 

@@ -12,7 +12,7 @@
 namespace octet::autograd {
 namespace {
 
-std::atomic<uint64_t> next_id{0};
+std::atomic<uint64_t> next_id{1};
 
 // Destroys deep graphs without recursion: nodes that lose their last owner are
 // freed from this list.
@@ -59,6 +59,7 @@ Tensor Node::compute() { throw InternalError("internal", op, "has no value"); }
 Term Node::term() {
   Term result;
   result.t = value_of(*this);
+  result.source = id;
   result.nonnegative = nonnegative();
   result.target = this;
   return result;
@@ -80,7 +81,7 @@ ExpressionNode::ExpressionNode(std::string_view name, Expression expression)
 
 Tensor ExpressionNode::compute() {
   // Without Q the buffer is the value.
-  if (e.second && e.qparams.empty()) {
+  if (e.second && e.buffer != nullptr && e.qparams.empty()) {
     materialize(e);
     return *e.buffer;
   }

@@ -7,6 +7,7 @@
 #include <octet/runtime/thread_modes.h>
 #include <octet/runtime/variable.h>
 
+#include "../inference/trace.h"
 #include "node.h"
 
 namespace octet {
@@ -68,9 +69,13 @@ const Shape& Variable::shape() const& { return checked(node_).shape; }
 Shape Variable::shape() && { return checked(node_).shape; }
 uint64_t Variable::id() const { return checked(node_).id; }
 const Tensor& Variable::value() const& {
-  return autograd::value_of(checked(node_));
+  autograd::Node& node = checked(node_);
+  if (inference::Trace* trace = inference::active_trace()) {
+    trace->note_read(node.id);
+  }
+  return autograd::value_of(node);
 }
-Tensor Variable::value() && { return autograd::value_of(checked(node_)); }
+Tensor Variable::value() && { return std::as_const(*this).value(); }
 bool Variable::requires_grad() const { return checked(node_).needs_grad; }
 void Variable::set_requires_grad(bool required) const {
   autograd::Leaf& target = leaf(node_, "set_requires_grad");
@@ -279,6 +284,10 @@ Variable wrap(std::string_view op, Expression e) {
   depend(own.first.target);
   if (own.second) depend(own.second->target);
   depend(own.scale.node);
+  inference::Trace* trace = inference::active_trace();
+  if (trace != nullptr && trace->append(*node, own)) {
+    own.buffer = nullptr;  // no value is ever stored
+  }
   if (eager()) value_of(*node);
   return Variable(std::move(node));
 }

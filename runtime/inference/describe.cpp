@@ -71,8 +71,8 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
   };
   ProgramStep result;
   result.name = step.name;
+  result.op = step.op;
   if (const auto* fused = std::get_if<FusedStep>(&step.what)) {
-    result.op = fused->linear.op;
     result.reads = text(fused->x);
     result.fused = follows_text(*fused);
     std::vector<std::string> outputs;
@@ -94,7 +94,6 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
       result.weight_bytes += panel.bytes();
     }
   } else if (const auto* evaluation = std::get_if<EvaluateStep>(&step.what)) {
-    result.op = "evaluate";
     result.reads = text(evaluation->first);
     for (const int also : {evaluation->second, evaluation->multiplier}) {
       if (also >= 0) result.reads += " + " + text(also);
@@ -102,16 +101,17 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
     result.stores = text(evaluation->output);
     result.note = evaluation->why;
   } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
-    result.op = "max_pool";
     result.reads = text(pool->x);
     result.stores = text(pool->output);
   } else {
-    const auto& call = std::get<CallStep>(step.what);
-    result.op = "call";
+    const auto* op = std::get_if<OpStep>(&step.what);
+    const auto* call = std::get_if<CallStep>(&step.what);
     std::vector<std::string> inputs;
-    for (const int input : call.inputs) inputs.push_back(text(input));
+    for (const int input : op != nullptr ? op->inputs : call->inputs) {
+      inputs.push_back(text(input));
+    }
     result.reads = sum_text(std::move(inputs));
-    result.stores = text(call.output);
+    result.stores = text(op != nullptr ? op->output : call->output);
   }
   return result;
 }

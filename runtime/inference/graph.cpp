@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <octet/runtime/fnv1a.h>
 
 #include "../ops/weights.h"
@@ -61,20 +63,19 @@ uint64_t key_of(const Pointwise& p) {
 
 }  // namespace
 
-int CapturedGraph::after(int value) const {
-  const CapturedValue& v = at(values, value);
+int LoweredGraph::after(int value) const {
+  const LoweredValue& v = at(values, value);
   return v.pointwise < 0 ? v.call : at(pointwise, v.pointwise).after;
 }
 
-int CapturedGraph::add(Pointwise p) {
+int LoweredGraph::add(Pointwise p) {
   const int id = static_cast<int>(pointwise.size());
-  keys_.push_back(key_of(p));
-  if (p.expression_only()) expressions_[keys_.back()].push_back(id);
+  if (p.expression_only()) expressions_[key_of(p)].push_back(id);
   pointwise.push_back(std::move(p));
   return id;
 }
 
-int CapturedGraph::find(const Pointwise& p) const {
+int LoweredGraph::find(const Pointwise& p) const {
   const auto found = expressions_.find(key_of(p));
   if (found == expressions_.end()) return -1;
   for (const int i : found->second) {
@@ -87,8 +88,8 @@ int CapturedGraph::find(const Pointwise& p) const {
   return -1;
 }
 
-int CapturedGraph::plain(int value) {
-  const CapturedValue& v = at(values, value);
+int LoweredGraph::plain(int value) {
+  const LoweredValue& v = at(values, value);
   Pointwise p;
   p.e.shape = v.shape;
   p.first = value;
@@ -105,17 +106,17 @@ int CapturedGraph::plain(int value) {
   return add(std::move(p));
 }
 
-const std::vector<int>& CapturedGraph::evaluations(int pointwise_of) const {
+const std::vector<int>& LoweredGraph::evaluations(int pointwise_of) const {
   static const std::vector<int> kNone;
   const auto found = evaluations_.find(pointwise_of);
   return found == evaluations_.end() ? kNone : found->second;
 }
 
-int CapturedGraph::evaluation(int pointwise_of, const Shape& shape,
-                              const QuantParams& qparams) {
+int LoweredGraph::evaluation(int pointwise_of, const Shape& shape,
+                             const QuantParams& qparams) {
   std::vector<int>& known = evaluations_[pointwise_of];
   for (const int i : known) {
-    const CapturedValue& v = at(values, i);
+    const LoweredValue& v = at(values, i);
     if (v.pointwise == pointwise_of && same_qparams(v.qparams, qparams))
       return i;
   }
@@ -125,22 +126,7 @@ int CapturedGraph::evaluation(int pointwise_of, const Shape& shape,
   return known.back();
 }
 
-void CapturedGraph::shrink(const Sizes& before) {
-  calls.resize(before.calls);
-  for (size_t i = values.size(); i-- > before.values;) {
-    const auto found = evaluations_.find(values[i].pointwise);
-    if (found == evaluations_.end()) continue;
-    std::erase(found->second, static_cast<int>(i));
-  }
-  values.resize(before.values);
-  for (size_t i = pointwise.size(); i-- > before.pointwise;) {
-    std::erase(expressions_[keys_[i]], static_cast<int>(i));
-  }
-  keys_.resize(before.pointwise);
-  pointwise.resize(before.pointwise);
-}
-
-std::vector<bool> CapturedGraph::read_calls() const {
+std::vector<bool> LoweredGraph::read_calls() const {
   std::vector<bool> read(values.size());
   std::vector<int> open;
   const auto mark = [&](int first) {
@@ -166,6 +152,30 @@ std::vector<bool> CapturedGraph::read_calls() const {
     for (const int input : calls[i].inputs) mark(input);
   }
   return result;
+}
+
+std::string LoweredGraph::to_string() const {
+  const auto name = [&](int value) {
+    const LoweredValue& v = at(values, value);
+    const std::string codes =
+        v.qparams.empty()
+            ? ""
+            : fmt::format(" in [{},{}]", v.qparams.low, v.qparams.high);
+    if (v.pointwise < 0) return fmt::format("%{}{}", value, codes);
+    const Pointwise& p = at(pointwise, v.pointwise);
+    return fmt::format("f(%{}{}){}", p.first,
+                       p.second < 0 ? "" : fmt::format(", %{}", p.second),
+                       codes);
+  };
+  std::string text;
+  for (const Call& call : calls) {
+    std::vector<std::string> read;
+    for (const int input : call.inputs) read.push_back(name(input));
+    text += fmt::format("  {} = {}({}) {}  '{}'\n", name(call.output), call.op,
+                        fmt::join(read, ", "),
+                        at(values, call.output).shape.to_string(), call.name);
+  }
+  return text;
 }
 
 }  // namespace octet::inference

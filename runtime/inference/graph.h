@@ -1,4 +1,4 @@
-// The captured computation: values, the calls that produce them, and their
+// The lowered computation: values, the calls that produce them, and their
 // pointwise expressions. plan.h turns it into steps.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include <octet/runtime/program.h>
 
-#include "recorder.h"
+#include "trace.h"
 
 namespace octet::inference {
 
@@ -19,7 +19,7 @@ namespace octet::inference {
 /// Q. `fusable` expressions can run in the epilogue of a linear op, as
 ///   f(clip(Q2(clip2(a*sums + b)) + other))
 struct Pointwise {
-  autograd::Expression e;  // with the tensors of the capture; without Q
+  autograd::Expression e;  // without tensors but factors, and without Q
   int first = -1;          // input values
   int second = -1;
   int after = -1;  // last call that it depends on; -1: none
@@ -39,8 +39,8 @@ struct Pointwise {
   bool expression_only() const { return !function && multiplier < 0; }
 };
 
-/// A captured tensor, or a pointwise expression, quantized or not.
-struct CapturedValue {
+/// A tensor, or a pointwise expression, quantized or not.
+struct LoweredValue {
   Shape shape;         // [1, ...]
   int call = -1;       // producer; -1: an input
   bool sums = false;   // raw output of a linear op
@@ -56,21 +56,21 @@ struct Pool {
   Pads pads{};     // and its zero padding
 };
 
-/// A linear op, or an opaque function of tensors.
+/// A linear op, an ordinary op (`forward`), or a layer.
 struct Call {
-  std::string name;
+  std::string name;  // of the layer
+  std::string op;
   std::optional<LinearCall> linear;
-  Tensor rescale;  // factors of integer sums
-  Program::Function function;
+  Forward forward;
+  std::optional<LayerCall> layer;
   std::optional<Pool> pool;
   std::vector<int> inputs;  // values
   Pads pads{};              // zero padding of a linear op's input
-  bool affine = false;      // the result is an affine expression of the output
   int output = -1;
 };
 
-struct CapturedGraph {
-  std::vector<CapturedValue> values;
+struct LoweredGraph {
+  std::vector<LoweredValue> values;
   std::vector<Pointwise> pointwise;
   std::vector<Call> calls;
   std::vector<int> inputs, outputs;  // values
@@ -91,20 +91,12 @@ struct CapturedGraph {
   int evaluation(int pointwise, const Shape& shape, const QuantParams& qparams);
   /// Returns all values of an expression.
   const std::vector<int>& evaluations(int pointwise_of) const;
-
-  struct Sizes {
-    size_t calls, values, pointwise;
-  };
-  Sizes sizes() const {
-    return {calls.size(), values.size(), pointwise.size()};
-  }
-  /// Removes all later additions.
-  void shrink(const Sizes& before);
+  /// Returns a line per call.
+  std::string to_string() const;
 
  private:
   // Indices of `pointwise` by a hash of find()'s key, and of `values` by
   // expression, both ascending.
-  std::vector<uint64_t> keys_;  // per expression
   std::unordered_map<uint64_t, std::vector<int>> expressions_;
   std::unordered_map<int, std::vector<int>> evaluations_;
 };

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "../byte_codes.h"
+#include "passes.h"
 #include "planner.h"
-#include "pool_codes.h"
 
 namespace octet::inference {
 
@@ -15,7 +15,6 @@ using autograd::GemmType;
 using kernels::StorageFormat;
 
 Program::Plan Planner::run() {
-  pool_codes(graph_);
   find_code_forms();
   do {
     collect();
@@ -24,7 +23,6 @@ Program::Plan Planner::run() {
   for (Storage& s : plan_.storages) s.lay_out();
   pad_pixel_strides();
   emit();
-  place_storages(plan_);
   return std::move(plan_);
 }
 
@@ -78,13 +76,14 @@ void Planner::collect() {
             require_buffer(input, code_form_of(call.output), call.pads, false));
         continue;
       }
-      reads.push_back(
-          call.linear
-              ? require_buffer(input, form_of(*call.linear, input),
-                               sum(call.linear->kernels->padding(), call.pads),
-                               false)
-              : require_buffer(term_of(input), floats_of(term_of(input)), {},
-                               true));
+      if (call.linear) {
+        reads.push_back(require_buffer(
+            input, form_of(*call.linear, input),
+            sum(call.linear->kernels->padding(), call.pads), false));
+        continue;
+      }
+      const int x = call.layer ? term_of(input) : input;
+      reads.push_back(require_buffer(x, floats_of(x), {}, true));
     }
     reads_.push_back(std::move(reads));
     if (!call.linear && !call.pool && read_[i]) {
@@ -97,7 +96,7 @@ void Planner::collect() {
   }
   for (const int output : graph_.outputs) {
     const int storage = require_buffer(output, floats_of(output), {}, true);
-    const CapturedValue& v = at(graph_.values, output);
+    const LoweredValue& v = at(graph_.values, output);
     plan_.direct.push_back((v.sums || v.pointwise >= 0) &&
                            std::ranges::find(plan_.outputs, storage) ==
                                plan_.outputs.end());
@@ -129,7 +128,7 @@ int Planner::require_buffer(int value, StorageFormat form, const Pads& pads,
 }
 
 int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
-  const CapturedValue v = at(graph_.values, request.value);
+  const LoweredValue v = at(graph_.values, request.value);
   const bool whole = v.pointwise < 0 && !v.sums;  // input or call output
   if (whole && request.form == StorageFormat::values &&
       request.pads == Pads{}) {
@@ -250,7 +249,7 @@ void Planner::pad_pixel_strides() {
   }
 }
 
-Program::Plan make_plan(CapturedGraph graph) {
+Program::Plan lay_out(LoweredGraph graph) {
   return Planner(std::move(graph)).run();
 }
 

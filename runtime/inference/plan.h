@@ -21,7 +21,7 @@ struct FusedStep {
   bool flat = false;  // all images form one row of pixels
   int64_t rows = 0, cols = 0, channels = 0;  // computed outputs
   Size2 other_every{1, 1};  // pixel stride of `other` per output
-  Tensor rescale, a, b;
+  Tensor a, b;
   kernels::FusedEpilogue fused;  // without pointers into storages
   int x = -1;
   int other = -1;
@@ -46,25 +46,27 @@ struct PoolStep {
   int output = -1;
 };
 
+/// An op that computes all samples by itself.
+struct OpStep {
+  Forward forward;
+  std::vector<int> inputs;
+  int output = -1;
+};
+
+/// A layer with ops that are not traced.
 struct CallStep {
-  Program::Function function;
+  LayerCall layer;
   std::vector<int> inputs;
   std::vector<autograd::Expression> forms;  // of the inputs, without tensors
-  bool affine = false;  // the result is an affine expression of the output
   int output = -1;
 };
 
 struct Step {
-  std::string name;
-  std::variant<FusedStep, EvaluateStep, PoolStep, CallStep> what;
+  std::string name;  // of the layer
+  std::string op;
+  std::variant<FusedStep, EvaluateStep, PoolStep, OpStep, CallStep> what;
   std::vector<int> gone;  // tensors without later consumers
 };
-
-/// Computes the lifetime and the offset of each storage.
-void place_storages(Program::Plan& plan);
-
-/// Plans storages and steps, including those of the graph's inputs and outputs.
-Program::Plan make_plan(CapturedGraph graph);
 
 }  // namespace octet::inference
 

@@ -52,6 +52,8 @@ class Run {
       run(*evaluation);
     } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
       run(*pool);
+    } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
+      run(*op);
     } else {
       run(std::get<CallStep>(step.what), step.name);
     }
@@ -62,6 +64,7 @@ class Run {
   void run(const FusedStep& step);
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
+  void run(const OpStep& step);
   void run(const CallStep& step, const std::string& name);
   void store(const ExpressionEvaluator& consumer,
              const ExpressionEvaluator::ImageRows& rows, int output,
@@ -146,9 +149,9 @@ void Run::run(const FusedStep& step, const Part& part) {
   fused.nan = &nan;
   kernels::Epilogue epilogue;
   epilogue.fused = &fused;
-  if (!step.rescale.empty()) epilogue.rescale = step.rescale.f32().data();
-
   const LinearCall& linear = step.linear;
+  if (!linear.rescale.empty()) epilogue.rescale = linear.rescale.f32().data();
+
   const bool codes = linear.factor == GemmType::codes;
   const Storage& x = storage(step.x);
   const char* from = place(step.x);
@@ -300,6 +303,13 @@ void Run::run(const PoolStep& step) {
   });
 }
 
+void Run::run(const OpStep& step) {
+  prepare(step.output);
+  std::vector<Tensor> inputs;
+  for (const int input : step.inputs) inputs.push_back(tensor(input));
+  step.forward(inputs, tensors_[static_cast<size_t>(step.output)]);
+}
+
 void Run::run(const CallStep& step, const std::string& name) {
   std::vector<Variable> inputs;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -310,9 +320,10 @@ void Run::run(const CallStep& step, const std::string& name) {
     inputs.push_back(e.plain() ? Variable(t)
                                : autograd::wrap("stored", std::move(e)));
   }
-  const Variable result = step.function(inputs);
-  const Tensor y = step.affine ? autograd::expression_of(result).first.t.read()
-                               : result.value();
+  const Variable result = step.layer.function(inputs);
+  const Tensor y = step.layer.affine
+                       ? autograd::expression_of(result).first.t.read()
+                       : result.value();
   const Shape expected = storage(step.output).shape.with(0, n_);
   if (y.shape() != expected) {
     throw ShapeError("shape_mismatch", fmt::format("'{}'", name),

@@ -45,39 +45,48 @@ void Planner::emit_call(int index) {
   if (!read_[static_cast<size_t>(index)]) return;
   if (call.linear) {
     for (const int follower : followers(call)) {
-      plan_.steps.push_back({call.name, emit_fused(call, follower), {}});
+      plan_.steps.push_back(
+          {call.name, call.op, emit_fused(call, follower), {}});
     }
     return;
   }
   if (call.pool) {
     plan_.steps.push_back(
         {call.name,
+         "max_pool",
          PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0],
                   find_buffer(call.output, code_form_of(call.output), false)},
          {}});
     return;
   }
-  CallStep step;
-  step.function = std::move(call.function);
-  step.inputs = at(reads_, index);
-  step.affine = call.affine;
+  const int output = find_buffer(call.output, StorageFormat::values, true);
+  if (!call.layer) {
+    plan_.steps.push_back(
+        {call.name,
+         call.op,
+         OpStep{std::move(call.forward), at(reads_, index), output},
+         {}});
+    return;
+  }
+  CallStep step{.layer = *call.layer,
+                .inputs = at(reads_, index),
+                .forms = {},
+                .output = output};
   for (const int input : call.inputs) {
-    const CapturedValue& v = at(graph_.values, input);
+    const LoweredValue& v = at(graph_.values, input);
     autograd::Expression e;
     if (term_of(input) != input) e = at(graph_.pointwise, v.pointwise).e;
     e.qparams = v.qparams;
     e.already_quantized = !e.qparams.empty();
     step.forms.push_back(std::move(e));
   }
-  step.output = find_buffer(call.output, StorageFormat::values, true);
-  plan_.steps.push_back({call.name, std::move(step), {}});
+  plan_.steps.push_back({call.name, call.op, std::move(step), {}});
 }
 
 FusedStep Planner::emit_fused(const Call& call, int index) {
   const Pointwise& p = at(graph_.pointwise, index);
   FusedStep step;
   step.linear = *call.linear;
-  step.rescale = call.rescale;
   step.outputs = at(outputs_, index);
   step.other = at(others_, index);
   const int call_index = at(graph_.values, call.output).call;
@@ -196,7 +205,7 @@ void Planner::emit_evaluations(const std::vector<int>& expressions) {
             find_buffer(p.multiplier, floats_of(p.multiplier), true);
       }
       step.output = output;
-      plan_.steps.push_back({"", std::move(step), {}});
+      plan_.steps.push_back({"", "evaluate", std::move(step), {}});
     }
   }
 }

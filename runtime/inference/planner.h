@@ -22,7 +22,7 @@ inline Pads sum(const Pads& a, const Pads& b) {
 
 class Planner {
  public:
-  explicit Planner(CapturedGraph graph) : graph_(std::move(graph)) {}
+  explicit Planner(LoweredGraph graph) : graph_(std::move(graph)) {}
 
   Program::Plan run();
 
@@ -47,10 +47,10 @@ class Planner {
   // or have too many outputs. Returns whether there were any.
   bool unfuse();
   int identity_of(int value);
-  // Returns the value that a call consumes: it applies affine expressions
-  // itself.
+  // Returns the value that a called layer consumes: it applies affine
+  // expressions itself.
   int term_of(int value) const {
-    const CapturedValue& v = at(graph_.values, value);
+    const LoweredValue& v = at(graph_.values, value);
     if (v.pointwise < 0 || !v.qparams.empty()) return value;
     const Pointwise& p = at(graph_.pointwise, v.pointwise);
     return p.e.affine() && p.expression_only() ? p.first : value;
@@ -78,7 +78,7 @@ class Planner {
   void emit_evaluations(const std::vector<int>& expressions);
   std::string why_not_fused(const Pointwise& p) const;
 
-  CapturedGraph graph_;
+  LoweredGraph graph_;
   Program::Plan plan_;
   std::map<std::tuple<int, kernels::StorageFormat, bool>, int>
       found_;                                                   // by find()

@@ -1,9 +1,9 @@
-#include "pool_codes.h"
-
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#include "passes.h"
 
 namespace octet::inference {
 namespace {
@@ -15,7 +15,7 @@ bool reads_codes(const Call& call) {
 // Consumers of each value.
 class Consumers {
  public:
-  explicit Consumers(const CapturedGraph& graph) : graph_(graph) {
+  explicit Consumers(const LoweredGraph& graph) : graph_(graph) {
     for (size_t i = 0; i < graph.calls.size(); ++i) {
       for (const int input : graph.calls[i].inputs) {
         add(calls_, input, static_cast<int>(i));
@@ -59,14 +59,14 @@ class Consumers {
     return found->second;
   }
 
-  const CapturedGraph& graph_;
+  const LoweredGraph& graph_;
   Lists calls_, expressions_;
   size_t expressions_seen_ = 0;
 };
 
 // Returns the quantized value of a call's output if it is the only one with
 // consumers, otherwise -1.
-int only_codes_of(const CapturedGraph& graph, const Consumers& consumers,
+int only_codes_of(const LoweredGraph& graph, const Consumers& consumers,
                   const std::unordered_set<int>& outputs, const Call& call) {
   if (outputs.contains(call.output) || !consumers.calls(call.output).empty()) {
     return -1;
@@ -79,7 +79,7 @@ int only_codes_of(const CapturedGraph& graph, const Consumers& consumers,
   if (of < 0) return -1;
   int codes = -1;
   for (const int i : graph.evaluations(of)) {
-    const CapturedValue& v = at(graph.values, i);
+    const LoweredValue& v = at(graph.values, i);
     if (v.pointwise != of) continue;
     if (codes >= 0 || v.qparams.empty()) return -1;
     codes = i;
@@ -98,7 +98,7 @@ int only_codes_of(const CapturedGraph& graph, const Consumers& consumers,
 
 }  // namespace
 
-void pool_codes(CapturedGraph& graph) {
+void pool_codes(LoweredGraph& graph) {
   Consumers consumers(graph);
   const std::unordered_set<int> outputs(graph.outputs.begin(),
                                         graph.outputs.end());
@@ -106,7 +106,7 @@ void pool_codes(CapturedGraph& graph) {
     Call& call = graph.calls[i];
     if (!call.pool) continue;
     const int codes = only_codes_of(graph, consumers, outputs, call);
-    const CapturedValue x = at(graph.values, call.pool->value);
+    const LoweredValue x = at(graph.values, call.pool->value);
     const QuantParams qparams =
         codes < 0 ? QuantParams{} : at(graph.values, codes).qparams;
     const bool there =
@@ -127,7 +127,7 @@ void pool_codes(CapturedGraph& graph) {
     consumers.move(static_cast<int>(i), before, call.inputs[0]);
     call.pads = call.pool->pads;
     call.output = codes;
-    CapturedValue& stored = at(graph.values, codes);
+    LoweredValue& stored = at(graph.values, codes);
     stored.pointwise = -1;
     stored.call = static_cast<int>(i);
     stored.codes = true;

@@ -1,9 +1,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/program.h>
 
-#include "capture.h"
 #include "describe.h"
-#include "plan.h"
+#include "passes.h"
 #include "plan_executor.h"
 
 namespace octet {
@@ -41,7 +40,9 @@ std::vector<ProgramStep> Program::profile(std::span<const Tensor> inputs,
 int64_t Program::activation_bytes() const { return plan_->block; }
 int64_t Program::weight_bytes() const { return plan_->weights; }
 
-class ProgramCapture::Impl : public inference::Capture {};
+std::string Program::to_string() const { return inference::to_string(*plan_); }
+
+class ProgramCapture::Impl : public inference::Trace {};
 
 ProgramCapture::ProgramCapture() : impl_(std::make_unique<Impl>()) {}
 ProgramCapture::~ProgramCapture() = default;
@@ -57,11 +58,15 @@ Variable ProgramCapture::call(
   return impl_->call(name, inputs, function, lasting);
 }
 
-void ProgramCapture::release(const Variable& x) { impl_->release(x); }
-
 Program ProgramCapture::finish(std::span<const Variable> outputs) {
+  for (const Variable& y : outputs) {
+    if (!impl_->contains(y.id())) {
+      throw InternalError("internal", "trace", "an output was not traced");
+    }
+    impl_->outputs.push_back(y.id());
+  }
   return Program(std::make_shared<const Program::Plan>(
-      inference::make_plan(impl_->finish(outputs))));
+      inference::compile(std::move(*impl_))));
 }
 
 }  // namespace octet

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../autograd/expression.h"
-#include "plan.h"
+#include "passes.h"
 
 namespace octet::inference {
 namespace {
@@ -39,6 +39,9 @@ void find_lifetimes(Program::Plan& plan) {
     } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
       use(pool->x, i);
       use(pool->output, i);
+    } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
+      for (const int input : op->inputs) use(input, i);
+      use(op->output, i);
     } else {
       const auto& call = std::get<CallStep>(step.what);
       for (const int input : call.inputs) use(input, i);

@@ -7,7 +7,7 @@
 #include <octet/runtime/ops.h>
 
 #include "../broadcast.h"
-#include "../inference/recorder.h"
+#include "../inference/trace.h"
 #include "../kernels/kernels.h"
 
 namespace octet {
@@ -35,9 +35,10 @@ Tensor run(Activation f, const Tensor& x, const Tensor& dy) {
 
 // The gradient recomputes from x, the only saved tensor.
 Variable activation(const char* name, const Variable& x, const Activation& f) {
-  if (inference::Recorder* recorder = inference::recorder()) {
-    Tensor y(x.shape());
-    if (recorder->activated(x, f, y)) return Variable(y);
+  if (inference::Trace* trace = inference::active_trace()) {
+    const Variable y = trace->append(
+        {.op = name, .inputs = {x}, .shape = x.shape(), .attributes = f});
+    if (y) return y;
   }
   return record(name, {x}, run(f, x.value(), {}), {x.value()},
                 [x = x.value(), f](const Tensor& dy) {
@@ -65,7 +66,7 @@ Variable relu(const Variable& x, const ReluOptions& options) {
   if (options.negative_slope == 0 && options.threshold == 0) {
     return relu(x, options.max_value);  // deferred
   }
-  return activation("relu", x,
+  return activation("leaky_relu", x,
                     {.function = Function::relu,
                      .alpha = options.negative_slope,
                      .beta = options.threshold,

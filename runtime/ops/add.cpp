@@ -16,7 +16,7 @@ using autograd::Term;
 Term second_term(const Variable& y) {
   Expression e = autograd::expression_of(y);
   if (e.second && !e.materialized()) {
-    (void)y.value();
+    (void)autograd::value_of(*y.node());
     e = autograd::expression_of(y);
   }
   if (e.affine()) return e.first;
@@ -52,7 +52,7 @@ Variable add(const Variable& x, const Variable& y) {
   if (!autograd::expression_of(p).affine()) std::swap(p, q);
   Expression e = autograd::expression_of(p);
   if (!e.affine()) {
-    e = autograd::expression_of(p.value(),
+    e = autograd::expression_of(autograd::value_of(*p.node()),
                                 p.node()->released ? nullptr : p.node().get());
   }
   e.second = second_term(q);

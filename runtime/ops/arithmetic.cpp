@@ -1,11 +1,12 @@
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <utility>
 
 #include <octet/runtime/ops.h>
 
 #include "../broadcast.h"
-#include "../inference/recorder.h"
+#include "../inference/trace.h"
 
 namespace octet {
 namespace {
@@ -41,11 +42,17 @@ Variable subtract(const Variable& x, const Variable& y) {
 
 Variable multiply(const Variable& x, const Variable& y) {
   const Broadcast plan("multiply", x.shape(), y.shape());
-  if (inference::Recorder* recorder = inference::recorder()) {
-    const Tensor z(plan.shape());
-    if (recorder->multiplied(x, y, z) || recorder->multiplied(y, x, z)) {
-      return Variable(z);
-    }
+  if (inference::Trace* trace = inference::active_trace();
+      trace != nullptr && x.shape().rank() == y.shape().rank()) {
+    const auto forward = [](std::span<const Tensor> in, Tensor& z) {
+      combine_into(z, Broadcast("multiply", in[0].shape(), in[1].shape()), {},
+                   in[0], in[1], std::multiplies<>());
+    };
+    const Variable z = trace->append({.op = "multiply",
+                                      .inputs = {x, y},
+                                      .shape = plan.shape(),
+                                      .forward = forward});
+    if (z) return z;
   }
   const Tensor product = combine(plan, {}, x.value(), y.value(),
                                  [](float a, float b) { return a * b; });

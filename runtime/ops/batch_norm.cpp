@@ -152,9 +152,7 @@ void check(const Variable& x, const Variable& gamma, const Variable& beta,
 Term input_of(const Variable& x) {
   Node& node = *x.node();
   if (autograd::eager()) {
-    Term value;
-    value.t = x.value();
-    return value;
+    return autograd::expression_of(autograd::value_of(node), &node).first;
   }
   const autograd::Expression* own = node.expression();
   // Even if the biased value has been computed: the sums are over t.
@@ -254,7 +252,7 @@ void merge_parts(Moments& m) {
   }
 }
 
-Variable normalize(const Variable& x, const Tensor& z, const Variable& gamma,
+Variable normalize(const Variable& x, const Term& input, const Variable& gamma,
                    const Variable& beta, const Moments& moments, float epsilon,
                    bool batch_statistics) {
   const size_t c = moments.mean.size();
@@ -268,7 +266,9 @@ Variable normalize(const Variable& x, const Tensor& z, const Variable& gamma,
   node->scale.assign(c, 1.0);
   node->batch_statistics = batch_statistics;
 
+  const Tensor& z = input.t.read();
   autograd::Expression e = autograd::expression_of(z, node.get());
+  e.first.source = input.source;
   e.first.a = Tensor({static_cast<int64_t>(c)});
   e.first.b = Tensor({static_cast<int64_t>(c)});
   for (size_t k = 0; k < c; ++k) {
@@ -315,7 +315,7 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
     const auto shift = input.b.f32();
     for (size_t k = 0; k < shift.size(); ++k) moments.mean[k] -= shift[k];
   }
-  return normalize(x, input.t.read(), gamma, beta, moments, epsilon, false);
+  return normalize(x, input, gamma, beta, moments, epsilon, false);
 }
 
 Variable batch_norm_training(const Variable& x, const Variable& gamma,
@@ -353,7 +353,7 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
     variance =
         static_cast<float>(keep * variance + (1 - keep) * moments.variance[k]);
   }
-  return normalize(x, z, gamma, beta, moments, epsilon, true);
+  return normalize(x, input, gamma, beta, moments, epsilon, true);
 }
 
 }  // namespace octet

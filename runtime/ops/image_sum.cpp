@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <array>
-#include <string>
 
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
 #include "../arena.h"
 #include "../autograd/node.h"
-#include "../inference/recorder.h"
+#include "../inference/trace.h"
 #include "reduction_plan.h"
 
 namespace octet {
@@ -51,33 +50,10 @@ struct ImageSumNode final : Node {
   double divisor = 1;
 };
 
-}  // namespace
-
-Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
-                   double divisor) {
-  const autograd::Expression e = autograd::expression_of(x);
-  const bool nonnegative = divisor > 0 && autograd::nonnegative(e);
-  if (inference::Recorder* recorder = inference::recorder()) {
-    const auto again =
-        [=, op = std::string(op)](std::span<const Variable> inputs) {
-          const int64_t n = inputs[0].shape()[0];
-          return image_sum(op, inputs[0], shape.with(0, n), divisor);
-        };
-    const Tensor value(shape);
-    if (recorder->called(x, again, value)) {
-      const Variable y(value);
-      if (nonnegative) y.node()->mark_nonnegative();
-      return y;
-    }
-  }
-  const ImageShape in(x.shape());
-  auto node = std::make_shared<ImageSumNode>(op, shape);
-  node->depend_on(x.node());
-  node->value = Tensor(shape);
-  if (nonnegative) node->mark_nonnegative();
-  node->divisor = divisor;
-  if (node->needs_grad) node->x = x.node().get();
-  float* out = node->value.f32().data();
+// Divided sums over the pixels of each image.
+void sum_images(const autograd::Expression& e, double divisor, Tensor& y) {
+  const ImageShape in(e.shape);
+  float* out = y.f32().data();
   autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     std::array<double, kSumColumns> total;
@@ -94,6 +70,32 @@ Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
     }
   });
   reader.commit();
+}
+
+}  // namespace
+
+Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
+                   double divisor) {
+  const autograd::Expression e = autograd::expression_of(x);
+  const bool nonnegative = divisor > 0 && autograd::nonnegative(e);
+  if (inference::Trace* trace = inference::active_trace()) {
+    const auto forward = [divisor](std::span<const Tensor> in, Tensor& y) {
+      sum_images(autograd::expression_of(in[0], nullptr), divisor, y);
+    };
+    const Variable y = trace->append({.op = op,
+                                      .inputs = {x},
+                                      .shape = shape,
+                                      .forward = forward,
+                                      .nonnegative = nonnegative});
+    if (y) return y;
+  }
+  auto node = std::make_shared<ImageSumNode>(op, shape);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  if (nonnegative) node->mark_nonnegative();
+  node->divisor = divisor;
+  if (node->needs_grad) node->x = x.node().get();
+  sum_images(e, divisor, node->value);
   return Variable(std::move(node));
 }
 

@@ -8,7 +8,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "../byte_codes.h"
-#include "../inference/recorder.h"
+#include "../inference/trace.h"
 #include "../partitions.h"
 #include "weights.h"
 
@@ -187,6 +187,39 @@ void LinearNode::backward(Engine& engine) {
   engine.deliver(w, autograd::plain_gradient(dw));
 }
 
+// Appends the op to the active trace if x is traced and the weight is not.
+Variable trace_linear(std::string_view op, const Variable& x,
+                      const Variable& weight,
+                      const std::shared_ptr<const LinearKernels>& k,
+                      PackedWeight packed, GemmType factor) {
+  inference::Trace* trace = inference::active_trace();
+  if (trace == nullptr || !k->has_windows() || !trace->contains(x.id()) ||
+      trace->contains(weight.id())) {
+    return {};
+  }
+  if (packed.panels.empty()) {
+    factor = GemmType::float_codes;
+    packed = pack_weight(weight, factor, *k, 0);
+  }
+  // A panel may alias the weight, which may change later.
+  const Tensor& source = packed.multiplied.source.now();
+  for (Tensor& panel : packed.panels) {
+    if (panel.raw() == source.raw()) panel = panel.clone();
+  }
+  packed.multiplied = {};
+  const int64_t channels = k->output[-1];
+  inference::LinearCall call{
+      .kernels = k,
+      .weight = packed,
+      .rescale = rescale_of(autograd::expression_of(x), packed.scale, channels),
+      .factor = factor,
+      .multiply_adds = k->output.size() * (weight.shape().size() / channels)};
+  return trace->append({.op = op,
+                        .inputs = {x},
+                        .shape = k->output,
+                        .attributes = std::move(call)});
+}
+
 }  // namespace
 
 Variable linear(std::string_view op, const Variable& x, const Variable& weight,
@@ -197,7 +230,6 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
   node->depend_on(weight.node());
 
   const Expression input = autograd::expression_of(x);
-  node->value = Tensor(k.output);
   GemmType factor = GemmType::values;
   if (is_byte_quantized(input) && is_quantized_weight(weight, k.axis)) {
     factor =
@@ -208,22 +240,10 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
   const int zero =
       factor == GemmType::codes ? zero_byte(input.qparams, k.code_table) : 0;
   PackedWeight packed = pack_weight(weight, factor, k, zero);
-  if (inference::Recorder* recorder = inference::recorder()) {
-    if (packed.panels.empty()) {
-      factor = GemmType::float_codes;
-      packed = pack_weight(weight, factor, k, 0);
-    }
-    const int64_t taps = weight.shape().size() / k.output[-1];
-    if (recorder->linear({.op = node->op,
-                          .kernels = node->kernels,
-                          .x = input,
-                          .weight = packed,
-                          .factor = factor,
-                          .y = node->value,
-                          .multiply_adds = k.output.size() * taps})) {
-      return Variable(std::move(node));
-    }
-  }
+  if (const Variable y =
+          trace_linear(op, x, weight, node->kernels, packed, factor))
+    return y;
+  node->value = Tensor(k.output);
   // NaN has no quantized value; floats propagate it.
   if (packed.panels.empty() || !node->forward(input, packed, factor)) {
     factor = GemmType::float_codes;

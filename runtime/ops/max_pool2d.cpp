@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 
 #include "../arena.h"
 #include "../autograd/node.h"
-#include "../inference/recorder.h"
+#include "../inference/trace.h"
 #include "pool_geometry.h"
 #include "sequence.h"
 
@@ -86,37 +85,11 @@ kernels::MaxPool kernel_of(const PoolGeometry& g) {
   return p;
 }
 
-Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
-                  const WindowOptions& options) {
-  expect_few_cells(kind.op, window);
-  const PoolGeometry sizes(kind, x.shape(), window, options);
-  const kernels::MaxPool geometry = kernel_of(sizes);
-  const ImageShape in(x.shape());
-  const Shape shape = sizes.output(in.n);
-  const autograd::Expression e = autograd::expression_of(x);
-  if (inference::Recorder* recorder = inference::recorder()) {
-    const Tensor value(shape);
-    const auto again = [=, op = std::string(kind.op),
-                        axes = kind.axes](std::span<const Variable> inputs) {
-      return max_pool({op, axes, true}, inputs[0], window, options);
-    };
-    if (recorder->pooled(x, geometry, again, value)) {
-      const Variable y(value);
-      if (autograd::nonnegative(e)) y.node()->mark_nonnegative();
-      return y;
-    }
-  }
-  auto node = std::make_shared<MaxPoolNode>(kind.op, shape, geometry);
-  node->depend_on(x.node());
-  node->value = Tensor(shape);
-  if (autograd::nonnegative(e)) node->mark_nonnegative();
-  if (node->needs_grad) {
-    node->x = x.node().get();
-    node->index = Tensor(shape, DType::u8);
-  }
-  float* out = node->value.f32().data();
-  uint8_t* index =
-      node->needs_grad ? node->index.data<uint8_t>().data() : nullptr;
+// Pools each image. `index` receives the positions of the maxima, unless null.
+void pool_images(const kernels::MaxPool& geometry,
+                 const autograd::Expression& e, Tensor& y, uint8_t* index) {
+  const ImageShape in(e.shape);
+  float* out = y.f32().data();
   const int64_t out_size = geometry.oh * geometry.ow * in.c;
   autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
@@ -129,6 +102,38 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
     }
   });
   reader.commit();
+}
+
+Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
+                  const WindowOptions& options) {
+  expect_few_cells(kind.op, window);
+  const PoolGeometry sizes(kind, x.shape(), window, options);
+  const kernels::MaxPool geometry = kernel_of(sizes);
+  const Shape shape = sizes.output(ImageShape(x.shape()).n);
+  const autograd::Expression e = autograd::expression_of(x);
+  if (inference::Trace* trace = inference::active_trace()) {
+    const auto forward = [geometry](std::span<const Tensor> in, Tensor& y) {
+      pool_images(geometry, autograd::expression_of(in[0], nullptr), y,
+                  nullptr);
+    };
+    const Variable y = trace->append({.op = kind.op,
+                                      .inputs = {x},
+                                      .shape = shape,
+                                      .attributes = geometry,
+                                      .forward = forward,
+                                      .nonnegative = autograd::nonnegative(e)});
+    if (y) return y;
+  }
+  auto node = std::make_shared<MaxPoolNode>(kind.op, shape, geometry);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  if (autograd::nonnegative(e)) node->mark_nonnegative();
+  if (node->needs_grad) {
+    node->x = x.node().get();
+    node->index = Tensor(shape, DType::u8);
+  }
+  pool_images(geometry, e, node->value,
+              node->needs_grad ? node->index.data<uint8_t>().data() : nullptr);
   return Variable(std::move(node));
 }
 

@@ -9,7 +9,7 @@
 
 #include "../arena.h"
 #include "../autograd/node.h"
-#include "../inference/recorder.h"
+#include "../inference/trace.h"
 
 namespace octet {
 namespace {
@@ -102,24 +102,13 @@ struct PadNode final : Node {
   QuantParams qparams;
 };
 
-// Sequences are single-row images and stay so.
-Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
-  expect_sums_fit(op, p);
-  const ImageShape in(x.shape());
-  Shape shape = x.shape().with(-2, p.left + in.w + p.right);
-  if (shape.rank() == 4) shape = shape.with(1, p.top + in.h + p.bottom);
-  const autograd::Expression e = autograd::expression_of(x);
-  auto node = std::make_shared<PadNode>(op, shape);
-  node->depend_on(x.node());
-  node->value = Tensor(shape);
-  node->window = {shape[-2], p.top, p.left};
-  if (node->needs_grad) node->x = x.node().get();
-  float* out = node->value.f32().data();
-  const int64_t out_size = ImageShape(shape).size();
-  if (value >= 0 && autograd::nonnegative(e)) node->mark_nonnegative();
-  // Zero padding stays quantized if the range includes 0.
-  if (value == 0 && e.qparams.low <= 0 && e.qparams.high >= 0)
-    node->qparams = e.qparams;
+// Copies each image into a padded image.
+void pad_images(const autograd::Expression& e, const Pads& p, float value,
+                Tensor& y) {
+  const ImageShape in(e.shape);
+  const Window window{y.shape()[-2], p.top, p.left};
+  const int64_t out_size = ImageShape(y.shape()).size();
+  float* out = y.f32().data();
   autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
@@ -130,14 +119,47 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
       }
       const float* image = reader.image(i, 0);
       std::fill(to, to + out_size, value);
-      node->window.put(to, image, in);
+      window.put(to, image, in);
     }
   });
   reader.commit();
-  if (inference::Recorder* recorder = inference::recorder();
-      recorder != nullptr && value == 0) {
-    recorder->padded(x, p, node->value);
+}
+
+// Sequences are single-row images and stay so.
+Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
+  expect_sums_fit(op, p);
+  const ImageShape in(x.shape());
+  Shape shape = x.shape().with(-2, p.left + in.w + p.right);
+  if (shape.rank() == 4) shape = shape.with(1, p.top + in.h + p.bottom);
+  const autograd::Expression e = autograd::expression_of(x);
+  // Zero padding stays quantized if the range includes 0.
+  const bool quantized =
+      value == 0 && e.qparams.low <= 0 && e.qparams.high >= 0;
+  const QuantParams qparams = quantized ? e.qparams : QuantParams{};
+  const bool nonnegative = value >= 0 && autograd::nonnegative(e);
+  if (inference::Trace* trace = inference::active_trace()) {
+    const auto forward = [=](std::span<const Tensor> inputs, Tensor& y) {
+      pad_images(autograd::expression_of(inputs[0], nullptr), p, value, y);
+    };
+    inference::Attributes zeros;
+    if (value == 0) zeros = p;
+    const Variable y = trace->append({.op = op,
+                                      .inputs = {x},
+                                      .shape = shape,
+                                      .attributes = zeros,
+                                      .forward = forward,
+                                      .qparams = qparams,
+                                      .nonnegative = nonnegative});
+    if (y) return y;
   }
+  auto node = std::make_shared<PadNode>(op, shape);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  node->window = {shape[-2], p.top, p.left};
+  if (node->needs_grad) node->x = x.node().get();
+  if (nonnegative) node->mark_nonnegative();
+  node->qparams = qparams;
+  pad_images(e, p, value, node->value);
   return Variable(std::move(node));
 }
 

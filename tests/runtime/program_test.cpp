@@ -59,7 +59,7 @@ TEST_P(Programs, StorePaddingForConsumers) {
     y = call(capture, "pad", y, padded);
     y = call(capture, "last", y, last);
     const Program program = capture.finish({&y, 1});
-    calls.push_back(count(program, "call"));
+    calls.push_back(count(program, "pad2d") + count(program, "max_pool2d"));
     const Variable expected = last(padded(narrow(Variable(images))));
     Tensor got(expected.shape());
     ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
@@ -117,7 +117,8 @@ TEST_P(Programs, CallUncapturableFunctions) {
   });
   y = step("again", y, both);
   const Program program = capture.finish({&y, 1});
-  EXPECT_EQ(count(program, "call"), 3);
+  EXPECT_EQ(count(program, "call"), 2);
+  EXPECT_EQ(count(program, "max_pool2d"), 1);
   const Tensor images = noise({19, 6, 5, 4});
   Variable expected = pool(conv(Variable(images)));
   expected = both(softmax(conv2d(expected, weight({1, 1, 6, 4}, 9))));

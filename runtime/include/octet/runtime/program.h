@@ -16,7 +16,7 @@ namespace octet {
 /// Description of a program step.
 struct ProgramStep {
   std::string name;    ///< of the captured call; empty for evaluations
-  std::string op;      ///< "conv2d", "evaluate", "call"
+  std::string op;      ///< "conv2d", "evaluate"; "call": a layer
   std::string reads;   ///< inputs: "int8 32x32x16", "f32 10"
   std::string fused;   ///< epilogue: "scale, add, clip"
   std::string stores;  ///< outputs: "int8 32x32x16", joined by " + "
@@ -50,6 +50,10 @@ class Program {
   std::vector<ProgramStep> profile(std::span<const Tensor> inputs,
                                    std::span<Tensor> outputs) const;
 
+  /// Returns a line per step. With the environment variable
+  /// OCTET_TRACE=program, compilation prints the program after each pass.
+  std::string to_string() const;
+
   /// Peak bytes of activations per sample, and bytes of weights.
   int64_t activation_bytes() const;
   int64_t weight_bytes() const;
@@ -76,15 +80,15 @@ class ProgramCapture {
   /// Declares an input of the program.
   /// Shapes: [N, ...]; the result [1, ...] has undefined contents.
   Variable input(const Shape& shape);
-  /// Captures `function`. Convolutions, dense layers and pointwise expressions
-  /// become steps. If `function` contains any other op, it becomes a single
-  /// step as a whole, which calls the function that `lasting` returns.
+  /// Captures `function`. Its ops become steps, with fused pointwise
+  /// expressions. If it contains ops of other kinds, such as those of record(),
+  /// it becomes a single step as a whole, which calls the function that
+  /// `lasting` returns.
+  /// Throws: UnsupportedError if the first axis of the output is not the batch,
+  /// or if `function` inspects values.
   Variable call(const std::string& name, std::span<const Variable> inputs,
                 const Program::Function& function,
                 const std::function<Program::Function()>& lasting);
-  /// Declares that a result of input() or call() has no further consumers, so
-  /// that its memory can be released.
-  void release(const Variable& x);
   Program finish(std::span<const Variable> outputs);
 
  private:

@@ -51,9 +51,6 @@ struct DTypeOf<bool> {
 
 struct Buffer;
 class Variable;
-namespace inference {
-class Capture;
-}
 
 class [[nodiscard]] Tensor {
  public:
@@ -139,7 +136,6 @@ class [[nodiscard]] Tensor {
  private:
   friend class Variable;
   friend class WriteSpan;
-  friend class inference::Capture;
   static Tensor from_bytes(const Shape& shape, DType type, const void* values,
                            size_t count);
   /// Whether other handles share the buffer.

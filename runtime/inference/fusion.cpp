@@ -1,0 +1,243 @@
+#include "fusion.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../byte_codes.h"
+
+namespace octet::inference {
+namespace {
+
+using autograd::Expression;
+using autograd::kInfinity;
+using autograd::Term;
+
+Expression expression_of(const Term& term, const Shape& shape) {
+  Expression e;
+  e.shape = shape;
+  e.first = term;
+  e.first.low = -kInfinity;
+  e.first.high = kInfinity;
+  e.first.qparams = {};
+  e.low = term.low;
+  e.high = term.high;
+  e.qparams = term.qparams;
+  return e;
+}
+
+}  // namespace
+
+LoweredGraph Fusion::run() {
+  for (const TraceNode& node : trace_.nodes()) {
+    values_[node.id] = (this->*op_row(node.op).fuse)(node);
+  }
+  for (const uint64_t id : trace_.inputs) {
+    graph_.inputs.push_back(value_of(id));
+  }
+  for (const uint64_t id : trace_.outputs) {
+    graph_.outputs.push_back(value_of(id));
+  }
+  return std::move(graph_);
+}
+
+int Fusion::add_value(LoweredValue value) {
+  graph_.values.push_back(std::move(value));
+  return static_cast<int>(graph_.values.size()) - 1;
+}
+
+int Fusion::add_call(const TraceNode& node, Call call, bool sums) {
+  call.name = node.layer;
+  call.op = node.op;
+  call.output = add_value({.shape = node.shape,
+                           .call = static_cast<int>(graph_.calls.size()),
+                           .sums = sums,
+                           .qparams = {}});
+  graph_.calls.push_back(std::move(call));
+  return graph_.calls.back().output;
+}
+
+int Fusion::input(const TraceNode& node) {
+  return add_value({.shape = node.shape, .qparams = {}});
+}
+
+int Fusion::expression(const TraceNode& node) {
+  return value_of(*node.expression());
+}
+
+// The expression that an op consumes as its input.
+Expression Fusion::expression_of(uint64_t id) const {
+  const TraceNode& node = trace_.node(id);
+  if (const Expression* e = node.expression()) return *e;
+  Expression e;
+  e.shape = node.shape;
+  e.first.source = id;
+  e.qparams = node.qparams;
+  return e;
+}
+
+int Fusion::value_of(const Expression& e) {
+  const int first = value_of(e.first.source);
+  if (e.plain()) return first;
+  if (!e.second && !e.first.scaled() && !e.clipped()) {  // Q alone
+    const LoweredValue& v = at(graph_.values, first);
+    if (!v.qparams.empty() && same_qparams(v.qparams, e.qparams)) return first;
+    if (v.pointwise >= 0 && v.qparams.empty()) {
+      return graph_.evaluation(v.pointwise, e.shape, e.qparams);
+    }
+  }
+  const int second = e.second ? value_of(e.second->source) : -1;
+  return graph_.evaluation(add_pointwise(e, first, second), e.shape, e.qparams);
+}
+
+int Fusion::add_pointwise(const Expression& given, int first, int second) {
+  Pointwise p;
+  p.e = given;
+  p.e.qparams = {};
+  p.first = first;
+  p.second = second;
+  if (const int known = graph_.find(p); known >= 0) return known;
+  p.after = graph_.after(first);
+  if (second >= 0) p.after = std::max(p.after, graph_.after(second));
+  fuse(p);
+  return graph_.add(std::move(p));
+}
+
+// Selects the sums whose epilogue could evaluate the expression: the latest to
+// be available. The other term is stored as the operand to add.
+void Fusion::fuse(Pointwise& p) {
+  const auto is_sums = [&](int v) {
+    return v >= 0 && at(graph_.values, v).sums;
+  };
+  const Term& first = p.e.first;
+  p.low2 = -kInfinity;
+  p.high2 = kInfinity;
+  if (p.second < 0) {
+    p.fusable = is_sums(p.first);
+    if (!p.fusable) return;
+    p.sums = p.first;
+    p.a = first.a;
+    p.b = first.b;
+    return;
+  }
+  const Term& second = *p.e.second;
+  const bool follows_first =
+      is_sums(p.first) && p.after == graph_.after(p.first);
+  if (!follows_first && !is_sums(p.second)) return;
+  const Term& own = follows_first ? first : second;
+  const Term& rest = follows_first ? second : first;
+  p.sums = follows_first ? p.first : p.second;
+  p.a = own.a;
+  p.b = own.b;
+  if (!follows_first) {
+    p.low2 = second.low;
+    p.high2 = second.high;
+    p.qparams2 = second.qparams;
+  }
+  const Expression other = octet::inference::expression_of(rest, p.e.shape);
+  p.other_plain = other.plain();
+  p.other = value_of(other);
+  // The operand is stored as bytes if it is quantized.
+  const auto fits = [](const QuantParams& qparams) {
+    return qparams.empty() || fits_bytes(qparams);
+  };
+  p.fusable = graph_.after(p.other) < graph_.after(p.sums) &&
+              fits(other.qparams) && fits(at(graph_.values, p.other).qparams);
+}
+
+// Returns the input of a windowed op and its zero padding. The range of the
+// quantization parameters must include 0.
+Fusion::Padded Fusion::windows_of(uint64_t id) {
+  const Expression e = expression_of(id);
+  const bool plain = !e.second && !e.first.scaled() && !e.clipped();
+  const auto found =
+      plain ? padded_.find(value_of(e.first.source)) : padded_.end();
+  if (found == padded_.end()) return {value_of(e), {}};
+  const auto& [base, pads] = found->second;
+  if (e.qparams.empty()) return {base, pads};
+  const LoweredValue v = at(graph_.values, base);
+  const bool holds_zero = e.qparams.low <= 0 && e.qparams.high >= 0;
+  if (holds_zero && same_qparams(v.qparams, e.qparams)) return {base, pads};
+  if (!v.qparams.empty() || !holds_zero) return {value_of(e), {}};
+  const int pointwise = v.pointwise < 0 ? graph_.plain(base) : v.pointwise;
+  return {graph_.evaluation(pointwise, v.shape, e.qparams), pads};
+}
+
+int Fusion::linear(const TraceNode& node) {
+  const auto [x, pads] = windows_of(node.inputs[0]);
+  Call call;
+  call.linear = std::get<LinearCall>(node.attributes);
+  call.inputs = {x};
+  call.pads = pads;
+  return add_call(node, std::move(call), true);
+}
+
+int Fusion::ordinary(const TraceNode& node) {
+  if (node.expression() != nullptr) return expression(node);
+  Call call;
+  call.forward = node.forward;
+  if (const auto* layer = std::get_if<LayerCall>(&node.attributes)) {
+    call.layer = *layer;
+  }
+  for (const uint64_t id : node.inputs) {
+    call.inputs.push_back(call.layer ? value_of(expression_of(id))
+                                     : value_of(id));
+  }
+  return add_call(node, std::move(call));
+}
+
+int Fusion::zero_padding(const TraceNode& node) {
+  const int value = ordinary(node);
+  if (const Pads* pads = std::get_if<Pads>(&node.attributes)) {
+    padded_[value] = {value_of(node.inputs[0]), *pads};
+  }
+  return value;
+}
+
+int Fusion::max_pool(const TraceNode& node) {
+  const int value = ordinary(node);
+  const auto [x, pads] = windows_of(node.inputs[0]);
+  graph_.calls.back().pool = {std::get<kernels::MaxPool>(node.attributes), x,
+                              pads};
+  return value;
+}
+
+int Fusion::compute(Pointwise p, const Shape& shape) {
+  return graph_.evaluation(graph_.add(std::move(p)), shape, {});
+}
+
+int Fusion::activation(const TraceNode& node) {
+  const int base = value_of(node.inputs[0]);
+  const LoweredValue v = at(graph_.values, base);
+  const bool follows = v.pointwise >= 0 && v.qparams.empty() &&
+                       at(graph_.pointwise, v.pointwise).expression_only();
+  const int of = follows ? v.pointwise : graph_.plain(base);
+  Pointwise p = at(graph_.pointwise, of);
+  p.function = std::get<kernels::Activation>(node.attributes);
+  return compute(std::move(p), node.shape);
+}
+
+// With a number per channel and sample: a*t - 0, which is bit-identical to the
+// product.
+int Fusion::product(const TraceNode& node) {
+  const int64_t channels = node.shape[-1];
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    const uint64_t x = node.inputs[i];
+    const uint64_t by = node.inputs[1 - i];
+    const Shape& factors = trace_.node(by).shape;
+    if (node.shape.rank() < 2 || trace_.node(x).shape != node.shape ||
+        factors.rank() != node.shape.rank() || factors.size() != channels ||
+        factors[-1] != channels) {
+      continue;
+    }
+    Pointwise p;
+    p.e.shape = node.shape;
+    p.e.first.b = Tensor::full({channels}, -0.0f);
+    p.first = value_of(x);
+    p.multiplier = value_of(by);
+    p.after = std::max(graph_.after(p.first), graph_.after(p.multiplier));
+    return compute(std::move(p), node.shape);
+  }
+  return ordinary(node);
+}
+
+}  // namespace octet::inference

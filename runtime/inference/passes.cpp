@@ -1,0 +1,76 @@
+#include "passes.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "describe.h"
+#include "fusion.h"
+
+namespace octet::inference {
+namespace {
+
+std::string text_of(const Trace& trace) { return trace.to_string(); }
+std::string text_of(const LoweredGraph& graph) { return graph.to_string(); }
+std::string text_of(const Program::Plan& plan) { return to_string(plan); }
+
+template <class Result>
+void show(std::string_view pass, const Result& result) {
+  const char* const trace = std::getenv("OCTET_TRACE");
+  if (trace == nullptr || std::string_view(trace) != "program") return;
+  std::cerr << fmt::format("program '{}':\n{}", pass, text_of(result));
+}
+
+}  // namespace
+
+Program::Plan compile(Trace trace) {
+  show("trace", trace);
+  remove_dead(trace);
+  show("dead code", trace);
+  LoweredGraph graph = fuse(trace);
+  show("fusion", graph);
+  pool_codes(graph);
+  show("quantized pooling", graph);
+  Program::Plan plan = lay_out(std::move(graph));
+  show("layout", plan);
+  place_storages(plan);
+  show("memory", plan);
+  return plan;
+}
+
+void remove_dead(Trace& trace) {
+  const std::vector<TraceNode>& nodes = trace.nodes();
+  std::unordered_map<uint64_t, bool> used;
+  for (const uint64_t id : trace.inputs) used[id] = true;
+  for (const uint64_t id : trace.outputs) used[id] = true;
+  std::vector<bool> unused(nodes.size());
+  for (size_t i = nodes.size(); i-- > 0;) {
+    unused[i] = !used[nodes[i].id];
+    if (unused[i]) continue;
+    for (const uint64_t input : nodes[i].inputs) used[input] = true;
+  }
+  trace.remove(unused);
+}
+
+LoweredGraph fuse(const Trace& trace) { return Fusion(trace).run(); }
+
+std::string to_string(const Program::Plan& plan) {
+  std::string text;
+  for (const Step& step : plan.steps) {
+    const ProgramStep s = describe(plan, step);
+    text += fmt::format("  {}({}) -> {}", s.op, s.reads, s.stores);
+    if (!s.fused.empty()) text += fmt::format("; {}", s.fused);
+    if (!s.note.empty()) text += fmt::format("; {}", s.note);
+    if (!s.name.empty()) text += fmt::format("  '{}'", s.name);
+    text += "\n";
+  }
+  if (plan.block > 0) {
+    text += fmt::format("  {} bytes of activations per sample\n", plan.block);
+  }
+  return text;
+}
+
+}  // namespace octet::inference

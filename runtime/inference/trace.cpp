@@ -1,0 +1,203 @@
+#include "trace.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet::inference {
+namespace {
+
+using autograd::Expression;
+
+thread_local Trace* current = nullptr;
+
+// Output of a traced op. Expressions refer to it by id; its memory is never
+// touched unless the value is read.
+struct TracedNode final : autograd::Node {
+  using Node::Node;
+
+  Tensor compute() override { return Tensor::zeros(shape); }
+  const QuantParams* value_qparams() const override {
+    return qparams.empty() ? nullptr : &qparams;
+  }
+  autograd::Term term() override {
+    if (stand_in.empty()) stand_in = Tensor(shape);
+    autograd::Term result;
+    result.t = stand_in;
+    result.source = id;
+    result.nonnegative = nonnegative();
+    return result;
+  }
+
+  QuantParams qparams;
+  Tensor stand_in;
+};
+
+std::vector<uint64_t> sources_of(const Expression& e) {
+  std::vector<uint64_t> sources{e.first.source};
+  if (e.second) sources.push_back(e.second->source);
+  return sources;
+}
+
+// Expressions of a trace hold no tensors but their factors.
+void drop_values(autograd::Term& term) {
+  term.t = {};
+  term.statistics = {};
+  term.target = nullptr;
+}
+
+}  // namespace
+
+Trace* active_trace() { return current; }
+
+TraceGuard::TraceGuard(Trace& trace)
+    : before_(std::exchange(current, &trace)) {}
+TraceGuard::~TraceGuard() { current = before_; }
+
+void Trace::add(TraceNode node) {
+  places_.emplace(node.id, nodes_.size());
+  nodes_.push_back(std::move(node));
+}
+
+bool Trace::contains(const Expression& e) const {
+  return std::ranges::all_of(sources_of(e),
+                             [&](uint64_t id) { return contains(id); });
+}
+
+Variable Trace::append(TracedOp op) {
+  TraceNode node{.layer = layer_,
+                 .op = std::string(op.op),
+                 .inputs = {},
+                 .attributes = std::move(op.attributes),
+                 .forward = std::move(op.forward),
+                 .shape = op.shape,
+                 .qparams = op.qparams,
+                 .id = 0};
+  const auto is_sample = [](const Shape& s) {
+    return s.rank() > 0 && s[0] == 1;
+  };
+  if (!is_sample(op.shape)) return {};
+  for (const Variable& x : op.inputs) {
+    if (!contains(x.id()) || !is_sample(x.shape())) return {};
+    node.inputs.push_back(x.id());
+  }
+  auto output = std::make_shared<TracedNode>(op.op, op.shape);
+  output->qparams = std::move(op.qparams);
+  if (op.nonnegative) output->mark_nonnegative();
+  node.id = output->id;
+  add(std::move(node));
+  return Variable(std::move(output));
+}
+
+bool Trace::append(const autograd::Node& node, const Expression& e) {
+  if (!contains(e)) return false;
+  Expression own = e;
+  drop_values(own.first);
+  if (own.second) drop_values(*own.second);
+  own.buffer = nullptr;
+  add({.layer = layer_,
+       .op = node.op,
+       .inputs = sources_of(e),
+       .attributes = std::move(own),
+       .forward = {},
+       .shape = e.shape,
+       .qparams = e.qparams,
+       .id = node.id});
+  return true;
+}
+
+Variable Trace::input(const Shape& shape) {
+  const Variable x =
+      append({.op = "input", .inputs = {}, .shape = shape.with(0, 1)});
+  inputs.push_back(x.id());
+  return x;
+}
+
+Variable Trace::call(const std::string& layer,
+                     std::span<const Variable> arguments,
+                     const Program::Function& function,
+                     const std::function<Program::Function()>& lasting) {
+  for (const Variable& x : arguments) {
+    if (contains(x.id())) continue;
+    throw InternalError("internal", "trace", "an input was not traced");
+  }
+  layer_ = layer;
+  reads_ = false;
+  const size_t before = nodes_.size();
+  const TraceGuard active(*this);
+  const Variable y = function(arguments);
+  if (y.shape().rank() < 1 || y.shape()[0] != 1) {
+    throw UnsupportedError(
+        "unsupported_layer", fmt::format("'{}'", layer),
+        fmt::format("the first axis of the output must be the batch, got {} "
+                    "for one sample",
+                    y.shape().to_string()));
+  }
+  if (contains(y.id())) {
+    if (!reads_) return y;
+    throw UnsupportedError(
+        "unsupported_layer", fmt::format("'{}'", layer),
+        "the layer inspects the values of a sample, so its "
+        "ops cannot be compiled. Hint: use Model::predict()");
+  }
+  for (size_t i = before; i < nodes_.size(); ++i) places_.erase(nodes_[i].id);
+  nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(before),
+               nodes_.end());
+  return append_layer(arguments, y, lasting());
+}
+
+// The output stays an expression of the call's result, as in the model.
+Variable Trace::append_layer(std::span<const Variable> arguments,
+                             const Variable& y, Program::Function function) {
+  Expression known = autograd::expression_of(y);
+  const bool affine =
+      !known.second && !known.clipped() && known.first.t.shape() == y.shape();
+  const Variable result =
+      append({.op = "call",
+              .inputs = {arguments.begin(), arguments.end()},
+              .shape = y.shape(),
+              .attributes = LayerCall{std::move(function), affine}});
+  const autograd::Term term = result.node()->term();
+  Expression e;
+  if (affine) e = known;
+  e.shape = y.shape();
+  e.first.t = term.t;
+  e.first.source = term.source;
+  e.first.statistics = {};
+  e.first.target = nullptr;
+  // A custom layer may return negative values in another call.
+  e.first.nonnegative = false;
+  e.qparams = known.qparams;
+  return autograd::wrap("output", std::move(e));
+}
+
+void Trace::remove(const std::vector<bool>& unused) {
+  std::vector<TraceNode> all = std::exchange(nodes_, {});
+  places_.clear();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!unused[i]) add(std::move(all[i]));
+  }
+}
+
+std::string Trace::to_string() const {
+  std::string text;
+  for (const TraceNode& node : nodes_) {
+    std::vector<std::string> read;
+    for (const uint64_t id : node.inputs) {
+      read.push_back(fmt::format("%{}", places_.at(id)));
+    }
+    text += fmt::format("  %{} = {}({}) {}", places_.at(node.id), node.op,
+                        fmt::join(read, ", "), node.shape.to_string());
+    if (!node.qparams.empty()) {
+      text += fmt::format(" in [{},{}]", node.qparams.low, node.qparams.high);
+    }
+    if (!node.layer.empty()) text += fmt::format("  '{}'", node.layer);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace octet::inference

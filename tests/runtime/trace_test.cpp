@@ -1,0 +1,92 @@
+// Traces of functions, and the passes that compile them.
+#include <cstdlib>
+
+#include "programs.h"
+#include "runtime/inference/passes.h"
+
+namespace octet::programs {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> ops_of(const inference::Trace& trace) {
+  std::vector<std::string> ops;
+  for (const inference::TraceNode& node : trace.nodes()) ops.push_back(node.op);
+  return ops;
+}
+
+inference::Trace traced(const Net& net, const Shape& sample) {
+  const NoGradGuard no_grad;
+  inference::Trace trace;
+  const Variable x = trace.input(sample);
+  const Program::Function run = [net](std::span<const Variable> in) {
+    return net(in[0]);
+  };
+  const Variable y = trace.call("net", {&x, 1}, run, [&] { return run; });
+  trace.outputs.push_back(y.id());
+  return trace;
+}
+
+TEST(Trace, AppendsANodePerOp) {
+  const Net net = [](const Variable& x) {
+    return relu(bias_add(conv2d(x, weight({1, 1, 3, 4})), weight({4})));
+  };
+  inference::Trace trace = traced(net, {1, 5, 5, 3});
+  EXPECT_THAT(ops_of(trace),
+              ElementsAre("input", "conv2d", "bias_add", "relu"));
+  EXPECT_EQ(trace.to_string(),
+            "  %0 = input() [1,5,5,3]\n"
+            "  %1 = conv2d(%0) [1,5,5,4]  'net'\n"
+            "  %2 = bias_add(%1) [1,5,5,4]  'net'\n"
+            "  %3 = relu(%1) [1,5,5,4]  'net'\n");
+  inference::remove_dead(trace);
+  EXPECT_THAT(ops_of(trace), ElementsAre("input", "conv2d", "relu"));
+}
+
+// Names stay valid although the memory of a Variable is reused.
+TEST(Trace, IdentifiesValuesByVariable) {
+  const Net net = [](const Variable& x) {
+    Variable y = relu(conv2d(x, weight({1, 1, 3, 3})));
+    for (int i = 0; i < 20; ++i) y = relu(conv2d(y, weight({1, 1, 3, 3})), 6);
+    return add(y, x);
+  };
+  const Program program = capture(net, {1, 64, 64, 3});
+  const Tensor x = noise({3, 64, 64, 3});
+  Tensor y(x.shape());
+  ASSERT_TRUE(program.run({&x, 1}, {&y, 1}));
+  const NoGradGuard no_grad;
+  EXPECT_EQ(bits(y), bits(net(Variable(x)).value()));
+}
+
+TEST(Trace, RefusesFunctionsThatInspectValues) {
+  const Net look = [](const Variable& x) {
+    return x.value().f32()[0] > 0 ? relu(x) : x;
+  };
+  const Failure failure = failure_of<UnsupportedError>([&] {
+    (void)traced(look, {1, 4});
+  });
+  EXPECT_EQ(failure, (Failure{"unsupported_layer", "'net'"}));
+}
+
+TEST(Trace, PrintsTheProgramAfterEachPass) {
+  setenv("OCTET_TRACE", "program", 1);
+  testing::internal::CaptureStderr();
+  const Program program = capture(
+      [](const Variable& x) {
+        return relu(dense(x, weight({4, 3})));
+      },
+      {1, 4});
+  const std::string text = testing::internal::GetCapturedStderr();
+  unsetenv("OCTET_TRACE");
+  EXPECT_THAT(text, HasSubstr("program 'dead code':\n  %0 = input() [1,4]\n"));
+  EXPECT_THAT(text, HasSubstr("program 'fusion':\n"));
+  EXPECT_THAT(text, HasSubstr("program 'memory':\n" + program.to_string()));
+  EXPECT_THAT(program.to_string(),
+              HasSubstr("dense(f32 4) -> f32 3; scale, clip  'net'\n"));
+  EXPECT_THAT(program.to_string(), Not(HasSubstr("relu")));
+}
+
+}  // namespace
+}  // namespace octet::programs
