@@ -120,8 +120,7 @@ InferenceSession::InferenceSession(const Model& model,
   program_.reserve(options_.max_batch);
 }
 
-std::vector<Tensor> InferenceSession::outputs_for(
-    std::span<const Tensor> inputs) const {
+void InferenceSession::expect_inputs(std::span<const Tensor> inputs) const {
   if (inputs.size() != input_shapes_.size()) {
     throw ValueError("count_mismatch", fmt::format("model '{}'", name_),
                      fmt::format("takes {} inputs, got {}",
@@ -143,6 +142,9 @@ std::vector<Tensor> InferenceSession::outputs_for(
         fmt::format("the session takes at most {} samples (max_batch), got {}",
                     options_.max_batch, samples));
   }
+}
+
+std::vector<Tensor> InferenceSession::outputs_for(int64_t samples) const {
   std::vector<Tensor> outputs;
   for (const Shape& shape : output_shapes_) {
     outputs.emplace_back(shape.with(0, samples));
@@ -152,14 +154,36 @@ std::vector<Tensor> InferenceSession::outputs_for(
 
 std::vector<Tensor> InferenceSession::run(
     std::span<const Tensor> inputs) const {
+  expect_inputs(inputs);
+  std::vector<Tensor> outputs = outputs_for(inputs[0].shape()[0]);
+  run_into(inputs, outputs);
+  return outputs;
+}
+
+void InferenceSession::run_into(std::span<const Tensor> inputs,
+                                std::span<Tensor> outputs) const {
+  expect_inputs(inputs);
+  if (outputs.size() != output_shapes_.size()) {
+    throw ValueError("count_mismatch", fmt::format("model '{}'", name_),
+                     fmt::format("has {} outputs, got {}",
+                                 output_shapes_.size(), outputs.size()));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Shape shape = output_shapes_[i].with(0, inputs[0].shape()[0]);
+    if (outputs[i].dtype() == DType::f32 && outputs[i].shape() == shape) {
+      continue;
+    }
+    throw ShapeError("shape_mismatch", fmt::format("output {}", i),
+                     fmt::format("must be f32 {}, got {} {}", shape.to_string(),
+                                 octet::to_string(outputs[i].dtype()),
+                                 outputs[i].shape().to_string()));
+  }
   const ThreadLimit limit(options_.threads);
-  std::vector<Tensor> outputs = outputs_for(inputs);
   if (!program_.run(inputs, outputs)) {
     throw ValueError("not_finite", fmt::format("model '{}'", name_),
                      "NaN in a tensor to be quantized. Hint: look for NaN or "
                      "infinity in the inputs");
   }
-  return outputs;
 }
 
 Tensor InferenceSession::run(const Tensor& x) const {
@@ -176,7 +200,8 @@ Tensor InferenceSession::run(const Tensor& x) const {
 std::vector<ProgramStep> InferenceSession::profile(
     std::span<const Tensor> inputs) const {
   const ThreadLimit limit(options_.threads);
-  std::vector<Tensor> outputs = outputs_for(inputs);
+  expect_inputs(inputs);
+  std::vector<Tensor> outputs = outputs_for(inputs[0].shape()[0]);
   return program_.profile(inputs, outputs);
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #ifdef __GLIBC__
@@ -181,9 +182,12 @@ void keep(Buffer* buffer) {
   shared().bytes += buffer->capacity;
 }
 
-}  // namespace
+thread_local StepMemory* step_memory = nullptr;
 
-Buffer* take(int64_t bytes) {
+constexpr int64_t kOfStep = -1;  // capacity of a buffer in StepMemory
+
+// Allocates outside of StepMemory.
+Buffer* take_lasting(int64_t bytes) {
   const bool large = of_heap(bytes + kSlack);
   const int64_t capacity = large ? bytes + kSlack : size_class(bytes + kSlack);
   if (Buffer* buffer = reuse(capacity)) {
@@ -210,7 +214,34 @@ Buffer* take(int64_t bytes) {
   return buffer.release();
 }
 
+}  // namespace
+
+StepMemory::StepMemory(char* memory, int64_t bytes)
+    : memory_(memory),
+      bytes_(bytes),
+      before_(std::exchange(step_memory, this)) {}
+
+StepMemory::~StepMemory() { step_memory = before_; }
+
+char* StepMemory::take(int64_t bytes) {
+  const int64_t at = requested_;
+  requested_ += (bytes + kSlack + 63) / 64 * 64;
+  return requested_ <= bytes_ ? memory_ + at : nullptr;
+}
+
+Buffer* take(int64_t bytes) {
+  if (char* part =
+          step_memory == nullptr ? nullptr : step_memory->take(bytes)) {
+    return new Buffer{part, kOfStep, 1, 0, 0};
+  }
+  return take_lasting(bytes);
+}
+
 void give(Buffer* buffer) noexcept {
+  if (buffer->capacity == kOfStep) {
+    delete buffer;
+    return;
+  }
   if (kCaching && !of_heap(buffer->capacity)) {
     try {
       keep(buffer);
@@ -235,7 +266,7 @@ float* scratch(int slot, int64_t floats) {
   Region& region = regions[static_cast<size_t>(slot)];
   const int64_t bytes = floats * static_cast<int64_t>(sizeof(float)) + kSlack;
   if (region.buffer == nullptr || region.buffer->capacity < bytes) {
-    Buffer* larger = take(bytes);
+    Buffer* larger = take_lasting(bytes);
     if (region.buffer != nullptr) free_buffer(region.buffer);
     region.buffer = larger;
   }

@@ -30,6 +30,27 @@ Buffer* take(int64_t bytes);
 /// Frees a buffer without references.
 void give(Buffer* buffer) noexcept;
 
+/// While it exists, tensors of this thread are allocated in `memory`, as long
+/// as they fit. They must be freed before it. Aligned to 64 bytes.
+class StepMemory {
+ public:
+  StepMemory(char* memory, int64_t bytes);
+  ~StepMemory();
+  StepMemory(const StepMemory&) = delete;
+  StepMemory& operator=(const StepMemory&) = delete;
+
+  /// Bytes that would have held all tensors allocated so far.
+  int64_t requested() const { return requested_; }
+  /// Returns a part of the memory, or null.
+  char* take(int64_t bytes);
+
+ private:
+  char* memory_;
+  int64_t bytes_;
+  int64_t requested_ = 0;
+  StepMemory* before_;
+};
+
 /// Number of system allocations so far, by all threads.
 int64_t system_allocations();
 

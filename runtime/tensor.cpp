@@ -10,6 +10,7 @@
 #include <octet/runtime/tensor.h>
 
 #include "arena.h"
+#include "layouts.h"
 
 namespace octet {
 
@@ -137,7 +138,8 @@ Tensor Tensor::clone() const {
   return from_bytes(shape_, type_, data_, static_cast<size_t>(size_));
 }
 
-Tensor Tensor::reshaped(const Shape& shape) const {
+Shape reshaped(const Shape& from, const Shape& shape) {
+  const int64_t size = from.size();
   Shape resolved = shape;
   int64_t known = 1;
   int unknown = -1;
@@ -153,14 +155,18 @@ Tensor Tensor::reshaped(const Shape& shape) const {
       known *= shape[axis];
     }
   }
-  if (unknown >= 0 && known > 0) resolved = shape.with(unknown, size_ / known);
-  if ((unknown >= 0 && known == 0) || resolved.size() != size_) {
+  if (unknown >= 0 && known > 0) resolved = shape.with(unknown, size / known);
+  if ((unknown >= 0 && known == 0) || resolved.size() != size) {
     throw ShapeError("shape_mismatch", "reshape",
                      fmt::format("{} does not fit the {} elements of {}",
-                                 shape.to_string(), size_, shape_.to_string()));
+                                 shape.to_string(), size, from.to_string()));
   }
+  return resolved;
+}
+
+Tensor Tensor::reshaped(const Shape& shape) const {
   Tensor result = *this;
-  result.shape_ = resolved;
+  result.shape_ = octet::reshaped(shape_, shape);
   return result;
 }
 
@@ -261,10 +267,7 @@ void gather(T* to, const T* from, std::span<const int64_t> dims,
   }
 }
 
-}  // namespace
-
-Tensor Tensor::transposed(std::span<const int> order) const {
-  const int rank = shape_.rank();
+void expect_permutation(std::span<const int> order, int rank) {
   std::array<bool, Shape::kMaxRank> seen{};
   bool valid = static_cast<int>(order.size()) == rank;
   for (size_t i = 0; valid && i < order.size(); ++i) {
@@ -272,31 +275,43 @@ Tensor Tensor::transposed(std::span<const int> order) const {
     valid = axis >= 0 && axis < rank && !seen[static_cast<size_t>(axis)];
     if (valid) seen[static_cast<size_t>(axis)] = true;
   }
-  if (!valid) {
-    throw ShapeError(
-        "invalid_value", "transpose",
-        fmt::format("the order must be a permutation of {} axes", rank));
-  }
+  if (valid) return;
+  throw ShapeError(
+      "invalid_value", "transpose",
+      fmt::format("the order must be a permutation of {} axes", rank));
+}
+
+}  // namespace
+
+Tensor Tensor::transposed(std::span<const int> order) const {
+  expect_permutation(order, shape_.rank());
+  std::array<int64_t, Shape::kMaxRank> dims{};
+  for (size_t i = 0; i < order.size(); ++i) dims[i] = shape_[order[i]];
+  Tensor result(Shape(std::span<const int64_t>(dims.data(), order.size())),
+                type_);
+  transpose_into(*this, order, result);
+  return result;
+}
+
+void transpose_into(const Tensor& x, std::span<const int> order, Tensor& y) {
+  const int rank = x.shape().rank();
+  expect_permutation(order, rank);
   std::array<int64_t, Shape::kMaxRank> own{};
   int64_t stride = 1;
   for (int axis = rank - 1; axis >= 0; --axis) {
     own[static_cast<size_t>(axis)] = stride;
-    stride *= shape_[axis];
+    stride *= x.shape()[axis];
   }
-  std::array<int64_t, Shape::kMaxRank> dims{};
   std::array<int64_t, Shape::kMaxRank> strides{};
   for (size_t i = 0; i < order.size(); ++i) {
-    dims[i] = shape_[order[i]];
     strides[i] = own[static_cast<size_t>(order[i])];
   }
-  const std::span<const int64_t> to_dims(dims.data(), order.size());
-  Tensor result(Shape(to_dims), type_);
-  if (size_ == 0) return result;
+  if (x.size() == 0) return;
   const auto copy = [&]<class T>(T*) {
-    gather(static_cast<T*>(result.raw()), static_cast<const T*>(raw()), to_dims,
-           {strides.data(), order.size()});
+    gather(static_cast<T*>(y.raw()), static_cast<const T*>(x.raw()),
+           y.shape().dims(), {strides.data(), order.size()});
   };
-  switch (size_of(type_)) {
+  switch (size_of(x.dtype())) {
     case 1:
       copy(static_cast<uint8_t*>(nullptr));
       break;
@@ -306,7 +321,6 @@ Tensor Tensor::transposed(std::span<const int> order) const {
     default:
       copy(static_cast<uint64_t*>(nullptr));
   }
-  return result;
 }
 
 bool Tensor::is_shared() const {

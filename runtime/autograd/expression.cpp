@@ -71,6 +71,7 @@ ExpressionEvaluator::ExpressionEvaluator(const Expression& expression,
                                          OutputKind form)
     : expression_(expression), images_(expression.shape) {
   const Expression& e = expression_;
+  if (inference::Trace* trace = inference::active_trace()) trace->note_use(e);
   call_.h = images_.h;
   call_.w = images_.w;
   call_.c = images_.c;
@@ -200,7 +201,7 @@ void ExpressionEvaluator::commit() {
 
 Tensor evaluate(const Expression& expression) {
   const inference::Trace* trace = inference::active_trace();
-  if (trace != nullptr && trace->contains(expression)) {
+  if (trace != nullptr && trace->is_traced(expression)) {
     return Tensor::zeros(expression.shape);  // values are undefined
   }
   Tensor out(expression.shape);

@@ -28,8 +28,12 @@ Expression expression_of(const Term& term, const Shape& shape) {
 }  // namespace
 
 LoweredGraph Fusion::run() {
-  for (const TraceNode& node : trace_.nodes()) {
-    values_[node.id] = (this->*op_row(node.op).fuse)(node);
+  // Constants first, so that they are available to every epilogue.
+  for (const bool constants : {true, false}) {
+    for (const TraceNode& node : trace_.nodes()) {
+      if ((node.constant() != nullptr) != constants) continue;
+      values_[node.id] = (this->*op_row(node.op).fuse)(node);
+    }
   }
   for (const uint64_t id : trace_.inputs) {
     graph_.inputs.push_back(value_of(id));
@@ -58,6 +62,30 @@ int Fusion::add_call(const TraceNode& node, Call call, bool sums) {
 
 int Fusion::input(const TraceNode& node) {
   return add_value({.shape = node.shape, .qparams = {}});
+}
+
+// Ops that broadcast read the constant itself, others a copy per sample.
+int Fusion::constant(const TraceNode& node) {
+  const Tensor& value = *node.constant();
+  constants_[node.id] =
+      add_value({.shape = node.shape, .qparams = {}, .constant = value});
+  Call call;
+  call.forward = [value](std::span<const Tensor>, Tensor& y) {
+    for (int64_t i = 0; i < y.shape()[0]; ++i) {
+      Tensor sample = y.slice(i, 1);
+      std::ranges::copy(value.f32(), sample.f32().begin());
+    }
+  };
+  return add_call(node, std::move(call));
+}
+
+// Shares the buffer of its input.
+int Fusion::reshape(const TraceNode& node) {
+  const int x = value_of(node.inputs[0]);
+  return add_value({.shape = node.shape,
+                    .call = graph_.after(x),
+                    .alias = x,
+                    .qparams = {}});
 }
 
 int Fusion::expression(const TraceNode& node) {
@@ -163,6 +191,7 @@ Fusion::Padded Fusion::windows_of(uint64_t id) {
 }
 
 int Fusion::linear(const TraceNode& node) {
+  if (node.forward) return ordinary(node);
   const auto [x, pads] = windows_of(node.inputs[0]);
   Call call;
   call.linear = std::get<LinearCall>(node.attributes);
@@ -179,8 +208,11 @@ int Fusion::ordinary(const TraceNode& node) {
     call.layer = *layer;
   }
   for (const uint64_t id : node.inputs) {
-    call.inputs.push_back(call.layer ? value_of(expression_of(id))
-                                     : value_of(id));
+    const auto raw = constants_.find(id);
+    const bool repeats = node.broadcasts && raw != constants_.end();
+    call.inputs.push_back(repeats      ? raw->second
+                          : call.layer ? value_of(expression_of(id))
+                                       : value_of(id));
   }
   return add_call(node, std::move(call));
 }

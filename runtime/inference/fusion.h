@@ -19,12 +19,14 @@ class Fusion {
   // For the rows of the op table: each adds an op to the graph and returns the
   // value of its output.
   int input(const TraceNode& node);
+  int constant(const TraceNode& node);
   int expression(const TraceNode& node);
   int linear(const TraceNode& node);
   int activation(const TraceNode& node);
   int product(const TraceNode& node);
   int max_pool(const TraceNode& node);
   int zero_padding(const TraceNode& node);
+  int reshape(const TraceNode& node);
   /// An op without fusion: runs its `forward`, or calls its layer.
   int ordinary(const TraceNode& node);
 
@@ -47,8 +49,9 @@ class Fusion {
 
   const Trace& trace_;
   LoweredGraph graph_;
-  std::unordered_map<uint64_t, int> values_;  // by id in the trace
-  std::unordered_map<int, Padded> padded_;    // by value of the padded output
+  std::unordered_map<uint64_t, int> values_;     // by id in the trace
+  std::unordered_map<uint64_t, int> constants_;  // not repeated per sample
+  std::unordered_map<int, Padded> padded_;  // by value of the padded output
 };
 
 /// How an op is fused.

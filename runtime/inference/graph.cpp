@@ -136,7 +136,9 @@ std::vector<bool> LoweredGraph::read_calls() const {
       open.pop_back();
       if (read[static_cast<size_t>(value)]) continue;
       read[static_cast<size_t>(value)] = true;
-      const int i = at(values, value).pointwise;
+      const LoweredValue& v = at(values, value);
+      if (v.alias >= 0) open.push_back(v.alias);
+      const int i = v.pointwise;
       if (i < 0) continue;
       const Pointwise& p = at(pointwise, i);
       for (const int next : {p.first, p.second, p.multiplier}) {

@@ -42,11 +42,13 @@ struct Pointwise {
 /// A tensor, or a pointwise expression, quantized or not.
 struct LoweredValue {
   Shape shape;         // [1, ...]
-  int call = -1;       // producer; -1: an input
+  int call = -1;       // producer; -1: an input or constant
   bool sums = false;   // raw output of a linear op
   bool codes = false;  // stored quantized by its producer
   int pointwise = -1;  // the expression that it is, or -1
+  int alias = -1;      // the value that it reshapes, or -1
   QuantParams qparams;
+  Tensor constant = {};
 };
 
 /// Max pooling, possibly of quantized values.

@@ -8,6 +8,7 @@ namespace octet::inference {
 namespace {
 
 constexpr std::array kRows{
+    OpRow{"constant", &Fusion::constant},
     OpRow{"input", &Fusion::input},
     // Deferred pointwise expressions.
     OpRow{"add", &Fusion::expression},
@@ -41,6 +42,7 @@ constexpr std::array kRows{
     OpRow{"multiply", &Fusion::product},
     OpRow{"pad1d", &Fusion::zero_padding},
     OpRow{"pad2d", &Fusion::zero_padding},
+    OpRow{"reshape", &Fusion::reshape},
 };
 
 }  // namespace

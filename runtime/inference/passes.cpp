@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "../arena.h"
 #include "describe.h"
 #include "fusion.h"
 
@@ -36,6 +37,7 @@ Program::Plan compile(Trace trace) {
   show("quantized pooling", graph);
   Program::Plan plan = lay_out(std::move(graph));
   show("layout", plan);
+  plan_scratch(plan);
   place_storages(plan);
   show("memory", plan);
   return plan;
@@ -53,6 +55,33 @@ void remove_dead(Trace& trace) {
     for (const uint64_t input : nodes[i].inputs) used[input] = true;
   }
   trace.remove(unused);
+}
+
+void plan_scratch(Program::Plan& plan) {
+  for (Step& step : plan.steps) {
+    auto* op = std::get_if<OpStep>(&step.what);
+    if (op == nullptr) continue;
+    std::vector<Tensor> inputs;
+    for (const int input : op->inputs) {
+      const Storage& s = at(plan.storages, input);
+      inputs.push_back(s.constant.empty() ? Tensor::zeros(s.shape)
+                                          : s.constant);
+    }
+    Tensor y(at(plan.storages, op->output).shape);
+    int64_t bytes = 0;
+    {
+      const arena::StepMemory measured(nullptr, 0);
+      op->forward(inputs, y);
+      bytes = measured.requested();
+    }
+    if (bytes == 0) continue;
+    Storage s;
+    s.tensor = true;
+    s.shape = {1, (bytes + 3) / 4};
+    s.lay_out();
+    op->scratch = static_cast<int>(plan.storages.size());
+    plan.storages.push_back(std::move(s));
+  }
 }
 
 LoweredGraph fuse(const Trace& trace) { return Fusion(trace).run(); }

@@ -19,6 +19,8 @@ LoweredGraph fuse(const Trace& trace);
 void pool_codes(LoweredGraph& graph);
 /// Selects the stored values with their formats and emits the steps.
 Program::Plan lay_out(LoweredGraph graph);
+/// Measures the temporary memory of ops, by running them once.
+void plan_scratch(Program::Plan& plan);
 /// Computes the lifetime and the offset of each storage.
 void place_storages(Program::Plan& plan);
 

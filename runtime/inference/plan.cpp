@@ -20,7 +20,14 @@ Program::Plan Planner::run() {
     collect();
   } while (unfuse());
   skip_pixels();
-  for (Storage& s : plan_.storages) s.lay_out();
+  for (Storage& s : plan_.storages) {
+    s.lay_out();
+    const LoweredValue& v = at(graph_.values, s.value);
+    s.constant = v.constant;
+    if (v.alias >= 0 && s.tensor) {
+      s.alias = find_buffer(v.alias, floats_of(v.alias), true);
+    }
+  }
   pad_pixel_strides();
   emit();
   return std::move(plan_);
@@ -97,7 +104,8 @@ void Planner::collect() {
   for (const int output : graph_.outputs) {
     const int storage = require_buffer(output, floats_of(output), {}, true);
     const LoweredValue& v = at(graph_.values, output);
-    plan_.direct.push_back((v.sums || v.pointwise >= 0) &&
+    const bool of_op = v.call >= 0 && !at(graph_.calls, v.call).layer;
+    plan_.direct.push_back((of_op || v.pointwise >= 0) && v.alias < 0 &&
                            std::ranges::find(plan_.outputs, storage) ==
                                plan_.outputs.end());
     plan_.outputs.push_back(storage);
@@ -156,6 +164,9 @@ int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
        .zero_byte = zero_byte(v.qparams, table.codes_in(request.form)),
        .int8 = fits_int8(v.qparams),
        .shape = v.shape});
+  if (whole && request.tensor && v.alias >= 0) {
+    open.push_back({v.alias, floats_of(v.alias), {}, true});
+  }
   if ((whole && request.tensor) || v.codes) return storage;
   const int i = v.pointwise >= 0 ? v.pointwise : identity_of(request.value);
   at(outputs_, i).push_back(storage);

@@ -34,6 +34,7 @@ struct EvaluateStep {
   autograd::Expression e;
   std::optional<kernels::Activation> function;  // applied to e before Q
   int multiplier = -1;                          // storage of e.a per sample
+  int scratch = -1;  // storage of e before the function
   int first = -1, second = -1;
   int output = -1;
 };
@@ -50,6 +51,7 @@ struct PoolStep {
 struct OpStep {
   Forward forward;
   std::vector<int> inputs;
+  int scratch = -1;  // storage of its temporary tensors
   int output = -1;
 };
 
@@ -76,9 +78,10 @@ struct Program::Plan {
   std::vector<inference::Storage> storages;
   std::vector<inference::Step> steps;
   std::vector<int> inputs, outputs;
-  std::vector<bool> direct;  // outputs that steps write in place
-  int64_t block = 0;         // bytes per sample
-  int64_t weights = 0;       // bytes
+  std::vector<bool> direct;    // outputs that steps write in place
+  std::vector<int> constants;  // storages
+  int64_t block = 0;           // bytes per sample
+  int64_t weights = 0;         // bytes
   const kernels::Table* table = nullptr;
   std::unique_ptr<inference::Workspaces> workspaces =
       std::make_unique<inference::Workspaces>();

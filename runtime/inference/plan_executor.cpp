@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "../arena.h"
 #include "../partitions.h"
 
 namespace octet::inference {
@@ -29,6 +30,7 @@ class Run {
         tensors_(plan.storages.size()),
         block_(plan.workspaces->take(floats_of(plan, n))) {
     block_at_ = static_cast<char*>(block_.raw());
+    for (const int id : plan.constants) bind(id, storage(id).constant);
   }
   ~Run() { plan_.workspaces->give(std::move(block_)); }
   Run(const Run&) = delete;
@@ -37,11 +39,20 @@ class Run {
     return plan.block * n / static_cast<int64_t>(sizeof(float)) + 16;
   }
 
+  const Storage& storage(int id) const {
+    return plan_.storages[static_cast<size_t>(id)];
+  }
   void bind(int storage, const Tensor& tensor) {
     tensors_[static_cast<size_t>(storage)] = tensor;
   }
-  const Tensor& tensor(int storage) const {
-    return tensors_[static_cast<size_t>(storage)];
+  // Returns a tensor that a step or the caller has filled.
+  const Tensor& tensor(int id) {
+    const Storage& s = storage(id);
+    Tensor& t = tensors_[static_cast<size_t>(id)];
+    if (t.empty() && s.alias >= 0) {
+      t = tensor(s.alias).reshaped(s.shape.with(0, n_));
+    }
+    return t;
   }
   bool nan() const { return nan_; }
 
@@ -78,13 +89,13 @@ class Run {
   void run(const FusedStep& step, const Part& part);
   int64_t channel_parts(const FusedStep& step, int64_t pixels) const;
 
-  const Storage& storage(int id) const {
-    return plan_.storages[static_cast<size_t>(id)];
-  }
-  // Allocates an output tensor unless one is bound.
+  // Binds an output tensor to its part of the block, unless it is external.
   void prepare(int id) {
     const Storage& s = storage(id);
-    if (s.tensor && tensor(id).empty()) bind(id, Tensor(s.shape.with(0, n_)));
+    if (!s.tensor || s.external) return;
+    constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+    bind(id, block_.slice(s.offset * n_ / kFloat, s.size * n_)
+                 .reshaped(s.shape.with(0, n_)));
   }
   // Returns the address of an image with its padding.
   char* image_of(int id, int64_t image) {
@@ -193,6 +204,9 @@ int64_t Run::channel_parts(const FusedStep& step, int64_t pixels) const {
 }
 
 void Run::run(const FusedStep& step) {
+  for (const int input : {step.x, step.other}) {
+    if (input >= 0) (void)tensor(input);
+  }
   for (const int output : step.outputs) prepare(output);
   const int64_t pixels = n_ * step.rows * step.cols;
   const int64_t images = step.flat ? 1 : n_;
@@ -213,12 +227,16 @@ void Run::run(const FusedStep& step) {
   });
 }
 
-// Returns f(e) with the quantization parameters of e, in a new tensor.
+// Returns f(e) with the quantization parameters of e, in `values`.
 autograd::Expression activated(autograd::Expression e,
-                               const kernels::Activation& f) {
+                               const kernels::Activation& f, Tensor& values) {
   const QuantParams qparams = std::exchange(e.qparams, {});
-  Tensor values = evaluate(e);
   float* to = values.f32().data();
+  const ExpressionEvaluator reader(e, OutputKind::real);
+  const int64_t c = reader.images().c;
+  parallel_chunks(values.size() / c, [&](int64_t first, int64_t last, int64_t) {
+    reader.read_pixels(first, last, to + first * c);
+  });
   parallel_chunks(values.size(), [&](int64_t first, int64_t last, int64_t) {
     kernels::Activation call = f;
     call.x = to + first;
@@ -257,7 +275,11 @@ void Run::run(const EvaluateStep& step) {
   e.shape = e.shape.with(0, n_);
   e.first.t = tensor(step.first);
   if (e.second) e.second->t = tensor(step.second);
-  if (step.function) e = activated(e, *step.function);
+  if (step.function) {
+    prepare(step.scratch);
+    e = activated(e, *step.function,
+                  tensors_[static_cast<size_t>(step.scratch)]);
+  }
   const Storage& s = storage(step.output);
   const OutputKind form = s.form == StorageFormat::float_codes
                               ? OutputKind::codes
@@ -307,6 +329,12 @@ void Run::run(const OpStep& step) {
   prepare(step.output);
   std::vector<Tensor> inputs;
   for (const int input : step.inputs) inputs.push_back(tensor(input));
+  std::optional<arena::StepMemory> scratch;
+  if (step.scratch >= 0) {
+    prepare(step.scratch);
+    scratch.emplace(image_of(step.scratch, 0),
+                    storage(step.scratch).bytes() * n_);
+  }
   step.forward(inputs, tensors_[static_cast<size_t>(step.output)]);
 }
 

@@ -21,6 +21,18 @@ Size2 ratio(const Size2& every, const Size2& of) {
   return {every.h / of.h, every.w / of.w};
 }
 
+// Stores factors of 1 and 0 that evaluators would allocate in every run.
+void fill_factors(autograd::Expression& e) {
+  if (!e.second && !e.first.scaled() && !e.clipped()) return;
+  const Shape channels{autograd::ImageShape(e.shape).c};
+  const auto fill = [&](autograd::Term& term) {
+    if (term.a.empty()) term.a = Tensor::full(channels, 1);
+    if (term.b.empty()) term.b = Tensor::zeros(channels);
+  };
+  fill(e.first);
+  if (e.second) fill(*e.second);
+}
+
 }  // namespace
 
 void Planner::emit() {
@@ -61,11 +73,12 @@ void Planner::emit_call(int index) {
   }
   const int output = find_buffer(call.output, StorageFormat::values, true);
   if (!call.layer) {
-    plan_.steps.push_back(
-        {call.name,
-         call.op,
-         OpStep{std::move(call.forward), at(reads_, index), output},
-         {}});
+    plan_.steps.push_back({call.name,
+                           call.op,
+                           OpStep{.forward = std::move(call.forward),
+                                  .inputs = at(reads_, index),
+                                  .output = output},
+                           {}});
     return;
   }
   CallStep step{.layer = *call.layer,
@@ -184,6 +197,15 @@ std::string Planner::why_not_fused(const Pointwise& p) const {
   return "its input is not the output of a linear op";
 }
 
+int Planner::add_scratch(const Shape& shape) {
+  Storage s;
+  s.tensor = true;
+  s.shape = shape;
+  s.lay_out();
+  plan_.storages.push_back(std::move(s));
+  return static_cast<int>(plan_.storages.size()) - 1;
+}
+
 void Planner::emit_evaluations(const std::vector<int>& expressions) {
   for (const int i : expressions) {
     const Pointwise& p = at(graph_.pointwise, i);
@@ -205,6 +227,8 @@ void Planner::emit_evaluations(const std::vector<int>& expressions) {
             find_buffer(p.multiplier, floats_of(p.multiplier), true);
       }
       step.output = output;
+      if (step.function) step.scratch = add_scratch(step.e.shape);
+      fill_factors(step.e);
       plan_.steps.push_back({"", "evaluate", std::move(step), {}});
     }
   }

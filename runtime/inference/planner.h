@@ -47,6 +47,8 @@ class Planner {
   // or have too many outputs. Returns whether there were any.
   bool unfuse();
   int identity_of(int value);
+  // Adds a tensor for the duration of a step.
+  int add_scratch(const Shape& shape);
   // Returns the value that a called layer consumes: it applies affine
   // expressions itself.
   int term_of(int value) const {

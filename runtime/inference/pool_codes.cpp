@@ -100,8 +100,10 @@ int only_codes_of(const LoweredGraph& graph, const Consumers& consumers,
 
 void pool_codes(LoweredGraph& graph) {
   Consumers consumers(graph);
-  const std::unordered_set<int> outputs(graph.outputs.begin(),
-                                        graph.outputs.end());
+  std::unordered_set<int> outputs(graph.outputs.begin(), graph.outputs.end());
+  for (const LoweredValue& v : graph.values) {
+    if (v.alias >= 0) outputs.insert(v.alias);  // consumed as floats
+  }
   for (size_t i = 0; i < graph.calls.size(); ++i) {
     Call& call = graph.calls[i];
     if (!call.pool) continue;

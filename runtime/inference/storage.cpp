@@ -20,6 +20,9 @@ void find_lifetimes(Program::Plan& plan) {
   const int end = static_cast<int>(plan.steps.size());
   const auto use = [&](int storage, int step) {
     if (storage < 0) return;
+    while (at(plan.storages, storage).alias >= 0) {
+      storage = at(plan.storages, storage).alias;
+    }
     Storage& s = at(plan.storages, storage);
     if (s.first < 0) s.first = step;
     s.last = std::max(s.last, step);
@@ -35,12 +38,14 @@ void find_lifetimes(Program::Plan& plan) {
       use(eval->first, i);
       use(eval->second, i);
       use(eval->multiplier, i);
+      use(eval->scratch, i);
       use(eval->output, i);
     } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
       use(pool->x, i);
       use(pool->output, i);
     } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
       for (const int input : op->inputs) use(input, i);
+      use(op->scratch, i);
       use(op->output, i);
     } else {
       const auto& call = std::get<CallStep>(step.what);
@@ -51,8 +56,29 @@ void find_lifetimes(Program::Plan& plan) {
   for (const int output : plan.outputs) use(output, end);
   for (size_t i = 0; i < plan.storages.size(); ++i) {
     const Storage& s = plan.storages[i];
-    if (s.tensor && s.last >= 0 && s.last < end) {
+    if (s.external && s.last >= 0 && s.last < end) {
       at(plan.steps, s.last).gone.push_back(static_cast<int>(i));
+    }
+  }
+}
+
+// Marks tensors whose memory is not part of the block.
+void find_external(Program::Plan& plan) {
+  const auto mark = [&](int storage) {
+    at(plan.storages, storage).external = true;
+  };
+  for (const int input : plan.inputs) mark(input);
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    if (plan.direct[i]) mark(plan.outputs[i]);
+  }
+  for (const Step& step : plan.steps) {
+    if (const auto* call = std::get_if<CallStep>(&step.what)) {
+      mark(call->output);
+    }
+  }
+  for (size_t i = 0; i < plan.storages.size(); ++i) {
+    if (!plan.storages[i].constant.empty()) {
+      plan.constants.push_back(static_cast<int>(i));
     }
   }
 }
@@ -95,10 +121,12 @@ void Storage::set_pixel(int64_t elements) {
 
 // Assigns the lowest offset that is free during the lifetime, largest first.
 void place_storages(Program::Plan& plan) {
+  find_external(plan);
   find_lifetimes(plan);
   std::vector<Storage*> order;
   for (Storage& s : plan.storages) {
-    if (!s.tensor && s.first >= 0) order.push_back(&s);
+    const bool inside = !s.external && s.alias < 0 && s.constant.empty();
+    if (inside && s.first >= 0) order.push_back(&s);
   }
   std::ranges::stable_sort(order, std::greater<>(),
                            [](const Storage* s) { return s->bytes(); });

@@ -4,22 +4,26 @@
 #include <cstdint>
 
 #include <octet/runtime/ops/window.h>
-#include <octet/runtime/shape.h>
+#include <octet/runtime/tensor.h>
 
 #include "../kernels/kernels.h"
 
 namespace octet::inference {
 
-/// A buffer of contiguous images. Tensors are separate and unpadded; all other
-/// buffers are parts of one block and may share memory if their lifetimes do
-/// not overlap. Sizes refer to the stored pixels.
+/// A buffer of contiguous images, part of one block. Buffers may share memory
+/// if their lifetimes do not overlap. Tensors are unpadded; inputs and outputs
+/// of the program and of called layers are `external`, outside of the block.
+/// Sizes refer to the stored pixels.
 struct Storage {
   int value = -1;
   kernels::StorageFormat form = kernels::StorageFormat::values;
   Pads pads{};
   bool tensor = false;
-  int zero_byte = 128;  // byte that stores q = 0
-  bool int8 = true;     // values fit int8, otherwise uint8
+  bool external = false;
+  int alias = -1;        // storage that it reshapes, or -1
+  Tensor constant = {};  // if not computed
+  int zero_byte = 128;   // byte that stores q = 0
+  bool int8 = true;      // values fit int8, otherwise uint8
 
   Shape shape;        // [1, ...]
   Size2 every{1, 1};  // stride of the stored pixels

@@ -36,11 +36,13 @@ struct TracedNode final : autograd::Node {
   Tensor stand_in;
 };
 
-std::vector<uint64_t> sources_of(const Expression& e) {
-  std::vector<uint64_t> sources{e.first.source};
-  if (e.second) sources.push_back(e.second->source);
-  return sources;
+std::vector<const autograd::Term*> terms_of(const Expression& e) {
+  std::vector<const autograd::Term*> terms{&e.first};
+  if (e.second) terms.push_back(&*e.second);
+  return terms;
 }
+
+bool is_sample(const Shape& shape) { return shape.rank() > 0 && shape[0] == 1; }
 
 // Expressions of a trace hold no tensors but their factors.
 void drop_values(autograd::Term& term) {
@@ -62,12 +64,64 @@ void Trace::add(TraceNode node) {
   nodes_.push_back(std::move(node));
 }
 
-bool Trace::contains(const Expression& e) const {
-  return std::ranges::all_of(sources_of(e),
-                             [&](uint64_t id) { return contains(id); });
+Expression Operand::of(const Tensor& x) const {
+  Expression e = autograd::expression_of(x, nullptr);
+  e.first.nonnegative = nonnegative;
+  e.qparams = qparams;
+  e.already_quantized = !qparams.empty();
+  return e;
+}
+
+bool Trace::is_traced(const Expression& e) const {
+  return std::ranges::any_of(terms_of(e), [&](const autograd::Term* term) {
+    return is_traced(term->source);
+  });
+}
+
+// What a layer computes after it used a traced value may depend on it.
+bool Trace::is_constant(const Variable& x) const {
+  return x.id() < first_id_ || !(reads_ || (uses_ && !x.is_leaf()));
+}
+
+// A copy, as the tensor may be a parameter.
+Variable Trace::constant(const Variable& x) {
+  if (contains(x.id()) || !is_constant(x)) return x;
+  const Variable value(autograd::value_of(*x.node()).clone());
+  add({.layer = layer_,
+       .op = "constant",
+       .inputs = {},
+       .attributes = value.node()->value,
+       .forward = {},
+       .shape = x.shape(),
+       .qparams = {},
+       .id = value.id()});
+  return value;
+}
+
+// Replaces inputs by constants. Returns whether all inputs fit.
+bool Trace::admit(TracedOp& op) {
+  if (op.across_samples || !is_sample(op.shape)) return false;
+  for (Variable& x : op.inputs) {
+    const bool aligned = !op.broadcasts || x.shape().rank() == op.shape.rank();
+    const bool fits = is_sample(x.shape()) && aligned;
+    if (!fits && !op.broadcasts) return false;
+    x = constant(x);
+    if (!contains(x.id())) return false;
+    if (!fits && node(x.id()).constant() == nullptr) return false;
+  }
+  return true;
 }
 
 Variable Trace::append(TracedOp op) {
+  const bool traced = op.inputs.empty() ||
+                      std::ranges::any_of(op.inputs, [&](const Variable& x) {
+                        return is_traced(x.id());
+                      });
+  if (!traced) return {};
+  if (!admit(op)) {
+    uses_ = true;
+    return {};
+  }
   TraceNode node{.layer = layer_,
                  .op = std::string(op.op),
                  .inputs = {},
@@ -75,15 +129,9 @@ Variable Trace::append(TracedOp op) {
                  .forward = std::move(op.forward),
                  .shape = op.shape,
                  .qparams = op.qparams,
+                 .broadcasts = op.broadcasts,
                  .id = 0};
-  const auto is_sample = [](const Shape& s) {
-    return s.rank() > 0 && s[0] == 1;
-  };
-  if (!is_sample(op.shape)) return {};
-  for (const Variable& x : op.inputs) {
-    if (!contains(x.id()) || !is_sample(x.shape())) return {};
-    node.inputs.push_back(x.id());
-  }
+  for (const Variable& x : op.inputs) node.inputs.push_back(x.id());
   auto output = std::make_shared<TracedNode>(op.op, op.shape);
   output->qparams = std::move(op.qparams);
   if (op.nonnegative) output->mark_nonnegative();
@@ -93,14 +141,22 @@ Variable Trace::append(TracedOp op) {
 }
 
 bool Trace::append(const autograd::Node& node, const Expression& e) {
-  if (!contains(e)) return false;
+  if (!is_traced(e)) return false;
   Expression own = e;
+  std::vector<uint64_t> sources;
+  for (const autograd::Term* term : terms_of(e)) {
+    if (!contains(term->source)) {
+      uses_ = true;
+      return false;
+    }
+    sources.push_back(term->source);
+  }
   drop_values(own.first);
   if (own.second) drop_values(*own.second);
   own.buffer = nullptr;
   add({.layer = layer_,
        .op = node.op,
-       .inputs = sources_of(e),
+       .inputs = std::move(sources),
        .attributes = std::move(own),
        .forward = {},
        .shape = e.shape,
@@ -126,6 +182,8 @@ Variable Trace::call(const std::string& layer,
   }
   layer_ = layer;
   reads_ = false;
+  uses_ = false;
+  first_id_ = std::make_shared<TracedNode>("layer", Shape{})->id;
   const size_t before = nodes_.size();
   const TraceGuard active(*this);
   const Variable y = function(arguments);

@@ -4,17 +4,18 @@
 //
 // An op takes part by offering itself before it computes (ops/max_pool2d.cpp):
 //
-//   if (inference::Trace* trace = inference::active_trace()) {
-//     const Variable y = trace->append({.op = "max_pool2d",
-//                                       .inputs = {x},
-//                                       .shape = shape,
-//                                       .attributes = geometry,
-//                                       .forward = pool_all});
-//     if (y) return y;
-//   }
+//   const Variable traced = inference::offer([&] {
+//     return inference::TracedOp{.op = "max_pool2d",
+//                                .inputs = {x},
+//                                .shape = shape,
+//                                .attributes = geometry,
+//                                .forward = pool_all};
+//   });
+//   if (traced) return traced;
 //
-// `forward` computes any number of samples. This suffices; fusion with other
-// ops takes a row in op_table.cpp.
+// Ops whose inputs are all constant are computed while tracing.
+// `forward` computes any number of samples into a planned buffer. This
+// suffices; fusion with other ops takes a row in op_table.cpp.
 #pragma once
 
 #include <cstdint>
@@ -54,17 +55,33 @@ struct LayerCall {
 /// What ops compute, as far as fusion uses it.
 using Attributes =
     std::variant<std::monostate, autograd::Expression, LinearCall,
-                 kernels::Activation, kernels::MaxPool, Pads, LayerCall>;
+                 kernels::Activation, kernels::MaxPool, Pads, LayerCall,
+                 Tensor>;  // of a constant
 
-/// An op that offers itself to a trace.
+/// An operand of an op without its values.
+struct Operand {
+  QuantParams qparams;
+  bool nonnegative;
+
+  explicit Operand(const autograd::Expression& e)
+      : qparams(e.qparams), nonnegative(autograd::nonnegative(e)) {}
+  /// The operand with values x.
+  autograd::Expression of(const Tensor& x) const;
+};
+
+/// An op that offers itself to a trace. It must treat samples independently.
 struct TracedOp {
   std::string_view op;
-  std::vector<Variable> inputs;
-  Shape shape;  // of the output, for a single sample
+  std::vector<Variable> inputs;  // traced ones and constants
+  Shape shape;                   // of the output, for a single sample
   Attributes attributes = {};
   Forward forward = {};
   QuantParams qparams = {};  // of the output, if it remains quantized
   bool nonnegative = false;
+  /// Whether inputs broadcast: constants then need no batch axis.
+  bool broadcasts = false;
+  /// Whether the op mixes samples: it is not traced.
+  bool across_samples = false;
 };
 
 /// A traced op. Values are identified by Variable::id().
@@ -76,12 +93,15 @@ struct TraceNode {
   Forward forward;
   Shape shape;  // [1, ...]
   QuantParams qparams;
+  bool broadcasts = false;
   uint64_t id;  // of the output
 
   /// The deferred expression, or null.
   const autograd::Expression* expression() const {
     return std::get_if<autograd::Expression>(&attributes);
   }
+  /// The value of a constant, or null.
+  const Tensor* constant() const { return std::get_if<Tensor>(&attributes); }
 };
 
 class Trace {
@@ -96,15 +116,26 @@ class Trace {
                 const Program::Function& function,
                 const std::function<Program::Function()>& lasting);
 
-  /// Appends an op. Returns an empty Variable if an input is not traced: the
-  /// caller must compute the op.
+  /// Appends an op of traced inputs and constants. Returns an empty Variable if
+  /// it cannot: the caller must compute the op.
   Variable append(TracedOp op);
-  /// Appends an expression whose terms are all traced. Returns whether it did.
+  /// Appends an expression of traced terms. Returns whether it did.
   bool append(const autograd::Node& node, const autograd::Expression& e);
   bool contains(uint64_t id) const { return places_.contains(id); }
-  bool contains(const autograd::Expression& e) const;
-  /// Notes that the current layer inspects a value of the trace.
-  void note_read(uint64_t id) { reads_ |= contains(id); }
+  /// Whether a value depends on inputs of the program.
+  bool is_traced(uint64_t id) const {
+    return contains(id) && node(id).constant() == nullptr;
+  }
+  /// Whether a term is traced.
+  bool is_traced(const autograd::Expression& e) const;
+  /// Returns x for use beside traced operands: as a constant, if it is not
+  /// traced and depends on no traced value.
+  Variable constant(const Variable& x);
+  /// Notes that a layer inspects a value, if it is traced.
+  void note_read(uint64_t id) { reads_ |= is_traced(id); }
+  /// Notes that an op computes with a value, if it is traced.
+  void note_use(uint64_t id) { uses_ |= is_traced(id); }
+  void note_use(const autograd::Expression& e) { uses_ |= is_traced(e); }
 
   /// In order of computation.
   const std::vector<TraceNode>& nodes() const { return nodes_; }
@@ -117,17 +148,35 @@ class Trace {
 
  private:
   void add(TraceNode node);
+  bool admit(TracedOp& op);
+  bool is_constant(const Variable& x) const;
   Variable append_layer(std::span<const Variable> inputs, const Variable& y,
                         Program::Function function);
 
   std::vector<TraceNode> nodes_;
   std::unordered_map<uint64_t, size_t> places_;  // of nodes, by id
   std::string layer_;                            // current call
+  uint64_t first_id_ = 0;                        // of Variables that it creates
   bool reads_ = false;  // whether it inspected a traced value
+  bool uses_ = false;   // whether an op computed with one
 };
 
 /// Returns the trace of this thread, or null.
 Trace* active_trace();
+
+/// Appends the op that `describe` returns to the active trace. Returns an empty
+/// Variable if there is none, or if the op must be computed.
+template <class Describe>
+Variable offer(const Describe& describe) {
+  Trace* const trace = active_trace();
+  return trace == nullptr ? Variable() : trace->append(describe());
+}
+
+/// Whether x is traced by the active trace.
+inline bool is_traced(const Variable& x) {
+  const Trace* const trace = active_trace();
+  return trace != nullptr && trace->is_traced(x.id());
+}
 
 /// Makes a trace the active one of this thread, for the guard's lifetime.
 class TraceGuard {

@@ -7,8 +7,8 @@
 #include <octet/runtime/ops.h>
 
 #include "../broadcast.h"
-#include "../inference/trace.h"
 #include "../kernels/kernels.h"
+#include "elementwise.h"
 
 namespace octet {
 namespace {
@@ -35,11 +35,11 @@ Tensor run(Activation f, const Tensor& x, const Tensor& dy) {
 
 // The gradient recomputes from x, the only saved tensor.
 Variable activation(const char* name, const Variable& x, const Activation& f) {
-  if (inference::Trace* trace = inference::active_trace()) {
-    const Variable y = trace->append(
-        {.op = name, .inputs = {x}, .shape = x.shape(), .attributes = f});
-    if (y) return y;
-  }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = name, .inputs = {x}, .shape = x.shape(), .attributes = f};
+  });
+  if (traced) return traced;
   return record(name, {x}, run(f, x.value(), {}), {x.value()},
                 [x = x.value(), f](const Tensor& dy) {
                   return std::vector{run(f, x, dy)};
@@ -85,8 +85,11 @@ Variable prelu(const Variable& x, const Variable& alpha) {
         fmt::format("alpha {} does not broadcast to x {}",
                     alpha.shape().to_string(), x.shape().to_string()));
   }
-  const Tensor y = combine(plan, {}, x.value(), alpha.value(),
-                           [](float v, float a) { return v > 0 ? v : a * v; });
+  const auto sloped = [](float v, float a) { return v > 0 ? v : a * v; };
+  const Variable traced =
+      offer_elementwise("prelu", x, alpha, x.shape(), sloped);
+  if (traced) return traced;
+  const Tensor y = combine(plan, {}, x.value(), alpha.value(), sloped);
   return record("prelu", {x, alpha}, y, {x.value(), alpha.value()},
                 [x = x.value(), alpha = alpha.value(), plan](const Tensor& dy) {
                   return std::vector{

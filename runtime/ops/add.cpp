@@ -1,9 +1,10 @@
+#include <functional>
 #include <utility>
 
 #include <octet/runtime/ops.h>
 
 #include "../autograd/node.h"
-#include "../broadcast.h"
+#include "elementwise.h"
 
 namespace octet {
 namespace {
@@ -36,6 +37,9 @@ Term second_term(const Variable& y) {
 // Expressions have a single shape: broadcast sums are computed immediately.
 Variable broadcast_add(const Variable& x, const Variable& y) {
   const Broadcast plan("add", x.shape(), y.shape());
+  const Variable traced =
+      offer_elementwise("broadcast_add", x, y, plan.shape(), std::plus<>());
+  if (traced) return traced;
   const Tensor sum = combine(plan, {}, x.value(), y.value(),
                              [](float a, float b) { return a + b; });
   return record("add", {x, y}, sum, {}, [](const Tensor& dy) {
@@ -49,6 +53,12 @@ Variable add(const Variable& x, const Variable& y) {
   if (x.shape() != y.shape()) return broadcast_add(x, y);
   Variable p = x;
   Variable q = y;
+  if (inference::Trace* trace = inference::active_trace();
+      trace != nullptr &&
+      trace->is_traced(x.id()) != trace->is_traced(y.id())) {
+    p = trace->constant(x);
+    q = trace->constant(y);
+  }
   if (!autograd::expression_of(p).affine()) std::swap(p, q);
   Expression e = autograd::expression_of(p);
   if (!e.affine()) {

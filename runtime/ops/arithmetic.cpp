@@ -6,7 +6,7 @@
 #include <octet/runtime/ops.h>
 
 #include "../broadcast.h"
-#include "../inference/trace.h"
+#include "elementwise.h"
 
 namespace octet {
 namespace {
@@ -26,6 +26,9 @@ Tensor value_if(bool read, const Variable& x) {
 
 Variable subtract(const Variable& x, const Variable& y) {
   const Broadcast plan("subtract", x.shape(), y.shape());
+  const Variable traced =
+      offer_elementwise("subtract", x, y, plan.shape(), std::minus<>());
+  if (traced) return traced;
   const Tensor difference = combine(plan, {}, x.value(), y.value(),
                                     [](float a, float b) { return a - b; });
   return record("subtract", {x, y}, difference, {},
@@ -42,18 +45,9 @@ Variable subtract(const Variable& x, const Variable& y) {
 
 Variable multiply(const Variable& x, const Variable& y) {
   const Broadcast plan("multiply", x.shape(), y.shape());
-  if (inference::Trace* trace = inference::active_trace();
-      trace != nullptr && x.shape().rank() == y.shape().rank()) {
-    const auto forward = [](std::span<const Tensor> in, Tensor& z) {
-      combine_into(z, Broadcast("multiply", in[0].shape(), in[1].shape()), {},
-                   in[0], in[1], std::multiplies<>());
-    };
-    const Variable z = trace->append({.op = "multiply",
-                                      .inputs = {x, y},
-                                      .shape = plan.shape(),
-                                      .forward = forward});
-    if (z) return z;
-  }
+  const Variable traced =
+      offer_elementwise("multiply", x, y, plan.shape(), std::multiplies<>());
+  if (traced) return traced;
   const Tensor product = combine(plan, {}, x.value(), y.value(),
                                  [](float a, float b) { return a * b; });
   const Needs needs(x, y);
@@ -75,6 +69,9 @@ Variable multiply(const Variable& x, const Variable& y) {
 
 Variable divide(const Variable& x, const Variable& y) {
   const Broadcast plan("divide", x.shape(), y.shape());
+  const Variable traced =
+      offer_elementwise("divide", x, y, plan.shape(), std::divides<>());
+  if (traced) return traced;
   const Tensor quotient = combine(plan, {}, x.value(), y.value(),
                                   [](float a, float b) { return a / b; });
   const Needs needs(x, y);
@@ -102,9 +99,12 @@ template <int Sign>
 Variable extreme(const char* name, const Variable& x, const Variable& y) {
   const Broadcast plan(name, x.shape(), y.shape());
   const auto wins = [](float a, float b) { return Sign * a > Sign * b; };
-  const Tensor result = combine(
-      plan, {}, x.value(), y.value(),
-      [wins](float a, float b) { return wins(a, b) || a != a ? a : b; });
+  const auto larger = [wins](float a, float b) {
+    return wins(a, b) || a != a ? a : b;
+  };
+  const Variable traced = offer_elementwise(name, x, y, plan.shape(), larger);
+  if (traced) return traced;
+  const Tensor result = combine(plan, {}, x.value(), y.value(), larger);
   return record(
       name, {x, y}, result, {x.value(), y.value()},
       [x = x.value(), y = y.value(), plan, wins](const Tensor& dz) {
@@ -123,10 +123,12 @@ Variable extreme(const char* name, const Variable& x, const Variable& y) {
 template <class F, class G>
 Variable unary(const char* name, const Variable& x, F f, G df,
                bool linear = false) {
+  const auto of_value = [f](float v, float) { return f(v); };
+  const Variable traced = offer_unary(name, x, of_value);
+  if (traced) return traced;
   const Broadcast plan(name, x.shape(), {});
   const Tensor none = Tensor::scalar(0);
-  const Tensor y =
-      combine(plan, {}, x.value(), none, [f](float v, float) { return f(v); });
+  const Tensor y = combine(plan, {}, x.value(), none, of_value);
   return record(name, {x}, y, {value_if(!linear, x)},
                 [x = x.value(), plan, none, df](const Tensor& dy) {
                   return std::vector{combine(
@@ -227,9 +229,11 @@ namespace {
 // A piecewise constant function, without gradient.
 template <class F>
 Variable stepwise(const Variable& x, F f) {
+  const auto of_value = [f](float v, float) { return f(v); };
+  const Variable traced = offer_unary("steps", x, of_value);
+  if (traced) return traced;
   const Broadcast plan("steps", x.shape(), {});
-  return Variable(combine(plan, {}, x.value(), Tensor::scalar(0),
-                          [f](float v, float) { return f(v); }));
+  return Variable(combine(plan, {}, x.value(), Tensor::scalar(0), of_value));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "../arena.h"
 #include "../autograd/node.h"
+#include "../inference/trace.h"
 #include "pool_geometry.h"
 #include "sequence.h"
 
@@ -91,26 +92,44 @@ struct AveragePoolNode final : Node {
   PoolGeometry geometry;
 };
 
-Variable average_pool(const PoolKind& kind, const Variable& x, Size2 window,
-                      const WindowOptions& options) {
-  const PoolGeometry geometry(kind, x.shape(), window, options);
-  const int64_t images = x.shape()[0];
-  const Shape shape = geometry.output(images);
-  const autograd::Expression e = autograd::expression_of(x);
-  auto node = std::make_shared<AveragePoolNode>(kind.op, shape, geometry);
-  node->depend_on(x.node());
-  node->value = Tensor(shape);
-  if (autograd::nonnegative(e)) node->mark_nonnegative();
-  if (node->needs_grad) node->x = x.node().get();
-  float* out = node->value.f32().data();
+void pool_images_to_means(const autograd::Expression& e,
+                          const PoolGeometry& geometry, Tensor& y) {
+  float* out = y.f32().data();
   autograd::ExpressionEvaluator reader(e, autograd::OutputKind::real);
-  parallel_chunks(images, [&](int64_t first, int64_t last, int64_t) {
+  parallel_chunks(e.shape[0], [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       const float* image = reader.image(i, 0);
       pool(out + i * geometry.output_size(), image, geometry);
     }
   });
   reader.commit();
+}
+
+Variable average_pool(const PoolKind& kind, const Variable& x, Size2 window,
+                      const WindowOptions& options) {
+  const PoolGeometry geometry(kind, x.shape(), window, options);
+  const Shape shape = geometry.output(x.shape()[0]);
+  const autograd::Expression e = autograd::expression_of(x);
+  const bool nonnegative = autograd::nonnegative(e);
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = kind.op,
+        .inputs = {x},
+        .shape = shape,
+        .forward =
+            [geometry](std::span<const Tensor> in, Tensor& y) {
+              pool_images_to_means(autograd::expression_of(in[0], nullptr),
+                                   geometry, y);
+            },
+        .nonnegative = nonnegative};
+  });
+  if (traced) return traced;
+  auto node = std::make_shared<AveragePoolNode>(kind.op, shape, geometry);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  if (nonnegative) node->mark_nonnegative();
+  if (node->needs_grad) node->x = x.node().get();
+  pool_images_to_means(e, geometry, node->value);
   return Variable(std::move(node));
 }
 

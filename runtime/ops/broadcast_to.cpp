@@ -6,22 +6,16 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-namespace octet {
+#include "../inference/trace.h"
 
-Variable broadcast_to(const Variable& x, const Shape& shape) {
+namespace octet {
+namespace {
+
+void repeat_into(const Tensor& x, Tensor& y) {
   const Shape& from = x.shape();
+  const Shape& shape = y.shape();
   const int extra = shape.rank() - from.rank();
-  bool fits = extra >= 0;
-  for (int axis = 0; fits && axis < from.rank(); ++axis) {
-    fits = from[axis] == shape[axis + extra] || from[axis] == 1;
-  }
-  if (!fits) {
-    throw ShapeError("shape_mismatch", "broadcast_to",
-                     fmt::format("{} does not broadcast to {}",
-                                 from.to_string(), shape.to_string()));
-  }
-  Tensor y(shape);
-  const float* values = x.value().f32().data();
+  const float* values = x.f32().data();
   float* to = y.f32().data();
   // The last axis is copied by rows; `index` iterates over the others.
   const bool repeats = from.rank() == 0 || from[-1] == 1;
@@ -44,6 +38,34 @@ Variable broadcast_to(const Variable& x, const Shape& shape) {
       index[static_cast<size_t>(axis)] = 0;
     }
   }
+}
+
+}  // namespace
+
+Variable broadcast_to(const Variable& x, const Shape& shape) {
+  const Shape& from = x.shape();
+  const int extra = shape.rank() - from.rank();
+  bool fits = extra >= 0;
+  for (int axis = 0; fits && axis < from.rank(); ++axis) {
+    fits = from[axis] == shape[axis + extra] || from[axis] == 1;
+  }
+  if (!fits) {
+    throw ShapeError("shape_mismatch", "broadcast_to",
+                     fmt::format("{} does not broadcast to {}",
+                                 from.to_string(), shape.to_string()));
+  }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "broadcast_to",
+        .inputs = {x},
+        .shape = shape,
+        .forward = [](std::span<const Tensor> in,
+                      Tensor& y) { repeat_into(in[0], y); },
+        .across_samples = extra > 0};
+  });
+  if (traced) return traced;
+  Tensor y(shape);
+  repeat_into(x.value(), y);
   // The engine sums over repeated axes.
   return record("broadcast_to", {x}, y, {},
                 [](const Tensor& dy) { return std::vector{dy}; });

@@ -8,6 +8,7 @@
 
 #include "../arena.h"
 #include "../autograd/node.h"
+#include "../inference/trace.h"
 
 namespace octet {
 namespace {
@@ -86,24 +87,13 @@ struct ConcatenateNode final : Node {
   std::vector<int64_t> widths;
 };
 
-Variable concatenate_channels(const std::vector<Variable>& inputs,
-                              const Shape& shape) {
-  auto node = std::make_shared<ConcatenateNode>("concatenate", shape);
+void join_channels(const std::vector<autograd::Expression>& parts, Tensor& y) {
   std::vector<autograd::ExpressionEvaluator> readers;
-  bool nonnegative = true;
-  for (const Variable& x : inputs) {
-    const autograd::Expression e = autograd::expression_of(x);
-    nonnegative &= autograd::nonnegative(e);
-    node->depend_on(x.node());
-    const bool needed = grad_enabled() && x.requires_grad();
-    node->parts.push_back(needed ? x.node().get() : nullptr);
-    node->widths.push_back(x.shape()[-1]);
-    readers.emplace_back(e, autograd::OutputKind::real);
+  for (const autograd::Expression& part : parts) {
+    readers.emplace_back(part, autograd::OutputKind::real);
   }
-  node->value = Tensor(shape);
-  if (nonnegative) node->mark_nonnegative();
-  float* out = node->value.f32().data();
-  const ImageShape all(shape);
+  float* out = y.f32().data();
+  const ImageShape all(y.shape());
   const int64_t pixels = all.h * all.w;
   parallel_chunks(all.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
@@ -117,6 +107,55 @@ Variable concatenate_channels(const std::vector<Variable>& inputs,
     }
   });
   for (autograd::ExpressionEvaluator& reader : readers) reader.commit();
+}
+
+void join(std::span<const Tensor> parts, int axis, Tensor& y) {
+  const Shape& shape = y.shape();
+  const int64_t outer = shape.slice(0, axis).size();
+  const int64_t width = shape.slice(axis, shape.rank()).size();
+  float* to = y.f32().data();
+  for (const Tensor& x : parts) {
+    const int64_t part = x.shape().slice(axis, shape.rank()).size();
+    copy_rows(to, width, x.f32().data(), part, outer, part);
+    to += part;
+  }
+}
+
+Variable concatenate_channels(const std::vector<Variable>& inputs,
+                              const Shape& shape) {
+  std::vector<autograd::Expression> parts;
+  bool nonnegative = true;
+  for (const Variable& x : inputs) {
+    parts.push_back(autograd::expression_of(x));
+    nonnegative &= autograd::nonnegative(parts.back());
+  }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "concatenate",
+        .inputs = inputs,
+        .shape = shape,
+        .forward =
+            [](std::span<const Tensor> in, Tensor& y) {
+              std::vector<autograd::Expression> all;
+              for (const Tensor& x : in) {
+                all.push_back(autograd::expression_of(x, nullptr));
+              }
+              join_channels(all, y);
+            },
+        .nonnegative = nonnegative,
+        .across_samples = shape.rank() < 2};
+  });
+  if (traced) return traced;
+  auto node = std::make_shared<ConcatenateNode>("concatenate", shape);
+  for (const Variable& x : inputs) {
+    node->depend_on(x.node());
+    const bool needed = grad_enabled() && x.requires_grad();
+    node->parts.push_back(needed ? x.node().get() : nullptr);
+    node->widths.push_back(x.shape()[-1]);
+  }
+  node->value = Tensor(shape);
+  if (nonnegative) node->mark_nonnegative();
+  join_channels(parts, node->value);
   return Variable(std::move(node));
 }
 
@@ -127,17 +166,26 @@ Variable concatenate(const std::vector<Variable>& inputs, int axis) {
   const int last = shape.rank() - 1;
   if (axis < 0) axis += shape.rank();
   if (axis == last) return concatenate_channels(inputs, shape);
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "concatenate",
+        .inputs = inputs,
+        .shape = shape,
+        .forward = [axis](std::span<const Tensor> in,
+                          Tensor& y) { join(in, axis, y); },
+        .across_samples = axis == 0};
+  });
+  if (traced) return traced;
   const int64_t outer = shape.slice(0, axis).size();
   const int64_t width = shape.slice(axis, shape.rank()).size();
   std::vector<Shape> shapes;
-  for (const Variable& x : inputs) shapes.push_back(x.shape());
-  Tensor y(shape);
-  float* to = y.f32().data();
+  std::vector<Tensor> values;
   for (const Variable& x : inputs) {
-    const int64_t part = x.shape().slice(axis, shape.rank()).size();
-    copy_rows(to, width, x.value().f32().data(), part, outer, part);
-    to += part;
+    shapes.push_back(x.shape());
+    values.push_back(x.value());
   }
+  Tensor y(shape);
+  join(values, axis, y);
   return record("concatenate", inputs, y, {},
                 [shapes, axis, outer, width](const Tensor& dy) {
                   std::vector<Tensor> parts;

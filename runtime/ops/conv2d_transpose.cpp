@@ -20,6 +20,11 @@ class Conv2DTransposeKernels final : public LinearKernels {
   explicit Conv2DTransposeKernels(const ConvolutionGeometry& g)
       : LinearKernels({g.n, g.h, g.w, g.c}, g.n, 1, scale_axis(g)), s(g) {}
 
+  std::shared_ptr<const LinearKernels> for_samples(int64_t n) const override {
+    ConvolutionGeometry g = s;
+    g.n = n;
+    return std::make_shared<Conv2DTransposeKernels>(g);
+  }
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return pack_phases(s, weight);
   }

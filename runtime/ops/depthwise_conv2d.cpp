@@ -82,6 +82,11 @@ class DepthwiseKernels final : public LinearKernels {
         codes(g, table),
         own(windows_of(g, g.padded_width() * g.c, g.c)) {}
 
+  std::shared_ptr<const LinearKernels> for_samples(int64_t n) const override {
+    ConvolutionGeometry g = s;
+    g.n = n;
+    return std::make_shared<DepthwiseKernels>(g, multiplier, axis, code_table);
+  }
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {weight};
   }

@@ -78,17 +78,18 @@ Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
                    double divisor) {
   const autograd::Expression e = autograd::expression_of(x);
   const bool nonnegative = divisor > 0 && autograd::nonnegative(e);
-  if (inference::Trace* trace = inference::active_trace()) {
-    const auto forward = [divisor](std::span<const Tensor> in, Tensor& y) {
-      sum_images(autograd::expression_of(in[0], nullptr), divisor, y);
-    };
-    const Variable y = trace->append({.op = op,
-                                      .inputs = {x},
-                                      .shape = shape,
-                                      .forward = forward,
-                                      .nonnegative = nonnegative});
-    if (y) return y;
-  }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = op,
+        .inputs = {x},
+        .shape = shape,
+        .forward =
+            [divisor](std::span<const Tensor> in, Tensor& y) {
+              sum_images(autograd::expression_of(in[0], nullptr), divisor, y);
+            },
+        .nonnegative = nonnegative};
+  });
+  if (traced) return traced;
   auto node = std::make_shared<ImageSumNode>(op, shape);
   node->depend_on(x.node());
   node->value = Tensor(shape);

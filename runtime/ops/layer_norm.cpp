@@ -8,6 +8,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
+#include "../inference/trace.h"
 #include "row_sums.h"
 
 namespace octet {
@@ -98,6 +99,25 @@ std::vector<Tensor> gradients(const Tensor& x, const Tensor& gamma,
   return {dx, dgamma, dbeta};
 }
 
+// `moments` receives those of each row, unless null.
+void normalize_rows(const Tensor& x, const Tensor& gamma, const Tensor& beta,
+                    float epsilon, Tensor& y, RowMoments* moments) {
+  const int64_t c = x.shape()[-1];
+  const float* from = x.f32().data();
+  const float* a = gamma.f32().data();
+  const float* b = beta.f32().data();
+  float* to = y.f32().data();
+  parallel_chunks(x.size() / c, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t row = first; row < last; ++row) {
+      const RowMoments m = moments_of(from + row * c, c, epsilon);
+      if (moments != nullptr) moments[row] = m;
+      const float* xr = from + row * c;
+      float* yr = to + row * c;
+      for (int64_t i = 0; i < c; ++i) yr[i] = m.normalized(xr[i]) * a[i] + b[i];
+    }
+  });
+}
+
 }  // namespace
 
 Variable layer_norm(const Variable& x, const Variable& gamma,
@@ -110,25 +130,25 @@ Variable layer_norm(const Variable& x, const Variable& gamma,
   check(x.shape(), gamma, "gamma");
   check(x.shape(), beta, "beta");
   const int64_t c = x.shape()[-1];
-  const Tensor values = x.value();
   const Tensor scale = gamma ? gamma.value() : Tensor::full({c}, 1);
   const Tensor offset = beta ? beta.value() : Tensor::zeros({c});
-  const int64_t rows = values.size() / c;
-  std::vector<RowMoments> moments(static_cast<size_t>(rows));
-  Tensor y(x.shape());
-  const float* from = values.f32().data();
-  const float* a = scale.f32().data();
-  const float* b = offset.f32().data();
-  float* to = y.f32().data();
-  parallel_chunks(rows, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t row = first; row < last; ++row) {
-      const RowMoments m = moments_of(from + row * c, c, epsilon);
-      moments[static_cast<size_t>(row)] = m;
-      const float* xr = from + row * c;
-      float* yr = to + row * c;
-      for (int64_t i = 0; i < c; ++i) yr[i] = m.normalized(xr[i]) * a[i] + b[i];
-    }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "layer_norm",
+        .inputs = {x},
+        .shape = x.shape(),
+        .forward =
+            [a = scale.clone(), b = offset.clone(), epsilon](
+                std::span<const Tensor> in, Tensor& y) {
+              normalize_rows(in[0], a, b, epsilon, y, nullptr);
+            },
+        .across_samples = x.shape().rank() < 2};
   });
+  if (traced) return traced;
+  const Tensor values = x.value();
+  std::vector<RowMoments> moments(static_cast<size_t>(values.size() / c));
+  Tensor y(x.shape());
+  normalize_rows(values, scale, offset, epsilon, y, moments.data());
   return record(
       "layer_norm", {x, gamma, beta}, y, {values, scale},
       [values, scale, moments = std::move(moments)](const Tensor& dy) {

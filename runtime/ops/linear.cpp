@@ -60,64 +60,37 @@ struct ChunkSums {
   Tensor total, others;
 };
 
-struct LinearNode final : Node {
-  LinearNode(std::string_view name, std::shared_ptr<const LinearKernels> k)
-      : Node(name, k->output), kernels(std::move(k)) {}
+// Offset of a block in an operand of this shape.
+int64_t block_offset(const LinearKernels& k, const Shape& operand,
+                     int64_t block) {
+  const int64_t c = operand[-1];
+  return c == 0 ? 0 : operand.size() / c * block / k.blocks * c;
+}
 
-  // Computes the value. Returns false if INT8 kernels met a NaN.
-  bool forward(const Expression& from, const PackedWeight& by, GemmType factor);
-  void backward(Engine& engine) override;
-  void release() override {
-    input = {};
-    weight = {};
-  }
-
-  autograd::Term term() override {
-    autograd::Term result = Node::term();
-    result.statistics = statistics;
-    return result;
-  }
-
-  // Offset of a block in an operand of this shape.
-  int64_t offset(const Shape& operand, int64_t block) const {
-    const int64_t c = operand[-1];
-    return c == 0 ? 0 : operand.size() / c * block / kernels->blocks * c;
-  }
-
-  std::shared_ptr<const LinearKernels> kernels;
-  Node* x = nullptr;
-  Node* w = nullptr;
-  Expression input;  // evaluated again for the weight gradient
-  MultipliedWeight weight;
-  Tensor statistics;  // of the value
-};
-
-bool LinearNode::forward(const Expression& from, const PackedWeight& by,
-                         GemmType factor) {
-  const LinearKernels& k = *kernels;
+// Computes y, and the statistics of each block unless `statistics` is empty.
+// Returns false if INT8 kernels met a NaN.
+bool multiply(const LinearKernels& k, const Expression& from,
+              const PackedWeight& by, GemmType factor, const Tensor& rescale,
+              Tensor& y, Tensor& statistics) {
   const int64_t channels = k.output[-1];
   // Statistics are accumulated in a single chain per block. Without them blocks
   // may be split into bands; shared inputs are then materialized first.
-  const int64_t bands = needs_grad ? 1 : band_count(k.blocks, k.block_rows);
+  const int64_t bands =
+      statistics.empty() ? band_count(k.blocks, k.block_rows) : 1;
   if (bands > 1) autograd::materialize(from);
-  const Tensor rescale = rescale_of(from, by.scale, channels);
   ExpressionEvaluator reader(
       from, factor == GemmType::values ? OutputKind::real : OutputKind::codes);
-  float* y = value.f32().data();
-  float* sums = nullptr;
-  if (needs_grad) {
-    statistics = Tensor::zeros({k.blocks, 2, channels});
-    sums = statistics.f32().data();
-  }
+  float* out = y.f32().data();
+  float* sums = statistics.empty() ? nullptr : statistics.f32().data();
   std::atomic<bool> done = true;
   const auto run = [&](int64_t i) {
     const int64_t at = i % bands;
     const RowRange band{i / bands, k.block_rows * at / bands,
                         k.block_rows * (at + 1) / bands};
-    const int64_t begin = offset(k.output, band.block);
-    const int64_t size = offset(k.output, band.block + 1) - begin;
+    const int64_t begin = block_offset(k, k.output, band.block);
+    const int64_t size = block_offset(k, k.output, band.block + 1) - begin;
     kernels::Epilogue epilogue;
-    epilogue.out = y + begin + size / k.block_rows * band.first;
+    epilogue.out = out + begin + size / k.block_rows * band.first;
     if (!rescale.empty()) epilogue.rescale = rescale.f32().data();
     if (sums != nullptr) {
       epilogue.statistics = sums + band.block * 2 * channels;
@@ -139,6 +112,43 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
   if (done) reader.commit();
   return done;
 }
+
+struct LinearNode final : Node {
+  LinearNode(std::string_view name, std::shared_ptr<const LinearKernels> k)
+      : Node(name, k->output), kernels(std::move(k)) {}
+
+  // Computes the value and its statistics. Returns false like multiply().
+  bool forward(const Expression& from, const PackedWeight& by,
+               GemmType factor) {
+    if (needs_grad) {
+      statistics = Tensor::zeros({kernels->blocks, 2, kernels->output[-1]});
+    }
+    const Tensor rescale = rescale_of(from, by.scale, kernels->output[-1]);
+    return multiply(*kernels, from, by, factor, rescale, value, statistics);
+  }
+  void backward(Engine& engine) override;
+  void release() override {
+    input = {};
+    weight = {};
+  }
+
+  autograd::Term term() override {
+    autograd::Term result = Node::term();
+    result.statistics = statistics;
+    return result;
+  }
+
+  int64_t offset(const Shape& operand, int64_t block) const {
+    return block_offset(*kernels, operand, block);
+  }
+
+  std::shared_ptr<const LinearKernels> kernels;
+  Node* x = nullptr;
+  Node* w = nullptr;
+  Expression input;  // evaluated again for the weight gradient
+  MultipliedWeight weight;
+  Tensor statistics;  // of the value
+};
 
 void LinearNode::backward(Engine& engine) {
   const Gradient gradient = Engine::collect(*this);
@@ -193,10 +203,9 @@ Variable trace_linear(std::string_view op, const Variable& x,
                       const std::shared_ptr<const LinearKernels>& k,
                       PackedWeight packed, GemmType factor) {
   inference::Trace* trace = inference::active_trace();
-  if (trace == nullptr || !k->has_windows() || !trace->contains(x.id()) ||
-      trace->contains(weight.id())) {
-    return {};
-  }
+  if (trace == nullptr) return {};
+  trace->note_use(weight.id());
+  if (!trace->is_traced(x.id()) || trace->is_traced(weight.id())) return {};
   if (packed.panels.empty()) {
     factor = GemmType::float_codes;
     packed = pack_weight(weight, factor, *k, 0);
@@ -207,11 +216,27 @@ Variable trace_linear(std::string_view op, const Variable& x,
     if (panel.raw() == source.raw()) panel = panel.clone();
   }
   packed.multiplied = {};
+  const Expression input = autograd::expression_of(x);
   const int64_t channels = k->output[-1];
+  const Tensor rescale = rescale_of(input, packed.scale, channels);
+  if (!k->has_windows()) {
+    return trace->append(
+        {.op = op,
+         .inputs = {x},
+         .shape = k->output,
+         .forward = [k, packed, factor, rescale,
+                     input = inference::Operand(input)](
+                        std::span<const Tensor> in, Tensor& y) {
+           Tensor no_statistics;
+           const auto all = k->for_samples(in[0].shape()[0]);
+           multiply(*all, input.of(in[0]), packed, factor, rescale, y,
+                    no_statistics);
+         }});
+  }
   inference::LinearCall call{
       .kernels = k,
       .weight = packed,
-      .rescale = rescale_of(autograd::expression_of(x), packed.scale, channels),
+      .rescale = rescale,
       .factor = factor,
       .multiply_adds = k->output.size() * (weight.shape().size() / channels)};
   return trace->append({.op = op,

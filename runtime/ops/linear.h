@@ -83,6 +83,11 @@ class LinearKernels {
   /// Whether the functions below, which take x as stored in memory, are
   /// available.
   virtual bool has_windows() const { return false; }
+  /// The same op for n samples, if there are no windows.
+  virtual std::shared_ptr<const LinearKernels> for_samples(
+      int64_t /*n*/) const {
+    return nullptr;
+  }
   /// Padding around an image of x.
   virtual Pads padding() const { return {}; }
   /// WindowStrides in padded images with the given strides of rows and pixels.

@@ -4,12 +4,15 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
+#include "../inference/trace.h"
 #include "matmul_codes.h"
 #include "matrices.h"
 #include "weights.h"
 
 namespace octet {
 namespace {
+
+using autograd::Expression;
 
 constexpr int64_t kColumns = 64;  // of a transposed operand, per task
 
@@ -45,17 +48,15 @@ Tensor pack_all(const Tensor& b, const MatrixPairs& p, bool transposed) {
   return panels;
 }
 
-Tensor product(const Tensor& a, const Tensor& b, const MatrixPairs& p,
-               const MatmulOptions& o) {
-  const Shape shape = p.result();
-  if (p.depth == 0 || shape.size() == 0) return Tensor::zeros(shape);
+void multiply(const Tensor& a, const Tensor& b, const MatrixPairs& p,
+              const MatmulOptions& o, Tensor& y) {
+  if (p.depth == 0 || o.transpose_a) std::ranges::fill(y.f32(), 0.0f);
+  if (p.depth == 0 || y.size() == 0) return;
   if (o.transpose_a) {
-    Tensor y = Tensor::zeros(shape);
     const Tensor right = o.transpose_b ? transpose_matrices(b) : b;
     multiply_transposed(a.f32().data(), right.f32().data(), p, y.f32().data());
-    return y;
+    return;
   }
-  Tensor y(shape);
   const Tensor panels = pack_all(b, p, o.transpose_b);
   const int64_t packed = panels.shape()[1];
   const int64_t count = p.count();
@@ -73,6 +74,12 @@ Tensor product(const Tensor& a, const Tensor& b, const MatrixPairs& p,
                     panels.f32().data() + p.b[i] * packed, p.n, epilogue);
     }
   });
+}
+
+Tensor product(const Tensor& a, const Tensor& b, const MatrixPairs& p,
+               const MatmulOptions& o) {
+  Tensor y(p.result());
+  multiply(a, b, p, o, y);
   return y;
 }
 
@@ -80,25 +87,23 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
   return product(a, b, pair_up(a.shape(), b.shape(), o), o);
 }
 
-// Multiplies quantized values if both operands allow it, in integers if
-// possible.
-Tensor forward(const Variable& a, const Variable& b, const MatrixPairs& p,
-               const MatmulOptions& o) {
-  const autograd::Expression left = autograd::expression_of(a);
-  const autograd::Expression right = autograd::expression_of(b);
-  if (p.result().size() == 0 || !have_codes(left, right)) {
-    return product(a.value(), b.value(), p, o);
+// Multiplies quantized values, in integers if possible. REQUIRES: have_codes().
+void multiply_codes(const Expression& a, const Expression& b,
+                    const MatrixPairs& p, const MatmulOptions& o, Tensor& y) {
+  if (!autograd::float_codes() && sums_fit(p.depth, a.qparams) &&
+      multiply_quantized(a, b, p, o, y)) {
+    return;
   }
-  Tensor y;
-  if (!autograd::float_codes() && sums_fit(p.depth, left.qparams)) {
-    y = multiply_quantized(left, right, p, o);
-  }
-  if (!y.empty()) return y;
   // NaN has no quantized value; floats propagate it.
-  y = product(float_codes_of(left), float_codes_of(right), p, o);
-  const float scale = code_scale(left, right);
+  multiply(float_codes_of(a), float_codes_of(b), p, o, y);
+  const float scale = code_scale(a, b);
   for (float& v : y.f32()) v *= scale;
-  return y;
+}
+
+// A single right operand: the batch is folded into the rows.
+Shape rows_of(const Shape& a, const Shape& b, const MatmulOptions& o) {
+  if (b.rank() != 2 || o.transpose_a) return a;
+  return {a.slice(0, a.rank() - 1).size(), a[-1]};
 }
 
 }  // namespace
@@ -107,17 +112,51 @@ Variable matmul(const Variable& a, const Variable& b,
                 const MatmulOptions& options) {
   const Shape& x = a.shape();
   const Shape result = pair_up(x, b.shape(), options).result();
-  // A single right operand: the batch is folded into the rows.
-  const bool one = b.shape().rank() == 2 && !options.transpose_a;
-  const Shape rows = one ? Shape{x.slice(0, x.rank() - 1).size(), x[-1]} : x;
+  const Shape rows = rows_of(x, b.shape(), options);
+  const bool one = rows != x;
   const MatrixPairs pairs = pair_up(rows, b.shape(), options);
   const bool need_a = a.requires_grad();
   const bool need_b = b.requires_grad();
   const bool recorded = grad_enabled() && (need_a || need_b);
   const Tensor left = recorded && need_b ? a.value() : Tensor();
   const Tensor right = recorded && need_a ? b.value() : Tensor();
-  return record("matmul", {a, b},
-                forward(a, b, pairs, options).reshaped(result), {left, right},
+  const Expression left_operand = autograd::expression_of(a);
+  const Expression right_operand = autograd::expression_of(b);
+  const bool codes =
+      result.size() > 0 && have_codes(left_operand, right_operand);
+  // Of matrices of rank 2, only the rows of the left one are samples.
+  const bool rows_are_samples =
+      !options.transpose_a && !inference::is_traced(b);
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "matmul",
+        .inputs = {a, b},
+        .shape = result,
+        .forward =
+            [l = inference::Operand(left_operand),
+             r = inference::Operand(right_operand), options,
+             codes](std::span<const Tensor> in, Tensor& y) {
+              const Tensor by_rows = in[0].reshaped(
+                  rows_of(in[0].shape(), in[1].shape(), options));
+              const MatrixPairs p =
+                  pair_up(by_rows.shape(), in[1].shape(), options);
+              if (codes) {
+                multiply_codes(l.of(by_rows), r.of(in[1]), p, options, y);
+              } else {
+                multiply(by_rows, in[1], p, options, y);
+              }
+            },
+        .broadcasts = true,
+        .across_samples = result.rank() == 2 && !rows_are_samples};
+  });
+  if (traced) return traced;
+  Tensor y(pairs.result());
+  if (codes) {
+    multiply_codes(left_operand, right_operand, pairs, options, y);
+  } else {
+    multiply(a.value(), b.value(), pairs, options, y);
+  }
+  return record("matmul", {a, b}, y.reshaped(result), {left, right},
                 [=, from = x, shape = pairs.result(), ta = options.transpose_a,
                  tb = options.transpose_b](const Tensor& g) {
                   const Tensor dy = g.reshaped(shape);

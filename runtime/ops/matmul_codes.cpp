@@ -102,18 +102,18 @@ float code_scale(const Expression& a, const Expression& b) {
   return b.qparams.scale.item() * a.qparams.scale.item();
 }
 
-Tensor multiply_quantized(const Expression& a, const Expression& b,
-                          const MatrixPairs& p, const MatmulOptions& o) {
+bool multiply_quantized(const Expression& a, const Expression& b,
+                        const MatrixPairs& p, const MatmulOptions& o,
+                        Tensor& y) {
   const Expression left = o.transpose_a ? transposed(a) : a;
   const CodeTable& table = autograd::code_table_of(left);
   const Tensor rows = words_of(left, table);
-  if (rows.empty()) return {};
+  if (rows.empty()) return false;
   const auto [panels, starts] =
       pack_right(b, p, o.transpose_b, table, zero_byte(left.qparams, table));
-  if (panels.empty()) return {};
+  if (panels.empty()) return false;
   const Tensor rescale = Tensor::full({p.n}, code_scale(a, b));
   const int64_t words = table.words(p.depth);
-  Tensor y(p.result());
   const auto* image = std::as_const(rows).data<CodeWord>().data();
   const auto* weights = std::as_const(panels).data<CodeWord>().data();
   const auto* sums = std::as_const(starts).data<int32_t>().data();
@@ -145,7 +145,7 @@ Tensor multiply_quantized(const Expression& a, const Expression& b,
                       table.multiply(product, epilogue);
                     }
                   });
-  return y;
+  return true;
 }
 
 }  // namespace octet

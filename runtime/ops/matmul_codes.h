@@ -10,12 +10,13 @@ namespace octet {
 /// INT8.
 bool have_codes(const autograd::Expression& a, const autograd::Expression& b);
 
-/// Computes the product in integers and applies both scales. Empty if there is
-/// NaN, which has no quantized value. Only the rows of a matter, not its shape.
+/// Computes the product in integers and applies both scales. Returns false if
+/// there is NaN, which has no quantized value: y is then invalid. Only the rows
+/// of a matter, not its shape.
 /// REQUIRES: sums_fit().
-Tensor multiply_quantized(const autograd::Expression& a,
-                          const autograd::Expression& b, const MatrixPairs& p,
-                          const MatmulOptions& o);
+bool multiply_quantized(const autograd::Expression& a,
+                        const autograd::Expression& b, const MatrixPairs& p,
+                        const MatmulOptions& o, Tensor& y);
 
 /// Quantized values of an expression, as floats.
 Tensor float_codes_of(const autograd::Expression& e);

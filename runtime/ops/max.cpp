@@ -18,9 +18,9 @@ float share(float value, float top) {
   return value == top || (value != value && top != top) ? 1.0f : 0.0f;
 }
 
-Tensor largest(const Tensor& arranged, const ReductionPlan& plan) {
+void largest(const Tensor& arranged, const ReductionPlan& plan,
+             Tensor& result) {
   const float* x = arranged.f32().data();
-  Tensor result(plan.result);
   float* y = result.f32().data();
   const int64_t c = plan.inner;
   parallel_chunks(plan.outer, [&](int64_t first, int64_t last, int64_t) {
@@ -34,7 +34,6 @@ Tensor largest(const Tensor& arranged, const ReductionPlan& plan) {
       }
     }
   });
-  return result;
 }
 
 Tensor gradient(const Tensor& arranged, const Tensor& y, const Tensor& dy,
@@ -72,8 +71,11 @@ Tensor gradient(const Tensor& arranged, const Tensor& y, const Tensor& dy,
 Variable max_of(std::string_view op, const Variable& x,
                 const ReductionPlan& plan) {
   plan.expect_values(op);
+  const Variable traced = offer_reduction("max", x, plan, largest);
+  if (traced) return traced;
   const Tensor arranged = plan.arrange(x.value());
-  const Tensor y = largest(arranged, plan);
+  Tensor y(plan.result);
+  largest(arranged, plan, y);
   return record("max", {x}, y, {arranged},
                 [arranged, y, plan](const Tensor& dy) {
                   return std::vector{gradient(arranged, y, dy, plan)};

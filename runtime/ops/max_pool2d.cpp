@@ -111,19 +111,20 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
   const kernels::MaxPool geometry = kernel_of(sizes);
   const Shape shape = sizes.output(ImageShape(x.shape()).n);
   const autograd::Expression e = autograd::expression_of(x);
-  if (inference::Trace* trace = inference::active_trace()) {
-    const auto forward = [geometry](std::span<const Tensor> in, Tensor& y) {
-      pool_images(geometry, autograd::expression_of(in[0], nullptr), y,
-                  nullptr);
-    };
-    const Variable y = trace->append({.op = kind.op,
-                                      .inputs = {x},
-                                      .shape = shape,
-                                      .attributes = geometry,
-                                      .forward = forward,
-                                      .nonnegative = autograd::nonnegative(e)});
-    if (y) return y;
-  }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = kind.op,
+        .inputs = {x},
+        .shape = shape,
+        .attributes = geometry,
+        .forward =
+            [geometry](std::span<const Tensor> in, Tensor& y) {
+              pool_images(geometry, autograd::expression_of(in[0], nullptr), y,
+                          nullptr);
+            },
+        .nonnegative = autograd::nonnegative(e)};
+  });
+  if (traced) return traced;
   auto node = std::make_shared<MaxPoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);

@@ -125,6 +125,18 @@ void pad_images(const autograd::Expression& e, const Pads& p, float value,
   reader.commit();
 }
 
+void crop_images(const Tensor& x, const Window& window, Tensor& y) {
+  const ImageShape from(x.shape());
+  const ImageShape to(y.shape());
+  const float* values = x.f32().data();
+  float* out = y.f32().data();
+  parallel_chunks(from.n, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      window.take(out + i * to.size(), values + i * from.size(), to);
+    }
+  });
+}
+
 // Sequences are single-row images and stay so.
 Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   expect_sums_fit(op, p);
@@ -137,21 +149,23 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
       value == 0 && e.qparams.low <= 0 && e.qparams.high >= 0;
   const QuantParams qparams = quantized ? e.qparams : QuantParams{};
   const bool nonnegative = value >= 0 && autograd::nonnegative(e);
-  if (inference::Trace* trace = inference::active_trace()) {
-    const auto forward = [=](std::span<const Tensor> inputs, Tensor& y) {
-      pad_images(autograd::expression_of(inputs[0], nullptr), p, value, y);
-    };
+  const Variable traced = inference::offer([&] {
     inference::Attributes zeros;
     if (value == 0) zeros = p;
-    const Variable y = trace->append({.op = op,
-                                      .inputs = {x},
-                                      .shape = shape,
-                                      .attributes = zeros,
-                                      .forward = forward,
-                                      .qparams = qparams,
-                                      .nonnegative = nonnegative});
-    if (y) return y;
-  }
+    return inference::TracedOp{
+        .op = op,
+        .inputs = {x},
+        .shape = shape,
+        .attributes = zeros,
+        .forward =
+            [p, value](std::span<const Tensor> inputs, Tensor& y) {
+              pad_images(autograd::expression_of(inputs[0], nullptr), p, value,
+                         y);
+            },
+        .qparams = qparams,
+        .nonnegative = nonnegative};
+  });
+  if (traced) return traced;
   auto node = std::make_shared<PadNode>(op, shape);
   node->depend_on(x.node());
   node->value = Tensor(shape);
@@ -200,14 +214,18 @@ Variable crop2d(const Variable& x, const Pads& p) {
                     from.w - p.left - p.right, from.c};
   const ImageShape to(shape);
   const Window window{from.w, p.top, p.left};
-  Tensor y(shape);
-  const float* values = x.value().f32().data();
-  float* out = y.f32().data();
-  parallel_chunks(from.n, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      window.take(out + i * to.size(), values + i * from.size(), to);
-    }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "crop2d",
+        .inputs = {x},
+        .shape = shape,
+        .forward = [window](std::span<const Tensor> in, Tensor& y) {
+          crop_images(in[0], window, y);
+        }};
   });
+  if (traced) return traced;
+  Tensor y(shape);
+  crop_images(x.value(), window, y);
   return record("crop2d", {x}, y, {}, [=, shape = x.shape()](const Tensor& dy) {
     Tensor dx = Tensor::zeros(shape);
     const float* g = dy.f32().data();

@@ -21,9 +21,9 @@ void for_each_product(const ReductionPlan& plan, const Body& body) {
   });
 }
 
-Tensor products(const Tensor& arranged, const ReductionPlan& plan) {
+void products(const Tensor& arranged, const ReductionPlan& plan,
+              Tensor& result) {
   const float* x = arranged.f32().data();
-  Tensor result(plan.result);
   float* y = result.f32().data();
   for_each_product(plan, [&](int64_t i, int64_t at) {
     double product = 1;
@@ -32,7 +32,6 @@ Tensor products(const Tensor& arranged, const ReductionPlan& plan) {
     }
     y[i] = static_cast<float>(product);
   });
-  return result;
 }
 
 // The product of the other values is that of the values before times that of
@@ -61,11 +60,14 @@ Tensor gradient(const Tensor& arranged, const Tensor& dy,
 }
 
 Variable prod_of(const Variable& x, const ReductionPlan& plan) {
+  const Variable traced = offer_reduction("prod", x, plan, products);
+  if (traced) return traced;
   const Tensor arranged = plan.arrange(x.value());
-  return record("prod", {x}, products(arranged, plan), {arranged},
-                [arranged, plan](const Tensor& dy) {
-                  return std::vector{gradient(arranged, dy, plan)};
-                });
+  Tensor y(plan.result);
+  products(arranged, plan, y);
+  return record("prod", {x}, y, {arranged}, [arranged, plan](const Tensor& dy) {
+    return std::vector{gradient(arranged, dy, plan)};
+  });
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
   result = Shape(std::span<const int64_t>(kept));
   images_ = (x.rank() == 4 && axes.size() == 2 && first == 1 && last == 2) ||
             (x.rank() == 3 && axes.size() == 1 && first == 1);
+  keeps_samples_ = x.rank() > 0 && !reduced[0];
   // SavedTensor axes before the last reduced axis, reduced axes, remaining
   // axes.
   std::vector<int> order;
@@ -73,6 +74,16 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
     }
   }
   if (last >= 0 && order != all_axes(x)) order_ = std::move(order);
+}
+
+ReductionPlan ReductionPlan::for_samples(int64_t n) const {
+  ReductionPlan plan = *this;
+  plan.x = x.with(0, n);
+  plan.result = result.with(0, n);
+  // Axis 0 precedes all reduced axes; without any, all axes are inner.
+  int64_t& samples = count == 1 && outer == 1 ? plan.inner : plan.outer;
+  samples = samples / x[0] * n;
+  return plan;
 }
 
 void ReductionPlan::expect_values(std::string_view op) const {

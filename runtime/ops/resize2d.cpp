@@ -9,6 +9,8 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
+#include "../inference/trace.h"
+
 namespace octet {
 namespace {
 
@@ -97,6 +99,15 @@ struct Resizing {
       }
     }
   }
+  void resize_all(const Tensor& x, Tensor& y) const {
+    const float* values = x.f32().data();
+    float* out = y.f32().data();
+    parallel_chunks(x.shape()[0], [&](int64_t first, int64_t last, int64_t) {
+      for (int64_t i = first; i < last; ++i) {
+        resize(out + i * output_size(), values + i * input_size());
+      }
+    });
+  }
   void resize(float* y, const float* x) const {
     std::fill(y, y + output_size(), 0.0f);
     y -= c;
@@ -118,16 +129,21 @@ struct Resizing {
 Variable resized(const char* op, const Variable& x, Size2 size,
                  const ResizeOptions& options) {
   const Shape from = x.shape();
-  Tensor y(Shape{from[0], size.h, size.w, from[3]});
+  const Shape shape{from[0], size.h, size.w, from[3]};
   const Resizing r{from[1], from[2], from[3], taps(from[1], size.h, options),
                    taps(from[2], size.w, options)};
-  const float* values = x.value().f32().data();
-  float* out = y.f32().data();
-  parallel_chunks(from[0], [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      r.resize(out + i * r.output_size(), values + i * r.input_size());
-    }
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = op,
+        .inputs = {x},
+        .shape = shape,
+        .forward = [r](std::span<const Tensor> in, Tensor& y) {
+          r.resize_all(in[0], y);
+        }};
   });
+  if (traced) return traced;
+  Tensor y(shape);
+  r.resize_all(x.value(), y);
   return record(op, {x}, y, {}, [r, from](const Tensor& dy) {
     Tensor dx(from);
     const float* g = dy.f32().data();

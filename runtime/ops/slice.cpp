@@ -7,7 +7,48 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
+#include "../inference/trace.h"
+
 namespace octet {
+namespace {
+
+// Entries first, first + step, ... of an axis.
+struct Entries {
+  int axis;
+  int64_t first, count, step;
+
+  /// Calls `visit(offset in x, offset in the result)` for each row of row_of()
+  /// values.
+  template <class Visit>
+  void for_each_row(const Shape& x, const Visit& visit) const {
+    const int64_t outer = x.slice(0, axis).size();
+    const int64_t inner = x.slice(axis + 1, x.rank()).size();
+    const int64_t rows = step == 1 ? 1 : count;
+    for (int64_t i = 0; i < outer; ++i) {
+      for (int64_t row = 0; row < rows; ++row) {
+        visit((i * x[axis] + first + row * step) * inner,
+              (i * rows + row) * row_of(x));
+      }
+    }
+  }
+  /// With step 1 the entries are contiguous.
+  int64_t row_of(const Shape& x) const {
+    const int64_t inner = x.slice(axis + 1, x.rank()).size();
+    return step == 1 ? count * inner : inner;
+  }
+};
+
+void slice_into(const Tensor& x, const Entries& entries, Tensor& y) {
+  const size_t bytes =
+      static_cast<size_t>(entries.row_of(x.shape())) * sizeof(float);
+  const float* values = x.f32().data();
+  float* to = y.f32().data();
+  entries.for_each_row(x.shape(), [&](int64_t whole, int64_t part) {
+    std::memcpy(to + part, values + whole, bytes);
+  });
+}
+
+}  // namespace
 
 Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
                int64_t step) {
@@ -30,31 +71,26 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
                     from.to_string()));
   }
   const Shape shape = from.with(axis, count);
-  const int64_t outer = from.slice(0, axis).size();
-  const int64_t inner = from.slice(axis + 1, from.rank()).size();
-  // With step 1 the rows are contiguous.
-  const int64_t rows = step == 1 ? 1 : count;
-  const int64_t length = step == 1 ? count * inner : inner;
-  const auto for_each_row = [=](auto visit) {
-    for (int64_t i = 0; i < outer; ++i) {
-      for (int64_t row = 0; row < rows; ++row) {
-        visit((i * size + first + row * step) * inner,
-              (i * rows + row) * length);
-      }
-    }
-  };
-  const size_t bytes = static_cast<size_t>(length) * sizeof(float);
-  Tensor y(shape);
-  const float* values = x.value().f32().data();
-  float* to = y.f32().data();
-  for_each_row([&](int64_t whole, int64_t part) {
-    std::memcpy(to + part, values + whole, bytes);
+  const Entries entries{axis, first, count, step};
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "slice",
+        .inputs = {x},
+        .shape = shape,
+        .forward = [entries](std::span<const Tensor> in,
+                             Tensor& y) { slice_into(in[0], entries, y); },
+        .across_samples = axis == 0};
   });
+  if (traced) return traced;
+  Tensor y(shape);
+  slice_into(x.value(), entries, y);
   return record("slice", {x}, y, {}, [=](const Tensor& dy) {
     Tensor dx = Tensor::zeros(from);
+    const size_t bytes =
+        static_cast<size_t>(entries.row_of(from)) * sizeof(float);
     const float* g = dy.f32().data();
     float* out = dx.f32().data();
-    for_each_row([&](int64_t whole, int64_t part) {
+    entries.for_each_row(from, [&](int64_t whole, int64_t part) {
       std::memcpy(out + whole, g + part, bytes);
     });
     return std::vector{dx};

@@ -8,6 +8,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "../arena.h"
+#include "../inference/trace.h"
 #include "../kernels/kernels.h"
 #include "row_sums.h"
 
@@ -63,6 +64,18 @@ void softmax_line(const float* x, int64_t n, float* y) {
   for (int64_t k = 0; k < n; ++k) y[k] *= factor;
 }
 
+void softmax_lines(const Tensor& x, const Lines& lines, Tensor& y) {
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  parallel_chunks(lines.count, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      float* row = lines.target(to, i);
+      softmax_line(lines.read(from, i, 0), lines.length, row);
+      lines.write(to, i, row);
+    }
+  });
+}
+
 }  // namespace
 
 Variable softmax(const Variable& x, int axis) {
@@ -72,18 +85,22 @@ Variable softmax(const Variable& x, int axis) {
                      fmt::format("axis {} of {} is empty or does not exist",
                                  axis, shape.to_string()));
   }
-  const Lines lines(shape, axis < 0 ? axis + shape.rank() : axis);
-  const Tensor values = x.value();
-  Tensor y(shape);
-  const float* from = values.f32().data();
-  float* to = y.f32().data();
-  parallel_chunks(lines.count, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      float* row = lines.target(to, i);
-      softmax_line(lines.read(from, i, 0), lines.length, row);
-      lines.write(to, i, row);
-    }
+  if (axis < 0) axis += shape.rank();
+  const Variable traced = inference::offer([&] {
+    return inference::TracedOp{
+        .op = "softmax",
+        .inputs = {x},
+        .shape = shape,
+        .forward =
+            [axis](std::span<const Tensor> in, Tensor& y) {
+              softmax_lines(in[0], Lines(y.shape(), axis), y);
+            },
+        .across_samples = axis == 0};
   });
+  if (traced) return traced;
+  const Lines lines(shape, axis);
+  Tensor y(shape);
+  softmax_lines(x.value(), lines, y);
   // Losses recognize softmax over the last axis by this name.
   const auto* name = lines.step == 1 ? "softmax" : "softmax of an inner axis";
   return record(name, {x}, y, {}, [y, lines](const Tensor& dy) {

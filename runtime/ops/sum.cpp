@@ -28,10 +28,9 @@ double sum_of(const float* x, int64_t n) {
 
 // Reduces x and divides by `divisor`. Large sums with few results are split
 // into chunks by shape and added in order.
-Tensor reduce(const Tensor& arranged, const ReductionPlan& plan,
-              double divisor) {
+void reduce(const Tensor& arranged, const ReductionPlan& plan, double divisor,
+            Tensor& result) {
   const float* x = arranged.f32().data();
-  Tensor result(plan.result);
   float* y = result.f32().data();
   const int64_t blocks = (plan.inner + kSumColumns - 1) / kSumColumns;
   const int64_t chunks =
@@ -67,7 +66,7 @@ Tensor reduce(const Tensor& arranged, const ReductionPlan& plan,
           }
         }
       });
-  if (chunks == 1) return result;
+  if (chunks == 1) return;
   for (int64_t outer = 0; outer < plan.outer; ++outer) {
     for (int64_t k = 0; k < plan.inner; ++k) {
       double sum = 0;
@@ -78,7 +77,6 @@ Tensor reduce(const Tensor& arranged, const ReductionPlan& plan,
       y[outer * plan.inner + k] = static_cast<float>(sum / divisor);
     }
   }
-  return result;
 }
 
 // The gradient: broadcasts dy, divided, to all summed values.
@@ -102,10 +100,17 @@ Tensor spread(const Tensor& dy, const ReductionPlan& plan, double divisor) {
 Variable divided_sum(std::string_view op, const Variable& x,
                      const ReductionPlan& plan, double divisor) {
   if (plan.over_images()) return image_sum(op, x, plan.result, divisor);
-  return record(op, {x}, reduce(plan.arrange(x.value()), plan, divisor), {},
-                [plan, divisor](const Tensor& dy) {
-                  return std::vector{spread(dy, plan, divisor)};
-                });
+  const Variable traced = offer_reduction(
+      op, x, plan,
+      [divisor](const Tensor& arranged, const ReductionPlan& p, Tensor& y) {
+        reduce(arranged, p, divisor, y);
+      });
+  if (traced) return traced;
+  Tensor y(plan.result);
+  reduce(plan.arrange(x.value()), plan, divisor, y);
+  return record(op, {x}, y, {}, [plan, divisor](const Tensor& dy) {
+    return std::vector{spread(dy, plan, divisor)};
+  });
 }
 
 Variable mean_of(const Variable& x, const ReductionPlan& plan) {

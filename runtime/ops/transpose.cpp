@@ -3,9 +3,27 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
+#include "../inference/trace.h"
+#include "../layouts.h"
+
 namespace octet {
 
 Variable transpose(const Variable& x, const std::vector<int>& axes) {
+  const Variable traced = inference::offer([&] {
+    std::vector<int64_t> dims;
+    for (const int axis : axes) {
+      const int64_t fits = axis >= 0 && axis < x.shape().rank();
+      dims.push_back(fits == 1 ? x.shape()[axis] : 0);
+    }
+    return inference::TracedOp{
+        .op = "transpose",
+        .inputs = {x},
+        .shape = Shape(std::span<const int64_t>(dims)),
+        .forward = [axes](std::span<const Tensor> in,
+                          Tensor& y) { transpose_into(in[0], axes, y); },
+        .across_samples = axes.empty() || axes[0] != 0};
+  });
+  if (traced) return traced;
   const Tensor y = with_context(
       [&] {
         return fmt::format("axes ({}) of {}", fmt::join(axes, ","),

@@ -12,6 +12,7 @@
 
 #include "../autograd/scale_gradient.h"
 #include "../byte_codes.h"
+#include "../inference/trace.h"
 
 namespace octet {
 
@@ -134,6 +135,9 @@ ChannelQuantizeNode::ChannelQuantizeNode(const Variable& x,
 }
 
 const Tensor& ChannelQuantizeNode::source_value() const {
+  if (inference::Trace* trace = inference::active_trace()) {
+    trace->note_use(source->id);
+  }
   return before.empty() ? autograd::value_of(*source) : before.read();
 }
 

@@ -96,8 +96,12 @@ TEST_P(Programs, QuantizePaddingAroundImages) {
 
 // Sequences are single-row images: epilogues are fused, bytes are stored
 // between quantized ops, and padding is stored around a sequence.
-TEST_P(Programs, CallUncapturableFunctions) {
+TEST_P(Programs, CallFunctionsWithOtherOps) {
   const Variable w = weight({3, 3, 4, 6});
+  const Net custom = [](const Variable& v) {
+    return record("copy", {v}, v.value().clone(),
+                  [](const Tensor& dy) { return std::vector{dy}; });
+  };
   const NoGradGuard no_grad;
   ProgramCapture capture;
   const Variable x = capture.input({1, 6, 5, 4});
@@ -109,11 +113,11 @@ TEST_P(Programs, CallUncapturableFunctions) {
     return fake_quantize(conv2d(v, w, {.pads = 1}), qparams(0.05f));
   };
   const Net pool = [](const Variable& v) { return max_pool2d(v, 2, {}); };
-  const Net both = [=](const Variable& v) { return softmax(conv(v)); };
+  const Net both = [=](const Variable& v) { return custom(conv(v)); };
   Variable y = step("conv", x, conv);
   y = step("pool", y, pool);
   y = step("both", y, [=](const Variable& v) {
-    return softmax(conv2d(v, weight({1, 1, 6, 4}, 9)));
+    return custom(conv2d(v, weight({1, 1, 6, 4}, 9)));
   });
   y = step("again", y, both);
   const Program program = capture.finish({&y, 1});
@@ -121,10 +125,43 @@ TEST_P(Programs, CallUncapturableFunctions) {
   EXPECT_EQ(count(program, "max_pool2d"), 1);
   const Tensor images = noise({19, 6, 5, 4});
   Variable expected = pool(conv(Variable(images)));
-  expected = both(softmax(conv2d(expected, weight({1, 1, 6, 4}, 9))));
+  expected = both(conv2d(expected, weight({1, 1, 6, 4}, 9)));
   Tensor got(expected.shape());
   ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
   EXPECT_EQ(bits(got), bits(expected));
+}
+
+// Ops without fusion leave the ops around them fused.
+TEST_P(Programs, RunOpsOnPlannedBuffers) {
+  const Net net = [](const Variable& x) {
+    const Variable y = relu(norm(conv2d(x, weight({1, 1, 3, 6}))));
+    const Variable p = softmax(concatenate({y, avg_pool2d(y, 1, {})}, -1));
+    const Variable z = relu(norm(conv2d(p, weight({1, 1, 12, 5}))));
+    const Variable rows =
+        transpose(reshape(z, {z.shape()[0], 20, 5}), {0, 2, 1});
+    return subtract(matmul(rows, rows, {.transpose_b = true}),
+                    Variable(noise({5, 5})));
+  };
+  expect_same(net, {1, 4, 5, 3}, 0);
+  const Program program = capture(net, {1, 4, 5, 3});
+  EXPECT_EQ(count(program, "conv2d"), 2);
+  EXPECT_EQ(count(program, "softmax"), 1);
+  EXPECT_EQ(count(program, "reshape"), 0);  // shares its input's buffer
+  EXPECT_EQ(count(program, "constant"), 0);
+}
+
+TEST_P(Programs, ReadConstants) {
+  const Variable c = weight({1, 4, 3}, 8);
+  const Net net = [=](const Variable& x) {
+    Variable y = add(dense(x, weight({3, 3})), c);
+    y = concatenate({broadcast_to(weight({1, 1, 3}), {x.shape()[0], 1, 3}), y},
+                    1);
+    return multiply(
+        where(compare(Comparison::less, y, Variable(Tensor::scalar(0.2f))), y,
+              relu(y)),
+        Variable(noise({3})));
+  };
+  expect_same(net, {1, 4, 3}, 1);  // relu
 }
 
 TEST_P(Programs, RunInSeveralThreadsAtOnce) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <octet/layers/model.h>
@@ -18,7 +19,7 @@ struct SessionOptions {
   /// Maximum number of samples per run; 0: no maximum. If set, activation
   /// memory is reserved at construction for the current number of threads; a
   /// run then allocates only its outputs and the memory of called layers
-  /// (steps() with `op` "call").
+  /// (steps() with `op` "call"), run_into() only the latter.
   int64_t max_batch = 0;
   /// For models from untrusted files; 0: no limit. `memory_limit` bounds the
   /// activation bytes of the trial run (two samples), `time_limit` the seconds
@@ -54,11 +55,19 @@ class InferenceSession {
   /// of set_active_isa().
   Tensor run(const Tensor& x) const;
   [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+  /// Like run(), into `outputs`. With max_batch it allocates no tensors, unless
+  /// layers are called.
+  /// Throws: like run(); ValueError for a wrong number of outputs; ShapeError
+  /// for an output of another shape or element type.
+  void run_into(std::span<const Tensor> inputs,
+                std::span<Tensor> outputs) const;
 
   /// Returns the steps in execution order: fused ops and stored tensors.
   std::vector<ProgramStep> steps() const { return program_.steps(); }
   /// Returns the steps with their times for the whole batch.
   std::vector<ProgramStep> profile(std::span<const Tensor> inputs) const;
+  /// Returns a line per step.
+  std::string to_string() const { return program_.to_string(); }
   /// Bytes of the packed weights.
   int64_t weight_bytes() const { return program_.weight_bytes(); }
   /// Bytes of activations alive at the same time, per sample.
@@ -68,7 +77,8 @@ class InferenceSession {
   /// `late` is called between layers and throws after the time limit.
   InferenceSession(const Model& model, const SessionOptions& options,
                    const std::function<void()>& late);
-  std::vector<Tensor> outputs_for(std::span<const Tensor> inputs) const;
+  void expect_inputs(std::span<const Tensor> inputs) const;
+  std::vector<Tensor> outputs_for(int64_t samples) const;
 
   std::string name_;
   SessionOptions options_;

@@ -40,8 +40,8 @@ class Program {
 
   /// Allocates and retains activation memory for runs of up to `most` samples
   /// on the current number of threads. Such a run, one at a time, then
-  /// allocates only its outputs and the inputs and workspace of called
-  /// functions. Throws: ValueError for most < 1.
+  /// allocates only the memory of called functions (steps with `op` "call").
+  /// Throws: ValueError for most < 1.
   void reserve(int64_t most) const;
 
   /// Descriptions of the steps, in order.
