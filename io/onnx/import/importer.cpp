@@ -285,11 +285,11 @@ void Importer::name_by_outputs(std::span<const SymbolicTensor> outputs) {
 
 void Importer::warn_of_floats() const {
   constexpr size_t kMost = 5;
-  const size_t count = without_codes_.size();
+  const size_t count = float_weights_.size();
   if (count == 0) return;
   std::vector<std::string> lines(
-      without_codes_.begin(),
-      without_codes_.begin() + static_cast<int64_t>(std::min(count, kMost)));
+      float_weights_.begin(),
+      float_weights_.begin() + static_cast<int64_t>(std::min(count, kMost)));
   if (count > kMost) lines.push_back(fmt::format("and {} more", count - kMost));
   warn("weights_dequantized", "ONNX model",
        fmt::format("quantized weights that become floats, so that devices run "

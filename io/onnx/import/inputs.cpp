@@ -11,8 +11,9 @@
 
 #include <octet/runtime/error.h>
 
-#include "converters.h"
+#include "layout.h"
 #include "onnx/check/proto_limits.h"
+#include "onnx/graph/operator_traits.h"
 #include "onnx/graph/tensors.h"
 #include "refused_nodes.h"
 
@@ -23,18 +24,17 @@ enum class RequiredOrder { channels_first, channels_last, any, unknown };
 
 /// Returns the axis order of an image or sequence that a node requires.
 RequiredOrder required_order(const onnx::NodeProto& node) {
-  constexpr std::string_view kFirst =
-      "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace "
-      "GlobalAveragePool GlobalMaxPool InstanceNormalization LRN MaxPool PRelu "
-      "Resize";
   constexpr std::string_view kEither =
-      "Add Cast Concat DequantizeLinear Div Dropout Identity Max Min Mul Pad "
-      "Pow QuantizeLinear Sub";
+      "Clip Concat DequantizeLinear Dropout Pad QuantizeLinear Swish";
   const std::string& op = node.op_type();
   if (!is_standard_domain(node.domain())) return RequiredOrder::unknown;
-  if (is_one_of(op, kFirst)) return RequiredOrder::channels_first;
-  return is_elementwise(op) || is_one_of(op, kEither) ? RequiredOrder::any
-                                                      : RequiredOrder::unknown;
+  const AxisRole axes = traits_of(op).axes;
+  if (axes == AxisRole::channels_first || op == "PRelu") {
+    return RequiredOrder::channels_first;
+  }
+  return axes == AxisRole::pointwise || is_one_of(op, kEither)
+             ? RequiredOrder::any
+             : RequiredOrder::unknown;
 }
 
 /// Whether the node selects entries of an axis and keeps other axes whole.

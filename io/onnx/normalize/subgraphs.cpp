@@ -11,6 +11,7 @@
 
 #include "onnx/check/schemas.h"
 #include "onnx/graph/attributes.h"
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/tensors.h"
 #include "onnx/reference/constants.h"
 #include "passes.h"
@@ -194,7 +195,7 @@ void insert_stack(OnnxGraph& graph, Splice& splice,
   for (const std::string& value : values) {
     onnx::NodeProto row =
         node_of("Unsqueeze", {value}, graph.unique_name(output + "/row"));
-    if (graph.opset() < 13) {
+    if (graph.opset() < axes_as_input_since("Unsqueeze")) {
       set_integers(row, "axes", {0});
     } else {
       row.add_input(add_integers(graph, output + "/axis", {0}));

@@ -40,14 +40,14 @@ Values where(const NodeContext& context) {
   const Tensor& condition = context.input(0);
   const Tensor& a = context.input(1);
   const Tensor& b = context.input(2);
-  const Dims dims =
-      broadcast_dims(context, {dims_of(condition), dims_of(a), dims_of(b)});
+  const Sizes dims =
+      broadcast_dims(context, {sizes_of(condition), sizes_of(a), sizes_of(b)});
   return {visit_any(context, a.dtype(), [&]<class T>(T) {
     Tensor y = context.make(dims, a.dtype());
     const StridedIterator walk(dims,
-                               {broadcast_strides(dims_of(condition), dims),
-                                broadcast_strides(dims_of(a), dims),
-                                broadcast_strides(dims_of(b), dims)});
+                               {broadcast_strides(sizes_of(condition), dims),
+                                broadcast_strides(sizes_of(a), dims),
+                                broadcast_strides(sizes_of(b), dims)});
     T* out = y.data<T>().data();
     for (int64_t row = 0; row < walk.rows(); ++row) {
       const bool* c = condition.data<bool>().data() + walk.offset(0, row);

@@ -34,10 +34,10 @@ Operator find_primitive(const onnx::NodeProto& node) {
 }
 
 Values run_operator(const NodeContext& context) {
-  const auto* row = lowering::find_row(context.node(), context.opset(),
-                                       lowering::Use::reference);
-  if (row != nullptr) {
-    Values outputs = run_lowered(context, *row);
+  const auto* found = formula::find_formula(context.node(), context.opset(),
+                                            formula::Use::reference);
+  if (found != nullptr) {
+    Values outputs = run_formula(context, *found);
     if (!outputs.empty()) return outputs;
   }
   const Operator primitive = find_primitive(context.node());
@@ -51,7 +51,7 @@ Values run_operator(const NodeContext& context) {
 }  // namespace
 
 Operator find_operator(const onnx::NodeProto& node) {
-  return lowering::find_row(node, kFirstOpset, lowering::Use::reference) !=
+  return formula::find_formula(node, kFirstOpset, formula::Use::reference) !=
                  nullptr
              ? run_operator
              : find_primitive(node);

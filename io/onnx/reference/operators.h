@@ -7,7 +7,7 @@
 #include <span>
 
 #include "node.h"
-#include "onnx/normalize/lowering.h"
+#include "onnx/normalize/formulas.h"
 
 namespace octet::io::run {
 
@@ -20,8 +20,8 @@ Operator find_operator(const onnx::NodeProto& node);
 bool is_if(const onnx::NodeProto& node);
 bool is_loop(const onnx::NodeProto& node);
 
-/// Evaluates a lowering; returns nothing if the operator stays as it is.
-Values run_lowered(const NodeContext& context, const lowering::Row& row);
+/// Evaluates a formula; returns nothing if the operator stays as it is.
+Values run_formula(const NodeContext& context, const formula::Formula& found);
 
 struct NamedOperator {
   const char* name;
@@ -29,7 +29,7 @@ struct NamedOperator {
 };
 using Operators = std::span<const NamedOperator>;
 
-// Operators that have no lowering, or none in recent opsets.
+// Operators that have no formula, or none in recent opsets.
 Operators arithmetic_operators();
 Operators convolution_operators();
 Operators indexing_operators();

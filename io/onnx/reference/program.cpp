@@ -55,7 +55,7 @@ ElementTypes element_types(const onnx::GraphProto& graph) {
 // A row for each iteration of a Loop.
 Values stack_rows(const NodeContext& context) {
   const Tensor& first = context.input(0);
-  Dims dims = dims_of(first);
+  Sizes dims = sizes_of(first);
   dims.insert(dims.begin(), std::ssize(context.inputs()));
   Tensor y = context.make(dims, first.dtype());
   auto* to = static_cast<char*>(y.raw());
@@ -83,9 +83,9 @@ bool is_truth(const Tensor& value) {
 }
 
 // Numbers the values of a graph by name.
-class Builder {
+class ProgramBuilder {
  public:
-  Builder(Program& program, const onnx::GraphProto& graph)
+  ProgramBuilder(Program& program, const onnx::GraphProto& graph)
       : program_(program), types_(element_types(graph)) {}
 
   void add_constants(onnx::GraphProto& graph) {
@@ -367,16 +367,16 @@ class Builder {
 
 Program program_of(onnx::ModelProto model) {
   static constexpr std::array kPasses{GraphPass{"doubles", narrow_doubles}};
-  OnnxGraph lowered(std::move(model));
-  run_passes(lowered, "pass", kPasses);
+  OnnxGraph checked_graph(std::move(model));
+  run_passes(checked_graph, "pass", kPasses);
   Program program;
-  program.opset = lowered.opset();
-  program.inputs = lowered.inputs();
-  program.outputs = lowered.outputs();
-  model = std::move(lowered).to_model();
+  program.opset = checked_graph.opset();
+  program.inputs = checked_graph.inputs();
+  program.outputs = checked_graph.outputs();
+  model = std::move(checked_graph).to_model();
   onnx::GraphProto& graph = *model.mutable_graph();
   check_supported(graph, program.opset);
-  Builder builder(program, graph);
+  ProgramBuilder builder(program, graph);
   for (const OnnxTensorInfo& input : program.inputs) {
     builder.add_input(input.name);
   }

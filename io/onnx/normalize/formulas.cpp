@@ -1,5 +1,5 @@
-// Lowerings of functions and normalizations. Source: ONNX, docs/Operators.md.
-#include "lowering.h"
+// Formulas of functions and normalizations. Source: ONNX, docs/Operators.md.
+#include "formulas.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -7,11 +7,11 @@
 
 #include "onnx/check/proto_limits.h"
 
-namespace octet::io::lowering {
+namespace octet::io::formula {
 namespace {
 
-constexpr Row kRows[] = {
-    // Functions that other rows call.
+constexpr Formula kFormulas[] = {
+    // Functions that other formulas call.
     {"reshape(x, shape) ="
      "  if(importing(), Reshape(x, shape), Reshape(x, shape, allowzero: 1))"},
     {"single(x) = if(has(x), reshape(x, []), x)"},
@@ -205,22 +205,22 @@ constexpr Row kRows[] = {
      "  x, Cast(Expand(1, Shape(x)), to: if(opset < 10, type(x), 9))"},
 };
 
-using Index = std::unordered_map<std::string_view, std::vector<const Row*>>;
+using Index = std::unordered_map<std::string_view, std::vector<const Formula*>>;
 
-/// Returns the rows of each name in the order of the table.
+/// Returns the formulas of each name in the order of the table.
 const Index& index() {
   static const Index kIndex = [] {
     Index index;
-    const auto add = [&index](const Row& row) {
-      std::string_view names = row.text.substr(0, row.text.find('('));
+    const auto add = [&index](const Formula& formula) {
+      std::string_view names = formula.text.substr(0, formula.text.find('('));
       for (size_t end = 0; end != names.npos; names.remove_prefix(end + 1)) {
         end = names.find('|');
-        index[names.substr(0, end)].push_back(&row);
+        index[names.substr(0, end)].push_back(&formula);
         if (end == names.npos) break;
       }
     };
-    std::ranges::for_each(kRows, add);
-    std::ranges::for_each(tensor_rows(), add);
+    std::ranges::for_each(kFormulas, add);
+    std::ranges::for_each(tensor_formulas(), add);
     return index;
   }();
   return kIndex;
@@ -228,27 +228,28 @@ const Index& index() {
 
 }  // namespace
 
-const Row* find_row(const onnx::NodeProto& node, int64_t opset, Use use) {
+const Formula* find_formula(const onnx::NodeProto& node, int64_t opset,
+                            Use use) {
   const auto found = is_standard_domain(node.domain())
                          ? index().find(node.op_type())
                          : index().find(node.domain() + "." + node.op_type());
   const bool is_function =
       is_standard_domain(node.domain()) && std::isupper(node.op_type()[0]) == 0;
   if (found == index().end() || is_function) return nullptr;
-  const Row* result = nullptr;
-  for (const Row* row : found->second) {
-    const bool applies =
-        opset < row->before && (row->use == use || row->use == Use::both);
-    const bool is_older = result == nullptr || row->before < result->before;
-    if (applies && is_older) result = row;
+  const Formula* result = nullptr;
+  for (const Formula* formula : found->second) {
+    const bool applies = opset < formula->before &&
+                         (formula->use == use || formula->use == Use::both);
+    const bool is_older = result == nullptr || formula->before < result->before;
+    if (applies && is_older) result = formula;
   }
   return result;
 }
 
-const Row* find_function(const std::string& name) {
+const Formula* find_function(const std::string& name) {
   const auto found = index().find(name);
   const bool is_function = std::islower(name[0]) != 0;
   return found == index().end() || !is_function ? nullptr : found->second[0];
 }
 
-}  // namespace octet::io::lowering
+}  // namespace octet::io::formula

@@ -1,13 +1,13 @@
-// Lowerings of pooling, movements, products, quantized operators, and the forms
+// Formulas of pooling, movements, products, quantized operators, and the forms
 // of older opsets. Source: ONNX, docs/Operators.md, docs/Changelog.md and, for
 // com.microsoft, ONNX Runtime, docs/ContribOperators.md.
-#include "lowering.h"
+#include "formulas.h"
 
-namespace octet::io::lowering {
+namespace octet::io::formula {
 
 namespace {
 
-constexpr Row kTensorRows[] = {
+constexpr Formula kTensorFormulas[] = {
     // Pooling.
     {"GlobalAveragePool(x) = ReduceMean(x, pixels(x))"},
     {"GlobalLpPool(x; p = 2) ="
@@ -244,6 +244,6 @@ constexpr Row kTensorRows[] = {
 
 }  // namespace
 
-std::span<const Row> tensor_rows() { return kTensorRows; }
+std::span<const Formula> tensor_formulas() { return kTensorFormulas; }
 
-}  // namespace octet::io::lowering
+}  // namespace octet::io::formula
