@@ -61,6 +61,11 @@ void conform_graph(onnx::GraphProto& graph) {
       node.clear_domain();
       conform_constant(node);
     }
+    const auto* axes = find_attribute(node, "axes");
+    if (axes != nullptr && axes->type() == onnx::AttributeProto::INTS &&
+        axes->ints().empty()) {
+      remove_attribute(node, "axes");  // all axes, as without the attribute
+    }
     for (auto& attribute : *node.mutable_attribute()) {
       if (attribute.has_g()) conform_graph(*attribute.mutable_g());
       for (auto& inner : *attribute.mutable_graphs()) conform_graph(inner);

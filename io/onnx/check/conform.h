@@ -10,7 +10,8 @@ namespace octet::io {
 
 /// Rewrites dynamic dimensions written as -1, explicit names of the standard
 /// domain, graphs without a name, values of type "undefined", Constants with
-/// numbers instead of a tensor, and nodes that precede their producers.
+/// numbers instead of a tensor, empty lists of axes, and nodes that precede
+/// their producers.
 void conform(onnx::ModelProto& model);
 
 /// Adds a shape to inputs and outputs without a shape, as onnx::checker

@@ -66,6 +66,7 @@ constexpr OperatorTraits kTraits[] = {
     {"GlobalAveragePool", kChannelsFirst, F::average_pool, "2+"},
     {"GlobalMaxPool", kChannelsFirst, F::movement, "2+"},
     {"GroupNormalization", kOther, F::floating},
+    {"GridSample", kOther, F::other, "4-5 4-5"},
     {"HardSigmoid", kPointwise, F::gate},
     {"HardSwish", kPointwise, F::activation},
     {"Identity", kPointwise, F::movement},

@@ -48,6 +48,23 @@ constexpr Formula kFormulas[] = {
      "  high = Where(Greater(x, lambd), x - bias, 0);"
      "  Where(Less(x, 0 - lambd), x + bias, high)",
      Use::both},
+    // exp(x) / 2 overflows later than exp(x).
+    {"half_exp(x) = Exp(x - 0.6931471805599453)"},
+    {"Cosh(x) = half_exp(x) + half_exp(-x)", Use::import},
+    {"Sinh(x) ="
+     "  s = x * x;"
+     "  series = x * (s * (s * (s / 42 + 1) / 20 + 1) / 6 + 1);"
+     "  Where(Less(Abs(x), 0.25), series, half_exp(x) - half_exp(-x))",
+     Use::import},
+    {"Tan(x) = Sin(x) / Cos(x)", Use::import},
+    {"IsNaN(x) = Not(Equal(x, x))", Use::import},
+    {"IsInf(x; detect_negative = 1, detect_positive = 1) ="
+     "  most = 3.4028234663852886e38;"
+     "  if((detect_negative != 0) * (detect_positive != 0),"
+     "     Greater(Abs(x), most),"
+     "     if(detect_negative != 0, Less(x, 0 - most),"
+     "        if(detect_positive != 0, Greater(x, most), keep())))",
+     Use::import},
     {"Softsign(x) = x / (Abs(x) + 1)"},
     {"Swish(x; alpha = 1) ="
      "  if(alpha == 1, keep(), x * Sigmoid(x * alpha))",
@@ -67,6 +84,15 @@ constexpr Formula kFormulas[] = {
      "  y = if(has(c) * (beta != 0), q + if(beta == 1, c, c * beta), q);"
      "  require(dims(y) == dims(p), 'input 2 must broadcast to', dims(p));"
      "  y"},
+
+    // A matrix that is computed.
+    {"Gemm(a, b, c; alpha = 1, beta = 1, transA = 0, transB = 0) ="
+     "  if(is_known(b), keep(), 0);"
+     "  p = MatMul(if(transA == 0, a, Transpose(a, perm: [1, 0])),"
+     "             if(transB == 0, b, Transpose(b, perm: [1, 0])));"
+     "  q = if(alpha == 1, p, p * alpha);"
+     "  if(has(c) * (beta != 0), q + if(beta == 1, c, c * beta), q)",
+     Use::import},
 
     // Functions along axes: one or, before opset 13, all from it on.
     {"covered(x, axis) ="

@@ -23,6 +23,25 @@ Values logical(const NodeContext& context) {
                                     f)};
 }
 
+template <auto f>
+Values bitwise(const NodeContext& context) {
+  const Tensor& a = context.input(0);
+  return {visit<int8_t, uint8_t, int32_t, int64_t>(
+      context, a.dtype(), [&]<class T>(T) {
+        return combine<T, T, T>(context, a, context.input(1), [](T x, T y) {
+          return static_cast<T>(f(x, y));
+        });
+      })};
+}
+
+Values bitwise_not(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  return {visit<int8_t, uint8_t, int32_t, int64_t>(
+      context, x.dtype(), [&]<class T>(T) {
+        return map<T, T>(context, x, [](T v) { return static_cast<T>(~v); });
+      })};
+}
+
 template <class T, auto f>
 Values tells(const NodeContext& context) {
   return {map<bool, T>(context, context.input(0), f)};
@@ -71,6 +90,10 @@ Operators logic_operators() {
       {"GreaterOrEqual", compare<std::greater_equal<>{}>},
       {"Less", compare<std::less<>{}>},
       {"LessOrEqual", compare<std::less_equal<>{}>},
+      {"BitwiseAnd", bitwise<std::bit_and<>{}>},
+      {"BitwiseNot", bitwise_not},
+      {"BitwiseOr", bitwise<std::bit_or<>{}>},
+      {"BitwiseXor", bitwise<std::bit_xor<>{}>},
       {"And", logical<std::logical_and<>{}>},
       {"Or", logical<std::logical_or<>{}>},
       {"Xor", logical<std::not_equal_to<>{}>},

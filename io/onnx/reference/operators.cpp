@@ -14,7 +14,10 @@ namespace {
 using Table = std::unordered_map<std::string_view, Operator>;
 
 Table all_operators() {
-  Table all{{"Einsum", einsum}, {"Pad", pad}, {"Resize", resize}};
+  Table all{{"Einsum", einsum},
+            {"GridSample", grid_sample},
+            {"Pad", pad},
+            {"Resize", resize}};
   for (const Operators operators :
        {arithmetic_operators(), convolution_operators(), indexing_operators(),
         logic_operators(), matrix_operators(), movement_operators(),
@@ -55,14 +58,6 @@ Operator find_operator(const onnx::NodeProto& node) {
                  nullptr
              ? run_operator
              : find_primitive(node);
-}
-
-bool is_if(const onnx::NodeProto& node) {
-  return node.op_type() == "If" && is_standard_domain(node.domain());
-}
-
-bool is_loop(const onnx::NodeProto& node) {
-  return node.op_type() == "Loop" && is_standard_domain(node.domain());
 }
 
 }  // namespace octet::io::run

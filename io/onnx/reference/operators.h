@@ -15,10 +15,6 @@ using Operator = Values (*)(const NodeContext&);
 
 /// Returns the operator of a node; null if it is not supported.
 Operator find_operator(const onnx::NodeProto& node);
-/// Whether the node is an If or a Loop, whose subgraphs become steps of the
-/// program.
-bool is_if(const onnx::NodeProto& node);
-bool is_loop(const onnx::NodeProto& node);
 
 /// Evaluates a formula; returns nothing if the operator stays as it is.
 Values run_formula(const NodeContext& context, const formula::Formula& found);
@@ -44,6 +40,7 @@ Operators unary_operators();
 
 Values conv_transpose(const NodeContext& context);
 Values einsum(const NodeContext& context);
+Values grid_sample(const NodeContext& context);
 Values pad(const NodeContext& context);
 Values resize(const NodeContext& context);
 
