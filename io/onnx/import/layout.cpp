@@ -227,6 +227,11 @@ ImportedValue LayerAxes::back(const SymbolicTensor& y,
 
 SymbolicTensor materialize(const ImportedValue& x, std::span<const int> order,
                            const Namer& name) {
+  if (order.size() != x.layout.rank()) {
+    throw UnsupportedError(
+        "unsupported_operator", "",
+        fmt::format("input must have {} axes, got {}", order.size(), x.text()));
+  }
   if (has_layout(x, order)) return x.tensor;
   const AxisLayout wanted = x.layout.transposed(order);
   const Dims dims = wanted.dims();
@@ -257,7 +262,10 @@ SymbolicTensor materialize(const ImportedValue& x, std::span<const int> order,
 
 bool has_layout(const ImportedValue& x, std::span<const int> order) {
   const Shape& shape = x.tensor.shape();
-  if (std::cmp_not_equal(order.size(), shape.rank())) return false;
+  if (std::cmp_not_equal(order.size(), shape.rank()) ||
+      order.size() != x.layout.rank()) {
+    return false;
+  }
   for (size_t i = 0; i < order.size(); ++i) {
     const Dim size = i == 0 ? kBatch : Dim{shape[static_cast<int>(i)], false};
     if (x.layout.dim(static_cast<size_t>(order[i])) != size) return false;
