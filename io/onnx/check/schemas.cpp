@@ -65,6 +65,8 @@ constexpr Entry kEntries[] = {
     {"", "DequantizeLinear", 19, 2, 3, 1, "axis:i block_size:i output_dtype:i",
      rules::dequantize},
     {"", "Gelu", 20, 1, 1, 1, "approximate:s", rules::keep},
+    {"", "GridSample", 20, 2, 2, 1, "align_corners:i mode:s padding_mode:s",
+     nullptr},
     {"", "GroupNormalization", 18, 3, 3, 1,
      "num_groups:i! epsilon:f stash_type:i", rules::keep},
     {"", "Mish", 18, 1, 1, 1, "", rules::keep},

@@ -114,9 +114,11 @@ constexpr Formula kTensorFormulas[] = {
      "  reshape(y, [n, c, size])"},
 
     // Discrete Fourier transform as products with cosines and sines.
-    {"turns(n, m) ="
-     "  Cast(Mod(Unsqueeze(count(n), [1]) * count(m), int(n)), to: 1)"
-     "  * (6.283185307179586 / n)"},
+    // sin(2 pi q / 4n) for q from 0 to 4n, exact for multiples of pi / 2.
+    {"sine(q, n) ="
+     "  w = Cast(int(2 * n) - q, to: 1);"
+     "  a = Abs(w);"
+     "  Sign(w) * Sin(Min(a, 2 * n - a) * (1.5707963267948966 / n))"},
     {"along(x, a, w) ="
      "  last = rank(x) - 1;"
      "  if(a == last, MatMul(x, w),"
@@ -140,9 +142,10 @@ constexpr Formula kTensorFormulas[] = {
      "  all = if(n < have, Slice(x, [0], [n], [a]),"
      "           if(n == have, x, Pad(x, [repeat(0, r + a), n - have,"
      "                                    repeat(0, r - a - 1)])));"
-     "  angle = turns(n, if(onesided, floor(n / 2) + 1, n));"
-     "  c = Cos(angle);"
-     "  s = if(inverse != 0, -Sin(angle), Sin(angle));"
+     "  m = if(onesided, floor(n / 2) + 1, n);"
+     "  q = Mod(Unsqueeze(count(n), [1]) * count(m), int(n)) * int(4);"
+     "  c = sine(Mod(q + int(n), int(4 * n)), n);"
+     "  s = if(inverse != 0, -sine(q, n), sine(q, n));"
      "  re = Gather(all, int(0), axis: r - 1);"
      "  im = if(parts == 2, Gather(all, int(1), axis: r - 1), none);"
      "  y = if(parts == 2, along(re, a, c) + along(im, a, s), along(re, a, c));"
