@@ -171,21 +171,48 @@ TEST(OnnxImport, RepeatsValuesToTheSizeOfConstants) {
 }
 
 // As a batch, they would have another meaning.
-TEST(OnnxBatchAxis, IsNotMadeOfDifferentSizes) {
-  const auto refused = [](const std::string& inputs) {
-    return failure_of<UnsupportedError>([&] {
-      (void)from_onnx(model_of("g (" + inputs +
-                               ") => (float[N,3] y) {\n"
-                               "  y = Mul (x, z)\n}")
-                          .SerializeAsString());
-    });
-  };
-  for (const char* inputs :
-       {"float[1,3] x, float[4,3] z", "float[N,3] x, float[4,3] z"}) {
-    const Failure failure = refused(inputs);
-    EXPECT_EQ(failure, (Failure{"unsupported_model", "input 'z'"})) << inputs;
-    EXPECT_THAT(failure.message, HasSubstr("[4,3]"));
+TEST(OnnxBatchAxis, IsAbsentIfFirstSizesDiffer) {
+  expect_same(
+      "g (float[1,3] x, float[4,3] z, float s) => (float[4,3] y) {\n"
+      "  m = Mul (x, z)\n  y = Add (m, s)\n}");
+  expect_same(
+      "g (float[3,4] x, float[5,4] z) => (float[3,5] y, float[4,5] u) {\n"
+      "  u = Transpose (z)\n  y = MatMul (x, u)\n}");
+  expect_same("g (float s) => (float y) {\n  y = Exp (s)\n}");
+}
+
+// The file's sizes are fixed, and its nodes combine entries of the first axis.
+TEST(OnnxBatchAxis, IsAbsentIfNodesCombineItsEntries) {
+  struct {
+    const char* shape;
+    const char* nodes;
+  } const cases[] = {{"4,3", "y = Softmax <axis = 0> (x)"},
+                     {"4,3", "y = CumSum (x, zero)"},
+                     {"3,3", "y = Gather <axis = 0> (x, places)"},
+                     {"8,3", "y = Concat <axis = 0> (x, x)"},
+                     {"1,1", "y = ReduceSum (x)"},
+                     {"3,4", "y = Transpose <perm = [1,0]> (x)"}};
+  for (const auto& [shape, nodes] : cases) {
+    const WarningCapture warnings;
+    expect_same("g (float[4,3] x) => (float[" + std::string(shape) +
+                "] y) {\n"
+                "  zero = Constant <value = int64 {0}> ()\n"
+                "  places = Constant <value = int64[3] {3, 0, 1}> ()\n  " +
+                nodes + "\n}");
+    ASSERT_FALSE(warnings.messages.empty()) << nodes;
+    EXPECT_EQ(warnings.messages[0], (Failure{"one_sample", "ONNX model"}));
   }
+}
+
+TEST(OnnxBatchAxis, IsNotMadeOfDifferentSizes) {
+  const Failure failure = failure_of<UnsupportedError>([&] {
+    (void)from_onnx(
+        model_of("g (float[N,3] x, float[4,3] z) => (float[N,3] y) {\n"
+                 "  y = Mul (x, z)\n}")
+            .SerializeAsString());
+  });
+  EXPECT_EQ(failure, (Failure{"unsupported_model", "input 'z'"}));
+  EXPECT_THAT(failure.message, HasSubstr("[4,3]"));
 }
 
 TEST(OnnxImport, DropsInputsThatNothingConsumes) {

@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 TEST(OnnxImportRefusals, ListsAllUnsupportedNodes) {
   const onnx::ModelProto model =
       graph_model("(float[N,3,8,8] x) => (float[N,3,8,8] y, float[N,3,8,8] z)",
-                  "a = Tan (x)\n"
+                  "a = Atan (x)\n"
                   "b = Relu (a)\n"
                   "y = Cos (b)\n"
                   "c = Asinh (x)\n"

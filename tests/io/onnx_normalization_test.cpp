@@ -1,6 +1,6 @@
-// Passes before import. Judges: the reference implementation, which runs the
-// file's own nodes, and equivalent files; tests/oracle/compare_import.py
-// compares the same forms with ONNX Runtime.
+// Passes before import.
+#include "onnx_normalization.h"
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -14,91 +14,10 @@
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
 
-#include "onnx_models.h"
 #include "support.h"
 
 namespace octet::io {
 namespace {
-
-Tensor uniform_values(const Shape& shape) {
-  Tensor x{shape};
-  Rng(11).fill_uniform(x, -1, 1);
-  return x;
-}
-
-/// Returns the outputs of the layers for `x`, both in the file's axis order.
-/// All sizes differ, so that the shape tells.
-Tensor layer_outputs(const onnx::ModelProto& model, const Tensor& x,
-                     const Shape& expected) {
-  const Model read = from_onnx(model.SerializeAsString());
-  if (x.shape().rank() != 4) return read.predict(x);
-  const Tensor y = read.predict(x.transposed({0, 2, 3, 1}));
-  return y.shape() == expected || y.shape().rank() != 4
-             ? y
-             : y.transposed({0, 3, 1, 2});
-}
-
-Tensor node_outputs(const onnx::ModelProto& model, const Tensor& x) {
-  return onnx_from_bytes(model.SerializeAsString()).predict(x);
-}
-
-/// Expects the layers of `model` to compute `expected`.
-void expect_layers(const onnx::ModelProto& model, const Tensor& x,
-                   const Tensor& expected) {
-  io::expect_equal(layer_outputs(model, x, expected.shape()), expected);
-}
-
-/// A model of an opset with the weight w [4,3,3,3].
-onnx::ModelProto conv_file(const std::string& nodes, int64_t opset = 13) {
-  onnx::ModelProto model =
-      graph_model("(float[N,3,8,9] x) => (float[] y)", nodes);
-  model.mutable_graph()
-      ->mutable_output(0)
-      ->mutable_type()
-      ->mutable_tensor_type()
-      ->clear_shape();
-  model.mutable_opset_import(0)->set_version(opset);
-  add_noise(model, "w", {4, 3, 3, 3});
-  return model;
-}
-
-void expect_as_run(const std::string& nodes, int64_t opset = 13) {
-  SCOPED_TRACE(nodes);
-  const onnx::ModelProto model = conv_file(nodes, opset);
-  const Tensor x = uniform_values({2, 3, 8, 9});
-  expect_layers(model, x, node_outputs(model, x));
-}
-
-/// Expects the layers of `nodes` to compute what the nodes `plain` compute.
-void expect_same(const std::string& nodes, const std::string& plain,
-                 int64_t opset = 13, int64_t opset_of_plain = 13) {
-  SCOPED_TRACE(nodes);
-  const Tensor x = uniform_values({2, 3, 8, 9});
-  expect_layers(conv_file(nodes, opset), x,
-                node_outputs(conv_file(plain, opset_of_plain), x));
-}
-
-std::string if_node(const std::string& then, const std::string& otherwise) {
-  return "If <then_branch = t () => (float[] a) {" + then +
-         "}, else_branch = e () => (float[] b) {" + otherwise + "}>";
-}
-
-TEST(OnnxNormalization, TakesTheBranchOfAConstantCondition) {
-  for (const bool condition : {true, false}) {
-    expect_same(
-        "c = Conv (x, w)\n"
-        "k = Constant <value = bool {" +
-            std::to_string(condition) +
-            "}> ()\n"
-            "z = " +
-            if_node("v = Relu (c)\n a = Neg (v)", "b = Abs (c)") +
-            " (k)\n"
-            "y = Exp (z)",
-        std::string("c = Conv (x, w)\n") +
-            (condition ? "v = Relu (c)\n z = Neg (v)\n" : "z = Abs (c)\n") +
-            "y = Exp (z)");
-  }
-}
 
 // Operators without a layer in this form become others.
 TEST(OnnxNormalization, LowersOperatorsToOthers) {
@@ -128,6 +47,18 @@ TEST(OnnxNormalization, LowersOperatorsToOthers) {
               "p = Constant <value = int64[2] {2, 3}> ()\n y = Sqrt (s)");
 }
 
+TEST(OnnxNormalization, ComputesSumsAndTrianglesByProducts) {
+  const std::string at = "k = Constant <value = int64 {";
+  for (const char* axis : {"1", "2", "-1"}) {
+    for (const char* options : {"", "<exclusive = 1>", "<reverse = 1>"}) {
+      expect_as_run(at + axis + "}> ()\n y = CumSum " + options + " (x, k)");
+    }
+  }
+  for (const char* op : {"Cosh", "Sinh", "Tan"}) {
+    expect_as_run(std::string("y = ") + op + " (x)");
+  }
+}
+
 // Rounds up on axes that shrink, which layers do not.
 TEST(OnnxNormalization, ResizesByTheFactorsOfOldOpsets) {
   const auto resize = [](const std::string& factors) {
@@ -142,123 +73,6 @@ TEST(OnnxNormalization, ResizesByTheFactorsOfOldOpsets) {
         (void)from_onnx(conv_file(resize("0.4, 1.0"), 10).SerializeAsString());
       }),
       (Failure{"unsupported_operator", "node 'y' (Resize)"}));
-}
-
-// torch.squeeze(dim) asks whether the axis has size 1.
-TEST(OnnxNormalization, TakesTheBranchOfAKnownSize) {
-  const auto squeeze = [](int axis, const std::string& from,
-                          const std::string& to) {
-    const std::string a = std::to_string(axis);
-    return to + "_i = Constant <value = int64 {" + a + "}> ()\n" + to +
-           "_o = Constant <value = int64 {1}> ()\n" + to + "_s = Shape (" +
-           from + ")\n" + to + "_d = Gather (" + to + "_s, " + to + "_i)\n" +
-           to + "_c = Equal (" + to + "_d, " + to + "_o)\n" + to + " = " +
-           if_node("f = Constant <value = int64[1] {" + a +
-                       "}> ()\n a = Squeeze (" + from + ", f)",
-                   "b = Identity (" + from + ")") +
-           " (" + to + "_c)\n";
-  };
-  expect_same("c = Conv (x, w)\n p = GlobalAveragePool (c)\n" +
-                  squeeze(3, "p", "q") + squeeze(2, "q", "r") +
-                  squeeze(1, "r", "s") + "y = Softmax (s)",
-              "c = Conv (x, w)\n p = GlobalAveragePool (c)\n"
-              "f = Flatten (p)\n"
-              "y = Softmax (f)");
-}
-
-TEST(OnnxNormalization, ABranchMayUseValuesWithinAndAroundIt) {
-  expect_same(
-      "c = Conv (x, w)\n"
-      "k = Constant <value = bool {1}> ()\n"
-      "y = " +
-          if_node("d = Relu (c)\n a = " +
-                      if_node("a = Add (c, d)", "b = Sub (c, d)") + " (k)",
-                  "b = Identity (c)") +
-          " (k)",
-      "c = Conv (x, w)\n d = Relu (c)\n y = Add (c, d)");
-}
-
-TEST(OnnxNormalization, RejectsAConditionThatDependsOnValues) {
-  const onnx::ModelProto model = conv_file(
-      "m = ReduceMax <keepdims = 0> (x)\n"
-      "z = Constant <value = float {0.0}> ()\n"
-      "k = Greater (m, z)\n"
-      "y = " +
-      if_node("a = Relu (x)", "b = Abs (x)") + " (k)");
-  EXPECT_EQ(failure_of<UnsupportedError>([&] {
-              (void)from_onnx(model.SerializeAsString());
-            }).code,
-            "unsupported_operator");
-}
-
-onnx::ModelProto loop_file(int trips, const std::string& body) {
-  onnx::ModelProto model = graph_model(
-      "(float[N,5] x) => (float[N,M] y)",
-      "n = Constant <value = int64 {" + std::to_string(trips) +
-          "}> ()\n"
-          "t = Constant <value = bool {1}> ()\n"
-          "y = Loop <body = b (int64 i, bool c, float[N,5] s) => (bool d, "
-          "float[N,5] r) {" +
-          body + "}> (n, t, x)");
-  add_noise(model, "m", {5, 5});
-  return model;
-}
-
-// onnx::checker does not know these operators.
-TEST(OnnxNormalization, RejectsSubgraphsOfOtherForms) {
-  const std::string body =
-      "Loop <body = b (int64 i, bool c, float[N,5] s) => (bool c) {"
-      "c = Identity (c)}>";
-  for (const std::string& nodes :
-       {std::string("y = If (x)"), std::string("y = If ()"),
-        "y = " + if_node("a = Relu (x)", "b = Abs (x)") + " ()",
-        "y = " + body + " ()", "y = " + body + " (x)",
-        std::string("y = Loop (x, x, x)"), std::string("y = Hardmax () \n")}) {
-    SCOPED_TRACE(nodes);
-    const onnx::ModelProto model = conv_file(nodes, 11);
-    EXPECT_THROW((void)from_onnx(model.SerializeAsString()), Error);
-    EXPECT_THROW((void)onnx_from_bytes(model.SerializeAsString()), Error);
-  }
-}
-
-TEST(OnnxNormalization, UnrollsLoops) {
-  const Tensor x = uniform_values({2, 5});
-  const auto plain = [](const std::string& nodes) {
-    onnx::ModelProto model =
-        graph_model("(float[N,5] x) => (float[N,M] y)", nodes);
-    add_noise(model, "m", {5, 5});
-    return model;
-  };
-  expect_layers(loop_file(3,
-                          "p = MatMul (s, m)\n r = Tanh (p)\n"
-                          "d = Identity (c)"),
-                x,
-                node_outputs(plain("a = MatMul (x, m)\n b = Tanh (a)\n"
-                                   "e = MatMul (b, m)\n f = Tanh (e)\n"
-                                   "g = MatMul (f, m)\n y = Tanh (g)"),
-                             x));
-  // The iteration's number: 0 + 1 + 2 + 3.
-  expect_layers(loop_file(4,
-                          "f = Cast <to = 1> (i)\n r = Add (s, f)\n"
-                          "d = Identity (c)"),
-                x,
-                node_outputs(plain("k = Constant <value = float {6.0}> ()\n"
-                                   "y = Add (x, k)"),
-                             x));
-  expect_layers(loop_file(0, "r = Tanh (s)\n d = Identity (c)"), x, x);
-}
-
-TEST(OnnxNormalization, RejectsLoopsOfUnknownLength) {
-  const auto said = [](int trips, const std::string& body) {
-    return failure_of<UnsupportedError>(
-        [&] { (void)from_onnx(loop_file(trips, body).SerializeAsString()); });
-  };
-  const Failure refused{"unsupported_operator", "node 'y' (Loop)"};
-  EXPECT_EQ(said(3,
-                 "r = Tanh (s)\n k = ReduceMax <keepdims = 0> (s)\n"
-                 "d = Cast <to = 9> (k)"),
-            refused);
-  EXPECT_EQ(said(20'000, "r = Tanh (s)\n d = Identity (c)"), refused);
 }
 
 /// Stores the initializers as float64.
@@ -345,6 +159,20 @@ TEST(OnnxNormalization, TransposedConvolutionsHaveTheRequestedSize) {
   compare("output_shape = [18,16], output_padding = [1,1]",
           "pads = [1,1,1,1], output_padding = [1,1]");
   compare("output_shape = [20,17]", "output_padding = [1,0]");
+}
+
+// auto_pad determines the size, whatever output_padding is.
+TEST(OnnxNormalization, TransposedConvolutionsIgnorePaddingOfAutomaticSizes) {
+  for (const char* mode : {"SAME_UPPER", "SAME_LOWER"}) {
+    onnx::ModelProto model =
+        conv_file(std::string("y = ConvTranspose <auto_pad = \"") + mode +
+                  "\", output_padding = [1, 1], strides = [2, 2]> (x, k)");
+    add_noise(model, "k", {3, 4, 3, 3});
+    const Tensor x = uniform_values({2, 3, 8, 9});
+    const Tensor expected = node_outputs(model, x);
+    EXPECT_EQ(expected.shape(), (Shape{2, 4, 16, 18}));
+    expect_layers(model, x, expected);
+  }
 }
 
 TEST(OnnxNormalization, PadsAndCropsAnyAxis) {

@@ -199,13 +199,62 @@ TEST(OnnxOperator, TrainingIsRejected) {
             (Failure{"unsupported_operator", "node 'y' (Dropout)"}));
 }
 
-TEST(OnnxOperator, ImagesOfThreeAxesAreRejected) {
+TEST(OnnxOperator, ImagesOfFourAxesAreRejected) {
   EXPECT_EQ(failure_of<UnsupportedError>([] {
-              (void)to_run("(float[1,1,2,2,2] x) => (float[A,B,C,D,E] y)",
-                           "y = MaxPool <kernel_shape = [1,1,1]> (x)")
-                  .predict(Tensor::zeros({1, 1, 2, 2, 2}));
+              (void)to_run("(float[1,1,2,2,2,2] x) => (float[A,B,C,D,E,F] y)",
+                           "y = MaxPool <kernel_shape = [1,1,1,1]> (x)")
+                  .predict(Tensor::zeros({1, 1, 2, 2, 2, 2}));
             }),
             (Failure{"unsupported_operator", "node 'y' (MaxPool)"}));
+}
+
+TEST(OnnxOperator, BitwiseOperatorsAcceptSignedValues) {
+  const std::string ends = "(int32[3] a, int32[3] b) => (int32[3] y)";
+  const auto integers_of = [](std::vector<int32_t> values) {
+    return Tensor::of<int32_t>({3}, values);
+  };
+  const std::vector<Tensor> inputs{integers_of({5, -1, 12}),
+                                   integers_of({3, 6, -8})};
+  const auto run = [&](const char* op) {
+    const Tensor y =
+        one(to_run(ends, std::string("y = ") + op + " (a, b)", 18), inputs);
+    return std::vector<int32_t>(y.data<int32_t>().begin(),
+                                y.data<int32_t>().end());
+  };
+  EXPECT_THAT(run("BitwiseAnd"), ElementsAre(1, 6, 8));
+  EXPECT_THAT(run("BitwiseOr"), ElementsAre(7, -1, -4));
+  EXPECT_THAT(run("BitwiseXor"), ElementsAre(6, -7, -12));
+}
+
+// PyTorch: a position outside counts as 0, as the border, or is reflected.
+TEST(OnnxOperator, GridSampleTreatsPositionsOutside) {
+  const std::string ends =
+      "(float[1,1,1,2] x, float[1,1,4,2] g) => (float[1,1,1,4] y)";
+  const std::vector<Tensor> inputs{
+      numbers({1, 1, 1, 2}, {10, 20}),
+      numbers({1, 1, 4, 2}, {0, 0, -1, 0, 2, 0, NAN, 0})};
+  const auto run = [&](const std::string& outside) {
+    return values_of(
+        one(to_run(ends,
+                   "y = GridSample <padding_mode = \"" + outside + "\"> (x, g)",
+                   16),
+            inputs));
+  };
+  using ::testing::IsNan;
+  EXPECT_THAT(run("zeros"), ElementsAre(15, 5, 0, IsNan()));
+  EXPECT_THAT(run("border"), ElementsAre(15, 10, 20, IsNan()));
+  EXPECT_THAT(run("reflection"), ElementsAre(15, 10, 15, IsNan()));
+}
+
+TEST(OnnxOperator, VolumesNeedExplicitPadding) {
+  const OnnxModel model =
+      to_run("(float[1,1,3,3,3] x, float[1,1,2,2,2] w) => (float[] y)",
+             "y = Conv <auto_pad = \"SAME_UPPER\"> (x, w)");
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              (void)model.predict(std::vector{Tensor::zeros({1, 1, 3, 3, 3}),
+                                              Tensor::zeros({1, 1, 2, 2, 2})});
+            }).code,
+            "unsupported_operator");
 }
 
 }  // namespace

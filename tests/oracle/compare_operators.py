@@ -16,6 +16,7 @@ import tempfile
 
 import numpy as np
 import onnx
+import onnx.parser
 from onnx import TensorProto, helper, numpy_helper
 
 from reference import reference_session
@@ -410,10 +411,130 @@ def selection():
         yield Case(op, x * 5)
 
 
+def volumes():
+    x = floats(2, 4, 6, 7, 5)
+    for attributes in ({}, {"strides": [2, 1, 3]},
+                       {"pads": [1, 0, 2, 2, 1, 0], "dilations": [2, 1, 2]}):
+        yield Case("Conv", x, floats(6, 2, 3, 2, 1), floats(6), group=2,
+                   **attributes)
+        yield Case("ConvTranspose", x, floats(4, 3, 3, 2, 3), floats(6),
+                   group=2, **attributes)
+    yield Case("ConvTranspose", x, floats(4, 3, 2, 2, 3), strides=[3, 2, 2],
+               output_padding=[2, 0, 1], pads=[1, 0, 1, 0, 1, 0])
+    for attributes in ({"strides": [2, 1, 3]},
+                       {"strides": [2, 2, 2], "ceil_mode": 1},
+                       {"auto_pad": "SAME_UPPER", "strides": [2, 2, 1]},
+                       {"pads": [1, 1, 0, 0, 1, 1]}):
+        for op in ("MaxPool", "AveragePool"):
+            yield Case(op, x, kernel_shape=[3, 2, 2], **attributes)
+        yield Case("AveragePool", x, kernel_shape=[3, 2, 2],
+                   count_include_pad=1, **attributes)
+
+
+def bits_grids_and_transforms():
+    for kind in (np.int8, np.uint8, np.int32, np.int64):
+        x = codes(np.int8, 3, 4).astype(kind)
+        for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+            yield Case(op, x, codes(np.int8, 4).astype(kind), opset=18)
+        yield Case("BitwiseNot", x, opset=18)
+    image, grid = floats(2, 3, 5, 6), floats(2, 4, 7, 2) * 0.9
+    for corners in (0, 1):
+        for outside in ("zeros", "border", "reflection"):
+            for mode in ("bilinear", "nearest"):
+                yield Case("GridSample", image, grid, opset=16, mode=mode,
+                           padding_mode=outside, align_corners=corners)
+        yield Case("GridSample", image, grid, opset=20, mode="cubic",
+                   align_corners=corners)
+    for attributes in ({}, {"strides": [2, 3]},
+                       {"pads": [1, 0, 2, 1], "dilations": [2, 1]}):
+        strides = attributes.get("strides", [1, 1])
+        pads = attributes.get("pads", [0] * 4)
+        dilations = attributes.get("dilations", [1, 1])
+        steps = [(size + pads[i] + pads[i + 2] - dilations[i] * (k - 1) - 1)
+                 // strides[i] + 1
+                 for i, (size, k) in enumerate(((9, 3), (8, 2)))]
+        yield Case("Col2Im", floats(2, 4 * 6, steps[0] * steps[1]),
+                   integers(9, 8), integers(3, 2), opset=18, **attributes)
+    for parts in (1, 2):
+        signal = floats(2, 7, 5, parts)
+        for length in (None, number(6, np.int64), number(9, np.int64)):
+            yield Case("DFT", signal, length, opset=17, axis=2)
+            yield Case("DFT", signal, length, opset=20)
+            yield Case("DFT", signal, length, number(1, np.int64), opset=20,
+                       inverse=parts - 1, onesided=2 - parts)
+
+
+class GraphCase(Case):
+    """y = the first output of a graph with an input x, in onnx's text form."""
+
+    def __init__(self, name, x, text):
+        super().__init__(name, x)
+        self.text = text
+
+    def model(self):
+        return onnx.parser.parse_model(
+            f'<ir_version: 8, opset_import: ["" : 16]>\n{self.text}')
+
+
+def control_flow():
+    x = floats(3, 2)
+    # The trip count and the condition are computed.
+    yield GraphCase("Loop", x, """
+        g (float[3,2] x) => (float[A,B,C] y) {
+          most = Constant <value = int64 {20}> ()
+          yes = Constant <value = bool {1}> ()
+          first = ReduceMax <keepdims = 0> (x)
+          state, y = Loop <body = b (int64 i, bool c, float s)
+                                   => (bool d, float t, float[3,2] row) {
+            five = Constant <value = float {5.0}> ()
+            one = Constant <value = float {1.0}> ()
+            t = Add (s, one)
+            d = Less (t, five)
+            row = Mul (x, t)
+          }> (most, yes, first)
+        }""")
+    yield GraphCase("Loop", x, """
+        g (float[3,2] x) => (float[3,2] y) {
+          sizes = Shape (x)
+          at = Constant <value = int64 {0}> ()
+          n = Gather (sizes, at)
+          y = Loop <body = b (int64 i, bool c, float[3,2] s)
+                          => (bool d, float[3,2] t) {
+            f = Cast <to = 1> (i)
+            inner = Loop <body = e (int64 j, bool p, float[3,2] u)
+                                => (bool q, float[3,2] v) {
+              v = Add (u, f)
+              q = Identity (p)
+            }> (n, , s)
+            t = Mul (inner, x)
+            d = Identity (c)
+          }> (n, , x)
+        }""")
+    body = """
+          last, y = Scan <num_scan_inputs = 1%s,
+                          body = b (float[2] s, float[%s] v)
+                                 => (float[2] t, float[2] row) {
+            m = ReduceMean <keepdims = 0> (v)
+            t = Add (s, m)
+            row = Mul (t, s)
+          }> (zero, x)"""
+    for attributes, row, shape in (
+            ("", 2, "3,2"), (", scan_input_axes = [1]", 3, "2,2"),
+            (", scan_output_axes = [1]", 2, "2,3"),
+            (", scan_input_directions = [1], scan_output_directions = [1]", 2,
+             "3,2")):
+        yield GraphCase("Scan", x, f"""
+        g (float[3,2] x) => (float[{shape}] y) {{
+          zero = Constant <value = float[2] {{0.5, 1.0}}> ()
+          {body % (attributes, row)}
+        }}""")
+
+
 def cases():
     for group in (convolutions, transposed_convolutions, pools, products,
                   quantization, elementwise, axes, movement, resizes, newer,
-                  selection):
+                  selection, volumes, bits_grids_and_transforms,
+                  control_flow):
         yield from group()
 
 

@@ -19,9 +19,9 @@
 
 #include <octet/runtime/error.h>
 
+#include "conform.h"
 #include "external.h"
 #include "file_kind.h"
-#include "normalize.h"
 #include "onnx/graph/graph.h"
 #include "onnx/graph/qdq.h"
 #include "onnx/graph/tensors.h"
@@ -191,7 +191,7 @@ onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit) {
 }
 
 void check_onnx_without_qdq(onnx::ModelProto& model) {
-  normalize(model);
+  conform(model);
   check_bounds(model);
   as_format_error("ONNX checker", [&] { check_graph_with_onnx(model); });
   check_arity(model.graph(), opset_of(model));

@@ -24,8 +24,8 @@ onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit);
 
 /// Checks, in this order, Octet's bounds, onnx::checker, strict shape inference
 /// and the rules of Q/DQ, with the operators of schemas.h; unknown operators
-/// pass. Leaves the model normalized (see normalize()) with inferred shapes.
-/// Throws: FormatError.
+/// pass. Leaves the model in the standard form (see conform()) with inferred
+/// shapes. Throws: FormatError.
 void check_onnx(onnx::ModelProto& model);
 
 /// Checks all but the rules of Q/DQ, for callers that report violations.

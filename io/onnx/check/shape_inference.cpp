@@ -325,14 +325,17 @@ void global_pool(Context& c) {
 }
 
 // Inputs: a, its scale and zero point; the same for b and for the result.
-void qlinear_binary(Context& c) {
+void broadcast_inputs(Context& c, size_t other) {
   onnx::propagateElemTypeFromInputToOutput(c, 0, 0);
-  if (!onnx::hasInputShape(c, 0) || !onnx::hasInputShape(c, 3)) return;
+  if (!onnx::hasInputShape(c, 0) || !onnx::hasInputShape(c, other)) return;
   ListShape shape;
-  onnx::bidirectionalBroadcastShapeInference(onnx::getInputShape(c, 0),
-                                             onnx::getInputShape(c, 3), shape);
+  onnx::bidirectionalBroadcastShapeInference(
+      onnx::getInputShape(c, 0), onnx::getInputShape(c, other), shape);
   set_shape(c, 0, shape);
 }
+
+void broadcast(Context& c) { broadcast_inputs(c, 1); }
+void qlinear_binary(Context& c) { broadcast_inputs(c, 3); }
 
 // Inputs: scale and zero point of the result, then tensors, each with its own.
 void qlinear_concat(Context& c) {

@@ -18,6 +18,8 @@ void reduce(Context& context);
 /// Into `num_outputs` parts, the last being smaller, or into the sizes of input
 /// 1.
 void split(Context& context);
+/// Type of the first input, shape of two inputs.
+void broadcast(Context& context);
 void pad(Context& context);
 void resize(Context& context);
 void quantize(Context& context);

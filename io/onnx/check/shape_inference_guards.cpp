@@ -103,6 +103,14 @@ void check_windows(Context& c) {
   }
 }
 
+// Whether auto_pad determines the sizes of ConvTranspose, to which onnx adds
+// output_padding.
+bool has_automatic_sizes(Context& c) {
+  const auto* padding = c.getAttribute("auto_pad");
+  return padding != nullptr && padding->s().starts_with("SAME") &&
+         c.getAttribute("output_padding") != nullptr;
+}
+
 // Returns the input with the sizes of the output, -1 for other operators. If
 // only the length of the list is known, onnx creates a shape of that rank.
 int sizes_input(const std::string& name) {
@@ -168,7 +176,8 @@ onnx::InferenceFunction fenced(const onnx::OpSchema& schema) {
   const auto input = static_cast<size_t>(weights);
   return [onnxs, input, name](Context& c) {
     check_windows(c);
-    if (has_kernel(c, input)) return onnxs(c);
+    const bool automatic = name == "ConvTranspose" && has_automatic_sizes(c);
+    if (has_kernel(c, input) && !automatic) return onnxs(c);
     if (name == "ConvInteger") {
       onnx::updateOutputElemType(c, 0, onnx::TensorProto::INT32);
     } else {

@@ -122,6 +122,10 @@ class OnnxGraph {
   /// Removes inputs that neither a node nor an output consumes. Returns their
   /// names.
   std::vector<std::string> drop_unused_inputs();
+  /// Whether import interprets inputs of fixed sizes as one sample without
+  /// batch axis.
+  bool one_sample() const { return one_sample_; }
+  void set_one_sample(bool one_sample) { one_sample_ = one_sample; }
   const std::vector<OnnxTensorInfo>& outputs() const { return outputs_; }
   /// In topological order, including removed nodes (`gone`). A loop also visits
   /// nodes that are inserted behind its current node.
@@ -244,6 +248,7 @@ class OnnxGraph {
   std::vector<OnnxTensorInfo> inputs_;
   std::vector<size_t> input_places_;
   size_t file_inputs_ = 0;
+  bool one_sample_ = false;
   std::vector<OnnxTensorInfo> outputs_;
   std::list<OnnxNode> nodes_;
   std::unordered_map<const OnnxNode*, std::list<OnnxNode>::iterator> places_;

@@ -23,10 +23,14 @@ int ir_version_of(int opset) {
   return opset <= 20 ? 9 : 10;
 }
 
+int axes_as_input_since(std::string_view op_type) {
+  const bool reduces = traits_of(op_type).axes == AxisRole::reduction;
+  return reduces && op_type != "ReduceSum" ? 18 : 13;
+}
+
 bool takes_axes_as_input(std::string_view op_type, int opset) {
-  // ReduceSum changed in opset 13.
-  return opset >= 18 && op_type != "ReduceSum" &&
-         traits_of(op_type).axes == AxisRole::reduction;
+  const int since = axes_as_input_since(op_type);
+  return since > kFirstOpsetWritten && opset >= since;
 }
 
 }  // namespace octet::io

@@ -21,7 +21,10 @@ void check_opset(int opset);
 /// Source: https://github.com/onnx/onnx/blob/main/docs/Versioning.md
 int ir_version_of(int opset);
 
-/// Whether the axes of an operator are an input, earlier an attribute.
+/// Returns the first opset in which the axes of a reduction, Squeeze or
+/// Unsqueeze are input 1 instead of an attribute.
+int axes_as_input_since(std::string_view op_type);
+/// Whether axes that are an attribute in opset 13 are an input in `opset`.
 bool takes_axes_as_input(std::string_view op_type, int opset);
 
 }  // namespace octet::io

@@ -49,7 +49,7 @@ ImportedValue without_factor(const Conversion& c, ImportedValue value,
   for (;;) {
     const GraphNode& node = *value.tensor.node;
     if (node.layer->class_name() != "Rescaling" || value.qparams != nullptr ||
-        c.reads_codes(*node.layer)) {
+        c.has_quantized_input(*node.layer)) {
       return value;
     }
     const Config config = node.layer->config();
@@ -169,7 +169,7 @@ void convert_dot_product_attention(Conversion& c) {
   c.set_output(y.with(std::move(layout)));
 }
 
-// A lowering has replaced the supported cases by products.
+// A formula has replaced the supported cases by products.
 void convert_attention(Conversion& c) {
   c.refuse(
       "Attention is supported for opset 23, queries, keys and values "

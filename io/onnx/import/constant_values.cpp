@@ -142,7 +142,7 @@ ImportedValue repeated(Conversion& c, const Tensor& numbers,
 void add_leading_axes(Conversion& c, const std::vector<int>& inputs) {
   if (!c.has_one_sample()) return;
   const auto dims = [&](int i) {
-    return c.is_constant(i) ? dims_of(c.constant(i).shape().dims())
+    return c.is_constant(i) ? fixed_dims(c.constant(i).shape().dims())
                             : c.value(i).dims();
   };
   size_t rank = 0;

@@ -137,7 +137,7 @@ Dims Conversion::sizes(int input) const {
                        value.shape().to_string()));
   }
   if (value.dtype() == DType::i64) {
-    Dims sizes = dims_of(value.data<int64_t>());
+    Dims sizes = fixed_dims(value.data<int64_t>());
     for (size_t i = 0; i < found.times_batch.size(); ++i) {
       sizes[i].batch = found.times_batch[i];
     }
@@ -145,7 +145,7 @@ Dims Conversion::sizes(int input) const {
   }
   if (value.dtype() == DType::i32) {
     const auto values = value.data<int32_t>();
-    return dims_of(Sizes(values.begin(), values.end()));
+    return fixed_dims(Sizes(values.begin(), values.end()));
   }
   refuse(fmt::format("input {} must be integers, got {}", input,
                      to_string(value.dtype())));
@@ -159,7 +159,7 @@ ImportedWeight Conversion::weight(int input, const char* name) const {
   }
   weight.qparams = constant.qparams;
   weight.source = constant.source;
-  if (!constant.no_qparams.empty()) drop_codes(weight, constant.no_qparams);
+  if (!constant.no_qparams.empty()) keep_as_floats(weight, constant.no_qparams);
   return weight;
 }
 
@@ -184,15 +184,15 @@ void Conversion::expect_scales(ImportedWeight& weight, int64_t axis) const {
       weight.qparams->axis == axis) {
     return;
   }
-  drop_codes(weight, fmt::format("scales are on axis {}, but a layer needs "
-                                 "them on axis {}, the outputs",
-                                 weight.qparams->axis, axis));
+  keep_as_floats(weight, fmt::format("scales are on axis {}, but a layer needs "
+                                     "them on axis {}, the outputs",
+                                     weight.qparams->axis, axis));
 }
 
-void Conversion::drop_codes(ImportedWeight& weight,
-                            const std::string& reason) const {
+void Conversion::keep_as_floats(ImportedWeight& weight,
+                                const std::string& reason) const {
   weight.qparams.reset();
-  importer_.without_codes_.push_back(
+  importer_.float_weights_.push_back(
       fmt::format("{}: {}", describe(node_.proto), reason));
 }
 
@@ -413,7 +413,7 @@ SymbolicTensor Conversion::part_of_layer(
   return y;
 }
 
-bool Conversion::reads_codes(const Layer& layer) const {
+bool Conversion::has_quantized_input(const Layer& layer) const {
   return std::ranges::find(importer_.sites_, layer.name(), &SitePlan::layer) !=
          importer_.sites_.end();
 }

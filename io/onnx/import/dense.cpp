@@ -16,7 +16,7 @@ namespace {
 void multiply_by(const Conversion& c, ImportedWeight& weight, float factor) {
   if (factor == 1) return;
   if (weight.qparams) {
-    c.drop_codes(weight, "multiplied by an alpha other than 1");
+    c.keep_as_floats(weight, "multiplied by an alpha other than 1");
   }
   weight.value = weight.value.clone();
   for (float& v : weight.value.f32()) v *= factor;

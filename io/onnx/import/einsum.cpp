@@ -119,13 +119,13 @@ void multiply_values(Conversion& c, const EinsumEquation& e,
 /// REQUIRES: the constant is the second input of the equation.
 void multiply_weight(Conversion& c, const EinsumEquation& e,
                      const ImportedValue& value, ImportedWeight kernel) {
-  const Dims dims = dims_of(kernel.value.shape().dims());
+  const Dims dims = fixed_dims(kernel.value.shape().dims());
   const int64_t depth = product(sizes_of(e.depth, e.b, dims))->factor;
   const int64_t units = kernel.value.size() / depth;
   if (kernel.qparams && kernel.qparams->per_channel) {
     const char axis = e.b[static_cast<size_t>(kernel.qparams->axis)];
     if (e.columns != std::string_view(&axis, 1)) {
-      c.drop_codes(kernel, "scales are not those of the outputs");
+      c.keep_as_floats(kernel, "scales are not those of the outputs");
     } else {
       kernel.qparams->axis = 1;
     }
@@ -153,7 +153,7 @@ void multiply_constant(Conversion& c, const EinsumEquation& given, int k) {
   const ImportedValue value = c.value(1 - k);
   const Tensor constant = c.constant(k);
   if (e.batch.empty() && !e.depth.empty()) {
-    check_sizes(c, e, value.dims(), dims_of(constant.shape().dims()));
+    check_sizes(c, e, value.dims(), fixed_dims(constant.shape().dims()));
     return multiply_weight(c, e, value, c.weight(k, "kernel"));
   }
   // A batch of matrices, or nothing to sum: the constant must be the same for

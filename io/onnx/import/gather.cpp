@@ -48,7 +48,7 @@ void gather_places(Conversion& c, const Constant& places) {
       places.samples_step != size || !own) {
     c.refuse("indices must select entries of each sample for that sample");
   }
-  Dims dims = dims_of(places.value.shape().dims());
+  Dims dims = fixed_dims(places.value.shape().dims());
   dims[0] = kBatch;
   const auto samples = x.layout.reshaped(Dims{kBatch, {size}});
   if (!samples) c.refuse("values must be stored sample by sample");
@@ -81,7 +81,7 @@ void gather_table(Conversion& c, const AxisIndices& chosen,
                   const Shape& table) {
   const ImportedValue y = gathered(c, {chosen});
   Dims dims = y.dims();
-  const Dims entries = dims_of(table.dims());
+  const Dims entries = fixed_dims(table.dims());
   dims.insert(dims.erase(dims.begin() + chosen.axis), entries.begin(),
               entries.end());
   if (std::ssize(dims) > Shape::kMaxRank) {
@@ -151,7 +151,7 @@ void convert_gather(Conversion& c) {
   const Tensor& given = c.constant(1);
   if (takes_all(c, given)) {
     const auto dims = given.shape().dims();
-    return reshape_as(c, dims_of(dims));
+    return reshape_as(c, fixed_dims(dims));
   }
   if (given.size() == 0) c.refuse("indices must not be empty");
   Sizes indices = indices_of(c, given);

@@ -79,8 +79,9 @@ void Importer::add_inputs() {
   }
   const int64_t batch = fixed_batch(graph_);
   if (batch <= kLargestBatch) interface_.batch = batch;
-  const OnnxDim& first = graph_.inputs()[0].shape->front();
-  const auto* name = std::get_if<std::string>(&first);
+  const OnnxShape& shape = graph_.inputs()[0].shape;
+  if (shape->empty()) return;
+  const auto* name = std::get_if<std::string>(&shape->front());
   if (name != nullptr && *name != "?") interface_.batch_name = printable(*name);
 }
 
@@ -121,7 +122,10 @@ bool Importer::depends_on_failure(const OnnxNode& node) {
 void Importer::convert(OnnxNode& node) {
   if (depends_on_failure(node)) return;
   if (has_subgraph_to_inline(node)) {
-    const std::string refusal = inline_subgraph(graph_, node);
+    std::string refusal = inline_subgraph(graph_, node);
+    if (!refusal.empty() && is_op(node, "If")) {
+      refusal = select_branch(graph_, node);
+    }
     if (!refusal.empty()) refuse(node, refusal);
     return;
   }
@@ -211,7 +215,8 @@ Model Importer::model() {
     const auto name = [&](const char* what) {
       return unique(base + "/" + what);
     };
-    const std::vector<int> order = order_of_output(value);
+    const std::vector<int> order =
+        batched ? order_of_output(value) : file_order(value.rank());
     SymbolicTensor y = materialize(value, order, name);
     interface_.outputs.push_back(
         {output.name, is_port_type(output.type) ? output.type : "float32",
@@ -285,11 +290,11 @@ void Importer::name_by_outputs(std::span<const SymbolicTensor> outputs) {
 
 void Importer::warn_of_floats() const {
   constexpr size_t kMost = 5;
-  const size_t count = without_codes_.size();
+  const size_t count = float_weights_.size();
   if (count == 0) return;
   std::vector<std::string> lines(
-      without_codes_.begin(),
-      without_codes_.begin() + static_cast<int64_t>(std::min(count, kMost)));
+      float_weights_.begin(),
+      float_weights_.begin() + static_cast<int64_t>(std::min(count, kMost)));
   if (count > kMost) lines.push_back(fmt::format("and {} more", count - kMost));
   warn("weights_dequantized", "ONNX model",
        fmt::format("quantized weights that become floats, so that devices run "

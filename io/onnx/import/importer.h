@@ -93,7 +93,7 @@ class Importer {
   std::vector<SitePlan> sites_;
   int64_t rectified_ = 0;  // restored ReLU layers
   std::vector<RefusedNode> refused_;
-  std::vector<std::string> without_codes_;  // unquantized weights and reasons
+  std::vector<std::string> float_weights_;  // unquantized weights and reasons
 };
 
 /// The node that a converter converts. Inputs are numbered as in the operator.
@@ -145,7 +145,7 @@ class Conversion {
   void expect_scales(ImportedWeight& weight, int64_t axis) const;
   /// Keeps a weight as floats if no layer can keep it quantized; import logs a
   /// warning.
-  void drop_codes(ImportedWeight& weight, const std::string& reason) const;
+  void keep_as_floats(ImportedWeight& weight, const std::string& reason) const;
 
   /// Throws: UnsupportedError for a constant.
   const ImportedValue& value(int input) const;
@@ -201,7 +201,7 @@ class Conversion {
     return node_.qparams;
   }
   /// Whether an input of the layer is quantized.
-  bool reads_codes(const Layer& layer) const;
+  bool has_quantized_input(const Layer& layer) const;
   /// Converts the nodes that this node replaced one by one.
   void convert_parts();
   /// Whether a value is boolean (1 or 0), such as the result of a comparison.

@@ -11,8 +11,9 @@
 
 #include <octet/runtime/error.h>
 
-#include "converters.h"
+#include "layout.h"
 #include "onnx/check/proto_limits.h"
+#include "onnx/graph/operator_traits.h"
 #include "onnx/graph/tensors.h"
 #include "refused_nodes.h"
 
@@ -23,18 +24,17 @@ enum class RequiredOrder { channels_first, channels_last, any, unknown };
 
 /// Returns the axis order of an image or sequence that a node requires.
 RequiredOrder required_order(const onnx::NodeProto& node) {
-  constexpr std::string_view kFirst =
-      "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace "
-      "GlobalAveragePool GlobalMaxPool InstanceNormalization LRN MaxPool PRelu "
-      "Resize";
   constexpr std::string_view kEither =
-      "Add Cast Concat DequantizeLinear Div Dropout Identity Max Min Mul Pad "
-      "Pow QuantizeLinear Sub";
+      "Clip Concat DequantizeLinear Dropout Pad QuantizeLinear Swish";
   const std::string& op = node.op_type();
   if (!is_standard_domain(node.domain())) return RequiredOrder::unknown;
-  if (is_one_of(op, kFirst)) return RequiredOrder::channels_first;
-  return is_elementwise(op) || is_one_of(op, kEither) ? RequiredOrder::any
-                                                      : RequiredOrder::unknown;
+  const AxisRole axes = traits_of(op).axes;
+  if (axes == AxisRole::channels_first || op == "PRelu") {
+    return RequiredOrder::channels_first;
+  }
+  return axes == AxisRole::pointwise || is_one_of(op, kEither)
+             ? RequiredOrder::any
+             : RequiredOrder::unknown;
 }
 
 /// Whether the node selects entries of an axis and keeps other axes whole.
@@ -92,7 +92,7 @@ RequiredOrder required_order(const OnnxGraph& graph, const std::string& value,
 }
 
 InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
-                  const Shape* given) {
+                  bool batched, const Shape* given) {
   if (!is_port_type(input.type)) {
     refuse_input(input,
                  fmt::format("must be float32, bool or integers of 8 to 64 "
@@ -110,11 +110,13 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
   const int rank = static_cast<int>(input.shape->size());
   const RequiredOrder required = required_order(graph, input.name);
   const bool first =
-      rank == 4 ? required != RequiredOrder::channels_last
-                : rank == 3 && required == RequiredOrder::channels_first;
+      batched &&
+      (rank == 4 ? required != RequiredOrder::channels_last
+                 : rank == 3 && required == RequiredOrder::channels_first);
   InputForm form{.name = input.name,
                  .order = first ? channels_last(rank) : file_order(rank),
-                 .type = input.type};
+                 .type = input.type,
+                 .batched = batched};
   std::vector<int64_t> sample;
   bool fits = given == nullptr || given->rank() == rank - 1;
   bool open = false;
@@ -148,58 +150,88 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
   return form;
 }
 
-/// Whether an input is a vector of fixed size, which has no batch axis.
-bool is_one_sample(const OnnxTensorInfo& input) {
-  if (!input.shape || input.shape->size() != 1) return false;
+/// Returns the size of the first axis; 0 for a dynamic one, 1 for a scalar.
+int64_t first_size(const OnnxTensorInfo& input) {
+  if (!input.shape) return 0;
+  if (input.shape->empty()) return 1;
   const auto* size = std::get_if<int64_t>(&input.shape->front());
-  return size != nullptr && *size > 0;
+  return size == nullptr ? 0 : std::max<int64_t>(*size, 0);
+}
+
+/// Whether an input is a scalar or a vector of fixed size, which have no batch
+/// axis.
+bool is_list(const OnnxTensorInfo& input) {
+  return input.shape && input.shape->size() <= 1 && first_size(input) > 0;
+}
+
+/// Whether the file computes one sample: an input has no batch axis, or the
+/// first axes have different fixed sizes.
+bool has_one_sample(const OnnxGraph& graph) {
+  const std::vector<OnnxTensorInfo>& inputs = graph.inputs();
+  if (graph.one_sample() || std::ranges::any_of(inputs, is_list)) return true;
+  return std::ranges::find(inputs, 0, first_size) == inputs.end() &&
+         std::ranges::adjacent_find(inputs, std::ranges::not_equal_to(),
+                                    first_size) != inputs.end();
+}
+
+/// Returns the inputs of one sample that have no batch axis: all, but for a
+/// first axis of size 1 in front of images, and of all inputs with several
+/// axes.
+std::vector<bool> inputs_without_batch(const OnnxGraph& graph) {
+  const std::vector<OnnxTensorInfo>& inputs = graph.inputs();
+  std::vector<bool> result(inputs.size());
+  if (!has_one_sample(graph)) return result;
+  const bool leads =
+      !graph.one_sample() && std::ranges::all_of(inputs, [](const auto& input) {
+        return is_list(input) || first_size(input) <= 1;
+      });
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_batch_of_one =
+        !is_list(inputs[i]) && first_size(inputs[i]) <= 1;
+    const RequiredOrder order = required_order(graph, inputs[i].name);
+    const bool is_image = inputs[i].shape && inputs[i].shape->size() > 2 &&
+                          (order == RequiredOrder::channels_first ||
+                           order == RequiredOrder::channels_last);
+    result[i] = !is_batch_of_one || (!leads && !is_image);
+  }
+  return result;
 }
 
 /// Adds a batch of one as first axis to inputs without batch axis. A batch of
 /// one or of any size fits another size: samples then have an entry each.
-/// Throws: RefusedNodes for inputs of different fixed first sizes, and for a
-/// dynamic batch next to inputs without batch axis.
+/// Throws: RefusedNodes for a dynamic batch next to a fixed one of another size
+/// than 1, or to inputs without batch axis.
 std::vector<OnnxTensorInfo> with_batch_axes(
-    const std::vector<OnnxTensorInfo>& inputs) {
+    const std::vector<OnnxTensorInfo>& inputs,
+    const std::vector<bool>& without_batch) {
   const auto refuse = [](const OnnxTensorInfo& input, const std::string& text) {
     throw RefusedNodes("unsupported_model",
                        fmt::format("input '{}'", printable(input.name)), text);
   };
-  const bool one_sample = std::ranges::any_of(inputs, is_one_sample);
+  const bool one_sample =
+      std::ranges::find(without_batch, true) != without_batch.end();
   const auto is_dynamic = [](const OnnxTensorInfo& input) {
-    return input.shape && !input.shape->empty() &&
-           !std::holds_alternative<int64_t>(input.shape->front());
+    return input.shape && first_size(input) == 0;
   };
   const bool dynamic = std::ranges::any_of(inputs, is_dynamic);
-  const OnnxTensorInfo* first = nullptr;
-  int64_t batch = 0;
   std::vector<OnnxTensorInfo> result = inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const OnnxTensorInfo& input = inputs[i];
-    if (!input.shape || input.shape->empty()) continue;
     if (one_sample && is_dynamic(input)) {
       refuse(input,
              fmt::format("has a dynamic batch, {}, but another input has no "
                          "batch axis",
                          to_text(input.shape)));
     }
-    const bool sample = is_one_sample(input);
-    if (sample) result[i].shape->insert(result[i].shape->begin(), int64_t{1});
-    const auto* size = std::get_if<int64_t>(&result[i].shape->front());
-    if (size == nullptr) continue;
-    if (first == nullptr) {
-      first = &input;
-      batch = *size;
+    if (dynamic && first_size(input) > 1) {
+      refuse(input,
+             fmt::format("the first axis must be the batch of all inputs, got "
+                         "{} next to dynamic sizes",
+                         to_text(input.shape)));
     }
-    if (*size == batch && (!dynamic || *size == 1)) continue;
-    refuse(
-        input,
-        fmt::format("the first axis must be the batch of all inputs, got {} {}",
-                    to_text(input.shape),
-                    *size == batch ? std::string("next to dynamic sizes")
-                                   : fmt::format("and {} of input '{}'",
-                                                 to_text(first->shape),
-                                                 printable(first->name))));
+    if (without_batch[i] && input.shape) {
+      result[i].shape->insert(result[i].shape->begin(), int64_t{1});
+    }
   }
   return result;
 }
@@ -208,7 +240,9 @@ std::vector<OnnxTensorInfo> with_batch_axes(
 
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options) {
-  const std::vector<OnnxTensorInfo> inputs = with_batch_axes(graph.inputs());
+  const std::vector<bool> without_batch = inputs_without_batch(graph);
+  const std::vector<OnnxTensorInfo> inputs =
+      with_batch_axes(graph.inputs(), without_batch);
   if (inputs.empty()) {
     throw UnsupportedError("unsupported_model", "ONNX model",
                            "must have inputs, got none");
@@ -225,9 +259,8 @@ std::vector<InputForm> input_forms(const OnnxGraph& graph,
     const size_t place = graph.input_places()[i];
     const bool given = place < options.input_shapes.size() &&
                        options.input_shapes[place].rank() > 0;
-    forms.push_back(form_of(graph, inputs[i],
+    forms.push_back(form_of(graph, inputs[i], !without_batch[i],
                             given ? &options.input_shapes[place] : nullptr));
-    forms.back().batched = !is_one_sample(graph.inputs()[i]);
   }
   return forms;
 }
@@ -245,17 +278,10 @@ void drop_unused_inputs(OnnxGraph& graph) {
 }
 
 int64_t fixed_batch(const OnnxGraph& graph) {
-  int64_t batch = 0;
-  if (std::ranges::any_of(graph.inputs(), is_one_sample)) return 1;
-  for (const OnnxTensorInfo& input : graph.inputs()) {
-    if (!input.shape || input.shape->empty()) return 0;
-    const auto* size = std::get_if<int64_t>(&input.shape->front());
-    if (size == nullptr || *size < 1 || (batch != 0 && *size != batch)) {
-      return 0;
-    }
-    batch = *size;
-  }
-  return batch;
+  if (has_one_sample(graph)) return 1;
+  const std::vector<OnnxTensorInfo>& inputs = graph.inputs();
+  const bool dynamic = std::ranges::find(inputs, 0, first_size) != inputs.end();
+  return dynamic || inputs.empty() ? 0 : first_size(inputs[0]);
 }
 
 }  // namespace octet::io::importing

@@ -17,8 +17,9 @@ struct InputForm {
 };
 
 /// Returns the form of each input. Images are channels first unless a Transpose
-/// precedes the first convolution; sequences only if an operator requires it. A
-/// vector of fixed size, such as [5], is a sample without batch axis.
+/// precedes the first convolution; sequences only if an operator requires it.
+/// Scalars, vectors of fixed size, such as [5], and inputs whose fixed first
+/// sizes differ are samples without batch axis.
 /// Throws: UnsupportedError for types that float32 cannot represent and for
 /// unknown sizes; ValueError for options that do not fit.
 std::vector<InputForm> input_forms(const OnnxGraph& graph,

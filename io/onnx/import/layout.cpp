@@ -12,15 +12,10 @@
 #include <octet/layers/reshape.h>
 #include <octet/runtime/error.h>
 
+#include "arranged.h"
+
 namespace octet::io::importing {
 namespace {
-
-/// Returns the sizes of a tensor: the batch, then those of a sample.
-Dims stored_dims(const SymbolicTensor& tensor) {
-  Dims dims = dims_of(tensor.shape().dims());
-  dims.front() = kBatch;
-  return dims;
-}
 
 SymbolicTensor with_sample(const SymbolicTensor& tensor,
                            std::span<const Dim> dims, const Namer& name) {
@@ -41,7 +36,7 @@ AxisLayout with_dims(const AxisLayout& layout, const Dims& dims) {
 
 }  // namespace
 
-Dims dims_of(std::span<const int64_t> sizes) {
+Dims fixed_dims(std::span<const int64_t> sizes) {
   Dims dims;
   for (const int64_t size : sizes) dims.push_back({size, false});
   return dims;
@@ -88,7 +83,7 @@ ImportedValue ImportedValue::with(AxisLayout other) const {
 }
 
 AxisLayout layout_of(const SymbolicTensor& tensor, std::span<const int> order) {
-  const Dims stored = stored_dims(tensor);
+  const Dims stored = dims_of(tensor.shape());
   Dims dims(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     dims[static_cast<size_t>(order[i])] = stored[i];
@@ -102,7 +97,7 @@ ImportedValue value_of(const SymbolicTensor& tensor,
 }
 
 ImportedValue value_of(const SymbolicTensor& tensor, const AxisLayout& layout) {
-  return {tensor, layout.stored_as(stored_dims(tensor))};
+  return {tensor, layout.stored_as(dims_of(tensor.shape()))};
 }
 
 AxisLayout sample_of(const AxisLayout& layout) {
@@ -210,7 +205,7 @@ Tensor LayerAxes::in_order(const Tensor& constant) const {
 
 ImportedValue LayerAxes::back(const SymbolicTensor& y,
                               std::span<const int64_t> lacking) const {
-  const Dims stored = stored_dims(y);
+  const Dims stored = dims_of(y.shape());
   Dims dims(order.size());
   size_t next = 0;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -232,6 +227,11 @@ ImportedValue LayerAxes::back(const SymbolicTensor& y,
 
 SymbolicTensor materialize(const ImportedValue& x, std::span<const int> order,
                            const Namer& name) {
+  if (order.size() != x.layout.rank()) {
+    throw UnsupportedError(
+        "unsupported_operator", "",
+        fmt::format("input must have {} axes, got {}", order.size(), x.text()));
+  }
   if (has_layout(x, order)) return x.tensor;
   const AxisLayout wanted = x.layout.transposed(order);
   const Dims dims = wanted.dims();
@@ -262,7 +262,10 @@ SymbolicTensor materialize(const ImportedValue& x, std::span<const int> order,
 
 bool has_layout(const ImportedValue& x, std::span<const int> order) {
   const Shape& shape = x.tensor.shape();
-  if (std::cmp_not_equal(order.size(), shape.rank())) return false;
+  if (std::cmp_not_equal(order.size(), shape.rank()) ||
+      order.size() != x.layout.rank()) {
+    return false;
+  }
   for (size_t i = 0; i < order.size(); ++i) {
     const Dim size = i == 0 ? kBatch : Dim{shape[static_cast<int>(i)], false};
     if (x.layout.dim(static_cast<size_t>(order[i])) != size) return false;
@@ -313,12 +316,10 @@ Tensor rows_as_in(const ImportedValue& x, const Tensor& weight) {
                            "order of the input's features is too complex");
   }
   Sizes rows;
-  std::vector<int> stored(count);  // the inverse order
-  for (size_t i = 0; i < count; ++i) {
-    const auto block = static_cast<size_t>(moves.order[i]);
-    rows.push_back(moves.split[block].factor);
-    stored[block] = static_cast<int>(i);
+  for (const int block : moves.order) {
+    rows.push_back(moves.split[static_cast<size_t>(block)].factor);
   }
+  std::vector<int> stored = inverse_of(moves.order);
   stored.push_back(static_cast<int>(count));
   rows.push_back(weight.size() / weight.shape()[0]);
   return weight.reshaped(Shape(std::span<const int64_t>(rows)))

@@ -24,7 +24,7 @@ using Dims = std::vector<Dim>;
 inline constexpr Dim kBatch{1, true};
 
 /// Returns sizes without the batch.
-Dims dims_of(std::span<const int64_t> sizes);
+Dims fixed_dims(std::span<const int64_t> sizes);
 /// Returns the product of sizes; nothing for a size below 1, several batches or
 /// a product beyond 64 bits.
 std::optional<Dim> product(std::span<const Dim> dims);

@@ -1,4 +1,4 @@
-#include <array>
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,8 +29,9 @@ namespace {
 
 /// REQUIRES: the model has been checked.
 OnnxImport import_model(onnx::ModelProto model,
-                        const OnnxImportOptions& options) {
+                        const OnnxImportOptions& options, bool one_sample) {
   OnnxGraph graph(std::move(model), options.limits);
+  graph.set_one_sample(one_sample);
   graph.begin_import();
   importing::normalize_graph(graph);
   if (!options.drop_quantizers) importing::share_channel_scales(graph);
@@ -41,6 +42,29 @@ OnnxImport import_model(onnx::ModelProto model,
   (void)importing::recompose(graph);
   if (quantized) importing::leave_out_prefixes(graph);
   return importing::Importer(graph, options).run();
+}
+
+/// Imports the model that `load()` returns. If the first axes of its inputs
+/// have fixed sizes but cannot be a batch, because nodes combine entries, the
+/// inputs are one sample.
+template <class Load>
+OnnxImport import_batch_or_sample(const Load& load,
+                                  const OnnxImportOptions& options) {
+  std::exception_ptr refusal;
+  try {
+    return import_model(load(), options, false);
+  } catch (const UnsupportedError&) {
+    refusal = std::current_exception();
+  }
+  try {
+    OnnxImport result = import_model(load(), options, true);
+    warn("one_sample", "ONNX model",
+         "nodes combine entries of the first axis: the model has no batch "
+         "axis, its inputs are one sample");
+    return result;
+  } catch (const Error&) {
+    std::rethrow_exception(refusal);
+  }
 }
 
 /// Returns `import()`. If nodes cannot be imported but load() succeeds, adds a
@@ -70,10 +94,13 @@ OnnxImport import_bytes(const std::string& bytes,
                         const OnnxImportOptions& options) {
   check_limits(options.limits);
   return without_foreign_errors("ONNX model", [&] {
-    onnx::ModelProto model = parse_onnx(bytes);
-    check_onnx(model);
+    const auto load = [&] {
+      onnx::ModelProto model = parse_onnx(bytes);
+      check_onnx(model);
+      return model;
+    };
     return with_run_hint(
-        [&] { return import_model(std::move(model), options); },
+        [&] { return import_batch_or_sample(load, options); },
         [&] { return onnx_from_bytes(bytes, options.limits); });
   });
 }
@@ -85,11 +112,17 @@ OnnxImport import_onnx(const std::filesystem::path& path,
   check_limits(options.limits);
   return without_foreign_errors("ONNX model", [&] {
     onnx::ModelProto model = read_onnx(path, options.limits.memory_limit);
+    bool read = true;
+    const auto load = [&] {
+      return std::exchange(read, false)
+                 ? std::move(model)
+                 : read_onnx(path, options.limits.memory_limit);
+    };
     return with_context(
         [&] { return fmt::format("in file '{}'", path.string()); },
         [&] {
           return with_run_hint(
-              [&] { return import_model(std::move(model), options); },
+              [&] { return import_batch_or_sample(load, options); },
               [&] { return load_onnx_reference(path, options.limits); });
         });
   });

@@ -73,8 +73,9 @@ std::optional<size_t> axis_of_samples(const Dims& dims, int64_t batch,
 
 /// Returns the target sizes of a Reshape; -1 for the inferred size.
 Dims sizes_asked_for(const Conversion& c) {
-  Dims target = c.opset() < 5 && c.inputs() < 2 ? dims_of(c.integers("shape"))
-                                                : c.sizes(1);
+  Dims target = c.opset() < 5 && c.inputs() < 2
+                    ? fixed_dims(c.integers("shape"))
+                    : c.sizes(1);
   const Dims own = layout_to_change(c).dims();
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i].factor != 0) continue;

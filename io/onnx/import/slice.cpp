@@ -22,7 +22,7 @@ void convert_slice(Conversion& c) {
   const Dims dims = x.dims();
   const bool old = c.opset() < 10;
   const Sizes starts = old ? c.integers("starts") : c.integers(1);
-  const Dims stops = old ? dims_of(c.integers("ends")) : c.sizes(2);
+  const Dims stops = old ? fixed_dims(c.integers("ends")) : c.sizes(2);
   Sizes axes = old ? c.integers("axes") : c.has(3) ? c.integers(3) : Sizes();
   Sizes steps = !old && c.has(4) ? c.integers(4) : Sizes();
   for (size_t i = axes.size(); axes.size() == i && i < starts.size(); ++i) {

@@ -80,7 +80,7 @@ constexpr Repair kRepairs[] = {
     {match_zero_points, always},       {write_axes, always},
     {make_scales_scalar, is_tensorrt}, {raise_scales, always},
     {store_float_biases, is_tensorrt}, {store_floats, for_tensorrt8},
-    {narrow_codes, is_tensorrt},       {make_unsigned_at_concat, for_openvino},
+    {narrow_values, is_tensorrt},      {make_unsigned_at_concat, for_openvino},
     {join_equal_pairs, always},        {free_outputs, always},
 };
 

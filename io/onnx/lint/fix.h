@@ -107,7 +107,7 @@ void store_float_biases(Repairer& repairer);
 /// E19
 void store_floats(Repairer& repairer);
 /// E20: quantized values of -128 become -127.
-void narrow_codes(Repairer& repairer);
+void narrow_values(Repairer& repairer);
 /// E22: int8 between a Concat and a convolution becomes uint8.
 void make_unsigned_at_concat(Repairer& repairer);
 /// P19

@@ -99,7 +99,7 @@ void raise_scales(Repairer& repairer) {
   }
 }
 
-void narrow_codes(Repairer& repairer) {
+void narrow_values(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   for (const Node& layer : repairer.nodes()) {
     const Node* dequantize = graph.weight_dequantizer(layer);

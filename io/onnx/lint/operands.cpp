@@ -50,7 +50,7 @@ void check_weight_axis(const LintGraph& graph, const Node& layer,
 }
 
 // Number of values of -128 in a constant, quantized by Q or stored.
-int64_t codes_beyond_narrow(const LintGraph& graph, const Node& dequantize) {
+int64_t values_beyond_narrow(const LintGraph& graph, const Node& dequantize) {
   const Node* quantize = graph.quantizer(dequantize);
   if (quantize == nullptr) {
     const auto values = graph.numbers(dequantize.input(0));
@@ -86,7 +86,7 @@ void check_weight(const LintGraph& graph, const Node& layer,
                  "store float32 before Q and DQ (lint --fix)",
                  "weight of '{}' is stored as int8", layer);
   }
-  if (const int64_t count = codes_beyond_narrow(graph, *dequantize)) {
+  if (const int64_t count = values_beyond_narrow(graph, *dequantize)) {
     findings.add("E20", *dequantize,
                  "quantize weights to [-127,127] (lint --fix clips them)",
                  "{} values of the weight of '{}' are below -127", count,

@@ -13,10 +13,10 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/printable.h>
 
-#include "formula.h"
+#include "formula_terms.h"
 #include "onnx/check/proto_limits.h"
 
-namespace octet::io::lowering {
+namespace octet::io::formula {
 namespace {
 
 double arithmetic(std::string_view op, double a, double b) {
@@ -33,7 +33,7 @@ double arithmetic(std::string_view op, double a, double b) {
 }
 
 /// Quotients are rounded down.
-Integers elementwise(const Builder& graph, std::string_view op,
+Integers elementwise(const FormulaGraph& graph, std::string_view op,
                      const Integers& a, const Integers& b) {
   if (a.size() != b.size()) {
     graph.refuse(
@@ -49,7 +49,7 @@ Integers elementwise(const Builder& graph, std::string_view op,
   return result;
 }
 
-std::string message(const Terms& parts, size_t first) {
+std::string message(const Arguments& parts, size_t first) {
   std::string text;
   for (size_t i = first; i < parts.size(); ++i) {
     if (!text.empty()) text += ' ';
@@ -64,7 +64,7 @@ std::string message(const Terms& parts, size_t first) {
   return text;
 }
 
-double axis(const Builder& graph, double axis, double rank) {
+double axis(const FormulaGraph& graph, double axis, double rank) {
   if (axis < -rank || axis >= rank) {
     graph.refuse(fmt::format("axis must be from {} to {}, got {}", -rank,
                              rank - 1, axis));
@@ -72,12 +72,12 @@ double axis(const Builder& graph, double axis, double rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-const Tensor& known(const Value& value) {
+const Tensor& known(const GraphValue& value) {
   if (!value.tensor) throw Unknown();
   return *value.tensor;
 }
 
-double only_element(const Builder& graph, const Value& value) {
+double only_element(const FormulaGraph& graph, const GraphValue& value) {
   const Tensor& x = known(value);
   if (x.size() != 1) {
     graph.refuse("input must be a single number, got " + x.shape().to_string());
@@ -89,8 +89,8 @@ double only_element(const Builder& graph, const Value& value) {
 }
 
 /// An operator with the attributes of the node, in an opset.
-Value own(Builder& graph, const std::string& op, double opset,
-          const Values& inputs) {
+GraphValue own(FormulaGraph& graph, const std::string& op, double opset,
+               const GraphValues& inputs) {
   onnx::NodeProto node = graph.node();
   node.clear_domain();
   set_operator(node, op);
@@ -117,13 +117,13 @@ bool hides_row(const Tensor& mask) {
 
 /// A call of a function.
 struct Call {
-  Builder& graph;
+  FormulaGraph& graph;
   const std::string& name;
-  const Terms& terms;
+  const Arguments& terms;
 
   bool is(std::string_view function) const { return name == function; }
   double number(size_t i) const { return std::get<double>(terms.at(i)); }
-  Value value(size_t i) const { return value_of(graph, terms.at(i)); }
+  GraphValue value(size_t i) const { return value_of(graph, terms.at(i)); }
   const Integers& list(size_t i) const {
     return std::get<Integers>(terms.at(i));
   }
@@ -136,7 +136,7 @@ struct Call {
   }
 };
 
-using Result = std::optional<Term>;  // none: another function
+using Result = std::optional<Argument>;  // none: another function
 
 Result of_numbers(const Call& c) {
   if (c.is("floor")) return std::floor(c.number(0));
@@ -196,7 +196,7 @@ Result of_elements(const Call& c) {
   }
   if (c.is("number")) return only_element(c.graph, c.value(0));
   if (c.is("has_whole_steps")) {  // whether factors below 1 are 1 / n
-    const Value value = c.value(0);
+    const GraphValue value = c.value(0);
     const bool whole = std::ranges::all_of(known(value).f32(), [](float x) {
       return x >= 1 || std::nearbyint(1 / x) == 1 / x;
     });
@@ -209,7 +209,7 @@ Result of_elements(const Call& c) {
     return static_cast<double>(c.is("smallest") ? std::ranges::min(list)
                                                 : std::ranges::max(list));
   }
-  const Value value = c.value(0);
+  const GraphValue value = c.value(0);
   const auto x = known(value).f32();
   if (x.empty()) return 1.0;
   return double{c.is("smallest") ? std::ranges::min(x) : std::ranges::max(x)};
@@ -217,7 +217,7 @@ Result of_elements(const Call& c) {
 
 Result of_values(const Call& c) {
   if (c.is("has")) {
-    const auto* value = std::get_if<Value>(&c.terms.at(0));
+    const auto* value = std::get_if<GraphValue>(&c.terms.at(0));
     return value == nullptr || *value ? 1.0 : 0.0;
   }
   if (c.is("dims")) return c.graph.dims(c.value(0));
@@ -232,7 +232,7 @@ Result of_values(const Call& c) {
     }
   }
   if (c.is("known")) {
-    const Value value = c.value(0);
+    const GraphValue value = c.value(0);
     (void)known(value);
     return value;
   }
@@ -256,13 +256,13 @@ Result of_node(const Call& c) {
     return own(c.graph, c.text(0), c.number(1), values_of(c.graph, c.terms, 2));
   }
   if (!c.is("own_of_threes")) return {};
-  // The row `text(2)` of each three inputs from one on.
-  Values inputs;
+  // The formula `text(2)` of each three inputs from one on.
+  GraphValues inputs;
   for (size_t i = c.count(3); std::cmp_less(i + 2, node.input_size()); i += 3) {
-    const Terms three{c.graph.input(i), c.graph.input(i + 1),
-                      c.graph.input(i + 2)};
-    inputs.push_back(
-        value_of(c.graph, call_row(c.graph, *find_function(c.text(2)), three)));
+    const Arguments three{c.graph.input(i), c.graph.input(i + 1),
+                          c.graph.input(i + 2)};
+    inputs.push_back(value_of(
+        c.graph, call_formula(c.graph, *find_function(c.text(2)), three)));
   }
   return own(c.graph, c.text(0), c.number(1), inputs);
 }
@@ -292,8 +292,8 @@ void set_operator(onnx::NodeProto& node, const std::string& name) {
   node.set_op_type(is_internal ? name.substr(kInternal.size()) : name);
 }
 
-Value value_of(Builder& graph, const Term& term) {
-  if (const auto* value = std::get_if<Value>(&term)) return *value;
+GraphValue value_of(FormulaGraph& graph, const Argument& term) {
+  if (const auto* value = std::get_if<GraphValue>(&term)) return *value;
   if (const auto* list = std::get_if<Integers>(&term)) {
     return graph.constant(Tensor::of<int64_t>({std::ssize(*list)},
                                               std::span<const int64_t>(*list)));
@@ -302,15 +302,17 @@ Value value_of(Builder& graph, const Term& term) {
       Tensor::scalar(static_cast<float>(std::get<double>(term))));
 }
 
-Values values_of(Builder& graph, const Terms& terms, size_t first) {
-  Values values;
+GraphValues values_of(FormulaGraph& graph, const Arguments& terms,
+                      size_t first) {
+  GraphValues values;
   for (size_t i = first; i < terms.size(); ++i) {
     values.push_back(value_of(graph, terms[i]));
   }
   return values;
 }
 
-Term apply(Builder& graph, std::string_view op, const Term& a, const Term& b) {
+Argument apply(FormulaGraph& graph, std::string_view op, const Argument& a,
+               const Argument& b) {
   const auto* x = std::get_if<double>(&a);
   const auto* y = std::get_if<double>(&b);
   if (x != nullptr && y != nullptr) return arithmetic(op, *x, *y);
@@ -330,13 +332,14 @@ Term apply(Builder& graph, std::string_view op, const Term& a, const Term& b) {
                    : op == "-" ? "Sub"
                    : op == "*" ? "Mul"
                                : "Div");
-  const Values inputs = negates
-                            ? Values{value_of(graph, b)}
-                            : Values{value_of(graph, a), value_of(graph, b)};
+  const GraphValues inputs =
+      negates ? GraphValues{value_of(graph, b)}
+              : GraphValues{value_of(graph, a), value_of(graph, b)};
   return graph.add(std::move(node), inputs, kLastOpset);
 }
 
-Term call_function(Builder& graph, const std::string& name, const Terms& a) {
+Argument call_function(FormulaGraph& graph, const std::string& name,
+                       const Arguments& a) {
   for (const auto group :
        {of_numbers, of_lists, of_elements, of_values, of_node, of_checks}) {
     if (Result result = group({graph, name, a})) return std::move(*result);
@@ -344,4 +347,4 @@ Term call_function(Builder& graph, const std::string& name, const Terms& a) {
   throw InternalError("internal", "formula", "unknown function " + name);
 }
 
-}  // namespace octet::io::lowering
+}  // namespace octet::io::formula

@@ -23,9 +23,9 @@ void normalize_node(OnnxGraph& graph, OnnxNode& node);
 /// float32.
 void use_float32(OnnxGraph& graph, OnnxNode& node);
 
-/// Replaces an operator without a layer in this form by those of its lowering
-/// (lowering.h), unless that depends on unknown shapes.
-void expand_lowering(OnnxGraph& graph, OnnxNode& node);
+/// Replaces an operator without a layer in this form by those of its formula
+/// (formulas.h), unless that depends on unknown shapes.
+void expand_formula(OnnxGraph& graph, OnnxNode& node);
 
 /// Converts equivalent spellings of an operator, such as the attributes of
 /// older opsets, to one. Keeps the node as the last of those that replace it.

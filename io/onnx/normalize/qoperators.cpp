@@ -69,7 +69,7 @@ std::optional<FloatForm> form_of(const onnx::NodeProto& node) {
 }
 
 /// Whether the output has the quantization parameters of the first input.
-bool moves_codes(const onnx::NodeProto& node) {
+bool moves_quantized_values(const onnx::NodeProto& node) {
   if (!is_standard_domain(node.domain()) ||
       !is_one_of(node.op_type(),
                  "Expand Flatten Gather Identity MaxPool Pad Resize Reshape "
@@ -107,7 +107,7 @@ class QOperatorExpansion {
     const auto form = form_of(node.proto);
     if (form && node.proto.output_size() > 0 && fits(node.proto, *form)) {
       expand(node, *form);
-    } else if (moves_codes(node.proto) &&
+    } else if (moves_quantized_values(node.proto) &&
                qparams_.contains(node.proto.input(0))) {
       move(node);
     } else {

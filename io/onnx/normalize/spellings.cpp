@@ -112,7 +112,7 @@ void use_common_spelling(OnnxGraph& graph, OnnxNode& node) {
       node.proto.input_size() == 0 || node.proto.output_size() == 0) {
     return;
   }
-  expand_lowering(graph, node);
+  expand_formula(graph, node);
   const auto found = kSpellings.find(node.proto.op_type());
   if (found != kSpellings.end()) found->second(graph, node);
 }

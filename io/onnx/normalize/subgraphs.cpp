@@ -11,6 +11,7 @@
 
 #include "onnx/check/schemas.h"
 #include "onnx/graph/attributes.h"
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/tensors.h"
 #include "onnx/reference/constants.h"
 #include "passes.h"
@@ -18,6 +19,9 @@
 
 namespace octet::io::importing {
 namespace {
+
+/// Largest number of nodes of all iterations of a Loop.
+constexpr int64_t kMostUnrolled = 10'000;
 
 /// Names of inner values and their names in the outer graph.
 using Names = std::unordered_map<std::string, std::string>;
@@ -128,26 +132,37 @@ class Splice {
   OnnxNode* last_;
 };
 
+/// Returns a branch of an If, or null unless it has the node's outputs.
+const onnx::GraphProto* branch_of(const onnx::NodeProto& node, bool condition) {
+  const auto* branch =
+      subgraph_of(node, condition ? "then_branch" : "else_branch");
+  const bool fits = node.input_size() == 1 && node.output_size() > 0 &&
+                    branch != nullptr &&
+                    branch->output_size() >= node.output_size();
+  return fits ? branch : nullptr;
+}
+
+/// Inserts the nodes of a branch. Returns the names of its outputs.
+std::vector<std::string> insert_branch(OnnxGraph& graph, Splice& splice,
+                                       const onnx::GraphProto& branch) {
+  check_arity(branch, graph.opset());
+  Names constants;
+  splice.add_constants(branch, constants);
+  return splice.insert(branch, std::move(constants));
+}
+
 std::string inline_branch(OnnxGraph& graph, OnnxNode& node) {
-  if (node.proto.input_size() != 1 || node.proto.output_size() == 0) {
-    return "must have an input and outputs";
-  }
+  if (node.proto.input_size() != 1) return "must have an input";
   const auto condition = truth_of(graph, node.proto.input(0));
   if (!condition) return "condition must be a constant, got a computed value";
-  const auto* branch =
-      subgraph_of(node.proto, *condition ? "then_branch" : "else_branch");
-  if (branch == nullptr || branch->output_size() < node.proto.output_size()) {
-    return "branches must have the node's outputs";
-  }
+  const auto* branch = branch_of(node.proto, *condition);
+  if (branch == nullptr) return "branches must have the node's outputs";
   if (std::string refusal = refusal_of(*branch); !refusal.empty()) {
     return refusal;
   }
-  check_arity(*branch, graph.opset());
   Splice splice(graph, node);
-  Names constants;
-  splice.add_constants(*branch, constants);
   const std::vector<std::string> outputs =
-      splice.insert(*branch, std::move(constants));
+      insert_branch(graph, splice, *branch);
   for (int i = 0; i < node.proto.output_size(); ++i) {
     if (node.proto.output(i).empty()) continue;
     splice.insert(node_of("Identity", {outputs[static_cast<size_t>(i)]},
@@ -157,6 +172,14 @@ std::string inline_branch(OnnxGraph& graph, OnnxNode& node) {
   return {};
 }
 
+/// Whether the type states all sizes.
+bool has_known_sizes(const onnx::TypeProto& type) {
+  return type.tensor_type().has_shape() &&
+         std::ranges::all_of(
+             type.tensor_type().shape().dim(),
+             [](const auto& dim) { return dim.has_dim_value(); });
+}
+
 bool is_true(const onnx::TensorProto& tensor) {
   if (tensor.data_type() != onnx::TensorProto::BOOL ||
       element_count(tensor) != 1) {
@@ -164,6 +187,25 @@ bool is_true(const onnx::TensorProto& tensor) {
   }
   const Tensor value = run::constant(tensor);
   return value.data<bool>()[0];
+}
+
+/// Whether the body of a Loop returns its condition unchanged, or true.
+bool keeps_condition(const OnnxGraph& outer, const onnx::GraphProto& body) {
+  std::string value = body.output(0).name();
+  for (int i = body.node_size(); i-- > 0;) {
+    const auto& node = body.node(i);
+    if (node.output_size() == 0 || node.output(0) != value) continue;
+    if (node.op_type() == "Constant") {
+      const auto* constant = find_attribute(node, "value");
+      return constant != nullptr && is_true(constant->t());
+    }
+    if (node.op_type() != "Identity" && node.op_type() != "Cast") return false;
+    value = node.input(0);
+  }
+  for (const auto& tensor : body.initializer()) {
+    if (tensor.name() == value) return is_true(tensor);
+  }
+  return value == body.input(1).name() || truth_of(outer, value) == true;
 }
 
 /// Returns the number of iterations, or nothing if it depends on values.
@@ -176,10 +218,7 @@ std::optional<int64_t> iterations_of(const OnnxGraph& graph,
   if (conditional && condition == false) return 0;
   if (trips == nullptr || trips->value.dtype() != DType::i64 ||
       trips->value.size() != 1 || trips->depends_on_batch() ||
-      (conditional && !condition) ||
-      !keeps_condition(body, [&](const std::string& value) {
-        return truth_of(graph, value) == true;
-      })) {
+      (conditional && !condition) || !keeps_condition(graph, body)) {
     return {};
   }
   return std::max<int64_t>(std::as_const(trips->value).data<int64_t>()[0], 0);
@@ -194,7 +233,7 @@ void insert_stack(OnnxGraph& graph, Splice& splice,
   for (const std::string& value : values) {
     onnx::NodeProto row =
         node_of("Unsqueeze", {value}, graph.unique_name(output + "/row"));
-    if (graph.opset() < 13) {
+    if (graph.opset() < axes_as_input_since("Unsqueeze")) {
       set_integers(row, "axes", {0});
     } else {
       row.add_input(add_integers(graph, output + "/axis", {0}));
@@ -277,24 +316,37 @@ std::string unroll(OnnxGraph& graph, OnnxNode& node) {
 
 }  // namespace
 
-bool keeps_condition(
-    const onnx::GraphProto& body,
-    const std::function<bool(const std::string&)>& is_true_outside) {
-  std::string value = body.output(0).name();
-  for (int i = body.node_size(); i-- > 0;) {
-    const auto& node = body.node(i);
-    if (node.output_size() == 0 || node.output(0) != value) continue;
-    if (node.op_type() == "Constant") {
-      const auto* constant = find_attribute(node, "value");
-      return constant != nullptr && is_true(constant->t());
+std::string select_branch(OnnxGraph& graph, OnnxNode& node) {
+  const auto* then = branch_of(node.proto, true);
+  const auto* otherwise = branch_of(node.proto, false);
+  if (then == nullptr || otherwise == nullptr) {
+    return "branches must have the node's outputs";
+  }
+  for (const auto* branch : {then, otherwise}) {
+    if (std::string refusal = refusal_of(*branch); !refusal.empty()) {
+      return refusal;
     }
-    if (node.op_type() != "Identity" && node.op_type() != "Cast") return false;
-    value = node.input(0);
   }
-  for (const auto& tensor : body.initializer()) {
-    if (tensor.name() == value) return is_true(tensor);
+  for (int i = 0; i < node.proto.output_size(); ++i) {
+    const auto& type = then->output(i).type();
+    if (!has_known_sizes(type) ||
+        type.SerializeAsString() !=
+            otherwise->output(i).type().SerializeAsString()) {
+      return "condition must be a constant, got a computed value, or both "
+             "branches must state outputs of the same sizes";
+    }
   }
-  return value == body.input(1).name() || is_true_outside(value);
+  Splice splice(graph, node);
+  const auto yes = insert_branch(graph, splice, *then);
+  const auto no = insert_branch(graph, splice, *otherwise);
+  for (int i = 0; i < node.proto.output_size(); ++i) {
+    if (node.proto.output(i).empty()) continue;
+    const auto at = static_cast<size_t>(i);
+    splice.insert(node_of("Where", {node.proto.input(0), yes[at], no[at]},
+                          node.proto.output(i)));
+  }
+  graph.remove(node, "both branches");
+  return {};
 }
 
 bool has_subgraph_to_inline(const OnnxNode& node) {

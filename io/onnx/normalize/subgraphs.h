@@ -1,8 +1,6 @@
 // If and Loop with constant conditions and trip counts. Internal to io/onnx.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <string>
 
 #include "onnx/graph/graph.h"
@@ -15,13 +13,9 @@ namespace octet::io::importing {
 /// REQUIRES: the node is an If or Loop.
 std::string inline_subgraph(OnnxGraph& graph, OnnxNode& node);
 
-/// Largest number of nodes of all iterations of a Loop.
-inline constexpr int64_t kMostUnrolled = 10'000;
-
-/// Whether the body of a Loop returns its condition unchanged, or true.
-/// `is_true` tells whether a value of the outer graph is a constant true.
-bool keeps_condition(const onnx::GraphProto& body,
-                     const std::function<bool(const std::string&)>& is_true);
+/// Replaces an If by the nodes of both branches and a selection of their
+/// outputs. Returns "", or the reason why this is not possible.
+std::string select_branch(OnnxGraph& graph, OnnxNode& node);
 
 bool has_subgraph_to_inline(const OnnxNode& node);
 

@@ -119,9 +119,9 @@ void convolve(const NodeContext& context, Convolution g, const float* x,
 
 Convolution convolution_of(const NodeContext& context, const Tensor& x,
                            const Tensor& weight) {
-  const Dims w = dims_of(weight);
+  const Sizes w = sizes_of(weight);
   Convolution g;
-  if (x.shape().rank() < 3 || w.size() != dims_of(x).size()) {
+  if (x.shape().rank() < 3 || w.size() != sizes_of(x).size()) {
     context.refuse(
         fmt::format("image {} and weights {} must have the same rank >= 3",
                     x.shape().to_string(), dims_text(w)));
@@ -135,7 +135,7 @@ Convolution convolution_of(const NodeContext& context, const Tensor& x,
     context.refuse(fmt::format("weights {} do not fit {} channels in {} groups",
                                dims_text(w), g.channels, g.groups));
   }
-  const Dims kernel(w.begin() + 2, w.end());
+  const Sizes kernel(w.begin() + 2, w.end());
   if (context.integers("kernel_shape", kernel) != kernel) {
     context.refuse(fmt::format("weights {} do not have kernel_shape {}",
                                dims_text(w),

@@ -36,7 +36,7 @@ std::array<int64_t, 2> stated_sizes(const NodeContext& context,
 // Windows of the convolution from the result to the image: `in` is the result's
 // size, `out` the image's.
 Windows transposed_windows(const NodeContext& context, const Tensor& x,
-                           const Dims& kernel) {
+                           const Sizes& kernel) {
   Windows windows = windows_without_pads(context, x, kernel);
   const std::string automatic = context.text("auto_pad", "NOTSET");
   const bool upper = automatic == "SAME_UPPER";
@@ -107,15 +107,15 @@ Values conv_transpose(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& w = context.input(1);
   check_weights(context, x, w);
-  const Dims weights = dims_of(w);
+  const Sizes weights = sizes_of(w);
   const Windows windows =
-      transposed_windows(context, x, Dims(weights.begin() + 2, weights.end()));
+      transposed_windows(context, x, Sizes(weights.begin() + 2, weights.end()));
   const int64_t groups = context.integer("group", 1);
   const int64_t channels = weights[0], per_group = weights[1];
   const int64_t depth = channels / groups;
   const int64_t outputs = per_group * groups;
   const float* bias = bias_of(context, outputs);
-  Dims dims{x.shape()[0], outputs, windows[0].in, windows[1].in};
+  Sizes dims{x.shape()[0], outputs, windows[0].in, windows[1].in};
   if (x.shape().rank() == 3) dims.erase(dims.begin() + 2);
   Tensor y = context.make(dims, DType::f32);
   const int64_t image = windows[0].out * windows[1].out;

@@ -23,8 +23,8 @@ struct Equation {
 
 /// Axes with a stride in each input, in elements.
 struct LetterAxes {
-  Dims sizes;
-  std::vector<Dims> strides;  // by input
+  Sizes sizes;
+  std::vector<Sizes> strides;  // by input
 };
 
 [[noreturn]] void refuse_equation(const NodeContext& context,
@@ -116,9 +116,9 @@ LetterAxes axes_of_letters(const NodeContext& context, const Equation& equation,
   LetterAxes axes;
   for (const char letter : letters) axes.sizes.push_back(sizes.at(letter));
   for (size_t i = 0; i < equation.terms.size(); ++i) {
-    const Dims own = dims_of(context.input(i));
-    const Dims own_strides = strides_of(own);
-    Dims strides(letters.size(), 0);
+    const Sizes own = sizes_of(context.input(i));
+    const Sizes own_strides = strides_of(own);
+    Sizes strides(letters.size(), 0);
     for (size_t axis = 0; axis < own.size(); ++axis) {
       const size_t at = letters.find(equation.terms[i][axis]);
       // A repeated letter walks along a diagonal.
@@ -130,7 +130,7 @@ LetterAxes axes_of_letters(const NodeContext& context, const Equation& equation,
   return axes;
 }
 
-int64_t count_of(const NodeContext& context, const Dims& sizes) {
+int64_t count_of(const NodeContext& context, const Sizes& sizes) {
   int64_t count = 1;
   for (const int64_t size : sizes) {
     if (__builtin_mul_overflow(count, size, &count)) {
@@ -170,8 +170,8 @@ Values einsum(const NodeContext& context) {
   const size_t inputs = equation.terms.size();
   // Products along the last summed axis, and its stride in each input.
   const int64_t width = inner.sizes.empty() ? 1 : inner.sizes.back();
-  Dims steps;
-  for (const Dims& strides : inner.strides) {
+  Sizes steps;
+  for (const Sizes& strides : inner.strides) {
     steps.push_back(strides.empty() ? 0 : strides.back());
   }
   std::vector<const float*> data;

@@ -12,6 +12,7 @@
 #include <octet/runtime/shape_hint.h>
 
 #include "constants.h"
+#include "control_flow.h"
 #include "onnx/check/proto_limits.h"
 #include "precision.h"
 #include "program.h"
@@ -29,7 +30,8 @@ Values run_step(const PreparedNode& step, int64_t opset,
   const NodeContext context(step.node, opset, inputs, budget);
   context.check_time();
   try {
-    Values made = step.run(context);
+    Values made = step.subgraphs.empty() ? step.run(context)
+                                         : run_subgraphs(step, context);
     for (size_t i = 0; i < made.size() && i < step.types.size(); ++i) {
       if (is_short_float(step.types[i])) {
         made[i] = rounded_to(context, step.types[i], made[i]);
@@ -41,21 +43,6 @@ Values run_step(const PreparedNode& step, int64_t opset,
   } catch (const ValueError& error) {  // unsupported type
     context.refuse(error.message());
   }
-}
-
-/// Whether the step belongs to branches that are taken.
-bool is_taken(const PreparedNode& step, const std::vector<Tensor>& values) {
-  return std::ranges::all_of(step.conditions, [&](const auto& condition) {
-    const Tensor& value = values[condition.first];
-    if (value.dtype() != DType::boolean || value.size() != 1) {
-      throw FormatError(
-          "invalid_graph", describe(step.node),
-          fmt::format("condition of its branch must be a bool, "
-                      "got {} {}",
-                      type_name(value.dtype()), value.shape().to_string()));
-    }
-    return value.data<bool>()[0] == condition.second;
-  });
 }
 
 /// Returns likely causes of a wrong shape, or "".
@@ -150,19 +137,15 @@ void check_inputs(const Program& program, std::span<const Tensor> inputs) {
   }
 }
 
-Values run(const Program& program, std::span<const Tensor> inputs,
-           const FileLimits& limits) {
-  Budget budget(limits);
+Values run_steps(const Program& program, std::span<const Tensor> inputs,
+                 Budget& budget) {
   std::vector<Tensor> values = program.constants;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    values[program.input_values[i]] =
-        rounded_input(inputs[i], program.input_types[i]);
+    values[program.input_values[i]] = inputs[i];
   }
   for (const PreparedNode& step : program.steps) {
-    Values made;
-    const bool taken = is_taken(step, values);
-    if (taken) made = run_step(step, program.opset, values, budget);
-    for (size_t i = 0; taken && i < step.outputs.size(); ++i) {
+    Values made = run_step(step, program.opset, values, budget);
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
       if (step.outputs[i] == kNoValue) continue;
       if (i >= made.size()) {
         throw UnsupportedError(
@@ -181,8 +164,28 @@ Values run(const Program& program, std::span<const Tensor> inputs,
   }
   Values outputs;
   for (const size_t value : program.output_values) {
-    if (!budget.take(values[value].bytes())) refuse_outputs(limits);
-    outputs.push_back(values[value].clone());
+    outputs.push_back(values[value]);
+    budget.hold(outputs.back());
+  }
+  for (const PreparedNode& step : program.steps) {
+    for (const size_t value : step.outputs) {
+      if (value != kNoValue) budget.release(values[value]);
+    }
+  }
+  return outputs;
+}
+
+Values run(const Program& program, std::span<const Tensor> inputs,
+           const FileLimits& limits) {
+  Budget budget(limits);
+  Values rounded;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    rounded.push_back(rounded_input(inputs[i], program.input_types[i]));
+  }
+  Values outputs = run_steps(program, rounded, budget);
+  for (Tensor& output : outputs) {
+    if (!budget.take(output.bytes())) refuse_outputs(limits);
+    output = output.clone();
   }
   return outputs;
 }

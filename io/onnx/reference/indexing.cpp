@@ -29,7 +29,7 @@ int64_t index_within(const NodeContext& context, int64_t index, int64_t size) {
 Tensor indices_of(const NodeContext& context, size_t i) {
   const Tensor& x = context.input(i);
   if (x.dtype() == DType::i64) return x;
-  Tensor y = context.make(dims_of(x), DType::i64);
+  Tensor y = context.make(sizes_of(x), DType::i64);
   std::ranges::copy(x.data<int32_t>(), y.data<int64_t>().begin());
   return y;
 }
@@ -40,7 +40,7 @@ struct Selection {
   int64_t slice = 1;  // elements of each
   // Returns the offset of slice i. Throws: FormatError for a wrong index.
   std::function<int64_t(int64_t i)> offset;
-  Dims dims;  // of the selected elements
+  Sizes dims;  // of the selected elements
 };
 
 // An index for a slice of an axis.
@@ -49,8 +49,8 @@ Selection along_axis(const NodeContext& context, const Tensor& x) {
   const Tensor indices = indices_of(context, 1);
   const int64_t size = x.shape()[axis], count = indices.size();
   const int64_t inner = x.shape().slice(axis + 1, x.shape().rank()).size();
-  Dims dims = dims_of(x);
-  const Dims chosen = dims_of(indices);
+  Sizes dims = sizes_of(x);
+  const Sizes chosen = sizes_of(indices);
   dims.erase(dims.begin() + axis);
   dims.insert(dims.begin() + axis, chosen.begin(), chosen.end());
   return {x.shape().slice(0, axis).size() * count, inner,
@@ -67,7 +67,7 @@ Selection along_axis(const NodeContext& context, const Tensor& x) {
 Selection by_elements(const NodeContext& context, const Tensor& x) {
   const int axis = context.axis(context.integer("axis", 0), x.shape().rank());
   const Tensor indices = indices_of(context, 1);
-  const Dims dims = dims_of(indices), own = dims_of(x);
+  const Sizes dims = sizes_of(indices), own = sizes_of(x);
   bool fits = dims.size() == own.size();
   for (size_t d = 0; fits && d < dims.size(); ++d) {
     fits = static_cast<int>(d) == axis || dims[d] <= own[d];
@@ -76,7 +76,7 @@ Selection by_elements(const NodeContext& context, const Tensor& x) {
     context.refuse(fmt::format("indices {} do not fit {}", dims_text(dims),
                                x.shape().to_string()));
   }
-  Dims strides = strides_of(own);
+  Sizes strides = strides_of(own);
   const int64_t stride =
       std::exchange(strides[static_cast<size_t>(axis)], int64_t{0});
   const int64_t size = x.shape()[axis];
@@ -94,8 +94,8 @@ Selection by_elements(const NodeContext& context, const Tensor& x) {
 Selection by_tuples(const NodeContext& context, const Tensor& x,
                     int64_t batch) {
   const Tensor indices = indices_of(context, 1);
-  const Dims own = dims_of(x);
-  Dims dims = dims_of(indices);
+  const Sizes own = sizes_of(x);
+  Sizes dims = sizes_of(indices);
   const auto rank = std::ssize(own), index_rank = std::ssize(dims);
   const int64_t length = dims.empty() ? 0 : dims.back();
   if (batch < 0 || batch >= std::min(rank, index_rank) ||
@@ -113,7 +113,7 @@ Selection by_tuples(const NodeContext& context, const Tensor& x,
   const int64_t each =
       std::max<int64_t>(count / std::max<int64_t>(batches, 1), 1);
   const int64_t apart = x.size() / std::max<int64_t>(batches, 1);
-  const Dims strides = strides_of(own);
+  const Sizes strides = strides_of(own);
   dims.pop_back();
   dims.insert(dims.end(), own.begin() + end, own.end());
   return {count, x.shape().slice(end, x.shape().rank()).size(),
@@ -165,12 +165,12 @@ Values scattered(const NodeContext& context, const Selection& selection) {
     context.refuse("reduction must be none, add, mul, max or min, got '" +
                    printable(reduction) + "'");
   }
-  if (dims_of(updates) != selection.dims) {
+  if (sizes_of(updates) != selection.dims) {
     context.refuse(fmt::format("updates must have shape {}, got {}",
                                dims_text(selection.dims),
                                updates.shape().to_string()));
   }
-  Tensor y = context.make(dims_of(x), x.dtype());
+  Tensor y = context.make(sizes_of(x), x.dtype());
   visit_any(context, x.dtype(), [&]<class T>(T) {
     std::ranges::copy(x.data<T>(), y.data<T>().begin());
     const T* from = updates.data<T>().data();
@@ -209,7 +209,7 @@ Values non_zero(const NodeContext& context) {
     const auto values = x.data<T>();
     const auto count = x.size() - std::ranges::count(values, T{});
     Tensor y = context.make({rank, count}, DType::i64);
-    const Dims dims = dims_of(x), strides = strides_of(dims);
+    const Sizes dims = sizes_of(x), strides = strides_of(dims);
     int64_t* to = y.data<int64_t>().data();
     for (int64_t i = 0; i < x.size(); ++i) {
       if (values[static_cast<size_t>(i)] == T{}) continue;
@@ -234,13 +234,13 @@ Values top_k(const NodeContext& context) {
     context.refuse(fmt::format("k must be from 0 to {}, got {}", length, k));
   }
   const bool most = context.integer("largest", 1) != 0;
-  Dims dims = dims_of(x);
+  Sizes dims = sizes_of(x);
   dims[static_cast<size_t>(axis)] = k;
   Tensor y = context.make(dims, x.dtype());
   Tensor found = context.make(dims, DType::i64);
   const int64_t inner = x.shape().slice(axis + 1, x.shape().rank()).size();
   visit_number(context, x.dtype(), [&]<class T>(T) {
-    Dims order(static_cast<size_t>(length));
+    Sizes order(static_cast<size_t>(length));
     for (int64_t i = 0; k > 0 && i < y.size() / k; ++i) {
       const int64_t base = i / inner * length * inner + i % inner;
       const T* from = x.data<T>().data() + base;

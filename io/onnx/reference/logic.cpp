@@ -23,6 +23,25 @@ Values logical(const NodeContext& context) {
                                     f)};
 }
 
+template <auto f>
+Values bitwise(const NodeContext& context) {
+  const Tensor& a = context.input(0);
+  return {visit<int8_t, uint8_t, int32_t, int64_t>(
+      context, a.dtype(), [&]<class T>(T) {
+        return combine<T, T, T>(context, a, context.input(1), [](T x, T y) {
+          return static_cast<T>(f(x, y));
+        });
+      })};
+}
+
+Values bitwise_not(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  return {visit<int8_t, uint8_t, int32_t, int64_t>(
+      context, x.dtype(), [&]<class T>(T) {
+        return map<T, T>(context, x, [](T v) { return static_cast<T>(~v); });
+      })};
+}
+
 template <class T, auto f>
 Values tells(const NodeContext& context) {
   return {map<bool, T>(context, context.input(0), f)};
@@ -40,14 +59,14 @@ Values where(const NodeContext& context) {
   const Tensor& condition = context.input(0);
   const Tensor& a = context.input(1);
   const Tensor& b = context.input(2);
-  const Dims dims =
-      broadcast_dims(context, {dims_of(condition), dims_of(a), dims_of(b)});
+  const Sizes dims =
+      broadcast_dims(context, {sizes_of(condition), sizes_of(a), sizes_of(b)});
   return {visit_any(context, a.dtype(), [&]<class T>(T) {
     Tensor y = context.make(dims, a.dtype());
     const StridedIterator walk(dims,
-                               {broadcast_strides(dims_of(condition), dims),
-                                broadcast_strides(dims_of(a), dims),
-                                broadcast_strides(dims_of(b), dims)});
+                               {broadcast_strides(sizes_of(condition), dims),
+                                broadcast_strides(sizes_of(a), dims),
+                                broadcast_strides(sizes_of(b), dims)});
     T* out = y.data<T>().data();
     for (int64_t row = 0; row < walk.rows(); ++row) {
       const bool* c = condition.data<bool>().data() + walk.offset(0, row);
@@ -71,6 +90,10 @@ Operators logic_operators() {
       {"GreaterOrEqual", compare<std::greater_equal<>{}>},
       {"Less", compare<std::less<>{}>},
       {"LessOrEqual", compare<std::less_equal<>{}>},
+      {"BitwiseAnd", bitwise<std::bit_and<>{}>},
+      {"BitwiseNot", bitwise_not},
+      {"BitwiseOr", bitwise<std::bit_or<>{}>},
+      {"BitwiseXor", bitwise<std::bit_xor<>{}>},
       {"And", logical<std::logical_and<>{}>},
       {"Or", logical<std::logical_or<>{}>},
       {"Xor", logical<std::not_equal_to<>{}>},

@@ -10,7 +10,7 @@ namespace octet::io::run {
 /// Applies f to each element of x.
 template <class R, class T, class F>
 Tensor map(const NodeContext& context, const Tensor& x, F f) {
-  Tensor y = context.make(dims_of(x), DTypeOf<R>::value);
+  Tensor y = context.make(sizes_of(x), DTypeOf<R>::value);
   const T* from = x.data<T>().data();
   R* to = y.data<R>().data();
   parallel_chunks(x.size(), [&](int64_t first, int64_t last, int64_t) {

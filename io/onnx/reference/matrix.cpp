@@ -21,16 +21,16 @@ constexpr int64_t kRows = 128, kColumns = 512;
 // Sizes of a * b by NumPy's rules: a matrix product [m,k] * [k,n] for each
 // index of the broadcast batch.
 struct Product {
-  Dims batch;
-  Dims a_strides;  // of a over `batch`, in elements
-  Dims b_strides;
+  Sizes batch;
+  Sizes a_strides;  // of a over `batch`, in elements
+  Sizes b_strides;
   int64_t m = 1, k = 1, n = 1;
-  Dims result;  // dimensions of a * b
+  Sizes result;  // dimensions of a * b
 };
 
 Product product_of(const NodeContext& context, const Tensor& a,
                    const Tensor& b) {
-  Dims left = dims_of(a), right = dims_of(b);
+  Sizes left = sizes_of(a), right = sizes_of(b);
   if (left.empty() || right.empty()) {
     context.refuse("inputs must be vectors or matrices, got a scalar");
   }

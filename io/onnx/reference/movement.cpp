@@ -34,11 +34,11 @@ int64_t bytes_behind(const Tensor& x, int axis) {
 }
 
 // Default sizes; with num_outputs, the last part may be smaller.
-Dims equal_parts(const NodeContext& context, int64_t total, int64_t parts) {
+Sizes equal_parts(const NodeContext& context, int64_t total, int64_t parts) {
   const bool said = context.has_attribute("num_outputs");
   if (!said && total % parts != 0) return {};
   const int64_t size = (total + parts - 1) / parts;
-  Dims sizes;
+  Sizes sizes;
   for (int64_t i = 0; i < parts; ++i) {
     sizes.push_back(std::clamp<int64_t>(total - i * size, 0, size));
   }
@@ -71,15 +71,15 @@ Slice slice_of(int64_t size, int64_t start, int64_t end, int64_t step) {
 
 // Returns a slice for each axis of x.
 std::vector<Slice> slices_of(const NodeContext& context, const Tensor& x) {
-  const Dims starts = context.integers_since(kSliceInputs, 1, "starts");
-  const Dims ends = context.integers_since(kSliceInputs, 2, "ends");
-  Dims axes = context.integers_since(kSliceInputs, 3, "axes");
-  Dims steps = context.integers_since(kSliceInputs, 4, "steps");
+  const Sizes starts = context.integers_since(kSliceInputs, 1, "starts");
+  const Sizes ends = context.integers_since(kSliceInputs, 2, "ends");
+  Sizes axes = context.integers_since(kSliceInputs, 3, "axes");
+  Sizes steps = context.integers_since(kSliceInputs, 4, "steps");
   if (axes.empty()) {
     axes.resize(starts.size());
     std::iota(axes.begin(), axes.end(), 0);
   }
-  if (steps.empty()) steps = Dims(starts.size(), 1);
+  if (steps.empty()) steps = Sizes(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
     context.refuse(fmt::format(
@@ -87,7 +87,7 @@ std::vector<Slice> slices_of(const NodeContext& context, const Tensor& x) {
         starts.size(), ends.size(), axes.size(), steps.size()));
   }
   std::vector<Slice> slices;
-  for (const int64_t size : dims_of(x)) slices.push_back({0, size, 1});
+  for (const int64_t size : sizes_of(x)) slices.push_back({0, size, 1});
   std::vector<bool> seen(slices.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = context.axis(axes[i], x.shape().rank());
@@ -120,7 +120,7 @@ Values concat(const NodeContext& context) {
     }
     total += x.shape()[axis];
   }
-  Dims dims = dims_of(first);
+  Sizes dims = sizes_of(first);
   dims[static_cast<size_t>(axis)] = total;
   Tensor y = context.make(dims, first.dtype());
   const int64_t rows = y.shape().slice(0, axis).size();
@@ -139,7 +139,7 @@ Values split(const NodeContext& context) {
   const int axis = context.axis(context.integer("axis", 0), x.shape().rank());
   const int64_t total = x.shape()[axis];
   const auto parts = static_cast<int64_t>(context.output_count());
-  Dims sizes = context.integers_since(kSplitAsInput, 1, "split");
+  Sizes sizes = context.integers_since(kSplitAsInput, 1, "split");
   if (sizes.empty() && !context.has_input(1)) {
     sizes = equal_parts(context, total, parts);
   }
@@ -158,7 +158,7 @@ Values split(const NodeContext& context) {
   const char* from = static_cast<const char*>(x.raw());
   Values values;
   for (const int64_t size : sizes) {
-    Dims dims = dims_of(x);
+    Sizes dims = sizes_of(x);
     dims[static_cast<size_t>(axis)] = size;
     Tensor y = context.make(dims, x.dtype());
     copy_rows(from, total * behind, y.raw(), size * behind, size * behind,
@@ -172,8 +172,8 @@ Values split(const NodeContext& context) {
 Values slice(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const std::vector<Slice> slices = slices_of(context, x);
-  Dims dims = dims_of(x);
-  Dims strides = strides_of(dims);
+  Sizes dims = sizes_of(x);
+  Sizes strides = strides_of(dims);
   int64_t base = 0;
   for (size_t axis = 0; axis < slices.size(); ++axis) {
     dims[axis] = slices[axis].count;
@@ -185,20 +185,20 @@ Values slice(const NodeContext& context) {
 
 Values transpose(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims own = dims_of(x);
-  const Dims own_strides = strides_of(own);
-  Dims order(own.size());
+  const Sizes own = sizes_of(x);
+  const Sizes own_strides = strides_of(own);
+  Sizes order(own.size());
   std::iota(order.rbegin(), order.rend(), 0);
   order = context.integers("perm", order);
-  Dims sorted = order;
+  Sizes sorted = order;
   std::ranges::sort(sorted);
-  Dims all(own.size());
+  Sizes all(own.size());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all) {
     context.refuse(fmt::format("perm must be a permutation of {} axes, got {}",
                                own.size(), dims_text(order)));
   }
-  Dims dims, strides;
+  Sizes dims, strides;
   for (const int64_t axis : order) {
     dims.push_back(own[static_cast<size_t>(axis)]);
     strides.push_back(own_strides[static_cast<size_t>(axis)]);
@@ -208,25 +208,25 @@ Values transpose(const NodeContext& context) {
 
 Values expand(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims wanted = context.integers_of(1);
+  const Sizes wanted = context.integers_of(1);
   for (const int64_t dim : wanted) {
     if (dim < 0) {
       context.refuse("dimensions must be >= 0, got " + dims_text(wanted));
     }
   }
-  const Dims dims = broadcast_dims(context, {dims_of(x), wanted});
-  return {strided_copy(context, x, dims, broadcast_strides(dims_of(x), dims))};
+  const Sizes dims = broadcast_dims(context, {sizes_of(x), wanted});
+  return {strided_copy(context, x, dims, broadcast_strides(sizes_of(x), dims))};
 }
 
 Values tile(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims own = dims_of(x), repeats = context.integers_of(1);
+  const Sizes own = sizes_of(x), repeats = context.integers_of(1);
   if (repeats.size() != own.size()) {
     context.refuse(fmt::format("must have {} repeats, got {}", own.size(),
                                dims_text(repeats)));
   }
-  const Dims own_strides = strides_of(own);
-  Dims result = own, dims, strides;
+  const Sizes own_strides = strides_of(own);
+  Sizes result = own, dims, strides;
   for (size_t d = 0; d < own.size(); ++d) {
     if (repeats[d] < 0 ||
         __builtin_mul_overflow(own[d], repeats[d], &result[d])) {

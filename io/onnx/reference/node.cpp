@@ -10,6 +10,7 @@
 #include "constants.h"
 #include "onnx/check/proto_limits.h"
 #include "onnx/graph/attributes.h"
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/tensors.h"
 
 namespace octet::io::run {
@@ -25,13 +26,13 @@ const Tensor& NodeContext::input(size_t i) const {
   return inputs_[i];
 }
 
-Dims NodeContext::integers_of(size_t i) const {
+Sizes NodeContext::integers_of(size_t i) const {
   const Tensor& list = input(i);
   if (list.shape().rank() > 1) {
     refuse(fmt::format("input {} must be a list, got {}", i,
                        list.shape().to_string()));
   }
-  return visit<int64_t, int32_t>(*this, list.dtype(), [&]<class T>(T) -> Dims {
+  return visit<int64_t, int32_t>(*this, list.dtype(), [&]<class T>(T) -> Sizes {
     const auto values = list.data<T>();
     return {values.begin(), values.end()};
   });
@@ -66,17 +67,21 @@ std::string NodeContext::text(const std::string& name,
   return attribute == nullptr ? otherwise : attribute->s();
 }
 
-Dims NodeContext::integers(const std::string& name,
-                           const Dims& otherwise) const {
+Sizes NodeContext::integers(const std::string& name,
+                            const Sizes& otherwise) const {
   const auto* attribute = find_attribute(node_, name);
   if (attribute == nullptr) return otherwise;
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
-Dims NodeContext::integers_since(int64_t opset, size_t i,
-                                 const std::string& name) const {
+Sizes NodeContext::integers_since(int64_t opset, size_t i,
+                                  const std::string& name) const {
   if (opset_ < opset) return integers(name);
-  return has_input(i) ? integers_of(i) : Dims();
+  return has_input(i) ? integers_of(i) : Sizes();
+}
+
+Sizes NodeContext::axes() const {
+  return integers_since(axes_as_input_since(node_.op_type()), 1, "axes");
 }
 
 int NodeContext::axis(int64_t axis, int64_t rank) const {
@@ -87,7 +92,7 @@ int NodeContext::axis(int64_t axis, int64_t rank) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-void NodeContext::check_size(const Dims& dims, DType type) const {
+void NodeContext::check_size(const Sizes& dims, DType type) const {
   if (dims.size() > Shape::kMaxRank) {
     refuse(fmt::format("must have at most {} dimensions, got {}",
                        static_cast<int>(Shape::kMaxRank), dims.size()));
@@ -108,7 +113,7 @@ void NodeContext::check_size(const Dims& dims, DType type) const {
   }
 }
 
-Tensor NodeContext::make(const Dims& dims, DType type) const {
+Tensor NodeContext::make(const Sizes& dims, DType type) const {
   check_size(dims, type);
   check_time();
   const Shape shape{std::span(dims)};
@@ -137,7 +142,7 @@ void NodeContext::check_time() const {
                   budget_.limits().time_limit));
 }
 
-Tensor NodeContext::reshaped(const Tensor& x, const Dims& dims) const {
+Tensor NodeContext::reshaped(const Tensor& x, const Sizes& dims) const {
   check_size(dims, x.dtype());
   const Shape shape{std::span(dims)};
   if (shape.size() != x.size()) {
@@ -161,7 +166,7 @@ void NodeContext::unsupported(const std::string& problem) const {
   throw UnsupportedError("unsupported_operator", describe(reported_), problem);
 }
 
-Dims dims_of(const Tensor& tensor) {
+Sizes sizes_of(const Tensor& tensor) {
   const auto dims = tensor.shape().dims();
   return {dims.begin(), dims.end()};
 }

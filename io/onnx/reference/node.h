@@ -16,7 +16,7 @@
 
 namespace octet::io::run {
 
-using Dims = std::vector<int64_t>;
+using Sizes = std::vector<int64_t>;
 /// Outputs of a node in order. Trailing optional ones may be missing.
 using Values = std::vector<Tensor>;
 
@@ -45,7 +45,7 @@ class NodeContext {
   /// Throws: FormatError if it is absent.
   const Tensor& input(size_t i) const;
   /// A scalar or list of int32 or int64. Throws: FormatError for others.
-  Dims integers_of(size_t i) const;
+  Sizes integers_of(size_t i) const;
   /// Number of outputs, including unnamed ones.
   size_t output_count() const;
   bool wants(size_t output) const;
@@ -54,10 +54,12 @@ class NodeContext {
   int64_t integer(const std::string& name, int64_t otherwise) const;
   float number(const std::string& name, float otherwise) const;
   std::string text(const std::string& name, const std::string& otherwise) const;
-  Dims integers(const std::string& name, const Dims& otherwise = {}) const;
+  Sizes integers(const std::string& name, const Sizes& otherwise = {}) const;
   /// A list that became an input with `opset`: input `i`, or before, the
   /// attribute `name`. Empty if absent.
-  Dims integers_since(int64_t opset, size_t i, const std::string& name) const;
+  Sizes integers_since(int64_t opset, size_t i, const std::string& name) const;
+  /// The axes of a reduction, Squeeze or Unsqueeze; empty if absent.
+  Sizes axes() const;
 
   /// Returns a non-negative axis of a tensor of `rank` dimensions.
   /// Throws: FormatError unless it is in [-rank, rank).
@@ -66,12 +68,12 @@ class NodeContext {
   /// Allocates a tensor whose size depends on the file, uninitialized.
   /// Throws: FormatError for more than kMostBytes or the remaining memory, for
   /// negative or too many dimensions, or after the deadline.
-  Tensor make(const Dims& dims, DType type) const;
+  Tensor make(const Sizes& dims, DType type) const;
   /// Announces that a tensor of make() will be freed, to make room for another.
   void unmake(const Tensor& made) const;
   /// Returns the same elements with other dimensions. Throws: FormatError for
   /// another number of elements.
-  Tensor reshaped(const Tensor& x, const Dims& dims) const;
+  Tensor reshaped(const Tensor& x, const Sizes& dims) const;
 
   /// For long operators; thread-safe. Throws: FormatError after the deadline.
   void check_time() const;
@@ -91,7 +93,7 @@ class NodeContext {
         opset_(opset),
         inputs_(inputs),
         budget_(budget) {}
-  void check_size(const Dims& dims, DType type) const;
+  void check_size(const Sizes& dims, DType type) const;
 
   const onnx::NodeProto& node_;
   const onnx::NodeProto& reported_;  // in errors
@@ -100,7 +102,7 @@ class NodeContext {
   Budget& budget_;
 };
 
-Dims dims_of(const Tensor& tensor);
+Sizes sizes_of(const Tensor& tensor);
 
 /// Returns input i. Throws: FormatError unless it is a single number.
 template <class T>

@@ -14,7 +14,10 @@ namespace {
 using Table = std::unordered_map<std::string_view, Operator>;
 
 Table all_operators() {
-  Table all{{"Einsum", einsum}, {"Pad", pad}, {"Resize", resize}};
+  Table all{{"Einsum", einsum},
+            {"GridSample", grid_sample},
+            {"Pad", pad},
+            {"Resize", resize}};
   for (const Operators operators :
        {arithmetic_operators(), convolution_operators(), indexing_operators(),
         logic_operators(), matrix_operators(), movement_operators(),
@@ -34,10 +37,10 @@ Operator find_primitive(const onnx::NodeProto& node) {
 }
 
 Values run_operator(const NodeContext& context) {
-  const auto* row = lowering::find_row(context.node(), context.opset(),
-                                       lowering::Use::reference);
-  if (row != nullptr) {
-    Values outputs = run_lowered(context, *row);
+  const auto* found = formula::find_formula(context.node(), context.opset(),
+                                            formula::Use::reference);
+  if (found != nullptr) {
+    Values outputs = run_formula(context, *found);
     if (!outputs.empty()) return outputs;
   }
   const Operator primitive = find_primitive(context.node());
@@ -51,18 +54,10 @@ Values run_operator(const NodeContext& context) {
 }  // namespace
 
 Operator find_operator(const onnx::NodeProto& node) {
-  return lowering::find_row(node, kFirstOpset, lowering::Use::reference) !=
+  return formula::find_formula(node, kFirstOpset, formula::Use::reference) !=
                  nullptr
              ? run_operator
              : find_primitive(node);
-}
-
-bool is_if(const onnx::NodeProto& node) {
-  return node.op_type() == "If" && is_standard_domain(node.domain());
-}
-
-bool is_loop(const onnx::NodeProto& node) {
-  return node.op_type() == "Loop" && is_standard_domain(node.domain());
 }
 
 }  // namespace octet::io::run

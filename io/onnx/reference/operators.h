@@ -7,7 +7,7 @@
 #include <span>
 
 #include "node.h"
-#include "onnx/normalize/lowering.h"
+#include "onnx/normalize/formulas.h"
 
 namespace octet::io::run {
 
@@ -15,13 +15,9 @@ using Operator = Values (*)(const NodeContext&);
 
 /// Returns the operator of a node; null if it is not supported.
 Operator find_operator(const onnx::NodeProto& node);
-/// Whether the node is an If or a Loop, whose subgraphs become steps of the
-/// program.
-bool is_if(const onnx::NodeProto& node);
-bool is_loop(const onnx::NodeProto& node);
 
-/// Evaluates a lowering; returns nothing if the operator stays as it is.
-Values run_lowered(const NodeContext& context, const lowering::Row& row);
+/// Evaluates a formula; returns nothing if the operator stays as it is.
+Values run_formula(const NodeContext& context, const formula::Formula& found);
 
 struct NamedOperator {
   const char* name;
@@ -29,7 +25,7 @@ struct NamedOperator {
 };
 using Operators = std::span<const NamedOperator>;
 
-// Operators that have no lowering, or none in recent opsets.
+// Operators that have no formula, or none in recent opsets.
 Operators arithmetic_operators();
 Operators convolution_operators();
 Operators indexing_operators();
@@ -44,6 +40,7 @@ Operators unary_operators();
 
 Values conv_transpose(const NodeContext& context);
 Values einsum(const NodeContext& context);
+Values grid_sample(const NodeContext& context);
 Values pad(const NodeContext& context);
 Values resize(const NodeContext& context);
 

@@ -54,11 +54,11 @@ void check(const NodeContext& context, const Padding& p, Mode mode) {
 std::vector<Padding> paddings_of(const NodeContext& context, const Tensor& x,
                                  Mode mode) {
   // Opset 1 calls the attribute "paddings".
-  const Dims pads = context.opset() < 2
-                        ? context.integers("paddings")
-                        : context.integers_since(kPadInputs, 1, "pads");
-  const Dims dims = dims_of(x);
-  Dims axes(dims.size());
+  const Sizes pads = context.opset() < 2
+                         ? context.integers("paddings")
+                         : context.integers_since(kPadInputs, 1, "pads");
+  const Sizes dims = sizes_of(x);
+  Sizes axes(dims.size());
   std::iota(axes.begin(), axes.end(), 0);
   if (context.has_input(3)) axes = context.integers_of(3);
   if (pads.size() != 2 * axes.size()) {
@@ -93,7 +93,7 @@ T fill_value(const NodeContext& context) {
 
 // Returns the input offset of output element i, or kOutside.
 int64_t source_of(int64_t i, const std::vector<Padding>& paddings,
-                  const Dims& dims, const Dims& strides, Mode mode) {
+                  const Sizes& dims, const Sizes& strides, Mode mode) {
   int64_t offset = 0;
   for (size_t d = dims.size(); d-- > 0;) {
     const int64_t at = paddings[d].source(i % dims[d], mode);
@@ -110,9 +110,9 @@ Values pad(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Mode mode = mode_of(context);
   const auto paddings = paddings_of(context, x, mode);
-  Dims dims;
+  Sizes dims;
   for (const Padding& p : paddings) dims.push_back(p.size + p.before + p.after);
-  const Dims strides = strides_of(dims_of(x));
+  const Sizes strides = strides_of(sizes_of(x));
   Tensor y = context.make(dims, x.dtype());
   visit_any(context, x.dtype(), [&]<class T>(T) {
     const T fill = fill_value<T>(context);

@@ -91,13 +91,13 @@ Largest<T> largest(const T* x, const Windows& windows, int64_t image, int64_t h,
 Values max_pool(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Windows windows = pool_windows(context, x);
-  const Dims dims = output_dims(x, x.shape()[1], windows);
+  const Sizes dims = output_dims(x, x.shape()[1], windows);
   const bool indices = context.wants(1);
   if (indices && context.integer("storage_order", 0) != 0) {
     context.unsupported("storage_order must be 0 (rows), got columns");
   }
   Tensor y = context.make(dims, x.dtype());
-  Tensor found = context.make(indices ? dims : Dims{0}, DType::i64);
+  Tensor found = context.make(indices ? dims : Sizes{0}, DType::i64);
   visit<float, int8_t, uint8_t>(context, x.dtype(), [&]<class T>(T) {
     const T* from = x.data<T>().data();
     T* to = y.data<T>().data();

@@ -1,11 +1,11 @@
 // A checked file prepared for execution: constants, nodes with their operators,
-// numbered values, and the last use of each value.
+// numbered values, and the last use of each value. A graph of an If, Loop or
+// Scan is a program of its own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -20,13 +20,13 @@ namespace octet::io::run {
 /// Represents an absent input or output.
 inline constexpr size_t kNoValue = static_cast<size_t>(-1);
 
+struct Program;
+
 struct PreparedNode {
   onnx::NodeProto node;
-  Operator run = nullptr;
-  /// Boolean values, and their truth for which the step runs: it is part of a
-  /// branch of an If.
-  std::vector<std::pair<size_t, bool>> conditions;
-  std::vector<size_t> inputs;
+  Operator run = nullptr;  ///< null for operators with subgraphs
+  std::vector<Program> subgraphs;
+  std::vector<size_t> inputs;  ///< then the captured values of each subgraph
   std::vector<size_t> outputs;
   std::vector<int32_t> types;    ///< onnx types of outputs; 0: unknown
   std::vector<size_t> released;  ///< values last used by this step
@@ -39,6 +39,8 @@ struct Program {
   std::vector<size_t> input_values;
   std::vector<int32_t> input_types;  ///< onnx types
   std::vector<size_t> output_values;
+  /// Values of the outer graph that the last of `input_values` receive.
+  std::vector<size_t> captured;
   std::vector<Tensor> constants;  ///< by value; empty for node outputs
   std::vector<PreparedNode> steps;
 };
@@ -52,6 +54,11 @@ Program program_of(onnx::ModelProto model);
 /// naming the node that fails or exceeds a limit.
 Values run(const Program& program, std::span<const Tensor> inputs,
            const FileLimits& limits);
+
+/// Runs the steps for all `input_values`. Returns the outputs, retained in the
+/// budget. Throws: FormatError.
+Values run_steps(const Program& program, std::span<const Tensor> inputs,
+                 Budget& budget);
 
 /// Throws: ValueError for a wrong number of tensors or a wrong type;
 /// ShapeError for another shape.

@@ -138,7 +138,7 @@ Values quantize_linear(const NodeContext& context) {
   const Tensor& scales = context.input(1);
   const ScaleLayout layout(context, x, scales);
   const DType codes = code_type(context);
-  Tensor y = context.make(dims_of(x), codes);
+  Tensor y = context.make(sizes_of(x), codes);
   visit<int8_t, uint8_t>(context, codes, [&]<class To>(To) {
     const auto zeros = zero_points<To>(context, layout.count());
     visit<float, int32_t>(context, x.dtype(), [&]<class From>(From) {
@@ -153,7 +153,7 @@ Values dequantize_linear(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const auto scales = context.input(1).f32();
   const ScaleLayout layout(context, x, context.input(1));
-  Tensor y = context.make(dims_of(x), DType::f32);
+  Tensor y = context.make(sizes_of(x), DType::f32);
   visit<int8_t, uint8_t, int32_t>(context, x.dtype(), [&]<class T>(T) {
     const auto zeros = zero_points<T>(context, layout.count());
     const T* from = x.data<T>().data();
@@ -179,7 +179,7 @@ Values requantize(const NodeContext& context) {
   const Channels channels =
       channels_of(context, sums, b, context.integer("axis", 0));
   const DType type = context.input(4).dtype();
-  Tensor result = context.make(dims_of(sums), type);
+  Tensor result = context.make(sizes_of(sums), type);
   visit<int8_t, uint8_t>(context, type, [&]<class T>(T) {
     const T zero = scalar<T>(context, 4);
     const int32_t* from = sums.data<int32_t>().data();

@@ -15,9 +15,7 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kSumAxesAsInput = 13;     // ReduceSum
-constexpr int64_t kReduceAxesAsInput = 18;  // other reductions
-constexpr int64_t kEmptyExtremes = 20;      // first opset that defines them
+constexpr int64_t kEmptyExtremes = 20;  // first opset that defines them
 
 // Accumulator type for T.
 template <class T>
@@ -25,15 +23,15 @@ using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
 // The reduced and the remaining axes of a tensor.
 struct Axes {
-  Dims kept, kept_strides;
-  Dims gone, gone_strides;
-  Dims result;
+  Sizes kept, kept_strides;
+  Sizes gone, gone_strides;
+  Sizes result;
 };
 
-Axes axes_of(const NodeContext& context, const Tensor& x, const Dims& listed,
+Axes axes_of(const NodeContext& context, const Tensor& x, const Sizes& listed,
              bool keep_dims) {
-  const Dims dims = dims_of(x);
-  const Dims strides = strides_of(dims);
+  const Sizes dims = sizes_of(x);
+  const Sizes strides = strides_of(dims);
   std::vector<bool> goes(dims.size(), listed.empty());
   for (const int64_t axis : listed) {
     goes[static_cast<size_t>(context.axis(axis, x.shape().rank()))] = true;
@@ -51,7 +49,7 @@ Axes axes_of(const NodeContext& context, const Tensor& x, const Dims& listed,
   return axes;
 }
 
-int64_t count_of(const Dims& dims) {
+int64_t count_of(const Sizes& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1},
                          std::multiplies<>());
 }
@@ -85,14 +83,13 @@ bool keeps_dims(const NodeContext& context) {
   return context.integer("keepdims", 1) != 0;
 }
 
-// Axes of input 0 from a list, which is an input since an opset. Without a
-// list, all axes, or none with noop_with_empty_axes.
-Axes listed_axes(const NodeContext& context,
-                 int64_t as_input = kReduceAxesAsInput) {
+// The listed axes of input 0. Without a list, all axes, or none with
+// noop_with_empty_axes.
+Axes listed_axes(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims listed = context.integers_since(as_input, 1, "axes");
+  const Sizes listed = context.axes();
   if (listed.empty() && context.integer("noop_with_empty_axes", 0) != 0) {
-    const Dims dims = dims_of(x);
+    const Sizes dims = sizes_of(x);
     return {.kept = dims,
             .kept_strides = strides_of(dims),
             .gone = {},
@@ -103,9 +100,9 @@ Axes listed_axes(const NodeContext& context,
 }
 
 // finish(sum of f(x)) for float32, int32 and int64.
-template <auto f, auto finish, int64_t kAxesAsInput = kReduceAxesAsInput>
+template <auto f, auto finish>
 Values summed(const NodeContext& context) {
-  const Axes axes = listed_axes(context, kAxesAsInput);
+  const Axes axes = listed_axes(context);
   const DType type = context.input(0).dtype();
   return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
     using Sum = SumOf<T>;
@@ -214,7 +211,7 @@ Values arg_extreme(const NodeContext& context) {
 // Cumulative sum along an axis, from either end, inclusive or exclusive.
 Values cum_sum(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims listed = context.integers_of(1);
+  const Sizes listed = context.integers_of(1);
   if (listed.size() != 1) {
     context.refuse("axis must be a single number, got " +
                    context.input(1).shape().to_string());
@@ -223,7 +220,7 @@ Values cum_sum(const NodeContext& context) {
   const bool exclusive = context.integer("exclusive", 0) != 0;
   const bool reverse = context.integer("reverse", 0) != 0;
   const int64_t length = axes.gone[0], stride = axes.gone_strides[0];
-  Tensor y = context.make(dims_of(x), x.dtype());
+  Tensor y = context.make(sizes_of(x), x.dtype());
   visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
     for (int64_t i = 0; i < count_of(axes.kept); ++i) {
       const int64_t base = offset_at(i, axes.kept, axes.kept_strides);
@@ -247,7 +244,7 @@ Operators reduction_operators() {
   constexpr auto kRoot = kInDouble<[](double x) { return std::sqrt(x); }>;
   constexpr auto kLog = kInDouble<[](double x) { return std::log(x); }>;
   static constexpr NamedOperator kOperators[] = {
-      {"ReduceSum", summed<kItself, kItself, kSumAxesAsInput>},
+      {"ReduceSum", summed<kItself, kItself>},
       {"ReduceL1", summed<kAbsolute, kItself>},
       {"ReduceL2", summed<kSquare, kRoot>},
       {"ReduceSumSquare", summed<kSquare, kItself>},

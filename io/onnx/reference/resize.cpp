@@ -192,7 +192,7 @@ void add_row(const T* from, const std::vector<Tap>& taps, int64_t inner,
 Tensor resized(const NodeContext& context, const Tensor& x, int at,
                ResizedAxis axis, const Method& method) {
   axis.in = x.shape()[at];
-  Dims dims = dims_of(x);
+  Sizes dims = sizes_of(x);
   dims[static_cast<size_t>(at)] = axis.out;
   Tensor y = context.make(dims, x.dtype());
   if (y.size() == 0) return y;
@@ -221,7 +221,7 @@ Tensor resized(const NodeContext& context, const Tensor& x, int at,
 
 // Returns the axes of scales, sizes and regions.
 std::vector<int> resized_axes(const NodeContext& context, const Tensor& x) {
-  Dims all(dims_of(x).size());
+  Sizes all(sizes_of(x).size());
   std::iota(all.begin(), all.end(), 0);
   std::vector<int> axes;
   for (const int64_t axis : context.integers("axes", all)) {
@@ -261,7 +261,8 @@ std::vector<ResizedAxis> by_scales(const NodeContext& context,
   return result;
 }
 
-std::vector<ResizedAxis> by_sizes(const NodeContext& context, const Dims& sizes,
+std::vector<ResizedAxis> by_sizes(const NodeContext& context,
+                                  const Sizes& sizes,
                                   const std::vector<int>& axes) {
   const Tensor& x = context.input(0);
   if (sizes.size() != axes.size()) {

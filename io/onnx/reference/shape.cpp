@@ -13,10 +13,9 @@ namespace octet::io::run {
 namespace {
 
 constexpr int64_t kShapeAsInput = 5;  // of Reshape
-constexpr int64_t kAxesAsInput = 13;  // of Squeeze and Unsqueeze
 
 // Flags the listed axes of `rank` dimensions.
-std::vector<bool> listed_axes(const NodeContext& context, const Dims& axes,
+std::vector<bool> listed_axes(const NodeContext& context, const Sizes& axes,
                               int64_t rank) {
   std::vector<bool> listed(static_cast<size_t>(rank));
   for (const int64_t axis : axes) {
@@ -30,7 +29,7 @@ std::vector<bool> listed_axes(const NodeContext& context, const Dims& axes,
 }
 
 // Infers the dimension of -1.
-void complete(const NodeContext& context, const Tensor& x, Dims& dims) {
+void complete(const NodeContext& context, const Tensor& x, Sizes& dims) {
   const auto open = std::find(dims.begin(), dims.end(), -1);
   if (open == dims.end()) return;
   *open = 1;
@@ -52,11 +51,11 @@ Values identity(const NodeContext& context) { return {context.input(0)}; }
 
 Values reshape(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  Dims dims = context.integers_since(kShapeAsInput, 1, "shape");
+  Sizes dims = context.integers_since(kShapeAsInput, 1, "shape");
   if (context.integer("allowzero", 0) == 0) {
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d] != 0) continue;
-      if (d >= dims_of(x).size()) {
+      if (d >= sizes_of(x).size()) {
         context.refuse(fmt::format("{} has no dimension for a 0 of {}",
                                    x.shape().to_string(), dims_text(dims)));
       }
@@ -69,9 +68,9 @@ Values reshape(const NodeContext& context) {
 
 Values squeeze(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims axes = context.integers_since(kAxesAsInput, 1, "axes");
+  const Sizes axes = context.axes();
   const auto listed = listed_axes(context, axes, x.shape().rank());
-  Dims dims;
+  Sizes dims;
   for (size_t d = 0; d < listed.size(); ++d) {
     const int64_t dim = x.shape()[static_cast<int>(d)];
     if (listed[d] && dim != 1) {
@@ -85,10 +84,10 @@ Values squeeze(const NodeContext& context) {
 
 Values unsqueeze(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims axes = context.integers_since(kAxesAsInput, 1, "axes");
+  const Sizes axes = context.axes();
   const auto rank = x.shape().rank() + static_cast<int64_t>(axes.size());
   const auto listed = listed_axes(context, axes, rank);
-  Dims dims;
+  Sizes dims;
   int next = 0;
   for (const bool added : listed) {
     dims.push_back(added ? 1 : x.shape()[next++]);
@@ -97,7 +96,7 @@ Values unsqueeze(const NodeContext& context) {
 }
 
 Values shape(const NodeContext& context) {
-  const Dims dims = dims_of(context.input(0));
+  const Sizes dims = sizes_of(context.input(0));
   const auto rank = static_cast<int64_t>(dims.size());
   const auto bound = [&](const char* name, int64_t otherwise) {
     const int64_t at = context.integer(name, otherwise);

@@ -8,9 +8,9 @@
 
 namespace octet::io::run {
 
-StridedIterator::StridedIterator(const Dims& dims,
-                                 const std::vector<Dims>& strides)
-    : dims_{1}, strides_(strides.size(), Dims{0}) {
+StridedIterator::StridedIterator(const Sizes& dims,
+                                 const std::vector<Sizes>& strides)
+    : dims_{1}, strides_(strides.size(), Sizes{0}) {
   // From the innermost dimension; the front entries grow.
   for (size_t d = dims.size(); d-- > 0;) {
     if (dims[d] == 1) continue;
@@ -44,7 +44,7 @@ int64_t StridedIterator::offset(size_t t, int64_t row) const {
   return offset;
 }
 
-int64_t offset_at(int64_t index, const Dims& dims, const Dims& strides) {
+int64_t offset_at(int64_t index, const Sizes& dims, const Sizes& strides) {
   int64_t offset = 0;
   for (size_t d = dims.size(); d-- > 0;) {
     offset += index % dims[d] * strides[d];
@@ -53,8 +53,8 @@ int64_t offset_at(int64_t index, const Dims& dims, const Dims& strides) {
   return offset;
 }
 
-Dims strides_of(const Dims& dims) {
-  Dims strides(dims.size());
+Sizes strides_of(const Sizes& dims) {
+  Sizes strides(dims.size());
   int64_t stride = 1;
   for (size_t d = dims.size(); d-- > 0;) {
     strides[d] = stride;
@@ -63,10 +63,10 @@ Dims strides_of(const Dims& dims) {
   return strides;
 }
 
-Dims broadcast_dims(const NodeContext& context,
-                    const std::vector<Dims>& shapes) {
-  Dims dims;
-  for (const Dims& own : shapes) {
+Sizes broadcast_dims(const NodeContext& context,
+                     const std::vector<Sizes>& shapes) {
+  Sizes dims;
+  for (const Sizes& own : shapes) {
     if (own.size() > dims.size()) {
       dims.insert(dims.begin(), own.size() - dims.size(), 1);
     }
@@ -75,7 +75,7 @@ Dims broadcast_dims(const NodeContext& context,
       const int64_t size = own[own.size() - i];
       if (dim != size && dim != 1 && size != 1) {
         std::string text;
-        for (const Dims& shape : shapes) {
+        for (const Sizes& shape : shapes) {
           text += (text.empty() ? "" : " and ") + dims_text(shape);
         }
         context.refuse("shapes do not broadcast: " + text);
@@ -86,9 +86,9 @@ Dims broadcast_dims(const NodeContext& context,
   return dims;
 }
 
-Dims broadcast_strides(const Dims& own, const Dims& dims) {
-  const Dims strides = strides_of(own);
-  Dims result(dims.size(), 0);
+Sizes broadcast_strides(const Sizes& own, const Sizes& dims) {
+  const Sizes strides = strides_of(own);
+  Sizes result(dims.size(), 0);
   const size_t skipped = dims.size() - own.size();
   for (size_t d = 0; d < own.size(); ++d) {
     if (own[d] != 1) result[skipped + d] = strides[d];
@@ -96,8 +96,9 @@ Dims broadcast_strides(const Dims& own, const Dims& dims) {
   return result;
 }
 
-void copy_strided(const NodeContext& context, const Tensor& x, const Dims& dims,
-                  const Dims& strides, int64_t base, Tensor& y) {
+void copy_strided(const NodeContext& context, const Tensor& x,
+                  const Sizes& dims, const Sizes& strides, int64_t base,
+                  Tensor& y) {
   if (y.size() == 0) return;
   visit_any(context, x.dtype(), [&]<class T>(T) {
     const StridedIterator walk(dims, {strides});
@@ -112,7 +113,7 @@ void copy_strided(const NodeContext& context, const Tensor& x, const Dims& dims,
 }
 
 Tensor strided_copy(const NodeContext& context, const Tensor& x,
-                    const Dims& dims, const Dims& strides, int64_t base) {
+                    const Sizes& dims, const Sizes& strides, int64_t base) {
   Tensor y = context.make(dims, x.dtype());
   copy_strided(context, x, dims, strides, base, y);
   return y;

@@ -18,7 +18,7 @@ class StridedIterator {
  public:
   /// `strides[t]` has an entry for each of `dims`, in elements. Merges
   /// dimensions that are contiguous in all tensors.
-  StridedIterator(const Dims& dims, const std::vector<Dims>& strides);
+  StridedIterator(const Sizes& dims, const std::vector<Sizes>& strides);
 
   int64_t rows() const { return rows_; }
   /// Elements of a row.
@@ -29,42 +29,43 @@ class StridedIterator {
   int64_t step(size_t t) const { return strides_[t].back(); }
 
  private:
-  Dims dims_;
-  std::vector<Dims> strides_;
+  Sizes dims_;
+  std::vector<Sizes> strides_;
   int64_t rows_ = 1;
 };
 
 /// Returns the strides of a contiguous tensor.
-Dims strides_of(const Dims& dims);
+Sizes strides_of(const Sizes& dims);
 
 /// Returns the offset of element `index` of a tensor of `dims` for other
 /// strides.
-int64_t offset_at(int64_t index, const Dims& dims, const Dims& strides);
+int64_t offset_at(int64_t index, const Sizes& dims, const Sizes& strides);
 
 /// Returns the common shape with NumPy's rules. Throws: FormatError if there is
 /// none.
-Dims broadcast_dims(const NodeContext& context,
-                    const std::vector<Dims>& shapes);
+Sizes broadcast_dims(const NodeContext& context,
+                     const std::vector<Sizes>& shapes);
 /// Returns the strides of a tensor of `own` dimensions, broadcast to `dims`.
-Dims broadcast_strides(const Dims& own, const Dims& dims);
+Sizes broadcast_strides(const Sizes& own, const Sizes& dims);
 
 /// Copies elements of x to y, which may have other dimensions: index i of
 /// result axis a is at offset `strides[a] * i` in x, beginning at `base`.
 /// REQUIRES: all offsets are within x.
-void copy_strided(const NodeContext& context, const Tensor& x, const Dims& dims,
-                  const Dims& strides, int64_t base, Tensor& y);
+void copy_strided(const NodeContext& context, const Tensor& x,
+                  const Sizes& dims, const Sizes& strides, int64_t base,
+                  Tensor& y);
 Tensor strided_copy(const NodeContext& context, const Tensor& x,
-                    const Dims& dims, const Dims& strides, int64_t base = 0);
+                    const Sizes& dims, const Sizes& strides, int64_t base = 0);
 
 /// f(a, b) for each pair of elements, with broadcasting.
 /// Throws: FormatError for shapes that do not fit.
 template <class R, class A, class B, class F>
 Tensor combine(const NodeContext& context, const Tensor& a, const Tensor& b,
                F f) {
-  const Dims dims = broadcast_dims(context, {dims_of(a), dims_of(b)});
+  const Sizes dims = broadcast_dims(context, {sizes_of(a), sizes_of(b)});
   Tensor y = context.make(dims, DTypeOf<R>::value);
-  const StridedIterator walk(dims, {broadcast_strides(dims_of(a), dims),
-                                    broadcast_strides(dims_of(b), dims)});
+  const StridedIterator walk(dims, {broadcast_strides(sizes_of(a), dims),
+                                    broadcast_strides(sizes_of(b), dims)});
   R* out = y.data<R>().data();
   const int64_t step_a = walk.step(0), step_b = walk.step(1);
   parallel_chunks(y.size(), [&](int64_t first, int64_t last, int64_t) {

@@ -8,6 +8,7 @@
 #include <octet/runtime/error.h>
 
 #include "constants.h"
+#include "control_flow.h"
 #include "onnx/check/proto_limits.h"
 #include "onnx/check/schemas.h"
 #include "onnx/graph/tensors.h"
@@ -15,6 +16,8 @@
 
 namespace octet::io::run {
 namespace {
+
+constexpr int64_t kFirstOpsetOfScan = 9;  // in its present form
 
 // What is missing, and the first place that requires it.
 using Missing = std::map<std::string, std::string>;
@@ -28,7 +31,8 @@ std::string text_of(const Missing& missing) {
 }
 
 bool is_run(const onnx::NodeProto& node, int64_t opset) {
-  if (is_if(node) || is_loop(node)) return true;
+  if (!subgraphs_of(node).empty())
+    return opset >= kFirstOpsetOfScan || node.op_type() != "Scan";
   if (!is_known(node, opset)) return false;
   if (is_standard_domain(node.domain()) && node.op_type() == "Constant") {
     return has_constant(node);
@@ -36,11 +40,10 @@ bool is_run(const onnx::NodeProto& node, int64_t opset) {
   return find_operator(node) != nullptr;
 }
 
-/// Calls body(graph) for the subgraphs of all If and Loop nodes.
+/// Calls body(graph) for the subgraphs of all nodes.
 template <class Body>
 void for_each_branch(const onnx::GraphProto& graph, const Body& body) {
   for (const auto& node : graph.node()) {
-    if (!is_if(node) && !is_loop(node)) continue;
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) body(attribute.g());
     }

@@ -64,7 +64,7 @@ Range Window::taps_of(int64_t o) const {
 std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
                                 const std::string& name, int64_t otherwise) {
   const size_t axes = image_axes(context, x);
-  const Dims list = context.integers(name, Dims(axes, otherwise));
+  const Sizes list = context.integers(name, Sizes(axes, otherwise));
   if (list.size() != axes) {
     context.refuse(fmt::format("{} must have {} values for {}, got {}", name,
                                axes, x.shape().to_string(), dims_text(list)));
@@ -75,7 +75,7 @@ std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
 std::array<std::array<int64_t, 2>, 2> pads_of(const NodeContext& context,
                                               const Tensor& x) {
   const size_t axes = image_axes(context, x);
-  const Dims pads = context.integers("pads", Dims(2 * axes, 0));
+  const Sizes pads = context.integers("pads", Sizes(2 * axes, 0));
   if (pads.size() != 2 * axes) {
     context.refuse(fmt::format("must have {} pads for {}, got {}", 2 * axes,
                                x.shape().to_string(), dims_text(pads)));
@@ -85,7 +85,7 @@ std::array<std::array<int64_t, 2>, 2> pads_of(const NodeContext& context,
 }
 
 Windows windows_without_pads(const NodeContext& context, const Tensor& x,
-                             const Dims& kernel) {
+                             const Sizes& kernel) {
   const size_t axes = image_axes(context, x);
   if (kernel.size() != axes) {
     context.refuse(fmt::format("kernel must have {} sizes for {}, got {}", axes,
@@ -111,7 +111,7 @@ Windows windows_without_pads(const NodeContext& context, const Tensor& x,
 }
 
 Windows windows_of(const NodeContext& context, const Tensor& x,
-                   const Dims& kernel, Rounding rounding) {
+                   const Sizes& kernel, Rounding rounding) {
   Windows windows = windows_without_pads(context, x, kernel);
   const std::string automatic = context.text("auto_pad", "NOTSET");
   const auto pads = pads_of(context, x);
@@ -133,8 +133,8 @@ Windows windows_of(const NodeContext& context, const Tensor& x,
   return windows;
 }
 
-Dims output_dims(const Tensor& x, int64_t channels, const Windows& windows) {
-  Dims dims{x.shape()[0], channels, windows[0].out, windows[1].out};
+Sizes output_dims(const Tensor& x, int64_t channels, const Windows& windows) {
+  Sizes dims{x.shape()[0], channels, windows[0].out, windows[1].out};
   if (x.shape().rank() == 3) dims.erase(dims.begin() + 2);
   return dims;
 }

@@ -46,10 +46,10 @@ enum class Rounding { floor, ceil };
 /// size for each axis of the image. Throws: FormatError for attributes that do
 /// not fit; UnsupportedError for other ranks.
 Windows windows_of(const NodeContext& context, const Tensor& x,
-                   const Dims& kernel, Rounding rounding);
+                   const Sizes& kernel, Rounding rounding);
 /// Returns the windows without padding: in, kernel, stride, dilation.
 Windows windows_without_pads(const NodeContext& context, const Tensor& x,
-                             const Dims& kernel);
+                             const Sizes& kernel);
 /// Returns `pads` for each axis: before, after.
 std::array<std::array<int64_t, 2>, 2> pads_of(const NodeContext& context,
                                               const Tensor& x);
@@ -62,6 +62,6 @@ std::array<int64_t, 2> per_axis(const NodeContext& context, const Tensor& x,
 const float* bias_of(const NodeContext& context, int64_t outputs);
 
 /// Returns the dimensions of a result for x: [n, channels, out...].
-Dims output_dims(const Tensor& x, int64_t channels, const Windows& windows);
+Sizes output_dims(const Tensor& x, int64_t channels, const Windows& windows);
 
 }  // namespace octet::io::run

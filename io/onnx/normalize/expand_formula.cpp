@@ -1,56 +1,37 @@
 // Insertion of the nodes that replace an operator.
 #include <algorithm>
-#include <array>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "lowering.h"
+#include "formulas.h"
+#include "onnx/graph/operator_traits.h"
+#include "onnx/graph/opsets.h"
 #include "onnx/reference/constants.h"
 #include "passes.h"
 
 namespace octet::io::importing {
 namespace {
 
-using lowering::Integers;
-using lowering::Unknown;
-using lowering::Value;
-
-/// A list that is an attribute before an opset, and input 1 since then.
-struct ListInput {
-  std::string_view op;  ///< or the beginning of its name
-  int64_t since;
-};
-constexpr std::array kAxes{ListInput{"ReduceSum", 13}, ListInput{"Reduce", 18},
-                           ListInput{"Squeeze", 13},
-                           ListInput{"Unsqueeze", 13}};
-
-void move_axes_to_attribute(onnx::NodeProto& node, const Integers& axes,
-                            int64_t opset) {
-  for (const ListInput& list : kAxes) {
-    if (!node.op_type().starts_with(list.op)) continue;
-    if (opset >= list.since) return;
-    set_integers(node, "axes", axes);
-    node.mutable_input()->RemoveLast();
-    return;
-  }
-}
+using formula::GraphValue;
+using formula::Integers;
+using formula::Unknown;
 
 bool is_movement(std::string_view op) {
   return op == "Reshape" || op == "Transpose" || op == "Cast";
 }
 
 /// Collects nodes and constants, which become part of the graph together.
-class Expansion final : public lowering::Builder {
+class FormulaNodes final : public formula::FormulaGraph {
  public:
-  Expansion(OnnxGraph& graph, const onnx::NodeProto& node)
-      : Builder(node, graph.opset()), graph_(graph) {}
+  FormulaNodes(OnnxGraph& graph, const onnx::NodeProto& node)
+      : FormulaGraph(node, graph.opset()), graph_(graph) {}
 
   bool is_import() const override { return true; }
 
-  Value input(size_t i) override {
+  GraphValue input(size_t i) override {
     if (std::cmp_greater_equal(i, node().input_size())) return {};
     const std::string& name = node().input(static_cast<int>(i));
     const OnnxConstant* constant = graph_.constant(name);
@@ -58,7 +39,7 @@ class Expansion final : public lowering::Builder {
     if (constant->depends_on_batch()) throw Unknown();
     return {name, std::make_shared<const Tensor>(constant->value)};
   }
-  Integers dims(const Value& value) const override {
+  Integers dims(const GraphValue& value) const override {
     if (value.tensor) {
       const auto dims = value.tensor->shape().dims();
       return {dims.begin(), dims.end()};
@@ -67,13 +48,13 @@ class Expansion final : public lowering::Builder {
     if (!stated) throw Unknown();
     return *stated;
   }
-  int64_t type(const Value& value) const override {
+  int64_t type(const GraphValue& value) const override {
     if (value.tensor) return run::onnx_type_of(value.tensor->dtype());
     const int32_t type = graph_.element_type(value.name);
     if (type == onnx::TensorProto::UNDEFINED) throw Unknown();
     return type;
   }
-  Value constant(const Tensor& value) override {
+  GraphValue constant(const Tensor& value) override {
     std::string name = graph_.unique_name(node().output(0) + "/constant");
     constants_.emplace_back(name, value);
     return {std::move(name), std::make_shared<const Tensor>(value)};
@@ -86,9 +67,9 @@ class Expansion final : public lowering::Builder {
     throw Unknown();
   }
 
-  Value add(onnx::NodeProto proto, const lowering::Values& inputs,
-            int64_t) override {
-    for (const Value& value : inputs) proto.add_input(value.name);
+  GraphValue add(onnx::NodeProto proto, const formula::GraphValues& inputs,
+                 int64_t) override {
+    for (const GraphValue& value : inputs) proto.add_input(value.name);
     while (proto.input_size() > 0 &&
            proto.input(proto.input_size() - 1).empty()) {
       proto.mutable_input()->RemoveLast();
@@ -96,7 +77,7 @@ class Expansion final : public lowering::Builder {
     if (inputs.size() == 2 && inputs[1].tensor &&
         inputs[1].tensor->dtype() == DType::i64) {
       const auto list = std::as_const(*inputs[1].tensor).data<int64_t>();
-      move_axes_to_attribute(proto, {list.begin(), list.end()}, opset());
+      set_axes(proto, {list.begin(), list.end()});
     }
     proto.add_output(
         graph_.unique_name(node().output(0) + "/" + proto.op_type()));
@@ -105,7 +86,7 @@ class Expansion final : public lowering::Builder {
   }
 
   /// Replaces the node, if `result` is the output of the last collected node.
-  void replace(OnnxNode& anchor, const Value& result) {
+  void replace(OnnxNode& anchor, const GraphValue& result) {
     if (nodes_.empty() || nodes_.back().output(0) != result.name) return;
     for (auto& [name, value] : constants_) {
       graph_.set_constant(name, {value, {}, name});
@@ -130,6 +111,16 @@ class Expansion final : public lowering::Builder {
   }
 
  private:
+  /// Moves axes from an input to the attribute of older opsets.
+  void set_axes(onnx::NodeProto& proto, const Integers& axes) const {
+    const std::string& op = proto.op_type();
+    const bool has_axes = traits_of(op).axes == AxisRole::reduction ||
+                          op == "Squeeze" || op == "Unsqueeze";
+    if (!has_axes || opset() >= axes_as_input_since(op)) return;
+    set_integers(proto, "axes", axes);
+    proto.mutable_input()->RemoveLast();
+  }
+
   OnnxGraph& graph_;
   std::list<onnx::NodeProto> nodes_;
   std::list<std::pair<std::string, Tensor>> constants_;
@@ -137,15 +128,15 @@ class Expansion final : public lowering::Builder {
 
 }  // namespace
 
-void expand_lowering(OnnxGraph& graph, OnnxNode& node) {
-  const lowering::Row* row =
-      lowering::find_row(node.proto, graph.opset(), lowering::Use::import);
-  if (row == nullptr) return;
+void expand_formula(OnnxGraph& graph, OnnxNode& node) {
+  const formula::Formula* found =
+      formula::find_formula(node.proto, graph.opset(), formula::Use::import);
+  if (found == nullptr) return;
   const onnx::NodeProto old = node.proto;
-  Expansion expansion(graph, old);
+  FormulaNodes nodes(graph, old);
   try {
-    const lowering::Values values = lowering::lowered(expansion, *row);
-    if (values.size() == 1) expansion.replace(node, values[0]);
+    const formula::GraphValues values = formula::outputs_of(nodes, *found);
+    if (values.size() == 1) nodes.replace(node, values[0]);
   } catch (const Unknown&) {
     // stays as it is
   }

@@ -1,5 +1,5 @@
-// Lowerings of functions and normalizations. Source: ONNX, docs/Operators.md.
-#include "lowering.h"
+// Formulas of functions and normalizations. Source: ONNX, docs/Operators.md.
+#include "formulas.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -7,11 +7,11 @@
 
 #include "onnx/check/proto_limits.h"
 
-namespace octet::io::lowering {
+namespace octet::io::formula {
 namespace {
 
-constexpr Row kRows[] = {
-    // Functions that other rows call.
+constexpr Formula kFormulas[] = {
+    // Functions that other formulas call.
     {"reshape(x, shape) ="
      "  if(importing(), Reshape(x, shape), Reshape(x, shape, allowzero: 1))"},
     {"single(x) = if(has(x), reshape(x, []), x)"},
@@ -48,6 +48,23 @@ constexpr Row kRows[] = {
      "  high = Where(Greater(x, lambd), x - bias, 0);"
      "  Where(Less(x, 0 - lambd), x + bias, high)",
      Use::both},
+    // exp(x) / 2 overflows later than exp(x).
+    {"half_exp(x) = Exp(x - 0.6931471805599453)"},
+    {"Cosh(x) = half_exp(x) + half_exp(-x)", Use::import},
+    {"Sinh(x) ="
+     "  s = x * x;"
+     "  series = x * (s * (s * (s / 42 + 1) / 20 + 1) / 6 + 1);"
+     "  Where(Less(Abs(x), 0.25), series, half_exp(x) - half_exp(-x))",
+     Use::import},
+    {"Tan(x) = Sin(x) / Cos(x)", Use::import},
+    {"IsNaN(x) = Not(Equal(x, x))", Use::import},
+    {"IsInf(x; detect_negative = 1, detect_positive = 1) ="
+     "  most = 3.4028234663852886e38;"
+     "  if((detect_negative != 0) * (detect_positive != 0),"
+     "     Greater(Abs(x), most),"
+     "     if(detect_negative != 0, Less(x, 0 - most),"
+     "        if(detect_positive != 0, Greater(x, most), keep())))",
+     Use::import},
     {"Softsign(x) = x / (Abs(x) + 1)"},
     {"Swish(x; alpha = 1) ="
      "  if(alpha == 1, keep(), x * Sigmoid(x * alpha))",
@@ -67,6 +84,15 @@ constexpr Row kRows[] = {
      "  y = if(has(c) * (beta != 0), q + if(beta == 1, c, c * beta), q);"
      "  require(dims(y) == dims(p), 'input 2 must broadcast to', dims(p));"
      "  y"},
+
+    // A matrix that is computed.
+    {"Gemm(a, b, c; alpha = 1, beta = 1, transA = 0, transB = 0) ="
+     "  if(is_known(b), keep(), 0);"
+     "  p = MatMul(if(transA == 0, a, Transpose(a, perm: [1, 0])),"
+     "             if(transB == 0, b, Transpose(b, perm: [1, 0])));"
+     "  q = if(alpha == 1, p, p * alpha);"
+     "  if(has(c) * (beta != 0), q + if(beta == 1, c, c * beta), q)",
+     Use::import},
 
     // Functions along axes: one or, before opset 13, all from it on.
     {"covered(x, axis) ="
@@ -205,22 +231,22 @@ constexpr Row kRows[] = {
      "  x, Cast(Expand(1, Shape(x)), to: if(opset < 10, type(x), 9))"},
 };
 
-using Index = std::unordered_map<std::string_view, std::vector<const Row*>>;
+using Index = std::unordered_map<std::string_view, std::vector<const Formula*>>;
 
-/// Returns the rows of each name in the order of the table.
+/// Returns the formulas of each name in the order of the table.
 const Index& index() {
   static const Index kIndex = [] {
     Index index;
-    const auto add = [&index](const Row& row) {
-      std::string_view names = row.text.substr(0, row.text.find('('));
+    const auto add = [&index](const Formula& formula) {
+      std::string_view names = formula.text.substr(0, formula.text.find('('));
       for (size_t end = 0; end != names.npos; names.remove_prefix(end + 1)) {
         end = names.find('|');
-        index[names.substr(0, end)].push_back(&row);
+        index[names.substr(0, end)].push_back(&formula);
         if (end == names.npos) break;
       }
     };
-    std::ranges::for_each(kRows, add);
-    std::ranges::for_each(tensor_rows(), add);
+    std::ranges::for_each(kFormulas, add);
+    std::ranges::for_each(tensor_formulas(), add);
     return index;
   }();
   return kIndex;
@@ -228,27 +254,28 @@ const Index& index() {
 
 }  // namespace
 
-const Row* find_row(const onnx::NodeProto& node, int64_t opset, Use use) {
+const Formula* find_formula(const onnx::NodeProto& node, int64_t opset,
+                            Use use) {
   const auto found = is_standard_domain(node.domain())
                          ? index().find(node.op_type())
                          : index().find(node.domain() + "." + node.op_type());
   const bool is_function =
       is_standard_domain(node.domain()) && std::isupper(node.op_type()[0]) == 0;
   if (found == index().end() || is_function) return nullptr;
-  const Row* result = nullptr;
-  for (const Row* row : found->second) {
-    const bool applies =
-        opset < row->before && (row->use == use || row->use == Use::both);
-    const bool is_older = result == nullptr || row->before < result->before;
-    if (applies && is_older) result = row;
+  const Formula* result = nullptr;
+  for (const Formula* formula : found->second) {
+    const bool applies = opset < formula->before &&
+                         (formula->use == use || formula->use == Use::both);
+    const bool is_older = result == nullptr || formula->before < result->before;
+    if (applies && is_older) result = formula;
   }
   return result;
 }
 
-const Row* find_function(const std::string& name) {
+const Formula* find_function(const std::string& name) {
   const auto found = index().find(name);
   const bool is_function = std::islower(name[0]) != 0;
   return found == index().end() || !is_function ? nullptr : found->second[0];
 }
 
-}  // namespace octet::io::lowering
+}  // namespace octet::io::formula

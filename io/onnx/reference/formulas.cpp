@@ -1,35 +1,36 @@
 // Evaluation of operators that are graphs of others.
+#include "onnx/normalize/formulas.h"
+
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "constants.h"
-#include "onnx/normalize/lowering.h"
 #include "operators.h"
 
 namespace octet::io::run {
 namespace {
 
-using lowering::Integers;
-using lowering::Value;
+using formula::GraphValue;
+using formula::Integers;
 
 /// Evaluates each node as soon as it is added. Values without uses are freed.
-class Evaluation final : public lowering::Builder {
+class Evaluation final : public formula::FormulaGraph {
  public:
   explicit Evaluation(const NodeContext& context)
-      : Builder(context.node(), context.opset()), context_(context) {}
+      : FormulaGraph(context.node(), context.opset()), context_(context) {}
 
-  Value input(size_t i) override {
+  GraphValue input(size_t i) override {
     if (!context_.has_input(i)) return {};
     return constant(context_.input(i));
   }
-  Integers dims(const Value& value) const override {
-    return dims_of(*value.tensor);
+  Integers dims(const GraphValue& value) const override {
+    return sizes_of(*value.tensor);
   }
-  int64_t type(const Value& value) const override {
+  int64_t type(const GraphValue& value) const override {
     return onnx_type_of(value.tensor->dtype());
   }
-  Value constant(const Tensor& value) override {
+  GraphValue constant(const Tensor& value) override {
     return {"", std::make_shared<const Tensor>(value)};
   }
   [[noreturn]] void refuse(const std::string& problem) const override {
@@ -39,10 +40,10 @@ class Evaluation final : public lowering::Builder {
     context_.unsupported(problem);
   }
 
-  Value add(onnx::NodeProto node, const lowering::Values& inputs,
-            int64_t opset) override {
+  GraphValue add(onnx::NodeProto node, const formula::GraphValues& inputs,
+                 int64_t opset) override {
     std::vector<Tensor> tensors;
-    for (const Value& value : inputs) {
+    for (const GraphValue& value : inputs) {
       tensors.push_back(value ? *value.tensor : Tensor());
     }
     node.add_output("y");
@@ -65,10 +66,10 @@ class Evaluation final : public lowering::Builder {
 
 }  // namespace
 
-Values run_lowered(const NodeContext& context, const lowering::Row& row) {
+Values run_formula(const NodeContext& context, const formula::Formula& found) {
   Evaluation evaluation(context);
   Values outputs;
-  for (const Value& value : lowering::lowered(evaluation, row)) {
+  for (const GraphValue& value : formula::outputs_of(evaluation, found)) {
     outputs.push_back(value ? *value.tensor : Tensor());
   }
   return outputs;

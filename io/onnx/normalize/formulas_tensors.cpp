@@ -1,19 +1,158 @@
-// Lowerings of pooling, movements, products, quantized operators, and the forms
+// Formulas of pooling, movements, products, quantized operators, and the forms
 // of older opsets. Source: ONNX, docs/Operators.md, docs/Changelog.md and, for
 // com.microsoft, ONNX Runtime, docs/ContribOperators.md.
-#include "lowering.h"
+#include "formulas.h"
 
-namespace octet::io::lowering {
+namespace octet::io::formula {
 
 namespace {
 
-constexpr Row kTensorRows[] = {
+constexpr Formula kTensorFormulas[] = {
     // Pooling.
     {"GlobalAveragePool(x) = ReduceMean(x, pixels(x))"},
     {"GlobalLpPool(x; p = 2) ="
      "  Pow(ReduceSum(Pow(Abs(x), p), pixels(x)), 1 / p)",
      Use::both},
     {"GlobalMaxPool(x) = ReduceMax(x, pixels(x))"},
+    // Windows of volumes: over rows and columns, then over planes.
+    {"MaxPool|AveragePool(x; kernel_shape = [],"
+     "    strides = repeat(1, rank(x) - 2), pads = repeat(0, 2 * rank(x) - 4),"
+     "    dilations = repeat(1, rank(x) - 2), auto_pad = 'NOTSET',"
+     "    ceil_mode = 0, count_include_pad = 0) ="
+     "  if((rank(x) == 5) * (size(kernel_shape) == 3), 0, keep());"
+     "  support(outputs() == 1, 'indices of volumes are not supported');"
+     "  d = dims(x);"
+     "  y = this(reshape(x, [at(d, 0), at(d, 1) * at(d, 2), part(d, 3)]),"
+     "           kernel_shape: part(kernel_shape, 1), strides: part(strides, "
+     "1),"
+     "           pads: [part(pads, 1, 3), part(pads, 4)],"
+     "           dilations: part(dilations, 1), auto_pad: auto_pad,"
+     "           ceil_mode: ceil_mode, count_include_pad: count_include_pad);"
+     "  size = part(dims(y), 2);"
+     "  z = this(reshape(y, [part(d, 0, 3), product(size)]),"
+     "           kernel_shape: [at(kernel_shape, 0), 1],"
+     "           strides: [at(strides, 0), 1],"
+     "           pads: [at(pads, 0), 0, at(pads, 3), 0],"
+     "           dilations: [at(dilations, 0), 1], auto_pad: auto_pad,"
+     "           ceil_mode: ceil_mode, count_include_pad: count_include_pad);"
+     "  reshape(z, [part(dims(z), 0, 3), size])"},
+
+    // Convolutions of volumes: planes of a window become channels of images.
+    {"check_volume(x, w, mode) ="
+     "  support(mode == 'NOTSET', 'volumes need auto_pad NOTSET, got', mode);"
+     "  require(rank(w) == 5, 'weight must have 5 axes, got', dims(w))"},
+    {"planes(first, step, out, k, along) ="
+     "  Unsqueeze(count(out) * int(step) + int(first), [1])"
+     "  + count(k) * int(along)"},
+    {"images(x, planes) ="
+     "  y = Transpose(Gather(x, planes, axis: 2), perm: [0, 2, 1, 3, 4, 5]);"
+     "  d = dims(y);"
+     "  reshape(y, [at(d, 0) * at(d, 1), at(d, 2) * at(d, 3), part(d, 4)])"},
+    {"volumes(y, n) ="
+     "  d = dims(y);"
+     "  Transpose(reshape(y, [n, at(d, 0) / max(n, 1), part(d, 1)]),"
+     "            perm: [0, 2, 1, 3, 4])"},
+    {"Conv(x, w, b; auto_pad = 'NOTSET', dilations = [1, 1, 1], group = 1,"
+     "    pads = [0, 0, 0, 0, 0, 0], strides = [1, 1, 1]) ="
+     "  if(rank(x) == 5, check_volume(x, w, auto_pad), keep());"
+     "  k = at(dims(w), 2);"
+     "  p = at(pads, 0);"
+     "  q = at(pads, 3);"
+     "  reach = at(dilations, 0) * (k - 1) + 1;"
+     "  out = floor((at(dims(x), 2) + p + q - reach) / at(strides, 0)) + 1;"
+     "  require(out > 0, 'input is smaller than the kernel:', dims(x));"
+     "  padded = Pad(x, [0, 0, p, 0, 0, 0, 0, q, 0, 0]);"
+     "  all = planes(0, at(strides, 0), out, k, at(dilations, 0));"
+     "  weight = reshape(w, [at(dims(w), 0), at(dims(w), 1) * k,"
+     "                       part(dims(w), 3)]);"
+     "  y = Conv(images(padded, all), weight, b, group: group,"
+     "           strides: part(strides, 1), dilations: part(dilations, 1),"
+     "           pads: [part(pads, 1, 3), part(pads, 4)]);"
+     "  volumes(y, at(dims(x), 0))"},
+    {"ConvTranspose(x, w, b; auto_pad = 'NOTSET', dilations = [1, 1, 1],"
+     "    group = 1, output_padding = [0, 0, 0], output_shape = none,"
+     "    pads = [0, 0, 0, 0, 0, 0], strides = [1, 1, 1]) ="
+     "  if(rank(x) == 5, check_volume(x, w, auto_pad), keep());"
+     "  support(has(output_shape) == 0, 'output_shape of volumes');"
+     "  d = dims(x);"
+     "  k = at(dims(w), 2);"
+     "  s = at(strides, 0);"
+     "  reach = at(dilations, 0) * (k - 1);"
+     "  more = at(output_padding, 0);"
+     "  out = (at(d, 2) - 1) * s + more + reach + 1 - at(pads, 0) - at(pads, "
+     "3);"
+     "  require((out > 0) * (s > 0), 'output must not be empty');"
+     "  apart = reshape(Pad(Unsqueeze(x, [3]), [repeat(0, 9), s - 1, 0, 0]),"
+     "                  [part(d, 0, 2), at(d, 2) * s, part(d, 3)]);"
+     "  padded = Pad(apart, [0, 0, reach, 0, 0, 0, 0, reach + more, 0, 0]);"
+     "  all = planes(reach + at(pads, 0), 1, out, k, 0 - at(dilations, 0));"
+     "  weight = reshape(Transpose(w, perm: [0, 2, 1, 3, 4]),"
+     "                   [at(d, 1) * k, at(dims(w), 1), part(dims(w), 3)]);"
+     "  y = ConvTranspose(images(padded, all), weight, b, group: group,"
+     "           strides: part(strides, 1), dilations: part(dilations, 1),"
+     "           output_padding: part(output_padding, 1),"
+     "           pads: [part(pads, 1, 3), part(pads, 4)]);"
+     "  volumes(y, at(d, 0))"},
+    // A transposed convolution that places each element of a column.
+    {"Col2Im(x, image, block; dilations = [1, 1], pads = [0, 0, 0, 0],"
+     "    strides = [1, 1]) ="
+     "  size = dims(Expand(0, image));"
+     "  k = dims(Expand(0, block));"
+     "  support((size(size) == 2) * (size(k) == 2), 'images need 2 axes');"
+     "  require((rank(x) == 3) * (smallest(strides) > 0),"
+     "          'input must be columns [n,c,l], got', dims(x));"
+     "  n = at(dims(x), 0);"
+     "  c = at(dims(x), 1) / max(product(k), 1);"
+     "  room = size + part(pads, 0, 2) + part(pads, 2) - dilations * (k - 1) - "
+     "1;"
+     "  steps = room / strides + 1;"
+     "  columns = reshape(x, [n * c, product(k), steps]);"
+     "  one = EyeLike(Expand(0, [product(k), product(k)]), dtype: 1);"
+     "  y = ConvTranspose(columns, reshape(one, [product(k), 1, k]),"
+     "                    strides: strides, dilations: dilations, pads: pads,"
+     "                    output_padding: room % strides);"
+     "  reshape(y, [n, c, size])"},
+
+    // Discrete Fourier transform as products with cosines and sines.
+    // sin(2 pi q / 4n) for q from 0 to 4n, exact for multiples of pi / 2.
+    {"sine(q, n) ="
+     "  w = Cast(int(2 * n) - q, to: 1);"
+     "  a = Abs(w);"
+     "  Sign(w) * Sin(Min(a, 2 * n - a) * (1.5707963267948966 / n))"},
+    {"along(x, a, w) ="
+     "  last = rank(x) - 1;"
+     "  if(a == last, MatMul(x, w),"
+     "     Transpose(MatMul(Transpose(x, perm: [range(0, a),"
+     "                                          range(a + 1, last + 1), a]), "
+     "w),"
+     "               perm: [range(0, a), last, range(a, last)]))"},
+    {"DFT(x, length, place; axis = if(opset < 20, 1, -2), inverse = 0,"
+     "    onesided = 0) ="
+     "  r = rank(x);"
+     "  a = axis(if(has(place), number(place), axis), r);"
+     "  parts = at(dims(x), -1);"
+     "  require((a < r - 1) * ((parts == 1) + (parts == 2)),"
+     "          'input must be [...,1] or [...,2] with another axis, got',"
+     "          dims(x));"
+     "  support((onesided == 0) + (parts == 1) * (inverse == 0),"
+     "          'onesided needs real input');"
+     "  have = at(dims(x), a);"
+     "  n = if(has(length), number(length), have);"
+     "  require(n > 0, 'dft_length must be positive, got', n);"
+     "  all = if(n < have, Slice(x, [0], [n], [a]),"
+     "           if(n == have, x, Pad(x, [repeat(0, r + a), n - have,"
+     "                                    repeat(0, r - a - 1)])));"
+     "  m = if(onesided, floor(n / 2) + 1, n);"
+     "  q = Mod(Unsqueeze(count(n), [1]) * count(m), int(n)) * int(4);"
+     "  c = sine(Mod(q + int(n), int(4 * n)), n);"
+     "  s = if(inverse != 0, -sine(q, n), sine(q, n));"
+     "  re = Gather(all, int(0), axis: r - 1);"
+     "  im = if(parts == 2, Gather(all, int(1), axis: r - 1), none);"
+     "  y = if(parts == 2, along(re, a, c) + along(im, a, s), along(re, a, c));"
+     "  z = if(parts == 2, along(im, a, c) - along(re, a, s),"
+     "         -along(re, a, s));"
+     "  both = Concat(Unsqueeze(y, [-1]), Unsqueeze(z, [-1]), axis: -1);"
+     "  if(inverse != 0, both / n, both)"},
 
     // Movements. DCR orders channels by block, then depth; CRD by depth
     // first.
@@ -58,7 +197,18 @@ constexpr Row kTensorRows[] = {
     {"ConstantOfShape(shape; value = 0) = Expand(single(value), shape)"},
     {"EyeLike(x; k = 0, dtype = type(x)) ="
      "  require(rank(x) == 2, 'input must be a matrix, got', dims(x));"
-     "  Cast(Equal(diagonals(x), int(k)), to: dtype)"},
+     "  if(smallest(dims(x)) < 0, keep(), 0);"
+     "  Cast(Equal(diagonals(x), int(k)), to: dtype)",
+     Use::both},
+    // A product with a triangle.
+    {"CumSum(x, place; exclusive = 0, reverse = 0) ="
+     "  a = axis(number(place), rank(x));"
+     "  n = at(dims(x), a);"
+     "  if(n < 1, keep(), 0);"
+     "  k = if(exclusive != 0, if(reverse != 0, -1, 1), 0);"
+     "  along(x, a, Trilu(Expand(1, [n, n]), int(k),"
+     "                    upper: if(reverse != 0, 0, 1)))",
+     Use::import},
     // Keeps a triangle of each matrix.
     {"Trilu(x, k = int(0); upper = 1) ="
      "  kept = if(upper != 0, GreaterOrEqual(diagonals(x), single(k)),"
@@ -244,6 +394,6 @@ constexpr Row kTensorRows[] = {
 
 }  // namespace
 
-std::span<const Row> tensor_rows() { return kTensorRows; }
+std::span<const Formula> tensor_formulas() { return kTensorFormulas; }
 
-}  // namespace octet::io::lowering
+}  // namespace octet::io::formula

@@ -1,4 +1,4 @@
-#include "normalize.h"
+#include "conform.h"
 
 #include <set>
 #include <string>
@@ -11,7 +11,7 @@ namespace octet::io {
 namespace {
 
 // Removes an undefined type, and dynamic dimensions written as -1.
-void normalize_value(onnx::ValueInfoProto& value) {
+void conform_value(onnx::ValueInfoProto& value) {
   if (!value.type().has_tensor_type()) return;
   auto& type = *value.mutable_type()->mutable_tensor_type();
   if (type.elem_type() == onnx::TensorProto::UNDEFINED && !type.has_shape()) {
@@ -26,7 +26,7 @@ void normalize_value(onnx::ValueInfoProto& value) {
 
 // Converts the numbers of a Constant to a tensor, because shape inference reads
 // only tensors.
-void normalize_constant(onnx::NodeProto& node) {
+void conform_constant(onnx::NodeProto& node) {
   if (node.op_type() != "Constant" || node.attribute_size() != 1) return;
   onnx::AttributeProto& value = *node.mutable_attribute(0);
   onnx::TensorProto tensor;
@@ -50,20 +50,25 @@ void normalize_constant(onnx::NodeProto& node) {
   value.mutable_t()->Swap(&tensor);
 }
 
-void normalize_graph(onnx::GraphProto& graph) {
+void conform_graph(onnx::GraphProto& graph) {
   if (graph.name().empty()) graph.set_name("graph");
   for (auto* values : {graph.mutable_input(), graph.mutable_output(),
                        graph.mutable_value_info()}) {
-    for (auto& value : *values) normalize_value(value);
+    for (auto& value : *values) conform_value(value);
   }
   for (auto& node : *graph.mutable_node()) {
     if (is_standard_domain(node.domain())) {
       node.clear_domain();
-      normalize_constant(node);
+      conform_constant(node);
+    }
+    const auto* axes = find_attribute(node, "axes");
+    if (axes != nullptr && axes->type() == onnx::AttributeProto::INTS &&
+        axes->ints().empty()) {
+      remove_attribute(node, "axes");  // all axes, as without the attribute
     }
     for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) normalize_graph(*attribute.mutable_g());
-      for (auto& inner : *attribute.mutable_graphs()) normalize_graph(inner);
+      if (attribute.has_g()) conform_graph(*attribute.mutable_g());
+      for (auto& inner : *attribute.mutable_graphs()) conform_graph(inner);
     }
   }
 }
@@ -125,12 +130,12 @@ bool has_valid_type(const onnx::ValueInfoProto& value) {
 
 }  // namespace
 
-void normalize(onnx::ModelProto& model) {
+void conform(onnx::ModelProto& model) {
   for (auto& import : *model.mutable_opset_import()) {
     if (is_standard_domain(import.domain())) import.clear_domain();
   }
   if (!model.has_graph()) return;
-  normalize_graph(*model.mutable_graph());
+  conform_graph(*model.mutable_graph());
   sort_nodes(*model.mutable_graph());
 }
 

@@ -1,11 +1,11 @@
-// Interprets formulas while parsing them. A row of the table is
+// Interprets formulas while parsing them. A formula of the table is
 //
 //   Operator(input, input = default; attribute = default) =
 //     name = term; name = term; condition(name); output, output
 //
 // Terms are numbers, 'texts', [lists of integers] and values, combined by
 // * / % + - == != <= >= < > and calls: Op(a, b, attribute: c) adds a node,
-// other names are rows of the table or functions (formula_functions.cpp):
+// other names are formulas of the table or functions (formula_functions.cpp):
 //
 //   require(c, texts...), support(c, texts...)  throw FormatError,
 //       UnsupportedError unless c > 0
@@ -20,8 +20,6 @@
 //                      with the node's attributes
 //
 // Numbers are doubles, which are exact for sizes.
-#include "formula.h"
-
 #include <array>
 #include <cstdlib>
 #include <map>
@@ -31,35 +29,38 @@
 
 #include <octet/runtime/error.h>
 
+#include "formula_terms.h"
 #include "onnx/check/proto_limits.h"
 #include "onnx/graph/attributes.h"
 #include "onnx/reference/constants.h"
 
-namespace octet::io::lowering {
+namespace octet::io::formula {
 namespace {
 
-class Formula {
+class Interpreter {
  public:
-  Formula(Builder& graph, std::string_view text) : graph_(graph), text_(text) {
+  Interpreter(FormulaGraph& graph, std::string_view text)
+      : graph_(graph), text_(text) {
     while (!accept("(")) ++at_;
   }
 
   /// Binds the parameters to the inputs and attributes of the node.
-  Values outputs_of_node() {
+  GraphValues outputs_of_node() {
     bool attributes = false;
     for (size_t input = 0; !accept(")"); accept(",")) {
       attributes = accept(";") || attributes;
       const std::string parameter = name();
-      Term given = attributes ? attribute(parameter) : graph_.input(input++);
-      const auto* value = std::get_if<Value>(&given);
+      Argument given =
+          attributes ? attribute(parameter) : graph_.input(input++);
+      const auto* value = std::get_if<GraphValue>(&given);
       const bool missing = value != nullptr && !*value;
       if (accept("=")) {
-        Term otherwise = evaluate_if(missing);
+        Argument otherwise = evaluate_if(missing);
         if (missing) given = std::move(otherwise);
       }
       names_[parameter] = std::move(given);
     }
-    Values values{value_of(graph_, body())};
+    GraphValues values{value_of(graph_, body())};
     // Outputs that the node lacks are not computed.
     while (std::cmp_less(values.size(), graph_.node().output_size()) &&
            accept(",")) {
@@ -68,8 +69,8 @@ class Formula {
     return values;
   }
 
-  Term result_of(const Terms& arguments) {
-    for (const Term& argument : arguments) {
+  Argument result_of(const Arguments& arguments) {
+    for (const Argument& argument : arguments) {
       names_[name()] = argument;
       accept(",");
     }
@@ -104,7 +105,7 @@ class Formula {
   }
 
   /// Definitions and checks, then a term.
-  Term body() {
+  Argument body() {
     expect("=");
     for (;;) {
       const size_t start = at_;
@@ -112,7 +113,7 @@ class Formula {
       const bool defines =
           !variable.empty() && accept("=") && text_[at_] != '=';
       if (!defines) at_ = start;
-      Term result = term();
+      Argument result = term();
       if (!defines && !accept(";")) return result;
       if (!defines) continue;
       names_[variable] = std::move(result);
@@ -120,15 +121,15 @@ class Formula {
     }
   }
 
-  Term term(size_t level = 0) {
+  Argument term(size_t level = 0) {
     static const std::array<std::vector<const char*>, 3> kOperators{
         {{"==", "!=", "<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}};
     if (level == kOperators.size()) return factor();
-    Term a = term(level + 1);
+    Argument a = term(level + 1);
     for (size_t i = 0; i < kOperators[level].size();) {
       const char* op = kOperators[level][i++];
       if (!accept(op)) continue;
-      const Term b = term(level + 1);
+      const Argument b = term(level + 1);
       if (skipping_ == 0) a = apply(graph_, op, a, b);
       i = 0;
     }
@@ -136,20 +137,20 @@ class Formula {
   }
 
   /// Parses a term, whose result has no meaning if it is not evaluated.
-  Term evaluate_if(bool evaluates) {
+  Argument evaluate_if(bool evaluates) {
     skipping_ += evaluates ? 0 : 1;
-    Term result = term();
+    Argument result = term();
     skipping_ -= evaluates ? 0 : 1;
     return result;
   }
 
-  Term factor() {
+  Argument factor() {
     if (accept("-")) {
-      const Term negated = factor();
-      return skipping_ > 0 ? Term(0.0) : apply(graph_, "-", 0.0, negated);
+      const Argument negated = factor();
+      return skipping_ > 0 ? Argument(0.0) : apply(graph_, "-", 0.0, negated);
     }
     if (accept("(")) {
-      Term inner = term();
+      Argument inner = term();
       expect(")");
       return inner;
     }
@@ -166,14 +167,14 @@ class Formula {
     if (found != names_.end()) return found->second;
     if (word == "opset") return static_cast<double>(graph_.opset());
     if (word != "none") expect("a known name instead of " + word);
-    return Value();
+    return GraphValue();
   }
 
   /// Lists in a list are flattened.
-  Term list() {
+  Argument list() {
     Integers all;
     for (; !accept("]"); accept(",")) {
-      const Term element = term();
+      const Argument element = term();
       if (skipping_ > 0) continue;
       if (const auto* inner = std::get_if<Integers>(&element)) {
         all.insert(all.end(), inner->begin(), inner->end());
@@ -185,25 +186,25 @@ class Formula {
   }
 
   /// if(condition, a, b) evaluates one of the terms.
-  Term choice() {
-    const Term condition = term();
+  Argument choice() {
+    const Argument condition = term();
     const bool truth = skipping_ > 0 || std::get<double>(condition) != 0;
     expect(",");
-    Term yes = evaluate_if(truth);
+    Argument yes = evaluate_if(truth);
     expect(",");
-    Term no = evaluate_if(!truth);
+    Argument no = evaluate_if(!truth);
     expect(")");
     return truth ? yes : no;
   }
 
-  Term call(const std::string& function) {
+  Argument call(const std::string& function) {
     onnx::NodeProto node;
-    Terms arguments;
+    Arguments arguments;
     for (; !accept(")"); accept(",")) {
       const size_t start = at_;
       const std::string label = name();
       if (!label.empty() && accept(":")) {
-        const Term value = term();
+        const Argument value = term();
         if (skipping_ == 0) set_attribute(node, label.c_str(), value);
       } else {
         at_ = start;
@@ -211,8 +212,8 @@ class Formula {
       }
     }
     if (skipping_ > 0) return 0.0;
-    if (const Row* row = find_function(function)) {
-      return call_row(graph_, *row, arguments);
+    if (const Formula* formula = find_function(function)) {
+      return call_formula(graph_, *formula, arguments);
     }
     const bool repeats = function == "this";  // the operator itself
     if (!repeats && std::isupper(function[0]) == 0 &&
@@ -225,9 +226,9 @@ class Formula {
   }
 
   /// Returns an absent value for an absent attribute.
-  Term attribute(const std::string& attribute) const {
+  Argument attribute(const std::string& attribute) const {
     const auto* given = find_attribute(graph_.node(), attribute);
-    if (given == nullptr) return Value();
+    if (given == nullptr) return GraphValue();
     switch (given->type()) {
       case onnx::AttributeProto::INT:
         return static_cast<double>(given->i());
@@ -253,7 +254,7 @@ class Formula {
   }
 
   static void set_attribute(onnx::NodeProto& node, const char* label,
-                            const Term& value) {
+                            const Argument& value) {
     if (const auto* integers = std::get_if<Integers>(&value)) {
       return set_integers(node, label, *integers);
     }
@@ -269,22 +270,23 @@ class Formula {
     attribute.set_f(static_cast<float>(number));
   }
 
-  Builder& graph_;
+  FormulaGraph& graph_;
   std::string_view text_;
   size_t at_ = 0;
   int skipping_ = 0;  ///< depth of terms that are parsed only
-  std::map<std::string, Term> names_;
+  std::map<std::string, Argument> names_;
 };
 
 }  // namespace
 
-Term call_row(Builder& graph, const Row& row, const Terms& arguments) {
-  return Formula(graph, row.text).result_of(arguments);
+Argument call_formula(FormulaGraph& graph, const Formula& formula,
+                      const Arguments& arguments) {
+  return Interpreter(graph, formula.text).result_of(arguments);
 }
 
-Values lowered(Builder& graph, const Row& row) {
+GraphValues outputs_of(FormulaGraph& graph, const Formula& formula) {
   try {
-    return Formula(graph, row.text).outputs_of_node();
+    return Interpreter(graph, formula.text).outputs_of_node();
   } catch (const Unchanged&) {
     return {};
   } catch (const std::bad_variant_access&) {
@@ -293,4 +295,4 @@ Values lowered(Builder& graph, const Row& row) {
   return {};
 }
 
-}  // namespace octet::io::lowering
+}  // namespace octet::io::formula

@@ -8,10 +8,11 @@
 
 namespace octet::io {
 
-/// Normalizes dynamic dimensions written as -1, explicit names of the standard
+/// Rewrites dynamic dimensions written as -1, explicit names of the standard
 /// domain, graphs without a name, values of type "undefined", Constants with
-/// numbers instead of a tensor, and nodes that precede their producers.
-void normalize(onnx::ModelProto& model);
+/// numbers instead of a tensor, empty lists of axes, and nodes that precede
+/// their producers.
+void conform(onnx::ModelProto& model);
 
 /// Adds a shape to inputs and outputs without a shape, as onnx::checker
 /// requires; the destructor restores them.
