@@ -13,7 +13,8 @@ HERE = Path(__file__).resolve().parent
 PROGRAM = HERE.parent / "build/bench/bin/inference"
 WORKLOADS = ["resnet8:128", "resnet20:128", "mobilenet_v1_025:32",
              "resnet50:8", "resnet50:1", "mobilenet_v2:8",
-             "efficientnet_b0:8", "resnet8:1"]
+             "efficientnet_b0:8", "vit_tiny:8", "unet:1", "detector:1",
+             "resnet8:1"]
 NOISE = 1.2  # runs slower than the fastest by more than this are discarded
 COLUMNS = {
     "octet fp32": ("octet", "fp32"),

@@ -1,4 +1,4 @@
-// Benchmark of inference with a zoo network, in images per second.
+// Benchmark of inference, in images per second.
 #include <cstdio>
 #include <exception>
 
@@ -7,27 +7,32 @@
 namespace octet::bench {
 namespace {
 
+struct Workload {
+  InferenceSession session;
+  Shape image;
+  double operations = 0;  // per image
+};
+
 // Creates or loads the network, writes it if requested, and compiles it; only
-// the session remains in memory. Sets `per_image` to the operations per image.
-InferenceSession make_session(const Arguments& a, double& per_image) {
+// the session remains in memory.
+Workload make_workload(const Arguments& a) {
   const Model net = !a.load.empty()    ? io::load_model(a.load)
                     : a.mode == "int8" ? quantized(a.model)
-                                       : zoo::make(a.model);
-  per_image = operations(net);
+                                       : network(a.model);
   if (a.write.ends_with(".h5")) {
     io::save_model(net, a.write);
   } else if (!a.write.empty()) {
     (void)io::export_onnx(net, a.write);
   }
-  return InferenceSession(net);
+  const Shape in = net.inputs()[0].shape();
+  return {InferenceSession(net), in.slice(1, in.rank()), operations(net)};
 }
 
 void run(const Arguments& a) {
-  double per_image = 0;
-  const InferenceSession session = make_session(a, per_image);
-  const Tensor x = images(zoo::entry(a.model).input, a.batch);
-  report(a, per_image * static_cast<double>(a.batch),
-         [&] { (void)session.run(x); });
+  const Workload workload = make_workload(a);
+  const Tensor x = images(workload.image, a.batch);
+  report(a, workload.operations * static_cast<double>(a.batch),
+         [&] { (void)workload.session.run(x); });
 }
 
 }  // namespace
@@ -36,7 +41,7 @@ void run(const Arguments& a) {
 int main(int argc, char** argv) {
   try {
     octet::bench::run(octet::bench::read_arguments(
-        argc, argv, "Measures inference of a zoo network.", {"fp32", "int8"},
+        argc, argv, "Measures inference of a network.", {"fp32", "int8"},
         true));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "inference: %s\n", error.what());

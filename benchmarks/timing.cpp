@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "detector.h"
 #include "peak.h"
 
 namespace octet::bench {
@@ -34,7 +35,9 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
                          const std::vector<std::string>& modes, bool files) {
   Arguments a;
   CLI::App app(description);
-  app.add_option("--model", a.model, "network of the zoo")
+  app.add_option(
+         "--model", a.model,
+         files ? "network of the zoo, or detector" : "network of the zoo")
       ->capture_default_str();
   app.add_option("--mode", a.mode, "measured variant")
       ->check(CLI::IsMember(modes))
@@ -65,6 +68,10 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
   return a;
 }
 
+Model network(const std::string& name) {
+  return name == "detector" ? detector() : zoo::make(name);
+}
+
 Tensor images(const Shape& sample, int64_t n) {
   std::vector<int64_t> dims{n};
   dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
@@ -74,10 +81,10 @@ Tensor images(const Shape& sample, int64_t n) {
   return x;
 }
 
-Model quantized(const std::string& network,
+Model quantized(const std::string& name,
                 const quant::QuantizeOptions& options) {
   // The float network is released before weights are packed.
-  Model result = quant::quantize_model(zoo::make(network), options);
+  Model result = quant::quantize_model(network(name), options);
   const Shape in = result.inputs()[0].shape();
   const Tensor x = images(in.slice(1, in.rank()), 8);
   quant::calibrate(result, [&](const Model& m) {

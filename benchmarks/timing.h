@@ -27,11 +27,13 @@ struct Arguments {
 Arguments read_arguments(int argc, char** argv, const std::string& description,
                          const std::vector<std::string>& modes, bool files);
 
+/// Returns a zoo network, or "detector".
+Model network(const std::string& name);
 /// Returns random images, [n, ...sample].
 Tensor images(const Shape& sample, int64_t n);
-/// Returns a zoo network with the Q/DQ pairs of policy = tensorrt, calibrated
+/// Returns network(name) with the Q/DQ pairs of policy = tensorrt, calibrated
 /// on 8 random images.
-Model quantized(const std::string& network,
+Model quantized(const std::string& name,
                 const quant::QuantizeOptions& options = {});
 
 /// Runs `body` twice to warm up, measures it and prints the median and the best

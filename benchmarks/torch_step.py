@@ -4,8 +4,8 @@ of JSON.
 
     torch_step.py NETWORK BATCH THREADS SECONDS MODE
 
-NETWORK: lenet, resnet8, resnet20, mobilenet_v1_025, resnet18, resnet50, or
-quickstart (the network of examples/quickstart.sh and step_benchmark).
+NETWORK: lenet, resnet8, resnet20, mobilenet_v1_025, resnet18, resnet50, vit_tiny,
+unet, or quickstart (the network of examples/quickstart.sh and step_benchmark).
 
 MODE: fp32; qdq, fake-quantized inputs and weights with frozen scales; fx or pt2e,
 QAT by the two front ends of torch.ao with moving averages. Channels last, SGD with
@@ -117,6 +117,78 @@ def resnet50():
     return classifier(layers, 2048, 1000)
 
 
+class Block(nn.Module):
+    """Pre-norm encoder block."""
+
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1 = nn.LayerNorm(dim, eps=1e-6)
+        self.norm2 = nn.LayerNorm(dim, eps=1e-6)
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.out = nn.Linear(dim, dim)
+        self.mlp = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(),
+                                 nn.Linear(4 * dim, dim))
+
+    def forward(self, x):
+        n, tokens, dim = x.shape
+        q, k, v = (self.qkv(self.norm1(x))
+                   .reshape(n, tokens, 3, self.heads, dim // self.heads)
+                   .permute(2, 0, 3, 1, 4))
+        y = F.scaled_dot_product_attention(q, k, v)
+        x = x + self.out(y.transpose(1, 2).reshape(n, tokens, dim))
+        return x + self.mlp(self.norm2(x))
+
+
+class ViT(nn.Module):
+    def __init__(self, dim=192, heads=3, blocks=12, patch=16, classes=1000):
+        super().__init__()
+        self.patches = nn.Conv2d(3, dim, patch, patch)
+        self.token = nn.Parameter(torch.zeros(1, 1, dim))
+        self.positions = nn.Parameter(torch.zeros(1, (224 // patch) ** 2 + 1,
+                                                  dim))
+        self.blocks = nn.Sequential(*[Block(dim, heads)
+                                      for _ in range(blocks)])
+        self.norm = nn.LayerNorm(dim, eps=1e-6)
+        self.head = nn.Linear(dim, classes)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(len(x), -1, -1), x], 1)
+        x = self.norm(self.blocks(x + self.positions))
+        return self.head(x[:, 0])
+
+
+class UNet(nn.Module):
+    def __init__(self, levels=3, filters=16, classes=2):
+        super().__init__()
+
+        def twice(ins, outs):
+            return nn.Sequential(*[
+                nn.Sequential(nn.Conv2d(i, outs, 3, padding=1, bias=False),
+                              nn.BatchNorm2d(outs), nn.ReLU())
+                for i in (ins, outs)])
+
+        widths = [filters << i for i in range(levels + 1)]
+        self.down = nn.ModuleList(
+            twice(i, o) for i, o in zip([3, *widths], widths[:-1]))
+        self.bottom = twice(widths[-2], widths[-1])
+        self.enlarge = nn.ModuleList(nn.ConvTranspose2d(2 * w, w, 2, 2)
+                                     for w in reversed(widths[:-1]))
+        self.up = nn.ModuleList(twice(2 * w, w) for w in reversed(widths[:-1]))
+        self.predictions = nn.Conv2d(filters, classes, 1)
+
+    def forward(self, x):
+        skips = []
+        for stage in self.down:
+            skips.append(stage(x))
+            x = F.max_pool2d(skips[-1], 2)
+        x = self.bottom(x)
+        for enlarge, stage in zip(self.enlarge, self.up):
+            x = stage(torch.cat([skips.pop(), enlarge(x)], 1))
+        return self.predictions(x)
+
+
 # Constructor, image channels, image side, classes.
 NETWORKS = {"lenet": (lenet, 1, 28, 10),
             "quickstart": (quickstart, 1, 28, 10),
@@ -124,7 +196,9 @@ NETWORKS = {"lenet": (lenet, 1, 28, 10),
             "resnet20": (lambda: resnet_cifar(3), 3, 32, 10),
             "mobilenet_v1_025": (mobilenet_v1_025, 3, 96, 2),
             "resnet18": (resnet18, 3, 224, 1000),
-            "resnet50": (resnet50, 3, 224, 1000)}
+            "resnet50": (resnet50, 3, 224, 1000),
+            "vit_tiny": (ViT, 3, 224, 1000),
+            "unet": (UNet, 3, 128, 2)}
 
 
 class FakeQuantized(nn.Module):
@@ -185,7 +259,11 @@ def main(network, batch, threads, seconds, mode):
     torch.manual_seed(0)
     make, channels, side, classes = NETWORKS[network]
     x = torch.rand(batch, channels, side, side).to(memory_format=torch.channels_last)
+    # A label per image, or per pixel for segmentation.
     labels = torch.arange(batch) % classes
+    if network == "unet":
+        labels = torch.arange(batch * side * side).reshape(
+            batch, side, side) % classes
     model = make().to(memory_format=torch.channels_last).train()
     if mode == "qdq":
         quantize_layers(model)

@@ -87,7 +87,7 @@ Loader FitRun::loader(int64_t epoch) const {
 
 void FitRun::calibrate() {
   if (options_.calibrate &&
-      (quant::quantizers(model_).empty() || quant::needs_calibration(model_))) {
+      (!quant::is_quantized(model_) || quant::needs_calibration(model_))) {
     train::calibrate(model_, data_.training, ranks_, *options_.calibrate);
   }
   quant::expect_calibrated("fit", model_);

@@ -15,7 +15,7 @@
 namespace octet::program {
 namespace {
 
-struct Options {
+struct BenchOptions {
   ModelSource source;
   bool int8 = false;
   bool json = false;
@@ -24,24 +24,20 @@ struct Options {
   double seconds = 2;
 };
 
-bool is_quantized(const Model& model) {
-  return !quant::quantizers(model).empty();
-}
-
 Model quantized(const Model& model) {
-  if (is_quantized(model)) return model.clone();
+  if (quant::is_quantized(model)) return model.clone();
   Model result = quant::quantize_model(model);
   calibrate_on_noise(result);
   return result;
 }
 
-std::string benched(const Options& o) {
+std::string benched(const BenchOptions& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   Model model = read_model(o.source);
   if (o.int8) model = quantized(model);
   const InferenceSession session(model, session_options(o.source));
   const Measurement what{.network = o.source.what,
-                         .int8 = is_quantized(model),
+                         .int8 = quant::is_quantized(model),
                          .batch = o.batch,
                          .threads = num_threads(),
                          .seconds = o.seconds};
@@ -51,8 +47,8 @@ std::string benched(const Options& o) {
 }  // namespace
 
 void add_bench(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<BenchOptions>();
+  BenchOptions& o = *options;
   Command command = program.add_command(
       "bench", "Measure the latency and throughput of a model");
   add_model(command, o.source, kModelHelp);

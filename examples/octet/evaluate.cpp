@@ -28,7 +28,7 @@ Examples:
   octet evaluate int8.onnx --data /usr/share/datasets/fashion-mnist --json
 )";
 
-struct Options {
+struct EvaluateOptions {
   ModelSource model;
   DataOptions data;
   std::string part = "auto";
@@ -55,7 +55,7 @@ std::pair<Dataset, std::string> part_of(const io::OpenedData& data,
 }
 
 /// Accuracy at chance level indicates wrong preprocessing or labels.
-void warn_of_guessing(const Options& o, const Model& model,
+void warn_of_guessing(const EvaluateOptions& o, const Model& model,
                       const train::Evaluation& result) {
   constexpr int64_t kFewest = 50;
   const int64_t classes = model.outputs()[0].shape()[-1];
@@ -71,7 +71,7 @@ void warn_of_guessing(const Options& o, const Model& model,
                   percent(result.accuracy), classes));
 }
 
-void evaluate(const Options& o) {
+void evaluate(const EvaluateOptions& o) {
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);
@@ -99,8 +99,8 @@ void evaluate(const Options& o) {
 }  // namespace
 
 void add_evaluate(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<EvaluateOptions>();
+  EvaluateOptions& o = *options;
   Command command = program.add_command(
       "evaluate", "Measure the loss and accuracy of a model");
   add_model(command, o.model, kModelHelp);

@@ -29,7 +29,7 @@ Examples:
   octet fold int8.onnx -o folded.onnx --target tensorrt10
 )";
 
-struct Options {
+struct FoldOptions {
   ModelSource model;
   std::string output;
   ExportOptions file;
@@ -37,7 +37,7 @@ struct Options {
 };
 
 std::string folds_json(const std::vector<quant::BatchNormFold>& folds,
-                       const Options& o) {
+                       const FoldOptions& o) {
   Config::List list;
   for (const quant::BatchNormFold& fold : folds) {
     list.push_back(Config()
@@ -49,7 +49,7 @@ std::string folds_json(const std::vector<quant::BatchNormFold>& folds,
          "\n";
 }
 
-void fold(const Options& o) {
+void fold(const FoldOptions& o) {
   check_output(o.output);
   const bool onnx = o.output.ends_with(".onnx");
   if ((o.file.target || o.file.layout) && !onnx) {
@@ -87,8 +87,8 @@ void fold(const Options& o) {
 }  // namespace
 
 void add_fold(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<FoldOptions>();
+  FoldOptions& o = *options;
   Command command = program.add_command(
       "fold", "Fold batch normalization into the preceding layers");
   add_model(command, o.model, kModelHelp);

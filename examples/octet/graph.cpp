@@ -17,7 +17,7 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kGraphExamples =
     R"(
 Boxes are kernels with their layers, colored by the precision that octet lint
 expects; blue marks Q/DQ points. An ONNX file is drawn node by node, or with
@@ -30,7 +30,7 @@ Examples:
   octet graph model.h5 --dot | dot -Tpdf -o model.pdf
 )";
 
-struct Options {
+struct GraphOptions {
   ModelSource model;
   PlacementOptions placement;
   std::string output;
@@ -41,10 +41,10 @@ struct Options {
   bool separate = false;
 };
 
-Model drawn_model(const Options& o) {
+Model drawn_model(const GraphOptions& o) {
   Model model = read_model(o.model);
   if (!o.int8) return model;
-  if (!quant::quantizers(model).empty()) {
+  if (quant::is_quantized(model)) {
     throw ValueError("already_quantized", "--int8",
                      "the model is already quantized");
   }
@@ -53,7 +53,7 @@ Model drawn_model(const Options& o) {
   return int8;
 }
 
-void graph(Options o) {
+void graph(GraphOptions o) {
   if (!o.int8) check_no_placement(o.placement, "needs --int8");
   choose_policy(o.placement, o.target);
   if (!o.output.empty()) check_output(o.output);
@@ -79,8 +79,8 @@ void graph(Options o) {
 }  // namespace
 
 void add_graph(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<GraphOptions>();
+  GraphOptions& o = *options;
   Command command =
       program.add_command("graph", "Draw a model as SVG or Graphviz");
   add_model(command, o.model, kModelHelp);
@@ -106,7 +106,7 @@ void add_graph(CommandLine& program) {
       "--int8", o.int8,
       "quantize the model first, with random ranges (for the picture only)");
   add_placement_options(command, o.placement);
-  command.set_footer(kExamples);
+  command.set_footer(kGraphExamples);
   command.when_chosen([options] { graph(*options); });
 }
 

@@ -57,7 +57,7 @@ Config scales_of(const quant::Quantizer& quantizer) {
   return scales;
 }
 
-Config to_config(const Site& site) {
+Config site_config(const Site& site) {
   Config entry;
   entry.set("layer", site.point.layer);
   entry.set("site", to_string(site.point.site));
@@ -118,7 +118,7 @@ Config to_config(const Model& model) {
     return list;
   };
   Config::List qdq;
-  for (const Site& site : sites_of(model)) qdq.push_back(to_config(site));
+  for (const Site& site : sites_of(model)) qdq.push_back(site_config(site));
   return Config()
       .set("name", model.name())
       .set("input", to_config(model.inputs()[0].shape()))

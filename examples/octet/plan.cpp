@@ -23,7 +23,7 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kPlanExamples = R"(
 Output:
   A line per Q/DQ point: layer, site, configuration, rule, reason. The last line
   counts activation points A, weight points W, T = A + W, and the pairs S of the
@@ -47,7 +47,7 @@ Examples:
   octet plan zoo:merry --save plan.json
 )";
 
-struct Options {
+struct PlanOptions {
   ModelSource model;
   PlacementOptions placement;
   std::optional<std::string> diff;  // policy or file
@@ -171,7 +171,7 @@ void warn_of(const Placed& placed, bool saved) {
   }
 }
 
-void plan(Options o) {
+void plan(PlanOptions o) {
   choose_policy(o.placement);
   quant::QuantizeOptions options = quantize_options(o.placement);
   const Model model = read_model(o.model);
@@ -199,8 +199,8 @@ void plan(Options o) {
 }  // namespace
 
 void add_plan(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<PlanOptions>();
+  PlanOptions& o = *options;
   Command command =
       program.add_command("plan", "Show where Q/DQ pairs are placed, and why");
   add_model(command, o.model, kModelHelp);
@@ -219,7 +219,7 @@ void add_plan(CommandLine& program) {
   command.add("--save", o.save, "write the plan to a file")
       .type("FILE.json")
       .writes({".json", ".plan"}, OtherNames::unknown);
-  command.set_footer(kExamples);
+  command.set_footer(kPlanExamples);
   command.when_chosen([options] { plan(*options); });
 }
 

@@ -29,7 +29,7 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kPredictExamples = R"(
 Axis order:
   Samples have the axis order of the model file: NHWC for Keras and Octet,
   usually NCHW for ONNX (octet inspect MODEL.onnx). The other order is
@@ -52,7 +52,7 @@ Examples:
   octet predict pair.onnx --input left=a.npy --input right=b.npy --output y.npy
 )";
 
-struct Options {
+struct PredictOptions {
   ModelSource model;
   // Paths, or NAME=path.
   std::vector<std::string> inputs;
@@ -62,8 +62,6 @@ struct Options {
   int64_t batch = 0;   // 0: the default of the model
   DataOptions images;  // preprocessing of image files
 };
-
-Shape sample(const Shape& shape) { return shape.slice(1, shape.rank()); }
 
 // Returns whether `given` has all fixed sizes of `wanted`.
 bool fits(const Shape& given, const Shape& wanted) {
@@ -194,7 +192,7 @@ struct Files {
   std::vector<std::string> labels;
 };
 
-Files files_of(const Options& options, const Predictor& model) {
+Files files_of(const PredictOptions& options, const Predictor& model) {
   std::vector<std::string> names;
   for (const RunnableInput& input : model.inputs) names.push_back(input.name);
   Files files{paths_for("--input", options.inputs, names),
@@ -240,7 +238,8 @@ std::vector<Tensor> read_inputs(const Predictor& model, const Files& files,
 
 /// Returns all outputs; outputs without a file are empty.
 std::vector<Tensor> run(const Predictor& model, const Files& files,
-                        std::vector<Tensor> inputs, const Options& options) {
+                        std::vector<Tensor> inputs,
+                        const PredictOptions& options) {
   SamplesRun run{options.model, model, std::move(inputs), files.inputs, {}, {},
                  options.batch};
   for (size_t i = 0; i < model.outputs.size(); ++i) {
@@ -272,11 +271,11 @@ int write(const Files& files, const std::vector<std::string>& names,
 }
 
 /// Returns whether the only input is an image or a folder of images.
-bool takes_images(const Options& options) {
+bool takes_images(const PredictOptions& options) {
   return options.inputs.size() == 1 && is_image_path(options.inputs[0]);
 }
 
-void run_images(const Options& options) {
+void run_images(const PredictOptions& options) {
   if (!options.labels.empty()) {
     throw ValueError("conflicting_options", "--labels",
                      "applies to .npy inputs, got images. Hint: use octet "
@@ -289,7 +288,7 @@ void run_images(const Options& options) {
                   .batch = options.batch});
 }
 
-void predict(const Options& options) {
+void predict(const PredictOptions& options) {
   // Checks options before loading the model, which may take long.
   const io::OnnxLayout layout = layout_of(options.layout);
   for (const std::string& output : options.outputs) {
@@ -330,7 +329,7 @@ void predict(const Options& options) {
 }  // namespace
 
 void add_predict(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PredictOptions>();
   Command command =
       program.add_command("predict", "Run a model on samples or images");
   add_model(command, options->model, kModelHelp);
@@ -358,7 +357,7 @@ void add_predict(CommandLine& program) {
            "NAME=Y.npy per output")
       .type("Y.npy|Y.csv|Y.json")
       .writes({".npy", ".csv", ".json"}, OtherNames::unknown);
-  command.set_footer((std::string(kImageHelp) + kExamples).c_str());
+  command.set_footer((std::string(kImageHelp) + kPredictExamples).c_str());
   command.when_chosen([options] {
     if (options->outputs.empty() && options->labels.empty() &&
         !takes_images(*options)) {

@@ -56,7 +56,7 @@ Examples:
   octet qat calibrated.onnx --data photos/ --target onnxruntime -o tuned.onnx
 )";
 
-struct Options {
+struct QatOptions {
   ModelSource model;
   DataOptions data;
   PlacementOptions placement;
@@ -101,7 +101,7 @@ std::string figures_text(const std::vector<Figures>& figures) {
   return table.to_string();
 }
 
-int64_t epochs_of(const Options& o, const train::QatPreset& preset) {
+int64_t epochs_of(const QatOptions& o, const train::QatPreset& preset) {
   return o.training.epochs > 0 ? o.training.epochs
                                : preset.epochs_of(o.trained_epochs);
 }
@@ -109,7 +109,7 @@ int64_t epochs_of(const Options& o, const train::QatPreset& preset) {
 /// Returns whether batch normalization statistics stay frozen. At a
 /// user-defined learning rate they follow the weights, unless re-estimated
 /// statistics make the calibrated model worse.
-bool freezes_statistics(const Options& o, const train::QatPreset& preset,
+bool freezes_statistics(const QatOptions& o, const train::QatPreset& preset,
                         const Model& calibrated, const Dataset& training,
                         const Measured& by) {
   constexpr int64_t kMostSamples = 2048;
@@ -119,7 +119,7 @@ bool freezes_statistics(const Options& o, const train::QatPreset& preset,
 }
 
 /// Returns optimizer and learning rate for a calibrated model.
-FineTuning tuning_of(const Options& o, const train::QatPreset& preset,
+FineTuning tuning_of(const QatOptions& o, const train::QatPreset& preset,
                      const Model& model, const Dataset& training,
                      const Measured& by) {
   FineTuningOptions options{.share = preset.rate,
@@ -137,7 +137,8 @@ FineTuning tuning_of(const Options& o, const train::QatPreset& preset,
   return choose_fine_tuning(model, training, by, o.training, trained, options);
 }
 
-train::FitOptions fit_options(const Options& o, const train::QatPreset& preset,
+train::FitOptions fit_options(const QatOptions& o,
+                              const train::QatPreset& preset,
                               const TrainingParts& parts, const Measured& by) {
   TrainingOptions training = o.training;
   training.epochs = epochs_of(o, preset);
@@ -152,7 +153,7 @@ train::FitOptions fit_options(const Options& o, const train::QatPreset& preset,
   return options;
 }
 
-io::OnnxOptions form_of(const Options& o, const Model& given,
+io::OnnxOptions form_of(const QatOptions& o, const Model& given,
                         const std::vector<std::string>& classes,
                         const std::string& preprocess,
                         const std::string& resize) {
@@ -166,12 +167,12 @@ io::OnnxOptions form_of(const Options& o, const Model& given,
 }
 
 /// Reports export errors before training.
-void check_form(const Options& o, const Model& model,
+void check_form(const QatOptions& o, const Model& model,
                 const io::OnnxOptions& form) {
   if (o.output.ends_with(".onnx")) (void)io::to_onnx(model, form);
 }
 
-std::string write_model(const Options& o, const Model& model,
+std::string write_model(const QatOptions& o, const Model& model,
                         const io::OnnxOptions& form) {
   if (!o.output.ends_with(".onnx")) {
     io::save_model(model, o.output,
@@ -187,7 +188,7 @@ std::string write_model(const Options& o, const Model& model,
                      report.nodes, report.qdq_pairs, report.bytes);
 }
 
-std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
+std::string what_is_tuned(const QatOptions& o, const train::QatPreset& preset,
                           bool has_qdq) {
   if (has_qdq) {
     return fmt::format("Q/DQ and scales of {}, learning rate of preset {}",
@@ -199,7 +200,7 @@ std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
 }
 
 /// Throws: ValueError for --accuracy with a model that has no accuracy.
-void check_accuracy(const Options& o, const Measured& by, const Model& model,
+void check_accuracy(const QatOptions& o, const Measured& by, const Model& model,
                     const Dataset& evaluation_data) {
   if (o.accuracy < 0) return;
   const train::Evaluation one = train::evaluate(
@@ -214,7 +215,7 @@ void check_accuracy(const Options& o, const Measured& by, const Model& model,
 
 /// Warns of a poor result.
 /// Throws: ValueError if it is worse than allowed.
-void expect_quality(const Options& o, const Measured& by,
+void expect_quality(const QatOptions& o, const Measured& by,
                     const train::Evaluation& given, const Outcome& outcome,
                     const std::string& start) {
   constexpr const char* kHint =
@@ -254,7 +255,7 @@ void expect_quality(const Options& o, const Measured& by,
                   percent(lost), before.text(), after.text(), o.output, kHint));
 }
 
-void run_qat(Options o) {
+void run_qat(QatOptions o) {
   o.file.layout = o.data.layout;
   (void)onnx_options(o.file, {});
   const PlacementOptions asked = o.placement;
@@ -274,7 +275,7 @@ void run_qat(Options o) {
   }
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
-  const bool has_qdq = !quant::quantizers(model).empty();
+  const bool has_qdq = quant::is_quantized(model);
   if (has_qdq) {
     check_no_placement(asked,
                        fmt::format("'{}' already has Q/DQ", o.model.what));
@@ -372,8 +373,8 @@ void run_qat(Options o) {
 }  // namespace
 
 void add_qat(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<QatOptions>();
+  QatOptions& o = *options;
   Command command = program.add_command(
       "qat", "Fine-tune a model with quantization-aware training");
   add_model(command, o.model, kModelHelp);

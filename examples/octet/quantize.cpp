@@ -33,7 +33,7 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kNotes = R"(
+constexpr const char* kQuantizeNotes = R"(
 Calibration:
   A few hundred samples suffice. A quarter of them is held out to select the
   method by output error; with labels, accuracy is reported as well. Unusual
@@ -48,7 +48,7 @@ Exit code:
   the exit code is 0.
 )";
 
-constexpr const char* kExamples = R"(
+constexpr const char* kQuantizeExamples = R"(
 Examples:
   octet quantize model.keras -o int8.onnx --data x.npy --labels l.npy
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
@@ -62,7 +62,7 @@ Examples:
   octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
 )";
 
-struct Options {
+struct QuantizeOptions {
   ModelSource model;
   PlacementOptions placement;
   ExportOptions file;
@@ -82,7 +82,7 @@ struct Options {
 
 /// Returns the model with Q/DQ placed by the options. --mean-bits gives
 /// sensitive layers 8-bit weights, others 4-bit weights.
-Model placed(const Model& model, const Dataset& data, const Options& o,
+Model placed(const Model& model, const Dataset& data, const QuantizeOptions& o,
              std::string& report, Config& figures) {
   if (o.mean_bits == 0) return quantized(model, o.placement);
   if (!o.placement.bits.empty()) {
@@ -113,8 +113,9 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
 }
 
 /// Runs the PTQ pipeline. Stops at --accuracy, else keeps the best stage.
-Model run_pipeline(const Model& model, const Dataset& data, const Options& o,
-                   std::string& report, Config& figures) {
+Model run_pipeline(const Model& model, const Dataset& data,
+                   const QuantizeOptions& o, std::string& report,
+                   Config& figures) {
   if (o.target >= 0 && data.label_specs().empty()) {
     throw ValueError(
         "missing_value", "--accuracy",
@@ -151,8 +152,8 @@ Model run_pipeline(const Model& model, const Dataset& data, const Options& o,
 
 /// Returns the calibration samples.
 Dataset calibration_data(const Dataset& all,
-                         const std::vector<std::string>& files, Options& o,
-                         Config& figures) {
+                         const std::vector<std::string>& files,
+                         QuantizeOptions& o, Config& figures) {
   if (o.keep_unusual) {
     o.calibration.checked = true;
     return all;
@@ -177,7 +178,7 @@ Dataset calibration_data(const Dataset& all,
 }
 
 /// Labels serve evaluation, which supports classes only.
-void check_labels(const Options& o, const Dataset& data) {
+void check_labels(const QuantizeOptions& o, const Dataset& data) {
   if (o.data.labels.empty() || data.label_specs().empty()) return;
   for (const TensorSpec& label : data.label_specs()) {
     if (label.dtype == DType::i64) continue;
@@ -191,7 +192,7 @@ void check_labels(const Options& o, const Dataset& data) {
   }
 }
 
-void quantize(Options o) {
+void quantize(QuantizeOptions o) {
   constexpr int64_t kUsual = 1024;
   check_output(o.output);
   check_method(o.calibration);
@@ -281,8 +282,8 @@ void quantize(Options o) {
 }  // namespace
 
 void add_quantize(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<QuantizeOptions>();
+  QuantizeOptions& o = *options;
   Command command = program.add_command(
       "quantize", "Quantize a model to INT8 and export it as ONNX");
   add_model(command, o.model, kModelHelp);
@@ -327,7 +328,8 @@ void add_quantize(CommandLine& program) {
   add_export_options(command, o.file);
   add_engine_options(command, o.engine, o.output);
   command.set_footer(
-      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
+      (std::string(kQuantizeNotes) + kDataHelp + kImageHelp + kQuantizeExamples)
+          .c_str());
   command.when_chosen([options] { quantize(*options); });
 }
 

@@ -35,13 +35,13 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kNotes = R"(
+constexpr const char* kReportNotes = R"(
 The page has accuracy, layer noise, ranges, lint findings, latency and a graph.
 Without --reference, a quantized model is compared with itself without Q/DQ.
 The analysis of layers uses --samples N, accuracy all samples.
 )";
 
-constexpr const char* kExamples = R"(
+constexpr const char* kReportExamples = R"(
 Examples:
   octet report int8.onnx --data x.npy --labels y.npy -o report.html
   octet report int8.h5 --data x.npy --labels y.npy --sensitivity -o report.html
@@ -49,7 +49,7 @@ Examples:
       --command "octet quantize model.h5 -o int8.onnx --data photos/" -o r.html
 )";
 
-struct Options {
+struct ReportOptions {
   ModelSource model;
   std::string reference;
   DataOptions data;
@@ -63,18 +63,14 @@ struct Options {
   double seconds = 1;
 };
 
-bool is_quantized(const Model& model) {
-  return !quant::quantizers(model).empty();
-}
-
 /// Returns the reference model and records its name in the report.
-std::optional<Model> reference_of(const Options& o, const Model& model,
+std::optional<Model> reference_of(const ReportOptions& o, const Model& model,
                                   io::Report& report) {
   if (!o.reference.empty()) {
     report.reference = std::filesystem::path(o.reference).filename().string();
     return read_model(beside(o.model, o.reference));
   }
-  if (!is_quantized(model)) return std::nullopt;
+  if (!quant::is_quantized(model)) return std::nullopt;
   Model reference = model.clone();
   for (const auto& quantizer : quant::quantizers(reference)) {
     quantizer->set_enabled(false);
@@ -97,8 +93,8 @@ std::string shapes_text(std::span<const SymbolicTensor> tensors) {
   return text;
 }
 
-void add_facts(const Options& o, const Model& model, const std::string& data,
-               io::Report& report) {
+void add_facts(const ReportOptions& o, const Model& model,
+               const std::string& data, io::Report& report) {
   const auto fact = [&](const char* name, std::string value) {
     report.facts.emplace_back(name, std::move(value));
   };
@@ -131,7 +127,7 @@ void add_facts(const Options& o, const Model& model, const std::string& data,
        fmt::format("{}, {} threads", to_string(active_isa()), num_threads()));
 }
 
-void add_accuracy(const Options& o, const Model& model,
+void add_accuracy(const ReportOptions& o, const Model& model,
                   const std::optional<Model>& reference, const Dataset& data,
                   const io::OpenedData& opened, const DataTarget& target,
                   io::Report& report) {
@@ -188,7 +184,7 @@ void add_speed(const ModelSource& source, const std::string& name,
                            .steps = std::move(times.steps)});
 }
 
-void add_graph(const Options& o, const Model& model, io::Report& report) {
+void add_graph(const ReportOptions& o, const Model& model, io::Report& report) {
   const io::LintTarget target =
       as_option("--target", [&] { return io::lint_target(o.target); });
   if (is_onnx(o.model.what)) {
@@ -213,7 +209,7 @@ void add_graph(const Options& o, const Model& model, io::Report& report) {
 }
 
 /// Measures sensitivity against the reference outputs if possible.
-void measure_sensitivity(const Options& o, const Model& model,
+void measure_sensitivity(const ReportOptions& o, const Model& model,
                          const std::optional<Model>& reference,
                          const Dataset& samples, io::Report& report) {
   const quant::SensitivityOptions options{.samples = 0};
@@ -236,11 +232,11 @@ void measure_sensitivity(const Options& o, const Model& model,
   }
 }
 
-void add_noise(const Options& o, const Model& model,
+void add_noise(const ReportOptions& o, const Model& model,
                const std::optional<Model>& reference, const Dataset& data,
                io::Report& report) {
   const Dataset samples = data.sample(o.samples);
-  if (is_quantized(model)) {
+  if (quant::is_quantized(model)) {
     report.activations = io::activation_histograms(model, samples);
     report.findings = quant::check_quantizers(model, samples, {.samples = 0});
     if (o.sensitivity)
@@ -263,7 +259,7 @@ void add_noise(const Options& o, const Model& model,
                          io::TracedModel(model.clone()), batch.inputs.at(0));
 }
 
-void make_report(const Options& o) {
+void make_report(const ReportOptions& o) {
   check_output(o.output);
   (void)as_option("--target", [&] { return io::lint_target(o.target); });
   warn_of_untrained(o.model);
@@ -307,8 +303,8 @@ void make_report(const Options& o) {
 }  // namespace
 
 void add_report(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<ReportOptions>();
+  ReportOptions& o = *options;
   Command command =
       program.add_command("report", "Write an HTML report of a model");
   add_model(command, o.model, kModelHelp);
@@ -348,7 +344,8 @@ void add_report(CommandLine& program) {
       .type("S")
       .show_default();
   command.set_footer(
-      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
+      (std::string(kReportNotes) + kDataHelp + kImageHelp + kReportExamples)
+          .c_str());
   command.when_chosen([options] { make_report(*options); });
 }
 

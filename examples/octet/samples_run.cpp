@@ -10,9 +10,9 @@
 #include <octet/runtime/error.h>
 
 namespace octet::program {
-namespace {
-
 Shape sample(const Shape& shape) { return shape.slice(1, shape.rank()); }
+
+namespace {
 
 /// Returns the batch size; 0 to run all inputs at once.
 int64_t batch_of(const SamplesRun& run, int64_t n) {

@@ -24,6 +24,9 @@ struct SamplesRun {
   int64_t batch = 0;  ///< 0: the model's
 };
 
+/// Returns the shape of a sample.
+Shape sample(const Shape& shape);
+
 /// Returns the number of samples of the inputs; 1 without a common first axis.
 int64_t sample_count(const std::vector<Tensor>& inputs);
 

@@ -24,13 +24,13 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kNotes = R"(
+constexpr const char* kSensitivityNotes = R"(
 A float model is quantized and calibrated first, as by octet quantize. For
 each layer, the model runs with only this layer quantized, and with all layers
 quantized but this one. The first line of the output names the main cause.
 )";
 
-constexpr const char* kExamples = R"(
+constexpr const char* kSensitivityExamples = R"(
 Examples:
   octet sensitivity model.h5 --data x.npy --labels l.npy
   octet sensitivity model.h5 --data photos/ --bits 4,8 --method max
@@ -38,7 +38,7 @@ Examples:
   octet sensitivity int8.onnx --reference model.h5 --data x.npy
 )";
 
-struct Options {
+struct SensitivityOptions {
   ModelSource model;
   std::string reference;
   DataOptions data;
@@ -48,7 +48,7 @@ struct Options {
   bool json = false;
 };
 
-Config to_config(const quant::QuantizationLoss& loss) {
+Config loss_config(const quant::QuantizationLoss& loss) {
   Config config;
   // JSON cannot represent infinity.
   if (std::isfinite(loss.sqnr)) config.set("sqnr", loss.sqnr);
@@ -56,7 +56,7 @@ Config to_config(const quant::QuantizationLoss& loss) {
   return config;
 }
 
-Config to_config(const quant::ChannelSensitivity& channel) {
+Config channel_config(const quant::ChannelSensitivity& channel) {
   Config config;
   config.set("channel", channel.channel)
       .set("range", channel.range)
@@ -65,13 +65,13 @@ Config to_config(const quant::ChannelSensitivity& channel) {
   return config;
 }
 
-Config to_config(const quant::Sensitivity& s) {
+Config sensitivity_config(const quant::Sensitivity& s) {
   Config::List layers, tensors;
   for (const quant::LayerSensitivity& layer : s.layers) {
     Config entry;
     entry.set("layer", layer.layer)
-        .set("alone", to_config(layer.alone))
-        .set("without", to_config(layer.without));
+        .set("alone", loss_config(layer.alone))
+        .set("without", loss_config(layer.without));
     const auto set = [&](const char* name, std::optional<double> sqnr) {
       if (sqnr && std::isfinite(*sqnr)) entry.set(name, *sqnr);
     };
@@ -80,7 +80,7 @@ Config to_config(const quant::Sensitivity& s) {
     set("loss_rise", layer.loss_rise);
     if (!layer.tensor.empty()) entry.set("tensor", layer.tensor);
     if (layer.weight_channel) {
-      entry.set("weight_channel", to_config(*layer.weight_channel));
+      entry.set("weight_channel", channel_config(*layer.weight_channel));
     }
     entry.set("equalizable", layer.equalizable);
     layers.push_back(std::move(entry));
@@ -90,27 +90,27 @@ Config to_config(const quant::Sensitivity& s) {
     entry.set("tensor", tensor.quantizer).set("clipped", tensor.clipped);
     if (std::isfinite(tensor.sqnr)) entry.set("sqnr", tensor.sqnr);
     if (tensor.worst_channel) {
-      entry.set("worst_channel", to_config(*tensor.worst_channel));
+      entry.set("worst_channel", channel_config(*tensor.worst_channel));
     }
     tensors.push_back(std::move(entry));
   }
   Config config;
   config.set("blame", s.blame())
       .set("samples", s.samples)
-      .set("quantized", to_config(s.all));
+      .set("quantized", loss_config(s.all));
   if (s.float_score) config.set("float", *s.float_score);
   config.set("layers", layers).set("tensors", tensors);
   return config;
 }
 
-void sensitivity(Options o) {
+void sensitivity(SensitivityOptions o) {
   constexpr int64_t kUsual = 1024;
   check_method(o.calibration);
   warn_of_untrained(o.model);
   Model model = read_model(o.model);
   std::optional<Model> reference;
   if (!o.reference.empty()) {
-    if (quant::quantizers(std::as_const(model)).empty()) {
+    if (!quant::is_quantized(model)) {
       throw UnsupportedError(
           "conflicting_options", "--reference",
           "applies to quantized models; a float model is its own reference");
@@ -123,8 +123,7 @@ void sensitivity(Options o) {
   check_classes(model, o.model, opened);
   const Dataset data = data_for("sensitivity", model, opened.train);
   if (!o.json) print(describe("samples", data, opened, o.data, target));
-  const bool quantized_before =
-      !quant::quantizers(std::as_const(model)).empty();
+  const bool quantized_before = quant::is_quantized(model);
   if (!quantized_before) {
     choose_policy(o.placement);
     if (o.calibration.samples == 0) {
@@ -152,15 +151,15 @@ void sensitivity(Options o) {
       reference
           ? sensitivity_beside(*reference, model, evaluation_data, options)
           : quant::sensitivity(model, evaluation_data, options);
-  print(o.json ? io::to_json(to_config(result)) + "\n"
+  print(o.json ? io::to_json(sensitivity_config(result)) + "\n"
                : on_command_line(result.to_string()));
 }
 
 }  // namespace
 
 void add_sensitivity(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<SensitivityOptions>();
+  SensitivityOptions& o = *options;
   Command command = program.add_command(
       "sensitivity", "Rank layers by the accuracy they lose to quantization");
   add_model(command, o.model, kModelHelp);
@@ -179,8 +178,9 @@ void add_sensitivity(CommandLine& program) {
   add_placement_options(command, o.placement);
   command.begin_group("Output");
   command.add_flag("--json", o.json, "print JSON");
-  command.set_footer(
-      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
+  command.set_footer((std::string(kSensitivityNotes) + kDataHelp + kImageHelp +
+                      kSensitivityExamples)
+                         .c_str());
   command.when_chosen([options] { sensitivity(*options); });
 }
 

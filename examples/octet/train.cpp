@@ -44,7 +44,7 @@ Examples:
 constexpr std::string_view kZooPrefix = "zoo:";
 const std::string kOptimizer = "adamw";
 
-struct Options {
+struct TrainOptions {
   ModelSource model;
   DataOptions data;
   TrainingOptions training{.epochs = 10, .schedule = "cosine", .warmup = 0.05};
@@ -55,9 +55,11 @@ struct Options {
   bool json = false;
 };
 
-bool is_zoo(const Options& o) { return o.model.what.starts_with(kZooPrefix); }
+bool is_zoo(const TrainOptions& o) {
+  return o.model.what.starts_with(kZooPrefix);
+}
 
-zoo::Options zoo_options(const Options& o) {
+zoo::Options zoo_options(const TrainOptions& o) {
   zoo::Options options{.alpha = o.alpha,
                        .seed = static_cast<uint64_t>(o.training.seed)};
   const std::vector<Shape> shapes = input_shapes(o.model);
@@ -65,12 +67,12 @@ zoo::Options zoo_options(const Options& o) {
   return options;
 }
 
-std::string_view zoo_name(const Options& o) {
+std::string_view zoo_name(const TrainOptions& o) {
   return std::string_view(o.model.what).substr(kZooPrefix.size());
 }
 
 /// Returns the number of outputs of a zoo network.
-int64_t classes_of(const Options& o, const io::OpenedData& data) {
+int64_t classes_of(const TrainOptions& o, const io::OpenedData& data) {
   if (data.train.label_specs().empty()) {
     throw ValueError("missing_value", "--labels",
                      "the data has no labels. Hint: add --labels Y.npy");
@@ -99,7 +101,7 @@ struct Job {
   io::OpenedData data;
 };
 
-Job open_job(const Options& o) {
+Job open_job(const TrainOptions& o) {
   if (!is_zoo(o)) {
     if (o.classes > 0 || o.alpha > 0) {
       throw ValueError(
@@ -164,8 +166,8 @@ struct Tuning {
   std::optional<io::TrainingConfig> trained;
 };
 
-Tuning tuning_of(const Options& o, const Model& model, const Dataset& training,
-                 const Measured& by, bool untrained) {
+Tuning tuning_of(const TrainOptions& o, const Model& model,
+                 const Dataset& training, const Measured& by, bool untrained) {
   if (!untrained) {
     const std::optional<io::TrainingConfig> trained = training_of(o.model);
     return {choose_fine_tuning(model, training, by, o.training, trained,
@@ -195,7 +197,7 @@ bool has_diverged(const Measured& by, double loss_before, double loss_after,
                              : !(last.value <= before.value * kRise));
 }
 
-std::string write_model(const Options& o, const Model& model,
+std::string write_model(const TrainOptions& o, const Model& model,
                         const std::vector<std::string>& classes,
                         const std::string& preprocess,
                         const std::string& resize,
@@ -226,8 +228,8 @@ std::string write_model(const Options& o, const Model& model,
 
 /// Warns if the model did not improve.
 /// Throws: ValueError if training diverged without --force.
-void expect_gain(const Options& o, const Measured& by, const Outcome& outcome,
-                 bool diverged) {
+void expect_gain(const TrainOptions& o, const Measured& by,
+                 const Outcome& outcome, bool diverged) {
   constexpr const char* kHint = "Hint: try a smaller --rate";
   const std::string figures =
       fmt::format("from {} before to {} after the last epoch",
@@ -255,7 +257,7 @@ void expect_gain(const Options& o, const Measured& by, const Outcome& outcome,
   }
 }
 
-void train_model(const Options& o) {
+void train_model(const TrainOptions& o) {
   check_output(o.output);
   check_training_options(o.training);
   if (o.training.threads > 0) {
@@ -368,8 +370,8 @@ void train_model(const Options& o) {
 }  // namespace
 
 void add_train(CommandLine& program) {
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
+  const auto options = std::make_shared<TrainOptions>();
+  TrainOptions& o = *options;
   Command command =
       program.add_command("train", "Train a zoo network or a model file");
   add_model(command, o.model, kModelHelp);

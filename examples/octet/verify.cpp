@@ -67,7 +67,7 @@ Reference reference_of(const VerifyOptions& options) {
     }
   }
   Model model = read_model(source);
-  const bool quantized = !quant::quantizers(model).empty();
+  const bool quantized = quant::is_quantized(model);
   const io::OnnxInterface interface =
       options.reference.empty() ? interface_of(source) : io::OnnxInterface();
   return {io::TracedModel(std::move(model), interface), quantized};

@@ -320,8 +320,7 @@ void load_keras_weights(Model& model, const std::filesystem::path& path,
     std::vector<TargetLayer> targets = targets_of(model);
     const Stored stored = match(source, model, targets, options);
     // A model without quantizers ignores them.
-    const bool use =
-        !stored.scales.empty() && !quant::quantizers(model).empty();
+    const bool use = !stored.scales.empty() && quant::is_quantized(model);
     QuantizerScales scales;
     if (use) scales = scales_for(model, stored.scales, options.partial);
     assign_all(source.weights, stored.weights);

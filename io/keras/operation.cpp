@@ -21,38 +21,38 @@ Outputs pointwise(FunctionCall& c) {
   return {kFunction(c.x())};
 }
 
-constexpr auto kElementwise = KerasFunction::Order::elementwise;
+constexpr auto kElementwiseOrder = KerasFunction::Order::elementwise;
 
 // Functions of one tensor without settings, by Keras 3's class names.
-constexpr KerasFunction kPointwise[] = {
-    {"Absolute", pointwise<octet::abs>, kElementwise},
-    {"Ceil", pointwise<octet::ceil>, kElementwise},
-    {"Cos", pointwise<octet::cos>, kElementwise},
-    {"Erf", pointwise<octet::erf>, kElementwise},
-    {"Exp", pointwise<octet::exp>, kElementwise},
-    {"Floor", pointwise<octet::floor>, kElementwise},
-    {"HardSigmoid", pointwise<hard_sigmoid>, kElementwise},
-    {"HardSilu", pointwise<hard_silu>, kElementwise},
-    {"Log", pointwise<octet::log>, kElementwise},
-    {"LogSigmoid", pointwise<log_sigmoid>, kElementwise},
-    {"LogicalNot", pointwise<logical_not>, kElementwise},
-    {"Negative", pointwise<negative>, kElementwise},
-    {"Reciprocal", pointwise<reciprocal>, kElementwise},
-    {"Relu", pointwise<relu>, kElementwise},
-    {"Relu6", pointwise<relu6>, kElementwise},
-    {"Rsqrt", pointwise<rsqrt>, kElementwise},
-    {"Selu", pointwise<selu>, kElementwise},
-    {"Sigmoid", pointwise<sigmoid>, kElementwise},
-    {"Sign", pointwise<sign>, kElementwise},
-    {"Silu", pointwise<silu>, kElementwise},
-    {"Sin", pointwise<octet::sin>, kElementwise},
-    {"Softplus", pointwise<softplus>, kElementwise},
-    {"Softsign", pointwise<softsign>, kElementwise},
-    {"Sqrt", pointwise<octet::sqrt>, kElementwise},
-    {"Square", pointwise<square>, kElementwise},
-    {"Tanh", pointwise<octet::tanh>, kElementwise},
+constexpr KerasFunction kElementwiseOrder[] = {
+    {"Absolute", pointwise<octet::abs>, kElementwiseOrder},
+    {"Ceil", pointwise<octet::ceil>, kElementwiseOrder},
+    {"Cos", pointwise<octet::cos>, kElementwiseOrder},
+    {"Erf", pointwise<octet::erf>, kElementwiseOrder},
+    {"Exp", pointwise<octet::exp>, kElementwiseOrder},
+    {"Floor", pointwise<octet::floor>, kElementwiseOrder},
+    {"HardSigmoid", pointwise<hard_sigmoid>, kElementwiseOrder},
+    {"HardSilu", pointwise<hard_silu>, kElementwiseOrder},
+    {"Log", pointwise<octet::log>, kElementwiseOrder},
+    {"LogSigmoid", pointwise<log_sigmoid>, kElementwiseOrder},
+    {"LogicalNot", pointwise<logical_not>, kElementwiseOrder},
+    {"Negative", pointwise<negative>, kElementwiseOrder},
+    {"Reciprocal", pointwise<reciprocal>, kElementwiseOrder},
+    {"Relu", pointwise<relu>, kElementwiseOrder},
+    {"Relu6", pointwise<relu6>, kElementwiseOrder},
+    {"Rsqrt", pointwise<rsqrt>, kElementwiseOrder},
+    {"Selu", pointwise<selu>, kElementwiseOrder},
+    {"Sigmoid", pointwise<sigmoid>, kElementwiseOrder},
+    {"Sign", pointwise<sign>, kElementwiseOrder},
+    {"Silu", pointwise<silu>, kElementwiseOrder},
+    {"Sin", pointwise<octet::sin>, kElementwiseOrder},
+    {"Softplus", pointwise<softplus>, kElementwiseOrder},
+    {"Softsign", pointwise<softsign>, kElementwiseOrder},
+    {"Sqrt", pointwise<octet::sqrt>, kElementwiseOrder},
+    {"Square", pointwise<square>, kElementwiseOrder},
+    {"Tanh", pointwise<octet::tanh>, kElementwiseOrder},
     {"identity", [](FunctionCall& c) -> Outputs { return {c.x()}; },
-     kElementwise},
+     kElementwiseOrder},
 };
 
 using Numbers = std::vector<double>;
@@ -142,7 +142,7 @@ const Row* find_row(const Row (&rows)[kSize], std::string_view name) {
 }
 
 const KerasFunction* find_any(std::string_view name) {
-  const KerasFunction* found = find_row(kPointwise, name);
+  const KerasFunction* found = find_row(kElementwiseOrder, name);
   return found == nullptr ? find_function(name) : found;
 }
 

@@ -249,7 +249,7 @@ std::string_view to_string(QuantizerFault fault) {
 std::vector<QuantizerFinding> check_quantizers(const Model& given,
                                                const Dataset& data,
                                                const CheckOptions& options) {
-  if (quantizers(given).empty()) {
+  if (!is_quantized(given)) {
     throw ValueError(
         "not_quantized", "check_quantizers",
         fmt::format(

@@ -67,7 +67,7 @@ Quantizers activation_ranges(Model& model) {
 }
 
 void check_calibration(const Model& model) {
-  if (quantizers(model).empty()) {
+  if (!is_quantized(model)) {
     throw ValueError(
         "not_quantized", "calibrate",
         fmt::format("model '{}' has no quantizers. Hint: run quantize_model "

@@ -26,7 +26,7 @@ void warn_of_activation_defaults(const QuantizerConfig& weight) {
 }  // namespace
 
 void check_is_float(const Model& model, std::string_view who) {
-  if (quantizers(model).empty()) return;
+  if (!is_quantized(model)) return;
   throw ValueError(
       "already_quantized", std::string(who),
       fmt::format("model '{}' is already quantized. Hint: "

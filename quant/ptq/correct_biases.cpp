@@ -59,7 +59,7 @@ std::vector<double> mean_outputs(const Model& model, const LinearLayer& layer,
 std::vector<LayerBias> correct_biases(Model& model, const Dataset& data,
                                       const PostTrainingOptions& options) {
   expect_calibrated("correct_biases", model);
-  if (quantizers(model).empty()) {
+  if (!is_quantized(model)) {
     throw ValueError(
         "not_quantized", "correct_biases",
         fmt::format(

@@ -142,7 +142,7 @@ void expect_finite(const LinearLayer& layer) {
 }  // namespace
 
 std::vector<Equalization> equalize(Model& model) {
-  if (!quantizers(model).empty()) {
+  if (is_quantized(model)) {
     throw ValueError("already_quantized", "equalize",
                      fmt::format("model '{}' has quantizers. Hint: "
                                  "equalize before quantize_model",

@@ -7,6 +7,8 @@
 
 #include <octet/quant/wrapper.h>
 
+#include "graph/layer_facts.h"
+
 namespace octet::quant {
 namespace {
 

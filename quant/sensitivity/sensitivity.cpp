@@ -302,7 +302,7 @@ class Analysis {
 
 Sensitivity sensitivity(const Model& quantized, const Dataset& data,
                         const SensitivityOptions& options) {
-  if (quantizers(quantized).empty()) {
+  if (!is_quantized(quantized)) {
     throw ValueError(
         "not_quantized", "sensitivity",
         fmt::format("model '{}' has no quantizers. "

@@ -389,6 +389,8 @@ std::vector<std::shared_ptr<const Quantizer>> quantizers(const Model& model) {
   return distinct_quantizers<const Quantizer>(model);
 }
 
+bool is_quantized(const Model& model) { return !quantizers(model).empty(); }
+
 std::vector<PlacedQuantizer> activation_quantizers(const Model& model) {
   return placed_quantizers(
       model, [](const auto& wrapper) { return wrapper.activations(); });

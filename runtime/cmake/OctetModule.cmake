@@ -1,8 +1,10 @@
-# octet_module(NAME [SOURCES ...] [USES module...] [LINKS target...])
+# octet_module(NAME [SOURCES ...] [USES module...] [LINKS target...]
+#              [PRECOMPILE header...])
 # Adds the OBJECT library `octet_NAME`, with the headers of the module and of
 # the modules in USES. LINKS are private third-party targets.
 function(octet_module name)
-  cmake_parse_arguments(MODULE "" "" "SOURCES;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(MODULE "" "" "SOURCES;USES;LINKS;PRECOMPILE"
+    ${ARGN})
   set(target octet_${name})
   add_library(${target} OBJECT ${MODULE_SOURCES})
   target_include_directories(${target}
@@ -13,19 +15,19 @@ function(octet_module name)
   endforeach()
   octet_compile_options(${target})
   octet_private_links(${target} ${MODULE_LINKS} fmt::fmt)
-  # Unity builds halve the time of a full build. Names in unnamed namespaces
-  # must therefore be unique within a module.
-  set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${OCTET_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 6)
-  # Precompiled headers save a fifth of a source's compile time.
-  target_precompile_headers(${target} PRIVATE
+  octet_compile_together(${target} 8
     <algorithm> <array> <functional> <map> <memory> <optional> <span> <string>
-    <string_view> <utility> <vector> <fmt/format.h>)
-  octet_share_precompiled(${target})
+    <string_view> <utility> <vector> <fmt/format.h> ${MODULE_PRECOMPILE})
 endfunction()
 
-# Makes precompiled headers cacheable by ccache.
-function(octet_share_precompiled target)
+# octet_compile_together(TARGET BATCH headers...): compiles up to BATCH sources of
+# the target in one go, with the headers precompiled. Both save compile time.
+# Names in unnamed namespaces must therefore be unique within a target.
+function(octet_compile_together target batch)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${OCTET_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE ${batch})
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  # Lets ccache store objects that depend on precompiled headers.
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()

@@ -117,6 +117,8 @@ std::vector<std::string> output_names(const Model& model);
 /// Returns each quantizer of a model once, in the model's order.
 std::vector<std::shared_ptr<Quantizer>> quantizers(Model& model);
 std::vector<std::shared_ptr<const Quantizer>> quantizers(const Model& model);
+/// Returns whether the model has quantizers, enabled or not.
+bool is_quantized(const Model& model);
 
 /// Return the quantizers on activations, an entry per edge, and on weights.
 /// Consumers of a tensor have separate entries with a shared quantizer.
