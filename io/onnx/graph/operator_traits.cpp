@@ -8,6 +8,7 @@ namespace octet::io {
 namespace {
 
 constexpr auto kOther = AxisRole::other;
+constexpr auto kChannels = AxisRole::channels;
 constexpr auto kPointwise = AxisRole::pointwise;
 using F = quant::FusionKind;
 
@@ -42,14 +43,14 @@ constexpr std::array<std::string_view, 10> kReductions = {
 constexpr OperatorTraits kTraits[] = {
     {"Add", kPointwise, F::add},
     {"Attention", kOther, F::floating},
-    {"AveragePool", kOther, F::average_pool, "2+"},
+    {"AveragePool", kChannels, F::average_pool, "2+"},
     {"BatchNormalization", kOther, F::normalization, "1+ 1 1 1 1"},
     {"Clip", kOther, F::activation},
     {"Concat", kOther, F::concatenation, "1+..."},
     {"ConstantOfShape", kOther, F::other, "1"},
-    {"Conv", kOther, F::linear, "2+ 2+ 1"},
+    {"Conv", kChannels, F::linear, "2+ 2+ 1"},
     {"ConvInteger", kOther, F::other, "2+ 2+"},
-    {"ConvTranspose", kOther, F::linear, "2+ 2+ 1"},
+    {"ConvTranspose", kChannels, F::linear, "2+ 2+ 1"},
     {"DepthToSpace", kOther, F::other, "4"},
     {"Elu", kPointwise, F::activation},
     {"Erf", kPointwise, F::floating},
@@ -62,14 +63,14 @@ constexpr OperatorTraits kTraits[] = {
     {"GatherND", kOther, F::other, "1+ 1+"},
     {"Gelu", kPointwise, F::function},
     {"Gemm", kOther, F::linear, "2 2 0-2"},
-    {"GlobalAveragePool", kOther, F::average_pool, "2+"},
-    {"GlobalMaxPool", kOther, F::movement, "2+"},
-    {"GroupNormalization", kOther, F::floating},
+    {"GlobalAveragePool", kChannels, F::average_pool, "2+"},
+    {"GlobalMaxPool", kChannels, F::movement, "2+"},
+    {"GroupNormalization", kChannels, F::floating},
     {"HardSigmoid", kPointwise, F::gate},
     {"HardSwish", kPointwise, F::activation},
     {"Identity", kPointwise, F::movement},
-    {"InstanceNormalization", kOther, F::floating, "2+ 1 1"},
-    {"LRN", kOther, F::other, "2+"},
+    {"InstanceNormalization", kChannels, F::floating, "2+ 1 1"},
+    {"LRN", kChannels, F::other, "2+"},
     {"LayerNormalization", kOther, F::floating, "1+"},
     {"LeakyRelu", kPointwise, F::activation},
     {"Log", kPointwise, F::floating},
@@ -77,7 +78,7 @@ constexpr OperatorTraits kTraits[] = {
     {"MatMul", kOther, F::linear, "1+ 1+"},
     {"MatMulInteger", kOther, F::other, "1+ 1+"},
     {"Max", kPointwise, F::merge},
-    {"MaxPool", kOther, F::movement, "2+"},
+    {"MaxPool", kChannels, F::movement, "2+"},
     {"Min", kPointwise, F::merge},
     {"Mish", kPointwise, F::activation},
     {"Mul", kPointwise, F::multiply},
@@ -90,6 +91,7 @@ constexpr OperatorTraits kTraits[] = {
     {"RMSNormalization", kOther, F::floating},
     {"Relu", kPointwise, F::activation},
     {"Reshape", kOther, F::movement, "* 1"},
+    {"Resize", kChannels},
     {"ScatterElements", kOther, F::other, "1+ 1+ 1+"},
     {"ScatterND", kOther, F::other, "1+ 1+"},
     {"Selu", kPointwise, F::activation},

@@ -13,6 +13,7 @@ namespace octet::io {
 enum class AxisRole {
   other,
   pointwise,  ///< elementwise, with broadcasting
+  channels,   ///< channels are axis 1
   reduction   ///< over the axes of an attribute or input
 };
 
