@@ -26,11 +26,11 @@ class GlobalMinPooling2DLayer : public Layer {
                    std::span<const Variable> inputs) const override {
     return negate(max(negate(inputs[0]), {1, 2}));
   }
-  // ONNX images are [n,c,h,w].
+  // Values have the axes of Keras; export assigns those of the file.
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     return {context.node("ReduceMin", {inputs[0].name},
-                         {{"axes", std::vector<int64_t>{2, 3}},
+                         {{"axes", std::vector<int64_t>{1, 2}},
                           {"keepdims", int64_t{0}}}),
             {inputs[0].shape[0], inputs[0].shape[3]}};
   }

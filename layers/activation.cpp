@@ -66,7 +66,6 @@ const LayerDef activation_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise, .has_activation = true},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

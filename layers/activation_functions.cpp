@@ -87,8 +87,7 @@ OnnxValue emit_gelu(EmitContext& context, const OnnxValue& x) {
 // Over all features of a pixel or row, in any order.
 OnnxValue emit_softmax(EmitContext& context, const OnnxValue& x) {
   OnnxValue y = x;
-  const int64_t axis = x.channels_first() ? 1 : -1;
-  y.name = context.node("Softmax", {x.name}, {{"axis", axis}});
+  y.name = context.node("Softmax", {x.name}, {{"axis", int64_t{-1}}});
   return y;
 }
 

@@ -73,7 +73,6 @@ const LayerDef activity_regularization_def{
     },
     .role = LayerRole::identity,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

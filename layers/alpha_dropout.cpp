@@ -77,7 +77,6 @@ const LayerDef alpha_dropout_def{
     },
     .role = LayerRole::identity,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -25,7 +25,6 @@ const LayerDef average_def{
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

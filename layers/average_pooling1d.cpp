@@ -27,7 +27,6 @@ const LayerDef average_pooling1d_def{
               .aliases = {"AvgPool1D"},
               .renamed = {{{"pool_length", "pool_size"},
                            {"stride", "strides"}}}},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -100,6 +100,14 @@ AxisLayout AxisLayout::with_batch(size_t axis) const {
   return result;
 }
 
+std::vector<Dim> AxisLayout::factors(int axis) const {
+  std::vector<Dim> result;
+  for (const size_t factor : axes_[static_cast<size_t>(axis)]) {
+    result.push_back(factors_[factor]);
+  }
+  return result;
+}
+
 AxisLayout AxisLayout::transposed(std::span<const int> order) const {
   AxisLayout result = *this;
   for (size_t i = 0; i < order.size(); ++i) {

@@ -89,44 +89,21 @@ class BatchNormalizationLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    // ONNX normalizes axis 1, the channel axis of images and vectors there.
-    OnnxValue x = inputs[0];
-    const int rank = x.shape.rank();
-    const Arrangement stored = features_in(x.flattened_from);
-    // Features of tokens become rows.
-    const bool moved = rank != 2 && !x.channels_first();
-    const auto reshape = [&](const char* name, std::vector<int64_t> sizes) {
-      sizes[0] = -1;
-      x.name = context.part("Reshape", name,
-                            {x.name, context.integers(name, sizes)});
-    };
-    if (moved) reshape("rows", {-1, x.shape[rank - 1]});
+    const OnnxValue& x = inputs[0];
     const Parameter& mean = at(mean_);
     const auto vector = [&](bool present, size_t index, const char* name,
                             float value) {
-      if (present) return context.weight(at(index), stored, 0);
+      if (present) return context.weight(at(index));
       return context.builder().add_initializer(
           context.layer() + "/" + name,
           Tensor::full(mean.variable.shape(), value));
     };
-    x.name = context.node(
-        "BatchNormalization",
-        {x.name, vector(o_.scale, gamma_, "gamma", 1),
-         vector(o_.center, beta_, "beta", 0), context.weight(mean, stored, 0),
-         context.weight(at(variance_), stored, 0)},
-        {{"epsilon", o_.epsilon}});
-    if (moved) {
-      reshape("tokens", {x.shape.dims().begin(), x.shape.dims().end()});
-    }
-    return x;
-  }
-
-  /// Order of the parameters for features of a flattened image.
-  static Arrangement features_in(const Shape& image) {
-    if (image.rank() != 3) return {};
-    return {.split = image,
-            .order = {2, 0, 1},
-            .joined = {image[0] * image[1] * image[2]}};
+    const std::vector<std::string> operands{
+        x.name, vector(o_.scale, gamma_, "gamma", 1),
+        vector(o_.center, beta_, "beta", 0), context.weight(mean),
+        context.weight(at(variance_))};
+    return context.channels_first_node("BatchNormalization", operands, x.shape,
+                                       {{"epsilon", o_.epsilon}});
   }
 
   void freeze_statistics(bool frozen) override { statistics_flag() = frozen; }
@@ -180,7 +157,6 @@ const LayerDef batch_normalization_def{
               .aliases = {"BatchNormalizationV1", "BatchNormalizationV2",
                           "SyncBatchNormalization"},
               .upgrade = upgrade_batch_normalization},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

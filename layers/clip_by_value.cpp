@@ -79,7 +79,6 @@ const LayerDef clip_by_value_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

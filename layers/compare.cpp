@@ -98,7 +98,6 @@ const LayerDef compare_def{
     },
     .role = LayerRole::merge,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -76,8 +76,8 @@ Variable log_softmax(const Variable& x) {
   return below - log(sum(exponential(below), channels, Keepdims::yes));
 }
 OnnxValue emit_log_softmax(EmitContext& context, const OnnxValue& x) {
-  const int64_t axis = x.channels_first() ? 1 : -1;
-  return renamed(x, context.node("LogSoftmax", {x.name}, {{"axis", axis}}));
+  return renamed(x,
+                 context.node("LogSoftmax", {x.name}, {{"axis", int64_t{-1}}}));
 }
 
 // Source: Misra 2019, arXiv 1908.08681.

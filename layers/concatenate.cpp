@@ -59,12 +59,12 @@ class ConcatenateLayer final : public Layer {
     std::vector<std::string> names;
     std::vector<Shape> shapes;
     for (const OnnxValue& x : inputs) {
-      names.push_back(context.keras_order(x).name);
+      names.push_back(x.name);
       shapes.push_back(x.shape);
     }
-    const int64_t axis = inputs[0].onnx_axis(axis_of(shapes[0]));
+    const int64_t axis = axis_of(shapes[0]);
     return {context.node("Concat", names, {{"axis", axis}}),
-            output_shape(shapes), inputs[0].ncl};
+            output_shape(shapes)};
   }
 
  private:
@@ -97,7 +97,6 @@ const LayerDef concatenate_def{
     },
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::axis},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

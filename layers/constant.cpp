@@ -68,9 +68,7 @@ class ConstantLayer final : public Layer {
     const OnnxValue& x = inputs[0];
     OnnxValue y{"", output_shape(std::array{x.shape})};
     const Shape one = of_one_sample(sample_);
-    Arrangement stored{.split = one};
-    if (y.channels_first()) stored.order = {0, 3, 1, 2};
-    const std::string value = context.weight(at(0), stored, 0);
+    const std::string value = context.weight(at(0), {.split = one}, 0);
     y.name = context.builder().add_repeated(context.layer(), value,
                                             y.shape.rank(), x.name);
     return y;

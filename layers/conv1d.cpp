@@ -27,7 +27,6 @@ const LayerDef conv1d_def{
               .renamed = {{{"filter_length", "kernel_size"},
                            {"subsample_length", "strides"}}},
               .has_activation = true},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

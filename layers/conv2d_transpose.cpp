@@ -141,7 +141,8 @@ class Conv2DTransposeLayer final : public Layer {
         {"output_padding",
          std::vector{along_rows(x[1]).beyond, along_columns(x[2]).beyond}}};
     return activation_.emit(
-        context, {context.node("ConvTranspose", operands, attributes), shape});
+        context, context.channels_first_node("ConvTranspose", operands, shape,
+                                             attributes));
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {

@@ -98,14 +98,15 @@ class ConvLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];
+    const OnnxValue& x = inputs[0];
     std::vector<std::string> operands{
-        y.name,
+        x.name,
         context.weight(at(kernel_), onnx_convolution_weight(at(kernel_)), 0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    y.name = context.node("Conv", operands, window_.onnx(y.shape, o_.groups));
-    y.shape = output_shape(std::array{y.shape});
-    return activation_.emit(context, y);
+    return activation_.emit(
+        context, context.channels_first_node("Conv", operands,
+                                             output_shape(std::array{x.shape}),
+                                             window_.onnx(x.shape, o_.groups)));
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {

@@ -53,7 +53,7 @@ class Cropping1DLayer final : public Layer {
     y.name = context.node(
         "Slice", {y.name, context.integers("starts", {o_.cropping.begin}),
                   context.integers("ends", {length - o_.cropping.end}),
-                  context.integers("axes", {2})});
+                  context.integers("axes", {1})});
     y.shape = output_shape(std::span(&inputs[0].shape, 1));
     return y;
   }
@@ -75,7 +75,6 @@ const LayerDef cropping1d_def{
           read_fields<Cropping1DOptions>(config));
     },
     .role = LayerRole::movement,
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -55,7 +55,7 @@ class Cropping2DLayer final : public Layer {
                 "Slice",
                 {inputs[0].name, context.integers("starts", {p.top, p.left}),
                  context.integers("ends", {x[1] - p.bottom, x[2] - p.right}),
-                 context.integers("axes", {2, 3})}),
+                 context.integers("axes", {1, 2})}),
             output_shape(std::span(&x, 1))};
   }
 

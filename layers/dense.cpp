@@ -69,10 +69,11 @@ class DenseLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
     const Shape shape = output_shape(std::array{x.shape});
-    const std::string y = shape.rank() == 2    ? emit_gemm(context, x)
-                          : x.channels_first() ? emit_convolution(context, x)
-                                               : emit_matmul(context, x);
-    return activation_.emit(context, {y, shape, x.ncl});
+    const int rank = shape.rank();
+    const OnnxValue y = rank == 2   ? emit_gemm(context, x, shape)
+                        : rank == 4 ? emit_convolution(context, x, shape)
+                                    : emit_matmul(context, x, shape);
+    return activation_.emit(context, y);
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {
@@ -84,44 +85,40 @@ class DenseLayer final : public Layer {
   }
 
  private:
-  std::string emit_gemm(EmitContext& context, const OnnxValue& x) const {
+  OnnxValue emit_gemm(EmitContext& context, const OnnxValue& x,
+                      const Shape& shape) const {
     std::vector<std::string> operands{
-        x.name, context.weight(at(kernel_), gemm_weight(x.flattened_from), 0)};
+        x.name, context.weight(at(kernel_), {.order = {1, 0}}, 0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    return context.node("Gemm", operands, {{"transB", int64_t{1}}});
+    return {context.node("Gemm", operands, {{"transB", int64_t{1}}}), shape};
   }
 
-  // A 1x1 convolution, since ONNX stores the channels first.
-  std::string emit_convolution(EmitContext& context, const OnnxValue& x) const {
-    const std::vector<int64_t> cell(static_cast<size_t>(x.shape.rank() - 2), 1);
+  // Images are mostly between convolutions; export makes this a MatMul if the
+  // channels are last. It makes a MatMul of sequences between convolutions a
+  // convolution.
+  OnnxValue emit_convolution(EmitContext& context, const OnnxValue& x,
+                             const Shape& shape) const {
+    const std::vector<int64_t> cell(static_cast<size_t>(shape.rank() - 2), 1);
     const Shape& kernel = at(kernel_).variable.shape();
     std::vector<int64_t> dims{kernel[1], kernel[0]};
     dims.insert(dims.end(), cell.begin(), cell.end());
-    std::vector<std::string> operands{
-        x.name,
-        context.weight(
-            at(kernel_),
-            {.order = {1, 0}, .joined = Shape(std::span<const int64_t>(dims))},
-            0)};
+    const Arrangement stored{.order = {1, 0},
+                             .joined = Shape(std::span<const int64_t>(dims))};
+    std::vector<std::string> operands{x.name,
+                                      context.weight(at(kernel_), stored, 0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    return context.node("Conv", operands, {{"kernel_shape", cell}});
+    return context.channels_first_node("Conv", operands, shape,
+                                       {{"kernel_shape", cell}});
   }
 
-  std::string emit_matmul(EmitContext& context, const OnnxValue& x) const {
+  OnnxValue emit_matmul(EmitContext& context, const OnnxValue& x,
+                        const Shape& shape) const {
     const std::string product = context.node(
         "MatMul", {x.name, context.weight(at(kernel_), Arrangement(), 1)});
-    if (!o_.use_bias) return product;
-    return context.builder().add_node("Add", context.layer() + "/bias_add",
-                                      {product, context.weight(at(bias_))});
-  }
-
-  // [units, c], the features permuted to NCHW order after Flatten of an image.
-  Arrangement gemm_weight(const Shape& image) const {
-    if (image.rank() != 3) return {.order = {1, 0}};
-    const Shape& kernel = at(kernel_).variable.shape();
-    return {.split = {image[0], image[1], image[2], kernel[1]},
-            .order = {3, 2, 0, 1},
-            .joined = {kernel[1], kernel[0]}};
+    if (!o_.use_bias) return {product, shape};
+    return {
+        context.part("Add", "bias_add", {product, context.weight(at(bias_))}),
+        shape};
   }
 
   DenseOptions o_;
@@ -147,7 +144,6 @@ const LayerDef dense_def{
     .keras = {.layout = KerasLayout::features,
               .renamed = {{{"output_dim", "units"}}},
               .has_activation = true},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -26,7 +26,6 @@ const LayerDef depthwise_conv1d_def{
                .first_axis = 1,
                .last_axis = 3},
     .keras = {.layout = KerasLayout::image, .has_activation = true},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -24,7 +24,6 @@ const LayerDef divide_def{
     .create = [](const Config&) { return make_merge(kDivide, ""); },
     .role = LayerRole::merge,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

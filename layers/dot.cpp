@@ -78,7 +78,7 @@ class DotLayer final : public Layer {
     const auto [x, y] = operands(shapes);
     const auto matrices = [&](const OnnxValue& value, const Operand& o,
                               bool left) {
-      std::string name = context.keras_order(value).name;
+      std::string name = value.name;
       if (o_.normalize) {
         name = emit_unit_length(context, name, {o.axis}, kEpsilon);
       }

@@ -62,7 +62,6 @@ const LayerDef dropout_def{
     },
     .role = LayerRole::identity,
     .keras = {.layout = KerasLayout::pointwise, .renamed = {{{"p", "rate"}}}},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -30,18 +30,8 @@ class FlattenLayer final : public Layer {
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
-    OnnxValue y{context.node("Flatten", {x.name}, {{"axis", int64_t{1}}}),
-                output_shape(std::array{x.shape})};
-    if (!x.channels_first()) {
-      y.flattened_from = x.flattened_from;
-      return y;
-    }
-    // A sequence is an image of one row. With a single pixel or channel, both
-    // layouts flatten to the same order.
-    const Shape image =
-        x.ncl ? Shape{1, x.shape[1], x.shape[2]} : x.shape.slice(1, 4);
-    if (image[0] * image[1] > 1 && image[2] > 1) y.flattened_from = image;
-    return y;
+    return {context.node("Flatten", {x.name}, {{"axis", int64_t{1}}}),
+            output_shape(std::array{x.shape})};
   }
 };
 
@@ -58,7 +48,6 @@ const LayerDef flatten_def{
     },
     .role = LayerRole::movement,
     .keras = {.layout = KerasLayout::flatten},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -49,12 +49,12 @@ class GatherLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = context.keras_order(inputs[0]);
+    OnnxValue y = inputs[0];
     const int axis = axis_of(y.shape);
     const std::vector<int64_t> indices = indices_in(y.shape);
     y.name =
         context.node("Gather", {y.name, context.integers("indices", indices)},
-                     {{"axis", y.onnx_axis(axis)}});
+                     {{"axis", int64_t{axis}}});
     y.shape = y.shape.with(axis, std::ssize(indices));
     return y;
   }
@@ -104,7 +104,6 @@ const LayerDef gather_def{
       return std::make_shared<GatherLayer>(read_fields<GatherOptions>(config));
     },
     .role = LayerRole::movement,
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -65,7 +65,6 @@ const LayerDef gaussian_dropout_def{
     },
     .role = LayerRole::identity,
     .keras = {.layout = KerasLayout::pointwise, .renamed = {{{"p", "rate"}}}},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -69,7 +69,6 @@ const LayerDef gaussian_noise_def{
     .role = LayerRole::identity,
     .keras = {.layout = KerasLayout::pointwise,
               .renamed = {{{"sigma", "stddev"}}}},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -81,14 +81,7 @@ class GetItemLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const Shape& x = inputs[0].shape;
     const std::vector<AxisPart> parts = parts_of_samples(x);
-    const bool drops = std::ranges::any_of(parts, &AxisPart::dropped);
-    // Dropping an axis requires Keras' layout of the others.
-    OnnxValue y = drops ? OnnxValue{context.keras_layout(inputs[0]), x}
-                        : context.keras_order(inputs[0]);
-    const auto place = [&](size_t axis) {
-      const auto own = static_cast<int64_t>(axis);
-      return drops ? own : y.onnx_axis(own);
-    };
+    OnnxValue y = inputs[0];
     std::vector<int64_t> starts, ends, axes, steps;
     for (size_t axis = 1; axis < parts.size(); ++axis) {
       const AxisPart& part = parts[axis];
@@ -98,7 +91,7 @@ class GetItemLayer final : public Layer {
       starts.push_back(part.first);
       // An end before the first element; -1 would be the last element.
       ends.push_back(end < 0 ? -size - 1 : std::min(end, size));
-      axes.push_back(place(axis));
+      axes.push_back(static_cast<int64_t>(axis));
       steps.push_back(part.step);
     }
     if (!starts.empty()) {
@@ -116,9 +109,7 @@ class GetItemLayer final : public Layer {
       y.name = context.node("Gather", {y.name, entry},
                             {{"axis", static_cast<int64_t>(axis)}});
     }
-    const Shape shape = output_shape(std::span(&x, 1));
-    if (drops) return context.from_keras_layout(y.name, shape);
-    y.shape = shape;
+    y.shape = output_shape(std::span(&x, 1));
     return y;
   }
 
@@ -148,7 +139,6 @@ const LayerDef get_item_def{
           read_fields<GetItemOptions>(config));
     },
     .role = LayerRole::movement,
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

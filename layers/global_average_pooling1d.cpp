@@ -25,7 +25,6 @@ const LayerDef global_average_pooling1d_def{
     },
     .qdq = {.enabled = true},
     .keras = {.layout = KerasLayout::image, .aliases = {"GlobalAvgPool1D"}},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

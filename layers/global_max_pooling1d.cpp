@@ -24,7 +24,6 @@ const LayerDef global_max_pooling1d_def{
     },
     .role = LayerRole::movement,
     .keras = {.layout = KerasLayout::image, .aliases = {"GlobalMaxPool1D"}},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -46,13 +46,14 @@ class GlobalPoolLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];
-    y.name = context.node(
+    const OnnxValue& x = inputs[0];
+    const int rank = x.shape.rank();
+    const std::string y = context.node(
         kKind == Pooling::max ? "GlobalMaxPool" : "GlobalAveragePool",
-        {y.name});
-    y.shape = output_shape(std::span(&inputs[0].shape, 1));
-    if (o_.keepdims) return y;
-    return {context.node("Flatten", {y.name}, {{"axis", int64_t{1}}}), y.shape};
+        {context.channels_first(x.name, rank)});
+    return {o_.keepdims ? context.channels_last(y, rank)
+                        : context.node("Flatten", {y}, {{"axis", int64_t{1}}}),
+            output_shape(std::span(&x.shape, 1))};
   }
 
  private:

@@ -89,29 +89,28 @@ class GroupNormalizationLayer final : public Layer {
   // As exported by PyTorch: InstanceNormalization of the groups.
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue x = context.keras_order(inputs[0]);
+    const OnnxValue& x = inputs[0];
+    const int rank = x.shape.rank();
     const int64_t groups = groups_of(x.shape);
     std::vector<int64_t> back{0, x.shape[-1]};
-    for (int axis = 1; axis < x.shape.rank() - 1; ++axis) {
+    for (int axis = 1; axis < rank - 1; ++axis) {
       back.push_back(x.shape[axis]);
     }
     const auto all = [&](const char* name, float value) {
       return context.builder().add_initializer(context.layer() + "/" + name,
                                                Tensor::full({groups}, value));
     };
-    std::string y = context.node(
-        "Reshape", {x.name, context.integers("groups", {0, groups, -1})});
+    std::string y =
+        context.node("Reshape", {context.channels_first(x.name, rank),
+                                 context.integers("groups", {0, groups, -1})});
     y = context.node("InstanceNormalization",
                      {y, all("ones", 1), all("zeros", 0)},
                      {{"epsilon", o_.epsilon}});
     y = context.node("Reshape", {y, context.integers("shape", back)});
-    const auto weight = [&](size_t index) {
-      return context.weight(
-          at(index), [&](const Tensor& w) { return beside_channels(w, x); }, 0);
-    };
-    if (o_.scale) y = context.node("Mul", {y, weight(gamma_)});
-    if (o_.center) y = context.node("Add", {y, weight(beta_)});
-    return {y, x.shape, x.ncl};
+    y = context.channels_last(y, rank);
+    if (o_.scale) y = context.node("Mul", {y, context.weight(at(gamma_))});
+    if (o_.center) y = context.node("Add", {y, context.weight(at(beta_))});
+    return {y, x.shape};
   }
 
  private:
@@ -138,7 +137,6 @@ const LayerDef group_normalization_def{
           read_fields<GroupNormalizationOptions>(config));
     },
     .keras = {.layout = KerasLayout::channels},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -39,7 +39,10 @@ std::string emit_resize(EmitContext& context, const std::string& x, Size2 from,
       context.layer() + "/scales",
       Tensor::of<float>(
           {4}, {1, 1, scale_to(from.h, to.h), scale_to(from.w, to.w)}));
-  return context.node("Resize", {x, "", scales}, attributes);
+  const Shape shape{Shape::kAnySize, to.h, to.w, Shape::kAnySize};
+  return context
+      .channels_first_node("Resize", {x, "", scales}, shape, attributes)
+      .name;
 }
 
 // Gathers the source pixels by index, since rounding in Resize differs.
@@ -61,8 +64,8 @@ std::string emit_nearest(EmitContext& context, std::string x, Size2 from,
     x = context.node("Gather", {x, context.integers(name, places)},
                      {{"axis", axis}});
   };
-  gather("rows", from.h, to.h, 2);
-  gather("columns", from.w, to.w, 3);
+  gather("rows", from.h, to.h, 1);
+  gather("columns", from.w, to.w, 2);
   return x;
 }
 
@@ -117,13 +120,13 @@ OnnxValue emit_fitted(EmitContext& context, const OnnxValue& x,
         "Slice", {y.name, context.integers("starts", {c.top, c.left}),
                   context.integers(
                       "ends", {x.shape[1] - c.bottom, x.shape[2] - c.right}),
-                  context.integers("axes", {2, 3})});
+                  context.integers("axes", {1, 2})});
   }
   if (p != Pads{}) {
     y.name = context.node(
         "Pad", {y.name,
                 context.integers(
-                    "pads", {0, 0, p.top, p.left, 0, 0, p.bottom, p.right}),
+                    "pads", {0, p.top, p.left, 0, 0, p.bottom, p.right, 0}),
                 context.scalar("fill", fit.fill)});
   }
   const Size2 kept = cut(x.shape, c);

@@ -65,10 +65,9 @@ class LayerNormalizationLayer final : public Layer {
   // Composed of primitives: the operator LayerNormalization requires opset 17.
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue x = context.keras_order(inputs[0]);
-    const OnnxBuilder::Attributes over{
-        {"axes", std::vector<int64_t>{x.channels_first() ? 1 : -1}},
-        {"keepdims", int64_t{1}}};
+    const OnnxValue& x = inputs[0];
+    const OnnxBuilder::Attributes over{{"axes", std::vector<int64_t>{-1}},
+                                       {"keepdims", int64_t{1}}};
     const std::string mean = context.part("ReduceMean", "mean", {x.name}, over);
     const std::string centred = context.part("Sub", "centred", {x.name, mean});
     const std::string squares =
@@ -79,13 +78,13 @@ class LayerNormalizationLayer final : public Layer {
         "Add", "raised", {variance, context.scalar("epsilon", o_.epsilon)});
     const std::string deviation = context.part("Sqrt", "deviation", {raised});
     std::string y = context.node("Div", {centred, deviation});
-    const auto weight = [&](size_t index) {
-      return context.weight(
-          at(index), [&](const Tensor& w) { return beside_channels(w, x); }, 0);
-    };
-    if (o_.scale) y = context.part("Mul", "scaled", {y, weight(gamma_)});
-    if (o_.center) y = context.part("Add", "shifted", {y, weight(beta_)});
-    return {y, x.shape, x.ncl};
+    if (o_.scale) {
+      y = context.part("Mul", "scaled", {y, context.weight(at(gamma_))});
+    }
+    if (o_.center) {
+      y = context.part("Add", "shifted", {y, context.weight(at(beta_))});
+    }
+    return {y, x.shape};
   }
 
  private:
@@ -120,7 +119,6 @@ const LayerDef layer_normalization_def{
           read_fields<LayerNormalizationOptions>(config));
     },
     .keras = {.layout = KerasLayout::channels},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -60,10 +60,8 @@ class LayerScaleLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = context.keras_order(inputs[0]);
-    const std::string gamma = context.weight(
-        at(gamma_), [&](const Tensor& w) { return beside_channels(w, y); }, 0);
-    y.name = context.node("Mul", {y.name, gamma});
+    OnnxValue y = inputs[0];
+    y.name = context.node("Mul", {y.name, context.weight(at(gamma_))});
     return y;
   }
 
@@ -84,7 +82,6 @@ const LayerDef layer_scale_def{
       return std::make_shared<LayerScaleLayer>(
           read_fields<LayerScaleOptions>(config));
     },
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -65,7 +65,6 @@ const LayerDef leaky_relu_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -76,13 +76,11 @@ class LocalResponseNormalizationLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];
-    y.name = context.node("LRN", {y.name},
-                          {{"size", o_.size},
-                           {"alpha", o_.alpha},
-                           {"beta", o_.beta},
-                           {"bias", o_.bias}});
-    return y;
+    return context.channels_first_node("LRN", {inputs[0].name}, inputs[0].shape,
+                                       {{"size", o_.size},
+                                        {"alpha", o_.alpha},
+                                        {"beta", o_.beta},
+                                        {"bias", o_.bias}});
   }
 
  private:

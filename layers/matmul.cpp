@@ -76,19 +76,17 @@ class MatmulLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const auto matrices = [&](const OnnxValue& x, const char* part,
                               bool transposed) {
-      const std::string name = context.keras_layout(x);
-      if (!transposed) return name;
+      if (!transposed) return x.name;
       std::vector<int64_t> perm(static_cast<size_t>(x.shape.rank()));
       std::iota(perm.begin(), perm.end(), int64_t{0});
       std::swap(perm.end()[-1], perm.end()[-2]);
-      return context.part("Transpose", part, {name},
+      return context.part("Transpose", part, {x.name},
                           {{"perm", std::move(perm)}});
     };
     const std::string a = matrices(inputs[0], "a", o_.transpose_a);
     const std::string b = matrices(inputs[1], "b", o_.transpose_b);
-    return context.from_keras_layout(
-        context.node("MatMul", {a, b}),
-        output_shape(std::array{inputs[0].shape, inputs[1].shape}));
+    return {context.node("MatMul", {a, b}),
+            output_shape(std::array{inputs[0].shape, inputs[1].shape})};
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {

@@ -26,7 +26,6 @@ const LayerDef max_pooling1d_def{
               .aliases = {"MaxPool1D"},
               .renamed = {{{"pool_length", "pool_size"},
                            {"stride", "strides"}}}},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -24,7 +24,6 @@ const LayerDef maximum_def{
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

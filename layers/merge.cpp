@@ -42,16 +42,13 @@ std::string text(std::span<const Shape> inputs) {
   return result;
 }
 
-// Returns the value with the rank and layout of `y`.
-std::string widened(EmitContext& context, const OnnxValue& x,
-                    const OnnxValue& y) {
-  const int rank = y.shape.rank();
+// Returns the value with this rank.
+std::string widened(EmitContext& context, const OnnxValue& x, int rank) {
   if (x.shape.rank() == rank) return x.name;
   const Shape shape = expanded(x.shape, rank);
-  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  const std::string name = context.node(
-      "Reshape", {context.keras_layout(x), context.integers("shape", dims)});
-  return context.from_keras_layout(name, shape, y.ncl).name;
+  return context.node(
+      "Reshape", {x.name, context.integers("shape", {shape.dims().begin(),
+                                                     shape.dims().end()})});
 }
 
 class MergeLayer final : public Layer {
@@ -142,20 +139,10 @@ std::vector<Variable> of_one_rank(std::span<const Variable> inputs) {
 MergedOperands merged_operands(EmitContext& context,
                                std::span<const OnnxValue> inputs) {
   std::vector<Shape> shapes;
-  bool one_order = true;
-  for (const OnnxValue& x : inputs) {
-    shapes.push_back(x.shape);
-    one_order = one_order && x.flattened_from == inputs[0].flattened_from;
-  }
+  for (const OnnxValue& x : inputs) shapes.push_back(x.shape);
   MergedOperands merged{{"", merged_shape(shapes)}, {}};
-  OnnxValue& y = merged.result;
-  // All sequences among the inputs have the same layout.
-  for (const OnnxValue& x : inputs) y.ncl = y.ncl || x.ncl;
-  y.ncl = y.ncl && y.shape.rank() == 3;
-  if (one_order) y.flattened_from = inputs[0].flattened_from;
-  for (const OnnxValue& input : inputs) {
-    const OnnxValue x = one_order ? input : context.keras_order(input);
-    merged.operands.push_back(widened(context, x, y));
+  for (const OnnxValue& x : inputs) {
+    merged.operands.push_back(widened(context, x, merged.result.shape.rank()));
   }
   // Constants that repeat for all samples broadcast over the other operands.
   const auto is_repeated = [&](const std::string& value) {

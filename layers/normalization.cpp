@@ -98,13 +98,10 @@ class NormalizationLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = context.keras_order(inputs[0]);
+    OnnxValue y = inputs[0];
     const auto constant = [&](const char* name, const Tensor& value) {
-      return context.builder().add_initializer(
-          context.layer() + "/" + name,
-          value.shape().rank() == 4            ? value.transposed({0, 3, 1, 2})
-          : y.ncl && value.shape().rank() == 3 ? value.transposed({0, 2, 1})
-                                               : value);
+      return context.builder().add_initializer(context.layer() + "/" + name,
+                                               value);
     };
     const std::string m = constant("mean", mean());
     const std::string d = constant("deviation", deviation());
@@ -308,7 +305,6 @@ const LayerDef normalization_def{
     },
     .keras = {.layout = KerasLayout::statistics,
               .upgrade = upgrade_normalization},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -40,19 +40,6 @@ Shape Arrangement::shape_of(const Shape& value) const {
   return Shape(std::span<const int64_t>(dims));
 }
 
-int64_t OnnxValue::onnx_axis(int64_t axis) const {
-  const int rank = shape.rank();
-  if (!channels_first() || axis == 0) return axis;
-  return axis == rank - 1 ? 1 : axis + 1;
-}
-
-Tensor beside_channels(const Tensor& per_channel, const OnnxValue& x) {
-  const int64_t c = per_channel.size();
-  if (!x.channels_first()) return per_channel;
-  return per_channel.reshaped(x.shape.rank() == 4 ? Shape{c, 1, 1}
-                                                  : Shape{c, 1});
-}
-
 std::string EmitContext::node(std::string_view op_type,
                               const std::vector<std::string>& inputs,
                               const OnnxBuilder::Attributes& attributes) {
@@ -122,43 +109,27 @@ std::string EmitContext::integers(std::string_view name,
       Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, values));
 }
 
-std::string EmitContext::keras_layout(const OnnxValue& value) {
-  if (value.ncl) {
-    return builder_.add_node("Transpose", layer_ + "/nlc", {value.name},
-                             {{"perm", std::vector<int64_t>{0, 2, 1}}});
-  }
-  if (value.shape.rank() != 4) return keras_order(value).name;
-  return builder_.add_node("Transpose", layer_ + "/nhwc", {value.name},
-                           {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+OnnxValue EmitContext::channels_first_node(
+    std::string_view op_type, std::vector<std::string> inputs,
+    const Shape& shape, const OnnxBuilder::Attributes& attributes) {
+  const int rank = shape.rank();
+  inputs[0] = channels_first(inputs[0], rank);
+  return {channels_last(node(op_type, inputs, attributes), rank), shape};
 }
 
-OnnxValue EmitContext::from_keras_layout(std::string name, const Shape& shape,
-                                         bool ncl) {
-  if (ncl) {
-    return {builder_.add_node("Transpose", layer_ + "/ncl", {name},
-                              {{"perm", std::vector<int64_t>{0, 2, 1}}}),
-            shape, true};
-  }
-  if (shape.rank() != 4) return {std::move(name), shape};
-  return {builder_.add_node("Transpose", layer_ + "/nchw", {name},
-                            {{"perm", std::vector<int64_t>{0, 3, 1, 2}}}),
-          shape};
+std::string EmitContext::channels_first(const std::string& value, int rank) {
+  if (rank < 3) return value;
+  std::vector<int64_t> perm{0, rank - 1};
+  for (int axis = 1; axis < rank - 1; ++axis) perm.push_back(axis);
+  return part("Transpose", "channels_first", {value}, {{"perm", perm}});
 }
 
-OnnxValue EmitContext::keras_order(const OnnxValue& value) {
-  const Shape& image = value.flattened_from;  // [h,w,c], stored c,h,w
-  if (image.rank() != 3) return value;
-  const auto reshape = [&](const std::string& from, const char* name,
-                           const std::vector<int64_t>& dims) {
-    return builder_.add_node("Reshape", fmt::format("{}/{}", layer_, name),
-                             {from, integers(name, dims)});
-  };
-  const std::string chw =
-      reshape(value.name, "image", {-1, image[2], image[0], image[1]});
-  const std::string hwc =
-      builder_.add_node("Transpose", layer_ + "/keras_order", {chw},
-                        {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
-  return {reshape(hwc, "features", {-1, value.shape[1]}), value.shape};
+std::string EmitContext::channels_last(const std::string& value, int rank) {
+  if (rank < 3) return value;
+  std::vector<int64_t> perm{0};
+  for (int axis = 2; axis < rank; ++axis) perm.push_back(axis);
+  perm.push_back(1);
+  return part("Transpose", "channels_last", {value}, {{"perm", perm}});
 }
 
 }  // namespace octet

@@ -106,7 +106,7 @@ class PadLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = context.keras_order(inputs[0]);
+    OnnxValue y = inputs[0];
     const Shape x = y.shape;
     y.shape = output_shape(std::span(&x, 1));
     if (o_.mode == "symmetric" || o_.mode == "wrap") {
@@ -115,14 +115,14 @@ class PadLayer final : public Layer {
         y.name = context.node(
             "Gather",
             {y.name, context.integers("indices", entries(axis, x[axis]))},
-            {{"axis", y.onnx_axis(axis)}});
+            {{"axis", int64_t{axis}}});
       }
       return y;
     }
     const auto rank = static_cast<size_t>(x.rank());
     std::vector<int64_t> pads(2 * rank);
     for (int axis = 1; axis < x.rank(); ++axis) {
-      const auto place = static_cast<size_t>(y.onnx_axis(axis));
+      const auto place = static_cast<size_t>(axis);
       pads[place] = ends_of(axis).begin;
       pads[rank + place] = ends_of(axis).end;
     }
@@ -175,7 +175,6 @@ const LayerDef pad_def{
       return std::make_shared<PadLayer>(read_fields<PadOptions>(config));
     },
     .role = LayerRole::movement,
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

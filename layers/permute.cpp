@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -67,16 +66,7 @@ class PermuteLayer final : public Layer {
     const Shape shape = output_shape(std::span(&inputs[0].shape, 1));
     const std::vector<int> axes = order();
     std::vector<int64_t> perm(axes.begin(), axes.end());
-    if (shape.rank() == 4) {
-      // Keras' axes h, w, c are 2, 3, 1 in ONNX.
-      constexpr std::array<int64_t, 4> kOnnx{0, 2, 3, 1};
-      const auto from = [&](size_t axis) {
-        return kOnnx[static_cast<size_t>(axes[axis])];
-      };
-      perm = {0, from(3), from(1), from(2)};
-    }
-    return {context.node("Transpose", {context.keras_order(inputs[0]).name},
-                         {{"perm", perm}}),
+    return {context.node("Transpose", {inputs[0].name}, {{"perm", perm}}),
             shape};
   }
 

@@ -79,20 +79,19 @@ class PoolLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];
+    const Shape& x = inputs[0].shape;
     OnnxBuilder::Attributes attributes{{"kernel_shape", window_.onnx_size()},
                                        {"strides", window_.onnx_strides()},
-                                       {"pads", window_.onnx_pads(y.shape)}};
+                                       {"pads", window_.onnx_pads(x)}};
     if (window_.dilation() != Size2(1)) {
       attributes.emplace_back("dilations", window_.onnx_dilations());
     }
     if (kKind == Pooling::average) {
       attributes.emplace_back("count_include_pad", int64_t{0});
     }
-    y.name = context.node(kKind == Pooling::max ? "MaxPool" : "AveragePool",
-                          {y.name}, attributes);
-    y.shape = output_shape(std::span(&inputs[0].shape, 1));
-    return y;
+    return context.channels_first_node(
+        kKind == Pooling::max ? "MaxPool" : "AveragePool", {inputs[0].name},
+        output_shape(std::span(&x, 1)), attributes);
   }
 
  private:

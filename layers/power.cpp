@@ -68,7 +68,6 @@ const LayerDef power_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

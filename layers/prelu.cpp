@@ -65,16 +65,8 @@ class PReLULayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = context.keras_order(inputs[0]);
-    const std::string slope = context.weight(
-        at(alpha_),
-        [&](const Tensor& alpha) {
-          if (y.ncl) return alpha.transposed({1, 0});
-          return alpha.shape().rank() == 3 ? alpha.transposed({2, 0, 1})
-                                           : alpha;
-        },
-        0);
-    y.name = context.node("PRelu", {y.name, slope});
+    OnnxValue y = inputs[0];
+    y.name = context.node("PRelu", {y.name, context.weight(at(alpha_))});
     return y;
   }
 
@@ -105,7 +97,6 @@ const LayerDef prelu_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::shared_axes},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

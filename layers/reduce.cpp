@@ -118,12 +118,9 @@ class ReduceLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    // Indices count features in Keras' order.
-    const OnnxValue x =
-        is_index(reduction_) ? context.keras_order(inputs[0]) : inputs[0];
+    const OnnxValue& x = inputs[0];
     const std::vector<int> reduced = axes_of(x.shape);
-    std::vector<int64_t> axes;
-    for (const int axis : reduced) axes.push_back(x.onnx_axis(axis));
+    std::vector<int64_t> axes(reduced.begin(), reduced.end());
     std::ranges::sort(axes);
     const OnnxBuilder::Attribute keepdims = int64_t{o_.keepdims ? 1 : 0};
     // Only ReduceSum has the axes as an input in every supported opset; the
@@ -141,9 +138,7 @@ class ReduceLayer final : public Layer {
       name = context.node(reduction_.onnx_op, {x.name},
                           {{"axes", axes}, {"keepdims", keepdims}});
     }
-    const Shape shape = output_shape(std::span(&x.shape, 1));
-    if (o_.keepdims) return {name, shape, x.ncl};
-    return with_layout(context, name, shape, x, reduced);
+    return {name, output_shape(std::span(&x.shape, 1))};
   }
 
  private:
@@ -171,23 +166,6 @@ class ReduceLayer final : public Layer {
     return result;
   }
 
-  // Returns the value of the remaining axes, which are in the order in which x
-  // was stored: a sequence [n,l,c] may be stored as [n,c,l].
-  static OnnxValue with_layout(EmitContext& context, const std::string& name,
-                               const Shape& shape, const OnnxValue& x,
-                               const std::vector<int>& reduced) {
-    std::vector<int64_t> stored;  // axes of `x` that remain, as in ONNX
-    for (int axis = 0; axis < x.shape.rank(); ++axis) {
-      if (std::ranges::find(reduced, axis) == reduced.end()) {
-        stored.push_back(x.onnx_axis(axis));
-      }
-    }
-    const bool keras_order = std::ranges::is_sorted(stored);
-    if (shape.rank() == 3) return {name, shape, !keras_order};
-    if (shape.rank() == 4) return context.from_keras_layout(name, shape);
-    return {name, shape};
-  }
-
   ReduceOptions o_;
   const Reduction& reduction_;
 };
@@ -204,7 +182,6 @@ const LayerDef reduce_def{
       return std::make_shared<ReduceLayer>(read_fields<ReduceOptions>(config));
     },
     .qdq = {.on_request = true},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

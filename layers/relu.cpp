@@ -76,7 +76,6 @@ const LayerDef relu_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

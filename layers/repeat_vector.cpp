@@ -42,7 +42,7 @@ class RepeatVectorLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue x = context.keras_order(inputs[0]);
+    const OnnxValue& x = inputs[0];
     const std::string row =
         context.node("Unsqueeze", {x.name, context.integers("axes", {1})});
     return {

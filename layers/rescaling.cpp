@@ -66,11 +66,11 @@ class RescalingLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = per_channel() ? context.keras_order(inputs[0]) : inputs[0];
+    OnnxValue y = inputs[0];
     const auto constant = [&](const char* name, const Tensor& value) {
       if (value.size() == 1) return context.scalar(name, value.item());
       return context.builder().add_initializer(context.layer() + "/" + name,
-                                               beside_channels(value, y));
+                                               value);
     };
     const auto all = [](const std::vector<float>& numbers, float number) {
       return std::ranges::count(numbers, number) == std::ssize(numbers);
@@ -129,7 +129,6 @@ const LayerDef rescaling_def{
           read_fields<RescalingOptions>(config));
     },
     .keras = {.layout = KerasLayout::constants, .upgrade = upgrade_rescaling},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -18,12 +18,6 @@ static void fields(Visitor& v, ReshapeOptions& o) {
 
 namespace {
 
-// Returns whether channels-first and channels-last orders are equal: for a
-// single pixel or channel.
-bool is_one_order(const Shape& shape) {
-  return shape[-1] == 1 || shape.slice(1, shape.rank() - 1).size() == 1;
-}
-
 class ReshapeLayer final : public Layer {
  public:
   explicit ReshapeLayer(const ReshapeOptions& options) : o_(options) {
@@ -80,23 +74,10 @@ class ReshapeLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
     const Shape shape = output_shape(std::span(&x.shape, 1));
-    const std::string from = x.channels_first() && !is_one_order(x.shape)
-                                 ? context.keras_layout(x)
-                                 : context.keras_order(x).name;
     std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
     dims[0] = -1;
-    // If both orders are equal, declare the result channels-first, as
-    // convolutions require it for sequences.
-    const int rank = shape.rank();
-    const bool first = (rank == 3 || rank == 4) && is_one_order(shape);
-    if (first) {
-      dims.insert(dims.begin() + 1, dims.back());
-      dims.pop_back();
-    }
-    std::string to =
-        context.node("Reshape", {from, context.integers("shape", dims)});
-    if (first) return {std::move(to), shape, rank == 3};
-    return context.from_keras_layout(std::move(to), shape);
+    return {context.node("Reshape", {x.name, context.integers("shape", dims)}),
+            shape};
   }
 
  private:
@@ -116,7 +97,6 @@ const LayerDef reshape_def{
           read_fields<ReshapeOptions>(config));
     },
     .role = LayerRole::movement,
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -43,19 +43,17 @@ class RMSNormalizationLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue x = context.keras_order(inputs[0]);
+    const OnnxValue& x = inputs[0];
     const std::string squares = context.node("Mul", {x.name, x.name});
     const std::string power = context.node(
         "ReduceMean", {squares},
-        {{"axes", std::vector<int64_t>{x.channels_first() ? 1 : -1}},
-         {"keepdims", int64_t{1}}});
+        {{"axes", std::vector<int64_t>{-1}}, {"keepdims", int64_t{1}}});
     const std::string root = context.node(
         "Sqrt",
         {context.node("Add", {power, context.scalar("epsilon", o_.epsilon)})});
-    const std::string scale = context.weight(
-        at(scale_), [&](const Tensor& w) { return beside_channels(w, x); }, 0);
-    return {context.node("Mul", {context.node("Div", {x.name, root}), scale}),
-            x.shape, x.ncl};
+    const std::string normalized = context.node("Div", {x.name, root});
+    return {context.node("Mul", {normalized, context.weight(at(scale_))}),
+            x.shape};
   }
 
  private:
@@ -76,7 +74,6 @@ const LayerDef rms_normalization_def{
       return std::make_shared<RMSNormalizationLayer>(
           read_fields<RMSNormalizationOptions>(config));
     },
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -31,7 +31,6 @@ const LayerDef separable_conv1d_def{
     .keras = {.layout = KerasLayout::image,
               .aliases = {"SeparableConvolution1D"},
               .has_activation = true},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -102,20 +102,23 @@ class SeparableConvLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];
-    const std::string each = context.node(
-        "Conv",
-        {y.name, context.weight(at(depthwise_),
-                                onnx_depthwise_weight(at(depthwise_)), 0)},
-        window_.onnx(y.shape, y.shape[-1]));
+    const OnnxValue& x = inputs[0];
+    const int rank = x.shape.rank();
+    const std::string each =
+        context.node("Conv",
+                     {context.channels_first(x.name, rank),
+                      context.weight(at(depthwise_),
+                                     onnx_depthwise_weight(at(depthwise_)), 0)},
+                     window_.onnx(x.shape, x.shape[-1]));
     std::vector<std::string> operands{
         context.intermediate(kSeparableIntermediate, each),
         context.weight(at(pointwise_), onnx_convolution_weight(at(pointwise_)),
                        0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    y.shape = output_shape(std::array{y.shape});
-    y.name = context.node("Conv", operands, pointwise().onnx(y.shape, 1));
-    return activation_.emit(context, y);
+    const Shape shape = output_shape(std::array{x.shape});
+    const std::string y =
+        context.node("Conv", operands, pointwise().onnx(shape, 1));
+    return activation_.emit(context, {context.channels_last(y, rank), shape});
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {

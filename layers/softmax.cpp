@@ -58,9 +58,9 @@ class SoftmaxLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];  // over all features, in any order
-    y.name = context.node("Softmax", {y.name},
-                          {{"axis", y.onnx_axis(axis(y.shape))}});
+    OnnxValue y = inputs[0];
+    y.name =
+        context.node("Softmax", {y.name}, {{"axis", int64_t{axis(y.shape)}}});
     return y;
   }
 
@@ -97,7 +97,6 @@ const LayerDef softmax_def{
           read_fields<SoftmaxOptions>(config));
     },
     .keras = {.layout = KerasLayout::axis, .upgrade = upgrade_softmax},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

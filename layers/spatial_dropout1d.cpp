@@ -60,7 +60,6 @@ const LayerDef spatial_dropout1d_def{
     },
     .role = LayerRole::identity,
     .keras = {.renamed = {{{"p", "rate"}}}},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -93,7 +93,6 @@ const LayerDef unary_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

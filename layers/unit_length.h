@@ -12,7 +12,7 @@ namespace octet {
 Variable unit_length(const Variable& x, const std::vector<int>& axes,
                      float epsilon);
 
-/// Adds the nodes and returns the name of the result. `axes` are ONNX axes.
+/// Adds the nodes and returns the name of the result.
 std::string emit_unit_length(EmitContext& context, const std::string& x,
                              const std::vector<int64_t>& axes, float epsilon);
 

@@ -58,9 +58,9 @@ class UnitNormalizationLayer final : public Layer {
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = context.keras_order(inputs[0]);
-    std::vector<int64_t> axes;
-    for (const int axis : axes_of(y.shape)) axes.push_back(y.onnx_axis(axis));
+    OnnxValue y = inputs[0];
+    const std::vector<int> own = axes_of(y.shape);
+    std::vector<int64_t> axes(own.begin(), own.end());
     std::ranges::sort(axes);
     y.name = emit_unit_length(context, y.name, axes, o_.epsilon);
     return y;
@@ -106,7 +106,6 @@ const LayerDef unit_normalization_def{
       return std::make_shared<UnitNormalizationLayer>(
           read_fields<UnitNormalizationOptions>(config));
     },
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

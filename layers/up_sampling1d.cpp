@@ -42,13 +42,12 @@ class UpSampling1DLayer final : public Layer {
     const std::string scales = context.builder().add_initializer(
         context.layer() + "/scales",
         Tensor::of<float>({3}, {1, 1, static_cast<float>(o_.size)}));
-    OnnxValue y = inputs[0];
-    y.name = context.node("Resize", {y.name, "", scales},
-                          {{"mode", "nearest"},
-                           {"coordinate_transformation_mode", "asymmetric"},
-                           {"nearest_mode", "floor"}});
-    y.shape = output_shape(std::span(&inputs[0].shape, 1));
-    return y;
+    return context.channels_first_node(
+        "Resize", {inputs[0].name, "", scales},
+        output_shape(std::span(&inputs[0].shape, 1)),
+        {{"mode", "nearest"},
+         {"coordinate_transformation_mode", "asymmetric"},
+         {"nearest_mode", "floor"}});
   }
 
  private:
@@ -68,7 +67,6 @@ const LayerDef up_sampling1d_def{
           read_fields<UpSampling1DOptions>(config));
     },
     .keras = {.renamed = {{{"length", "size"}}}},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

@@ -60,8 +60,9 @@ class UpSampling2DLayer final : public Layer {
       attributes = {{"mode", "linear"},
                     {"coordinate_transformation_mode", "half_pixel"}};
     }
-    return {context.node("Resize", {inputs[0].name, "", scales}, attributes),
-            output_shape(std::span(&inputs[0].shape, 1))};
+    return context.channels_first_node(
+        "Resize", {inputs[0].name, "", scales},
+        output_shape(std::span(&inputs[0].shape, 1)), attributes);
   }
 
  private:

@@ -86,7 +86,6 @@ const LayerDef where_def{
     },
     .role = LayerRole::merge,
     .keras = {.layout = KerasLayout::pointwise},
-    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

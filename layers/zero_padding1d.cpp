@@ -39,8 +39,8 @@ class ZeroPadding1DLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     OnnxValue y = inputs[0];
     y.name = context.node(
-        "Pad", {y.name, context.integers("pads", {0, 0, o_.padding.begin, 0, 0,
-                                                  o_.padding.end})});
+        "Pad", {y.name, context.integers("pads", {0, o_.padding.begin, 0, 0,
+                                                  o_.padding.end, 0})});
     y.shape = output_shape(std::span(&inputs[0].shape, 1));
     return y;
   }
@@ -63,7 +63,6 @@ const LayerDef zero_padding1d_def{
     },
     .role = LayerRole::movement,
     .keras = {.layout = KerasLayout::image},
-    .sequences = SequenceOrder::channels_first,
 };
 
 }  // namespace octet

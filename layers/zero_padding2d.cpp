@@ -41,8 +41,8 @@ class ZeroPadding2DLayer final : public Layer {
     const Pads& p = o_.padding;
     return {
         context.node("Pad", {inputs[0].name,
-                             context.integers("pads", {0, 0, p.top, p.left, 0,
-                                                       0, p.bottom, p.right})}),
+                             context.integers("pads", {0, p.top, p.left, 0, 0,
+                                                       p.bottom, p.right, 0})}),
         output_shape(std::span(&inputs[0].shape, 1))};
   }
 

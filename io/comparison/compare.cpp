@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <octet/io/compare.h>
 #include <octet/runtime/error.h>
 
+#include "arranged.h"
 #include "match.h"
 #include "samples.h"
 
@@ -175,7 +177,7 @@ class Comparer {
     const auto& qparams_b = b_.values()[match.b].qparams;
     const auto& qparams = qparams_b ? qparams_b : a_.values()[match.a].qparams;
     if (match.is_output) {
-      const Tensor theirs_as_ours = output_as(ours, theirs);
+      const Tensor theirs_as_ours = output_as(match, ours, theirs);
       return add(sums, ours.f32(), theirs_as_ours.f32(), qparams);
     }
     Tensor mine = ours, other = theirs;
@@ -197,12 +199,28 @@ class Comparer {
     add(sums, mine.f32(), other.f32(), qparams);
   }
 
+  static std::optional<OnnxLayout> layout_of(const TracedModel& model,
+                                             size_t value) {
+    const auto& outputs = model.outputs();
+    const auto found = std::ranges::find(outputs, value);
+    return model.output_layout(static_cast<size_t>(found - outputs.begin()));
+  }
+
   /// Returns an output of b in the axis order of a's. Files define their order;
   /// a model without a file has channels last.
-  Tensor output_as(const Tensor& ours, const Tensor& theirs) const {
+  Tensor output_as(const ValueMatch& match, const Tensor& ours,
+                   const Tensor& theirs) const {
     const Shape& shape = ours.shape();
     const bool moves =
         has_channels(shape) && shape.rank() == theirs.shape().rank();
+    const auto layout_a = layout_of(a_, match.a);
+    const auto layout_b = layout_of(b_, match.b);
+    if (moves && layout_a && layout_b) {
+      const int rank = shape.rank();
+      const Tensor moved =
+          in_axes(theirs, axes_of(*layout_b, rank), axes_of(*layout_a, rank));
+      if (moved.shape() == shape) return moved;
+    }
     if (moves && (a_.is_file() != b_.is_file() || theirs.shape() != shape)) {
       for (const Tensor& moved :
            {a_.is_file() ? to_channels_first(theirs) : to_channels_last(theirs),

@@ -25,11 +25,6 @@ bool fits(const Shape& given, const Shape& wanted) {
   return true;
 }
 
-Axes axes_of(OnnxLayout layout, int rank) {
-  return layout == OnnxLayout::channels_last ? channels_last_axes(rank)
-                                             : channels_first_axes(rank);
-}
-
 /// Returns the axis order of the input of `model`. If its file does not define
 /// the order, uses the order of `other` if that is a file that defines it,
 /// otherwise channels first.
@@ -41,6 +36,11 @@ OnnxLayout layout_of_input(const TracedModel& model, const TracedModel& other) {
 }
 
 }  // namespace
+
+std::vector<int> axes_of(OnnxLayout layout, int rank) {
+  return layout == OnnxLayout::channels_last ? channels_last_axes(rank)
+                                             : channels_first_axes(rank);
+}
 
 Tensor to_channels_last(const Tensor& x) {
   const int rank = x.shape().rank();

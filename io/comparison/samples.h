@@ -1,6 +1,8 @@
 // Samples in the axis orders of two models. Internal to io/comparison.
 #pragma once
 
+#include <vector>
+
 #include <octet/io/compare.h>
 
 namespace octet::io {
@@ -15,6 +17,9 @@ struct SamplePair {
 /// Throws: ShapeError if no order fits.
 SamplePair samples_for(const TracedModel& a, const TracedModel& b,
                        const Tensor& x, OnnxLayout layout);
+
+/// Returns the axes of a layout, as OnnxPort::axes.
+std::vector<int> axes_of(OnnxLayout layout, int rank);
 
 /// Transposes images [n,c,h,w] to [n,h,w,c], and sequences likewise.
 Tensor to_channels_last(const Tensor& x);

@@ -13,6 +13,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/compare.h>
+#include <octet/io/json.h>
 #include <octet/quant/counterpart.h>
 #include <octet/runtime/error.h>
 
@@ -21,6 +22,7 @@
 #include "foreign_errors.h"
 #include "limit_checks.h"
 #include "onnx/check/check.h"
+#include "onnx/export/ports.h"
 #include "onnx/graph/qdq.h"
 #include "onnx/lint/graph.h"
 #include "onnx/reference/program.h"
@@ -30,6 +32,7 @@ namespace octet::io {
 struct TracedModel::Body {
   std::vector<TracedValue> values;
   std::vector<size_t> outputs;
+  std::vector<std::optional<OnnxLayout>> output_layouts;
   bool channels_first = false;  // between layers
   std::optional<bool> input_channels_first = false;
   bool is_file = false;
@@ -41,15 +44,38 @@ namespace {
 
 using lint::LintGraph;
 
-/// Files of Octet record it for images and for sequences of convolutions.
-std::optional<bool> has_channels_first(const onnx::ModelProto& model) {
+/// Returns the layout of an input or output. Files of Octet record it for
+/// images and for sequences of convolutions.
+std::optional<OnnxLayout> layout_of(const onnx::ModelProto& model,
+                                    const OnnxTensorInfo& port, bool is_input) {
   if (model.producer_name() != "octet") return std::nullopt;
-  for (const auto& entry : model.metadata_props()) {
-    if (entry.key() != "input_layout") continue;
-    return entry.value().find("NCHW") != std::string::npos ||
-           entry.value().find("NCL") != std::string::npos;
+  const auto value_of = [&](std::string_view key) -> const std::string* {
+    for (const auto& entry : model.metadata_props()) {
+      if (entry.key() == key) return &entry.value();
+    }
+    return nullptr;
+  };
+  const bool is_image = port.shape && port.shape->size() == 4;
+  const std::string* layouts =
+      value_of(is_input ? "input_layout" : "output_layout");
+  bool first = layouts != nullptr &&
+               layouts->find(is_image ? "NCHW" : "NCL") != std::string::npos;
+  const std::string* sequences = value_of(kSequencesKey);
+  if (sequences != nullptr && !is_image) {
+    const Config names = from_json(*sequences);
+    first = std::ranges::any_of(names.as_list(), [&](const Config& name) {
+      return name.as_string() == port.name;
+    });
   }
-  return false;
+  return first ? OnnxLayout::channels_first : OnnxLayout::channels_last;
+}
+
+/// Returns the layout that a port of a model defines; nothing for other orders.
+std::optional<OnnxLayout> layout_of(const std::vector<int>& axes) {
+  const int rank = static_cast<int>(axes.size());
+  if (axes == channels_last_axes(rank)) return OnnxLayout::channels_last;
+  if (axes == channels_first_axes(rank)) return OnnxLayout::channels_first;
+  return std::nullopt;
 }
 
 /// Whether the input of a file is a single sample without a batch axis, as in
@@ -245,7 +271,12 @@ TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
   };
   for (const auto& node : model->nodes()) add(*node);
   for (const SymbolicTensor& output : model->outputs()) {
+    const std::vector<int> own = channels_last_axes(output.shape().rank());
+    const size_t i = body.outputs.size();
+    const bool given = !interface.empty() && !interface.outputs[i].axes.empty();
     body.outputs.push_back(where.at(output.node.get()));
+    body.output_layouts.push_back(
+        layout_of(given ? interface.outputs[i].axes : own));
   }
   const Shape& shape = model->inputs()[0].shape();
   const std::vector<int> own = channels_last_axes(shape.rank());
@@ -298,7 +329,11 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
   FileTrace trace(graph);
   Body body;
   body.channels_first = body.is_file = true;
-  body.input_channels_first = has_channels_first(model);
+  const auto layout = layout_of(model, graph.inputs()[0], true);
+  body.input_channels_first.reset();
+  if (layout) {
+    body.input_channels_first = layout == OnnxLayout::channels_first;
+  }
   const bool single = is_single_sample(graph.inputs()[0]);
   body.input_shape = open_shape_of(graph.inputs()[0]);
   if (single) body.input_shape = Shape({Shape::kAnySize, body.input_shape[0]});
@@ -312,6 +347,7 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
                              "must be a computed float32 value");
     }
     body.outputs.push_back(*value);
+    body.output_layouts.push_back(layout_of(model, output, false));
     outputs.emplace(output.name, outputs.size());
   }
   std::vector<size_t> places(trace.names.size());
@@ -367,6 +403,10 @@ bool TracedModel::channels_first() const { return body_->channels_first; }
 
 std::optional<bool> TracedModel::input_channels_first() const {
   return body_->input_channels_first;
+}
+
+std::optional<OnnxLayout> TracedModel::output_layout(size_t output) const {
+  return body_->output_layouts.at(output);
 }
 
 bool TracedModel::is_file() const { return body_->is_file; }

@@ -44,21 +44,21 @@ Model flattened_model(const GoldenCase& c) {
 
 bool is_sequence(const GoldenArray& x) { return x.value.shape().rank() == 3; }
 
-/// Returns golden_model() between empty pads, which use sequences with channels
-/// first.
+/// Returns golden_model() between resizes to the same size, which use
+/// sequences with channels first.
 Model channels_first_model(const GoldenCase& c) {
   Model plain = golden_model(c);
-  const ZeroPadding1D nothing({.padding = 0});
-  const auto padded = [&](const SymbolicTensor& x) {
+  const UpSampling1D nothing({.size = 1});
+  const auto resized = [&](const SymbolicTensor& x) {
     return x.shape().rank() == 3 ? nothing(x) : x;
   };
   std::vector<SymbolicTensor> inputs;
   std::vector<SymbolicTensor> read;
   for (const GoldenArray& x : c.inputs) {
     inputs.push_back(input(x.value.shape().slice(1, x.value.shape().rank())));
-    read.push_back(padded(inputs.back()));
+    read.push_back(resized(inputs.back()));
   }
-  return Model(inputs, {padded(plain(read)[0])});
+  return Model(inputs, {resized(plain(read)[0])});
 }
 
 /// Outputs that are also consumed, repeated, or inputs.

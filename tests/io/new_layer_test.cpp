@@ -63,8 +63,8 @@ class PixelDenseLayer final : public Layer {
             },
             0)};
     if (use_bias_) operands.push_back(context.weight(at(bias_)));
-    OnnxValue y{context.node("Conv", operands),
-                inputs[0].shape.with(3, units_)};
+    OnnxValue y = context.channels_first_node("Conv", operands,
+                                              inputs[0].shape.with(3, units_));
     if (activation_ == "relu") y.name = context.node("Relu", {y.name});
     return y;
   }

@@ -278,16 +278,5 @@ TEST_F(Builder, KeepsReservedNamesFromOtherValues) {
             (Failure{"duplicate_name", "ONNX value 'k'"}));
 }
 
-TEST(OnnxShape, TransposesImagesOnly) {
-  EXPECT_EQ(onnx_shape({"", {Shape::kAnySize, 5, 6, 7}}),
-            Shape({Shape::kAnySize, 7, 5, 6}));
-  EXPECT_EQ(onnx_shape({"", {Shape::kAnySize, 10}}),
-            Shape({Shape::kAnySize, 10}));
-  EXPECT_EQ(onnx_shape({"", {Shape::kAnySize, 5, 3}}),
-            Shape({Shape::kAnySize, 5, 3}));
-  EXPECT_EQ(onnx_shape({"", {Shape::kAnySize, 5, 3}, true}),
-            Shape({Shape::kAnySize, 3, 5}));
-}
-
 }  // namespace
 }  // namespace octet::io

@@ -214,6 +214,43 @@ TEST(TransposeBound, FeaturesOfAnImageInTheOrderOfTheFile) {
       {noise({2, 2, 4, 5})});
 }
 
+TEST(TransposeBound, BatchNormalizationWithoutConvolution) {
+  for (const char* ends : {"(float[N,3,10] x) => (float[N,3,10] y)",
+                           "(float[N,3,2,4,5] x) => (float[N,3,2,4,5] y)"}) {
+    const bool sequence = std::string(ends).find("10") != std::string::npos;
+    expect_no_more_transposes(
+        with_weights(ends,
+                     "positive = Constant <value = float[3] {1,2,3}> ()\n"
+                     "y = BatchNormalization (x, w3, w3, w3, positive)"),
+        {noise(sequence ? Shape{2, 3, 10} : Shape{2, 3, 2, 4, 5})});
+  }
+}
+
+TEST(TransposeBound, SeveralConsumersOfAFlattenedImage) {
+  expect_no_more_transposes(
+      with_weights("(float[N,3,4,5] x) => (float[N,6] a, float[N,40] b)",
+                   "c = Conv (x, w2x3x1x1)\n"
+                   "t = Transpose <perm = [0,2,3,1]> (c)\n"
+                   "f = Flatten (t)\n"
+                   "a = Gemm <transB = 1> (f, w6x40)\n"
+                   "r = Relu (f)\n"
+                   "b = Mul (r, w40)"),
+      {noise({2, 3, 4, 5})});
+}
+
+TEST(TransposeBound, QueryKeyAndValueShareATranspose) {
+  expect_no_more_transposes(with_weights("(float[N,6,4] x) => (float[N,4,7] y)",
+                                         "t = Transpose <perm = [0,2,1]> (x)\n"
+                                         "q = MatMul (t, w6x5)\n"
+                                         "k = MatMul (t, w6x5)\n"
+                                         "v = MatMul (t, w6x7)\n"
+                                         "kt = Transpose <perm = [0,2,1]> (k)\n"
+                                         "a = MatMul (q, kt)\n"
+                                         "s = Softmax <axis = -1> (a)\n"
+                                         "y = MatMul (s, v)"),
+                            {noise({2, 6, 4})});
+}
+
 TEST(TransposeBound, AWeightWithOtherConsumersIsStoredTwice) {
   expect_no_more_transposes(
       with_weights("(float[N,3,4,4] x) => (float[N,4,4,3] y, float[N,3,4,4] z)",

@@ -126,6 +126,16 @@ TEST(AxisLayout, StoredOrderMakesALayoutOrdered) {
   EXPECT_FALSE(interleaved->stored_order());
 }
 
+TEST(AxisLayout, FactorsOfAnAxisAndOtherStoredSizes) {
+  const auto layout =
+      AxisLayout(sizes({2, 3, 4}), Order{0, 2, 1}).reshaped(sizes({2, 12}));
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->factors(1), sizes({3, 4}));
+  const AxisLayout flat = layout->stored_as(sizes({2, 12}));
+  EXPECT_EQ(flat.stored(), sizes({2, 12}));
+  EXPECT_EQ(flat.rearrangement().split, sizes({2, 4, 3}));
+}
+
 TEST(AxisLayout, RequiredOrderOfTheStoredAxes) {
   const Dims dims = sizes({2, 3, 4, 1});
   const auto layout =

@@ -141,15 +141,6 @@ std::string key_of(const std::string& value, const QuantParams& qparams) {
 
 }  // namespace
 
-Shape onnx_shape(const OnnxValue& value) {
-  Shape result = value.shape;
-  for (int axis = 1; axis < result.rank(); ++axis) {
-    const auto at = static_cast<int>(value.onnx_axis(axis));
-    result = result.with(at, value.shape[axis]);
-  }
-  return result;
-}
-
 void GraphBuilder::set_type(onnx::TypeProto& type, const Shape& shape,
                             int32_t element_type) const {
   auto* tensor = type.mutable_tensor_type();

@@ -123,8 +123,4 @@ class GraphBuilder final : public OnnxBuilder {
   int64_t qdq_pairs_ = 0;
 };
 
-/// Returns a value's shape in ONNX order: NHWC becomes NCHW; other shapes stay,
-/// unless their channels come first.
-Shape onnx_shape(const OnnxValue& value);
-
 }  // namespace octet::io

@@ -38,56 +38,8 @@
 namespace octet::io {
 namespace {
 
-/// The axis order of sequences that a node consumes.
-SequenceOrder order_of(const GraphNode& node) {
-  const Layer& layer = quant::float_layer(*node.layer);
-  const LayerDef* def = find_layer_def(layer.class_name());
-  return def == nullptr ? SequenceOrder::keras : def->sequences;
-}
-
-bool is_sequence(const Shape& shape) { return shape.rank() == 3; }
-
-/// Returns the producers of sequences that convolutions consume, directly or
-/// through layers that accept both orders.
-std::unordered_set<const GraphNode*> read_channels_first(const Model& model) {
-  std::unordered_set<const GraphNode*> result;
-  for (const auto& node : std::views::reverse(model.nodes())) {
-    const SequenceOrder order = order_of(*node);
-    const bool first =
-        order == SequenceOrder::channels_first ||
-        (order == SequenceOrder::either && result.contains(node.get()));
-    if (!first) continue;
-    for (const SymbolicTensor& x : node->inputs) {
-      if (is_sequence(x.shape())) result.insert(x.node.get());
-    }
-  }
-  return result;
-}
-
-/// Node outputs in the order in which they were produced, and sequences in the
-/// other order on demand.
-class Values {
- public:
-  void add(const GraphNode& node, OnnxValue value) {
-    made_[&node] = std::move(value);
-  }
-  bool contains(const GraphNode& node) const { return made_.contains(&node); }
-  const OnnxValue& at(const GraphNode& node) const { return made_.at(&node); }
-  const OnnxValue& at(const GraphNode& node, bool ncl, EmitContext& context) {
-    const OnnxValue& value = made_.at(&node);
-    if (!is_sequence(value.shape) || value.ncl == ncl) return value;
-    const auto [other, fresh] = transposed_.try_emplace(&node);
-    if (fresh) {
-      other->second = context.from_keras_layout(
-          ncl ? value.name : context.keras_layout(value), value.shape, ncl);
-    }
-    return other->second;
-  }
-
- private:
-  std::unordered_map<const GraphNode*, OnnxValue> made_;
-  std::unordered_map<const GraphNode*, OnnxValue> transposed_;
-};
+/// By node: its output.
+using Values = std::unordered_map<const GraphNode*, OnnxValue>;
 
 std::string describe_layer(const GraphNode& node,
                            const std::vector<OnnxValue>& inputs) {
@@ -136,16 +88,9 @@ void emit(const GraphNode& node, onnx::GraphProto& graph, GraphBuilder& builder,
           Values& values) {
   const int first = graph.node_size();
   EmitContext context(builder, node.layer->name());
-  const SequenceOrder order = order_of(node);
-  bool ncl = order == SequenceOrder::channels_first;
-  if (order == SequenceOrder::either) {
-    ncl = std::ranges::any_of(node.inputs, [&](const SymbolicTensor& x) {
-      return values.at(*x.node).ncl;
-    });
-  }
   std::vector<OnnxValue> inputs;
   for (const SymbolicTensor& input : node.inputs) {
-    inputs.push_back(values.at(*input.node, ncl, context));
+    inputs.push_back(values.at(input.node.get()));
   }
   OnnxValue value =
       with_context([&] { return describe_layer(node, inputs); },
@@ -154,19 +99,7 @@ void emit(const GraphNode& node, onnx::GraphProto& graph, GraphBuilder& builder,
   if (def != nullptr && def->role == LayerRole::activation) {
     name_output(graph, first, node.layer->name(), value);
   }
-  values.add(node, std::move(value));
-}
-
-/// Returns the values of the model's outputs. Converts flattened images to
-/// Keras' order, which users of the graph expect.
-std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
-                                  const Values& values) {
-  std::vector<OnnxValue> outputs;
-  for (const SymbolicTensor& output : model.outputs()) {
-    EmitContext context(builder, output.node->layer->name());
-    outputs.push_back(context.keras_order(values.at(*output.node)));
-  }
-  return outputs;
+  values.emplace(&node, std::move(value));
 }
 
 /// Adds facts that the graph does not contain.
@@ -187,6 +120,14 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   };
   add_layout("input_layout", ports.input_layout());
   add_layout("output_layout", ports.output_layout());
+  const auto add_names = [&](const char* key,
+                             const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    Config::List names;
+    for (const std::string& name : values) names.emplace_back(name);
+    add(key, to_json(Config(std::move(names))));
+  };
+  add_names(kSequencesKey, ports.mixed_sequences());
   if (qdq_pairs > 0) {
     add("quantization",
         options.uint8_activations
@@ -204,9 +145,7 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   }
   if (options.classes.empty()) return;
   check_class_names(model, options.classes);
-  Config::List names;
-  for (const std::string& name : options.classes) names.emplace_back(name);
-  add("classes", to_json(Config(std::move(names))));
+  add_names("classes", options.classes);
 }
 
 /// Opset 19 introduced float16 scales. float16 would change weights that are
@@ -304,26 +243,29 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   builder.set_batch_name(options.interface.batch_name);
   Ports ports(given, options, builder);
   Values values;
-  const auto channels_first = read_channels_first(model);
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const GraphNode& input = *model.inputs()[i].node;
-    const bool ncl =
-        is_sequence(input.shape) && channels_first.contains(&input);
-    values.add(input, ports.add_input(i, input, ncl));
+    values.emplace(&input, ports.add_input(i, input));
   }
   const auto nodes = model.nodes();
   for (const auto& node : nodes) builder.keep_node_name(node->layer->name());
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (values.contains(*nodes[i])) continue;
+    if (values.contains(nodes[i].get())) continue;
     const int first = graph.node_size();
     emit(*nodes[i], graph, builder, values);
     for (int k = first; k < graph.node_size(); ++k) {
       result.producers.emplace(graph.node(k).name(), i);
     }
   }
-  ports.add_outputs(outputs_of(model, builder, values));
-  for (const auto& [node, consumer] :
-       minimize_transposes(proto, result.large)) {
+  std::vector<OnnxValue> outputs;
+  for (const SymbolicTensor& output : model.outputs()) {
+    outputs.push_back(values.at(output.node.get()));
+  }
+  ports.add_outputs(outputs);
+  const AssignedLayout layout =
+      minimize_transposes(proto, result.large, ports.open());
+  ports.set_sequence_layouts(layout.sequences);
+  for (const auto& [node, consumer] : layout.added) {
     const auto producer = result.producers.find(consumer);
     if (producer != result.producers.end()) {
       result.producers.emplace(node, producer->second);

@@ -83,15 +83,6 @@ int32_t element_type(const std::string& type) {
                   type));
 }
 
-/// Axis order of the port for a value that layers store as `stored`.
-std::vector<int> axes_of(const OnnxPort& port, OnnxLayout layout,
-                         const std::vector<int>& stored) {
-  const int rank = static_cast<int>(stored.size());
-  if (layout == OnnxLayout::channels_last) return channels_last_axes(rank);
-  const bool given = layout == OnnxLayout::as_given && !port.axes.empty();
-  return given ? port.axes : stored;
-}
-
 Shape shape_in(const std::vector<int>& axes, const Shape& shape) {
   Shape result = shape;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -129,23 +120,7 @@ std::string in_order(GraphBuilder& builder, const std::string& value,
   return builder.add_node("Transpose", node, {value}, {{"perm", perm}});
 }
 
-/// "NCHW"; "" for values that are neither images nor sequences with channels.
-std::string layout_name(const std::vector<int>& axes, const OnnxValue& value) {
-  const int rank = value.shape.rank();
-  if (rank != 3 && rank != 4) return "";
-  if (axes == channels_first_axes(rank)) return rank == 4 ? "NCHW" : "NCL";
-  if (axes != channels_last_axes(rank)) return "";
-  if (rank == 4) return "NHWC";
-  return value.ncl ? "NLC" : "";
-}
-
 }  // namespace
-
-std::vector<int> stored_axes(const OnnxValue& value) {
-  const int rank = value.shape.rank();
-  return value.channels_first() ? channels_first_axes(rank)
-                                : channels_last_axes(rank);
-}
 
 Ports::Ports(const Model& model, const OnnxOptions& options,
              GraphBuilder& builder)
@@ -180,11 +155,28 @@ Ports::Ports(const Model& model, const OnnxOptions& options,
   from_layers(outputs_, model.outputs());
 }
 
-OnnxValue Ports::add_input(size_t index, const GraphNode& input, bool ncl) {
+std::vector<int> Ports::axes_of(const OnnxPort& port, int rank,
+                                std::vector<std::string>& layouts) {
+  const std::vector<int> last = channels_last_axes(rank);
+  const bool given = layout_ == OnnxLayout::as_given && !port.axes.empty();
+  const bool is_fixed = given || layout_ == OnnxLayout::channels_last;
+  std::vector<int> axes = given ? port.axes : last;
+  if (rank == 4 && !is_fixed) axes = channels_first_axes(rank);
+  const bool first = axes == channels_first_axes(rank);
+  std::string& name = layouts.emplace_back();
+  if (rank == 4 && axes == last) name = "NHWC";
+  if (rank == 4 && first) name = "NCHW";
+  if (rank == 3 && first) name = "NCL";
+  if (rank == 3) rank_3_.insert(port.name);
+  if (rank == 3 && !is_fixed) open_.insert(port.name);
+  return axes;
+}
+
+OnnxValue Ports::add_input(size_t index, const GraphNode& input) {
   const OnnxPort& port = inputs_.at(index);
-  OnnxValue value{port.name, input.shape, ncl};
-  const std::vector<int> stored = stored_axes(value);
-  const std::vector<int> axes = axes_of(port, layout_, stored);
+  OnnxValue value{port.name, input.shape};
+  const std::vector<int> axes =
+      axes_of(port, input.shape.rank(), input_layouts_);
   const int32_t type = element_type(port.type);
   builder_.add_input(port.name, shape_of(port, axes, input.shape), type);
   // TensorRT accepts uint8 inputs if a Cast consumes them.
@@ -193,25 +185,25 @@ OnnxValue Ports::add_input(size_t index, const GraphNode& input, bool ncl) {
                                    {{"to", int64_t{onnx::TensorProto::FLOAT}}});
   }
   value.name = with_batch(builder_, "Unsqueeze", port, value.name);
-  value.name = in_order(
-      builder_, value.name,
-      port.name + (value.channels_first() ? "/channels_first" : "/transposed"),
-      axes, stored);
-  input_layouts_.push_back(layout_name(axes, value));
+  value.name = in_order(builder_, value.name, port.name + "/transposed", axes,
+                        channels_last_axes(input.shape.rank()));
   return value;
 }
 
 void Ports::add_outputs(std::span<const OnnxValue> values) {
   // Nodes come before outputs: add_output() renames an output's value.
   std::vector<std::string> names;
+  std::vector<std::vector<int>> orders;
   for (size_t i = 0; i < values.size(); ++i) {
     const OnnxPort& port = outputs_.at(i);
-    const std::vector<int> stored = stored_axes(values[i]);
-    const std::vector<int> axes = axes_of(port, layout_, stored);
+    const int rank = values[i].shape.rank();
+    const std::vector<int>& axes =
+        orders.emplace_back(axes_of(port, rank, output_layouts_));
     const std::string value =
         port.batched ? values[i].name : builder_.one_sample(values[i].name);
-    std::string& name = names.emplace_back(
-        in_order(builder_, value, port.name + "/transposed", stored, axes));
+    std::string& name =
+        names.emplace_back(in_order(builder_, value, port.name + "/transposed",
+                                    channels_last_axes(rank), axes));
     name = with_batch(builder_, "Squeeze", port, name);
     if (port.type == "float32") continue;
     name = builder_.add_node("Cast", port.name + "/" + port.type, {name},
@@ -219,13 +211,41 @@ void Ports::add_outputs(std::span<const OnnxValue> values) {
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const OnnxPort& port = outputs_[i];
-    const std::vector<int> axes =
-        axes_of(port, layout_, stored_axes(values[i]));
     builder_.add_output(names[i], port.name,
-                        shape_of(port, axes, values[i].shape),
+                        shape_of(port, orders[i], values[i].shape),
                         element_type(port.type));
-    output_layouts_.push_back(layout_name(axes, values[i]));
   }
+}
+
+void Ports::set_sequence_layouts(
+    const std::unordered_set<std::string>& sequences) {
+  const auto set = [&](const std::vector<OnnxPort>& ports,
+                       std::vector<std::string>& layouts) {
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const std::string& name = ports[i].name;
+      if (!layouts[i].empty() || !sequences.contains(name)) continue;
+      layouts[i] = open_.contains(name) ? "NCL" : "NLC";
+    }
+  };
+  set(inputs_, input_layouts_);
+  set(outputs_, output_layouts_);
+}
+
+std::vector<std::string> Ports::mixed_sequences() const {
+  std::vector<std::string> first;
+  bool mixed = false;
+  const auto add = [&](const std::vector<OnnxPort>& ports,
+                       const std::vector<std::string>& layouts) {
+    const bool any = std::ranges::find(layouts, "NCL") != layouts.end();
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (layouts[i] == "NCL") first.push_back(ports[i].name);
+      mixed = mixed ||
+              (any && layouts[i] != "NCL" && rank_3_.contains(ports[i].name));
+    }
+  };
+  add(inputs_, input_layouts_);
+  add(outputs_, output_layouts_);
+  return mixed ? first : std::vector<std::string>();
 }
 
 std::string Ports::layouts_text(const std::vector<std::string>& layouts) {

@@ -12,9 +12,9 @@ namespace octet::io {
 /// How an operator treats the axes of its inputs.
 enum class AxisRole {
   other,
-  pointwise,      ///< elementwise, with broadcasting
-  reduction,      ///< over the axes of an attribute or input
-  channels_first  ///< images or sequences [n,c,...]
+  pointwise,       ///< elementwise, with broadcasting
+  reduction,       ///< over the axes of an attribute or input
+  channels_first,  ///< channels are axis 1
 };
 
 struct OperatorTraits {

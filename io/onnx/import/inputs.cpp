@@ -29,7 +29,8 @@ RequiredOrder required_order(const onnx::NodeProto& node) {
   const std::string& op = node.op_type();
   if (!is_standard_domain(node.domain())) return RequiredOrder::unknown;
   const AxisRole axes = traits_of(op).axes;
-  if (axes == AxisRole::channels_first || op == "PRelu") {
+  if (axes == AxisRole::channels_first ||
+      is_one_of(op, "BatchNormalization DepthToSpace PRelu")) {
     return RequiredOrder::channels_first;
   }
   return axes == AxisRole::pointwise || is_one_of(op, kEither)

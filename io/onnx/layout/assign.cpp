@@ -1,13 +1,16 @@
 #include "assign.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
+#include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "block_move.h"
-#include "onnx/check/check.h"
+#include "orders.h"
 
 namespace octet::io::layout {
 namespace {
@@ -15,8 +18,10 @@ namespace {
 /// A descent stops after this number of moves without a new lowest cost.
 constexpr int kMostMovesWithoutGain = 24;
 /// Costs of an edge. A Transpose that moves only axes of size 1 is a Reshape.
-constexpr int kTranspose = 100;
-constexpr int kReshape = 1;
+constexpr int kTranspose = 1000;
+constexpr int kReshape = 51;
+/// Cost of an order in which a node converts.
+constexpr int kConversion = 50;
 /// Limits of the search, in computed layouts: for the graph, and in addition
 /// for each node. Orders are valid whenever it stops.
 constexpr int64_t kMostLayouts = 500'000;
@@ -40,46 +45,23 @@ int edge_cost(const AxisLayout& layout) {
   return block_move(layout) ? 0 : kTranspose;
 }
 
-Order inverse_of(const Order& order) {
-  Order result(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    result[static_cast<size_t>(order[i])] = static_cast<int>(i);
-  }
-  return result;
-}
-
-/// Axis i of the result is axis first[second[i]]; an empty order is the
-/// identity.
-Order composed(const Order& first, const Order& second) {
-  if (first.empty()) return second;
-  if (second.empty()) return first;
-  Order result;
-  for (const int axis : second) {
-    result.push_back(first[static_cast<size_t>(axis)]);
-  }
-  return result;
-}
-
-/// Composes Transposes. Returns nothing if a step is a reshape.
-std::optional<Order> permutation_of(const std::vector<Step>& steps) {
-  Order result;
-  for (const Step& step : steps) {
-    const auto* perm = std::get_if<std::vector<int>>(&step);
-    if (perm == nullptr) return std::nullopt;
-    result = composed(result, *perm);
-  }
-  return result;
+int cost_of(const LayoutNode& node) {
+  const bool converts = node.rule && node.rule->converts &&
+                        node.features.empty() && !node.order.empty() &&
+                        !node.is_convolution(node.order) &&
+                        node.rule->converts(node.order);
+  return converts ? kConversion : 0;
 }
 
 /// Returns the cost of the rearrangements between a value and its consumers;
 /// consumers with equal rearrangements share them.
-int cost_of(const Graph& graph, const std::string& value) {
-  const Value& own = graph.value(value);
+int cost_of(const LayoutGraph& graph, const std::string& value) {
+  const LayoutValue& own = graph.value(value);
   if (own.is_constant) return 0;
   int cost = 0;
   std::vector<Rearrangement> needed;
   for (const auto& [consumer, input] : own.uses) {
-    const Node& node = graph.nodes()[static_cast<size_t>(consumer)];
+    const LayoutNode& node = graph.nodes()[static_cast<size_t>(consumer)];
     const std::optional<AxisLayout> layout =
         graph.layout(node, static_cast<size_t>(input));
     const int edge = layout ? edge_cost(*layout) : 0;
@@ -99,16 +81,24 @@ int cost_of(const Graph& graph, const std::string& value) {
 /// moves with the lowest cost is applied.
 class Assignment {
  public:
-  explicit Assignment(Graph& graph)
+  explicit Assignment(LayoutGraph& graph)
       : graph_(graph),
         layouts_left_(kMostLayouts +
                       kMostLayoutsPerNode * std::ssize(graph.nodes())) {}
 
-  void run() {
+  /// Assigns to each node, in graph order, the order of its inputs if that
+  /// costs less.
+  void follow_inputs();
+  int64_t total_cost() const;
+
+  void descend_all() {
     bool improved = true;
     while (improved && layouts_left_ > 0) {
       improved = false;
       for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+        if (cost_of(graph_.nodes()[i]) > 0) {
+          improved = descend(static_cast<int>(i)) || improved;
+        }
         const size_t inputs = graph_.nodes()[i].inputs.size();
         for (size_t input = 0; input < inputs; ++input) {
           improved = improve(static_cast<int>(i), input) || improved;
@@ -118,8 +108,15 @@ class Assignment {
   }
 
  private:
-  Node& node(int index) { return graph_.nodes()[static_cast<size_t>(index)]; }
-  bool is_free(const Node& node, size_t input) const {
+  LayoutNode& node(int index) {
+    return graph_.nodes()[static_cast<size_t>(index)];
+  }
+  /// Whether the search may set the order of a node.
+  bool is_free_to_move(int index) const {
+    const LayoutNode& node = graph_.nodes()[static_cast<size_t>(index)];
+    return node.rule && node.index >= 0;
+  }
+  bool is_free(const LayoutNode& node, size_t input) const {
     if (graph_.value(node.inputs[input].root).is_constant) return true;
     const std::optional<AxisLayout> layout = graph_.layout(node, input);
     return !layout || edge_cost(*layout) == 0;
@@ -141,28 +138,105 @@ class Assignment {
     int gain = 0;
   };
   Move best_move(const std::set<int>& frontier);
-  std::vector<Order> candidates(const Node& node) const;
-  std::optional<Order> order_for_use(const Node& node,
+  std::vector<Order> candidates(const LayoutNode& node) const;
+  std::vector<Order> input_orders(const LayoutNode& node,
+                                  bool behind_reshapes) const;
+  int input_cost(const LayoutNode& node) const;
+  bool consumes_image(const LayoutNode& node) const;
+  std::optional<Order> order_for_use(const LayoutNode& node,
                                      const std::string& output, int consumer,
                                      int input) const;
-  int cost_around(const Node& node);
-  void add_neighbors(const Node& node, std::set<int>& frontier) const;
+  int cost_around(const LayoutNode& node);
+  void add_neighbors(const LayoutNode& node, std::set<int>& frontier) const;
 
-  Graph& graph_;
+  LayoutGraph& graph_;
   int64_t layouts_left_;
 };
 
+int64_t Assignment::total_cost() const {
+  int64_t cost = 0;
+  std::unordered_set<std::string> counted;
+  for (const LayoutNode& node : graph_.nodes()) {
+    cost += cost_of(node);
+    for (const LayoutOperand& operand : node.inputs) {
+      if (!counted.insert(operand.root).second) continue;
+      cost += cost_of(graph_, operand.root);
+    }
+  }
+  return cost;
+}
+
+int Assignment::input_cost(const LayoutNode& node) const {
+  int cost = 0;
+  for (const int input : node.rule->inputs) {
+    const auto i = static_cast<size_t>(input);
+    if (!is_free(node, i)) cost += edge_cost(*graph_.layout(node, i));
+  }
+  return cost;
+}
+
+/// Whether the node consumes a graph input of rank 4, directly or after a Cast.
+/// A Cast itself is excluded: it stays first.
+bool Assignment::consumes_image(const LayoutNode& node) const {
+  const auto is_cast = [this](const LayoutNode& other) {
+    return other.index >= 0 &&
+           graph_.proto().node(other.index).op_type() == "Cast";
+  };
+  if (node.rule->rank != 4 || !node.permits({0, 3, 1, 2}) || is_cast(node)) {
+    return false;
+  }
+  return std::ranges::any_of(node.rule->inputs, [&](int input) {
+    const LayoutOperand& operand = node.inputs[static_cast<size_t>(input)];
+    const std::optional<Order> perm = permutation_of(operand.steps);
+    if (!operand.steps.empty() && perm != Order{0, 2, 3, 1}) return false;
+    std::string root = operand.root;
+    const int producer = graph_.value(root).producer;
+    if (producer >= 0) {
+      const LayoutNode& cast = graph_.nodes()[static_cast<size_t>(producer)];
+      if (!is_cast(cast)) return false;
+      root = cast.inputs[0].root;
+    }
+    const LayoutValue& source = graph_.value(root);
+    return source.producer < 0 && !source.is_constant;
+  });
+}
+
+void Assignment::follow_inputs() {
+  for (LayoutNode& node : graph_.nodes()) {
+    if (!node.rule || node.index < 0) continue;
+    if (consumes_image(node)) {
+      node.order = {0, 3, 1, 2};  // NCHW, as the graph input
+      continue;
+    }
+    Order best;
+    int best_cost = std::numeric_limits<int>::max();
+    const size_t axes = node.features.empty()
+                            ? static_cast<size_t>(node.rule->rank)
+                            : 1 + node.features.size();
+    const std::vector<Order> orders = input_orders(node, false);
+    for (const Order& order : std::set(orders.begin(), orders.end())) {
+      if (order.size() != axes || !node.permits(order)) continue;
+      node.order = order;
+      const int cost = input_cost(node);
+      if (cost < best_cost) best = order;
+      best_cost = std::min(cost, best_cost);
+    }
+    node.order.clear();
+    if (input_cost(node) >= best_cost && !is_identity(best)) {
+      node.order = std::move(best);
+    }
+  }
+}
+
 /// Returns the cost of all edges of the values that the node permutes or
 /// produces.
-int Assignment::cost_around(const Node& node) {
+int Assignment::cost_around(const LayoutNode& node) {
   std::set<std::string> values;
   for (const int input : node.rule->inputs) {
     values.insert(node.inputs[static_cast<size_t>(input)].root);
   }
-  for (const auto& output : graph_.proto().node(node.index).output()) {
-    values.insert(output);
-  }
-  int cost = 0;
+  values.insert(node.outputs.begin(), node.outputs.end());
+  int cost = cost_of(node);
   for (const std::string& value : values) {
     layouts_left_ -= std::ssize(graph_.value(value).uses);
     cost += cost_of(graph_, value);
@@ -171,42 +245,64 @@ int Assignment::cost_around(const Node& node) {
 }
 
 /// Returns an order of the node that spares the consumer's input a Transpose.
-std::optional<Order> Assignment::order_for_use(const Node& node,
+std::optional<Order> Assignment::order_for_use(const LayoutNode& node,
                                                const std::string& output,
                                                int consumer, int input) const {
-  const Node& other = graph_.nodes()[static_cast<size_t>(consumer)];
-  const Operand& operand = other.inputs[static_cast<size_t>(input)];
-  if (const std::optional<Order> perm = permutation_of(operand.steps)) {
+  const LayoutNode& other = graph_.nodes()[static_cast<size_t>(consumer)];
+  const LayoutOperand& operand = other.inputs[static_cast<size_t>(input)];
+  if (operand.root != output) return std::nullopt;
+  const bool matrices = !node.features.empty() || !other.features.empty();
+  const std::optional<Order> perm = permutation_of(operand.steps);
+  if (perm && !matrices) {
     return node.rule->order_for_output(composed(*perm, other.order));
   }
   std::optional<AxisLayout> layout = graph_.layout(operand, {});
-  if (!layout || operand.root != output) return std::nullopt;
+  if (layout) layout = LayoutGraph::with_features(other, *layout);
+  if (!layout) return std::nullopt;
   if (!other.order.empty()) layout = layout->transposed(other.order);
-  const std::optional<Order> stored = layout->required_order();
-  if (!stored) return std::nullopt;
-  return node.rule->order_for_output(*stored);
+  std::optional<Order> stored = layout->required_order();
+  if (!stored || node.features.empty()) {
+    return stored ? node.rule->order_for_output(*stored) : stored;
+  }
+  return graph_.value(output).features.empty() ? std::nullopt : stored;
 }
 
-std::vector<Order> Assignment::candidates(const Node& node) const {
-  Order original(static_cast<size_t>(node.rule->rank));
+/// Returns the orders in which the node consumes an operand as it is stored.
+std::vector<Order> Assignment::input_orders(const LayoutNode& node,
+                                            bool behind_reshapes) const {
+  std::vector<Order> result;
+  for (const int input : node.rule->inputs) {
+    const LayoutOperand& operand = node.inputs[static_cast<size_t>(input)];
+    const LayoutValue& root = graph_.value(operand.root);
+    if (root.is_constant) continue;
+    const Order stored = graph_.stored_order(operand.root);
+    const std::optional<Order> perm = permutation_of(operand.steps);
+    if (perm && root.features.empty() && node.features.empty()) {
+      result.push_back(composed(inverse_of(*perm), stored));
+    }
+    if (!perm && node.features.empty() && !behind_reshapes) continue;
+    std::optional<AxisLayout> layout = graph_.layout(operand, stored);
+    if (layout) layout = LayoutGraph::with_features(node, *layout);
+    std::optional<Order> order = layout ? layout->stored_order() : std::nullopt;
+    if (order) result.push_back(std::move(*order));
+  }
+  return result;
+}
+
+std::vector<Order> Assignment::candidates(const LayoutNode& node) const {
+  const size_t axes = node.features.empty()
+                          ? static_cast<size_t>(node.rule->rank)
+                          : 1 + node.features.size();
+  Order original(axes);
   std::iota(original.begin(), original.end(), 0);
   std::vector<Order> result{original};
   const auto add = [&](std::optional<Order> order) {
     if (!order || order->size() != original.size()) return;
     if (std::ranges::find(result, *order) != result.end()) return;
-    if (node.rule->permits(*order)) result.push_back(std::move(*order));
+    if (node.permits(*order)) result.push_back(std::move(*order));
   };
-  for (const int input : node.rule->inputs) {
-    const Operand& operand = node.inputs[static_cast<size_t>(input)];
-    if (graph_.value(operand.root).is_constant) continue;
-    const Order stored = graph_.stored_order(operand.root);
-    if (const std::optional<Order> perm = permutation_of(operand.steps)) {
-      add(composed(inverse_of(*perm), stored));
-    }
-    const std::optional<AxisLayout> layout = graph_.layout(operand, stored);
-    if (layout) add(layout->stored_order());
-  }
-  for (const auto& output : graph_.proto().node(node.index).output()) {
+  for (Order& order : input_orders(node, true)) add(std::move(order));
+  for (const std::string& output : node.outputs) {
     for (const auto& [consumer, input] : graph_.value(output).uses) {
       add(order_for_use(node, output, consumer, input));
     }
@@ -218,7 +314,7 @@ Assignment::Move Assignment::best_move(const std::set<int>& frontier) {
   Move best;
   for (const int index : frontier) {
     if (layouts_left_ <= 0) break;
-    Node& node = this->node(index);
+    LayoutNode& node = this->node(index);
     const Order given = node.order;
     const int before = cost_around(node);
     for (Order& order : candidates(node)) {
@@ -234,12 +330,10 @@ Assignment::Move Assignment::best_move(const std::set<int>& frontier) {
   return best;
 }
 
-void Assignment::add_neighbors(const Node& node,
+void Assignment::add_neighbors(const LayoutNode& node,
                                std::set<int>& frontier) const {
   const auto add = [&](int index) {
-    if (index >= 0 && graph_.nodes()[static_cast<size_t>(index)].rule) {
-      frontier.insert(index);
-    }
+    if (index >= 0 && is_free_to_move(index)) frontier.insert(index);
   };
   for (const int input : node.rule->inputs) {
     if (is_free(node, static_cast<size_t>(input))) continue;
@@ -247,16 +341,16 @@ void Assignment::add_neighbors(const Node& node,
     add(graph_.value(root).producer);
     for (const auto& [consumer, at] : graph_.value(root).uses) add(consumer);
   }
-  for (const auto& output : graph_.proto().node(node.index).output()) {
+  for (const std::string& output : node.outputs) {
     for (const auto& [consumer, input] : graph_.value(output).uses) {
-      const Node& other = graph_.nodes()[static_cast<size_t>(consumer)];
+      const LayoutNode& other = graph_.nodes()[static_cast<size_t>(consumer)];
       if (!is_free(other, static_cast<size_t>(input))) add(consumer);
     }
   }
 }
 
 bool Assignment::descend(int seed) {
-  if (!node(seed).rule) return false;
+  if (!is_free_to_move(seed)) return false;
   std::set<int> frontier{seed};
   std::set<int> done;
   std::vector<std::pair<int, Order>> undo;
@@ -267,7 +361,7 @@ bool Assignment::descend(int seed) {
          undo.size() < best_length + kMostMovesWithoutGain) {
     Move move = best_move(frontier);
     if (move.node < 0) break;
-    Node& moved = node(move.node);
+    LayoutNode& moved = node(move.node);
     undo.emplace_back(move.node, moved.order);
     moved.order = std::move(move.order);
     gain += move.gain;
@@ -287,28 +381,35 @@ bool Assignment::descend(int seed) {
 
 }  // namespace
 
-void assign_orders(Graph& graph) { Assignment(graph).run(); }
+/// The search also starts at the original orders in graphs with at most this
+/// number of nodes or of Transposes.
+constexpr std::ptrdiff_t kFewNodes = 400;
+constexpr int64_t kFewTransposes = 100;
 
-}  // namespace octet::io::layout
-
-namespace octet::io {
-
-std::unordered_map<std::string, std::string> minimize_transposes(
-    onnx::ModelProto& model, LargeConstants& large) {
-  const bool has_transposes = std::ranges::any_of(
-      model.graph().node(), [](const onnx::NodeProto& node) {
-        return node.op_type() == "Transpose";
-      });
-  if (!has_transposes) return {};
-  infer_shapes(model);
-  std::unordered_map<std::string, std::string> added;
-  {
-    layout::Graph graph(model);
-    layout::assign_orders(graph);
-    added = layout::rewrite(graph, model, large);
-  }
-  model.mutable_graph()->clear_value_info();
-  return added;
+void assign_orders(LayoutGraph& graph) {
+  const auto orders = [&] {
+    std::vector<Order> result;
+    for (const LayoutNode& node : graph.nodes()) result.push_back(node.order);
+    return result;
+  };
+  const auto set = [&](const std::vector<Order>& to) {
+    for (size_t i = 0; i < to.size(); ++i) graph.nodes()[i].order = to[i];
+  };
+  const std::vector<Order> original = orders();
+  Assignment search(graph);
+  search.follow_inputs();
+  if (search.total_cost() == 0) return;
+  const std::vector<Order> followed = orders();
+  set(original);
+  const bool small = std::ssize(graph.nodes()) <= kFewNodes ||
+                     search.total_cost() <= kFewTransposes * kTranspose;
+  if (small) Assignment(graph).descend_all();
+  const std::vector<Order> first = orders();
+  const int64_t first_cost = search.total_cost();
+  set(followed);
+  if (!small && search.total_cost() > first_cost) set(first);
+  search.descend_all();
+  if (search.total_cost() > first_cost) set(first);
 }
 
-}  // namespace octet::io
+}  // namespace octet::io::layout

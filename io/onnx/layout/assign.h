@@ -4,6 +4,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <onnx/onnx_pb.h>
 
@@ -12,26 +13,41 @@
 
 namespace octet::io {
 
+/// From the name of each added node to the name of the node that it was added
+/// for: the consumer, or the one that it was split from.
+using AddedNodes = std::unordered_map<std::string, std::string>;
+
+struct AssignedLayout {
+  AddedNodes added;
+  /// Inputs and outputs of rank 3 that hold sequences of operators with the
+  /// channels as axis 1.
+  std::unordered_set<std::string> sequences;
+};
+
 /// Reduces the number of Transposes in the graph of an exported model:
 /// operators run in permuted axis orders, constants are transposed, and chains
-/// of Reshape and Transpose are merged. Names of inputs and outputs, and graphs
-/// without Transposes, are unchanged. Returns a map from the name of each added
-/// node to the name of the node that it was added for: the consumer, or a
-/// product whose bias it adds.
-std::unordered_map<std::string, std::string> minimize_transposes(
-    onnx::ModelProto& model, LargeConstants& large);
+/// of Reshape and Transpose are merged. Axes 1 and 2 of the inputs and outputs
+/// in `open` that are `sequences` are exchanged. Names and sizes of other
+/// inputs and outputs, and graphs without Transposes, are unchanged.
+AssignedLayout minimize_transposes(onnx::ModelProto& model,
+                                   LargeConstants& large,
+                                   const std::unordered_set<std::string>& open);
 
 namespace layout {
 
-/// Sets the orders of the nodes to a local minimum of the number of Transposes.
-/// Starts with the original orders, so that the number never increases.
-void assign_orders(Graph& graph);
+/// Sets the orders of the nodes to a local minimum of the number of Transposes,
+/// which is never higher than that of the original orders.
+void assign_orders(LayoutGraph& graph);
 
-/// Rewrites `model` for the orders in `graph`, which refers to it. Returns the
-/// same map as minimize_transposes().
-std::unordered_map<std::string, std::string> rewrite(const Graph& graph,
-                                                     onnx::ModelProto& model,
-                                                     LargeConstants& large);
+/// Marks the nodes that run on sequences of operators with the channels as axis
+/// 1. Returns the inputs and outputs of rank 3 that such operators consume or
+/// produce, directly or through nodes that run in either order. The result is
+/// the same for a model with folded batch normalization or with Q/DQ.
+std::unordered_set<std::string> mark_sequences(LayoutGraph& graph);
+
+/// Rewrites `model` for the orders in `graph`, which refers to it.
+AddedNodes rewrite(const LayoutGraph& graph, onnx::ModelProto& model,
+                   LargeConstants& large);
 
 }  // namespace layout
 }  // namespace octet::io

@@ -1,6 +1,7 @@
 // Initializers of a rewritten graph.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,33 @@ Arrangement arrangement_of(const Rearrangement& moves) {
   if (!moves.split.empty()) result.split = shape_of(moves.split);
   if (!moves.joined.empty()) result.joined = shape_of(moves.joined);
   return result;
+}
+
+std::vector<Dim> dims_of(const Shape& shape) {
+  std::vector<Dim> dims;
+  for (const int64_t size : shape.dims()) dims.push_back({size, false});
+  return dims;
+}
+
+/// Applies a rearrangement to a layout; nothing if a reshape does not fit.
+std::optional<AxisLayout> after(std::optional<AxisLayout> layout,
+                                const Rearrangement& moves) {
+  if (layout && !moves.split.empty()) layout = layout->reshaped(moves.split);
+  if (layout && !moves.order.empty()) layout = layout->transposed(moves.order);
+  if (layout && !moves.joined.empty()) layout = layout->reshaped(moves.joined);
+  return layout;
+}
+
+/// Composes the arrangement in the file with another one.
+LargeConstant after(const LargeConstant& large, const Rearrangement& moves) {
+  const Arrangement& stored = large.stored;
+  Rearrangement first{.split = {}, .order = stored.order, .joined = {}};
+  if (stored.split.rank() > 0) first.split = dims_of(stored.split);
+  if (stored.joined.rank() > 0) first.joined = dims_of(stored.joined);
+  const auto layout =
+      after(after(AxisLayout(dims_of(large.value.shape())), first), moves);
+  if (layout) return {large.value, arrangement_of(layout->rearrangement())};
+  return {stored.apply(large.value), arrangement_of(moves)};
 }
 
 DType dtype_of(const onnx::TensorProto& tensor) {
@@ -75,16 +103,16 @@ std::string Rewriter::constant(const std::string& root,
   onnx::TensorProto tensor = graph_.constant(root);
   added = value_names_.add(root + "/transposed");
   tensor.set_name(added);
-  const Arrangement arrangement = arrangement_of(moves);
+  replacements_.emplace_back(added, root);
   const auto large = large_.find(root);
-  const bool is_plain =
-      large != large_.end() && large->second.stored == Arrangement();
-  const Tensor given = is_plain ? large->second.value : value_of(root);
-  const Shape shape = arrangement.shape_of(given.shape());
+  Shape shape;
   if (large != large_.end()) {
-    large_.emplace(added, LargeConstant{given, arrangement});
+    LargeConstant rearranged = after(large->second, moves);
+    shape = rearranged.stored.shape_of(rearranged.value.shape());
+    large_.emplace(added, std::move(rearranged));
   } else {
-    const Tensor value = arrangement.apply(given);
+    const Tensor value = arrangement_of(moves).apply(value_of(root));
+    shape = value.shape();
     tensor.set_raw_data(value.raw(), static_cast<size_t>(value.bytes()));
   }
   tensor.mutable_dims()->Assign(shape.dims().begin(), shape.dims().end());
@@ -104,15 +132,55 @@ Tensor Rewriter::value_of(const std::string& constant) const {
   return value;
 }
 
-std::string Rewriter::floats(const std::string& name,
-                             const std::vector<float>& values,
-                             const std::vector<int64_t>& sizes) {
-  onnx::TensorProto& tensor = *proto_.add_initializer();
-  tensor.set_name(value_names_.add(name + "/constant"));
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
-  tensor.mutable_dims()->Assign(sizes.begin(), sizes.end());
-  tensor.set_raw_data(values.data(), values.size() * sizeof(float));
-  return tensor.name();
+std::string Rewriter::constant_of(const LayoutOperand& operand,
+                                  const AxisLayout& layout) {
+  const std::vector<Dim>& own = *graph_.value(operand.root).dims;
+  // A scalar broadcasts in any order.
+  if (own.empty()) return operand.root;
+  std::vector<Dim> dims = layout.dims();
+  // Leading axes of size 1 that were added for broadcasting.
+  while (operand.steps.size() > operand.movements.size() &&
+         dims.size() > own.size() && dims.front().is_one()) {
+    dims.erase(dims.begin());
+  }
+  return constant(operand.root, layout.reshaped(dims)->rearrangement());
+}
+
+/// Gives new constants the names and places of those that they replace.
+void Rewriter::replace_constants() {
+  const std::unordered_set<std::string> consumed = consumed_in(proto_);
+  std::unordered_map<std::string, int> places;
+  for (int i = 0; i < proto_.initializer_size(); ++i) {
+    places[proto_.initializer(i).name()] = i;
+  }
+  std::unordered_map<std::string, std::string> names;  // of new constants
+  std::unordered_set<std::string> taken;
+  for (const auto& [added, original] : replacements_) {
+    if (consumed.contains(original) || names.contains(added)) continue;
+    if (!places.contains(original) || !taken.insert(original).second) continue;
+    names[added] = original;
+    onnx::TensorProto& tensor = *proto_.mutable_initializer(places[original]);
+    tensor.Swap(proto_.mutable_initializer(places[added]));
+    proto_.mutable_initializer(places[added])->set_name(added);
+    tensor.set_name(original);
+    large_.erase(original);
+    if (auto large = large_.extract(added)) {
+      large.key() = original;
+      large_.insert(std::move(large));
+    }
+  }
+  for (auto& node : *proto_.mutable_node()) {
+    for (auto& input : *node.mutable_input()) {
+      const auto name = names.find(input);
+      if (name != names.end()) input = name->second;
+    }
+  }
+  auto& tensors = *proto_.mutable_initializer();
+  tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
+                               [&](const onnx::TensorProto& tensor) {
+                                 return names.contains(tensor.name());
+                               }),
+                tensors.end());
 }
 
 void Rewriter::drop_unused_constants(

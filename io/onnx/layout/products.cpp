@@ -16,10 +16,41 @@ Order swapped(int rank) {
   return order;
 }
 
+/// Returns the rearrangement of a weight [k,f] (or [f,k] if `first`) for
+/// permuted features.
+Rearrangement of_weight(const Rearrangement& features, int64_t k, bool first) {
+  const auto count = static_cast<int>(features.split.size());
+  Rearrangement result;
+  result.split = features.split;
+  result.joined = features.joined;
+  result.order = features.order;
+  if (first) {
+    result.split.push_back({k, false});
+    result.joined.push_back({k, false});
+    result.order.push_back(count);
+    return result;
+  }
+  result.split.insert(result.split.begin(), {k, false});
+  result.joined.insert(result.joined.begin(), {k, false});
+  for (int& axis : result.order) ++axis;
+  result.order.insert(result.order.begin(), 0);
+  return result;
+}
+
 /// Exchanges the operands of a product: the transpose of a product is the
 /// product of the transposes in reverse.
 void exchange(onnx::NodeProto& node) {
   node.mutable_input()->SwapElements(0, 1);
+}
+
+/// Makes a product of tokens with a weight [c,k] a convolution of size 1, for
+/// sequences with channels first.
+void to_convolution(Edit& edit, const Dim& c, const Dim& k) {
+  edit.node().set_op_type("Conv");
+  set_integers(edit.node(), "kernel_shape", {1});
+  edit.set_weight(1, {.split = {}, .order = {1, 0}, .joined = {k, c, Dim()}},
+                  0);
+  edit.absorb_bias();
 }
 
 /// Product with a weight matrix as input `matrix`; the other input is permuted.
@@ -30,6 +61,7 @@ std::optional<Rule> product_with_matrix(const Query& query, int matrix) {
   const int rank = query.rank(other);
   const int axis = rank - 1 - other;  // summed axis of `other`
   Rule rule{.rank = rank, .inputs = {other}};
+  const onnx::TensorProto* weight = query.weight(matrix);
   // Quantized matrices stay on their side, the form that runtimes fuse.
   const bool may_exchange = query.constant(matrix) != nullptr;
   // The index that the other input needs in an order; -1 if there is none.
@@ -40,11 +72,24 @@ std::optional<Rule> product_with_matrix(const Query& query, int matrix) {
   rule.allows = [=](const Order& order) {
     return side(order) == other || (may_exchange && side(order) == matrix);
   };
+  rule.converts = [=](const Order& order) { return side(order) != other; };
+  if (rank == 3 && matrix == 1 && weight != nullptr) {
+    rule.as_convolution = [sizes = *query.dims(1)](Edit& edit) {
+      to_convolution(edit, sizes[0], sizes[1]);
+    };
+  }
   rule.apply = [=](Edit& edit, const Order& order) {
     if (side(order) == other) return;
-    edit.set_constant(matrix, {.split = {}, .order = {1, 0}, .joined = {}});
+    edit.set_weight(matrix, {.split = {}, .order = {1, 0}, .joined = {}}, 0);
     exchange(edit.node());
   };
+  if (rank == 2 && matrix == 1) {
+    rule.features = Features::consumed;
+    rule.rearrange = [k = weight->dims(1)](Edit& edit,
+                                           const Rearrangement& features) {
+      edit.set_weight(1, of_weight(features, k, true), 1);
+    };
+  }
   return rule;
 }
 
@@ -61,7 +106,7 @@ bool all_equal(const onnx::NodeProto& node, const char* name, int64_t value) {
 std::optional<Rule> product(const Query& query) {
   const int a = query.rank(0);
   const int b = query.rank(1);
-  if (b == 2 && a >= 2 && (a > 2 || query.constant(1) != nullptr)) {
+  if (b == 2 && a >= 2 && (a > 2 || query.weight(1) != nullptr)) {
     return product_with_matrix(query, 1);
   }
   if (a == 2 && b > 2) return product_with_matrix(query, 0);
@@ -74,8 +119,24 @@ std::optional<Rule> product(const Query& query) {
   return rule;
 }
 
+std::optional<Rule> gemm(const Query& query) {
+  const onnx::TensorProto* weight = query.weight(1);
+  if (weight == nullptr || weight->dims_size() != 2 || query.rank(0) != 2 ||
+      integer_of(query.node, "transA", 0) != 0) {
+    return std::nullopt;
+  }
+  const bool transposed = integer_of(query.node, "transB", 0) != 0;
+  Rule rule{.rank = 2, .inputs = {0}, .features = Features::consumed};
+  rule.allows = is_identity;
+  rule.rearrange = [transposed, k = weight->dims(transposed ? 0 : 1)](
+                       Edit& edit, const Rearrangement& features) {
+    edit.set_weight(1, of_weight(features, k, !transposed), transposed ? 0 : 1);
+  };
+  return rule;
+}
+
 std::optional<Rule> convolution(const Query& query) {
-  const onnx::TensorProto* weight = query.constant(1);
+  const onnx::TensorProto* weight = query.weight(1);
   const int rank = query.rank(0);
   if (weight == nullptr || rank < 3 || weight->dims_size() != rank) {
     return std::nullopt;
@@ -93,29 +154,27 @@ std::optional<Rule> convolution(const Query& query) {
                                 {weight->dims(1), false}};
   const auto is_last = [](const Order& order) { return order.back() == 1; };
   Rule rule{.rank = rank, .inputs = {0}};
+  // Quantized matrices stay on their side, the form that runtimes fuse.
+  const bool may_exchange = query.constant(1) != nullptr;
   rule.allows = [=](const Order& order) {
     return keeps_batch_and_channels(order) || is_last(order) ||
-           order[order.size() - 2] == 1;
+           (may_exchange && order[order.size() - 2] == 1);
   };
+  rule.converts = moves_batch_or_channels;
   rule.apply = [=](Edit& edit, const Order& order) {
     if (keeps_batch_and_channels(order)) return;
     onnx::NodeProto& node = edit.node();
-    std::vector<float> bias;
-    if (node.input_size() > 2) {
-      bias = edit.floats(2);
-      node.mutable_input()->RemoveLast();
-    }
     node.set_op_type("MatMul");
     node.clear_attribute();
-    std::vector<int64_t> bias_shape{matrix[0].factor};
+    Rearrangement bias;
     if (is_last(order)) {
-      edit.set_constant(1, {.split = matrix, .order = {1, 0}, .joined = {}});
+      edit.set_weight(1, {.split = matrix, .order = {1, 0}, .joined = {}}, 1);
     } else {
-      edit.set_constant(1, {.split = {}, .order = {}, .joined = matrix});
-      exchange(node);
-      bias_shape.push_back(1);
+      edit.set_weight(1, {.split = {}, .order = {}, .joined = matrix}, 0);
+      bias.joined = {matrix[0], Dim()};
     }
-    if (!bias.empty()) edit.append("Add", bias, bias_shape);
+    if (node.input_size() > 2) edit.append("Add", "bias_add", 2, bias);
+    if (!is_last(order)) exchange(node);
   };
   return rule;
 }

@@ -31,15 +31,24 @@ struct Query {
   const onnx::TensorProto* constant(int input) const {
     return has_input(input) ? values.constant(node.input(input)) : nullptr;
   }
+  /// Returns a constant, also before Q/DQ.
+  const onnx::TensorProto* weight(int input) const {
+    return has_input(input) ? values.weight(node.input(input)) : nullptr;
+  }
 };
 
 inline bool keeps_batch_and_channels(const Order& order) {
   return order.size() > 1 && order[0] == 0 && order[1] == 1;
 }
 
-/// Return the rules of MatMul, and of a 1x1 Conv, which becomes a MatMul if its
-/// channels move.
+inline bool moves_batch_or_channels(const Order& order) {
+  return !keeps_batch_and_channels(order);
+}
+
+/// Return the rules of MatMul, of Gemm, and of a 1x1 Conv, which becomes a
+/// MatMul if its channels move.
 std::optional<Rule> product(const Query& query);
+std::optional<Rule> gemm(const Query& query);
 std::optional<Rule> convolution(const Query& query);
 
 }  // namespace octet::io::layout

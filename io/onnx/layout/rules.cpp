@@ -26,7 +26,7 @@ std::vector<int64_t> positions(const Order& order,
 }
 
 std::optional<Rule> pointwise(const Query& query) {
-  Rule rule;
+  Rule rule{.features = Features::permuted};
   for (int i = 0; i < query.node.input_size(); ++i) {
     const int rank = query.rank(i);
     if (rank < 0) return std::nullopt;
@@ -34,6 +34,11 @@ std::optional<Rule> pointwise(const Query& query) {
     if (rank > 0) rule.inputs.push_back(i);
   }
   return rule;
+}
+
+std::optional<Rule> unary(const Query& query) {
+  return Rule{
+      .rank = query.rank(0), .inputs = {0}, .features = Features::permuted};
 }
 
 /// Operators on the first input, along the attribute `axis`.
@@ -44,6 +49,12 @@ std::optional<Rule> along_axis(const Query& query, int64_t otherwise) {
   rule.apply = [axis](Edit& edit, const Order& order) {
     set_integer(edit.node(), "axis", position(order, axis));
   };
+  return rule;
+}
+
+std::optional<Rule> softmax(const Query& query) {
+  std::optional<Rule> rule = along_axis(query, -1);
+  rule->features = Features::permuted;
   return rule;
 }
 
@@ -68,7 +79,7 @@ std::optional<Rule> quantize(const Query& query) {
   if (find_attribute(query.node, "block_size") != nullptr) return std::nullopt;
   if (query.rank(1) == 1) return along_axis(query, 1);
   if (query.rank(1) != 0) return std::nullopt;
-  return Rule{.rank = query.rank(0), .inputs = {0}};
+  return unary(query);
 }
 
 std::optional<Rule> reduction(const Query& query) {
@@ -87,6 +98,7 @@ std::optional<Rule> reduction(const Query& query) {
       rule.removed.push_back(static_cast<int>(axis));
     }
   }
+  if (axes == std::vector<int64_t>{1}) rule.features = Features::consumed;
   rule.apply = [axes, is_input = attribute == nullptr](Edit& edit,
                                                        const Order& order) {
     const std::vector<int64_t> moved = positions(order, axes);
@@ -154,9 +166,36 @@ std::optional<Rule> per_channel(const Query& query) {
   return rule;
 }
 
+/// With the channels last, pixels become rows of a matrix.
+std::optional<Rule> batch_normalization(const Query& query) {
+  Rule rule{
+      .rank = query.rank(0), .inputs = {0}, .features = Features::permuted};
+  rule.allows = [](const Order& order) {
+    return keeps_batch_and_channels(order) || order.back() == 1;
+  };
+  rule.converts = moves_batch_or_channels;
+  rule.rearrange = [](Edit& edit, const Rearrangement& features) {
+    for (int i = 1; i < 5; ++i) edit.set_weight(i, features, 0);
+  };
+  rule.apply = [dims = *query.dims(0)](Edit& edit, const Order& order) {
+    if (keeps_batch_and_channels(order)) return;
+    std::vector<int64_t> sizes;
+    for (const int axis : order) {
+      const Dim& dim = dims[static_cast<size_t>(axis)];
+      sizes.push_back(dim.batch ? -1 : dim.factor);
+    }
+    edit.reshape_around({-1, dims[1].factor}, sizes);
+  };
+  for (int i = 1; i < 5; ++i) {
+    if (query.constant(i) == nullptr) rule.features = Features::fixed;
+  }
+  return rule;
+}
+
 /// Becomes a reduction if batch or channels move.
 std::optional<Rule> global_pooling(const Query& query, const char* reduction) {
   Rule rule{.rank = query.rank(0), .inputs = {0}};
+  rule.converts = moves_batch_or_channels;
   rule.apply = [reduction, opset = query.opset](Edit& edit,
                                                 const Order& order) {
     if (keeps_batch_and_channels(order)) return;
@@ -170,6 +209,14 @@ std::optional<Rule> global_pooling(const Query& query, const char* reduction) {
     }
     set_integers(edit.node(), "axes", axes);
   };
+  return rule;
+}
+
+/// Export consumes only the batch size; see OnnxBuilder::add_repeated().
+std::optional<Rule> shape(const Query& query) {
+  Rule rule{.rank = query.rank(0), .inputs = {0}};
+  for (int axis = 1; axis < rule.rank; ++axis) rule.removed.push_back(axis);
+  rule.allows = [](const Order& order) { return order[0] == 0; };
   return rule;
 }
 
@@ -197,14 +244,12 @@ std::optional<Rule> unchecked(const Query& query) {
   const AxisRole axes = traits_of(op).axes;
   if (axes == AxisRole::pointwise) return pointwise(query);
   if (axes == AxisRole::reduction) return reduction(query);
-  if (op == "Clip") return Rule{.rank = query.rank(0), .inputs = {0}};
+  if (op == "Clip") return unary(query);
   if (op == "QuantizeLinear" || op == "DequantizeLinear") {
     return quantize(query);
   }
-  if (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax" ||
-      op == "TopK") {
-    return along_axis(query, -1);
-  }
+  if (op == "Softmax" || op == "LogSoftmax") return softmax(query);
+  if (op == "Hardmax" || op == "TopK") return along_axis(query, -1);
   if (op == "ArgMax" || op == "ArgMin") return arg_reduction(query);
   if (op == "Split") return along_axis(query, 0);
   if (op == "Concat") return concat(query);
@@ -214,11 +259,12 @@ std::optional<Rule> unchecked(const Query& query) {
   if (op == "Tile") return with_list_per_axis(query, 1);
   if (op == "LayerNormalization") return layer_normalization(query);
   if (op == "MatMul") return product(query);
+  if (op == "Gemm") return gemm(query);
   if (op == "Conv") return convolution(query);
   if (op == "Expand") return expand(query);
-  if (op == "BatchNormalization" || op == "InstanceNormalization") {
-    return per_channel(query);
-  }
+  if (op == "Shape") return shape(query);
+  if (op == "BatchNormalization") return batch_normalization(query);
+  if (op == "InstanceNormalization") return per_channel(query);
   if (op == "GlobalAveragePool") return global_pooling(query, "ReduceMean");
   if (op == "GlobalMaxPool") return global_pooling(query, "ReduceMax");
   return std::nullopt;

@@ -29,6 +29,8 @@ struct ValueLookup {
   std::function<const std::vector<Dim>*(const std::string& value)> dims;
   /// Initializer of a value, or null.
   std::function<const onnx::TensorProto*(const std::string& value)> constant;
+  /// Initializer of a value, also before Q/DQ, or null.
+  std::function<const onnx::TensorProto*(const std::string& value)> weight;
   /// Producer of a value, or null.
   std::function<const onnx::NodeProto*(const std::string& value)> producer;
 };
@@ -41,14 +43,27 @@ class Edit {
   virtual onnx::NodeProto& node() = 0;
   /// Sets input `index`, or appends it, to a new int64 constant.
   virtual void set_list(int index, const std::vector<int64_t>& values) = 0;
-  /// Rearranges the constant input `index`.
-  virtual void set_constant(int index, const Rearrangement& moves) = 0;
-  /// Returns the elements of the float32 constant input `index`.
-  virtual std::vector<float> floats(int index) = 0;
-  /// Appends a node with the output as first input and a new float32 constant
-  /// as second input.
-  virtual void append(const std::string& op, const std::vector<float>& values,
-                      const std::vector<int64_t>& sizes) = 0;
+  /// Rearranges the constant or quantized weight `index`; its output channels
+  /// become axis `channels`.
+  virtual void set_weight(int index, const Rearrangement& moves,
+                          int channels) = 0;
+  /// Appends an operator with the output as first input and input `index`,
+  /// which is removed and rearranged, as the second.
+  virtual void append(const std::string& op, const std::string& name, int index,
+                      const Rearrangement& moves) = 0;
+  /// Appends the bias that the next node adds to axis 1 of the output, if
+  /// there is one, as another input; that node disappears.
+  virtual void absorb_bias() = 0;
+  /// Inserts a Reshape of the first input, and one of the output.
+  virtual void reshape_around(const std::vector<int64_t>& input,
+                              const std::vector<int64_t>& output) = 0;
+};
+
+/// Whether the elements along axis 1 of a matrix may be permuted.
+enum class Features {
+  fixed,
+  permuted,  ///< in inputs and outputs alike
+  consumed,  ///< in inputs; the outputs do not change
 };
 
 /// How the axes of a node may be permuted.
@@ -58,6 +73,16 @@ struct Rule {
   std::vector<int> removed = {};  ///< input axes that the outputs lack
   /// Whether an order preserves the computed values; empty if all do.
   std::function<bool(const Order& order)> allows = {};
+  /// Whether the node becomes another operator in an order, or needs reshapes;
+  /// empty if it never does.
+  std::function<bool(const Order& order)> converts = {};
+  /// Rewrites the node as a convolution, for sequences of convolutions, in the
+  /// order {0,2,1}; empty if it cannot become one.
+  std::function<void(Edit& edit)> as_convolution = {};
+  Features features = Features::fixed;
+  /// Rearranges the parameters for permuted features, as `features` rearranges
+  /// a vector; empty if there are none.
+  std::function<void(Edit& edit, const Rearrangement& features)> rearrange = {};
   /// Rewrites the attributes and parameters; empty if they do not change.
   std::function<void(Edit& edit, const Order& order)> apply = {};
 

@@ -72,8 +72,12 @@ class TracedModel {
   const std::vector<size_t>& outputs() const;
   /// Whether activations are [n,c,h,w], as in ONNX, not [n,h,w,c].
   bool channels_first() const;
-  /// Whether the input is [n,c,h,w]; nothing if the file does not define it.
+  /// Whether the input is [n,c,h,w] or [n,c,l]; nothing if the file does not
+  /// define it.
   std::optional<bool> input_channels_first() const;
+  /// Layout of an output of rank 3 or 4, as an index in outputs(); nothing if
+  /// the file does not define it.
+  std::optional<OnnxLayout> output_layout(size_t output) const;
   /// Whether input and outputs have the axis order of a file.
   bool is_file() const;
   /// [n,...]; Shape::kAnySize for dynamic sizes.

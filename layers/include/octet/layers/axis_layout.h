@@ -56,6 +56,8 @@ class AxisLayout {
   /// Returns the product of the factors before the batch in its axis.
   /// REQUIRES: an axis contains the batch.
   int64_t before_batch() const;
+  /// Returns the factors of a logical axis, outermost first.
+  std::vector<Dim> factors(int axis) const;
 
   /// Returns the layout of the transposed logical tensor: its axis i is axis
   /// order[i] of this layout.
@@ -63,7 +65,8 @@ class AxisLayout {
   /// Returns the layout of the reshaped logical tensor; nothing if the new axes
   /// would not be products of factors, or of parts of them.
   std::optional<AxisLayout> reshaped(std::span<const Dim> dims) const;
-  /// Returns the same layout of the stored tensor reshaped to other sizes.
+  /// Returns the layout of the same elements if the stored tensor has these
+  /// sizes.
   AxisLayout stored_as(std::span<const Dim> dims) const;
   /// Returns the layout for a batch of one, a factor of 1.
   AxisLayout without_batch() const;

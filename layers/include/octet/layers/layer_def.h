@@ -63,14 +63,6 @@ enum class KerasLayout {
   constants,    ///< scale and offset may be lists along an axis: Rescaling
 };
 
-/// Layout of sequences [n,l,c] in ONNX that a class supports for inputs and
-/// outputs. (Images are always [n,c,h,w] in ONNX.)
-enum class SequenceOrder {
-  keras,           ///< [n,l,c]
-  channels_first,  ///< [n,c,l], as Conv does
-  either,          ///< either, equal for all inputs: OnnxValue::ncl
-};
-
 /// How Keras versions serialize a class.
 struct KerasDef {
   struct Renamed {
@@ -102,7 +94,6 @@ struct LayerDef {
   QdqDefault qdq = {};
   FoldedWeight folded = {};
   KerasDef keras = {};
-  SequenceOrder sequences = SequenceOrder::keras;
 };
 
 }  // namespace octet

@@ -1,6 +1,6 @@
 // Interface through which layers export themselves to ONNX; io/onnx implements
-// it. ONNX images are NCHW, and sequences NCL as inputs of convolutions, so a
-// value carries its Keras (NHWC) shape and its storage layout.
+// it. Values have the axes of Keras: images are [n,h,w,c], sequences [n,l,c].
+// Export assigns the axis orders of the file afterwards.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,8 @@ namespace octet {
 /// A value of the ONNX graph.
 struct OnnxValue {
   std::string name;
-  Shape shape;  ///< in Keras' layout; images are stored NCHW
-  /// For a sequence [n,l,c]: stored as [n,c,l]. Passed only to layers that
-  /// support it (LayerDef::sequences).
-  bool ncl = false;
-  /// Set after Flatten of an image [h,w,c]: the features are in the order
-  /// c,h,w. Dense permutes its rows; other layers call keras_order().
-  Shape flattened_from = {};
-
-  bool channels_first() const { return ncl || shape.rank() == 4; }
-  /// Returns the ONNX axis of a Keras axis >= 0.
-  int64_t onnx_axis(int64_t axis) const;
+  Shape shape;
 };
-
-/// Returns a per-channel constant in the shape that broadcasts over `x`.
-Tensor beside_channels(const Tensor& per_channel, const OnnxValue& x);
 
 /// A permutation of a tensor's elements: reshape to `split`, transpose by
 /// `order`, reshape to `joined`.
@@ -129,16 +116,16 @@ class EmitContext {
   std::string integers(std::string_view name,
                        const std::vector<int64_t>& values);
 
-  /// Converts `value` to Keras' layout (images NHWC), for layers that mix axes.
-  /// from_keras_layout() converts a tensor in Keras' layout, of shape `shape`,
-  /// back to a value.
-  std::string keras_layout(const OnnxValue& value);
-  OnnxValue from_keras_layout(std::string name, const Shape& shape,
-                              bool ncl = false);
-
-  /// Returns `value` with its features in Keras' order; after Flatten of an
-  /// image this adds Reshape, Transpose and Reshape.
-  OnnxValue keras_order(const OnnxValue& value);
+  /// Adds a node of an operator whose inputs and output have the channels as
+  /// axis 1. `inputs[0]` is transposed from [n,...,c], and the result back.
+  /// Returns a value of the shape `shape`.
+  OnnxValue channels_first_node(std::string_view op_type,
+                                std::vector<std::string> inputs,
+                                const Shape& shape,
+                                const OnnxBuilder::Attributes& attributes = {});
+  /// Transposes [n,...,c] of this rank to [n,c,...], and back.
+  std::string channels_first(const std::string& value, int rank);
+  std::string channels_last(const std::string& value, int rank);
 
  private:
   /// Adds a quantized weight followed by Q and DQ.
