@@ -118,6 +118,22 @@ TEST(QuantizedLayout, DenseBetweenConvolutionsIsAConvolution) {
   expect_same_outputs(int8, bytes);
 }
 
+TEST(QuantizedLayout, GatesOfSequencesAreConvolutions) {
+  const SymbolicTensor x = input({16, 4}, "x");
+  const SymbolicTensor y = Conv1D({.filters = 8, .activation = "relu"})(x);
+  SymbolicTensor gate = GlobalAveragePooling1D({.keepdims = true})(y);
+  gate = Dense({.units = 4, .activation = "relu"})(gate);
+  gate = Dense({.units = 8, .activation = "sigmoid"})(gate);
+  Model model(x, Conv1D({.filters = 8})(Multiply()({y, gate})));
+  shake(model);
+  const Model int8 = int8_of(model);
+  for (const Model* each : std::array<const Model*, 2>{&model, &int8}) {
+    const onnx::ModelProto proto = parsed(to_onnx(*each).bytes);
+    EXPECT_EQ(node_count(proto, "Conv"), 4);
+    EXPECT_EQ(node_count(proto, "Reshape") + node_count(proto, "Transpose"), 0);
+  }
+}
+
 // A layer that is called for sequences in both orders.
 TEST(QuantizedLayout, ASharedDenseHasItsWeightTwice) {
   const SymbolicTensor x = input({11, 4}, "x");

@@ -26,7 +26,10 @@ class Sequences {
  public:
   explicit Sequences(LayoutGraph& graph) : graph_(graph) {}
 
-  std::unordered_set<std::string> mark() {
+  /// With `pooled`, sequences also start at values of global pooling, which
+  /// have no order of their own.
+  std::unordered_set<std::string> mark(bool pooled) {
+    pooled_ = pooled;
     for (LayoutNode& node : graph_.nodes()) {
       if (node.index >= 0) {
         follow(node);
@@ -104,14 +107,15 @@ class Sequences {
   }
 
   /// Whether a value is an image [n,c,h,w], or has the channels as axis 1
-  /// because of its producer. Pooled values have no order of their own.
+  /// because of its producer.
   bool starts_with_channels(const std::string& value) const {
     const LayoutValue& own = graph_.value(value);
     if (own.producer < 0) {
       return !own.is_constant && own.dims && own.dims->size() == 4;
     }
     const LayoutNode& node = graph_.nodes()[static_cast<size_t>(own.producer)];
-    return has_channels(node) && !op_of(node).starts_with("Global");
+    return has_channels(node) &&
+           (pooled_ || !op_of(node).starts_with("Global"));
   }
 
   /// Returns the orders of the operand's axes in which it is stored if
@@ -150,6 +154,7 @@ class Sequences {
   }
 
   LayoutGraph& graph_;
+  bool pooled_ = false;
   std::unordered_set<std::string> ports_;
   std::unordered_map<std::string, std::set<Order>> orders_;
 };
@@ -157,7 +162,9 @@ class Sequences {
 }  // namespace
 
 std::unordered_set<std::string> mark_sequences(LayoutGraph& graph) {
-  return Sequences(graph).mark();
+  // Gates of convolutions are sequences, but do not decide ports.
+  (void)Sequences(graph).mark(true);
+  return Sequences(graph).mark(false);
 }
 
 }  // namespace octet::io::layout
