@@ -72,7 +72,7 @@ OnnxValue emit_log_sigmoid(EmitContext& context, const OnnxValue& x) {
 // x - max - log(sum(exp(x - max))) over the channels.
 Variable log_softmax(const Variable& x) {
   const std::vector<int> channels{-1};
-  const Variable below = x - Variable(max(x, channels, Keepdims::yes).value());
+  const Variable below = x - max(x, channels, Keepdims::yes).detach();
   return below - log(sum(exponential(below), channels, Keepdims::yes));
 }
 OnnxValue emit_log_softmax(EmitContext& context, const OnnxValue& x) {

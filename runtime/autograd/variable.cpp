@@ -194,7 +194,10 @@ uint64_t Variable::version() const {
   return leaf(node_, "version").value.writes();
 }
 
-Variable Variable::detach() const { return Variable(value()); }
+Variable Variable::detach() const {
+  // Traces record no gradients.
+  return inference::is_traced(*this) ? *this : Variable(value());
+}
 
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, Vjp vjp) {

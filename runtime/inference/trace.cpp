@@ -201,6 +201,7 @@ Variable Trace::call(const std::string& layer,
         "the layer inspects the values of a sample, so its "
         "ops cannot be compiled. Hint: use Model::predict()");
   }
+  if (const Variable value = constant(y); contains(value.id())) return value;
   for (size_t i = before; i < nodes_.size(); ++i) places_.erase(nodes_[i].id);
   nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(before),
                nodes_.end());

@@ -53,7 +53,7 @@ Variable where(const Variable& condition, const Variable& x,
   const Variable traced = inference::offer([&] {
     return inference::TracedOp{
         .op = "where",
-        .inputs = {broadcast_to(condition, shape), a, y},
+        .inputs = {broadcast_to(condition.detach(), shape), a, y},
         .shape = shape,
         .forward =
             [chosen_of](std::span<const Tensor> in, Tensor& z) {

@@ -90,6 +90,7 @@ TEST(SessionMemory, IsPlannedForEveryKindOfLayer) {
   const SymbolicTensor conv =
       Conv2D({.filters = 6, .padding = Padding::same})(x);
   SymbolicTensor y = GroupNormalization({.groups = 3})(conv);
+  y = Multiply()({y, Constant({.value = noise({8, 6, 6})})(x)});
   y = Concatenate()({y, UpSampling2D({.size = 2})(AveragePooling2D()(conv))});
   y = Softmax({.axis = 1})(Permute({.dims = {2, 1, 3}})(y));
   y = Conv2DTranspose({.filters = 5, .strides = 2})(y);

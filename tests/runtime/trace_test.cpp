@@ -45,6 +45,27 @@ TEST(Trace, AppendsANodePerOp) {
   EXPECT_THAT(ops_of(trace), ElementsAre("input", "conv2d", "relu"));
 }
 
+TEST(Trace, FoldsWhatDependsOnNoInput) {
+  const NoGradGuard no_grad;
+  inference::Trace trace;
+  const Variable x = trace.input({1, 4});
+  const auto append = [&](const Variable& in, const Net& net) {
+    const Program::Function run = [net](std::span<const Variable> v) {
+      return net(v[0]);
+    };
+    return trace.call("layer", {&in, 1}, run, [&] { return run; });
+  };
+  const Variable c = append(x, [](const Variable& v) {
+    return broadcast_to(weight({4}), v.shape());
+  });
+  const Variable d = append(c, [](const Variable& v) { return relu(v); });
+  const Variable y =
+      append(x, [&](const Variable& v) { return multiply(v, d); });
+  EXPECT_THAT(ops_of(trace),
+              ElementsAre("input", "constant", "constant", "multiply"));
+  EXPECT_EQ(bits(d.value()), bits(relu(weight({1, 4})).value()));
+}
+
 // Names stay valid although the memory of a Variable is reused.
 TEST(Trace, IdentifiesValuesByVariable) {
   const Net net = [](const Variable& x) {
