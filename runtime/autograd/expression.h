@@ -29,8 +29,8 @@ inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct Term {
   SavedTensor t;
   uint64_t source = 0;  // Variable::id() of t in a trace; 0: unknown
-  Tensor a;  // [c]; empty: 1
-  Tensor b;  // [c]; empty: 0
+  Tensor a;             // [c]; empty: 1
+  Tensor b;             // [c]; empty: 0
   // [groups][2][c]: sums of t and t*t, if computed by the op that produced t.
   Tensor statistics;
   bool nonnegative = false;  // whether t was nonnegative when saved
