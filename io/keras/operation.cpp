@@ -24,7 +24,7 @@ Outputs pointwise(FunctionCall& c) {
 constexpr auto kElementwiseOrder = KerasFunction::Order::elementwise;
 
 // Functions of one tensor without settings, by Keras 3's class names.
-constexpr KerasFunction kElementwiseOrder[] = {
+constexpr KerasFunction kPointwiseFunctions[] = {
     {"Absolute", pointwise<octet::abs>, kElementwiseOrder},
     {"Ceil", pointwise<octet::ceil>, kElementwiseOrder},
     {"Cos", pointwise<octet::cos>, kElementwiseOrder},
@@ -142,7 +142,7 @@ const Row* find_row(const Row (&rows)[kSize], std::string_view name) {
 }
 
 const KerasFunction* find_any(std::string_view name) {
-  const KerasFunction* found = find_row(kElementwiseOrder, name);
+  const KerasFunction* found = find_row(kPointwiseFunctions, name);
   return found == nullptr ? find_function(name) : found;
 }
 

@@ -19,10 +19,10 @@ namespace {
 constexpr size_t kWidestCell = 60;
 
 /// A titled table with cells from a file, made printable.
-class Section {
+class TableSection {
  public:
-  Section(std::string title, std::vector<Align> columns,
-          std::vector<std::string> header)
+  TableSection(std::string title, std::vector<Align> columns,
+               std::vector<std::string> header)
       : title_(std::move(title)), table_(std::move(columns)) {
     add(std::move(header));
     table_.add_rule(kIndent);
@@ -75,8 +75,9 @@ std::string header(const OnnxSummary& summary) {
 }
 
 std::string nodes(const OnnxSummary& summary) {
-  Section table("Nodes", {Align::right, Align::left, Align::left, Align::left},
-                {"#", "op", "name", "output shape"});
+  TableSection table("Nodes",
+                     {Align::right, Align::left, Align::left, Align::left},
+                     {"#", "op", "name", "output shape"});
   for (size_t i = 0; i < summary.nodes.size(); ++i) {
     const OnnxNodeInfo& node = summary.nodes[i];
     table.add({std::to_string(i), node.op, node.name,
@@ -93,10 +94,10 @@ std::string scale_text(const OnnxQdqPair& pair) {
 }
 
 std::string pairs(const OnnxSummary& summary) {
-  Section table("Q/DQ pairs",
-                {Align::left, Align::left, Align::left, Align::right,
-                 Align::left, Align::left},
-                {"tensor", "kind", "type", "axis", "scale", "consumer"});
+  TableSection table("Q/DQ pairs",
+                     {Align::left, Align::left, Align::left, Align::right,
+                      Align::left, Align::left},
+                     {"tensor", "kind", "type", "axis", "scale", "consumer"});
   for (const OnnxQdqPair& pair : summary.qdq_pairs) {
     table.add({pair.tensor, pair.kind, pair.type,
                pair.axis ? std::to_string(*pair.axis) : "-", scale_text(pair),
