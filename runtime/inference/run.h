@@ -1,0 +1,100 @@
+// A run of a plan: the values of its storages, and the execution of its steps.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "plan.h"
+
+namespace octet::inference {
+
+/// One run of a plan for n samples.
+class Run {
+ public:
+  Run(const Program::Plan& plan, int64_t n)
+      : plan_(plan),
+        n_(n),
+        tensors_(plan.storages.size()),
+        block_(plan.workspaces->take(floats_of(plan, n))) {
+    block_at_ = static_cast<char*>(block_.raw());
+    for (const int id : plan.constants) bind(id, storage(id).constant);
+  }
+  ~Run() { plan_.workspaces->give(std::move(block_)); }
+  Run(const Run&) = delete;
+
+  static int64_t floats_of(const Program::Plan& plan, int64_t n) {
+    return plan.block * n / static_cast<int64_t>(sizeof(float)) + 16;
+  }
+
+  const Storage& storage(int id) const {
+    return plan_.storages[static_cast<size_t>(id)];
+  }
+  void bind(int storage, const Tensor& tensor) {
+    tensors_[static_cast<size_t>(storage)] = tensor;
+  }
+  // Returns a tensor that a step or the caller has filled.
+  const Tensor& tensor(int id) {
+    const Storage& s = storage(id);
+    Tensor& t = tensors_[static_cast<size_t>(id)];
+    if (t.empty() && s.alias >= 0) {
+      t = tensor(s.alias).reshaped(s.shape.with(0, n_));
+    }
+    return t;
+  }
+  bool nan() const { return nan_; }
+
+  void step(const Step& step);
+
+ private:
+  void run(const FusedStep& step);
+  void run(const EvaluateStep& step);
+  void run(const PoolStep& step);
+  void run(const OpStep& step);
+  void run(const CallStep& step, const std::string& name);
+  void store(const autograd::ExpressionEvaluator& consumer,
+             const autograd::ExpressionEvaluator::ImageRows& rows, int output,
+             int64_t image, int64_t row);
+  // Part of a step for one thread.
+  struct Part {
+    int64_t image;        // unused if the step is flat
+    int64_t first, last;  // rows, or pixels if flat
+    int64_t first_channel, last_channel;
+  };
+  void run(const FusedStep& step, const Part& part);
+  int64_t channel_parts(const FusedStep& step, int64_t pixels) const;
+
+  // Binds an output tensor to its part of the block, unless it is external.
+  void prepare(int id) {
+    const Storage& s = storage(id);
+    if (!s.tensor || s.external) return;
+    constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+    bind(id, block_.slice(s.offset * n_ / kFloat, s.size * n_)
+                 .reshaped(s.shape.with(0, n_)));
+  }
+  // Returns the address of an image with its padding.
+  char* image_of(int id, int64_t image) {
+    const Storage& s = storage(id);
+    char* base =
+        s.tensor ? static_cast<char*>(tensors_[static_cast<size_t>(id)].raw())
+                 : block_at_ + s.offset * n_;
+    return base + image * s.bytes();
+  }
+  // Returns the address of a row after its padding.
+  char* row_of(int id, int64_t image, int64_t row) {
+    const Storage& s = storage(id);
+    return image_of(id, image) +
+           ((s.pads.top + row) * s.row + s.pads.left * s.pixel) * s.element;
+  }
+  // Clears the padding around rows [first, last).
+  void pad(int id, int64_t image, int64_t first, int64_t last);
+
+  const Program::Plan& plan_;
+  int64_t n_;
+  std::vector<Tensor> tensors_;
+  Tensor block_;
+  char* block_at_;
+  std::atomic<bool> nan_ = false;
+};
+
+}  // namespace octet::inference
