@@ -55,41 +55,65 @@ LayerCheck deadline_of(const SessionOptions& options) {
   };
 }
 
+void check_options(const Model& model, const SessionOptions& options) {
+  if (options.threads < 0) {
+    throw ValueError("out_of_range", "threads",
+                     fmt::format("must be at least 1, or 0 for all, got {}",
+                                 options.threads));
+  }
+  check_limits(model, options);
+  if (options.max_batch < 0) {
+    throw ValueError(
+        "out_of_range", "max_batch",
+        fmt::format("must be at least 1, or 0 for no maximum, got {}",
+                    options.max_batch));
+  }
+}
+
+// Runs the program and the model on random samples.
+void expect_bits_of(const Program& program, const Model& model,
+                    const LayerCheck& late) {
+  std::vector<Tensor> x;
+  Rng rng(1);
+  for (const SymbolicTensor& input : model.inputs()) {
+    rng.fill_uniform(x.emplace_back(input.shape().with(0, kTriedSamples)), -1,
+                     1);
+  }
+  if (matches_bitwise(program, model, x, late)) return;
+  throw UnsupportedError("unsupported_model",
+                         fmt::format("model '{}'", model.name()),
+                         "outputs of the session differ from the model's. "
+                         "Hint: a layer that branches on values or "
+                         "on the number of samples cannot run in a session; "
+                         "use Model::predict()");
+}
+
 }  // namespace
+
+Program Model::compile() const { return compile({}); }
+
+Program Model::compile(const SessionOptions& options) const {
+  return with_context(
+      [&] { return fmt::format("in InferenceSession of model '{}'", name()); },
+      [&] {
+        const LayerCheck late = deadline_of(options);
+        check_options(*this, options);
+        release_memory();  // freed while loading the model
+        Program program = make_program(*this, CalledLayers::copies, late);
+        release_memory();  // freed while compiling it
+        expect_bits_of(program, *this, late);
+        release_memory();  // the model's own run needs more than the program
+        if (options.max_batch > 0) {
+          const ThreadLimit limit(options.threads);
+          program.reserve(options.max_batch);
+        }
+        return program;
+      });
+}
 
 InferenceSession::InferenceSession(const Model& model,
                                    const SessionOptions& options)
-    : InferenceSession(model, options, deadline_of(options)) {}
-
-InferenceSession::InferenceSession(const Model& model,
-                                   const SessionOptions& options,
-                                   const std::function<void()>& late)
-    : name_(model.name()),
-      options_(options),
-      program_(with_context(
-          [&] {
-            return fmt::format("in InferenceSession of model '{}'",
-                               model.name());
-          },
-          [&] {
-            if (options.threads < 0) {
-              throw ValueError(
-                  "out_of_range", "threads",
-                  fmt::format("must be at least 1, or 0 for all, got {}",
-                              options.threads));
-            }
-            check_limits(model, options);
-            if (options.max_batch < 0) {
-              throw ValueError(
-                  "out_of_range", "max_batch",
-                  fmt::format("must be at least 1, or 0 for no maximum, got {}",
-                              options.max_batch));
-            }
-            release_memory();  // freed while loading the model
-            Program program = make_program(model, CalledLayers::copies, late);
-            release_memory();  // freed while capturing it
-            return program;
-          })) {
+    : name_(model.name()), options_(options), program_(model.compile(options)) {
   for (const SymbolicTensor& input : model.inputs()) {
     input_names_.push_back(input.node->layer->name());
     input_shapes_.push_back(input.shape());
@@ -97,27 +121,6 @@ InferenceSession::InferenceSession(const Model& model,
   for (const SymbolicTensor& output : model.outputs()) {
     output_shapes_.push_back(output.shape());
   }
-  std::vector<Tensor> x;
-  Rng rng(1);
-  for (const Shape& shape : input_shapes_) {
-    rng.fill_uniform(x.emplace_back(shape.with(0, kTriedSamples)), -1, 1);
-  }
-  const bool same = with_context(
-      [&] { return fmt::format("in InferenceSession of model '{}'", name_); },
-      [&] { return matches_bitwise(program_, model, x, late); });
-  if (!same) {
-    throw UnsupportedError("unsupported_model",
-                           fmt::format("model '{}'", name_),
-                           "outputs of the session differ from the model's. "
-                           "Hint: a layer that branches on values or "
-                           "on the number of samples cannot run in a session; "
-                           "use Model::predict()");
-  }
-  // The model's own run needs more memory than the session.
-  release_memory();
-  if (options_.max_batch == 0) return;
-  const ThreadLimit limit(options_.threads);
-  program_.reserve(options_.max_batch);
 }
 
 void InferenceSession::expect_inputs(std::span<const Tensor> inputs) const {

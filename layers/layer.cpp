@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <octet/layers/layer.h>
@@ -6,6 +8,7 @@
 #include <octet/runtime/error.h>
 
 #include "activation_functions.h"
+#include "layer_table.h"
 #include "names.h"
 
 namespace octet {
@@ -24,6 +27,14 @@ LayerRole Layer::role() const {
 
 bool Layer::is_identity(const Shape&, bool training) const {
   return !training && role() == LayerRole::identity;
+}
+
+std::optional<uint64_t> Layer::state_version() const {
+  const auto defs = built_in_layer_defs();
+  const bool own = std::ranges::any_of(defs, [name = class_name()](auto* def) {
+    return def->class_name == name;
+  });
+  return own ? std::optional<uint64_t>(0) : std::nullopt;
 }
 
 bool Layer::is_non_negative(bool inputs) const {

@@ -18,6 +18,7 @@
 
 #include "input.h"
 #include "names.h"
+#include "program_cache.h"
 #include "shapes_text.h"
 
 namespace octet {
@@ -64,7 +65,8 @@ Model::Model(std::vector<SymbolicTensor> inputs,
              std::vector<SymbolicTensor> outputs, const ModelOptions& options)
     : options_(options),
       inputs_(std::move(inputs)),
-      outputs_(std::move(outputs)) {
+      outputs_(std::move(outputs)),
+      programs_(std::make_shared<ProgramCache>()) {
   with_context([&] { return fmt::format("in model '{}'", options_.name); },
                [&] {
                  collect();
@@ -265,6 +267,7 @@ std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
   if (mode == Mode::inference) return run(inputs, {});
   expect_inputs(inputs.size());
   expect_fitted_model();
+  programs_->clear();
   // A list per pass, since shards of a batch may alternate.
   std::vector<Variable> losses;
   const Rng pass = Rng(options_.seed).child("pass").child(training_.passes++);

@@ -13,6 +13,7 @@
 
 #include "input.h"
 #include "model_program.h"
+#include "program_cache.h"
 
 namespace octet {
 namespace {
@@ -35,22 +36,8 @@ int64_t predict_chunk(std::span<const std::shared_ptr<const GraphNode>> nodes,
   return std::clamp<int64_t>(kCacheFloats / largest, 1, most);
 }
 
-// Minimum batch size for which predict() captures a program.
+// Minimum batch size for which predict() compiles a program.
 constexpr int64_t kProgramSamples = 16;
-
-// Runs a program of the model; returns false if none is bit-identical to the
-// model.
-bool run_program(const Model& model, std::span<const Tensor> inputs,
-                 std::span<Tensor> results) {
-  try {
-    const Program program = make_program(model, CalledLayers::own);
-    std::vector<Tensor> few;
-    for (const Tensor& x : inputs) few.push_back(x.slice(0, 2));
-    return matches_bitwise(program, model, few) && program.run(inputs, results);
-  } catch (const Error&) {
-    return false;  // the model reports the error with more context
-  }
-}
 
 }  // namespace
 
@@ -83,9 +70,9 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   // Observing layers need the whole batch at once.
   const bool observing = std::ranges::any_of(
       layers_, [](const auto& layer) { return layer->observing(); });
-  if (!observing && n >= kProgramSamples &&
-      run_program(*this, inputs, results)) {
-    return results;
+  if (!observing && n >= kProgramSamples) {
+    const auto program = programs_->program_of(*this, inputs);
+    if (program != nullptr && program->run(inputs, results)) return results;
   }
   const int64_t size = observing ? n : predict_chunk(nodes_, n);
   const int64_t chunks = (n + size - 1) / size;

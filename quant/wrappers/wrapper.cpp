@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <span>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/fnv1a.h>
 
 namespace octet::quant {
 namespace {
@@ -303,6 +306,23 @@ std::vector<ConvolutionShape> BaseQuantizeWrapper::convolutions() const {
 int64_t BaseQuantizeWrapper::multiply_adds(
     std::span<const Shape> inputs) const {
   return inner_->multiply_adds(inputs);
+}
+
+std::optional<uint64_t> BaseQuantizeWrapper::state_version() const {
+  const std::optional<uint64_t> inner = inner_->state_version();
+  if (!inner) return std::nullopt;
+  Fnv1a hash;
+  const auto add = [&](uint64_t value) {
+    hash.add(std::as_bytes(std::span(&value, 1)));
+  };
+  add(*inner);
+  for (const PlacedQuantizer& placed : quantizers_) {
+    add(placed.quantizer->enabled() ? 1 : 0);
+    for (const float scale : placed.quantizer->scales()) {
+      add(std::bit_cast<uint32_t>(scale));
+    }
+  }
+  return hash.value();
 }
 
 bool BaseQuantizeWrapper::observing() const {

@@ -3,7 +3,6 @@
 // values only. Outputs are bit-identical to the model's.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,9 +73,6 @@ class InferenceSession {
   int64_t activation_bytes() const { return program_.activation_bytes(); }
 
  private:
-  /// `late` is called between layers and throws after the time limit.
-  InferenceSession(const Model& model, const SessionOptions& options,
-                   const std::function<void()>& late);
   void expect_inputs(std::span<const Tensor> inputs) const;
   std::vector<Tensor> outputs_for(int64_t samples) const;
 

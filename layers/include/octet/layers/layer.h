@@ -112,6 +112,11 @@ class Layer {
   /// calibration; it then must run in one thread, in sample order.
   virtual bool observing() const { return false; }
 
+  /// Returns a number that changes with all that inference depends on, except
+  /// parameters; nullopt if it is unknown: Model::predict() then compiles the
+  /// model in every call. Defaults to 0 for the classes of Octet.
+  virtual std::optional<uint64_t> state_version() const;
+
   virtual std::span<const Parameter> parameters() const { return parameters_; }
   /// Returns the quantizer scales that a quantize wrapper updates in training
   /// in addition to the parameters: "kernel/scale". Scales with gradients are

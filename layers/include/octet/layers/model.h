@@ -40,7 +40,10 @@ struct NodeSize {
   int64_t multiply_adds = 0;  ///< per sample
 };
 
+class Program;
+class ProgramCache;
 class Rebuild;
+struct SessionOptions;
 
 /// Returns the replacement of a node while a model is rebuilt: a tensor of the
 /// new model (rebuild.h), or nullopt to copy the node.
@@ -104,9 +107,18 @@ class [[nodiscard]] Model {
   std::vector<Variable> run(std::span<const Variable> inputs,
                             const Observer& observer) const;
 
+  /// Compiles the model into fused kernels. The program owns all data that it
+  /// needs. InferenceSession is its usual owner and checks inputs.
+  /// Throws: as InferenceSession's constructor.
+  Program compile() const;
+  Program compile(const SessionOptions& options) const;
+
   /// Runs inference on one or more samples, chunks of them in parallel;
-  /// bit-identical to running the whole batch at once. Thread-safe, unless
-  /// layers observe (Layer::observing): they see the whole batch.
+  /// bit-identical to running the whole batch at once. From 16 samples on, a
+  /// compiled program runs, which is kept until the model changes; a model that
+  /// cannot be compiled runs layer by layer, after a warning ("not_compiled").
+  /// Thread-safe, unless layers observe (Layer::observing): they see the whole
+  /// batch.
   /// Throws: ShapeError if x does not fit; ValueError for a wrong number of
   /// inputs, or for several outputs in the single-output form.
   Tensor predict(const Tensor& x) const;
@@ -227,6 +239,7 @@ class [[nodiscard]] Model {
   std::vector<size_t> input_slots_;
   std::vector<size_t> output_slots_;
   PassState training_;
+  std::shared_ptr<ProgramCache> programs_;  // of predict()
   // Copies of the layers for nested calls in other graphs.
   std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };

@@ -72,6 +72,7 @@ class BaseQuantizeWrapper : public Layer {
   bool average_statistics(bool averaged) override;
   const std::string& original_name() const override { return inner_->name(); }
   bool observing() const override;
+  std::optional<uint64_t> state_version() const override;
   const std::shared_ptr<StatisticsMode>& shared_statistics() const override;
   /// Includes the scales of its quantizers, shared ones too.
   void set_trainable(bool trainable) override;

@@ -1,0 +1,33 @@
+// The compiled program of a model's current state, for predict(). Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/program.h>
+
+namespace octet {
+
+class ProgramCache {
+ public:
+  /// Returns the program of the model, which may share its layers; null if the
+  /// model cannot be compiled, of which it warns once. `samples` are the inputs
+  /// of at least two samples, for a comparison with the model.
+  std::shared_ptr<const Program> program_of(const Model& model,
+                                            std::span<const Tensor> samples);
+  /// Drops the program.
+  void clear();
+
+ private:
+  std::mutex mutex_;
+  std::optional<std::vector<uint64_t>> version_;  // of the program
+  std::shared_ptr<const Program> program_;
+  bool warned_ = false;
+};
+
+}  // namespace octet
