@@ -4,6 +4,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/isa.h>
+#include <octet/runtime/thread_modes.h>
 
 #include "model_program.h"
 
@@ -12,7 +13,10 @@ namespace {
 
 // Changes with all that inference depends on; nullopt if that is unknown.
 std::optional<std::vector<uint64_t>> version_of(const Model& model) {
-  std::vector<uint64_t> version{static_cast<uint64_t>(active_isa())};
+  const ThreadModes& modes = thread_modes();
+  std::vector<uint64_t> version{static_cast<uint64_t>(active_isa()),
+                                modes.eager ? 1U : 0U,
+                                modes.float_codes ? 1U : 0U};
   for (const auto& layer : model.layers()) {
     const std::optional<uint64_t> state = layer->state_version();
     if (!state) return std::nullopt;

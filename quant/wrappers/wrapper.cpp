@@ -317,6 +317,7 @@ std::optional<uint64_t> BaseQuantizeWrapper::state_version() const {
   };
   add(*inner);
   for (const PlacedQuantizer& placed : quantizers_) {
+    add(std::bit_cast<uintptr_t>(placed.quantizer.get()));  // its configuration
     add(placed.quantizer->enabled() ? 1 : 0);
     for (const float scale : placed.quantizer->scales()) {
       add(std::bit_cast<uint32_t>(scale));
