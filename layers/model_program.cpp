@@ -8,6 +8,7 @@
 
 #include <octet/layers/clone_context.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
 
 #include "input.h"
 #include "names.h"
@@ -105,6 +106,7 @@ Program make_program(const Model& model, CalledLayers called,
 bool matches_bitwise(const Program& program, const Model& model,
                      std::span<const Tensor> inputs, const LayerCheck& check) {
   const NoGradGuard no_grad;
+  const ThreadLimit one(1);  // several samples in a chunk
   const std::vector<Variable> x(inputs.begin(), inputs.end());
   Model::Observer observer;
   if (check) observer = [&](const GraphNode&, const Variable&) { check(); };

@@ -132,9 +132,9 @@ std::optional<int64_t> batch_axis_of(const io::OnnxModel& model) {
 Predictor runnable(const io::OnnxModel& model, const ModelSource& source) {
   const std::string& path = source.what;
   // Images run sequentially anyway; small batches stay within the limits.
-  constexpr int64_t kBatch = 16;
+  const int64_t batch = model.has_control_flow() ? 0 : 16;
   Predictor result{.samples = batch_axis_of(model),
-                   .batch = kBatch,
+                   .batch = batch,
                    .check_independence = true,
                    .predict = [model, path](std::span<const Tensor> x) {
                      return with_context(

@@ -31,7 +31,7 @@ struct Predictor {
   /// Shape::kAnySize if dynamic. None: the model runs on its inputs as they
   /// are.
   std::optional<int64_t> samples = {};
-  int64_t batch = 1;  ///< default size of a dynamic batch
+  int64_t batch = 1;  ///< default size of a dynamic batch; 0: all samples
   /// Whether samples of a batch may depend on each other.
   bool check_independence = false;
   std::string takes = {};  ///< mode_of() the model

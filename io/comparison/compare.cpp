@@ -148,14 +148,14 @@ class Comparer {
     const auto found = static_cast<int64_t>(result.values.size());
     result.only_in_a = static_cast<int64_t>(a_.values().size()) - found;
     result.only_in_b = static_cast<int64_t>(b_.values().size()) - found;
-    const auto of_samples = [&](int64_t count) {
-      return static_cast<double>(count) / static_cast<double>(samples);
+    const auto share_of_rows = [&](int64_t count) {
+      return static_cast<double>(count) / static_cast<double>(rows_);
     };
-    if (scored_) {
-      result.agreement = of_samples(agree_);
+    if (rows_ > 0) {
+      result.agreement = share_of_rows(agree_);
       if (!labels_.empty()) {
-        result.accuracy_a = of_samples(right_a_);
-        result.accuracy_b = of_samples(right_b_);
+        result.accuracy_a = share_of_rows(right_a_);
+        result.accuracy_b = share_of_rows(right_b_);
       }
     }
     return result;
@@ -244,8 +244,14 @@ class Comparer {
                        fmt::format("need a first output [n,classes], got {}",
                                    ours.shape().to_string()));
     }
-    scored_ = true;
     const auto a = classes_of(ours), b = classes_of(theirs);
+    rows_ += std::ssize(a);
+    if (!labels_.empty() && first + std::ssize(a) > labels_.size()) {
+      throw ShapeError("count_mismatch", "labels",
+                       fmt::format("need a label for each row of the first "
+                                   "output, got {} for {} rows",
+                                   labels_.size(), first + std::ssize(a)));
+    }
     for (size_t i = 0; i < a.size(); ++i) {
       if (a[i] == b[i]) ++agree_;
       if (labels_.empty()) continue;
@@ -275,7 +281,7 @@ class Comparer {
   const Tensor labels_;
   std::vector<ValueMatch> matches_;
   std::vector<Sums> sums_;
-  bool scored_ = false;
+  int64_t rows_ = 0;  // of the first output, with a class each
   int64_t agree_ = 0, right_a_ = 0, right_b_ = 0;
 };
 

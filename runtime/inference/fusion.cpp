@@ -64,7 +64,7 @@ int Fusion::input(const TraceNode& node) {
   return add_value({.shape = node.shape, .qparams = {}});
 }
 
-// Ops that broadcast read the constant itself, others a copy per sample.
+// Ops that broadcast read the constant itself, others one copy per sample.
 int Fusion::constant(const TraceNode& node) {
   const Tensor& value = *node.constant();
   constants_[node.id] =

@@ -44,7 +44,7 @@ std::vector<const autograd::Term*> terms_of(const Expression& e) {
 
 bool is_sample(const Shape& shape) { return shape.rank() > 0 && shape[0] == 1; }
 
-// Expressions of a trace hold no tensors but their factors.
+// Expressions of a trace store only the tensors of their factors.
 void drop_values(autograd::Term& term) {
   term.t = {};
   term.statistics = {};
@@ -78,7 +78,8 @@ bool Trace::is_traced(const Expression& e) const {
   });
 }
 
-// What a layer computes after it used a traced value may depend on it.
+// Values that a layer computes after an untraced use of a traced value may
+// depend on it.
 bool Trace::is_constant(const Variable& x) const {
   return x.id() < first_id_ || !(reads_ || (uses_ && !x.is_leaf()));
 }

@@ -2,7 +2,7 @@
 // Variables append a typed node instead of computing: their outputs have shapes
 // and undefined values. passes.h compiles a trace into a plan. Not thread-safe.
 //
-// An op takes part by offering itself before it computes (ops/max_pool2d.cpp):
+// An op calls offer() before it computes (ops/max_pool2d.cpp):
 //
 //   const Variable traced = inference::offer([&] {
 //     return inference::TracedOp{.op = "max_pool2d",
@@ -14,8 +14,8 @@
 //   if (traced) return traced;
 //
 // Ops whose inputs are all constant are computed while tracing.
-// `forward` computes any number of samples into a planned buffer. This
-// suffices; fusion with other ops takes a row in op_table.cpp.
+// `forward` computes any number of samples into a planned buffer. Ops without a
+// row in op_table.cpp run it; those with one can be fused with other ops.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct LayerCall {
   bool affine = false;  // the result is an affine expression of the output
 };
 
-/// What ops compute, as far as fusion uses it.
+/// Attributes of an op that fusion needs.
 using Attributes =
     std::variant<std::monostate, autograd::Expression, LinearCall,
                  kernels::Activation, kernels::MaxPool, Pads, LayerCall,
@@ -78,9 +78,10 @@ struct TracedOp {
   Forward forward = {};
   QuantParams qparams = {};  // of the output, if it remains quantized
   bool nonnegative = false;
-  /// Whether inputs broadcast: constants then need no batch axis.
+  /// Whether `forward` broadcasts constants of one sample, or without a batch
+  /// axis, to the batch of the other inputs.
   bool broadcasts = false;
-  /// Whether the op mixes samples: it is not traced.
+  /// Whether the op combines samples; such ops are not traced.
   bool across_samples = false;
 };
 
@@ -157,8 +158,8 @@ class Trace {
   std::unordered_map<uint64_t, size_t> places_;  // of nodes, by id
   std::string layer_;                            // current call
   uint64_t first_id_ = 0;                        // of Variables that it creates
-  bool reads_ = false;  // whether it inspected a traced value
-  bool uses_ = false;   // whether an op computed with one
+  bool reads_ = false;  // whether the layer inspected a traced value
+  bool uses_ = false;   // whether an untraced op computed with one
 };
 
 /// Returns the trace of this thread, or null.

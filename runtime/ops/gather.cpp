@@ -17,6 +17,7 @@ void gather_into(const Tensor& x, int axis, std::span<const int64_t> indices,
                  Tensor& y) {
   const Shape& from = x.shape();
   const auto count = static_cast<int64_t>(indices.size());
+  const int64_t size = from[axis];
   const int64_t inner = from.slice(axis + 1, from.rank()).size();
   const float* values = x.f32().data();
   float* to = y.f32().data();
@@ -26,7 +27,7 @@ void gather_into(const Tensor& x, int axis, std::span<const int64_t> indices,
                       for (int64_t k = 0; k < count; ++k) {
                         const int64_t at = indices[static_cast<size_t>(k)];
                         std::memcpy(to + (i * count + k) * inner,
-                                    values + (i * from[axis] + at) * inner,
+                                    values + (i * size + at) * inner,
                                     static_cast<size_t>(inner) * sizeof(float));
                       }
                     }

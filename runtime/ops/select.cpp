@@ -49,18 +49,19 @@ Variable where(const Variable& condition, const Variable& x,
   const auto chosen_of = [](float holds, float v, float w) {
     return holds != 0 ? v : w;
   };
+  const auto expanded = [&](const Variable& v) {
+    return v.shape() == shape ? v : broadcast_to(v, shape);
+  };
   const Variable a = shape == values ? x : broadcast_to(x, shape);
   const Variable traced = inference::offer([&] {
     return inference::TracedOp{
         .op = "where",
-        .inputs = {broadcast_to(condition.detach(), shape), a, y},
+        .inputs = {expanded(condition.detach()), expanded(x), expanded(y)},
         .shape = shape,
-        .forward =
-            [chosen_of](std::span<const Tensor> in, Tensor& z) {
-              const Broadcast plan("where", in[1].shape(), in[2].shape());
-              combine_into(z, plan, in[0], in[1], in[2], chosen_of);
-            },
-        .broadcasts = true};
+        .forward = [chosen_of](std::span<const Tensor> in, Tensor& z) {
+          const Broadcast same("where", z.shape(), z.shape());
+          combine_into(z, same, in[0], in[1], in[2], chosen_of);
+        }};
   });
   if (traced) return traced;
   const Tensor c = broadcast_to(condition.detach(), shape).value();

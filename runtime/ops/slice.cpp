@@ -24,10 +24,11 @@ struct Entries {
     const int64_t outer = x.slice(0, axis).size();
     const int64_t inner = x.slice(axis + 1, x.rank()).size();
     const int64_t rows = step == 1 ? 1 : count;
+    const int64_t size = x[axis], length = row_of(x);
     for (int64_t i = 0; i < outer; ++i) {
       for (int64_t row = 0; row < rows; ++row) {
-        visit((i * x[axis] + first + row * step) * inner,
-              (i * rows + row) * row_of(x));
+        visit((i * size + first + row * step) * inner,
+              (i * rows + row) * length);
       }
     }
   }

@@ -204,6 +204,24 @@ TEST(OnnxBatchAxis, IsAbsentIfNodesCombineItsEntries) {
   }
 }
 
+// Also for several samples.
+TEST(OnnxBatchAxis, IsAbsentInConstantOutputs) {
+  for (const std::string shape : {"1,2,3", "2,3", "6"}) {
+    SCOPED_TRACE(shape);
+    const TempFolder folder;
+    const OnnxImport read =
+        import_of("g (float[N,4] x) => (float[N,4] y, float[" + shape +
+                      "] c) {\n"
+                      "  y = Relu (x)\n"
+                      "  c = Constant <value = float[" +
+                      shape + "] {1, -2, 4, 0.5, 3, -1}> ()\n}",
+                  folder);
+    Tensor x({3, 4});
+    Rng(1).fill_uniform(x, -1, 1);
+    expect_round_trip(read, folder, {x});
+  }
+}
+
 TEST(OnnxBatchAxis, IsNotMadeOfDifferentSizes) {
   const Failure failure = failure_of<UnsupportedError>([&] {
     (void)from_onnx(

@@ -101,6 +101,9 @@ TEST(OnnxControlFlow, LoopsHaveComputedConditions) {
   EXPECT_THAT(run(0), ElementsAre(1, 2));
   EXPECT_THAT(run(2), ElementsAre(4, 8));
   EXPECT_THAT(run(9), ElementsAre(8, 16));
+  EXPECT_TRUE(model.has_control_flow());
+  EXPECT_FALSE(to_run("(float[2] x) => (float[2] y)", "y = Relu (x)")
+                   .has_control_flow());
 }
 
 TEST(OnnxControlFlow, EndlessLoopsEndAtTheTimeLimit) {

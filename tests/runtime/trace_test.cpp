@@ -66,6 +66,51 @@ TEST(Trace, FoldsWhatDependsOnNoInput) {
   EXPECT_EQ(bits(d.value()), bits(relu(weight({1, 4})).value()));
 }
 
+// Constants broadcast to every sample, also in the chunks of several threads.
+TEST(Trace, SelectsBetweenConstants) {
+  for (int constants = 0; constants < 7; ++constants) {
+    for (const Shape& shape : {Shape{1, 5, 3}, Shape{1, 1, 3}, Shape{3}}) {
+      SCOPED_TRACE(fmt::format("{} {}", constants, shape.to_string()));
+      const Net net = [&](const Variable& x) {
+        const auto operand = [&](int bit, float scale) {
+          return (constants & bit) != 0
+                     ? weight(shape)
+                     : multiply(x, Variable(Tensor::scalar(scale)));
+        };
+        const Variable condition = compare(Comparison::greater, operand(1, 1),
+                                           Variable(Tensor::scalar(0.1f)));
+        return where(condition, operand(2, 0.5f), operand(4, -2));
+      };
+      const Program program = capture(net, {1, 5, 3});
+      const Tensor x = noise({21, 5, 3});
+      const NoGradGuard no_grad;
+      const Tensor expected = net(Variable(x)).value();
+      ASSERT_EQ(expected.shape(), x.shape());
+      Tensor y(x.shape());
+      ASSERT_TRUE(program.run({&x, 1}, {&y, 1}));
+      EXPECT_EQ(bits(y), bits(expected));
+    }
+  }
+}
+
+TEST(Trace, MultipliesConstants) {
+  expect_same(
+      [](const Variable& x) {
+        return matmul(x, weight({1, 3, 4}));
+      },
+      {1, 5, 3}, 0);
+  expect_same(
+      [](const Variable& x) {
+        return matmul(weight({1, 2, 5}), x);
+      },
+      {1, 5, 3}, 0);
+  expect_same(
+      [](const Variable& x) {
+        return divide(weight({1, 1, 3}), x);
+      },
+      {1, 5, 3}, 0);
+}
+
 // Names stay valid although the memory of a Variable is reused.
 TEST(Trace, IdentifiesValuesByVariable) {
   const Net net = [](const Variable& x) {

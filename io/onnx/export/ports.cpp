@@ -194,6 +194,7 @@ void Ports::add_outputs(std::span<const OnnxValue> values) {
   // Nodes come before outputs: add_output() renames an output's value.
   std::vector<std::string> names;
   std::vector<std::vector<int>> orders;
+  const bool has_batch = std::ranges::any_of(inputs_, &OnnxPort::batched);
   for (size_t i = 0; i < values.size(); ++i) {
     const OnnxPort& port = outputs_.at(i);
     const int rank = values[i].shape.rank();
@@ -204,7 +205,16 @@ void Ports::add_outputs(std::span<const OnnxValue> values) {
     std::string& name =
         names.emplace_back(in_order(builder_, value, port.name + "/transposed",
                                     channels_last_axes(rank), axes));
-    name = with_batch(builder_, "Squeeze", port, name);
+    if (has_batch && !port.batched && value == values[i].name) {
+      // Constant: all samples are equal.
+      name = builder_.add_node(
+          "Gather", port.name + "/sample",
+          {name, builder_.add_initializer(port.name + "/index",
+                                          Tensor::of<int64_t>({}, {0}))},
+          {{"axis", int64_t{0}}});
+    } else {
+      name = with_batch(builder_, "Squeeze", port, name);
+    }
     if (port.type == "float32") continue;
     name = builder_.add_node("Cast", port.name + "/" + port.type, {name},
                              {{"to", int64_t{element_type(port.type)}}});

@@ -36,8 +36,8 @@ struct LayoutOperand {
   std::vector<Step> steps = {};
   std::vector<int> movements = {};   ///< indices of the nodes in proto()
   std::vector<int> quantizers = {};  ///< indices of Q and DQ in proto()
-  /// Number of quantizers before a rearrangement of a layer. They stay before
-  /// it; the others quantize the rearranged value.
+  /// Number of quantizers that precede the Transpose or Reshape of a layer. The
+  /// others follow it.
   size_t leading = 0;
   /// Whether scales vary along an axis: those of a constant without steps.
   bool per_channel = false;

@@ -61,7 +61,7 @@ AddedNodes Rewriter::run() {
   return std::move(added_);
 }
 
-/// Added nodes take the places of the original ones.
+/// Sorts added nodes to the positions of the nodes that they replace.
 void Rewriter::sort_nodes() {
   std::vector<size_t> order(nodes_.size());
   std::iota(order.begin(), order.end(), size_t{0});

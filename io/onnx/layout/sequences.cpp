@@ -1,4 +1,5 @@
-// mark_sequences().
+// Sequences [n,length,channels] that run with the channels as axis 1, and the
+// ports (inputs and outputs of the graph) that they decide.
 #include <algorithm>
 #include <set>
 #include <span>

@@ -94,7 +94,7 @@ constexpr Formula kFormulas[] = {
      "  if(has(c) * (beta != 0), q + if(beta == 1, c, c * beta), q)",
      Use::import},
 
-    // Functions along axes: one or, before opset 13, all from it on.
+    // Functions along `axis` or, before opset 13, along all axes from it on.
     {"covered(x, axis) ="
      "  first = axis(axis, rank(x));"
      "  range(first, if(opset < 13, rank(x), first + 1))"},
@@ -207,7 +207,7 @@ constexpr Formula kFormulas[] = {
      "  d = x - ReduceMean(x, axes);"
      "  d / (Sqrt(ReduceMean(d * d, axes)) + 1e-9)",
      Use::both},
-    // Zeros stay zeros.
+    // The epsilon maps vectors of zeros to zeros.
     {"LpNormalization(x; axis = -1, p = 2) ="
      "  require((p == 1) + (p == 2), 'p must be 1 or 2, got', p);"
      "  norm = if(p == 1, ReduceL1(x, [axis]), ReduceL2(x, [axis]));"

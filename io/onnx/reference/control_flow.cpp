@@ -25,7 +25,8 @@ bool truth_of(const NodeContext& context, const Tensor& value) {
   return value.data<bool>()[0];
 }
 
-/// The runs of a body: its carried values and the rows of its other outputs.
+/// Runs a loop body. Stores the carried values, and the rows of stacked
+/// outputs.
 class Iterations {
  public:
   Iterations(const PreparedNode& step, const NodeContext& context,

@@ -1,4 +1,5 @@
 // OnnxModel: the public interface of a program.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,6 +30,12 @@ const std::vector<OnnxTensorInfo>& OnnxModel::inputs() const {
 
 const std::vector<OnnxTensorInfo>& OnnxModel::outputs() const {
   return graph_->program.outputs;
+}
+
+bool OnnxModel::has_control_flow() const {
+  return std::ranges::any_of(
+      graph_->program.steps,
+      [](const run::PreparedNode& step) { return !step.subgraphs.empty(); });
 }
 
 std::vector<Tensor> OnnxModel::predict(std::span<const Tensor> inputs) const {

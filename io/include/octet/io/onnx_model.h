@@ -30,6 +30,10 @@ class OnnxModel {
   const std::vector<OnnxTensorInfo>& inputs() const;
   const std::vector<OnnxTensorInfo>& outputs() const;
 
+  /// Whether an If, Loop or Scan is left after constants are folded: samples of
+  /// a batch may then decide together how it runs.
+  bool has_control_flow() const;
+
   /// Returns the outputs. `inputs` has a tensor for each of inputs(), of its
   /// type and shape; dimensions of the same name must have the same size.
   /// Throws: ValueError for a wrong number of tensors or a wrong type;
