@@ -277,6 +277,30 @@ TEST(Compare, InfiniteOutputsOfOneSampleAndOfAllAreEqual) {
   EXPECT_EQ(batch_difference(TracedModel(residual_chain(3, "a")), x), 0);
 }
 
+// Agreement is a share of output rows: twice and half the samples.
+TEST(Compare, CountsRowsOfTheOutput) {
+  for (const auto& [rows, features] : {std::pair{8, 2}, std::pair{2, 8}}) {
+    SCOPED_TRACE(rows);
+    const auto file = TracedModel::from_onnx_bytes(
+        graph_model("(float[4,4] x) => (float[A,B] y)",
+                    fmt::format("s = Constant <value = int64[2] {{-1,{}}}> ()\n"
+                                "y = Reshape (x, s)",
+                                features))
+            .SerializeAsString());
+    const Tensor x = noise_samples({4, 4});
+    EXPECT_EQ(compare_models(file, file, x).agreement, 1);
+    const Tensor labels = Tensor::of<int64_t>({4}, {0, 0, 0, 0});
+    if (rows < 4) {
+      EXPECT_TRUE(compare_models(file, file, x, {.labels = labels}).accuracy_a);
+      continue;
+    }
+    EXPECT_EQ(failure_of<ShapeError>([&] {
+                (void)compare_models(file, file, x, {.labels = labels});
+              }),
+              (Failure{"count_mismatch", "labels"}));
+  }
+}
+
 TEST(Compare, RejectsIncomparableModels) {
   const TracedModel model(small_model());
   EXPECT_EQ(failure_of<ShapeError>([&] {
