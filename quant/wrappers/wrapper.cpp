@@ -150,6 +150,7 @@ void BaseQuantizeWrapper::attach(PlacedSite site,
   } else {
     expect_for_activation(subject, config);
   }
+  ++attached_;
   PlacedQuantizer placed{std::move(site), std::move(quantizer)};
   const auto same =
       std::ranges::find(quantizers_, placed.site, &PlacedQuantizer::site);
@@ -316,8 +317,8 @@ std::optional<uint64_t> BaseQuantizeWrapper::state_version() const {
     hash.add(std::as_bytes(std::span(&value, 1)));
   };
   add(*inner);
+  add(attached_);
   for (const PlacedQuantizer& placed : quantizers_) {
-    add(std::bit_cast<uintptr_t>(placed.quantizer.get()));  // its configuration
     add(placed.quantizer->enabled() ? 1 : 0);
     for (const float scale : placed.quantizer->scales()) {
       add(std::bit_cast<uint32_t>(scale));

@@ -9,7 +9,7 @@
 #include <octet/quant/quant.h>
 #include <octet/runtime/ops.h>
 
-#include "../support.h"
+#include "support.h"
 
 namespace octet {
 namespace {
@@ -42,6 +42,25 @@ TEST(PredictProgram, FollowsEveryChangeOfTheModel) {
     quantizer->set_enabled(false);
   }
   expect_bits();
+}
+
+// The quantizers have equal scales and different widths.
+TEST(PredictProgram, FollowsAReplacedQuantizer) {
+  const Tensor x = noise({20, 8, 6, 1});
+  Model net = quant::quantize_model(quickstart());
+  (void)quant::calibrate(net, [&](const Model& m) { (void)m.predict(x); });
+  const auto before = bits(net.predict(x));
+  auto& wrapper =
+      dynamic_cast<quant::BaseQuantizeWrapper&>(net.layer("quant_conv2d"));
+  const quant::PlacedQuantizer& placed = wrapper.activations()[0];
+  quant::QuantizerConfig config = placed.quantizer->config();
+  config.bits = 4;
+  const auto narrow =
+      std::make_shared<quant::Quantizer>(placed.quantizer->name(), config);
+  narrow->set_scale(*placed.quantizer->scale());
+  wrapper.attach(placed, narrow);
+  EXPECT_NE(bits(net.predict(x)), before);
+  EXPECT_EQ(bits(net.predict(x)), bits(eager(net, x)));
 }
 
 TEST(PredictProgram, IsCompiledOnce) {

@@ -83,7 +83,8 @@ class BaseQuantizeWrapper : public Layer {
  private:
   std::shared_ptr<Layer> inner_;
   std::vector<PlacedQuantizer> quantizers_;
-  size_t weights_ = 0;  // number of weight quantizers, at the end
+  size_t weights_ = 0;     // number of weight quantizers, at the end
+  uint64_t attached_ = 0;  // number of calls of attach()
 };
 
 /// For layers without weights: the first input.
