@@ -13,6 +13,7 @@
 #include <octet/runtime/ops.h>
 
 #include "../support.h"
+#include "small_networks.h"
 
 namespace octet {
 namespace {
@@ -60,20 +61,7 @@ TEST_P(SessionOf, NetworkMatchesTheModelBitForBit) {
   }
 }
 
-std::vector<std::string> networks() {
-  std::vector<std::string> names;
-  for (const zoo::Entry& entry : zoo::entries()) {
-    // Same as resnet50 and efficientnet_b0, but for their sizes.
-    if (entry.name == "resnet101" || entry.name == "resnet101_v2" ||
-        entry.name == "efficientnet_b3") {
-      continue;
-    }
-    names.emplace_back(entry.name);
-  }
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Zoo, SessionOf, testing::ValuesIn(networks()),
+INSTANTIATE_TEST_SUITE_P(Zoo, SessionOf, testing::ValuesIn(small_networks()),
                          [](const auto& name_of) { return name_of.param; });
 
 TEST(InferenceSession, FusesAllOfAResidualNetworkButItsHead) {

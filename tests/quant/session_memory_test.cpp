@@ -14,6 +14,7 @@
 
 #include "../support.h"
 #include "runtime/arena.h"
+#include "small_networks.h"
 
 namespace octet {
 namespace {
@@ -65,19 +66,6 @@ TEST_P(SessionMemory, IsAllocatedAtConstruction) {
     (void)m.predict(noise(model.inputs()[0].shape().with(0, 2)));
   });
   expect_no_allocations(int8);
-}
-
-std::vector<std::string> small_networks() {
-  std::vector<std::string> names;
-  for (const zoo::Entry& entry : zoo::entries()) {
-    // Same as resnet50 and efficientnet_b0, but for their sizes.
-    if (entry.name == "resnet101" || entry.name == "resnet101_v2" ||
-        entry.name == "efficientnet_b3") {
-      continue;
-    }
-    names.emplace_back(entry.name);
-  }
-  return names;
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, SessionMemory,
