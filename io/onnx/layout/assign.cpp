@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "arranged.h"
 #include "block_move.h"
 #include "orders.h"
 

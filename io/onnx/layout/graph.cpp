@@ -207,8 +207,8 @@ void LayoutGraph::align_ranks(LayoutNode& node) const {
   }
 }
 
-/// Returns the features that a node may permute: those of its first operand if
-/// they fit the others.
+/// Returns the features that a node may permute: the features of its first
+/// operand, if they fit the other operands.
 std::vector<Dim> LayoutGraph::features_of(const LayoutNode& node) const {
   if (node.rule->features == Features::fixed || node.rule->rank != 2) return {};
   LayoutNode candidate;

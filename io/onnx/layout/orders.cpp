@@ -4,14 +4,6 @@
 
 namespace octet::io::layout {
 
-Order inverse_of(const Order& order) {
-  Order result(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    result[static_cast<size_t>(order[i])] = static_cast<int>(i);
-  }
-  return result;
-}
-
 Order composed(const Order& first, const Order& second) {
   if (first.empty()) return second;
   if (second.empty()) return first;

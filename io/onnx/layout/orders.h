@@ -8,8 +8,6 @@
 
 namespace octet::io::layout {
 
-Order inverse_of(const Order& order);
-
 /// Axis i of the result is axis first[second[i]]; an empty order is the
 /// identity.
 Order composed(const Order& first, const Order& second);

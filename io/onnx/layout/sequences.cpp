@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "arranged.h"
 #include "assign.h"
 #include "onnx/graph/operator_traits.h"
 #include "orders.h"
@@ -27,8 +28,8 @@ class Sequences {
  public:
   explicit Sequences(LayoutGraph& graph) : graph_(graph) {}
 
-  /// With `pooled`, sequences also start at values of global pooling, which
-  /// have no order of their own.
+  /// With `pooled`, sequences also start at results of global pooling, whose
+  /// axis order is free.
   std::unordered_set<std::string> mark(bool pooled) {
     pooled_ = pooled;
     for (LayoutNode& node : graph_.nodes()) {
@@ -55,8 +56,8 @@ class Sequences {
            traits_of(op_of(node)).axes == AxisRole::channels_first;
   }
 
-  /// Whether a node without operands that fix the order, as those of a product
-  /// and constants for each token, runs in this order.
+  /// Whether a node runs in this order. Products of two values and constants
+  /// for each token fix the order of a node.
   bool runs_in(const LayoutNode& node, const Order& order) const {
     if (!node.rule || node.index < 0 || std::ssize(order) != node.rule->rank ||
         !node.features.empty()) {
