@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 
 namespace octet::program {
+
 Shape sample(const Shape& shape) { return shape.slice(1, shape.rank()); }
 
 namespace {
@@ -36,8 +37,8 @@ int64_t batch_of(const SamplesRun& run, int64_t n) {
   return fixed;
 }
 
-/// Allocates the results of n samples, shaped like those of some samples. The
-/// size depends on the file, hence the limit.
+/// Allocates the results of n samples; `part` has the results of some samples.
+/// The size depends on the file, hence the limit.
 Tensor make_results(const Tensor& part, int64_t n, const ModelSource& source) {
   const Shape one = sample(part.shape());
   const int64_t room = source.limits().memory_limit / n;

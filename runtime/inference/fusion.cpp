@@ -174,7 +174,7 @@ void Fusion::fuse(Pointwise& p) {
 
 // Returns the input of a windowed op and its zero padding. The range of the
 // quantization parameters must include 0.
-Fusion::Padded Fusion::windows_of(uint64_t id) {
+Fusion::Padded Fusion::padded_input(uint64_t id) {
   const Expression e = expression_of(id);
   const bool plain = !e.second && !e.first.scaled() && !e.clipped();
   const auto found =
@@ -191,8 +191,8 @@ Fusion::Padded Fusion::windows_of(uint64_t id) {
 }
 
 int Fusion::linear(const TraceNode& node) {
-  if (node.forward) return ordinary(node);
-  const auto [x, pads] = windows_of(node.inputs[0]);
+  if (node.forward) return unfused(node);
+  const auto [x, pads] = padded_input(node.inputs[0]);
   Call call;
   call.linear = std::get<LinearCall>(node.attributes);
   call.inputs = {x};
@@ -200,7 +200,7 @@ int Fusion::linear(const TraceNode& node) {
   return add_call(node, std::move(call), true);
 }
 
-int Fusion::ordinary(const TraceNode& node) {
+int Fusion::unfused(const TraceNode& node) {
   if (node.expression() != nullptr) return expression(node);
   Call call;
   call.forward = node.forward;
@@ -218,7 +218,7 @@ int Fusion::ordinary(const TraceNode& node) {
 }
 
 int Fusion::zero_padding(const TraceNode& node) {
-  const int value = ordinary(node);
+  const int value = unfused(node);
   if (const Pads* pads = std::get_if<Pads>(&node.attributes)) {
     padded_[value] = {value_of(node.inputs[0]), *pads};
   }
@@ -226,8 +226,8 @@ int Fusion::zero_padding(const TraceNode& node) {
 }
 
 int Fusion::max_pool(const TraceNode& node) {
-  const int value = ordinary(node);
-  const auto [x, pads] = windows_of(node.inputs[0]);
+  const int value = unfused(node);
+  const auto [x, pads] = padded_input(node.inputs[0]);
   graph_.calls.back().pool = {std::get<kernels::MaxPool>(node.attributes), x,
                               pads};
   return value;
@@ -269,7 +269,7 @@ int Fusion::product(const TraceNode& node) {
     p.after = std::max(graph_.after(p.first), graph_.after(p.multiplier));
     return compute(std::move(p), node.shape);
   }
-  return ordinary(node);
+  return unfused(node);
 }
 
 }  // namespace octet::inference

@@ -28,7 +28,7 @@ class Fusion {
   int zero_padding(const TraceNode& node);
   int reshape(const TraceNode& node);
   /// An op without fusion: runs its `forward`, or calls its layer.
-  int ordinary(const TraceNode& node);
+  int unfused(const TraceNode& node);
 
  private:
   // A value and its zero padding. Consumers of windows need no padded copy.
@@ -40,7 +40,7 @@ class Fusion {
   int value_of(uint64_t id) const { return values_.at(id); }
   int value_of(const autograd::Expression& e);
   autograd::Expression expression_of(uint64_t id) const;
-  Padded windows_of(uint64_t id);
+  Padded padded_input(uint64_t id);
   int add_value(LoweredValue value);
   int add_call(const TraceNode& node, Call call, bool sums = false);
   int add_pointwise(const autograd::Expression& e, int first, int second);
@@ -60,7 +60,7 @@ struct OpRow {
   int (Fusion::*fuse)(const TraceNode& node);
 };
 
-/// Returns the row of an op; Fusion::ordinary for ops without one.
+/// Returns the row of an op; Fusion::unfused for ops without one.
 OpRow op_row(std::string_view op);
 
 }  // namespace octet::inference

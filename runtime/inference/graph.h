@@ -58,7 +58,7 @@ struct Pool {
   Pads pads{};     // and its zero padding
 };
 
-/// A linear op, an ordinary op (`forward`), or a layer.
+/// A linear op, an unfused op (`forward`), or a layer.
 struct Call {
   std::string name;  // of the layer
   std::string op;

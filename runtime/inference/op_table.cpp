@@ -49,7 +49,7 @@ constexpr std::array kRows{
 
 OpRow op_row(std::string_view op) {
   const auto* const row = std::ranges::find(kRows, op, &OpRow::op);
-  return row == kRows.end() ? OpRow{op, &Fusion::ordinary} : *row;
+  return row == kRows.end() ? OpRow{op, &Fusion::unfused} : *row;
 }
 
 }  // namespace octet::inference

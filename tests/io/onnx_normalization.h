@@ -66,7 +66,7 @@ inline void expect_as_run(const std::string& nodes, int64_t opset = 13) {
   expect_layers(model, x, node_outputs(model, x));
 }
 
-/// Expects the layers of `nodes` to compute what the nodes `plain` compute.
+/// Expects the layers of `nodes` to have the outputs of the nodes `plain`.
 inline void expect_same(const std::string& nodes, const std::string& plain,
                         int64_t opset = 13, int64_t opset_of_plain = 13) {
   SCOPED_TRACE(nodes);

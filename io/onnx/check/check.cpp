@@ -31,8 +31,7 @@
 namespace octet::io {
 namespace {
 
-// Returns a message of onnx, which spans several lines, as one line with its
-// contexts separated by semicolons.
+// Joins the lines of a message of onnx, with semicolons between its contexts.
 std::string one_line(const std::string& text) {
   constexpr std::string_view kContext = "\n\n==> Context: ";
   std::string line;
@@ -92,8 +91,8 @@ std::vector<onnx::TypeProto> remove_output_shapes(onnx::GraphProto& graph) {
   return stated;
 }
 
-// Adds the sizes that the file states for an output where shape inference found
-// none. Warns if the rank or other sizes differ from the inferred ones.
+// Adds an output's sizes from the file if shape inference found none. Warns if
+// the rank or other sizes differ from the inferred shape.
 void merge_output_sizes(const onnx::TypeProto& stated,
                         onnx::ValueInfoProto& output) {
   if (!stated.has_tensor_type() || !stated.tensor_type().has_shape()) return;
@@ -127,9 +126,9 @@ void merge_output_sizes(const onnx::TypeProto& stated,
 }  // namespace
 
 // Infers shapes. If the sizes stated in the file contradict the inference,
-// tries again without those of intermediate values, then without those of
-// outputs. Two causes of a contradiction are harmless: writers that store the
-// sizes of an earlier version of the graph, and onnx's inference, which
+// tries again without the sizes of intermediate values, then without the sizes
+// of outputs. Two causes of a contradiction are harmless: writers that store
+// the sizes of an earlier version of the graph, and onnx's inference, which
 // overestimates the number of windows of a pooling with ceil_mode.
 void infer_shapes(onnx::ModelProto& model) {
   const auto infer = [&model] {

@@ -47,15 +47,16 @@ class Iterations {
     inputs.insert(inputs.end(), carried_.begin(), carried_.end());
     inputs.insert(inputs.end(), last.begin(), last.end());
     inputs.insert(inputs.end(), captured_.begin(), captured_.end());
-    const Values made = run_steps(body_, inputs, budget());
-    for (size_t i = 0; i < leading; ++i) budget().release(made[i]);
+    const Values outputs = run_steps(body_, inputs, budget());
+    for (size_t i = 0; i < leading; ++i) budget().release(outputs[i]);
     size_t next = leading;
     for (Tensor& value : carried_) {
       budget().release(value);
-      value = made[next++];
+      value = outputs[next++];
     }
-    for (Values& rows : rows_) rows.push_back(made[next++]);
-    return {made.begin(), made.begin() + static_cast<std::ptrdiff_t>(leading)};
+    for (Values& rows : rows_) rows.push_back(outputs[next++]);
+    return {outputs.begin(),
+            outputs.begin() + static_cast<std::ptrdiff_t>(leading)};
   }
 
   /// Returns the carried values, then the stacked rows.
@@ -136,9 +137,9 @@ Values run_loop(const PreparedNode& step, const NodeContext& context) {
   for (int64_t i = 0; continues && i < trips; ++i) {
     Tensor truth({}, DType::boolean);
     truth.data<bool>()[0] = true;
-    const Values made =
+    const Values leading =
         iterations.run({Tensor::of<int64_t>({}, {i}), truth}, {}, 1);
-    continues = truth_of(context, made[0]);
+    continues = truth_of(context, leading[0]);
   }
   return iterations.outputs(
       [&](size_t, const Values& rows) { return iterations.stacked(rows, 0); });

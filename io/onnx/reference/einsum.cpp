@@ -15,7 +15,7 @@
 namespace octet::io::run {
 namespace {
 
-/// A letter for each axis; digits for those of "...", counted from the last.
+/// A letter for each axis; digits for the axes of "...", counted from the last.
 struct Equation {
   std::vector<std::string> terms;
   std::string result;
