@@ -72,6 +72,7 @@ void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
 std::vector<Tensor> slices(const std::vector<Tensor>& inputs, int64_t first,
                            int64_t count) {
   std::vector<Tensor> part;
+  part.reserve(inputs.size());
   for (const Tensor& x : inputs) part.push_back(x.slice(first, count));
   return part;
 }

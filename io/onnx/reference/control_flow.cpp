@@ -84,17 +84,16 @@ class Iterations {
     Sizes dims = row;
     dims.insert(dims.begin() + at, std::ssize(rows));
     Tensor y = context_.make(dims, rows[0].dtype());
-    const auto width =
-        static_cast<size_t>(strides_of(dims)[at] * size_of(rows[0].dtype()));
+    const auto width = static_cast<size_t>(
+        strides_of(dims)[static_cast<size_t>(at)] * size_of(rows[0].dtype()));
     auto* to = static_cast<char*>(y.raw());
     for (const Tensor& each : rows) {
       if (sizes_of(each) != row || each.dtype() != y.dtype()) {
         context_.refuse("outputs of all iterations must have the same shape");
       }
     }
-    const int64_t blocks = width == 0 || rows[0].size() == 0
-                               ? 0
-                               : rows[0].bytes() / static_cast<int64_t>(width);
+    const int64_t blocks =
+        width == 0 ? 0 : rows[0].bytes() / static_cast<int64_t>(width);
     for (int64_t block = 0; block < blocks; ++block) {
       for (const Tensor& each : rows) {
         const auto* from = static_cast<const char*>(each.raw());
@@ -176,7 +175,8 @@ Values run_scan(const PreparedNode& step, const NodeContext& context) {
       Sizes dims = sizes_of(sequences[i]);
       Sizes strides = strides_of(dims);
       const bool back = entry(context, "scan_input_directions", i) != 0;
-      const int64_t base = (back ? *length - 1 - t : t) * strides[axes[i]];
+      const int64_t base =
+          (back ? *length - 1 - t : t) * strides[static_cast<size_t>(axes[i])];
       dims.erase(dims.begin() + axes[i]);
       strides.erase(strides.begin() + axes[i]);
       slices.push_back(
