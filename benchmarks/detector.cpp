@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/conv2d.h>
-#include <octet/layers/max_pooling2d.h>
+#include <octet/layers/convolution.h>
+#include <octet/layers/normalization.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/up_sampling2d.h>
+#include <octet/layers/pooling.h>
+#include <octet/layers/reshaping.h>
 
 namespace octet::bench {
 namespace {
@@ -69,7 +69,7 @@ SymbolicTensor head(const SymbolicTensor& x) {
 }  // namespace
 
 Model detector() {
-  const SymbolicTensor image = Input({320, 320, 3});
+  const SymbolicTensor image = input({320, 320, 3});
   SymbolicTensor x = conv(conv(image, 16, 3, 2), 32, 3, 2);
   x = partial_stage(x, 32, 1, true);
   const SymbolicTensor fine = partial_stage(conv(x, 64, 3, 2), 64, 2, true);
