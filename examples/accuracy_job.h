@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include <octet/io/fashion_mnist.h>
+#include <octet/io/data.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
 

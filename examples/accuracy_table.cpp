@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 namespace octet::program {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <octet/train/checkpointer.h>
+#include <octet/train/fit.h>
 
 #include "command_line.h"
 

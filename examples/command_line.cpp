@@ -14,11 +14,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/isa.h>
-#include <octet/runtime/printable.h>
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 #include "completion.h"
 #include "error_file.h"

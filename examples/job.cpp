@@ -11,9 +11,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/runtime/printable.h>
 
 #include "command_line.h"
 #include "synonyms.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 namespace octet::program {
 namespace {

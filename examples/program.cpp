@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/printable.h>
 
 namespace octet::program {
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/data.h>
 #include <octet/io/keras.h>
 #include <octet/io/npy.h>
-#include <octet/io/open_data.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/train/evaluate.h>

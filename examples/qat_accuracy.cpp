@@ -17,7 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <octet/octet.h>
-#include <octet/runtime/near_names.h>
+#include <octet/runtime/detail/near_names.h>
 
 #include "accuracy_job.h"
 #include "accuracy_recipes.h"

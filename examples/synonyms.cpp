@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <octet/runtime/near_names.h>
+#include <octet/runtime/detail/near_names.h>
 
 namespace octet::program {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 #include <octet/layers/graph.h>
 #include <octet/runtime/tensor.h>
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/cifar.h>
+#include <octet/io/data.h>
 #include <octet/runtime/error.h>
 
 #include "file_kind.h"

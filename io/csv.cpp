@@ -8,10 +8,10 @@
 #include <csv.h>
 #include <fmt/format.h>
 
-#include <octet/io/csv.h>
+#include <octet/io/data.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/near_names.h>
 
 namespace octet::io {
 

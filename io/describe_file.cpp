@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/describe_file.h>
+#include <octet/io/detail/describe_file.h>
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/shape_hint.h>
 
 #include "file_kind.h"
 #include "open_arrays.h"

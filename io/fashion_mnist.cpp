@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/fashion_mnist.h>
-#include <octet/io/idx.h>
+#include <octet/io/data.h>
 #include <octet/runtime/error.h>
 
 namespace octet::io {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <octet/io/idx.h>
+#include <octet/io/data.h>
 #include <octet/runtime/error.h>
 
 #include "file_kind.h"

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include <octet/io/npy.h>
+#include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/file_name.h>
 
 #include "elements.h"
 #include "file_kind.h"

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/idx.h>
+#include <octet/io/data.h>
+#include <octet/io/image.h>
 #include <octet/io/npy.h>
-#include <octet/io/preprocess.h>
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/shape_hint.h>
 
 #include "elements.h"
 

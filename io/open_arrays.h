@@ -1,7 +1,7 @@
 // Readers of array files for open_data(). Internal to io.
 #pragma once
 
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
 
 namespace octet::io {
 

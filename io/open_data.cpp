@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/cifar.h>
-#include <octet/io/describe_file.h>
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
+#include <octet/io/detail/describe_file.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/printable.h>
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/runtime/printable.h>
-#include <octet/runtime/shape_hint.h>
 
 #include "images/image_files.h"
 #include "open_arrays.h"

@@ -9,10 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/io/image_folder.h>
-#include <octet/io/preprocess.h>
+#include <octet/io/image.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
 
 #include "images/image_files.h"
 #include "open_arrays.h"

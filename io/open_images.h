@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
 
 namespace octet::io {
 

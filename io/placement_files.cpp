@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
-#include <octet/io/placement_files.h>
+#include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/file_name.h>
 
 #include "file_kind.h"
 

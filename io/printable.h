@@ -1,7 +1,7 @@
 // Printable text from files, for messages and tables. Internal to io.
 #pragma once
 
-#include <octet/runtime/printable.h>
+#include <octet/runtime/detail/printable.h>
 
 namespace octet::io {
 

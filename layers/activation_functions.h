@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <octet/layers/onnx_builder.h>
-#include <octet/runtime/ops/activation.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include <octet/layers/activation_memory.h>
+#include <octet/layers/detail/activation_memory.h>
 
 namespace octet {
 namespace {

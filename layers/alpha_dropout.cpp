@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include <octet/layers/alpha_dropout.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/regularization.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

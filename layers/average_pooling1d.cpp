@@ -1,4 +1,4 @@
-#include <octet/layers/average_pooling1d.h>
+#include <octet/layers/pooling.h>
 
 #include "pool_layer.h"
 

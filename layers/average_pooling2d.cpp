@@ -1,4 +1,4 @@
-#include <octet/layers/average_pooling2d.h>
+#include <octet/layers/pooling.h>
 
 #include "pool_layer.h"
 

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <utility>
 
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 
 namespace octet {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/batch_normalization.h>
+#include <octet/layers/normalization.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

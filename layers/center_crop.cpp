@@ -1,5 +1,5 @@
-#include <octet/layers/center_crop.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/preprocessing.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 namespace octet {
 

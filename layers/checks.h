@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <octet/layers/padding.h>
-#include <octet/runtime/shape.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet {
 

@@ -1,4 +1,4 @@
-#include <octet/layers/class_token.h>
+#include <octet/layers/attention.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/ops.h>
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/clip_by_value.h>
+#include <octet/layers/activation.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/compare.h>
+#include <octet/layers/merging.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/constant.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

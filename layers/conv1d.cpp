@@ -1,4 +1,4 @@
-#include <octet/layers/conv1d.h>
+#include <octet/layers/convolution.h>
 
 #include "conv_layer.h"
 

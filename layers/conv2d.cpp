@@ -1,4 +1,4 @@
-#include <octet/layers/conv2d.h>
+#include <octet/layers/convolution.h>
 
 #include "conv_layer.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/conv2d_transpose.h>
+#include <octet/layers/convolution.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

@@ -1,4 +1,4 @@
-#include <octet/layers/depthwise_conv2d.h>
+#include <octet/layers/convolution.h>
 
 #include "depthwise_conv_layer.h"
 

@@ -1,5 +1,5 @@
-#include <octet/layers/dropout.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/regularization.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/einsum.h>
+#include <octet/layers/dense.h>
 #include <octet/layers/ops.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
 
 namespace octet {
 namespace {

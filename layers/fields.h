@@ -20,12 +20,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/initializer.h>
 #include <octet/layers/padding.h>
-#include <octet/layers/regularizer.h>
+#include <octet/layers/parameter.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/index.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet {
 

@@ -1,4 +1,4 @@
-#include <octet/layers/forward_context.h>
+#include <octet/layers/layer.h>
 
 namespace octet {
 

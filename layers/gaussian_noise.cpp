@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/gaussian_noise.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/regularization.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

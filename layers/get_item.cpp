@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/get_item.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 #include "checks.h"

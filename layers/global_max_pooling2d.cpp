@@ -1,4 +1,4 @@
-#include <octet/layers/global_max_pooling2d.h>
+#include <octet/layers/pooling.h>
 
 #include "global_pool_layer.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <octet/layers/graph_walk.h>
+#include <octet/layers/model.h>
 
 namespace octet {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/activation_memory.h>
+#include <octet/layers/detail/activation_memory.h>
 #include <octet/layers/inference_session.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/memory.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
+#include <octet/runtime/system.h>
 
 #include "model_program.h"
 

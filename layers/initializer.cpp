@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/initializer.h>
+#include <octet/layers/parameter.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "names.h"
 

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/layer_def.h>
+#include <octet/layers/layer.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
+#include <octet/runtime/system.h>
 
 namespace octet {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/interpolate.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/preprocessing.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

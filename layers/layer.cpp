@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/layer.h>
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
 #include "activation_functions.h"

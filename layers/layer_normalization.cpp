@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <octet/layers/layer_normalization.h>
+#include <octet/layers/normalization.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

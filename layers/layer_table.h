@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include <octet/layers/layer_def.h>
+#include <octet/layers/layer.h>
 
 namespace octet {
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include <octet/layers/layer.h>
-#include <octet/layers/layer_def.h>
 #include <octet/runtime/error.h>
 
 namespace octet {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/matmul.h>
+#include <octet/layers/merging.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

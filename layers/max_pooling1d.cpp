@@ -1,4 +1,4 @@
-#include <octet/layers/max_pooling1d.h>
+#include <octet/layers/pooling.h>
 
 #include "pool_layer.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <octet/layers/layer.h>
-#include <octet/layers/layer_def.h>
 #include <octet/layers/onnx_builder.h>
 
 namespace octet {

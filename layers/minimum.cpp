@@ -1,4 +1,4 @@
-#include <octet/layers/minimum.h>
+#include <octet/layers/merging.h>
 #include <octet/runtime/ops.h>
 
 #include "merge.h"

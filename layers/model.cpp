@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include <octet/layers/model.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/shape_hint.h>
+#include <octet/runtime/detail/thread_modes.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/shape_hint.h>
-#include <octet/runtime/thread_modes.h>
 
 #include "input.h"
 #include "names.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_config.h>
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/layers/model.h>
 #include <octet/runtime/error.h>
 
 #include "names.h"

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/runtime/shape_hint.h>
 
 namespace octet {
 

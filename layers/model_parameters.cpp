@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <octet/layers/model.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
 
 #include "names.h"

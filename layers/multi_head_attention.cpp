@@ -1,6 +1,5 @@
+#include <octet/layers/attention.h>
 #include <octet/layers/dense.h>
-#include <octet/layers/multi_head_attention.h>
-#include <octet/layers/scaled_dot_product_attention.h>
 #include <octet/runtime/error.h>
 
 #include "checks.h"

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
-#include <octet/layers/add.h>
-#include <octet/layers/multiply.h>
-#include <octet/layers/operators.h>
-#include <octet/layers/rescaling.h>
-#include <octet/layers/subtract.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/ops.h>
+#include <octet/layers/preprocessing.h>
 #include <octet/runtime/error.h>
 
 namespace octet {

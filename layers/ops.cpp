@@ -4,21 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/concatenate.h>
-#include <octet/layers/flatten.h>
-#include <octet/layers/gather.h>
-#include <octet/layers/get_item.h>
-#include <octet/layers/global_average_pooling1d.h>
-#include <octet/layers/global_average_pooling2d.h>
-#include <octet/layers/global_max_pooling1d.h>
-#include <octet/layers/global_max_pooling2d.h>
+#include <octet/layers/merging.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/pad.h>
-#include <octet/layers/permute.h>
-#include <octet/layers/reduce.h>
-#include <octet/layers/reshape.h>
-#include <octet/layers/zero_padding1d.h>
-#include <octet/layers/zero_padding2d.h>
+#include <octet/layers/pooling.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 namespace octet {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <octet/layers/padding.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 namespace octet {
 namespace {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <octet/layers/conv2d.h>
-#include <octet/layers/patch_embedding.h>
-#include <octet/layers/reshape.h>
+#include <octet/layers/attention.h>
+#include <octet/layers/convolution.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 #include "checks.h"

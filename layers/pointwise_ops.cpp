@@ -2,22 +2,10 @@
 #include <utility>
 
 #include <octet/layers/activation.h>
-#include <octet/layers/clip_by_value.h>
-#include <octet/layers/compare.h>
-#include <octet/layers/divide.h>
-#include <octet/layers/elu.h>
-#include <octet/layers/leaky_relu.h>
-#include <octet/layers/matmul.h>
-#include <octet/layers/maximum.h>
-#include <octet/layers/minimum.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/normalization.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/power.h>
-#include <octet/layers/relu.h>
-#include <octet/layers/rescaling.h>
-#include <octet/layers/softmax.h>
-#include <octet/layers/unary.h>
-#include <octet/layers/unit_normalization.h>
-#include <octet/layers/where.h>
+#include <octet/layers/preprocessing.h>
 
 namespace octet {
 

@@ -1,8 +1,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/prelu.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

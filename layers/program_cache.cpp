@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/thread_modes.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
-#include <octet/runtime/thread_modes.h>
+#include <octet/runtime/system.h>
 
 #include "model_program.h"
 

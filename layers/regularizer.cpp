@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/regularizer.h>
+#include <octet/layers/parameter.h>
 #include <octet/runtime/error.h>
 
 namespace octet {

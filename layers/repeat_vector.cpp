@@ -1,5 +1,5 @@
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/repeat_vector.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

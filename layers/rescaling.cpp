@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/rescaling.h>
+#include <octet/layers/preprocessing.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

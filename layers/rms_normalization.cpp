@@ -1,5 +1,5 @@
+#include <octet/layers/normalization.h>
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/rms_normalization.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

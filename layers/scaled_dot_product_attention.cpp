@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/attention.h>
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/scaled_dot_product_attention.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

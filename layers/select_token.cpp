@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include <octet/layers/attention.h>
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/select_token.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

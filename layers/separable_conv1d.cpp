@@ -1,4 +1,4 @@
-#include <octet/layers/separable_conv1d.h>
+#include <octet/layers/convolution.h>
 
 #include "separable_conv_layer.h"
 

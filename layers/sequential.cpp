@@ -1,4 +1,4 @@
-#include <octet/layers/sequential.h>
+#include <octet/layers/model.h>
 
 namespace octet {
 namespace {

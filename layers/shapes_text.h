@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <octet/runtime/shape.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet {
 

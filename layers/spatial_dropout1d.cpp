@@ -1,5 +1,5 @@
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/spatial_dropout1d.h>
+#include <octet/layers/regularization.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"

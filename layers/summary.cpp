@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/model.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 namespace octet {
 

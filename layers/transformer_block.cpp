@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <octet/layers/add.h>
+#include <octet/layers/attention.h>
 #include <octet/layers/dense.h>
-#include <octet/layers/dropout.h>
-#include <octet/layers/layer_normalization.h>
-#include <octet/layers/multi_head_attention.h>
-#include <octet/layers/transformer_block.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/normalization.h>
+#include <octet/layers/regularization.h>
 #include <octet/runtime/error.h>
 
 #include "checks.h"

@@ -1,5 +1,5 @@
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/up_sampling1d.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <octet/layers/where.h>
+#include <octet/layers/merging.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/memory.h>
+#include <octet/runtime/system.h>
 
 #include "region_heap.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/batch.h>
+#include <octet/runtime/dataset.h>
 #include <octet/runtime/error.h>
 
 namespace octet {

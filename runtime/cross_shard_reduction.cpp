@@ -1,7 +1,7 @@
 #include <utility>
 
 #include <octet/runtime/cross_shard_reduction.h>
-#include <octet/runtime/thread_modes.h>
+#include <octet/runtime/detail/thread_modes.h>
 
 namespace octet {
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/dataset.h>
+#include <octet/runtime/detail/rows.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/rows.h>
 
 #include "memory_source.h"
 

@@ -2,8 +2,8 @@
 #include <mutex>
 #include <utility>
 
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
 
 namespace octet {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/index.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet {
 namespace {

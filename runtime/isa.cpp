@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
+#include <octet/runtime/system.h>
 
 #include "kernels/kernels.h"
 

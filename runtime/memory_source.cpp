@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/rows.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/rows.h>
 
 namespace octet {
 namespace {

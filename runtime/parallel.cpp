@@ -10,9 +10,9 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <octet/runtime/detail/thread_modes.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/thread_modes.h>
 
 #ifdef OCTET_ANNOTATE_THREADS
 extern "C" void __tsan_acquire(void*);

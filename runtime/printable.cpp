@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <octet/runtime/printable.h>
+#include <octet/runtime/detail/printable.h>
 
 namespace octet {
 namespace {

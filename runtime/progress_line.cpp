@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <octet/runtime/progress_line.h>
+#include <octet/runtime/detail/progress_line.h>
 
 namespace octet {
 namespace {

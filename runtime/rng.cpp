@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/fnv1a.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/fnv1a.h>
 #include <octet/runtime/rng.h>
 
 namespace octet {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include <octet/runtime/rows.h>
+#include <octet/runtime/detail/rows.h>
 
 namespace octet {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/runtime/shape_hint.h>
+#include <octet/runtime/detail/shape_hint.h>
 
 namespace octet {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/system.h>
 #include <octet/runtime/tensor.h>
 
 #include "arena.h"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
 
 namespace octet {
 namespace {

@@ -1,4 +1,4 @@
-#include <octet/runtime/thread_modes.h>
+#include <octet/runtime/detail/thread_modes.h>
 
 namespace octet {
 

@@ -1,4 +1,4 @@
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 namespace octet {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/augment.h>
+#include <octet/train/loader.h>
 
 #include "image_transform.h"
 

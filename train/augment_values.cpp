@@ -7,8 +7,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/train/augment.h>
-#include <octet/train/one_hot.h>
+#include <octet/train/loader.h>
 
 #include "image_transform.h"
 

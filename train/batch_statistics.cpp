@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
-#include <octet/train/batch_statistics.h>
+#include <octet/train/evaluate.h>
 #include <octet/train/loader.h>
 
 #include "checks.h"

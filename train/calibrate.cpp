@@ -3,7 +3,7 @@
 #include <string>
 
 #include <octet/quant/wrapper.h>
-#include <octet/train/calibrate.h>
+#include <octet/train/evaluate.h>
 
 #include "shards/all_gather_or_throw.h"
 #include "shards/bytes.h"

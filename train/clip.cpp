@@ -7,7 +7,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/train/clip.h>
+#include <octet/train/optimizer.h>
 
 #include "checks.h"
 #include "shards/gradient_squares.h"

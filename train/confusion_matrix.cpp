@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
-#include <octet/train/confusion_matrix.h>
+#include <octet/train/metric.h>
 
 #include "accuracy.h"
 #include "checks.h"

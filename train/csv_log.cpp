@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/file_name.h>
 #include <octet/train/callbacks.h>
 
 namespace octet::train {

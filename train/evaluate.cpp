@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/qat.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/runtime/ops/loss.h>
-#include <octet/runtime/progress_line.h>
 #include <octet/train/evaluate.h>
 
 #include "checks.h"

@@ -5,7 +5,7 @@
 
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
-#include <octet/train/find_learning_rate.h>
+#include <octet/train/learning_rate.h>
 #include <octet/train/loader.h>
 
 #include "batch_loss.h"

@@ -10,7 +10,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
-#include <octet/train/calibrate.h>
+#include <octet/train/evaluate.h>
 #include <octet/train/fit.h>
 
 #include "checks.h"

@@ -11,8 +11,8 @@
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
+#include <octet/train/callbacks.h>
 #include <octet/train/loader.h>
-#include <octet/train/progress_bar.h>
 
 #include "checks.h"
 #include "is_progress_bar.h"

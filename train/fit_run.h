@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <octet/quant/weight_zeros.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/train/fit.h>
 #include <octet/train/loader.h>
 

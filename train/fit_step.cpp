@@ -8,7 +8,7 @@
 #include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
-#include <octet/train/clip.h>
+#include <octet/train/optimizer.h>
 
 #include "checks.h"
 #include "fit_run.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/train/augment.h>
+#include <octet/train/loader.h>
 
 namespace octet::train {
 

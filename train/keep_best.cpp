@@ -6,7 +6,7 @@
 
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
-#include <octet/train/keep_best.h>
+#include <octet/train/callbacks.h>
 
 #include "checks.h"
 #include "kept_parameters.h"

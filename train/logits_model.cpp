@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <octet/layers/layers.h>
-#include <octet/quant/model_state.h>
+#include <octet/quant/detail/model_state.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
-#include <octet/train/logits_model.h>
+#include <octet/train/evaluate.h>
 
 #include "last_activation.h"
 

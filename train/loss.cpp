@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/logits_model.h>
+#include <octet/train/evaluate.h>
 #include <octet/train/loss.h>
 
 #include "target_shape.h"

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/train/loss_names.h>
+#include <octet/train/loss.h>
 
 namespace octet::train {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/one_hot.h>
+#include <octet/train/loader.h>
 
 #include "checks.h"
 

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/text_table.h>
-#include <octet/train/oscillations.h>
+#include <octet/train/callbacks.h>
 
 #include "checks.h"
 

@@ -11,8 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <octet/runtime/progress_line.h>
-#include <octet/train/progress_bar.h>
+#include <octet/runtime/detail/progress_line.h>
+#include <octet/train/callbacks.h>
 
 #include "is_progress_bar.h"
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <octet/quant/qat.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/train/qat_preset.h>
 
 namespace octet::train {

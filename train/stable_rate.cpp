@@ -7,8 +7,8 @@
 
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
+#include <octet/train/learning_rate.h>
 #include <octet/train/loader.h>
-#include <octet/train/stable_rate.h>
 
 #include "batch_loss.h"
 #include "checks.h"

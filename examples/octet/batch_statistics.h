@@ -6,7 +6,7 @@
 
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
-#include <octet/train/batch_statistics.h>
+#include <octet/train/evaluate.h>
 
 #include "loss_options.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/unusual_samples.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/dataset.h>
 
 #include "../command_line.h"

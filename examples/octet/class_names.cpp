@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/printable.h>
 
 namespace octet::program {
 namespace {

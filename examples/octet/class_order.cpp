@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
-#include <octet/train/confusion_matrix.h>
+#include <octet/train/metric.h>
 
 #include "class_names.h"
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
 
 #include "../program.h"
 #include "data_options.h"

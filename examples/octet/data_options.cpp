@@ -10,7 +10,7 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
 

@@ -13,15 +13,14 @@
 #include <stdlib.h>
 
 #include <octet/io/checkpoint.h>
-#include <octet/io/fashion_mnist.h>
+#include <octet/io/data.h>
 #include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/layers/zoo.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/text_table.h>
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 #include "../program.h"
 #include "commands.h"

@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include <octet/io/engine_commands.h>
+#include <octet/io/image.h>
 #include <octet/io/onnx_model.h>
-#include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
 

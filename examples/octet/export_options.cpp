@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/preprocess.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
-#include <octet/train/logits_model.h>
+#include <octet/train/evaluate.h>
 
 #include "choice.h"
 #include "sample_layout.h"

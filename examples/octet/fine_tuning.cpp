@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/train/batch_statistics.h>
-#include <octet/train/stable_rate.h>
+#include <octet/train/evaluate.h>
+#include <octet/train/learning_rate.h>
 
 #include "../program.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include <octet/io/training_config.h>
+#include <octet/io/keras.h>
 #include <octet/runtime/config.h>
-#include <octet/train/keep_best.h>
+#include <octet/train/callbacks.h>
 #include <octet/train/optimizer.h>
 
 #include "loss_options.h"

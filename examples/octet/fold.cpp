@@ -8,7 +8,7 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
 
 #include "../program.h"

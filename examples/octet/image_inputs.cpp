@@ -16,8 +16,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <octet/io/image_files.h>
-#include <octet/io/preprocess.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
 #include "../program.h"

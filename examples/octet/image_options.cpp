@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/preprocess.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
 #include "choice.h"

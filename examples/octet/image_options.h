@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <octet/io/resize.h>
+#include <octet/io/image.h>
 
 #include "data_options.h"
 

@@ -10,9 +10,9 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/runtime/config.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/printable.h>
 
 namespace octet::program {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <octet/io/checkpoint.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/wrapper.h>
 
 #include "data_options.h"

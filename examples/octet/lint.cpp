@@ -7,9 +7,9 @@
 #include <octet/io/json.h>
 #include <octet/io/lint.h>
 #include <octet/io/npy.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/text_table.h>
 
 #include "../program.h"
 #include "choice.h"

@@ -4,7 +4,7 @@
 
 #include <octet/io/json.h>
 #include <octet/layers/zoo.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 #include "model_text.h"
 

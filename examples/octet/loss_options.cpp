@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/shape_hint.h>
-#include <octet/train/loss_names.h>
+#include <octet/train/loss.h>
 
 #include "../program.h"
 #include "choice.h"

@@ -1,5 +1,5 @@
 // The octet command line program.
-#include <octet/runtime/shape_hint.h>
+#include <octet/runtime/detail/shape_hint.h>
 
 #include "commands.h"
 

@@ -10,7 +10,7 @@
 
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 namespace octet::program {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/io/placement_files.h>
-#include <octet/quant/insert_qdq.h>
+#include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
 #include <octet/train/qat_preset.h>
 

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/quant/insert_qdq.h>
-#include <octet/quant/pattern.h>
+#include <octet/quant/patterns.h>
 #include <octet/quant/quantize_model.h>
 
 #include "../command_line.h"

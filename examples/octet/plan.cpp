@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
-#include <octet/io/placement_files.h>
-#include <octet/quant/insert_qdq.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
 

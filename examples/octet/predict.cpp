@@ -12,10 +12,10 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <octet/io/data.h>
 #include <octet/io/npy.h>
-#include <octet/io/open_data.h>
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/shape_hint.h>
 
 #include "../program.h"
 #include "commands.h"

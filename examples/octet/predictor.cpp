@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/checkpoint.h>
-#include <octet/io/onnx_interface.h>
+#include <octet/io/onnx.h>
 #include <octet/io/onnx_model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

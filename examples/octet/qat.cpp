@@ -12,13 +12,13 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/text_table.h>
 #include <octet/train/callbacks.h>
 #include <octet/train/qat_preset.h>
 

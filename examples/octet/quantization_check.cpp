@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/model_data.h>
-#include <octet/quant/unusual_samples.h>
+#include <octet/layers/detail/model_data.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/error.h>
 
 #include "../program.h"

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
 #include <octet/layers/model.h>
-#include <octet/quant/compare_outputs.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/dataset.h>
 #include <octet/train/evaluate.h>

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/compare_outputs.h>
-#include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/runtime/error.h>

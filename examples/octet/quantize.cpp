@@ -10,9 +10,9 @@
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/auto_mixed_precision.h>
-#include <octet/quant/ptq_pipeline.h>
+#include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
 
 #include "../program.h"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/checkpoint.h>
-#include <octet/io/describe_file.h>
+#include <octet/io/detail/describe_file.h>
 #include <octet/io/keras.h>
 #include <octet/io/onnx_import.h>
 #include <octet/io/onnx_model.h>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
-#include <octet/io/onnx_interface.h>
-#include <octet/io/training_config.h>
+#include <octet/io/keras.h>
+#include <octet/io/onnx.h>
 #include <octet/layers/inference_session.h>
 #include <octet/layers/model.h>
 

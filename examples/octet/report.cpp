@@ -11,14 +11,14 @@
 
 #include <octet/io/onnx.h>
 #include <octet/io/report.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/isa.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/system.h>
 #include <octet/train/evaluate.h>
 
 #include "../program.h"

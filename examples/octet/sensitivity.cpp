@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <octet/io/json.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

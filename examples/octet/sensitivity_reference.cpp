@@ -1,6 +1,6 @@
 #include "sensitivity_reference.h"
 
-#include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
 
 namespace octet::program {

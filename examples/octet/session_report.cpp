@@ -1,7 +1,7 @@
 #include "session_report.h"
 
 #include <octet/io/json.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 namespace octet::program {
 

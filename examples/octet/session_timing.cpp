@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
-#include <octet/runtime/isa.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
+#include <octet/runtime/system.h>
 
 #include "random_samples.h"
 #include "session_report.h"

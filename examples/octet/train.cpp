@@ -12,7 +12,7 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>

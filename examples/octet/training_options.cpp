@@ -8,10 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/train/callbacks.h>
-#include <octet/train/progress_bar.h>
 
 #include "choice.h"
 #include "loss_options.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
 #include <octet/train/fit.h>
 
 #include "../checkpoint_options.h"

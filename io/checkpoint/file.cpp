@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/preprocess.h>
-#include <octet/io/resize.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 #include "checksum.h"
 #include "file_errors.h"

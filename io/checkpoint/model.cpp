@@ -5,17 +5,15 @@
 #include <fmt/format.h>
 
 #include <octet/io/checkpoint.h>
+#include <octet/io/image.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
-#include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
-#include <octet/io/preprocess.h>
-#include <octet/io/resize.h>
 #include <octet/layers/layer.h>
-#include <octet/quant/model_state.h>
+#include <octet/quant/detail/model_state.h>
+#include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/file_name.h>
 
 #include "checksum.h"
 #include "class_names.h"

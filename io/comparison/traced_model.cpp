@@ -14,7 +14,7 @@
 
 #include <octet/io/compare.h>
 #include <octet/io/json.h>
-#include <octet/quant/counterpart.h>
+#include <octet/quant/detail/counterpart.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"

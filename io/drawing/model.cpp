@@ -8,7 +8,7 @@
 
 #include <octet/io/drawing.h>
 #include <octet/io/onnx.h>
-#include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 

@@ -13,9 +13,9 @@
 #include <fmt/ranges.h>
 
 #include <octet/io/image.h>
+#include <octet/runtime/detail/rows.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/rows.h>
 
 namespace octet::io {
 namespace {

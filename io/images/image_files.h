@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/io/image_files.h>
+#include <octet/io/image.h>
 
 namespace octet::io {
 

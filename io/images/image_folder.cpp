@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/describe_file.h>
-#include <octet/io/image_folder.h>
+#include <octet/io/detail/describe_file.h>
+#include <octet/io/image.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/runtime/printable.h>
 
 #include "image_files.h"
 

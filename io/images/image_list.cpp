@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/describe_file.h>
-#include <octet/io/image_files.h>
+#include <octet/io/detail/describe_file.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
 #include "image_files.h"

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/preprocess.h>
+#include <octet/io/image.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/runtime/printable.h>
 
 namespace octet::io {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/preprocess.h>
-#include <octet/layers/gather.h>
-#include <octet/layers/rebuild.h>
-#include <octet/layers/rescaling.h>
+#include <octet/io/image.h>
+#include <octet/layers/detail/rebuild.h>
+#include <octet/layers/preprocessing.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 #include "preprocess.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <octet/io/resize.h>
+#include <octet/io/image.h>
 
 namespace octet::io {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/resize.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
 #include "resize.h"

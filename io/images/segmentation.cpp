@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/describe_file.h>
-#include <octet/io/segmentation.h>
+#include <octet/io/detail/describe_file.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
 #include "image_files.h"

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/onnx_interface.h>
-#include <octet/layers/registry.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"

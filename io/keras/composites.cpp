@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/einsum.h>
+#include <octet/layers/dense.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/einsum.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/layers/dense.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/registry.h>
-#include <octet/layers/resizing.h>
+#include <octet/layers/preprocessing.h>
 #include <octet/runtime/error.h>
 
 #include "keras/function_call.h"

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/registry.h>
-#include <octet/quant/counterpart.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/quant/detail/counterpart.h>
 #include <octet/runtime/error.h>
 
 #include "file_errors.h"

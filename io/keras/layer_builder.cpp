@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/error.h>
 
 #include "keras/builder.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <octet/io/keras.h>
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 #include <octet/runtime/config.h>
 
 #include "keras/graph.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/counterpart.h>
+#include <octet/quant/detail/counterpart.h>
 #include <octet/runtime/error.h>
 
 #include "file_errors.h"

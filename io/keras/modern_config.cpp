@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/initializer.h>
-#include <octet/layers/registry.h>
-#include <octet/layers/regularizer.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/layers/parameter.h>
 #include <octet/runtime/error.h>
 
 #include "keras/layer_sequence.h"

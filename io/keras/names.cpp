@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/near_names.h>
+#include <octet/runtime/detail/near_names.h>
 
 namespace octet::io {
 namespace {

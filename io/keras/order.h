@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 #include <octet/layers/graph.h>
-#include <octet/layers/layer_def.h>
+#include <octet/layers/layer.h>
 
 #include "keras/layer_sequence.h"
 

@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/graph_walk.h>
+#include <octet/layers/model.h>
 #include <octet/quant/wrapper.h>
-#include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/quant_params.h>
 

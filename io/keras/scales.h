@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/counterpart.h>
+#include <octet/quant/detail/counterpart.h>
 
 #include "hdf5/reader.h"
 #include "keras/stored.h"

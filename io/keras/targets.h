@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 #include <octet/layers/model.h>
 
 namespace octet::io {

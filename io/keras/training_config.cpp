@@ -7,7 +7,6 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
-#include <octet/io/training_config.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 

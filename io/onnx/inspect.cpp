@@ -7,10 +7,9 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/io/preprocess.h>
-#include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 
 #include "foreign_errors.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/onnx.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 #include "onnx/graph/tensors.h"
 

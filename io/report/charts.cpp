@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 #include "drawing/markup.h"
 

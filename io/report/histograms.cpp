@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/csv.h>
+#include <octet/io/data.h>
 #include <octet/io/report.h>
-#include <octet/layers/model_data.h>
-#include <octet/quant/counterpart.h>
+#include <octet/layers/detail/model_data.h>
+#include <octet/quant/detail/counterpart.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include <octet/io/report.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 #include "drawing/markup.h"
 #include "sections.h"

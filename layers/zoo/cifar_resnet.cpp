@@ -1,10 +1,10 @@
 // ResNets for small images. Layers are unnamed, so Model numbers them, as Keras
 // did in the files of MLPerf Tiny.
 #include <octet/layers/activation.h>
-#include <octet/layers/add.h>
-#include <octet/layers/average_pooling2d.h>
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/flatten.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/normalization.h>
+#include <octet/layers/pooling.h>
+#include <octet/layers/reshaping.h>
 
 #include "network.h"
 

@@ -1,8 +1,8 @@
 #include <octet/layers/activation.h>
-#include <octet/layers/average_pooling2d.h>
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/dropout.h>
-#include <octet/layers/flatten.h>
+#include <octet/layers/normalization.h>
+#include <octet/layers/pooling.h>
+#include <octet/layers/regularization.h>
+#include <octet/layers/reshaping.h>
 
 #include "network.h"
 

@@ -5,15 +5,12 @@
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
-#include <octet/layers/add.h>
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/dropout.h>
-#include <octet/layers/global_average_pooling2d.h>
-#include <octet/layers/multiply.h>
+#include <octet/layers/merging.h>
 #include <octet/layers/normalization.h>
-#include <octet/layers/rescaling.h>
-#include <octet/layers/reshape.h>
-#include <octet/layers/zero_padding2d.h>
+#include <octet/layers/pooling.h>
+#include <octet/layers/preprocessing.h>
+#include <octet/layers/regularization.h>
+#include <octet/layers/reshaping.h>
 
 #include "network.h"
 

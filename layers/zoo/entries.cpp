@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <octet/layers/zoo.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 namespace octet::zoo {
 namespace {

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
-#include <octet/layers/average_pooling2d.h>
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/concatenate.h>
-#include <octet/layers/global_average_pooling2d.h>
-#include <octet/layers/max_pooling2d.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/normalization.h>
+#include <octet/layers/pooling.h>
 
 #include "network.h"
 

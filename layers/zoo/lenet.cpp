@@ -1,6 +1,6 @@
-#include <octet/layers/flatten.h>
-#include <octet/layers/max_pooling2d.h>
-#include <octet/layers/relu.h>
+#include <octet/layers/activation.h>
+#include <octet/layers/pooling.h>
+#include <octet/layers/reshaping.h>
 
 #include "network.h"
 

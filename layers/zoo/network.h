@@ -4,9 +4,8 @@
 #include <functional>
 #include <string_view>
 
-#include <octet/layers/conv2d.h>
+#include <octet/layers/convolution.h>
 #include <octet/layers/dense.h>
-#include <octet/layers/depthwise_conv2d.h>
 #include <octet/layers/zoo.h>
 
 namespace octet::zoo {

@@ -4,13 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/add.h>
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/concatenate.h>
-#include <octet/layers/flatten.h>
-#include <octet/layers/max_pooling2d.h>
-#include <octet/layers/relu.h>
-#include <octet/layers/reshape.h>
+#include <octet/layers/activation.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/normalization.h>
+#include <octet/layers/pooling.h>
+#include <octet/layers/reshaping.h>
 
 #include "network.h"
 

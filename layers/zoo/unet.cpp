@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/concatenate.h>
-#include <octet/layers/conv2d_transpose.h>
-#include <octet/layers/max_pooling2d.h>
-#include <octet/layers/relu.h>
+#include <octet/layers/activation.h>
+#include <octet/layers/convolution.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/normalization.h>
+#include <octet/layers/pooling.h>
 
 #include "network.h"
 

@@ -3,12 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/class_token.h>
-#include <octet/layers/layer_normalization.h>
-#include <octet/layers/patch_embedding.h>
-#include <octet/layers/position_embedding.h>
-#include <octet/layers/select_token.h>
-#include <octet/layers/transformer_block.h>
+#include <octet/layers/attention.h>
+#include <octet/layers/normalization.h>
 
 #include "network.h"
 

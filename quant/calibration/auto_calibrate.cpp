@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
-#include <octet/quant/auto_calibrate.h>
+#include <octet/layers/detail/model_data.h>
+#include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

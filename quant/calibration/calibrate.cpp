@@ -1,6 +1,6 @@
 #include <optional>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/calibrate.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/quant_params.h>

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/auto_calibrate.h>
-#include <octet/runtime/text_table.h>
+#include <octet/quant/calibrate.h>
+#include <octet/runtime/detail/text_table.h>
 
 #include "calibration/signal_noise.h"
 

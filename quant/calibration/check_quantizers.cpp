@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/check_quantizers.h>
 #include <octet/quant/qat.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
 
 #include "calibration/steps.h"
 

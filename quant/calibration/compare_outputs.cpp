@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
-#include <octet/quant/compare_outputs.h>
+#include <octet/layers/detail/model_data.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/compare_outputs.h>
+#include <octet/quant/sensitivity.h>
 
 #include "calibration/signal_noise.h"
 

@@ -8,8 +8,8 @@
 
 #include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/progress_line.h>
 
 #include "numbers/weight_scales.h"
 

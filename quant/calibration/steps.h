@@ -8,9 +8,8 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/observer.h>
+#include <octet/quant/calibrate.h>
 #include <octet/quant/quantizer.h>
-#include <octet/quant/unusual_samples.h>
 #include <octet/runtime/dataset.h>
 
 namespace octet::quant {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/unusual_samples.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/tensor.h>
 

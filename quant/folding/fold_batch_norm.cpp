@@ -6,12 +6,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/rebuild.h>
-#include <octet/layers/registry.h>
-#include <octet/quant/counterpart.h>
-#include <octet/quant/fold_batch_norm.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/layers/detail/rebuild.h>
+#include <octet/quant/detail/counterpart.h>
+#include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
-#include <octet/quant/wrapper_registry.h>
 
 #include "folding/folded_weights.h"
 #include "graph/graph_index.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/regularizer.h>
+#include <octet/layers/parameter.h>
 #include <octet/runtime/error.h>
 
 #include "graph/graph_index.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <octet/layers/layer_def.h>
+#include <octet/layers/layer.h>
 #include <octet/layers/model.h>
-#include <octet/quant/fusion_rules.h>
+#include <octet/quant/detail/fusion_rules.h>
 
 namespace octet::quant {
 

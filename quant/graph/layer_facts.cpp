@@ -1,6 +1,6 @@
 #include "graph/layer_facts.h"
 
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/quant/wrapper.h>
 
 namespace octet::quant {

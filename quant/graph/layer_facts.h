@@ -2,7 +2,6 @@
 #pragma once
 
 #include <octet/layers/layer.h>
-#include <octet/layers/layer_def.h>
 
 namespace octet::quant {
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/observer.h>
+#include <octet/quant/quantizer.h>
 #include <octet/runtime/error.h>
 
 #include "numbers/histogram.h"

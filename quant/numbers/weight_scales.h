@@ -1,7 +1,6 @@
 // Weight scales computed from the values.
 #pragma once
 
-#include <octet/quant/observer.h>
 #include <octet/quant/quantizer.h>
 #include <octet/runtime/tensor.h>
 

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <octet/quant/qat.h>
-#include <octet/quant/weight_zeros.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/quant/transform.h>
+#include <octet/quant/patterns.h>
 
 #include "graph/graph_index.h"
 

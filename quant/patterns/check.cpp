@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 namespace octet::quant {
 namespace {

@@ -3,8 +3,7 @@
 
 #include <vector>
 
-#include <octet/quant/conversion.h>
-#include <octet/quant/pattern.h>
+#include <octet/quant/patterns.h>
 
 namespace octet::quant {
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
-#include <octet/layers/flatten.h>
-#include <octet/layers/registry.h>
-#include <octet/quant/conversion.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/layers/reshaping.h>
+#include <octet/quant/patterns.h>
 
 #include "graph/graph_index.h"
 #include "graph/layer_facts.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/fusion_rules.h>
+#include <octet/quant/detail/fusion_rules.h>
 #include <octet/runtime/error.h>
 
 #include "patterns/chain.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <octet/quant/transform.h>
+#include <octet/quant/patterns.h>
 
 #include "graph/graph_index.h"
 

@@ -5,7 +5,7 @@
 // Source: ONNX Runtime 1.31's optimization of such graphs
 // (tests/oracle/count_integers.py); batch normalization must be folded.
 #include <octet/layers/layer.h>
-#include <octet/quant/pattern.h>
+#include <octet/quant/patterns.h>
 
 #include "patterns/pattern_steps.h"
 

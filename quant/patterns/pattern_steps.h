@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <octet/quant/pattern.h>
+#include <octet/quant/patterns.h>
 
 namespace octet::quant {
 

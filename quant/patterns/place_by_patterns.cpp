@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <octet/quant/insert_qdq.h>
+#include <octet/quant/quantize_model.h>
 
 namespace octet::quant {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/transform.h>
-#include <octet/runtime/text_table.h>
+#include <octet/quant/patterns.h>
+#include <octet/runtime/detail/text_table.h>
 
 namespace octet::quant {
 namespace {

@@ -3,7 +3,7 @@
 // and rationales. Keras has zero padding as a layer, which TensorRT fuses into
 // the consuming convolution; Q/DQ precedes both (NVIDIA/TensorRT#2592).
 #include <octet/layers/layer.h>
-#include <octet/quant/pattern.h>
+#include <octet/quant/patterns.h>
 
 #include "patterns/pattern_steps.h"
 

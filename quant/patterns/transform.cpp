@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/transform.h>
+#include <octet/quant/patterns.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "patterns/check.h"
 #include "patterns/failure.h"

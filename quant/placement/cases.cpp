@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/insertion_case.h>
+#include <octet/quant/spec.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "graph/graph_index.h"
 

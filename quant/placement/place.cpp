@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/graph_walk.h>
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/layers/model.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/wrapper.h>
-#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "placement/policies.h"
 #include "placement/precedence.h"

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/layer_bits.h>
+#include <octet/quant/plan.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "plan/name_pattern.h"
 #include "plan/shared_quantizers.h"

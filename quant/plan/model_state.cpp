@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_config.h>
+#include <octet/layers/model.h>
 #include <octet/layers/parameter.h>
-#include <octet/quant/model_state.h>
+#include <octet/quant/detail/model_state.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

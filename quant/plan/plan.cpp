@@ -4,13 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/graph_walk.h>
-#include <octet/quant/counterpart.h>
+#include <octet/layers/model.h>
+#include <octet/quant/detail/counterpart.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
-#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "plan/shared_quantizers.h"
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <octet/quant/plan.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
 
 namespace octet::quant {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/quant/spec.h>
 #include <octet/runtime/error.h>
 

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/qat.h>
+#include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/progress_line.h>
 
 #include "calibration/steps.h"
 #include "ptq/linear_layers.h"

@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
-#include <octet/quant/auto_calibrate.h>
-#include <octet/quant/fold_batch_norm.h>
-#include <octet/quant/ptq_pipeline.h>
+#include <octet/layers/detail/model_data.h>
+#include <octet/quant/calibrate.h>
+#include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
 
 #include "calibration/accuracy.h"
 #include "calibration/output_error.h"

@@ -12,17 +12,17 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/qat.h>
-#include <octet/quant/weight_zeros.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/progress_line.h>
+#include <octet/runtime/detail/rows.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops/arithmetic.h>
 #include <octet/runtime/ops/loss.h>
-#include <octet/runtime/progress_line.h>
 #include <octet/runtime/rng.h>
-#include <octet/runtime/rows.h>
 
 #include "calibration/signal_noise.h"
 #include "calibration/steps.h"

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/model_data.h>
+#include <octet/layers/detail/model_data.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/qat.h>
-#include <octet/quant/weight_zeros.h>
+#include <octet/quant/sensitivity.h>
+#include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/progress_line.h>
 
 #include "calibration/steps.h"
 #include "ptq/linear_layers.h"

@@ -11,9 +11,9 @@
 #include <octet/quant/auto_mixed_precision.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/runtime/text_table.h>
 
 #include "calibration/accuracy.h"
 #include "calibration/signal_noise.h"

@@ -9,9 +9,9 @@
 
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
-#include <octet/runtime/progress_line.h>
 
 #include "calibration/accuracy.h"
 #include "calibration/signal_noise.h"

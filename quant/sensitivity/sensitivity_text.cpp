@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <octet/quant/sensitivity.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
 
 #include "calibration/signal_noise.h"
 #include "sensitivity/channels.h"

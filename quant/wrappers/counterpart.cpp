@@ -1,4 +1,4 @@
-#include <octet/quant/counterpart.h>
+#include <octet/quant/detail/counterpart.h>
 
 namespace octet::quant {
 namespace {

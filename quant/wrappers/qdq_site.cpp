@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/qdq_site.h>
+#include <octet/quant/spec.h>
 #include <octet/runtime/error.h>
 
 namespace octet::quant {

@@ -7,9 +7,8 @@
 
 #include <octet/layers/onnx_builder.h>
 #include <octet/quant/wrapper.h>
-#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/detail/fnv1a.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/fnv1a.h>
 
 namespace octet::quant {
 namespace {

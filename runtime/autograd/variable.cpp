@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/thread_modes.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/thread_modes.h>
 #include <octet/runtime/variable.h>
 
 #include "../inference/trace.h"

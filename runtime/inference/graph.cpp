@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/fnv1a.h>
+#include <octet/runtime/detail/fnv1a.h>
 
 #include "../ops/weights.h"
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/shape_hint.h>
 
 namespace octet::loss {
 namespace {

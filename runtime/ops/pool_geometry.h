@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <octet/runtime/ops/window.h>
-#include <octet/runtime/shape.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet {
 

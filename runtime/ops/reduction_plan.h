@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/runtime/ops/reduction.h>
+#include <octet/runtime/ops/arithmetic.h>
 
 #include "../inference/trace.h"
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/fashion_mnist.h>
+#include <octet/io/data.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>
 #include <octet/train/train.h>

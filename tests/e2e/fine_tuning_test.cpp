@@ -9,10 +9,10 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
+#include <octet/io/keras.h>
 #include <octet/io/npy.h>
-#include <octet/io/training_config.h>
 #include <octet/layers/layers.h>
-#include <octet/quant/weight_zeros.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 #include <octet/train/fit.h>

@@ -12,7 +12,7 @@
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/dense.h>
-#include <octet/layers/flatten.h>
+#include <octet/layers/reshaping.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/rng.h>
 

@@ -12,7 +12,7 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/layers/dense.h>
-#include <octet/layers/flatten.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 

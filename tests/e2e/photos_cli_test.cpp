@@ -13,8 +13,8 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
-#include <octet/layers/conv2d.h>
-#include <octet/layers/flatten.h>
+#include <octet/layers/convolution.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/file.h>
 
 #include "command.h"

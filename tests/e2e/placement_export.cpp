@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/fashion_mnist.h>
+#include <octet/io/data.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/layers.h>

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/runtime/isa.h>
 #include <octet/runtime/rng.h>
+#include <octet/runtime/system.h>
 
 #include "cases.h"
 

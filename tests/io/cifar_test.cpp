@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/cifar.h>
+#include <octet/io/data.h>
 #include <octet/runtime/error.h>
 
 #include "idx_files.h"

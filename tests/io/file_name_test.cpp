@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
-#include <octet/io/placement_files.h>
 #include <octet/layers/zoo.h>
 #include <octet/train/callbacks.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <octet/io/idx.h>
+#include <octet/io/data.h>
 #include <octet/runtime/error.h>
 
 #include "idx_files.h"

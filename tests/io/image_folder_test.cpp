@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <octet/io/image_folder.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
 #include "../facts.h"

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/csv.h>
-#include <octet/io/image_files.h>
+#include <octet/io/data.h>
+#include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
 #include "../facts.h"

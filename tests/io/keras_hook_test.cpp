@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/layers.h>
-#include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -11,7 +11,7 @@
 
 #include <octet/io/onnx.h>
 #include <octet/layers/layers.h>
-#include <octet/layers/model_config.h>
+#include <octet/layers/model.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/layers/separable_conv2d.h>
+#include <octet/layers/convolution.h>
 #include <octet/layers/zoo.h>
-#include <octet/quant/pattern.h>
+#include <octet/quant/patterns.h>
 #include <octet/quant/quant.h>
 
 #include "lint_models.h"

@@ -16,7 +16,7 @@
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 #include "exported_model.h"
 

@@ -9,7 +9,6 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
-#include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>

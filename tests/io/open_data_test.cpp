@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/data.h>
 #include <octet/io/npy.h>
-#include <octet/io/open_data.h>
 #include <octet/runtime/error.h>
 
 #include "idx_files.h"

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/open_data.h>
+#include <octet/io/data.h>
 #include <octet/runtime/error.h>
 
 #include "idx_files.h"

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/image.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
 #include <octet/io/onnx_model.h>
-#include <octet/io/preprocess.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/quantize_model.h>

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/image.h>
 #include <octet/io/json.h>
-#include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/image.h>
-#include <octet/io/segmentation.h>
 #include <octet/runtime/error.h>
 
 #include "../facts.h"

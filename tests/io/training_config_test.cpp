@@ -9,8 +9,8 @@
 #include <zlib.h>
 
 #include <octet/io/checkpoint.h>
+#include <octet/io/keras.h>
 #include <octet/io/onnx.h>
-#include <octet/io/training_config.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

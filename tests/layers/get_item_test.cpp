@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/model_config.h>
+#include <octet/layers/model.h>
 
 #include "support.h"
 

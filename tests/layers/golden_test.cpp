@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/runtime/isa.h>
+#include <octet/runtime/system.h>
 
 #include "support.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/model_config.h>
+#include <octet/layers/model.h>
 
 #include "../facts.h"
 #include "support.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/einsum.h>
+#include <octet/layers/dense.h>
 #include <octet/layers/ops.h>
 
 #include "support.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/quant/compare_outputs.h>
+#include <octet/quant/sensitivity.h>
 
 #include "../facts.h"
 #include "support.h"

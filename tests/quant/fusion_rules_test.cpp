@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/quant/fusion_rules.h>
+#include <octet/quant/detail/fusion_rules.h>
 
 namespace octet::quant {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/quant/observer.h>
+#include <octet/quant/quantizer.h>
 
 #include "tests/layers/support.h"
 

@@ -8,9 +8,9 @@
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
-#include <octet/runtime/memory.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/system.h>
 
 #include "../support.h"
 #include "runtime/arena.h"

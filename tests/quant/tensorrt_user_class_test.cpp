@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/registry.h>
-#include <octet/quant/wrapper_registry.h>
+#include <octet/layers/custom_layer.h>
+#include <octet/quant/wrapper.h>
 
 #include "tensorrt_support.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/registry.h>
+#include <octet/layers/custom_layer.h>
 
 #include "pattern_support.h"
 

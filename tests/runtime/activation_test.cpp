@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/system.h>
 
 #include "../support.h"
 #include "every_isa.h"

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
+#include <octet/runtime/system.h>
 
 #include "../support.h"
 #include "every_isa.h"

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/config.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "../support.h"
 

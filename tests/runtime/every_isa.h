@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/runtime/isa.h>
+#include <octet/runtime/system.h>
 
 namespace octet {
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <octet/runtime/file_name.h>
+#include <octet/runtime/detail/file_name.h>
 
 #include "tests/support.h"
 #include "tests/temp_folder.h"

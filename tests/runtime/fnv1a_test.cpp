@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/runtime/fnv1a.h>
+#include <octet/runtime/detail/fnv1a.h>
 
 namespace octet {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/index.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/tensor.h>
 
 #include "../support.h"
 

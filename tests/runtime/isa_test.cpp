@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
+#include <octet/runtime/system.h>
 #include <octet/runtime/tensor.h>
 
 #include "../support.h"

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
+#include <octet/runtime/system.h>
 
 #include "../support.h"
 

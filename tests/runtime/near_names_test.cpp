@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/runtime/near_names.h>
+#include <octet/runtime/detail/near_names.h>
 
 #include "../facts.h"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
 
 namespace octet {
 namespace {

@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/program.h>
+#include <octet/runtime/system.h>
 
 #include "../support.h"
 #include "every_isa.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/runtime/progress_line.h>
+#include <octet/runtime/detail/progress_line.h>
 
 namespace octet {
 namespace {

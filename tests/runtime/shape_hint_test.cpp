@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/runtime/shape_hint.h>
+#include <octet/runtime/detail/shape_hint.h>
 
 #include "../facts.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/shape.h>
+#include <octet/runtime/tensor.h>
 
 #include "../support.h"
 

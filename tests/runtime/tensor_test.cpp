@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/memory.h>
+#include <octet/runtime/system.h>
 #include <octet/runtime/tensor.h>
 
 #include "../support.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/text_table.h>
 
 #include "../support.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <octet/runtime/rng.h>
-#include <octet/train/augment.h>
+#include <octet/train/loader.h>
 
 namespace octet::train {
 

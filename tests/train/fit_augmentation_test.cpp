@@ -13,7 +13,7 @@
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
 #include <octet/train/fit.h>
-#include <octet/train/one_hot.h>
+#include <octet/train/loader.h>
 
 #include "../support.h"
 #include "blobs.h"

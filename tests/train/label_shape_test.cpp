@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <octet/layers/layers.h>
-#include <octet/train/confusion_matrix.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/find_learning_rate.h>
 #include <octet/train/fit.h>
+#include <octet/train/learning_rate.h>
+#include <octet/train/metric.h>
 
 #include "../facts.h"
 #include "../support.h"

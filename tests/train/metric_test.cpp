@@ -6,7 +6,6 @@
 
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
-#include <octet/train/confusion_matrix.h>
 #include <octet/train/metric.h>
 
 #include "blobs.h"

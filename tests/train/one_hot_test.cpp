@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/one_hot.h>
+#include <octet/train/loader.h>
 
 namespace octet::train {
 namespace {

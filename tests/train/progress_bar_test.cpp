@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/progress_bar.h>
+#include <octet/train/callbacks.h>
 
 #include "../facts.h"
 #include "blobs.h"

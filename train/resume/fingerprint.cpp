@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/fnv1a.h>
+#include <octet/runtime/detail/fnv1a.h>
 #include <octet/train/loader.h>
 
 #include "fit_state.h"

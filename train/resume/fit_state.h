@@ -7,7 +7,7 @@
 
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
-#include <octet/runtime/fnv1a.h>
+#include <octet/runtime/detail/fnv1a.h>
 #include <octet/train/fit.h>
 
 namespace octet::train {

@@ -7,8 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/isa.h>
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 #include "all_gather_or_throw.h"
 #include "bytes.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include <octet/runtime/thread_modes.h>
+#include <octet/runtime/detail/thread_modes.h>
 
 namespace octet::train {
 

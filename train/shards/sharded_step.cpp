@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/thread_modes.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/thread_modes.h>
 
 #include "all_gather_or_throw.h"
 #include "bytes.h"

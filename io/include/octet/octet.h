@@ -6,11 +6,9 @@
 // clang-format off
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/isa.h>
-#include <octet/runtime/memory.h>
+#include <octet/runtime/system.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/version.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/train/train.h>

@@ -14,18 +14,17 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/io/preprocess.h>
-#include <octet/io/resize.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/registry.h>
-#include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/file_name.h>
-#include <octet/runtime/version.h>
+#include <octet/runtime/system.h>
 
 #include "builder.h"
 #include "class_names.h"

@@ -1,7 +1,7 @@
 // OnnxInterface as a Config, for files that contain it. Internal to io.
 #pragma once
 
-#include <octet/io/onnx_interface.h>
+#include <octet/io/onnx.h>
 #include <octet/runtime/config.h>
 
 namespace octet::io {

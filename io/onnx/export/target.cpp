@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include <octet/io/onnx.h>
+#include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "onnx/graph/opsets.h"
 

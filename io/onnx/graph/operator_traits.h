@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include <octet/quant/fusion_rules.h>
+#include <octet/quant/detail/fusion_rules.h>
 
 namespace octet::io {
 

@@ -5,11 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/prelu.h>
-#include <octet/layers/relu.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
 
 #include "constant_values.h"
 #include "converters.h"

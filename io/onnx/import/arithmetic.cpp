@@ -6,14 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/add.h>
-#include <octet/layers/average.h>
-#include <octet/layers/divide.h>
-#include <octet/layers/maximum.h>
-#include <octet/layers/minimum.h>
-#include <octet/layers/multiply.h>
+#include <octet/layers/merging.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/subtract.h>
 
 #include "converters.h"
 #include "join.h"

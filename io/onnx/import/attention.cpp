@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/matmul.h>
-#include <octet/layers/rescaling.h>
-#include <octet/layers/scaled_dot_product_attention.h>
+#include <octet/layers/attention.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/preprocessing.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"

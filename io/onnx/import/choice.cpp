@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <octet/layers/merging.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/where.h>
 #include <octet/runtime/ops.h>
 
 #include "converters.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/constant.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 #include "inputs.h"

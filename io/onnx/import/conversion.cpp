@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
-#include <octet/layers/flatten.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 #include "../../added_layers.h"

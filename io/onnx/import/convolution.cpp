@@ -6,11 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/conv1d.h>
-#include <octet/layers/conv2d.h>
-#include <octet/layers/conv2d_transpose.h>
-#include <octet/layers/depthwise_conv1d.h>
-#include <octet/layers/depthwise_conv2d.h>
+#include <octet/layers/convolution.h>
 #include <octet/layers/ops.h>
 #include <octet/runtime/error.h>
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/dense.h>
-#include <octet/runtime/index.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet::io::importing {
 namespace {

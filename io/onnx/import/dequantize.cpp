@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <octet/layers/activation.h>
-#include <octet/layers/relu.h>
 #include <octet/runtime/quant_params.h>
 
 #include "converters.h"

@@ -8,9 +8,8 @@
 #include <fmt/format.h>
 
 #include <octet/layers/dense.h>
-#include <octet/layers/einsum.h>
-#include <octet/layers/multiply.h>
-#include <octet/runtime/printable.h>
+#include <octet/layers/merging.h>
+#include <octet/runtime/detail/printable.h>
 
 #include "constant_values.h"
 #include "converters.h"

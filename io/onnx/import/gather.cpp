@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/gather.h>
+#include <octet/layers/attention.h>
 #include <octet/layers/ops.h>
-#include <octet/layers/select_token.h>
+#include <octet/layers/reshaping.h>
 
 #include "converters.h"
 #include "cut.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/concatenate.h>
+#include <octet/layers/merging.h>
 
 #include "constant_values.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include <octet/quant/counterpart.h>
+#include <octet/quant/detail/counterpart.h>
 
 namespace octet::io::importing {
 namespace {

@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/permute.h>
-#include <octet/layers/reshape.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 #include <octet/layers/graph.h>
 
 namespace octet::io::importing {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/class_token.h>
-#include <octet/layers/dropout.h>
+#include <octet/layers/attention.h>
 #include <octet/layers/ops.h>
+#include <octet/layers/regularization.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"

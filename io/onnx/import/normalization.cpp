@@ -4,12 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/batch_normalization.h>
-#include <octet/layers/group_normalization.h>
-#include <octet/layers/layer_normalization.h>
-#include <octet/layers/local_response_normalization.h>
-#include <octet/layers/rms_normalization.h>
-#include <octet/layers/unit_normalization.h>
+#include <octet/layers/normalization.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -10,10 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/flatten.h>
-#include <octet/layers/reshape.h>
+#include <octet/layers/reshaping.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
 
 #include "converters.h"
 #include "inputs.h"

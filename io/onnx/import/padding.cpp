@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <octet/layers/ops.h>
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/printable.h>
 
 #include "converters.h"
 #include "cut.h"

@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/average_pooling1d.h>
-#include <octet/layers/average_pooling2d.h>
-#include <octet/layers/max_pooling1d.h>
-#include <octet/layers/max_pooling2d.h>
 #include <octet/layers/ops.h>
+#include <octet/layers/pooling.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"

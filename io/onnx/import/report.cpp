@@ -1,5 +1,5 @@
 #include <octet/io/onnx_import.h>
-#include <octet/runtime/text_table.h>
+#include <octet/runtime/detail/text_table.h>
 
 namespace octet::io {
 

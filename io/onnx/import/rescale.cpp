@@ -6,11 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/add.h>
-#include <octet/layers/multiply.h>
-#include <octet/layers/position_embedding.h>
-#include <octet/layers/rescaling.h>
-#include <octet/layers/reshape.h>
+#include <octet/layers/attention.h>
+#include <octet/layers/merging.h>
+#include <octet/layers/preprocessing.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/ops.h>
 
 #include "constant_values.h"

@@ -6,10 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/interpolate.h>
-#include <octet/layers/resizing.h>
-#include <octet/layers/up_sampling1d.h>
-#include <octet/layers/up_sampling2d.h>
+#include <octet/layers/preprocessing.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"

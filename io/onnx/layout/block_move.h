@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 
 namespace octet::io::layout {
 

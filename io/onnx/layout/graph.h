@@ -17,7 +17,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <octet/layers/axis_layout.h>
+#include <octet/layers/detail/axis_layout.h>
 
 #include "onnx/layout/rules.h"
 

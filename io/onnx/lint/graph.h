@@ -14,7 +14,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <octet/quant/fusion_rules.h>
+#include <octet/quant/detail/fusion_rules.h>
 
 #include "onnx/graph/graph.h"
 

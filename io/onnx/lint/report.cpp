@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include <octet/io/lint.h>
+#include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
-#include <octet/runtime/text_table.h>
 
 #include "printable.h"
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/printable.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/printable.h>
 
 #include "operators.h"
 #include "strided_iterator.h"

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/shape_hint.h>
 
 #include "constants.h"
 #include "control_flow.h"

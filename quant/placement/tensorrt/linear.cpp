@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/wrapper_registry.h>
+#include <octet/quant/wrapper.h>
 
 #include "placement/tensorrt/rules.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/quant/fusion_rules.h>
+#include <octet/quant/detail/fusion_rules.h>
 
 #include "plan/decisions.h"
 

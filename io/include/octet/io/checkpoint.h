@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
-#include <octet/io/onnx_interface.h>
-#include <octet/io/training_config.h>
+#include <octet/io/keras.h>
+#include <octet/io/onnx.h>
 #include <octet/layers/model.h>
-#include <octet/train/checkpointer.h>
+#include <octet/train/fit.h>
 
 namespace octet::io {
 

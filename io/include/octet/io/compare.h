@@ -15,7 +15,6 @@
 
 #include <octet/io/file_limits.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_interface.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/tensor.h>

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <octet/runtime/language.h>
+#include <octet/runtime/detail/language.h>
 
 namespace octet::io {
 

@@ -1,13 +1,13 @@
-// Reads models and weights of Keras 1 to 3 and tf.keras without Python. Files
-// are untrusted: libhdf5 runs in a child process, and its results are validated
-// before allocation.
+// Keras files.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <octet/io/file_limits.h>
@@ -15,6 +15,10 @@
 #include <octet/runtime/config.h>
 
 namespace octet::io {
+
+// Reads models and weights of Keras 1 to 3 and tf.keras without Python. Files
+// are untrusted: libhdf5 runs in a child process, and its results are validated
+// before allocation.
 
 /// Creates a layer from its Keras `config`, which includes its name.
 using KerasLayerFactory =
@@ -76,5 +80,30 @@ Model load_keras(const std::filesystem::path& path,
 /// file or model lacks.
 void load_keras_weights(Model& model, const std::filesystem::path& path,
                         const KerasOptions& options = {});
+
+// Training configuration that a model file records.
+
+/// Optimizer and learning rate of a training.
+struct TrainingConfig {
+  /// Class of the optimizer in lower case: "adam", "sgd", "rmsprop".
+  std::string optimizer = {};
+  double rate = 0;  ///< learning rate, finite and > 0
+  /// Whether `rate` is the maximum of the training. Otherwise it is the last
+  /// rate, which a callback may have reduced.
+  bool is_peak = false;
+  bool operator==(const TrainingConfig&) const = default;
+};
+
+/// Reads the configuration from a Keras file (`training_config` of .h5,
+/// `compile_config` of .keras; the maximum rate of a schedule) or a
+/// save_model() file. Nothing for other files, models saved without an
+/// optimizer, and invalid entries, which load_keras() also ignores.
+/// Throws: IoError; FormatError for a damaged file.
+std::optional<TrainingConfig> training_config(const std::filesystem::path& path,
+                                              const FileLimits& limits = {});
+
+/// Returns Keras' default learning rate of an optimizer; 0 for an unknown
+/// class.
+double keras_default_rate(std::string_view optimizer);
 
 }  // namespace octet::io

@@ -17,7 +17,7 @@
 
 #include <octet/io/file_limits.h>
 #include <octet/runtime/config.h>
-#include <octet/runtime/language.h>
+#include <octet/runtime/detail/language.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {

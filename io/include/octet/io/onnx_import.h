@@ -21,7 +21,7 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
-#include <octet/io/onnx_interface.h>
+#include <octet/io/onnx.h>
 #include <octet/layers/model.h>
 
 namespace octet::io {

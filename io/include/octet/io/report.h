@@ -20,12 +20,11 @@
 #include <octet/io/drawing.h>
 #include <octet/io/lint.h>
 #include <octet/layers/model.h>
-#include <octet/quant/check_quantizers.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/program.h>
-#include <octet/train/confusion_matrix.h>
-#include <octet/train/oscillations.h>
+#include <octet/train/callbacks.h>
+#include <octet/train/metric.h>
 
 namespace octet::io {
 

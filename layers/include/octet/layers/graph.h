@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <octet/layers/layer.h>
-#include <octet/runtime/index.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet {
 

@@ -1,7 +1,4 @@
-// Model: an immutable functional graph from inputs to outputs, with named
-// layers. Rewrites return a new Model. Training, freezing and loading weights
-// require a Model&; a const Model supports inference, from several threads at
-// once (unless layers observe).
+// Model: a graph of layers, and its description.
 #pragma once
 
 #include <functional>
@@ -14,8 +11,14 @@
 #include <vector>
 
 #include <octet/layers/graph.h>
+#include <octet/runtime/config.h>
 
 namespace octet {
+
+// Model: an immutable functional graph from inputs to outputs, with named
+// layers. Rewrites return a new Model. Training, freezing and loading weights
+// require a Model&; a const Model supports inference, from several threads at
+// once (unless layers observe).
 
 /// Fields in order: name, seed, aliases
 struct ModelOptions {
@@ -243,5 +246,58 @@ class [[nodiscard]] Model {
   // Copies of the layers for nested calls in other graphs.
   std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };
+
+/// A Model of consecutive layers:
+///
+///   Sequential model({28, 28, 1}, {Conv2D({.filters = 8}), ReLU(), Flatten(),
+///                                  Dense({.units = 10})});
+///
+/// Shapes: `input` is one sample, without the batch.
+/// Throws: as the calls of the layers.
+class Sequential : public Model {
+ public:
+  Sequential(const Shape& input, const std::vector<LayerHandle>& layers,
+             const ModelOptions& options = {.name = "sequential"});
+};
+
+// Predecessors and successors of layers, by name, for code that decides by a
+// layer's neighbors, such as insertion cases.
+
+/// Returns the names of all layers, in the order of their first call.
+std::vector<std::string> layer_names(const Model& model);
+
+/// Returns the producers of a layer's inputs without duplicates, in the order
+/// of its inputs and calls.
+/// Throws: NotFoundError with the nearest names.
+std::vector<std::string> predecessors(const Model& model,
+                                      std::string_view layer);
+
+/// Returns the consumers of a layer's output without duplicates, in model
+/// order.
+/// Throws: as predecessors().
+std::vector<std::string> successors(const Model& model, std::string_view layer);
+
+// Conversion of a model's graph to a Config and back: layers, their
+// configurations and the calls between them. Weights are not included.
+
+/// Maps a layer to the layer to serialize in its place: itself, or the layer
+/// that it wraps. The result must have the layer's parameters.
+using LayerView = std::function<const Layer&(const Layer&)>;
+
+/// Returns the graph as objects and lists, in model order:
+///
+///   name, seed
+///   layers   each once: name, class_name, config; `shares`: name of an earlier
+///            layer that has the same parameters, if any
+///   calls    layer, inputs (indices of earlier calls)
+///   inputs   indices of calls
+///   outputs  indices of calls
+Config to_config(const Model& model, const LayerView& view = {});
+
+/// Returns an equal model with initial weights. create_layer() creates the
+/// layers.
+/// Throws: ValueError, NotFoundError, ShapeError for an invalid graph;
+/// UnsupportedError with the names of all unregistered classes.
+Model model_from_config(const Config& config);
 
 }  // namespace octet

@@ -1,40 +1,163 @@
+// Normalization over batches, groups, layers and channels.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include <octet/layers/graph.h>
-#include <octet/runtime/dataset.h>
 
 namespace octet {
 
-/// Fields in order: axis, mean, variance, invert, name
-struct NormalizationOptions {
-  /// Axes with separate statistics; empty: one mean for all elements.
-  std::vector<int64_t> axis{-1};
-  std::vector<float> mean = {};      ///< empty: set by adapt()
-  std::vector<float> variance = {};  ///< empty: set by adapt()
-  bool invert = false;               ///< computes mean + x * deviation
+/// Fields in order: momentum, epsilon, center, scale, beta_initializer,
+/// gamma_initializer, beta_regularizer, gamma_regularizer, name
+struct BatchNormalizationOptions {
+  float momentum = 0.99f;  ///< weight of the old statistics, in [0,1]
+  float epsilon = 1e-3f;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = zeros();
+  Initializer gamma_initializer = ones();
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
   std::string name = "";
 };
 
-/// Computes (x - mean) / deviation, the deviation being the square root of the
-/// variance, at least 1e-7. Without given statistics, mean and variance are
-/// non-trainable parameters with the sizes of the axes, initially 0 and 1, set
-/// by adapt() or a file.
-/// Throws: ValueError for the batch axis, an axis out of range, one of mean and
-/// variance without the other, or a negative variance; ShapeError for a list
-/// whose length is neither 1 nor the number of statistics.
-class Normalization : public LayerHandle {
+/// Batch normalization over the last axis, as in Keras. Parameters, all [c]:
+/// gamma (if `scale`), beta (if `center`), moving_mean, moving_variance. In
+/// training it normalizes by the batch statistics and updates the moving
+/// statistics, unless these are frozen (Layer::freeze_statistics).
+/// Throws: ValueError for momentum outside [0,1] or epsilon <= 0; ShapeError
+/// for rank < 2.
+class BatchNormalization : public LayerHandle {
  public:
-  explicit Normalization(const NormalizationOptions& options = {});
+  explicit BatchNormalization(const BatchNormalizationOptions& options = {});
+};
 
-  /// Sets mean and (biased) variance from data, before or after the layer is
-  /// called. Shapes: data [n,...].
-  /// Throws: ValueError if the statistics were given or the data is empty;
-  /// ShapeError for samples of another shape.
-  void adapt(const Dataset& data) const;
-  void adapt(const Tensor& data) const;
+/// Fields in order: axis, epsilon, center, scale, beta_initializer,
+/// gamma_initializer, beta_regularizer, gamma_regularizer, name
+struct LayerNormalizationOptions {
+  std::vector<int64_t> axis = {-1};
+  float epsilon = 1e-3f;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = zeros();
+  Initializer gamma_initializer = ones();
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
+  std::string name = "";
+};
+
+/// Normalizes each row or pixel over the last axis by its mean and biased
+/// variance, as in Keras. Parameters: gamma [c] (ones) if `scale`, beta [c]
+/// (zeros) if `center`.
+/// Shapes: [n,...,c] -> [n,...,c].
+/// Throws: ValueError for an epsilon <= 0; UnsupportedError for an axis other
+/// than the last; ShapeError for rank < 2.
+class LayerNormalization : public LayerHandle {
+ public:
+  explicit LayerNormalization(const LayerNormalizationOptions& options = {});
+};
+
+/// Fields in order: groups, axis, epsilon, center, scale, beta_initializer,
+/// gamma_initializer, beta_regularizer, gamma_regularizer, name
+struct GroupNormalizationOptions {
+  int64_t groups = 32;  ///< -1: one per channel (instance normalization)
+  std::vector<int64_t> axis = {-1};
+  float epsilon = 1e-3f;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = zeros();
+  Initializer gamma_initializer = ones();
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
+  std::string name = "";
+};
+
+/// Normalizes each group of adjacent channels of a sample by its mean and
+/// biased variance over all pixels or steps. Parameters: gamma [c] (ones) if
+/// `scale`, beta [c] (zeros) if `center`.
+/// Shapes: [n,...,c] -> [n,...,c], rank 2 to 4.
+/// Throws: ValueError for groups < 1 other than -1, or an epsilon <= 0;
+/// UnsupportedError for an axis other than the last; ShapeError for rank < 2 or
+/// > 4, or groups that do not divide the channels.
+/// Source: Wu and He 2018, arXiv 1803.08494, eq. 7.
+class GroupNormalization : public LayerHandle {
+ public:
+  explicit GroupNormalization(const GroupNormalizationOptions& options = {});
+};
+
+/// Fields in order: axis, epsilon, name
+struct RMSNormalizationOptions {
+  std::vector<int64_t> axis = {-1};
+  float epsilon = 1e-6f;
+  std::string name = "";
+};
+
+/// Computes scale * x / sqrt(mean(x^2) + epsilon) over the last axis.
+/// Parameters: scale [c] (ones).
+/// Shapes: [n,...,c] -> [n,...,c].
+/// Throws: ValueError for an epsilon <= 0; UnsupportedError for an axis other
+/// than the last; ShapeError for rank < 2.
+/// Source: Zhang and Sennrich 2019, arXiv 1910.07467, eq. 4.
+class RMSNormalization : public LayerHandle {
+ public:
+  explicit RMSNormalization(const RMSNormalizationOptions& options = {});
+};
+
+/// Fields in order: axis, epsilon, name
+struct UnitNormalizationOptions {
+  std::vector<int64_t> axis = {-1};
+  float epsilon = 1e-12f;  ///< minimum divisor; fixed at 1e-12 in Keras
+  std::string name = "";
+};
+
+/// Computes x / max(|x|, epsilon), |x| being the Euclidean norm over the axes.
+/// Shapes: [n,...] -> [n,...].
+/// Throws: ValueError for the batch axis, a duplicate axis, or an epsilon
+/// outside [1e-18, 1]; ShapeError for an axis out of range.
+class UnitNormalization : public LayerHandle {
+ public:
+  explicit UnitNormalization(const UnitNormalizationOptions& options = {});
+};
+
+/// Fields in order: size, alpha, beta, bias, name
+struct LocalResponseNormalizationOptions {
+  int64_t size = 5;  ///< odd
+  float alpha = 1e-4f;
+  float beta = 0.75f;
+  float bias = 1;
+  std::string name = "";
+};
+
+/// Computes x / (bias + alpha / size * s)^beta, s being the sum of squares over
+/// the window of `size` channels centered on x, clipped at the first and last
+/// channel.
+/// Shapes: [n,h,w,c] -> [n,h,w,c].
+/// Throws: ValueError for an even size or size < 1, bias <= 0, or alpha < 0;
+/// ShapeError for inputs other than images.
+/// Source: Krizhevsky et al. 2012, section 3.3; ONNX LRN-13, which divides
+/// alpha by the size.
+class LocalResponseNormalization : public LayerHandle {
+ public:
+  explicit LocalResponseNormalization(
+      const LocalResponseNormalizationOptions& options = {});
+};
+
+/// Fields in order: init_values, projection_dim, name
+struct LayerScaleOptions {
+  float init_values = 1e-6f;
+  int64_t projection_dim = 0;  ///< channels; 0: as the input
+  std::string name = "";
+};
+
+/// Computes gamma * x with a factor per channel, as at the end of a residual
+/// branch of ConvNeXt. Parameters: gamma [c] (init_values).
+/// Shapes: [n,...,c] -> [n,...,c].
+/// Throws: ValueError for a non-finite init_values; ShapeError for a number of
+/// channels other than projection_dim, or rank < 2.
+/// Source: Touvron et al. 2021, arXiv 2103.17239, section 2.
+class LayerScale : public LayerHandle {
+ public:
+  explicit LayerScale(const LayerScaleOptions& options = {});
 };
 
 }  // namespace octet

@@ -1,15 +1,94 @@
-// Parameter: a tensor of a layer, the options to declare it, and a limit on the
-// total size of parameters.
+// Parameters of layers: initial values, regularization, values.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
-#include <octet/layers/initializer.h>
-#include <octet/layers/regularizer.h>
+#include <octet/runtime/config.h>
+#include <octet/runtime/rng.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
+
+// Initializer: distribution of a parameter's initial values. A value type that
+// compares equal, and converts to a configuration and back.
+
+class Initializer {
+ public:
+  /// Zeros.
+  Initializer() = default;
+
+  /// Fills `values`. `fan_in` and `fan_out` are the numbers of inputs and
+  /// outputs of a unit; only variance-scaling initializers use them.
+  void operator()(std::span<float> values, int64_t fan_in, int64_t fan_out,
+                  Rng& rng) const;
+
+  /// Returns Keras' configuration: {"class_name": "HeNormal", "config": {...}}.
+  Config config() const;
+  /// Parses that configuration, or a bare name ("he_normal").
+  /// Throws: ValueError for an unknown name or numbers out of range.
+  static Initializer from_config(const Config& config);
+
+  bool operator==(const Initializer&) const = default;
+
+  enum class Spread { constant, uniform, normal, truncated_normal };
+  enum class Fan { none, in, out, average };
+  /// Without a fan: uniform in [a, b), normal with mean a and standard
+  /// deviation b, or the constant a. With a fan: mean 0 and standard deviation
+  /// sqrt(a / fan).
+  /// Throws: ValueError for non-finite numbers, uniform with b < a, or a
+  /// negative deviation or scale.
+  Initializer(Spread spread, double a, double b = 0, Fan fan = Fan::none);
+
+ private:
+  Spread spread_ = Spread::constant;
+  Fan fan_ = Fan::none;
+  double a_ = 0;
+  double b_ = 0;
+};
+
+Initializer zeros();
+Initializer ones();
+Initializer constant_value(double value);
+Initializer random_uniform(double low, double high);
+Initializer random_normal(double mean, double deviation);
+/// Normal, truncated at two standard deviations.
+Initializer truncated_normal(double mean, double deviation);
+/// Variance 2 / (fan_in + fan_out).
+/// Source: Glorot and Bengio, AISTATS 2010, eq. 16.
+Initializer glorot_uniform();
+Initializer glorot_normal();
+/// Variance 2 / fan_in. Source: He et al., arXiv 1502.01852, eq. 10.
+Initializer he_uniform();
+Initializer he_normal();
+/// Variance 1 / fan_in. Source: LeCun et al., "Efficient BackProp", 1998.
+Initializer lecun_uniform();
+Initializer lecun_normal();
+
+/// Regularization loss l1 * sum |w| + l2 * sum w^2, as Keras' L1L2.
+struct Regularizer {
+  float l1 = 0;  ///< >= 0
+  float l2 = 0;  ///< >= 0
+
+  bool none() const { return l1 == 0 && l2 == 0; }
+  bool operator==(const Regularizer&) const = default;
+};
+
+/// Returns Keras' configuration, {"class_name": "L1L2", "config": {"l1": ..,
+/// "l2": ..}}; null for none.
+Config to_config(const Regularizer& regularizer);
+/// Parses a configuration of class "L1", "L2" or "L1L2"; null is none.
+/// Throws: ValueError for another class or a factor that is negative or not
+/// finite.
+Regularizer regularizer_from(const Config& config);
+/// Checks the factors.
+/// Throws: ValueError with subject `what` for a factor that is negative or not
+/// finite.
+void check_regularizer(const char* what, const Regularizer& regularizer);
+
+// Parameter: a tensor of a layer, the options to declare it, and a limit on the
+// total size of parameters.
 
 /// A tensor of a layer, under its Keras name.
 struct Parameter {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/quant/layer_bits.h>
+#include <octet/quant/plan.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/sensitivity.h>
 

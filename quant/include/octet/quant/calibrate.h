@@ -1,18 +1,22 @@
-// Calibration: runs data through a quantized model and sets the scales of its
-// activations.
+// Calibration: ranges of activations from samples.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/observer.h>
+#include <octet/quant/quantizer.h>
 #include <octet/runtime/dataset.h>
 
 namespace octet::quant {
+
+// Calibration: runs data through a quantized model and sets the scales of its
+// activations.
 
 struct CalibratedRange {
   std::string quantizer;
@@ -66,5 +70,136 @@ std::vector<InputValues> run_samples(const Model& model, const Dataset& samples,
 /// Checks that each input varies over the samples.
 /// Throws: ValueError naming an input that does not vary.
 void expect_varied(const Model& model, std::span<const InputValues> inputs);
+
+// Damaged calibration samples: a single pixel of 10^6 sets the range of every
+// tensor. Calibration and the post-training methods ignore such samples with a
+// warning.
+
+/// A sample to exclude from calibration.
+struct UnusualSample {
+  int64_t index = 0;  ///< position in the dataset
+  /// Input name; "input 0" for unnamed inputs, empty for a single one.
+  std::string input = {};
+  std::string reason = {};  ///< "largest magnitude 1e+06, median 0.98"
+};
+
+/// Fields in order: samples, seed
+struct SampleCheckOptions {
+  int64_t samples =
+      0;              ///< size of the random subset (Dataset::sample()); 0: all
+  uint64_t seed = 0;  ///< of the subset
+};
+
+struct CheckedSamples {
+  Dataset usual;  ///< the other samples of the subset, in dataset order
+  std::vector<UnusualSample> unusual = {};  ///< ordered by index
+  /// Describes two groups of samples in `usual` whose magnitudes lie apart, as
+  /// of bytes and floats in one dataset; empty if there is one group.
+  std::string mixed = {};
+};
+
+/// Compares samples and separates the unusual ones: NaN or infinity in an
+/// input, or a largest magnitude far above that of all others. Compares the
+/// logarithms of the nonzero magnitudes of each input. A sample is unusual if
+/// it is more than ln(64) and more than b * ln(500 n) above the median, with b
+/// the scale of an exponential tail, estimated from the median absolute
+/// deviation and the 90th and 95th percentiles. Beyond the first bound, typical
+/// samples have fewer than two of 127 INT8 levels. By the second, one dataset
+/// in a thousand of n samples from a power law, however heavy-tailed, has a
+/// false positive. Small magnitudes are never unusual. Separates at most 5 % of
+/// the samples (at least one) for their magnitude; more belong to the
+/// distribution. Fewer than four samples are not compared. Two groups of at
+/// least 5 % of the samples each, a factor of 64 apart with no sample between
+/// them, are reported and not separated.
+/// Throws: ValueError with `subject` if more than 5 % of the samples (at least
+/// one), or all, are not finite.
+CheckedSamples check_samples(std::string_view subject, const Dataset& data,
+                             const SampleCheckOptions& options = {});
+
+/// Logs a warning that names the samples, and a warning of two groups. `names`
+/// has the names of all samples of the dataset, such as files, or is empty.
+void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
+                     std::span<const std::string> names = {});
+
+// auto_calibrate: selects the calibration method that fits a model and its
+// data.
+
+/// Returns max, percentile 99.9, 99.99 and 99.999, mse, entropy.
+std::vector<CalibrationOptions> calibration_methods();
+
+/// Fields in order: methods, score, held_out, weights, batch_size, samples,
+/// seed, check_samples, warn_of_loss
+struct AutoCalibrationOptions {
+  /// Methods to try. Only their observer options are used.
+  std::vector<CalibrationOptions> methods = calibration_methods();
+  /// Custom score of a model on samples, higher is better, that selects the
+  /// method. Default: the SQNR of the outputs selects; top-1 accuracy is
+  /// reported for class labels and an output [n,classes], as a few hundred
+  /// samples are too few to select by it.
+  ///
+  ///   [](const Model& m, const Dataset& d) {
+  ///     return train::evaluate(m, d).accuracy;
+  ///   }
+  std::function<double(const Model&, const Dataset&)> score = {};
+  double held_out = 0.25;  ///< share of held-out samples, (0, 1)
+  /// As in CalibrationOptions.
+  std::optional<WeightRange> weights = {};
+  int64_t batch_size = 256;
+  int64_t samples = 0;  ///< size of the random subset; 0: all
+  uint64_t seed = 0;    ///< of the subset and of the held-out split
+  /// Ignore unusual samples (check_samples()), with a warning.
+  bool check_samples = true;
+  /// Log a warning if the best method has an output SQNR below 15 dB or loses
+  /// more than 5 points of accuracy. Ignored with a custom `score`.
+  bool warn_of_loss = true;
+};
+
+/// A method and its result on the held-out samples.
+struct CalibrationTrial {
+  std::string method;  ///< "percentile 99.99", "best per tensor"
+  std::optional<double> score;
+  /// SQNR of the quantized model's outputs against the float model's: 10
+  /// log10(sum of squares / sum of squared errors) in dB; infinite without
+  /// error. Several outputs: SQNR of their mean noise-to-signal ratio.
+  double output_sqnr;
+  /// Median of the per-sample output SQNR in dB; several outputs: the lowest.
+  double median_sqnr;
+  std::string worst;  ///< quantizer with the lowest SQNR
+  double worst_sqnr;
+};
+
+/// Calibration of a tensor.
+struct TensorCalibration : CalibratedRange {
+  std::string method;
+  double sqnr;
+};
+
+struct AutoCalibration {
+  int64_t samples = 0;          ///< samples for ranges
+  int64_t held_out = 0;         ///< held-out samples
+  bool same_samples = false;    ///< too few samples to split
+  std::string score_name = {};  ///< "accuracy" or "score", or empty
+  std::optional<double> float_score = {};
+  std::vector<CalibrationTrial> trials = {};    ///< in the order of `methods`
+  std::string kept = {};                        ///< the selected trial
+  std::vector<UnusualSample> ignored = {};      ///< samples, by position
+  std::vector<TensorCalibration> tensors = {};  ///< in the model's order
+
+  /// Returns a one-sentence summary; the trials, the selected trial marked; the
+  /// tensors, worst first.
+  std::string to_string() const;
+};
+
+/// Runs `data`, less a random held-out share, through the model once, with all
+/// methods observing. Keeps the scales of the method with the highest output
+/// SQNR on the held-out samples (with a custom score: the highest score, then
+/// SQNR). The last trial combines the method with the best SQNR for each
+/// tensor. Fewer than four samples are not split: all serve both purposes, with
+/// a warning. Prints nothing: `print(auto_calibrate(...).to_string())`.
+/// Throws: as calibrate(); ValueError for options out of range, no methods, a
+/// share that leaves either part empty, or a score that is NaN. Scales and
+/// switches are then restored.
+AutoCalibration auto_calibrate(Model& model, const Dataset& data,
+                               const AutoCalibrationOptions& options = {});
 
 }  // namespace octet::quant

@@ -1,3 +1,61 @@
+// Post-training quantization.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/quant/quantize_model.h>
+#include <octet/runtime/dataset.h>
+
+namespace octet::quant {
+
+// Batch normalization folding into the weights and bias of the preceding layer,
+// in float and quantized models.
+
+/// The fold of a call of a BatchNormalization.
+struct BatchNormFold {
+  std::string batch_norm;  ///< name of the layer
+  std::string into;        ///< target layer; empty if not folded
+  /// Reason if not folded, otherwise side effects, if any.
+  std::string reason;
+  bool operator==(const BatchNormFold&) const = default;
+};
+
+/// Formats each fold as a line: "bn1 -> conv1", "bn2 stays: the output of
+/// 'conv2' is used 2 times".
+std::string to_string(std::span<const BatchNormFold> folds);
+
+/// Returns the folds that fold_batch_norm() performs, for each call of a
+/// BatchNormalization, in the model's order.
+std::vector<BatchNormFold> batch_norm_folds(const Model& model);
+
+/// Returns a new model in which a BatchNormalization is folded into the Conv2D,
+/// DepthwiseConv2D, Conv2DTranspose, SeparableConv2D or Dense without
+/// activation whose only consumer it is. The result equals inference: with f =
+/// gamma / sqrt(moving_variance + epsilon),
+///
+///   W' = f * W,   b' = beta + (b - moving_mean) * f.
+///
+/// Names, the layer's trainable flag, quantizers and their sharing remain.
+/// Consumers of the normalization consume the layer. A layer called several
+/// times is folded if every call is followed by the same normalization.
+///
+/// Quantized weights keep their quantized values: with quantized values q and
+/// channel scales s, s' = s * |f|, q' = q * sign(f), W' = s' * q'. Scales
+/// become fixed and per channel; later training clips weights beyond their
+/// range. A channel whose range falls below 2^-100 (gamma 0) gets q = 0 and
+/// scale 1. A quantized DepthwiseConv2D with a multiplier becomes a Conv2D with
+/// a group per channel, which has a scale per output channel.
+///
+/// Other normalizations remain; batch_norm_folds() returns the reasons.
+/// Source: Jacob et al., arXiv 1712.05877, section 3.2, whose w_fold is W'.
+Model fold_batch_norm(const Model& model);
+
 // Post-training methods: improve a calibrated model without training. Use them
 // separately, or let ptq_pipeline() try them in order.
 //
@@ -11,16 +69,6 @@
 //   calibrate(int4, data, {.weights = WeightRange::mse});
 //   round_weights(int4, data);  // or adaround(), reconstruct_blocks()
 //   correct_biases(int4, data);
-#pragma once
-
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <octet/layers/model.h>
-#include <octet/runtime/dataset.h>
-
-namespace octet::quant {
 
 /// Samples and effort of the methods.
 /// Fields in order: samples, seed, batch_size, damping, iterations, lambda
@@ -129,5 +177,77 @@ struct LayerBias {
 /// Source: Nagel et al., arXiv 1906.04721, section 4.2, empirical correction.
 std::vector<LayerBias> correct_biases(Model& model, const Dataset& data,
                                       const PostTrainingOptions& options = {});
+
+// ptq_pipeline: the PTQ pipeline. Tries post-training methods in order and
+// returns the best model.
+//
+//   const PtqPipeline best = ptq_pipeline(model, samples, {}, {.quantize =
+//   w4a8});
+
+/// Fields in order: quantize, place, score, check, held_out, below_float,
+/// methods
+struct PtqPipelineOptions {
+  /// Q/DQ placement and widths. Live weight scales become fixed.
+  QuantizeOptions quantize = {};
+  /// Alternative to `quantize`: returns an uncalibrated model with Q/DQ and
+  /// fixed weight scales. Example with patterns:
+  ///   .place = [](const Model& m) {
+  ///     const TransformResult found = transform(m, tensorrt_patterns());
+  ///     return insert_qdq(found.model, found.matches, {.weight = fixed});
+  ///   }
+  std::function<Model(const Model&)> place = {};
+  /// Custom score of a model on samples, higher is better, that selects the
+  /// model. Default: the SQNR of the outputs selects; `target` refers to top-1
+  /// accuracy for class labels and an output [n,classes].
+  std::function<double(const Model&, const Dataset&)> score = {};
+  /// Metric for `target` instead of top-1 accuracy; does not select.
+  std::function<double(const Model&, const Dataset&)> check = {};
+  double held_out = 0.25;  ///< share of held-out samples, (0, 1)
+  /// `target` is the largest drop below the float model's score on the held-out
+  /// samples.
+  bool below_float = false;
+  PostTrainingOptions methods = {};
+};
+
+/// A stage: its method and the result on the held-out samples.
+struct PtqStage {
+  std::string method;
+  /// Accuracy or custom score; empty without labels.
+  std::optional<double> score = {};
+  /// In dB, as CalibrationTrial::output_sqnr.
+  double output_sqnr = 0;
+};
+
+struct PtqPipeline {
+  Model model;  ///< of the best stage
+  std::optional<double> float_score = {};
+  std::optional<double> target = {};
+  std::vector<PtqStage> stages = {};  ///< stages, in order
+  std::string kept = {};              ///< method of the best stage
+  bool met = false;      ///< the best stage meets the target, if any
+  int64_t held_out = 0;  ///< held-out samples
+
+  /// Returns whether the target was met, or the shortfall; then the stages.
+  std::string to_string() const;
+};
+
+/// Folds batch normalization, quantizes and calibrates with auto_calibrate(),
+/// which holds out samples separately; below 8 bits weight scales have least
+/// square error. Then tries equalize(), correct_biases(), round_weights(), the
+/// last two together, adaround(), and reconstruct_blocks() if a block has
+/// several layers. All but equalize() start from the better of the models with
+/// and without it. Returns the model with the highest output SQNR on the
+/// held-out samples, or with the highest custom score; 100 labels cannot rank
+/// two methods. With a `target`, stops at the first model whose accuracy or
+/// score meets it; otherwise tries all methods and needs no labels. A missed
+/// target is not an error: `met` is false, and the best model is returned.
+/// Ignores unusual samples (check_samples()) with a warning. Fewer than four
+/// samples are not split: all serve both purposes, with a warning.
+/// Throws: as quantize_model() and auto_calibrate(); ValueError for a target or
+/// score that is NaN, a target without labels or a score, and live weight
+/// scales of `place`.
+PtqPipeline ptq_pipeline(const Model& model, const Dataset& data,
+                         std::optional<double> target = {},
+                         const PtqPipelineOptions& options = {});
 
 }  // namespace octet::quant

@@ -1,10 +1,12 @@
-// sensitivity: ranks layers by their accuracy loss through quantization.
+// Analysis of a quantized model: sensitivity of layers, differences of
+// outputs, unusable quantizers.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <octet/layers/model.h>
@@ -12,6 +14,8 @@
 #include <octet/runtime/dataset.h>
 
 namespace octet::quant {
+
+// sensitivity: ranks layers by their accuracy loss through quantization.
 
 /// Fields in order: score, samples, seed, batch_size, reference
 struct SensitivityOptions {
@@ -110,5 +114,149 @@ struct Sensitivity {
 /// shapes.
 Sensitivity sensitivity(const Model& quantized, const Dataset& data,
                         const SensitivityOptions& options = {});
+
+// compare_outputs: acceptance test of a quantized model against its float
+// model.
+//
+//   const OutputComparison found = compare_outputs(model, int8, test);
+//   if (!found.sufficient()) {
+//     throw ValueError("accuracy_dropped", "int8", found.problems());
+//   }
+
+/// Fields in order: min_sqnr, min_agreement, batch_size
+struct OutputComparisonOptions {
+  /// Minimum SQNR of each output in dB, both pooled and median over the
+  /// samples.
+  double min_sqnr = 15;
+  /// Minimum top-1 agreement, [0, 1].
+  double min_agreement = 0.9;
+  int64_t batch_size = 64;
+};
+
+/// Loss of an output of a quantized model against the float model.
+struct OutputLoss {
+  std::string output = {};  ///< name
+  /// SQNR in dB over all samples, 10 log10(sum of squares / sum of squared
+  /// errors); infinite without error, NaN for NaN in an output.
+  double sqnr = 0;
+  /// Median of the per-sample SQNR. Ignores samples below 1/100 of the 90th
+  /// percentile's power.
+  double median_sqnr = 0;
+  /// Share of samples (or pixels) with the float model's class. Set for class
+  /// outputs: class labels, a softmax, or a sigmoid of width 1.
+  std::optional<double> agreement = {};
+  int64_t compared = 0;       ///< samples or pixels compared
+  int64_t disagreements = 0;  ///< of `compared`
+};
+
+struct OutputComparison {
+  int64_t samples = 0;                      ///< number of compared samples
+  std::vector<OutputLoss> outputs = {};     ///< in the model's order
+  OutputComparisonOptions thresholds = {};  ///< the thresholds
+
+  /// Lowest value over all outputs.
+  double sqnr() const;
+  double median_sqnr() const;
+  std::optional<double> agreement() const;
+
+  /// Whether every output meets `least`. A single disagreement never fails.
+  bool sufficient() const;
+  /// Describes the failing outputs in a sentence; empty if none fail.
+  std::string problems() const;
+  /// "SQNR of the outputs 41.2 dB, median of the samples 40.8 dB, ..."
+  std::string to_string() const;
+};
+
+/// Runs both models on all samples of `data`. Remove unusual samples first
+/// (check_samples()).
+/// Throws: ValueError for no samples, options out of range, and models with
+/// different outputs; as Model::predict().
+OutputComparison compare_outputs(const Model& reference, const Model& quantized,
+                                 const Dataset& data,
+                                 const OutputComparisonOptions& options = {});
+
+// check_quantizers: finds faulty quantizers in a model and names them.
+
+enum class QuantizerFault {
+  not_finite,  ///< NaN or infinity in a scale or value
+  zeros,       ///< the tensor, or channels of it, are all zero
+  zero_codes,  ///< nonzero values all quantize to 0: the scale is too large
+  collapsed,  ///< a learned scale fell to its floor, 1/100 of its initial value
+  clipped,    ///< the share of clipped values exceeds the limit
+  never_ran,  ///< the tensor was not computed for the samples
+};
+
+/// "not finite", "zeros", ...
+std::string_view to_string(QuantizerFault fault);
+
+struct QuantizerFinding {
+  std::string quantizer;
+  QuantizerFault fault;
+  double share = 1;  ///< affected share of its values or channels, (0, 1]
+  std::string text;  ///< a sentence with the quantizer's name and a fix
+};
+
+/// Fields in order: clipped, samples, seed, batch_size
+struct CheckOptions {
+  double clipped = 0.05;  ///< largest share of clipped values, (0, 1]
+  int64_t samples = 256;  ///< size of the random subset; 0: all
+  uint64_t seed = 0;      ///< of the subset
+  int64_t batch_size = 64;
+};
+
+/// Checks the weights and, on samples, the activations of every enabled
+/// quantizer in the quantized model. Returns findings on weights and scales,
+/// then on activations, in the model's order; empty if there are none. A model
+/// with NaN in weights or scales is not run. The model is not changed.
+/// Throws: ValueError for options out of range, a model without quantizers or
+/// uncalibrated, or no samples; ShapeError for samples of other shapes.
+std::vector<QuantizerFinding> check_quantizers(
+    const Model& model, const Dataset& data, const CheckOptions& options = {});
+
+// Sparsity of pruned kernels, which training and some post-training methods
+// destroy without masks.
+//
+//   const quant::PrunedKernels pruned(model);
+//   train::fit(model, data);  // or anything else that changes weights
+//   pruned.warn_if_filled("my job", model);
+
+/// Zeros of a kernel: a trainable parameter of rank 2 or more.
+struct KernelZeros {
+  std::string layer;  ///< name in the float model
+  std::string parameter;
+  int64_t zeros = 0;
+  int64_t size = 0;
+
+  /// In [0, 1].
+  double share() const {
+    return static_cast<double>(zeros) / static_cast<double>(size);
+  }
+};
+
+/// Counts the zeros of each kernel, in layer order; shared kernels once. With
+/// `quantized`, counts quantized values of zero for kernels with an enabled,
+/// calibrated quantizer.
+std::vector<KernelZeros> kernel_zeros(const Model& model,
+                                      bool quantized = true);
+
+/// The pruned kernels of a model: at least 20 % of their weights, but not all,
+/// are exactly zero.
+class PrunedKernels {
+ public:
+  explicit PrunedKernels(const Model& model);
+
+  const std::vector<KernelZeros>& kernels() const { return kernels_; }
+  /// Describes the kernels of `model` (the model itself, later, or its
+  /// counterpart) that lost zeros, after quantization if any, in more than 1 %
+  /// of their weights: shares before and after, in total and by layer. Empty if
+  /// there are none.
+  std::string filled(const Model& model) const;
+  /// Logs filled() as a warning with `subject` and a fix.
+  void warn_if_filled(std::string_view subject, const Model& model) const;
+
+ private:
+  std::vector<KernelZeros> kernels_;
+  std::vector<std::vector<bool>> masks_;  // initial zeros of kernels_
+};
 
 }  // namespace octet::quant

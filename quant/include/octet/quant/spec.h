@@ -1,20 +1,102 @@
-// QuantizationSpec: the user's quantization requests for layers, selected by
-// name, name pattern or class. The library never modifies it.
+// Selection of the tensors to quantize: sites, specs and insertion cases.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <octet/quant/qdq_site.h>
+#include <octet/layers/model.h>
 #include <octet/runtime/config.h>
+#include <octet/runtime/detail/language.h>
 
 namespace octet::quant {
+
+// QdqSite: a position at a layer where a Q/DQ pair can be inserted. PlacedSite:
+// a selected site with its reason. QdqSites: the sites of a layer class.
+
+/// Position of a site relative to its layer.
+enum class SiteKind {
+  input,         ///< between a tensor and a consuming layer
+  intermediate,  ///< intermediate tensor within a layer, as in SeparableConv2D
+  weight,        ///< between a parameter and its layer
+  output,        ///< after the layer, for all consumers
+};
+
+/// QdqSite::input(0), QdqSite::intermediate("depthwise"),
+/// QdqSite::weight("kernel"), QdqSite::output().
+struct QdqSite {
+  SiteKind kind = SiteKind::input;
+  int index = 0;          ///< of the input
+  std::string parameter;  ///< name of the weight or the intermediate tensor
+
+  static QdqSite input(int index);
+  /// `tensor` is the name in QdqDefault::intermediate.
+  static QdqSite intermediate(std::string tensor);
+  static QdqSite weight(std::string parameter);
+  static QdqSite output();
+  bool operator==(const QdqSite&) const = default;
+};
+
+/// Returns "input 0", "inner depthwise", "kernel" or "output".
+std::string to_string(const QdqSite& site);
+
+/// Returns the sort key of a site among the sites of its layer: inputs by
+/// index, then intermediate tensor, weights, output.
+int site_order(const QdqSite& site);
+
+/// A site selected for quantization, with the rule that selects it.
+struct PlacedSite {
+  QdqSite site;
+  /// "user", "case ResNetV1", "default", the id of a placement rule ("P04") or
+  /// "pattern ConvBNReLU".
+  std::string rule = {};
+  std::string reason = {};  ///< explanation for users
+  bool operator==(const PlacedSite&) const = default;
+};
+
+/// A quantization request for a layer, with the field names of NVIDIA's
+/// tensorflow-quantization.
+struct QdqRequest {
+  bool quantize_input = true;
+  bool quantize_weight = true;
+  /// Indices of the quantized inputs of a layer with several inputs; empty:
+  /// all.
+  std::vector<int> quantization_index = {};
+  bool operator==(const QdqRequest&) const = default;
+};
+
+/// The sites of a layer class.
+struct QdqSites {
+  /// Value of `inputs` for a class that quantizes all its inputs.
+  static constexpr int kEveryInput = std::numeric_limits<int>::max();
+
+  int inputs = 1;  ///< number of quantizable inputs, counted from input 0
+  /// Name of an intermediate tensor (QdqDefault::intermediate), if any. A
+  /// request with quantize_input selects it and the output, too.
+  std::string intermediate = {};
+  bool output = false;                    ///< whether the output is a site
+  std::vector<std::string> weights = {};  ///< parameter names
+  bool operator==(const QdqSites&) const = default;
+
+  /// Returns the number of quantizable inputs of a layer with `count` inputs.
+  int quantizable_inputs(int count) const { return std::min(inputs, count); }
+
+  /// Returns the sites selected by `request` for a layer with `count` inputs.
+  /// Throws: ValueError for an index out of range.
+  std::vector<QdqSite> select(const QdqRequest& request, int count) const;
+};
+
+// QuantizationSpec: the user's quantization requests for layers, selected by
+// name, name pattern or class. The library never modifies it.
 
 /// How the name of a spec entry selects layers.
 enum class SpecTarget {
@@ -105,5 +187,119 @@ Config to_config(const QuantizationSpec& spec);
 /// Throws: ValueError for an unknown key or invalid value, NotFoundError for a
 /// missing key; both name the entry.
 QuantizationSpec spec_from_config(const Config& config);
+
+// CustomQDQInsertionCase: a placement rule in code. It receives the model and
+// the user's spec once and returns a separate spec. For layers in both specs
+// the user's wins.
+
+class CustomQDQInsertionCase {
+ public:
+  virtual ~CustomQDQInsertionCase() = default;
+  /// Returns the name in plans: "ResNetV1".
+  virtual std::string name() const = 0;
+  /// Returns a description, shown by plans as the reason.
+  virtual std::string info() const { return ""; }
+  /// Returns the case's spec, possibly empty. `spec` is the user's, without
+  /// those of other cases.
+  virtual QuantizationSpec case_(const Model& model,
+                                 const QuantizationSpec& spec) const = 0;
+};
+
+/// A case as a value, for `.cases = {ResNetV1QDQCase()}`.
+class InsertionCase {
+ public:
+  template <std::derived_from<CustomQDQInsertionCase> Case>
+  InsertionCase(Case c)  // implicit, as in a list of cases
+      : case_(std::make_shared<const Case>(std::move(c))) {}
+  /// Shares a case.
+  /// Throws: ValueError for a null pointer.
+  InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c);
+  template <std::derived_from<CustomQDQInsertionCase> Case>
+  InsertionCase(std::shared_ptr<Case> c)
+      : InsertionCase(
+            std::shared_ptr<const CustomQDQInsertionCase>(std::move(c))) {}
+
+  const CustomQDQInsertionCase* operator->() const { return case_.get(); }
+
+ private:
+  std::shared_ptr<const CustomQDQInsertionCase> case_;
+};
+
+/// Returns whether a case may decide on a layer: the user's spec does not name
+/// it.
+bool check_is_quantizable_by_layer_name(const QuantizationSpec& spec,
+                                        std::string_view layer);
+
+// Built-in cases.
+// Source: NVIDIA tensorflow-quantization 0.2.0, custom_qdq_cases.
+
+/// Add: all inputs but the first that only a convolution produces.
+class ResidualConnectionQDQCase : public CustomQDQInsertionCase {
+ public:
+  std::string name() const override { return "Residual"; }
+  std::string info() const override;
+  QuantizationSpec case_(const Model& model,
+                         const QuantizationSpec& spec) const override;
+};
+
+/// BatchNormalization not preceded by a convolution.
+class BNQDQCase : public CustomQDQInsertionCase {
+ public:
+  std::string name() const override { return "BN"; }
+  std::string info() const override;
+  QuantizationSpec case_(const Model& model,
+                         const QuantizationSpec& spec) const override;
+};
+
+/// Every MaxPooling2D.
+class MaxPoolQDQCase : public CustomQDQInsertionCase {
+ public:
+  std::string name() const override { return "MaxPool"; }
+  std::string info() const override;
+  QuantizationSpec case_(const Model& model,
+                         const QuantizationSpec& spec) const override;
+};
+
+/// As ResidualConnectionQDQCase.
+class ResNetV1QDQCase : public ResidualConnectionQDQCase {
+ public:
+  std::string name() const override { return "ResNetV1"; }
+};
+
+/// As ResidualConnectionQDQCase.
+class MobileNetQDQCase : public ResidualConnectionQDQCase {
+ public:
+  std::string name() const override { return "MobileNet"; }
+};
+
+/// Residual, BN and MaxPool combined.
+class ResNetV2QDQCase : public CustomQDQInsertionCase {
+ public:
+  std::string name() const override { return "ResNetV2"; }
+  std::string info() const override;
+  QuantizationSpec case_(const Model& model,
+                         const QuantizationSpec& spec) const override;
+};
+
+/// As MaxPoolQDQCase.
+class InceptionQDQCase : public MaxPoolQDQCase {
+ public:
+  std::string name() const override { return "Inception"; }
+};
+
+/// Residual and both inputs of every Multiply.
+class EfficientNetQDQCase : public CustomQDQInsertionCase {
+ public:
+  std::string name() const override { return "EfficientNet"; }
+  std::string info() const override;
+  QuantizationSpec case_(const Model& model,
+                         const QuantizationSpec& spec) const override;
+};
+
+/// Returns the built-in cases, sorted by name.
+std::vector<InsertionCase> insertion_cases();
+/// Returns a case by name.
+/// Throws: NotFoundError listing the known names.
+InsertionCase insertion_case(std::string_view name);
 
 }  // namespace octet::quant

@@ -1,20 +1,24 @@
-// Quantize wrappers: layers that wrap a layer. A wrapper fake-quantizes the
-// inner layer's inputs and output, passes quantized weights to it through the
-// weight hook and never changes it. wrapper_registry.h has the sites of each
-// class. Users may derive custom wrappers.
+// Quantize wrappers, and their registry.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/qdq_site.h>
 #include <octet/quant/quantizer.h>
+#include <octet/quant/spec.h>
 
 namespace octet::quant {
+
+// Quantize wrappers: layers that wrap a layer. A wrapper fake-quantizes the
+// inner layer's inputs and output, passes quantized weights to it through the
+// weight hook and never changes it. wrapper_registry.h has the sites of each
+// class. Users may derive custom wrappers.
 
 /// A quantizer of a layer, on an activation (QuantStub in the pattern route) or
 /// a weight (WeightFakeQuantize).
@@ -126,5 +130,70 @@ bool is_quantized(const Model& model);
 /// Consumers of a tensor have separate entries with a shared quantizer.
 std::vector<PlacedQuantizer> activation_quantizers(const Model& model);
 std::vector<PlacedQuantizer> weight_quantizers(const Model& model);
+
+// Registry of wrapper classes: one for each layer class with a quantizable
+// LayerDef, and user-defined ones.
+
+struct WrapperDef {
+  /// "<Class>QuantizeWrapper". Keras aliases count too:
+  /// GlobalMaxPool2DQuantizeWrapper wraps GlobalMaxPooling2D.
+  std::string name;
+  QdqSites sites = {};
+  /// Factory of the wrapper; default: a BaseQuantizeWrapper.
+  std::function<std::shared_ptr<BaseQuantizeWrapper>(std::shared_ptr<Layer>)>
+      create = {};
+  bool enabled = true;   ///< default in full mode
+  bool replace = false;  ///< allow replacing the wrapper of the class
+};
+
+/// Adds a custom wrapper. Not thread-safe; call it before use.
+/// Throws: ValueError for a name that breaks the convention, or a class with a
+/// wrapper unless `replace` is set; UnsupportedError, with similar names, for
+/// an unknown layer class.
+void register_wrapper(WrapperDef def);
+
+/// Registers a wrapper class with its sites and constructor:
+/// register_wrapper<MyLayerQuantizeWrapper>({.name =
+/// "MyLayerQuantizeWrapper"}).
+template <class Wrapper>
+void register_wrapper(WrapperDef def) {
+  def.sites = Wrapper::sites();
+  def.create = [](std::shared_ptr<Layer> inner) {
+    return std::make_shared<Wrapper>(std::move(inner));
+  };
+  register_wrapper(std::move(def));
+}
+
+/// Quantization of a layer class, from its LayerDef or a user's wrapper.
+struct WrapperInfo {
+  std::string name;         ///< "Conv2DQuantizeWrapper"
+  std::string layer_class;  ///< "Conv2D"
+  QdqSites sites = {.inputs = 0};
+  bool enabled = false;  ///< in full mode
+  bool user_defined = false;
+};
+
+/// Returns all wrappers, Octet's first, each group sorted by name.
+std::vector<WrapperInfo> wrapper_infos();
+/// Looks up a layer class by name or alias; the result's name is empty if there
+/// is no wrapper.
+WrapperInfo wrapper_info(std::string_view layer_class);
+
+/// Wraps a layer with the wrapper registered for its class, or with a
+/// BaseQuantizeWrapper. Quantizers can be attached to any site.
+std::shared_ptr<BaseQuantizeWrapper> make_wrapper(std::shared_ptr<Layer> inner);
+
+/// Returns the sites of a layer with `inputs` inputs selected by a request;
+/// empty if its class has no wrapper.
+/// Throws: as QdqSites::select().
+std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
+                              int inputs);
+
+/// Returns the name of the layer's intermediate tensor
+/// (QdqDefault::intermediate); empty if there is none.
+std::string_view intermediate_tensor(const Layer& layer);
+/// Checks that `tensor` is the name of the layer's intermediate tensor.
+/// Throws: NotFoundError otherwise.
+void expect_intermediate(const Layer& layer, std::string_view tensor);
 
 }  // namespace octet::quant

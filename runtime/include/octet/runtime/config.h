@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include <octet/runtime/language.h>
+#include <octet/runtime/detail/language.h>
 
 namespace octet {
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <span>
 
-#include <octet/runtime/language.h>
+#include <octet/runtime/detail/language.h>
 
 namespace octet {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/runtime/language.h>
+#include <octet/runtime/detail/language.h>
 
 namespace octet {
 

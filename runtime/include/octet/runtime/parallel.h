@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <octet/runtime/language.h>
+#include <octet/runtime/detail/language.h>
 
 namespace octet {
 

@@ -1,18 +1,152 @@
+// Tensors: shapes, indices and contiguous arrays of numbers.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <octet/runtime/detail/language.h>
+
+namespace octet {
+
+// Shape: up to eight dimensions, outermost first, stored by value.
+
+/// A number of elements: any integer type except bool.
+template <class T>
+concept Count = std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool>;
+
+/// Rows and columns of a window, a stride or a dilation. As in Keras, a single
+/// number sets both: `.kernel_size = 3` is `.kernel_size = {3, 3}`. `{}` is 0 x
+/// 0: options treat it as "not given", or reject it.
+struct Size2 {
+  int64_t h = 0;
+  int64_t w = 0;
+
+  constexpr Size2() = default;
+  constexpr Size2(Count auto both) : Size2(both, both) {}
+  constexpr Size2(Count auto rows, Count auto columns)
+      : h(static_cast<int64_t>(rows)), w(static_cast<int64_t>(columns)) {}
+  bool operator==(const Size2&) const = default;
+};
+
+/// Size along the axis of a sequence: `.kernel_size = 3`.
+struct Size1 {
+  int64_t length = 0;
+
+  constexpr Size1() = default;
+  constexpr Size1(Count auto n) : length(static_cast<int64_t>(n)) {}
+  bool operator==(const Size1&) const = default;
+};
+
+/// Dimensions of a tensor. `kAnySize` is the unknown batch size in shapes of a
+/// layer graph; shapes of tensors never contain it.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 8;
+  static constexpr int64_t kAnySize = -1;
+
+  Shape() = default;
+  /// Creates a shape of these dimensions.
+  /// Throws: ShapeError for more than kMaxRank dimensions or any below -1.
+  Shape(std::initializer_list<int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims);
+
+  int rank() const { return rank_; }
+  /// Negative axes count from the end. Throws: ShapeError if out of range.
+  int64_t operator[](int axis) const;
+  std::span<const int64_t> dims() const {
+    return {dims_.data(), static_cast<size_t>(rank_)};
+  }
+
+  /// Number of elements; 1 for rank 0.
+  /// Throws: ShapeError on overflow or an unknown dimension.
+  int64_t size() const;
+
+  /// A copy with `axis` replaced.
+  Shape with(int axis, int64_t dim) const;
+  /// The dimensions [first, last) as a shape.
+  Shape slice(int first, int last) const;
+
+  bool operator==(const Shape&) const = default;
+
+  /// "[8,28,28,1]"; unknown dimensions print as N.
+  std::string to_string() const;
+
+ private:
+  std::array<int64_t, kMaxRank> dims_{};
+  int rank_ = 0;
+};
+
+// Indexing of tensors as in Python and PyTorch: x[:, 1:, 0] is
+// x.index({Slice(), Slice(1), 0}).
+
+/// start:stop:step along an axis, stop excluded. Negative bounds count from the
+/// end of the axis; missing bounds are the ends of the axis.
+struct Slice {
+  std::optional<int64_t> start;
+  std::optional<int64_t> stop;
+  int64_t step = 1;
+
+  /// Selects [from, to) in steps of `by`, as in Python.
+  /// Throws: ValueError for step 0.
+  explicit Slice(std::optional<int64_t> from = {},
+                 std::optional<int64_t> to = {}, int64_t by = 1);
+  bool operator==(const Slice&) const = default;
+};
+
+/// Selection along an axis: an entry (which drops the axis), a slice, or "...",
+/// which selects all remaining axes.
+class Index {
+ public:
+  enum class Kind { entry, slice, ellipsis };
+
+  Index(std::integral auto entry) : entry_(static_cast<int64_t>(entry)) {}
+  Index(bool) = delete;
+  Index(const Slice& slice) : kind_(Kind::slice), slice_(slice) {}
+  /// Creates an ellipsis.
+  /// Throws: ValueError for text other than "...".
+  Index(std::string_view ellipsis);
+  Index(const char* ellipsis) : Index(std::string_view(ellipsis)) {}
+
+  Kind kind() const { return kind_; }
+  int64_t entry() const { return entry_; }
+  const Slice& slice() const { return slice_; }
+  bool operator==(const Index&) const = default;
+
+ private:
+  Kind kind_ = Kind::entry;
+  int64_t entry_ = 0;
+  Slice slice_;
+};
+
+/// Entries of an axis: first, first + step, ..., `count` of them.
+struct AxisPart {
+  int64_t first = 0;
+  int64_t count = 0;
+  int64_t step = 1;
+  bool dropped = false;  ///< a single entry; the result lacks the axis
+};
+
+/// Resolves indices against a shape: an AxisPart per axis. Slices are clipped
+/// to the axis, as in Python.
+/// Throws: ShapeError for more indices than axes or an entry out of range;
+/// ValueError for two ellipses.
+std::vector<AxisPart> parts_of(const Shape& shape,
+                               std::span<const Index> indices);
+
 // Tensor: a shared handle to a 64-byte aligned, contiguous, row-major buffer.
 // Copying a Tensor shares the buffer; clone() copies it. Distinct tensors may
 // be used from different threads; a buffer may be written by one thread at a
 // time. Elements are accessed through named tensors only: the buffer of a
 // temporary may be freed with it.
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string_view>
-
-#include <octet/runtime/shape.h>
-
-namespace octet {
 
 /// Element types. Arithmetic uses f32; the other types are for storage.
 enum class DType { f32, i8, u8, i32, i64, boolean };

@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/runtime/index.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet {

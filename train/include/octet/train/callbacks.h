@@ -1,19 +1,25 @@
-// Built-in callbacks: early stopping, learning rate reduction, weight averages,
-// frozen batch statistics, quantizer checks, CSV log. A callback serves a
-// single fit at a time and may be reused for later fits. Checkpoints are an
-// option of fit().
+// Callbacks of Octet.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include <octet/quant/check_quantizers.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/runtime/dataset.h>
 #include <octet/train/callback.h>
+#include <octet/train/evaluate.h>
+#include <octet/train/fit.h>
 
 namespace octet::train {
+
+// Built-in callbacks: early stopping, learning rate reduction, weight averages,
+// frozen batch statistics, quantizer checks, CSV log. A callback serves a
+// single fit at a time and may be reused for later fits. Checkpoints are an
+// option of fit().
 
 enum class Better {
   automatic,  ///< higher if the name contains "accuracy", otherwise lower
@@ -104,5 +110,133 @@ struct CsvLogOptions {
 /// FormatError if the columns of the file to append to differ.
 std::shared_ptr<Callback> csv_log(std::filesystem::path path,
                                   const CsvLogOptions& options = {});
+
+/// Prints epoch, loss, accuracy, images/s and remaining time: a progress bar if
+/// standard output is a terminal, otherwise a line per epoch. Each line begins
+/// with `label`. Ignores write errors.
+std::shared_ptr<Callback> progress_bar(std::string label = "");
+
+// keep_best: callback that restores the best model of a fit, among the initial
+// model and the model after each epoch. Fine-tuning then does not degrade the
+// monitored value on the evaluation data.
+//
+//   const auto best = train::keep_best(validation);
+//   train::fit(int8, training, {.epochs = 5, .callbacks = {best}});
+//   best->best();                // 0: the initial model; 2: after epoch 2
+//   best->evaluations().back();  // last epoch
+
+/// Fields in order: loss, metrics, monitor, batch_size, renew_statistics,
+/// statistics
+struct KeepBestOptions {
+  /// Loss and metrics of the evaluations, usually the same as in the fit.
+  Losses loss = losses::sparse_categorical_cross_entropy();
+  Metrics metrics = {};
+  /// Value to compare: "loss" or the name of a metric; higher is better if the
+  /// name contains "accuracy". Empty: the first metric if the model has a
+  /// single output and that metric is an accuracy, otherwise the loss.
+  std::string monitor = {};
+  int64_t batch_size = 1000;  ///< samples per batch of the evaluations
+  /// Data for update_batch_statistics(), which re-estimates the statistics of
+  /// batch normalization on a copy of the model before each evaluation; the
+  /// best model receives these statistics. Set it if running statistics lag
+  /// behind the weights. Frozen statistics are not updated. Default: evaluates
+  /// with the running statistics.
+  std::optional<Dataset> renew_statistics = {};
+  BatchStatisticsOptions statistics = {};  ///< of update_batch_statistics()
+};
+
+/// Evaluates the model on the same data before the first step and after each
+/// epoch, and restores the best model at the end of the fit: parameters,
+/// statistics and trained quantizer scales. Ties are broken by the lower loss,
+/// then by the earlier model; NaN is never better. Costs an evaluation per
+/// epoch and a copy of the parameters. Its state is part of checkpoints. The
+/// initial model is not a candidate if a quantizer has no scale before
+/// training.
+class KeepBest : public Callback {
+ public:
+  /// Returns the evaluations of the initial model and of the model after each
+  /// epoch. One with 0 samples marks a model that was not evaluated.
+  const std::vector<Evaluation>& evaluations() const { return evaluations_; }
+  /// Returns the index of the restored model in evaluations(): 0 is the initial
+  /// model, n the model after the n-th epoch.
+  int64_t best() const { return best_; }
+  /// Returns the monitored value of an evaluation; NaN for 0 samples.
+  double score(const Evaluation& evaluation) const;
+  /// Returns the name of the monitored value.
+  std::string monitor() const;
+
+ protected:
+  /// Whether `a` is better than `b`.
+  bool is_better(const Evaluation& a, const Evaluation& b) const;
+
+  KeepBestOptions options_;
+  std::vector<Evaluation> evaluations_;
+  int64_t best_ = 0;
+};
+
+/// Creates the callback. `data` is the data of its evaluations: validation data
+/// or, if there is none, the training data.
+/// Throws: ValueError for options out of range; at the first evaluation of a
+/// fit, errors of evaluate() and NotFoundError for an unknown `monitor`.
+std::shared_ptr<KeepBest> keep_best(const Dataset& data,
+                                    const KeepBestOptions& options = {});
+
+// Oscillations: detects, damps or freezes weights that oscillate between two
+// quantized values during quantization-aware training.
+//
+//   const auto oscillations = train::oscillations({.freeze_above = 0.02f});
+//   train::fit(int4, data, {.callbacks = {oscillations}});
+//   print(oscillations->to_string());
+//
+// At low bit widths, oscillating weights corrupt the statistics of batch
+// normalization, and their final quantized value is arbitrary. Source: Nagel et
+// al., "Overcoming oscillations in quantization-aware training", arXiv
+// 2203.11086.
+
+/// Fields in order: momentum, freeze_above, damping
+struct OscillationOptions {
+  /// Weight of a new step in the moving averages of frequency and quantized
+  /// value, (0, 1].
+  float momentum = 0.01f;
+  /// Frequency above which a weight is frozen at its mean quantized value,
+  /// [0, 1]. The threshold falls along a cosine from ten times this value at
+  /// the start to this value at the end of training. 0 freezes none. Not for
+  /// weights with live scales, which would change the frozen values.
+  float freeze_above = 0;
+  /// Share of the distance to its dequantized value that a weight moves after
+  /// each step, [0, 1]. It rises along a cosine from 0 at the start to this
+  /// value at the end of training. 0: no damping.
+  float damping = 0;
+};
+
+/// Oscillation counts of the weights of a quantizer.
+struct OscillationShare {
+  std::string quantizer;
+  int64_t weights = 0;
+  int64_t oscillating = 0;  ///< frequency above 0.005
+  int64_t frozen = 0;
+};
+
+/// Tracks all trained weights whose quantizer is enabled at the start of the
+/// fit. A weight oscillates in a step in which its quantized value changes
+/// opposite to its previous change; its frequency is a moving average of these
+/// events.
+class Oscillations : public Callback {
+ public:
+  /// Returns the counts per quantizer, in model order, of the current or latest
+  /// fit.
+  virtual std::vector<OscillationShare> shares() const = 0;
+  /// Returns the share of oscillating weights among all tracked, [0, 1].
+  double share() const;
+  /// Returns the share and a table of quantizers, largest share first.
+  std::string to_string() const;
+};
+
+/// Returns a callback that tracks oscillations.
+/// Throws: ValueError for options out of range; at the start of the fit, for a
+/// model without trainable quantized weights, and for live scales with
+/// `freeze_above`.
+std::shared_ptr<Oscillations> oscillations(
+    const OscillationOptions& options = {});
 
 }  // namespace octet::train

@@ -1,5 +1,4 @@
-// Optimizers: update rules for parameters. An Optimizer is a handle; its copies
-// share state and parameters. Rules: SGD, Adam, AdamW, RMSprop, Lion, LAMB.
+// Optimizers.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,9 @@
 #include <octet/runtime/variable.h>
 
 namespace octet::train {
+
+// Optimizers: update rules for parameters. An Optimizer is a handle; its copies
+// share state and parameters. Rules: SGD, Adam, AdamW, RMSprop, Lion, LAMB.
 
 /// Decoupled weight decay, applied before the update as in Keras:
 /// w -= w * rate * learning rate for parameters w of at least `min_rank`
@@ -217,5 +219,23 @@ class LAMB : public Optimizer {
  public:
   explicit LAMB(const LAMBOptions& options = {});
 };
+
+// Gradient clipping, between backward() and Optimizer::step().
+
+/// Returns the global L2 norm of all gradients. Parameters without a gradient
+/// are skipped.
+double gradient_norm(std::span<const Variable> parameters);
+
+/// Scales all gradients by a common factor so that their global norm is at most
+/// `limit`, and returns the norm before clipping. If it is not finite,
+/// gradients stay unchanged. Parameters without a gradient are skipped.
+/// Throws: ValueError unless the limit is finite and above 0, or if none of the
+/// parameters has a gradient.
+double clip_gradients_by_norm(std::span<const Variable> parameters,
+                              float limit);
+
+/// Clamps each gradient element to [-limit, limit]; NaN stays NaN.
+/// Throws: as clip_gradients_by_norm().
+void clip_gradients_by_value(std::span<const Variable> parameters, float limit);
 
 }  // namespace octet::train

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/layer_bits.h>
-#include <octet/quant/observer.h>
+#include <octet/quant/plan.h>
 #include <octet/quant/quantize_model.h>
+#include <octet/quant/quantizer.h>
 #include <octet/train/optimizer.h>
 #include <octet/train/schedule.h>
 

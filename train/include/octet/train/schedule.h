@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include <octet/runtime/language.h>
+#include <octet/runtime/detail/language.h>
 
 namespace octet::train {
 

@@ -1,10 +1,17 @@
-// Tensor arithmetic. Operands broadcast as in NumPy: axes are aligned at the
-// last, and sizes of 1 (or missing axes) repeat. NaN stays NaN.
+// Arithmetic, reductions, selection and operators on Variables.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+#include <vector>
+
+#include <octet/runtime/detail/language.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
+
+// Tensor arithmetic. Operands broadcast as in NumPy: axes are aligned at the
+// last, and sizes of 1 (or missing axes) repeat. NaN stays NaN.
 
 /// x + bias over the last axis. Shapes: x [...,c], bias [c].
 Variable bias_add(const Variable& x, const Variable& bias);
@@ -49,5 +56,118 @@ Variable sign(const Variable& x);
 /// The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.
 /// Range: [-1, 1].
 Variable erf(const Variable& x);
+
+// Operators: `2 * x - y`, `-x`, `x / y`, `x[0]`. Numbers apply to every
+// element; tensors broadcast as in arithmetic.h.
+//
+// There is no `+=`: `w -= rate * w.grad()` would rebind `w` and leave the
+// parameter unchanged. Update parameters with an optimizer, assign() or
+// mutable_value().
+
+template <class T>
+concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+
+inline Variable operator+(const Variable& x, const Variable& y) {
+  return add(x, y);
+}
+inline Variable operator-(const Variable& x, const Variable& y) {
+  return subtract(x, y);
+}
+inline Variable operator*(const Variable& x, const Variable& y) {
+  return multiply(x, y);
+}
+inline Variable operator/(const Variable& x, const Variable& y) {
+  return divide(x, y);
+}
+inline Variable operator-(const Variable& x) { return negate(x); }
+
+template <Number N>
+Variable operator+(const Variable& x, N y) {
+  return scale_shift(x, 1, static_cast<float>(y));
+}
+template <Number N>
+Variable operator+(N x, const Variable& y) {
+  return y + x;
+}
+template <Number N>
+Variable operator-(const Variable& x, N y) {
+  return scale_shift(x, 1, -static_cast<float>(y));
+}
+template <Number N>
+Variable operator-(N x, const Variable& y) {
+  return scale_shift(y, -1, static_cast<float>(x));
+}
+template <Number N>
+Variable operator*(const Variable& x, N y) {
+  return scale_shift(x, static_cast<float>(y));
+}
+template <Number N>
+Variable operator*(N x, const Variable& y) {
+  return y * x;
+}
+/// Divides, instead of multiplying with a rounded reciprocal.
+template <Number N>
+Variable operator/(const Variable& x, N y) {
+  return divide(x, Tensor::scalar(static_cast<float>(y)));
+}
+template <Number N>
+Variable operator/(N x, const Variable& y) {
+  return divide(Tensor::scalar(static_cast<float>(x)), y);
+}
+
+// Reductions over some axes or all elements. Sums are accumulated in a fixed
+// order, in single precision over short runs and in double precision across
+// them: bit-identical for any number of threads.
+
+/// Whether reduced axes are kept with size 1.
+enum class Keepdims { no, yes };
+
+/// Sums over all elements (a rank-0 result) or over `axes`. Negative axes count
+/// from the end; an empty list returns x unchanged.
+/// Throws: ShapeError for an axis that does not exist or is repeated.
+Variable sum(const Variable& x);
+Variable sum(const Variable& x, const std::vector<int>& axes,
+             Keepdims keepdims = Keepdims::no);
+
+/// Means. Throws: as sum, and ShapeError for reductions over no values.
+Variable mean(const Variable& x);
+Variable mean(const Variable& x, const std::vector<int>& axes,
+              Keepdims keepdims = Keepdims::no);
+
+/// Maxima; NaN if any value is NaN. Equal maxima share the gradient equally, as
+/// in JAX. Throws: as mean.
+Variable max(const Variable& x);
+Variable max(const Variable& x, const std::vector<int>& axes,
+             Keepdims keepdims = Keepdims::no);
+
+/// Minima, with the same rules as max.
+Variable min(const Variable& x);
+Variable min(const Variable& x, const std::vector<int>& axes,
+             Keepdims keepdims = Keepdims::no);
+
+/// Products, accumulated in double precision; 1 for reductions over no values.
+/// The gradient of a value is the product of the others, also beside zeros.
+/// Throws: as sum.
+Variable prod(const Variable& x);
+Variable prod(const Variable& x, const std::vector<int>& axes,
+              Keepdims keepdims = Keepdims::no);
+
+// Comparison and selection. Tensors broadcast as in arithmetic.h.
+
+enum class Comparison {
+  equal,
+  not_equal,
+  greater,
+  greater_equal,
+  less,
+  less_equal,
+};
+
+/// 1 where the comparison is true, else 0; NaN compares unequal to everything.
+/// The gradient is zero. Throws: ShapeError.
+Variable compare(Comparison comparison, const Variable& x, const Variable& y);
+/// x where the condition is nonzero, else y; gradients likewise. Unselected
+/// values may be NaN. Throws: ShapeError.
+Variable where(const Variable& condition, const Variable& x, const Variable& y);
 
 }  // namespace octet

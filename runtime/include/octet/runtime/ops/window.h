@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <octet/runtime/shape.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet {
 

@@ -1,0 +1,266 @@
+// Layers that move, select, repeat or reduce values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <octet/layers/graph.h>
+#include <octet/runtime/ops/window.h>
+#include <octet/runtime/tensor.h>
+
+namespace octet {
+
+struct FlattenOptions {
+  std::string name = "";
+};
+
+/// Merges all axes but the batch, in row-major order (h, w, c).
+/// Shapes: [n,...] -> [n,size].
+class Flatten : public LayerHandle {
+ public:
+  explicit Flatten(const FlattenOptions& options = {});
+};
+
+/// Fields in order: target_shape, name
+struct ReshapeOptions {
+  std::vector<int64_t> target_shape{};  ///< of one sample; -1 once: inferred
+  std::string name = "";
+};
+
+/// Reshapes each sample, in row-major order.
+/// Shapes: [n,...] -> [n,target_shape...].
+/// Throws: ValueError for a size < 1 other than -1, or a second -1; ShapeError
+/// for samples with another number of elements.
+class Reshape : public LayerHandle {
+ public:
+  explicit Reshape(const ReshapeOptions& options = {});
+};
+
+/// Fields in order: dims, name
+struct PermuteOptions {
+  std::vector<int64_t> dims{};  ///< axes of a sample, counted from 1
+  std::string name = "";
+};
+
+/// Transposes the axes of each sample: axis i of the output is axis `dims[i]`
+/// of the input.
+/// Throws: ValueError if `dims` is not a permutation of 1, 2, ...; ShapeError
+/// for samples of another rank.
+class Permute : public LayerHandle {
+ public:
+  explicit Permute(const PermuteOptions& options = {});
+};
+
+/// Fields in order: n, name
+struct RepeatVectorOptions {
+  int64_t n = 1;
+  std::string name = "";
+};
+
+/// Repeats each vector n times as the steps of a sequence.
+/// Shapes: [b,c] -> [b,n,c].
+/// Throws: ValueError for n < 1; ShapeError for inputs other than [b,c].
+class RepeatVector : public LayerHandle {
+ public:
+  explicit RepeatVector(const RepeatVectorOptions& options = {});
+};
+
+/// Fields in order: cropping, name
+struct Cropping1DOptions {
+  Ends cropping = 1;  ///< elements removed at each end
+  std::string name = "";
+};
+
+/// Removes elements at both ends of each sequence.
+/// Shapes: [n,l,c] -> [n,l-begin-end,c].
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// sequences or if the output would be empty.
+class Cropping1D : public LayerHandle {
+ public:
+  explicit Cropping1D(const Cropping1DOptions& options = {});
+};
+
+/// Fields in order: cropping, name
+struct Cropping2DOptions {
+  Pads cropping{};
+  std::string name = "";
+};
+
+/// Removes pixels at the borders of each image.
+/// Shapes: [n,h,w,c] -> [n,h-top-bottom,w-left-right,c].
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// images or if the output would be empty.
+class Cropping2D : public LayerHandle {
+ public:
+  explicit Cropping2D(const Cropping2DOptions& options = {});
+};
+
+/// Fields in order: padding, name
+struct ZeroPadding1DOptions {
+  Ends padding = 1;
+  std::string name = "";
+};
+
+/// Pads each sequence with zeros at both ends.
+/// Shapes: [n,l,c] -> [n,begin+l+end,c].
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// sequences.
+class ZeroPadding1D : public LayerHandle {
+ public:
+  explicit ZeroPadding1D(const ZeroPadding1DOptions& options = {});
+};
+
+/// Fields in order: padding, name
+struct ZeroPadding2DOptions {
+  Pads padding{1, 1, 1, 1};
+  std::string name = "";
+};
+
+/// Pads each image with zeros at the borders.
+/// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].
+/// Throws: ValueError for negative sizes; ShapeError for inputs other than
+/// images.
+class ZeroPadding2D : public LayerHandle {
+ public:
+  explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
+};
+
+/// Fields in order: begin, end, mode, value, name
+struct PadOptions {
+  /// Entries added before and after each axis of a sample, [0, 2^20).
+  std::vector<int64_t> begin = {};
+  std::vector<int64_t> end = {};
+  /// Added entries, as in numpy.pad: "constant", "edge", "reflect" (without the
+  /// edge), "symmetric" (with it) or "wrap".
+  std::string mode = "constant";
+  float value = 0;  ///< for "constant"
+  std::string name = "";
+};
+
+/// Pads any axes of samples. Zeros around images and sequences: ZeroPadding2D
+/// and ZeroPadding1D, which combine with convolutions.
+/// Throws: ValueError for an unknown mode, counts out of range, or a value that
+/// is not finite; ShapeError unless there is a count for each axis, and for
+/// "reflect" and "symmetric" if entries are missing.
+class Pad : public LayerHandle {
+ public:
+  explicit Pad(const PadOptions& options);
+};
+
+/// Fields in order: size, name
+struct UpSampling1DOptions {
+  int64_t size = 2;
+  std::string name = "";
+};
+
+/// Repeats every step of a sequence `size` times.
+/// Shapes: [n,l,c] -> [n,l*size,c].
+/// Throws: ValueError for sizes < 1; ShapeError for inputs other than
+/// sequences.
+class UpSampling1D : public LayerHandle {
+ public:
+  explicit UpSampling1D(const UpSampling1DOptions& options = {});
+};
+
+/// Fields in order: size, interpolation, name
+struct UpSampling2DOptions {
+  Size2 size{2, 2};
+  std::string interpolation = "nearest";  ///< or "bilinear"
+  std::string name = "";
+};
+
+/// Enlarges images by the factors `size`, as in Keras: "nearest" repeats
+/// pixels, "bilinear" interpolates between pixel centers.
+/// Shapes: [n,h,w,c] -> [n,h*size.h,w*size.w,c].
+/// Throws: ValueError for sizes < 1 or an unknown interpolation; ShapeError for
+/// inputs other than images.
+class UpSampling2D : public LayerHandle {
+ public:
+  explicit UpSampling2D(const UpSampling2DOptions& options = {});
+};
+
+/// Fields in order: indices, axis, name
+struct GatherOptions {
+  /// Indices along the axis; they may repeat, negative ones count from the end.
+  std::vector<int64_t> indices = {};
+  int64_t axis = -1;  ///< not the batch (0); negative counts from the end
+  std::string name = "";
+};
+
+/// Selects elements along an axis by index: repetition, reversal, mirror or
+/// edge padding, as `indices` define.
+/// Shapes: the size of the axis becomes the number of indices.
+/// Throws: ValueError for empty indices or the batch axis; ShapeError for an
+/// axis or indices out of range.
+class Gather : public LayerHandle {
+ public:
+  explicit Gather(const GatherOptions& options = {});
+};
+
+/// Fields in order: index, name
+struct GetItemOptions {
+  /// One index per axis, starting with the batch, which must stay whole: x[:,
+  /// 1:, 0] in Python is {Slice(), Slice(1), 0}.
+  std::vector<Index> index = {};
+  std::string name = "";
+};
+
+/// Slices each sample, as x[...] of a Keras tensor; created by
+/// SymbolicTensor::index().
+/// Shapes: as Variable::index().
+/// Throws: ValueError for a batch index other than Slice() or "...", or two
+/// ellipses; ShapeError for more indices than axes, an index out of range, or
+/// an empty result.
+class GetItem : public LayerHandle {
+ public:
+  explicit GetItem(const GetItemOptions& options = {});
+};
+
+/// Fields in order: operation, axes, keepdims, name
+struct ReduceOptions {
+  /// Required: "argmax", "argmin", "max", "mean", "min", "prod" or "sum".
+  std::string operation = "";
+  /// Required: axes to reduce, in any order, without the batch (axis 0).
+  /// Negative axes count from the end.
+  std::vector<int64_t> axes = {};
+  bool keepdims = false;  ///< keep the reduced axes, with size 1
+  std::string name = "";
+};
+
+/// Reduces axes of each sample. ops.h has a function for each operation:
+/// mean(), sum(), max(), min(), prod(). octet/runtime/ops/reduction.h documents
+/// the numerics. The ONNX export is a single ReduceMax, ReduceMean, ReduceMin,
+/// ReduceProd or ReduceSum. argmax and argmin take one axis and return the
+/// index of the first extremum, without gradient: ONNX ArgMax or ArgMin and a
+/// Cast. Shapes: [n,...] -> [n,...]; reduced axes are removed, or kept with
+/// size 1. Throws: ValueError for an unknown operation, no axes, or several
+/// axes of argmax and argmin; ShapeError for the batch axis, an axis out of
+/// range, a duplicate, or an output without axes besides the batch.
+class Reduce : public LayerHandle {
+ public:
+  explicit Reduce(const ReduceOptions& options);
+};
+
+/// Fields in order: value, name
+struct ConstantOptions {
+  /// Value per sample: [h,w,c], [t,d], a scalar, ...
+  Tensor value = {};
+  std::string name = "";
+};
+
+/// Repeats a constant for every sample: a table of anchors, a mask, queries.
+///
+///   Maximum()({x, Constant({.value = floor})(x)})
+///
+/// Of its input it uses the number of samples only. Parameter: value, frozen
+/// until set_trainable(true), like a buffer in PyTorch. Merging layers
+/// broadcast it.
+/// Shapes: [n,...] -> [n, dimensions of the value].
+/// Throws: ValueError for a missing value or an element type other than f32;
+/// ShapeError for a value of rank Shape::kMaxRank or higher.
+class Constant : public LayerHandle {
+ public:
+  explicit Constant(const ConstantOptions& options);
+};
+
+}  // namespace octet

@@ -1,0 +1,196 @@
+// Patterns: sequences of layers that are quantized, or converted, as a
+// whole.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/layers/detail/rebuild.h>
+#include <octet/layers/graph.h>
+#include <octet/layers/layer.h>
+#include <octet/layers/model.h>
+#include <octet/quant/spec.h>
+
+namespace octet::quant {
+
+// Patterns: chains of layers that a device runs as a single kernel, and the
+// Q/DQ around them. Plain data: transform() tries a list in order, so put
+// custom patterns first.
+//
+//   auto patterns = tensorrt_patterns();
+//   patterns.insert(patterns.begin(),
+//                   {.name = "FloatDepthwise",
+//                    .steps = {{.classes = {"DepthwiseConv2D"}}},
+//                    .rationale = "reformatting costs more than INT8 saves"});
+
+/// A call of a layer, as the argument of a condition.
+struct PatternLayer {
+  const GraphNode& node;
+  /// Consumers of its output, looking through Dropout and the like.
+  std::vector<const GraphNode*> consumers = {};
+};
+
+/// A predicate on a layer and its description.
+struct Condition {
+  std::string text;  ///< "a kernel of 7x7 on 3 channels"
+  std::function<bool(const PatternLayer&)> holds;
+};
+
+/// A step of a chain: a layer of these classes, roles or functions.
+struct PatternStep {
+  std::vector<std::string> classes = {};  ///< or their Keras aliases
+  std::vector<LayerRole> roles = {};
+  /// Names of Activation functions. The option `activation` of the preceding
+  /// layer also counts as a step: a chain whose next step accepts no activation
+  /// ends there.
+  std::vector<std::string> activations = {};
+  bool optional = false;
+  /// Required for the layer to fit the step.
+  Condition only_if = {};
+  /// If it holds, the match is listed with this text but not applied.
+  Condition skip_if = {};
+};
+
+/// A Q/DQ position of a match.
+enum class PatternPoint {
+  input,           ///< inputs of the first layer
+  residual_input,  ///< side inputs of later layers
+  query,           ///< input 0 of the first layer
+  key,             ///< input 1
+  value,           ///< input 2
+  output,          ///< after the last layer, unless a model output
+};
+
+/// Returns the name in the source documents: "INPUT", "RESIDUAL_INPUT", ...
+std::string_view to_string(PatternPoint point);
+
+struct Pattern {
+  std::string name;
+  /// From first to last layer. Intermediate outputs have no other consumers. A
+  /// layer called several times matches alone.
+  std::vector<PatternStep> steps;
+  /// Empty: the layers remain float. Otherwise the chain's weights are
+  /// quantized too.
+  std::vector<PatternPoint> qdq_points = {};
+  std::string rationale = {};
+};
+
+/// Returns the chains that TensorRT fuses, longest first.
+/// Source: Embedl Deploy's documentation, "QDQ point placement", and for
+/// ConvBNAdd the TensorRT developer guide, "Q/DQ placement recommendations".
+std::vector<Pattern> tensorrt_patterns();
+
+/// Returns the chains that ONNX Runtime computes in integers on a CPU, for
+/// QuantConfig{.activation = {.is_signed = false}}: Q/DQ on both sides, an
+/// unsigned range in place of ReLU. Batch normalization must be folded in the
+/// file (io::OnnxTarget::onnxruntime does so).
+/// Source: ONNX Runtime 1.31's optimization of such graphs.
+std::vector<Pattern> onnxruntime_patterns();
+
+// Conversions: function-preserving rewrites that make layers fit the patterns
+// or remove no-op layers.
+
+struct Conversion {
+  std::string name;
+  std::string rationale;
+  /// Called for every node but the inputs. Returns the node's replacement in
+  /// the new model, or nothing (octet::NodeRewriter).
+  NodeRewriter convert;
+};
+
+/// Returns FlattenDenseToConv1x1, RemoveIdentityPool and RemoveIdentity. Two
+/// conversions of the source are not needed: a Model has no dead layers, and
+/// multi_head_attention() has separate projections.
+/// Source: Embedl Deploy's documentation, conversion patterns.
+std::vector<Conversion> tensorrt_conversions();
+
+/// Returns tensorrt_conversions() and SplitActivation, which splits a
+/// convolution or Dense layer from an activation that is more than clipping,
+/// such as swish, for Q/DQ between the two.
+std::vector<Conversion> onnxruntime_conversions();
+
+// transform(): first half of the pattern route. Conversions rewrite a copy of
+// the model, then patterns are matched on it. The matches can be edited before
+// insert_qdq() (insert_qdq.h).
+
+/// A pattern point resolved to a site of a layer.
+struct MatchPoint {
+  PatternPoint point = PatternPoint::input;
+  std::string layer;
+  QdqSite site;
+  bool operator==(const MatchPoint&) const = default;
+};
+
+/// Layers matched by a pattern. Each layer is in at most one match.
+struct PatternMatch {
+  std::string pattern;
+  std::vector<std::string> layers;  ///< names, first to last
+  std::vector<MatchPoint> qdq_points;
+  std::string rationale;
+  /// Whether insert_qdq() uses the match; may be edited.
+  bool apply = true;
+  std::string skip_reason = {};  ///< set if transform() cleared `apply`
+
+  /// Returns the last layer, which identifies the match.
+  const std::string& key() const { return layers.back(); }
+  bool operator==(const PatternMatch&) const = default;
+};
+
+/// Summary of transform().
+struct TransformReport {
+  struct Converted {
+    std::string conversion;
+    std::string layer;  ///< the replaced layer
+    bool operator==(const Converted&) const = default;
+  };
+  struct Count {
+    std::string pattern;
+    int64_t applied = 0;
+    int64_t skipped = 0;
+    bool operator==(const Count&) const = default;
+  };
+  /// A pattern or conversion not applied to a layer.
+  struct Skipped {
+    std::string name;  ///< empty for a layer without a pattern
+    std::string layer;
+    std::string reason;
+    bool operator==(const Skipped&) const = default;
+  };
+
+  std::vector<Converted> conversions;
+  std::vector<Count> patterns;  ///< in the order tried
+  std::vector<Skipped> skipped;
+
+  /// Returns tables, with a line per reason.
+  std::string to_string() const;
+  bool operator==(const TransformReport&) const = default;
+};
+
+struct [[nodiscard]] TransformResult {
+  Model model;
+  std::vector<PatternMatch> matches;  ///< by first layer
+  TransformReport report;
+
+  /// Returns the match of a layer.
+  /// Throws: NotFoundError with similar names.
+  PatternMatch& match(std::string_view layer);
+};
+
+/// Converts a copy of the model to a fixed point, then matches the patterns in
+/// order, each in the model's order. For an Add of two convolutions, the match
+/// contains the convolution further from their common ancestor. Conditions and
+/// conversions that throw are skipped and reported.
+/// Throws: ValueError for a quantized model, an incomplete pattern or
+/// conversion or duplicate names, an unknown function, and conversions without
+/// a fixed point; NotFoundError, with similar names, for an unknown layer
+/// class.
+TransformResult transform(
+    const Model& model,
+    const std::vector<Pattern>& patterns = tensorrt_patterns(),
+    const std::vector<Conversion>& conversions = tensorrt_conversions());
+
+}  // namespace octet::quant

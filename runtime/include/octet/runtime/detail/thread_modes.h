@@ -1,0 +1,23 @@
+// Modes that guards set on a thread. Suspended work that resumes later saves
+// and restores its own.
+#pragma once
+
+#include <octet/runtime/detail/language.h>
+
+namespace octet {
+
+class CrossShardReduction;
+
+struct ThreadModes {
+  bool records = true;                         ///< false within a NoGradGuard
+  bool eager = false;                          ///< EagerGuard
+  bool float_codes = false;                    ///< FloatGemmGuard
+  int threads = 0;                             ///< ThreadLimit; 0: all
+  CrossShardReduction* batch_parts = nullptr;  ///< BatchPartsGuard
+  const void* model_in_shards = nullptr;       ///< model of the running shards
+};
+
+/// The modes of this thread, readable and writable.
+ThreadModes& thread_modes();
+
+}  // namespace octet
