@@ -120,8 +120,8 @@ void check_resize(std::string_view subject, Size2 size, const Resize& resize);
 /// Shapes: u8 [h,w,c] -> u8 [size.h,size.w,c]. Values are rounded to nearest,
 /// ties up.
 /// Throws: ShapeError unless the image is [h,w,c] with at least 1 pixel;
-/// ValueError for another type or a size out of the limits of image.h, and as
-/// check_resize().
+/// ValueError for another type or a size out of the limits of an image file, and
+/// as check_resize().
 Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize = {});
 
 /// Resizes a mask of class indices, always by the nearest pixel.

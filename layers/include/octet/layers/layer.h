@@ -22,7 +22,7 @@ namespace octet {
 
 // LayerDef: static description of a layer class: creation, Q/DQ placement,
 // folding and Keras import. Properties that depend on a layer's options are
-// virtual functions of Layer (layer.h).
+// virtual functions of Layer.
 
 class Layer;
 

@@ -49,7 +49,7 @@ class Rebuild;
 struct SessionOptions;
 
 /// Returns the replacement of a node while a model is rebuilt: a tensor of the
-/// new model (rebuild.h), or nullopt to copy the node.
+/// new model (Rebuild), or nullopt to copy the node.
 using NodeRewriter = std::function<std::optional<SymbolicTensor>(
     const GraphNode& node, Rebuild& rebuild)>;
 

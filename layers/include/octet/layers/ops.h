@@ -230,7 +230,7 @@ SymbolicTensor logical_xor(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& x,
                      const SymbolicTensor& y);
 /// Multiplies matrices: [n,...,m,k] times [n,...,k,l], each transposed on
-/// request (Matmul). Other products: einsum.h.
+/// request (Matmul). Other products: Einsum (dense.h).
 SymbolicTensor matmul(const SymbolicTensor& a, const SymbolicTensor& b,
                       const MatmulOptions& options = {});
 

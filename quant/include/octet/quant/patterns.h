@@ -115,7 +115,7 @@ std::vector<Conversion> onnxruntime_conversions();
 
 // transform(): first half of the pattern route. Conversions rewrite a copy of
 // the model, then patterns are matched on it. The matches can be edited before
-// insert_qdq() (insert_qdq.h).
+// insert_qdq() (quantize_model.h).
 
 /// A pattern point resolved to a site of a layer.
 struct MatchPoint {

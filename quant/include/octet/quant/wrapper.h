@@ -17,7 +17,7 @@ namespace octet::quant {
 
 // Quantize wrappers: layers that wrap a layer. A wrapper fake-quantizes the
 // inner layer's inputs and output, passes quantized weights to it through the
-// weight hook and never changes it. wrapper_registry.h has the sites of each
+// weight hook and never changes it. The registry has the sites of each
 // class. Users may derive custom wrappers.
 
 /// A quantizer of a layer, on an activation (QuantStub in the pattern route) or

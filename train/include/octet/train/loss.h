@@ -52,7 +52,7 @@ class Loss {
   /// Creates a custom loss.
   /// Throws: ValueError for an empty function or name.
   Loss(std::string name, Function function, const LossTraits& traits = {});
-  /// The loss of an Octet, Keras or PyTorch name: see loss_names.h.
+  /// The loss of an Octet, Keras or PyTorch name: see loss_named().
   /// Throws: NotFoundError with similar names.
   Loss(const char* name);
   Loss(const std::string& name);

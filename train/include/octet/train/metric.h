@@ -38,7 +38,7 @@ struct Metric {
       : name(std::move(metric_name)),
         each(std::move(function)),
         adapt(std::move(adapted)) {}
-  /// The metric of an Octet or Keras name: see loss_names.h.
+  /// The metric of an Octet or Keras name: see metric_named() in loss.h.
   /// Throws: NotFoundError with similar names.
   Metric(const char* known);
   Metric(const std::string& known);

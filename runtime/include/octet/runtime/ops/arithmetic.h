@@ -58,7 +58,7 @@ Variable sign(const Variable& x);
 Variable erf(const Variable& x);
 
 // Operators: `2 * x - y`, `-x`, `x / y`, `x[0]`. Numbers apply to every
-// element; tensors broadcast as in arithmetic.h.
+// element; tensors broadcast as above.
 //
 // There is no `+=`: `w -= rate * w.grad()` would rebind `w` and leave the
 // parameter unchanged. Update parameters with an optimizer, assign() or
@@ -152,7 +152,7 @@ Variable prod(const Variable& x);
 Variable prod(const Variable& x, const std::vector<int>& axes,
               Keepdims keepdims = Keepdims::no);
 
-// Comparison and selection. Tensors broadcast as in arithmetic.h.
+// Comparison and selection. Tensors broadcast as above.
 
 enum class Comparison {
   equal,
