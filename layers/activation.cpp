@@ -27,8 +27,10 @@ class ActivationLayer final : public Layer {
 
   std::string class_name() const override { return "Activation"; }
   Config config() const override { return write_fields(o_); }
-  bool is_identity(const Shape&, bool) const override {
-    return o_.activation == "linear";
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (o_.activation == "linear") facts.identity = Identity::always;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);

@@ -31,8 +31,10 @@ class ActivityRegularizationLayer final : public Layer {
 
   std::string class_name() const override { return "ActivityRegularization"; }
   Config config() const override { return write_fields(o_); }
-  bool is_identity(const Shape&, bool training) const override {
-    return !training || (o_.l1 == 0 && o_.l2 == 0);
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (o_.l1 == 0 && o_.l2 == 0) facts.identity = Identity::always;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);

@@ -27,9 +27,11 @@ class AlphaDropoutLayer final : public Layer {
 
   std::string class_name() const override { return "AlphaDropout"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool) const override { return false; }
-  bool is_identity(const Shape&, bool training) const override {
-    return !training || o_.rate == 0;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::any;
+    if (o_.rate == 0) facts.identity = Identity::always;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);

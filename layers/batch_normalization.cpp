@@ -106,11 +106,10 @@ class BatchNormalizationLayer final : public Layer {
                                        {{"epsilon", o_.epsilon}});
   }
 
-  void freeze_statistics(bool frozen) override { statistics_flag() = frozen; }
-  bool statistics_frozen() const override { return statistics_flag(); }
-  bool average_statistics(bool averaged) override {
-    statistics_averaged() = averaged ? std::optional<int64_t>(0) : std::nullopt;
-    return !statistics_frozen() && trainable();
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.statistics = true;
+    return facts;
   }
 
  private:

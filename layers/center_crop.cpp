@@ -5,6 +5,7 @@
 
 #include "checks.h"
 #include "fields.h"
+#include "identity.h"
 #include "image_fit.h"
 #include "make_layer.h"
 
@@ -27,9 +28,11 @@ class CenterCropLayer final : public Layer {
 
   std::string class_name() const override { return "CenterCrop"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
-  bool is_identity(const Shape& input, bool) const override {
-    return input[1] == o_.height && input[2] == o_.width;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    facts.identity = same_size(inputs, o_.height, o_.width);
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);

@@ -37,9 +37,13 @@ class ClipByValueLayer final : public Layer {
 
   std::string class_name() const override { return "ClipByValue"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return ""; }
-  bool is_non_negative(bool inputs) const override {
-    return o_.min.value_or(-1) >= 0 || (inputs && o_.max.value_or(0) >= 0);
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = "";
+    facts.sign = o_.min.value_or(-1) >= 0  ? OutputSign::non_negative
+                 : o_.max.value_or(0) >= 0 ? OutputSign::of_inputs
+                                           : OutputSign::any;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);

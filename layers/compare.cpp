@@ -46,8 +46,12 @@ class CompareLayer final : public Layer {
 
   std::string class_name() const override { return "Compare"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return ""; }
-  bool is_non_negative(bool) const override { return true; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = "";
+    facts.sign = OutputSign::non_negative;
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const size_t expected = o_.value ? 1 : 2;
     if (inputs.size() != expected) {

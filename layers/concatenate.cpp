@@ -28,9 +28,12 @@ class ConcatenateLayer final : public Layer {
 
   std::string class_name() const override { return "Concatenate"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
-  // Asked for a single input.
-  bool is_identity(const Shape&, bool) const override { return true; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    if (inputs.size() == 1) facts.identity = Identity::always;
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.empty()) {
       throw ValueError("count_mismatch", "inputs", "at least one is required");

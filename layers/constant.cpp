@@ -43,8 +43,12 @@ class ConstantLayer final : public Layer {
     const auto dims = sample_.dims();
     return Config().set("shape", Config::List(dims.begin(), dims.end()));
   }
-  std::string activation() const override { return ""; }
-  bool is_non_negative(bool) const override { return false; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = "";
+    facts.sign = OutputSign::any;
+    return facts;
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     return of_one_sample(sample_).with(0, single_input(inputs)[0]);

@@ -64,12 +64,20 @@ class Conv2DTransposeLayer final : public Layer {
 
   std::string class_name() const override { return "Conv2DTranspose"; }
   Config config() const override { return write_fields(o_); }
-  std::vector<ConvolutionShape> convolutions() const override {
-    const Shape& k = at(kernel_).variable.shape();
-    return {{.kernel = o_.kernel_size,
-             .in = k[3],
-             .out = o_.filters,
-             .groups = o_.groups}};
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (built()) {
+      facts.convolutions = {{.kernel = o_.kernel_size,
+                             .in = at(kernel_).variable.shape()[3],
+                             .out = o_.filters,
+                             .groups = o_.groups}};
+    }
+    if (!inputs.empty()) {
+      const Shape& x = inputs[0];
+      facts.multiply_adds =
+          x[1] * x[2] * x[3] * window_.cells() * o_.filters / o_.groups;
+    }
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -143,11 +151,6 @@ class Conv2DTransposeLayer final : public Layer {
     return activation_.emit(
         context, context.channels_first_node("ConvTranspose", operands, shape,
                                              attributes));
-  }
-
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
-    const Shape& x = inputs[0];
-    return x[1] * x[2] * x[3] * window_.cells() * o_.filters / o_.groups;
   }
 
  private:

@@ -55,12 +55,20 @@ class ConvLayer final : public Layer {
     return window_.over_images() ? "Conv2D" : "Conv1D";
   }
   Config config() const override { return write_fields(o_); }
-  std::vector<ConvolutionShape> convolutions() const override {
-    const Shape& k = at(kernel_).variable.shape();
-    return {{.kernel = window_.size(),
-             .in = k[-2] * o_.groups,
-             .out = k[-1],
-             .groups = o_.groups}};
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (this->built()) {
+      const Shape& k = at(kernel_).variable.shape();
+      facts.convolutions = {{.kernel = window_.size(),
+                             .in = k[-2] * o_.groups,
+                             .out = k[-1],
+                             .groups = o_.groups}};
+    }
+    if (!inputs.empty()) {
+      facts.multiply_adds = pixels(output_shape(inputs)) * o_.filters *
+                            window_.cells() * (inputs[0][-1] / o_.groups);
+    }
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -107,11 +115,6 @@ class ConvLayer final : public Layer {
         context, context.channels_first_node("Conv", operands,
                                              output_shape(std::array{x.shape}),
                                              window_.onnx(x.shape, o_.groups)));
-  }
-
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
-    return pixels(output_shape(inputs)) * o_.filters * window_.cells() *
-           (inputs[0][-1] / o_.groups);
   }
 
  private:

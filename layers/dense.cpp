@@ -76,12 +76,15 @@ class DenseLayer final : public Layer {
     return activation_.emit(context, y);
   }
 
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (inputs.empty()) return facts;
     int64_t rows = 1;
     for (int axis = 1; axis < inputs[0].rank() - 1; ++axis) {
       rows *= inputs[0][axis];
     }
-    return rows * inputs[0][-1] * o_.units;
+    facts.multiply_adds = rows * inputs[0][-1] * o_.units;
+    return facts;
   }
 
  private:

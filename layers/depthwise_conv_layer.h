@@ -45,12 +45,20 @@ class DepthwiseConvLayer final : public Layer {
     return window_.over_images() ? "DepthwiseConv2D" : "DepthwiseConv1D";
   }
   Config config() const override { return write_fields(o_); }
-  std::vector<ConvolutionShape> convolutions() const override {
-    const Shape& k = at(kernel_).variable.shape();
-    return {{.kernel = window_.size(),
-             .in = k[-2],
-             .out = k[-2] * k[-1],
-             .groups = k[-2]}};
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (this->built()) {
+      const Shape& k = at(kernel_).variable.shape();
+      facts.convolutions = {{.kernel = window_.size(),
+                             .in = k[-2],
+                             .out = k[-2] * k[-1],
+                             .groups = k[-2]}};
+    }
+    if (!inputs.empty()) {
+      const Shape y = output_shape(inputs);
+      facts.multiply_adds = pixels(y) * y[-1] * window_.cells();
+    }
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -94,11 +102,6 @@ class DepthwiseConvLayer final : public Layer {
         context, context.channels_first_node(
                      "Conv", operands, output_shape(std::array{x.shape}),
                      window_.onnx(x.shape, x.shape[-1])));
-  }
-
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
-    const Shape y = output_shape(inputs);
-    return pixels(y) * y[-1] * window_.cells();
   }
 
  private:

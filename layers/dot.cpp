@@ -102,9 +102,12 @@ class DotLayer final : public Layer {
     return product;
   }
 
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (inputs.empty()) return facts;
     const auto [x, y] = operands(inputs);
-    return x.m * x.k * y.m;
+    facts.multiply_adds = x.m * x.k * y.m;
+    return facts;
   }
 
  private:

@@ -25,8 +25,10 @@ class DropoutLayer final : public Layer {
 
   std::string class_name() const override { return "Dropout"; }
   Config config() const override { return write_fields(o_); }
-  bool is_identity(const Shape&, bool training) const override {
-    return !training || o_.rate == 0;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (o_.rate == 0) facts.identity = Identity::always;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);

@@ -31,7 +31,11 @@ class ELULayer final : public Layer {
 
   std::string class_name() const override { return "ELU"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return o_.alpha == 1 ? "elu" : ""; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = o_.alpha == 1 ? "elu" : "";
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }

@@ -3,6 +3,7 @@
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
+#include "identity.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -14,8 +15,10 @@ class FlattenLayer final : public Layer {
 
   std::string class_name() const override { return "Flatten"; }
   Config config() const override { return Config::Object(); }
-  bool is_identity(const Shape& input, bool) const override {
-    return output_shape(std::span(&input, 1)) == input;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.identity = same_shape(*this, inputs);
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {

@@ -29,13 +29,13 @@ class GatherLayer final : public Layer {
 
   std::string class_name() const override { return "Gather"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
-  bool is_identity(const Shape& input, bool) const override {
-    const std::vector<int64_t> indices = indices_in(input);
-    for (size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i] != static_cast<int64_t>(i)) return false;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    if (!inputs.empty() && selects_all(inputs[0])) {
+      facts.identity = Identity::always;
     }
-    return std::ssize(indices) == input[axis_of(input)];
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -60,6 +60,14 @@ class GatherLayer final : public Layer {
   }
 
  private:
+  bool selects_all(const Shape& input) const {
+    const std::vector<int64_t> indices = indices_in(input);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] != static_cast<int64_t>(i)) return false;
+    }
+    return std::ssize(indices) == input[axis_of(input)];
+  }
+
   int axis_of(const Shape& x) const {
     const int64_t axis = o_.axis < 0 ? o_.axis + x.rank() : o_.axis;
     if (axis < 0 || axis >= x.rank()) {

@@ -33,9 +33,11 @@ class GaussianNoiseLayer final : public Layer {
 
   std::string class_name() const override { return "GaussianNoise"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool) const override { return false; }
-  bool is_identity(const Shape&, bool training) const override {
-    return !training || o_.stddev == 0;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::any;
+    if (o_.stddev == 0) facts.identity = Identity::always;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);

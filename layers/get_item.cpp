@@ -37,16 +37,13 @@ class GetItemLayer final : public Layer {
 
   std::string class_name() const override { return "GetItem"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
-  bool is_identity(const Shape& input, bool) const override {
-    const std::vector<AxisPart> parts = parts_of_samples(input);
-    for (int axis = 1; axis < input.rank(); ++axis) {
-      const AxisPart& part = parts[static_cast<size_t>(axis)];
-      if (part.dropped || part.count != input[axis] || part.step != 1) {
-        return false;
-      }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    if (!inputs.empty() && selects_all(inputs[0])) {
+      facts.identity = Identity::always;
     }
-    return true;
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -114,6 +111,17 @@ class GetItemLayer final : public Layer {
   }
 
  private:
+  bool selects_all(const Shape& input) const {
+    const std::vector<AxisPart> parts = parts_of_samples(input);
+    for (int axis = 1; axis < input.rank(); ++axis) {
+      const AxisPart& part = parts[static_cast<size_t>(axis)];
+      if (part.dropped || part.count != input[axis] || part.step != 1) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // Treats the batch, whose size may be unknown, as size 1.
   std::vector<AxisPart> parts_of_samples(const Shape& x) const {
     return parts_of(x.with(0, 1), o_.index);

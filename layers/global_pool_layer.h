@@ -29,7 +29,11 @@ class GlobalPoolLayer final : public Layer {
                        kKind == Pooling::max ? "Max" : "Average", kAxes);
   }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = kAxes == 2 ? image_input(inputs) : sequence_input(inputs);
     if (!o_.keepdims) return {x[0], x[-1]};

@@ -42,6 +42,13 @@ const Shape& SymbolicTensor::shape() const {
   return node->shape;
 }
 
+LayerFacts GraphNode::facts() const {
+  std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
+  for (const SymbolicTensor& input : inputs) shapes.push_back(input.shape());
+  return layer->facts(shapes);
+}
+
 SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs) {
   // Ids only order nodes; results do not depend on their values.

@@ -13,20 +13,35 @@
 
 namespace octet {
 
-std::string Layer::activation() const {
-  const Config fields = config();
+namespace {
+
+// Returns the field `activation` of a configuration.
+std::string configured_activation(const Config& fields) {
   const Config* found =
       fields.is_object() ? fields.find("activation") : nullptr;
   return found != nullptr && found->is_string() ? found->as_string() : "linear";
 }
 
-LayerRole Layer::role() const {
-  const LayerDef* def = find_layer_def(class_name());
-  return def == nullptr ? LayerRole::other : def->role;
-}
+}  // namespace
 
-bool Layer::is_identity(const Shape&, bool training) const {
-  return !training && role() == LayerRole::identity;
+LayerFacts Layer::facts(std::span<const Shape>) const {
+  LayerFacts facts;
+  if (const LayerDef* def = find_layer_def(class_name())) {
+    facts.role = def->role;
+    facts.folded = def->folded;
+  }
+  facts.activation = configured_activation(config());
+  const bool moves =
+      facts.role == LayerRole::movement || facts.role == LayerRole::identity;
+  if (facts.activation == "linear") {
+    facts.sign = moves ? OutputSign::of_inputs : OutputSign::any;
+  } else if (is_non_negative_function(facts.activation)) {
+    facts.sign = OutputSign::non_negative;
+  }
+  if (facts.role == LayerRole::identity) {
+    facts.identity = Identity::in_inference;
+  }
+  return facts;
 }
 
 std::optional<uint64_t> Layer::state_version() const {
@@ -35,13 +50,6 @@ std::optional<uint64_t> Layer::state_version() const {
     return def->class_name == name;
   });
   return own ? std::optional<uint64_t>(0) : std::nullopt;
-}
-
-bool Layer::is_non_negative(bool inputs) const {
-  const std::string function = activation();
-  if (function != "linear") return is_non_negative_function(function);
-  const LayerRole own = role();
-  return inputs && (own == LayerRole::movement || own == LayerRole::identity);
 }
 
 OnnxValue Layer::emit(EmitContext&, std::span<const OnnxValue>) const {
@@ -138,9 +146,7 @@ void Layer::share_parameters(const Layer& from) {
     parameters_[i] = from.parameters()[i];
   }
   trainable_ = from.trainable();
-  // A class with a separate flag takes over its value, but does not share it.
   statistics_ = from.shared_statistics();
-  freeze_statistics(from.statistics_frozen());
   pending_.clear();
   initialized_ = true;
 }
@@ -155,10 +161,21 @@ void Layer::set_trainable(bool trainable) {
 // Derived from the parameters, which may be shared; the flag serves layers
 // without trainable parameters.
 bool Layer::trainable() const {
-  for (const Parameter& p : parameters_) {
+  for (const Parameter& p : parameters()) {
     if (p.trainable) return p.variable.requires_grad();
   }
-  return trainable_;
+  return holder().trainable_;
+}
+
+void Layer::freeze_statistics(bool frozen) {
+  if (facts().statistics) shared_statistics()->frozen = frozen;
+}
+
+bool Layer::average_statistics(bool averaged) {
+  if (!facts().statistics) return false;
+  StatisticsMode& mode = *shared_statistics();
+  mode.averaged = averaged ? std::optional<int64_t>(0) : std::nullopt;
+  return !mode.frozen && trainable();
 }
 
 size_t Layer::add_parameter(std::string name, const Shape& shape,

@@ -29,8 +29,10 @@ class LeakyReLULayer final : public Layer {
   std::string class_name() const override { return "LeakyReLU"; }
   Config config() const override { return write_fields(o_); }
   // 0.2 is the slope of Keras' function; the layer's default is 0.3.
-  std::string activation() const override {
-    return o_.negative_slope == 0.2f ? "leaky_relu" : "";
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = o_.negative_slope == 0.2f ? "leaky_relu" : "";
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);

@@ -50,7 +50,11 @@ class LocalResponseNormalizationLayer final : public Layer {
     return "LocalResponseNormalization";
   }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return image_input(inputs);
   }

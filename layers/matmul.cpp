@@ -89,9 +89,13 @@ class MatmulLayer final : public Layer {
             output_shape(std::array{inputs[0].shape, inputs[1].shape})};
   }
 
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (inputs.empty()) return facts;
     const Shape y = output_shape(inputs);
-    return y.slice(1, y.rank()).size() * inputs[0][o_.transpose_a ? -2 : -1];
+    facts.multiply_adds =
+        y.slice(1, y.rank()).size() * inputs[0][o_.transpose_a ? -2 : -1];
+    return facts;
   }
 
  private:

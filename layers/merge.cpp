@@ -57,11 +57,12 @@ class MergeLayer final : public Layer {
 
   std::string class_name() const override { return merge_.class_name; }
   Config config() const override { return Config::Object(); }
-  bool is_non_negative(bool inputs) const override {
-    return inputs && !merge_.negative;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = merge_.negative ? OutputSign::any : OutputSign::of_inputs;
+    if (inputs.size() == 1) facts.identity = Identity::always;
+    return facts;
   }
-  // Asked for a single input.
-  bool is_identity(const Shape&, bool) const override { return !merge_.pair; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (merge_.pair && inputs.size() != 2) {

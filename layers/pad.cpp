@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "fields.h"
+#include "identity.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -62,11 +63,11 @@ class PadLayer final : public Layer {
 
   std::string class_name() const override { return "Pad"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override {
-    return inputs && o_.value >= 0;
-  }
-  bool is_identity(const Shape& input, bool) const override {
-    return output_shape(std::span(&input, 1)) == input;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = o_.value >= 0 ? OutputSign::of_inputs : OutputSign::any;
+    facts.identity = same_shape(*this, inputs);
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {

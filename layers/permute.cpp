@@ -40,8 +40,10 @@ class PermuteLayer final : public Layer {
 
   std::string class_name() const override { return "Permute"; }
   Config config() const override { return write_fields(o_); }
-  bool is_identity(const Shape&, bool) const override {
-    return std::ranges::is_sorted(o_.dims);
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (std::ranges::is_sorted(o_.dims)) facts.identity = Identity::always;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);

@@ -57,7 +57,11 @@ class PoolLayer final : public Layer {
                        window_.over_images() ? 2 : 1);
   }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = window_.input(inputs);
     return window_.output_shape(x, x[-1]);

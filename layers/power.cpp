@@ -31,10 +31,12 @@ class PowerLayer final : public Layer {
 
   std::string class_name() const override { return "Power"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return ""; }
-  // NaN, the result for negative inputs, does not count as negative.
-  bool is_non_negative(bool inputs) const override {
-    return inputs || std::fmod(o_.exponent, 2.0f) == 0;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = "";
+    facts.sign = std::fmod(o_.exponent, 2.0f) == 0 ? OutputSign::non_negative
+                                                   : OutputSign::of_inputs;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);

@@ -27,7 +27,11 @@ class PReLULayer final : public Layer {
 
   std::string class_name() const override { return "PReLU"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return ""; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = "";
+    return facts;
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);

@@ -86,8 +86,11 @@ class ReduceLayer final : public Layer {
 
   std::string class_name() const override { return "Reduce"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override {
-    return inputs || is_index(reduction_);
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign =
+        is_index(reduction_) ? OutputSign::non_negative : OutputSign::of_inputs;
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {

@@ -36,11 +36,16 @@ class ReLULayer final : public Layer {
 
   std::string class_name() const override { return "ReLU"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override {
-    if (o_.negative_slope != 0 || o_.threshold != 0) return "";
-    return std::isinf(o_.max_value) ? "relu" : o_.max_value == 6 ? "relu6" : "";
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    const bool plain = o_.negative_slope == 0 && o_.threshold == 0;
+    facts.activation = plain && std::isinf(o_.max_value) ? "relu"
+                       : plain && o_.max_value == 6      ? "relu6"
+                                                         : "";
+    facts.sign =
+        o_.negative_slope == 0 ? OutputSign::non_negative : OutputSign::any;
+    return facts;
   }
-  bool is_non_negative(bool) const override { return o_.negative_slope == 0; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }

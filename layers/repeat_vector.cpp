@@ -24,7 +24,11 @@ class RepeatVectorLayer final : public Layer {
 
   std::string class_name() const override { return "RepeatVector"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override { return inputs; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    return facts;
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);

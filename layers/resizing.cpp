@@ -9,6 +9,7 @@
 
 #include "checks.h"
 #include "fields.h"
+#include "identity.h"
 #include "image_fit.h"
 #include "make_layer.h"
 
@@ -49,11 +50,12 @@ class ResizingLayer final : public Layer {
 
   std::string class_name() const override { return "Resizing"; }
   Config config() const override { return write_fields(o_); }
-  bool is_non_negative(bool inputs) const override {
-    return inputs && (!o_.pad_to_aspect_ratio || o_.fill_value >= 0);
-  }
-  bool is_identity(const Shape& input, bool) const override {
-    return input[1] == o_.height && input[2] == o_.width;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    const bool pads = o_.pad_to_aspect_ratio && o_.fill_value < 0;
+    facts.sign = pads ? OutputSign::any : OutputSign::of_inputs;
+    facts.identity = same_size(inputs, o_.height, o_.width);
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);

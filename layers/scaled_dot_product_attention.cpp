@@ -151,8 +151,12 @@ class ScaledDotProductAttentionLayer final : public Layer {
             y};
   }
 
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
-    return inputs[0][1] * inputs[1][1] * (inputs[0][2] + inputs[2][2]);
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (inputs.empty()) return facts;
+    facts.multiply_adds =
+        inputs[0][1] * inputs[1][1] * (inputs[0][2] + inputs[2][2]);
+    return facts;
   }
 
  private:

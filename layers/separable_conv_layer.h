@@ -52,13 +52,22 @@ class SeparableConvLayer final : public Layer {
     return window_.over_images() ? "SeparableConv2D" : "SeparableConv1D";
   }
   Config config() const override { return write_fields(o_); }
-  std::vector<ConvolutionShape> convolutions() const override {
-    const Shape& k = at(depthwise_).variable.shape();
-    return {{.kernel = window_.size(),
-             .in = k[-2],
-             .out = k[-2] * k[-1],
-             .groups = k[-2]},
-            {.in = k[-2] * k[-1], .out = o_.filters}};
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    if (this->built()) {
+      const Shape& k = at(depthwise_).variable.shape();
+      facts.convolutions = {{.kernel = window_.size(),
+                             .in = k[-2],
+                             .out = k[-2] * k[-1],
+                             .groups = k[-2]},
+                            {.in = k[-2] * k[-1], .out = o_.filters}};
+    }
+    if (!inputs.empty()) {
+      const int64_t mixed = inputs[0][-1] * o_.depth_multiplier;
+      facts.multiply_adds =
+          pixels(output_shape(inputs)) * mixed * (window_.cells() + o_.filters);
+    }
+    return facts;
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -119,12 +128,6 @@ class SeparableConvLayer final : public Layer {
     const std::string y =
         context.node("Conv", operands, pointwise().onnx(shape, 1));
     return activation_.emit(context, {context.channels_last(y, rank), shape});
-  }
-
-  int64_t multiply_adds(std::span<const Shape> inputs) const override {
-    const int64_t mixed = inputs[0][-1] * o_.depth_multiplier;
-    return pixels(output_shape(inputs)) * mixed *
-           (window_.cells() + o_.filters);
   }
 
  private:

@@ -25,8 +25,12 @@ class SoftmaxLayer final : public Layer {
 
   std::string class_name() const override { return "Softmax"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return last_ ? "softmax" : ""; }
-  bool is_non_negative(bool) const override { return true; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = last_ ? "softmax" : "";
+    facts.sign = OutputSign::non_negative;
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {

@@ -26,11 +26,7 @@ std::vector<NodeSize> Model::sizes() const {
         size.trainable += p.variable.shape().size();
       }
     }
-    std::vector<Shape> inputs;
-    for (const SymbolicTensor& input : node->inputs) {
-      inputs.push_back(input.shape());
-    }
-    size.multiply_adds = layer.multiply_adds(inputs);
+    size.multiply_adds = node->facts().multiply_adds;
   }
   return sizes;
 }
@@ -40,10 +36,11 @@ namespace {
 /// Returns "Conv2D, relu": the class, with its final activation unless the
 /// class name implies it.
 std::string class_text(const Layer& layer) {
-  const std::string function = layer.activation();
+  const LayerFacts facts = layer.facts();
+  const std::string& function = facts.activation;
   const std::string name = layer.class_name();
   const bool is_said =
-      layer.role() == LayerRole::activation && name != "Activation";
+      facts.role == LayerRole::activation && name != "Activation";
   if (function.empty() || function == "linear" || is_said) return name;
   return fmt::format("{}, {}", name, function);
 }

@@ -55,9 +55,13 @@ class UnaryLayer final : public Layer {
 
   std::string class_name() const override { return "Unary"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return ""; }
-  bool is_non_negative(bool inputs) const override {
-    return operation_.non_negative || (inputs && operation_.keeps_sign);
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = "";
+    facts.sign = operation_.non_negative ? OutputSign::non_negative
+                 : operation_.keeps_sign ? OutputSign::of_inputs
+                                         : OutputSign::any;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);

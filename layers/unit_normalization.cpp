@@ -45,7 +45,11 @@ class UnitNormalizationLayer final : public Layer {
     if (o_.epsilon != UnitNormalizationOptions().epsilon) return all;
     return Config().set("axis", all.at("axis"));
   }
-  bool is_non_negative(bool inputs) const override { return inputs; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.sign = OutputSign::of_inputs;
+    return facts;
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);

@@ -24,12 +24,14 @@ class WhereLayer final : public Layer {
 
   std::string class_name() const override { return "Where"; }
   Config config() const override { return write_fields(o_); }
-  std::string activation() const override { return ""; }
-  bool is_non_negative(bool inputs) const override {
-    const auto of = [&](const std::optional<float>& number) {
-      return number ? *number >= 0 : inputs;
-    };
-    return of(o_.x) && of(o_.y);
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = "";
+    const bool negative = o_.x.value_or(0) < 0 || o_.y.value_or(0) < 0;
+    facts.sign = negative       ? OutputSign::any
+                 : o_.x && o_.y ? OutputSign::non_negative
+                                : OutputSign::of_inputs;
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const size_t expected = 1 + (o_.x ? 0 : 1) + (o_.y ? 0 : 1);

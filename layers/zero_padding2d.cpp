@@ -4,6 +4,7 @@
 
 #include "checks.h"
 #include "fields.h"
+#include "identity.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -24,8 +25,10 @@ class ZeroPadding2DLayer final : public Layer {
 
   std::string class_name() const override { return "ZeroPadding2D"; }
   Config config() const override { return write_fields(o_); }
-  bool is_identity(const Shape& input, bool) const override {
-    return output_shape(std::span(&input, 1)) == input;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.identity = same_shape(*this, inputs);
+    return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);

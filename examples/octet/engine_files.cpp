@@ -173,7 +173,7 @@ void check_engine_options(const EngineOptions& o) {
   (void)profile_of(o.batches);
 }
 
-std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
+std::string write_engine_files(const std::string& onnx, io::Target target,
                                const EngineOptions& o, const Dataset* data,
                                const io::FileLimits& limits) {
   if (!o.golden) return {};
@@ -183,8 +183,7 @@ std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
       fmt::format("{}: {} inputs, {} outputs\n",
                   golden.inputs.at(0).npy.parent_path().string(),
                   golden.inputs.size(), golden.outputs.size());
-  if (target == io::OnnxTarget::openvino ||
-      target == io::OnnxTarget::onnxruntime) {
+  if (target == io::Target::openvino || target == io::Target::onnxruntime) {
     return vectors;
   }
   const std::string lines = io::engine_commands(

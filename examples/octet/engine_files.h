@@ -27,7 +27,7 @@ void check_engine_options(const EngineOptions& options);
 /// Writes OUT.golden/ and, for TensorRT targets and `any`, OUT.commands.sh if
 /// --golden is given. Inputs are the first samples of `data`, or noise in [0,1)
 /// without data, in [0,255] for uint8 inputs. Returns a report of the files.
-std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
+std::string write_engine_files(const std::string& onnx, io::Target target,
                                const EngineOptions& options,
                                const Dataset* data,
                                const io::FileLimits& limits);

@@ -13,7 +13,9 @@ namespace octet::program {
 
 void add_target_option(Command& command, ExportOptions& o, const char* help) {
   command.add("--target", o.target, help)
-      .type("tensorrt8|tensorrt10|tensorrt11|openvino|onnxruntime|any");
+      .type(
+          "tensorrt8|tensorrt10|tensorrt11|tensorrt_rtx|onnxruntime|openvino|"
+          "any");
 }
 
 void add_export_options(Command& command, ExportOptions& o) {
@@ -99,8 +101,8 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
   using io::OnnxWeights;
   OnnxOptions options = OnnxOptions::for_target(
       o.target
-          ? as_option("--target", [&] { return io::onnx_target(*o.target); })
-          : io::OnnxTarget::any);
+          ? as_option("--target", [&] { return io::target_named(*o.target); })
+          : io::Target::any);
   options.input_names = names.input_names;
   options.output_names = names.output_names;
   options.interface = names.interface;

@@ -59,7 +59,7 @@ void graph(GraphOptions o) {
   if (!o.output.empty()) check_output(o.output);
   const io::DrawOptions options{
       .target =
-          as_option("--target", [&] { return io::lint_target(o.target); }),
+          as_option("--target", [&] { return io::target_named(o.target); }),
       .fuse = !o.separate,
       .limits = o.model.limits()};
   const bool file = is_onnx(o.model.what) && !o.layers && !o.int8;

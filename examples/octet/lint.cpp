@@ -121,7 +121,7 @@ Examples:
     }
     const io::LintOptions lint_options{
         .target = as_option("--target",
-                            [&] { return io::lint_target(options->target); }),
+                            [&] { return io::target_named(options->target); }),
         .samples =
             options->data.empty() ? Tensor() : io::read_npy(options->data)};
     if (!options->fix.empty()) check_output(options->fix);

@@ -103,7 +103,7 @@ Config to_config(const Model& model) {
     layers.push_back(Config()
                          .set("name", node.layer->name())
                          .set("class", node.layer->class_name())
-                         .set("activation", node.layer->activation())
+                         .set("activation", node.layer->facts().activation)
                          .set("inputs", std::move(inputs))
                          .set("trainable", node.layer->trainable())
                          .set("output", to_config(node.shape))

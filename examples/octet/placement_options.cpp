@@ -31,9 +31,9 @@ bool has_convolution_behind_concat(const Model& model) {
     const bool follows = std::ranges::any_of(
         node->inputs,
         [&](const SymbolicTensor& x) { return behind.contains(x.node.get()); });
-    if (follows && !layer.convolutions().empty()) return true;
+    if (follows && !layer.facts().convolutions.empty()) return true;
     if (layer.class_name() == "Concatenate" ||
-        (follows && layer.role() != LayerRole::linear)) {
+        (follows && layer.facts().role != LayerRole::linear)) {
       behind.insert(node.get());
     }
   }
@@ -134,7 +134,7 @@ void choose_policy(PlacementOptions& options,
 void check_reader(const PlacementOptions& options,
                   const std::optional<std::string>& target) {
   const bool known = target && io::takes_uint8(as_option("--target", [&] {
-                       return io::onnx_target(*target);
+                       return io::target_named(*target);
                      }));
   if (options.policy != "onnxruntime" || known) return;
   throw ValueError("conflicting_options", "--policy",

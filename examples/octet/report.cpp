@@ -185,8 +185,8 @@ void add_speed(const ModelSource& source, const std::string& name,
 }
 
 void add_graph(const ReportOptions& o, const Model& model, io::Report& report) {
-  const io::LintTarget target =
-      as_option("--target", [&] { return io::lint_target(o.target); });
+  const io::Target target =
+      as_option("--target", [&] { return io::target_named(o.target); });
   if (is_onnx(o.model.what)) {
     report.graph = io::draw_onnx(
         o.model.what, {.target = target, .limits = o.model.limits()});
@@ -200,9 +200,8 @@ void add_graph(const ReportOptions& o, const Model& model, io::Report& report) {
     return;
   }
   const io::OnnxOptions form =
-      target == io::LintTarget::onnxruntime ||
-              target == io::LintTarget::openvino
-          ? io::OnnxOptions::for_target(io::onnx_target(o.target))
+      target == io::Target::onnxruntime || target == io::Target::openvino
+          ? io::OnnxOptions::for_target(io::target_named(o.target))
           : io::OnnxOptions();
   report.lint =
       io::lint_onnx_bytes(io::to_onnx(model, form).bytes, {.target = target});
@@ -261,7 +260,7 @@ void add_noise(const ReportOptions& o, const Model& model,
 
 void make_report(const ReportOptions& o) {
   check_output(o.output);
-  (void)as_option("--target", [&] { return io::lint_target(o.target); });
+  (void)as_option("--target", [&] { return io::target_named(o.target); });
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);

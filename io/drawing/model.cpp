@@ -29,8 +29,8 @@ std::string pair_text(const quant::Quantizer& quantizer) {
 
 /// "Conv2D, relu".
 std::string op_of(const Layer& layer) {
-  const std::string function = layer.activation();
-  const bool is_said = layer.role() == LayerRole::activation &&
+  const std::string function = layer.facts().activation;
+  const bool is_said = layer.facts().role == LayerRole::activation &&
                        layer.class_name() != "Activation";
   return function.empty() || function == "linear" || is_said
              ? layer.class_name()
@@ -88,13 +88,13 @@ Sketch sketch_of(const Model& model) {
 
 /// Predicts kernels from the ONNX nodes of each layer, after folding if the
 /// target folds.
-std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
+std::vector<SketchKernel> kernels_of(const Model& model, Target target) {
   OnnxOptions form;
-  if (target == LintTarget::onnxruntime) {
-    form = OnnxOptions::for_target(OnnxTarget::onnxruntime);
+  if (target == Target::onnxruntime) {
+    form = OnnxOptions::for_target(Target::onnxruntime);
     form.fold_batch_norm = false;
-  } else if (target == LintTarget::openvino) {
-    form.target = OnnxTarget::openvino;
+  } else if (target == Target::openvino) {
+    form.target = Target::openvino;
   }
   ExportedGraph exported = build_onnx(model, form);
   fill_in(*exported.model.mutable_graph(), exported.large);
@@ -120,7 +120,7 @@ std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
 
 Drawing draw(const Model& given, const DrawOptions& options) {
   std::optional<Model> folded;
-  if (options.target == LintTarget::onnxruntime) {
+  if (options.target == Target::onnxruntime) {
     folded = quant::fold_batch_norm(given);
   }
   const Model& model = folded ? *folded : given;

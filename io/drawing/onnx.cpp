@@ -49,7 +49,7 @@ class OnnxSketch {
     }
   }
 
-  Sketch sketch(LintTarget target) && {
+  Sketch sketch(Target target) && {
     for (const lint::Kernel& kernel : lint::kernels(graph_, target)) {
       SketchKernel made{{}, kernel.precision, kernel.reason};
       for (const Node* node : kernel.nodes) {

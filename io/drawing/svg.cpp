@@ -240,7 +240,7 @@ std::string summary_of(const Drawing& drawing) {
   return fmt::format(
       "forecast for {}: {} kernels INT8 in and out, {} INT8 in and FP out, "
       "{} FP",
-      to_text(drawing.target), count[2], count[1], count[0]);
+      to_string(drawing.target), count[2], count[1], count[0]);
 }
 
 }  // namespace

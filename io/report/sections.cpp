@@ -192,7 +192,7 @@ std::string lint_section(const Report& report) {
       "<p>For {}: {} errors, {} warnings, {} notes. Of {} layers, {} are "
       "predicted to run in INT8, {} with INT8 input and floating-point output, "
       "{} in floating point.</p>\n",
-      to_text(lint.target), lint.count(LintSeverity::error),
+      to_string(lint.target), lint.count(LintSeverity::error),
       lint.count(LintSeverity::warning), lint.count(LintSeverity::info),
       lint.layers.size(), layers[LayerPrecision::int8],
       layers[LayerPrecision::int8_to_float], layers[LayerPrecision::floating]);

@@ -105,7 +105,7 @@ Decision decision_of(const Model& model, size_t index) {
   const Shape shape = output.shape();
   if (shape.rank() < 2) return Decision::none;
   const Layer& layer = float_layer(*output.node->layer);
-  const std::string function = layer.activation();
+  const std::string function = layer.facts().activation;
   const int64_t width = shape[-1];
   if (width >= 2 &&
       (function == "softmax" || layer.class_name() == "Softmax")) {

@@ -14,7 +14,6 @@
 
 #include "folding/folded_weights.h"
 #include "graph/graph_index.h"
-#include "graph/layer_facts.h"
 
 namespace octet::quant {
 namespace {
@@ -36,8 +35,7 @@ bool quantizes_what_it_reads(const Layer& layer) {
 // Includes training: a Dropout would act on values before, not after, the
 // normalization.
 bool hands_on(const GraphNode& node) {
-  return node.inputs.size() == 1 &&
-         node.layer->is_identity(node.inputs[0].shape(), true);
+  return node.inputs.size() == 1 && node.facts().identity == Identity::always;
 }
 
 bool is_batch_norm(const Layer& layer) {
@@ -66,7 +64,7 @@ std::shared_ptr<Layer> wrapped(const Fold& fold, std::shared_ptr<Layer> inner,
   };
   if (old != nullptr) {
     const QdqSite kernel =
-        QdqSite::weight(std::string(folded_weight(old->inner()).parameter));
+        QdqSite::weight(std::string(old->inner().facts().folded.parameter));
     for (const PlacedQuantizer& placed : old->quantizers()) {
       if (placed.site == kernel) {
         wrapper->attach(
@@ -178,14 +176,14 @@ class Folding {
   }
 
   std::string why_not_into(const Layer& layer) const {
-    if (folded_weight(layer).parameter.empty()) {
+    if (layer.facts().folded.parameter.empty()) {
       return fmt::format("its input '{}' is of class {}{}", layer.name(),
                          float_layer(layer).class_name(),
-                         role_of(layer) == LayerRole::identity
+                         layer.facts().role == LayerRole::identity
                              ? ", which changes values in training"
                              : "");
     }
-    const std::string activation = layer.activation();
+    const std::string activation = layer.facts().activation;
     if (activation != "linear") {
       return fmt::format("'{}' has an activation{}{}", layer.name(),
                          activation.empty() ? "" : ", ", activation);
@@ -238,7 +236,7 @@ class Folding {
     }
     const Layer& inner = float_layer(layer);
     const PlacedQuantizer* weight = quantizer_at(
-        layer, QdqSite::weight(std::string(folded_weight(layer).parameter)));
+        layer, QdqSite::weight(std::string(layer.facts().folded.parameter)));
     FoldedLayer folded = fold_into(
         inner, weight != nullptr ? weight->quantizer.get() : nullptr, affine);
     if (!folded.problem.empty()) {

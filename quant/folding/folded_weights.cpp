@@ -9,7 +9,6 @@
 #include <octet/runtime/error.h>
 
 #include "graph/graph_index.h"
-#include "graph/layer_facts.h"
 
 namespace octet::quant {
 namespace {
@@ -182,7 +181,7 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
 
   FoldedLayer result;
   result.class_name = layer.class_name();
-  const FoldedWeight weight = folded_weight(layer);
+  const FoldedWeight weight = layer.facts().folded;
   result.kernel = weight.parameter;
   result.config = layer.config();
   result.config.set("use_bias", true);

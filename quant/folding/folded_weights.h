@@ -27,14 +27,14 @@ struct FoldedLayer {
   std::string class_name;
   Config config;
   std::vector<Tensor> parameters;  ///< in the layer's order
-  std::string kernel;              ///< folded_weight() of the class
+  std::string kernel;              ///< LayerFacts::folded
   /// Quantizer of the kernel, fixed and per channel; null for a float layer.
   std::shared_ptr<Quantizer> quantizer;
   std::string note;     ///< side effects
   std::string problem;  ///< reason if not foldable; all else is then empty
 };
 
-/// Folds `affine` into a layer whose class has a folded_weight(). `quantizer`
+/// Folds `affine` into a layer with LayerFacts::folded. `quantizer`
 /// is the weight's, or null.
 FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
                       const ChannelAffine& affine);

@@ -7,8 +7,6 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
-#include "graph/layer_facts.h"
-
 namespace octet::quant {
 namespace {
 
@@ -42,7 +40,7 @@ GraphIndex::GraphIndex(const Model& model, GraphMode mode) : model_(model) {
     const size_t call = calls.size();
     calls.push_back(node.get());
     layers_.emplace(node->layer->name(), node->layer.get());
-    Entry entry{.role = role_of(*node->layer)};
+    Entry entry{.role = node->layer->facts().role};
     const bool skipped = mode == GraphMode::inference &&
                          entry.role == LayerRole::identity &&
                          node->inputs.size() == 1;
@@ -138,7 +136,7 @@ FusionKind GraphIndex::kind(const GraphNode& node) const {
     case LayerRole::normalization:
       return FusionKind::normalization;
     case LayerRole::activation:
-      return kind_of_function(node.layer->activation());
+      return kind_of_function(node.layer->facts().activation);
     case LayerRole::movement:
       return FusionKind::movement;
     case LayerRole::merge:
@@ -153,7 +151,7 @@ FusionKind GraphIndex::kind(const GraphNode& node) const {
 }
 
 FusionKind GraphIndex::epilogue(const GraphNode& node) const {
-  const std::string function = node.layer->activation();
+  const std::string function = node.layer->facts().activation;
   return function == "linear" ? FusionKind::other : kind_of_function(function);
 }
 

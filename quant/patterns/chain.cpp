@@ -6,7 +6,6 @@
 
 #include <octet/layers/custom_layer.h>
 
-#include "graph/layer_facts.h"
 #include "patterns/failure.h"
 
 namespace octet::quant {
@@ -29,7 +28,7 @@ bool takes_function(const PatternStep& step, const std::string& function) {
 std::optional<std::string> built_in_activation(const GraphIndex& graph,
                                                const GraphNode& node) {
   if (!graph.is_linear(node)) return std::nullopt;
-  std::string function = node.layer->activation();
+  std::string function = node.layer->facts().activation;
   if (function == "linear") return std::nullopt;
   return function;
 }
@@ -69,7 +68,7 @@ bool ChainFinder::fits(const PatternStep& step, const GraphNode& node) {
   const bool right =
       names(step.classes, name) ||
       std::ranges::find(step.roles, graph_.role(node)) != step.roles.end() ||
-      (name == "Activation" && takes_function(step, layer.activation()));
+      (name == "Activation" && takes_function(step, layer.facts().activation));
   return right && admits(step, node);
 }
 

@@ -9,7 +9,6 @@
 #include <octet/quant/patterns.h>
 
 #include "graph/graph_index.h"
-#include "graph/layer_facts.h"
 
 namespace octet::quant {
 namespace {
@@ -22,11 +21,6 @@ bool is_one_pixel(const Shape& shape) {
   return (rank == 3 || rank == 4) && shape.slice(1, rank - 1).size() == 1;
 }
 
-// Includes training; for a single input.
-bool is_identity(const GraphNode& node) {
-  return node.layer->is_identity(node.inputs[0].shape(), true);
-}
-
 // Files name several outputs after their layers, which must therefore remain.
 bool names_an_output(const GraphNode& node, const Model& model) {
   return model.outputs().size() > 1 &&
@@ -36,7 +30,7 @@ bool names_an_output(const GraphNode& node, const Model& model) {
 }
 
 Replacement remove_identity(const GraphNode& node, Rebuild& rebuild) {
-  if (node.inputs.size() != 1 || !is_identity(node) ||
+  if (node.inputs.size() != 1 || node.facts().identity != Identity::always ||
       names_an_output(node, rebuild.model())) {
     return std::nullopt;
   }
@@ -77,7 +71,7 @@ Replacement remove_identity_pool(const GraphNode& node, Rebuild& rebuild) {
 bool is_elementwise(const GraphNode& node) {
   if (node.inputs.size() != 1) return false;
   const Layer& layer = *node.layer;
-  switch (role_of(layer)) {
+  switch (layer.facts().role) {
     case LayerRole::activation:
       return layer.parameters().empty();
     case LayerRole::identity: {
@@ -139,7 +133,7 @@ Replacement split_activation(const GraphNode& node, Rebuild& rebuild) {
                                                         "SeparableConv2D",
                                                         "Dense"};
   const Layer& layer = *node.layer;
-  const std::string function = layer.activation();
+  const std::string function = layer.facts().activation;
   const bool output = std::ranges::any_of(
       rebuild.model().outputs(),
       [&](const SymbolicTensor& y) { return y.node.get() == &node; });

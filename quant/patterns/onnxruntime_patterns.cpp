@@ -26,7 +26,7 @@ PatternStep bound() {
       .classes = {"ReLU"},
       .activations = {"relu", "relu6"},
       .only_if = {"the output cannot be negative", [](const PatternLayer& l) {
-                    return l.node.layer->is_non_negative(false);
+                    return l.node.facts().sign == OutputSign::non_negative;
                   }}};
 }
 

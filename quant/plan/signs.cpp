@@ -18,7 +18,11 @@ Tensors non_negative_tensors(const Model& model) {
         std::ranges::all_of(node->inputs, [&](const SymbolicTensor& x) {
           return result.contains(x.node.get());
         });
-    if (node->layer->is_non_negative(inputs)) result.insert(node.get());
+    const OutputSign sign = node->facts().sign;
+    if (sign == OutputSign::non_negative ||
+        (inputs && sign == OutputSign::of_inputs)) {
+      result.insert(node.get());
+    }
   }
   return result;
 }

@@ -19,7 +19,7 @@ constexpr double kTolerance = 0.01;
 
 // Returns whether f(a x) = a f(x) for a > 0.
 bool is_homogeneous(const Layer& layer) {
-  const std::string function = layer.activation();
+  const std::string function = layer.facts().activation;
   return function == "linear" || function == "relu";
 }
 
@@ -107,7 +107,7 @@ const GraphNode* reader_of(const GraphIndex& graph, const GraphNode& first,
   const GraphNode* node = &first;
   while (true) {
     if (!is_homogeneous(*node->layer)) {
-      const std::string function = node->layer->activation();
+      const std::string function = node->layer->facts().activation;
       why =
           fmt::format("'{}' computes {}, not ReLU", node->layer->name(),
                       function.empty() ? node->layer->class_name() : function);

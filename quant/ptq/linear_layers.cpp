@@ -7,8 +7,6 @@
 
 #include <octet/runtime/error.h>
 
-#include "graph/layer_facts.h"
-
 namespace octet::quant {
 
 std::vector<LinearLayer> linear_layers(const Model& model) {
@@ -19,7 +17,7 @@ std::vector<LinearLayer> linear_layers(const Model& model) {
   std::vector<LinearLayer> result;
   for (const auto& node : model.nodes()) {
     const Layer& layer = *node->layer;
-    if (role_of(layer) != LayerRole::linear) continue;
+    if (layer.facts().role != LayerRole::linear) continue;
     const bool known = std::ranges::any_of(
         result, [&](const LinearLayer& l) { return l.layer == &layer; });
     if (known) continue;

@@ -8,8 +8,6 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
-#include "graph/layer_facts.h"
-
 namespace octet::quant {
 namespace {
 
@@ -29,9 +27,9 @@ std::unique_ptr<LinearPart> LinearPart::of(const Layer& wrapped,
                                            const Shape& input,
                                            std::string& why) {
   const Layer& layer = float_layer(wrapped);
-  const FoldedWeight weight = folded_weight(layer);
+  const FoldedWeight weight = layer.facts().folded;
   const LayerDef* def = find_layer_def(layer.class_name());
-  if (layer.role() != LayerRole::linear || weight.parameter.empty() ||
+  if (layer.facts().role != LayerRole::linear || weight.parameter.empty() ||
       !def->qdq.second_weight.empty()) {
     why = fmt::format("class {} has no single product of inputs and weights",
                       layer.class_name());
@@ -47,7 +45,7 @@ std::unique_ptr<LinearPart> LinearPart::of(const Layer& wrapped,
     return nullptr;
   }
   part->bias_ = find_parameter(layer, "bias");
-  const auto convolutions = layer.convolutions();
+  const auto convolutions = layer.facts().convolutions;
   const int64_t all =
       shape[-1] *
       (weight.last_axis - weight.first_axis > 1 ? shape[weight.first_axis] : 1);
@@ -57,11 +55,12 @@ std::unique_ptr<LinearPart> LinearPart::of(const Layer& wrapped,
 
   Config config = layer.config();
   if (part->bias_ != nullptr) config.set("use_bias", false);
-  if (layer.activation() != "linear") config.set("activation", "linear");
+  if (layer.facts().activation != "linear") config.set("activation", "linear");
   for (int64_t first = 0; first < part->inputs_; first += part->outputs_) {
     auto picker = create_layer(layer.class_name(), config);
     picker->build_once(std::array{input});
-    if (picker->parameters().size() != 1 || picker->activation() != "linear") {
+    if (picker->parameters().size() != 1 ||
+        picker->facts().activation != "linear") {
       why = fmt::format("class {} does more than multiply", layer.class_name());
       return nullptr;
     }

@@ -26,7 +26,6 @@
 
 #include "calibration/signal_noise.h"
 #include "calibration/steps.h"
-#include "graph/layer_facts.h"
 #include "ptq/linear_layers.h"
 #include "ptq/soft_rounding.h"
 #include "ptq/units.h"
@@ -108,7 +107,7 @@ class Reconstruction {
             wrapper->weights(), std::back_inserter(placed),
             [](const PlacedQuantizer& q) { return q.quantizer->enabled(); });
       }
-      if (placed.empty() && role_of(layer) != LayerRole::linear) continue;
+      if (placed.empty() && layer.facts().role != LayerRole::linear) continue;
       if (!reported_.insert(&layer).second) continue;
       const std::string& name = float_layer(layer).name();
       result_.push_back({.layer = name, .skipped = {}});

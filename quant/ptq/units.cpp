@@ -7,8 +7,6 @@
 
 #include <octet/quant/wrapper.h>
 
-#include "graph/layer_facts.h"
-
 namespace octet::quant {
 namespace {
 
@@ -62,8 +60,8 @@ std::vector<Unit> units_of(const Model& model, UnitKind kind) {
     for (size_t last = each.nodes.back(); consumers[last].size() == 1;) {
       last = consumers[last][0];
       if (last == nodes.size() ||
-          role_of(*nodes[last]->layer) != LayerRole::activation ||
-          nodes[last]->layer->activation() == "softmax") {
+          nodes[last]->layer->facts().role != LayerRole::activation ||
+          nodes[last]->layer->facts().activation == "softmax") {
         break;
       }
       each.nodes.push_back(last);

@@ -48,7 +48,7 @@ bool is_equalizable(const GraphIndex& graph, const GraphNode& node) {
   }
   const GraphNode* from = &graph.source(node.inputs[0]);
   while (graph.uses(*from) == 1) {
-    const std::string function = float_layer(*from->layer).activation();
+    const std::string function = float_layer(*from->layer).facts().activation;
     const bool normalization = graph.role(*from) == LayerRole::normalization;
     if (!normalization && function != "linear" && function != "relu") {
       return false;

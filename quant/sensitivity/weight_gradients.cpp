@@ -7,8 +7,6 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/ops.h>
 
-#include "graph/layer_facts.h"
-
 namespace octet::quant {
 namespace {
 
@@ -48,10 +46,10 @@ std::vector<WeightError> weights_of(const Model& model) {
 // nothing for other outputs.
 std::optional<bool> gives_logits(const Model& model) {
   const Layer& last = float_layer(*model.outputs()[0].node->layer);
-  const std::string activation = last.activation();
+  const std::string activation = last.facts().activation;
   if (activation == "softmax") return false;
   const bool logits =
-      activation == "linear" && role_of(last) == LayerRole::linear;
+      activation == "linear" && last.facts().role == LayerRole::linear;
   return logits ? std::optional(true) : std::nullopt;
 }
 

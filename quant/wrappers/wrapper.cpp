@@ -295,19 +295,6 @@ std::shared_ptr<Layer> BaseQuantizeWrapper::clone(CloneContext& context) const {
   return copy;
 }
 
-std::string BaseQuantizeWrapper::activation() const {
-  return inner_->activation();
-}
-
-std::vector<ConvolutionShape> BaseQuantizeWrapper::convolutions() const {
-  return inner_->convolutions();
-}
-
-int64_t BaseQuantizeWrapper::multiply_adds(
-    std::span<const Shape> inputs) const {
-  return inner_->multiply_adds(inputs);
-}
-
 std::optional<uint64_t> BaseQuantizeWrapper::state_version() const {
   const std::optional<uint64_t> inner = inner_->state_version();
   if (!inner) return std::nullopt;
@@ -339,25 +326,6 @@ void BaseQuantizeWrapper::set_trainable(bool trainable) {
   }
 }
 
-bool BaseQuantizeWrapper::trainable() const { return inner_->trainable(); }
-
-void BaseQuantizeWrapper::freeze_statistics(bool frozen) {
-  inner_->freeze_statistics(frozen);
-}
-
-bool BaseQuantizeWrapper::statistics_frozen() const {
-  return inner_->statistics_frozen();
-}
-
-bool BaseQuantizeWrapper::average_statistics(bool averaged) {
-  return inner_->average_statistics(averaged);
-}
-
-const std::shared_ptr<Layer::StatisticsMode>&
-BaseQuantizeWrapper::shared_statistics() const {
-  return inner_->shared_statistics();
-}
-
 std::vector<Parameter> BaseQuantizeWrapper::scale_parameters() const {
   std::vector<Parameter> result;
   for (const PlacedQuantizer& placed : quantizers_) {
@@ -379,10 +347,6 @@ std::vector<Parameter> BaseQuantizeWrapper::scale_parameters() const {
     result.push_back(std::move(parameter));
   }
   return result;
-}
-
-std::span<const Parameter> BaseQuantizeWrapper::parameters() const {
-  return inner_->parameters();
 }
 
 const BaseQuantizeWrapper* as_wrapper(const Layer& layer) {

@@ -7,8 +7,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
 #include "node.h"
+#include "tensor/arena.h"
 
 namespace octet::autograd {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
-#include "../byte_codes.h"
-#include "../inference/trace.h"
+#include "inference/trace.h"
 #include "node.h"
+#include "tensor/arena.h"
+#include "tensor/byte_codes.h"
 
 namespace octet::autograd {
 namespace {

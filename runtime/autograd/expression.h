@@ -17,7 +17,7 @@
 #include <octet/runtime/quant_params.h>
 #include <octet/runtime/tensor.h>
 
-#include "../kernels/kernels.h"
+#include "kernels/kernels.h"
 #include "saved_tensor.h"
 
 namespace octet::autograd {

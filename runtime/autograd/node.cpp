@@ -6,8 +6,8 @@
 
 #include <octet/runtime/error.h>
 
-#include "../broadcast.h"
 #include "scale_gradient.h"
+#include "tensor/broadcast.h"
 
 namespace octet::autograd {
 namespace {

@@ -1,8 +1,8 @@
 // Gradient of a trainable scale: see LearnedScale in ops/quantization.h.
 #pragma once
 
-#include "../kernels/kernels.h"
 #include "expression.h"
+#include "kernels/kernels.h"
 
 namespace octet::autograd {
 

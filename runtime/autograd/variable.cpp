@@ -7,7 +7,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/variable.h>
 
-#include "../inference/trace.h"
+#include "inference/trace.h"
 #include "node.h"
 
 namespace octet {

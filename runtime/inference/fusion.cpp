@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../byte_codes.h"
+#include "tensor/byte_codes.h"
 
 namespace octet::inference {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <octet/runtime/detail/fnv1a.h>
 
-#include "../ops/weights.h"
+#include "ops/weights.h"
 
 namespace octet::inference {
 namespace {

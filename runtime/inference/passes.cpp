@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "../arena.h"
 #include "describe.h"
 #include "fusion.h"
+#include "tensor/arena.h"
 
 namespace octet::inference {
 namespace {

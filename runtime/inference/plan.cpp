@@ -5,9 +5,9 @@
 #include <tuple>
 #include <vector>
 
-#include "../byte_codes.h"
 #include "passes.h"
 #include "planner.h"
+#include "tensor/byte_codes.h"
 
 namespace octet::inference {
 

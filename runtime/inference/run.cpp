@@ -10,8 +10,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
-#include "../partitions.h"
+#include "partitions.h"
+#include "tensor/arena.h"
 
 namespace octet::inference {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "../autograd/expression.h"
+#include "autograd/expression.h"
 #include "passes.h"
 
 namespace octet::inference {

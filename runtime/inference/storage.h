@@ -6,7 +6,7 @@
 #include <octet/runtime/ops/window.h>
 #include <octet/runtime/tensor.h>
 
-#include "../kernels/kernels.h"
+#include "kernels/kernels.h"
 
 namespace octet::inference {
 

@@ -30,7 +30,7 @@
 
 #include <octet/runtime/program.h>
 
-#include "../ops/weights.h"
+#include "ops/weights.h"
 
 namespace octet::inference {
 

@@ -6,9 +6,9 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "../broadcast.h"
-#include "../kernels/kernels.h"
 #include "elementwise.h"
+#include "kernels/kernels.h"
+#include "tensor/broadcast.h"
 
 namespace octet {
 namespace {

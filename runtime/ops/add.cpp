@@ -3,7 +3,7 @@
 
 #include <octet/runtime/ops.h>
 
-#include "../autograd/node.h"
+#include "autograd/node.h"
 #include "elementwise.h"
 
 namespace octet {

@@ -5,8 +5,8 @@
 
 #include <octet/runtime/ops.h>
 
-#include "../broadcast.h"
 #include "elementwise.h"
+#include "tensor/broadcast.h"
 
 namespace octet {
 namespace {

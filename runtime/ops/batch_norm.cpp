@@ -13,7 +13,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../autograd/channel_sums.h"
+#include "autograd/channel_sums.h"
 
 namespace octet {
 namespace {

@@ -6,7 +6,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "../autograd/channel_sums.h"
+#include "autograd/channel_sums.h"
 
 namespace octet {
 namespace {

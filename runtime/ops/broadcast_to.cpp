@@ -6,7 +6,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "../inference/trace.h"
+#include "inference/trace.h"
 
 namespace octet {
 namespace {

@@ -4,10 +4,10 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
 #include "convolution_products.h"
 #include "linear.h"
 #include "sequence.h"
+#include "tensor/arena.h"
 
 namespace octet {
 namespace {

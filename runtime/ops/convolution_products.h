@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "../autograd/node.h"
+#include "autograd/node.h"
 #include "convolution_geometry.h"
 #include "linear.h"
 

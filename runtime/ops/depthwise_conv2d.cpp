@@ -6,10 +6,10 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "../arena.h"
 #include "convolution_products.h"
 #include "linear.h"
 #include "sequence.h"
+#include "tensor/arena.h"
 
 namespace octet {
 namespace {

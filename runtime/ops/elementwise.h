@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "../broadcast.h"
-#include "../inference/trace.h"
+#include "inference/trace.h"
+#include "tensor/broadcast.h"
 
 namespace octet {
 

@@ -4,10 +4,10 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
-#include "../autograd/node.h"
-#include "../inference/trace.h"
+#include "autograd/node.h"
+#include "inference/trace.h"
 #include "reduction_plan.h"
+#include "tensor/arena.h"
 
 namespace octet {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <octet/runtime/parallel.h>
 
-#include "../byte_codes.h"
-#include "../inference/trace.h"
-#include "../partitions.h"
+#include "inference/trace.h"
+#include "partitions.h"
+#include "tensor/byte_codes.h"
 #include "weights.h"
 
 namespace octet {

@@ -9,7 +9,7 @@
 
 #include <octet/runtime/ops/window.h>
 
-#include "../autograd/node.h"
+#include "autograd/node.h"
 
 namespace octet {
 

@@ -10,7 +10,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../autograd/node.h"
+#include "autograd/node.h"
 
 namespace octet::loss {
 namespace {

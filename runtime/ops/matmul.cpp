@@ -4,7 +4,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../inference/trace.h"
+#include "inference/trace.h"
 #include "matmul_codes.h"
 #include "matrices.h"
 #include "weights.h"

@@ -6,8 +6,8 @@
 
 #include <octet/runtime/parallel.h>
 
-#include "../byte_codes.h"
 #include "matrices.h"
+#include "tensor/byte_codes.h"
 #include "weights.h"
 
 namespace octet {

@@ -1,7 +1,7 @@
 // matmul() of two quantized operands.
 #pragma once
 
-#include "../autograd/expression.h"
+#include "autograd/expression.h"
 #include "matrix_pairs.h"
 
 namespace octet {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../kernels/kernels.h"
+#include "kernels/kernels.h"
 
 namespace octet {
 

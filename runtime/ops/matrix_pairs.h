@@ -6,7 +6,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
+#include "tensor/arena.h"
 
 namespace octet {
 

@@ -7,11 +7,11 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
-#include "../autograd/node.h"
-#include "../inference/trace.h"
+#include "autograd/node.h"
+#include "inference/trace.h"
 #include "pool_geometry.h"
 #include "sequence.h"
+#include "tensor/arena.h"
 
 namespace octet {
 namespace {

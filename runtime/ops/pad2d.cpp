@@ -7,9 +7,9 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
-#include "../autograd/node.h"
-#include "../inference/trace.h"
+#include "autograd/node.h"
+#include "inference/trace.h"
+#include "tensor/arena.h"
 
 namespace octet {
 namespace {

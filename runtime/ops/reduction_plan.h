@@ -7,7 +7,7 @@
 
 #include <octet/runtime/ops/arithmetic.h>
 
-#include "../inference/trace.h"
+#include "inference/trace.h"
 
 namespace octet {
 

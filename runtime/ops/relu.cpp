@@ -5,7 +5,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "../autograd/node.h"
+#include "autograd/node.h"
 
 namespace octet {
 

@@ -1,8 +1,8 @@
 #include <octet/runtime/ops.h>
 
-#include "../autograd/node.h"
-#include "../inference/trace.h"
-#include "../layouts.h"
+#include "autograd/node.h"
+#include "inference/trace.h"
+#include "tensor/layouts.h"
 
 namespace octet {
 

@@ -9,7 +9,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../inference/trace.h"
+#include "inference/trace.h"
 
 namespace octet {
 namespace {

@@ -7,10 +7,10 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
-#include "../inference/trace.h"
-#include "../kernels/kernels.h"
+#include "inference/trace.h"
+#include "kernels/kernels.h"
 #include "row_sums.h"
+#include "tensor/arena.h"
 
 namespace octet {
 namespace {

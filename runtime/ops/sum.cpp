@@ -5,7 +5,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../kernels/kernels.h"
+#include "kernels/kernels.h"
 #include "reduction_plan.h"
 
 namespace octet {

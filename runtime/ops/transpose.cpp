@@ -3,8 +3,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "../inference/trace.h"
-#include "../layouts.h"
+#include "inference/trace.h"
+#include "tensor/layouts.h"
 
 namespace octet {
 

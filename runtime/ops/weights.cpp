@@ -10,9 +10,9 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
-#include "../autograd/scale_gradient.h"
-#include "../byte_codes.h"
-#include "../inference/trace.h"
+#include "autograd/scale_gradient.h"
+#include "inference/trace.h"
+#include "tensor/byte_codes.h"
 
 namespace octet {
 

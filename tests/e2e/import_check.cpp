@@ -93,7 +93,7 @@ void export_model(const Model& model, const io::OnnxInterface& interface,
   const bool int8 = std::ranges::all_of(
       quant::quantizers(model),
       [](const auto& quantizer) { return quantizer->config().is_signed; });
-  const auto target = int8 ? io::OnnxTarget::any : io::OnnxTarget::onnxruntime;
+  const auto target = int8 ? io::Target::any : io::Target::onnxruntime;
   io::export_onnx(model, path, {.target = target, .interface = interface});
 }
 

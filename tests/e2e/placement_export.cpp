@@ -187,9 +187,8 @@ class Writer {
     write_file(folder_ / (name + ".logits.f32"), bytes_of(logits));
     const io::OnnxReport report = io::export_onnx(
         quantized, folder_ / (name + ".onnx"),
-        way.onnxruntime
-            ? io::OnnxOptions::for_target(io::OnnxTarget::onnxruntime)
-            : io::OnnxOptions());
+        way.onnxruntime ? io::OnnxOptions::for_target(io::Target::onnxruntime)
+                        : io::OnnxOptions());
     cases_.push_back(Config()
                          .set("name", name)
                          .set("network", network)

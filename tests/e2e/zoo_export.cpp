@@ -102,7 +102,7 @@ void write_for_openvino(const Model& model, const std::vector<Tensor>& x,
   Model quantized = quant::apply(placed.placement.plan, placed.model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   write_case(quantized, x, folder, name + ".openvino.int8",
-             io::OnnxOptions::for_target(io::OnnxTarget::openvino));
+             io::OnnxOptions::for_target(io::Target::openvino));
 }
 
 void write_network(const Model& model, const std::string& name,

@@ -48,7 +48,7 @@ float largest_difference(const Tensor& a, const Tensor& b) {
 
 /// Fixes `model` and expects that `id` is no longer found. Returns the file.
 std::string fixed(const onnx::ModelProto& model, const std::string& id,
-                  LintTarget target = LintTarget::tensorrt10) {
+                  Target target = Target::tensorrt10) {
   EXPECT_THAT(ids_of(lint_of(model, target)), Contains(id));
   const LintFix fix =
       fix_onnx_bytes(model.SerializeAsString(), {.target = target});
@@ -61,7 +61,7 @@ std::string fixed(const onnx::ModelProto& model, const std::string& id,
 
 /// The same, and expects equal outputs.
 void expect_same(const onnx::ModelProto& model, const std::string& id,
-                 LintTarget target = LintTarget::tensorrt10, float low = -2) {
+                 Target target = Target::tensorrt10, float low = -2) {
   const std::string bytes = fixed(model, id, target);
   EXPECT_EQ(largest_difference(answer(model.SerializeAsString(), low),
                                answer(bytes, low)),
@@ -96,7 +96,7 @@ TEST(LintFix, AMissingZeroPointIsInt8) {
     producer_of(model, name).mutable_input()->RemoveLast();
   }
   // uint8 and int8 agree for quantized values from 0 to 127.
-  expect_same(model, "E03", LintTarget::tensorrt10, 0);
+  expect_same(model, "E03", Target::tensorrt10, 0);
   EXPECT_EQ(largest_difference(answer(fixed(model, "E03")),
                                answer(one_convolution().SerializeAsString())),
             0);
@@ -165,7 +165,7 @@ TEST(LintFix, WeightsAreStoredAsFloatsForTensorrt8) {
   for (int i = 0; i < 108; ++i) codes[static_cast<size_t>(i)] = 2 * i - 107;
   *model.mutable_graph()->add_initializer() =
       int8_tensor("codes", {4, 3, 3, 3}, codes);
-  expect_same(model, "E19", LintTarget::tensorrt8);
+  expect_same(model, "E19", Target::tensorrt8);
 }
 
 TEST(LintFix, ValuesOfMinus128AreClipped) {
@@ -260,7 +260,7 @@ TEST(LintFix, ValuesWithoutAZeroPointStayUint8ForOnnxRuntime) {
     node->mutable_input()->RemoveLast();
   }
   const LintFix fix = fix_onnx_bytes(model.SerializeAsString(),
-                                     {.target = LintTarget::onnxruntime});
+                                     {.target = Target::onnxruntime});
   EXPECT_EQ(largest_difference(answer(fix.bytes, 0),
                                answer(model.SerializeAsString(), 0)),
             0);

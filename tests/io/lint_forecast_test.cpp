@@ -72,7 +72,7 @@ TEST(LintForecast, TensorrtRtxHasFewerInt8Kernels) {
                  "p = AveragePool <kernel_shape = [1,1]> (m)\n" +
                  pair("p", "y"));
   const LintReport other = lint_of(model);
-  const LintReport rtx = lint_of(model, LintTarget::tensorrt_rtx);
+  const LintReport rtx = lint_of(model, Target::tensorrt_rtx);
   for (const char* node : {"c", "t", "m", "p"}) {
     EXPECT_EQ(layer_of(other, node).precision, LayerPrecision::int8) << node;
     EXPECT_EQ(layer_of(rtx, node).precision, *node == 'c' || *node == 'm'
@@ -81,7 +81,7 @@ TEST(LintForecast, TensorrtRtxHasFewerInt8Kernels) {
         << node;
   }
   initializer(model, "s0").add_dims(1);
-  EXPECT_EQ(layer_of(lint_of(model, LintTarget::tensorrt_rtx), "c").precision,
+  EXPECT_EQ(layer_of(lint_of(model, Target::tensorrt_rtx), "c").precision,
             LayerPrecision::floating);
   EXPECT_EQ(layer_of(lint_of(model), "c").precision, LayerPrecision::int8);
 }
@@ -118,7 +118,7 @@ TEST(LintForecast, ASwishAndABiasBelongToTheKernel) {
 TEST(LintForecast, OnnxRuntimeFusesUint8AndNoNormalization) {
   const auto with_uint8 = [](onnx::ModelProto model) {
     initializer(model, "z0").set_data_type(onnx::TensorProto::UINT8);
-    return lint_of(model, LintTarget::onnxruntime);
+    return lint_of(model, Target::onnxruntime);
   };
   const std::string start = pair("x", "xd") + weight_pairs("v") +
                             "c = Conv <pads = [1,1,1,1]> (xd, vd, b)\n";
@@ -131,7 +131,7 @@ TEST(LintForecast, OnnxRuntimeFusesUint8AndNoNormalization) {
   EXPECT_EQ(layer_of(with_uint8(direct), "c").precision, LayerPrecision::int8);
   EXPECT_EQ(layer_of(with_uint8(block("xd", kNextLayer)), "c").precision,
             LayerPrecision::floating);
-  EXPECT_EQ(layer_of(lint_of(direct, LintTarget::onnxruntime), "c").precision,
+  EXPECT_EQ(layer_of(lint_of(direct, Target::onnxruntime), "c").precision,
             LayerPrecision::floating);
 }
 
@@ -193,16 +193,15 @@ TEST(LintAccuracy, A06AndA08TheMostSensitiveLayers) {
 
 TEST(LintDeployment, ShowsHowToBuildAQuantizedFile) {
   const auto model = convolution_of("s4", "z4", "<axis = 0>");
-  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt8), "D01").hint,
+  EXPECT_THAT(finding_of(lint_of(model, Target::tensorrt8), "D01").hint,
               HasSubstr("--int8"));
-  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt11), "D01").hint,
+  EXPECT_THAT(finding_of(lint_of(model, Target::tensorrt11), "D01").hint,
               Not(HasSubstr("--stronglyTyped")));
-  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt8)), Contains("D07"));
-  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt11)),
-              Not(Contains("D07")));
+  EXPECT_THAT(ids_of(lint_of(model, Target::tensorrt8)), Contains("D07"));
+  EXPECT_THAT(ids_of(lint_of(model, Target::tensorrt11)), Not(Contains("D07")));
   EXPECT_THAT(ids_of(lint_of(model)), Contains("D03"));
   EXPECT_THAT(ids_of(lint_of(model)), Contains("D06"));
-  EXPECT_THAT(ids_of(lint_of(model, LintTarget::onnxruntime)),
+  EXPECT_THAT(ids_of(lint_of(model, Target::onnxruntime)),
               Not(Contains("D01")));
   const auto fixed = lint_model("(float[1,4] x) => (float[1,4] y)",
                                 pair("x", "xd") + "y = Relu (xd)");
@@ -218,14 +217,14 @@ TEST(LintDeployment, D02DataAndWeightsOfDifferentTypes) {
                           weight_pairs("v") + "y = Conv " + kPads + " (hd, vd)",
                       19);
   };
-  EXPECT_THAT(ids_of(lint_of(cast_before("float"), LintTarget::tensorrt11)),
+  EXPECT_THAT(ids_of(lint_of(cast_before("float"), Target::tensorrt11)),
               Not(Contains("D02")));
   auto model = cast_before("float16");
   auto& scale = initializer(model, "s0");
   scale.clear_float_data();
   scale.set_data_type(onnx::TensorProto::FLOAT16);
   scale.add_int32_data(0x2522);  // 0.02
-  const LintReport report = lint_of(model, LintTarget::tensorrt11);
+  const LintReport report = lint_of(model, Target::tensorrt11);
   EXPECT_EQ(finding_of(report, "D02").node, "y");
   EXPECT_EQ(finding_of(report, "D02").severity, LintSeverity::error);
 }

@@ -67,7 +67,7 @@ inline std::string weight_pairs(const std::string& names) {
 inline const std::string kPads = "<pads = [1,1,1,1]>";
 
 inline LintReport lint_of(const onnx::ModelProto& model,
-                          LintTarget target = LintTarget::tensorrt10) {
+                          Target target = Target::tensorrt10) {
   return lint_onnx_bytes(model.SerializeAsString(), {.target = target});
 }
 

@@ -350,8 +350,7 @@ TEST(LintPlacement, P27PairsBeforeTensorrtRtxsFloatKernels) {
   const auto model = lint_model(
       kFour, pair("x", "xd") + "y = AveragePool <kernel_shape = [1,1]> (xd)");
   EXPECT_THAT(ids_of(lint_of(model)), Not(Contains("P27")));
-  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt_rtx)),
-              Contains("P27"));
+  EXPECT_THAT(ids_of(lint_of(model, Target::tensorrt_rtx)), Contains("P27"));
 }
 
 TEST(LintPlacement, P31AScaleOfShape1) {

@@ -40,9 +40,8 @@ INSTANTIATE_TEST_SUITE_P(, LintZoo,
 /// Returns the violated rules of a file for any TensorRT, without infos.
 std::set<std::string> broken_by(const std::string& bytes) {
   std::set<std::string> ids;
-  for (const LintTarget target :
-       {LintTarget::tensorrt8, LintTarget::tensorrt10, LintTarget::tensorrt11,
-        LintTarget::tensorrt_rtx}) {
+  for (const Target target : {Target::tensorrt8, Target::tensorrt10,
+                              Target::tensorrt11, Target::tensorrt_rtx}) {
     const LintReport report = lint_onnx_bytes(bytes, {.target = target});
     EXPECT_EQ(report.count(LintSeverity::error), 0) << report.to_string();
     ids.merge(ids_of(report, LintSeverity::warning));

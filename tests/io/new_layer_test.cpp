@@ -68,8 +68,11 @@ class PixelDenseLayer final : public Layer {
     if (activation_ == "relu") y.name = context.node("Relu", {y.name});
     return y;
   }
-  std::vector<ConvolutionShape> convolutions() const override {
-    return {{.in = at(kernel_).variable.shape()[0], .out = units_}};
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.convolutions = {
+        {.in = at(kernel_).variable.shape()[0], .out = units_}};
+    return facts;
   }
 
  private:
@@ -168,9 +171,9 @@ TEST_F(NewLayer, FoldsTheNextNormalization) {
 
 TEST_F(NewLayer, ReportsItsActivation) {
   const Model linear = imported();
-  EXPECT_EQ(linear.layer("pixel").activation(), "linear");
+  EXPECT_EQ(linear.layer("pixel").facts().activation, "linear");
   const Model relu = imported(R"(,"activation":"relu")");
-  EXPECT_EQ(relu.layer("pixel").activation(), "relu");
+  EXPECT_EQ(relu.layer("pixel").facts().activation, "relu");
 }
 
 TEST_F(NewLayer, IsExportedInInt8AndRunsThere) {

@@ -182,7 +182,7 @@ TEST(OnnxImportGraphs, ReportsTheImportOfEachNode) {
   EXPECT_EQ(nodes[3].note, "part of HardSwish");
   EXPECT_EQ(nodes[6].layer, "d");
   EXPECT_EQ(nodes[7].note, "order of axes");
-  EXPECT_EQ(imported.model.layer("d").activation(), "hard_swish");
+  EXPECT_EQ(imported.model.layer("d").facts().activation, "hard_swish");
   EXPECT_EQ(imported.model.layers().size(), 4u);  // no Permute
 }
 

@@ -59,7 +59,7 @@ TEST(OnnxImportZeroPoint, AcceptsAnyZeroPoint) {
     EXPECT_EQ(failure_of<UnsupportedError>([&] { (void)to_onnx(moved); }),
               (Failure{"unsupported_type", "quantizer 'd'"}));
     const std::string again =
-        to_onnx(moved, {.target = OnnxTarget::onnxruntime}).bytes;
+        to_onnx(moved, {.target = Target::onnxruntime}).bytes;
     expect_equal(onnx_from_bytes(again).predict(wide), moved.predict(wide));
     EXPECT_EQ(quant::quantizers(from_onnx(again))[0]->config(),
               quant::quantizers(moved)[0]->config());

@@ -45,9 +45,8 @@ TEST(OnnxInt16, ImportNamesTheType) {
 
 TEST(OnnxInt16, LintExpectsNoInt8Layer) {
   const auto model = with_zero_point("z0", onnx::TensorProto::INT16);
-  for (const LintTarget target :
-       {LintTarget::tensorrt10, LintTarget::onnxruntime,
-        LintTarget::openvino}) {
+  for (const Target target :
+       {Target::tensorrt10, Target::onnxruntime, Target::openvino}) {
     const LintReport report = lint_of(model, target);
     ASSERT_EQ(report.layers.size(), 1u);
     EXPECT_EQ(report.layers[0].precision, LayerPrecision::floating);

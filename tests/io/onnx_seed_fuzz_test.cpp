@@ -89,13 +89,12 @@ TEST(OnnxSeedFuzz, MutantsOfFaultsAreAcceptedOrRejected) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     expect_error_or_answer("inspect", [&] { (void)inspect_onnx(path); });
     expect_error_or_answer("lint", [&] {
-      for (const LintTarget target :
-           {LintTarget::tensorrt8, LintTarget::onnxruntime}) {
+      for (const Target target : {Target::tensorrt8, Target::onnxruntime}) {
         (void)lint_onnx(path, {.target = target, .limits = limits}).to_string();
       }
     });
     expect_error_or_answer("fix", [&] {
-      (void)fix_onnx(path, {.target = LintTarget::tensorrt8, .limits = limits});
+      (void)fix_onnx(path, {.target = Target::tensorrt8, .limits = limits});
     });
     expect_error_or_answer("draw", [&] {
       const Drawing drawing = draw_onnx(path, {.limits = limits});

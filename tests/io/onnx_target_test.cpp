@@ -17,9 +17,10 @@
 namespace octet::io {
 namespace {
 
-constexpr OnnxTarget kTargets[] = {
-    OnnxTarget::any,        OnnxTarget::tensorrt8, OnnxTarget::tensorrt10,
-    OnnxTarget::tensorrt11, OnnxTarget::openvino,  OnnxTarget::onnxruntime};
+constexpr Target kTargets[] = {Target::any,          Target::tensorrt8,
+                               Target::tensorrt10,   Target::tensorrt11,
+                               Target::tensorrt_rtx, Target::openvino,
+                               Target::onnxruntime};
 
 Model conv_and_norm() {
   const SymbolicTensor x = input({6, 5, 3});
@@ -39,38 +40,36 @@ int count(const onnx::ModelProto& model, const std::string& op) {
 }
 
 TEST(OnnxTarget, HasANameThatParses) {
-  for (const OnnxTarget target : kTargets) {
-    EXPECT_EQ(onnx_target(to_string(target)), target);
+  for (const Target target : kTargets) {
+    EXPECT_EQ(target_named(to_string(target)), target);
   }
-  EXPECT_EQ(onnx_target("tensorrt10"), OnnxTarget::tensorrt10);
-  EXPECT_EQ(failure_of<ValueError>([] { (void)onnx_target("tensorrt9"); }),
-            (Failure{"invalid_value", "ONNX target"}));
-  EXPECT_EQ(failure_of<ValueError>([] { (void)onnx_target(""); }),
-            (Failure{"invalid_value", "ONNX target"}));
-  EXPECT_EQ(failure_of<ValueError>([] {
-              (void)OnnxOptions::for_target(static_cast<OnnxTarget>(17));
-            }),
-            (Failure{"invalid_value", "ONNX target"}));
+  EXPECT_EQ(target_named("tensorrt10"), Target::tensorrt10);
+  EXPECT_EQ(failure_of<ValueError>([] { (void)target_named("tensorrt9"); }),
+            (Failure{"invalid_value", "target"}));
+  EXPECT_EQ(failure_of<ValueError>([] { (void)target_named(""); }),
+            (Failure{"invalid_value", "target"}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { (void)OnnxOptions::for_target(static_cast<Target>(17)); }),
+            (Failure{"invalid_value", "target"}));
 }
 
 TEST(OnnxTarget, SetsTheFormOfItsFiles) {
   const Model model = conv_and_norm();
-  for (const OnnxTarget target : kTargets) {
-    const bool floats =
-        target == OnnxTarget::any || target == OnnxTarget::tensorrt8;
+  for (const Target target : kTargets) {
+    const bool floats = target == Target::any || target == Target::tensorrt8;
     const onnx::ModelProto file =
         parse_onnx(to_onnx(model, OnnxOptions::for_target(target)).bytes);
     EXPECT_EQ(count(file, "QuantizeLinear"), floats ? 2 : 1);
     EXPECT_EQ(count(file, "DequantizeLinear"), 2);
     EXPECT_EQ(count(file, "BatchNormalization"),
-              target == OnnxTarget::onnxruntime ? 0 : 1);
+              target == Target::onnxruntime ? 0 : 1);
   }
-  EXPECT_EQ(to_onnx(model, OnnxOptions::for_target(OnnxTarget::any)).bytes,
+  EXPECT_EQ(to_onnx(model, OnnxOptions::for_target(Target::any)).bytes,
             to_onnx(model).bytes);
 }
 
 TEST(OnnxTarget, IsOverriddenByOptions) {
-  auto options = OnnxOptions::for_target(OnnxTarget::onnxruntime);
+  auto options = OnnxOptions::for_target(Target::onnxruntime);
   options.weights = OnnxWeights::float32;
   options.fold_batch_norm = false;
   options.uint8_activations = false;
@@ -86,8 +85,8 @@ TEST(OnnxTarget, NamesTargetsForUnsignedValues) {
       quant::quantize_model(net, {.activation = {.is_signed = false}});
   quant::calibrate(
       model, Dataset(noise({2, 5, 6, 3}), Tensor::zeros({2}, DType::i64)));
-  for (const OnnxTarget target :
-       {OnnxTarget::any, OnnxTarget::tensorrt8, OnnxTarget::tensorrt11}) {
+  for (const Target target :
+       {Target::any, Target::tensorrt8, Target::tensorrt11}) {
     EXPECT_EQ(failure_of<UnsupportedError>([&] {
                 (void)to_onnx(model, OnnxOptions::for_target(target));
               }),
@@ -99,27 +98,27 @@ TEST(OnnxTarget, NamesTargetsForUnsignedValues) {
               (Failure{"conflicting_options", "ONNX activations"}));
   }
   EXPECT_NO_THROW(
-      (void)to_onnx(model, OnnxOptions::for_target(OnnxTarget::openvino)));
+      (void)to_onnx(model, OnnxOptions::for_target(Target::openvino)));
 }
 
 TEST(OnnxTarget, RejectsFormsThatItDoesNotSupport) {
   const Model model = conv_and_norm();
-  const auto refusal = [&](OnnxTarget target, int opset, OnnxWeights weights) {
+  const auto refusal = [&](Target target, int opset, OnnxWeights weights) {
     return failure_of<ValueError>([&] {
       (void)to_onnx(model,
                     {.opset = opset, .weights = weights, .target = target});
     });
   };
   constexpr auto kFloats = OnnxWeights::float32;
-  EXPECT_EQ(refusal(OnnxTarget::tensorrt8, 18, kFloats),
+  EXPECT_EQ(refusal(Target::tensorrt8, 18, kFloats),
             (Failure{"out_of_range", "ONNX opset"}));
-  EXPECT_EQ(refusal(OnnxTarget::tensorrt8, 13, OnnxWeights::int8),
+  EXPECT_EQ(refusal(Target::tensorrt8, 13, OnnxWeights::int8),
             (Failure{"conflicting_options", "ONNX weights"}));
-  EXPECT_EQ(refusal(OnnxTarget::tensorrt10, 21, kFloats),
+  EXPECT_EQ(refusal(Target::tensorrt10, 21, kFloats),
             (Failure{"out_of_range", "ONNX opset"}));
-  EXPECT_EQ(refusal(OnnxTarget::tensorrt10, 20, OnnxWeights::int8).code,
+  EXPECT_EQ(refusal(Target::tensorrt10, 20, OnnxWeights::int8).code,
             "no error");
-  EXPECT_EQ(refusal(OnnxTarget::tensorrt11, 21, OnnxWeights::int8).code,
+  EXPECT_EQ(refusal(Target::tensorrt11, 21, OnnxWeights::int8).code,
             "no error");
 }
 

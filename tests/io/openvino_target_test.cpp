@@ -25,7 +25,7 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr auto kOpenvino = LintTarget::openvino;
+constexpr auto kOpenvino = Target::openvino;
 
 /// Returns two convolutions, a Concat and a convolution, quantized and
 /// calibrated.
@@ -49,7 +49,7 @@ Model concat_network(bool relu, bool is_signed) {
 
 onnx::ModelProto for_openvino(const Model& model) {
   return parse_onnx(
-      to_onnx(model, OnnxOptions::for_target(OnnxTarget::openvino)).bytes);
+      to_onnx(model, OnnxOptions::for_target(Target::openvino)).bytes);
 }
 
 /// Returns the types and values of activations' zero points.
@@ -133,8 +133,7 @@ TEST(LintOpenvino, E22Int8ThroughAConcat) {
     const LintReport report = lint_of(model, kOpenvino);
     EXPECT_THAT(ids_of(report, LintSeverity::error), Contains("E22")) << middle;
     EXPECT_THAT(quoted_names(finding_of(report, "E22").reason), Contains("y"));
-    for (const LintTarget other :
-         {LintTarget::tensorrt10, LintTarget::onnxruntime}) {
+    for (const Target other : {Target::tensorrt10, Target::onnxruntime}) {
       EXPECT_THAT(ids_of(lint_of(model, other)), Not(Contains("E22")));
     }
   }

@@ -61,7 +61,7 @@ TEST(WeightScales, KeepQuantizedBiasesInTheRangeOfInt32) {
   quant::calibrate(model, [](const Model& m) {
     (void)m.predict(noise({4, 6, 5, 3}));
   });
-  for (const OnnxTarget target : {OnnxTarget::any, OnnxTarget::tensorrt10}) {
+  for (const Target target : {Target::any, Target::tensorrt10}) {
     const std::string bytes =
         to_onnx(model, OnnxOptions::for_target(target)).bytes;
     const onnx::ModelProto file = parse_onnx(bytes);

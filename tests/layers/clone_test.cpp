@@ -118,8 +118,11 @@ class Counting final : public Layer {
     copy->set_name(name());
     return copy;
   }
-  void freeze_statistics(bool frozen) override { statistics_flag() = frozen; }
-  bool statistics_frozen() const override { return statistics_flag(); }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.statistics = true;
+    return facts;
+  }
 };
 
 TEST(Clone, PreservesFrozenStatisticsOfEveryClass) {

@@ -99,8 +99,8 @@ TEST(Dense, CountsItsMultiplyAdds) {
   const Shape row{Shape::kAnySize, 30};
   const Shape image{Shape::kAnySize, 4, 5, 30};
   const Dense layer({.units = 20});
-  EXPECT_EQ(layer->multiply_adds(std::span(&row, 1)), 600);
-  EXPECT_EQ(layer->multiply_adds(std::span(&image, 1)), 12000);
+  EXPECT_EQ(layer->facts(std::span(&row, 1)).multiply_adds, 600);
+  EXPECT_EQ(layer->facts(std::span(&image, 1)).multiply_adds, 12000);
 }
 
 TEST(Dense, PropagatesInfinity) {

@@ -133,7 +133,7 @@ TEST(DepthwiseConv2D, CountsItsMultiplyAdds) {
   const DepthwiseConv2D layer(
       {.padding = Padding::same, .depth_multiplier = 2});
   const Shape x{Shape::kAnySize, 28, 14, 3};
-  EXPECT_EQ(layer->multiply_adds(std::span(&x, 1)), 28 * 14 * 3 * 2 * 9);
+  EXPECT_EQ(layer->facts(std::span(&x, 1)).multiply_adds, 28 * 14 * 3 * 2 * 9);
 }
 
 TEST(DepthwiseConv2D, RejectsOptionsOutOfRange) {

@@ -184,8 +184,8 @@ TEST(Registry, AUserDefinedClassIsClonedWithItsWeights) {
 }
 
 TEST(Registry, ReturnsTheRoleOfALayer) {
-  EXPECT_EQ(Dense({.units = 1})->role(), LayerRole::linear);
-  EXPECT_EQ(FailingLayer().role(), LayerRole::other);  // not registered
+  EXPECT_EQ(Dense({.units = 1})->facts().role, LayerRole::linear);
+  EXPECT_EQ(FailingLayer().facts().role, LayerRole::other);  // not registered
 }
 
 TEST(Registry, LayersOfRoleIdentityAreIdentitiesInInference) {
@@ -200,10 +200,9 @@ TEST(Registry, LayersOfRoleIdentityAreIdentitiesInInference) {
       },
       .role = LayerRole::identity,
   };
-  EXPECT_FALSE(Jitter().is_identity({2, 3}, false));
+  EXPECT_EQ(Jitter().facts().identity, Identity::never);
   register_layer(def);
-  EXPECT_TRUE(Jitter().is_identity({2, 3}, false));
-  EXPECT_FALSE(Jitter().is_identity({2, 3}, true));
+  EXPECT_EQ(Jitter().facts().identity, Identity::in_inference);
 }
 
 TEST(Registry, AnUnregisteredClassRunsButCannotBeCloned) {

@@ -171,8 +171,9 @@ TEST(ScaledDotProductAttention, CountsItsMultiplyAdds) {
   const std::vector<Shape> shapes{{Shape::kAnySize, 3, 4},
                                   {Shape::kAnySize, 5, 4},
                                   {Shape::kAnySize, 5, 6}};
-  EXPECT_EQ(ScaledDotProductAttention({.num_heads = 2})->multiply_adds(shapes),
-            3 * 5 * 4 + 3 * 5 * 6);
+  EXPECT_EQ(
+      ScaledDotProductAttention({.num_heads = 2})->facts(shapes).multiply_adds,
+      3 * 5 * 4 + 3 * 5 * 6);
 }
 
 TEST(ScaledDotProductAttention, ErrorsNameTheInputAtFault) {

@@ -75,7 +75,7 @@ TEST(SeparableConv2D, HasKerasParameters) {
 TEST(SeparableConv2D, CountsItsMultiplyAdds) {
   const SeparableConv2D layer({.filters = 5, .depth_multiplier = 2});
   const Shape x{Shape::kAnySize, 6, 9, 3};
-  EXPECT_EQ(layer->multiply_adds(std::span(&x, 1)), 4 * 7 * 6 * (9 + 5));
+  EXPECT_EQ(layer->facts(std::span(&x, 1)).multiply_adds, 4 * 7 * 6 * (9 + 5));
 }
 
 TEST(SeparableConv2D, RejectsOptionsOutOfRange) {

@@ -60,14 +60,14 @@ TEST(Softmax, NormalizesTheGivenAxis) {
 }
 
 TEST(Softmax, IsAnActivationOnlyAlongTheLastAxis) {
-  EXPECT_EQ(Softmax()->activation(), "softmax");
+  EXPECT_EQ(Softmax()->facts().activation, "softmax");
   const Softmax first({.axis = 1});
   (void)first(input({5}));
-  EXPECT_EQ(first->activation(), "softmax");
+  EXPECT_EQ(first->facts().activation, "softmax");
   EXPECT_THROW(first(input({4, 5})), ShapeError);
   const Softmax rows({.axis = 1});
   (void)rows(input({4, 5}));
-  EXPECT_EQ(rows->activation(), "");
+  EXPECT_EQ(rows->facts().activation, "");
   EXPECT_NO_THROW((void)rows(input({4, 5, 6})));
 }
 

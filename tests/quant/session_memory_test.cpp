@@ -13,7 +13,7 @@
 #include <octet/runtime/system.h>
 
 #include "../support.h"
-#include "runtime/arena.h"
+#include "runtime/tensor/arena.h"
 #include "small_networks.h"
 
 namespace octet {

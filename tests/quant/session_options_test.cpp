@@ -12,7 +12,7 @@
 #include <octet/runtime/system.h>
 
 #include "../support.h"
-#include "runtime/arena.h"
+#include "runtime/tensor/arena.h"
 
 namespace octet {
 namespace {

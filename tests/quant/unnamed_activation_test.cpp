@@ -17,7 +17,11 @@ class BentLayer final : public Layer {
   explicit BentLayer(bool bent) : bent_(bent) {}
   std::string class_name() const override { return "BentDense"; }
   Config config() const override { return Config().set("bent", bent_); }
-  std::string activation() const override { return bent_ ? "" : "linear"; }
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    LayerFacts facts = Layer::facts(inputs);
+    facts.activation = bent_ ? "" : "linear";
+    return facts;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return inputs[0];
   }

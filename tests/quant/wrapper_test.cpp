@@ -77,9 +77,32 @@ TEST(Wrapper, HasShapesParametersAndWorkOfItsLayer) {
   EXPECT_EQ(wrapper->parameters().size(), 2u);
   EXPECT_EQ(wrapper->parameters().data(), inner->parameters().data());
   const Shape shape = x.shape();
-  EXPECT_EQ(wrapper->multiply_adds(std::span(&shape, 1)),
-            inner->multiply_adds(std::span(&shape, 1)));
+  EXPECT_EQ(wrapper->facts(std::span(&shape, 1)).multiply_adds,
+            inner->facts(std::span(&shape, 1)).multiply_adds);
 }
+
+// All properties at once, including those of later versions.
+class EveryWrapper : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryWrapper, HasTheFactsOfItsLayer) {
+  const Model model = zoo::make(GetParam());
+  const Model quantized = quantize_model(model, {.policy = Policy::toolkit});
+  int wrappers = 0;
+  for (const auto& node : quantized.nodes()) {
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*node->layer);
+    if (wrapper == nullptr) continue;
+    ++wrappers;
+    std::vector<Shape> shapes;
+    for (const SymbolicTensor& x : node->inputs) shapes.push_back(x.shape());
+    EXPECT_EQ(wrapper->facts(shapes), wrapper->inner().facts(shapes))
+        << node->layer->name();
+  }
+  EXPECT_GT(wrappers, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, EveryWrapper,
+                         testing::Values("resnet8", "mobilenet_v2", "vit_tiny",
+                                         "unet"));
 
 TEST(Wrapper, RefusesNullAndAWrapper) {
   EXPECT_EQ(failure_of<ValueError>([] { BaseQuantizeWrapper(nullptr); }),

@@ -1,4 +1,4 @@
-#include "../../runtime/region_heap.h"
+#include "runtime/tensor/region_heap.h"
 
 #include <cstring>
 #include <map>

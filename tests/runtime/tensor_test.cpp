@@ -13,7 +13,7 @@
 #include <octet/runtime/tensor.h>
 
 #include "../support.h"
-#include "runtime/arena.h"
+#include "runtime/tensor/arena.h"
 
 namespace octet {
 namespace {

@@ -1,4 +1,4 @@
-#include "shards/coroutine.h"
+#include "distributed/coroutine.h"
 
 #include <stdexcept>
 #include <string>

@@ -6,10 +6,10 @@
 
 #include <octet/runtime/error.h>
 
+#include "distributed/all_gather_or_throw.h"
+#include "distributed/bytes.h"
 #include "fingerprint.h"
 #include "packed_state.h"
-#include "shards/all_gather_or_throw.h"
-#include "shards/bytes.h"
 
 namespace octet::train {
 namespace {

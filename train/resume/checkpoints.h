@@ -11,8 +11,8 @@
 
 #include <octet/train/fit.h>
 
-#include "fit_options.h"
 #include "fit_state.h"
+#include "loop/fit_options.h"
 
 namespace octet::train {
 

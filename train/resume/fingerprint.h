@@ -9,7 +9,7 @@
 #include <octet/runtime/config.h>
 #include <octet/train/fit.h>
 
-#include "fit_options.h"
+#include "loop/fit_options.h"
 
 namespace octet::train {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "shards/bytes.h"
+#include "distributed/bytes.h"
 
 namespace octet::train {
 

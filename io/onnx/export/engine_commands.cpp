@@ -100,14 +100,29 @@ class Commands {
     if (open_) check_golden(options);
   }
 
-  std::string of(OnnxTarget target) const {
-    const int major = target == OnnxTarget::tensorrt8    ? 8
-                      : target == OnnxTarget::tensorrt10 ? 10
-                                                         : 11;
+  std::string of(Target target) const {
+    if (target == Target::tensorrt_rtx) return rtx();
+    const int major = target == Target::tensorrt8    ? 8
+                      : target == Target::tensorrt10 ? 10
+                                                     : 11;
     return heading(major) + trtexec(major) + compare(major) + dla(major);
   }
 
  private:
+  // Source: NVIDIA, TensorRT for RTX, "Build and run with the sample binary".
+  std::string rtx() const {
+    Lines lines("tensorrt_rtx");
+    lines.add("--onnx=" + name_);
+    add_shapes(lines);
+    lines.add("--saveEngine=" + stem_ + ".rtx.engine");
+    return fmt::format(
+               "# {} for TensorRT for RTX. The engine runs on any RTX GPU, "
+               "which "
+               "compiles its kernels\n# when it loads the engine.\n",
+               name_) +
+           lines.text();
+  }
+
   std::string heading(int major) const {
     const std::string version = major == 8 ? "8.6" : fmt::format("{}", major);
     std::string text = fmt::format(
@@ -303,12 +318,11 @@ class Commands {
 std::string engine_commands(const fs::path& onnx,
                             const EngineCommandOptions& options) {
   check_batches(options.batches);
-  std::vector<OnnxTarget> targets{options.target};
-  if (options.target == OnnxTarget::any) {
-    targets = {OnnxTarget::tensorrt8, OnnxTarget::tensorrt10,
-               OnnxTarget::tensorrt11};
-  } else if (options.target == OnnxTarget::openvino ||
-             options.target == OnnxTarget::onnxruntime) {
+  std::vector<Target> targets{options.target};
+  if (options.target == Target::any) {
+    targets = {Target::tensorrt8, Target::tensorrt10, Target::tensorrt11};
+  } else if (options.target == Target::openvino ||
+             options.target == Target::onnxruntime) {
     throw ValueError(
         "invalid_value", "engine target",
         fmt::format("must be a version of TensorRT, got {}, which runs the "
@@ -318,7 +332,7 @@ std::string engine_commands(const fs::path& onnx,
   const OnnxSummary file = inspect_onnx(onnx);
   const Commands commands(onnx, file, options);
   std::vector<std::string> parts;
-  for (const OnnxTarget target : targets) parts.push_back(commands.of(target));
+  for (const Target target : targets) parts.push_back(commands.of(target));
   return fmt::format("{}", fmt::join(parts, "\n"));
 }
 

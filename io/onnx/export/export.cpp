@@ -165,7 +165,7 @@ void check_float16(const OnnxOptions& options, int64_t qdq_pairs) {
   }
 }
 
-void check_signs(const Model& model, OnnxTarget target) {
+void check_signs(const Model& model, Target target) {
   if (takes_uint8(target)) return;
   for (const auto& quantizer : quant::quantizers(model)) {
     const quant::QuantizerConfig& config = quantizer->config();
@@ -176,7 +176,7 @@ void check_signs(const Model& model, OnnxTarget target) {
             "must be signed for {}, got {}. Hint: the targets onnxruntime and "
             "openvino support uint8; OnnxImportOptions.symmetric_activations "
             "imports a file with symmetric ranges",
-            target == OnnxTarget::any ? "all targets" : to_string(target),
+            target == Target::any ? "all targets" : to_string(target),
             to_string(config)));
   }
 }
@@ -189,7 +189,7 @@ std::vector<GraphPass> export_passes(const OnnxOptions& options) {
   }
   if (options.uint8_activations) {
     passes.push_back({"uint8 activations", store_uint8_activations});
-  } else if (options.target == OnnxTarget::openvino) {
+  } else if (options.target == Target::openvino) {
     passes.push_back({"uint8 at Concat", store_uint8_at_concat});
   }
   if (options.float16) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <octet/io/onnx.h>
+#include <octet/io/target.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 
@@ -19,7 +20,7 @@ namespace {
 constexpr int64_t kLargestBatch = int64_t{1} << 20;
 
 struct TargetTraits {
-  OnnxTarget target;
+  Target target;
   std::string_view name;
   std::string_view title;  // in messages
   int last_opset;
@@ -28,55 +29,56 @@ struct TargetTraits {
 
 // Source of TensorRT's opsets: onnx-tensorrt, docs/operators.md of 8.4-GA to
 // 10.1-GA. Source of its weights: TensorRT's guide, "Explicit Quantization".
-constexpr std::array<TargetTraits, 6> kTargets = {{
-    {OnnxTarget::any, "any", "'any'", kLastOpsetWritten, true},
-    {OnnxTarget::tensorrt8, "tensorrt8", "TensorRT 8", 17, false},
-    {OnnxTarget::tensorrt10, "tensorrt10", "TensorRT 10", 20, true},
-    {OnnxTarget::tensorrt11, "tensorrt11", "TensorRT 11", kLastOpsetWritten,
-     true},
-    {OnnxTarget::openvino, "openvino", "OpenVINO", kLastOpsetWritten, true},
-    {OnnxTarget::onnxruntime, "onnxruntime", "ONNX Runtime", kLastOpsetWritten,
+constexpr std::array<TargetTraits, 7> kTargets = {{
+    {Target::any, "any", "'any'", kLastOpsetWritten, true},
+    {Target::tensorrt8, "tensorrt8", "TensorRT 8", 17, false},
+    {Target::tensorrt10, "tensorrt10", "TensorRT 10", 20, true},
+    {Target::tensorrt11, "tensorrt11", "TensorRT 11", kLastOpsetWritten, true},
+    {Target::tensorrt_rtx, "tensorrt_rtx", "TensorRT for RTX",
+     kLastOpsetWritten, true},
+    {Target::openvino, "openvino", "OpenVINO", kLastOpsetWritten, true},
+    {Target::onnxruntime, "onnxruntime", "ONNX Runtime", kLastOpsetWritten,
      true},
 }};
 
-const TargetTraits& reader(OnnxTarget target) {
+const TargetTraits& traits_of(Target target) {
   const auto found = std::ranges::find(kTargets, target, &TargetTraits::target);
   if (found == kTargets.end()) {
     throw ValueError(
-        "invalid_value", "ONNX target",
-        fmt::format("is no value of OnnxTarget: {}", static_cast<int>(target)));
+        "invalid_value", "target",
+        fmt::format("is no value of Target: {}", static_cast<int>(target)));
   }
   return *found;
 }
 
 }  // namespace
 
-bool takes_uint8(OnnxTarget target) {
-  return target == OnnxTarget::openvino || target == OnnxTarget::onnxruntime;
+bool takes_uint8(Target target) {
+  return target == Target::openvino || target == Target::onnxruntime;
 }
 
-std::string_view to_string(OnnxTarget target) { return reader(target).name; }
+std::string_view to_string(Target target) { return traits_of(target).name; }
 
-OnnxTarget onnx_target(std::string_view name) {
+Target target_named(std::string_view name) {
   std::vector<std::string> names;
   for (const TargetTraits& known : kTargets) {
     if (known.name == name) return known.target;
     names.emplace_back(known.name);
   }
   throw ValueError(
-      "invalid_value", "ONNX target",
+      "invalid_value", "target",
       fmt::format("must be {}, got '{}'{}", fmt::join(names, " or "), name,
                   suggest_near(name, names)));
 }
 
-OnnxOptions OnnxOptions::for_target(OnnxTarget target) {
+OnnxOptions OnnxOptions::for_target(Target target) {
   OnnxOptions options;
   options.target = target;
-  if (target != OnnxTarget::any && reader(target).int8_weights) {
+  if (target != Target::any && traits_of(target).int8_weights) {
     options.weights = OnnxWeights::int8;
   }
-  options.fold_batch_norm = target == OnnxTarget::onnxruntime;
-  options.uint8_activations = target == OnnxTarget::onnxruntime;
+  options.fold_batch_norm = target == Target::onnxruntime;
+  options.uint8_activations = target == Target::onnxruntime;
   return options;
 }
 
@@ -88,7 +90,7 @@ void OnnxOptions::check() const {
                                  "dynamic batch, got {}",
                                  kLargestBatch, batch));
   }
-  const TargetTraits& known = reader(target);
+  const TargetTraits& known = traits_of(target);
   if (opset > known.last_opset) {
     throw ValueError("out_of_range", "ONNX opset",
                      fmt::format("must be at most {} for {}, got {}",

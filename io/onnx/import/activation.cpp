@@ -205,7 +205,9 @@ void convert_softmax(Conversion& c) {
   }
   const ImportedValue x = c.value(0);
   if (x.has_batch(axis)) c.refuse("axis must not be the batch axis");
-  const auto function = logarithm ? log_softmax : octet::softmax;
+  const auto function = [&](const SymbolicTensor& of, int64_t along) {
+    return logarithm ? log_softmax(of, along) : octet::softmax(of, along);
+  };
   const auto set_output = [&](const ImportedValue& y) {
     c.set_output(y.with(y.layout.reshaped(dims).value()));
   };

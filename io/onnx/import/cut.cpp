@@ -91,7 +91,7 @@ ImportedValue cut_any(Conversion& c, const ImportedValue& x,
 
 bool is_dense_output(const ImportedValue& x, const Cut& cut) {
   const Layer& layer = *x.tensor.node->layer;
-  if (layer.class_name() != "Dense" || layer.activation() != "linear" ||
+  if (layer.class_name() != "Dense" || layer.facts().activation != "linear" ||
       x.qparams != nullptr || cut.step != 1) {
     return false;
   }

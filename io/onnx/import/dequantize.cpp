@@ -25,8 +25,9 @@ bool may_be_negative(const GraphNode& node) {
   while (!open.empty()) {
     const GraphNode* next = open.back();
     open.pop_back();
-    if (next->inputs.empty() || next->layer->is_non_negative(false)) continue;
-    if (!next->layer->is_non_negative(true)) return true;
+    const OutputSign sign = next->facts().sign;
+    if (next->inputs.empty() || sign == OutputSign::non_negative) continue;
+    if (sign == OutputSign::any) return true;
     for (const SymbolicTensor& input : next->inputs) {
       if (seen.insert(input.node.get()).second) {
         open.push_back(input.node.get());

@@ -136,9 +136,15 @@ std::span<const LintRule> lint_rules() { return kRules; }
 
 namespace lint {
 
-bool is_tensorrt(LintTarget target) {
-  return target == LintTarget::tensorrt8 || target == LintTarget::tensorrt10 ||
-         target == LintTarget::tensorrt11 || target == LintTarget::tensorrt_rtx;
+bool is_tensorrt(Target target) {
+  return target == Target::tensorrt8 || target == Target::tensorrt10 ||
+         target == Target::tensorrt11 || target == Target::tensorrt_rtx;
+}
+
+void expect_runtime(Target target) {
+  if (target != Target::any) return;
+  throw ValueError("invalid_value", "lint target",
+                   "must be a runtime, such as tensorrt10, got 'any'");
 }
 
 void Findings::add_named(std::string_view id, std::string node,

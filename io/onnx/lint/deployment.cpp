@@ -14,21 +14,21 @@
 namespace octet::io::lint {
 namespace {
 
-const char* build_options(LintTarget target) {
+const char* build_options(Target target) {
   switch (target) {
-    case LintTarget::tensorrt8:
+    case Target::tensorrt8:
       return "trtexec --onnx=FILE --int8 --fp16 --saveEngine=OUT";
-    case LintTarget::tensorrt10:
+    case Target::tensorrt10:
       return "trtexec --onnx=FILE --stronglyTyped --saveEngine=OUT, or --best "
              "to allow FP16 for the rest";
-    case LintTarget::tensorrt11:
+    case Target::tensorrt11:
       return "trtexec --onnx=FILE --saveEngine=OUT, without --int8 and --fp16, "
              "which it no longer has";
-    case LintTarget::tensorrt_rtx:
+    case Target::tensorrt_rtx:
       return "tensorrt_rtx --onnx=FILE --saveEngine=OUT, on any machine: RTX "
              "GPUs compile its kernels when they load it";
-    case LintTarget::onnxruntime:
-    case LintTarget::openvino:
+    case Target::onnxruntime:
+    case Target::openvino:
       return "";
   }
   return "";

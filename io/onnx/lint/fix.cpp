@@ -68,12 +68,12 @@ namespace {
 
 struct Repair {
   void (*run)(Repairer&);
-  bool (*applies)(LintTarget);
+  bool (*applies)(Target);
 };
 
-bool always(LintTarget) { return true; }
-bool for_tensorrt8(LintTarget t) { return t == LintTarget::tensorrt8; }
-bool for_openvino(LintTarget t) { return t == LintTarget::openvino; }
+bool always(Target) { return true; }
+bool for_tensorrt8(Target t) { return t == Target::tensorrt8; }
+bool for_openvino(Target t) { return t == Target::openvino; }
 
 constexpr Repair kRepairs[] = {
     {make_signed, is_tensorrt},        {add_zero_points, is_tensorrt},
@@ -111,7 +111,7 @@ void drop_unused(OnnxGraph& graph, const std::vector<std::string>& kept) {
 
 namespace {
 
-LintFix repaired(onnx::ModelProto model, LintTarget target) {
+LintFix repaired(onnx::ModelProto model, Target target) {
   check_onnx_without_qdq(model);
   LintFix fix;
   const auto unused = lint::unused_initializers(OnnxGraph(model));
@@ -137,6 +137,7 @@ LintFix repaired(onnx::ModelProto model, LintTarget target) {
 LintFix fix_onnx(const std::filesystem::path& path,
                  const LintOptions& options) {
   check_limits(options.limits);
+  lint::expect_runtime(options.target);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
@@ -150,6 +151,7 @@ LintFix fix_onnx(const std::filesystem::path& path,
 
 LintFix fix_onnx_bytes(const std::string& bytes, const LintOptions& options) {
   check_limits(options.limits);
+  lint::expect_runtime(options.target);
   return without_foreign_errors("ONNX model", [&] {
     return repaired(parse_onnx(bytes), options.target);
   });

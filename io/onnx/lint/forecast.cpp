@@ -42,13 +42,13 @@ std::string why_float(const LintGraph& graph, const std::string& value) {
 
 class Forecaster {
  public:
-  Forecaster(const LintGraph& graph, LintTarget target)
+  Forecaster(const LintGraph& graph, Target target)
       : graph_(graph), target_(target) {}
 
   Kernel of(const Node& node) const {
     Kernel layer{{name_of(node), node.op_type(), {}, "", ""}, &node, {}};
     const Node* head = is_weighted(node) ? &node : graph_.fused_with(node);
-    if (target_ == LintTarget::onnxruntime) {
+    if (target_ == Target::onnxruntime) {
       in_onnxruntime(node, layer);
     } else if (head != nullptr) {
       weighted(*head, layer);
@@ -121,8 +121,7 @@ class Forecaster {
     if (const char* reason = why_no_kernel(graph_, head, target_)) {
       return set(layer, LayerPrecision::floating, reason);
     }
-    if (target_ == LintTarget::openvino &&
-        is_computed_in_floats(graph_, head)) {
+    if (target_ == Target::openvino && is_computed_in_floats(graph_, head)) {
       return set(layer, LayerPrecision::floating,
                  is_op(head, {"ConvTranspose"})
                      ? "its zero point is not 0"
@@ -228,7 +227,7 @@ class Forecaster {
   }
 
   const LintGraph& graph_;
-  LintTarget target_;
+  Target target_;
 };
 
 bool is_forecast(const LintGraph& graph, const Node& node) {
@@ -245,8 +244,8 @@ bool is_forecast(const LintGraph& graph, const Node& node) {
 
 // Source: engines of TensorRT-RTX 1.7.1.
 const char* why_no_kernel(const LintGraph& graph, const Node& node,
-                          LintTarget target) {
-  if (target != LintTarget::tensorrt_rtx) return nullptr;
+                          Target target) {
+  if (target != Target::tensorrt_rtx) return nullptr;
   if (is_op(node, {"ConvTranspose"}) ||
       graph.kind(node) == FusionKind::average_pool) {
     return "no INT8 kernel exists";
@@ -258,7 +257,8 @@ const char* why_no_kernel(const LintGraph& graph, const Node& node,
   return listed ? "scale of its data has shape [1]" : nullptr;
 }
 
-std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target) {
+std::vector<Kernel> kernels(const LintGraph& graph, Target target) {
+  expect_runtime(target);
   const Forecaster forecaster(graph, target);
   std::vector<Kernel> result;
   for (const Node& node : graph.all_nodes()) {
@@ -267,7 +267,7 @@ std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target) {
   return result;
 }
 
-std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target) {
+std::vector<LayerForecast> forecast(const LintGraph& graph, Target target) {
   const std::vector<Kernel> all = kernels(graph, target);
   return {all.begin(), all.end()};
 }

@@ -22,7 +22,7 @@ namespace octet::io {
 namespace {
 
 LintReport checked(onnx::ModelProto model, const LintOptions& options) {
-  const LintTarget target = options.target;
+  const Target target = options.target;
   LintReport report{.target = target};
   lint::Findings findings(target);
   lint::check_as_stored(model, findings);
@@ -62,6 +62,7 @@ onnx::ModelProto lint::read_as_stored(const std::filesystem::path& path,
 LintReport lint_onnx(const std::filesystem::path& path,
                      const LintOptions& options) {
   check_limits(options.limits);
+  lint::expect_runtime(options.target);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
@@ -75,6 +76,7 @@ LintReport lint_onnx(const std::filesystem::path& path,
 LintReport lint_onnx_bytes(const std::string& bytes,
                            const LintOptions& options) {
   check_limits(options.limits);
+  lint::expect_runtime(options.target);
   return without_foreign_errors(
       "ONNX model", [&] { return checked(parse_onnx(bytes), options); });
 }

@@ -54,7 +54,7 @@ bool is_computed_in_floats(const LintGraph& graph, const Node& node) {
 }
 
 void check_openvino(const LintGraph& graph, Findings& findings) {
-  if (findings.target() != LintTarget::openvino) return;
+  if (findings.target() != Target::openvino) return;
   check_openvino_concat(graph, findings);
   bool quantized = false;
   for (const Node& node : graph.all_nodes()) {

@@ -9,8 +9,7 @@ namespace octet::io::lint {
 namespace {
 
 /// Whether a kernel may have INT8 input.
-bool may_read_int8(const LintGraph& graph, const Node& node,
-                   LintTarget target) {
+bool may_read_int8(const LintGraph& graph, const Node& node, Target target) {
   if (why_no_kernel(graph, node, target) != nullptr) return false;
   const FusionKind kind = graph.kind(node);
   return kind == FusionKind::linear || kind == FusionKind::bias ||

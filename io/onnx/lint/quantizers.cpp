@@ -34,7 +34,7 @@ void check_type(const LintGraph& graph, const Node& node, Findings& findings) {
   const int32_t type = graph.quantized_type(node);
   if (is_dequantize(node) && type == Type::INT32) {
     // E17 is an error for other TensorRT, which reject int8 biases, too.
-    const bool rtx = findings.target() == LintTarget::tensorrt_rtx;
+    const bool rtx = findings.target() == Target::tensorrt_rtx;
     if (!rtx && is_bias(graph, node)) return;
     findings.add("E02", node,
                  "replace it by Cast to float32 and Mul by the scale",
@@ -202,9 +202,9 @@ void check_versions(const LintGraph& graph, const Node& node,
 }
 
 // Returns the last opset that a TensorRT parser supports; 0: no limit.
-int64_t last_opset(LintTarget target) {
-  if (target == LintTarget::tensorrt8) return 17;
-  if (target == LintTarget::tensorrt10) return 20;
+int64_t last_opset(Target target) {
+  if (target == Target::tensorrt8) return 17;
+  if (target == Target::tensorrt10) return 20;
   return is_tensorrt(target) ? 25 : 0;
 }
 
@@ -215,7 +215,7 @@ void check_quantizers(const LintGraph& graph, Findings& findings) {
   if (last != 0 && graph.opset() > last) {
     findings.add("E13", "export with opset 13 to 17",
                  "opset is {}; {} supports up to {}", graph.opset(),
-                 to_text(findings.target()), last);
+                 to_string(findings.target()), last);
   }
   for (const Node& node : graph.all_nodes()) {
     if (!is_quantize(node) && !is_dequantize(node)) continue;

@@ -18,9 +18,6 @@
 namespace octet::io {
 namespace {
 
-constexpr std::array<std::string_view, 6> kTargets = {
-    "tensorrt8",    "tensorrt10",  "tensorrt11",
-    "tensorrt_rtx", "onnxruntime", "openvino"};
 /// Findings listed for each rule.
 constexpr size_t kTold = 5;
 
@@ -69,10 +66,6 @@ std::string layers_text(const std::vector<LayerForecast>& layers) {
 
 }  // namespace
 
-std::string_view to_text(LintTarget target) {
-  return kTargets[static_cast<size_t>(target)];
-}
-
 std::string_view to_text(LintSeverity severity) {
   constexpr std::array<std::string_view, 3> kNames = {"info", "warning",
                                                       "error"};
@@ -83,18 +76,6 @@ std::string_view to_text(LayerPrecision precision) {
   constexpr std::array<std::string_view, 3> kNames = {"FP", "INT8 in, FP out",
                                                       "INT8 in, INT8 out"};
   return kNames[static_cast<size_t>(precision)];
-}
-
-LintTarget lint_target(std::string_view name) {
-  const auto found = std::ranges::find(kTargets, name);
-  if (found == kTargets.end()) {
-    const std::vector<std::string> names(kTargets.begin(), kTargets.end());
-    throw ValueError(
-        "invalid_value", "lint target",
-        fmt::format("must be one of {}, got '{}'{}", fmt::join(kTargets, ", "),
-                    printable(name), suggest_near(name, names)));
-  }
-  return static_cast<LintTarget>(found - kTargets.begin());
 }
 
 std::string LintReport::to_string() const {
@@ -113,7 +94,7 @@ std::string LintReport::to_string(LintSeverity least) const {
   if (!layers.empty()) {
     text +=
         fmt::format("{}Expected execution by {}\n{}", text.empty() ? "" : "\n",
-                    to_text(target), layers_text(layers));
+                    io::to_string(target), layers_text(layers));
     std::map<LayerPrecision, int64_t> counts;
     for (const LayerForecast& layer : layers) ++counts[layer.precision];
     text += "\n";
@@ -127,7 +108,7 @@ std::string LintReport::to_string(LintSeverity least) const {
   return text + fmt::format("{} errors, {} warnings, {} infos for {}\n",
                             count(LintSeverity::error),
                             count(LintSeverity::warning),
-                            count(LintSeverity::info), to_text(target));
+                            count(LintSeverity::info), io::to_string(target));
 }
 
 Config to_config(const LintReport& report) {
@@ -148,7 +129,7 @@ Config to_config(const LintReport& report) {
                        {"group", layer.group},
                        {"reason", layer.reason}});
   }
-  return Config::Object{{"target", std::string(to_text(report.target))},
+  return Config::Object{{"target", std::string(to_string(report.target))},
                         {"errors", report.count(LintSeverity::error)},
                         {"warnings", report.count(LintSeverity::warning)},
                         {"infos", report.count(LintSeverity::info)},

@@ -19,7 +19,9 @@
 
 namespace octet::io::lint {
 
-bool is_tensorrt(LintTarget target);
+bool is_tensorrt(Target target);
+/// Throws: ValueError for Target::any.
+void expect_runtime(Target target);
 
 template <class T>
 const T& shown(const T& value) {
@@ -36,9 +38,9 @@ using Reason =
 /// findings that do not apply to it.
 class Findings {
  public:
-  explicit Findings(LintTarget target) : target_(target) {}
+  explicit Findings(Target target) : target_(target) {}
 
-  LintTarget target() const { return target_; }
+  Target target() const { return target_; }
   bool tensorrt() const { return is_tensorrt(target_); }
 
   /// Reports a violation by a node, or by the whole file. `reason` is a format
@@ -61,7 +63,7 @@ class Findings {
   std::vector<LintFinding> sorted() const;
 
  private:
-  LintTarget target_;
+  Target target_;
   std::vector<LintFinding> findings_;
 };
 
@@ -110,10 +112,10 @@ struct Kernel : LayerForecast {
 /// Returns why the target has no INT8 kernel for a node with INT8 inputs; null
 /// if it has.
 const char* why_no_kernel(const LintGraph& graph, const Node& node,
-                          LintTarget target);
+                          Target target);
 
 /// In the graph's order.
-std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target);
-std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target);
+std::vector<Kernel> kernels(const LintGraph& graph, Target target);
+std::vector<LayerForecast> forecast(const LintGraph& graph, Target target);
 
 }  // namespace octet::io::lint

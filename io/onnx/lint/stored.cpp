@@ -40,10 +40,10 @@ void check_int4(const Constants& constants, const onnx::NodeProto& node,
                      "'{}' is int4 {} with an odd last axis", input,
                      dims_text(tensor));
       }
-    } else if (findings.target() == LintTarget::tensorrt8) {
+    } else if (findings.target() == Target::tensorrt8) {
       continue;
     }
-    if (findings.target() == LintTarget::tensorrt8) {
+    if (findings.target() == Target::tensorrt8) {
       findings.add("E15", node, "store int8, or build with TensorRT 10",
                    "'{}' is int4, which TensorRT 8 does not support", input);
     }

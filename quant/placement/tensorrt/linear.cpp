@@ -13,7 +13,7 @@ namespace {
 
 bool filters_single_channels(const GraphNode& node) {
   if (GraphIndex::is_spatial(node, "DepthwiseConv")) return true;
-  const auto convolutions = node.layer->convolutions();
+  const auto convolutions = node.layer->facts().convolutions;
   return convolutions.size() == 1 && is_depthwise(convolutions[0]);
 }
 
@@ -34,12 +34,12 @@ std::optional<Decision> skipped_by_option(const GraphNode& node, bool first,
     return is_narrow(c, first);
   };
   if (options.skip_narrow_convs &&
-      std::ranges::any_of(node.layer->convolutions(), narrow)) {
+      std::ranges::any_of(node.layer->facts().convolutions, narrow)) {
     return skipped(
         "P24",
         fmt::format("{} channels in, {} out, and skip_narrow_convs", in, out));
   }
-  if (options.skip_tiny_gemms && node.layer->convolutions().empty() &&
+  if (options.skip_tiny_gemms && node.layer->facts().convolutions.empty() &&
       is_tiny_product(in, out)) {
     return skipped(
         "P25",

@@ -45,13 +45,13 @@ struct Drawing {
   std::string title;
   std::vector<DrawnBox> boxes;  ///< in topological order
   std::vector<DrawnEdge> edges;
-  LintTarget target = LintTarget::tensorrt10;  ///< of the predicted precisions
+  Target target = Target::tensorrt10;  ///< of the predicted precisions
   std::string note = {};  ///< why there is no forecast, otherwise empty
 };
 
 /// Fields in order: target, fuse, limits
 struct DrawOptions {
-  LintTarget target = LintTarget::tensorrt10;  ///< device of the prediction
+  Target target = Target::tensorrt10;  ///< device of the prediction
   bool fuse = true;  ///< one box per kernel instead of per layer
   FileLimits limits = {};
 };

@@ -55,7 +55,7 @@ GoldenVectors write_golden(const std::filesystem::path& onnx,
 /// Fields in order: target, batches, golden
 struct EngineCommandOptions {
   /// A TensorRT version, or `any`: commands for 8.6, 10 and 11.
-  OnnxTarget target = OnnxTarget::any;
+  Target target = Target::any;
   BatchProfile batches = {};
   const GoldenVectors* golden = nullptr;  ///< compared with, if not null
 };

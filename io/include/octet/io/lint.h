@@ -16,22 +16,12 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/target.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/detail/language.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {
-
-/// The runtime that executes the file: TensorRT 8.x, 10.x and 11.x, TensorRT
-/// for RTX 1.x, ONNX Runtime and OpenVINO on x86 processors.
-enum class LintTarget {
-  tensorrt8,
-  tensorrt10,
-  tensorrt11,
-  tensorrt_rtx,
-  onnxruntime,
-  openvino
-};
 
 /// error: the target rejects the file or computes different results. warning:
 /// speed or accuracy is lost. info: worth knowing.
@@ -65,7 +55,7 @@ struct LayerForecast {
 };
 
 struct LintReport {
-  LintTarget target = LintTarget::tensorrt10;
+  Target target = Target::tensorrt10;
   /// By severity, then id, then the order of the graph.
   std::vector<LintFinding> findings = {};
   std::vector<LayerForecast> layers = {};  ///< in the graph's order
@@ -80,7 +70,7 @@ struct LintReport {
 
 /// Fields in order: target, samples, limits
 struct LintOptions {
-  LintTarget target = LintTarget::tensorrt10;
+  Target target = Target::tensorrt10;
   /// Input samples, float32 [n,...] in the file's layout, for files with one
   /// input. Required by rules A03 and A07, which run the file.
   Tensor samples = {};
@@ -92,7 +82,8 @@ struct LintOptions {
 struct LintRule {
   std::string_view id;
   std::string_view text;
-  /// 'E', 'W', 'I' or '-' (does not apply), in the order of LintTarget.
+  /// 'E', 'W', 'I' or '-' (does not apply), in the order of
+  /// Target; none for Target::any.
   std::string_view severities;
 };
 
@@ -142,14 +133,9 @@ LintFix fix_onnx(const std::filesystem::path& path,
 LintFix fix_onnx_bytes(const std::string& bytes,
                        const LintOptions& options = {});
 
-std::string_view to_text(LintTarget target);
 std::string_view to_text(LintSeverity severity);
 /// "INT8 in, INT8 out", "INT8 in, FP out", "FP".
 std::string_view to_text(LayerPrecision precision);
-/// Returns a target by its name in LintTarget.
-/// Throws: ValueError for an unknown name.
-LintTarget lint_target(std::string_view name);
-
 /// The report as a tree for JSON.
 Config to_config(const LintReport& report);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/target.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
 
@@ -86,23 +87,8 @@ enum class OnnxWeights {
   int8,
 };
 
-/// The runtime that loads the file.
-enum class OnnxTarget {
-  any,         ///< every TensorRT since 8.0, ONNX Runtime, OpenVINO
-  tensorrt8,   ///< 8.4 to 8.6
-  tensorrt10,  ///< 10.x
-  tensorrt11,  ///< 11.x
-  openvino,
-  onnxruntime,
-};
-
-/// Returns the name of a target: "tensorrt10".
-std::string_view to_string(OnnxTarget target);
 /// Whether the target supports uint8 values, also of unsigned quantizers.
-bool takes_uint8(OnnxTarget target);
-/// Returns the target of a name. Throws: ValueError, with similar names, for
-/// unknown names.
-OnnxTarget onnx_target(std::string_view name);
+bool takes_uint8(Target target);
 
 /// Axis order of a file's inputs and outputs. Weights and intermediate values
 /// are always channels first.
@@ -117,7 +103,7 @@ enum class OnnxLayout {
 
 /// Export options. Start from the options of a target, then change fields:
 ///
-///   auto options = OnnxOptions::for_target(OnnxTarget::tensorrt10);
+///   auto options = OnnxOptions::for_target(Target::tensorrt10);
 ///   options.opset = 17;
 ///   export_onnx(model, "int8.onnx", options);
 /// Fields in order: opset, input_name, output_name, input_names, output_names,
@@ -153,7 +139,7 @@ struct OnnxOptions {
   bool uint8_activations = false;
   /// Export throws for models that the target does not support: see
   /// docs/onnx-export.md.
-  OnnxTarget target = OnnxTarget::any;
+  Target target = Target::any;
   /// Converts float32 within the graph to float16, for TensorRT 11, which takes
   /// types from the file; inputs and outputs keep their types. Quantized models
   /// need int8 weights and opset >= 19, and get float16 scales.
@@ -172,7 +158,7 @@ struct OnnxOptions {
 
   /// Returns the best options for a target: int8 weights except for `any` and
   /// tensorrt8, folded batch normalization for onnxruntime.
-  static OnnxOptions for_target(OnnxTarget target);
+  static OnnxOptions for_target(Target target);
 
   /// Checks the options without a model, as to_onnx() does first.
   /// Throws: ValueError for an opset or batch out of range, and for options

@@ -39,6 +39,9 @@ struct GraphNode {
   std::shared_ptr<const Layer> layer;  ///< modified only through a Model
   std::vector<SymbolicTensor> inputs;
   Shape shape;
+
+  /// Returns the layer's properties for these inputs.
+  LayerFacts facts() const;
 };
 
 /// Calls `layer` on symbolic tensors and returns the output of the new node.

@@ -58,6 +58,8 @@ struct FoldedWeight {
   std::string_view parameter = {};  ///< empty: folding not supported
   int first_axis = 0;
   int last_axis = 0;
+
+  bool operator==(const FoldedWeight&) const = default;
 };
 
 /// How a class depends on the layout of Keras' values (channels_last,
@@ -170,6 +172,40 @@ struct ConvolutionShape {
   int64_t in = 0;  ///< input channels
   int64_t out = 0;
   int64_t groups = 1;
+
+  bool operator==(const ConvolutionShape&) const = default;
+};
+
+/// Sign of a layer's outputs, in training and inference. NaN has none.
+enum class OutputSign {
+  any,
+  of_inputs,     ///< never negative if no input is
+  non_negative,  ///< never negative
+};
+
+/// When a layer returns its only input unchanged.
+enum class Identity { never, in_inference, always };
+
+/// Properties of a layer on which summaries, Q/DQ placement, folding and other
+/// transformations of a graph depend. A quantize wrapper has those of the layer
+/// that it wraps.
+struct LayerFacts {
+  LayerRole role = LayerRole::other;  ///< of the class (LayerDef)
+  FoldedWeight folded = {};           ///< of the class (LayerDef)
+  /// Keras' name of the final activation function: "relu" for a ReLU, an
+  /// Activation("relu") and a Conv2D with that option. "linear" if there is
+  /// none; empty if the function has no name in Keras (PReLU).
+  std::string activation = "linear";
+  OutputSign sign = OutputSign::any;
+  Identity identity = Identity::never;
+  /// Whether training updates moving statistics, as batch normalization does.
+  /// forward() then respects statistics_frozen() and statistics_averaged().
+  bool statistics = false;
+  /// The convolutions that the layer consists of, in order.
+  std::vector<ConvolutionShape> convolutions = {};
+  int64_t multiply_adds = 0;  ///< per sample
+
+  bool operator==(const LayerFacts&) const = default;
 };
 
 class Layer {
@@ -204,48 +240,33 @@ class Layer {
   /// object shared by several layers only once.
   virtual std::shared_ptr<Layer> clone(CloneContext& context) const;
 
-  /// Returns Keras' name of the layer's final activation function: "relu" for a
-  /// ReLU, an Activation("relu") and a Conv2D with that option. "linear" if
-  /// there is none; empty if the function has no name in Keras (PReLU).
-  /// Defaults to the field `activation` of config().
-  virtual std::string activation() const;
-  /// Returns the LayerDef::role of the class; `other` if it is not registered.
-  LayerRole role() const;
-  /// Returns whether the layer forwards its only input, of shape `input`,
-  /// unchanged: in inference, or with `training` in both modes. Defaults to
-  /// true in inference for LayerRole::identity.
-  virtual bool is_identity(const Shape& input, bool training) const;
-  /// Returns the convolutions that the layer consists of, in order.
-  virtual std::vector<ConvolutionShape> convolutions() const { return {}; }
-  /// Returns the number of multiply-adds per sample.
-  virtual int64_t multiply_adds(std::span<const Shape>) const { return 0; }
+  /// Returns the layer's properties for inputs of these shapes. Without shapes,
+  /// `identity` and `multiply_adds` may have their defaults. By default: role
+  /// and folded weight of the class, the field `activation` of config(), the
+  /// sign of that function, for "linear" `of_inputs` if the role is movement or
+  /// identity, and no effect in inference for LayerRole::identity.
+  virtual LayerFacts facts(std::span<const Shape> inputs) const;
+  LayerFacts facts() const { return facts({}); }
 
   /// Sets whether training updates the parameters. A frozen layer computes no
   /// gradients for them and, as in Keras, keeps its statistics. Layers that
   /// share parameters are frozen together.
   virtual void set_trainable(bool trainable);
-  virtual bool trainable() const;
+  bool trainable() const;
 
   /// Sets whether the moving statistics (batch normalization) stay fixed and
-  /// are used even in training. Ignored by layers without statistics. Layers
-  /// with statistics store it in statistics_flag(), so that layers with shared
-  /// parameters are frozen together and clones preserve it.
-  virtual void freeze_statistics(bool) {}
-  virtual bool statistics_frozen() const { return false; }
+  /// are used even in training. Ignored by layers without statistics
+  /// (LayerFacts). Layers that share parameters are frozen together; clones
+  /// preserve the mode.
+  void freeze_statistics(bool frozen);
+  bool statistics_frozen() const { return shared_statistics()->frozen; }
   /// Switches moving statistics to the mean over all samples seen in training
   /// from now on (true) or back to momentum (false); see
   /// train::update_batch_statistics(). Returns whether the layer has statistics
-  /// that training updates. Layers with statistics store it in
-  /// statistics_averaged().
-  virtual bool average_statistics(bool) { return false; }
+  /// that training updates.
+  bool average_statistics(bool averaged);
   /// Returns the name before wrapping; quantize wrappers add to it.
   virtual const std::string& original_name() const { return name_; }
-
-  /// Returns whether the outputs are never negative, in training and inference,
-  /// given whether the inputs are never negative. Defaults to the property of
-  /// activation(); for "linear", to that of the inputs if the layer's role is
-  /// movement or identity.
-  virtual bool is_non_negative(bool inputs) const;
 
   /// Returns whether the layer observes its values, as quantizers do in
   /// calibration; it then must run in one thread, in sample order.
@@ -256,7 +277,7 @@ class Layer {
   /// model in every call. Defaults to 0 for the classes of Octet.
   virtual std::optional<uint64_t> state_version() const;
 
-  virtual std::span<const Parameter> parameters() const { return parameters_; }
+  std::span<const Parameter> parameters() const { return holder().parameters_; }
   /// Returns the quantizer scales that a quantize wrapper updates in training
   /// in addition to the parameters: "kernel/scale". Scales with gradients are
   /// trainable. Layers may share scales.
@@ -290,8 +311,8 @@ class Layer {
     bool frozen = false;
     std::optional<int64_t> averaged = {};  ///< samples so far, if averaged
   };
-  virtual const std::shared_ptr<StatisticsMode>& shared_statistics() const {
-    return statistics_;
+  const std::shared_ptr<StatisticsMode>& shared_statistics() const {
+    return holder().statistics_;
   }
 
  protected:
@@ -302,8 +323,10 @@ class Layer {
   size_t add_parameter(std::string name, const Shape& shape,
                        const ParameterOptions& options = {});
   const Parameter& at(size_t index) const { return parameters_[index]; }
-  /// The flag, shared with layers that share this layer's parameters.
-  bool& statistics_flag() const { return statistics_->frozen; }
+  /// Returns the layer that holds the parameters and statistics; a wrapper
+  /// returns the layer that it wraps.
+  virtual const Layer& holder() const { return *this; }
+  /// Number of samples in averaged statistics; nullopt: momentum.
   std::optional<int64_t>& statistics_averaged() const {
     return statistics_->averaged;
   }

@@ -87,7 +87,7 @@ std::vector<Pattern> tensorrt_patterns();
 /// Returns the chains that ONNX Runtime computes in integers on a CPU, for
 /// QuantConfig{.activation = {.is_signed = false}}: Q/DQ on both sides, an
 /// unsigned range in place of ReLU. Batch normalization must be folded in the
-/// file (io::OnnxTarget::onnxruntime does so).
+/// file (io::Target::onnxruntime does so).
 /// Source: ONNX Runtime 1.31's optimization of such graphs.
 std::vector<Pattern> onnxruntime_patterns();
 

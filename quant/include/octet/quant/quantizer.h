@@ -150,7 +150,7 @@ struct QuantizerConfig {
   ScaleRule rule = ScaleRule::fixed;
   /// False: q in [0, 2^bits - 1], for activations. Placement selects it for
   /// tensors that cannot be negative: always below 8 bits, at 8 bits if this is
-  /// false. TensorRT rejects uint8; io::OnnxTarget lists the runtimes that
+  /// false. TensorRT rejects uint8; io::Target lists the runtimes that
   /// accept it.
   bool is_signed = true;
   /// Quantized value of zero for unsigned ranges, [0, 2^bits - 1]. Nonzero only

@@ -68,21 +68,18 @@ class BaseQuantizeWrapper : public Layer {
                  std::span<const OnnxValue> inputs) const override;
   /// Returns a wrapper of the class registered for the inner layer.
   std::shared_ptr<Layer> clone(CloneContext& context) const override;
-  std::string activation() const override;
-  std::vector<ConvolutionShape> convolutions() const override;
-  int64_t multiply_adds(std::span<const Shape> inputs) const override;
-  void freeze_statistics(bool frozen) override;
-  bool statistics_frozen() const override;
-  bool average_statistics(bool averaged) override;
+  LayerFacts facts(std::span<const Shape> inputs) const override {
+    return inner_->facts(inputs);
+  }
   const std::string& original_name() const override { return inner_->name(); }
   bool observing() const override;
   std::optional<uint64_t> state_version() const override;
-  const std::shared_ptr<StatisticsMode>& shared_statistics() const override;
   /// Includes the scales of its quantizers, shared ones too.
   void set_trainable(bool trainable) override;
-  bool trainable() const override;
-  std::span<const Parameter> parameters() const override;
   std::vector<Parameter> scale_parameters() const override;
+
+ protected:
+  const Layer& holder() const override { return *inner_; }
 
  private:
   std::shared_ptr<Layer> inner_;

@@ -4,7 +4,7 @@
 #include <octet/train/communicator.h>
 #include <octet/train/fit.h>
 
-#include "fit_options.h"
+#include "loop/fit_options.h"
 
 namespace octet::train {
 

@@ -5,8 +5,8 @@
 #include <octet/quant/wrapper.h>
 #include <octet/train/evaluate.h>
 
-#include "shards/all_gather_or_throw.h"
-#include "shards/bytes.h"
+#include "distributed/all_gather_or_throw.h"
+#include "distributed/bytes.h"
 
 namespace octet::train {
 namespace {

@@ -28,11 +28,11 @@ const GraphNode& last_call(const SymbolicTensor& tensor) {
     return of.shape.slice(1, of.shape.rank()).size();
   };
   while (node->inputs.size() == 1) {
-    const Layer& layer = quant::float_layer(*node->layer);
+    const LayerFacts facts = node->facts();
     const GraphNode& source = *node->inputs[0].node;
-    const bool moves = layer.role() == LayerRole::movement &&
+    const bool moves = facts.role == LayerRole::movement &&
                        sample_size(source) == sample_size(*node);
-    if (!moves && !layer.is_identity(source.shape, false)) break;
+    if (!moves && facts.identity == Identity::never) break;
     node = &source;
   }
   return *node;
@@ -45,11 +45,11 @@ bool has_option(const Config& config) {
 /// Returns the activation of a layer, "linear" for layers that compute logits,
 /// otherwise "".
 std::string activation_of(const Layer& layer) {
-  const std::string activation = layer.activation();
-  const bool known = activation != "linear" ||
-                     layer.role() == LayerRole::linear ||
+  const LayerFacts facts = layer.facts();
+  const bool known = facts.activation != "linear" ||
+                     facts.role == LayerRole::linear ||
                      has_option(layer.config());
-  return known ? activation : "";
+  return known ? facts.activation : "";
 }
 
 }  // namespace
@@ -82,8 +82,8 @@ void warn_of_second_activation(std::string_view subject, const Model& model,
   const GraphNode& last = last_call(model.outputs()[output]);
   const Layer& layer = quant::float_layer(*last.layer);
   // Not the `activation` option of a layer with other computations.
-  const bool alone =
-      layer.role() == LayerRole::activation || layer.class_name() == "Softmax";
+  const bool alone = layer.facts().role == LayerRole::activation ||
+                     layer.class_name() == "Softmax";
   if (!alone || last.inputs.size() != 1) return;
   const GraphNode& before = last_call(last.inputs[0]);
   const Layer& other = quant::float_layer(*before.layer);

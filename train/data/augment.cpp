@@ -9,8 +9,8 @@
 #include <octet/runtime/parallel.h>
 #include <octet/train/loader.h>
 
-#include "accuracy.h"
 #include "image_transform.h"
+#include "losses/accuracy.h"
 
 namespace octet::train {
 namespace {

@@ -13,11 +13,11 @@
 #include <octet/train/evaluate.h>
 #include <octet/train/fit.h>
 
+#include "callbacks/monitor.h"
 #include "checks.h"
+#include "distributed/bytes.h"
+#include "distributed/compare_ranks.h"
 #include "fit_run.h"
-#include "monitor.h"
-#include "shards/bytes.h"
-#include "shards/compare_ranks.h"
 
 namespace octet::train {
 namespace {

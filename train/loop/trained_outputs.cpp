@@ -15,8 +15,8 @@
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
-#include "label_check.h"
-#include "metric_sums.h"
+#include "losses/label_check.h"
+#include "losses/metric_sums.h"
 
 namespace octet::train {
 namespace {

@@ -10,7 +10,7 @@
 #include <octet/train/optimizer.h>
 
 #include "checks.h"
-#include "shards/gradient_squares.h"
+#include "distributed/gradient_squares.h"
 
 namespace octet::train {
 namespace {

@@ -9,7 +9,7 @@
 #include <octet/runtime/error.h>
 #include <octet/train/communicator.h>
 
-#include "shards/float_tree.h"
+#include "float_tree.h"
 
 namespace octet::train {
 namespace {

@@ -10,12 +10,12 @@
 #include <octet/train/fit.h>
 #include <octet/train/loader.h>
 
+#include "distributed/all_gather_or_throw.h"
+#include "distributed/sharded_step.h"
 #include "fit_options.h"
 #include "interrupt.h"
-#include "metric_sums.h"
+#include "losses/metric_sums.h"
 #include "resume/checkpoints.h"
-#include "shards/all_gather_or_throw.h"
-#include "shards/sharded_step.h"
 
 namespace octet::train {
 

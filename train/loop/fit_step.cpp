@@ -11,10 +11,10 @@
 #include <octet/train/optimizer.h>
 
 #include "checks.h"
+#include "distributed/all_gather_or_throw.h"
+#include "distributed/gradient_squares.h"
 #include "fit_run.h"
-#include "label_check.h"
-#include "shards/all_gather_or_throw.h"
-#include "shards/gradient_squares.h"
+#include "losses/label_check.h"
 
 namespace octet::train {
 

@@ -8,7 +8,7 @@
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
 
-#include "trained_outputs.h"
+#include "loop/trained_outputs.h"
 
 namespace octet::train {
 

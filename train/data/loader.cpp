@@ -11,8 +11,8 @@
 #include <octet/train/loader.h>
 
 #include "checks.h"
+#include "distributed/shard_sizes.h"
 #include "prefetcher.h"
-#include "shards/shard_sizes.h"
 
 namespace octet::train {
 namespace {

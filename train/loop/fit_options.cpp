@@ -14,8 +14,8 @@
 #include <octet/train/callbacks.h>
 #include <octet/train/loader.h>
 
+#include "callbacks/is_progress_bar.h"
 #include "checks.h"
-#include "is_progress_bar.h"
 #include "last_activation.h"
 
 namespace octet::train {

@@ -8,9 +8,9 @@
 #include <octet/train/learning_rate.h>
 #include <octet/train/loader.h>
 
-#include "batch_loss.h"
 #include "checks.h"
-#include "label_check.h"
+#include "losses/batch_loss.h"
+#include "losses/label_check.h"
 #include "trained_outputs.h"
 
 namespace octet::train {

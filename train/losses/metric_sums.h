@@ -8,7 +8,7 @@
 #include <octet/runtime/variable.h>
 #include <octet/train/metric.h>
 
-#include "trained_outputs.h"
+#include "loop/trained_outputs.h"
 
 namespace octet::train {
 

@@ -16,10 +16,10 @@
 #include <octet/train/evaluate.h>
 
 #include "checks.h"
-#include "label_check.h"
-#include "metric_sums.h"
-#include "shards/all_gather_or_throw.h"
-#include "shards/bytes.h"
+#include "distributed/all_gather_or_throw.h"
+#include "distributed/bytes.h"
+#include "losses/label_check.h"
+#include "losses/metric_sums.h"
 #include "trained_outputs.h"
 
 namespace octet::train {
