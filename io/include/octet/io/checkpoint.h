@@ -19,6 +19,7 @@
 
 namespace octet::io {
 
+/// Options of save_model().
 /// Fields in order: classes, preprocess, resize, interface, training
 struct SaveOptions {
   /// Class names in the order of the outputs, as in ImageFolder.
@@ -87,10 +88,12 @@ void save_checkpoint(const train::TrainingState& state,
 train::TrainingState load_checkpoint(const std::filesystem::path& path,
                                      const FileLimits& limits = {});
 
+/// Options of checkpoint_folder().
 /// Fields in order: every_steps, keep, limits
 struct CheckpointFolderOptions {
-  /// Optimizer steps between checkpoints within an epoch; one is also written
-  /// at the end of each epoch. 0: only those.
+  /// Optimizer steps between checkpoints within an epoch, >= 0; one is also
+  /// written at the start of training and at the end of each epoch. 0: only
+  /// those.
   int64_t every_steps = 0;
   int64_t keep = 3;  ///< number of newest files that are not deleted, >= 1
   FileLimits limits = {};  ///< for reading when training resumes

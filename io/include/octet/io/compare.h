@@ -24,10 +24,10 @@ namespace octet::io {
 /// Quantization parameters of a value in a file: q = round(value / scale) +
 /// zero_point, clamped to [lowest, highest].
 struct TensorQuantParams {
-  float scale = 1;
-  float zero_point = 0;
-  float lowest = -128;
-  float highest = 127;
+  float scale = 1;       ///< value of one step
+  float zero_point = 0;  ///< q that represents 0
+  float lowest = -128;   ///< least q
+  float highest = 127;   ///< largest q
   /// Only quantized consumers, and the lowest q represents 0: the quantizer may
   /// have dropped a preceding ReLU. Values are compared after ReLU (ReLU6 if
   /// the range ends at 6).
@@ -39,8 +39,10 @@ struct TensorQuantParams {
 /// An activation, input or output of a model.
 struct TracedValue {
   std::string name;  ///< of its layer, without wrapper, or its node
-  std::string op;
+  std::string op;    ///< class of the layer or operator: "Conv2D", "Conv"
   std::vector<size_t> reads;  ///< indices of the values it is computed from
+  /// Of its quantized consumers in a file; none if there are no such consumers,
+  /// and for values of a Model.
   std::optional<TensorQuantParams> qparams = {};
 };
 
@@ -68,6 +70,7 @@ class TracedModel {
   /// float32 values except outputs of Q and DQ; a Q/DQ pair appears as its
   /// input.
   const std::vector<TracedValue>& values() const;
+  /// Indices of the model's outputs in values(), in order.
   const std::vector<size_t>& outputs() const;
   /// Whether activations are [n,c,h,w], as in ONNX, not [n,h,w,c].
   bool channels_first() const;
@@ -79,7 +82,7 @@ class TracedModel {
   std::optional<OnnxLayout> output_layout(size_t output) const;
   /// Whether input and outputs have the axis order of a file.
   bool is_file() const;
-  /// [n,...]; Shape::kAnySize for dynamic sizes.
+  /// Shape of the input, [n,...]; Shape::kAnySize for dynamic sizes.
   Shape input_shape() const;
   /// Returns a float32 tensor for each of values().
   /// Throws: as Model::run() or OnnxModel::predict().
@@ -93,36 +96,40 @@ class TracedModel {
 
 /// Difference of a value that both models compute.
 struct ValueDifference {
-  std::string name;
-  std::string op;  ///< of the first model
-  int64_t elements = 0;
+  std::string name;      ///< TracedValue::name in the first model
+  std::string op;        ///< TracedValue::op in the first model
+  int64_t elements = 0;  ///< number of compared elements, over all samples
   double max_error = 0;  ///< largest |b - a|
   double largest = 0;    ///< largest |a|
-  /// Power of b - a relative to that of a: 0 if equal, NaN if a value is NaN in
-  /// only one model.
+  /// Power of b - a relative to that of a: 0 if equal, infinite if only a is 0,
+  /// NaN if a value is NaN in only one model.
   double noise = 0;
   /// Largest `noise` of the values it is computed from.
   double noise_read = 0;
-  int64_t codes = 0;  ///< number of quantized elements
-  int64_t flips = 0;  ///< quantized elements whose q differs
-  bool is_output = false;
+  int64_t codes = 0;       ///< number of quantized elements
+  int64_t flips = 0;       ///< quantized elements whose q differs
+  bool is_output = false;  ///< whether it is an output of the models
 
-  /// In dB; infinity if equal.
+  /// Signal-to-quantization-noise ratio in dB, -10 log10(noise); infinity if
+  /// equal.
   double sqnr() const;
   /// Noise that the layer adds to that of its inputs, >= 0.
   double added_noise() const;
 };
 
+/// Differences between model `a` and model `b`.
 struct ModelComparison {
-  int64_t samples = 0;
+  int64_t samples = 0;                       ///< number of compared samples
   std::vector<ValueDifference> values = {};  ///< in the order of a
-  int64_t only_in_a = 0;  ///< number of values without a match in b
-  int64_t only_in_b = 0;
+  int64_t only_in_a = 0;  ///< number of values without a comparable one in b
+  int64_t only_in_b = 0;  ///< number of values without a comparable one in a
   /// Share of samples for which the first outputs [n,classes] have the same
   /// argmax.
   std::optional<double> agreement = {};
-  std::optional<double> accuracy_a = {};  ///< with labels
-  std::optional<double> accuracy_b = {};
+  /// Share of samples for which the first output of `a` has the label as
+  /// argmax, if there are labels.
+  std::optional<double> accuracy_a = {};
+  std::optional<double> accuracy_b = {};  ///< likewise for `b`
 
   /// `values` by added noise, in descending order.
   std::vector<ValueDifference> by_noise() const;
@@ -132,10 +139,12 @@ struct ModelComparison {
   double flip_share() const;
 };
 
+/// Options of compare_models().
 /// Fields in order: batch, labels, layout
 struct ModelComparisonOptions {
-  int64_t batch = 16;  ///< samples per run
-  Tensor labels = {};  ///< int64 [n]
+  /// Samples per run, >= 1. The fixed batch size of a file takes precedence.
+  int64_t batch = 16;
+  Tensor labels = {};  ///< class of each sample, i64 [n], or empty
   /// Axis order of the samples if their shape is ambiguous. as_given: that of
   /// the first model.
   OnnxLayout layout = OnnxLayout::as_given;
@@ -147,9 +156,11 @@ struct ModelComparisonOptions {
 /// channels-last model. If one model has folded a layer (batch normalization,
 /// an activation) into its predecessor, the output of the last of these layers
 /// is compared. Outputs are compared by position.
-/// Throws: ShapeError for samples that fit neither model, no samples, or
-/// outputs of different shapes; ValueError for labels that are not one class
-/// per sample, different numbers of outputs, or a batch below 1.
+/// Throws: ShapeError for samples that fit neither model, no samples, a number
+/// of samples that is not a multiple of a file's fixed batch size, fixed batch
+/// sizes that differ, or outputs of different shapes; ValueError for labels
+/// that are not one class per sample or without a first output [n,classes],
+/// different numbers of outputs, or a batch below 1.
 ModelComparison compare_models(const TracedModel& a, const TracedModel& b,
                                const Tensor& x,
                                const ModelComparisonOptions& options = {});
@@ -166,6 +177,8 @@ Tensor samples_as_in(const TracedModel& model, const TracedModel& other,
 /// Throws: as run().
 double batch_difference(const TracedModel& model, const Tensor& x);
 
+/// Returns the comparison as a tree for JSON, values by added noise. Numbers
+/// that are not finite become null.
 Config to_config(const ModelComparison& comparison);
 
 }  // namespace octet::io

@@ -20,8 +20,8 @@ namespace octet::io {
 
 /// A data set with training and test parts.
 struct TrainTest {
-  Dataset train;
-  Dataset test;
+  Dataset train;  ///< training part
+  Dataset test;   ///< test part
 };
 
 // IDX, the file format of MNIST, plain or gzip-compressed.
@@ -42,9 +42,10 @@ Tensor read_idx(const std::filesystem::path& path);
 //   const auto [labels, names] = table.classes("species");
 //   const Dataset data(table.numbers(table.columns_but({"species"})), labels);
 
+/// Options of load_csv().
 /// Fields in order: separator, header, missing
 struct CsvOptions {
-  char separator = ',';
+  char separator = ',';  ///< not a quote, a space, a line end or NUL
   /// Whether the first row has the column names; otherwise they are "0", "1",
   /// ...
   bool header = true;
@@ -62,18 +63,19 @@ struct CsvClasses {
 /// Rows of text cells, all of the same number. Copies share the data.
 class CsvTable {
  public:
+  /// Returns the number of rows, without the header.
   int64_t rows() const;
-  /// Names of the columns, in the file's order.
+  /// Returns the names of the columns, in the file's order.
   const std::vector<std::string>& columns() const;
-  /// All columns except `left_out`.
+  /// Returns the names of all columns except `left_out`.
   /// Throws: NotFoundError with the nearest name.
   std::vector<std::string> columns_but(
       const std::vector<std::string>& left_out) const;
 
-  /// A cell. Throws: NotFoundError for the column; ValueError for a row
+  /// Returns a cell. Throws: NotFoundError for the column; ValueError for a row
   /// outside [0, rows()).
   std::string_view text(int64_t row, std::string_view column) const;
-  /// A column. Throws: NotFoundError.
+  /// Returns the cells of a column. Throws: NotFoundError.
   std::vector<std::string> texts(std::string_view column) const;
 
   /// Returns columns as numbers, in the given order. Parses as C does in the
@@ -116,6 +118,7 @@ CsvTable load_csv(const std::filesystem::path& path,
 // Source: A. Krizhevsky, https://www.cs.toronto.edu/~kriz/cifar.html,
 // "Binary version".
 
+/// Class names of CIFAR-10, by label.
 inline constexpr std::array<std::string_view, 10> kCifar10Classes = {
     "airplane", "automobile", "bird",  "cat",  "deer",
     "dog",      "frog",       "horse", "ship", "truck"};
@@ -153,6 +156,7 @@ Dataset read_cifar100(std::span<const std::filesystem::path> files,
 inline constexpr std::string_view kFashionMnistFolder =
     "/usr/share/datasets/fashion-mnist";
 
+/// Class names of Fashion-MNIST, by label.
 inline constexpr std::array<std::string_view, 10> kFashionMnistClasses = {
     "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
     "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
@@ -167,6 +171,7 @@ TrainTest fashion_mnist(
 
 // Opens a data set of any supported format: --data of all octet commands.
 
+/// Options of open_data().
 /// Fields in order: labels, image, preprocess, usual, takes_bytes,
 /// takes_numbers, corrupt, resize, class_names, labels_optional
 struct OpenOptions {
@@ -198,6 +203,7 @@ struct OpenOptions {
   bool labels_optional = false;
 };
 
+/// Result of open_data().
 struct OpenedData {
   std::string kind;                  ///< "a folder of images", "CIFAR-10", ...
   Dataset train;                     ///< all samples if there is no `test`

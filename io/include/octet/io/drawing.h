@@ -21,7 +21,7 @@ namespace octet::io {
 
 /// A layer of a model or a node of a file.
 struct DrawnLayer {
-  std::string name;
+  std::string name;   ///< of the layer without wrapper, node or port
   std::string op;     ///< class or operator: "Conv2D, relu", "Conv"
   std::string shape;  ///< of its first output: "[N,28,28,16]"; may be empty
   std::string weights = {};  ///< type of quantized weights, otherwise empty
@@ -29,8 +29,8 @@ struct DrawnLayer {
 
 /// The layers of one kernel, or a layer without prediction.
 struct DrawnBox {
-  std::vector<DrawnLayer> layers;  ///< at least one, in order
-  std::optional<LayerPrecision> precision = {};
+  std::vector<DrawnLayer> layers;                ///< at least one, in order
+  std::optional<LayerPrecision> precision = {};  ///< none: no prediction
   std::string reason = {};  ///< why it does not run in INT8
 };
 
@@ -41,19 +41,21 @@ struct DrawnEdge {
   std::string pair = {};  ///< Q/DQ on the edge: "int8, scale 0.02"
 };
 
+/// The boxes and edges of a network, without positions.
 struct Drawing {
-  std::string title;
-  std::vector<DrawnBox> boxes;  ///< in topological order
-  std::vector<DrawnEdge> edges;
+  std::string title;                   ///< name of the model or of the file
+  std::vector<DrawnBox> boxes;         ///< in topological order
+  std::vector<DrawnEdge> edges;        ///< between boxes, not within
   Target target = Target::tensorrt10;  ///< of the predicted precisions
   std::string note = {};  ///< why there is no forecast, otherwise empty
 };
 
+/// Options of draw() and draw_onnx().
 /// Fields in order: target, fuse, limits
 struct DrawOptions {
   Target target = Target::tensorrt10;  ///< device of the prediction
-  bool fuse = true;  ///< one box per kernel instead of per layer
-  FileLimits limits = {};
+  bool fuse = true;        ///< one box per kernel instead of per layer
+  FileLimits limits = {};  ///< for draw_onnx()
 };
 
 /// Draws the layers of a model. Precisions are predicted for its ONNX export;

@@ -18,25 +18,27 @@
 
 namespace octet::io {
 
-/// Batch sizes of an engine, for files with a dynamic batch.
+/// Batch sizes of an engine, for files with a dynamic batch. Required: 1 <= min
+/// <= opt <= max.
 struct BatchProfile {
-  int64_t min = 1;
-  int64_t opt = 8;  ///< optimized size
-  int64_t max = 32;
+  int64_t min = 1;   ///< least size
+  int64_t opt = 8;   ///< size for which TensorRT optimizes
+  int64_t max = 32;  ///< largest size
 };
 
 /// A tensor stored in two files: NumPy's .npy, and raw little-endian numbers
 /// for trtexec.
 struct GoldenVector {
-  std::string name;
-  Shape shape;
-  std::filesystem::path npy;
-  std::filesystem::path raw;
+  std::string name;           ///< of the input or output in the ONNX file
+  Shape shape;                ///< in the ONNX file's axis order
+  std::filesystem::path npy;  ///< path of the .npy file
+  std::filesystem::path raw;  ///< path of the raw file
 };
 
+/// Inputs of an ONNX file and the outputs computed from them.
 struct GoldenVectors {
-  std::vector<GoldenVector> inputs;
-  std::vector<GoldenVector> outputs;
+  std::vector<GoldenVector> inputs;   ///< in the ONNX file's order
+  std::vector<GoldenVector> outputs;  ///< in the ONNX file's order
   /// Python script with a load_data() that yields the inputs for polygraphy.
   std::filesystem::path loader = {};
 };
@@ -52,12 +54,14 @@ GoldenVectors write_golden(const std::filesystem::path& onnx,
                            std::span<const Tensor> inputs,
                            const FileLimits& limits = {});
 
+/// Options of engine_commands().
 /// Fields in order: target, batches, golden
 struct EngineCommandOptions {
   /// A TensorRT version, or `any`: commands for 8.6, 10 and 11.
   Target target = Target::any;
-  BatchProfile batches = {};
-  const GoldenVectors* golden = nullptr;  ///< compared with, if not null
+  BatchProfile batches = {};  ///< of a file with a dynamic batch
+  /// Vectors that the commands compare the engine with. Null: random inputs.
+  const GoldenVectors* golden = nullptr;
 };
 
 /// Returns commented shell commands, to run in the file's folder: build the

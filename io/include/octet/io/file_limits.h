@@ -13,12 +13,16 @@ enum class Isolation {
   none,           ///< this process, for trusted files
 };
 
+/// Limits of memory and time. Files beyond them are errors.
 struct FileLimits {
+  /// Process that parses HDF5 files (.h5, .keras and files of save_model()).
   Isolation isolation = Isolation::child_process;
-  /// Bytes that parsing may allocate; also a limit of a loaded model's weights,
-  /// and of its activations for one sample.
+  /// Bytes, > 0, that parsing may allocate; also a limit of a loaded model's
+  /// weights, and of its activations for one sample.
   int64_t memory_limit = int64_t{4} << 30;
-  double time_limit = 120;  ///< seconds
+  /// Seconds, > 0, for parsing an HDF5 file, importing an ONNX file, or a run
+  /// of its nodes.
+  double time_limit = 120;
 };
 
 }  // namespace octet::io

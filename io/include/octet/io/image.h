@@ -87,18 +87,18 @@ enum class ImageFit {
   pad,
 };
 
-/// Fields in this order: {.filter, .fit, .resize_size, .crop_ratio,
-/// .pad_value}.
+/// How images are resized to a given size.
 struct Resize {
-  ResizeFilter filter = ResizeFilter::antialias;
-  ImageFit fit = ImageFit::stretch;
-  /// Of center_crop: length of the shorter side before the crop, in pixels:
+  ResizeFilter filter = ResizeFilter::antialias;  ///< interpolation
+  ImageFit fit = ImageFit::stretch;  ///< fit of another aspect ratio
+  /// For center_crop: length of the shorter side before the crop in pixels,
+  /// from the longer side of the requested size to 100 times as much:
   /// torchvision's resize_size. 0: by crop_ratio.
   int64_t resize_size = 0;
-  /// Of center_crop: requested size / size before the crop, in (0,1]: timm's
-  /// crop_pct.
+  /// For center_crop: requested size / size before the crop, in [0.01,1]:
+  /// timm's crop_pct.
   double crop_ratio = 1;
-  int64_t pad_value = 114;  ///< of pad: value of all channels, 0 to 255
+  int64_t pad_value = 114;  ///< for pad: value of all channels, [0,255]
 
   friend bool operator==(const Resize&, const Resize&) = default;
 };
@@ -112,16 +112,15 @@ std::string to_string(const Resize& resize);
 Resize resize_mode(std::string_view text);
 
 /// Checks the options of resizing to `size`.
-/// Throws: ValueError, naming `subject`, for fields out of range, or a
-/// resize_size below `size`.
+/// Throws: ValueError, naming `subject`, for fields out of range.
 void check_resize(std::string_view subject, Size2 size, const Resize& resize);
 
 /// Resizes an image.
 /// Shapes: u8 [h,w,c] -> u8 [size.h,size.w,c]. Values are rounded to nearest,
 /// ties up.
 /// Throws: ShapeError unless the image is [h,w,c] with at least 1 pixel;
-/// ValueError for another type or a size out of the limits of an image file, and
-/// as check_resize().
+/// ValueError for another type or a size out of the limits of an image file,
+/// and as check_resize().
 Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize = {});
 
 /// Resizes a mask of class indices, always by the nearest pixel.
@@ -138,6 +137,7 @@ Tensor resize_mask(const Tensor& mask, Size2 size, const Resize& resize = {});
 
 /// Limits of an image's size; larger images are rejected before allocation.
 inline constexpr int64_t kLargestImageSide = int64_t{1} << 15;
+/// Limit of height * width.
 inline constexpr int64_t kMostImagePixels = int64_t{1} << 26;
 
 /// Reads an image.
@@ -172,10 +172,11 @@ enum class CorruptFiles {
   skip,    ///< omit and list them; decodes every file once to find them
 };
 
+/// Options of image data sets.
 /// Fields in order: size, resize, channels, preprocess, corrupt, eager,
 /// cache_bytes, shuffle, seed, class_names
 struct ImageOptions {
-  Size2 size{256, 256};  ///< size of all images after resizing
+  Size2 size{256, 256};  ///< size after resizing, each side in [1, 32768]
   /// Resize method; the default is torchvision's. Keras' loaders: `.resize =
   /// resize_mode("bilinear")`.
   Resize resize = {};
@@ -183,11 +184,12 @@ struct ImageOptions {
   /// Conversion of bytes to inputs. Keras' modes: `.preprocess =
   /// preprocess_mode("caffe")`.
   Preprocess preprocess = {};
+  /// Handling of files that are not valid images.
   CorruptFiles corrupt = CorruptFiles::refuse;
   /// Decodes all files on loading. Otherwise each file is decoded when read.
   bool eager = false;
-  /// Cache size for decoded images in bytes (h * w * channels per image).
-  /// Images beyond it are decoded in each epoch.
+  /// Cache size for decoded images in bytes (h * w * channels per image), >= 0.
+  /// Images beyond it are decoded in each epoch. Ignored if eager.
   int64_t cache_bytes = 0;
   /// Random order of samples, as in Keras, so that a part has images of all
   /// classes. Otherwise ordered by class and name.
@@ -199,8 +201,9 @@ struct ImageOptions {
   std::vector<std::string> class_names = {};
 };
 
+/// Images of a list of files, with labels or masks if these were given.
 struct ImageFiles {
-  Dataset data;
+  Dataset data;  ///< inputs f32 [n,h,w,channels]
   /// "<path>: <reason>" of each skipped file; its label is omitted, too.
   std::vector<std::string> skipped = {};
   /// The file of each sample of `data`.
@@ -240,8 +243,9 @@ ImageFiles load_images(std::vector<std::filesystem::path> files, Tensor labels,
 
 // A folder of images as a Dataset: one subfolder per class.
 
+/// Images of a folder, with their classes.
 struct ImageFolder {
-  Dataset data;
+  Dataset data;  ///< inputs f32 [n,h,w,channels], labels i64 [n]
   std::vector<std::string> classes;  ///< name of label i
   /// "<path>: <reason>" of each skipped file.
   std::vector<std::string> skipped = {};
@@ -270,6 +274,7 @@ ImageFolder load_image_folder(const std::filesystem::path& folder,
 //   train::fit(model, data, {.loss = train::losses::
 //       sparse_categorical_cross_entropy({.ignore_label = 255})});
 
+/// Options of load_segmentation() and load_segmentation_folders().
 /// Fields in order: images, values, mask_suffix
 struct SegmentationOptions {
   /// Masks are cropped and resized with their images, by the nearest pixel.

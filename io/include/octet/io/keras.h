@@ -26,10 +26,11 @@ using KerasLayerFactory =
 
 /// How layers of a file are matched with those of a model.
 enum class KerasMatch {
-  by_name,
+  by_name,   ///< layers of equal names
   by_order,  ///< among layers with weights, as in Keras
 };
 
+/// Options of load_keras() and load_keras_weights().
 /// Fields in order: layers, architecture, input_shapes, match, partial,
 /// backend, limits
 struct KerasOptions {
@@ -43,6 +44,8 @@ struct KerasOptions {
   /// Shape of a sample for each input, images [h,w,c] and sequences [l,c], for
   /// models with dynamic sizes.
   std::vector<Shape> input_shapes = {};
+  /// When loading weights: how layers are matched. Files with quantization
+  /// ranges require by_name.
   KerasMatch match = KerasMatch::by_name;
   /// When loading weights: skips layers that only the file or only the model
   /// has, such as a new head on a backbone.
@@ -50,7 +53,7 @@ struct KerasOptions {
   /// Backend of a Keras 1 model, which the file does not record. "theano" flips
   /// convolution kernels.
   std::string backend = {};
-  FileLimits limits = {};
+  FileLimits limits = {};  ///< for untrusted files
 };
 
 /// Whether a file begins like HDF5 or a .keras archive, which load_keras()

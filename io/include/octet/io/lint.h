@@ -27,13 +27,14 @@ namespace octet::io {
 /// speed or accuracy is lost. info: worth knowing.
 enum class LintSeverity { info, warning, error };
 
+/// A violation of a rule.
 struct LintFinding {
-  std::string id;  ///< of the rule: "E06", "P12"
-  LintSeverity severity = LintSeverity::info;
+  std::string id;                              ///< of the rule: "E06", "P12"
+  LintSeverity severity = LintSeverity::info;  ///< for the target
   /// Name of the node, otherwise its first output; "" for the whole file.
   std::string node;
-  std::string reason;
-  std::string hint;
+  std::string reason;  ///< why the rule is broken, with names and values
+  std::string hint;    ///< how to fix it
 };
 
 /// Expected precision of a layer.
@@ -45,34 +46,39 @@ enum class LayerPrecision {
 
 /// The forecast for a convolution, matrix product, Add or pooling.
 struct LayerForecast {
-  std::string node;
-  std::string op;
-  LayerPrecision precision = LayerPrecision::floating;
+  std::string node;  ///< its name, otherwise its first output
+  std::string op;    ///< operator: "Conv"
+  LayerPrecision precision = LayerPrecision::floating;  ///< predicted
   /// The nodes fused into a kernel: "Conv + BatchNormalization + Relu".
   std::string group;
   /// Why it is not INT8 at both ends; empty if it is.
   std::string reason;
 };
 
+/// Findings and forecast for a file.
 struct LintReport {
-  Target target = Target::tensorrt10;
+  Target target = Target::tensorrt10;  ///< as requested
   /// By severity, then id, then the order of the graph.
   std::vector<LintFinding> findings = {};
   std::vector<LayerForecast> layers = {};  ///< in the graph's order
   /// Why only some rules could be checked in an invalid file; usually empty.
   std::string incomplete = "";
 
+  /// Returns the number of findings of exactly this severity.
   int64_t count(LintSeverity severity) const;
+  /// Returns all findings by rule, the forecast as a table, and totals.
   std::string to_string() const;
   /// Lists findings of at least this severity and counts the others.
   std::string to_string(LintSeverity least) const;
 };
 
+/// Options of lint_onnx() and fix_onnx().
 /// Fields in order: target, samples, limits
 struct LintOptions {
-  Target target = Target::tensorrt10;
+  Target target = Target::tensorrt10;  ///< runtime of the file
   /// Input samples, float32 [n,...] in the file's layout, for files with one
-  /// input. Required by rules A03 and A07, which run the file.
+  /// input. Required by rules A03 and A07, which run the file; ignored by
+  /// fix_onnx().
   Tensor samples = {};
   /// The memory limit covers external data and runs on samples.
   FileLimits limits = {};
@@ -80,10 +86,10 @@ struct LintOptions {
 
 /// A rule and its severity for each target.
 struct LintRule {
-  std::string_view id;
-  std::string_view text;
-  /// 'E', 'W', 'I' or '-' (does not apply), in the order of
-  /// Target; none for Target::any.
+  std::string_view id;    ///< "E06"
+  std::string_view text;  ///< the condition of a correct file, one line
+  /// 'E', 'W', 'I' or '-' (does not apply), in the order of Target;
+  /// none for Target::any.
   std::string_view severities;
 };
 
@@ -103,14 +109,15 @@ LintReport lint_onnx_bytes(const std::string& bytes,
 
 /// A change made by fix_onnx().
 struct LintRepair {
-  std::string id;  ///< of the broken rule
-  std::string node;
+  std::string id;    ///< of the broken rule
+  std::string node;  ///< its name, otherwise its first output
   std::string what;  ///< for people, with the effect on the results
 };
 
+/// Result of fix_onnx().
 struct [[nodiscard]] LintFix {
-  std::string bytes;  ///< of the repaired file
-  std::vector<LintRepair> repairs;
+  std::string bytes;                ///< of the repaired file
+  std::vector<LintRepair> repairs;  ///< in order; empty: nothing to repair
 };
 
 /// Repairs what needs no training:
@@ -133,8 +140,9 @@ LintFix fix_onnx(const std::filesystem::path& path,
 LintFix fix_onnx_bytes(const std::string& bytes,
                        const LintOptions& options = {});
 
+/// Returns "info", "warning" or "error".
 std::string_view to_text(LintSeverity severity);
-/// "INT8 in, INT8 out", "INT8 in, FP out", "FP".
+/// Returns "INT8 in, INT8 out", "INT8 in, FP out" or "FP".
 std::string_view to_text(LayerPrecision precision);
 /// The report as a tree for JSON.
 Config to_config(const LintReport& report);

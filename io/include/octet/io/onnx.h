@@ -43,15 +43,18 @@ struct OnnxPort {
   bool operator==(const OnnxPort&) const = default;
 };
 
+/// Inputs, outputs and batch dimension of a file. An empty list of inputs or
+/// outputs stands for the defaults of export.
 struct OnnxInterface {
-  std::vector<OnnxPort> inputs = {};
-  std::vector<OnnxPort> outputs = {};
+  std::vector<OnnxPort> inputs = {};   ///< in the model's order
+  std::vector<OnnxPort> outputs = {};  ///< in the model's order
   int64_t batch = 0;             ///< batch size fixed by the file; 0: dynamic
   std::string batch_name = "N";  ///< name of a dynamic batch dimension
 
+  /// Whether both lists are empty.
   bool empty() const { return inputs.empty() && outputs.empty(); }
-  /// Whether the numbers and ranks of inputs and outputs match the model's. An
-  /// empty list of inputs or outputs fits any model.
+  /// Whether the numbers of inputs and outputs match the model's, and the ranks
+  /// of `axes` that are set. An empty list of inputs or outputs fits any model.
   bool fits(const Model& model) const;
 
   bool operator==(const OnnxInterface&) const = default;
@@ -111,14 +114,14 @@ enum class OnnxLayout {
 /// uint8_activations, target, float16, interface, layout, batch
 struct OnnxOptions {
   int opset = 13;  ///< [13, 21]; determines the IR version
-  /// Names for a model with a single input and output.
+  /// Name of the input of a model with a single input.
   std::string input_name = "input";
-  std::string output_name = "logits";
-  /// Names for a model with several, a name each. Default: layer names
-  /// without wrapper prefixes; "conv_1" if "conv" is taken.
+  std::string output_name = "logits";  ///< likewise
+  /// Names of several inputs, one each. Default: layer names without wrapper
+  /// prefixes; "conv_1" if "conv" is taken.
   std::vector<std::string> input_names = {};
-  std::vector<std::string> output_names = {};
-  std::string description = "";  ///< the model's doc_string
+  std::vector<std::string> output_names = {};  ///< likewise
+  std::string description = "";                ///< the model's doc_string
   /// Class names in the order of the outputs, as in ImageFolder. Stored as a
   /// JSON list under "classes" in the file's metadata.
   std::vector<std::string> classes = {};
@@ -131,7 +134,7 @@ struct OnnxOptions {
   /// Exports quant::fold_batch_norm(model) under the original names. TensorRT
   /// folds by itself; other runtimes may not.
   bool fold_batch_norm = false;
-  OnnxWeights weights = OnnxWeights::float32;
+  OnnxWeights weights = OnnxWeights::float32;  ///< storage of quantized weights
   /// Quantizes activations to uint8, signed ones with zero point 128. The
   /// results are the same; ONNX Runtime requires a single type on both sides of
   /// a convolution. Not for TensorRT. For `openvino`, activations between a
@@ -157,7 +160,8 @@ struct OnnxOptions {
   int64_t batch = 0;
 
   /// Returns the best options for a target: int8 weights except for `any` and
-  /// tensorrt8, folded batch normalization for onnxruntime.
+  /// tensorrt8, folded batch normalization and uint8 activations for
+  /// onnxruntime.
   static OnnxOptions for_target(Target target);
 
   /// Checks the options without a model, as to_onnx() does first.
@@ -166,15 +170,17 @@ struct OnnxOptions {
   void check() const;
 };
 
+/// Contents of an exported file.
 struct OnnxReport {
-  int64_t bytes = 0;
-  int64_t nodes = 0;
+  int64_t bytes = 0;      ///< size of the file
+  int64_t nodes = 0;      ///< number of nodes
   int64_t qdq_pairs = 0;  ///< includes weights stored as int8
 };
 
+/// Result of to_onnx().
 struct OnnxFile {
   std::string bytes;  ///< of an .onnx file
-  OnnxReport report;
+  OnnxReport report;  ///< its size and number of nodes
 };
 
 /// Converts a model to ONNX. Inputs and outputs are in the model's order, with
@@ -203,41 +209,43 @@ using OnnxShape = std::optional<std::vector<OnnxDim>>;
 
 /// A node as listed by `octet inspect`.
 struct OnnxNodeInfo {
-  std::string op;
-  std::string name;
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-  OnnxShape shape;  ///< of the first output
+  std::string op;                    ///< operator: "Conv"
+  std::string name;                  ///< may be empty
+  std::vector<std::string> inputs;   ///< names of its inputs; "": omitted
+  std::vector<std::string> outputs;  ///< names of its outputs; "": omitted
+  OnnxShape shape;                   ///< of the first output
 };
 
 /// A QuantizeLinear -> DequantizeLinear pair.
 struct OnnxQdqPair {
   std::string tensor;    ///< the quantized value
-  std::string consumer;  ///< first consumer of the pair
+  std::string consumer;  ///< first node that consumes the pair; "": none
   std::string kind;      ///< "weight" (an initializer) or "activation"
   std::string type;      ///< of the quantized values: "int8", "uint8", "int32"
-  std::optional<int64_t> axis;  ///< per channel
-  int64_t scales = 0;
-  float smallest_scale = 0;
-  float largest_scale = 0;
+  std::optional<int64_t> axis;  ///< of the channels; none: a single scale
+  int64_t scales = 0;           ///< number of scales; 0: computed at run time
+  float smallest_scale = 0;     ///< 0: computed at run time
+  float largest_scale = 0;      ///< 0: computed at run time
 };
 
+/// An input or output of a file.
 struct OnnxTensorInfo {
-  std::string name;
-  std::string type;
-  OnnxShape shape;
+  std::string name;  ///< unique in the file
+  std::string type;  ///< element type: "float32"
+  OnnxShape shape;   ///< in the file's axis order
 };
 
+/// Contents of an ONNX file, see inspect_onnx().
 struct OnnxSummary {
-  int64_t bytes = 0;
-  int64_t ir_version = 0;
-  int64_t opset = 0;
-  std::string producer;
-  std::string description;
-  std::vector<OnnxTensorInfo> inputs;
-  std::vector<OnnxTensorInfo> outputs;
-  std::vector<OnnxNodeInfo> nodes;
-  std::vector<OnnxQdqPair> qdq_pairs;
+  int64_t bytes = 0;                    ///< size, without external data
+  int64_t ir_version = 0;               ///< of the file format
+  int64_t opset = 0;                    ///< of the standard operators
+  std::string producer;                 ///< exporter and its version
+  std::string description;              ///< the model's doc_string
+  std::vector<OnnxTensorInfo> inputs;   ///< without initializers
+  std::vector<OnnxTensorInfo> outputs;  ///< in the file's order
+  std::vector<OnnxNodeInfo> nodes;      ///< in the file's order
+  std::vector<OnnxQdqPair> qdq_pairs;   ///< in the order of their DQ
   /// Whether weights or values are float16 or bfloat16.
   bool half_precision = false;
   /// Metadata "preprocess", if preprocess_mode() knows it.
@@ -246,8 +254,8 @@ struct OnnxSummary {
   std::string resize = {};
   /// Metadata "classes", if a JSON list of names.
   std::vector<std::string> classes = {};
-  int64_t initializers = 0;
-  int64_t parameters = 0;  ///< elements of all initializers
+  int64_t initializers = 0;  ///< number of stored tensors
+  int64_t parameters = 0;    ///< elements of all initializers
 };
 
 /// Loads and checks a file of IR version 3 to 14 and opset 1 to 28. Unknown

@@ -26,6 +26,7 @@
 
 namespace octet::io {
 
+/// Options of the import.
 /// Fields in order: input_shapes, drop_quantizers, symmetric_activations,
 /// limits
 struct OnnxImportOptions {
@@ -51,7 +52,7 @@ struct OnnxImportOptions {
 /// Result of the import of a node.
 struct OnnxNodeImport {
   std::string node;  ///< its name, otherwise its first output
-  std::string op;
+  std::string op;    ///< operator: "Conv"
   /// The layer that replaces the node or contains it. Empty for constants and
   /// for nodes that only change the axis order.
   std::string layer;
@@ -59,15 +60,17 @@ struct OnnxNodeImport {
       note;  ///< for people: "constant", "order of axes", "part of Gelu"
 };
 
+/// Results of the import of all nodes.
 struct OnnxImportReport {
   std::vector<OnnxNodeImport> nodes;  ///< in the file's order
-  /// A table with a line for each node.
+  /// Returns a table with a line for each node.
   std::string to_string() const;
 };
 
+/// Result of import_onnx().
 struct [[nodiscard]] OnnxImport {
-  Model model;
-  OnnxImportReport report;
+  Model model;              ///< with channels last
+  OnnxImportReport report;  ///< on every node of the file
   /// Names, types and axis order of the file's inputs and outputs, for
   /// OnnxOptions::interface and SaveOptions::interface.
   OnnxInterface interface = {};

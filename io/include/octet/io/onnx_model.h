@@ -26,7 +26,8 @@ namespace octet::io {
 /// thread-safe. docs/onnx-reference.md lists the operators.
 class OnnxModel {
  public:
-  /// In the file's order, without inputs that have an initializer.
+  /// Return the inputs, without those that have an initializer, and the
+  /// outputs, in the file's order.
   const std::vector<OnnxTensorInfo>& inputs() const;
   const std::vector<OnnxTensorInfo>& outputs() const;
 
@@ -43,8 +44,8 @@ class OnnxModel {
   /// `time_limit`; UnsupportedError for unsupported cases of an operator
   /// (images with three axes, training mode of Dropout).
   std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
-  /// For a model with one input and one output. Throws: as above; ValueError
-  /// for other models.
+  /// Returns the output of a model with one input and one output. Throws: as
+  /// above; ValueError for other models.
   Tensor predict(const Tensor& input) const;
 
  private:

@@ -30,61 +30,69 @@ namespace octet::io {
 
 /// A loss or metric of the model and of the reference model.
 struct ReportScore {
-  std::string name;
-  double model = 0;
-  std::optional<double> reference = {};
-  bool is_share = false;  ///< shown as a percentage
+  std::string name;                      ///< "accuracy"
+  double model = 0;                      ///< value of the model
+  std::optional<double> reference = {};  ///< value of the reference model
+  bool is_share = false;                 ///< shown as a percentage
 };
 
 /// Histogram of a quantized activation before rounding.
 struct ActivationHistogram {
-  std::string name;   ///< of the producer
-  std::string codes;  ///< "int8 [-128,127]"
-  double scale = 1;
-  double lowest = 0, highest = 0;      ///< of the values; range of the bins
-  double clip_low = 0, clip_high = 0;  ///< representable range
-  std::vector<int64_t> bins = {};
-  int64_t values = 0;
+  std::string name;                ///< of the producer
+  std::string codes;               ///< "int8 [-128,127]"
+  double scale = 1;                ///< value of one quantization step
+  double lowest = 0,               ///< least value, where the bins begin
+      highest = 0;                 ///< largest value, where the bins end
+  double clip_low = 0,             ///< least representable value
+      clip_high = 0;               ///< largest representable value
+  std::vector<int64_t> bins = {};  ///< number of values in each bin
+  int64_t values = 0;              ///< number of finite values
   int64_t clipped = 0;  ///< values more than half a step outside the range
 };
 
 /// Speed of a model.
 struct ReportSpeed {
-  std::string name;
-  int64_t batch = 1;
-  double median_ms = 0, p99_ms = 0;  ///< per run
-  int64_t weight_bytes = 0;
-  int64_t activation_bytes = 0;  ///< for one sample
-  std::vector<ProgramStep> steps = {};
+  std::string name;                     ///< of the model or file
+  int64_t batch = 1;                    ///< samples per run
+  double median_ms = 0,                 ///< median time per run
+      p99_ms = 0;                       ///< 99th percentile of the time per run
+  int64_t weight_bytes = 0;             ///< of packed weights
+  int64_t activation_bytes = 0;         ///< for one sample
+  std::vector<ProgramStep> steps = {};  ///< with `seconds`; may be empty
 };
 
 /// A quantity per epoch, from the first.
 struct ReportCurve {
-  std::string name;  ///< "loss" and "val_loss" share a chart
-  std::vector<double> values;
+  std::string name;            ///< "loss" and "val_loss" share a chart
+  std::vector<double> values;  ///< NaN: no value in this epoch
 };
 
+/// Contents of a report. Only the title is required.
 struct Report {
-  std::string title;
+  std::string title;  ///< heading of the page
+  /// Rows of the summary, name and value: {"size", "1.2 MiB"}.
   std::vector<std::pair<std::string, std::string>> facts = {};
   std::vector<std::string> commands = {};  ///< that produced the model
-  std::string model = "model";             ///< column headings
-  std::string reference = "reference";
+  std::string model = "model";             ///< column heading of the model
+  std::string reference = "reference";     ///< heading of the reference model
+  /// Losses and metrics. The first share is a key figure at the top.
   std::vector<ReportScore> scores = {};
   int64_t score_samples = 0;  ///< number of samples of the scores; 0: unknown
   std::optional<ModelComparison> comparison = {};  ///< of reference and model
+  /// Result of activation_histograms().
   std::vector<ActivationHistogram> activations = {};
   /// Findings of quant::check_quantizers(); an empty list: no problems found.
   std::optional<std::vector<quant::QuantizerFinding>> findings = {};
-  std::optional<quant::Sensitivity> sensitivity = {};
+  std::optional<quant::Sensitivity> sensitivity = {};  ///< of the model
+  /// Oscillations::shares() of the model's training.
   std::vector<train::OscillationShare> oscillations = {};
-  std::optional<train::ConfusionMatrix> confusion = {};
+  std::optional<train::ConfusionMatrix> confusion = {};  ///< of the model
   std::vector<std::string> classes = {};  ///< names, may be empty
-  std::optional<LintReport> lint = {};
-  std::vector<ReportSpeed> speeds = {};
-  std::vector<ReportCurve> curves = {};
-  std::optional<Drawing> graph = {};
-  std::vector<std::string> notes = {};  ///< omissions and their reasons
+  std::optional<LintReport> lint = {};    ///< of the exported model
+  std::vector<ReportSpeed> speeds = {};   ///< the first is a key figure
+  std::vector<ReportCurve> curves = {};   ///< of the model's training
+  std::optional<Drawing> graph = {};      ///< of the model
+  std::vector<std::string> notes = {};    ///< omissions and their reasons
 };
 
 /// Returns the HTML page. Text of models and data is escaped; no scripts;

@@ -18,13 +18,14 @@
 
 namespace octet::io {
 
+/// Options of TensorBoardWriter and tensorboard().
 /// Fields in order: histograms, every_steps, clock
 struct TensorBoardOptions {
   /// For the callback: histograms of all parameters with finite values, at the
   /// end of each epoch.
   bool histograms = false;
-  /// For the callback: loss and accuracy every N steps; 0: at the end of epochs
-  /// only.
+  /// For the callback: writes Progress::logs() every N steps, >= 0. 0: at the
+  /// end of epochs only.
   int64_t every_steps = 0;
   /// Time stamp of events, in seconds since 1970. Default: the system's clock.
   std::function<double()> clock = {};
@@ -55,6 +56,7 @@ class TensorBoardWriter {
   /// Throws: IoError.
   void flush();
 
+  /// Returns the path of the event file.
   const std::filesystem::path& path() const;
 
  private:

@@ -13,10 +13,11 @@
 
 namespace octet {
 
+/// Options of Activation.
 /// Fields in order: activation, name
 struct ActivationOptions {
-  std::string activation = "linear";
-  std::string name = "";
+  std::string activation = "linear";  ///< name of the function; see Activation
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Returns whether an activation function of that name exists.
@@ -36,6 +37,7 @@ void expect_activation_function(std::string_view name);
 /// < 2.
 class Activation : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Activation(const ActivationOptions& options);
   /// A template, so that a braced argument selects the options constructor.
   template <std::convertible_to<std::string> Function>
@@ -43,12 +45,14 @@ class Activation : public LayerHandle {
       : Activation(ActivationOptions{.activation = function, .name = name}) {}
 };
 
+/// Options of ReLU.
 /// Fields in order: max_value, negative_slope, threshold, name
 struct ReLUOptions {
+  /// Upper limit of the output, > 0; infinity: none.
   float max_value = std::numeric_limits<float>::infinity();
-  float negative_slope = 0;
-  float threshold = 0;
-  std::string name = "";
+  float negative_slope = 0;  ///< slope up to the threshold, >= 0 and finite
+  float threshold = 0;    ///< inputs above it pass unchanged; >= 0 and finite
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes min(x, max_value) above the threshold and negative_slope * (x -
@@ -57,73 +61,87 @@ struct ReLUOptions {
 /// negative or not finite.
 class ReLU : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit ReLU(const ReLUOptions& options = {});
 };
 
+/// Options of LeakyReLU.
 /// Fields in order: negative_slope, name
 struct LeakyReLUOptions {
-  float negative_slope = 0.3f;  ///< "alpha" in Keras 2 configurations
-  std::string name = "";
+  /// Slope of negative inputs, >= 0 and finite. Named "alpha" in Keras 2
+  /// configurations.
+  float negative_slope = 0.3f;
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes x > 0 ? x : negative_slope * x.
 /// Throws: ValueError for a negative or non-finite slope.
 class LeakyReLU : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
 };
 
+/// Options of PReLU.
 /// Fields in order: alpha_initializer, alpha_regularizer, shared_axes, name
 struct PReLUOptions {
-  Initializer alpha_initializer = zeros();
-  Regularizer alpha_regularizer = {};
-  std::vector<int64_t> shared_axes =
-      {};  ///< e.g. {1, 2}: one slope per channel
-  std::string name = "";
+  Initializer alpha_initializer = zeros();  ///< initial alpha values
+  Regularizer alpha_regularizer = {};       ///< penalty on alpha; {}: none
+  /// Axes along which a slope is shared, in [1, rank): {1, 2} is one slope per
+  /// channel of images.
+  std::vector<int64_t> shared_axes = {};
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes x > 0 ? x : alpha * x with one slope per feature, shared along
 /// shared_axes. Parameter: alpha, with the shape of one sample and size 1 along
 /// the shared axes.
 /// Throws: ValueError for the batch as shared axis or an axis out of range;
-/// ShapeError for rank < 2.
+/// ShapeError for rank < 2 or, in a shared layer, other shapes of alpha.
 class PReLU : public LayerHandle {
  public:
+  /// The first call creates the parameter.
   explicit PReLU(const PReLUOptions& options = {});
 };
 
+/// Options of ELU.
 /// Fields in order: alpha, name
 struct ELUOptions {
-  float alpha = 1;
-  std::string name = "";
+  float alpha = 1;        ///< limit for large negative inputs is -alpha; finite
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes x > 0 ? x : alpha * (exp(x) - 1).
 /// Throws: ValueError for a non-finite alpha.
 class ELU : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit ELU(const ELUOptions& options = {});
 };
 
+/// Options of Softmax.
 /// Fields in order: axis, name
 struct SoftmaxOptions {
-  int64_t axis = -1;
-  std::string name = "";
+  int64_t axis = -1;      ///< not the batch (0); negative counts from the end
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes exp(x) / sum exp(x) over an axis of a sample. Training losses take
 /// logits, so end a network for training before this layer.
-/// Throws: ShapeError for the batch axis or an axis out of range.
+/// Throws: ShapeError for rank < 2, the batch axis or an axis out of range, or
+/// if `axis` is the last axis in some calls of the layer only.
 class Softmax : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Softmax(const SoftmaxOptions& options = {});
 };
 
+/// Options of ClipByValue.
 /// Fields in order: min, max, name
 struct ClipByValueOptions {
-  std::optional<float> min = {};
-  std::optional<float> max = {};
-  std::string name = "";
+  std::optional<float> min = {};  ///< lower bound, finite; unset: none
+  std::optional<float> max = {};  ///< upper bound, finite, >= min; unset: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes min(max(x, min), max), as tf.clip_by_value and torch.clamp; an
@@ -132,15 +150,17 @@ struct ClipByValueOptions {
 /// Throws: ValueError for non-finite bounds or min > max.
 class ClipByValue : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit ClipByValue(const ClipByValueOptions& options = {});
 };
 
+/// Options of Unary.
 /// Fields in order: operation, name
 struct UnaryOptions {
-  /// "abs", "ceil", "cos", "erf", "floor", "log", "reciprocal", "round",
-  /// "sign", "sin", "sqrt" or "square".
+  /// Required: "abs", "ceil", "cos", "erf", "floor", "log", "reciprocal",
+  /// "round", "sign", "sin", "sqrt" or "square".
   std::string operation = "";
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Applies an elementwise operation other than an activation function, for
@@ -150,6 +170,7 @@ struct UnaryOptions {
 /// Throws: ValueError for an unknown operation.
 class Unary : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Unary(const UnaryOptions& options);
   /// A template, so that a braced argument selects the options constructor.
   template <std::convertible_to<std::string> Operation>

@@ -5,18 +5,19 @@
 
 namespace octet {
 
+/// Options of ScaledDotProductAttention.
 /// Fields in order: num_heads, dropout, causal, name
 struct ScaledDotProductAttentionOptions {
+  /// Number of heads, in [1, 2^31); divides the features of all inputs.
   int64_t num_heads = 1;
-  float dropout = 0;    ///< rate for attention weights, in training
-  bool causal = false;  ///< mask keys after the query's position
-  std::string name = "";
+  float dropout = 0;      ///< dropout rate of the attention weights, in [0,1)
+  bool causal = false;    ///< masks keys after the query's position
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes softmax(q k^T / sqrt(d)) v for each head. The d features of a head
 /// are adjacent in q and k. If `causal`, query i attends to keys 0 to i.
-/// No parameters; multi_head_attention() adds the
-/// projections.
+/// No parameters; multi_head_attention() adds the projections.
 /// Shapes: {q [n,tq,heads*d], k [n,tk,heads*d], v [n,tk,heads*dv]}
 /// -> [n,tq,heads*dv].
 /// Throws: ValueError for num_heads < 1 or dropout outside [0,1); ShapeError
@@ -24,27 +25,30 @@ struct ScaledDotProductAttentionOptions {
 /// Source: Vaswani et al., arXiv 1706.03762, eq. 1.
 class ScaledDotProductAttention : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit ScaledDotProductAttention(
       const ScaledDotProductAttentionOptions& options = {});
 };
 
 // Keras' MultiHeadAttention, composed of layers, so that each can be quantized.
 
+/// Options of multi_head_attention().
 /// Fields in order: num_heads, key_dim, value_dim, output_size, dropout,
 /// causal, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
 /// bias_regularizer, name
 struct MultiHeadAttentionOptions {
-  int64_t num_heads = 0;
-  int64_t key_dim = 0;      ///< features per head of query and key
+  int64_t num_heads = 0;    ///< number of heads, in [1, 2^31); required
+  int64_t key_dim = 0;      ///< features per head of query and key; required
   int64_t value_dim = 0;    ///< features per head of value; 0: key_dim
   int64_t output_size = 0;  ///< features of the output; 0: as the query
-  float dropout = 0;        ///< rate for attention weights, in training
-  bool causal = false;      ///< mask keys after the query's position
-  bool use_bias = true;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
-  Regularizer kernel_regularizer = {};
-  Regularizer bias_regularizer = {};
+  float dropout = 0;        ///< dropout rate of the attention weights, in [0,1)
+  bool causal = false;      ///< masks keys after the query's position
+  bool use_bias = true;     ///< adds a learned bias in each Dense layer
+  Initializer kernel_initializer = glorot_uniform();  ///< initial kernel values
+  Initializer bias_initializer = zeros();             ///< initial bias values
+  Regularizer kernel_regularizer = {};  ///< penalty on the kernel; {}: none
+  Regularizer bias_regularizer = {};    ///< penalty on the bias; {}: none
+  /// Prefix of the layer names; empty: from the class names.
   std::string name = "";
 };
 
@@ -56,8 +60,8 @@ struct MultiHeadAttentionOptions {
 /// [heads*value_dim,d]; initializers use the merged shape.
 /// Shapes: query [n,tq,c], value [n,tk,cv], key [n,tk,ck]
 /// -> [n,tq,output_size].
-/// Throws: ValueError for sizes < 1; ShapeError for key and value of different
-/// lengths.
+/// Throws: ValueError for sizes < 1 or dropout outside [0,1); ShapeError for
+/// key and value of different lengths.
 SymbolicTensor multi_head_attention(const SymbolicTensor& query,
                                     const SymbolicTensor& value,
                                     const SymbolicTensor& key,
@@ -67,17 +71,21 @@ SymbolicTensor multi_head_attention(const SymbolicTensor& query,
                                     const SymbolicTensor& value,
                                     const MultiHeadAttentionOptions& options);
 
+/// Options of transformer_block().
 /// Fields in order: num_heads, mlp_dim, dropout, attention_dropout, epsilon,
 /// activation, kernel_initializer, kernel_regularizer, name
 struct TransformerBlockOptions {
-  int64_t num_heads = 0;
-  int64_t mlp_dim = 0;  ///< features between the two Dense layers
-  float dropout = 0;    ///< after attention and each Dense layer, in training
-  float attention_dropout = 0;  ///< rate for attention weights
-  float epsilon = 1e-6f;        ///< of the two normalizations
-  std::string activation = "gelu";
-  Initializer kernel_initializer = glorot_uniform();
-  Regularizer kernel_regularizer = {};
+  int64_t num_heads = 0;  ///< number of heads; divides the features; required
+  int64_t mlp_dim = 0;    ///< features between mlp1 and mlp2; required
+  /// Dropout rate after the attention, mlp1 and mlp2, in [0,1).
+  float dropout = 0;
+  /// Dropout rate of the attention weights, in [0,1).
+  float attention_dropout = 0;
+  float epsilon = 1e-6f;  ///< of both LayerNormalization layers, > 0 and finite
+  std::string activation = "gelu";  ///< function of mlp1; see Activation
+  Initializer kernel_initializer = glorot_uniform();  ///< initial kernel values
+  Regularizer kernel_regularizer = {};  ///< penalty on the kernel; {}: none
+  /// Prefix of the layer names; empty: from the class names.
   std::string name = "";
 };
 
@@ -89,18 +97,21 @@ struct TransformerBlockOptions {
 /// dropout `<name>/dropout1` to `<name>/dropout3`. The heads split the features
 /// of a token evenly.
 /// Shapes: [n,t,d] -> [n,t,d].
-/// Throws: ShapeError if num_heads does not divide d; ValueError for sizes < 1.
+/// Throws: ShapeError if num_heads does not divide d; ValueError for sizes < 1,
+/// dropout rates outside [0,1), epsilon <= 0 or an unknown activation.
 /// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 2 and 3.
 SymbolicTensor transformer_block(const SymbolicTensor& x,
                                  const TransformerBlockOptions& options);
 
+/// Options of patch_embedding().
 /// Fields in order: patch_size, dim, kernel_initializer, kernel_regularizer,
 /// name
 struct PatchEmbeddingOptions {
-  Size2 patch_size{16, 16};
-  int64_t dim = 0;  ///< features per token
-  Initializer kernel_initializer = glorot_uniform();
-  Regularizer kernel_regularizer = {};
+  Size2 patch_size{16, 16};  ///< height and width of a patch, in [1, 2^20)
+  int64_t dim = 0;           ///< features per token; required
+  Initializer kernel_initializer = glorot_uniform();  ///< initial kernel values
+  Regularizer kernel_regularizer = {};  ///< penalty on the kernel; {}: none
+  /// Name of the Conv2D and prefix of the Reshape; empty: from the class names.
   std::string name = "";
 };
 
@@ -113,10 +124,12 @@ struct PatchEmbeddingOptions {
 SymbolicTensor patch_embedding(const SymbolicTensor& x,
                                const PatchEmbeddingOptions& options);
 
+/// Options of PositionEmbedding.
 /// Fields in order: embedding_initializer, name
 struct PositionEmbeddingOptions {
+  /// Initial values of position_embedding.
   Initializer embedding_initializer = random_normal(0, 0.02);
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Adds a learned vector to each token, by position. Parameter:
@@ -126,13 +139,15 @@ struct PositionEmbeddingOptions {
 /// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 1.
 class PositionEmbedding : public LayerHandle {
  public:
+  /// The first call creates the parameter.
   explicit PositionEmbedding(const PositionEmbeddingOptions& options = {});
 };
 
+/// Options of ClassToken.
 /// Fields in order: token_initializer, name
 struct ClassTokenOptions {
-  Initializer token_initializer = zeros();
-  std::string name = "";
+  Initializer token_initializer = zeros();  ///< initial values of class_token
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Prepends a learned token to each sequence, the input of the classifier.
@@ -142,13 +157,15 @@ struct ClassTokenOptions {
 /// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 1.
 class ClassToken : public LayerHandle {
  public:
+  /// The first call creates the parameter.
   explicit ClassToken(const ClassTokenOptions& options = {});
 };
 
+/// Options of SelectToken.
 /// Fields in order: index, name
 struct SelectTokenOptions {
-  int64_t index = 0;  ///< negative counts from the end
-  std::string name = "";
+  int64_t index = 0;  ///< position of the token; negative counts from the end
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Selects a token of each sample, such as the class token.
@@ -156,6 +173,7 @@ struct SelectTokenOptions {
 /// Throws: ShapeError for another rank or an index out of range.
 class SelectToken : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit SelectToken(const SelectTokenOptions& options = {});
 };
 

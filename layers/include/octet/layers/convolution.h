@@ -8,89 +8,97 @@
 
 namespace octet {
 
+/// Options of Conv1D.
 /// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
 /// groups, activation, use_bias, kernel_initializer, bias_initializer,
 /// kernel_regularizer, bias_regularizer, name
 struct Conv1DOptions {
-  int64_t filters = 0;
-  Size1 kernel_size = 3;
-  Size1 strides = 1;
+  int64_t filters = 0;    ///< number of output channels, in [1, 2^31); required
+  Size1 kernel_size = 3;  ///< length of the kernel, in [1, 2^20)
+  Size1 strides = 1;      ///< step between windows, in [1, 2^20)
+  /// "valid" (no padding), "same", "causal", or explicit steps in [0, 2^20).
   Padding1D padding = Padding1D::valid;
-  Size1 dilation_rate = 1;
-  int64_t groups = 1;  ///< divides channels and filters
-  std::string activation = "linear";
-  bool use_bias = true;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
-  Regularizer kernel_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  Size1 dilation_rate = 1;  ///< kernel element spacing, in [1, 2^20)
+  int64_t groups = 1;  ///< separate convolutions; divides channels and filters
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  Initializer kernel_initializer = glorot_uniform();  ///< initial kernel values
+  Initializer bias_initializer = zeros();             ///< initial bias values
+  Regularizer kernel_regularizer = {};  ///< penalty on the kernel; {}: none
+  Regularizer bias_regularizer = {};    ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// 1-D convolution, as in Keras, with "valid", "same", "causal" or explicit
 /// padding. Parameters: kernel [kernel_size,c/groups,filters], bias [filters].
 /// Shapes: [n,l,c] -> [n,ol,filters].
 /// Throws: ValueError for filters, sizes, strides, dilation or groups < 1, an
-/// unknown activation, or groups that do not divide the channels; ShapeError
-/// for inputs other than sequences or if the kernel does not fit. Unlike Keras
-/// it accepts strides together with dilation, as Conv2D does.
+/// unknown activation, or groups that do not divide channels and filters;
+/// ShapeError for inputs other than sequences or if the kernel does not fit.
+/// Unlike Keras it accepts strides together with dilation, as Conv2D does.
 class Conv1D : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit Conv1D(const Conv1DOptions& options);
 };
 
+/// Options of Conv2D.
 /// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
 /// groups, activation, use_bias, kernel_initializer, bias_initializer,
 /// kernel_regularizer, bias_regularizer, name
 struct Conv2DOptions {
-  int64_t filters = 0;
-  Size2 kernel_size{3, 3};
-  Size2 strides{1, 1};
+  int64_t filters = 0;  ///< number of output channels, in [1, 2^31); required
+  Size2 kernel_size{3, 3};  ///< height and width of the kernel, in [1, 2^20)
+  Size2 strides{1, 1};      ///< vertical and horizontal step, in [1, 2^20)
+  /// "valid" (no padding), "same", or explicit pixels in [0, 2^20).
   Padding padding = Padding::valid;
-  Size2 dilation_rate{1, 1};
-  int64_t groups = 1;  ///< divides channels and filters
-  std::string activation = "linear";
-  bool use_bias = true;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
-  Regularizer kernel_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  Size2 dilation_rate{1, 1};  ///< kernel element spacing, in [1, 2^20)
+  int64_t groups = 1;  ///< separate convolutions; divides channels and filters
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  Initializer kernel_initializer = glorot_uniform();  ///< initial kernel values
+  Initializer bias_initializer = zeros();             ///< initial bias values
+  Regularizer kernel_regularizer = {};  ///< penalty on the kernel; {}: none
+  Regularizer bias_regularizer = {};    ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// 2-D convolution, as in Keras. Parameters: kernel [kh,kw,c/groups,filters],
 /// bias [filters].
 /// Shapes: [n,h,w,c] -> [n,oh,ow,filters].
 /// Throws: ValueError for filters, sizes, strides, dilation or groups < 1, an
-/// unknown activation, or groups that do not divide the channels; ShapeError
-/// for inputs other than images or if the kernel does not fit.
+/// unknown activation, or groups that do not divide channels and filters;
+/// ShapeError for inputs other than images or if the kernel does not fit.
 class Conv2D : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit Conv2D(const Conv2DOptions& options);
 };
 
+/// Options of Conv2DTranspose.
 /// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
 /// output_padding, groups, activation, use_bias, kernel_initializer,
 /// bias_initializer, kernel_regularizer, bias_regularizer, name
 struct Conv2DTransposeOptions {
-  int64_t filters = 0;
-  Size2 kernel_size{3, 3};
-  Size2 strides{1, 1};
+  int64_t filters = 0;  ///< number of output channels, in [1, 2^31); required
+  Size2 kernel_size{3, 3};  ///< height and width of the kernel, in [1, 2^20)
+  Size2 strides{1, 1};  ///< vertical and horizontal enlargement, in [1, 2^20)
+  /// "valid" (no padding), "same", or explicit pixels in [0, 2^20).
   Padding padding = Padding::valid;
-  Size2 dilation_rate{1, 1};
+  Size2 dilation_rate{1, 1};  ///< kernel element spacing, in [1, 2^20)
   /// Rows and columns added after the last window, each in [0, stride). Unset
   /// selects the output sizes documented below.
   std::optional<Size2> output_padding = {};
-  /// Channels and filters are split into that many independent parts, as in
-  /// PyTorch. Not in Keras.
+  /// Number of independent parts into which channels and filters are split, as
+  /// in PyTorch; divides both. Not in Keras.
   int64_t groups = 1;
-  std::string activation = "linear";
-  bool use_bias = true;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
-  Regularizer kernel_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  Initializer kernel_initializer = glorot_uniform();  ///< initial kernel values
+  Initializer bias_initializer = zeros();             ///< initial bias values
+  Regularizer kernel_regularizer = {};  ///< penalty on the kernel; {}: none
+  Regularizer bias_regularizer = {};    ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Transposed 2-D convolution, as in Keras; strides enlarge the image.
@@ -103,31 +111,36 @@ struct Conv2DTransposeOptions {
 ///   (h-1) * stride + kernel' + output_padding       for 'valid', if set
 /// For explicit padding, as for 'valid' minus the padding.
 /// Throws: ValueError for filters, sizes, strides or dilation < 1, groups that
-/// do not divide filters and channels, an unknown activation, or an
+/// do not divide channels and filters, an unknown activation, or an
 /// output_padding outside [0, stride); ShapeError for inputs other than images
 /// or if the padding leaves no output. Source: Keras,
 /// backend/common/backend_utils.py, _get_output_shape_given_tf_padding.
 class Conv2DTranspose : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit Conv2DTranspose(const Conv2DTransposeOptions& options);
 };
 
+/// Options of DepthwiseConv1D.
 /// Fields in order: kernel_size, strides, padding, depth_multiplier,
 /// dilation_rate, activation, use_bias, depthwise_initializer,
 /// bias_initializer, depthwise_regularizer, bias_regularizer, name
 struct DepthwiseConv1DOptions {
-  Size1 kernel_size = 3;
-  Size1 strides = 1;
+  Size1 kernel_size = 3;  ///< length of the kernel, in [1, 2^20)
+  Size1 strides = 1;      ///< step between windows, in [1, 2^20)
+  /// "valid" (no padding), "same", "causal", or explicit steps in [0, 2^20).
   Padding1D padding = Padding1D::valid;
-  int64_t depth_multiplier = 1;  ///< filters per channel
-  Size1 dilation_rate = 1;
-  std::string activation = "linear";
-  bool use_bias = true;
+  int64_t depth_multiplier = 1;       ///< filters per channel, in [1, 2^31)
+  Size1 dilation_rate = 1;            ///< kernel element spacing, in [1, 2^20)
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  /// Initial values of depthwise_kernel.
   Initializer depthwise_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  Initializer bias_initializer = zeros();  ///< initial bias values
+  /// Penalty on depthwise_kernel; {}: none.
   Regularizer depthwise_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  Regularizer bias_regularizer = {};  ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Depthwise 1-D convolution, as in Keras: output c*depth_multiplier + i is
@@ -140,25 +153,30 @@ struct DepthwiseConv1DOptions {
 /// kernel does not fit.
 class DepthwiseConv1D : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit DepthwiseConv1D(const DepthwiseConv1DOptions& options = {});
 };
 
+/// Options of DepthwiseConv2D.
 /// Fields in order: kernel_size, strides, padding, depth_multiplier,
 /// dilation_rate, activation, use_bias, depthwise_initializer,
 /// bias_initializer, depthwise_regularizer, bias_regularizer, name
 struct DepthwiseConv2DOptions {
-  Size2 kernel_size{3, 3};
-  Size2 strides{1, 1};
+  Size2 kernel_size{3, 3};  ///< height and width of the kernel, in [1, 2^20)
+  Size2 strides{1, 1};      ///< vertical and horizontal step, in [1, 2^20)
+  /// "valid" (no padding), "same", or explicit pixels in [0, 2^20).
   Padding padding = Padding::valid;
-  int64_t depth_multiplier = 1;  ///< filters per channel
-  Size2 dilation_rate{1, 1};
-  std::string activation = "linear";
-  bool use_bias = true;
+  int64_t depth_multiplier = 1;       ///< filters per channel, in [1, 2^31)
+  Size2 dilation_rate{1, 1};          ///< kernel element spacing, in [1, 2^20)
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  /// Initial values of depthwise_kernel.
   Initializer depthwise_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  Initializer bias_initializer = zeros();  ///< initial bias values
+  /// Penalty on depthwise_kernel; {}: none.
   Regularizer depthwise_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  Regularizer bias_regularizer = {};  ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Depthwise 2-D convolution, as in Keras: output c*depth_multiplier + i is
@@ -170,29 +188,36 @@ struct DepthwiseConv2DOptions {
 /// kernel does not fit.
 class DepthwiseConv2D : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options = {});
 };
 
+/// Options of SeparableConv1D.
 /// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
 /// depth_multiplier, activation, use_bias, depthwise_initializer,
 /// pointwise_initializer, bias_initializer, depthwise_regularizer,
 /// pointwise_regularizer, bias_regularizer, name
 struct SeparableConv1DOptions {
-  int64_t filters = 0;
-  Size1 kernel_size = 3;
-  Size1 strides = 1;
+  int64_t filters = 0;    ///< number of output channels, in [1, 2^31); required
+  Size1 kernel_size = 3;  ///< length of the kernel, in [1, 2^20)
+  Size1 strides = 1;      ///< step between windows, in [1, 2^20)
+  /// "valid" (no padding), "same", "causal", or explicit steps in [0, 2^20).
   Padding1D padding = Padding1D::valid;
-  Size1 dilation_rate = 1;
-  int64_t depth_multiplier = 1;  ///< depthwise filters per channel
-  std::string activation = "linear";
-  bool use_bias = true;
+  Size1 dilation_rate = 1;            ///< kernel element spacing, in [1, 2^20)
+  int64_t depth_multiplier = 1;       ///< filters per channel, in [1, 2^31)
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  /// Initial values of depthwise_kernel.
   Initializer depthwise_initializer = glorot_uniform();
+  /// Initial values of pointwise_kernel.
   Initializer pointwise_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  Initializer bias_initializer = zeros();  ///< initial bias values
+  /// Penalty on depthwise_kernel; {}: none.
   Regularizer depthwise_regularizer = {};
+  /// Penalty on pointwise_kernel; {}: none.
   Regularizer pointwise_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  Regularizer bias_regularizer = {};  ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Depthwise convolution followed by a pointwise convolution (kernel size 1),
@@ -205,29 +230,36 @@ struct SeparableConv1DOptions {
 /// if the kernel does not fit.
 class SeparableConv1D : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit SeparableConv1D(const SeparableConv1DOptions& options);
 };
 
+/// Options of SeparableConv2D.
 /// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
 /// depth_multiplier, activation, use_bias, depthwise_initializer,
 /// pointwise_initializer, bias_initializer, depthwise_regularizer,
 /// pointwise_regularizer, bias_regularizer, name
 struct SeparableConv2DOptions {
-  int64_t filters = 0;
-  Size2 kernel_size{3, 3};
-  Size2 strides{1, 1};
+  int64_t filters = 0;  ///< number of output channels, in [1, 2^31); required
+  Size2 kernel_size{3, 3};  ///< height and width of the kernel, in [1, 2^20)
+  Size2 strides{1, 1};      ///< vertical and horizontal step, in [1, 2^20)
+  /// "valid" (no padding), "same", or explicit pixels in [0, 2^20).
   Padding padding = Padding::valid;
-  Size2 dilation_rate{1, 1};
-  int64_t depth_multiplier = 1;  ///< depthwise filters per channel
-  std::string activation = "linear";
-  bool use_bias = true;
+  Size2 dilation_rate{1, 1};          ///< kernel element spacing, in [1, 2^20)
+  int64_t depth_multiplier = 1;       ///< filters per channel, in [1, 2^31)
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  /// Initial values of depthwise_kernel.
   Initializer depthwise_initializer = glorot_uniform();
+  /// Initial values of pointwise_kernel.
   Initializer pointwise_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  Initializer bias_initializer = zeros();  ///< initial bias values
+  /// Penalty on depthwise_kernel; {}: none.
   Regularizer depthwise_regularizer = {};
+  /// Penalty on pointwise_kernel; {}: none.
   Regularizer pointwise_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  Regularizer bias_regularizer = {};  ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Depthwise convolution followed by a pointwise (1x1) convolution, as in
@@ -239,6 +271,7 @@ struct SeparableConv2DOptions {
 /// the kernel does not fit.
 class SeparableConv2D : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit SeparableConv2D(const SeparableConv2DOptions& options);
 };
 

@@ -8,25 +8,28 @@
 
 namespace octet {
 
+/// Options of Dense.
 /// Fields in order: units, activation, use_bias, kernel_initializer,
 /// bias_initializer, kernel_regularizer, bias_regularizer, name
 struct DenseOptions {
-  int64_t units = 0;
-  std::string activation = "linear";
-  bool use_bias = true;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
-  Regularizer kernel_regularizer = {};
-  Regularizer bias_regularizer = {};
-  std::string name = "";
+  int64_t units = 0;  ///< number of output channels, in [1, 2^31); required
+  std::string activation = "linear";  ///< applied to the output; see Activation
+  bool use_bias = true;  ///< adds a learned bias per output channel
+  Initializer kernel_initializer = glorot_uniform();  ///< initial kernel values
+  Initializer bias_initializer = zeros();             ///< initial bias values
+  Regularizer kernel_regularizer = {};  ///< penalty on the kernel; {}: none
+  Regularizer bias_regularizer = {};    ///< penalty on the bias; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Fully connected layer over the last axis, as in Keras. Parameters: kernel
 /// [c,units] (Glorot uniform), bias [units] (zeros).
 /// Shapes: [n,...,c] -> [n,...,units].
-/// Throws: ValueError for units < 1; ShapeError for rank < 2.
+/// Throws: ValueError for units < 1 or an unknown activation; ShapeError for
+/// rank < 2.
 class Dense : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit Dense(const DenseOptions& options);
 };
 
@@ -35,7 +38,9 @@ class Dense : public LayerHandle {
 /// Axes of the two inputs and the output, one letter each, and the letters by
 /// their role in a matrix product.
 struct EinsumEquation {
-  std::string a = {}, b = {}, y = {};
+  std::string a = {},        ///< axes of the first input
+      b = {},                ///< axes of the second input
+      y = {};                ///< axes of the output
   std::string batch = {};    ///< in both inputs and the output
   std::string rows = {};     ///< in the first input and the output
   std::string columns = {};  ///< in the second input and the output

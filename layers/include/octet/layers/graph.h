@@ -20,7 +20,7 @@ struct GraphNode;
 
 /// The output of a graph node: a shape without data.
 struct [[nodiscard]] SymbolicTensor {
-  std::shared_ptr<const GraphNode> node;
+  std::shared_ptr<const GraphNode> node;  ///< its producer; null: empty tensor
 
   /// Returns the shape; the batch dimension is Shape::kAnySize.
   /// Throws: ValueError for an empty tensor.
@@ -35,18 +35,19 @@ struct [[nodiscard]] SymbolicTensor {
 
 /// One call of a layer.
 struct GraphNode {
-  uint64_t id;
+  uint64_t id;  ///< unique in the process, increases in creation order
   std::shared_ptr<const Layer> layer;  ///< modified only through a Model
-  std::vector<SymbolicTensor> inputs;
-  Shape shape;
+  std::vector<SymbolicTensor> inputs;  ///< arguments of the call, in order
+  Shape shape;  ///< of the output; the batch dimension is Shape::kAnySize
 
   /// Returns the layer's properties for these inputs.
   LayerFacts facts() const;
 };
 
 /// Calls `layer` on symbolic tensors and returns the output of the new node.
-/// Throws: the errors of the layer's output_shape, with the layer and the input
-/// shapes as context; ValueError for an empty tensor.
+/// Throws: the errors of the layer's output_shape() and build_once(), with the
+/// layer and the input shapes as context; ValueError for an empty tensor or a
+/// null layer.
 SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs);
 
@@ -59,9 +60,13 @@ inline constexpr bool kIsOneInput = false;
 /// the layer and its weights, so calling a handle twice shares the weights.
 class LayerHandle {
  public:
+  /// Creates a handle that shares `layer`. For custom classes, custom_layer()
+  /// creates both.
   explicit LayerHandle(std::shared_ptr<Layer> layer)
       : layer_(std::move(layer)) {}
 
+  /// Calls the layer on an input, or on a list of inputs. The first call
+  /// creates the layer's parameters. Throws: as call().
   SymbolicTensor operator()(const SymbolicTensor& x) const {
     return call(layer_, {x});
   }
@@ -77,6 +82,8 @@ class LayerHandle {
     return x;
   }
 
+  /// Returns the layer, which all copies of the handle share.
+  /// REQUIRES for * and ->: not null.
   Layer& operator*() const { return *layer_; }
   Layer* operator->() const { return layer_.get(); }
   const std::shared_ptr<Layer>& layer() const { return layer_; }
@@ -85,8 +92,8 @@ class LayerHandle {
   std::shared_ptr<Layer> layer_;
 };
 
-/// Creates an input of a graph. Shapes: `shape` is one sample, without the
-/// batch.
+/// Creates an input of a graph. `name` is unique in a model; empty: from the
+/// class name, "input_layer". Shapes: `shape` is one sample, without the batch.
 /// Throws: ShapeError for a dimension < 1.
 SymbolicTensor input(const Shape& shape, std::string name = "");
 

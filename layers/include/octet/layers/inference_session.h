@@ -12,23 +12,25 @@
 
 namespace octet {
 
+/// Options of InferenceSession.
 /// Fields in order: threads, max_batch, memory_limit, time_limit
 struct SessionOptions {
-  int threads = 0;  ///< maximum per run; 0: all, see set_num_threads
+  int threads = 0;  ///< maximum number per run; 0: all, see num_threads()
   /// Maximum number of samples per run; 0: no maximum. If set, activation
   /// memory is reserved at construction for the current number of threads; a
   /// run then allocates only its outputs and the memory of called layers
   /// (steps() with `op` "call"), run_into() only the latter.
   int64_t max_batch = 0;
-  /// For models from untrusted files; 0: no limit. `memory_limit` bounds the
-  /// activation bytes of the trial run (two samples), `time_limit` the seconds
-  /// of construction, checked between layers.
+  /// Maximum bytes of activations in the trial run of two samples; 0: no limit.
+  /// For models from untrusted files.
   int64_t memory_limit = 0;
+  /// Maximum seconds of construction, checked between layers; 0: no limit. For
+  /// models from untrusted files.
   double time_limit = 0;
 };
 
-/// A session owns all data that it needs: the model may change or be destroyed.
-/// Safe to run from several threads.
+/// A compiled model. It owns all data that it needs: the model may change or be
+/// destroyed. Safe to run from several threads.
 ///
 ///   const InferenceSession session(model);
 ///   const Tensor y = session.run(x);

@@ -28,7 +28,7 @@ class Layer;
 
 /// What a layer computes, as far as Q/DQ placement depends on it.
 enum class LayerRole {
-  other,
+  other,          ///< none of the following: Softmax, Dot
   linear,         ///< weights times inputs: convolutions, Dense
   normalization,  ///< affine per channel, folds into a linear predecessor
   activation,     ///< elementwise function of one tensor
@@ -56,8 +56,8 @@ struct QdqDefault {
 /// the other axes belong to one output channel each.
 struct FoldedWeight {
   std::string_view parameter = {};  ///< empty: folding not supported
-  int first_axis = 0;
-  int last_axis = 0;
+  int first_axis = 0;               ///< first axis of the output channels
+  int last_axis = 0;                ///< one past their last axis
 
   bool operator==(const FoldedWeight&) const = default;
 };
@@ -80,10 +80,12 @@ enum class KerasLayout {
 
 /// How Keras versions serialize a class.
 struct KerasDef {
+  /// An option with another name in older versions.
   struct Renamed {
-    std::string_view old_name = {};
-    std::string_view name = {};
+    std::string_view old_name = {};  ///< empty: unused entry
+    std::string_view name = {};      ///< in Keras 3 and in `create`
   };
+  /// How the class depends on the layout; decides on channels_first files.
   KerasLayout layout = KerasLayout::keras;
   /// Alternative class names. Sources: keras_export of the layer classes in
   /// Keras 2 and 3; keras/legacy/layers.py of Keras 2.2;
@@ -101,14 +103,14 @@ struct KerasDef {
 
 /// Registry entry of a class; every layer source ends with a definition.
 struct LayerDef {
-  std::string_view class_name;
+  std::string_view class_name;  ///< unique among all classes and aliases
   /// Creates a layer from its configuration.
   /// Throws: ValueError, NotFoundError for an invalid configuration.
   std::shared_ptr<Layer> (*create)(const Config& config);
-  LayerRole role = LayerRole::other;
-  QdqDefault qdq = {};
-  FoldedWeight folded = {};
-  KerasDef keras = {};
+  LayerRole role = LayerRole::other;  ///< for Q/DQ placement
+  QdqDefault qdq = {};                ///< default: no quantize wrapper
+  FoldedWeight folded = {};           ///< default: folding not supported
+  KerasDef keras = {};                ///< names and layout in Keras files
 };
 
 // ForwardContext: the state of a forward pass as layers see it, including the
@@ -129,8 +131,8 @@ class QuantizeHook {
 
   /// A Q/DQ pair of an exported graph.
   struct Pair {
-    std::string name;
-    QuantParams qparams;
+    std::string name;     ///< of its nodes in the graph
+    QuantParams qparams;  ///< per tensor
   };
   /// Returns the (fake-quantized) intermediate tensor `name`, see
   /// QdqDefault::intermediate.
@@ -142,8 +144,8 @@ class QuantizeHook {
 
 /// Mode and state of one forward pass.
 struct ForwardContext {
-  bool training = false;
-  const QuantizeHook* hook = nullptr;
+  bool training = false;               ///< false: inference
+  const QuantizeHook* hook = nullptr;  ///< null: no quantization
   /// In training, the random stream of this call; every call of every layer in
   /// every pass has a separate stream. Copy it to draw from it.
   const Rng* rng = nullptr;
@@ -168,23 +170,27 @@ struct OnnxValue;
 
 /// Dimensions of a convolution.
 struct ConvolutionShape {
-  Size2 kernel{1, 1};
-  int64_t in = 0;  ///< input channels
-  int64_t out = 0;
-  int64_t groups = 1;
+  Size2 kernel{1, 1};  ///< height and width; sequences have height 1
+  int64_t in = 0;      ///< input channels
+  int64_t out = 0;     ///< output channels
+  int64_t groups = 1;  ///< divides both
 
   bool operator==(const ConvolutionShape&) const = default;
 };
 
 /// Sign of a layer's outputs, in training and inference. NaN has none.
 enum class OutputSign {
-  any,
+  any,           ///< negative and positive
   of_inputs,     ///< never negative if no input is
   non_negative,  ///< never negative
 };
 
 /// When a layer returns its only input unchanged.
-enum class Identity { never, in_inference, always };
+enum class Identity {
+  never,
+  in_inference,  ///< not in training: Dropout
+  always,        ///< in training, too
+};
 
 /// Properties of a layer on which summaries, Q/DQ placement, folding and other
 /// transformations of a graph depend. A quantize wrapper has those of the layer
@@ -196,8 +202,8 @@ struct LayerFacts {
   /// Activation("relu") and a Conv2D with that option. "linear" if there is
   /// none; empty if the function has no name in Keras (PReLU).
   std::string activation = "linear";
-  OutputSign sign = OutputSign::any;
-  Identity identity = Identity::never;
+  OutputSign sign = OutputSign::any;    ///< of the values of the outputs
+  Identity identity = Identity::never;  ///< for a single input
   /// Whether training updates moving statistics, as batch normalization does.
   /// forward() then respects statistics_frozen() and statistics_averaged().
   bool statistics = false;
@@ -208,17 +214,21 @@ struct LayerFacts {
   bool operator==(const LayerFacts&) const = default;
 };
 
+/// Base class of all layers. A class overrides class_name(), config(),
+/// output_shape() and forward(); build() if it has parameters, and emit() for
+/// the ONNX export.
 class Layer {
  public:
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// Empty until the user or a Model sets it ("conv2d_1").
+  /// Name of the layer, empty until the user or a Model sets it ("conv2d_1").
   const std::string& name() const { return name_; }
+  /// Sets the name, which must be unique in a model.
   void set_name(std::string name) { name_ = std::move(name); }
 
-  /// "Conv2D", ...
+  /// Returns the name of the class, as in LayerDef: "Conv2D".
   virtual std::string class_name() const = 0;
   /// Returns the options from which `LayerDef::create` creates an equal layer;
   /// parameters are not included.
@@ -229,6 +239,8 @@ class Layer {
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Creates the parameters. Called once, when the input shapes are known.
   virtual void build(std::span<const Shape>) {}
+  /// Computes the output of inputs that fit output_shape(). Thread-safe under
+  /// NoGradGuard.
   virtual Variable forward(const ForwardContext& context,
                            std::span<const Variable> inputs) const = 0;
 
@@ -252,6 +264,7 @@ class Layer {
   /// gradients for them and, as in Keras, keeps its statistics. Layers that
   /// share parameters are frozen together.
   virtual void set_trainable(bool trainable);
+  /// Returns whether training updates the parameters.
   bool trainable() const;
 
   /// Sets whether the moving statistics (batch normalization) stay fixed and
@@ -259,6 +272,7 @@ class Layer {
   /// (LayerFacts). Layers that share parameters are frozen together; clones
   /// preserve the mode.
   void freeze_statistics(bool frozen);
+  /// Returns the argument of the latest freeze_statistics(); initially false.
   bool statistics_frozen() const { return shared_statistics()->frozen; }
   /// Switches moving statistics to the mean over all samples seen in training
   /// from now on (true) or back to momentum (false); see
@@ -277,6 +291,8 @@ class Layer {
   /// model in every call. Defaults to 0 for the classes of Octet.
   virtual std::optional<uint64_t> state_version() const;
 
+  /// Returns the parameters, in order of declaration; none before the first
+  /// call.
   std::span<const Parameter> parameters() const { return holder().parameters_; }
   /// Returns the quantizer scales that a quantize wrapper updates in training
   /// in addition to the parameters: "kernel/scale". Scales with gradients are
@@ -285,6 +301,7 @@ class Layer {
   /// Returns the parameter `name`. Throws: NotFoundError with the names of all
   /// parameters.
   const Parameter& parameter(std::string_view name) const;
+  /// Returns whether the layer was called, so that its parameters exist.
   bool built() const { return built_; }
 
   /// Returns "in layer 'conv1' (Conv2D)", for error contexts.
@@ -308,9 +325,10 @@ class Layer {
   virtual void share_parameters(const Layer& from);
   /// Treatment of moving statistics, shared by layers that share parameters.
   struct StatisticsMode {
-    bool frozen = false;
+    bool frozen = false;                   ///< set by freeze_statistics()
     std::optional<int64_t> averaged = {};  ///< samples so far, if averaged
   };
+  /// Returns the treatment, for share_parameters(). Never null.
   const std::shared_ptr<StatisticsMode>& shared_statistics() const {
     return holder().statistics_;
   }
@@ -322,21 +340,23 @@ class Layer {
   /// Returns its index in parameters().
   size_t add_parameter(std::string name, const Shape& shape,
                        const ParameterOptions& options = {});
+  /// Returns the parameter of an index returned by add_parameter().
   const Parameter& at(size_t index) const { return parameters_[index]; }
   /// Returns the layer that holds the parameters and statistics; a wrapper
   /// returns the layer that it wraps.
   virtual const Layer& holder() const { return *this; }
-  /// Number of samples in averaged statistics; nullopt: momentum.
+  /// Number of samples in averaged statistics; nullopt: momentum. Shared with
+  /// layers that share this layer's parameters.
   std::optional<int64_t>& statistics_averaged() const {
     return statistics_->averaged;
   }
 
  private:
   struct Pending {
-    Initializer initializer;
-    int64_t fan_in;
-    int64_t fan_out;
-    bool unfilled;  // see SkipInit
+    Initializer initializer;  ///< see ParameterOptions
+    int64_t fan_in;           ///< see ParameterOptions
+    int64_t fan_out;          ///< see ParameterOptions
+    bool unfilled;            ///< see SkipInit
   };
 
   std::string name_;

@@ -9,8 +9,9 @@
 
 namespace octet {
 
+/// Options of Add.
 struct AddOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Adds its inputs element by element: `Add()({x, y})`.
@@ -20,11 +21,13 @@ struct AddOptions {
 /// vector.
 class Add : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Add(const AddOptions& options = {});
 };
 
+/// Options of Subtract.
 struct SubtractOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Subtracts the second input from the first. Takes a vector of inputs of
@@ -34,11 +37,13 @@ struct SubtractOptions {
 /// are two inputs.
 class Subtract : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Subtract(const SubtractOptions& options = {});
 };
 
+/// Options of Multiply.
 struct MultiplyOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Multiplies its inputs element by element. Takes a vector of inputs of equal
@@ -48,11 +53,13 @@ struct MultiplyOptions {
 /// vector.
 class Multiply : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Multiply(const MultiplyOptions& options = {});
 };
 
+/// Options of Divide.
 struct DivideOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Divides the first input by the second; x / 0 is an infinity.
@@ -62,13 +69,15 @@ struct DivideOptions {
 /// are two inputs.
 class Divide : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Divide(const DivideOptions& options = {});
 };
 
+/// Options of Power.
 /// Fields in order: exponent, name
 struct PowerOptions {
-  float exponent = 1;
-  std::string name = "";
+  float exponent = 1;     ///< finite; 1 returns the input
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes x^exponent for each element; NaN for negative x and a non-integer
@@ -77,12 +86,14 @@ struct PowerOptions {
 /// Throws: ValueError for a non-finite exponent.
 class Power : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Power(const PowerOptions& options);
   explicit Power(float exponent) : Power(PowerOptions{.exponent = exponent}) {}
 };
 
+/// Options of Average.
 struct AverageOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Averages its inputs element by element. Takes a vector of inputs of equal or
@@ -92,11 +103,13 @@ struct AverageOptions {
 /// vector.
 class Average : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Average(const AverageOptions& options = {});
 };
 
+/// Options of Maximum.
 struct MaximumOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Elementwise maximum of its inputs; ties share the gradient. Takes a vector
@@ -106,11 +119,13 @@ struct MaximumOptions {
 /// vector.
 class Maximum : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Maximum(const MaximumOptions& options = {});
 };
 
+/// Options of Minimum.
 struct MinimumOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Elementwise minimum of its inputs; ties share the gradient. Takes a vector
@@ -120,47 +135,54 @@ struct MinimumOptions {
 /// vector.
 class Minimum : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Minimum(const MinimumOptions& options = {});
 };
 
+/// Options of Concatenate.
 /// Fields in order: axis, name
 struct ConcatenateOptions {
-  int64_t axis = -1;  ///< batch is axis 0; negative counts from the end
-  std::string name = "";
+  int64_t axis = -1;      ///< not the batch (0); negative counts from the end
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Concatenates its inputs along an axis: `Concatenate()({a, b})`.
-/// Throws: ValueError for the batch axis; ShapeError for inputs that differ in
-/// another axis.
+/// Throws: ValueError for axis 0 or an empty vector; ShapeError for inputs that
+/// differ in another axis, or an axis out of range.
 class Concatenate : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Concatenate(const ConcatenateOptions& options = {});
 };
 
+/// Options of Dot.
 /// Fields in order: axes, normalize, name
 struct DotOptions {
-  /// Axes to contract: one for both inputs, or one for each.
+  /// Axes to contract, other than the batch (0): one for both inputs, or one
+  /// for each. Negative axes count from the end.
   std::vector<int64_t> axes = {-1};
   bool normalize = false;  ///< normalizes both first: cosine similarity
-  std::string name = "";
+  std::string name = "";   ///< unique in a model; empty: from the class name
 };
 
 /// Contracts an axis of each of two inputs, sample by sample.
 /// Shapes: [n,a,k], [n,k,b] with axes {2, 1} -> [n,a,b]; [n,k], [n,k,b] ->
 /// [n,b]; [n,k], [n,k] -> [n,1].
 /// Throws: ValueError unless there are two inputs and one or two axes, none of
-/// them the batch; ShapeError for inputs of rank other than 2 or 3, or axes of
-/// different sizes.
+/// them the batch; ShapeError for inputs of rank other than 2 or 3, an axis out
+/// of range, or axes of different sizes.
 class Dot : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Dot(const DotOptions& options = {});
 };
 
+/// Options of Matmul.
 /// Fields in order: transpose_a, transpose_b, name
 struct MatmulLayerOptions {
   bool transpose_a = false;  ///< first input is [...,k,m]
   bool transpose_b = false;  ///< second input is [...,l,k]
-  std::string name = "";
+  std::string name = "";     ///< unique in a model; empty: from the class name
 };
 
 /// Multiplies the matrices in the last two axes of its two inputs, sample by
@@ -171,16 +193,19 @@ struct MatmulLayerOptions {
 /// sizes that do not match.
 class Matmul : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Matmul(const MatmulLayerOptions& options = {});
 };
 
+/// Options of Compare.
 /// Fields in order: operation, value, name
 struct CompareOptions {
-  /// "equal", "not_equal", "greater", "greater_equal", "less" or "less_equal".
+  /// Required: "equal", "not_equal", "greater", "greater_equal", "less" or
+  /// "less_equal".
   std::string operation = "";
   /// Constant second operand; if set, the layer has one input, else two.
   std::optional<float> value = {};
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Returns 1 for elements that satisfy the comparison, else 0. No gradient.
@@ -193,15 +218,16 @@ struct CompareOptions {
 /// ShapeError for shapes that do not broadcast.
 class Compare : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Compare(const CompareOptions& options);
 };
 
+/// Options of Where.
 /// Fields in order: x, y, name
 struct WhereOptions {
-  /// Constants in place of the tensors x and y.
-  std::optional<float> x = {};
-  std::optional<float> y = {};
-  std::string name = "";
+  std::optional<float> x = {};  ///< constant in place of the tensor x
+  std::optional<float> y = {};  ///< constant in place of the tensor y
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Selects elementwise: x if the condition is not 0, else y. Elements that are
@@ -215,6 +241,7 @@ struct WhereOptions {
 /// do not broadcast.
 class Where : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Where(const WhereOptions& options = {});
 };
 

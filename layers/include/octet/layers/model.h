@@ -20,10 +20,11 @@ namespace octet {
 // require a Model&; a const Model supports inference, from several threads at
 // once (unless layers observe).
 
+/// Options of Model.
 /// Fields in order: name, seed, aliases
 struct ModelOptions {
-  std::string name = "model";
-  uint64_t seed = 0;  ///< of initial weights and random layers
+  std::string name = "model";  ///< in errors and files; prefix in other graphs
+  uint64_t seed = 0;           ///< of initial weights and random layers
   /// Further names by which output() finds a layer, such as the names that its
   /// parts have in an imported file: {alias, layer}. Not saved.
   std::map<std::string, std::string> aliases = {};
@@ -32,14 +33,14 @@ struct ModelOptions {
 /// Mode of a forward pass. Explicit, as in Keras; independent of gradient
 /// recording.
 enum class Mode {
-  inference,
-  training,  ///< updates moving statistics; random layers draw
+  inference,  ///< uses moving statistics; random layers are identities
+  training,   ///< updates moving statistics; random layers draw
 };
 
 /// Size of a node. Shared weights count at their first node.
 struct NodeSize {
-  int64_t parameters = 0;
-  int64_t trainable = 0;      ///< parameters without frozen ones
+  int64_t parameters = 0;     ///< elements of all parameters
+  int64_t trainable = 0;      ///< the same without statistics and frozen ones
   int64_t multiply_adds = 0;  ///< per sample
 };
 
@@ -53,17 +54,26 @@ struct SessionOptions;
 using NodeRewriter = std::function<std::optional<SymbolicTensor>(
     const GraphNode& node, Rebuild& rebuild)>;
 
-/// Whether a clone copies the weights (`values`) or shares them (`parameters`).
-/// Share them if the original is discarded, to save the memory of a copy.
+/// Whether a clone copies the weights or shares them with the original. Share
+/// them if the original is discarded, to save the memory of a copy.
 enum class Weights { copy, share };
 
+/// An immutable graph of layers from inputs to outputs:
+///
+///   const SymbolicTensor x = input({28, 28, 1});
+///   const Model model(x, Dense({.units = 10})(Flatten()(x)));
+///   const Tensor logits = model.predict(images);
+///
+/// Movable. Copies are explicit: clone(). A const Model is thread-safe, unless
+/// layers observe (Layer::observing).
 class [[nodiscard]] Model {
  public:
   /// Collects the graph between inputs and outputs, names unnamed layers by
   /// class in creation order ("conv2d", "conv2d_1", ...) and initializes their
   /// weights.
-  /// Throws: ValueError for an input that input() did not create, an output
-  /// that depends on another input, or duplicate layer names.
+  /// Throws: ValueError for no inputs or outputs, an input that input() did not
+  /// create or that is listed twice, an output that depends on another input,
+  /// or duplicate layer names.
   Model(const SymbolicTensor& input, const SymbolicTensor& output,
         const ModelOptions& options = {});
   Model(std::vector<SymbolicTensor> inputs, std::vector<SymbolicTensor> outputs,
@@ -73,6 +83,7 @@ class [[nodiscard]] Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
+  /// Returns ModelOptions::name.
   const std::string& name() const { return options_.name; }
   /// Seed of the initial weights and of random layers in training.
   uint64_t seed() const { return options_.seed; }
@@ -132,6 +143,8 @@ class [[nodiscard]] Model {
   std::span<const std::shared_ptr<const GraphNode>> nodes() const& {
     return nodes_;
   }
+  /// Returns the inputs or outputs, in the order of the constructor's
+  /// arguments.
   std::span<const SymbolicTensor> inputs() const& { return inputs_; }
   std::span<const SymbolicTensor> outputs() const& { return outputs_; }
 
@@ -142,7 +155,7 @@ class [[nodiscard]] Model {
     return {layers_.begin(), layers_.end()};
   }
 
-  // For temporaries: `for (auto& node : zoo::lenet().nodes())`.
+  /// Overloads for temporaries: `for (auto& node : zoo::lenet().nodes())`.
   std::vector<std::shared_ptr<const GraphNode>> nodes() && { return nodes_; }
   std::vector<SymbolicTensor> inputs() && { return inputs_; }
   std::vector<SymbolicTensor> outputs() && { return outputs_; }
@@ -163,6 +176,7 @@ class [[nodiscard]] Model {
   /// Returns the variables that gradients update, for an optimizer's attach():
   /// parameters, then quantizer scales (Layer::scale_parameters).
   std::vector<Variable> trainable_variables() const;
+  /// Returns the number of elements of all parameters, statistics included.
   int64_t parameter_count() const;
 
   /// Freezes or unfreezes all layers. See Layer::set_trainable.
@@ -184,7 +198,7 @@ class [[nodiscard]] Model {
 
   /// State that training passes change besides the layers.
   struct PassState {
-    uint64_t passes = 0;
+    uint64_t passes = 0;                               ///< training_passes()
     std::vector<Variable> regularization_losses = {};  ///< of the latest pass
   };
   /// Swaps the state, for shards of a batch that alternate, each with separate
@@ -235,8 +249,8 @@ class [[nodiscard]] Model {
   std::vector<std::shared_ptr<const GraphNode>> nodes_;
   std::vector<std::shared_ptr<Layer>> layers_;
   struct NodeCall {
-    size_t node;
-    std::vector<size_t> inputs;
+    size_t node;                 ///< index in nodes_
+    std::vector<size_t> inputs;  ///< indices in nodes_
   };
   std::vector<NodeCall> steps_;
   std::vector<size_t> input_slots_;
@@ -256,6 +270,7 @@ class [[nodiscard]] Model {
 /// Throws: as the calls of the layers.
 class Sequential : public Model {
  public:
+  /// Calls the layers in order on an input of this shape.
   Sequential(const Shape& input, const std::vector<LayerHandle>& layers,
              const ModelOptions& options = {.name = "sequential"});
 };

@@ -7,18 +7,19 @@
 
 namespace octet {
 
+/// Options of BatchNormalization.
 /// Fields in order: momentum, epsilon, center, scale, beta_initializer,
 /// gamma_initializer, beta_regularizer, gamma_regularizer, name
 struct BatchNormalizationOptions {
   float momentum = 0.99f;  ///< weight of the old statistics, in [0,1]
-  float epsilon = 1e-3f;
-  bool center = true;
-  bool scale = true;
-  Initializer beta_initializer = zeros();
-  Initializer gamma_initializer = ones();
-  Regularizer beta_regularizer = {};
-  Regularizer gamma_regularizer = {};
-  std::string name = "";
+  float epsilon = 1e-3f;   ///< added to the variance, > 0 and finite
+  bool center = true;      ///< adds beta, a learned offset per channel
+  bool scale = true;  ///< multiplies by gamma, a learned factor per channel
+  Initializer beta_initializer = zeros();  ///< initial beta values
+  Initializer gamma_initializer = ones();  ///< initial gamma values
+  Regularizer beta_regularizer = {};       ///< penalty on beta; {}: none
+  Regularizer gamma_regularizer = {};      ///< penalty on gamma; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Batch normalization over the last axis, as in Keras. Parameters, all [c]:
@@ -29,21 +30,24 @@ struct BatchNormalizationOptions {
 /// for rank < 2.
 class BatchNormalization : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
 };
 
+/// Options of LayerNormalization.
 /// Fields in order: axis, epsilon, center, scale, beta_initializer,
 /// gamma_initializer, beta_regularizer, gamma_regularizer, name
 struct LayerNormalizationOptions {
+  /// Normalized axis: only the last, -1 or rank - 1.
   std::vector<int64_t> axis = {-1};
-  float epsilon = 1e-3f;
-  bool center = true;
-  bool scale = true;
-  Initializer beta_initializer = zeros();
-  Initializer gamma_initializer = ones();
-  Regularizer beta_regularizer = {};
-  Regularizer gamma_regularizer = {};
-  std::string name = "";
+  float epsilon = 1e-3f;  ///< added to the variance, > 0 and finite
+  bool center = true;     ///< adds beta, a learned offset per channel
+  bool scale = true;      ///< multiplies by gamma, a learned factor per channel
+  Initializer beta_initializer = zeros();  ///< initial beta values
+  Initializer gamma_initializer = ones();  ///< initial gamma values
+  Regularizer beta_regularizer = {};       ///< penalty on beta; {}: none
+  Regularizer gamma_regularizer = {};      ///< penalty on gamma; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Normalizes each row or pixel over the last axis by its mean and biased
@@ -54,22 +58,27 @@ struct LayerNormalizationOptions {
 /// than the last; ShapeError for rank < 2.
 class LayerNormalization : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
 };
 
+/// Options of GroupNormalization.
 /// Fields in order: groups, axis, epsilon, center, scale, beta_initializer,
 /// gamma_initializer, beta_regularizer, gamma_regularizer, name
 struct GroupNormalizationOptions {
-  int64_t groups = 32;  ///< -1: one per channel (instance normalization)
+  /// Number of groups; divides the channels. -1: one group per channel
+  /// (instance normalization).
+  int64_t groups = 32;
+  /// Channel axis: only the last, -1 or rank - 1.
   std::vector<int64_t> axis = {-1};
-  float epsilon = 1e-3f;
-  bool center = true;
-  bool scale = true;
-  Initializer beta_initializer = zeros();
-  Initializer gamma_initializer = ones();
-  Regularizer beta_regularizer = {};
-  Regularizer gamma_regularizer = {};
-  std::string name = "";
+  float epsilon = 1e-3f;  ///< added to the variance, > 0 and finite
+  bool center = true;     ///< adds beta, a learned offset per channel
+  bool scale = true;      ///< multiplies by gamma, a learned factor per channel
+  Initializer beta_initializer = zeros();  ///< initial beta values
+  Initializer gamma_initializer = ones();  ///< initial gamma values
+  Regularizer beta_regularizer = {};       ///< penalty on beta; {}: none
+  Regularizer gamma_regularizer = {};      ///< penalty on gamma; {}: none
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Normalizes each group of adjacent channels of a sample by its mean and
@@ -82,14 +91,17 @@ struct GroupNormalizationOptions {
 /// Source: Wu and He 2018, arXiv 1803.08494, eq. 7.
 class GroupNormalization : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit GroupNormalization(const GroupNormalizationOptions& options = {});
 };
 
+/// Options of RMSNormalization.
 /// Fields in order: axis, epsilon, name
 struct RMSNormalizationOptions {
+  /// Normalized axis: only the last, -1 or rank - 1.
   std::vector<int64_t> axis = {-1};
-  float epsilon = 1e-6f;
-  std::string name = "";
+  float epsilon = 1e-6f;  ///< added to the mean square, > 0 and finite
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes scale * x / sqrt(mean(x^2) + epsilon) over the last axis.
@@ -100,53 +112,60 @@ struct RMSNormalizationOptions {
 /// Source: Zhang and Sennrich 2019, arXiv 1910.07467, eq. 4.
 class RMSNormalization : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit RMSNormalization(const RMSNormalizationOptions& options = {});
 };
 
+/// Options of UnitNormalization.
 /// Fields in order: axis, epsilon, name
 struct UnitNormalizationOptions {
+  /// Axes of the norm, not the batch (0); negative ones count from the end.
   std::vector<int64_t> axis = {-1};
-  float epsilon = 1e-12f;  ///< minimum divisor; fixed at 1e-12 in Keras
-  std::string name = "";
+  float epsilon = 1e-12f;  ///< minimum divisor, in [1e-18, 1]; 1e-12 in Keras
+  std::string name = "";   ///< unique in a model; empty: from the class name
 };
 
 /// Computes x / max(|x|, epsilon), |x| being the Euclidean norm over the axes.
 /// Shapes: [n,...] -> [n,...].
-/// Throws: ValueError for the batch axis, a duplicate axis, or an epsilon
-/// outside [1e-18, 1]; ShapeError for an axis out of range.
+/// Throws: ValueError for no axes, the batch axis, a duplicate axis, or an
+/// epsilon outside [1e-18, 1]; ShapeError for an axis out of range.
 class UnitNormalization : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit UnitNormalization(const UnitNormalizationOptions& options = {});
 };
 
+/// Options of LocalResponseNormalization.
 /// Fields in order: size, alpha, beta, bias, name
 struct LocalResponseNormalizationOptions {
-  int64_t size = 5;  ///< odd
-  float alpha = 1e-4f;
-  float beta = 0.75f;
-  float bias = 1;
-  std::string name = "";
+  int64_t size = 5;       ///< channels per window, odd, in [1, 2^31)
+  float alpha = 1e-4f;    ///< weight of the squares, >= 0 and finite
+  float beta = 0.75f;     ///< exponent of the divisor, finite
+  float bias = 1;         ///< offset of the divisor, > 0 and finite
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes x / (bias + alpha / size * s)^beta, s being the sum of squares over
 /// the window of `size` channels centered on x, clipped at the first and last
 /// channel.
 /// Shapes: [n,h,w,c] -> [n,h,w,c].
-/// Throws: ValueError for an even size or size < 1, bias <= 0, or alpha < 0;
-/// ShapeError for inputs other than images.
+/// Throws: ValueError for an even size or size < 1, bias <= 0, alpha < 0, or a
+/// number that is not finite; ShapeError for inputs other than images.
 /// Source: Krizhevsky et al. 2012, section 3.3; ONNX LRN-13, which divides
 /// alpha by the size.
 class LocalResponseNormalization : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit LocalResponseNormalization(
       const LocalResponseNormalizationOptions& options = {});
 };
 
+/// Options of LayerScale.
 /// Fields in order: init_values, projection_dim, name
 struct LayerScaleOptions {
-  float init_values = 1e-6f;
-  int64_t projection_dim = 0;  ///< channels; 0: as the input
-  std::string name = "";
+  float init_values = 1e-6f;   ///< initial factor of every channel, finite
+  int64_t projection_dim = 0;  ///< expected channels; 0: not checked
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Computes gamma * x with a factor per channel, as at the end of a residual
@@ -157,6 +176,7 @@ struct LayerScaleOptions {
 /// Source: Touvron et al. 2021, arXiv 2103.17239, section 2.
 class LayerScale : public LayerHandle {
  public:
+  /// Checks the options. The first call creates the parameters.
   explicit LayerScale(const LayerScaleOptions& options = {});
 };
 

@@ -16,8 +16,8 @@ namespace octet {
 
 /// A value of the ONNX graph.
 struct OnnxValue {
-  std::string name;
-  Shape shape;
+  std::string name;  ///< unique in the graph; of a node's output or constant
+  Shape shape;       ///< with the axes of Keras, batch included
 };
 
 /// A permutation of a tensor's elements: reshape to `split`, transpose by
@@ -27,16 +27,21 @@ struct Arrangement {
   std::vector<int> order = {};  ///< as Tensor::transposed(); empty: none
   Shape joined = {};            ///< rank 0: unchanged
 
+  /// Returns the rearranged elements. Throws: ShapeError if `value` does not
+  /// fit.
   Tensor apply(const Tensor& value) const;
   /// Returns the shape of apply()'s result for a value of this shape.
   Shape shape_of(const Shape& value) const;
   bool operator==(const Arrangement&) const = default;
 };
 
+/// Adds nodes and constants to an ONNX graph. Values are referred to by name.
 class OnnxBuilder {
  public:
+  /// Value of a node attribute: ONNX' types INT, FLOAT, STRING and INTS.
   using Attribute =
       std::variant<int64_t, float, std::string, std::vector<int64_t>>;
+  /// Attributes of a node by name.
   using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
   virtual ~OnnxBuilder() = default;
@@ -75,10 +80,13 @@ class OnnxBuilder {
 /// An OnnxBuilder bound to a layer and its quantize hook.
 class EmitContext {
  public:
+  /// Binds `builder`, which must outlive the context, to the layer named
+  /// `layer`. hook: quantization of its weights; null: none.
   EmitContext(OnnxBuilder& builder, std::string layer,
               const QuantizeHook* hook = nullptr)
       : builder_(builder), layer_(std::move(layer)), hook_(hook) {}
 
+  /// The builder and the layer's name, for nodes of other names.
   OnnxBuilder& builder() { return builder_; }
   const std::string& layer() const { return layer_; }
   /// Returns the same context with another hook.
@@ -86,11 +94,13 @@ class EmitContext {
     return EmitContext(builder_, layer_, hook);
   }
 
-  /// Adds the layer's main node, named after the layer.
+  /// Adds the layer's main node, named after the layer, and returns the name of
+  /// its output.
   std::string node(std::string_view op_type,
                    const std::vector<std::string>& inputs,
                    const OnnxBuilder::Attributes& attributes = {});
-  /// Adds an auxiliary node, named "layer/name".
+  /// Adds an auxiliary node, named "layer/name", and returns the name of its
+  /// output.
   std::string part(std::string_view op_type, std::string_view name,
                    const std::vector<std::string>& inputs,
                    const OnnxBuilder::Attributes& attributes = {});

@@ -31,10 +31,13 @@ namespace octet {
 // the names and initial weights of unnamed layers depend on creation order:
 // name the layers, or create them first, `auto y = a(x); auto z = b(x); y - z`.
 
+/// Elementwise sum, difference and product (Add, Subtract, Multiply).
 SymbolicTensor operator+(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor operator-(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor operator*(const SymbolicTensor& x, const SymbolicTensor& y);
 
+/// Arithmetic with a constant, rounded to float (Rescaling).
+/// Throws: ValueError for a factor of 0 or a constant that is not finite.
 SymbolicTensor operator+(const SymbolicTensor& x, double y);
 SymbolicTensor operator+(double x, const SymbolicTensor& y);
 SymbolicTensor operator-(const SymbolicTensor& x, double y);
@@ -42,8 +45,8 @@ SymbolicTensor operator-(double x, const SymbolicTensor& y);
 SymbolicTensor operator*(const SymbolicTensor& x, double y);
 SymbolicTensor operator*(double x, const SymbolicTensor& y);
 SymbolicTensor operator-(const SymbolicTensor& x);
-/// Divides by a constant.
-/// Throws: ValueError for 0.
+/// Divides by a constant: multiplies by its reciprocal, rounded to float.
+/// Throws: ValueError for 0 or a reciprocal that float rounds to 0 or infinity.
 SymbolicTensor operator/(const SymbolicTensor& x, double y);
 
 /// Reductions over axes of each sample (Reduce). A mean or maximum over exactly
@@ -199,7 +202,8 @@ SymbolicTensor normalize(const SymbolicTensor& x, std::vector<int64_t> axes,
                          float epsilon = 1e-12f);
 
 /// Elementwise functions of two tensors with broadcasting (Add, Subtract,
-/// Multiply, Divide, Maximum, Minimum); operators.h declares +, - and *.
+/// Multiply, Divide, Maximum, Minimum). The operators +, - and * are
+/// equivalent.
 SymbolicTensor add(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor subtract(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor multiply(const SymbolicTensor& x, const SymbolicTensor& y);
@@ -230,7 +234,7 @@ SymbolicTensor logical_xor(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& x,
                      const SymbolicTensor& y);
 /// Multiplies matrices: [n,...,m,k] times [n,...,k,l], each transposed on
-/// request (Matmul). Other products: Einsum (dense.h).
+/// request (Matmul). Other products: einsum() (dense.h).
 SymbolicTensor matmul(const SymbolicTensor& a, const SymbolicTensor& b,
                       const MatmulOptions& options = {});
 

@@ -1,3 +1,4 @@
+// Padding and Padding1D: options of convolution and pooling layers.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,10 @@ class Padding {
   static const Padding same;   ///< ceil(size / stride) positions; an odd
                                ///< element is added at the end
   constexpr Padding() = default;
+  /// Creates explicit padding of 0 or more pixels at each side, in the forms of
+  /// Pads. Layers check the range.
   constexpr Padding(const Pads& pads) : kind_(Kind::given), given_(pads) {}
+  /// Creates explicit padding from 1, 2 or 4 numbers, or from rows and columns.
   template <Count... N>
   requires(sizeof...(N) == 1 || sizeof...(N) == 2 ||
            sizeof...(N) == 4) constexpr Padding(N... cells)
@@ -27,6 +31,7 @@ class Padding {
       : Padding(Pads(rows, columns)) {}
   /// Parses "valid" or "same". Throws: ValueError for another name.
   Padding(const std::string& name);
+  /// Parses a string literal, `.padding = "same"`. Throws: as above.
   template <size_t Size>
   Padding(const char (&name)[Size]) : Padding(std::string(name)) {}
 
@@ -60,13 +65,17 @@ class Padding1D {
   static const Padding1D causal;  ///< all before the sequence, so that an
                                   ///< output depends on past inputs only
   constexpr Padding1D() = default;
+  /// Creates explicit padding of 0 or more steps before and after the sequence,
+  /// in the forms of Ends. Layers check the range.
   constexpr Padding1D(const Ends& ends) : kind_(Kind::given), given_(ends) {}
+  /// Creates explicit padding from 1 or 2 numbers.
   template <Count... N>
   requires(sizeof...(N) == 1 ||
            sizeof...(N) == 2) constexpr Padding1D(N... cells)
       : Padding1D(Ends(cells...)) {}
   /// Parses "valid", "same" or "causal". Throws: ValueError for another name.
   Padding1D(const std::string& name);
+  /// Parses a string literal, `.padding = "causal"`. Throws: as above.
   template <size_t Size>
   Padding1D(const char (&name)[Size]) : Padding1D(std::string(name)) {}
 

@@ -11,12 +11,11 @@
 
 namespace octet {
 
-// Initializer: distribution of a parameter's initial values. A value type that
-// compares equal, and converts to a configuration and back.
-
+/// Distribution of a parameter's initial values. A value type that compares
+/// equal, and converts to a configuration and back.
 class Initializer {
  public:
-  /// Zeros.
+  /// Creates the initializer zeros().
   Initializer() = default;
 
   /// Fills `values`. `fan_in` and `fan_out` are the numbers of inputs and
@@ -32,7 +31,11 @@ class Initializer {
 
   bool operator==(const Initializer&) const = default;
 
+  /// Kind of distribution; truncated_normal has no values beyond two standard
+  /// deviations of the underlying normal distribution.
   enum class Spread { constant, uniform, normal, truncated_normal };
+  /// Number that scales the variance: none, inputs of a unit, outputs, or the
+  /// mean of both.
   enum class Fan { none, in, out, average };
   /// Without a fan: uniform in [a, b), normal with mean a and standard
   /// deviation b, or the constant a. With a fan: mean 0 and standard deviation
@@ -48,12 +51,16 @@ class Initializer {
   double b_ = 0;
 };
 
+/// Constants: 0, 1 or `value`. Throws: ValueError for a non-finite value.
 Initializer zeros();
 Initializer ones();
 Initializer constant_value(double value);
+/// Uniform in [low, high). Throws: ValueError for high < low or non-finite
+/// numbers.
 Initializer random_uniform(double low, double high);
+/// Normal; the truncated form has no values beyond two standard deviations.
+/// Throws: ValueError for a negative deviation or non-finite numbers.
 Initializer random_normal(double mean, double deviation);
-/// Normal, truncated at two standard deviations.
 Initializer truncated_normal(double mean, double deviation);
 /// Variance 2 / (fan_in + fan_out).
 /// Source: Glorot and Bengio, AISTATS 2010, eq. 16.
@@ -71,6 +78,7 @@ struct Regularizer {
   float l1 = 0;  ///< >= 0
   float l2 = 0;  ///< >= 0
 
+  /// Returns whether both factors are 0.
   bool none() const { return l1 == 0 && l2 == 0; }
   bool operator==(const Regularizer&) const = default;
 };
@@ -103,18 +111,19 @@ struct Parameter {
 /// Fields in order: initializer, trainable, fan_in, fan_out, regularizer,
 /// channel_axis
 struct ParameterOptions {
-  Initializer initializer = {};
-  bool trainable = true;
-  int64_t fan_in = 0;  ///< inputs of a unit, for the initializer
-  int64_t fan_out = 0;
-  Regularizer regularizer = {};
-  int channel_axis = -1;
+  Initializer initializer = {};  ///< initial values; default: zeros()
+  bool trainable = true;         ///< false: a statistic, without gradients
+  int64_t fan_in = 0;            ///< inputs of a unit, for the initializer
+  int64_t fan_out = 0;           ///< outputs of a unit, for the initializer
+  Regularizer regularizer = {};  ///< penalty on the parameter; {}: none
+  int channel_axis = -1;         ///< see Parameter::channel_axis
 };
 
 /// While alive, layers built by this thread do not initialize their parameters;
 /// the caller must set all of them afterwards.
 class SkipInit {
  public:
+  /// Begins to skip initialization in this thread; objects may nest.
   SkipInit();
   ~SkipInit();
   SkipInit(const SkipInit&) = delete;
@@ -132,6 +141,7 @@ class SkipInit {
 /// allocated. For graphs from files.
 class ParameterLimit {
  public:
+  /// Begins to limit this thread; objects may nest, and all limits apply.
   explicit ParameterLimit(int64_t elements);
   ~ParameterLimit();
   ParameterLimit(const ParameterLimit&) = delete;

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Options of Dropout.
 /// Fields in order: rate, noise_shape, name
 struct DropoutOptions {
   float rate = 0.5f;  ///< fraction of elements dropped, in [0,1)
@@ -14,7 +15,7 @@ struct DropoutOptions {
   /// whole images. -1 stands for the input's own size; empty draws every
   /// element independently.
   std::vector<int64_t> noise_shape = {};
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// In training, sets elements to zero at random and scales the others by 1 / (1
@@ -24,13 +25,15 @@ struct DropoutOptions {
 /// another rank than the input's or with sizes other than 1 and the input's.
 class Dropout : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Dropout(const DropoutOptions& options = {});
 };
 
+/// Options of SpatialDropout1D.
 /// Fields in order: rate, name
 struct SpatialDropout1DOptions {
-  float rate = 0.5f;  ///< fraction of channels dropped, in [0,1)
-  std::string name = "";
+  float rate = 0.5f;      ///< fraction of channels dropped, in [0,1)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Drops whole channels of sequences, as Dropout.
@@ -39,13 +42,15 @@ struct SpatialDropout1DOptions {
 /// than sequences.
 class SpatialDropout1D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit SpatialDropout1D(const SpatialDropout1DOptions& options = {});
 };
 
+/// Options of SpatialDropout2D.
 /// Fields in order: rate, name
 struct SpatialDropout2DOptions {
-  float rate = 0.5f;  ///< fraction of channels dropped, in [0,1)
-  std::string name = "";
+  float rate = 0.5f;      ///< fraction of channels dropped, in [0,1)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Drops whole channels of images, as Dropout.
@@ -54,14 +59,16 @@ struct SpatialDropout2DOptions {
 /// than images.
 class SpatialDropout2D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit SpatialDropout2D(const SpatialDropout2DOptions& options = {});
 };
 
+/// Options of AlphaDropout.
 /// Fields in order: rate, noise_shape, name
 struct AlphaDropoutOptions {
-  float rate = 0.5f;
+  float rate = 0.5f;  ///< fraction of elements replaced, in [0,1)
   std::vector<int64_t> noise_shape = {};  ///< see DropoutOptions
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Dropout for networks with SELU. In training each element is set to SELU's
@@ -72,13 +79,15 @@ struct AlphaDropoutOptions {
 /// Source: Klambauer et al. 2017, Self-Normalizing Neural Networks.
 class AlphaDropout : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit AlphaDropout(const AlphaDropoutOptions& options = {});
 };
 
+/// Options of GaussianDropout.
 /// Fields in order: rate, name
 struct GaussianDropoutOptions {
-  float rate = 0.5f;
-  std::string name = "";
+  float rate = 0.5f;  ///< in [0,1): the noise has variance rate / (1 - rate)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// In training, multiplies each element by normal noise of mean 1 and variance
@@ -86,13 +95,15 @@ struct GaussianDropoutOptions {
 /// Throws: ValueError for a rate outside [0,1).
 class GaussianDropout : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit GaussianDropout(const GaussianDropoutOptions& options = {});
 };
 
+/// Options of GaussianNoise.
 /// Fields in order: stddev, name
 struct GaussianNoiseOptions {
-  float stddev = 1;
-  std::string name = "";
+  float stddev = 1;       ///< standard deviation of the noise, >= 0 and finite
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// In training, adds normal noise of mean 0; identity in inference. Random
@@ -100,14 +111,16 @@ struct GaussianNoiseOptions {
 /// Throws: ValueError unless stddev is finite and >= 0.
 class GaussianNoise : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit GaussianNoise(const GaussianNoiseOptions& options = {});
 };
 
+/// Options of ActivityRegularization.
 /// Fields in order: l1, l2, name
 struct ActivityRegularizationOptions {
-  float l1 = 0;
-  float l2 = 0;
-  std::string name = "";
+  float l1 = 0;           ///< factor of the sum of |x|, >= 0 and finite
+  float l2 = 0;           ///< factor of the sum of x^2, >= 0 and finite
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Returns x unchanged and, in training, adds (l1 * sum |x| + l2 * sum x^2) / n
@@ -116,6 +129,7 @@ struct ActivityRegularizationOptions {
 /// Throws: ValueError for a negative or non-finite factor.
 class ActivityRegularization : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit ActivityRegularization(
       const ActivityRegularizationOptions& options = {});
 };

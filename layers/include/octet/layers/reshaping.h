@@ -10,21 +10,25 @@
 
 namespace octet {
 
+/// Options of Flatten.
 struct FlattenOptions {
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Merges all axes but the batch, in row-major order (h, w, c).
 /// Shapes: [n,...] -> [n,size].
 class Flatten : public LayerHandle {
  public:
+  /// Each call checks its inputs.
   explicit Flatten(const FlattenOptions& options = {});
 };
 
+/// Options of Reshape.
 /// Fields in order: target_shape, name
 struct ReshapeOptions {
-  std::vector<int64_t> target_shape{};  ///< of one sample; -1 once: inferred
-  std::string name = "";
+  /// Shape of one sample: sizes >= 1; a single -1 is inferred.
+  std::vector<int64_t> target_shape{};
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Reshapes each sample, in row-major order.
@@ -33,13 +37,15 @@ struct ReshapeOptions {
 /// for samples with another number of elements.
 class Reshape : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Reshape(const ReshapeOptions& options = {});
 };
 
+/// Options of Permute.
 /// Fields in order: dims, name
 struct PermuteOptions {
-  std::vector<int64_t> dims{};  ///< axes of a sample, counted from 1
-  std::string name = "";
+  std::vector<int64_t> dims{};  ///< permutation of 1 to the rank of a sample
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Transposes the axes of each sample: axis i of the output is axis `dims[i]`
@@ -48,13 +54,15 @@ struct PermuteOptions {
 /// for samples of another rank.
 class Permute : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Permute(const PermuteOptions& options = {});
 };
 
+/// Options of RepeatVector.
 /// Fields in order: n, name
 struct RepeatVectorOptions {
-  int64_t n = 1;
-  std::string name = "";
+  int64_t n = 1;          ///< number of repetitions, in [1, 2^31)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Repeats each vector n times as the steps of a sequence.
@@ -62,28 +70,32 @@ struct RepeatVectorOptions {
 /// Throws: ValueError for n < 1; ShapeError for inputs other than [b,c].
 class RepeatVector : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit RepeatVector(const RepeatVectorOptions& options = {});
 };
 
+/// Options of Cropping1D.
 /// Fields in order: cropping, name
 struct Cropping1DOptions {
-  Ends cropping = 1;  ///< elements removed at each end
-  std::string name = "";
+  Ends cropping = 1;      ///< steps removed at each end, in [0, 2^20)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
-/// Removes elements at both ends of each sequence.
+/// Removes steps at both ends of each sequence.
 /// Shapes: [n,l,c] -> [n,l-begin-end,c].
 /// Throws: ValueError for negative sizes; ShapeError for inputs other than
 /// sequences or if the output would be empty.
 class Cropping1D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Cropping1D(const Cropping1DOptions& options = {});
 };
 
+/// Options of Cropping2D.
 /// Fields in order: cropping, name
 struct Cropping2DOptions {
-  Pads cropping{};
-  std::string name = "";
+  Pads cropping{};        ///< pixels removed at each side, in [0, 2^20)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Removes pixels at the borders of each image.
@@ -92,13 +104,15 @@ struct Cropping2DOptions {
 /// images or if the output would be empty.
 class Cropping2D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Cropping2D(const Cropping2DOptions& options = {});
 };
 
+/// Options of ZeroPadding1D.
 /// Fields in order: padding, name
 struct ZeroPadding1DOptions {
-  Ends padding = 1;
-  std::string name = "";
+  Ends padding = 1;       ///< steps added at each end, in [0, 2^20)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Pads each sequence with zeros at both ends.
@@ -107,13 +121,15 @@ struct ZeroPadding1DOptions {
 /// sequences.
 class ZeroPadding1D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit ZeroPadding1D(const ZeroPadding1DOptions& options = {});
 };
 
+/// Options of ZeroPadding2D.
 /// Fields in order: padding, name
 struct ZeroPadding2DOptions {
-  Pads padding{1, 1, 1, 1};
-  std::string name = "";
+  Pads padding{1, 1, 1, 1};  ///< pixels added at each side, in [0, 2^20)
+  std::string name = "";     ///< unique in a model; empty: from the class name
 };
 
 /// Pads each image with zeros at the borders.
@@ -122,19 +138,22 @@ struct ZeroPadding2DOptions {
 /// images.
 class ZeroPadding2D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
 };
 
+/// Options of Pad.
 /// Fields in order: begin, end, mode, value, name
 struct PadOptions {
-  /// Entries added before and after each axis of a sample, [0, 2^20).
+  /// Entries added before each axis of a sample, in [0, 2^20).
   std::vector<int64_t> begin = {};
+  /// Entries added after each axis of a sample, in [0, 2^20).
   std::vector<int64_t> end = {};
   /// Added entries, as in numpy.pad: "constant", "edge", "reflect" (without the
   /// edge), "symmetric" (with it) or "wrap".
   std::string mode = "constant";
-  float value = 0;  ///< for "constant"
-  std::string name = "";
+  float value = 0;        ///< added entries of mode "constant", finite
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Pads any axes of samples. Zeros around images and sequences: ZeroPadding2D
@@ -144,13 +163,15 @@ struct PadOptions {
 /// "reflect" and "symmetric" if entries are missing.
 class Pad : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Pad(const PadOptions& options);
 };
 
+/// Options of UpSampling1D.
 /// Fields in order: size, name
 struct UpSampling1DOptions {
-  int64_t size = 2;
-  std::string name = "";
+  int64_t size = 2;       ///< repetitions of each step, in [1, 2^20)
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Repeats every step of a sequence `size` times.
@@ -159,14 +180,16 @@ struct UpSampling1DOptions {
 /// sequences.
 class UpSampling1D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit UpSampling1D(const UpSampling1DOptions& options = {});
 };
 
+/// Options of UpSampling2D.
 /// Fields in order: size, interpolation, name
 struct UpSampling2DOptions {
-  Size2 size{2, 2};
+  Size2 size{2, 2};  ///< vertical and horizontal factor, in [1, 2^20)
   std::string interpolation = "nearest";  ///< or "bilinear"
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Enlarges images by the factors `size`, as in Keras: "nearest" repeats
@@ -176,15 +199,18 @@ struct UpSampling2DOptions {
 /// inputs other than images.
 class UpSampling2D : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit UpSampling2D(const UpSampling2DOptions& options = {});
 };
 
+/// Options of Gather.
 /// Fields in order: indices, axis, name
 struct GatherOptions {
-  /// Indices along the axis; they may repeat, negative ones count from the end.
+  /// Required: indices along the axis. They may repeat; negative ones count
+  /// from the end.
   std::vector<int64_t> indices = {};
-  int64_t axis = -1;  ///< not the batch (0); negative counts from the end
-  std::string name = "";
+  int64_t axis = -1;      ///< not the batch (0); negative counts from the end
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Selects elements along an axis by index: repetition, reversal, mirror or
@@ -194,15 +220,17 @@ struct GatherOptions {
 /// axis or indices out of range.
 class Gather : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Gather(const GatherOptions& options = {});
 };
 
+/// Options of GetItem.
 /// Fields in order: index, name
 struct GetItemOptions {
   /// One index per axis, starting with the batch, which must stay whole: x[:,
   /// 1:, 0] in Python is {Slice(), Slice(1), 0}.
   std::vector<Index> index = {};
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Slices each sample, as x[...] of a Keras tensor; created by
@@ -213,9 +241,11 @@ struct GetItemOptions {
 /// an empty result.
 class GetItem : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit GetItem(const GetItemOptions& options = {});
 };
 
+/// Options of Reduce.
 /// Fields in order: operation, axes, keepdims, name
 struct ReduceOptions {
   /// Required: "argmax", "argmin", "max", "mean", "min", "prod" or "sum".
@@ -223,29 +253,33 @@ struct ReduceOptions {
   /// Required: axes to reduce, in any order, without the batch (axis 0).
   /// Negative axes count from the end.
   std::vector<int64_t> axes = {};
-  bool keepdims = false;  ///< keep the reduced axes, with size 1
-  std::string name = "";
+  bool keepdims = false;  ///< keeps the reduced axes, with size 1
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Reduces axes of each sample. ops.h has a function for each operation:
-/// mean(), sum(), max(), min(), prod(). octet/runtime/ops/reduction.h documents
-/// the numerics. The ONNX export is a single ReduceMax, ReduceMean, ReduceMin,
-/// ReduceProd or ReduceSum. argmax and argmin take one axis and return the
-/// index of the first extremum, without gradient: ONNX ArgMax or ArgMin and a
-/// Cast. Shapes: [n,...] -> [n,...]; reduced axes are removed, or kept with
-/// size 1. Throws: ValueError for an unknown operation, no axes, or several
-/// axes of argmax and argmin; ShapeError for the batch axis, an axis out of
-/// range, a duplicate, or an output without axes besides the batch.
+/// mean(), sum(), max(), min(), prod(), argmax(), argmin().
+/// octet/runtime/ops/arithmetic.h documents the numerics. The ONNX export is a
+/// single ReduceMax, ReduceMean, ReduceMin, ReduceProd or ReduceSum. argmax and
+/// argmin take one axis and return the index of the first extremum, without
+/// gradient: ONNX ArgMax or ArgMin and a Cast.
+/// Shapes: [n,...] -> [n,...]; reduced axes are removed, or kept with size 1.
+/// Throws: ValueError for an unknown operation, no axes, or several axes of
+/// argmax and argmin; ShapeError for the batch axis, an axis out of range, a
+/// duplicate, or an output without axes besides the batch.
 class Reduce : public LayerHandle {
  public:
+  /// Checks the options. Each call checks its inputs.
   explicit Reduce(const ReduceOptions& options);
 };
 
+/// Options of Constant.
 /// Fields in order: value, name
 struct ConstantOptions {
-  /// Value per sample: [h,w,c], [t,d], a scalar, ...
+  /// Required: f32 value per sample, of rank < Shape::kMaxRank: [h,w,c], [t,d],
+  /// a scalar, ...
   Tensor value = {};
-  std::string name = "";
+  std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
 /// Repeats a constant for every sample: a table of anchors, a mask, queries.
@@ -260,6 +294,7 @@ struct ConstantOptions {
 /// ShapeError for a value of rank Shape::kMaxRank or higher.
 class Constant : public LayerHandle {
  public:
+  /// Checks the value. The first call creates the parameter.
   explicit Constant(const ConstantOptions& options);
 };
 

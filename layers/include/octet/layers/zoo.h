@@ -29,19 +29,21 @@ struct Options {
 
 /// A network of the zoo and its default options.
 struct Entry {
-  std::string_view name;
+  std::string_view name;         ///< for entry() and make(): "resnet50"
   std::string_view description;  ///< one line
-  Shape input{};
-  int64_t classes = 0;  ///< 0: no classifier
-  double alpha = 0;     ///< 0: width not adjustable
-  int64_t parameters = 0;
+  Shape input{};                 ///< one sample, without the batch
+  int64_t classes = 0;           ///< 0: no classifier
+  double alpha = 0;              ///< 0: width not adjustable
+  int64_t parameters = 0;        ///< with default options, statistics included
+  /// Builds the network: resnet50().
   Model (*make)(const Options& options) = nullptr;
 };
 
 /// Returns all networks: roughly from small to large, then the networks of the
 /// placement tests.
 std::span<const Entry> entries();
-/// Returns the entry `name`. Throws: NotFoundError with the nearest names.
+/// Returns the entry `name`; case, hyphens and underscores may differ. Throws:
+/// NotFoundError with the nearest names.
 const Entry& entry(std::string_view name);
 /// Builds a network by name. Throws: as entry() and the network's function.
 Model make(std::string_view name, const Options& options = {});
@@ -77,20 +79,25 @@ Model inception_small(const Options& options = {});
 /// keras.applications; layer names follow resnet50.
 /// Source: He et al., arXiv 1512.03385, table 1.
 Model resnet18(const Options& options = {});
-/// Source: as above; keras.applications.ResNet50 and ResNet101.
+/// ResNet-50 and ResNet-101: bottleneck blocks of three convolutions.
+/// Source: as resnet18(); keras.applications.ResNet50 and ResNet101.
 Model resnet50(const Options& options = {});
 Model resnet101(const Options& options = {});
+/// ResNet-50 v2 and ResNet-101 v2: normalization and activation precede the
+/// convolutions of a block.
 /// Source: He et al., arXiv 1603.05027; keras.applications.ResNet50V2 and
 /// ResNet101V2.
 Model resnet50_v2(const Options& options = {});
 Model resnet101_v2(const Options& options = {});
 
+/// MobileNet: depthwise separable convolutions; alpha scales the filters.
 /// Source: Howard et al., arXiv 1704.04861; keras.applications.MobileNet.
 Model mobilenet(const Options& options = {});
 /// MLPerf Tiny visual wake words: MobileNet with default alpha 0.25, biases,
 /// ReLU instead of ReLU6 and symmetric padding.
 /// Source: Banbury et al., arXiv 2106.07597, section 4.
 Model mobilenet_v1_025(const Options& options = {});
+/// MobileNetV2: inverted residual blocks; alpha scales the filters.
 /// Source: Sandler et al., arXiv 1801.04381; keras.applications.MobileNetV2.
 Model mobilenet_v2(const Options& options = {});
 
@@ -98,13 +105,16 @@ Model mobilenet_v2(const Options& options = {});
 /// Source: Zhang et al., arXiv 1711.07128; Banbury et al., section 4.
 Model ds_cnn(const Options& options = {});
 
+/// Inception v3, without the auxiliary classifier.
 /// Source: Szegedy et al., arXiv 1512.00567; keras.applications.InceptionV3.
 Model inception_v3(const Options& options = {});
-/// Input pixels in [0,255]; alpha is the paper's width coefficient.
-/// Source: Tan and Le, arXiv 1905.11946; keras.applications.EfficientNetB0.
+/// EfficientNet-B0 for pixels in [0,255]; alpha is the paper's width
+/// coefficient. Source: Tan and Le, arXiv 1905.11946;
+/// keras.applications.EfficientNetB0.
 Model efficientnet_b0(const Options& options = {});
 /// As efficientnet_b0, scaled for 300x300 images.
 Model efficientnet_b3(const Options& options = {});
+/// DenseNet-BC with 121 layers and growth rate 32.
 /// Source: Huang et al., arXiv 1608.06993; keras.applications.DenseNet121.
 Model densenet121(const Options& options = {});
 

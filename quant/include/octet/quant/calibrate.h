@@ -18,10 +18,11 @@ namespace octet::quant {
 // Calibration: runs data through a quantized model and sets the scales of its
 // activations.
 
+/// Calibrated range of an activation.
 struct CalibratedRange {
-  std::string quantizer;
-  float range;  ///< largest magnitude represented; 0 for an all-zero tensor
-  float scale;
+  std::string quantizer;  ///< name of the quantizer
+  float range;    ///< largest magnitude represented; 0 for an all-zero tensor
+  float scale;    ///< range / QuantizerConfig::high()
   bool all_zero;  ///< all magnitudes are below 2^-100; the scale is 1
 };
 
@@ -33,7 +34,8 @@ struct CalibratedRange {
 /// normalization with untrained statistics.
 /// Throws: ValueError if the model has no quantizers, a quantizer received no
 /// data or a range that is not finite or negative, or an activation has NaN or
-/// infinity (naming the quantizer). Scales and switches are then restored.
+/// infinity (naming the quantizer); UnsupportedError for a quantizer with a
+/// zero point. Scales and switches are then restored.
 std::vector<CalibratedRange> calibrate(
     Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options = {});
@@ -56,8 +58,10 @@ Dataset calibration_samples(const Model& model, const Dataset& data,
 /// Detects an input whose values are all equal.
 struct InputValues {
   std::optional<float> first = {};  ///< empty before the first sample
+  /// Whether two values differ. Also set by a tensor of a single value.
   bool varied = false;
 
+  /// Adds a batch of the input, not empty, or all values of later batches.
   void add(const Tensor& values);
   void add(const InputValues& later);
 };
@@ -83,13 +87,15 @@ struct UnusualSample {
   std::string reason = {};  ///< "largest magnitude 1e+06, median 0.98"
 };
 
+/// Options of check_samples().
 /// Fields in order: samples, seed
 struct SampleCheckOptions {
-  int64_t samples =
-      0;              ///< size of the random subset (Dataset::sample()); 0: all
+  /// Size of the random subset (Dataset::sample()), >= 0; 0: all.
+  int64_t samples = 0;
   uint64_t seed = 0;  ///< of the subset
 };
 
+/// Result of check_samples().
 struct CheckedSamples {
   Dataset usual;  ///< the other samples of the subset, in dataset order
   std::vector<UnusualSample> unusual = {};  ///< ordered by index
@@ -127,6 +133,7 @@ void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
 /// Returns max, percentile 99.9, 99.99 and 99.999, mse, entropy.
 std::vector<CalibrationOptions> calibration_methods();
 
+/// Options of auto_calibrate().
 /// Fields in order: methods, score, held_out, weights, batch_size, samples,
 /// seed, check_samples, warn_of_loss
 struct AutoCalibrationOptions {
@@ -144,9 +151,9 @@ struct AutoCalibrationOptions {
   double held_out = 0.25;  ///< share of held-out samples, (0, 1)
   /// As in CalibrationOptions.
   std::optional<WeightRange> weights = {};
-  int64_t batch_size = 256;
-  int64_t samples = 0;  ///< size of the random subset; 0: all
-  uint64_t seed = 0;    ///< of the subset and of the held-out split
+  int64_t batch_size = 256;  ///< samples per forward pass, >= 1
+  int64_t samples = 0;       ///< size of the random subset; 0: all
+  uint64_t seed = 0;         ///< of the subset and of the held-out split
   /// Ignore unusual samples (check_samples()), with a warning.
   bool check_samples = true;
   /// Log a warning if the best method has an output SQNR below 15 dB or loses
@@ -157,6 +164,7 @@ struct AutoCalibrationOptions {
 /// A method and its result on the held-out samples.
 struct CalibrationTrial {
   std::string method;  ///< "percentile 99.99", "best per tensor"
+  /// Accuracy or custom score; empty without either.
   std::optional<double> score;
   /// SQNR of the quantized model's outputs against the float model's: 10
   /// log10(sum of squares / sum of squared errors) in dB; infinite without
@@ -164,21 +172,23 @@ struct CalibrationTrial {
   double output_sqnr;
   /// Median of the per-sample output SQNR in dB; several outputs: the lowest.
   double median_sqnr;
-  std::string worst;  ///< quantizer with the lowest SQNR
-  double worst_sqnr;
+  std::string worst;  ///< quantizer of the tensor with the lowest SQNR
+  double worst_sqnr;  ///< SQNR of that tensor in dB
 };
 
-/// Calibration of a tensor.
+/// Calibration of a tensor, with its method and the resulting loss.
 struct TensorCalibration : CalibratedRange {
-  std::string method;
-  double sqnr;
+  std::string method;  ///< "percentile 99.99"
+  double sqnr;         ///< of the tensor on the held-out samples, in dB
 };
 
+/// Result of auto_calibrate().
 struct AutoCalibration {
   int64_t samples = 0;          ///< samples for ranges
   int64_t held_out = 0;         ///< held-out samples
   bool same_samples = false;    ///< too few samples to split
   std::string score_name = {};  ///< "accuracy" or "score", or empty
+  /// Score of the float model, as CalibrationTrial::score.
   std::optional<double> float_score = {};
   std::vector<CalibrationTrial> trials = {};    ///< in the order of `methods`
   std::string kept = {};                        ///< the selected trial
@@ -193,9 +203,10 @@ struct AutoCalibration {
 /// Runs `data`, less a random held-out share, through the model once, with all
 /// methods observing. Keeps the scales of the method with the highest output
 /// SQNR on the held-out samples (with a custom score: the highest score, then
-/// SQNR). The last trial combines the method with the best SQNR for each
-/// tensor. Fewer than four samples are not split: all serve both purposes, with
-/// a warning. Prints nothing: `print(auto_calibrate(...).to_string())`.
+/// SQNR). With several methods, the last trial combines the method with the
+/// best SQNR for each tensor. Fewer than four samples are not split: all serve
+/// both purposes, with a warning. Prints nothing:
+/// `print(auto_calibrate(...).to_string())`.
 /// Throws: as calibrate(); ValueError for options out of range, no methods, a
 /// share that leaves either part empty, or a score that is NaN. Scales and
 /// switches are then restored.

@@ -29,26 +29,28 @@ namespace octet::quant {
 
 /// A call of a layer, as the argument of a condition.
 struct PatternLayer {
-  const GraphNode& node;
+  const GraphNode& node;  ///< the call
   /// Consumers of its output, looking through Dropout and the like.
   std::vector<const GraphNode*> consumers = {};
 };
 
-/// A predicate on a layer and its description.
+/// A predicate on a layer and its description: both, or neither for no
+/// condition.
 struct Condition {
   std::string text;  ///< "a kernel of 7x7 on 3 channels"
-  std::function<bool(const PatternLayer&)> holds;
+  std::function<bool(const PatternLayer&)> holds;  ///< the predicate
 };
 
-/// A step of a chain: a layer of these classes, roles or functions.
+/// A step of a chain: a layer that matches one of these classes, roles or
+/// activation functions. At least one list is not empty.
 struct PatternStep {
-  std::vector<std::string> classes = {};  ///< or their Keras aliases
-  std::vector<LayerRole> roles = {};
+  std::vector<std::string> classes = {};  ///< layer classes or Keras aliases
+  std::vector<LayerRole> roles = {};      ///< roles of layers
   /// Names of Activation functions. The option `activation` of the preceding
   /// layer also counts as a step: a chain whose next step accepts no activation
   /// ends there.
   std::vector<std::string> activations = {};
-  bool optional = false;
+  bool optional = false;  ///< whether a chain may lack the step
   /// Required for the layer to fit the step.
   Condition only_if = {};
   /// If it holds, the match is listed with this text but not applied.
@@ -68,15 +70,16 @@ enum class PatternPoint {
 /// Returns the name in the source documents: "INPUT", "RESIDUAL_INPUT", ...
 std::string_view to_string(PatternPoint point);
 
+/// A chain of layers and the Q/DQ around it.
 struct Pattern {
-  std::string name;
+  std::string name;  ///< unique in a list, not empty
   /// From first to last layer. Intermediate outputs have no other consumers. A
   /// layer called several times matches alone.
   std::vector<PatternStep> steps;
   /// Empty: the layers remain float. Otherwise the chain's weights are
   /// quantized too.
   std::vector<PatternPoint> qdq_points = {};
-  std::string rationale = {};
+  std::string rationale = {};  ///< reason, shown by plans
 };
 
 /// Returns the chains that TensorRT fuses, longest first.
@@ -94,9 +97,10 @@ std::vector<Pattern> onnxruntime_patterns();
 // Conversions: function-preserving rewrites that make layers fit the patterns
 // or remove no-op layers.
 
+/// A rewrite of layers that does not change the model's function.
 struct Conversion {
-  std::string name;
-  std::string rationale;
+  std::string name;       ///< unique in a list, not empty
+  std::string rationale;  ///< reason, for readers of the list
   /// Called for every node but the inputs. Returns the node's replacement in
   /// the new model, or nothing (octet::NodeRewriter).
   NodeRewriter convert;
@@ -119,18 +123,19 @@ std::vector<Conversion> onnxruntime_conversions();
 
 /// A pattern point resolved to a site of a layer.
 struct MatchPoint {
-  PatternPoint point = PatternPoint::input;
-  std::string layer;
-  QdqSite site;
+  PatternPoint point = PatternPoint::input;  ///< as in Pattern::qdq_points
+  std::string layer;                         ///< name of a layer of the match
+  QdqSite site;                              ///< an input or the output
   bool operator==(const MatchPoint&) const = default;
 };
 
 /// Layers matched by a pattern. Each layer is in at most one match.
 struct PatternMatch {
-  std::string pattern;
+  std::string pattern;              ///< name of the pattern
   std::vector<std::string> layers;  ///< names, first to last
+  /// Q/DQ on activations; empty: the layers remain float.
   std::vector<MatchPoint> qdq_points;
-  std::string rationale;
+  std::string rationale;  ///< of the pattern
   /// Whether insert_qdq() uses the match; may be edited.
   bool apply = true;
   std::string skip_reason = {};  ///< set if transform() cleared `apply`
@@ -142,40 +147,45 @@ struct PatternMatch {
 
 /// Summary of transform().
 struct TransformReport {
+  /// A layer replaced by a conversion.
   struct Converted {
-    std::string conversion;
-    std::string layer;  ///< the replaced layer
+    std::string conversion;  ///< name of the conversion
+    std::string layer;       ///< name of the replaced layer
     bool operator==(const Converted&) const = default;
   };
+  /// Number of matches of a pattern.
   struct Count {
-    std::string pattern;
-    int64_t applied = 0;
-    int64_t skipped = 0;
+    std::string pattern;  ///< name of the pattern
+    int64_t applied = 0;  ///< matches with `apply` set
+    int64_t skipped = 0;  ///< matches with a skip_reason
     bool operator==(const Count&) const = default;
   };
   /// A pattern or conversion not applied to a layer.
   struct Skipped {
-    std::string name;  ///< empty for a layer without a pattern
-    std::string layer;
-    std::string reason;
+    /// Name of the pattern or conversion; empty for a linear layer without a
+    /// pattern.
+    std::string name;
+    std::string layer;   ///< name of the layer, the first of a match
+    std::string reason;  ///< condition that failed, or error
     bool operator==(const Skipped&) const = default;
   };
 
-  std::vector<Converted> conversions;
-  std::vector<Count> patterns;  ///< in the order tried
-  std::vector<Skipped> skipped;
+  std::vector<Converted> conversions;  ///< in the order performed
+  std::vector<Count> patterns;         ///< in the order tried
+  std::vector<Skipped> skipped;        ///< conversions, then patterns
 
   /// Returns tables, with a line per reason.
   std::string to_string() const;
   bool operator==(const TransformReport&) const = default;
 };
 
+/// Result of transform().
 struct [[nodiscard]] TransformResult {
-  Model model;
+  Model model;                        ///< the converted copy
   std::vector<PatternMatch> matches;  ///< by first layer
-  TransformReport report;
+  TransformReport report;             ///< conversions and counts of matches
 
-  /// Returns the match of a layer.
+  /// Returns the match that contains a layer.
   /// Throws: NotFoundError with similar names.
   PatternMatch& match(std::string_view layer);
 };

@@ -11,19 +11,18 @@
 
 namespace octet::quant {
 
-// QdqPlan: Q/DQ positions in a model with reasons, one point per quantized
-// edge. Plans are values: print, compare, edit, save and load them before
-// apply().
-
+/// A Q/DQ pair of a plan: its site, with rule and reason, and its quantizer.
 struct QdqPoint : PlacedSite {
-  std::string layer;  ///< name
-  QuantizerConfig config;
+  std::string layer;       ///< name of the layer in the float model
+  QuantizerConfig config;  ///< of the quantizer
   /// Points of a group are on the same tensor and share a quantizer. Empty
   /// (hand-written plans): the group of all points on the tensor.
   std::string group = {};
   bool operator==(const QdqPoint&) const = default;
 };
 
+/// Q/DQ positions in a model with reasons, one point per quantized edge. Plans
+/// are values: print, compare, edit, save and load them before apply().
 struct [[nodiscard]] QdqPlan {
   std::vector<QdqPoint> points;  ///< in the model's order, inputs first
 
@@ -34,28 +33,31 @@ struct [[nodiscard]] QdqPlan {
 
 /// A layer left out or a conflict resolved by a placement.
 struct PlacementNote {
+  /// Kind of a note.
   enum class Kind {
     skipped,   ///< a layer without Q/DQ, with the reason
     conflict,  ///< user, case and policy disagreed; `text` names the winner
   };
-  Kind kind = Kind::skipped;
-  std::string layer;
-  std::string rule;
-  std::string text;
+  Kind kind = Kind::skipped;  ///< kind of the note
+  std::string layer;          ///< name of the layer
+  std::string rule;           ///< rule that decided, as PlacedSite::rule
+  std::string text;           ///< the reason, or the conflict and its winner
   bool operator==(const PlacementNote&) const = default;
 };
 
+/// Result of place().
 struct [[nodiscard]] Placement {
-  QdqPlan plan;
+  QdqPlan plan;                      ///< the Q/DQ pairs
   std::vector<PlacementNote> notes;  ///< in the model's order
 };
 
 /// Number of Q/DQ pairs of a plan in a model.
 struct PairCount {
   int64_t activations = 0;  ///< per edge
-  int64_t weights = 0;
-  int64_t shared = 0;  ///< per tensor, as in exported files
+  int64_t weights = 0;      ///< on parameters
+  int64_t shared = 0;       ///< in all, per tensor, as in exported files
 
+  /// activations + weights.
   int64_t per_edge() const { return activations + weights; }
   /// "pairs: 71 activations + 54 weights = 125 per edge, 109 shared".
   std::string to_string() const;
@@ -72,6 +74,7 @@ PairCount count_pairs(const QdqPlan& plan, const Model& model);
 /// point of the first or "+ " and a point of the second. Empty if equal.
 std::string diff(const QdqPlan& from, const QdqPlan& to);
 
+/// Serializes a plan as {"plan": [{"layer": "conv1", "site": "input", ...}]}.
 Config to_config(const QdqPlan& plan);
 /// Parses the result of to_config().
 /// Throws: ValueError, NotFoundError naming the faulty point.

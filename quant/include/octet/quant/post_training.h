@@ -73,9 +73,9 @@ Model fold_batch_norm(const Model& model);
 /// Samples and effort of the methods.
 /// Fields in order: samples, seed, batch_size, damping, iterations, lambda
 struct PostTrainingOptions {
-  int64_t samples = 512;  ///< size of the random subset; 0: all
-  uint64_t seed = 0;      ///< of the subset
-  int64_t batch_size = 64;
+  int64_t samples = 512;    ///< size of the random subset; 0: all
+  uint64_t seed = 0;        ///< of the subset
+  int64_t batch_size = 64;  ///< samples per forward pass, >= 1
   /// round_weights(): multiple of the mean second moment of the inputs that is
   /// added to each, [0, 1]. Prevents overfitting to few samples.
   double damping = 0.01;
@@ -89,11 +89,10 @@ struct PostTrainingOptions {
 
 /// Result of equalize() for a linear layer.
 struct Equalization {
-  std::string first = {};   ///< a linear layer
+  std::string first = {};   ///< name of a linear layer
   std::string second = {};  ///< its only consumer, if linear; otherwise empty
-  /// Smallest and largest divisor of the outputs of `first`.
-  double smallest = 1;
-  double largest = 1;
+  double smallest = 1;  ///< smallest divisor of an output channel of `first`
+  double largest = 1;   ///< largest divisor of an output channel of `first`
   std::string skipped = {};  ///< reason if unchanged, otherwise empty
 };
 
@@ -112,13 +111,13 @@ std::vector<Equalization> equalize(Model& model);
 
 /// Result of a weight rounding method for a layer.
 struct LayerRounding {
-  std::string layer = {};
-  /// Squared error over the sum of squares, on the samples, by nearest rounding
-  /// and by the result. Measured on the layer's outputs before activation
+  std::string layer = {};  ///< name in the float model
+  /// Squared error over the sum of squares, on the samples, by nearest
+  /// rounding. Measured on the layer's outputs before activation
   /// (round_weights()) or after it (adaround()), or on the block's outputs
   /// (reconstruct_blocks()).
   double nearest_error = 0;
-  double error = 0;
+  double error = 0;          ///< likewise, of the result
   int64_t changed = 0;       ///< weights not rounded to nearest
   std::string skipped = {};  ///< reason if unchanged, otherwise empty
 };
@@ -164,7 +163,7 @@ std::vector<LayerRounding> reconstruct_blocks(
 
 /// Result of correct_biases() for a layer.
 struct LayerBias {
-  std::string layer = {};
+  std::string layer = {};    ///< name in the float model
   double largest_shift = 0;  ///< largest correction of a channel's mean
   std::string skipped = {};  ///< reason if unchanged, otherwise empty
 };
@@ -184,6 +183,7 @@ std::vector<LayerBias> correct_biases(Model& model, const Dataset& data,
 //   const PtqPipeline best = ptq_pipeline(model, samples, {}, {.quantize =
 //   w4a8});
 
+/// Options of ptq_pipeline().
 /// Fields in order: quantize, place, score, check, held_out, below_float,
 /// methods
 struct PtqPipelineOptions {
@@ -206,21 +206,26 @@ struct PtqPipelineOptions {
   /// `target` is the largest drop below the float model's score on the held-out
   /// samples.
   bool below_float = false;
+  /// Options of the methods. `seed` and `batch_size` also apply to the held-out
+  /// split, calibration and evaluation.
   PostTrainingOptions methods = {};
 };
 
 /// A stage: its method and the result on the held-out samples.
 struct PtqStage {
-  std::string method;
+  std::string method;  ///< "nearest rounding", "AdaRound", ...
   /// Accuracy or custom score; empty without labels.
   std::optional<double> score = {};
   /// In dB, as CalibrationTrial::output_sqnr.
   double output_sqnr = 0;
 };
 
+/// Result of ptq_pipeline().
 struct PtqPipeline {
-  Model model;  ///< of the best stage
-  std::optional<double> float_score = {};
+  Model model;                             ///< of the best stage
+  std::optional<double> float_score = {};  ///< float model, as PtqStage::score
+  /// Lowest accepted score, if any; with `below_float`, the float model's score
+  /// less the accepted drop.
   std::optional<double> target = {};
   std::vector<PtqStage> stages = {};  ///< stages, in order
   std::string kept = {};              ///< method of the best stage

@@ -27,6 +27,8 @@ bool needs_calibration(const Model& model);
 /// Pauses observation during its lifetime, e.g. for evaluation within training.
 class ObservingPaused {
  public:
+  /// Pauses the quantizers of `model`, which need not outlive the guard; the
+  /// destructor resumes them.
   explicit ObservingPaused(const Model& model);
   ~ObservingPaused();
   ObservingPaused(const ObservingPaused&) = delete;
@@ -44,11 +46,13 @@ void disable_fake_quant(Model& model);
 /// Returns whether any quantizer has a learned scale.
 bool learns_scales(const Model& model);
 
-/// Freezes scales that learn or follow training.
+/// Freezes, or releases if `frozen` is false, scales that learn or follow
+/// training.
 void freeze_scales(Model& model, bool frozen = true);
 
-/// Freezes moving statistics of batch normalization, in training too; gamma and
-/// beta still learn.
+/// Freezes, or releases if `frozen` is false, the moving statistics of batch
+/// normalization. Training then normalizes with them and does not update them;
+/// gamma and beta still learn.
 void freeze_bn_stats(Model& model, bool frozen = true);
 
 }  // namespace octet::quant

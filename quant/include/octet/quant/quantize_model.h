@@ -13,6 +13,7 @@ namespace octet::quant {
 // The wrapper route: builds a plan from a policy, overridden by cases and the
 // user's spec, and applies it.
 
+/// Layers that quantize_model() considers.
 enum class QuantizationMode {
   full,     ///< all layers, by policy unless a spec or case decides
   partial,  ///< only layers named by the spec or a case
@@ -27,22 +28,30 @@ enum class Policy {
 };
 
 /// Treatment of unknown names in a spec.
-enum class OnUnknown { error, warn };
+enum class OnUnknown {
+  error,  ///< throw an error
+  warn,   ///< log a warning and ignore the name
+};
 
-/// Options of Policy::tensorrt; quant/README.md describes the rules.
+/// Options of Policy::tensorrt. P04, A06, ... are the ids of its rules;
+/// quant/README.md describes them.
 /// Source: TensorRT developer guide, "Q/DQ placement recommendations", and
 /// ModelOpt's onnx quantization.
 struct TensorrtPolicy {
-  bool residual = true;        ///< P04, P06 to P08, P22: Add
-  bool average_pools = true;   ///< P11
-  bool squeeze_excite = true;  ///< P15: Multiply by a gate
-  bool first_layer = true;     ///< A06: without a linear predecessor
-  bool last_layer = true;      ///< A06: without a linear successor
-  /// P24: convolutions with fewer than 16 channels in or out, but for
-  /// ModelOpt's exceptions.
+  bool residual = true;        ///< quantize inputs of Add: P04, P06 to P08, P22
+  bool average_pools = true;   ///< quantize inputs of average pooling: P11
+  bool squeeze_excite = true;  ///< quantize inputs of Multiply by a gate: P15
+  /// Quantize linear layers without a linear predecessor: A06.
+  bool first_layer = true;
+  /// Quantize linear layers without a linear successor: A06.
+  bool last_layer = true;
+  /// Skip convolutions with fewer than 16 channels in or out, but for
+  /// ModelOpt's exceptions: P24.
   bool skip_narrow_convs = false;
-  bool skip_tiny_gemms = false;  ///< P25: Dense with fewer than 16 features
-  bool skip_depthwise = false;   ///< P26: one filter per channel
+  /// Skip Dense with fewer than 16 features in or out: P25.
+  bool skip_tiny_gemms = false;
+  /// Skip convolutions with one filter per channel: P26.
+  bool skip_depthwise = false;
 };
 
 /// Options of Policy::toolkit.
@@ -55,17 +64,22 @@ struct ToolkitPolicy {
   bool strict = false;
 };
 
+/// Options of place() and quantize_model().
 /// Fields in order: mode, spec, cases, policy, tensorrt, toolkit, on_unknown,
 /// activation, weight, bits
 struct QuantizeOptions {
+  /// Whether the policy decides on layers without a decision by spec or case.
   QuantizationMode mode = QuantizationMode::full;
-  QuantizationSpec spec = {};
-  std::vector<InsertionCase> cases = {};
-  Policy policy = Policy::tensorrt;
-  TensorrtPolicy tensorrt = {};
-  ToolkitPolicy toolkit = {};  ///< for Policy::toolkit only
+  QuantizationSpec spec = {};  ///< the user's requests, which override others
+  std::vector<InsertionCase> cases = {};  ///< later cases override earlier ones
+  Policy policy = Policy::tensorrt;       ///< for QuantizationMode::full
+  TensorrtPolicy tensorrt = {};           ///< for Policy::tensorrt only
+  ToolkitPolicy toolkit = {};             ///< for Policy::toolkit only
+  /// Treatment of unknown names, and of layers without a wrapper, in specs.
   OnUnknown on_unknown = OnUnknown::error;
+  /// Quantizers of activations: per tensor, not live.
   QuantizerConfig activation = activation_quantizer();
+  /// Quantizers of weights: signed, with a live, fixed or learned scale.
   QuantizerConfig weight = weight_quantizer();
   /// Bit widths of single layers, as for with_bits().
   std::vector<LayerBits> bits = {};
@@ -87,8 +101,11 @@ Model quantize_model(const Model& model, const QuantizeOptions& options = {});
 // insert_qdq(): second half of the pattern route. Converts matches, edited or
 // not, to a plan and applies it.
 
+/// Options of insert_qdq() and plan_of_matches().
 struct QuantConfig {
+  /// Quantizers of activations: per tensor, not live.
   QuantizerConfig activation = activation_quantizer();
+  /// Quantizers of weights: signed, with a live, fixed or learned scale.
   QuantizerConfig weight = weight_quantizer();
   /// Bit widths of single layers, as for with_bits().
   std::vector<LayerBits> bits = {};
@@ -116,9 +133,9 @@ Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
 /// Result of the pattern route. The plan refers to `model`, which conversions
 /// may have changed.
 struct PatternPlacement {
-  Model model;
-  Placement placement;
-  TransformReport report;
+  Model model;             ///< the converted float model
+  Placement placement;     ///< plan, and notes on skipped layers
+  TransformReport report;  ///< of transform()
 };
 
 /// Runs transform() and plan_of_matches().

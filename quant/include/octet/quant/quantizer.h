@@ -50,10 +50,11 @@ enum class WeightRange {
 
 class RangeObserver;
 
+/// Options of calibrate() and its observers.
 /// Fields in order: method, percentile, ema_rate, weights, observer,
 /// batch_size, samples, seed
 struct CalibrationOptions {
-  Calibration method = Calibration::percentile;
+  Calibration method = Calibration::percentile;  ///< rule for ranges
   float percentile = 99.99f;  ///< for Calibration::percentile, [50, 100]
   float ema_rate = 0.01f;  ///< for Calibration::ema: weight of a batch, (0, 1]
   /// For weights with fixed or learned scales. Default: `max`, only for weights
@@ -62,9 +63,9 @@ struct CalibrationOptions {
   /// Factory of a custom observer per quantizer, replacing `method`.
   std::function<std::unique_ptr<RangeObserver>()> observer = {};
   // For calibrate() with a Dataset; ignored by observers:
-  int64_t batch_size = 256;
-  int64_t samples = 0;  ///< size of the random subset; 0: all
-  uint64_t seed = 0;    ///< of the subset
+  int64_t batch_size = 256;  ///< samples per forward pass, >= 1
+  int64_t samples = 0;       ///< size of the random subset; 0: all
+  uint64_t seed = 0;         ///< of the subset
 };
 
 /// Collects the range of a tensor. Not thread-safe. Derive from it for
@@ -107,12 +108,7 @@ Config to_config(const CalibrationOptions& options);
 /// Throws: ValueError, NotFoundError.
 CalibrationOptions calibration_options_from(const Config& config);
 
-// Quantizer: fake-quantizes a tensor. Consists of a range observer, a scale,
-// two switches (observe, quantize) and a scale rule. An uncalibrated quantizer
-// has no scale.
-//
-// Wrappers that consume the same tensor may share a Quantizer. Under
-// NoGradGuard, with observation off, calls are thread-safe.
+// Quantizer: fake-quantizes a tensor.
 
 /// Source of a quantizer's scale. Scales set by training serve inference and
 /// export.
@@ -143,11 +139,13 @@ enum class ScaleRule {
   learned_clip,
 };
 
+/// Configuration of a quantizer: its quantized values, and the source of its
+/// scale. Ranges are checked by the Quantizer.
 struct QuantizerConfig {
   int bits = 8;               ///< [2, 8]
   bool narrow_range = false;  ///< lowest q is -(2^(bits-1) - 1), for weights
-  bool per_channel = false;
-  ScaleRule rule = ScaleRule::fixed;
+  bool per_channel = false;   ///< a scale per channel, for weights
+  ScaleRule rule = ScaleRule::fixed;  ///< source of the scale
   /// False: q in [0, 2^bits - 1], for activations. Placement selects it for
   /// tensors that cannot be negative: always below 8 bits, at 8 bits if this is
   /// false. TensorRT rejects uint8; io::Target lists the runtimes that
@@ -165,7 +163,7 @@ struct QuantizerConfig {
   /// gradient factor, so Adam and the like ignore it.
   float scale_rate = 0.1f;
   float clip_decay = 1e-4f;  ///< for ScaleRule::learned_clip, [0, 1)
-  /// Gradient of values beyond the range.
+  /// Whether values beyond the range get a gradient. Default: no.
   StraightThrough straight_through = StraightThrough::clipped;
 
   /// Largest and smallest quantized value minus the zero point; times the
@@ -200,12 +198,12 @@ std::string codes_text(const QuantizerConfig& config);
 /// "int8 [-127,127] per channel live", "uint4 [0,15] per tensor learned".
 std::string to_string(const QuantizerConfig& config);
 
-/// Checks that a configuration is valid for activations.
+/// Checks that a configuration suits activations.
 /// Throws: UnsupportedError with `subject` for live and per-channel scales,
 /// which file formats cannot express for activations.
 void expect_for_activation(std::string_view subject,
                            const QuantizerConfig& config);
-/// Checks that a configuration is valid for weights.
+/// Checks that a configuration suits weights.
 /// Throws: UnsupportedError with `subject` for rules of activations and
 /// unsigned ranges.
 void expect_for_weight(std::string_view subject, const QuantizerConfig& config);
@@ -215,6 +213,12 @@ QuantizerConfig activation_quantizer();
 /// Per-channel int8 [-127,127], live absmax.
 QuantizerConfig weight_quantizer();
 
+/// Fake-quantizes a tensor. Consists of a range observer, a scale, two switches
+/// (observe, quantize) and a scale rule. An uncalibrated quantizer has no
+/// scale.
+///
+/// Wrappers that consume the same tensor may share a Quantizer. Under
+/// NoGradGuard, with observation off, calls are thread-safe.
 class Quantizer {
  public:
   /// Creates a quantizer without a scale.
@@ -222,11 +226,14 @@ class Quantizer {
   /// or in conflict.
   Quantizer(std::string name, const QuantizerConfig& config);
 
+  /// Return the name, unique within a model, and the configuration.
   const std::string& name() const { return name_; }
   const QuantizerConfig& config() const { return config_; }
 
   /// Passes x to the observer, if any. A value with several consumers is
   /// observed once.
+  /// Throws: ValueError for NaN or infinity, or for a negative value in an
+  /// unsigned range.
   void observe(const Variable& x) const;
 
   /// Returns whether it quantizes: it is enabled and has a scale.
@@ -249,6 +256,7 @@ class Quantizer {
   /// Thread-safe.
   QuantParams weight_qparams(const Variable& weight, int axis) const;
 
+  /// Returns whether it has a scale; true for the live rule.
   bool calibrated() const;
   /// Returns the per-tensor scale; empty for the live rule or without a scale.
   std::optional<float> scale() const;
@@ -275,7 +283,7 @@ class Quantizer {
   bool frozen() const { return frozen_; }
 
   /// Starts observation; no effect for live and per-channel scales, which only
-  /// weights have.
+  /// weights have. Throws: as make_observer().
   void start_observing(const CalibrationOptions& options);
   /// Returns the observed range, if known.
   /// Throws: ValueError unless it is finite and >= 0.
@@ -346,11 +354,12 @@ class Quantizer {
   mutable std::atomic<int> pauses_{0};
   mutable std::optional<uint64_t> last_observed_;
 
+  /// The live parameters of a weight.
   struct CachedQuantParams {
-    uint64_t id;
-    uint64_t version;
-    int axis;
-    QuantParams qparams;
+    uint64_t id;          ///< Variable::id() of the weight
+    uint64_t version;     ///< Variable::version() of the weight
+    int axis;             ///< channel axis
+    QuantParams qparams;  ///< result of qparams()
   };
   mutable std::mutex mutex_;
   mutable std::optional<CachedQuantParams> live_;

@@ -17,14 +17,15 @@ namespace octet::quant {
 
 // sensitivity: ranks layers by their accuracy loss through quantization.
 
+/// Options of sensitivity().
 /// Fields in order: score, samples, seed, batch_size, reference
 struct SensitivityOptions {
   /// Score of a model on samples, higher is better. Default: top-1 accuracy for
   /// class labels and an output [n,classes].
   std::function<double(const Model&, const Dataset&)> score = {};
-  int64_t samples = 256;  ///< size of the random subset; 0: all
-  uint64_t seed = 0;      ///< of the subset
-  int64_t batch_size = 64;
+  int64_t samples = 256;    ///< size of the random subset; 0: all
+  uint64_t seed = 0;        ///< of the subset
+  int64_t batch_size = 64;  ///< samples per forward pass, >= 1
   /// Original float model, for models with weights stored rounded, as in ONNX
   /// files. Provides the weights of layers without Q/DQ and the reference
   /// outputs. Layers are matched by name. Must outlive the call.
@@ -36,14 +37,15 @@ struct QuantizationLoss {
   /// Output SQNR in dB, 10 log10(sum of squares / sum of squared errors);
   /// infinite without error.
   double sqnr = 0;
+  /// Accuracy or custom score of the model; empty without either.
   std::optional<double> score = {};
 };
 
 /// The channel of a tensor with the largest quantization loss. The tensor's
 /// SQNR can hide it: large channels have the power, small ones the information.
 struct ChannelSensitivity {
-  int64_t channel = 0;
-  double sqnr = 0;          ///< of this channel
+  int64_t channel = 0;      ///< index of the channel
+  double sqnr = 0;          ///< of this channel, in dB
   double range = 0;         ///< largest magnitude of this channel
   double tensor_range = 0;  ///< largest magnitude of all channels
 };
@@ -51,7 +53,7 @@ struct ChannelSensitivity {
 /// A layer with Q/DQ. The quantizer of a shared input is switched for all its
 /// consumers.
 struct LayerSensitivity {
-  std::string layer;
+  std::string layer;         ///< name in the float model
   QuantizationLoss alone;    ///< this layer quantized, all others float
   QuantizationLoss without;  ///< this layer float, all others quantized
   std::optional<double> weights = {};  ///< output SQNR, its weights quantized
@@ -75,18 +77,19 @@ struct LayerSensitivity {
 
 /// A quantized activation in the float model.
 struct TensorSensitivity {
-  std::string quantizer;
-  double sqnr = 0;     ///< of the tensor, as in QuantizationLoss
-  double clipped = 0;  ///< share of clipped values, [0, 1]
+  std::string quantizer;  ///< name of the quantizer
+  double sqnr = 0;        ///< of the tensor, as in QuantizationLoss
+  double clipped = 0;     ///< share of clipped values, [0, 1]
   /// On the last axis, ignoring all-zero channels.
   std::optional<ChannelSensitivity> worst_channel = {};
 };
 
+/// Result of sensitivity().
 struct Sensitivity {
-  int64_t samples = 0;
-  std::string score_name = {};  ///< "accuracy" or "score", or empty
-  std::optional<double> float_score = {};
-  QuantizationLoss all = {};                    ///< of the quantized model
+  int64_t samples = 0;                     ///< number of evaluated samples
+  std::string score_name = {};             ///< "accuracy" or "score", or empty
+  std::optional<double> float_score = {};  ///< score of the float model
+  QuantizationLoss all = {};               ///< of the quantized model
   std::vector<LayerSensitivity> layers = {};    ///< in the model's order
   std::vector<TensorSensitivity> tensors = {};  ///< in the model's order
 
@@ -123,6 +126,7 @@ Sensitivity sensitivity(const Model& quantized, const Dataset& data,
 //     throw ValueError("accuracy_dropped", "int8", found.problems());
 //   }
 
+/// Thresholds and options of compare_outputs().
 /// Fields in order: min_sqnr, min_agreement, batch_size
 struct OutputComparisonOptions {
   /// Minimum SQNR of each output in dB, both pooled and median over the
@@ -130,7 +134,7 @@ struct OutputComparisonOptions {
   double min_sqnr = 15;
   /// Minimum top-1 agreement, [0, 1].
   double min_agreement = 0.9;
-  int64_t batch_size = 64;
+  int64_t batch_size = 64;  ///< samples per forward pass, >= 1
 };
 
 /// Loss of an output of a quantized model against the float model.
@@ -149,17 +153,20 @@ struct OutputLoss {
   int64_t disagreements = 0;  ///< of `compared`
 };
 
+/// Result of compare_outputs().
 struct OutputComparison {
   int64_t samples = 0;                      ///< number of compared samples
   std::vector<OutputLoss> outputs = {};     ///< in the model's order
   OutputComparisonOptions thresholds = {};  ///< the thresholds
 
-  /// Lowest value over all outputs.
+  /// Lowest value over all outputs. NaN counts as the lowest; no agreement if
+  /// no output has one.
   double sqnr() const;
   double median_sqnr() const;
   std::optional<double> agreement() const;
 
-  /// Whether every output meets `least`. A single disagreement never fails.
+  /// Whether every output meets the thresholds. A single disagreement never
+  /// fails.
   bool sufficient() const;
   /// Describes the failing outputs in a sentence; empty if none fail.
   std::string problems() const;
@@ -177,6 +184,7 @@ OutputComparison compare_outputs(const Model& reference, const Model& quantized,
 
 // check_quantizers: finds faulty quantizers in a model and names them.
 
+/// Defect of a quantizer.
 enum class QuantizerFault {
   not_finite,  ///< NaN or infinity in a scale or value
   zeros,       ///< the tensor, or channels of it, are all zero
@@ -189,19 +197,21 @@ enum class QuantizerFault {
 /// "not finite", "zeros", ...
 std::string_view to_string(QuantizerFault fault);
 
+/// A faulty quantizer.
 struct QuantizerFinding {
-  std::string quantizer;
-  QuantizerFault fault;
-  double share = 1;  ///< affected share of its values or channels, (0, 1]
-  std::string text;  ///< a sentence with the quantizer's name and a fix
+  std::string quantizer;  ///< name of the quantizer
+  QuantizerFault fault;   ///< its defect
+  double share = 1;       ///< affected share of its values or channels, (0, 1]
+  std::string text;       ///< a sentence with the quantizer's name and a fix
 };
 
+/// Options of check_quantizers().
 /// Fields in order: clipped, samples, seed, batch_size
 struct CheckOptions {
-  double clipped = 0.05;  ///< largest share of clipped values, (0, 1]
-  int64_t samples = 256;  ///< size of the random subset; 0: all
-  uint64_t seed = 0;      ///< of the subset
-  int64_t batch_size = 64;
+  double clipped = 0.05;    ///< largest share of clipped values, (0, 1]
+  int64_t samples = 256;    ///< size of the random subset; 0: all
+  uint64_t seed = 0;        ///< of the subset
+  int64_t batch_size = 64;  ///< samples per forward pass, >= 1
 };
 
 /// Checks the weights and, on samples, the activations of every enabled
@@ -222,12 +232,12 @@ std::vector<QuantizerFinding> check_quantizers(
 
 /// Zeros of a kernel: a trainable parameter of rank 2 or more.
 struct KernelZeros {
-  std::string layer;  ///< name in the float model
-  std::string parameter;
-  int64_t zeros = 0;
-  int64_t size = 0;
+  std::string layer;      ///< name in the float model
+  std::string parameter;  ///< name of the parameter: "kernel"
+  int64_t zeros = 0;      ///< number of zeros
+  int64_t size = 0;       ///< number of weights, > 0
 
-  /// In [0, 1].
+  /// zeros / size, in [0, 1].
   double share() const {
     return static_cast<double>(zeros) / static_cast<double>(size);
   }
@@ -243,8 +253,10 @@ std::vector<KernelZeros> kernel_zeros(const Model& model,
 /// are exactly zero.
 class PrunedKernels {
  public:
+  /// Stores the positions of the zeros in the model's pruned kernels.
   explicit PrunedKernels(const Model& model);
 
+  /// The pruned kernels, in layer order.
   const std::vector<KernelZeros>& kernels() const { return kernels_; }
   /// Describes the kernels of `model` (the model itself, later, or its
   /// counterpart) that lost zeros, after quantization if any, in more than 1 %

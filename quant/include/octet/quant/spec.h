@@ -31,16 +31,19 @@ enum class SiteKind {
   output,        ///< after the layer, for all consumers
 };
 
-/// QdqSite::input(0), QdqSite::intermediate("depthwise"),
-/// QdqSite::weight("kernel"), QdqSite::output().
+/// A position at a layer: QdqSite::input(0),
+/// QdqSite::intermediate("depthwise"), QdqSite::weight("kernel"),
+/// QdqSite::output().
 struct QdqSite {
-  SiteKind kind = SiteKind::input;
-  int index = 0;          ///< of the input
+  SiteKind kind = SiteKind::input;  ///< position relative to the layer
+  int index = 0;                    ///< of the input
   std::string parameter;  ///< name of the weight or the intermediate tensor
 
+  /// Input `index` of the layer, from 0.
   static QdqSite input(int index);
   /// `tensor` is the name in QdqDefault::intermediate.
   static QdqSite intermediate(std::string tensor);
+  /// A parameter of the layer, by name; the layer's output.
   static QdqSite weight(std::string parameter);
   static QdqSite output();
   bool operator==(const QdqSite&) const = default;
@@ -55,7 +58,7 @@ int site_order(const QdqSite& site);
 
 /// A site selected for quantization, with the rule that selects it.
 struct PlacedSite {
-  QdqSite site;
+  QdqSite site;  ///< the position
   /// "user", "case ResNetV1", "default", the id of a placement rule ("P04") or
   /// "pattern ConvBNReLU".
   std::string rule = {};
@@ -66,8 +69,10 @@ struct PlacedSite {
 /// A quantization request for a layer, with the field names of NVIDIA's
 /// tensorflow-quantization.
 struct QdqRequest {
+  /// Whether inputs are quantized, and with them the intermediate tensor and
+  /// the output if the class has these sites.
   bool quantize_input = true;
-  bool quantize_weight = true;
+  bool quantize_weight = true;  ///< whether weights are quantized
   /// Indices of the quantized inputs of a layer with several inputs; empty:
   /// all.
   std::vector<int> quantization_index = {};
@@ -105,35 +110,34 @@ enum class SpecTarget {
   class_,   ///< layer class or its Keras alias
 };
 
-/// Options of an entry. Fields in order: is_keras_class, is_regex,
-/// quantize_input, quantize_weight, quantization_index
+/// Options of an entry: how its name selects layers, and the request.
 /// Fields in order: is_keras_class, is_regex, quantize_input, quantize_weight,
 /// quantization_index
 struct SpecOptions {
   bool is_keras_class = false;  ///< SpecTarget::class_
   bool is_regex = false;        ///< SpecTarget::pattern
-  bool quantize_input = true;
-  bool quantize_weight = true;
-  /// Indices of the quantized inputs of a layer with several inputs; empty:
-  /// all.
+  bool quantize_input = true;   ///< as in QdqRequest
+  bool quantize_weight = true;  ///< as in QdqRequest
+  /// Indices of the quantized inputs of a layer with several inputs, distinct
+  /// and >= 0; empty: all.
   std::vector<int> quantization_index = {};
 };
 
 /// Options of several entries. A list is empty (default for all names), has one
 /// value for all names, or has one value per name.
 struct SpecLists {
-  std::vector<bool> is_keras_class = {};
-  std::vector<bool> is_regex = {};
-  std::vector<bool> quantize_input = {};
-  std::vector<bool> quantize_weight = {};
-  std::vector<std::vector<int>> quantization_index = {};
+  std::vector<bool> is_keras_class = {};                  ///< default: false
+  std::vector<bool> is_regex = {};                        ///< default: false
+  std::vector<bool> quantize_input = {};                  ///< default: true
+  std::vector<bool> quantize_weight = {};                 ///< default: true
+  std::vector<std::vector<int>> quantization_index = {};  ///< default: {}, all
 };
 
 /// A request for all layers that the name selects.
 struct SpecEntry {
-  std::string name;
-  SpecTarget target = SpecTarget::layer;
-  QdqRequest request = {};
+  std::string name;  ///< layer name, regular expression or class; not empty
+  SpecTarget target = SpecTarget::layer;  ///< meaning of the name
+  QdqRequest request = {};                ///< for the selected layers
   bool operator==(const SpecEntry&) const = default;
 };
 
@@ -152,10 +156,12 @@ class QuantizationSpec {
   void add(const std::vector<std::string>& names,
            const SpecLists& options = {});
 
+  /// Returns the entries, in the order added.
   std::span<const SpecEntry> entries() const& { return entries_; }
   /// Returns the entries of a temporary by value, so that they outlive it:
   /// `for (auto& entry : c.case_(model, {}).entries())`.
   std::vector<SpecEntry> entries() && { return std::move(entries_); }
+  /// Returns whether there are no entries.
   bool empty() const { return entries_.empty(); }
 
   /// Returns the entry that applies to a layer, or null. A layer name precedes
@@ -188,10 +194,8 @@ Config to_config(const QuantizationSpec& spec);
 /// missing key; both name the entry.
 QuantizationSpec spec_from_config(const Config& config);
 
-// CustomQDQInsertionCase: a placement rule in code. It receives the model and
-// the user's spec once and returns a separate spec. For layers in both specs
-// the user's wins.
-
+/// A placement rule in code. It receives the model and the user's spec once and
+/// returns a separate spec. For layers in both specs the user's wins.
 class CustomQDQInsertionCase {
  public:
   virtual ~CustomQDQInsertionCase() = default;
@@ -208,17 +212,20 @@ class CustomQDQInsertionCase {
 /// A case as a value, for `.cases = {ResNetV1QDQCase()}`.
 class InsertionCase {
  public:
+  /// Copies or moves a case.
   template <std::derived_from<CustomQDQInsertionCase> Case>
   InsertionCase(Case c)  // implicit, as in a list of cases
       : case_(std::make_shared<const Case>(std::move(c))) {}
   /// Shares a case.
   /// Throws: ValueError for a null pointer.
   InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c);
+  /// Shares a case. Throws: as above.
   template <std::derived_from<CustomQDQInsertionCase> Case>
   InsertionCase(std::shared_ptr<Case> c)
       : InsertionCase(
             std::shared_ptr<const CustomQDQInsertionCase>(std::move(c))) {}
 
+  /// Accesses the case, which is never null.
   const CustomQDQInsertionCase* operator->() const { return case_.get(); }
 
  private:

@@ -15,17 +15,18 @@
 
 namespace octet::quant {
 
-// Quantize wrappers: layers that wrap a layer. A wrapper fake-quantizes the
-// inner layer's inputs and output, passes quantized weights to it through the
-// weight hook and never changes it. The registry has the sites of each
-// class. Users may derive custom wrappers.
+// Quantize wrappers: layers that wrap a layer. The registry has the sites of
+// each class. Users may derive custom wrappers.
 
 /// A quantizer of a layer, on an activation (QuantStub in the pattern route) or
 /// a weight (WeightFakeQuantize).
 struct PlacedQuantizer : PlacedSite {
-  std::shared_ptr<Quantizer> quantizer;
+  std::shared_ptr<Quantizer> quantizer;  ///< never null in a wrapper
 };
 
+/// A layer that wraps another. It fake-quantizes the inner layer's inputs and
+/// output, passes quantized weights to it through the weight hook
+/// (QuantizeHook) and never changes it.
 class BaseQuantizeWrapper : public Layer {
  public:
   /// Wraps `inner`, without quantizers.
@@ -39,17 +40,20 @@ class BaseQuantizeWrapper : public Layer {
   /// Adds or replaces the quantizer at a site. Indices and names that the layer
   /// lacks are detected when it runs.
   /// Throws: ValueError for a null quantizer or a negative index;
-  /// UnsupportedError for a live or per-channel scale on an activation.
+  /// UnsupportedError for a live or per-channel scale on an activation, and for
+  /// an unsigned range or a rule of activations on a weight.
   void attach(PlacedSite site, std::shared_ptr<Quantizer> quantizer);
 
+  /// Returns the wrapped layer.
   const Layer& inner() const { return *inner_; }
   /// Returns activations(), then weights().
   std::span<const PlacedQuantizer> quantizers() const { return quantizers_; }
-  /// Returns inputs by index, the intermediate tensor, the output.
+  /// Returns the quantizers of inputs by index, of the intermediate tensor and
+  /// of the output.
   std::span<const PlacedQuantizer> activations() const;
-  /// In order of attachment.
+  /// Returns the quantizers of weights, in order of attachment.
   std::span<const PlacedQuantizer> weights() const;
-  /// Returns null if there is none.
+  /// Returns the quantizer at a site, or null if there is none.
   const PlacedQuantizer* find(const QdqSite& site) const;
 
   /// "<Class>QuantizeWrapper".
@@ -131,15 +135,17 @@ std::vector<PlacedQuantizer> weight_quantizers(const Model& model);
 // Registry of wrapper classes: one for each layer class with a quantizable
 // LayerDef, and user-defined ones.
 
+/// Definition of a custom wrapper.
 struct WrapperDef {
   /// "<Class>QuantizeWrapper". Keras aliases count too:
   /// GlobalMaxPool2DQuantizeWrapper wraps GlobalMaxPooling2D.
   std::string name;
-  QdqSites sites = {};
-  /// Factory of the wrapper; default: a BaseQuantizeWrapper.
+  QdqSites sites = {};  ///< positions of Q/DQ
+  /// Factory of the wrapper, which must wrap the given layer. Default: creates
+  /// a BaseQuantizeWrapper.
   std::function<std::shared_ptr<BaseQuantizeWrapper>(std::shared_ptr<Layer>)>
       create = {};
-  bool enabled = true;   ///< default in full mode
+  bool enabled = true;   ///< whether full mode quantizes the class
   bool replace = false;  ///< allow replacing the wrapper of the class
 };
 
@@ -163,11 +169,11 @@ void register_wrapper(WrapperDef def) {
 
 /// Quantization of a layer class, from its LayerDef or a user's wrapper.
 struct WrapperInfo {
-  std::string name;         ///< "Conv2DQuantizeWrapper"
-  std::string layer_class;  ///< "Conv2D"
-  QdqSites sites = {.inputs = 0};
-  bool enabled = false;  ///< in full mode
-  bool user_defined = false;
+  std::string name;                ///< "Conv2DQuantizeWrapper"
+  std::string layer_class;         ///< "Conv2D"
+  QdqSites sites = {.inputs = 0};  ///< positions of Q/DQ
+  bool enabled = false;       ///< default in full mode; policies have rules
+  bool user_defined = false;  ///< whether register_wrapper() added it
 };
 
 /// Returns all wrappers, Octet's first, each group sorted by name.
@@ -178,6 +184,8 @@ WrapperInfo wrapper_info(std::string_view layer_class);
 
 /// Wraps a layer with the wrapper registered for its class, or with a
 /// BaseQuantizeWrapper. Quantizers can be attached to any site.
+/// Throws: ValueError for a null pointer, or if the factory of a custom wrapper
+/// does not wrap `inner`; as BaseQuantizeWrapper().
 std::shared_ptr<BaseQuantizeWrapper> make_wrapper(std::shared_ptr<Layer> inner);
 
 /// Returns the sites of a layer with `inputs` inputs selected by a request;

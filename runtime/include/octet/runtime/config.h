@@ -13,12 +13,15 @@
 
 namespace octet {
 
+/// A value of a tree: null, a boolean, an integer, a floating-point number, a
+/// string, a list, or an object, which maps names to values.
 class Config {
  public:
-  using List = std::vector<Config>;
+  using List = std::vector<Config>;  ///< values in order
+  /// Names and values in order; set() keeps the names unique.
   using Object = std::vector<std::pair<std::string, Config>>;
 
-  /// Null.
+  /// Null, or a value of the argument's type.
   Config() = default;
   Config(bool value) : value_(value) {}
   Config(int value) : value_(int64_t{value}) {}
@@ -31,6 +34,7 @@ class Config {
   Config(List value) : value_(std::move(value)) {}
   Config(Object value) : value_(std::move(value)) {}
 
+  /// Test the type. is_number() holds for integers and floating-point numbers.
   bool is_null() const {
     return std::holds_alternative<std::monostate>(value_);
   }
@@ -43,7 +47,8 @@ class Config {
   bool is_list() const { return std::holds_alternative<List>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
 
-  /// The value. Throws: ValueError with the expected and the actual type.
+  /// Return the value; as_number() also converts an integer.
+  /// Throws: ValueError with the expected and the actual type.
   bool as_bool() const;
   int64_t as_int() const;
   double as_number() const;
@@ -52,18 +57,22 @@ class Config {
   const Object& as_object() const&;
 
   /// The entry of an object, or null if it does not exist.
+  /// Throws: ValueError for other types.
   const Config* find(std::string_view name) const&;
-  /// The entry of an object. Throws: NotFoundError with the existing names.
+  /// The entry of an object. Throws: NotFoundError with similar names;
+  /// ValueError for other types.
   const Config& at(std::string_view name) const&;
 
-  // For temporaries, as in `for (auto& entry : layer.config().as_object())`.
+  /// As above for temporaries, which return values: `for (auto& entry :
+  /// layer.config().as_object())`.
   std::string as_string() && { return as_string(); }
   List as_list() && { return as_list(); }
   Object as_object() && { return as_object(); }
   const Config* find(std::string_view name) const&& = delete;
   Config at(std::string_view name) && { return at(name); }
 
-  /// Sets or replaces an entry; a null Config becomes an object.
+  /// Sets or replaces an entry and returns this object; null becomes an object.
+  /// Throws: ValueError for other types.
   Config& set(std::string_view name, Config value);
 
   bool operator==(const Config&) const = default;

@@ -20,6 +20,8 @@
 
 namespace octet {
 
+/// Reductions over the shards of a batch. Each shard has its own object;
+/// batch_parts() returns that of the calling thread.
 class CrossShardReduction {
  public:
   CrossShardReduction() = default;
@@ -36,9 +38,9 @@ class CrossShardReduction {
   virtual void sum(std::span<double> values) = 0;
   virtual void max(std::span<double> values) = 0;
 
-  /// Index of this shard, from 0. The first shard updates shared state (running
-  /// statistics, scales) after all shards have met and before any other
-  /// continues.
+  /// Index of this shard, from 0, and whether it is the first. The first shard
+  /// updates shared state (running statistics, scales) after all shards have
+  /// reached a reduction and before any other continues.
   virtual int64_t part() const = 0;
   bool first() const { return part() == 0; }
 };
@@ -50,6 +52,7 @@ CrossShardReduction* batch_parts();
 /// none.
 class BatchPartsGuard {
  public:
+  /// `parts` must outlive the guard. The destructor restores the previous one.
   explicit BatchPartsGuard(CrossShardReduction* parts);
   ~BatchPartsGuard();
   BatchPartsGuard(const BatchPartsGuard&) = delete;

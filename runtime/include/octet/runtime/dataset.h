@@ -21,6 +21,8 @@ namespace octet {
 /// label, which input() and label() return.
 struct Batch {
   Batch() = default;
+  /// A batch of these tensors, unchecked. An empty `input` or `label` is left
+  /// out.
   Batch(Tensor input, Tensor label, Tensor sample_weights = {});
   Batch(std::vector<Tensor> all_inputs, std::vector<Tensor> all_labels,
         Tensor sample_weights = {});
@@ -44,31 +46,33 @@ struct Batch {
 
 /// Shape, type and name of a tensor of a batch.
 struct TensorSpec {
-  Shape shape;  ///< of a single sample; [] for a class index
-  DType dtype = DType::f32;
-  std::string name = {};  ///< model input or output; "": matched by position
+  Shape shape;               ///< of a single sample; [] for a class index
+  DType dtype = DType::f32;  ///< element type: f32, or i64 for class indices
+  std::string name = {};     ///< model input or output; "": matched by position
 
   bool operator==(const TensorSpec&) const = default;
 };
 
 /// A tensor of a data set with the name of its model input or output.
 struct NamedTensor {
+  /// A tensor without a name, or with the name `n`.
   NamedTensor(Tensor t) : tensor(std::move(t)) {}
   NamedTensor(std::string n, Tensor t)
       : name(std::move(n)), tensor(std::move(t)) {}
 
-  std::string name;  ///< "": matched by position
-  Tensor tensor;
+  std::string name;  ///< model input or output; "": matched by position
+  Tensor tensor;     ///< [n, ...], a row per sample
 };
 
-// Dataset: a source of labeled samples. io creates data sets, quant calibrates
-// on them, train batches them. A Dataset is a cheap handle to an immutable
-// source; several threads may read it.
+// Dataset: labeled samples. io creates data sets, quant calibrates on them,
+// train batches them.
 
-/// Origin of samples; implemented per format.
+/// Origin of samples; implemented per format. Immutable: several threads may
+/// call its functions at once.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
+  /// Number of samples.
   virtual int64_t size() const = 0;
   /// Specs of Batch::inputs as returned by read(), all f32.
   virtual std::vector<TensorSpec> input_specs() const = 0;
@@ -87,12 +91,15 @@ class SampleSource {
 /// Random selection of samples.
 /// Fields in order: seed, stratified
 struct SplitOptions {
-  uint64_t seed = 0;
-  /// Gives each class the same share of every part, up to rounding. Requires
-  /// class indices as labels. Default: false.
+  uint64_t seed = 0;  ///< of the random selection
+  /// Whether each class has the same share in every part, up to rounding.
+  /// Requires class indices as labels.
   bool stratified = false;
 };
 
+/// Labeled samples, read by index: all samples of a source or a part of them,
+/// in any order. A Dataset is a cheap handle to an immutable source; several
+/// threads may read it.
 class [[nodiscard]] Dataset {
  public:
   /// Creates a data set of all samples of `source`.
@@ -103,22 +110,27 @@ class [[nodiscard]] Dataset {
   /// ...] (per-position indices, as in masks) or f32 [n, ...] (targets: values
   /// or class probabilities).
   /// Throws: ShapeError if counts differ, or for class indices [n,1];
-  /// ValueError for other types.
+  /// ValueError for an empty tensor, other types, or an input_scale that is 0,
+  /// not finite, or other than 1 for f32.
   Dataset(Tensor inputs, Tensor labels, float input_scale = 1.0f);
   /// Samples for a model with several inputs or outputs, matched by layer name,
   /// or all by position:
   ///   Dataset({{"left", a}, {"right", b}}, {{"same", y}})
   ///   Dataset({a, b}, y)
+  /// Throws: as above; ValueError if only some inputs or labels have names, or
+  /// two have the same.
   Dataset(std::vector<NamedTensor> inputs, std::vector<NamedTensor> labels);
   Dataset(std::vector<NamedTensor> inputs, Tensor label);
   Dataset(Tensor input, std::vector<NamedTensor> labels);
   /// Samples for calibration or prediction: `Dataset::unlabeled({x})`.
   static Dataset unlabeled(std::vector<NamedTensor> inputs);
 
+  /// Number of samples, and the inputs and labels of a sample.
   int64_t size() const { return count_; }
   std::vector<TensorSpec> input_specs() const { return source_->input_specs(); }
   std::vector<TensorSpec> label_specs() const { return source_->label_specs(); }
-  /// Spec of the single input or label. Throws: ValueError for none or several.
+  /// Shape or type of the single input or label.
+  /// Throws: ValueError for none or several.
   Shape input_shape() const;
   DType label_type() const;
   Shape label_shape() const;
@@ -127,6 +139,7 @@ class [[nodiscard]] Dataset {
   /// Throws: ValueError for an index outside [0, size()).
   Batch batch(std::span<const int64_t> indices) const;
   /// Samples [first, first + count) in order.
+  /// Throws: ValueError if out of range.
   Batch batch(int64_t first, int64_t count) const;
 
   /// The first `count` samples, or all if there are fewer. In data sorted by

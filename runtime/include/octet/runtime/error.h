@@ -14,15 +14,16 @@
 
 namespace octet {
 
+/// Kind of an error; each kind has an exception type below.
 enum class ErrorKind {
-  shape,
-  value,
-  not_found,
-  unsupported,
-  format,
-  io,
-  interrupted,
-  internal,
+  shape,        ///< dimensions that do not fit
+  value,        ///< an invalid argument, option or state
+  not_found,    ///< a name that does not exist
+  unsupported,  ///< a valid request that Octet does not support
+  format,       ///< invalid contents of a file
+  io,           ///< a file that cannot be read or written
+  interrupted,  ///< Ctrl-C
+  internal,     ///< a defect of Octet
 };
 
 /// Machine-readable cause of an error or warning, such as "shape_mismatch".
@@ -31,6 +32,7 @@ enum class ErrorKind {
 /// time.
 class ErrorCode {
  public:
+  /// A string literal; other characters do not compile.
   template <size_t N>
   consteval ErrorCode(const char (&name)[N])  // NOLINT: implicit
       : name_(name, N - 1) {
@@ -41,6 +43,7 @@ class ErrorCode {
     }
   }
 
+  /// The code as text, such as "shape_mismatch".
   std::string_view name() const { return name_; }
 
  private:
@@ -51,10 +54,12 @@ class ErrorCode {
 /// by one line per context frame, innermost first.
 class Error : public std::runtime_error {
  public:
-  /// `code` should be the name of an ErrorCode.
+  /// `code` should be the name of an ErrorCode. Control characters in `subject`
+  /// and `text` are replaced.
   Error(ErrorKind kind, std::string code, std::string_view subject,
         std::string_view text);
 
+  /// The kind; ErrorOf<kind()> is the type of the exception.
   ErrorKind kind() const { return kind_; }
   /// The cause, for programs: "shape_mismatch".
   const std::string& code() const { return code_; }
@@ -64,11 +69,13 @@ class Error : public std::runtime_error {
   const std::string& message() const { return message_; }
   /// The message without its subject.
   std::string_view text() const;
+  /// The context frames, innermost first.
   const std::vector<std::string>& context() const { return context_; }
 
   /// Adds a frame such as "in layer 'conv1' (Conv2D), input [8,28,28,1]".
   void add_context(std::string_view frame);
 
+  /// message(), then the context frames, one per line.
   const char* what() const noexcept override { return full_.c_str(); }
 
  private:
@@ -94,11 +101,17 @@ class ErrorOf : public Error {
   }
 };
 
+/// Shapes, ranks or element counts do not fit.
 using ShapeError = ErrorOf<ErrorKind::shape>;
+/// An argument, option or state is invalid.
 using ValueError = ErrorOf<ErrorKind::value>;
+/// A name, such as a layer's, does not exist.
 using NotFoundError = ErrorOf<ErrorKind::not_found>;
+/// The request is valid, but Octet does not support it.
 using UnsupportedError = ErrorOf<ErrorKind::unsupported>;
+/// The contents of a file are invalid.
 using FormatError = ErrorOf<ErrorKind::format>;
+/// A file cannot be read or written.
 using IoError = ErrorOf<ErrorKind::io>;
 /// The user interrupted the program with Ctrl-C.
 using InterruptedError = ErrorOf<ErrorKind::interrupted>;
@@ -118,17 +131,19 @@ decltype(auto) with_context(Describe describe, Body body) {
 
 /// A warning has a code, a subject and a message as an Error has.
 struct Warning {
-  std::string code;
-  std::string subject;
+  std::string code;          ///< the cause, for programs; name of an ErrorCode
+  std::string subject;       ///< the thing at fault, as of an Error
   std::string message = {};  ///< "subject: text"
 };
 
 /// Sends a warning to the sink (standard error by default). Thread-safe.
 void warn(ErrorCode code, std::string_view subject, std::string_view text);
 
-/// Replaces the warning sink and returns the previous sink. An empty function
-/// silences warnings.
+/// Receives warnings, from one thread at a time. It must not call warn() or
+/// set_warning_sink().
 using WarningSink = std::function<void(const Warning&)>;
+/// Replaces the warning sink and returns the previous sink. An empty function
+/// silences warnings. Thread-safe.
 WarningSink set_warning_sink(WarningSink sink);
 
 }  // namespace octet

@@ -54,6 +54,7 @@ void write_file(const std::filesystem::path& path,
 /// Without commit() nothing is left behind.
 class FileSet {
  public:
+  /// An empty set.
   FileSet();
   ~FileSet();
   FileSet(const FileSet&) = delete;

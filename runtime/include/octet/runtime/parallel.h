@@ -20,9 +20,10 @@ void set_num_threads(int count);
 int available_threads();
 
 namespace detail {
+/// Implements the template below: calls `run(body, i)`.
 void parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
                   const void* body);
-}
+}  // namespace detail
 
 /// Runs `body(i)` for i in [0, tasks) in any order, and waits. Serial inside a
 /// SerialGuard or another parallel_for. Rethrows exceptions of tasks.
@@ -34,9 +35,11 @@ void parallel_for(int64_t tasks, const Body& body) {
       std::addressof(body));
 }
 
-/// Splits [0, n) into at most 16 chunks, by n alone, and runs `body(first,
-/// last, chunk)` for each.
+/// Number of chunks of parallel_chunks(): at most 16, by n alone.
 constexpr int64_t chunk_count(int64_t n) { return n < 16 ? n : 16; }
+/// Splits [0, n) into chunk_count(n) chunks of equal size, up to rounding, and
+/// runs `body(first, last, chunk)` for each range [first, last), as
+/// parallel_for().
 template <class Body>
 void parallel_chunks(int64_t n, const Body& body) {
   const int64_t chunks = chunk_count(n);

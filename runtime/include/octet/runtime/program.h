@@ -26,7 +26,8 @@ struct ProgramStep {
   double seconds = 0;         ///< if profiled: time for all samples
 };
 
-/// Immutable; several threads may run it.
+/// A captured computation, compiled into steps. Immutable: several threads may
+/// run it.
 class Program {
  public:
   /// Function called for a part that cannot be captured.
@@ -47,6 +48,7 @@ class Program {
   /// Descriptions of the steps, in order.
   std::vector<ProgramStep> steps() const;
   /// steps() with times, from a run of all samples at once.
+  /// Throws: as run(); ValueError if a computed value to be quantized was NaN.
   std::vector<ProgramStep> profile(std::span<const Tensor> inputs,
                                    std::span<Tensor> outputs) const;
 
@@ -54,10 +56,11 @@ class Program {
   /// OCTET_TRACE=program, compilation prints the program after each pass.
   std::string to_string() const;
 
-  /// Peak bytes of activations per sample, and bytes of weights.
+  /// Peak bytes of activations per sample, and bytes of packed weights.
   int64_t activation_bytes() const;
   int64_t weight_bytes() const;
 
+  /// The compiled steps, defined by the runtime. ProgramCapture creates it.
   struct Plan;
   explicit Program(std::shared_ptr<const Plan> plan);
 
@@ -72,6 +75,7 @@ class Program {
 ///   const Program program = capture.finish({&y, 1});
 class ProgramCapture {
  public:
+  /// An empty program.
   ProgramCapture();
   ~ProgramCapture();
   ProgramCapture(const ProgramCapture&) = delete;
@@ -89,6 +93,10 @@ class ProgramCapture {
   Variable call(const std::string& name, std::span<const Variable> inputs,
                 const Program::Function& function,
                 const std::function<Program::Function()>& lasting);
+  /// Compiles the captured calls into a program with these outputs, in order.
+  /// The capture cannot be used again.
+  /// Throws: InternalError if an output is no result of input() or call();
+  /// UnsupportedError for a tensor that its consumers need in too many formats.
   Program finish(std::span<const Variable> outputs);
 
  private:

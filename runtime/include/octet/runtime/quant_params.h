@@ -25,6 +25,7 @@ struct QuantParams {
   int low = -128;     ///< smallest quantized value
   int high = 127;     ///< largest quantized value
 
+  /// Whether there is no scale; whether there is a scale per slice of `axis`.
   bool empty() const { return scale.empty(); }
   bool per_channel() const { return !empty() && scale.shape().rank() == 1; }
 };
@@ -35,7 +36,8 @@ class ElementScales {
   /// Creates the map for a tensor of `shape`.
   /// Throws: ShapeError if a per-channel scale does not fit.
   ElementScales(const Shape& shape, const QuantParams& qparams);
-  /// Index of an element's scale.
+  /// Index of an element's scale; the scale. Elements are counted in memory
+  /// order.
   size_t channel(size_t element) const {
     return element / inner_ % scales_.size();
   }
@@ -67,20 +69,21 @@ float absmax(const Tensor& x);
 /// Largest magnitude of each slice of `axis`: shape [dim(axis)].
 Tensor absmax_per_channel(const Tensor& x, int axis);
 
-/// Quantized values as i8. Throws: ShapeError if a per-channel scale does not
-/// fit,
-/// ValueError for NaN.
+/// Quantized values as i8. REQUIRES: low and high are in [-128, 127].
+/// Throws: ShapeError if a per-channel scale does not fit; ValueError for NaN
+/// or if `qparams` is empty.
 Tensor quantize(const Tensor& x, const QuantParams& qparams);
-/// scale * q. Throws: ShapeError if a per-channel scale does not fit.
+/// scale * q, for quantized values q as i8. Throws: ShapeError if a per-channel
+/// scale does not fit; ValueError for another type or if `qparams` is empty.
 Tensor dequantize(const Tensor& codes, const QuantParams& qparams);
 
-/// Range of x in which the straight-through estimator passes the gradient:
-/// strictly between the bounds, exactly the x whose rounded value, before
-/// clipping, is in [low, high].
+/// An interval without its bounds.
 struct OpenInterval {
-  float low;
-  float high;
+  float low;   ///< lower bound, excluded
+  float high;  ///< upper bound, excluded
 };
+/// Range of x in which the straight-through estimator passes the gradient:
+/// exactly the x whose rounded value, before clipping, is in [low, high].
 OpenInterval straight_through_interval(float scale, int low, int high);
 
 }  // namespace octet

@@ -16,8 +16,11 @@
 
 namespace octet {
 
+/// A stream of random numbers. A copy continues with the same numbers. Not
+/// thread-safe: use a child() per thread.
 class Rng {
  public:
+  /// The stream of `seed`, from its first number.
   explicit Rng(uint64_t seed) : key_(seed) {}
 
   /// Returns an independent stream: `rng.child("conv1/kernel")`. Depends on
@@ -35,6 +38,9 @@ class Rng {
   /// Returns a standard normal number (Box-Muller).
   float normal();
 
+  /// Fill values, in order, with low + (high - low) * uniform() or mean +
+  /// deviation * normal().
+  /// Throws: ValueError for a tensor that is not f32.
   void fill_uniform(std::span<float> values, float low, float high);
   void fill_normal(std::span<float> values, float mean, float deviation);
   void fill_uniform(Tensor& tensor, float low, float high);

@@ -9,23 +9,23 @@
 
 namespace octet {
 
-// Instruction set of the kernels. Default: the best that the machine supports,
-// chosen at first use. The environment variable OCTET_ISA (baseline, avx2,
-// avx_vnni, avx512, avx512_vnni, avx512_amx) overrides it; an invalid value
-// raises an error at the first input(), tensor or program, before any layer.
-// All sets except the baseline compute identical bits. With AMX, tile registers
-// are requested from the system; stacks for sigaltstack() then need at least 12
-// KiB.
-
+/// Instruction set of the kernels. Default: the best that the machine supports,
+/// chosen at first use. The environment variable OCTET_ISA (baseline, avx2,
+/// avx_vnni, avx512, avx512_vnni, avx512_amx) overrides it; an invalid value
+/// raises an error at the first input(), tensor or program, before any layer.
+/// All sets except the baseline compute identical bits. With AMX, tile
+/// registers are requested from the system; stacks for sigaltstack() then need
+/// at least 12 KiB.
 enum class Isa {
-  baseline,
-  avx2,
-  avx_vnni,  ///< avx2 with INT8 dot products
-  avx512,
+  baseline,     ///< the compiler's default for the architecture
+  avx2,         ///< AVX2 and FMA
+  avx_vnni,     ///< avx2 with INT8 dot products
+  avx512,       ///< AVX-512 F, BW, DQ and VL
   avx512_vnni,  ///< avx512 with INT8 dot products
   avx512_amx,   ///< avx512_vnni with INT8 matrix products, and VBMI
 };
 
+/// "baseline", "avx2", "avx_vnni", ...
 std::string_view to_string(Isa isa);
 /// Parses the name of an instruction set, case-insensitive.
 /// Throws: UnsupportedError if it is not in `supported`.

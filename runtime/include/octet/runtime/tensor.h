@@ -27,8 +27,8 @@ concept Count = std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool>;
 /// number sets both: `.kernel_size = 3` is `.kernel_size = {3, 3}`. `{}` is 0 x
 /// 0: options treat it as "not given", or reject it.
 struct Size2 {
-  int64_t h = 0;
-  int64_t w = 0;
+  int64_t h = 0;  ///< rows
+  int64_t w = 0;  ///< columns
 
   constexpr Size2() = default;
   constexpr Size2(Count auto both) : Size2(both, both) {}
@@ -39,7 +39,7 @@ struct Size2 {
 
 /// Size along the axis of a sequence: `.kernel_size = 3`.
 struct Size1 {
-  int64_t length = 0;
+  int64_t length = 0;  ///< number of elements
 
   constexpr Size1() = default;
   constexpr Size1(Count auto n) : length(static_cast<int64_t>(n)) {}
@@ -50,8 +50,8 @@ struct Size1 {
 /// layer graph; shapes of tensors never contain it.
 class Shape {
  public:
-  static constexpr int kMaxRank = 8;
-  static constexpr int64_t kAnySize = -1;
+  static constexpr int kMaxRank = 8;       ///< largest number of dimensions
+  static constexpr int64_t kAnySize = -1;  ///< unknown dimension
 
   Shape() = default;
   /// Creates a shape of these dimensions.
@@ -59,9 +59,12 @@ class Shape {
   Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);
 
+  /// Number of dimensions.
   int rank() const { return rank_; }
-  /// Negative axes count from the end. Throws: ShapeError if out of range.
+  /// The dimension of an axis. Negative axes count from the end. Throws:
+  /// ShapeError if out of range.
   int64_t operator[](int axis) const;
+  /// All dimensions, outermost first.
   std::span<const int64_t> dims() const {
     return {dims_.data(), static_cast<size_t>(rank_)};
   }
@@ -70,9 +73,11 @@ class Shape {
   /// Throws: ShapeError on overflow or an unknown dimension.
   int64_t size() const;
 
-  /// A copy with `axis` replaced.
+  /// A copy with another dimension of `axis`. Throws: ShapeError if the axis is
+  /// out of range.
   Shape with(int axis, int64_t dim) const;
-  /// The dimensions [first, last) as a shape.
+  /// The dimensions [first, last) as a shape. Throws: ShapeError unless 0 <=
+  /// first <= last <= rank().
   Shape slice(int first, int last) const;
 
   bool operator==(const Shape&) const = default;
@@ -91,9 +96,9 @@ class Shape {
 /// start:stop:step along an axis, stop excluded. Negative bounds count from the
 /// end of the axis; missing bounds are the ends of the axis.
 struct Slice {
-  std::optional<int64_t> start;
-  std::optional<int64_t> stop;
-  int64_t step = 1;
+  std::optional<int64_t> start;  ///< first entry; empty: an end of the axis
+  std::optional<int64_t> stop;   ///< end, excluded; empty: the other end
+  int64_t step = 1;              ///< not 0; negative steps run backwards
 
   /// Selects [from, to) in steps of `by`, as in Python.
   /// Throws: ValueError for step 0.
@@ -106,8 +111,10 @@ struct Slice {
 /// which selects all remaining axes.
 class Index {
  public:
+  /// Kind of a selection.
   enum class Kind { entry, slice, ellipsis };
 
+  /// Selects an entry or a slice. Negative entries count from the end.
   Index(std::integral auto entry) : entry_(static_cast<int64_t>(entry)) {}
   Index(bool) = delete;
   Index(const Slice& slice) : kind_(Kind::slice), slice_(slice) {}
@@ -116,6 +123,7 @@ class Index {
   Index(std::string_view ellipsis);
   Index(const char* ellipsis) : Index(std::string_view(ellipsis)) {}
 
+  /// The kind; the entry or slice if it is of that kind.
   Kind kind() const { return kind_; }
   int64_t entry() const { return entry_; }
   const Slice& slice() const { return slice_; }
@@ -129,9 +137,9 @@ class Index {
 
 /// Entries of an axis: first, first + step, ..., `count` of them.
 struct AxisPart {
-  int64_t first = 0;
-  int64_t count = 0;
-  int64_t step = 1;
+  int64_t first = 0;     ///< index of the first entry
+  int64_t count = 0;     ///< number of entries
+  int64_t step = 1;      ///< distance between entries; negative: backwards
   bool dropped = false;  ///< a single entry; the result lacks the axis
 };
 
@@ -142,50 +150,58 @@ struct AxisPart {
 std::vector<AxisPart> parts_of(const Shape& shape,
                                std::span<const Index> indices);
 
-// Tensor: a shared handle to a 64-byte aligned, contiguous, row-major buffer.
-// Copying a Tensor shares the buffer; clone() copies it. Distinct tensors may
-// be used from different threads; a buffer may be written by one thread at a
-// time. Elements are accessed through named tensors only: the buffer of a
-// temporary may be freed with it.
+// Tensor: contiguous elements of one type.
 
 /// Element types. Arithmetic uses f32; the other types are for storage.
 enum class DType { f32, i8, u8, i32, i64, boolean };
 
 /// Bytes per element.
 int64_t size_of(DType type);
-/// "f32", "i8", ...
+/// "f32", "i8", "u8", "i32", "i64" or "bool".
 std::string_view to_string(DType type);
 
+/// Element type of a C++ type: DTypeOf<float>::value is DType::f32.
 template <class T>
 struct DTypeOf;
+/// Element type of float.
 template <>
 struct DTypeOf<float> {
-  static constexpr DType value = DType::f32;
+  static constexpr DType value = DType::f32;  ///< f32
 };
+/// Element type of int8_t.
 template <>
 struct DTypeOf<int8_t> {
-  static constexpr DType value = DType::i8;
+  static constexpr DType value = DType::i8;  ///< i8
 };
+/// Element type of uint8_t.
 template <>
 struct DTypeOf<uint8_t> {
-  static constexpr DType value = DType::u8;
+  static constexpr DType value = DType::u8;  ///< u8
 };
+/// Element type of int32_t.
 template <>
 struct DTypeOf<int32_t> {
-  static constexpr DType value = DType::i32;
+  static constexpr DType value = DType::i32;  ///< i32
 };
+/// Element type of int64_t.
 template <>
 struct DTypeOf<int64_t> {
-  static constexpr DType value = DType::i64;
+  static constexpr DType value = DType::i64;  ///< i64
 };
+/// Element type of bool.
 template <>
 struct DTypeOf<bool> {
-  static constexpr DType value = DType::boolean;
+  static constexpr DType value = DType::boolean;  ///< boolean
 };
 
 struct Buffer;
 class Variable;
 
+/// A shared handle to a 64-byte aligned, contiguous, row-major buffer. Copying
+/// a Tensor shares the buffer; clone() copies it. Distinct tensors may be used
+/// from different threads; a buffer may be written by one thread at a time.
+/// Elements are accessed through named tensors only: the buffer of a temporary
+/// may be freed with it.
 class [[nodiscard]] Tensor {
  public:
   /// An empty handle: `empty()` is true.
@@ -193,26 +209,30 @@ class [[nodiscard]] Tensor {
   /// Contents are undefined. Throws: ShapeError if the size overflows or a
   /// dimension is unknown.
   explicit Tensor(const Shape& shape, DType type = DType::f32);
-  /// Every element set to `value`.
+  /// An f32 tensor with every element set to `value`, or a tensor of zeros.
   static Tensor full(const Shape& shape, float value);
   static Tensor zeros(const Shape& shape, DType type = DType::f32);
-  /// A rank-0 tensor.
+  /// An f32 tensor of rank 0.
   static Tensor scalar(float value);
   /// A copy of `values`. Throws: ShapeError if the counts differ.
   template <class T>
   static Tensor of(const Shape& shape, std::span<const T> values) {
     return from_bytes(shape, DTypeOf<T>::value, values.data(), values.size());
   }
+  /// As above: `Tensor::of<float>({2}, {0.5f, 1})`.
   template <class T>
   static Tensor of(const Shape& shape, std::initializer_list<T> values) {
     return of(shape, std::span<const T>(values.begin(), values.size()));
   }
 
+  /// Copies share the buffer. A moved-from tensor is empty.
   Tensor(const Tensor& other);
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(Tensor other) noexcept;
   ~Tensor();
 
+  /// Whether the handle is empty; shape, element type, number of elements and
+  /// bytes of the tensor. An empty handle has size 0.
   bool empty() const { return buffer_ == nullptr; }
   const Shape& shape() const& { return shape_; }
   Shape shape() && { return shape_; }
@@ -220,17 +240,20 @@ class [[nodiscard]] Tensor {
   int64_t size() const { return size_; }
   int64_t bytes() const { return size_ * size_of(type_); }
 
-  /// The elements. Throws: ValueError if T is not the element type.
+  /// The elements, writable. Writes here are not counted by writes().
+  /// Throws: ValueError if T is not the element type.
   template <class T>
   std::span<T> data() & {
     check_type(DTypeOf<T>::value);
     return {static_cast<T*>(data_), static_cast<size_t>(size_)};
   }
+  /// The elements, read-only; throws as above.
   template <class T>
   std::span<const T> data() const& {
     check_type(DTypeOf<T>::value);
     return {static_cast<const T*>(data_), static_cast<size_t>(size_)};
   }
+  /// data<float>(), and a pointer to elements of any type.
   std::span<float> f32() & { return data<float>(); }
   std::span<const float> f32() const& { return data<float>(); }
   void* raw() & { return data_; }
@@ -249,10 +272,11 @@ class [[nodiscard]] Tensor {
   /// Whether a WriteSpan of the buffer exists.
   bool being_written() const;
 
-  /// The value of a one-element f32 tensor. Throws: ShapeError otherwise.
+  /// The value of a one-element f32 tensor. Throws: ShapeError for another
+  /// number of elements, ValueError for another type.
   float item() const;
 
-  /// A deep copy.
+  /// A copy with a separate buffer.
   Tensor clone() const;
   /// Returns the same buffer with another shape of equal size. A dimension may
   /// be kAnySize. Throws: ShapeError if the sizes differ.

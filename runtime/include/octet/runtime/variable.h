@@ -22,7 +22,7 @@ namespace octet {
 
 namespace autograd {
 struct Node;
-using NodePtr = std::shared_ptr<Node>;
+using NodePtr = std::shared_ptr<Node>;  ///< null for an empty Variable
 }  // namespace autograd
 
 /// Write access to the elements of a leaf:
@@ -41,6 +41,7 @@ class [[nodiscard]] WriteSpan {
   WriteSpan& operator=(WriteSpan&&) = delete;
   ~WriteSpan();
 
+  /// Access to the elements, in memory order; indices are not checked.
   float& operator[](size_t i) const { return elements_[i]; }
   float* begin() const { return elements_.data(); }
   float* end() const { return elements_.data() + elements_.size(); }
@@ -65,6 +66,9 @@ class Variable;
 using GradientReceiver =
     std::function<void(const Variable& leaf, const Tensor& gradient)>;
 
+/// A handle to a leaf or to the result of an op; copies refer to the same node.
+/// A default-constructed or moved-from Variable is empty: all functions but
+/// operator bool and node() then throw a ValueError.
 class [[nodiscard]] Variable {
  public:
   Variable() = default;
@@ -76,9 +80,10 @@ class [[nodiscard]] Variable {
   }
   ~Variable();
   /// A leaf: a parameter if `requires_grad`, else a constant.
-  /// Throws: ValueError if a parameter is not f32.
+  /// Throws: ValueError if `value` is empty or a parameter is not f32.
   Variable(Tensor value, bool requires_grad = false);
 
+  /// Whether the Variable is not empty; the shape of its value.
   explicit operator bool() const { return node_ != nullptr; }
   const Shape& shape() const&;
   Shape shape() &&;
@@ -89,9 +94,10 @@ class [[nodiscard]] Variable {
   /// shares the elements.
   const Tensor& value() const&;
   Tensor value() &&;
+  /// Whether backward() computes a gradient for it or a leaf it depends on.
   bool requires_grad() const;
-  /// Sets whether backward() computes a gradient for this leaf. Not between a
-  /// forward pass and its backward pass.
+  /// Sets whether backward() computes a gradient for this leaf; if not, clears
+  /// its gradient. Not between a forward pass and its backward pass.
   /// Throws: ValueError (not a leaf, or not f32).
   void set_requires_grad(bool required) const;
   /// Whether the Variable was created from a Tensor, not by an op.
@@ -109,18 +115,24 @@ class [[nodiscard]] Variable {
   void backward(const GradientReceiver& receive) const;
 
   /// A leaf's gradient; empty before the first backward().
+  /// Throws: ValueError (not a leaf).
   const Tensor& grad() const&;
   Tensor grad() &&;
+  /// Clears a leaf's gradient; the next backward() starts from zero.
+  /// Throws: ValueError (not a leaf).
   void zero_grad() const;
   /// Replaces the gradient of a leaf, for example with a sum computed
   /// elsewhere. Shares the tensor.
-  /// Throws: ShapeError; ValueError (not a leaf that requires one, or not f32).
+  /// Throws: ShapeError for a gradient of another shape, or not f32; ValueError
+  /// (not a leaf that requires one).
   void set_grad(Tensor gradient) const;
 
-  /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
+  /// Copies `value` into a leaf.
+  /// Throws: ShapeError for another shape or type; ValueError (not a leaf).
   void assign(const Tensor& value) const;
   /// Replaces the value of a leaf without a copy if no other handle shares the
-  /// buffer of `value`. Handles of the previous buffer keep it.
+  /// buffer of `value`, otherwise as assign(). Handles of the previous buffer
+  /// keep it. Throws: as assign().
   void adopt(Tensor value) const;
   /// Returns write access to the elements of a leaf. A backward() that needs
   /// the previous values then throws.
@@ -144,7 +156,7 @@ class [[nodiscard]] Variable {
   /// ValueError for two ellipses.
   Variable index(const std::vector<Index>& indices) const;
 
-  // For ops.
+  /// For ops: a Variable of a node, and the node of a Variable; may be null.
   explicit Variable(autograd::NodePtr node);
   const autograd::NodePtr& node() const { return node_; }
 
@@ -171,19 +183,21 @@ using Vjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
 ///   }
 ///
 /// `vjp` may use the values of all inputs: backward() throws a ValueError if an
-/// input was written in between.
+/// input was written in between. Throws: ValueError for an empty output.
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, Vjp vjp);
-/// Records an op whose `vjp` uses only `kept`.
+/// Records an op whose `vjp` uses only the tensors `kept`. Throws: as above.
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, std::vector<Tensor> kept, Vjp vjp);
 
 /// Whether this thread records ops.
 bool grad_enabled();
 
-/// Disables recording for the guard's lifetime.
+/// Disables recording on this thread for the guard's lifetime: ops have no
+/// gradients.
 class NoGradGuard {
  public:
+  /// Begins; the destructor restores the previous mode.
   NoGradGuard();
   ~NoGradGuard();
   NoGradGuard(const NoGradGuard&) = delete;
@@ -197,6 +211,7 @@ class NoGradGuard {
 /// guard's lifetime: the reference for tests of deferred expressions.
 class EagerGuard {
  public:
+  /// Begins; the destructor restores the previous mode.
   EagerGuard();
   ~EagerGuard();
   EagerGuard(const EagerGuard&) = delete;
@@ -211,6 +226,7 @@ class EagerGuard {
 /// products exceeds 2^24.
 class FloatGemmGuard {
  public:
+  /// Begins; the destructor restores the previous mode.
   FloatGemmGuard();
   ~FloatGemmGuard();
   FloatGemmGuard(const FloatGemmGuard&) = delete;

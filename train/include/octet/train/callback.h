@@ -21,13 +21,17 @@ namespace octet::train {
 /// The running fit as callbacks see it. Valid during the fit.
 class Training {
  public:
+  /// References `model`, which must outlive it. `names`: see names().
   Training(Model& model, Optimizer optimizer, std::vector<std::string> names)
       : model_(model),
         optimizer_(std::move(optimizer)),
         names_(std::move(names)) {}
 
+  /// Returns the trained model.
   Model& model() { return model_; }
   const Model& model() const { return model_; }
+  /// Returns the optimizer. Callbacks may set its learning rate, to the same
+  /// value on every rank.
   Optimizer& optimizer() { return optimizer_; }
   const Optimizer& optimizer() const { return optimizer_; }
   /// Returns the names in Progress::logs() at the end of an epoch.
@@ -37,6 +41,7 @@ class Training {
   /// in on_epoch_begin(). The end of the epoch and of the fit are still
   /// processed.
   void stop() { stopped_ = true; }
+  /// Whether stop() was called.
   bool stopped() const { return stopped_; }
 
  private:
@@ -48,8 +53,8 @@ class Training {
 
 /// Progress of a fit.
 struct Progress {
-  int64_t epoch = 0;  ///< current epoch, from 0
-  int64_t epochs = 0;
+  int64_t epoch = 0;    ///< current epoch, from 0
+  int64_t epochs = 0;   ///< epochs of the fit
   int64_t step = 0;     ///< batches of this epoch so far, from 1
   int64_t steps = 0;    ///< batches per epoch
   int64_t samples = 0;  ///< samples of this epoch so far
@@ -57,8 +62,8 @@ struct Progress {
   /// Training accuracy of this epoch so far, [0, 1]; NaN unless "accuracy" is
   /// among the metrics.
   double accuracy = 0;
-  double seconds = 0;  ///< since the start of the epoch
-  double learning_rate = 0;
+  double seconds = 0;        ///< since the start of the epoch
+  double learning_rate = 0;  ///< of the latest step, with the schedule's factor
   /// Set in on_epoch_end() if the fit has validation data, otherwise null.
   const Evaluation* validation = nullptr;
   std::vector<MetricValue> metrics = {};  ///< all, of this epoch so far
@@ -83,6 +88,7 @@ class Callback {
   virtual ~Callback() = default;
   /// Runs before the first step. An exception leaves the model unchanged.
   virtual void on_train_begin(const Progress&) {}
+  /// Runs before the first batch of each epoch.
   virtual void on_epoch_begin(const Progress&) {}
   /// Runs after a checkpoint is restored, before the first step.
   virtual void on_resume(const Progress&) {}
@@ -118,6 +124,7 @@ class Callback {
   virtual void restore(const CallbackState&, const Progress&) {}
 };
 
+/// Callbacks of a fit, in the order of their calls.
 using Callbacks = std::vector<std::shared_ptr<Callback>>;
 
 }  // namespace octet::train

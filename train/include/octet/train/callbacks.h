@@ -21,12 +21,14 @@ namespace octet::train {
 // single fit at a time and may be reused for later fits. Checkpoints are an
 // option of fit().
 
+/// Which of two monitored values is better.
 enum class Better {
   automatic,  ///< higher if the name contains "accuracy", otherwise lower
-  lower,
-  higher,
+  lower,      ///< the lower value, as for losses
+  higher,     ///< the higher value, as for accuracies
 };
 
+/// Options of early_stopping().
 /// Fields in order: monitor, min_delta, patience, better, restore_best_weights,
 /// start_from_epoch
 struct EarlyStoppingOptions {
@@ -34,7 +36,7 @@ struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
   double min_delta = 0;  ///< smallest change that is an improvement, >= 0
   int64_t patience = 0;  ///< consecutive epochs without improvement, >= 0
-  Better better = Better::automatic;
+  Better better = Better::automatic;  ///< direction of improvement
   /// Restore the parameters of the best epoch at the end of the fit, also
   /// without an early stop.
   bool restore_best_weights = false;
@@ -49,16 +51,18 @@ struct EarlyStoppingOptions {
 std::shared_ptr<Callback> early_stopping(
     const EarlyStoppingOptions& options = {});
 
+/// Options of reduce_on_plateau().
 /// Fields in order: monitor, factor, patience, min_delta, cooldown, min_rate,
 /// better
 struct ReduceOnPlateauOptions {
+  /// A name in Progress::logs(): "val_loss", "val_accuracy", "loss", ...
   std::string monitor = "val_loss";
   float factor = 0.1f;      ///< multiplier of the learning rate, (0, 1)
   int64_t patience = 10;    ///< epochs without improvement, >= 1
   double min_delta = 1e-4;  ///< smallest change that is an improvement, >= 0
   int64_t cooldown = 0;     ///< ignored epochs after a reduction, >= 0
   float min_rate = 0;       ///< lower limit of the learning rate, >= 0
-  Better better = Better::automatic;
+  Better better = Better::automatic;  ///< direction of improvement
 };
 
 /// Multiplies the learning rate by `factor` after `patience` epochs without
@@ -67,8 +71,9 @@ struct ReduceOnPlateauOptions {
 std::shared_ptr<Callback> reduce_on_plateau(
     const ReduceOnPlateauOptions& options = {});
 
+/// Options of exponential_moving_average().
 struct MovingAverageOptions {
-  float decay = 0.99f;  ///< [0, 1)
+  float decay = 0.99f;  ///< weight of the average so far in a step, [0, 1)
 };
 
 /// Averages the trained parameters over the optimizer steps,
@@ -99,6 +104,7 @@ std::shared_ptr<Callback> freeze_batch_norm(int64_t from_epoch);
 std::shared_ptr<Callback> quantizer_guard(
     const Dataset& samples, const quant::CheckOptions& options = {});
 
+/// Options of csv_log().
 struct CsvLogOptions {
   bool append = false;  ///< keep the rows of an earlier fit; columns must agree
 };
@@ -106,8 +112,9 @@ struct CsvLogOptions {
 /// Writes a CSV file with a header and a row per epoch: number (from 1),
 /// Progress::logs() and seconds. The file is replaced atomically after every
 /// epoch.
-/// Throws: at the start of the fit, IoError if the file cannot be written;
-/// FormatError if the columns of the file to append to differ.
+/// Throws: ValueError for the extension of another file format (.npy); at the
+/// start of the fit, IoError if the file cannot be written and FormatError if
+/// the columns of the file to append to differ.
 std::shared_ptr<Callback> csv_log(std::filesystem::path path,
                                   const CsvLogOptions& options = {});
 
@@ -125,24 +132,26 @@ std::shared_ptr<Callback> progress_bar(std::string label = "");
 //   best->best();                // 0: the initial model; 2: after epoch 2
 //   best->evaluations().back();  // last epoch
 
+/// Options of keep_best().
 /// Fields in order: loss, metrics, monitor, batch_size, renew_statistics,
 /// statistics
 struct KeepBestOptions {
-  /// Loss and metrics of the evaluations, usually the same as in the fit.
+  /// Loss of the evaluations, usually the same as in the fit: see Losses.
   Losses loss = losses::sparse_categorical_cross_entropy();
+  /// Metrics of a model with a single output. Default: the loss' metrics.
   Metrics metrics = {};
   /// Value to compare: "loss" or the name of a metric; higher is better if the
   /// name contains "accuracy". Empty: the first metric if the model has a
   /// single output and that metric is an accuracy, otherwise the loss.
   std::string monitor = {};
-  int64_t batch_size = 1000;  ///< samples per batch of the evaluations
+  int64_t batch_size = 1000;  ///< samples per batch, >= 1
   /// Data for update_batch_statistics(), which re-estimates the statistics of
   /// batch normalization on a copy of the model before each evaluation; the
   /// best model receives these statistics. Set it if running statistics lag
   /// behind the weights. Frozen statistics are not updated. Default: evaluates
   /// with the running statistics.
   std::optional<Dataset> renew_statistics = {};
-  BatchStatisticsOptions statistics = {};  ///< of update_batch_statistics()
+  BatchStatisticsOptions statistics = {};  ///< for `renew_statistics`
 };
 
 /// Evaluates the model on the same data before the first step and after each
@@ -169,9 +178,9 @@ class KeepBest : public Callback {
   /// Whether `a` is better than `b`.
   bool is_better(const Evaluation& a, const Evaluation& b) const;
 
-  KeepBestOptions options_;
-  std::vector<Evaluation> evaluations_;
-  int64_t best_ = 0;
+  KeepBestOptions options_;              ///< given to keep_best()
+  std::vector<Evaluation> evaluations_;  ///< see evaluations()
+  int64_t best_ = 0;                     ///< see best()
 };
 
 /// Creates the callback. `data` is the data of its evaluations: validation data
@@ -193,6 +202,7 @@ std::shared_ptr<KeepBest> keep_best(const Dataset& data,
 // al., "Overcoming oscillations in quantization-aware training", arXiv
 // 2203.11086.
 
+/// Options of oscillations().
 /// Fields in order: momentum, freeze_above, damping
 struct OscillationOptions {
   /// Weight of a new step in the moving averages of frequency and quantized
@@ -211,10 +221,10 @@ struct OscillationOptions {
 
 /// Oscillation counts of the weights of a quantizer.
 struct OscillationShare {
-  std::string quantizer;
-  int64_t weights = 0;
-  int64_t oscillating = 0;  ///< frequency above 0.005
-  int64_t frozen = 0;
+  std::string quantizer;    ///< its name
+  int64_t weights = 0;      ///< number of weights
+  int64_t oscillating = 0;  ///< number of weights of a frequency above 0.005
+  int64_t frozen = 0;       ///< number of weights that no longer change
 };
 
 /// Tracks all trained weights whose quantizer is enabled at the start of the

@@ -26,6 +26,7 @@ struct Traffic {
   double seconds = 0;    ///< in exchanges, including waiting for other ranks
 };
 
+/// Connection of this rank with the other ranks of a training.
 class Communicator {
  public:
   Communicator() = default;
@@ -33,8 +34,9 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// In [0, size()).
+  /// Returns the number of this rank, in [0, size()).
   virtual int rank() const = 0;
+  /// Returns the number of ranks, >= 1.
   virtual int size() const = 0;
 
   /// All-to-all: sends `to[r]` to rank r and receives `from[r]` from rank r.
@@ -82,6 +84,7 @@ class Communicator {
   /// Returns once all ranks have called it.
   void barrier();
 
+  /// Returns the communication of this rank so far.
   const Traffic& traffic() const { return traffic_; }
 
  protected:

@@ -21,11 +21,12 @@ namespace octet::train {
 // update_batch_statistics: re-estimates the running statistics of batch
 // normalization.
 
+/// Options of update_batch_statistics().
 /// Fields in order: batch_size, samples, seed
 struct BatchStatisticsOptions {
-  int64_t batch_size = 64;
-  int64_t samples = 0;  ///< number of samples, a random subset; 0: all
-  uint64_t seed = 0;    ///< for selection and order of the samples
+  int64_t batch_size = 64;  ///< samples per batch, >= 1
+  int64_t samples = 0;      ///< number of samples, a random subset; 0: all
+  uint64_t seed = 0;        ///< for selection and order of the samples
 };
 
 /// Sets the running means and variances of all layers that are not frozen to
@@ -55,12 +56,13 @@ std::vector<quant::CalibratedRange> calibrate(
 // evaluate and predict: run a model on data in inference mode. The model stays
 // unchanged.
 
+/// Loss and metrics of a model on a dataset.
 struct Evaluation {
   /// Mean over the samples, plus the regularization loss of the parameters.
   double loss = 0;
   /// Top-1 accuracy, [0, 1]; NaN unless "accuracy" is among the metrics.
   double accuracy = 0;
-  int64_t samples = 0;
+  int64_t samples = 0;                    ///< number of evaluated samples
   std::vector<MetricValue> metrics = {};  ///< in the requested order
 
   /// Returns the loss ("loss") or a metric by its name.
@@ -72,9 +74,11 @@ struct Evaluation {
 /// samples)".
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
+/// Options of evaluate().
 /// Fields in order: batch_size, loss, metrics, verbose, communicator
 struct EvaluateOptions {
-  int64_t batch_size = 1000;
+  int64_t batch_size = 1000;  ///< samples per batch, >= 1
+  /// Loss of a single output, or of several outputs: see Losses.
   Losses loss = losses::sparse_categorical_cross_entropy();
   /// Metrics of a model with a single output. Default: the loss' metrics.
   Metrics metrics = {};
@@ -101,6 +105,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
 Tensor predict(const Model& model, const Dataset& data,
                int64_t batch_size = 1000);
 /// Returns all outputs for all samples, in the order of the model's outputs.
+/// Throws: ValueError as evaluate().
 std::vector<Tensor> predict_all(const Model& model, const Dataset& data,
                                 int64_t batch_size = 1000);
 

@@ -24,6 +24,7 @@ namespace octet::train {
 // Checkpointer: storage of training states, from which an interrupted fit
 // resumes. io::checkpoint_folder() stores them in files.
 
+/// Storage of training states. Derive a custom storage from it.
 class Checkpointer {
  public:
   virtual ~Checkpointer() = default;
@@ -51,6 +52,7 @@ class Checkpointer {
 
 // fit: the training loop.
 
+/// Result of an epoch.
 struct EpochResult {
   double loss = 0;           ///< on training batches, with regularization
   double accuracy = 0;       ///< on training batches, [0, 1], or NaN
@@ -60,6 +62,7 @@ struct EpochResult {
   std::vector<MetricValue> metrics = {};     ///< on training batches
   std::optional<double> gradient_norm = {};  ///< see Progress::gradient_norm
 };
+/// Results of the epochs of a fit, in order, including those before a resume.
 using History = std::vector<EpochResult>;
 
 /// Scope of the statistics of batch normalization in training.
@@ -68,19 +71,27 @@ enum class BatchStatistics {
   synchronized,  ///< the whole batch, across shards and ranks
 };
 
+/// Options of fit().
 /// Fields in order: epochs, batch_size, optimizer, schedule, seed, validation,
 /// callbacks, verbose, loss, metrics, calibrate, validation_split,
 /// validation_batch_size, class_weights, clip_norm, clip_value, gradient_norm,
 /// accumulate, augmentation, prefetch, workers, checkpoints, resume, shards,
 /// batch_statistics, renews_statistics, communicator
 struct FitOptions {
-  int64_t epochs = 1;
-  /// Default: 64, or the number of samples if that is smaller.
+  int64_t epochs = 1;  ///< passes over the training data, >= 1
+  /// Samples per batch, from 1 to the number of samples, a multiple of
+  /// `shards`. Default: 64, or the number of samples if that is smaller,
+  /// rounded to such a multiple.
   std::optional<int64_t> batch_size = {};
+  /// Update rule and learning rate. The fit attaches the trainable parameters,
+  /// which resets its state.
   Optimizer optimizer = Adam();
   Schedule schedule = constant();  ///< over all steps of this fit
   uint64_t seed = 0;               ///< for shuffling and augmentation
+  /// Data that is evaluated after each epoch. Null: none, or part of the
+  /// training data by `validation_split`.
   const Dataset* validation = nullptr;
+  /// Called in this order. At most one may set final weights.
   Callbacks callbacks = {};
   /// Whether to show a progress_bar(). Default: if standard output is a
   /// terminal and no callback is a progress bar.
@@ -95,9 +106,9 @@ struct FitOptions {
   /// Share of the data, taken from its end, for validation instead of training,
   /// [0, 1). Not for data sorted by class: see Dataset::split().
   double validation_split = 0;
-  int64_t validation_batch_size = 1000;
-  /// Weight of each class' samples, >= 0; two weights for a binary model with
-  /// a single output. Empty: all 1. Requires i64 labels, also after
+  int64_t validation_batch_size = 1000;  ///< samples per batch, >= 1
+  /// Weight of each class' samples, finite and >= 0; two weights for a binary
+  /// model with a single output. Empty: all 1. Requires i64 labels, also after
   /// augmentation.
   std::vector<float> class_weights = {};
   float clip_norm = 0;   ///< limit of the global gradient norm; 0: none
@@ -105,13 +116,13 @@ struct FitOptions {
   /// Report "gradient_norm": global norm before clipping, mean over the steps
   /// of an epoch.
   bool gradient_norm = false;
-  /// Number of batches per optimizer step; gradients are means over all
+  /// Number of batches per optimizer step, >= 1; gradients are means over all
   /// samples of these batches.
   int64_t accumulate = 1;
   /// Random transforms of training batches, not of validation data.
   Augmentation augmentation = {};
   int64_t prefetch = 0;  ///< whole batches ahead; see LoaderOptions
-  int64_t workers = 1;   ///< number of prefetch threads
+  int64_t workers = 1;   ///< number of prefetch threads, [1, 64]
   /// Storage of the fit's states, such as io::checkpoint_folder().
   std::shared_ptr<Checkpointer> checkpoints = {};
   /// Resume from the newest complete state in `checkpoints`, or start if there

@@ -14,21 +14,24 @@ namespace octet::train {
 // find_learning_rate: learning rate range test, suggests an initial learning
 // rate.
 
+/// Options of find_learning_rate().
 /// Fields in order: from, to, steps, batch_size, optimizer, loss, seed
 struct FindLearningRateOptions {
-  float from = 1e-6f;   ///< lowest learning rate, > 0
-  float to = 1.0f;      ///< highest learning rate, > from
-  int64_t steps = 100;  ///< from `from` to `to` by equal factors, >= 10
-  int64_t batch_size = 64;
+  float from = 1e-6f;       ///< lowest learning rate, > 0
+  float to = 1.0f;          ///< highest learning rate, > from
+  int64_t steps = 100;      ///< from `from` to `to` by equal factors, >= 10
+  int64_t batch_size = 64;  ///< samples per step, >= 1
   /// Only its update rule is used; its learning rate, state and parameters are
   /// ignored and unchanged.
   Optimizer optimizer = Adam();
+  /// Loss of a single output, or of several outputs: see Losses.
   Losses loss = losses::sparse_categorical_cross_entropy();
   uint64_t seed = 0;  ///< of the shuffling
 };
 
+/// Loss of a training with rising learning rates.
 struct LearningRateCurve {
-  std::vector<float> rates;
+  std::vector<float> rates;  ///< learning rate of each step, ascending
   /// Batch loss before each step, smoothed by an exponential moving average
   /// with decay 0.9 and bias correction.
   std::vector<double> losses;
@@ -55,17 +58,19 @@ LearningRateCurve find_learning_rate(
 //   const float rate = train::stable_rate(int8, data, {.optimizer = SGD()});
 //   // Fine-tune at a share of it: 1 % for INT8.
 
+/// Options of stable_rate().
 /// Fields in order: from, to, steps, batch_size, optimizer, loss, seed
 struct StableRateOptions {
   float from = 1e-6f;  ///< lowest learning rate, > 0
   float to = 1.0f;     ///< highest learning rate, > from
   int64_t steps = 40;  ///< from `from` to `to` by equal factors, >= 10
-  /// Number of samples per step; twice as many evaluate the loss after each
-  /// step. Limited to the number of samples.
+  /// Number of samples per step, >= 1; twice as many evaluate the loss after
+  /// each step. Limited to the number of samples.
   int64_t batch_size = 32;
   /// Only its update rule is used; its learning rate, state and parameters are
   /// ignored and unchanged.
   Optimizer optimizer = Adam();
+  /// Loss of a single output, or of several outputs: see Losses.
   Losses loss = losses::sparse_categorical_cross_entropy();
   uint64_t seed = 0;  ///< for the selection of samples
 };

@@ -63,48 +63,56 @@ Batch augment(const Augmentation& augmentation, const Batch& batch,
 /// repeating the border pixel (c b | a b c | b a).
 enum class Border { zero, reflect };
 
+/// Options of random_flip().
 /// Fields in order: horizontal, vertical
 struct RandomFlipOptions {
-  bool horizontal = true;
-  bool vertical = false;
+  bool horizontal = true;  ///< whether to mirror left and right
+  bool vertical = false;   ///< whether to mirror top and bottom
 };
+/// Options of random_crop().
 /// Fields in order: padding, border
 struct RandomCropOptions {
-  int64_t padding = 4;  ///< rows and columns on every side
-  Border border = Border::zero;
+  int64_t padding = 4;           ///< pixels on every side, [0, 32768]
+  Border border = Border::zero;  ///< values outside of the image
 };
+/// Options of random_shift().
 /// Fields in order: height, width, border
 struct RandomShiftOptions {
   float height = 0.1f;  ///< maximum shift, as a share of the height, [0, 1]
   float width = 0.1f;   ///< maximum shift, as a share of the width, [0, 1]
-  Border border = Border::zero;
+  Border border = Border::zero;  ///< values outside of the image
 };
+/// Options of random_rotation().
 /// Fields in order: degrees, border
 struct RandomRotationOptions {
-  float degrees = 15.0f;  ///< maximum angle in both directions, [0, 180]
-  Border border = Border::zero;
+  float degrees = 15.0f;         ///< maximum angle in both directions, [0, 180]
+  Border border = Border::zero;  ///< values outside of the image
 };
+/// Options of random_brightness().
 /// Fields in order: delta, low, high
 struct RandomBrightnessOptions {
   float delta = 0.2f;  ///< maximum change in both directions, >= 0
   float low = 0.0f;    ///< results are clamped to [low, high]
-  float high = 1.0f;
+  float high = 1.0f;   ///< >= low
 };
+/// Options of random_contrast().
 /// Fields in order: factor, low, high
 struct RandomContrastOptions {
   float factor = 0.2f;  ///< [0, 1]; the contrast is 1 - factor to 1 + factor
   float low = 0.0f;     ///< results are clamped to [low, high]
-  float high = 1.0f;
+  float high = 1.0f;    ///< >= low
 };
+/// Options of cutout().
 /// Fields in order: size, value
 struct CutoutOptions {
-  int64_t size = 8;  ///< side of the square in pixels, >= 1
-  float value = 0.0f;
+  int64_t size = 8;    ///< side of the square in pixels, >= 1
+  float value = 0.0f;  ///< value of all channels inside the square
 };
+/// Options of mixup().
 /// Fields in order: classes, alpha
 struct MixupOptions {
   int64_t classes = 0;  ///< number of classes, >= 2; required
-  float alpha = 0.2f;   ///< > 0
+  float alpha = 0.2f;   ///< parameter of the Beta distribution, > 0
 };
 
 /// Applies a transform to the inputs with the given indices, with the same
@@ -162,13 +170,15 @@ std::shared_ptr<const Transform> mixup(const MixupOptions& options);
 // Loader: iterates over a dataset in batches, with shuffling, augmentation and
 // optional prefetching by worker threads.
 
+/// Options of a Loader.
 /// Fields in order: batch_size, shuffle, seed, epoch, augmentation, prefetch,
 /// workers, shards, first_shard, last_shard
 struct LoaderOptions {
-  int64_t batch_size = 64;
-  bool shuffle = true;
-  uint64_t seed = 0;
-  int64_t epoch = 0;  ///< each epoch has a different order
+  int64_t batch_size = 64;  ///< samples per batch, >= 1
+  bool shuffle = true;      ///< random order; otherwise the dataset's order
+  uint64_t seed = 0;        ///< for shuffling and augmentation
+  int64_t epoch = 0;        ///< each epoch has a different order
+  /// Random transforms of the batches; null pointers are errors.
   Augmentation augmentation = {};
   /// Number of batches prepared ahead of the current batch, [0, 1024]. 0
   /// prepares each batch in the thread that requests it.
@@ -176,13 +186,13 @@ struct LoaderOptions {
   /// Number of prefetch threads, [1, 64]. Each runs its parallel loops
   /// serially.
   int64_t workers = 1;
-  /// Number of shards per batch; their sizes differ by at most 1. The loader
-  /// returns shards [first_shard, last_shard) of each batch in order, each as a
-  /// separate batch; last_shard = 0 means all. Augmentation is applied per
-  /// shard. If the last batch has fewer samples than shards, its last shards
-  /// have no inputs.
+  /// Number of shards per batch, >= 1; their sizes differ by at most 1. The
+  /// loader returns shards [first_shard, last_shard) of each batch in order,
+  /// each as a separate batch. Augmentation is applied per shard. If the last
+  /// batch has fewer samples than shards, its last shards have no inputs.
   int64_t shards = 1;
-  int64_t first_shard = 0;
+  int64_t first_shard = 0;  ///< first returned shard, >= 0
+  /// End of the returned shards, in (first_shard, shards]. 0: `shards`.
   int64_t last_shard = 0;
 };
 
@@ -196,6 +206,7 @@ struct LoaderOptions {
 /// Throws: ValueError for options out of range.
 class Loader {
  public:
+  /// Loads epoch `options.epoch` of `data`.
   Loader(Dataset data, const LoaderOptions& options);
 
   /// Returns the number of batches; here and below, each shard counts as a
@@ -207,17 +218,25 @@ class Loader {
 
   /// Data, order and random stream of an epoch.
   class Epoch;
+  /// Threads that prepare the next batches.
   class Prefetcher;
 
+  /// Position in the batches. Copies share their prefetch threads. Not
+  /// thread-safe.
   class Iterator {
    public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const Batch*;
-    using reference = Batch;
+    using iterator_category = std::input_iterator_tag;  ///< single pass
+    using value_type = Batch;                ///< a batch or a shard of it
+    using difference_type = std::ptrdiff_t;  ///< for std::iterator_traits
+    using pointer = const Batch*;            ///< for std::iterator_traits
+    using reference = Batch;                 ///< batches are returned by value
 
+    /// Returns the batch: prepares it, or waits until a prefetch thread has
+    /// prepared it.
+    /// Throws: ValueError at the end; errors of the data source and the
+    /// augmentation.
     Batch operator*() const;
+    /// Moves to the next batch and releases prefetched earlier batches.
     Iterator& operator++();
     void operator++(int) { ++*this; }
     bool operator==(const Iterator& other) const {
@@ -233,10 +252,12 @@ class Loader {
     std::shared_ptr<Prefetcher> prefetcher_;  // may be null
     int64_t index_;
   };
+  /// Returns an iterator at the first batch.
   Iterator begin() const;
   /// Returns an iterator at `batch`, in [0, batches()]; earlier batches are not
   /// prepared. Throws: ValueError for a batch out of range.
   Iterator from(int64_t batch) const;
+  /// Returns the iterator behind the last batch.
   Iterator end() const;
 
  private:

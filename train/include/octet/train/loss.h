@@ -23,7 +23,7 @@ namespace octet::train {
 
 /// Kind of labels that a loss requires; checked before training.
 enum class LabelKind {
-  any,
+  any,          ///< not checked
   class_index,  ///< class indices, i64 [n,...], for outputs [n,...,classes]
   one_hot,      ///< one-hot or soft labels, f32 of the outputs' shape
   regression,   ///< f32 or i64 of the outputs' shape, except for
@@ -32,9 +32,10 @@ enum class LabelKind {
 
 class Loss;
 
+/// Labels and metrics of a Loss.
 struct LossTraits {
-  LabelKind targets = LabelKind::any;
-  Metrics metrics = {};  ///< default metrics of the loss
+  LabelKind targets = LabelKind::any;  ///< kind of labels it requires
+  Metrics metrics = {};                ///< default metrics of the loss
   /// For LabelKind::class_index: label that is excluded from the loss.
   std::optional<int64_t> ignore_label = {};
   /// Returns the variant of the loss for an output activation, see
@@ -42,6 +43,8 @@ struct LossTraits {
   std::function<Loss(const std::string& activation)> adapt = {};
 };
 
+/// The function of a model's output and a batch that fit() minimizes.
+/// Immutable.
 class Loss {
  public:
   /// Returns a loss per sample, [n], or their mean, []. A mean does not support
@@ -57,9 +60,13 @@ class Loss {
   Loss(const char* name);
   Loss(const std::string& name);
 
+  /// Returns the name, such as "huber".
   const std::string& name() const { return name_; }
+  /// Returns LossTraits::targets.
   LabelKind targets() const { return traits_.targets; }
+  /// Returns LossTraits::metrics.
   const Metrics& metrics() const { return traits_.metrics; }
+  /// Returns LossTraits::ignore_label.
   std::optional<int64_t> ignore_label() const { return traits_.ignore_label; }
 
   /// Adapts the loss and its metrics to the end of a single-output model:
@@ -86,6 +93,7 @@ class Loss {
 
 /// Loss and metrics of an output.
 struct OutputLoss {
+  /// Initialize the fields. A loss alone belongs to the output at its position.
   OutputLoss(Loss l) : loss(std::move(l)) {}
   OutputLoss(std::string o, Loss l, float w = 1, Metrics m = {})
       : output(std::move(o)),
@@ -109,12 +117,15 @@ struct OutputLoss {
 /// Outputs without a loss are not trained.
 class Losses {
  public:
+  /// Convert a loss, the name of a loss (see loss_named()), or a list of
+  /// losses. Throws: NotFoundError for an unknown name.
   Losses(Loss loss) : outputs_{std::move(loss)} {}
   Losses(const char* name) : Losses(Loss(name)) {}
   Losses(const std::string& name) : Losses(Loss(name)) {}
   Losses(std::initializer_list<OutputLoss> outputs) : outputs_(outputs) {}
   Losses(std::vector<OutputLoss> outputs) : outputs_(std::move(outputs)) {}
 
+  /// Returns the losses; a single entry without a name for a single loss.
   const std::vector<OutputLoss>& outputs() const { return outputs_; }
 
  private:
@@ -144,14 +155,21 @@ Loss categorical_cross_entropy(const CrossEntropyOptions& options = {});
 /// binary_accuracy.
 Loss binary_cross_entropy(const CrossEntropyOptions& options = {});
 
+/// Mean of the squared, or absolute, errors of a sample's outputs. Labels:
+/// LabelKind::regression. No default metric.
 Loss mean_squared_error();
 Loss mean_absolute_error();
 
+/// Huber loss, octet::huber(): quadratic for errors up to `delta`, linear
+/// beyond. Labels: LabelKind::regression. No default metric. A `delta` out of
+/// range is an error when the loss is computed.
 Loss huber(const HuberOptions& options = {});
 
 /// distillation_loss() with the predictions of `teacher` for the same inputs.
 /// The loss references the teacher, which must outlive it. Teacher and student
 /// may end in logits or a softmax. Metric: accuracy.
+/// Throws: ValueError for a teacher with several outputs, a sigmoid at its end,
+/// or an end that contradicts `teacher_from_logits`.
 Loss distillation(const Model& teacher,
                   const DistillationOptions& options = {});
 Loss distillation(const Model&& teacher,
@@ -186,7 +204,7 @@ Metric metric_named(std::string_view name);
 
 namespace losses {
 
-// Keras' functions.
+/// Keras' functions: other names of the losses above.
 inline Loss sparse_categorical_crossentropy(
     const CrossEntropyOptions& options = {}) {
   return sparse_categorical_cross_entropy(options);
@@ -200,7 +218,7 @@ inline Loss binary_crossentropy(const CrossEntropyOptions& options = {}) {
 inline Loss mse() { return mean_squared_error(); }
 inline Loss mae() { return mean_absolute_error(); }
 
-// Keras' classes.
+/// Keras' classes: other names of the losses above.
 inline Loss SparseCategoricalCrossentropy(
     const CrossEntropyOptions& options = {}) {
   return sparse_categorical_cross_entropy(options);
@@ -215,7 +233,8 @@ inline Loss MeanSquaredError() { return mean_squared_error(); }
 inline Loss MeanAbsoluteError() { return mean_absolute_error(); }
 inline Loss Huber(const HuberOptions& options = {}) { return huber(options); }
 
-// PyTorch's classes. CrossEntropyLoss expects class indices.
+/// PyTorch's classes: other names of the losses above. CrossEntropyLoss expects
+/// class indices.
 inline Loss CrossEntropyLoss(const CrossEntropyOptions& options = {}) {
   return sparse_categorical_cross_entropy(options);
 }
@@ -237,8 +256,8 @@ inline Loss SmoothL1Loss() { return huber(); }
 
 namespace metrics {
 
-// Keras' functions and classes. accuracy() accepts class indices and one-hot
-// labels.
+/// Keras' functions and classes: other names of the metrics in metric.h.
+/// accuracy() accepts class indices and one-hot labels.
 inline Metric acc() { return accuracy(); }
 inline Metric sparse_categorical_accuracy() { return accuracy(); }
 inline Metric categorical_accuracy() { return accuracy(); }

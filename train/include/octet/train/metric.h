@@ -17,9 +17,10 @@
 
 namespace octet::train {
 
+/// Value of a metric, or of another quantity of a fit such as "val_loss".
 struct MetricValue {
-  std::string name;
-  double value = 0;
+  std::string name;  ///< of the metric: "accuracy"
+  double value = 0;  ///< may be NaN
 };
 
 /// A function that returns a value per sample; the mean is reported. For a
@@ -33,6 +34,8 @@ struct Metric {
       std::function<std::vector<double>(const Tensor& outputs, const Batch&)>;
 
   Metric() = default;
+  /// Creates a custom metric. fit() and evaluate() reject an empty name or
+  /// function.
   Metric(std::string metric_name, Function function,
          std::function<Metric(const std::string& activation)> adapted = {})
       : name(std::move(metric_name)),
@@ -43,13 +46,16 @@ struct Metric {
   Metric(const char* known);
   Metric(const std::string& known);
 
+  /// Unique among the metrics of an output. "loss", "learning_rate",
+  /// "gradient_norm" and names that begin with "val_" are reserved.
   std::string name;
-  Function each;
+  Function each;  ///< computes the metric; required
   /// Returns the variant of the metric for an output activation, see
   /// output_activation(). Empty if the metric does not depend on it.
   std::function<Metric(const std::string& activation)> adapt = {};
 };
 
+/// Metrics of an output.
 using Metrics = std::vector<Metric>;
 
 /// Adapts the metrics to the activation of an output of `model`. fit() and
@@ -94,6 +100,7 @@ namespace octet::train {
 
 // ConfusionMatrix: counts predictions per pair of actual and predicted class.
 
+/// Number of samples, or pixels, for each pair of actual and predicted class.
 class ConfusionMatrix {
  public:
   /// Labels equal to `ignore_label` are not counted.
@@ -101,6 +108,7 @@ class ConfusionMatrix {
   explicit ConfusionMatrix(int64_t classes,
                            std::optional<int64_t> ignore_label = {});
 
+  /// Returns the number of classes, >= 1.
   int64_t classes() const { return classes_; }
 
   /// Counts a prediction. Throws: ValueError for a class outside [0, classes).
@@ -116,20 +124,25 @@ class ConfusionMatrix {
   int64_t count(int64_t actual, int64_t predicted) const;
   /// Returns the number of counted samples or pixels.
   int64_t samples() const;
-  /// Returns the number of predictions with a NaN.
+  /// Returns the number of samples or pixels whose outputs, or soft labels,
+  /// have a NaN. They count in samples() and as wrong in accuracy(), but not
+  /// for any class.
   int64_t unanswered() const { return unanswered_; }
 
-  /// Correct predictions / samples; NaN without samples.
+  /// Returns correct predictions / samples(); NaN without samples.
   double accuracy() const;
-  /// Correct predictions of a class / samples of the class; NaN without any.
+  /// Returns correct predictions of a class / samples of the class; NaN without
+  /// any. Throws: ValueError for a class outside [0, classes), as precision()
+  /// and iou().
   double recall(int64_t label) const;
-  /// Correct predictions of a class / predictions of the class; NaN without
-  /// any.
+  /// Returns correct predictions of a class / predictions of the class; NaN
+  /// without any.
   double precision(int64_t label) const;
-  /// Intersection over union of samples and predictions of a class; NaN without
-  /// any.
+  /// Returns intersection over union of the samples and predictions of a class;
+  /// NaN without any.
   double iou(int64_t label) const;
-  /// Mean of iou() over the classes for which it is not NaN; NaN without any.
+  /// Returns the mean of iou() over the classes for which it is not NaN; NaN
+  /// without any.
   double mean_iou() const;
 
   /// Returns the counts with each row divided by its sum, f32 [actual,
@@ -150,9 +163,10 @@ class ConfusionMatrix {
   int64_t unanswered_ = 0;
 };
 
+/// Options of confusion_matrix().
 /// Fields in order: batch_size, ignore_label
 struct ConfusionMatrixOptions {
-  int64_t batch_size = 1000;
+  int64_t batch_size = 1000;                 ///< samples per batch, >= 1
   std::optional<int64_t> ignore_label = {};  ///< label that is not counted
 };
 

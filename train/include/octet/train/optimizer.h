@@ -22,8 +22,8 @@ namespace octet::train {
 /// Source: Loshchilov and Hutter, arXiv 1711.05101, with the learning rate in
 /// place of the schedule's factor.
 struct WeightDecay {
-  float rate = 0.0f;
-  int min_rank = 2;
+  float rate = 0.0f;  ///< finite and >= 0; 0: no weight decay
+  int min_rank = 2;   ///< lowest rank of parameters that decay
 };
 
 /// The update rule of an optimizer. Immutable: state belongs in the slots.
@@ -33,6 +33,7 @@ class UpdateRule {
   virtual ~UpdateRule() = default;
   /// Returns the number of state tensors per parameter (velocity, moments).
   virtual int slots() const = 0;
+  /// Returns the initial learning rate, which set_learning_rate() may replace.
   virtual float learning_rate() const = 0;
   /// Weight decay that Optimizer applies before update().
   virtual WeightDecay weight_decay() const { return {}; }
@@ -47,7 +48,7 @@ class UpdateRule {
 
 /// State of an Optimizer between two steps.
 struct OptimizerState {
-  int64_t steps = 0;
+  int64_t steps = 0;                        ///< completed steps, >= 0
   std::optional<float> learning_rate = {};  ///< replaces the rule's, if set
   /// State tensors of each attached parameter, in order of attachment.
   std::vector<std::vector<Tensor>> slots = {};
@@ -59,8 +60,11 @@ enum class MissingGradients {
   ignore,  ///< count the step without an update
 };
 
+/// Updates the attached parameters by a rule. Not thread-safe.
 class Optimizer {
  public:
+  /// Creates an optimizer without parameters.
+  /// Throws: ValueError for a null rule.
   explicit Optimizer(std::shared_ptr<const UpdateRule> rule);
 
   /// Returns a new optimizer with the same rule, without parameters or steps.
@@ -76,7 +80,8 @@ class Optimizer {
   /// accumulate over all backward() calls since the last step.
   /// Throws: ValueError if no attached parameter has a gradient: backward() was
   /// not called, or the attached parameters belong to a different model (a
-  /// quantized model has separate parameters).
+  /// quantized model has separate parameters); if no parameters are attached;
+  /// for a factor that is negative or not finite.
   void step(float factor = 1.0f,
             MissingGradients missing = MissingGradients::refuse);
 
@@ -92,6 +97,8 @@ class Optimizer {
   /// Sets the learning rate of all further steps, also after attach().
   /// Throws: ValueError unless the rate is finite and >= 0.
   void set_learning_rate(float rate);
+  /// Returns the number of steps: 0 after attach(), that of the state after
+  /// restore().
   int64_t steps() const;
   /// Returns the rule's configuration.
   Config config() const { return rule_->config(); }
@@ -112,14 +119,15 @@ class Optimizer {
   std::shared_ptr<State> state_;
 };
 
+/// Options of SGD.
 /// Fields in order: learning_rate, momentum, nesterov, weight_decay,
 /// decay_min_rank
 struct SGDOptions {
-  float learning_rate = 0.01f;
-  float momentum = 0.0f;  ///< [0, 1)
-  bool nesterov = false;
-  float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
-  int decay_min_rank = 2;
+  float learning_rate = 0.01f;  ///< >= 0
+  float momentum = 0.0f;        ///< decay of the velocity, [0, 1)
+  bool nesterov = false;        ///< requires momentum > 0
+  float weight_decay = 0.0f;    ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;       ///< see WeightDecay::min_rank
 };
 
 /// v = momentum * v - rate * g; w += v (Nesterov: momentum * v - rate * g).
@@ -128,56 +136,65 @@ struct SGDOptions {
 /// Throws: ValueError for options out of range.
 class SGD : public Optimizer {
  public:
+  /// Creates an optimizer without parameters.
   explicit SGD(const SGDOptions& options = {});
 };
 
+/// Options of Adam and LAMB.
 /// Fields in order: learning_rate, beta1, beta2, epsilon, weight_decay,
 /// decay_min_rank
 struct AdamOptions {
-  float learning_rate = 1e-3f;
-  float beta1 = 0.9f;    ///< [0, 1)
-  float beta2 = 0.999f;  ///< [0, 1)
-  float epsilon = 1e-7f;
-  float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
-  int decay_min_rank = 2;
+  float learning_rate = 1e-3f;  ///< >= 0
+  float beta1 = 0.9f;           ///< decay of the mean gradient, [0, 1)
+  float beta2 = 0.999f;         ///< decay of the mean square, [0, 1)
+  float epsilon = 1e-7f;        ///< added to the denominator, > 0
+  float weight_decay = 0.0f;    ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;       ///< see WeightDecay::min_rank
 };
 
-/// Source: Kingma and Ba, arXiv 1412.6980, algorithm 1, epsilon as in Keras.
+/// m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2;
+/// w -= rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon) in
+/// step t. Source: Kingma and Ba, arXiv 1412.6980, algorithm 1, epsilon as in
+/// Keras.
 /// Throws: ValueError for options out of range.
 class Adam : public Optimizer {
  public:
+  /// Creates an optimizer without parameters.
   Adam();
   explicit Adam(const AdamOptions& options);
 };
 
+/// Options of AdamW.
 /// Fields in order: learning_rate, beta1, beta2, epsilon, weight_decay,
 /// decay_min_rank
 struct AdamWOptions {
-  float learning_rate = 1e-3f;
-  float beta1 = 0.9f;    ///< [0, 1)
-  float beta2 = 0.999f;  ///< [0, 1)
-  float epsilon = 1e-7f;
+  float learning_rate = 1e-3f;  ///< >= 0
+  float beta1 = 0.9f;           ///< decay of the mean gradient, [0, 1)
+  float beta2 = 0.999f;         ///< decay of the mean square, [0, 1)
+  float epsilon = 1e-7f;        ///< added to the denominator, > 0
   float weight_decay = 0.004f;  ///< >= 0, see WeightDecay
-  int decay_min_rank = 2;
+  int decay_min_rank = 2;       ///< see WeightDecay::min_rank
 };
 
 /// Adam with decoupled weight decay, with Keras' defaults.
 /// Throws: ValueError for options out of range.
 class AdamW : public Optimizer {
  public:
+  /// Creates an optimizer without parameters.
   explicit AdamW(const AdamWOptions& options = {});
 };
 
+/// Options of RMSprop.
 /// Fields in order: learning_rate, rho, momentum, epsilon, centered,
 /// weight_decay, decay_min_rank
 struct RMSpropOptions {
-  float learning_rate = 1e-3f;
-  float rho = 0.9f;           ///< [0, 1)
-  float momentum = 0.0f;      ///< [0, 1)
-  float epsilon = 1e-7f;      ///< inside the square root
+  float learning_rate = 1e-3f;  ///< >= 0
+  float rho = 0.9f;             ///< decay of the mean square, [0, 1)
+  float momentum = 0.0f;        ///< decay of the velocity, [0, 1)
+  float epsilon = 1e-7f;        ///< inside the square root, > 0
   bool centered = false;      ///< divide by the standard deviation, not the RMS
   float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
-  int decay_min_rank = 2;
+  int decay_min_rank = 2;     ///< see WeightDecay::min_rank
 };
 
 /// v = rho * v + (1 - rho) * g^2; step = rate * g / sqrt(v + epsilon), with
@@ -187,16 +204,18 @@ struct RMSpropOptions {
 /// Throws: ValueError for options out of range.
 class RMSprop : public Optimizer {
  public:
+  /// Creates an optimizer without parameters.
   explicit RMSprop(const RMSpropOptions& options = {});
 };
 
+/// Options of Lion.
 /// Fields in order: learning_rate, beta1, beta2, weight_decay, decay_min_rank
 struct LionOptions {
-  float learning_rate = 1e-3f;  ///< a tenth to a third of Adam's
-  float beta1 = 0.9f;           ///< [0, 1)
-  float beta2 = 0.99f;          ///< [0, 1)
+  float learning_rate = 1e-3f;  ///< >= 0; use a tenth to a third of Adam's
+  float beta1 = 0.9f;           ///< weight of the momentum in a step, [0, 1)
+  float beta2 = 0.99f;          ///< decay of the momentum, [0, 1)
   float weight_decay = 0.0f;    ///< >= 0, see WeightDecay
-  int decay_min_rank = 2;
+  int decay_min_rank = 2;       ///< see WeightDecay::min_rank
 };
 
 /// w -= rate * sign(beta1 * m + (1 - beta1) * g), then
@@ -205,9 +224,11 @@ struct LionOptions {
 /// lion.py. Throws: ValueError for options out of range.
 class Lion : public Optimizer {
  public:
+  /// Creates an optimizer without parameters.
   explicit Lion(const LionOptions& options = {});
 };
 
+/// Options of LAMB: those of Adam, with the same defaults.
 using LAMBOptions = AdamOptions;
 
 /// Adam's step r = m' / (sqrt(v') + epsilon) with bias-corrected moments,
@@ -217,6 +238,7 @@ using LAMBOptions = AdamOptions;
 /// Throws: ValueError for options out of range.
 class LAMB : public Optimizer {
  public:
+  /// Creates an optimizer without parameters.
   explicit LAMB(const LAMBOptions& options = {});
 };
 

@@ -24,8 +24,9 @@
 
 namespace octet::train {
 
+/// Options of quantization-aware training, relative to the float training.
 struct QatPreset {
-  std::string_view name;
+  std::string_view name;         ///< "int8", see qat_presets()
   std::string_view description;  ///< one line
   /// Bit width of weights and activations. Below 8, scales are learned, and the
   /// first and the last layer with a kernel have 8 bits.
@@ -38,9 +39,12 @@ struct QatPreset {
   /// the callback freeze_batch_norm() freezes them later.
   bool freeze_batch_norm = true;
 
-  /// Adds the preset's bit widths and scale rule to `options`.
+  /// Returns `options` with the preset's bit widths and scale rule. Entries of
+  /// `options.bits` take precedence.
   quant::QuantizeOptions quantize(const Model& model,
                                   quant::QuantizeOptions options = {}) const;
+  /// Returns the options of quant::calibrate(): 1024 samples; below 8 bits,
+  /// ranges of least squared error.
   quant::CalibrationOptions calibration() const;
   /// Prepares a calibrated model for fit(): quant::prepare_qat() and, if
   /// freeze_batch_norm, quant::freeze_bn_stats().
@@ -48,9 +52,11 @@ struct QatPreset {
   /// Returns the number of QAT epochs, at least 1, for a float training of
   /// `trained` epochs. Throws: ValueError for `trained` < 1.
   int64_t epochs_of(int64_t trained) const;
-  /// SGD with momentum 0.9 and weight decay 1e-4 of kernels. `trained_rate` is
-  /// the maximum learning rate of the float training with SGD.
+  /// Returns SGD with momentum 0.9 and weight decay 1e-4 of kernels.
+  /// `trained_rate` is the maximum learning rate of the float training with
+  /// SGD.
   Optimizer optimizer(float trained_rate = 0.1f) const;
+  /// Returns the cosine schedule that ends at `floor`.
   Schedule schedule() const;
 };
 

@@ -44,6 +44,7 @@ Variable sqrt(const Variable& x);
 Variable log(const Variable& x);
 /// x^exponent; NaN for negative x with a fractional exponent.
 Variable power(const Variable& x, float exponent);
+/// The sine and the cosine of an angle in radians.
 Variable sin(const Variable& x);
 Variable cos(const Variable& x);
 /// Rounding to integers: down, up, to nearest (ties to even). Gradients are
@@ -64,9 +65,12 @@ Variable erf(const Variable& x);
 // parameter unchanged. Update parameters with an optimizer, assign() or
 // mutable_value().
 
+/// Any built-in number type except bool.
 template <class T>
 concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
+/// add(), subtract(), multiply(), divide() and negate().
+/// Throws: ShapeError.
 inline Variable operator+(const Variable& x, const Variable& y) {
   return add(x, y);
 }
@@ -81,35 +85,43 @@ inline Variable operator/(const Variable& x, const Variable& y) {
 }
 inline Variable operator-(const Variable& x) { return negate(x); }
 
+/// x + y for each element of x. Numbers are rounded to float.
 template <Number N>
 Variable operator+(const Variable& x, N y) {
   return scale_shift(x, 1, static_cast<float>(y));
 }
+/// x + y for each element of y.
 template <Number N>
 Variable operator+(N x, const Variable& y) {
   return y + x;
 }
+/// x - y for each element of x.
 template <Number N>
 Variable operator-(const Variable& x, N y) {
   return scale_shift(x, 1, -static_cast<float>(y));
 }
+/// x - y for each element of y.
 template <Number N>
 Variable operator-(N x, const Variable& y) {
   return scale_shift(y, -1, static_cast<float>(x));
 }
+/// x * y for each element of x.
 template <Number N>
 Variable operator*(const Variable& x, N y) {
   return scale_shift(x, static_cast<float>(y));
 }
+/// x * y for each element of y.
 template <Number N>
 Variable operator*(N x, const Variable& y) {
   return y * x;
 }
-/// Divides, instead of multiplying with a rounded reciprocal.
+/// x / y for each element of x: divides, instead of multiplying with a rounded
+/// reciprocal.
 template <Number N>
 Variable operator/(const Variable& x, N y) {
   return divide(x, Tensor::scalar(static_cast<float>(y)));
 }
+/// x / y for each element of y.
 template <Number N>
 Variable operator/(N x, const Variable& y) {
   return divide(Tensor::scalar(static_cast<float>(x)), y);
@@ -154,6 +166,7 @@ Variable prod(const Variable& x, const std::vector<int>& axes,
 
 // Comparison and selection. Tensors broadcast as above.
 
+/// Relation of x to y in compare().
 enum class Comparison {
   equal,
   not_equal,

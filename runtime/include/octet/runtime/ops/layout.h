@@ -8,7 +8,9 @@
 
 namespace octet {
 
-/// A dimension may be Shape::kAnySize. Throws: ShapeError.
+/// The same elements, in the same order, with another shape. One dimension may
+/// be Shape::kAnySize: the rest of the elements.
+/// Throws: ShapeError if the numbers of elements differ.
 Variable reshape(const Variable& x, const Shape& shape);
 
 /// Axis i of the result is axis `axes[i]` of x.
@@ -63,9 +65,11 @@ enum class PixelCoordinates {
 /// Resampling method.
 /// Fields in order: interpolation, coordinates, cubic_coefficient
 struct ResizeOptions {
-  Interpolation interpolation = Interpolation::bilinear;
+  Interpolation interpolation = Interpolation::bilinear;  ///< between pixels
+  /// Position of result pixels in the input; `nearest` requires half_pixel.
   PixelCoordinates coordinates = PixelCoordinates::half_pixel;
-  /// Slope of the bicubic curve at the next pixel. Default: -0.75, as PyTorch.
+  /// For Interpolation::bicubic: slope of the curve at the next pixel. Default:
+  /// -0.75, as PyTorch.
   /// Source: Keys, IEEE Transactions on Acoustics, Speech, and Signal
   /// Processing 29, 1981, eq. 15.
   float cubic_coefficient = -0.75f;

@@ -17,10 +17,11 @@ enum class Reduction {
 /// Sample weights and reduction of a loss.
 /// Fields in order: weights, reduction
 struct LossOptions {
-  Tensor weights = {};  ///< f32 [n], finite and >= 0, or empty
-  Reduction reduction = Reduction::mean;
+  Tensor weights = {};  ///< of samples, f32 [n], finite, >= 0; empty: all 1
+  Reduction reduction = Reduction::mean;  ///< of the losses of the samples
 };
 
+/// Options of the cross-entropy losses.
 /// Fields in order: label_smoothing, from_logits, ignore_label
 struct CrossEntropyOptions {
   /// Share of the target distributed evenly over the classes (in
@@ -31,7 +32,8 @@ struct CrossEntropyOptions {
   /// taken with respect to the logits if they were computed by softmax(), else
   /// through probabilities clipped at 1e-7, as in Keras.
   std::optional<bool> from_logits = {};
-  /// Class index of positions to ignore, such as 255 in Pascal VOC masks.
+  /// Class index of positions to ignore, such as 255 in Pascal VOC masks. For
+  /// softmax_cross_entropy() only. Default: none.
   std::optional<int64_t> ignore_label = {};
 };
 
@@ -69,28 +71,32 @@ Variable mean_squared_error(const Variable& outputs, const Tensor& targets,
                             const LossOptions& loss_options = {});
 
 /// Mean over a sample of |output - target|; the gradient at 0 is 0.
+/// Shapes and throws: as mean_squared_error.
 Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
                              const LossOptions& loss_options = {});
 
+/// Options of huber().
 struct HuberOptions {
-  float delta = 1.0f;  ///< > 0: end of the quadratic range
+  float delta = 1.0f;  ///< end of the quadratic range, > 0, finite
 };
 /// Mean over a sample of e^2 / 2 for |e| <= delta, else delta * |e| - delta^2 /
-/// 2. Throws: as mean_squared_error; ValueError for delta.
+/// 2.
+/// Shapes and throws: as mean_squared_error; ValueError for delta.
 /// Source: Huber, "Robust estimation of a location parameter", 1964, with the
 /// factors of Keras.
 Variable huber(const Variable& outputs, const Tensor& targets,
                const HuberOptions& options = {},
                const LossOptions& loss_options = {});
 
+/// Options of distillation_loss().
 /// Fields in order: temperature, alpha, label_smoothing, from_logits,
 /// teacher_from_logits
 struct DistillationOptions {
-  float temperature = 1.0f;  ///< T > 0, finite
-  float alpha = 0.5f;        ///< weight of the teacher's term, [0, 1]
-  float label_smoothing = 0.0f;
-  std::optional<bool> from_logits = {};          ///< see CrossEntropyOptions
-  std::optional<bool> teacher_from_logits = {};  ///< for `teacher`
+  float temperature = 1.0f;      ///< T > 0, finite
+  float alpha = 0.5f;            ///< weight of the teacher's term, [0, 1]
+  float label_smoothing = 0.0f;  ///< of `labels`, as in CrossEntropyOptions
+  std::optional<bool> from_logits = {};          ///< as in CrossEntropyOptions
+  std::optional<bool> teacher_from_logits = {};  ///< likewise for `teacher`
 };
 /// (1 - alpha) * softmax_cross_entropy
 ///   + alpha * T^2 * KL(softmax(teacher / T) || softmax(logits / T)).

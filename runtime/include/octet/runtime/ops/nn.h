@@ -58,6 +58,7 @@ Variable depthwise_conv1d(const Variable& x, const Variable& kernel,
 /// Shapes: x [...,c], kernel [c,units] -> [...,units]. Throws: ShapeError.
 Variable dense(const Variable& x, const Variable& kernel);
 
+/// Options of matmul().
 /// Fields in order: transpose_a, transpose_b
 struct MatmulOptions {
   bool transpose_a = false;  ///< a is [...,k,m]
@@ -76,11 +77,12 @@ Variable matmul(const Variable& a, const Variable& b,
 // Pooling of images [n,h,w,c] and sequences [n,l,c]. Pooling over whole images
 // is a reduction: mean(x, {1, 2}) and max(x, {1, 2}), over sequences {1}.
 
+/// Largest number of pixels in a window of max_pool2d().
+inline constexpr int64_t kMaxPoolCells = 256;
 /// Maximum of each window. Padding counts as -infinity; the first of equal
 /// maxima gets the gradient. Shapes: [n,h,w,c] -> [n,oh,ow,c].
 /// Throws: ShapeError; ValueError if a window would contain only padding;
 /// UnsupportedError for windows of more than kMaxPoolCells pixels.
-inline constexpr int64_t kMaxPoolCells = 256;
 Variable max_pool2d(const Variable& x, Size2 window,
                     const WindowOptions& options);
 
@@ -106,6 +108,7 @@ Variable avg_pool1d(const Variable& x, Size1 window,
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis,
 /// with given statistics. gamma and beta may be empty (1 and 0).
 /// Shapes: x [...,c], all others [c].
+/// Throws: ShapeError; ValueError for epsilon <= 0 or a negative variance.
 Variable batch_norm(const Variable& x, const Variable& gamma,
                     const Variable& beta, const Tensor& mean,
                     const Tensor& variance, float epsilon);
@@ -113,6 +116,8 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
 /// Batch normalization with the statistics of the batch (biased variance).
 /// Updates the running statistics: running = momentum * running + (1 -
 /// momentum) * batch.
+/// Throws: ShapeError, also without samples; ValueError for epsilon <= 0 or a
+/// momentum outside [0, 1].
 /// Source: Keras BatchNormalization, training=True.
 Variable batch_norm_training(const Variable& x, const Variable& gamma,
                              const Variable& beta, std::span<float> moving_mean,
@@ -135,11 +140,13 @@ Variable layer_norm(const Variable& x, const Variable& gamma,
 Variable relu(const Variable& x);
 Variable relu(const Variable& x, float max_value);
 
+/// Parameters of relu().
 /// Fields in order: max_value, negative_slope, threshold
 struct ReluOptions {
+  /// Upper bound, > 0. Default: none.
   float max_value = std::numeric_limits<float>::infinity();
-  float negative_slope = 0;
-  float threshold = 0;
+  float negative_slope = 0;  ///< slope up to the threshold, finite
+  float threshold = 0;       ///< largest x of the sloped part, finite
 };
 
 /// min(x, max_value) for x > threshold, else negative_slope * (x - threshold)
@@ -161,15 +168,18 @@ Variable selu(const Variable& x);
 
 /// 1 / (1 + exp(-x)).
 Variable sigmoid(const Variable& x);
+/// The hyperbolic tangent.
 Variable tanh(const Variable& x);
 /// x * sigmoid(x), also called SiLU.
 Variable swish(const Variable& x);
 
+/// Formula of gelu().
 enum class GeluForm {
   exact,             ///< x * P(X <= x) for a standard normal X
   tanh_approximate,  ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
 };
 
+/// The Gaussian error linear unit.
 /// Source: Hendrycks and Gimpel 2016, Gaussian Error Linear Units.
 Variable gelu(const Variable& x, GeluForm form = GeluForm::exact);
 

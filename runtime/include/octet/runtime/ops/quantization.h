@@ -15,7 +15,8 @@ enum class StraightThrough {
 /// Quantizes and dequantizes x (see quant_params.h): forward scale * q,
 /// backward the straight-through estimator. The scale gets no gradient.
 /// Throws: ShapeError if a per-channel scale does not fit; ValueError if
-/// `qparams` is empty or a scale is not finite and positive.
+/// `qparams` is empty, a scale is not finite and positive, low > high, or a
+/// bound is beyond +-2^22.
 Variable fake_quantize(const Variable& x, const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
 
@@ -31,7 +32,7 @@ struct LearnedScale {
   float gradient_factor = 1;  ///< factor of the scale's gradient
   /// Whether `scale` is the binary logarithm of the scale, of any sign.
   bool log2 = false;
-  ScaleSlope slope = ScaleSlope::rounding;
+  ScaleSlope slope = ScaleSlope::rounding;  ///< of unclipped values
 };
 
 /// Fake-quantizes with a trainable scale. Its gradient is the sum over the

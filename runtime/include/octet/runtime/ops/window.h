@@ -10,8 +10,8 @@ namespace octet {
 /// Elements added or removed at the ends of an axis. As in Keras: `1` applies
 /// to both ends, `{0, 1}` only to the last.
 struct Ends {
-  int64_t begin = 0;
-  int64_t end = 0;
+  int64_t begin = 0;  ///< elements before the first
+  int64_t end = 0;    ///< elements after the last
 
   constexpr Ends() = default;
   constexpr Ends(Count auto both) : Ends(both, both) {}
@@ -25,11 +25,12 @@ struct Ends {
 /// sides, `{1, 2}` is 1 above and below and 2 left and right, `{{0, 1}, {2,
 /// 3}}` is top and bottom, left and right; also written `{0, 1, 2, 3}`.
 struct Pads {
-  int64_t top = 0;
-  int64_t bottom = 0;
-  int64_t left = 0;
-  int64_t right = 0;
+  int64_t top = 0;     ///< rows above the first
+  int64_t bottom = 0;  ///< rows below the last
+  int64_t left = 0;    ///< columns before the first
+  int64_t right = 0;   ///< columns after the last
 
+  /// Rows above and below, or columns left and right.
   using Ends = octet::Ends;
 
   constexpr Pads() = default;
@@ -47,18 +48,19 @@ struct Pads {
   bool operator==(const Pads&) const = default;
 };
 
+/// Positions of the windows of a convolution or pooling over images.
 /// Fields in order: strides, dilation, pads
 struct WindowOptions {
-  Size2 strides{1, 1};
-  Size2 dilation{1, 1};
-  Pads pads{};
+  Size2 strides{1, 1};   ///< distance between windows, [1, kMaxWindow]
+  Size2 dilation{1, 1};  ///< distance between taps, [1, kMaxWindow]
+  Pads pads{};           ///< padding around the image, [0, kMaxWindow]
 };
 
-/// Window options for sequences.
+/// Positions of the windows of a convolution or pooling over sequences.
 struct WindowOptions1D {
-  int64_t stride = 1;
-  int64_t dilation = 1;
-  Ends pads{};
+  int64_t stride = 1;    ///< distance between windows, [1, kMaxWindow]
+  int64_t dilation = 1;  ///< distance between taps, [1, kMaxWindow]
+  Ends pads{};           ///< padding at the ends, [0, kMaxWindow]
 };
 
 /// Largest size, stride, dilation and padding of a window; keeps products and
