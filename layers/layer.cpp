@@ -181,6 +181,7 @@ bool Layer::average_statistics(bool averaged) {
 size_t Layer::add_parameter(std::string name, const Shape& shape,
                             const ParameterOptions& options) {
   ParameterLimit::take(shape);
+  check_regularizer((name + "_regularizer").c_str(), options.regularizer);
   const bool unfilled = SkipInit::wanted();
   parameters_.push_back(
       {std::move(name),

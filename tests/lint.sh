@@ -9,7 +9,7 @@ usage() {
 Usage: tests/lint.sh [BASE]
 
 Checks without building: the format of all C++ files, the lists of messages
-(tests/messages.py) and, of the files changed since BASE (default: HEAD~1),
+(tests/messages.py), the docstrings of public headers (tests/docstrings.py) and, of the files changed since BASE (default: HEAD~1),
 that headers compile by themselves and that clang-tidy finds nothing. The exit
 code is 1 if a check fails.
 
@@ -54,7 +54,7 @@ else
     tests train -name '*.cpp' -o -name '*.h' -o -name '*.inl')
 fi
 
-runtime/cmake/install_packages.sh clang-format clang-tidy-16
+runtime/cmake/install_packages.sh clang-format clang-tidy-16 doxygen
 status=0
 
 if ((fix)); then
@@ -65,6 +65,7 @@ elif ! clang-format --dry-run -Werror "${sources[@]}"; then
 fi
 
 tests/messages.py || status=1
+tests/docstrings.py || status=1
 
 cmake --preset lint --log-level=WARNING >/dev/null
 

@@ -128,8 +128,8 @@ void check_resize(std::string_view subject, Size2 size, const Resize& resize) {
   throw ValueError(
       "out_of_range", fmt::format("{} resize_size", subject),
       fmt::format(
-          "must be at least the size of the crop, {}x{}, got {}. Hint: 'crop "
-          "256' sets the shorter side in pixels, 'crop 0.875' a ratio",
+          "must be 1 to 100 times the size of the crop, {}x{}, got {}. Hint: "
+          "'crop 256' sets the shorter side in pixels, 'crop 0.875' a ratio",
           size.h, size.w, resize.resize_size));
 }
 

@@ -197,17 +197,22 @@ Config to_config(const OnnxSummary& summary) {
   for (const OnnxQdqPair& pair : summary.qdq_pairs) {
     pairs.push_back(pair_config(pair));
   }
-  return Config::Object{{"bytes", summary.bytes},
-                        {"ir_version", summary.ir_version},
-                        {"opset", summary.opset},
-                        {"producer", summary.producer},
-                        {"description", summary.description},
-                        {"inputs", tensors_config(summary.inputs)},
-                        {"outputs", tensors_config(summary.outputs)},
-                        {"nodes", std::move(nodes)},
-                        {"qdq_pairs", std::move(pairs)},
-                        {"initializers", summary.initializers},
-                        {"parameters", summary.parameters}};
+  return Config::Object{
+      {"bytes", summary.bytes},
+      {"ir_version", summary.ir_version},
+      {"opset", summary.opset},
+      {"producer", summary.producer},
+      {"description", summary.description},
+      {"half_precision", summary.half_precision},
+      {"preprocess", summary.preprocess},
+      {"resize", summary.resize},
+      {"classes", Config::List(summary.classes.begin(), summary.classes.end())},
+      {"inputs", tensors_config(summary.inputs)},
+      {"outputs", tensors_config(summary.outputs)},
+      {"nodes", std::move(nodes)},
+      {"qdq_pairs", std::move(pairs)},
+      {"initializers", summary.initializers},
+      {"parameters", summary.parameters}};
 }
 
 }  // namespace octet::io

@@ -190,6 +190,10 @@ std::vector<int64_t> positions(const Dataset& data,
 }
 
 CheckedSamples compare(std::string_view subject, const Dataset& data) {
+  if (data.size() == 0) {
+    throw ValueError("missing_value", std::string(subject),
+                     "the data has no samples");
+  }
   std::vector<std::vector<double>> all = all_magnitudes(data);
   const std::vector<TensorSpec> specs = data.input_specs();
   const int64_t most = std::max<int64_t>(

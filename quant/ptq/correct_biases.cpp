@@ -66,6 +66,7 @@ std::vector<LayerBias> correct_biases(Model& model, const Dataset& data,
             "model '{}' has no quantizers. Hint: run quantize_model first",
             model.name()));
   }
+  expect_batch_size("correct_biases", options.batch_size);
   const Dataset samples = calibration_samples(
       data_for("correct_biases", model, data), options.samples, options.seed);
   const std::vector<LinearLayer> layers = linear_layers(model);

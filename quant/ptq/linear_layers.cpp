@@ -41,6 +41,12 @@ std::vector<LinearLayer> linear_layers(const Model& model) {
   return result;
 }
 
+void expect_batch_size(const char* method, int64_t batch_size) {
+  if (batch_size >= 1) return;
+  throw ValueError("out_of_range", method,
+                   fmt::format("batch_size must be >= 1, got {}", batch_size));
+}
+
 void for_each_input(const Model& model, const LinearLayer& layer,
                     const Dataset& samples, int64_t batch_size,
                     const std::function<void(const Tensor& rows)>& visit) {

@@ -27,6 +27,9 @@ struct LinearLayer {
 /// with shared parameters or without a LinearPart are marked as skipped.
 std::vector<LinearLayer> linear_layers(const Model& model);
 
+/// Throws: ValueError of `method` for a batch size < 1.
+void expect_batch_size(const char* method, int64_t batch_size);
+
 /// Runs the samples and passes the inputs of `layer`'s product to `visit`, as
 /// rows (LinearPart::rows) and quantized if its quantizer is enabled.
 void for_each_input(const Model& model, const LinearLayer& layer,

@@ -15,6 +15,7 @@
 #include "calibration/accuracy.h"
 #include "calibration/output_error.h"
 #include "calibration/steps.h"
+#include "ptq/linear_layers.h"
 #include "ptq/units.h"
 
 namespace octet::quant {
@@ -228,11 +229,7 @@ PtqPipeline ptq_pipeline(const Model& model, const Dataset& data,
         "out_of_range", "ptq_pipeline",
         fmt::format("held_out must be in (0,1), got {}", options.held_out));
   }
-  if (options.methods.batch_size < 1) {
-    throw ValueError("out_of_range", "ptq_pipeline",
-                     fmt::format("batch_size must be >= 1, got {}",
-                                 options.methods.batch_size));
-  }
+  expect_batch_size("ptq_pipeline", options.methods.batch_size);
   const CheckedSamples checked =
       check_samples("ptq_pipeline", data_for("ptq_pipeline", model, data));
   warn_of_unusual("ptq_pipeline", checked);

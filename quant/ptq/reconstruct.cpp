@@ -293,11 +293,7 @@ std::vector<LayerRounding> reconstruct(const char* subject, Model& model,
         "out_of_range", subject,
         fmt::format("lambda must be finite and >= 0, got {}", options.lambda));
   }
-  if (options.batch_size < 1) {
-    throw ValueError(
-        "out_of_range", subject,
-        fmt::format("batch_size must be >= 1, got {}", options.batch_size));
-  }
+  expect_batch_size(subject, options.batch_size);
   const Dataset samples = calibration_samples(data_for(subject, model, data),
                                               options.samples, options.seed);
   const PrunedKernels pruned(model);

@@ -116,6 +116,7 @@ std::vector<LayerRounding> round_weights(Model& model, const Dataset& data,
         "out_of_range", "round_weights",
         fmt::format("damping must be in [0,1], got {}", options.damping));
   }
+  expect_batch_size("round_weights", options.batch_size);
   expect_fixed_weights("round_weights", model);
   const std::vector<LinearLayer> layers = linear_layers(model);
   const Dataset samples = calibration_samples(

@@ -139,6 +139,11 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
 }
 
 Tensor quantize(const Tensor& x, const QuantParams& qparams) {
+  if (qparams.low < -128 || qparams.high > 127) {
+    throw ValueError("out_of_range", "quantize",
+                     fmt::format("range must be within [-128,127], got [{},{}]",
+                                 qparams.low, qparams.high));
+  }
   const Channels channels = channels_of(x.shape(), qparams);
   Tensor result(x.shape(), DType::i8);
   const auto codes = result.data<int8_t>();

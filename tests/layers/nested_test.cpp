@@ -187,6 +187,14 @@ TEST(Trainable, FrozenLayersHaveNoGradientsAndKeepStatistics) {
   EXPECT_TRUE(copy.layer("b").trainable());
 }
 
+TEST(RegularizationLoss, RejectsNegativeFactors) {
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)Dense({.units = 1, .kernel_regularizer = {.l2 = -1}})(
+                  input({3}));
+            }),
+            (Failure{"out_of_range", "kernel_regularizer"}));
+}
+
 TEST(RegularizationLoss, IsTheSumOfTheRegularizersAndReachesTheGradients) {
   const Sequential model(
       {2}, {Dense({.units = 1,

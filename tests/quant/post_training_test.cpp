@@ -110,6 +110,8 @@ TEST(RoundWeights, RefusesLiveScalesAndFloatModels) {
   EXPECT_EQ(failure_of<ValueError>([&] { round_weights(model, data); }),
             (Failure{"unsupported_value", "quantizer 'conv2d/kernel'"}));
   EXPECT_THROW(round_weights(model, data, {.damping = 2}), ValueError);
+  EXPECT_THROW(round_weights(model, data, {.batch_size = 0}), ValueError);
+  EXPECT_THROW(correct_biases(model, data, {.batch_size = 0}), ValueError);
   Model plain = quickstart();
   EXPECT_EQ(failure_of<ValueError>([&] { round_weights(plain, data); }),
             (Failure{"not_quantized", "round_weights"}));

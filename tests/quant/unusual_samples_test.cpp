@@ -76,6 +76,11 @@ TEST(UnusualSamples, AreRefusedIfManyAreNotFinite) {
   EXPECT_THROW((void)unusual(Tensor::full({1, 64}, kNan)), ValueError);
 }
 
+TEST(UnusualSamples, NeedSamples) {
+  EXPECT_EQ(failure_of<ValueError>([] { (void)unusual(Tensor({0, 64})); }),
+            (Failure{"missing_value", "test"}));
+}
+
 TEST(UnusualSamples, KeepTheirPositionsInARandomSubset) {
   Tensor x = noise({300, 64});
   x.f32()[123 * 64] = 1e7f;

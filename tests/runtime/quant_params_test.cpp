@@ -109,6 +109,10 @@ TEST(QuantizeTensor, RejectsMismatchedScales) {
                              QuantParams{.scale = Tensor::scalar(1)});
             }),
             (Failure{"not_finite", "quantize"}));
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)quantize(x, {.scale = Tensor::scalar(1), .high = 255});
+            }),
+            (Failure{"out_of_range", "quantize"}));
 }
 
 // By definition gradients pass if round(x / s), before clipping, is in range.

@@ -111,6 +111,10 @@ TEST(Communicator, GathersTextsOfAnySize) {
       EXPECT_TRUE(at_one.empty());
     }
     EXPECT_EQ(ranks.broadcast(2, own), "xxxx");
+    for (const int root : {-1, 3}) {
+      EXPECT_THROW((void)ranks.gather_at(root, own), ValueError);
+      EXPECT_THROW((void)ranks.broadcast(root, own), ValueError);
+    }
     ranks.barrier();
   });
 }

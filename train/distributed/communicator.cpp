@@ -39,6 +39,15 @@ std::span<float> slice_of(std::span<float> values,
                         static_cast<size_t>(bounds[rank + 1] - bounds[rank]));
 }
 
+// Returns the index of a rank. Throws: ValueError.
+size_t index_of(int root, int size) {
+  if (root < 0 || root >= size) {
+    throw ValueError("out_of_range", "communicator",
+                     fmt::format("root must be in [0,{}), got {}", size, root));
+  }
+  return static_cast<size_t>(root);
+}
+
 }  // namespace
 
 void Communicator::keep_own(std::span<Sent> to, std::span<Received> from) {
@@ -189,14 +198,14 @@ std::vector<std::string> Communicator::gather(std::string_view own) {
 std::vector<std::string> Communicator::gather_at(int root,
                                                  std::string_view own) {
   std::vector<bool> receivers(static_cast<size_t>(size()));
-  receivers.at(static_cast<size_t>(root)) = true;
+  receivers[index_of(root, size())] = true;
   return gather_from(receivers, own);
 }
 
 std::string Communicator::broadcast(int root, std::string_view own) {
+  const size_t from = index_of(root, size());
   const bool gives = rank() == root;
-  return std::move(
-      gather(gives ? own : std::string_view()).at(static_cast<size_t>(root)));
+  return std::move(gather(gives ? own : std::string_view())[from]);
 }
 
 void Communicator::barrier() { (void)gather({}); }
