@@ -1,10 +1,17 @@
+// octet convert, and octet fold: convert that folds batch normalization.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
 #include <octet/io/onnx.h>
+#include <octet/quant/post_training.h>
+#include <octet/runtime/error.h>
 
 #include "../program.h"
 #include "commands.h"
@@ -16,60 +23,158 @@
 #include "sample_layout.h"
 
 namespace octet::program {
+namespace {
 
-void add_convert(CommandLine& program) {
-  struct Options {
-    ModelSource from;
-    std::string to;
-    ExportOptions file;
-    EngineOptions engine;
-    bool requantize = false;
-  };
-  const auto options = std::make_shared<Options>();
-  Command command = program.add_command("convert", "Convert a model to ONNX");
-  add_model(command, options->from, kModelHelp);
-  command.begin_group("Output");
-  command
-      .add("-o,--output,onnx", options->to,
-           "output file, as argument or with -o")
-      .type("OUT.onnx")
-      .required()
-      .writes({".onnx"});
-  command.add_flag("--requantize", options->requantize,
-                   "make activation ranges of a quantized ONNX file symmetric "
-                   "int8, without data; octet quantize --requantize calibrates "
-                   "them");
-  add_export_options(command, options->file);
-  add_layout_option(command, options->file.layout,
-                    "axis order of inputs and outputs (default: as in the "
-                    "source ONNX file, else nchw)");
-  add_engine_options(command, options->engine, options->to);
-  command.set_footer(R"(
+constexpr const char* kConvertNotes = R"(
+An .onnx file is for deployment; an .h5 file keeps the model as it is, to train
+or quantize it later.
+
 Examples:
   octet convert model.keras -o model.onnx
+  octet convert model.onnx -o model.h5
   octet convert model.h5 -o model.onnx --target tensorrt10
   octet convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize
   octet convert model.h5 -o model.onnx --from-bytes trained --layout nhwc
-)");
-  command.when_chosen([options] {
-    check_output(options->to);
-    (void)onnx_options(options->file, {});
-    check_engine_options(options->engine);
-    warn_of_untrained(options->from);
-    if (options->requantize) {
-      options->from.quantizers = ModelSource::Quantizers::make_symmetric;
-    }
-    Model model = read_model(options->from);
-    const std::string takes = mode_of(model, options->from);
-    const Model written = as_written(std::move(model), options->file, takes);
-    const io::OnnxOptions file =
-        onnx_options(options->file, names_of(options->from, written));
-    const io::OnnxReport report = io::export_onnx(written, options->to, file);
-    print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
-                      report.nodes, report.qdq_pairs, report.bytes));
-    print(write_engine_files(options->to, file.target, options->engine, nullptr,
-                             options->from.limits()));
+)";
+
+constexpr const char* kFoldNotes = R"(
+The same as octet convert --fold. Folding does not change quantized values.
+
+Examples:
+  octet fold model.keras -o folded.h5
+  octet fold int8.onnx -o folded.onnx --target tensorrt10
+)";
+
+struct ConvertOptions {
+  ModelSource from;
+  std::string to;
+  ExportOptions file;
+  EngineOptions engine;
+  bool requantize = false;
+  bool json = false;
+
+  bool onnx() const { return to.ends_with(".onnx"); }
+};
+
+// Throws: ValueError for options of ONNX files if the output is none.
+void check_for_file(const ConvertOptions& o) {
+  const std::pair<const char*, bool> given[] = {
+      {"--target", o.file.target.has_value()},
+      {"--opset", o.file.opset != 0},
+      {"--weights", o.file.weights.has_value()},
+      {"--float16", o.file.float16},
+      {"--batch", o.file.batch >= 0},
+      {"--from-bytes", o.file.from_bytes.has_value()},
+      {"--layout", o.file.layout.has_value()},
+      {"--golden", o.engine.golden}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given || o.onnx()) continue;
+    throw ValueError("conflicting_options", option,
+                     fmt::format("needs an .onnx output file, got '{}'", o.to));
+  }
+}
+
+std::string folds_text(const std::vector<quant::BatchNormFold>& folds) {
+  return folds.empty() ? "the model has no BatchNormalization\n"
+                       : quant::to_string(folds);
+}
+
+Config folds_config(const std::vector<quant::BatchNormFold>& folds) {
+  Config::List list;
+  for (const quant::BatchNormFold& fold : folds) {
+    list.push_back(Config()
+                       .set("batch_norm", fold.batch_norm)
+                       .set("into", fold.into)
+                       .set("reason", fold.reason));
+  }
+  return list;
+}
+
+void convert(const ConvertOptions& o) {
+  check_output(o.to);
+  check_for_file(o);
+  if (o.onnx()) (void)onnx_options(o.file, {});
+  check_engine_options(o.engine);
+  warn_of_untrained(o.from);
+  ModelSource from = o.from;
+  if (o.requantize) from.quantizers = ModelSource::Quantizers::make_symmetric;
+  Model model = read_model(from);
+  Config json;
+  std::string text;
+  if (o.file.fold) {
+    const std::vector<quant::BatchNormFold> folds =
+        quant::batch_norm_folds(model);
+    model = quant::fold_batch_norm(model);
+    json.set("folds", folds_config(folds));
+    text += folds_text(folds);
+  }
+  const std::string takes = mode_of(model, from);
+  const Model written = as_written(std::move(model), o.file, takes);
+  const io::OnnxOptions names = names_of(from, written);
+  json.set("output", o.to);
+  if (o.onnx()) {
+    const io::OnnxOptions file = onnx_options(o.file, names);
+    const io::OnnxReport report = io::export_onnx(written, o.to, file);
+    json.set("nodes", report.nodes)
+        .set("qdq_pairs", report.qdq_pairs)
+        .set("bytes", report.bytes);
+    text += fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.to,
+                        report.nodes, report.qdq_pairs, report.bytes);
+    const std::string engine =
+        write_engine_files(o.to, file.target, o.engine, nullptr, from.limits());
+    text += engine;
+  } else {
+    io::save_model(written, o.to,
+                   {.classes = names.classes,
+                    .preprocess = names.preprocess,
+                    .resize = names.resize,
+                    .interface = names.interface,
+                    .training = training_of(from)});
+    json.set("layers", static_cast<int64_t>(written.layers().size()));
+    text += fmt::format("{}: {} layers\n", o.to, written.layers().size());
+  }
+  print(o.json ? io::to_json(json) + "\n" : text);
+}
+
+// Adds a command with the options of convert.
+void add(CommandLine& program, const char* name, const char* title,
+         const char* notes, bool folds) {
+  const auto options = std::make_shared<ConvertOptions>();
+  ConvertOptions& o = *options;
+  Command command = program.add_command(name, title);
+  add_model(command, o.from, kModelHelp);
+  command.begin_group("Output");
+  command.add("-o,--output,output", o.to, "output file, as argument or with -o")
+      .type("OUT.onnx")
+      .required()
+      .writes({".onnx", ".h5"});
+  command.add_flag("--requantize", o.requantize,
+                   "make activation ranges of a quantized ONNX file symmetric "
+                   "int8, without data; octet quantize --requantize calibrates "
+                   "them");
+  command.add_flag("--json", o.json, "print JSON");
+  add_export_options(command, o.file);
+  add_layout_option(command, o.file.layout,
+                    "axis order of inputs and outputs of an ONNX file "
+                    "(default: as in the source ONNX file, else nchw)");
+  add_engine_options(command, o.engine, o.to);
+  command.set_footer(notes);
+  command.when_chosen([options, folds] {
+    options->file.fold |= folds;
+    convert(*options);
   });
+}
+
+}  // namespace
+
+void add_convert(CommandLine& program) {
+  add(program, "convert", "Convert a model to ONNX or an Octet file",
+      kConvertNotes, false);
+}
+
+void add_fold(CommandLine& program) {
+  add(program, "fold", "Fold batch normalization into the preceding layers",
+      kFoldNotes, true);
 }
 
 }  // namespace octet::program

@@ -10,6 +10,7 @@
 #include <octet/io/npy.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 
 #include "command.h"
@@ -58,6 +59,34 @@ TEST_F(OctetFold, KeepsTheOutputsOfTheModel) {
       EXPECT_NEAR(found.f32()[i], y.f32()[i], 1e-4) << out;
     }
   }
+}
+
+TEST_F(OctetFold, IsConvertWithAnOption) {
+  io::save_model(zoo::make("resnet8", {.seed = 3}), folder_ / "in.h5");
+  ASSERT_EQ(run("fold in.h5 -o folded.onnx").exit_code, 0);
+  ASSERT_EQ(run("convert in.h5 -o converted.onnx --fold").exit_code, 0);
+  EXPECT_EQ(read_file(folder_ / "folded.onnx"),
+            read_file(folder_ / "converted.onnx"));
+}
+
+// A model for training or quantization, with the order of the ONNX file's axes.
+TEST_F(OctetFold, ConvertWritesAModelOfAnOnnxFile) {
+  const Model model = zoo::make("lenet", {.seed = 3});
+  io::save_model(model, folder_ / "in.h5");
+  ASSERT_EQ(run("convert in.h5 -o there.onnx").exit_code, 0);
+  const CommandResult back = run("convert there.onnx -o back.h5 --json");
+  ASSERT_EQ(back.exit_code, 0) << back.output;
+  EXPECT_GT(back.json().at("layers").as_int(), 3);
+  const Model read = io::load_model(folder_ / "back.h5");
+  Tensor x({2, 28, 28, 1});
+  Rng(1).fill_uniform(x, 0, 1);
+  const Tensor y = model.predict(x);
+  const Tensor found = read.predict(x);
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    EXPECT_NEAR(found.f32()[i], y.f32()[i], 1e-5);
+  }
+  EXPECT_EQ(run("convert there.onnx -o back.h5 --opset 17").failure,
+            (Failure{"conflicting_options", "--opset"}));
 }
 
 TEST_F(OctetFold, ReportsNothingToFoldAndRejectsItsInput) {
