@@ -31,7 +31,7 @@ class CenterCropLayer final : public Layer {
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
     facts.sign = OutputSign::of_inputs;
-    facts.identity = same_size(inputs, o_.height, o_.width);
+    facts.identity = identity_if_same_size(inputs, o_.height, o_.width);
     return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -96,6 +97,17 @@ void expect_last_axis(const std::vector<int64_t>& axis, const Shape& x) {
       "unsupported_value", "axis",
       fmt::format("must be the last axis (-1) of {}, got [{}]", x.to_string(),
                   fmt::join(axis, ",")));
+}
+
+int64_t product_of(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (const int64_t factor : factors) {
+    if (factor == 0) return 0;
+    if (__builtin_mul_overflow(product, factor, &product)) {
+      product = std::numeric_limits<int64_t>::max();
+    }
+  }
+  return product;
 }
 
 const Shape& single_input(std::span<const Shape> inputs) {

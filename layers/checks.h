@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ void expect_epsilon(float epsilon);
 /// Throws: ShapeError for rank < 2; UnsupportedError for axes other than the
 /// last.
 void expect_last_axis(const std::vector<int64_t>& axis, const Shape& x);
+
+/// Returns the product, at most INT64_MAX. REQUIRES: factors >= 0.
+int64_t product_of(std::initializer_list<int64_t> factors);
 
 /// Returns the only input. Throws: ValueError for any other number of inputs.
 const Shape& single_input(std::span<const Shape> inputs);

@@ -74,8 +74,8 @@ class Conv2DTransposeLayer final : public Layer {
     }
     if (!inputs.empty()) {
       const Shape& x = inputs[0];
-      facts.multiply_adds =
-          x[1] * x[2] * x[3] * window_.cells() * o_.filters / o_.groups;
+      facts.multiply_adds = product_of(
+          {x[1], x[2], x[3], window_.cells(), o_.filters / o_.groups});
     }
     return facts;
   }

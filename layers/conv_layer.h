@@ -57,7 +57,7 @@ class ConvLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
-    if (this->built()) {
+    if (built()) {
       const Shape& k = at(kernel_).variable.shape();
       facts.convolutions = {{.kernel = window_.size(),
                              .in = k[-2] * o_.groups,
@@ -65,8 +65,9 @@ class ConvLayer final : public Layer {
                              .groups = o_.groups}};
     }
     if (!inputs.empty()) {
-      facts.multiply_adds = pixels(output_shape(inputs)) * o_.filters *
-                            window_.cells() * (inputs[0][-1] / o_.groups);
+      facts.multiply_adds =
+          product_of({pixels(output_shape(inputs)), o_.filters, window_.cells(),
+                      inputs[0][-1] / o_.groups});
     }
     return facts;
   }

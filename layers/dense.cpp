@@ -83,7 +83,7 @@ class DenseLayer final : public Layer {
     for (int axis = 1; axis < inputs[0].rank() - 1; ++axis) {
       rows *= inputs[0][axis];
     }
-    facts.multiply_adds = rows * inputs[0][-1] * o_.units;
+    facts.multiply_adds = product_of({rows, inputs[0][-1], o_.units});
     return facts;
   }
 

@@ -47,7 +47,7 @@ class DepthwiseConvLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
-    if (this->built()) {
+    if (built()) {
       const Shape& k = at(kernel_).variable.shape();
       facts.convolutions = {{.kernel = window_.size(),
                              .in = k[-2],
@@ -56,7 +56,7 @@ class DepthwiseConvLayer final : public Layer {
     }
     if (!inputs.empty()) {
       const Shape y = output_shape(inputs);
-      facts.multiply_adds = pixels(y) * y[-1] * window_.cells();
+      facts.multiply_adds = product_of({pixels(y), y[-1], window_.cells()});
     }
     return facts;
   }

@@ -106,7 +106,7 @@ class DotLayer final : public Layer {
     LayerFacts facts = Layer::facts(inputs);
     if (inputs.empty()) return facts;
     const auto [x, y] = operands(inputs);
-    facts.multiply_adds = x.m * x.k * y.m;
+    facts.multiply_adds = product_of({x.m, x.k, y.m});
     return facts;
   }
 

@@ -17,7 +17,7 @@ class FlattenLayer final : public Layer {
   Config config() const override { return Config::Object(); }
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
-    facts.identity = same_shape(*this, inputs);
+    facts.identity = identity_if_same_shape(*this, inputs);
     return facts;
   }
 

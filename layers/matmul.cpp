@@ -93,8 +93,8 @@ class MatmulLayer final : public Layer {
     LayerFacts facts = Layer::facts(inputs);
     if (inputs.empty()) return facts;
     const Shape y = output_shape(inputs);
-    facts.multiply_adds =
-        y.slice(1, y.rank()).size() * inputs[0][o_.transpose_a ? -2 : -1];
+    facts.multiply_adds = product_of(
+        {y.slice(1, y.rank()).size(), inputs[0][o_.transpose_a ? -2 : -1]});
     return facts;
   }
 

@@ -60,7 +60,9 @@ class MergeLayer final : public Layer {
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
     facts.sign = merge_.negative ? OutputSign::any : OutputSign::of_inputs;
-    if (inputs.size() == 1) facts.identity = Identity::always;
+    if (!merge_.pair && inputs.size() == 1) {
+      facts.identity = Identity::always;
+    }
     return facts;
   }
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/detail/clone_context.h>
+#include <octet/layers/clone_context.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 

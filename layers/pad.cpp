@@ -66,7 +66,7 @@ class PadLayer final : public Layer {
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
     facts.sign = o_.value >= 0 ? OutputSign::of_inputs : OutputSign::any;
-    facts.identity = same_shape(*this, inputs);
+    facts.identity = identity_if_same_shape(*this, inputs);
     return facts;
   }
 

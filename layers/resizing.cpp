@@ -54,7 +54,7 @@ class ResizingLayer final : public Layer {
     LayerFacts facts = Layer::facts(inputs);
     const bool pads = o_.pad_to_aspect_ratio && o_.fill_value < 0;
     facts.sign = pads ? OutputSign::any : OutputSign::of_inputs;
-    facts.identity = same_size(inputs, o_.height, o_.width);
+    facts.identity = identity_if_same_size(inputs, o_.height, o_.width);
     return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {

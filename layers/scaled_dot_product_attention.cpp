@@ -155,7 +155,7 @@ class ScaledDotProductAttentionLayer final : public Layer {
     LayerFacts facts = Layer::facts(inputs);
     if (inputs.empty()) return facts;
     facts.multiply_adds =
-        inputs[0][1] * inputs[1][1] * (inputs[0][2] + inputs[2][2]);
+        product_of({inputs[0][1], inputs[1][1], inputs[0][2] + inputs[2][2]});
     return facts;
   }
 

@@ -54,7 +54,7 @@ class SeparableConvLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
-    if (this->built()) {
+    if (built()) {
       const Shape& k = at(depthwise_).variable.shape();
       facts.convolutions = {{.kernel = window_.size(),
                              .in = k[-2],
@@ -63,9 +63,9 @@ class SeparableConvLayer final : public Layer {
                             {.in = k[-2] * k[-1], .out = o_.filters}};
     }
     if (!inputs.empty()) {
-      const int64_t mixed = inputs[0][-1] * o_.depth_multiplier;
       facts.multiply_adds =
-          pixels(output_shape(inputs)) * mixed * (window_.cells() + o_.filters);
+          product_of({pixels(output_shape(inputs)), inputs[0][-1],
+                      o_.depth_multiplier, window_.cells() + o_.filters});
     }
     return facts;
   }

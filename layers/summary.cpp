@@ -40,7 +40,7 @@ std::string class_text(const Layer& layer) {
   const std::string& function = facts.activation;
   const std::string name = layer.class_name();
   const bool is_said =
-      facts.role == LayerRole::activation && name != "Activation";
+      facts.role == LayerRole::activation && !name.starts_with("Activation");
   if (function.empty() || function == "linear" || is_said) return name;
   return fmt::format("{}, {}", name, function);
 }

@@ -26,7 +26,7 @@ class UpSampling1DLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
-    facts.identity = same_shape(*this, inputs);
+    facts.identity = identity_if_same_shape(*this, inputs);
     return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {

@@ -5,9 +5,10 @@
 
 Doxygen parses the headers of include/octet except detail/. Consecutive
 functions without a blank line between them share the docstring of the first;
-a field has its own. Exempt: defaulted and deleted functions, overrides,
-operator== and operator<=>.
+a field has its own. Exempt: values of enumerations, defaulted and deleted
+functions, overrides, operator== and operator<=>.
 """
+import argparse
 import pathlib
 import re
 import subprocess
@@ -52,10 +53,15 @@ def exempt(member):
             name.startswith("~") or name in ("operator==", "operator<=>"))
 
 
-def shares(location, lines):
-    """Whether the declaration follows another without a blank line."""
-    return lines(location)[int(location.get("line")) - 2].rstrip().endswith(
-        (";", "}"))
+def shares(location, lines, functions):
+    """Whether the declaration follows a function without a blank line."""
+    before = int(location.get("line")) - 1
+    line = lines(location)[before - 1].rstrip()
+    if not line.endswith((";", "}")) or line.lstrip().startswith("using "):
+        return False
+    # The line may be the last of a declaration of several lines.
+    return any((location.get("file"), at) in functions
+               for at in range(max(1, before - 5), before + 1))
 
 
 def undocumented(headers):
@@ -79,19 +85,25 @@ def undocumented(headers):
                 kind = compound.get("kind")
                 if kind not in ("class", "struct", "union", "namespace"):
                     continue
+                if compound.get("prot") == "private":
+                    continue
                 name = compound.findtext("compoundname")
                 place = compound.find("location")
                 if (kind != "namespace" and compound.get("prot") == "public"
                         and not described(compound)):
                     found.add((place.get("file"), int(place.get("line")), name))
+                functions = {
+                    (at.get("file"), int(at.get("line")))
+                    for at in compound.findall(
+                        ".//memberdef[@kind='function']/location")
+                }
                 for member in compound.iter("memberdef"):
                     at = member.find("location")
-                    for value in member.findall("enumvalue"):
-                        pass  # the enumeration describes its values
                     if (member.get("kind") not in KINDS or exempt(member)
                             or described(member)):
                         continue
-                    if member.get("kind") == "function" and shares(at, lines):
+                    if member.get("kind") == "function" and shares(at, lines,
+                                                                   functions):
                         continue
                     found.add((at.get("file"), int(at.get("line")),
                                f"{name}::{member.findtext('name')}"))
@@ -99,7 +111,16 @@ def undocumented(headers):
 
 
 def main():
-    headers = [pathlib.Path(name).resolve() for name in sys.argv[1:]] or [
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("headers", nargs="*", metavar="HEADER",
+                        type=pathlib.Path, help="default: all public headers")
+    given = parser.parse_args().headers
+    for path in given:
+        if not path.is_file():
+            parser.error(f"no such file: {path}")
+    headers = [path.resolve() for path in given] or [
         header for header in sorted(ROOT.glob("*/include/octet/**/*.h"))
         if "detail" not in header.parts
     ]

@@ -6,12 +6,13 @@ cd "$root"
 
 usage() {
   cat <<'END'
-Usage: tests/lint.sh [BASE]
+Usage: tests/lint.sh [--fix] [BASE]
 
-Checks without building: the format of all C++ files, the lists of messages
-(tests/messages.py), the docstrings of public headers (tests/docstrings.py) and, of the files changed since BASE (default: HEAD~1),
-that headers compile by themselves and that clang-tidy finds nothing. The exit
-code is 1 if a check fails.
+Checks the format of all C++ files, the lists of messages (tests/messages.py),
+the docstrings of public headers (tests/docstrings.py) and, of the files changed
+since BASE (default: HEAD~1), that headers compile by themselves and that
+clang-tidy finds nothing. Installs missing tools and configures build/lint. The
+exit code is 1 if a check fails.
 
   --fix     format files in place
   --help    this text

@@ -56,7 +56,7 @@ struct ConvertOptions {
   bool onnx() const { return to.ends_with(".onnx"); }
 };
 
-// Throws: ValueError for options of ONNX files if the output is none.
+// Rejects options of ONNX export if the output is not an ONNX file.
 void check_for_file(const ConvertOptions& o) {
   const std::pair<const char*, bool> given[] = {
       {"--target", o.file.target.has_value()},
@@ -145,7 +145,7 @@ void add(CommandLine& program, const char* name, const char* title,
   add_model(command, o.from, kModelHelp);
   command.begin_group("Output");
   command.add("-o,--output,output", o.to, "output file, as argument or with -o")
-      .type("OUT.onnx")
+      .type("OUT.onnx|OUT.h5")
       .required()
       .writes({".onnx", ".h5"});
   command.add_flag("--requantize", o.requantize,

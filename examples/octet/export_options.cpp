@@ -5,6 +5,7 @@
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
+#include <octet/train/logits.h>
 
 #include "choice.h"
 #include "sample_layout.h"

@@ -7,7 +7,7 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/file_limits.h>
-#include <octet/train/detail/training_state.h>
+#include <octet/train/training_state.h>
 
 namespace octet::io {
 

@@ -10,7 +10,7 @@
 #include <octet/io/onnx_import.h>
 #include <octet/io/onnx_model.h>
 #include <octet/layers/layer.h>
-#include <octet/quant/detail/model_state.h>
+#include <octet/quant/model_state.h>
 #include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/custom_layer.h>
-#include <octet/layers/detail/rebuild.h>
+#include <octet/layers/rebuild.h>
 #include <octet/quant/detail/counterpart.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>

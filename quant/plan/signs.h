@@ -8,7 +8,7 @@
 namespace octet::quant {
 
 /// Makes points below 8 bits, and 8-bit points requested as unsigned, unsigned
-/// for tensors that cannot be negative (Layer::is_non_negative): [0, 2^bits -
+/// for tensors that cannot be negative (LayerFacts::sign): [0, 2^bits -
 /// 1] uses the range fully. Makes all other points signed.
 void choose_signedness(QdqPlan& plan, const GraphIndex& graph);
 

@@ -27,10 +27,11 @@ std::unique_ptr<LinearPart> LinearPart::of(const Layer& wrapped,
                                            const Shape& input,
                                            std::string& why) {
   const Layer& layer = float_layer(wrapped);
-  const FoldedWeight weight = layer.facts().folded;
+  const LayerFacts facts = layer.facts();
+  const FoldedWeight weight = facts.folded;
   const LayerDef* def = find_layer_def(layer.class_name());
-  if (layer.facts().role != LayerRole::linear || weight.parameter.empty() ||
-      !def->qdq.second_weight.empty()) {
+  if (facts.role != LayerRole::linear || weight.parameter.empty() ||
+      def == nullptr || !def->qdq.second_weight.empty()) {
     why = fmt::format("class {} has no single product of inputs and weights",
                       layer.class_name());
     return nullptr;
@@ -45,7 +46,7 @@ std::unique_ptr<LinearPart> LinearPart::of(const Layer& wrapped,
     return nullptr;
   }
   part->bias_ = find_parameter(layer, "bias");
-  const auto convolutions = layer.facts().convolutions;
+  const auto& convolutions = facts.convolutions;
   const int64_t all =
       shape[-1] *
       (weight.last_axis - weight.first_axis > 1 ? shape[weight.first_axis] : 1);
@@ -55,7 +56,7 @@ std::unique_ptr<LinearPart> LinearPart::of(const Layer& wrapped,
 
   Config config = layer.config();
   if (part->bias_ != nullptr) config.set("use_bias", false);
-  if (layer.facts().activation != "linear") config.set("activation", "linear");
+  if (facts.activation != "linear") config.set("activation", "linear");
   for (int64_t first = 0; first < part->inputs_; first += part->outputs_) {
     auto picker = create_layer(layer.class_name(), config);
     picker->build_once(std::array{input});

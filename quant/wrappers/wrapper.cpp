@@ -295,6 +295,12 @@ std::shared_ptr<Layer> BaseQuantizeWrapper::clone(CloneContext& context) const {
   return copy;
 }
 
+LayerFacts BaseQuantizeWrapper::facts(std::span<const Shape> inputs) const {
+  LayerFacts facts = inner_->facts(inputs);
+  if (!quantizers_.empty()) facts.identity = Identity::never;
+  return facts;
+}
+
 std::optional<uint64_t> BaseQuantizeWrapper::state_version() const {
   const std::optional<uint64_t> inner = inner_->state_version();
   if (!inner) return std::nullopt;

@@ -70,8 +70,10 @@ class PixelDenseLayer final : public Layer {
   }
   LayerFacts facts(std::span<const Shape> inputs) const override {
     LayerFacts facts = Layer::facts(inputs);
-    facts.convolutions = {
-        {.in = at(kernel_).variable.shape()[0], .out = units_}};
+    if (built()) {
+      facts.convolutions = {
+          {.in = at(kernel_).variable.shape()[0], .out = units_}};
+    }
     return facts;
   }
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/detail/rebuild.h>
 #include <octet/layers/model.h>
+#include <octet/layers/rebuild.h>
 
 #include "support.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/train/detail/training_state.h>
+#include <octet/train/training_state.h>
 
 namespace octet::train {
 

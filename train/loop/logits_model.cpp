@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <octet/layers/layers.h>
-#include <octet/quant/detail/model_state.h>
+#include <octet/quant/model_state.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
+#include <octet/train/logits.h>
 
 #include "last_activation.h"
 
@@ -28,8 +29,9 @@ const GraphNode& last_call(const SymbolicTensor& tensor) {
     return of.shape.slice(1, of.shape.rank()).size();
   };
   while (node->inputs.size() == 1) {
-    const LayerFacts facts = node->facts();
     const GraphNode& source = *node->inputs[0].node;
+    const LayerFacts facts =
+        quant::float_layer(*node->layer).facts(std::span(&source.shape, 1));
     const bool moves = facts.role == LayerRole::movement &&
                        sample_size(source) == sample_size(*node);
     if (!moves && facts.identity == Identity::never) break;

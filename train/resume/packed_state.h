@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <octet/train/detail/training_state.h>
+#include <octet/train/training_state.h>
 
 namespace octet::train {
 

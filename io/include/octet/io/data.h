@@ -105,7 +105,7 @@ class CsvTable {
 /// skipped. Warns if the header looks like a row of numbers.
 /// Throws: IoError; FormatError for a row whose number of cells differs from
 /// the first row's, broken quotes, empty or duplicate column names, or no rows;
-/// ValueError for a separator that is a quote, a space or a line end.
+/// ValueError for a separator that is a quote, a space, a line end or NUL.
 CsvTable load_csv(const std::filesystem::path& path,
                   const CsvOptions& options = {});
 

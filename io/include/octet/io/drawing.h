@@ -53,7 +53,7 @@ struct Drawing {
 /// Options of draw() and draw_onnx().
 /// Fields in order: target, fuse, limits
 struct DrawOptions {
-  Target target = Target::tensorrt10;  ///< device of the prediction
+  Target target = Target::tensorrt10;  ///< for the forecast; not any
   bool fuse = true;        ///< one box per kernel instead of per layer
   FileLimits limits = {};  ///< for draw_onnx()
 };

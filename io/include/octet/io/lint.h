@@ -57,7 +57,7 @@ struct LayerForecast {
 
 /// Findings and forecast for a file.
 struct LintReport {
-  Target target = Target::tensorrt10;  ///< as requested
+  Target target = Target::tensorrt10;  ///< never Target::any
   /// By severity, then id, then the order of the graph.
   std::vector<LintFinding> findings = {};
   std::vector<LayerForecast> layers = {};  ///< in the graph's order
@@ -75,7 +75,7 @@ struct LintReport {
 /// Options of lint_onnx() and fix_onnx().
 /// Fields in order: target, samples, limits
 struct LintOptions {
-  Target target = Target::tensorrt10;  ///< runtime of the file
+  Target target = Target::tensorrt10;  ///< not Target::any
   /// Input samples, float32 [n,...] in the file's layout, for files with one
   /// input. Required by rules A03 and A07, which run the file; ignored by
   /// fix_onnx().

@@ -1,4 +1,4 @@
-// Export to ONNX.
+// Export to ONNX, the interface of ONNX files, and their summaries.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ enum class Target {
   tensorrt_rtx,  ///< TensorRT for RTX 1.x
   onnxruntime,   ///< on x86 processors
   openvino,      ///< on x86 processors
-  any,           ///< all of them since TensorRT 8.0; for export only
+  any,           ///< what all of them support; for export only
 };
 
 /// Returns the name of a target: "tensorrt10".

@@ -1,5 +1,7 @@
-// Layer: base class of all layers, their static description and the state of
-// a forward pass.
+// Layer: base class of all layers, their static description (LayerDef), their
+// properties (LayerFacts) and the state of a forward pass (ForwardContext).
+// Graph nodes share the layers they call; models own them jointly. A built
+// layer may run in several threads at once under NoGradGuard.
 #pragma once
 
 #include <array>
@@ -11,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/layers/detail/clone_context.h>
+#include <octet/layers/clone_context.h>
 #include <octet/layers/parameter.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/quant_params.h>
@@ -20,11 +22,9 @@
 
 namespace octet {
 
-// LayerDef: static description of a layer class: creation, Q/DQ placement,
-// folding and Keras import. Properties that depend on a layer's options are
-// virtual functions of Layer.
-
+class EmitContext;
 class Layer;
+struct OnnxValue;
 
 /// What a layer computes, as far as Q/DQ placement depends on it.
 enum class LayerRole {
@@ -113,9 +113,6 @@ struct LayerDef {
   KerasDef keras = {};                ///< names and layout in Keras files
 };
 
-// ForwardContext: the state of a forward pass as layers see it, including the
-// hook by which a quantize wrapper changes their weights.
-
 /// Quantization inside a layer: of its weights, and of the intermediate tensor
 /// between its two products. Training and export use the same hook, so they
 /// cannot diverge.
@@ -159,14 +156,6 @@ struct ForwardContext {
   /// QdqDefault::intermediate.
   Variable intermediate(std::string_view name, const Variable& x) const;
 };
-
-// Layer: base class of all layers: parameters, shapes, forward computation,
-// configuration and ONNX export. Graph nodes share the layers they call; a
-// Model owns its layers jointly with other models. A built layer may run in
-// several threads at once under NoGradGuard.
-
-class EmitContext;
-struct OnnxValue;
 
 /// Dimensions of a convolution.
 struct ConvolutionShape {
@@ -252,11 +241,14 @@ class Layer {
   /// object shared by several layers only once.
   virtual std::shared_ptr<Layer> clone(CloneContext& context) const;
 
-  /// Returns the layer's properties for inputs of these shapes. Without shapes,
-  /// `identity` and `multiply_adds` may have their defaults. By default: role
-  /// and folded weight of the class, the field `activation` of config(), the
-  /// sign of that function, for "linear" `of_inputs` if the role is movement or
-  /// identity, and no effect in inference for LayerRole::identity.
+  /// Returns the layer's properties for inputs of these shapes. May be called
+  /// before build() and without shapes: `convolutions` is then empty,
+  /// `multiply_adds` 0 and `identity` possibly never. Overrides call
+  /// Layer::facts(inputs) and change fields; one that sets `activation` sets
+  /// `sign`, too. By default: role and folded weight of the class, the field
+  /// `activation` of config(), the sign of that function, for "linear"
+  /// `of_inputs` if the role is movement or identity, and no effect in
+  /// inference for LayerRole::identity. Throws: as config() and output_shape().
   virtual LayerFacts facts(std::span<const Shape> inputs) const;
   LayerFacts facts() const { return facts({}); }
 

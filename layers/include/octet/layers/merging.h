@@ -73,24 +73,6 @@ class Divide : public LayerHandle {
   explicit Divide(const DivideOptions& options = {});
 };
 
-/// Options of Power.
-/// Fields in order: exponent, name
-struct PowerOptions {
-  float exponent = 1;     ///< finite; 1 returns the input
-  std::string name = "";  ///< unique in a model; empty: from the class name
-};
-
-/// Computes x^exponent for each element; NaN for negative x and a non-integer
-/// exponent.
-/// Shapes: [n,...] -> [n,...].
-/// Throws: ValueError for a non-finite exponent.
-class Power : public LayerHandle {
- public:
-  /// Checks the options. Each call checks its inputs.
-  explicit Power(const PowerOptions& options);
-  explicit Power(float exponent) : Power(PowerOptions{.exponent = exponent}) {}
-};
-
 /// Options of Average.
 struct AverageOptions {
   std::string name = "";  ///< unique in a model; empty: from the class name

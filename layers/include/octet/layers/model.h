@@ -116,8 +116,9 @@ class [[nodiscard]] Model {
   /// there is none. Shapes: [].
   Variable regularization_loss() const;
 
-  /// Runs inference and passes every node's output to `observer`.
+  /// Receives the output of each node.
   using Observer = std::function<void(const GraphNode&, const Variable&)>;
+  /// Runs inference and passes every node's output to `observer`.
   std::vector<Variable> run(std::span<const Variable> inputs,
                             const Observer& observer) const;
 
@@ -212,11 +213,12 @@ class [[nodiscard]] Model {
   /// Returns the same numbers, one entry per node in the order of nodes().
   std::vector<NodeSize> sizes() const;
 
-  /// Returns a copy with layers created by `rewrite`; by default equal layers
-  /// with the same weights. `rewrite` receives each layer once and returns an
-  /// unbuilt layer with the same parameters. Shared parameters stay shared.
+  /// Creates the copy of a layer, unbuilt and with the same parameters.
   using Rewriter = std::function<std::shared_ptr<Layer>(const Layer& layer,
                                                         CloneContext& context)>;
+  /// Returns a copy with layers created by `rewrite`; by default equal layers
+  /// with the same weights. `rewrite` receives each layer once. Shared
+  /// parameters stay shared.
   Model clone(const Rewriter& rewrite = {},
               Weights weights = Weights::copy) const;
 

@@ -110,29 +110,4 @@ class CenterCrop : public LayerHandle {
   explicit CenterCrop(const CenterCropOptions& options = {});
 };
 
-/// Options of Interpolate.
-/// Fields in order: height, width, mode, coordinates, cubic_coefficient, name
-struct InterpolateOptions {
-  int64_t height = 0;  ///< height of the output, in [1, 2^31); required
-  int64_t width = 0;   ///< width of the output, in [1, 2^31); required
-  std::string mode = "bilinear";  ///< or "bicubic"
-  /// Position of pixel centers (PixelCoordinates): "half_pixel",
-  /// "align_corners" (as in PyTorch's Upsample) or "asymmetric".
-  std::string coordinates = "half_pixel";
-  /// Slope of the bicubic curve, finite; see ResizeOptions.
-  float cubic_coefficient = -0.75f;
-  std::string name = "";  ///< unique in a model; empty: from the class name
-};
-
-/// Resizes images, as PyTorch's interpolate; see resize2d(). Keras' Resizing
-/// equals mode "bilinear" with coordinates "half_pixel".
-/// Shapes: [n,h,w,c] -> [n,height,width,c].
-/// Throws: ValueError for sizes < 1, an unknown mode, unknown coordinates, or a
-/// non-finite cubic_coefficient; ShapeError for inputs other than images.
-class Interpolate : public LayerHandle {
- public:
-  /// Checks the options. Each call checks its inputs.
-  explicit Interpolate(const InterpolateOptions& options = {});
-};
-
 }  // namespace octet

@@ -43,8 +43,9 @@ struct QdqSite {
   static QdqSite input(int index);
   /// `tensor` is the name in QdqDefault::intermediate.
   static QdqSite intermediate(std::string tensor);
-  /// A parameter of the layer, by name; the layer's output.
+  /// A parameter of the layer, by name.
   static QdqSite weight(std::string parameter);
+  /// The output of the layer, for all consumers.
   static QdqSite output();
   bool operator==(const QdqSite&) const = default;
 };

@@ -72,9 +72,9 @@ class BaseQuantizeWrapper : public Layer {
                  std::span<const OnnxValue> inputs) const override;
   /// Returns a wrapper of the class registered for the inner layer.
   std::shared_ptr<Layer> clone(CloneContext& context) const override;
-  LayerFacts facts(std::span<const Shape> inputs) const override {
-    return inner_->facts(inputs);
-  }
+  using Layer::facts;
+  /// Returns the facts of the wrapped layer. With quantizers it is no identity.
+  LayerFacts facts(std::span<const Shape> inputs) const override;
   const std::string& original_name() const override { return inner_->name(); }
   bool observing() const override;
   std::optional<uint64_t> state_version() const override;
@@ -96,6 +96,7 @@ class BaseQuantizeWrapper : public Layer {
 class NonWeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
+  /// Returns input 0.
   static QdqSites sites() { return {}; }
 };
 
@@ -103,6 +104,7 @@ class NonWeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
 class WeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
+  /// Returns input 0 and the kernel.
   static QdqSites sites() { return {.weights = {"kernel"}}; }
 };
 
@@ -110,6 +112,7 @@ class WeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
 class MultiInputBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
+  /// Returns all inputs.
   static QdqSites sites() { return {.inputs = QdqSites::kEveryInput}; }
 };
 

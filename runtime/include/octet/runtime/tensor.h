@@ -209,8 +209,9 @@ class [[nodiscard]] Tensor {
   /// Contents are undefined. Throws: ShapeError if the size overflows or a
   /// dimension is unknown.
   explicit Tensor(const Shape& shape, DType type = DType::f32);
-  /// An f32 tensor with every element set to `value`, or a tensor of zeros.
+  /// An f32 tensor with every element set to `value`.
   static Tensor full(const Shape& shape, float value);
+  /// A tensor of zeros.
   static Tensor zeros(const Shape& shape, DType type = DType::f32);
   /// An f32 tensor of rank 0.
   static Tensor scalar(float value);

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/train/detail/training_state.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/optimizer.h>
+#include <octet/train/training_state.h>
 
 namespace octet::train {
 

@@ -18,41 +18,6 @@
 
 namespace octet::train {
 
-// update_batch_statistics: re-estimates the running statistics of batch
-// normalization.
-
-/// Options of update_batch_statistics().
-/// Fields in order: batch_size, samples, seed
-struct BatchStatisticsOptions {
-  int64_t batch_size = 64;  ///< samples per batch, >= 1
-  int64_t samples = 0;      ///< number of samples, a random subset; 0: all
-  uint64_t seed = 0;        ///< for selection and order of the samples
-};
-
-/// Sets the running means and variances of all layers that are not frozen to
-/// their averages over the batches of `data` with the current parameters; for
-/// weights that were averaged or modified after training. Parameters stay
-/// unchanged. Returns the number of updated layers.
-/// As PyTorch's torch.optim.swa_utils.update_bn, but batches are weighted by
-/// their samples, and every call of a shared layer counts.
-/// Throws: ValueError for options out of range, data that does not match the
-/// model, or a batch that is not finite; errors of the data source. The
-/// statistics are then unchanged.
-int64_t update_batch_statistics(Model& model, const Dataset& data,
-                                const BatchStatisticsOptions& options = {});
-
-// calibrate: calibration distributed over ranks.
-
-/// Distributes quant::calibrate() over ranks, each with a contiguous range of
-/// batches. Observer states are merged in sample order, so scales are
-/// bit-identical to those of a single process. With a custom observer, whose
-/// state cannot be merged, each rank runs all samples. All ranks must call it
-/// with the same model, data and options.
-/// Throws: as quant::calibrate(). An error on any rank is thrown on all ranks.
-std::vector<quant::CalibratedRange> calibrate(
-    Model& model, const Dataset& data, Communicator& ranks,
-    const quant::CalibrationOptions& options = {});
-
 // evaluate and predict: run a model on data in inference mode. The model stays
 // unchanged.
 
@@ -109,30 +74,39 @@ Tensor predict(const Model& model, const Dataset& data,
 std::vector<Tensor> predict_all(const Model& model, const Dataset& data,
                                 int64_t batch_size = 1000);
 
-// Conversion between models that end in logits and models that end in
-// probabilities (softmax or sigmoid).
+// update_batch_statistics: re-estimates the running statistics of batch
+// normalization.
 
-/// Returns the Keras name of the activation of the model's single output. The
-/// activation may be a layer or the option `activation` of a layer, inside a
-/// wrapper or a nested model, and followed by layers that only reshape.
-/// "softmax" means a softmax over a sample's last axis; "linear" means logits
-/// of a Dense or convolution; "" means anything else.
-/// Throws: ValueError for several outputs.
-std::string output_activation(const Model& model);
-/// As above, for output number `output`.
-/// Throws: ValueError for an index out of range.
-std::string output_activation(const Model& model, size_t output);
+/// Options of update_batch_statistics().
+/// Fields in order: batch_size, samples, seed
+struct BatchStatisticsOptions {
+  int64_t batch_size = 64;  ///< samples per batch, >= 1
+  int64_t samples = 0;      ///< number of samples, a random subset; 0: all
+  uint64_t seed = 0;        ///< for selection and order of the samples
+};
 
-/// Returns a copy of a model without its final softmax or sigmoid, with the
-/// same weights, scales and layer names. A model that ends in logits is copied
-/// unchanged. Accepts float and quantized models.
-/// Throws: ValueError for any other output.
-Model logits_model(const Model& model);
+/// Sets the running means and variances of all layers that are not frozen to
+/// their averages over the batches of `data` with the current parameters; for
+/// weights that were averaged or modified after training. Parameters stay
+/// unchanged. Returns the number of updated layers.
+/// As PyTorch's torch.optim.swa_utils.update_bn, but batches are weighted by
+/// their samples, and every call of a shared layer counts.
+/// Throws: ValueError for options out of range, data that does not match the
+/// model, or a batch that is not finite; errors of the data source. The
+/// statistics are then unchanged.
+int64_t update_batch_statistics(Model& model, const Dataset& data,
+                                const BatchStatisticsOptions& options = {});
 
-/// Returns a copy of a model that ends in logits, followed by a softmax over
-/// the last axis, or by a sigmoid for a single value per sample. A model that
-/// ends in a softmax or sigmoid is copied unchanged. Accepts float and
-/// quantized models. Throws: ValueError for any other output.
-Model probability_model(const Model& model);
+// calibrate: calibration distributed over ranks.
+
+/// Distributes quant::calibrate() over ranks, each with a contiguous range of
+/// batches. Observer states are merged in sample order, so scales are
+/// bit-identical to those of a single process. With a custom observer, whose
+/// state cannot be merged, each rank runs all samples. All ranks must call it
+/// with the same model, data and options.
+/// Throws: as quant::calibrate(). An error on any rank is thrown on all ranks.
+std::vector<quant::CalibratedRange> calibrate(
+    Model& model, const Dataset& data, Communicator& ranks,
+    const quant::CalibrationOptions& options = {});
 
 }  // namespace octet::train

@@ -12,12 +12,12 @@
 #include <octet/runtime/dataset.h>
 #include <octet/train/callback.h>
 #include <octet/train/communicator.h>
-#include <octet/train/detail/training_state.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/loader.h>
 #include <octet/train/loss.h>
 #include <octet/train/optimizer.h>
 #include <octet/train/schedule.h>
+#include <octet/train/training_state.h>
 
 namespace octet::train {
 

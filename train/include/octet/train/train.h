@@ -11,6 +11,7 @@
 #include <octet/train/fit.h>
 #include <octet/train/learning_rate.h>
 #include <octet/train/loader.h>
+#include <octet/train/logits.h>
 #include <octet/train/loss.h>
 #include <octet/train/metric.h>
 #include <octet/train/optimizer.h>

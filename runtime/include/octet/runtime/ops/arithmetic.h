@@ -13,10 +13,11 @@ namespace octet {
 // Tensor arithmetic. Operands broadcast as in NumPy: axes are aligned at the
 // last, and sizes of 1 (or missing axes) repeat. NaN stays NaN.
 
-/// x + bias over the last axis. Shapes: x [...,c], bias [c].
+/// x + bias over the last axis. Shapes: x [...,c], bias [c]. Throws:
+/// ShapeError.
 Variable bias_add(const Variable& x, const Variable& bias);
 
-/// x + y; deferred if the shapes are equal. Throws: ShapeError.
+/// x + y. Throws: ShapeError.
 Variable add(const Variable& x, const Variable& y);
 /// x - y. Throws: ShapeError.
 Variable subtract(const Variable& x, const Variable& y);

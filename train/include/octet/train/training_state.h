@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include <octet/quant/detail/model_state.h>
+#include <octet/quant/model_state.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/tensor.h>
 
@@ -17,13 +17,13 @@ using NamedTensors = std::map<std::string, Tensor>;
 /// State of a callback. Values may be NaN or infinite.
 struct CallbackState {
   Config values;  ///< null, or an object
-  NamedTensors tensors = {};
+  NamedTensors tensors = {};  ///< by path within the callback
 };
 
 /// State of a fit between two optimizer steps. Tensors may share memory with
 /// the model: clone them to preserve them.
 struct TrainingState {
-  quant::ModelState model;
+  quant::ModelState model;  ///< weights, plan and quantizers
   /// Options, optimizer, data and names of trained parameters, which must agree
   /// for a fit to resume.
   Config fingerprint = {};

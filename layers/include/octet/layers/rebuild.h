@@ -13,6 +13,7 @@
 
 namespace octet {
 
+/// State of Model::rebuild(), passed to its rewriter.
 class Rebuild {
  public:
   /// The original model.

@@ -13,12 +13,13 @@ namespace octet::quant {
 
 /// A parameter or statistic of a layer, by its name in the float model.
 struct Weight {
-  std::string layer;
-  std::string name;  ///< "kernel"
-  bool trainable = true;
-  Tensor value;
+  std::string layer;      ///< name in the float model
+  std::string name;       ///< "kernel"
+  bool trainable = true;  ///< false: a statistic
+  Tensor value;           ///< may share memory with the model
 };
 
+/// The content of a model file.
 struct ModelState {
   Config graph;  ///< to_config() of the float model
   Config plan;   ///< to_config() of the plan; null for a float model
