@@ -343,6 +343,26 @@ TEST(FoldBatchNorm, KeepsANormalizationWithQuantizedInput) {
             "b stays: the output of 'quant_a' is quantized\n");
 }
 
+// The quantizer's range is that of values before the normalization.
+TEST(FoldBatchNorm, DoesNotLookThroughAQuantizedIdentity) {
+  const SymbolicTensor x = image();
+  const Model model =
+      shaken(x, bn("bn")(Activation({.activation = "linear", .name = "same"})(
+                    conv("conv")(x))));
+  EXPECT_EQ(folds_of(model), "bn -> conv\n");
+  QdqPoint point;
+  point.site = QdqSite::input(0);
+  point.rule = "test";
+  point.layer = "same";
+  point.config = activation_quantizer();
+  Model quantized = apply({.points = {point}}, model);
+  calibrate(quantized, [](const Model& m) {
+    (void)m.predict(noise({3, 6, 5, 4}));
+  });
+  EXPECT_EQ(folds_of(quantized),
+            "bn stays: its input 'quant_same' is of class Activation\n");
+}
+
 TEST(FoldBatchNorm, KeepsQuantizedBiasesAndGammas) {
   const QuantizerConfig weight = weight_quantizer();
   EXPECT_EQ(folds_of(quantized_with(
