@@ -29,6 +29,7 @@ const char* build_options(Target target) {
              "GPUs compile its kernels when they load it";
     case Target::onnxruntime:
     case Target::openvino:
+    case Target::any:
       return "";
   }
   return "";
