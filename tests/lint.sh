@@ -9,9 +9,10 @@ usage() {
 Usage: tests/lint.sh [BASE]
 
 Checks without building: the format of all C++ files, the lists of messages
-(tests/messages.py), the docstrings of public headers (tests/docstrings.py) and, of the files changed since BASE (default: HEAD~1),
-that headers compile by themselves and that clang-tidy finds nothing. The exit
-code is 1 if a check fails.
+(tests/messages.py), the docstrings of public headers (tests/docstrings.py),
+links and code blocks of Markdown files (docs/check.py) and, of the files
+changed since BASE (default: HEAD~1), that headers compile by themselves and
+that clang-tidy finds nothing. The exit code is 1 if a check fails.
 
   --fix     format files in place
   --help    this text
@@ -66,6 +67,7 @@ fi
 
 tests/messages.py || status=1
 tests/docstrings.py || status=1
+docs/check.py || status=1
 
 cmake --preset lint --log-level=WARNING >/dev/null
 
