@@ -64,6 +64,7 @@ class Page:
                 if heading:
                     self.add_anchor(heading[1], counts)
                 plain = re.sub(r"`[^`]*`", "", line)
+                self.anchors |= set(re.findall(r'<a id="([\w-]+)"', plain))
                 self.links += [(number, x) for x in LINK.findall(plain)]
             previous = line
 
