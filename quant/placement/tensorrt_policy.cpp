@@ -1,4 +1,5 @@
-// Policy::tensorrt: Q/DQ for TensorRT's fusions. Order as in quant/README.md:
+// Policy::tensorrt: Q/DQ for TensorRT's fusions. Order as in
+// docs/guides/placement-tensorrt.md:
 // linear layers and their pads; in reverse model order, layers that depend on
 // their successors; in model order, layers that depend on other consumers of a
 // tensor.

@@ -57,7 +57,7 @@ std::vector<Sample> distributions() {
 }
 
 /// Counts magnitudes in bins of a power of two, the largest in the upper half
-/// of 4096 bins (quant/README.md).
+/// of 4096 bins (docs/guides/calibration.md).
 struct Histogram {
   double width;
   std::vector<double> counts;

@@ -351,7 +351,7 @@ TEST(AdamW, IsAdamWithDecay) {
   EXPECT_THROW(AdamW({.beta1 = 1}), ValueError);
 }
 
-/// As in train/README.md, without config().
+/// As in docs/guides/custom-training.md, without config().
 class SignRule final : public UpdateRule {
  public:
   int slots() const override { return 0; }

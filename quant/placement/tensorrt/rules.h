@@ -1,5 +1,5 @@
 // Rules of Policy::tensorrt, by layer. The rule ids are listed in
-// quant/README.md.
+// docs/guides/placement-tensorrt.md.
 #pragma once
 
 #include <octet/quant/quantize_model.h>

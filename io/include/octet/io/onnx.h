@@ -141,7 +141,7 @@ struct OnnxOptions {
   /// Concat and a convolution are always uint8: it computes int8 wrongly there.
   bool uint8_activations = false;
   /// Export throws for models that the target does not support: see
-  /// docs/onnx-export.md.
+  /// docs/guides/onnx-export.md.
   Target target = Target::any;
   /// Converts float32 within the graph to float16, for TensorRT 11, which takes
   /// types from the file; inputs and outputs keep their types. Quantized models

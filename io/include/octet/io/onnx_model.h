@@ -23,7 +23,7 @@ namespace octet::io {
 /// and outputs included, and rounded in each node's outputs. Convolutions and
 /// matrix products add float32 in float32, statistics in float64; results do
 /// not depend on the number of threads. Copies share the graph. predict() is
-/// thread-safe. docs/onnx-reference.md lists the operators.
+/// thread-safe. docs/guides/onnx-run.md lists the operators.
 class OnnxModel {
  public:
   /// Return the inputs, without those that have an initializer, and the

@@ -31,7 +31,7 @@ struct TensorBoardOptions {
   std::function<double()> clock = {};
 };
 
-/// Writes an event file, `events.out.tfevents.<number>.octet`; the number is
+/// Writes an event file, `events.out.tfevents.NUMBER.octet`; the number is
 /// above all numbers of ten digits in the folder, so a resumed run has a new
 /// file. Not thread-safe.
 class TensorBoardWriter {

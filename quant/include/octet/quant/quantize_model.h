@@ -34,7 +34,7 @@ enum class OnUnknown {
 };
 
 /// Options of Policy::tensorrt. P04, A06, ... are the ids of its rules;
-/// quant/README.md describes them.
+/// docs/guides/placement-tensorrt.md describes them.
 /// Source: TensorRT developer guide, "Q/DQ placement recommendations", and
 /// ModelOpt's onnx quantization.
 struct TensorrtPolicy {

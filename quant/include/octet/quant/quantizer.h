@@ -38,7 +38,7 @@ enum class Calibration {
   /// least Kullback-Leibler divergence between the distributions of values and
   /// quantized values.
   /// Source: S. Migacz, "8-bit inference with TensorRT", GTC 2017; for empty
-  /// bins see quant/README.md
+  /// bins see docs/guides/calibration.md
   entropy,
 };
 

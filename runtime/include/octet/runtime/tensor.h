@@ -160,7 +160,7 @@ int64_t size_of(DType type);
 /// "f32", "i8", "u8", "i32", "i64" or "bool".
 std::string_view to_string(DType type);
 
-/// Element type of a C++ type: DTypeOf<float>::value is DType::f32.
+/// Element type of a C++ type: `DTypeOf<float>::value` is DType::f32.
 template <class T>
 struct DTypeOf;
 /// Element type of float.

@@ -3,7 +3,8 @@
 //
 // Pointwise ops between linear ops (convolution, dense) are deferred: a
 // Variable then stores an expression that the next linear op evaluates while
-// loading its input. value() evaluates it on demand. See runtime/README.md.
+// loading its input. value() evaluates it on demand. See
+// docs/design/expressions.md.
 //
 // A Variable belongs to one thread. Several threads may read leaves under
 // NoGradGuard.

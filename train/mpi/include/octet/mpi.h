@@ -4,7 +4,7 @@
 //   train::fit(model, data, {.shards = 8, .communicator = &mpi});
 //
 // started as `mpirun -np 4 PROGRAM`. Only this library, octet::mpi, depends on
-// MPI. See train/README.md, "Train on several machines".
+// MPI. See docs/guides/many-machines.md.
 #pragma once
 
 #include <octet/train/communicator.h>
