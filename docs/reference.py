@@ -156,8 +156,8 @@ def footer_pages(lines):
             parts.append(escape(" ".join(text)))
             text.clear()
         if rows:
-            parts.append(table(["", ""], [[code(a), cell(escape(b))]
-                                          for a, b in rows]))
+            parts.append(table(["value", "meaning"],
+                               [[code(a), cell(escape(b))] for a, b in rows]))
             rows.clear()
         if example:
             while example and not example[-1].strip():
@@ -327,7 +327,7 @@ def job_page(helps, outputs):
         parts.append(f"## {name}")
         parts.append(f"`[{name}]`: [octet {name}](commands/{name}.md)")
         if rows:
-            parts.append(table(["key", "value", ""], rows))
+            parts.append(table(["key", "value", "note"], rows))
     return "\n\n".join(parts) + "\n"
 
 
@@ -381,11 +381,14 @@ class Struct:
             default = default.replace("std::numeric_limits<float>::infinity()",
                                       "infinity")
             default = re.sub(r"(\d)f\b", r"\1", default)
+            default = re.sub(r"^Padding(?:1D)?::(\w+)$", r'"\1"', default)
             text = re.sub(r"; required$", "", text)
             text = re.sub(r"^Required: ", "", text)
             text = text[:1].upper() + text[1:]
-            yield [code(field), code(type_.replace("std::", "")),
-                   "required" if required else code(default) if default else "",
+            type_ = type_.replace("std::", "")
+            yield [code(field),
+                   code(type_) + ", required" if required else
+                   code(f"{type_} = {default}" if default else type_),
                    cell(escape(text))]
 
 
@@ -574,12 +577,11 @@ def layer_section(declaration, structs, entry, qdq, placement):
         rows.append(["errors", cell(escape(doc["Throws"]))])
     if "Source" in doc:
         rows.append(["source", cell(escape(doc["Source"]))])
-    parts.append(table(["", ""], rows))
+    parts.append(table(["property", "value"], rows))
     if declaration.options:
         fields = list(structs[declaration.options].rows())
         if fields:
-            parts.append(table(["option", "type", "default", "meaning"],
-                               fields))
+            parts.append(table(["option", "type and default", "meaning"], fields))
     return "\n\n".join(parts)
 
 
@@ -631,13 +633,25 @@ def layer_pages(source, out):
              "of the ONNX export. Functions on tensors: "
              "[functions](../functions.md).",
              "## Notation"]
-    parts.append(table(["", ""], [
+    parts.append(table(["term", "meaning"], [
         ["`n h w c`", "samples, rows, columns and channels of the input; "
          "`l`: steps of a sequence, `t`: tokens, `d`: features"],
         ["`oh ow ol`", "sizes of the output: for padding valid, "
          "`floor((size - kernel') / stride) + 1` with `kernel' = (kernel - 1) "
          "* dilation + 1`; for same, `ceil(size / stride)`"],
         ["`x y w b`", "input, output, kernel and bias"],
+        ["`Size1`, `Size2`", "a number, or `{height, width}`"],
+        ["`Padding`, `Padding1D`", "`\"valid\"`, `\"same\"`, in sequences "
+         "`\"causal\"`, a number, or numbers per side"],
+        ["`Pads`, `Ends`", "a number, `{rows, columns}`, or "
+         "`{{top, bottom}, {left, right}}`; of a sequence or axis: a number, "
+         "or `{begin, end}`"],
+        ["`Initializer`", "`zeros()`, `ones()`, `constant_value(v)`, "
+         "`random_uniform(low, high)`, `random_normal(mean, deviation)`, "
+         "`truncated_normal(mean, deviation)`, `glorot_uniform()`, "
+         "`glorot_normal()`, `he_uniform()`, `he_normal()`, "
+         "`lecun_uniform()`, `lecun_normal()`"],
+        ["`Regularizer`", "`{.l1 = 0, .l2 = 1e-4f}`"],
         ["Q/DQ by default", "placement of the policy `tensorrt`"],
         ["quantize wrapper", "positions that a spec or case can select, and "
          "whether the policy `toolkit` selects them by default"],
@@ -648,7 +662,7 @@ def layer_pages(source, out):
     ]))
     for title, family, rows in index:
         parts.append(f"## {title}")
-        parts.append(table(["layer", "", "Q/DQ by default"], rows))
+        parts.append(table(["layer", "function", "Q/DQ by default"], rows))
     (out / "layers/index.md").write_text("\n\n".join(parts) + "\n")
     return sum(len(rows) for _, _, rows in index)
 
@@ -825,14 +839,14 @@ def main():
         "# Commands",
         "Generated from `octet COMMAND --help`. Tasks: "
         "[commands by task](../../commands.md); several commands in one file: "
-        "[job files](../job-files.md).", table(["", ""], rows)]) + "\n")
+        "[job files](../job-files.md).", table(["command", "task"], rows)]) + "\n")
 
     layers = layer_pages(options.source, out)
     function_page(options.source, out)
     rules = lint_pages(options.source, out)
     (out / "index.md").write_text("\n\n".join([
         "# Reference",
-        table(["", ""], [
+        table(["page", "contents"], [
             ["[Commands](commands/index.md)",
              f"{len(helps)} commands with options and examples"],
             ["[Job files](job-files.md)", "keys of TOML files for `octet run`"],
