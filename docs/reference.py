@@ -280,9 +280,9 @@ def command_page(name, help_, outputs):
         if not notes.startswith("##"):
             parts.append("## Notes")
         parts.append(notes)
-    if name != "run":
-        parts.append("Keys of job files: [job files]"
-                     f"(../job-files.md#{name}).")
+    parts.append("Keys of all commands: [job files](../job-files.md)."
+                 if name == "run" else
+                 f"In [job files](../job-files.md#{name}): section `[{name}]`.")
     return "\n\n".join(parts) + "\n"
 
 
