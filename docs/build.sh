@@ -4,6 +4,9 @@
 #
 #   docs/build.sh          Installs mkdocs and Doxygen if they are missing.
 #   docs/build.sh --serve  Then serves the site at http://localhost:8000.
+#
+# The reference needs the command octet: OCTET, or that of build/dev or
+# build/release.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,6 +17,18 @@ fi
 
 out=build/documentation
 mkdir -p "$out"
+octet=${OCTET:-}
+for preset in dev release; do
+  if [[ -z $octet && -x build/$preset/bin/octet ]]; then
+    octet=build/$preset/bin/octet
+  fi
+done
+if [[ -z $octet ]]; then
+  printf 'build.sh: no command octet: build the project, or set OCTET\n' >&2
+  exit 1
+fi
+rm -rf docs/reference
+docs/reference.py --octet "$octet" docs/reference
 docs/check.py
 docs/stage.py "$out"
 rm -rf build/site

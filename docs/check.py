@@ -87,7 +87,10 @@ def check_pages(pages):
             if re.match(r"[a-z]+:", address):
                 continue
             path = (page.path.parent / address).resolve() if address else page.path
-            if "docs/api/" in str(path):  # written by Doxygen
+            # Written by Doxygen and by docs/reference.py.
+            if "docs/api/" in str(path) or (
+                    "docs/reference/" in f"{path}/"
+                    and not (ROOT / "docs/reference").exists()):
                 continue
             if path.is_dir() and (path / "README.md").exists():
                 path = path / "README.md"

@@ -657,7 +657,7 @@ def layer_pages(source, out):
          "whether the policy `toolkit` selects them by default"],
         ["ONNX", "nodes of the export in order, without the Transposes that "
          "the axis order may require; "
-         "[properties of exported files](../../onnx-export.md"
+         "[properties of exported files](../../guides/onnx-export.md"
          "#properties-of-exported-files)"],
     ]))
     for title, family, rows in index:
@@ -767,7 +767,7 @@ def lint_pages(source, out):
              "`octet lint FILE.onnx --target TARGET` checks a quantized ONNX "
              "file of any exporter against these rules; the forecast of "
              "kernels and the repairs are described in "
-             "[lint](../../onnx-lint.md), the options in "
+             "[lint](../../guides/lint.md), the options in "
              "[octet lint](../commands/lint.md).",
              "In the graphs, `QDQ(x, s)` stands for `QuantizeLinear` followed "
              "by `DequantizeLinear` with the scale `s` and the int8 zero point "
@@ -838,7 +838,7 @@ def main():
     (out / "commands/index.md").write_text("\n\n".join([
         "# Commands",
         "Generated from `octet COMMAND --help`. Tasks: "
-        "[commands by task](../../commands.md); several commands in one file: "
+        "[commands by task](../../guides/command-line.md); several commands in one file: "
         "[job files](../job-files.md).", table(["command", "task"], rows)]) + "\n")
 
     layers = layer_pages(options.source, out)
