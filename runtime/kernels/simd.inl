@@ -87,6 +87,32 @@ template <class V>
 OCTET_INLINE void store(float* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
+
+// Returns the first `count` <= kLanes floats, followed by `rest`.
+OCTET_INLINE Lanes load_first(const float* p, int64_t count, float rest) {
+#ifdef __AVX512F__
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
+  return (Lanes)_mm512_mask_loadu_ps(_mm512_set1_ps(rest), mask, p);
+#else
+  float values[kLanes];
+  for (int i = 0; i < kLanes; ++i) values[i] = i < count ? p[i] : rest;
+  return load<Lanes>(values);
+#endif
+}
+// Stores the first `count` <= kLanes floats.
+OCTET_INLINE void store_first(float* p, int64_t count, Lanes v) {
+#ifdef __AVX512F__
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
+  _mm512_mask_storeu_ps(p, mask, (__m512)v);
+#else
+  float values[kLanes];
+  store(values, v);
+  for (int i = 0; i < kLanes; ++i) {
+    if (i < count) p[i] = values[i];
+  }
+#endif
+}
+
 template <class V>
 OCTET_INLINE V splat(float v) {
   if constexpr (sizeof(V) == sizeof(float)) {
