@@ -76,8 +76,9 @@ void multiply(const Tensor& a, const Tensor& b, const MatrixPairs& p,
       const int64_t end = p.m * (task % chunks + 1) / chunks;
       kernels::Epilogue epilogue;
       epilogue.out = out + (task / chunks * p.m + row) * p.n;
-      multiply_rows(left + (p.a[i] * p.m + row) * p.depth, end - row, p.depth,
-                    panels.f32().data() + p.b[i] * packed, p.n, epilogue);
+      multiply_rows({left + (p.a[i] * p.m + row) * p.depth, end - row, p.depth},
+                    p.depth, panels.f32().data() + p.b[i] * packed, p.n,
+                    epilogue);
     }
   });
 }
@@ -138,6 +139,7 @@ Variable matmul(const Variable& a, const Variable& b,
         .op = "matmul",
         .inputs = {a, b},
         .shape = result,
+        .attributes = inference::MatrixProduct{options, codes},
         .forward =
             [l = inference::Operand(left_operand),
              r = inference::Operand(right_operand), options,

@@ -78,6 +78,7 @@ Variable softmax(const Variable& x, int axis) {
         .op = "softmax",
         .inputs = {x},
         .shape = shape,
+        .attributes = inference::SoftmaxAxis{axis},
         .forward =
             [axis](std::span<const Tensor> in, Tensor& y) {
               softmax_lines(in[0], Lines(y.shape(), axis), y);
