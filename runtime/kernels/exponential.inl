@@ -31,7 +31,7 @@ OCTET_INLINE Lanes exponential(Lanes x, Lanes shift) {
   p = p * (r * r) + r;
   p = p + splat<Lanes>(1.0f);
 #ifdef __AVX512F__
-  return (Lanes)_mm512_maskz_scalef_ps(0xFFFF, (__m512)p, (__m512)n);
+  return scaled_by_power(p, n);
 #else
   // Times 2^n in two factors, since n may be below the normal exponents.
   const IntLanes exponent = (IntLanes)shifted - 0x4B400000;

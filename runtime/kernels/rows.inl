@@ -10,18 +10,25 @@ typedef float HalfLanes __attribute__((vector_size(kHalf * 4)));
 // Rows that are processed together: the latencies of their sums overlap.
 constexpr int kRowGroup = 4;
 
+OCTET_INLINE Doubles widened(HalfLanes v) {
+#ifdef __AVX512F__
+  // Compilers convert two quarters.
+  return (Doubles)_mm512_maskz_cvtps_pd(0xFF, (__m256)v);
+#else
+  return __builtin_convertvector(v, Doubles);
+#endif
+}
+
 OCTET_INLINE Doubles widened(const float* p) {
   HalfLanes v;
   __builtin_memcpy(&v, p, sizeof(v));
-  return __builtin_convertvector(v, Doubles);
+  return widened(v);
 }
 
 template <int... I>
 OCTET_INLINE Doubles widened(Lanes v, int first, Indices<I...>) {
-  const HalfLanes half = first == 0
-                             ? __builtin_shufflevector(v, v, I...)
-                             : __builtin_shufflevector(v, v, (I + kHalf)...);
-  return __builtin_convertvector(half, Doubles);
+  return widened(first == 0 ? __builtin_shufflevector(v, v, I...)
+                            : __builtin_shufflevector(v, v, (I + kHalf)...));
 }
 
 OCTET_INLINE double sum_of(const double (&c)[8]) {
@@ -96,6 +103,23 @@ void normalize(const NormalizedRows& arguments) {
   for (; row < c.rows; ++row) normalize_group<1>(c, row);
 }
 
+// Returns v with lane (i + S) % kLanes as lane i.
+template <int S, int... I>
+OCTET_INLINE Lanes rotated(Lanes v, Indices<I...>) {
+  return __builtin_shufflevector(v, v, ((I + S) % kLanes)...);
+}
+
+template <int S>
+OCTET_INLINE float largest_lane(Lanes v) {
+  const Lanes larger =
+      at_least(v, rotated<S>(v, typename MakeIndices<kLanes>::Type{}));
+  if constexpr (S == 1) {
+    return larger[0];
+  } else {
+    return largest_lane<S / 2>(larger);
+  }
+}
+
 // Largest value; ignores NaN.
 OCTET_INLINE float largest(const float* x, int64_t n) {
   constexpr int kChains = 4;
@@ -113,13 +137,7 @@ OCTET_INLINE float largest(const float* x, int64_t n) {
   }
   if (i < n) top[1] = at_least(top[1], load_first(x + i, n - i, least));
   top[0] = at_least(at_least(top[0], top[1]), at_least(top[2], top[3]));
-  float lanes[kLanes];
-  store(lanes, top[0]);
-  unroll<kLanes - 1>([&](auto k) OCTET_INLINE_LAMBDA {
-    constexpr int last = kLanes - 1 - k;
-    lanes[last / 2] = at_least(lanes[last / 2], lanes[last]);
-  });
-  return lanes[0];
+  return largest_lane<kLanes / 2>(top[0]);
 }
 
 // Adds a vector whose first lane is value `at` of each eight.

@@ -163,6 +163,11 @@ OCTET_INLINE V at_most(V v, V bound) {
   return bound < v ? bound : v;
 }
 #ifdef __AVX512F__
+// Returns v * 2^n, rounded once, for an integer n.
+OCTET_INLINE Lanes scaled_by_power(Lanes v, Lanes n) {
+  return (Lanes)_mm512_maskz_scalef_ps(0xFFFF, (__m512)v, (__m512)n);
+}
+
 OCTET_INLINE Lanes at_least(Lanes v, Lanes bound) {
   return (Lanes)_mm512_maskz_max_ps(0xFFFF, (__m512)bound, (__m512)v);
 }
