@@ -46,7 +46,8 @@ std::optional<MatrixLayout> layout_of(const AxisStrides& s, const Shape& shape,
   return layout;
 }
 
-constexpr int kMostOps = 8;  // between scores and softmax
+constexpr int kMostOps = 8;           // between scores and softmax
+constexpr int64_t kMostPadding = 15;  // of keys to whole vectors
 
 class Matcher {
  public:
@@ -84,7 +85,7 @@ class Matcher {
     for (size_t i = ops_.size(); i-- > 0;) {
       if (!add_op(*ops_[i])) return {};
     }
-    fold_scale();
+    fold_scales();
     return node_of(product, set_output(product, transpose));
   }
 
@@ -235,8 +236,18 @@ class Matcher {
     return op.operand >= 0;
   }
 
-  // Leaves a last multiplication by a positive number to the softmax.
-  void fold_scale() {
+  // Leaves a last multiplication by a positive number to the softmax, and a
+  // first one to the product. Both may turn +0 into -0, which softmax ignores.
+  void fold_scales() {
+    fold_last_scale();
+    if (a_.ops.empty()) return;
+    const ScoreOp& first = a_.ops.front();
+    if (first.kind != Kind::scale_shift || first.shift != 0) return;
+    a_.rescale.assign(static_cast<size_t>(a_.keys + kMostPadding), first.scale);
+    a_.ops.erase(a_.ops.begin());
+  }
+
+  void fold_last_scale() {
     if (a_.ops.empty()) return;
     const ScoreOp& last = a_.ops.back();
     float scale = last.scale;

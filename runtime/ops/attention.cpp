@@ -43,6 +43,16 @@ void apply(const ScoreRows& s, const OperandRows& operand, F f) {
   }
 }
 
+void add(const ScoreRows& s, const OperandRows& operand) {
+  if (operand.column != 1) {
+    return apply(s, operand, [](float x, float y) { return x + y; });
+  }
+  for (int64_t r = 0; r < s.rows; ++r) {
+    kernels::table().accumulate(s.values + r * s.stride,
+                                operand.values + r * operand.row, s.keys);
+  }
+}
+
 void choose(const ScoreRows& s, const OperandRows& condition,
             const OperandRows& operand, bool keep) {
   for (int64_t r = 0; r < s.rows; ++r) {
@@ -56,6 +66,10 @@ void choose(const ScoreRows& s, const OperandRows& condition,
   }
 }
 
+// Rows at multiples of 2 KiB share few sets of the first-level cache.
+constexpr int64_t kAliasing = 512;
+constexpr int64_t kPadding = 16;
+
 class AttentionRun {
  public:
   AttentionRun(const Attention& attention, std::span<const Tensor> inputs,
@@ -63,7 +77,8 @@ class AttentionRun {
       : a_(attention),
         inputs_(inputs),
         out_(y.f32().data()),
-        stride_(kernels::table().packed_size(1, a_.keys)) {}
+        width_(kernels::table().packed_size(1, a_.keys)),
+        stride_(width_ % kAliasing == 0 ? width_ + kPadding : width_) {}
 
   // Computes rows [first, last) of a head.
   void rows(int64_t sample, int64_t head, int64_t first, int64_t last) const {
@@ -72,9 +87,9 @@ class AttentionRun {
     float* values = arena::scratch(1, table.packed_size(a_.keys, a_.channels));
     pack(1, sample, head, a_.depth, a_.keys, true, keys);
     pack(2, sample, head, a_.keys, a_.channels, false, values);
-    // Half of a first-level cache, but enough rows to fill tiles.
+    // Half of a first-level cache, but enough rows to reuse packed keys.
     constexpr int64_t kFloats = 6144;
-    constexpr int64_t kLeastRows = 14;
+    constexpr int64_t kLeastRows = 28;
     const int64_t most = std::max(kLeastRows, kFloats / stride_);
     const int64_t blocks = (last - first + most - 1) / most;
     float* scores = arena::scratch(2, most * stride_);
@@ -113,16 +128,29 @@ class AttentionRun {
          .out = to});
   }
 
+  // Returns rows of the query, whose distance suits the cache.
+  MatrixRows queries(int64_t sample, int64_t head, int64_t first,
+                     int64_t rows) const {
+    const OperandRows q = matrix(0, sample, head);
+    const float* from = q.values + first * q.row;
+    if (q.row % kAliasing != 0) return {from, rows, q.row};
+    float* to = arena::scratch(3, rows * a_.depth);
+    for (int64_t r = 0; r < rows; ++r) {
+      std::copy_n(from + r * q.row, a_.depth, to + r * a_.depth);
+    }
+    return {to, rows, a_.depth};
+  }
+
   void block(int64_t sample, int64_t head, int64_t first,
              const ScoreRows& scores, const float* keys,
              const float* values) const {
-    const OperandRows q = matrix(0, sample, head);
     kernels::Epilogue to_scores;
     to_scores.out = scores.values;
     to_scores.pixel = stride_;
+    if (!a_.rescale.empty()) to_scores.rescale = a_.rescale.data();
     // Padded keys fill whole vectors.
-    multiply_rows({q.values + first * q.row, scores.rows, q.row}, a_.depth,
-                  keys, stride_, to_scores);
+    multiply_rows(queries(sample, head, first, scores.rows), a_.depth, keys,
+                  width_, to_scores);
     for (const ScoreOp& op : a_.ops) run(op, sample, head, first, scores);
     kernels::table().softmax({.x = scores.values,
                               .y = scores.values,
@@ -154,8 +182,7 @@ class AttentionRun {
                        return scale * x + shift;
                      });
       case Kind::add:
-        return apply(scores, operand(op.operand),
-                     [](float x, float y) { return x + y; });
+        return add(scores, operand(op.operand));
       case Kind::multiply:
         return apply(scores, operand(op.operand),
                      [](float x, float y) { return x * y; });
@@ -172,7 +199,8 @@ class AttentionRun {
   const Attention& a_;
   std::span<const Tensor> inputs_;
   float* out_;
-  int64_t stride_;  // of scores: whole vectors
+  int64_t width_;   // keys in whole vectors
+  int64_t stride_;  // between rows of scores
 };
 
 }  // namespace

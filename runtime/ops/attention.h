@@ -40,6 +40,7 @@ struct ScoreOp {
 struct Attention {
   int64_t heads = 0;
   int64_t queries = 0, keys = 0, depth = 0, channels = 0;
+  std::vector<float> rescale;  // factors of the scores before `ops`, or empty
   std::vector<ScoreOp> ops;
   float scale = 1;  // of the softmax, after `ops`
   /// Of query, key, value and the operands of `ops`; column: 1 for the query;

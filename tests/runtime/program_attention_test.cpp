@@ -80,6 +80,19 @@ TEST_P(Programs, FuseAttentionWithoutHeads) {
   }
 }
 
+// Scores and queries whose rows would share few sets of the cache.
+TEST_P(Programs, FuseAttentionOfManyKeysAndWideTokens) {
+  const Sizes s{2, 9, 256, 3};
+  expect_fused([=](const Variable& x) { return attention(x, s, scaled); },
+               {1, s.tokens, 5});
+  expect_fused(
+      [=](const Variable& x) {
+        const Variable q = dense(x, weight({6, 4}, 2));
+        return matmul(softmax(matmul(q, q, {.transpose_b = true})), x);
+      },
+      {1, 1024, 6});
+}
+
 // Layouts that no product reads in place are transposed before it.
 TEST_P(Programs, TransposeForAttentionWhatItCannotReadInPlace) {
   const Net net = [](const Variable& x) {  // [n,h,d,t]
