@@ -74,12 +74,13 @@ class Matcher {
     a_.queries = weights[-2];
     a_.keys = weights[-1];
     a_.channels = product.shape[-1];
+    if (a_.heads * a_.queries * a_.keys * a_.channels == 0) return {};
     if (keys.quantized ||
         !add_matrix(scores->inputs[0], keys.options.transpose_a, weights, 0) ||
         !add_matrix(scores->inputs[1], !keys.options.transpose_b, weights, 1) ||
         !add_matrix(product.inputs[1], values.options.transpose_b, weights,
                     2) ||
-        a_.heads * a_.queries * a_.keys * a_.depth * a_.channels == 0) {
+        a_.depth == 0) {
       return {};
     }
     for (size_t i = ops_.size(); i-- > 0;) {
