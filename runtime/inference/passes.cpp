@@ -31,6 +31,9 @@ Program::Plan compile(Trace trace) {
   show("trace", trace);
   remove_dead(trace);
   show("dead code", trace);
+  fuse_attention(trace);
+  remove_dead(trace);
+  show("attention", trace);
   LoweredGraph graph = fuse(trace);
   show("fusion", graph);
   pool_codes(graph);

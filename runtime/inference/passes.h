@@ -12,6 +12,9 @@ Program::Plan compile(Trace trace);
 
 /// Removes nodes that no output depends on, except inputs.
 void remove_dead(Trace& trace);
+/// Fuses products of queries and keys, softmax and products with values
+/// (ops/attention.h), with the transposes around them. Leaves unused nodes.
+void fuse_attention(Trace& trace);
 /// Applies the op table (fusion.h).
 LoweredGraph fuse(const Trace& trace);
 /// Pools quantized values if the result is only consumed quantized: rounding is

@@ -18,7 +18,7 @@ Program::Plan Planner::run() {
   find_code_forms();
   do {
     collect();
-  } while (unfuse());
+  } while (unfuse() || share_tensors());
   skip_pixels();
   for (Storage& s : plan_.storages) {
     s.lay_out();
@@ -181,7 +181,7 @@ int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
     open.push_back({p.other,
                     codes ? code_form_of(p.other) : StorageFormat::values,
                     {},
-                    false,
+                    shared_.contains(p.other),
                     i});
   }
   return storage;
@@ -206,6 +206,19 @@ bool Planner::unfuse() {
     }
   }
   return unfused_.size() > before;
+}
+
+bool Planner::share_tensors() {
+  const size_t before = shared_.size();
+  for (const int other : others_) {
+    if (other < 0) continue;
+    const Storage& s = at(plan_.storages, other);
+    if (!s.tensor && s.form == StorageFormat::values &&
+        find_buffer(s.value, s.form, true) >= 0) {
+      shared_.insert(s.value);
+    }
+  }
+  return shared_.size() > before;
 }
 
 std::vector<int> Planner::followers(const Call& call) const {

@@ -46,6 +46,9 @@ class Planner {
   // Evaluates expressions in separate steps if they compete for the same sums
   // or have too many outputs. Returns whether there were any.
   bool unfuse();
+  // Makes epilogues add tensors that other ops consume, instead of copies.
+  // Returns whether there are more of them.
+  bool share_tensors();
   int identity_of(int value);
   // Adds a tensor for the duration of a step.
   int add_scratch(const Shape& shape);
@@ -86,6 +89,7 @@ class Planner {
       found_;                                                   // by find()
   std::unordered_map<int, kernels::StorageFormat> code_forms_;  // by value
   std::set<int> unfused_;                                       // expressions
+  std::set<int> shared_;                       // values that are tensors
   std::map<int, std::vector<int>> followers_;  // expressions by sums
   std::vector<std::vector<int>> outputs_;      // storages of each expression
   std::vector<int> others_;  // added operand of each fused expression

@@ -28,6 +28,7 @@
 #include <variant>
 #include <vector>
 
+#include <octet/runtime/ops.h>
 #include <octet/runtime/program.h>
 
 #include "ops/weights.h"
@@ -52,10 +53,28 @@ struct LayerCall {
   bool affine = false;  // the result is an affine expression of the output
 };
 
+/// A product of two values.
+struct MatrixProduct {
+  MatmulOptions options;
+  bool quantized;  // of quantized values
+};
+/// Axis k of a transpose's output is axis `axes[k]` of its input.
+struct AxisOrder {
+  std::vector<int> axes;
+};
+struct SoftmaxAxis {
+  int axis;
+};
+/// scale * x + shift.
+struct ScaleShift {
+  float scale, shift;
+};
+
 /// Attributes of an op that fusion needs.
 using Attributes =
     std::variant<std::monostate, autograd::Expression, LinearCall,
                  kernels::Activation, kernels::MaxPool, Pads, LayerCall,
+                 MatrixProduct, AxisOrder, SoftmaxAxis, ScaleShift,
                  Tensor>;  // of a constant
 
 /// An operand of an op without its values.
@@ -142,6 +161,10 @@ class Trace {
   const std::vector<TraceNode>& nodes() const { return nodes_; }
   const TraceNode& node(uint64_t id) const { return nodes_[places_.at(id)]; }
   std::vector<uint64_t> inputs, outputs;
+  /// Replaces the node that computes the same id. Its inputs must precede it.
+  void replace(TraceNode node) {
+    nodes_[places_.at(node.id)] = std::move(node);
+  }
   /// Removes nodes for which `unused` is set.
   void remove(const std::vector<bool>& unused);
   /// Returns a line per node.

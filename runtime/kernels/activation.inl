@@ -21,7 +21,7 @@ OCTET_INLINE V polynomial(V x, const float (&c)[N]) {
 template <class V>
 struct Exponent {
   decltype(as_int(V{})) biased;
-  V p;
+  V k, p;
 };
 
 template <class V>
@@ -37,18 +37,27 @@ OCTET_INLINE Exponent<V> split_exponent(V x) {
   // Estrin's scheme: half the dependency chain of Horner's.
   const V r2 = r * r;
   const V low = r * c[1] + c[0], high = r * c[3] + c[2];
-  return {as_int(m), r + r2 * ((r2 * c[4] + high) * r2 + low)};
+  return {as_int(m), k, r + r2 * ((r2 * c[4] + high) * r2 + low)};
 }
 
-// exp(x): infinity above 88.73, subnormal results rounded once.
+// exp(x) for -110 <= x <= 89: infinity above 88.73, subnormal results rounded
+// once.
 template <class V>
-OCTET_INLINE V exp_of(V x) {
-  const Exponent<V> e =
-      split_exponent(clip<V>(x, splat<V>(-104.0f), splat<V>(89.0f)));
+OCTET_INLINE V bounded_exp(V x) {
+  const Exponent<V> e = split_exponent(x);
+#ifdef __AVX512F__
+  if constexpr (lanes_of<V>() == kLanes)
+    return scaled_by_power(e.p + 1.0f, e.k);
+#endif
   const auto k = e.biased - as_int(splat<V>(12582912.0f + 127));
   const auto half = k >> 1;
   return (e.p + 1.0f) * as_float((half + 127) << 23) *
          as_float((k - half + 127) << 23);
+}
+
+template <class V>
+OCTET_INLINE V exp_of(V x) {
+  return bounded_exp<V>(clip<V>(x, splat<V>(-104.0f), splat<V>(89.0f)));
 }
 
 // exp(x) for |x| <= kNormalExponent; all factors are normal numbers.
@@ -138,7 +147,7 @@ OCTET_INLINE NormalTail<V> normal_tail(V x) {
   const V rest = (a - high) * (a + high) * -0.5f;
   const V correction =
       rest + rest * rest * (rest * (rest * (1.0f / 24) + (1.0f / 6)) + 0.5f);
-  const V e = exp_of<V>(rounded(high * high) * -0.5f);
+  const V e = bounded_exp<V>(rounded(high * high) * -0.5f);
   const V density = e + e * correction;
   const V t = splat<V>(1) / (a * 0.3f + 1.0f);
   return {density, density * t * polynomial(t, c)};

@@ -12,7 +12,7 @@ OCTET_INLINE Lanes exponential(Lanes x, Lanes shift) {
   Lanes lost = (x - (d - minus_shift)) - (shift + minus_shift);
   // Below -104 the result is 0, and the error term of infinities is NaN.
   const Lanes lowest = splat<Lanes>(-110.0f);
-  d = lowest > d ? lowest : d;
+  d = at_least(d, lowest);
   lost = d > splat<Lanes>(-104.0f) ? lost : Lanes{};
   // d = n ln(2) + r; adding 1.5 * 2^23 rounds and leaves n in the low bits.
   const Lanes magic = splat<Lanes>(12582912.0f);
@@ -30,23 +30,14 @@ OCTET_INLINE Lanes exponential(Lanes x, Lanes shift) {
   p = p * r + splat<Lanes>(0.5f);
   p = p * (r * r) + r;
   p = p + splat<Lanes>(1.0f);
+#ifdef __AVX512F__
+  return scaled_by_power(p, n);
+#else
   // Times 2^n in two factors, since n may be below the normal exponents.
   const IntLanes exponent = (IntLanes)shifted - 0x4B400000;
   const IntLanes half = exponent >> 1;
   const BitLanes low = (BitLanes)(half + 127) << 23;
   const BitLanes high = (BitLanes)(exponent - half + 127) << 23;
   return p * (Lanes)low * (Lanes)high;
-}
-
-void exponentials(float* out, const float* x, int64_t n, float shift) {
-  const Lanes by = splat<Lanes>(shift);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    store(out + i, exponential(load<Lanes>(x + i), by));
-  }
-  if (i == n) return;
-  float rest[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) rest[k] = i + k < n ? x[i + k] : shift;
-  store(rest, exponential(load<Lanes>(rest), by));
-  for (int64_t k = 0; i + k < n; ++k) out[i + k] = rest[k];
+#endif
 }

@@ -174,8 +174,9 @@ struct WeightPanels {
   const float* const* blocks = nullptr;
   int64_t block_count = 0;
   int64_t rows = 0, channels = 0;
-  int64_t row = 0;       // floats between neighboring rows
-  float* out = nullptr;  // packed_size(block_count * rows, channels)
+  int64_t row = 0;          // floats between neighboring rows
+  bool transposed = false;  // a single matrix [channels][rows]; row: channels
+  float* out = nullptr;     // packed_size(block_count * rows, channels)
 };
 
 /// A quantized matrix [taps][c][channels] and the packed result.
@@ -325,6 +326,35 @@ struct ColumnSlopes {
   double* sums = nullptr;  // [channels]
 };
 
+/// y = softmax(scale * x) of each row, with exponentials within 1.2e-7 of the
+/// exact value. NaN propagates to the whole row.
+struct SoftmaxRows {
+  const float* x = nullptr;
+  float* y = nullptr;  // may be x
+  int64_t rows = 0, n = 0;
+  int64_t row = 0;  // floats between rows of x and of y
+  float scale = 1;  // positive and finite
+};
+
+/// Mean of a row as sum of two floats, and 1 / sqrt(variance + epsilon). A mean
+/// rounded to a single float would shift every result.
+struct RowMoments {
+  float high, low, factor;
+
+  float normalized(float x) const { return ((x - high) - low) * factor; }
+};
+
+/// y = gamma * normalized(x) + beta for each row.
+struct NormalizedRows {
+  const float* x = nullptr;      // [rows][n]
+  const float* gamma = nullptr;  // [n]
+  const float* beta = nullptr;   // [n]
+  int64_t rows = 0, n = 0;
+  float epsilon = 0;
+  float* y = nullptr;             // [rows][n]
+  RowMoments* moments = nullptr;  // [rows], or null
+};
+
 /// Kernels on quantized values. Weights are in [-128, 127]; activations in any
 /// 256 consecutive integers that include 0, or in 7 bits (see zero_byte()).
 /// Sums are exact if they fit in 32 bits.
@@ -373,8 +403,8 @@ struct Table {
   /// Returns the number of floats of packed [rows][channels] weights.
   int64_t (*packed_size)(int64_t rows, int64_t channels);
   void (*pack)(const WeightPanels&);
-  /// out[i] = exp(x[i] - shift) for x[i] <= shift, within 1.2e-7 of it.
-  void (*exponentials)(float* out, const float* x, int64_t n, float shift);
+  void (*softmax)(const SoftmaxRows&);
+  void (*normalize)(const NormalizedRows&);
   CodeTable codes;
   /// A faster table with seven_bits and another storage format, or null.
   const CodeTable* small_codes = nullptr;

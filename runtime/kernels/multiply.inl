@@ -318,6 +318,49 @@ int64_t packed_size(int64_t rows, int64_t channels) {
   return rows * ((channels + kLanes - 1) / kLanes * kLanes);
 }
 
+// Returns lanes J of the concatenation of two vectors.
+template <int... J>
+OCTET_INLINE Lanes shuffled(Lanes a, Lanes b, Indices<J...>) {
+  return __builtin_shufflevector(a, b, J...);
+}
+
+// Exchanges lane j + S of a with lane j of b for all j without bit S.
+template <int S, int... J>
+OCTET_INLINE void exchange(Lanes& a, Lanes& b, Indices<J...>) {
+  const Lanes low =
+      shuffled(a, b, Indices<((J & S) != 0 ? kLanes + J - S : J)...>{});
+  b = shuffled(a, b, Indices<((J & S) != 0 ? kLanes + J : J + S)...>{});
+  a = low;
+}
+
+template <int S>
+OCTET_INLINE void transpose_step(Lanes (&v)[kLanes]) {
+  unroll<kLanes>([&](auto i) OCTET_INLINE_LAMBDA {
+    if constexpr ((i & S) == 0) {
+      exchange<S>(v[i], v[i + S], typename MakeIndices<kLanes>::Type{});
+    }
+  });
+  if constexpr (2 * S < kLanes) transpose_step<2 * S>(v);
+}
+
+// Packs `channels` <= kLanes rows of a transposed matrix into a vector of each
+// row of a panel.
+void pack_transposed(const WeightPanels& p, const float* from, int64_t channels,
+                     float* out, int64_t width) {
+  for (int64_t row = 0; row < p.rows; row += kLanes) {
+    const int64_t left = p.rows - row;
+    const int64_t count = left < kLanes ? left : kLanes;
+    Lanes v[kLanes];
+    for (int64_t i = 0; i < kLanes; ++i) {
+      v[i] = i >= channels     ? Lanes{}
+             : count == kLanes ? load<Lanes>(from + i * p.row + row)
+                               : load_first(from + i * p.row + row, count, 0);
+    }
+    transpose_step<1>(v);
+    for (int64_t i = 0; i < count; ++i) store(out + (row + i) * width, v[i]);
+  }
+}
+
 // Packs panels of two vectors, and a last panel of one vector if needed, padded
 // with zeros.
 void pack(const WeightPanels& p) {
@@ -325,6 +368,15 @@ void pack(const WeightPanels& p) {
   for (int64_t k = 0; k < p.channels;) {
     const int64_t width = panel_vectors(k, p.channels) * kLanes;
     const int64_t left = panel_channels(k, p.channels);
+    if (p.transposed) {
+      for (int64_t c = 0; c < width; c += kLanes) {
+        pack_transposed(p, p.blocks[0] + (k + c) * p.row,
+                        left - c < kLanes ? left - c : kLanes, out + c, width);
+      }
+      out += p.rows * width;
+      k += width;
+      continue;
+    }
     for (int64_t block = 0; block < p.block_count; ++block) {
       for (int64_t row = 0; row < p.rows; ++row, out += width) {
         const float* from = p.blocks[block] + row * p.row + k;

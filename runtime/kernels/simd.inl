@@ -87,6 +87,32 @@ template <class V>
 OCTET_INLINE void store(float* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
+
+// Returns the first `count` <= kLanes floats, followed by `rest`.
+OCTET_INLINE Lanes load_first(const float* p, int64_t count, float rest) {
+#ifdef __AVX512F__
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
+  return (Lanes)_mm512_mask_loadu_ps(_mm512_set1_ps(rest), mask, p);
+#else
+  float values[kLanes];
+  for (int i = 0; i < kLanes; ++i) values[i] = i < count ? p[i] : rest;
+  return load<Lanes>(values);
+#endif
+}
+// Stores the first `count` <= kLanes floats.
+OCTET_INLINE void store_first(float* p, int64_t count, Lanes v) {
+#ifdef __AVX512F__
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
+  _mm512_mask_storeu_ps(p, mask, (__m512)v);
+#else
+  float values[kLanes];
+  store(values, v);
+  for (int i = 0; i < kLanes; ++i) {
+    if (i < count) p[i] = values[i];
+  }
+#endif
+}
+
 template <class V>
 OCTET_INLINE V splat(float v) {
   if constexpr (sizeof(V) == sizeof(float)) {
@@ -137,6 +163,11 @@ OCTET_INLINE V at_most(V v, V bound) {
   return bound < v ? bound : v;
 }
 #ifdef __AVX512F__
+// Returns v * 2^n, rounded once, for an integer n.
+OCTET_INLINE Lanes scaled_by_power(Lanes v, Lanes n) {
+  return (Lanes)_mm512_maskz_scalef_ps(0xFFFF, (__m512)v, (__m512)n);
+}
+
 OCTET_INLINE Lanes at_least(Lanes v, Lanes bound) {
   return (Lanes)_mm512_maskz_max_ps(0xFFFF, (__m512)bound, (__m512)v);
 }

@@ -15,6 +15,8 @@ namespace {
 #include "pointwise.inl"
 // Uses clear().
 #include "pooling.inl"
+// Uses exponential().
+#include "rows.inl"
 }  // namespace
 
 constinit const Table OCTET_TABLE = {
@@ -35,7 +37,8 @@ constinit const Table OCTET_TABLE = {
     .prepare = prepare,
     .packed_size = packed_size,
     .pack = pack,
-    .exponentials = exponentials,
+    .softmax = softmax,
+    .normalize = normalize,
     .codes = kCodes,
 };
 

@@ -122,9 +122,10 @@ Variable extreme(const char* name, const Variable& x, const Variable& y) {
 // y = f(x), dx = df(dy, x). `linear`: df ignores x, which is not saved.
 template <class F, class G>
 Variable unary(const char* name, const Variable& x, F f, G df,
-               bool linear = false) {
+               bool linear = false,
+               const inference::Attributes& attributes = {}) {
   const auto of_value = [f](float v, float) { return f(v); };
-  const Variable traced = offer_unary(name, x, of_value);
+  const Variable traced = offer_unary(name, x, of_value, attributes);
   if (traced) return traced;
   const Broadcast plan(name, x.shape(), {});
   const Tensor none = Tensor::scalar(0);
@@ -150,7 +151,8 @@ Variable minimum(const Variable& x, const Variable& y) {
 Variable scale_shift(const Variable& x, float scale, float shift) {
   return unary(
       "scale_shift", x, [=](float v) { return scale * v + shift; },
-      [=](float g, float) { return scale * g; }, true);
+      [=](float g, float) { return scale * g; }, true,
+      inference::ScaleShift{scale, shift});
 }
 
 Variable negate(const Variable& x) {

@@ -47,7 +47,7 @@ class DenseKernels final : public LinearKernels {
                kernels::Epilogue y) const override {
     const int64_t first = first_row(band.block);
     const int64_t last = first_row(band.block + 1);
-    multiply_rows(x.pixels(first, last, 0), last - first, depth,
+    multiply_rows({x.pixels(first, last, 0), last - first, depth}, depth,
                   panels[0].f32().data(), units, y);
   }
 
@@ -94,7 +94,7 @@ class DenseKernels final : public LinearKernels {
     if (g.dx == nullptr) return;
     const int64_t first = first_row(g.block);
     const int64_t last = first_row(g.block + 1);
-    multiply_rows(g.dy.pixels(first, last, 0), last - first, units,
+    multiply_rows({g.dy.pixels(first, last, 0), last - first, units}, units,
                   g.panels[0].f32().data(), depth, *g.dx);
   }
 

@@ -30,12 +30,14 @@ Variable offer_elementwise(const char* op, const Variable& a, const Variable& b,
 
 /// y = f(x, 0).
 template <class F>
-Variable offer_unary(const char* op, const Variable& x, F f) {
+Variable offer_unary(const char* op, const Variable& x, F f,
+                     const inference::Attributes& attributes = {}) {
   return inference::offer([&] {
     return inference::TracedOp{
         .op = op,
         .inputs = {x},
         .shape = x.shape(),
+        .attributes = attributes,
         .forward = [op, f, none = Tensor::scalar(0)](std::span<const Tensor> in,
                                                      Tensor& y) {
           combine_into(y, Broadcast(op, in[0].shape(), {}), {}, in[0], none, f);

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,32 +7,13 @@
 #include <octet/runtime/parallel.h>
 
 #include "inference/trace.h"
+#include "kernels/kernels.h"
 #include "row_sums.h"
 
 namespace octet {
 namespace {
 
-// Mean of a row as sum of two floats, and 1 / sqrt(variance + epsilon). A mean
-// rounded to a single float would shift every result.
-struct RowMoments {
-  float high;
-  float low;
-  float factor;
-
-  float normalized(float x) const { return ((x - high) - low) * factor; }
-};
-
-RowMoments moments_of(const float* x, int64_t c, float epsilon) {
-  const double count = static_cast<double>(c);
-  const double mean = row_sum(c, [x](int64_t i) { return x[i]; }) / count;
-  const double squares = row_sum(c, [x, mean](int64_t i) {
-    const double d = x[i] - mean;
-    return d * d;
-  });
-  const float high = static_cast<float>(mean);
-  return {high, static_cast<float>(mean - high),
-          static_cast<float>(1 / std::sqrt(squares / count + epsilon))};
-}
+using kernels::RowMoments;
 
 void check(const Shape& x, const Variable& parameter, const char* name) {
   if (!parameter || parameter.shape() == Shape{x[-1]}) return;
@@ -104,17 +83,17 @@ void normalize_rows(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                     float epsilon, Tensor& y, RowMoments* moments) {
   const int64_t c = x.shape()[-1];
   const float* from = x.f32().data();
-  const float* a = gamma.f32().data();
-  const float* b = beta.f32().data();
   float* to = y.f32().data();
   parallel_chunks(x.size() / c, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t row = first; row < last; ++row) {
-      const RowMoments m = moments_of(from + row * c, c, epsilon);
-      if (moments != nullptr) moments[row] = m;
-      const float* xr = from + row * c;
-      float* yr = to + row * c;
-      for (int64_t i = 0; i < c; ++i) yr[i] = m.normalized(xr[i]) * a[i] + b[i];
-    }
+    kernels::table().normalize(
+        {.x = from + first * c,
+         .gamma = gamma.f32().data(),
+         .beta = beta.f32().data(),
+         .rows = last - first,
+         .n = c,
+         .epsilon = epsilon,
+         .y = to + first * c,
+         .moments = moments == nullptr ? nullptr : moments + first});
   });
 }
 

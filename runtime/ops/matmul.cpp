@@ -37,13 +37,19 @@ Tensor pack_all(const Tensor& b, const MatrixPairs& p, bool transposed) {
   const int64_t packed = table.packed_size(p.depth, p.n);
   Tensor panels({b.size() / (p.depth * p.n), packed});
   float* to = panels.f32().data();
-  for_right_matrices(b, p, transposed, [&](int64_t i, const float* matrix) {
-    table.pack({.blocks = &matrix,
-                .block_count = 1,
-                .rows = p.depth,
-                .channels = p.n,
-                .row = p.n,
-                .out = to + i * packed});
+  const int64_t size = p.depth * p.n;
+  const float* from = b.f32().data();
+  parallel_chunks(b.size() / size, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      const float* matrix = from + i * size;
+      table.pack({.blocks = &matrix,
+                  .block_count = 1,
+                  .rows = p.depth,
+                  .channels = p.n,
+                  .row = transposed ? p.depth : p.n,
+                  .transposed = transposed,
+                  .out = to + i * packed});
+    }
   });
   return panels;
 }
@@ -70,8 +76,9 @@ void multiply(const Tensor& a, const Tensor& b, const MatrixPairs& p,
       const int64_t end = p.m * (task % chunks + 1) / chunks;
       kernels::Epilogue epilogue;
       epilogue.out = out + (task / chunks * p.m + row) * p.n;
-      multiply_rows(left + (p.a[i] * p.m + row) * p.depth, end - row, p.depth,
-                    panels.f32().data() + p.b[i] * packed, p.n, epilogue);
+      multiply_rows({left + (p.a[i] * p.m + row) * p.depth, end - row, p.depth},
+                    p.depth, panels.f32().data() + p.b[i] * packed, p.n,
+                    epilogue);
     }
   });
 }
@@ -132,6 +139,7 @@ Variable matmul(const Variable& a, const Variable& b,
         .op = "matmul",
         .inputs = {a, b},
         .shape = result,
+        .attributes = inference::MatrixProduct{options, codes},
         .forward =
             [l = inference::Operand(left_operand),
              r = inference::Operand(right_operand), options,

@@ -5,7 +5,6 @@
 namespace octet {
 namespace {
 
-// A panel of this many rows stays in the second-level cache.
 // A panel of this many rows fits in the second-level cache.
 constexpr int64_t kBlock = 512;
 constexpr int64_t kFirst = 0;  // the only segment of a plain matrix
@@ -20,22 +19,21 @@ int64_t chunks_of_rows(int64_t count, int64_t rows) {
   return count >= 16 ? 1 : row_chunks(rows);
 }
 
-void multiply_rows(const float* a, int64_t rows, int64_t depth,
-                   const float* panels, int64_t channels,
-                   const kernels::Epilogue& last) {
+void multiply_rows(const MatrixRows& a, int64_t depth, const float* panels,
+                   int64_t channels, const kernels::Epilogue& last) {
   for (int64_t at = 0; at < depth; at += kBlock) {
     const bool done = at + kBlock >= depth;
     kernels::Product product;
-    product.image = a + at;
+    product.image = a.values + at;
     product.segments = &kFirst;
     product.segment_count = 1;
     product.steps = std::min(kBlock, depth - at);
-    product.pixel = depth;
+    product.pixel = a.stride;
     product.weights = panels;
     product.panel_rows = depth;
     product.first_row = at;
     product.rows = 1;
-    product.cols = rows;
+    product.cols = a.count;
     product.channels = channels;
     kernels::Epilogue epilogue = last;
     if (!done) {
@@ -44,7 +42,7 @@ void multiply_rows(const float* a, int64_t rows, int64_t depth,
       epilogue.mask = nullptr;
     }
     epilogue.resume = at > 0;
-    epilogue.pixel = channels;
+    if (epilogue.pixel == 0) epilogue.pixel = channels;
     kernels::table().multiply(product, epilogue);
   }
 }

@@ -15,11 +15,18 @@ int64_t row_chunks(int64_t rows);
 /// split, many small ones are not.
 int64_t chunks_of_rows(int64_t count, int64_t rows);
 
+/// Rows of a matrix, `stride` floats apart.
+struct MatrixRows {
+  const float* values;
+  int64_t count;
+  int64_t stride;
+};
+
 /// out[rows][channels] = a[rows][depth] * packed panels, in blocks of depth;
-/// `last` specifies output and epilogue.
-void multiply_rows(const float* a, int64_t rows, int64_t depth,
-                   const float* panels, int64_t channels,
-                   const kernels::Epilogue& last);
+/// `last` specifies output and epilogue, with contiguous rows unless it has a
+/// pixel stride.
+void multiply_rows(const MatrixRows& a, int64_t depth, const float* panels,
+                   int64_t channels, const kernels::Epilogue& last);
 
 /// out[columns][channels] += a^T b for the first `columns` columns of
 /// a[rows][a_pixel], and b[rows][channels].

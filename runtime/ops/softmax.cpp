@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <limits>
-
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -46,31 +43,21 @@ struct Lines {
   }
 };
 
-float largest(const float* x, int64_t n) {
-  float chains[8];
-  std::ranges::fill(chains, -std::numeric_limits<float>::infinity());
-  for (int64_t i = 0; i < n; ++i) {
-    float& top = chains[i % 8];
-    top = x[i] > top ? x[i] : top;
-  }
-  return *std::ranges::max_element(chains);
-}
-
-// largest() ignores NaN; its exponential brings it back.
-void softmax_line(const float* x, int64_t n, float* y) {
-  kernels::table().exponentials(y, x, n, largest(x, n));
-  const float factor =
-      static_cast<float>(1 / row_sum(n, [y](int64_t k) { return y[k]; }));
-  for (int64_t k = 0; k < n; ++k) y[k] *= factor;
+void softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  kernels::table().softmax({.x = x, .y = y, .rows = rows, .n = n, .row = n});
 }
 
 void softmax_lines(const Tensor& x, const Lines& lines, Tensor& y) {
   const float* from = x.f32().data();
   float* to = y.f32().data();
   parallel_chunks(lines.count, [&](int64_t first, int64_t last, int64_t) {
+    if (lines.step == 1) {
+      const int64_t at = first * lines.length;
+      return softmax_rows(from + at, to + at, last - first, lines.length);
+    }
     for (int64_t i = first; i < last; ++i) {
       float* row = lines.target(to, i);
-      softmax_line(lines.read(from, i, 0), lines.length, row);
+      softmax_rows(lines.read(from, i, 0), row, 1, lines.length);
       lines.write(to, i, row);
     }
   });
@@ -91,6 +78,7 @@ Variable softmax(const Variable& x, int axis) {
         .op = "softmax",
         .inputs = {x},
         .shape = shape,
+        .attributes = inference::SoftmaxAxis{axis},
         .forward =
             [axis](std::span<const Tensor> in, Tensor& y) {
               softmax_lines(in[0], Lines(y.shape(), axis), y);

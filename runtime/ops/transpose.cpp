@@ -19,6 +19,7 @@ Variable transpose(const Variable& x, const std::vector<int>& axes) {
         .op = "transpose",
         .inputs = {x},
         .shape = Shape(std::span<const int64_t>(dims)),
+        .attributes = inference::AxisOrder{axes},
         .forward = [axes](std::span<const Tensor> in,
                           Tensor& y) { transpose_into(in[0], axes, y); },
         .across_samples = axes.empty() || axes[0] != 0};

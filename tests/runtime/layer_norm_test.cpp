@@ -7,6 +7,8 @@
 #include <octet/runtime/rng.h>
 
 #include "../support.h"
+#include "every_isa.h"
+#include "runtime/ops/row_sums.h"
 
 namespace octet {
 namespace {
@@ -41,6 +43,52 @@ TEST(LayerNorm, ResolvesASmallDeviationBesideALargeMean) {
     }
   }
 }
+
+// Plain loops.
+Tensor normalized_rows(const Tensor& x, const Tensor& gamma, const Tensor& beta,
+                       double epsilon) {
+  const int64_t c = x.shape()[-1];
+  Tensor y(x.shape());
+  for (int64_t row = 0; row < x.size() / c; ++row) {
+    const float* from = x.f32().data() + row * c;
+    float* to = y.f32().data() + row * c;
+    const double count = static_cast<double>(c);
+    const double mean =
+        row_sum(c, [=](int64_t i) { return double{from[i]}; }) / count;
+    const double squares = row_sum(c, [=](int64_t i) {
+      const double d = from[i] - mean;
+      return d * d;
+    });
+    const auto high = static_cast<float>(mean);
+    const auto low = static_cast<float>(mean - high);
+    const auto factor =
+        static_cast<float>(1 / std::sqrt(squares / count + epsilon));
+    for (int64_t i = 0; i < c; ++i) {
+      const auto k = static_cast<size_t>(i);
+      const float scaled = ((from[i] - high) - low) * factor * gamma.f32()[k];
+      to[i] = scaled + beta.f32()[k];
+    }
+  }
+  return y;
+}
+
+class LayerNormKernels : public EveryIsa {};
+
+TEST_P(LayerNormKernels, EqualPlainLoopsBitForBit) {
+  for (const int64_t rows : {1, 3, 4, 9}) {
+    for (const int64_t c : {1, 2, 7, 8, 15, 16, 17, 37, 192, 197}) {
+      SCOPED_TRACE(testing::Message() << rows << "x" << c);
+      Tensor x = noise({rows, c}, 3);
+      for (float& v : x.f32()) v += 40;
+      const Tensor gamma = noise({c}, 4), beta = noise({c}, 5);
+      EXPECT_EQ(
+          bits(layer_norm(Variable(x), Variable(gamma), Variable(beta), 1e-3f)
+                   .value()),
+          bits(normalized_rows(x, gamma, beta, 1e-3f)));
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Isa, LayerNormKernels, every_isa(), isa_name);
 
 TEST(LayerNorm, ReturnsBetaForRowsOfEqualValues) {
   const Variable x(Tensor::full({2, 3}, 1e6f), true);

@@ -382,5 +382,20 @@ TEST_P(Programs, FuseOpsOnSequences) {
   EXPECT_EQ(bits(got), bits(expected));
 }
 
+// Residual blocks: an op and an epilogue consume the same value.
+TEST_P(Programs, StoreAValueOnceForAnOpAndAnEpilogue) {
+  const Net net = [](const Variable& x) {
+    const Variable y = dense(x, weight({5, 7}));
+    const Variable z =
+        add(dense(layer_norm(y, {}, {}, 1e-3f), weight({7, 7})), y);
+    return add(dense(layer_norm(z, {}, {}, 1e-3f), weight({7, 7}, 3)), z);
+  };
+  const Shape sample{1, 6, 5};
+  expect_same(net, sample, 0);
+  for (const ProgramStep& step : capture(net, sample).steps()) {
+    EXPECT_EQ(step.stores, "f32 6x7") << step.op;
+  }
+}
+
 }  // namespace
 }  // namespace octet::programs

@@ -44,6 +44,27 @@ TEST(Softmax, IsAccurateTo3e7OnEveryInstructionSet) {
   set_active_isa(before);
 }
 
+// With fused multiply-adds; the baseline rounds more often.
+TEST(Softmax, HasTheSameBitsForEveryVectorWidth) {
+  const Isa before = active_isa();
+  for (int64_t n = 1; n < 70; ++n) {
+    SCOPED_TRACE(n);
+    const Tensor x = noise({7, n}, 5);
+    std::vector<uint32_t> first;
+    for (const Isa isa : supported_isas()) {
+      if (isa == Isa::baseline) continue;
+      set_active_isa(isa);
+      const auto y = bits(softmax_of(x));
+      if (first.empty()) first = y;
+      EXPECT_EQ(y, first) << to_string(isa);
+      // A gathered axis.
+      EXPECT_EQ(bits(softmax_of(x.transposed({1, 0}), 0).transposed({1, 0})),
+                first);
+    }
+  }
+  set_active_isa(before);
+}
+
 TEST(Softmax, ReachesZeroThroughTheSubnormalNumbers) {
   Tensor x({1, 3});
   x.f32()[0] = 0;
