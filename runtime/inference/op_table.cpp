@@ -20,6 +20,7 @@ constexpr std::array kRows{
     // Sums of products with an epilogue.
     OpRow{"conv1d", &Fusion::linear},
     OpRow{"conv2d", &Fusion::linear},
+    OpRow{"conv2d_transpose", &Fusion::linear},
     OpRow{"dense", &Fusion::linear},
     OpRow{"depthwise_conv1d", &Fusion::linear},
     OpRow{"depthwise_conv2d", &Fusion::linear},

@@ -17,8 +17,9 @@ namespace octet::inference {
 struct FusedStep {
   LinearCall linear;
   WindowStrides windows;
-  Pads pads{};        // padding of the input
-  bool flat = false;  // all images form one row of pixels
+  Pads pads{};             // padding of the input
+  bool flat = false;       // all images form one row of pixels
+  int64_t upsampling = 1;  // output rows per row of windows
   int64_t rows = 0, cols = 0, channels = 0;  // computed outputs
   Size2 other_every{1, 1};  // pixel stride of `other` per output
   Tensor a, b;

@@ -118,6 +118,8 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     step.windows.line = step.windows.line / own.h * apart.h;
   }
   step.pads = sum(step.linear.kernels->padding(), call.pads);
+  const Size2 upsampling = step.linear.kernels->upsampling();
+  step.upsampling = upsampling.h;
   step.rows = y.h;
   step.cols = y.w;
   step.channels = y.c;
@@ -180,7 +182,8 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     f.function = *p.function;
   }
   kernels::table().prepare(f);
-  step.flat = contiguous && step.windows.segments.size() == 1 &&
+  step.flat = contiguous && upsampling == Size2{1, 1} &&
+              step.windows.segments.size() == 1 &&
               step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
   for (const Tensor& panel : step.linear.weight.panels) {
     plan_.weights += panel.bytes();

@@ -111,7 +111,7 @@ void Run::run(const FusedStep& step, const Part& part) {
            ((x.pads.top - step.pads.top) * x.row +
             (x.pads.left - step.pads.left) * x.pixel) *
                x.element +
-           part.first * step.windows.line * unit;
+           part.first / step.upsampling * step.windows.line * unit;
   }
   const int64_t count = part.last - part.first;
   const OutputTile outputs{.rows = step.flat ? 1 : count,
@@ -150,15 +150,19 @@ void Run::run(const FusedStep& step) {
   const int64_t images = step.flat ? 1 : n_;
   const int64_t rows = step.flat ? pixels : step.rows;
   const int64_t by_channel = channel_parts(step, pixels);
-  const int64_t bands = by_channel == 1 ? band_count(images, rows) : 1;
+  const int64_t windows = (rows + step.upsampling - 1) / step.upsampling;
+  const int64_t bands = by_channel == 1 ? band_count(images, windows) : 1;
   const int64_t panel = plan_.table->codes.panel;
   const int64_t panels = (step.channels + panel - 1) / panel;
   parallel_for(images * bands * by_channel, [&](int64_t i) {
     const int64_t c = i % by_channel;
     const int64_t band = i / by_channel % bands;
+    const auto edge = [&](int64_t at) {
+      return std::min(rows, windows * at / bands * step.upsampling);
+    };
     run(step, {.image = i / by_channel / bands,
-               .first = rows * band / bands,
-               .last = rows * (band + 1) / bands,
+               .first = edge(band),
+               .last = edge(band + 1),
                .first_channel = panels * c / by_channel * panel,
                .last_channel = std::min(
                    step.channels, panels * (c + 1) / by_channel * panel)});

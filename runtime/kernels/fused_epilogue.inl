@@ -329,12 +329,6 @@ OCTET_INLINE void fetch_pixels(const void* from, int64_t pixel, int64_t bytes,
   }
 }
 
-OCTET_INLINE int64_t bytes_of(StorageFormat form) {
-  return form == StorageFormat::bytes    ? 1
-         : form == StorageFormat::shorts ? 2
-                                         : 4;
-}
-
 // Prefetches the epilogue's inputs and outputs during the sums of a tile: their
 // cache lines are too far apart for the hardware prefetcher.
 OCTET_INLINE void fetch_fused(const FusedTile& t, int64_t k, int channels,

@@ -88,6 +88,13 @@ enum class StorageFormat {
   shorts,       ///< q in 16 bits, two per word
 };
 
+/// Returns the size of an element.
+constexpr int64_t bytes_of(StorageFormat form) {
+  return form == StorageFormat::bytes    ? 1
+         : form == StorageFormat::shorts ? 2
+                                         : 4;
+}
+
 /// Part of an image that starts at `to`. `pixel` and `line` are the strides
 /// between pixels and rows, in elements (floats, bytes or shorts).
 struct FusedOutput {
