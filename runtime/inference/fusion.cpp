@@ -217,6 +217,19 @@ int Fusion::unfused(const TraceNode& node) {
   return add_call(node, std::move(call));
 }
 
+// Of channels: its parts are written to slices of one buffer.
+int Fusion::concatenation(const TraceNode& node) {
+  const Shape pixels = node.shape.with(-1, 1);
+  LoweredValue v{.shape = node.shape, .qparams = {}};
+  for (const uint64_t id : node.inputs) {
+    if (trace_.node(id).shape.with(-1, 1) != pixels) return unfused(node);
+    const int part = value_of(id);
+    v.call = std::max(v.call, graph_.after(part));
+    v.parts.push_back(part);
+  }
+  return add_value(std::move(v));
+}
+
 int Fusion::zero_padding(const TraceNode& node) {
   const int value = unfused(node);
   if (const Pads* pads = std::get_if<Pads>(&node.attributes)) {

@@ -23,6 +23,7 @@ class Fusion {
   int expression(const TraceNode& node);
   int linear(const TraceNode& node);
   int activation(const TraceNode& node);
+  int concatenation(const TraceNode& node);
   int product(const TraceNode& node);
   int max_pool(const TraceNode& node);
   int zero_padding(const TraceNode& node);

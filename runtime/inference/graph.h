@@ -39,7 +39,7 @@ struct Pointwise {
   bool expression_only() const { return !function && multiplier < 0; }
 };
 
-/// A tensor, or a pointwise expression, quantized or not.
+/// A tensor, a pointwise expression, or a concatenation, quantized or not.
 struct LoweredValue {
   Shape shape;         // [1, ...]
   int call = -1;       // producer; -1: an input or constant
@@ -49,6 +49,7 @@ struct LoweredValue {
   int alias = -1;      // the value that it reshapes, or -1
   QuantParams qparams;
   Tensor constant = {};
+  std::vector<int> parts = {};  // values that it concatenates along channels
 };
 
 /// Max pooling, possibly of quantized values.

@@ -38,6 +38,7 @@ constexpr std::array kRows{
     OpRow{"swish", &Fusion::activation},
     OpRow{"tanh", &Fusion::activation},
     // Others.
+    OpRow{"concatenate", &Fusion::concatenation},
     OpRow{"max_pool1d", &Fusion::max_pool},
     OpRow{"max_pool2d", &Fusion::max_pool},
     OpRow{"multiply", &Fusion::product},

@@ -14,6 +14,8 @@ Program::Plan compile(Trace trace);
 void remove_dead(Trace& trace);
 /// Applies the op table (fusion.h).
 LoweredGraph fuse(const Trace& trace);
+/// Moves the expressions of concatenations to their parts.
+void distribute(LoweredGraph& graph);
 /// Pools quantized values if the result is only consumed quantized: rounding is
 /// monotonic.
 void pool_codes(LoweredGraph& graph);

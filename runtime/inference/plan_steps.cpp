@@ -63,12 +63,13 @@ void Planner::emit_call(int index) {
     return;
   }
   if (call.pool) {
-    plan_.steps.push_back(
-        {call.name,
-         "max_pool",
-         PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0],
-                  find_buffer(call.output, code_form_of(call.output), false)},
-         {}});
+    for (const int output : pooled_[call.output]) {
+      plan_.steps.push_back(
+          {call.name,
+           "max_pool",
+           PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0], output},
+           {}});
+    }
     return;
   }
   const int output = find_buffer(call.output, StorageFormat::values, true);
@@ -117,9 +118,9 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     step.windows.pixel = step.windows.pixel / own.w * apart.w;
     step.windows.line = step.windows.line / own.h * apart.h;
   }
-  step.pads = sum(step.linear.kernels->padding(), call.pads);
   const Size2 upsampling = step.linear.kernels->upsampling();
   step.upsampling = upsampling.h;
+  step.pads = sum(step.linear.kernels->padding(), call.pads);
   step.rows = y.h;
   step.cols = y.w;
   step.channels = y.c;

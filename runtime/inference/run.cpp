@@ -62,7 +62,7 @@ void Run::step(const Step& step) {
 
 void Run::pad(int id, int64_t image, int64_t first, int64_t last) {
   const Storage& s = storage(id);
-  if (!s.padded()) return;
+  if (!s.padded() || s.channel > 0) return;
   const int zero = s.form == StorageFormat::bytes ? s.zero_byte : 0;
   const auto clear = [&](char* from, int64_t elements) {
     std::memset(from, zero, static_cast<size_t>(elements * s.element));
@@ -169,11 +169,43 @@ void Run::run(const FusedStep& step) {
   });
 }
 
+// Evaluates rows into part of the channels.
+void Run::store_slice(const ExpressionEvaluator& consumer,
+                      const ExpressionEvaluator::ImageRows& rows, int output) {
+  const Storage& s = storage(output);
+  const bool packed =
+      s.form == StorageFormat::bytes || s.form == StorageFormat::shorts;
+  const kernels::CodeTable& table = plan_.table->codes_in(s.form);
+  const int64_t width =
+      packed ? table.words(s.c) * int64_t{sizeof(kernels::CodeWord)}
+             : s.c * s.element;
+  float* const line =
+      arena::scratch(0, s.w * width / static_cast<int64_t>(sizeof(float)));
+  pad(output, rows.image, rows.first, rows.last);
+  for (int64_t row = rows.first; row < rows.last; ++row) {
+    const ExpressionEvaluator::ImageRows one{rows.image, row, row + 1};
+    if (!packed) {
+      consumer.read(one, {}, line);
+    } else if (!consumer.read_codes(
+                   one, {}, table,
+                   reinterpret_cast<kernels::CodeWord*>(line))) {
+      nan_ = true;
+    }
+    const char* from = reinterpret_cast<const char*>(line);
+    char* to = row_of(output, rows.image, row);
+    for (int64_t i = 0; i < s.w; ++i, from += width) {
+      std::memcpy(to, from, static_cast<size_t>(s.c * s.element));
+      to += s.pixel * s.element;
+    }
+  }
+}
+
 // Evaluates rows into rows of an image from `row` on.
 void Run::store(const ExpressionEvaluator& consumer,
                 const ExpressionEvaluator::ImageRows& rows, int output,
                 int64_t image, int64_t row) {
   const Storage& s = storage(output);
+  if (s.slice_of >= 0) return store_slice(consumer, rows, output);
   Pads pads = s.pads;
   char* to = image_of(output, image);
   if (row > 0) {
@@ -230,7 +262,8 @@ void Run::run(const PoolStep& step) {
     const int64_t image = i / bands, band = i % bands;
     kernels::CodePool call;
     call.sizes = step.sizes;
-    call.sizes.c = x.pixel;
+    call.sizes.c = y.slice_of < 0 ? y.pixel : y.c;
+    call.pixel = x.pixel;
     call.image =
         image_of(step.x, image) + ((x.pads.top - step.pads.top) * x.row +
                                    (x.pads.left - step.pads.left) * x.pixel) *
@@ -239,6 +272,7 @@ void Run::run(const PoolStep& step) {
     call.first = y.h * band / bands;
     call.last = y.h * (band + 1) / bands;
     call.out = row_of(step.output, image, call.first);
+    call.out_pixel = y.pixel;
     call.out_line = y.row;
     pad(step.output, image, call.first, call.last);
     plan_.table->codes_in(x.form).max_pool(call);

@@ -169,6 +169,7 @@ using Product = ProductOf<float>;
 /// Quantized values of neighboring channels, multiplied by one instruction.
 /// Their number and layout depend on the instruction set (see int8_gemm.inl).
 using CodeWord = int32_t;
+inline constexpr int kMostCodesPerWord = 4;
 
 /// The same sums of quantized values, exact. The epilogue cannot resume or
 /// mask.
@@ -287,13 +288,13 @@ struct MaxPoolGradient {
 };
 
 /// Max pooling of quantized values, which have the order of the real values.
-/// Row strides are in elements; the pixel stride is sizes.c.
+/// Strides are in elements.
 struct CodePool {
-  MaxPool sizes;  // pointers unused; c: elements per pixel
+  MaxPool sizes;  // pointers unused; c: elements per pixel, whole words
   const void* image = nullptr;
-  int64_t line = 0;
+  int64_t pixel = 0, line = 0;
   void* out = nullptr;  // output row `first`
-  int64_t out_line = 0;
+  int64_t out_pixel = 0, out_line = 0;
   int64_t first = 0, last = 0;  // output rows
 };
 
