@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../byte_codes.h"
+#include "lookup.h"
 #include "passes.h"
 #include "planner.h"
 
@@ -79,6 +80,8 @@ void Planner::collect() {
   others_.assign(graph_.pointwise.size(), -1);
   reads_.clear();
   pooled_.clear();
+  tables_.clear();
+  table_inputs_.clear();
   read_ = graph_.read_calls();
   for (size_t i = 0; i < graph_.calls.size(); ++i) {
     const Call& call = graph_.calls[i];
@@ -198,18 +201,40 @@ int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
   return storage;
 }
 
+bool Planner::request_table(const Pointwise& p, int storage,
+                            std::vector<BufferRequest>& open) {
+  const QuantParams of_x = at(graph_.values, p.first).qparams;
+  if (p.second >= 0 || p.multiplier >= 0 || p.e.first.scaled() ||
+      !fits_bytes(of_x)) {
+    return false;
+  }
+  Storage& output = at(plan_.storages, storage);
+  output.lay_out();
+  const StorageFormat form = code_form_of(p.first);
+  Lookup lookup{p.e, p.function, of_x};
+  lookup.e.qparams = at(graph_.values, output.value).qparams;
+  TableStep step;
+  step.table =
+      lookup.tabulate(zero_byte(of_x, kernels::table().codes_in(form)), output);
+  if (step.table.empty()) return false;
+  tables_[storage] = std::move(step);
+  table_inputs_[storage] = p.first;
+  open.push_back({p.first, form, {}, false});
+  return true;
+}
+
 void Planner::request_inputs(int value, int storage,
                              std::vector<BufferRequest>& open) {
   const int known = at(graph_.values, value).pointwise;
   const int i = known >= 0 ? known : identity_of(value);
   at(outputs_, i).push_back(storage);
-  if (at(outputs_, i).size() > 1) return;
   const Pointwise& p = at(graph_.pointwise, i);
   if (!p.fusable || unfused_.contains(i)) {
+    if (request_table(p, storage, open)) return;
     for (const int read : {p.first, p.second, p.multiplier}) {
       if (read >= 0) open.push_back({read, floats_of(read), {}, true});
     }
-  } else if (p.other >= 0) {
+  } else if (p.other >= 0 && at(outputs_, i).size() == 1) {
     const bool codes = !at(graph_.values, p.other).qparams.empty();
     open.push_back({p.other,
                     codes ? code_form_of(p.other) : StorageFormat::values,
@@ -254,6 +279,12 @@ void Planner::skip_pixels() {
   for (size_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
     if (s.tensor || s.slice_of >= 0) read[i] = {1, 1};
+  }
+  for (auto& [output, step] : tables_) {
+    const int x = table_inputs_.at(output);
+    step.x = find_buffer(x, code_form_of(x), false);
+    step.output = output;
+    at(read, step.x) = {1, 1};
   }
   for (size_t i = graph_.calls.size(); i-- > 0;) {
     const Call& call = graph_.calls[i];

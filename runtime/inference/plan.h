@@ -48,6 +48,13 @@ struct PoolStep {
   int output = -1;
 };
 
+/// An expression of a quantized value, by a table of its results.
+struct TableStep {
+  std::vector<char> table;  // elements of the output, by byte of x
+  int x = -1;
+  int output = -1;
+};
+
 /// An op that computes all samples by itself.
 struct OpStep {
   Forward forward;
@@ -67,7 +74,8 @@ struct CallStep {
 struct Step {
   std::string name;  // of the layer
   std::string op;
-  std::variant<FusedStep, EvaluateStep, PoolStep, OpStep, CallStep> what;
+  std::variant<FusedStep, EvaluateStep, PoolStep, TableStep, OpStep, CallStep>
+      what;
   std::vector<int> gone;  // tensors without later consumers
 };
 

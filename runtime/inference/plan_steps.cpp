@@ -214,6 +214,10 @@ void Planner::emit_evaluations(const std::vector<int>& expressions) {
   for (const int i : expressions) {
     const Pointwise& p = at(graph_.pointwise, i);
     for (const int output : at(outputs_, i)) {
+      if (const auto found = tables_.find(output); found != tables_.end()) {
+        plan_.steps.push_back({"", "look_up", std::move(found->second), {}});
+        continue;
+      }
       EvaluateStep step;
       step.why = why_not_fused(p);
       step.e = p.e;

@@ -45,6 +45,10 @@ class Planner {
   int store(BufferRequest request, std::vector<BufferRequest>& open);
   // Returns an existing storage that serves the request, or -1.
   int reuse(const BufferRequest& request);
+  // Appends a request for the quantized input of an expression that a table
+  // replaces. Returns whether it does.
+  bool request_table(const Pointwise& p, int storage,
+                     std::vector<BufferRequest>& open);
   // Appends requests for the values that are computed into the storage.
   void request_inputs(int value, int storage, std::vector<BufferRequest>& open);
   // Returns the storage, or -1.
@@ -95,6 +99,9 @@ class Planner {
   std::map<int, std::vector<int>> followers_;  // expressions by sums
   std::vector<std::vector<int>> outputs_;      // storages of each expression
   std::vector<int> others_;  // added operand of each fused expression
+  // Tables of expressions, by output storage.
+  std::unordered_map<int, TableStep> tables_;
+  std::unordered_map<int, int> table_inputs_;  // values
   // Outputs of max pooling of quantized values, by value.
   std::unordered_map<int, std::vector<int>> pooled_;
   std::vector<std::vector<int>> reads_;  // inputs of each call

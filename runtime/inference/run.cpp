@@ -12,6 +12,7 @@
 
 #include "../arena.h"
 #include "../partitions.h"
+#include "lookup.h"
 
 namespace octet::inference {
 namespace {
@@ -21,26 +22,25 @@ using autograd::GemmType;
 using autograd::OutputKind;
 using kernels::StorageFormat;
 
-// Returns f(e) with the quantization parameters of e, in `values`.
-autograd::Expression activated(autograd::Expression e,
-                               const kernels::Activation& f, Tensor& values) {
-  const QuantParams qparams = std::exchange(e.qparams, {});
-  float* to = values.f32().data();
-  const ExpressionEvaluator reader(e, OutputKind::real);
-  const int64_t c = reader.images().c;
-  parallel_chunks(values.size() / c, [&](int64_t first, int64_t last, int64_t) {
-    reader.read_pixels(first, last, to + first * c);
-  });
-  parallel_chunks(values.size(), [&](int64_t first, int64_t last, int64_t) {
-    kernels::Activation call = f;
-    call.x = to + first;
-    call.out = to + first;
-    call.n = last - first;
-    kernels::table().activate(call);
-  });
-  autograd::Expression result = autograd::expression_of(values, nullptr);
-  result.qparams = qparams;
-  return result;
+// Maps a row of `pixels` pixels of c values. `zero` is the index of q = 0.
+template <class In, class Out>
+void look_up(const Out* table, const char* from, int64_t from_pixel, char* to,
+             int64_t to_pixel, int64_t pixels, int64_t c, int zero) {
+  const In* x = reinterpret_cast<const In*>(from);
+  Out* y = reinterpret_cast<Out*>(to);
+  if (from_pixel == to_pixel) {  // also what fills the pixels
+    c = pixels * from_pixel;
+    pixels = 1;
+  }
+  for (int64_t i = 0; i < pixels; ++i, x += from_pixel, y += to_pixel) {
+    if constexpr (sizeof(In) == 1 && sizeof(Out) == 1) {
+      kernels::table().look_up(table, x, y, c);
+    } else {
+      for (int64_t k = 0; k < c; ++k) {
+        y[k] = table[static_cast<uint8_t>(x[k] + zero)];
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -52,6 +52,8 @@ void Run::step(const Step& step) {
     run(*evaluation);
   } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
     run(*pool);
+  } else if (const auto* table = std::get_if<TableStep>(&step.what)) {
+    run(*table);
   } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
     run(*op);
   } else {
@@ -277,6 +279,36 @@ void Run::run(const PoolStep& step) {
     pad(step.output, image, call.first, call.last);
     plan_.table->codes_in(x.form).max_pool(call);
   });
+}
+
+void Run::run(const TableStep& step) {
+  prepare(step.output);
+  const Storage& x = storage(step.x);
+  const Storage& y = storage(step.output);
+  const int64_t bands = band_count(n_, y.h);
+  const auto map_rows = [&]<class In, class Out>(In, Out, int zero) {
+    const Out* table = reinterpret_cast<const Out*>(step.table.data());
+    parallel_for(n_ * bands, [&](int64_t i) {
+      const int64_t image = i / bands, band = i % bands;
+      const int64_t first = y.h * band / bands, last = y.h * (band + 1) / bands;
+      pad(step.output, image, first, last);
+      for (int64_t row = first; row < last; ++row) {
+        look_up<In, Out>(table, row_of(step.x, image, row), x.pixel,
+                         row_of(step.output, image, row), y.pixel, y.w, y.c,
+                         zero);
+      }
+    });
+  };
+  const auto from = [&](auto in, int zero) {
+    if (y.form == StorageFormat::bytes) return map_rows(in, uint8_t{}, zero);
+    if (y.form == StorageFormat::shorts) return map_rows(in, int16_t{}, zero);
+    map_rows(in, float{}, zero);
+  };
+  if (x.form == StorageFormat::bytes) {
+    from(uint8_t{}, 0);
+  } else {
+    from(int16_t{}, x.zero_byte);
+  }
 }
 
 void Run::run(const OpStep& step) {

@@ -50,6 +50,7 @@ class Run {
   void run(const FusedStep& step);
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
+  void run(const TableStep& step);
   void run(const OpStep& step);
   void run(const CallStep& step, const std::string& name);
   void store_slice(const autograd::ExpressionEvaluator& consumer,

@@ -45,6 +45,9 @@ void find_lifetimes(Program::Plan& plan) {
     } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
       use(pool->x, i);
       use(pool->output, i);
+    } else if (const auto* table = std::get_if<TableStep>(&step.what)) {
+      use(table->x, i);
+      use(table->output, i);
     } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
       for (const int input : op->inputs) use(input, i);
       use(op->scratch, i);

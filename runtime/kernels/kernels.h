@@ -383,6 +383,9 @@ struct Table {
   void (*pack)(const WeightPanels&);
   /// out[i] = exp(x[i] - shift) for x[i] <= shift, within 1.2e-7 of it.
   void (*exponentials)(float* out, const float* x, int64_t n, float shift);
+  /// to[i] = table[from[i]], table of 256 bytes.
+  void (*look_up)(const uint8_t* table, const uint8_t* from, uint8_t* to,
+                  int64_t n);
   CodeTable codes;
   /// A faster table with seven_bits and another storage format, or null.
   const CodeTable* small_codes = nullptr;

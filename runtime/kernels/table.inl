@@ -10,6 +10,7 @@ namespace {
 #include "depthwise.inl"
 #include "exponential.inl"
 #include "int8_gemm.inl"
+#include "look_up.inl"
 #include "multiply.inl"
 #include "per_channel.inl"
 #include "pointwise.inl"
@@ -36,6 +37,7 @@ constinit const Table OCTET_TABLE = {
     .packed_size = packed_size,
     .pack = pack,
     .exponentials = exponentials,
+    .look_up = look_up,
     .codes = kCodes,
 };
 

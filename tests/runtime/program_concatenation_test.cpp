@@ -130,8 +130,26 @@ TEST_P(Programs, ConcatenateQuantizedParts) {
         return quantized_conv(
             last, qparams(scale, from, to))(concatenate({y, z}, -1));
       };
-      expect_concatenated(net, {1, 6, 7, 3}, scale == 0.03f ? 1 : 4);
+      expect_concatenated(net, {1, 6, 7, 3}, scale == 0.03f ? 1 : 2);
     }
+}
+
+// One quantized concatenation as part of another.
+TEST_P(Programs, NestQuantizedConcatenations) {
+  const Variable first = weight({3, 3, 3, 8});
+  const Variable middle = weight({3, 3, 16, 6}, 5);
+  const Variable last = weight({3, 3, 22, 5}, 4);
+  for (const float scale : {0.03f, 0.02f}) {
+    const Net net = [=](const Variable& x) {
+      const Variable y = conv2d(x, first, {.pads = 1});
+      const Variable z =
+          fake_quantize(concatenate({y, relu(y)}, -1), qparams(0.03f));
+      const Variable w = quantized_conv(middle, qparams(0.03f))(z);
+      return quantized_conv(last, qparams(scale))(concatenate({z, w}, -1));
+    };
+    expect_same_for_threads(net, {1, 6, 7, 3},
+                            count(capture(net, {1, 6, 7, 3}), "evaluate"));
+  }
 }
 
 TEST_P(Programs, PoolIntoPartsOfConcatenations) {
