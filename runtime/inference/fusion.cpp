@@ -246,6 +246,16 @@ int Fusion::max_pool(const TraceNode& node) {
   return value;
 }
 
+// Enlargement that repeats pixels commutes with quantization.
+int Fusion::resize(const TraceNode& node) {
+  const int value = unfused(node);
+  const auto* pixels = std::get_if<NearestPixels>(&node.attributes);
+  if (pixels != nullptr) {
+    graph_.calls.back().pool = {*pixels, value_of(node.inputs[0]), {}};
+  }
+  return value;
+}
+
 int Fusion::compute(Pointwise p, const Shape& shape) {
   return graph_.evaluation(graph_.add(std::move(p)), shape, {});
 }

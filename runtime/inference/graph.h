@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include <octet/runtime/program.h>
@@ -52,9 +53,9 @@ struct LoweredValue {
   std::vector<int> parts = {};  // values that it concatenates along channels
 };
 
-/// Max pooling, possibly of quantized values.
+/// Max pooling or enlargement, possibly of quantized values.
 struct Pool {
-  kernels::MaxPool sizes;
+  std::variant<kernels::MaxPool, NearestPixels> kind;
   int value = -1;  // input,
   Pads pads{};     // and its zero padding
 };

@@ -45,6 +45,8 @@ constexpr std::array kRows{
     OpRow{"pad1d", &Fusion::zero_padding},
     OpRow{"pad2d", &Fusion::zero_padding},
     OpRow{"reshape", &Fusion::reshape},
+    OpRow{"resize2d", &Fusion::resize},
+    OpRow{"upsample2d", &Fusion::resize},
 };
 
 }  // namespace

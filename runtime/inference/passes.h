@@ -16,8 +16,8 @@ void remove_dead(Trace& trace);
 LoweredGraph fuse(const Trace& trace);
 /// Moves the expressions of concatenations to their parts.
 void distribute(LoweredGraph& graph);
-/// Pools quantized values if the result is only consumed quantized: rounding is
-/// monotonic.
+/// Pools and enlarges quantized values if the result is only consumed
+/// quantized: rounding is monotonic.
 void pool_codes(LoweredGraph& graph);
 /// Selects the stored values with their formats and emits the steps.
 Program::Plan lay_out(LoweredGraph graph);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <ranges>
 #include <tuple>
 #include <vector>
 
@@ -53,9 +54,17 @@ void Planner::find_code_forms() {
   for (const Call& call : graph_.calls) {
     if (!call.linear || call.linear->factor != GemmType::codes) continue;
     const StorageFormat form = call.linear->kernels->code_table.form;
-    code_forms_.emplace(call.inputs[0], form);
-    for (const int part : at(graph_.values, call.inputs[0]).parts) {
-      code_forms_.emplace(part, form);
+    std::vector<int> stored{call.inputs[0]};
+    for (size_t k = 0; k < stored.size(); ++k) {
+      code_forms_.emplace(stored[k], form);
+      const std::vector<int>& parts = at(graph_.values, stored[k]).parts;
+      stored.insert(stored.end(), parts.begin(), parts.end());
+    }
+  }
+  // Pooling keeps the format.
+  for (const Call& call : std::views::reverse(graph_.calls)) {
+    if (call.pool && at(graph_.values, call.output).codes) {
+      code_forms_.emplace(call.inputs[0], code_form_of(call.output));
     }
   }
 }

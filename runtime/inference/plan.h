@@ -40,9 +40,9 @@ struct EvaluateStep {
   int output = -1;
 };
 
-/// Max pooling of quantized values.
+/// Max pooling or enlargement of quantized values.
 struct PoolStep {
-  kernels::MaxPool sizes;
+  std::variant<kernels::MaxPool, NearestPixels> kind;
   Pads pads{};  // padding of the input
   int x = -1;
   int output = -1;

@@ -63,11 +63,13 @@ void Planner::emit_call(int index) {
     return;
   }
   if (call.pool) {
+    const bool maximum =
+        std::holds_alternative<kernels::MaxPool>(call.pool->kind);
     for (const int output : pooled_[call.output]) {
       plan_.steps.push_back(
           {call.name,
-           "max_pool",
-           PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0], output},
+           maximum ? "max_pool" : call.op,
+           PoolStep{call.pool->kind, call.pads, at(reads_, index)[0], output},
            {}});
     }
     return;

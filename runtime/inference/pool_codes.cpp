@@ -12,28 +12,34 @@ bool reads_codes(const Call& call) {
   return call.linear && call.linear->factor == autograd::GemmType::codes;
 }
 
-// Whether all consumers of a quantized value, and of concatenations of it, are
-// linear ops of one storage format.
+// Whether parts of a concatenation fill words: pooling stores whole words.
+bool fills_words(const LoweredGraph& graph, int concatenation) {
+  const std::vector<int>& parts = at(graph.values, concatenation).parts;
+  return std::ranges::all_of(parts, [&](int part) {
+    return at(graph.values, part).shape[-1] % kernels::kMostCodesPerWord == 0;
+  });
+}
+
+// Whether all consumers of a quantized value, and of values that are stored
+// like it, are linear ops of one storage format.
 bool in_one_format(const LoweredGraph& graph, const Consumers& consumers,
                    const std::unordered_set<int>& outputs, int codes) {
   std::vector<int> stored{codes};
-  for (const int whole : consumers.concatenations(codes)) {
-    const std::vector<int>& parts = at(graph.values, whole).parts;
-    // Pooling stores whole words.
-    const bool fills_words = std::ranges::all_of(parts, [&](int part) {
-      return at(graph.values, part).shape[-1] % kernels::kMostCodesPerWord == 0;
-    });
-    if (!fills_words || outputs.contains(whole) ||
-        !consumers.expressions(whole).empty() ||
-        !consumers.concatenations(whole).empty()) {
-      return false;
-    }
-    stored.push_back(whole);
-  }
   const kernels::CodeTable* table = nullptr;
-  for (const int value : stored) {
-    for (const int i : consumers.calls(value)) {
+  for (size_t k = 0; k < stored.size(); ++k) {
+    for (const int whole : consumers.concatenations(stored[k])) {
+      if (!fills_words(graph, whole) || outputs.contains(whole) ||
+          !consumers.expressions(whole).empty()) {
+        return false;
+      }
+      stored.push_back(whole);
+    }
+    for (const int i : consumers.calls(stored[k])) {
       const Call& consumer = at(graph.calls, i);
+      if (consumer.pool && at(graph.values, consumer.output).codes) {
+        stored.push_back(consumer.output);
+        continue;
+      }
       if (!reads_codes(consumer)) return false;
       const kernels::CodeTable* own = &consumer.linear->kernels->code_table;
       if (table != nullptr && table != own) return false;
@@ -76,7 +82,8 @@ void pool_codes(LoweredGraph& graph) {
   for (const LoweredValue& v : graph.values) {
     if (v.alias >= 0) outputs.insert(v.alias);  // consumed as floats
   }
-  for (size_t i = 0; i < graph.calls.size(); ++i) {
+  // The last first: it may leave only quantized consumers to others.
+  for (size_t i = graph.calls.size(); i-- > 0;) {
     Call& call = graph.calls[i];
     if (!call.pool) continue;
     const int codes = only_codes_of(graph, consumers, outputs, call);

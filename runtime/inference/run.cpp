@@ -257,28 +257,54 @@ void Run::run(const EvaluateStep& step) {
 }
 
 void Run::run(const PoolStep& step) {
-  const Storage& x = storage(step.x);
-  const Storage& y = storage(step.output);
-  const int64_t bands = band_count(n_, y.h);
+  prepare(step.output);
+  const int64_t rows = storage(step.output).h;
+  const int64_t bands = band_count(n_, rows);
   parallel_for(n_ * bands, [&](int64_t i) {
     const int64_t image = i / bands, band = i % bands;
-    kernels::CodePool call;
-    call.sizes = step.sizes;
-    call.sizes.c = y.slice_of < 0 ? y.pixel : y.c;
-    call.pixel = x.pixel;
-    call.image =
-        image_of(step.x, image) + ((x.pads.top - step.pads.top) * x.row +
-                                   (x.pads.left - step.pads.left) * x.pixel) *
-                                      x.element;
-    call.line = x.row;
-    call.first = y.h * band / bands;
-    call.last = y.h * (band + 1) / bands;
-    call.out = row_of(step.output, image, call.first);
-    call.out_pixel = y.pixel;
-    call.out_line = y.row;
-    pad(step.output, image, call.first, call.last);
-    plan_.table->codes_in(x.form).max_pool(call);
+    const int64_t first = rows * band / bands;
+    const int64_t last = rows * (band + 1) / bands;
+    pad(step.output, image, first, last);
+    std::visit([&](const auto& kind) { pool(kind, step, image, first, last); },
+               step.kind);
   });
+}
+
+void Run::pool(const kernels::MaxPool& sizes, const PoolStep& step,
+               int64_t image, int64_t first, int64_t last) {
+  const Storage& x = storage(step.x);
+  const Storage& y = storage(step.output);
+  kernels::CodePool call;
+  call.sizes = sizes;
+  call.sizes.c = y.slice_of < 0 ? y.pixel : y.c;
+  call.pixel = x.pixel;
+  call.image =
+      image_of(step.x, image) + ((x.pads.top - step.pads.top) * x.row +
+                                 (x.pads.left - step.pads.left) * x.pixel) *
+                                    x.element;
+  call.line = x.row;
+  call.first = first;
+  call.last = last;
+  call.out = row_of(step.output, image, first);
+  call.out_pixel = y.pixel;
+  call.out_line = y.row;
+  plan_.table->codes_in(x.form).max_pool(call);
+}
+
+void Run::pool(const NearestPixels& pixels, const PoolStep& step, int64_t image,
+               int64_t first, int64_t last) {
+  const Storage& x = storage(step.x);
+  const Storage& y = storage(step.output);
+  const auto size = static_cast<size_t>(y.c * y.element);
+  for (int64_t row = first; row < last; ++row) {
+    const char* from =
+        row_of(step.x, image, pixels.rows[static_cast<size_t>(row)]);
+    char* to = row_of(step.output, image, row);
+    for (const int64_t col : pixels.cols) {
+      std::memcpy(to, from + col * x.pixel * x.element, size);
+      to += y.pixel * y.element;
+    }
+  }
 }
 
 void Run::run(const TableStep& step) {

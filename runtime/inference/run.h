@@ -51,6 +51,11 @@ class Run {
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
   void run(const TableStep& step);
+  // Output rows [first, last) of a step.
+  void pool(const kernels::MaxPool& sizes, const PoolStep& step, int64_t image,
+            int64_t first, int64_t last);
+  void pool(const NearestPixels& pixels, const PoolStep& step, int64_t image,
+            int64_t first, int64_t last);
   void run(const OpStep& step);
   void run(const CallStep& step, const std::string& name);
   void store_slice(const autograd::ExpressionEvaluator& consumer,

@@ -52,10 +52,16 @@ struct LayerCall {
   bool affine = false;  // the result is an affine expression of the output
 };
 
+/// Copies of pixels: the source of each output row and column.
+struct NearestPixels {
+  std::vector<int64_t> rows, cols;
+};
+
 /// Attributes of an op that fusion needs.
 using Attributes =
     std::variant<std::monostate, autograd::Expression, LinearCall,
-                 kernels::Activation, kernels::MaxPool, Pads, LayerCall,
+                 kernels::Activation, kernels::MaxPool, NearestPixels, Pads,
+                 LayerCall,
                  Tensor>;  // of a constant
 
 /// An operand of an op without its values.
