@@ -103,6 +103,9 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
   } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
     result.reads = text(pool->x);
     result.stores = text(pool->output);
+  } else if (const auto* table = std::get_if<TableStep>(&step.what)) {
+    result.reads = text(table->x);
+    result.stores = text(table->output);
   } else {
     const auto* op = std::get_if<OpStep>(&step.what);
     const auto* call = std::get_if<CallStep>(&step.what);

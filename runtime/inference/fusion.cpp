@@ -217,6 +217,19 @@ int Fusion::unfused(const TraceNode& node) {
   return add_call(node, std::move(call));
 }
 
+// Of channels: its parts are written to slices of one buffer.
+int Fusion::concatenation(const TraceNode& node) {
+  const Shape pixels = node.shape.with(-1, 1);
+  LoweredValue v{.shape = node.shape, .qparams = {}};
+  for (const uint64_t id : node.inputs) {
+    if (trace_.node(id).shape.with(-1, 1) != pixels) return unfused(node);
+    const int part = value_of(id);
+    v.call = std::max(v.call, graph_.after(part));
+    v.parts.push_back(part);
+  }
+  return add_value(std::move(v));
+}
+
 int Fusion::zero_padding(const TraceNode& node) {
   const int value = unfused(node);
   if (const Pads* pads = std::get_if<Pads>(&node.attributes)) {
@@ -230,6 +243,16 @@ int Fusion::max_pool(const TraceNode& node) {
   const auto [x, pads] = padded_input(node.inputs[0]);
   graph_.calls.back().pool = {std::get<kernels::MaxPool>(node.attributes), x,
                               pads};
+  return value;
+}
+
+// Enlargement that repeats pixels commutes with quantization.
+int Fusion::resize(const TraceNode& node) {
+  const int value = unfused(node);
+  const auto* pixels = std::get_if<NearestPixels>(&node.attributes);
+  if (pixels != nullptr) {
+    graph_.calls.back().pool = {*pixels, value_of(node.inputs[0]), {}};
+  }
   return value;
 }
 

@@ -23,8 +23,10 @@ class Fusion {
   int expression(const TraceNode& node);
   int linear(const TraceNode& node);
   int activation(const TraceNode& node);
+  int concatenation(const TraceNode& node);
   int product(const TraceNode& node);
   int max_pool(const TraceNode& node);
+  int resize(const TraceNode& node);
   int zero_padding(const TraceNode& node);
   int reshape(const TraceNode& node);
   /// An op without fusion: runs its `forward`, or calls its layer.

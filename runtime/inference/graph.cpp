@@ -138,6 +138,7 @@ std::vector<bool> LoweredGraph::read_calls() const {
       read[static_cast<size_t>(value)] = true;
       const LoweredValue& v = at(values, value);
       if (v.alias >= 0) open.push_back(v.alias);
+      open.insert(open.end(), v.parts.begin(), v.parts.end());
       const int i = v.pointwise;
       if (i < 0) continue;
       const Pointwise& p = at(pointwise, i);
@@ -170,6 +171,14 @@ std::string LoweredGraph::to_string() const {
                        codes);
   };
   std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].parts.empty()) continue;
+    std::vector<std::string> parts;
+    for (const int part : values[i].parts) parts.push_back(name(part));
+    text +=
+        fmt::format("  {} = concatenate({}) {}\n", name(static_cast<int>(i)),
+                    fmt::join(parts, ", "), values[i].shape.to_string());
+  }
   for (const Call& call : calls) {
     std::vector<std::string> read;
     for (const int input : call.inputs) read.push_back(name(input));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include <octet/runtime/program.h>
@@ -39,7 +40,7 @@ struct Pointwise {
   bool expression_only() const { return !function && multiplier < 0; }
 };
 
-/// A tensor, or a pointwise expression, quantized or not.
+/// A tensor, a pointwise expression, or a concatenation, quantized or not.
 struct LoweredValue {
   Shape shape;         // [1, ...]
   int call = -1;       // producer; -1: an input or constant
@@ -49,11 +50,12 @@ struct LoweredValue {
   int alias = -1;      // the value that it reshapes, or -1
   QuantParams qparams;
   Tensor constant = {};
+  std::vector<int> parts = {};  // values that it concatenates along channels
 };
 
-/// Max pooling, possibly of quantized values.
+/// Max pooling or enlargement, possibly of quantized values.
 struct Pool {
-  kernels::MaxPool sizes;
+  std::variant<kernels::MaxPool, NearestPixels> kind;
   int value = -1;  // input,
   Pads pads{};     // and its zero padding
 };

@@ -20,6 +20,7 @@ constexpr std::array kRows{
     // Sums of products with an epilogue.
     OpRow{"conv1d", &Fusion::linear},
     OpRow{"conv2d", &Fusion::linear},
+    OpRow{"conv2d_transpose", &Fusion::linear},
     OpRow{"dense", &Fusion::linear},
     OpRow{"depthwise_conv1d", &Fusion::linear},
     OpRow{"depthwise_conv2d", &Fusion::linear},
@@ -37,12 +38,15 @@ constexpr std::array kRows{
     OpRow{"swish", &Fusion::activation},
     OpRow{"tanh", &Fusion::activation},
     // Others.
+    OpRow{"concatenate", &Fusion::concatenation},
     OpRow{"max_pool1d", &Fusion::max_pool},
     OpRow{"max_pool2d", &Fusion::max_pool},
     OpRow{"multiply", &Fusion::product},
     OpRow{"pad1d", &Fusion::zero_padding},
     OpRow{"pad2d", &Fusion::zero_padding},
     OpRow{"reshape", &Fusion::reshape},
+    OpRow{"resize2d", &Fusion::resize},
+    OpRow{"upsample2d", &Fusion::resize},
 };
 
 }  // namespace

@@ -36,7 +36,10 @@ Program::Plan compile(Trace trace) {
   show("attention", trace);
   LoweredGraph graph = fuse(trace);
   show("fusion", graph);
+  distribute(graph);
+  show("concatenation", graph);
   pool_codes(graph);
+  distribute(graph);  // expressions that pooling added
   show("quantized pooling", graph);
   Program::Plan plan = lay_out(std::move(graph));
   show("layout", plan);

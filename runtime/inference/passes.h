@@ -17,8 +17,10 @@ void remove_dead(Trace& trace);
 void fuse_attention(Trace& trace);
 /// Applies the op table (fusion.h).
 LoweredGraph fuse(const Trace& trace);
-/// Pools quantized values if the result is only consumed quantized: rounding is
-/// monotonic.
+/// Moves the expressions of concatenations to their parts.
+void distribute(LoweredGraph& graph);
+/// Pools and enlarges quantized values if the result is only consumed
+/// quantized: rounding is monotonic.
 void pool_codes(LoweredGraph& graph);
 /// Selects the stored values with their formats and emits the steps.
 Program::Plan lay_out(LoweredGraph graph);

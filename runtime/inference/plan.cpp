@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <ranges>
 #include <tuple>
 #include <vector>
 
+#include "lookup.h"
 #include "passes.h"
 #include "planner.h"
 #include "tensor/byte_codes.h"
@@ -21,7 +23,11 @@ Program::Plan Planner::run() {
   } while (unfuse() || share_tensors());
   skip_pixels();
   for (Storage& s : plan_.storages) {
-    s.lay_out();
+    if (s.slice_of < 0) {  // otherwise after the storage that contains it
+      s.lay_out();
+    } else {
+      s.lay_out_in(at(plan_.storages, s.slice_of));
+    }
     const LoweredValue& v = at(graph_.values, s.value);
     s.constant = v.constant;
     if (v.alias >= 0 && s.tensor) {
@@ -46,9 +52,19 @@ StorageFormat Planner::form_of(const LinearCall& call, int x) const {
 
 void Planner::find_code_forms() {
   for (const Call& call : graph_.calls) {
-    if (call.linear && call.linear->factor == GemmType::codes) {
-      code_forms_.emplace(call.inputs[0],
-                          call.linear->kernels->code_table.form);
+    if (!call.linear || call.linear->factor != GemmType::codes) continue;
+    const StorageFormat form = call.linear->kernels->code_table.form;
+    std::vector<int> stored{call.inputs[0]};
+    for (size_t k = 0; k < stored.size(); ++k) {
+      code_forms_.emplace(stored[k], form);
+      const std::vector<int>& parts = at(graph_.values, stored[k]).parts;
+      stored.insert(stored.end(), parts.begin(), parts.end());
+    }
+  }
+  // Pooling keeps the format.
+  for (const Call& call : std::views::reverse(graph_.calls)) {
+    if (call.pool && at(graph_.values, call.output).codes) {
+      code_forms_.emplace(call.inputs[0], code_form_of(call.output));
     }
   }
 }
@@ -72,6 +88,9 @@ void Planner::collect() {
   outputs_.assign(graph_.pointwise.size(), {});
   others_.assign(graph_.pointwise.size(), -1);
   reads_.clear();
+  pooled_.clear();
+  tables_.clear();
+  table_inputs_.clear();
   read_ = graph_.read_calls();
   for (size_t i = 0; i < graph_.calls.size(); ++i) {
     const Call& call = graph_.calls[i];
@@ -105,7 +124,8 @@ void Planner::collect() {
     const int storage = require_buffer(output, floats_of(output), {}, true);
     const LoweredValue& v = at(graph_.values, output);
     const bool of_op = v.call >= 0 && !at(graph_.calls, v.call).layer;
-    plan_.direct.push_back((of_op || v.pointwise >= 0) && v.alias < 0 &&
+    const bool written = of_op || v.pointwise >= 0 || !v.parts.empty();
+    plan_.direct.push_back(written && v.alias < 0 &&
                            std::ranges::find(plan_.outputs, storage) ==
                                plan_.outputs.end());
     plan_.outputs.push_back(storage);
@@ -135,48 +155,95 @@ int Planner::require_buffer(int value, StorageFormat form, const Pads& pads,
   return storage;
 }
 
+int Planner::reuse(const BufferRequest& request) {
+  if (request.slice_of >= 0) return -1;
+  const int found = find_buffer(request.value, request.form, request.tensor);
+  if (found < 0) return -1;
+  Pads& widest = at(plan_.storages, found).pads;
+  widest.top = std::max(widest.top, request.pads.top);
+  widest.bottom = std::max(widest.bottom, request.pads.bottom);
+  widest.left = std::max(widest.left, request.pads.left);
+  widest.right = std::max(widest.right, request.pads.right);
+  return found;
+}
+
 int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
   const LoweredValue v = at(graph_.values, request.value);
+  const bool slice = request.slice_of >= 0;
   const bool whole = v.pointwise < 0 && !v.sums;  // input or call output
-  if (whole && request.form == StorageFormat::values &&
+  if (whole && !slice && request.form == StorageFormat::values &&
       request.pads == Pads{}) {
     request.tensor = true;
   }
-  if (const int found =
-          find_buffer(request.value, request.form, request.tensor);
-      found >= 0) {
-    Pads& widest = at(plan_.storages, found).pads;
-    widest.top = std::max(widest.top, request.pads.top);
-    widest.bottom = std::max(widest.bottom, request.pads.bottom);
-    widest.left = std::max(widest.left, request.pads.left);
-    widest.right = std::max(widest.right, request.pads.right);
-    return found;
-  }
+  if (const int found = reuse(request); found >= 0) return found;
   const kernels::Table& table = kernels::table();
   const int storage = static_cast<int>(plan_.storages.size());
-  found_.emplace(std::tuple(request.value, request.form, request.tensor),
-                 storage);
+  if (!slice) {
+    found_.emplace(std::tuple(request.value, request.form, request.tensor),
+                   storage);
+  }
   plan_.storages.push_back(
       {.value = request.value,
        .form = request.form,
        .pads = request.pads,
        .tensor = request.tensor,
+       .slice_of = request.slice_of,
+       .channel = request.channel,
        .zero_byte = zero_byte(v.qparams, table.codes_in(request.form)),
        .int8 = fits_int8(v.qparams),
        .shape = v.shape});
+  if (!v.parts.empty() && !slice) {
+    int64_t channel = 0;
+    for (const int part : v.parts) {
+      open.push_back({part, request.form, {}, false, -1, storage, channel});
+      channel += at(graph_.values, part).shape[-1];
+    }
+    return storage;
+  }
   if (whole && request.tensor && v.alias >= 0) {
     open.push_back({v.alias, floats_of(v.alias), {}, true});
   }
-  if ((whole && request.tensor) || v.codes) return storage;
-  const int i = v.pointwise >= 0 ? v.pointwise : identity_of(request.value);
+  if (v.codes) pooled_[request.value].push_back(storage);
+  if (!(whole && request.tensor) && !v.codes) {
+    request_inputs(request.value, storage, open);
+  }
+  return storage;
+}
+
+bool Planner::request_table(const Pointwise& p, int storage,
+                            std::vector<BufferRequest>& open) {
+  const QuantParams of_x = at(graph_.values, p.first).qparams;
+  if (p.second >= 0 || p.multiplier >= 0 || p.e.first.scaled() ||
+      !fits_bytes(of_x)) {
+    return false;
+  }
+  Storage& output = at(plan_.storages, storage);
+  output.lay_out();
+  const StorageFormat form = code_form_of(p.first);
+  Lookup lookup{p.e, p.function, of_x};
+  lookup.e.qparams = at(graph_.values, output.value).qparams;
+  TableStep step;
+  step.table =
+      lookup.tabulate(zero_byte(of_x, kernels::table().codes_in(form)), output);
+  if (step.table.empty()) return false;
+  tables_[storage] = std::move(step);
+  table_inputs_[storage] = p.first;
+  open.push_back({p.first, form, {}, false});
+  return true;
+}
+
+void Planner::request_inputs(int value, int storage,
+                             std::vector<BufferRequest>& open) {
+  const int known = at(graph_.values, value).pointwise;
+  const int i = known >= 0 ? known : identity_of(value);
   at(outputs_, i).push_back(storage);
-  if (at(outputs_, i).size() > 1) return storage;
   const Pointwise& p = at(graph_.pointwise, i);
   if (!p.fusable || unfused_.contains(i)) {
+    if (request_table(p, storage, open)) return;
     for (const int read : {p.first, p.second, p.multiplier}) {
       if (read >= 0) open.push_back({read, floats_of(read), {}, true});
     }
-  } else if (p.other >= 0) {
+  } else if (p.other >= 0 && at(outputs_, i).size() == 1) {
     const bool codes = !at(graph_.values, p.other).qparams.empty();
     open.push_back({p.other,
                     codes ? code_form_of(p.other) : StorageFormat::values,
@@ -184,7 +251,6 @@ int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
                     shared_.contains(p.other),
                     i});
   }
-  return storage;
 }
 
 bool Planner::unfuse() {
@@ -233,7 +299,14 @@ void Planner::skip_pixels() {
     all = {std::gcd(all.h, more.h), std::gcd(all.w, more.w)};
   };
   for (size_t i = 0; i < plan_.storages.size(); ++i) {
-    if (plan_.storages[i].tensor) read[i] = {1, 1};
+    const Storage& s = plan_.storages[i];
+    if (s.tensor || s.slice_of >= 0) read[i] = {1, 1};
+  }
+  for (auto& [output, step] : tables_) {
+    const int x = table_inputs_.at(output);
+    step.x = find_buffer(x, code_form_of(x), false);
+    step.output = output;
+    at(read, step.x) = {1, 1};
   }
   for (size_t i = graph_.calls.size(); i-- > 0;) {
     const Call& call = graph_.calls[i];

@@ -17,8 +17,9 @@ namespace octet::inference {
 struct FusedStep {
   LinearCall linear;
   WindowStrides windows;
-  Pads pads{};        // padding of the input
-  bool flat = false;  // all images form one row of pixels
+  Pads pads{};             // padding of the input
+  bool flat = false;       // all images form one row of pixels
+  int64_t upsampling = 1;  // output rows per row of windows
   int64_t rows = 0, cols = 0, channels = 0;  // computed outputs
   Size2 other_every{1, 1};  // pixel stride of `other` per output
   Tensor a, b;
@@ -39,10 +40,17 @@ struct EvaluateStep {
   int output = -1;
 };
 
-/// Max pooling of quantized values.
+/// Max pooling or enlargement of quantized values.
 struct PoolStep {
-  kernels::MaxPool sizes;
+  std::variant<kernels::MaxPool, NearestPixels> kind;
   Pads pads{};  // padding of the input
+  int x = -1;
+  int output = -1;
+};
+
+/// An expression of a quantized value, by a table of its results.
+struct TableStep {
+  std::vector<char> table;  // elements of the output, by byte of x
   int x = -1;
   int output = -1;
 };
@@ -66,7 +74,8 @@ struct CallStep {
 struct Step {
   std::string name;  // of the layer
   std::string op;
-  std::variant<FusedStep, EvaluateStep, PoolStep, OpStep, CallStep> what;
+  std::variant<FusedStep, EvaluateStep, PoolStep, TableStep, OpStep, CallStep>
+      what;
   std::vector<int> gone;  // tensors without later consumers
 };
 

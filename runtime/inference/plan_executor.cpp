@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "parallel_region.h"
 #include "run.h"
 
 namespace octet::inference {
@@ -39,6 +40,7 @@ bool run_chunk(const Program::Plan& plan, std::span<const Tensor> inputs,
                std::span<Tensor> outputs, int64_t first, int64_t count,
                std::vector<double>* seconds) {
   const NoGradGuard no_grad;
+  const ParallelRegion region;
   Run run(plan, count);
   for (size_t i = 0; i < inputs.size(); ++i) {
     run.bind(plan.inputs[i], inputs[i].slice(first, count));

@@ -63,12 +63,15 @@ void Planner::emit_call(int index) {
     return;
   }
   if (call.pool) {
-    plan_.steps.push_back(
-        {call.name,
-         "max_pool",
-         PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0],
-                  find_buffer(call.output, code_form_of(call.output), false)},
-         {}});
+    const bool maximum =
+        std::holds_alternative<kernels::MaxPool>(call.pool->kind);
+    for (const int output : pooled_[call.output]) {
+      plan_.steps.push_back(
+          {call.name,
+           maximum ? "max_pool" : call.op,
+           PoolStep{call.pool->kind, call.pads, at(reads_, index)[0], output},
+           {}});
+    }
     return;
   }
   const int output = find_buffer(call.output, StorageFormat::values, true);
@@ -117,6 +120,8 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     step.windows.pixel = step.windows.pixel / own.w * apart.w;
     step.windows.line = step.windows.line / own.h * apart.h;
   }
+  const Size2 upsampling = step.linear.kernels->upsampling();
+  step.upsampling = upsampling.h;
   step.pads = sum(step.linear.kernels->padding(), call.pads);
   step.rows = y.h;
   step.cols = y.w;
@@ -180,7 +185,8 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     f.function = *p.function;
   }
   kernels::table().prepare(f);
-  step.flat = contiguous && step.windows.segments.size() == 1 &&
+  step.flat = contiguous && upsampling == Size2{1, 1} &&
+              step.windows.segments.size() == 1 &&
               step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
   for (const Tensor& panel : step.linear.weight.panels) {
     plan_.weights += panel.bytes();
@@ -210,6 +216,10 @@ void Planner::emit_evaluations(const std::vector<int>& expressions) {
   for (const int i : expressions) {
     const Pointwise& p = at(graph_.pointwise, i);
     for (const int output : at(outputs_, i)) {
+      if (const auto found = tables_.find(output); found != tables_.end()) {
+        plan_.steps.push_back({"", "look_up", std::move(found->second), {}});
+        continue;
+      }
       EvaluateStep step;
       step.why = why_not_fused(p);
       step.e = p.e;

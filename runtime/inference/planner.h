@@ -37,10 +37,20 @@ class Planner {
     kernels::StorageFormat form;
     Pads pads;
     bool tensor;
-    int added_by = -1;  // expression
+    int added_by = -1;    // expression
+    int slice_of = -1;    // storage to be written in part,
+    int64_t channel = 0;  // from this channel on
   };
   // Returns the storage; appends requests for its inputs to `open`.
   int store(BufferRequest request, std::vector<BufferRequest>& open);
+  // Returns an existing storage that serves the request, or -1.
+  int reuse(const BufferRequest& request);
+  // Appends a request for the quantized input of an expression that a table
+  // replaces. Returns whether it does.
+  bool request_table(const Pointwise& p, int storage,
+                     std::vector<BufferRequest>& open);
+  // Appends requests for the values that are computed into the storage.
+  void request_inputs(int value, int storage, std::vector<BufferRequest>& open);
   // Returns the storage, or -1.
   int find_buffer(int value, kernels::StorageFormat form, bool tensor) const;
   // Evaluates expressions in separate steps if they compete for the same sums
@@ -93,6 +103,11 @@ class Planner {
   std::map<int, std::vector<int>> followers_;  // expressions by sums
   std::vector<std::vector<int>> outputs_;      // storages of each expression
   std::vector<int> others_;  // added operand of each fused expression
+  // Tables of expressions, by output storage.
+  std::unordered_map<int, TableStep> tables_;
+  std::unordered_map<int, int> table_inputs_;  // values
+  // Outputs of max pooling of quantized values, by value.
+  std::unordered_map<int, std::vector<int>> pooled_;
   std::vector<std::vector<int>> reads_;  // inputs of each call
   std::vector<bool> read_;               // whether each call has a consumer
 };

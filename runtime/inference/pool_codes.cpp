@@ -1,8 +1,8 @@
-#include <span>
-#include <unordered_map>
+#include <algorithm>
 #include <unordered_set>
 #include <vector>
 
+#include "consumers.h"
 #include "passes.h"
 
 namespace octet::inference {
@@ -12,57 +12,42 @@ bool reads_codes(const Call& call) {
   return call.linear && call.linear->factor == autograd::GemmType::codes;
 }
 
-// Consumers of each value.
-class Consumers {
- public:
-  explicit Consumers(const LoweredGraph& graph) : graph_(graph) {
-    for (size_t i = 0; i < graph.calls.size(); ++i) {
-      for (const int input : graph.calls[i].inputs) {
-        add(calls_, input, static_cast<int>(i));
+// Whether parts of a concatenation fill words: pooling stores whole words.
+bool fills_words(const LoweredGraph& graph, int concatenation) {
+  const std::vector<int>& parts = at(graph.values, concatenation).parts;
+  return std::ranges::all_of(parts, [&](int part) {
+    return at(graph.values, part).shape[-1] % kernels::kMostCodesPerWord == 0;
+  });
+}
+
+// Whether all consumers of a quantized value, and of values that are stored
+// like it, are linear ops of one storage format.
+bool in_one_format(const LoweredGraph& graph, const Consumers& consumers,
+                   const std::unordered_set<int>& outputs, int codes) {
+  std::vector<int> stored{codes};
+  const kernels::CodeTable* table = nullptr;
+  for (size_t k = 0; k < stored.size(); ++k) {
+    for (const int whole : consumers.concatenations(stored[k])) {
+      if (!fills_words(graph, whole) || outputs.contains(whole) ||
+          !consumers.expressions(whole).empty()) {
+        return false;
       }
+      stored.push_back(whole);
     }
-    add_expressions();
-  }
-
-  /// Adds expressions appended to the graph since the last call.
-  void add_expressions() {
-    for (; expressions_seen_ < graph_.pointwise.size(); ++expressions_seen_) {
-      const Pointwise& p = graph_.pointwise[expressions_seen_];
-      for (const int value : {p.first, p.second, p.multiplier, p.other}) {
-        if (value >= 0) {
-          add(expressions_, value, static_cast<int>(expressions_seen_));
-        }
+    for (const int i : consumers.calls(stored[k])) {
+      const Call& consumer = at(graph.calls, i);
+      if (consumer.pool && at(graph.values, consumer.output).codes) {
+        stored.push_back(consumer.output);
+        continue;
       }
+      if (!reads_codes(consumer)) return false;
+      const kernels::CodeTable* own = &consumer.linear->kernels->code_table;
+      if (table != nullptr && table != own) return false;
+      table = own;
     }
   }
-  /// Replaces an input of a call.
-  void move(int call, int from, int to) {
-    std::erase(calls_[from], call);
-    add(calls_, to, call);
-  }
-
-  /// Without duplicates, in order.
-  std::span<const int> calls(int value) const { return of(calls_, value); }
-  std::span<const int> expressions(int value) const {
-    return of(expressions_, value);
-  }
-
- private:
-  using Lists = std::unordered_map<int, std::vector<int>>;
-  static void add(Lists& lists, int value, int consumer) {
-    std::vector<int>& list = lists[value];
-    if (list.empty() || list.back() != consumer) list.push_back(consumer);
-  }
-  static std::span<const int> of(const Lists& lists, int value) {
-    const auto found = lists.find(value);
-    if (found == lists.end()) return {};
-    return found->second;
-  }
-
-  const LoweredGraph& graph_;
-  Lists calls_, expressions_;
-  size_t expressions_seen_ = 0;
-};
+  return true;
+}
 
 // Returns the quantized value of a call's output if it is the only one with
 // consumers, otherwise -1.
@@ -85,15 +70,8 @@ int only_codes_of(const LoweredGraph& graph, const Consumers& consumers,
     codes = i;
   }
   if (codes < 0 || !consumers.expressions(codes).empty()) return -1;
-  const kernels::CodeTable* table = nullptr;
-  for (const int i : consumers.calls(codes)) {
-    const Call& consumer = at(graph.calls, i);
-    if (!reads_codes(consumer)) return -1;
-    const kernels::CodeTable* own = &consumer.linear->kernels->code_table;
-    if (table != nullptr && table != own) return -1;  // in two formats
-    table = own;
-  }
-  return outputs.contains(codes) ? -1 : codes;
+  if (outputs.contains(codes)) return -1;
+  return in_one_format(graph, consumers, outputs, codes) ? codes : -1;
 }
 
 }  // namespace
@@ -104,7 +82,8 @@ void pool_codes(LoweredGraph& graph) {
   for (const LoweredValue& v : graph.values) {
     if (v.alias >= 0) outputs.insert(v.alias);  // consumed as floats
   }
-  for (size_t i = 0; i < graph.calls.size(); ++i) {
+  // The last first: it may leave only quantized consumers to others.
+  for (size_t i = graph.calls.size(); i-- > 0;) {
     Call& call = graph.calls[i];
     if (!call.pool) continue;
     const int codes = only_codes_of(graph, consumers, outputs, call);

@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "lookup.h"
 #include "partitions.h"
 #include "tensor/arena.h"
 
@@ -21,26 +22,25 @@ using autograd::GemmType;
 using autograd::OutputKind;
 using kernels::StorageFormat;
 
-// Returns f(e) with the quantization parameters of e, in `values`.
-autograd::Expression activated(autograd::Expression e,
-                               const kernels::Activation& f, Tensor& values) {
-  const QuantParams qparams = std::exchange(e.qparams, {});
-  float* to = values.f32().data();
-  const ExpressionEvaluator reader(e, OutputKind::real);
-  const int64_t c = reader.images().c;
-  parallel_chunks(values.size() / c, [&](int64_t first, int64_t last, int64_t) {
-    reader.read_pixels(first, last, to + first * c);
-  });
-  parallel_chunks(values.size(), [&](int64_t first, int64_t last, int64_t) {
-    kernels::Activation call = f;
-    call.x = to + first;
-    call.out = to + first;
-    call.n = last - first;
-    kernels::table().activate(call);
-  });
-  autograd::Expression result = autograd::expression_of(values, nullptr);
-  result.qparams = qparams;
-  return result;
+// Maps a row of `pixels` pixels of c values. `zero` is the index of q = 0.
+template <class In, class Out>
+void look_up(const Out* table, const char* from, int64_t from_pixel, char* to,
+             int64_t to_pixel, int64_t pixels, int64_t c, int zero) {
+  const In* x = reinterpret_cast<const In*>(from);
+  Out* y = reinterpret_cast<Out*>(to);
+  if (from_pixel == to_pixel) {  // also what fills the pixels
+    c = pixels * from_pixel;
+    pixels = 1;
+  }
+  for (int64_t i = 0; i < pixels; ++i, x += from_pixel, y += to_pixel) {
+    if constexpr (sizeof(In) == 1 && sizeof(Out) == 1) {
+      kernels::table().look_up(table, x, y, c);
+    } else {
+      for (int64_t k = 0; k < c; ++k) {
+        y[k] = table[static_cast<uint8_t>(x[k] + zero)];
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -52,6 +52,8 @@ void Run::step(const Step& step) {
     run(*evaluation);
   } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
     run(*pool);
+  } else if (const auto* table = std::get_if<TableStep>(&step.what)) {
+    run(*table);
   } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
     run(*op);
   } else {
@@ -62,7 +64,7 @@ void Run::step(const Step& step) {
 
 void Run::pad(int id, int64_t image, int64_t first, int64_t last) {
   const Storage& s = storage(id);
-  if (!s.padded()) return;
+  if (!s.padded() || s.channel > 0) return;
   const int zero = s.form == StorageFormat::bytes ? s.zero_byte : 0;
   const auto clear = [&](char* from, int64_t elements) {
     std::memset(from, zero, static_cast<size_t>(elements * s.element));
@@ -111,7 +113,7 @@ void Run::run(const FusedStep& step, const Part& part) {
            ((x.pads.top - step.pads.top) * x.row +
             (x.pads.left - step.pads.left) * x.pixel) *
                x.element +
-           part.first * step.windows.line * unit;
+           part.first / step.upsampling * step.windows.line * unit;
   }
   const int64_t count = part.last - part.first;
   const OutputTile outputs{.rows = step.flat ? 1 : count,
@@ -150,19 +152,54 @@ void Run::run(const FusedStep& step) {
   const int64_t images = step.flat ? 1 : n_;
   const int64_t rows = step.flat ? pixels : step.rows;
   const int64_t by_channel = channel_parts(step, pixels);
-  const int64_t bands = by_channel == 1 ? band_count(images, rows) : 1;
+  const int64_t windows = (rows + step.upsampling - 1) / step.upsampling;
+  const int64_t bands = by_channel == 1 ? band_count(images, windows) : 1;
   const int64_t panel = plan_.table->codes.panel;
   const int64_t panels = (step.channels + panel - 1) / panel;
   parallel_for(images * bands * by_channel, [&](int64_t i) {
     const int64_t c = i % by_channel;
     const int64_t band = i / by_channel % bands;
+    const auto edge = [&](int64_t at) {
+      return std::min(rows, windows * at / bands * step.upsampling);
+    };
     run(step, {.image = i / by_channel / bands,
-               .first = rows * band / bands,
-               .last = rows * (band + 1) / bands,
+               .first = edge(band),
+               .last = edge(band + 1),
                .first_channel = panels * c / by_channel * panel,
                .last_channel = std::min(
                    step.channels, panels * (c + 1) / by_channel * panel)});
   });
+}
+
+// Evaluates rows into part of the channels.
+void Run::store_slice(const ExpressionEvaluator& consumer,
+                      const ExpressionEvaluator::ImageRows& rows, int output) {
+  const Storage& s = storage(output);
+  const bool packed =
+      s.form == StorageFormat::bytes || s.form == StorageFormat::shorts;
+  const kernels::CodeTable& table = plan_.table->codes_in(s.form);
+  const int64_t width =
+      packed ? table.words(s.c) * int64_t{sizeof(kernels::CodeWord)}
+             : s.c * s.element;
+  float* const line =
+      arena::scratch(0, s.w * width / static_cast<int64_t>(sizeof(float)));
+  pad(output, rows.image, rows.first, rows.last);
+  for (int64_t row = rows.first; row < rows.last; ++row) {
+    const ExpressionEvaluator::ImageRows one{rows.image, row, row + 1};
+    if (!packed) {
+      consumer.read(one, {}, line);
+    } else if (!consumer.read_codes(
+                   one, {}, table,
+                   reinterpret_cast<kernels::CodeWord*>(line))) {
+      nan_ = true;
+    }
+    const char* from = reinterpret_cast<const char*>(line);
+    char* to = row_of(output, rows.image, row);
+    for (int64_t i = 0; i < s.w; ++i, from += width) {
+      std::memcpy(to, from, static_cast<size_t>(s.c * s.element));
+      to += s.pixel * s.element;
+    }
+  }
 }
 
 // Evaluates rows into rows of an image from `row` on.
@@ -170,6 +207,7 @@ void Run::store(const ExpressionEvaluator& consumer,
                 const ExpressionEvaluator::ImageRows& rows, int output,
                 int64_t image, int64_t row) {
   const Storage& s = storage(output);
+  if (s.slice_of >= 0) return store_slice(consumer, rows, output);
   Pads pads = s.pads;
   char* to = image_of(output, image);
   if (row > 0) {
@@ -219,26 +257,84 @@ void Run::run(const EvaluateStep& step) {
 }
 
 void Run::run(const PoolStep& step) {
+  prepare(step.output);
+  const int64_t rows = storage(step.output).h;
+  const int64_t bands = band_count(n_, rows);
+  parallel_for(n_ * bands, [&](int64_t i) {
+    const int64_t image = i / bands, band = i % bands;
+    const int64_t first = rows * band / bands;
+    const int64_t last = rows * (band + 1) / bands;
+    pad(step.output, image, first, last);
+    std::visit([&](const auto& kind) { pool(kind, step, image, first, last); },
+               step.kind);
+  });
+}
+
+void Run::pool(const kernels::MaxPool& sizes, const PoolStep& step,
+               int64_t image, int64_t first, int64_t last) {
+  const Storage& x = storage(step.x);
+  const Storage& y = storage(step.output);
+  kernels::CodePool call;
+  call.sizes = sizes;
+  call.sizes.c = y.slice_of < 0 ? y.pixel : y.c;
+  call.pixel = x.pixel;
+  call.image =
+      image_of(step.x, image) + ((x.pads.top - step.pads.top) * x.row +
+                                 (x.pads.left - step.pads.left) * x.pixel) *
+                                    x.element;
+  call.line = x.row;
+  call.first = first;
+  call.last = last;
+  call.out = row_of(step.output, image, first);
+  call.out_pixel = y.pixel;
+  call.out_line = y.row;
+  plan_.table->codes_in(x.form).max_pool(call);
+}
+
+void Run::pool(const NearestPixels& pixels, const PoolStep& step, int64_t image,
+               int64_t first, int64_t last) {
+  const Storage& x = storage(step.x);
+  const Storage& y = storage(step.output);
+  const auto size = static_cast<size_t>(y.c * y.element);
+  for (int64_t row = first; row < last; ++row) {
+    const char* from =
+        row_of(step.x, image, pixels.rows[static_cast<size_t>(row)]);
+    char* to = row_of(step.output, image, row);
+    for (const int64_t col : pixels.cols) {
+      std::memcpy(to, from + col * x.pixel * x.element, size);
+      to += y.pixel * y.element;
+    }
+  }
+}
+
+void Run::run(const TableStep& step) {
+  prepare(step.output);
   const Storage& x = storage(step.x);
   const Storage& y = storage(step.output);
   const int64_t bands = band_count(n_, y.h);
-  parallel_for(n_ * bands, [&](int64_t i) {
-    const int64_t image = i / bands, band = i % bands;
-    kernels::CodePool call;
-    call.sizes = step.sizes;
-    call.sizes.c = x.pixel;
-    call.image =
-        image_of(step.x, image) + ((x.pads.top - step.pads.top) * x.row +
-                                   (x.pads.left - step.pads.left) * x.pixel) *
-                                      x.element;
-    call.line = x.row;
-    call.first = y.h * band / bands;
-    call.last = y.h * (band + 1) / bands;
-    call.out = row_of(step.output, image, call.first);
-    call.out_line = y.row;
-    pad(step.output, image, call.first, call.last);
-    plan_.table->codes_in(x.form).max_pool(call);
-  });
+  const auto map_rows = [&]<class In, class Out>(In, Out, int zero) {
+    const Out* table = reinterpret_cast<const Out*>(step.table.data());
+    parallel_for(n_ * bands, [&](int64_t i) {
+      const int64_t image = i / bands, band = i % bands;
+      const int64_t first = y.h * band / bands, last = y.h * (band + 1) / bands;
+      pad(step.output, image, first, last);
+      for (int64_t row = first; row < last; ++row) {
+        look_up<In, Out>(table, row_of(step.x, image, row), x.pixel,
+                         row_of(step.output, image, row), y.pixel, y.w, y.c,
+                         zero);
+      }
+    });
+  };
+  const auto from = [&](auto in, int zero) {
+    if (y.form == StorageFormat::bytes) return map_rows(in, uint8_t{}, zero);
+    if (y.form == StorageFormat::shorts) return map_rows(in, int16_t{}, zero);
+    map_rows(in, float{}, zero);
+  };
+  if (x.form == StorageFormat::bytes) {
+    from(uint8_t{}, 0);
+  } else {
+    from(int16_t{}, x.zero_byte);
+  }
 }
 
 void Run::run(const OpStep& step) {

@@ -50,8 +50,17 @@ class Run {
   void run(const FusedStep& step);
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
+  void run(const TableStep& step);
+  // Output rows [first, last) of a step.
+  void pool(const kernels::MaxPool& sizes, const PoolStep& step, int64_t image,
+            int64_t first, int64_t last);
+  void pool(const NearestPixels& pixels, const PoolStep& step, int64_t image,
+            int64_t first, int64_t last);
   void run(const OpStep& step);
   void run(const CallStep& step, const std::string& name);
+  void store_slice(const autograd::ExpressionEvaluator& consumer,
+                   const autograd::ExpressionEvaluator::ImageRows& rows,
+                   int output);
   void store(const autograd::ExpressionEvaluator& consumer,
              const autograd::ExpressionEvaluator::ImageRows& rows, int output,
              int64_t image, int64_t row);
@@ -67,6 +76,7 @@ class Run {
   // Binds an output tensor to its part of the block, unless it is external.
   void prepare(int id) {
     const Storage& s = storage(id);
+    if (s.slice_of >= 0) prepare(s.slice_of);
     if (!s.tensor || s.external) return;
     constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
     bind(id, block_.slice(s.offset * n_ / kFloat, s.size * n_)
@@ -75,6 +85,9 @@ class Run {
   // Returns the address of an image with its padding.
   char* image_of(int id, int64_t image) {
     const Storage& s = storage(id);
+    if (s.slice_of >= 0) {
+      return image_of(s.slice_of, image) + s.channel * s.element;
+    }
     char* base =
         s.tensor ? static_cast<char*>(tensors_[static_cast<size_t>(id)].raw())
                  : block_at_ + s.offset * n_;
@@ -86,7 +99,8 @@ class Run {
     return image_of(id, image) +
            ((s.pads.top + row) * s.row + s.pads.left * s.pixel) * s.element;
   }
-  // Clears the padding around rows [first, last).
+  // Clears the padding around rows [first, last). The slice with the first
+  // channels clears it for all.
   void pad(int id, int64_t image, int64_t first, int64_t last);
 
   const Program::Plan& plan_;

@@ -20,9 +20,11 @@ void find_lifetimes(Program::Plan& plan) {
   const int end = static_cast<int>(plan.steps.size());
   const auto use = [&](int storage, int step) {
     if (storage < 0) return;
-    while (at(plan.storages, storage).alias >= 0) {
-      storage = at(plan.storages, storage).alias;
-    }
+    const auto owner = [&](int id) {
+      const Storage& s = at(plan.storages, id);
+      return s.alias >= 0 ? s.alias : s.slice_of;
+    };
+    while (owner(storage) >= 0) storage = owner(storage);
     Storage& s = at(plan.storages, storage);
     if (s.first < 0) s.first = step;
     s.last = std::max(s.last, step);
@@ -43,6 +45,9 @@ void find_lifetimes(Program::Plan& plan) {
     } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
       use(pool->x, i);
       use(pool->output, i);
+    } else if (const auto* table = std::get_if<TableStep>(&step.what)) {
+      use(table->x, i);
+      use(table->output, i);
     } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
       for (const int input : op->inputs) use(input, i);
       use(op->scratch, i);
@@ -106,10 +111,19 @@ void Storage::lay_out() {
   }
 }
 
+void Storage::lay_out_in(const Storage& whole) {
+  lay_out();
+  pads = whole.pads;
+  pixel = whole.pixel;
+  row = whole.row;
+  size = whole.size;
+}
+
 void Storage::pad_pixel_strides() {
   constexpr int64_t kLine = 16;
   constexpr int64_t kConflict = 512;
-  if (tensor || element != sizeof(float) || c % kConflict != 0) return;
+  if (tensor || slice_of >= 0 || element != sizeof(float) || c % kConflict != 0)
+    return;
   set_pixel(c + kLine);
 }
 
@@ -125,7 +139,8 @@ void place_storages(Program::Plan& plan) {
   find_lifetimes(plan);
   std::vector<Storage*> order;
   for (Storage& s : plan.storages) {
-    const bool inside = !s.external && s.alias < 0 && s.constant.empty();
+    const bool inside =
+        !s.external && s.alias < 0 && s.slice_of < 0 && s.constant.empty();
     if (inside && s.first >= 0) order.push_back(&s);
   }
   std::ranges::stable_sort(order, std::greater<>(),

@@ -21,6 +21,8 @@ struct Storage {
   bool tensor = false;
   bool external = false;
   int alias = -1;        // storage that it reshapes, or -1
+  int slice_of = -1;     // storage that contains it as some channels, or -1
+  int64_t channel = 0;   // the first of them
   Tensor constant = {};  // if not computed
   int zero_byte = 128;   // byte that stores q = 0
   bool int8 = true;      // values fit int8, otherwise uint8
@@ -39,6 +41,8 @@ struct Storage {
 
   /// Computes the sizes for contiguous pixels.
   void lay_out();
+  /// Takes the strides of the storage that contains it.
+  void lay_out_in(const Storage& whole);
   /// Pads the pixel stride of floats by a cache line if it is a multiple of 2
   /// KiB: neighbors would share few sets of the first-level cache. Only fused
   /// steps write such pixels.

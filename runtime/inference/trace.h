@@ -70,11 +70,16 @@ struct ScaleShift {
   float scale, shift;
 };
 
+/// Copies of pixels: the source of each output row and column.
+struct NearestPixels {
+  std::vector<int64_t> rows, cols;
+};
+
 /// Attributes of an op that fusion needs.
 using Attributes =
     std::variant<std::monostate, autograd::Expression, LinearCall,
-                 kernels::Activation, kernels::MaxPool, Pads, LayerCall,
-                 MatrixProduct, AxisOrder, SoftmaxAxis, ScaleShift,
+                 kernels::Activation, kernels::MaxPool, NearestPixels, Pads,
+                 LayerCall, MatrixProduct, AxisOrder, SoftmaxAxis, ScaleShift,
                  Tensor>;  // of a constant
 
 /// An operand of an op without its values.

@@ -187,6 +187,51 @@ OCTET_INLINE void values_of(float* values, const Sum* sums, const FusedTile& t,
   f.activate(call);
 }
 
+template <class V, FusedOutputs OutputTile>
+OCTET_INLINE bool store_column(const float* values, const FusedTile& t,
+                               int64_t at, const FusedOutput& o) {
+  const Rounding<V> qparams = qparams_of<V>(o);
+  LargestMagnitude<V> off;
+  for (int64_t i = 0; i < t.count; ++i, at += o.pixel) {
+    const V v = load<V>(values + i * lanes_of<V>());
+    store_fast<V, OutputTile>(o.to, o.zero_byte, qparams, at, v, off);
+  }
+  return OutputTile == FusedOutputs::values || !off.above(qparams.sure);
+}
+
+// Stores values without division. Returns false if one is near a tie.
+template <class V>
+OCTET_INLINE bool store_untied(const float* values, const FusedTile& t,
+                               int64_t at, const FusedOutput& o) {
+  switch (o.form) {
+    case StorageFormat::values:
+      return store_column<V, FusedOutputs::values>(values, t, at, o);
+    case StorageFormat::real:
+      return store_column<V, FusedOutputs::real>(values, t, at, o);
+    case StorageFormat::float_codes:
+      return store_column<V, FusedOutputs::float_codes>(values, t, at, o);
+    case StorageFormat::bytes:
+      return store_column<V, FusedOutputs::bytes>(values, t, at, o);
+    case StorageFormat::shorts:
+      return store_column<V, FusedOutputs::shorts>(values, t, at, o);
+  }
+  return false;
+}
+
+// Stores the values of values_of() in one of the outputs.
+template <class V>
+OCTET_NOINLINE void store_values(const float* values, const FusedTile& t,
+                                 int64_t at, const FusedOutput& o, bool& nan) {
+  at += t.row * o.line + t.col * o.pixel;
+  if constexpr (lanes_of<V>() >= 8) {
+    if (store_untied<V>(values, t, at, o)) return;
+  }
+  const Rounding<V> qparams = qparams_of<V>(o);
+  for (int64_t i = 0; i < t.count; ++i, at += o.pixel) {
+    store_fused<V>(o, qparams, at, load<V>(values + i * lanes_of<V>()), nan);
+  }
+}
+
 // Writes the same channels to all outputs.
 template <class V, OtherTerm Other, class Sum>
 OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
@@ -196,13 +241,8 @@ OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
   alignas(64) float values[kMostFusedPixels * kStep];
   values_of(values, sums, t, at, rescale, f, value);
   bool nan = false;
-  for (int64_t i = 0; i < t.count; ++i) {
-    const V v = load<V>(values + i * kStep);
-    for (int o = 0; o < f.output_count; ++o) {
-      const FusedOutput& output = f.outputs[o];
-      const int64_t to = t.row * output.line + (t.col + i) * output.pixel + at;
-      store_fused<V>(output, qparams_of<V>(output), to, v, nan);
-    }
+  for (int o = 0; o < f.output_count; ++o) {
+    store_values<V>(values, t, at, f.outputs[o], nan);
   }
   if (nan) *f.nan = true;
 }
@@ -327,12 +367,6 @@ OCTET_INLINE void fetch_pixels(const void* from, int64_t pixel, int64_t bytes,
       __builtin_prefetch(at + b, Write, 3);
     }
   }
-}
-
-OCTET_INLINE int64_t bytes_of(StorageFormat form) {
-  return form == StorageFormat::bytes    ? 1
-         : form == StorageFormat::shorts ? 2
-                                         : 4;
 }
 
 // Prefetches the epilogue's inputs and outputs during the sums of a tile: their

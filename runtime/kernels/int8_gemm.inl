@@ -368,11 +368,11 @@ OCTET_INLINE void pool_codes_at(const CodePool& p, const Code* image, Code* out,
         const int64_t x = w + kw * s.dilation_w;
         if (x < 0 || x >= s.w) continue;
         Vector v;
-        __builtin_memcpy(&v, image + y * p.line + x * s.c, sizeof(v));
+        __builtin_memcpy(&v, image + y * p.line + x * p.pixel, sizeof(v));
         best = best > v ? best : v;
       }
     }
-    __builtin_memcpy(out + ow * s.c, &best, sizeof(best));
+    __builtin_memcpy(out + ow * p.out_pixel, &best, sizeof(best));
   }
 }
 

@@ -88,6 +88,13 @@ enum class StorageFormat {
   shorts,       ///< q in 16 bits, two per word
 };
 
+/// Returns the size of an element.
+constexpr int64_t bytes_of(StorageFormat form) {
+  return form == StorageFormat::bytes    ? 1
+         : form == StorageFormat::shorts ? 2
+                                         : 4;
+}
+
 /// Part of an image that starts at `to`. `pixel` and `line` are the strides
 /// between pixels and rows, in elements (floats, bytes or shorts).
 struct FusedOutput {
@@ -162,6 +169,7 @@ using Product = ProductOf<float>;
 /// Quantized values of neighboring channels, multiplied by one instruction.
 /// Their number and layout depend on the instruction set (see int8_gemm.inl).
 using CodeWord = int32_t;
+inline constexpr int kMostCodesPerWord = 4;
 
 /// The same sums of quantized values, exact. The epilogue cannot resume or
 /// mask.
@@ -281,13 +289,13 @@ struct MaxPoolGradient {
 };
 
 /// Max pooling of quantized values, which have the order of the real values.
-/// Row strides are in elements; the pixel stride is sizes.c.
+/// Strides are in elements.
 struct CodePool {
-  MaxPool sizes;  // pointers unused; c: elements per pixel
+  MaxPool sizes;  // pointers unused; c: elements per pixel, whole words
   const void* image = nullptr;
-  int64_t line = 0;
+  int64_t pixel = 0, line = 0;
   void* out = nullptr;  // output row `first`
-  int64_t out_line = 0;
+  int64_t out_pixel = 0, out_line = 0;
   int64_t first = 0, last = 0;  // output rows
 };
 
@@ -405,6 +413,9 @@ struct Table {
   void (*pack)(const WeightPanels&);
   void (*softmax)(const SoftmaxRows&);
   void (*normalize)(const NormalizedRows&);
+  /// to[i] = table[from[i]], table of 256 bytes.
+  void (*look_up)(const uint8_t* table, const uint8_t* from, uint8_t* to,
+                  int64_t n);
   CodeTable codes;
   /// A faster table with seven_bits and another storage format, or null.
   const CodeTable* small_codes = nullptr;

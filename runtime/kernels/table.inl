@@ -10,6 +10,7 @@ namespace {
 #include "depthwise.inl"
 #include "exponential.inl"
 #include "int8_gemm.inl"
+#include "look_up.inl"
 #include "multiply.inl"
 #include "per_channel.inl"
 #include "pointwise.inl"
@@ -39,6 +40,7 @@ constinit const Table OCTET_TABLE = {
     .pack = pack,
     .softmax = softmax,
     .normalize = normalize,
+    .look_up = look_up,
     .codes = kCodes,
 };
 

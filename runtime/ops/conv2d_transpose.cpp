@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -17,19 +19,29 @@ using autograd::ExpressionEvaluator;
 // transpose is the convolution.
 class Conv2DTransposeKernels final : public LinearKernels {
  public:
-  explicit Conv2DTransposeKernels(const ConvolutionGeometry& g)
-      : LinearKernels({g.n, g.h, g.w, g.c}, g.n, 1, scale_axis(g)), s(g) {}
+  Conv2DTransposeKernels(const ConvolutionGeometry& g,
+                         const kernels::CodeTable& codes)
+      : LinearKernels({g.n, g.h, g.w, g.c}, g.n, 1, scale_axis(g), codes),
+        s(g),
+        code_windows(
+            windows(g.dy_width() * codes.words(g.k), codes.words(g.k), true)) {}
 
-  std::shared_ptr<const LinearKernels> for_samples(int64_t n) const override {
-    ConvolutionGeometry g = s;
-    g.n = n;
-    return std::make_shared<Conv2DTransposeKernels>(g);
-  }
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return pack_phases(s, weight);
   }
   std::vector<Tensor> pack_transposed(const Tensor& weight) const override {
     return {pack_panels(weight, s.groups)};
+  }
+  std::vector<Tensor> pack_codes(const Tensor& codes,
+                                 int zero_byte) const override {
+    return pack_code_phases(s, code_table, codes, zero_byte);
+  }
+  // An upper bound. Phases without taps, as with strides larger than the
+  // kernel, have no INT8 kernel.
+  int64_t code_products() const override {
+    const bool reached = std::ranges::all_of(
+        s.phases, [](const auto& phase) { return !phase.taps.empty(); });
+    return s.groups == 1 && reached ? s.kh * s.kw * s.k : 0;
   }
   std::vector<int64_t> layout() const override {
     std::vector<int64_t> result{s.groups};
@@ -46,6 +58,39 @@ class Conv2DTransposeKernels final : public LinearKernels {
     float* padded = arena::scratch(0, s.dy_size());
     x.read(band.block, s.dy_padding, padded);
     convolve_transposed(s, padded, panels, y);
+  }
+
+  bool forward_codes(const RowRange& band, const ExpressionEvaluator& x,
+                     const std::vector<Tensor>& panels,
+                     kernels::Epilogue y) const override {
+    const int64_t rows = s.dy_padding.top + s.oh + s.dy_padding.bottom;
+    auto* padded = reinterpret_cast<kernels::CodeWord*>(
+        arena::scratch(0, rows * code_windows.line));
+    if (!x.read_codes({band.block, 0, s.oh}, s.dy_padding, code_table,
+                      padded)) {
+      return false;
+    }
+    multiply_quantized(code_windows, padded, {s.h, s.w, 0, s.c}, panels, y);
+    return true;
+  }
+
+  bool has_windows() const override { return true; }
+  Pads padding() const override { return s.dy_padding; }
+  WindowStrides windows(int64_t row, int64_t pixel, bool codes) const override {
+    return phase_windows(s, row, pixel,
+                         codes ? code_table.words(s.k) : s.group_k());
+  }
+  Size2 upsampling() const override { return s.strides; }
+  void multiply(const WindowStrides& at, const float* x,
+                const OutputTile& outputs, const std::vector<Tensor>& panels,
+                const kernels::Epilogue& y) const override {
+    convolve_transposed(s, at, x, outputs, panels, y);
+  }
+  void multiply_quantized(const WindowStrides& at, const kernels::CodeWord* x,
+                          const OutputTile& outputs,
+                          const std::vector<Tensor>& panels,
+                          const kernels::Epilogue& y) const override {
+    convolve_transposed_codes(s, code_table, at, x, outputs, panels, y);
   }
 
   void backward(const BlockGradient& g) const override {
@@ -69,6 +114,7 @@ class Conv2DTransposeKernels final : public LinearKernels {
   }
 
   ConvolutionGeometry s;
+  WindowStrides code_windows;
 };
 
 ConvolutionGeometry geometry_of(const Shape& x, const Shape& kernel,
@@ -110,9 +156,12 @@ ConvolutionGeometry geometry_of(const Shape& x, const Shape& kernel,
 Variable conv2d_transpose(const Variable& x, const Variable& kernel,
                           Size2 output, const WindowOptions& options,
                           int64_t groups) {
+  const ConvolutionGeometry s =
+      geometry_of(x.shape(), kernel.shape(), output, options, groups);
+  const auto& codes =
+      code_table_for(x, [](const kernels::CodeTable&) { return true; });
   return linear("conv2d_transpose", x, kernel,
-                std::make_unique<Conv2DTransposeKernels>(geometry_of(
-                    x.shape(), kernel.shape(), output, options, groups)));
+                std::make_unique<Conv2DTransposeKernels>(s, codes));
 }
 
 }  // namespace octet

@@ -24,8 +24,6 @@ kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
   return result;
 }
 
-namespace {
-
 // The position of a panel depends only on the channels before it.
 void pack_by_threads(const kernels::WeightPanels& all) {
   const auto& table = kernels::table();
@@ -43,8 +41,6 @@ void pack_by_threads(const kernels::WeightPanels& all) {
     table.pack(part);
   });
 }
-
-}  // namespace
 
 Tensor pack_panels(const Tensor& weight, int64_t groups) {
   const int64_t channels = weight.shape()[-1] / groups;
@@ -148,37 +144,6 @@ std::vector<Tensor> pack_code_panels(const kernels::CodeTable& table,
   return {panels, start};
 }
 
-std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
-                                const Tensor& weight) {
-  const int64_t c = s.group_c();
-  const int64_t k = s.group_k();
-  // [group][kh][kw][k][c]
-  const Tensor transposed =
-      weight.reshaped({s.kh, s.kw, c, s.groups, k}).transposed({3, 0, 1, 4, 2});
-  const float* from = transposed.f32().data();
-  const auto& table = kernels::table();
-  std::vector<Tensor> packs;
-  for (const ConvolutionGeometry::Phase& phase : s.phases) {
-    const int64_t count = static_cast<int64_t>(phase.taps.size());
-    const int64_t size = table.packed_size(count * k, c);
-    Tensor pack({std::max<int64_t>(1, s.groups * size)});
-    for (int64_t group = 0; group < s.groups; ++group) {
-      std::vector<const float*> blocks;
-      for (const int64_t tap : phase.taps) {
-        blocks.push_back(from + (group * s.kh * s.kw + tap) * k * c);
-      }
-      pack_by_threads({.blocks = blocks.data(),
-                       .block_count = count,
-                       .rows = k,
-                       .channels = c,
-                       .row = c,
-                       .out = pack.f32().data() + group * size});
-    }
-    packs.push_back(std::move(pack));
-  }
-  return packs;
-}
-
 namespace {
 
 template <class P>
@@ -237,37 +202,6 @@ void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
         panels[1].data<int32_t>().data() + group * starts + outputs.first;
     kernels::GradientMask none;
     words.table.multiply(product, shifted(e, none, 0, first));
-  }
-}
-
-void convolve_transposed(const ConvolutionGeometry& s, const float* dy,
-                         const std::vector<Tensor>& packs,
-                         const kernels::Epilogue& e) {
-  const auto& table = kernels::table();
-  for (size_t i = 0; i < s.phases.size(); ++i) {
-    const ConvolutionGeometry::Phase& phase = s.phases[i];
-    const int64_t rows = static_cast<int64_t>(phase.taps.size()) * s.group_k();
-    kernels::Product product;
-    product.segments = phase.segments.data();
-    product.segment_count = static_cast<int64_t>(phase.segments.size());
-    product.steps = phase.steps;
-    product.pixel = s.k;
-    product.line = s.dy_width() * s.k;
-    product.panel_rows = rows;
-    product.rows = phase.rows;
-    product.cols = phase.cols;
-    product.channels = s.group_c();
-    const int64_t size = table.packed_size(rows, s.group_c());
-    for (int64_t group = 0; group < s.groups; ++group) {
-      product.image = dy + group * s.group_k();
-      product.weights = packs[i].f32().data() + group * size;
-      kernels::GradientMask mask;
-      kernels::Epilogue of_phase = shifted(
-          e, mask, (phase.h * s.w + phase.w) * s.c, group * s.group_c());
-      of_phase.pixel = s.strides.w * s.c;
-      of_phase.line = s.strides.h * s.w * s.c;
-      table.multiply(product, of_phase);
-    }
   }
 }
 

@@ -15,6 +15,9 @@ namespace octet {
 kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
                           int64_t offset, int64_t channel = 0);
 
+/// Packs a matrix, in parallel if it is large.
+void pack_by_threads(const kernels::WeightPanels& all);
+
 /// Packs a weight viewed as [rows][k], k its last axis, into kernel panels;
 /// each of `groups` equal column groups separately.
 Tensor pack_panels(const Tensor& weight, int64_t groups = 1);
@@ -48,6 +51,17 @@ std::vector<Tensor> pack_code_panels(const kernels::CodeTable& table,
 std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
                                 const Tensor& weight);
 
+/// The same for activations with byte `zero_byte` for 0, as quantized values:
+/// {words, initial sums} of each phase. Requires groups == 1.
+std::vector<Tensor> pack_code_phases(const ConvolutionGeometry& s,
+                                     const kernels::CodeTable& table,
+                                     const Tensor& codes, int zero_byte);
+
+/// Windows of all phases in a padded dy with the given strides of rows and
+/// pixels, a segment of `steps` elements per tap.
+WindowStrides phase_windows(const ConvolutionGeometry& s, int64_t row,
+                            int64_t pixel, int64_t steps);
+
 /// Computes outputs of a padded image, whose first window is at `image`,
 /// through the epilogue `e` (pixel and line are set here). With groups, all
 /// channels.
@@ -65,6 +79,21 @@ void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
 void convolve_transposed(const ConvolutionGeometry& s, const float* dy,
                          const std::vector<Tensor>& packs,
                          const kernels::Epilogue& e);
+/// The same with phase_windows() for rows of the image, whose first is a
+/// multiple of the stride.
+void convolve_transposed(const ConvolutionGeometry& s,
+                         const WindowStrides& windows, const float* dy,
+                         const OutputTile& outputs,
+                         const std::vector<Tensor>& packs,
+                         const kernels::Epilogue& e);
+/// The same on packed quantized values.
+void convolve_transposed_codes(const ConvolutionGeometry& s,
+                               const kernels::CodeTable& table,
+                               const WindowStrides& windows,
+                               const kernels::CodeWord* dy,
+                               const OutputTile& outputs,
+                               const std::vector<Tensor>& packs,
+                               const kernels::Epilogue& e);
 
 /// Adds the weight gradient of `rows` output rows of an image to dw
 /// [kh,kw,c/groups,k]; rows of dy are `dy_width` pixels apart.

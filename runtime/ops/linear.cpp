@@ -233,12 +233,14 @@ Variable trace_linear(std::string_view op, const Variable& x,
                     no_statistics);
          }});
   }
+  const Size2 upsampling = k->upsampling();
   inference::LinearCall call{
       .kernels = k,
       .weight = packed,
       .rescale = rescale,
       .factor = factor,
-      .multiply_adds = k->output.size() * (weight.shape().size() / channels)};
+      .multiply_adds = k->output.size() * (weight.shape().size() / channels) /
+                       (upsampling.h * upsampling.w)};
   return trace->append({.op = op,
                         .inputs = {x},
                         .shape = k->output,

@@ -102,6 +102,9 @@ class LinearKernels {
     bool pixels;  // windows are single pixels
   };
   virtual std::optional<Sampling> sampling() const { return {}; }
+  /// Output pixels per window along each axis. OutputTile and RowRange begin at
+  /// a multiple of them.
+  virtual Size2 upsampling() const { return {1, 1}; }
   /// Whether channel ranges can be computed separately, in whole panels of
   /// kernels::CodeTable::panel.
   virtual bool splits_channels() const { return false; }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
@@ -126,6 +127,17 @@ struct Resizing {
   }
 };
 
+// The source of each pixel of an enlargement without interpolation.
+inference::Attributes repeated_pixels(const Resizing& r,
+                                      const ResizeOptions& options) {
+  const bool enlarges = std::ssize(r.rows) >= r.h && std::ssize(r.cols) >= r.w;
+  if (options.interpolation != Interpolation::nearest || !enlarges) return {};
+  inference::NearestPixels pixels;
+  for (const Taps& row : r.rows) pixels.rows.push_back(row.at[0]);
+  for (const Taps& col : r.cols) pixels.cols.push_back(col.at[0]);
+  return pixels;
+}
+
 Variable resized(const char* op, const Variable& x, Size2 size,
                  const ResizeOptions& options) {
   const Shape from = x.shape();
@@ -137,6 +149,7 @@ Variable resized(const char* op, const Variable& x, Size2 size,
         .op = op,
         .inputs = {x},
         .shape = shape,
+        .attributes = repeated_pixels(r, options),
         .forward = [r](std::span<const Tensor> in, Tensor& y) {
           r.resize_all(in[0], y);
         }};

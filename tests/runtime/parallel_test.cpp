@@ -1,4 +1,5 @@
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "../../runtime/parallel_region.h"
 #include "../support.h"
 
 namespace octet {
@@ -88,6 +90,61 @@ TEST_P(Threads, RespectALimit) {
               (Failure{"internal", "task"}));
   }
   EXPECT_EQ(available_threads(), num_threads());
+}
+
+TEST_P(Threads, ShareTheLoopsOfARegion) {
+  const auto loops = [] {
+    const ParallelRegion region;
+    for (int64_t tasks = 0; tasks < 500; ++tasks) {
+      std::vector<std::atomic<int>> seen(static_cast<size_t>(tasks));
+      parallel_for(tasks, [&](int64_t i) {
+        ++seen[static_cast<size_t>(i)];
+        int nested = 0;
+        parallel_for(2, [&](int64_t) { ++nested; });  // serial: no race
+        EXPECT_EQ(nested, 2);
+      });
+      for (const auto& count : seen) ASSERT_EQ(count, 1);
+      const ParallelRegion inner;  // without effect
+    }
+  };
+  loops();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i) callers.emplace_back(loops);
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST_P(Threads, RethrowErrorsInARegion) {
+  const ParallelRegion region;
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(failure_of<ShapeError>([&] {
+                parallel_for(50, [](int64_t i) {
+                  if (i % 7 == 3) throw ShapeError("internal", "task", "3");
+                });
+              }),
+              (Failure{"internal", "task"}));
+    std::atomic<int> after = 0;
+    parallel_for(10, [&](int64_t) { ++after; });
+    EXPECT_EQ(after, 10);
+  }
+}
+
+// Loops outside of a region, between regions, and after a change of the pool.
+TEST_P(Threads, LeaveARegionForOtherLoops) {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> count = 0;
+    {
+      const ParallelRegion region;
+      parallel_for(20, [&](int64_t) { ++count; });
+    }
+    parallel_for(20, [&](int64_t) { ++count; });
+    set_num_threads(1 + round % 3);
+    {
+      const ParallelRegion region;
+      const SerialGuard serial(round % 2 == 0);
+      parallel_for(20, [&](int64_t) { ++count; });
+    }
+    EXPECT_EQ(count, 60);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Parallel, Threads, testing::Values(1, 2, 5));

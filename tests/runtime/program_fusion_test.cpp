@@ -252,7 +252,7 @@ TEST_P(Programs, FuseActivations) {
           const Variable z = f(add(conv(x), y));
           return f(f(fake_quantize(z, qparams(0.1f))));
         },
-        sample, 2);
+        sample, 1);
     expect_same(
         [=](const Variable& x) {
           const Variable y = norm(conv(x));

@@ -136,6 +136,71 @@ TEST_P(Programs, PoolExistingQuantizedValues) {
   }
 }
 
+// Without concatenation, and as in detectors.
+TEST_P(Programs, PoolPooledQuantizedValues) {
+  const auto pool = [](const Variable& x) {
+    return max_pool2d(x, 3, {.strides = 1, .pads = 1});
+  };
+  for (const auto& [low, high] : kRanges)
+    for (const int64_t channels : {3, 8, 20}) {
+      const Variable first = weight({3, 3, 3, channels});
+      const Variable last = weight({1, 1, channels, 5}, 4);
+      const Variable join = weight({1, 1, 4 * channels, 5}, 5);
+      const QuantParams range = qparams(0.02f, low, high);
+      const Shape sample{1, 7, 6, 3};
+      const Net chain = [=](const Variable& x) {
+        return quantized_conv(last, range, {})(pool(pool(conv2d(x, first))));
+      };
+      expect_same_for_threads(chain, sample, 0);
+      const Net pyramid = [=](const Variable& x) {
+        std::vector<Variable> parts{relu(conv2d(x, first))};
+        for (int i = 0; i < 3; ++i) parts.push_back(pool(parts.back()));
+        return quantized_conv(join, range, {})(concatenate(parts, -1));
+      };
+      const bool words = channels % 4 == 0;
+      expect_same_for_threads(pyramid, sample, words ? 0 : 3);
+      EXPECT_EQ(count(capture(pyramid, sample), "max_pool2d"), words ? 0 : 3);
+    }
+}
+
+TEST_P(Programs, EnlargeQuantizedValues) {
+  const ResizeOptions nearest{.interpolation = Interpolation::nearest};
+  const std::vector<Net> enlargements{[](const Variable& x) {
+                                        return upsample2d(x, {2, 3});
+                                      },
+                                      [](const Variable& x) {
+                                        return upsample2d(x, {1, 1});
+                                      },
+                                      [=](const Variable& x) {
+                                        return resize2d(x, {11, 7}, nearest);
+                                      },
+                                      [=](const Variable& x) {
+                                        return resize2d(x, {3, 9}, nearest);
+                                      }};  // not taller
+  for (const Net& enlarge : enlargements)
+    for (const auto& [low, high] : kRanges)
+      for (const int64_t channels : {3, 8}) {
+        const bool taller =
+            enlarge(Variable(noise({1, 5, 4, 1}))).shape()[1] > 3;
+        const Variable first = weight({3, 3, 3, channels});
+        const Variable last = weight({3, 3, channels, 5}, 4);
+        const Variable join = weight({3, 3, 2 * channels, 5}, 5);
+        const QuantParams range = qparams(0.02f, low, high);
+        const Shape sample{1, 7, 6, 3};
+        const Net net = [=](const Variable& x) {
+          return quantized_conv(last, range)(enlarge(conv2d(x, first)));
+        };
+        expect_same_for_threads(net, sample, taller ? 0 : 1);
+        const Net joined = [=](const Variable& x) {
+          const Variable y = enlarge(conv2d(x, first));
+          const Variable z = enlarge(relu(conv2d(x, first)));
+          return quantized_conv(join, range)(concatenate({y, z}, -1));
+        };
+        expect_same_for_threads(joined, sample,
+                                taller && channels % 4 == 0 ? 0 : 2);
+      }
+}
+
 // NaN is the maximum of its window and has no quantized value.
 TEST_P(Programs, PoolNanAsFloat) {
   const NoGradGuard no_grad;

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 #include <octet/runtime/program.h>
 #include <octet/runtime/system.h>
 
@@ -58,6 +59,18 @@ inline void expect_same(const Net& net, const Shape& sample, int evaluations) {
   }
 }
 
+// Compares with 1, 2 and 3 threads.
+inline void expect_same_for_threads(const Net& net, const Shape& sample,
+                                    int evaluations) {
+  const int before = num_threads();
+  for (const int threads : {1, 2, 3}) {
+    SCOPED_TRACE(testing::Message() << threads << " threads");
+    set_num_threads(threads);
+    expect_same(net, sample, evaluations);
+  }
+  set_num_threads(before);
+}
+
 inline QuantParams qparams(float scale, int low = -128, int high = 127) {
   return {.scale = Tensor::scalar(scale), .low = low, .high = high};
 }
@@ -85,6 +98,15 @@ inline Variable norm(const Variable& x, uint64_t seed = 11) {
   for (float& v : variance.f32()) v = 1 + 0.5f * v;
   return batch_norm(x, weight(c, seed + 1), weight(c, seed + 2),
                     noise(c, seed + 3), variance, 1e-3f);
+}
+
+// A convolution of quantized values.
+inline Net quantized_conv(const Variable& w, const QuantParams& of_x,
+                          const WindowOptions& options = {.pads = 1}) {
+  return [=](const Variable& x) {
+    return conv2d(fake_quantize(x, of_x),
+                  fake_quantize(w, channel_qparams(w.shape()[3])), options);
+  };
 }
 
 // As layers are captured, one by one.
