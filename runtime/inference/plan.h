@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph.h"
+#include "lasting_values.h"
 #include "storage.h"
 #include "workspaces.h"
 
@@ -68,6 +69,7 @@ struct Step {
   std::string op;
   std::variant<FusedStep, EvaluateStep, PoolStep, OpStep, CallStep> what;
   std::vector<int> gone;  // tensors without later consumers
+  bool lasting = false;   // depends on no input: runs once
 };
 
 }  // namespace octet::inference
@@ -81,10 +83,13 @@ struct Program::Plan {
   std::vector<bool> direct;    // outputs that steps write in place
   std::vector<int> constants;  // storages
   int64_t block = 0;           // bytes per sample
+  int64_t lasting_block = 0;   // bytes per sample of lasting values
   int64_t weights = 0;         // bytes
   const kernels::Table* table = nullptr;
   std::unique_ptr<inference::Workspaces> workspaces =
       std::make_unique<inference::Workspaces>();
+  std::unique_ptr<inference::LastingValues> lasting =
+      std::make_unique<inference::LastingValues>();
 };
 
 }  // namespace octet

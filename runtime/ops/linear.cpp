@@ -7,7 +7,9 @@
 
 #include <octet/runtime/parallel.h>
 
+#include "../autograd/scale_gradient.h"
 #include "../byte_codes.h"
+#include "../inference/by_samples.h"
 #include "../inference/trace.h"
 #include "../partitions.h"
 #include "weights.h"
@@ -224,14 +226,16 @@ Variable trace_linear(std::string_view op, const Variable& x,
         {.op = op,
          .inputs = {x},
          .shape = k->output,
-         .forward = [k, packed, factor, rescale,
-                     input = inference::Operand(input)](
-                        std::span<const Tensor> in, Tensor& y) {
-           Tensor no_statistics;
-           const auto all = k->for_samples(in[0].shape()[0]);
-           multiply(*all, input.of(in[0]), packed, factor, rescale, y,
-                    no_statistics);
-         }});
+         .forward =
+             [k, packed, factor, rescale, input = inference::Operand(input),
+              known = std::make_shared<inference::BySamples<LinearKernels>>()](
+                 std::span<const Tensor> in, Tensor& y) {
+               Tensor no_statistics;
+               const int64_t n = in[0].shape()[0];
+               const auto all = known->of(n, [&] { return k->for_samples(n); });
+               multiply(*all, input.of(in[0]), packed, factor, rescale, y,
+                        no_statistics);
+             }});
   }
   inference::LinearCall call{
       .kernels = k,
