@@ -79,7 +79,7 @@ void expect_bits_of(const Program& program, const Model& model,
     rng.fill_uniform(x.emplace_back(input.shape().with(0, kTriedSamples)), -1,
                      1);
   }
-  if (matches_bitwise(program, model, x, late)) return;
+  if (matches_bitwise(program, model, x, late).value_or(false)) return;
   throw UnsupportedError("unsupported_model",
                          fmt::format("model '{}'", model.name()),
                          "outputs of the session differ from the model's. "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include <octet/layers/model.h>
 #include <octet/runtime/program.h>
@@ -24,9 +25,10 @@ Program make_program(const Model& model, CalledLayers called,
 
 /// Returns whether a program's outputs are bit-identical to the model's. They
 /// may differ for layers that branch on values or on the number of samples.
-bool matches_bitwise(const Program& program, const Model& model,
-                     std::span<const Tensor> inputs,
-                     const LayerCheck& check = {});
+/// nullopt: a value to be quantized is NaN.
+std::optional<bool> matches_bitwise(const Program& program, const Model& model,
+                                    std::span<const Tensor> inputs,
+                                    const LayerCheck& check = {});
 
 /// Checks an input tensor.
 /// Throws: ShapeError if x does not fit the input; ValueError for an empty
