@@ -129,6 +129,7 @@ struct LinearNode final : Node {
     return multiply(*kernels, from, by, factor, rescale, value, statistics);
   }
   void backward(Engine& engine) override;
+  Gradient scale_gradient(const Expression& dy) const;
   void release() override {
     input = {};
     weight = {};
@@ -152,6 +153,20 @@ struct LinearNode final : Node {
   Tensor statistics;  // of the value
 };
 
+// Gradient of x if only its scale needs it: the sum of dx * slope is that of dy
+// * (slope * weight), which takes fewer vectors if x has few channels.
+Gradient LinearNode::scale_gradient(const Expression& dy) const {
+  const Expression slopes = autograd::scale_slopes(*x->expression());
+  PackedWeight by;
+  by.panels = kernels->pack(weight.values());
+  Tensor products(kernels->output), no_statistics;
+  multiply(*kernels, slopes, by, GemmType::values, {}, products, no_statistics);
+  Gradient result;
+  result.slopes =
+      Tensor::full({1, 1}, static_cast<float>(autograd::dot(dy, products)));
+  return result;
+}
+
 void LinearNode::backward(Engine& engine) {
   const Gradient gradient = Engine::collect(*this);
   const Expression& dy = gradient.value;
@@ -159,6 +174,10 @@ void LinearNode::backward(Engine& engine) {
     engine.deliver(x, {});
     engine.deliver(w, {});
     return;
+  }
+  if (x != nullptr && x->scale_alone()) {
+    engine.deliver(x, scale_gradient(dy));
+    x = nullptr;
   }
   const ExpressionEvaluator dy_reader(dy, OutputKind::real);
   const ExpressionEvaluator x_reader(input, OutputKind::real);
