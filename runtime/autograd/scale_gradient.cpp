@@ -88,7 +88,7 @@ Tensor scale_gradient(const Expression& e, const Tensor& g) {
   return Tensor::scalar(scale_gradient(sum, scale, e.scale));
 }
 
-Expression scale_slopes(const Expression& e) {
+Tensor scale_slopes(const Expression& e) {
   Expression before = e;
   before.qparams = {};
   const Tensor x = value_of(before);
@@ -97,13 +97,16 @@ Expression scale_slopes(const Expression& e) {
   const Tensor inner = inside(e.scale.between != 0 ? x : q, x,
                               scale * static_cast<float>(e.qparams.low),
                               scale * static_cast<float>(e.qparams.high));
-  const Shape channels{ImageShape(e.shape).c};
-  Expression slopes = expression_of(q, nullptr);
+  // (q - inner) / scale, in whole vectors if the size permits.
+  const bool whole = x.size() % kColumns == 0;
+  const Shape view = whole ? Shape{x.size() / kColumns, kColumns} : e.shape;
+  const Shape channels{ImageShape(view).c};
+  Expression slopes = expression_of(q.reshaped(view), nullptr);
   slopes.first.a = Tensor::full(channels, 1 / scale);
   slopes.second.emplace();
-  slopes.second->t = inner;
+  slopes.second->t = inner.reshaped(view);
   slopes.second->a = Tensor::full(channels, -1 / scale);
-  return slopes;
+  return evaluate(slopes).reshaped(e.shape);
 }
 
 double dot(const Expression& a, const Tensor& b) {

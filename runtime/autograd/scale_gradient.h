@@ -13,7 +13,7 @@ float scale_gradient(double sum, float scale, const ScaleTarget& target);
 /// pass. Shapes: [].
 Tensor scale_gradient(const Expression& e, const Tensor& g);
 /// Derivative of a quantized expression by its scale, at each value.
-Expression scale_slopes(const Expression& e);
+Tensor scale_slopes(const Expression& e);
 /// Sum of products of two expressions of equal shape.
 double dot(const Expression& a, const Tensor& b);
 /// The same from the sums of an epilogue (GradientSink::slopes).

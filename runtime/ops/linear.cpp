@@ -156,7 +156,8 @@ struct LinearNode final : Node {
 // Gradient of x if only its scale needs it: the sum of dx * slope is that of dy
 // * (slope * weight), which takes fewer vectors if x has few channels.
 Gradient LinearNode::scale_gradient(const Expression& dy) const {
-  const Expression slopes = autograd::scale_slopes(*x->expression());
+  const Expression slopes = autograd::expression_of(
+      autograd::scale_slopes(*x->expression()), nullptr);
   PackedWeight by;
   by.panels = kernels->pack(weight.values());
   Tensor products(kernels->output), no_statistics;
