@@ -156,11 +156,15 @@ void Engine::run(const NodePtr& root) {
           [&] { return fmt::format("in the gradient of {}", next->op); },
           [&] { next->backward(*this); });
       pending_gradients(*next).gradients.clear();
-      const NodePtr done = std::move(next);  // freed now unless still in use
-      if (done->inputs.empty()) continue;    // a leaf
-      done->released = true;
-      done->inputs.clear();
-      done->release();
+      if (next->inputs.empty()) {  // a leaf
+        next = nullptr;
+        continue;
+      }
+      next->released = true;
+      next->inputs.clear();
+      next->release();
+      next = nullptr;  // freed now unless still in use
+      arrive_early();
     }
   } catch (...) {
     for (const NodePtr& node : order) {
@@ -173,7 +177,9 @@ void Engine::run(const NodePtr& root) {
 void Engine::deliver(Node* to, Gradient gradient) {
   if (to == nullptr || !to->needs_grad) return;
   PendingGradients& at = pending_gradients(*to);
-  --at.pending;
+  if (--at.pending == 0) {
+    if (auto* leaf = dynamic_cast<Leaf*>(to)) complete_.push_back(leaf);
+  }
   if (gradient.value.first.t.empty() && gradient.slopes.empty()) {
     return;  // zero
   }
@@ -185,14 +191,24 @@ PendingGradients& Engine::pending_gradients(Node& node) {
   return leaf ? of_leaves_[&node] : node.pending_gradients;
 }
 
+// A leaf whose value other tensors share, such as those saved by ops, arrives
+// in its turn: last.
+void Engine::arrive_early() {
+  std::erase_if(complete_, [&](Leaf* leaf) {
+    if (receiver_ != nullptr && leaf->value.is_shared()) return false;
+    arrive(*leaf);
+    return true;
+  });
+}
+
 void Engine::arrive(Leaf& leaf) {
-  const Tensor total = sum(pending_gradients(leaf).gradients);
+  Tensor total = sum(std::exchange(pending_gradients(leaf).gradients, {}));
   if (total.empty()) return;
   if (receiver_ != nullptr) {
     (*receiver_)(Variable(leaf.shared_from_this()), total);
   } else if (leaf.grad.empty()) {
-    // A copy: the tensor may be shared with another receiver.
-    leaf.grad = total.clone();
+    // A tensor may be shared with another receiver.
+    leaf.grad = total.is_shared() ? total.clone() : std::move(total);
   } else {
     kernels::table().accumulate(leaf.grad.f32().data(), total.f32().data(),
                                 leaf.grad.size());

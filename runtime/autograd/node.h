@@ -211,10 +211,13 @@ class Engine {
   /// Pending gradients of a node. Leaves have theirs in the engine, as
   /// concurrent tapes may share leaves.
   PendingGradients& pending_gradients(Node& node);
+  /// Handles the complete leaves that may be written by a receiver.
+  void arrive_early();
   static Tensor sum(const std::vector<Gradient>& gradients);
 
   const GradientReceiver* receiver_;
   std::unordered_map<const Node*, PendingGradients> of_leaves_;
+  std::vector<Leaf*> complete_;  // leaves that have not arrived
 };
 
 bool eager();

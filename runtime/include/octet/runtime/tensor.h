@@ -252,6 +252,8 @@ class [[nodiscard]] Tensor {
   /// The value of a one-element f32 tensor. Throws: ShapeError otherwise.
   float item() const;
 
+  /// Whether other handles share the buffer.
+  bool is_shared() const;
   /// A deep copy.
   Tensor clone() const;
   /// Returns the same buffer with another shape of equal size. A dimension may
@@ -272,8 +274,6 @@ class [[nodiscard]] Tensor {
   friend class WriteSpan;
   static Tensor from_bytes(const Shape& shape, DType type, const void* values,
                            size_t count);
-  /// Whether other handles share the buffer.
-  bool is_shared() const;
   void check_type(DType expected) const;
   void count_write() const;
   void begin_writing() const;
