@@ -1,6 +1,7 @@
 // Benchmark of inference, in images per second.
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "timing.h"
 
@@ -16,16 +17,17 @@ struct Workload {
 // Creates or loads the network, writes it if requested, and compiles it; only
 // the session remains in memory.
 Workload make_workload(const Arguments& a) {
-  const Model net = !a.load.empty()    ? io::load_model(a.load)
-                    : a.mode == "int8" ? quantized(a.model)
-                                       : network(a.model);
+  Model net = !a.load.empty()    ? io::load_model(a.load)
+              : a.mode == "int8" ? quantized(a.model)
+                                 : network(a.model);
   if (a.write.ends_with(".h5")) {
     io::save_model(net, a.write);
   } else if (!a.write.empty()) {
     (void)io::export_onnx(net, a.write);
   }
   const Shape in = net.inputs()[0].shape();
-  return {InferenceSession(net), in.slice(1, in.rank()), operations(net)};
+  const double count = operations(net);
+  return {InferenceSession(std::move(net)), in.slice(1, in.rank()), count};
 }
 
 void run(const Arguments& a) {

@@ -39,8 +39,7 @@ void run(const Arguments& a) {
   const Variable x(data);
   // The backward pass takes twice the operations of the forward pass.
   report(a, 3 * forward, [&] {
-    softmax_cross_entropy(model(x, Mode::training), labels).backward();
-    optimizer.step();
+    optimizer.minimize(softmax_cross_entropy(model(x, Mode::training), labels));
   });
 }
 

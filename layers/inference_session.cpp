@@ -70,22 +70,54 @@ void check_options(const Model& model, const SessionOptions& options) {
   }
 }
 
-// Runs the program and the model on random samples.
-void expect_bits_of(const Program& program, const Model& model,
-                    const LayerCheck& late) {
+// Random samples on which the program and the model run.
+std::vector<Tensor> samples_for(const Model& model) {
   std::vector<Tensor> x;
   Rng rng(1);
   for (const SymbolicTensor& input : model.inputs()) {
     rng.fill_uniform(x.emplace_back(input.shape().with(0, kTriedSamples)), -1,
                      1);
   }
-  if (matches_bitwise(program, model, x, late)) return;
-  throw UnsupportedError("unsupported_model",
-                         fmt::format("model '{}'", model.name()),
+  return x;
+}
+
+void expect_match(std::optional<bool> matches, const std::string& model) {
+  if (matches.value_or(false)) return;
+  throw UnsupportedError("unsupported_model", fmt::format("model '{}'", model),
                          "outputs of the session differ from the model's. "
                          "Hint: a layer that branches on values or "
                          "on the number of samples cannot run in a session; "
                          "use Model::predict()");
+}
+
+void reserve(const Program& program, const SessionOptions& options) {
+  release_memory();  // the model's own run needs more than the program
+  if (options.max_batch == 0) return;
+  const ThreadLimit limit(options.threads);
+  program.reserve(options.max_batch);
+}
+
+Program compile_owned(Model&& model, const SessionOptions& options) {
+  const std::string name = model.name();
+  return with_context(
+      [&] { return fmt::format("in InferenceSession of model '{}'", name); },
+      [&] {
+        const LayerCheck late = deadline_of(options);
+        check_options(model, options);
+        release_memory();  // freed while loading the model
+        const std::vector<Tensor> x = samples_for(model);
+        CheckedProgram checked = make_owned_program(std::move(model), x, late);
+        expect_match(checked.matches, name);
+        reserve(checked.program, options);
+        return std::move(checked.program);
+      });
+}
+
+std::vector<std::string> names_of(std::span<const SymbolicTensor> tensors) {
+  std::vector<std::string> names;
+  for (const SymbolicTensor& t : tensors)
+    names.push_back(t.node->layer->name());
+  return names;
 }
 
 }  // namespace
@@ -101,27 +133,29 @@ Program Model::compile(const SessionOptions& options) const {
         release_memory();  // freed while loading the model
         Program program = make_program(*this, CalledLayers::copies, late);
         release_memory();  // freed while compiling it
-        expect_bits_of(program, *this, late);
-        release_memory();  // the model's own run needs more than the program
-        if (options.max_batch > 0) {
-          const ThreadLimit limit(options.threads);
-          program.reserve(options.max_batch);
-        }
+        expect_match(matches_bitwise(program, *this, samples_for(*this), late),
+                     name());
+        reserve(program, options);
         return program;
       });
 }
 
 InferenceSession::InferenceSession(const Model& model,
                                    const SessionOptions& options)
-    : name_(model.name()), options_(options), program_(model.compile(options)) {
-  for (const SymbolicTensor& input : model.inputs()) {
-    input_names_.push_back(input.node->layer->name());
-    input_shapes_.push_back(input.shape());
-  }
-  for (const SymbolicTensor& output : model.outputs()) {
-    output_shapes_.push_back(output.shape());
-  }
-}
+    : name_(model.name()),
+      options_(options),
+      input_names_(names_of(model.inputs())),
+      input_shapes_(shapes_of(model.inputs())),
+      output_shapes_(shapes_of(model.outputs())),
+      program_(model.compile(options)) {}
+
+InferenceSession::InferenceSession(Model&& model, const SessionOptions& options)
+    : name_(model.name()),
+      options_(options),
+      input_names_(names_of(model.inputs())),
+      input_shapes_(shapes_of(model.inputs())),
+      output_shapes_(shapes_of(model.outputs())),
+      program_(compile_owned(std::move(model), options)) {}
 
 void InferenceSession::expect_inputs(std::span<const Tensor> inputs) const {
   if (inputs.size() != input_shapes_.size()) {

@@ -15,31 +15,22 @@
 #include "shapes_text.h"
 
 namespace octet {
-namespace {
+
+std::shared_ptr<const Layer> LayerCopies::of(const GraphNode& node) {
+  std::shared_ptr<Layer>& copy = made_[node.layer.get()];
+  if (copy == nullptr) {
+    copy = node.layer->clone(context_);
+    copy->build_once(shapes_of(node.inputs));
+    copy->copy_parameters(*node.layer);
+  }
+  return copy;
+}
 
 std::vector<Shape> shapes_of(std::span<const SymbolicTensor> tensors) {
   std::vector<Shape> shapes;
   for (const SymbolicTensor& t : tensors) shapes.push_back(t.shape());
   return shapes;
 }
-
-// Creates and caches a copy of each layer.
-class Copies {
- public:
-  std::shared_ptr<const Layer> of(const GraphNode& node) {
-    std::shared_ptr<Layer>& copy = made_[node.layer.get()];
-    if (copy == nullptr) {
-      copy = node.layer->clone(context_);
-      copy->build_once(shapes_of(node.inputs));
-      copy->copy_parameters(*node.layer);
-    }
-    return copy;
-  }
-
- private:
-  CloneContext context_;
-  std::map<const Layer*, std::shared_ptr<Layer>> made_;
-};
 
 Program::Function forward_of(std::shared_ptr<const Layer> layer) {
   return [layer = std::move(layer)](std::span<const Variable> inputs) {
@@ -52,68 +43,80 @@ Program::Function forward_of(std::shared_ptr<const Layer> layer) {
   };
 }
 
-}  // namespace
-
-Program make_program(const Model& model, CalledLayers called,
-                     const LayerCheck& check) {
+void expect_not_observing(const Model& model) {
   for (const auto& layer : model.layers()) {
     if (!layer->observing()) continue;
     throw ValueError(
         "invalid_state", subject_of(*layer),
         "is being calibrated, so the model is not ready for inference");
   }
+}
+
+NodeValues::NodeValues(std::span<const std::shared_ptr<const GraphNode>> nodes,
+                       std::span<const SymbolicTensor> outputs) {
+  for (const auto& node : nodes) {
+    for (const SymbolicTensor& input : node->inputs) ++uses_[input.node.get()];
+  }
+  for (const SymbolicTensor& y : outputs) ++uses_[y.node.get()];
+}
+
+std::vector<Variable> NodeValues::of(
+    std::span<const SymbolicTensor> tensors) const {
+  std::vector<Variable> values;
+  for (const SymbolicTensor& t : tensors) {
+    values.push_back(values_.at(t.node.get()));
+  }
+  return values;
+}
+
+void NodeValues::set(const GraphNode& node, Variable value) {
+  values_[&node] = std::move(value);
+  for (const SymbolicTensor& input : node.inputs) {
+    if (--uses_.at(input.node.get()) == 0) values_.erase(input.node.get());
+  }
+}
+
+Program make_program(const Model& model, CalledLayers called,
+                     const LayerCheck& check) {
+  expect_not_observing(model);
   const NoGradGuard no_grad;
   ProgramCapture capture;
-  Copies copies;
-  std::unordered_map<const GraphNode*, Variable> values;
-  std::unordered_map<const GraphNode*, int64_t> uses;
-  for (const auto& node : model.nodes()) {
-    for (const SymbolicTensor& input : node->inputs) ++uses[input.node.get()];
-  }
-  for (const SymbolicTensor& y : model.outputs()) ++uses[y.node.get()];
+  LayerCopies copies;
+  NodeValues values(model.nodes(), model.outputs());
   for (const SymbolicTensor& input : model.inputs()) {
-    values[input.node.get()] = capture.input(input.shape());
+    values.set(*input.node, capture.input(input.shape()));
   }
   for (const auto& node : model.nodes()) {
     if (is_input(*node->layer)) continue;
     if (check) check();
-    std::vector<Variable> inputs;
-    for (const SymbolicTensor& input : node->inputs) {
-      inputs.push_back(values.at(input.node.get()));
-    }
-    values[node.get()] = with_context(
-        [&] { return node->layer->describe(); },
-        [&] {
-          return capture.call(node->layer->name(), inputs,
-                              forward_of(node->layer), [&] {
-                                return forward_of(called == CalledLayers::own
-                                                      ? node->layer
-                                                      : copies.of(*node));
-                              });
-        });
-    for (const SymbolicTensor& input : node->inputs) {
-      if (--uses.at(input.node.get()) > 0) continue;
-      values.erase(input.node.get());
-    }
+    values.set(
+        *node, capture_call(capture, *node, values.of(node->inputs), [&] {
+          return called == CalledLayers::own ? node->layer : copies.of(*node);
+        }));
   }
-  std::vector<Variable> outputs;
-  for (const SymbolicTensor& output : model.outputs()) {
-    outputs.push_back(values.at(output.node.get()));
-  }
-  return capture.finish(outputs);
+  return capture.finish(values.of(model.outputs()));
 }
 
-bool matches_bitwise(const Program& program, const Model& model,
-                     std::span<const Tensor> inputs, const LayerCheck& check) {
-  const NoGradGuard no_grad;
+Variable capture_call(
+    ProgramCapture& capture, const GraphNode& node,
+    const std::vector<Variable>& inputs,
+    const std::function<std::shared_ptr<const Layer>()>& lasting) {
+  const Layer& layer = *node.layer;
+  return with_context([&] { return layer.describe(); },
+                      [&] {
+                        return capture.call(
+                            layer.name(), inputs, forward_of(node.layer),
+                            [&] { return forward_of(lasting()); });
+                      });
+}
+
+std::optional<bool> matches_bitwise(const Program& program,
+                                    std::span<const Tensor> inputs,
+                                    std::span<const Variable> expected) {
   const ThreadLimit one(1);  // several samples in a chunk
-  const std::vector<Variable> x(inputs.begin(), inputs.end());
-  Model::Observer observer;
-  if (check) observer = [&](const GraphNode&, const Variable&) { check(); };
-  const std::vector<Variable> expected = model.run(x, observer);
   std::vector<Tensor> got;
   for (const Variable& y : expected) got.emplace_back(y.shape());
-  if (!program.run(inputs, got)) return false;
+  if (!program.run(inputs, got)) return std::nullopt;
   for (size_t i = 0; i < got.size(); ++i) {
     const Tensor& y = expected[i].value();
     if (std::memcmp(y.raw(), got[i].raw(), static_cast<size_t>(y.bytes())) !=
@@ -122,6 +125,16 @@ bool matches_bitwise(const Program& program, const Model& model,
     }
   }
   return true;
+}
+
+std::optional<bool> matches_bitwise(const Program& program, const Model& model,
+                                    std::span<const Tensor> inputs,
+                                    const LayerCheck& check) {
+  const NoGradGuard no_grad;
+  const std::vector<Variable> x(inputs.begin(), inputs.end());
+  Model::Observer observer;
+  if (check) observer = [&](const GraphNode&, const Variable&) { check(); };
+  return matches_bitwise(program, inputs, model.run(x, observer));
 }
 
 }  // namespace octet

@@ -11,21 +11,26 @@
 namespace octet {
 namespace {
 
-// Changes with all that inference depends on; nullopt if that is unknown.
-std::optional<std::vector<uint64_t>> version_of(const Model& model) {
+// Changes with all that inference depends on, unless `known` is false.
+struct Version {
+  std::vector<uint64_t> numbers;
+  bool known = true;
+};
+
+Version version_of(const Model& model) {
   const ThreadModes& modes = thread_modes();
-  std::vector<uint64_t> version{static_cast<uint64_t>(active_isa()),
-                                modes.eager ? 1U : 0U,
-                                modes.float_codes ? 1U : 0U};
+  Version version{.numbers = {static_cast<uint64_t>(active_isa()),
+                              modes.eager ? 1U : 0U,
+                              modes.float_codes ? 1U : 0U}};
   for (const auto& layer : model.layers()) {
     const std::optional<uint64_t> state = layer->state_version();
-    if (!state) return std::nullopt;
-    version.push_back(*state);
+    if (!state) version.known = false;
+    version.numbers.push_back(state.value_or(0));
   }
   for (const Parameter& p : model.parameters()) {
-    if (p.variable.value().being_written()) return std::nullopt;
-    version.push_back(p.variable.id());
-    version.push_back(p.variable.version());
+    if (p.variable.value().being_written()) version.known = false;
+    version.numbers.push_back(p.variable.id());
+    version.numbers.push_back(p.variable.version());
   }
   return version;
 }
@@ -35,33 +40,42 @@ std::optional<std::vector<uint64_t>> version_of(const Model& model) {
 std::shared_ptr<const Program> ProgramCache::program_of(
     const Model& model, std::span<const Tensor> samples) {
   const std::lock_guard lock(mutex_);
-  std::optional<std::vector<uint64_t>> version = version_of(model);
-  if (version && version == version_) return program_;
+  Version version = version_of(model);
+  if (version.known && version.numbers == version_) return program_;
+  // Of an unknown version too: layer by layer, outputs are always right.
+  if (version.numbers == refused_) return nullptr;
   version_ = std::nullopt;
   program_ = nullptr;
-  const auto refuse = [&](std::string_view reason) {
-    if (warned_) return;
-    warned_ = true;
-    warn("not_compiled", fmt::format("model '{}'", model.name()),
-         fmt::format("predict() runs it layer by layer, without fused kernels: "
-                     "{}",
-                     reason));
-  };
   try {
     auto program =
         std::make_shared<const Program>(make_program(model, CalledLayers::own));
     std::vector<Tensor> few;
     for (const Tensor& x : samples) few.push_back(x.slice(0, 2));
-    if (matches_bitwise(*program, model, few)) {
+    const std::optional<bool> matches = matches_bitwise(*program, model, few);
+    if (!matches) return nullptr;  // these samples tell nothing
+    if (*matches) {
       program_ = std::move(program);
     } else {
-      return nullptr;
+      refuse(model, "the outputs of the program differ from the model's");
     }
   } catch (const Error& error) {
-    refuse(error.message());
+    refuse(model, error.message());
   }
-  version_ = std::move(version);
+  if (program_ == nullptr) {
+    refused_ = std::move(version.numbers);
+  } else if (version.known) {
+    version_ = std::move(version.numbers);
+  }
   return program_;
+}
+
+void ProgramCache::refuse(const Model& model, std::string_view reason) {
+  if (warned_) return;
+  warned_ = true;
+  warn("not_compiled", fmt::format("model '{}'", model.name()),
+       fmt::format("predict() runs it layer by layer, without fused kernels: "
+                   "{}",
+                   reason));
 }
 
 void ProgramCache::clear() {

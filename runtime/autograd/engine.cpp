@@ -43,8 +43,9 @@ GradientSink fused_sink(const Expression& e, int64_t groups,
   // The saved t is used if it is scaled (sums of g*t), or if the mask needs its
   // value: an interval without a buffer.
   const bool bounded = pass.low > -kInfinity || pass.high < kInfinity;
+  const bool learned = e.scale.node != nullptr && !eager();
   const bool first_is_read =
-      !e.first.a.empty() || (bounded && !e.materialized());
+      !e.first.a.empty() || ((bounded || learned) && !e.materialized());
   point(mask.z, first_is_read ? read(e.first) : e.first.t.now());
   if (e.second && e.second->scaled()) {
     const Term& second = *e.second;
@@ -67,6 +68,16 @@ GradientSink fused_sink(const Expression& e, int64_t groups,
     point(mask.b, b.empty() ? Tensor::zeros(channels) : b);
   }
   if (!others.empty()) point(mask.others, others);
+  if (learned) {
+    sink.slopes = Tensor::zeros({groups, mask.channels});
+    mask.slopes = sink.slopes.f32().data();
+    mask.slope = {.low = e.low,
+                  .high = e.high,
+                  .inverse = 1 / e.qparams.scale.item(),
+                  .code_low = static_cast<float>(e.qparams.low),
+                  .code_high = static_cast<float>(e.qparams.high),
+                  .between = e.scale.between};
+  }
   return sink;
 }
 
@@ -81,6 +92,7 @@ kernels::GradientMask shifted(kernels::GradientMask m, int64_t offset,
     if (*at != nullptr) *at += channel;
   }
   if (m.sums != nullptr) m.sums += channel;
+  if (m.slopes != nullptr) m.slopes += channel;
   return m;
 }
 
@@ -100,6 +112,7 @@ void GradientSink::epilogue(int64_t offset, int64_t group, kernels::Epilogue& e,
   if (!fused) return;
   m = shifted(mask, offset);
   if (m.sums != nullptr) m.sums += group * 3 * mask.channels;
+  if (m.slopes != nullptr) m.slopes += group * mask.channels;
   e.mask = &m;
 }
 
@@ -143,11 +156,15 @@ void Engine::run(const NodePtr& root) {
           [&] { return fmt::format("in the gradient of {}", next->op); },
           [&] { next->backward(*this); });
       pending_gradients(*next).gradients.clear();
-      const NodePtr done = std::move(next);  // freed now unless still in use
-      if (done->inputs.empty()) continue;    // a leaf
-      done->released = true;
-      done->inputs.clear();
-      done->release();
+      if (next->inputs.empty()) {  // a leaf
+        next = nullptr;
+        continue;
+      }
+      next->released = true;
+      next->inputs.clear();
+      next->release();
+      next = nullptr;  // freed now unless still in use
+      arrive_early();
     }
   } catch (...) {
     for (const NodePtr& node : order) {
@@ -160,8 +177,12 @@ void Engine::run(const NodePtr& root) {
 void Engine::deliver(Node* to, Gradient gradient) {
   if (to == nullptr || !to->needs_grad) return;
   PendingGradients& at = pending_gradients(*to);
-  --at.pending;
-  if (gradient.value.first.t.empty()) return;  // zero
+  if (--at.pending == 0) {
+    if (auto* leaf = dynamic_cast<Leaf*>(to)) complete_.push_back(leaf);
+  }
+  if (gradient.value.first.t.empty() && gradient.slopes.empty()) {
+    return;  // zero
+  }
   at.gradients.push_back(std::move(gradient));
 }
 
@@ -170,14 +191,24 @@ PendingGradients& Engine::pending_gradients(Node& node) {
   return leaf ? of_leaves_[&node] : node.pending_gradients;
 }
 
+// A leaf whose value other tensors share, such as those saved by ops, arrives
+// in its turn: last.
+void Engine::arrive_early() {
+  std::erase_if(complete_, [&](Leaf* leaf) {
+    if (receiver_ != nullptr && leaf->value.is_shared()) return false;
+    arrive(*leaf);
+    return true;
+  });
+}
+
 void Engine::arrive(Leaf& leaf) {
-  const Tensor total = sum(pending_gradients(leaf).gradients);
+  Tensor total = sum(std::exchange(pending_gradients(leaf).gradients, {}));
   if (total.empty()) return;
   if (receiver_ != nullptr) {
     (*receiver_)(Variable(leaf.shared_from_this()), total);
   } else if (leaf.grad.empty()) {
-    // A copy: the tensor may be shared with another receiver.
-    leaf.grad = total.clone();
+    // A tensor may be shared with another receiver.
+    leaf.grad = total.is_shared() ? total.clone() : std::move(total);
   } else {
     kernels::table().accumulate(leaf.grad.f32().data(), total.f32().data(),
                                 leaf.grad.size());
@@ -186,9 +217,7 @@ void Engine::arrive(Leaf& leaf) {
 
 GradientSink Engine::sink(Node* to, int64_t groups) {
   const Expression* e = to->expression();
-  // The gradient of a scale needs the values that the mask drops.
-  const bool fusible = e != nullptr && e->scale.node == nullptr;
-  if (fusible && to->pending_gradients.pending == 1 && !eager()) {
+  if (e != nullptr && to->pending_gradients.pending == 1 && !eager()) {
     materialize(*e);
     const Tensor others = total(*to);
     return fused_sink(*e, groups, others);
@@ -202,6 +231,7 @@ GradientSink Engine::sink(Node* to, int64_t groups) {
 void Engine::close(Node* to, const GradientSink& sink) {
   Gradient gradient = plain_gradient(sink.out);
   gradient.sums = sink.sums;
+  gradient.slopes = sink.slopes;
   gradient.finished = sink.fused;
   deliver(to, std::move(gradient));
 }
@@ -252,6 +282,7 @@ Gradient Engine::masked(const Expression& e, const Tensor& g) {
   });
   Gradient gradient = plain_gradient(sink.out);
   gradient.sums = sink.sums;
+  gradient.slopes = sink.slopes;
   return gradient;
 }
 

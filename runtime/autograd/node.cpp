@@ -65,6 +65,14 @@ Term Node::term() {
   return result;
 }
 
+bool Node::scale_alone() const {
+  const Expression* e = expression();
+  return e != nullptr && e->scale.node != nullptr && !eager() &&
+         e->first.target == nullptr &&
+         (!e->second || e->second->target == nullptr) &&
+         pending_gradients.pending == 1 && pending_gradients.gradients.empty();
+}
+
 void Node::backward(Engine&) {}
 
 Leaf::Leaf(Tensor v) : Node("leaf", v.shape()) { value = std::move(v); }
@@ -90,7 +98,8 @@ Tensor ExpressionNode::compute() {
 
 void ExpressionNode::backward(Engine& engine) {
   Gradient gradient = Engine::collect(*this);
-  if (e.scale.node != nullptr && gradient.value.first.t.empty()) {
+  if (e.scale.node != nullptr && gradient.value.first.t.empty() &&
+      gradient.slopes.empty()) {
     engine.deliver(e.scale.node, {});
   }
   // A shift alone leaves the gradient unchanged: pass it on deferred if the
@@ -100,13 +109,20 @@ void ExpressionNode::backward(Engine& engine) {
   if (!gradient.value.first.t.empty() && !gradient.finished && !passes) {
     materialize(e);
     const Tensor g = value_of(gradient.value);
-    if (e.scale.node != nullptr) {
+    const bool learned = e.scale.node != nullptr;
+    if (learned && eager()) {
       engine.deliver(e.scale.node, plain_gradient(scale_gradient(e, g)));
     }
     const OpenInterval pass = e.pass();
     const bool open = pass.low == -kInfinity && pass.high == kInfinity;
     const bool sums = e.first.scaled() || (e.second && e.second->scaled());
-    gradient = open && !sums ? plain_gradient(g) : Engine::masked(e, g);
+    gradient = open && !sums && (!learned || eager()) ? plain_gradient(g)
+                                                      : Engine::masked(e, g);
+  }
+  if (!gradient.slopes.empty()) {
+    const Tensor of_scale = sum_of_slopes(e, gradient.slopes);
+    engine.deliver(e.scale.node, plain_gradient(of_scale));
+    gradient.slopes = {};
   }
   gradient.finished = false;
   if (e.first.target != nullptr) {

@@ -24,6 +24,10 @@ struct Gradient {
   /// [groups][3][c]: sums of g, g*t1, g*t2 over the receiver's expression,
   /// computed by the epilogue that produced g; empty if not computed.
   Tensor sums;
+  /// [groups][c]: sums of g * slope before the mask, for a trainable scale of
+  /// the receiver; empty if not computed. Without a value if nothing else needs
+  /// the gradient (scale_alone()).
+  Tensor slopes;
   /// [c]: sums of this gradient over each channel if known without computing
   /// it; else empty.
   std::vector<double> totals;
@@ -58,6 +62,9 @@ struct Node : std::enable_shared_from_this<Node> {
   /// Computes the value of a deferred node from its inputs.
   virtual Tensor compute();
   virtual const Expression* expression() const { return nullptr; }
+  /// Whether the next gradient is the only one, and only a trainable scale
+  /// needs it: a quantized input of the network.
+  bool scale_alone() const;
   /// Per-tensor quantization parameters of the value, or null.
   virtual const QuantParams* value_qparams() const {
     const Expression* e = expression();
@@ -152,6 +159,7 @@ struct FunctionNode final : Node {
 struct GradientSink {
   Tensor out;
   Tensor sums;                 // [groups][3][c], or empty
+  Tensor slopes;               // [groups][c], or empty
   float* to = nullptr;         // data of `out`
   bool fused = false;          // whether the mask applies
   kernels::GradientMask mask;  // of the whole output; sums of group 0
@@ -203,10 +211,13 @@ class Engine {
   /// Pending gradients of a node. Leaves have theirs in the engine, as
   /// concurrent tapes may share leaves.
   PendingGradients& pending_gradients(Node& node);
+  /// Handles the complete leaves that may be written by a receiver.
+  void arrive_early();
   static Tensor sum(const std::vector<Gradient>& gradients);
 
   const GradientReceiver* receiver_;
   std::unordered_map<const Node*, PendingGradients> of_leaves_;
+  std::vector<Leaf*> complete_;  // leaves that have not arrived
 };
 
 bool eager();

@@ -116,6 +116,7 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
     result.reads = sum_text(std::move(inputs));
     result.stores = text(op != nullptr ? op->output : call->output);
   }
+  if (step.lasting) result.note = "computed once";
   return result;
 }
 

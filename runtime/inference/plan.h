@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph.h"
+#include "lasting_values.h"
 #include "storage.h"
 #include "workspaces.h"
 
@@ -77,6 +78,7 @@ struct Step {
   std::variant<FusedStep, EvaluateStep, PoolStep, TableStep, OpStep, CallStep>
       what;
   std::vector<int> gone;  // tensors without later consumers
+  bool lasting = false;   // depends on no input: runs once
 };
 
 }  // namespace octet::inference
@@ -90,10 +92,13 @@ struct Program::Plan {
   std::vector<bool> direct;    // outputs that steps write in place
   std::vector<int> constants;  // storages
   int64_t block = 0;           // bytes per sample
+  int64_t lasting_block = 0;   // bytes per sample of lasting values
   int64_t weights = 0;         // bytes
   const kernels::Table* table = nullptr;
   std::unique_ptr<inference::Workspaces> workspaces =
       std::make_unique<inference::Workspaces>();
+  std::unique_ptr<inference::LastingValues> lasting =
+      std::make_unique<inference::LastingValues>();
 };
 
 }  // namespace octet

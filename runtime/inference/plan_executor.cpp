@@ -41,7 +41,8 @@ bool run_chunk(const Program::Plan& plan, std::span<const Tensor> inputs,
                std::vector<double>* seconds) {
   const NoGradGuard no_grad;
   const ParallelRegion region;
-  Run run(plan, count);
+  Run run(plan, count, plan.lasting->of(plan, count));
+  if (run.nan()) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     run.bind(plan.inputs[i], inputs[i].slice(first, count));
   }
@@ -51,6 +52,7 @@ bool run_chunk(const Program::Plan& plan, std::span<const Tensor> inputs,
     }
   }
   for (size_t i = 0; i < plan.steps.size(); ++i) {
+    if (plan.steps[i].lasting) continue;
     const auto begin = std::chrono::steady_clock::now();
     run.step(plan.steps[i]);
     if (run.nan()) return false;
@@ -88,12 +90,19 @@ void reserve(const Program::Plan& plan, int64_t most) {
   const auto add = [&](int64_t count, int64_t samples) {
     blocks.push_back({count, Run::floats_of(plan, samples)});
   };
-  if (threads > 1) add(1, std::min(most, threads - 1));
+  int64_t largest = 0;
+  if (threads > 1) {
+    largest = std::min(most, threads - 1);
+    add(1, largest);
+  }
   if (most >= threads) {  // one chunk per thread
     const int64_t n = std::min(most, kMostSamples * threads);
-    add(threads, chunk_of(plan, n, threads));
+    const int64_t chunk = chunk_of(plan, n, threads);
+    largest = std::max(largest, chunk);
+    add(threads, chunk);
   }
-  plan.workspaces->reserve(blocks);
+  plan.workspaces->reserve(blocks, plan.storages.size());
+  (void)plan.lasting->of(plan, largest);
 }
 
 bool run_plan(const Program::Plan& plan, std::span<const Tensor> inputs,

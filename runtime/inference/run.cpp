@@ -45,6 +45,23 @@ void look_up(const Out* table, const char* from, int64_t from_pixel, char* to,
 
 }  // namespace
 
+Run::Run(const Program::Plan& plan, int64_t n, LastingValues::Values lasting)
+    : plan_(plan),
+      n_(n),
+      memory_(plan.workspaces->take(floats_of(plan, n), plan.storages.size())),
+      lasting_(std::move(lasting)),
+      nan_(lasting_.nan) {
+  block_at_ = static_cast<char*>(memory_.block.raw());
+  for (const int id : plan.constants) bind(id, storage(id).constant);
+  if (lasting_.block.empty()) return;
+  lasting_at_ = static_cast<char*>(lasting_.block.raw());
+  for (size_t i = 0; i < plan.storages.size(); ++i) {
+    const Storage& s = plan.storages[i];
+    if (!s.lasting || !s.tensor || s.alias >= 0) continue;
+    bind_part(static_cast<int>(i), lasting_.block, lasting_.samples);
+  }
+}
+
 void Run::step(const Step& step) {
   if (const auto* fused = std::get_if<FusedStep>(&step.what)) {
     run(*fused);
@@ -231,8 +248,7 @@ void Run::run(const EvaluateStep& step) {
   if (e.second) e.second->t = tensor(step.second);
   if (step.function) {
     prepare(step.scratch);
-    e = activated(e, *step.function,
-                  tensors_[static_cast<size_t>(step.scratch)]);
+    e = activated(e, *step.function, bound(step.scratch));
   }
   const Storage& s = storage(step.output);
   const OutputKind form = s.form == StorageFormat::float_codes
@@ -339,7 +355,8 @@ void Run::run(const TableStep& step) {
 
 void Run::run(const OpStep& step) {
   prepare(step.output);
-  std::vector<Tensor> inputs;
+  std::vector<Tensor>& inputs = memory_.arguments;
+  inputs.clear();
   for (const int input : step.inputs) inputs.push_back(tensor(input));
   std::optional<arena::StepMemory> scratch;
   if (step.scratch >= 0) {
@@ -347,7 +364,7 @@ void Run::run(const OpStep& step) {
     scratch.emplace(image_of(step.scratch, 0),
                     storage(step.scratch).bytes() * n_);
   }
-  step.forward(inputs, tensors_[static_cast<size_t>(step.output)]);
+  step.forward(inputs, bound(step.output));
 }
 
 void Run::run(const CallStep& step, const std::string& name) {

@@ -12,15 +12,8 @@ namespace octet::inference {
 /// One run of a plan for n samples.
 class Run {
  public:
-  Run(const Program::Plan& plan, int64_t n)
-      : plan_(plan),
-        n_(n),
-        tensors_(plan.storages.size()),
-        block_(plan.workspaces->take(floats_of(plan, n))) {
-    block_at_ = static_cast<char*>(block_.raw());
-    for (const int id : plan.constants) bind(id, storage(id).constant);
-  }
-  ~Run() { plan_.workspaces->give(std::move(block_)); }
+  Run(const Program::Plan& plan, int64_t n, LastingValues::Values lasting);
+  ~Run() { plan_.workspaces->give(std::move(memory_)); }
   Run(const Run&) = delete;
 
   static int64_t floats_of(const Program::Plan& plan, int64_t n) {
@@ -30,13 +23,11 @@ class Run {
   const Storage& storage(int id) const {
     return plan_.storages[static_cast<size_t>(id)];
   }
-  void bind(int storage, const Tensor& tensor) {
-    tensors_[static_cast<size_t>(storage)] = tensor;
-  }
+  void bind(int storage, const Tensor& tensor) { bound(storage) = tensor; }
   // Returns a tensor that a step or the caller has filled.
   const Tensor& tensor(int id) {
     const Storage& s = storage(id);
-    Tensor& t = tensors_[static_cast<size_t>(id)];
+    Tensor& t = bound(id);
     if (t.empty() && s.alias >= 0) {
       t = tensor(s.alias).reshaped(s.shape.with(0, n_));
     }
@@ -47,6 +38,7 @@ class Run {
   void step(const Step& step);
 
  private:
+  Tensor& bound(int id) { return memory_.tensors[static_cast<size_t>(id)]; }
   void run(const FusedStep& step);
   void run(const EvaluateStep& step);
   void run(const PoolStep& step);
@@ -77,9 +69,14 @@ class Run {
   void prepare(int id) {
     const Storage& s = storage(id);
     if (s.slice_of >= 0) prepare(s.slice_of);
-    if (!s.tensor || s.external) return;
+    if (!s.tensor || s.external || s.lasting) return;
+    bind_part(id, memory_.block, n_);
+  }
+  // Binds a tensor to its part of a block for `samples` samples.
+  void bind_part(int id, const Tensor& block, int64_t samples) {
+    const Storage& s = storage(id);
     constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
-    bind(id, block_.slice(s.offset * n_ / kFloat, s.size * n_)
+    bind(id, block.slice(s.offset * samples / kFloat, s.size * n_)
                  .reshaped(s.shape.with(0, n_)));
   }
   // Returns the address of an image with its padding.
@@ -88,9 +85,9 @@ class Run {
     if (s.slice_of >= 0) {
       return image_of(s.slice_of, image) + s.channel * s.element;
     }
-    char* base =
-        s.tensor ? static_cast<char*>(tensors_[static_cast<size_t>(id)].raw())
-                 : block_at_ + s.offset * n_;
+    char* base = s.tensor    ? static_cast<char*>(bound(id).raw())
+                 : s.lasting ? lasting_at_ + s.offset * lasting_.samples
+                             : block_at_ + s.offset * n_;
     return base + image * s.bytes();
   }
   // Returns the address of a row after its padding.
@@ -105,9 +102,10 @@ class Run {
 
   const Program::Plan& plan_;
   int64_t n_;
-  std::vector<Tensor> tensors_;
-  Tensor block_;
+  Workspace memory_;
+  LastingValues::Values lasting_;
   char* block_at_;
+  char* lasting_at_ = nullptr;
   std::atomic<bool> nan_ = false;
 };
 

@@ -88,6 +88,43 @@ void find_external(Program::Plan& plan) {
   }
 }
 
+// Marks steps whose inputs are constants, and their outputs.
+void find_lasting(Program::Plan& plan) {
+  const auto lasts = [&](int storage) {
+    if (storage < 0) return true;
+    while (at(plan.storages, storage).alias >= 0) {
+      storage = at(plan.storages, storage).alias;
+    }
+    const Storage& s = at(plan.storages, storage);
+    return s.lasting || !s.constant.empty();
+  };
+  for (Step& step : plan.steps) {
+    int output = -1;
+    if (const auto* eval = std::get_if<EvaluateStep>(&step.what)) {
+      step.lasting =
+          lasts(eval->first) && lasts(eval->second) && lasts(eval->multiplier);
+      output = eval->output;
+    } else if (const auto* op = std::get_if<OpStep>(&step.what)) {
+      step.lasting = std::ranges::all_of(op->inputs, lasts);
+      output = op->output;
+    }
+    if (!step.lasting) continue;
+    Storage* s = output < 0 ? nullptr : &at(plan.storages, output);
+    // A slice is part of a value of each run.
+    step.lasting = s != nullptr && !s->external && s->slice_of < 0;
+    if (step.lasting) s->lasting = true;
+  }
+}
+
+// Places lasting values one after another.
+void place_lasting(Program::Plan& plan) {
+  for (Storage& s : plan.storages) {
+    if (!s.lasting) continue;
+    s.offset = plan.lasting_block;
+    plan.lasting_block += rounded_up(s.bytes(), 64);
+  }
+}
+
 }  // namespace
 
 void Storage::lay_out() {
@@ -136,11 +173,13 @@ void Storage::set_pixel(int64_t elements) {
 // Assigns the lowest offset that is free during the lifetime, largest first.
 void place_storages(Program::Plan& plan) {
   find_external(plan);
+  find_lasting(plan);
+  place_lasting(plan);
   find_lifetimes(plan);
   std::vector<Storage*> order;
   for (Storage& s : plan.storages) {
-    const bool inside =
-        !s.external && s.alias < 0 && s.slice_of < 0 && s.constant.empty();
+    const bool inside = !s.external && !s.lasting && s.alias < 0 &&
+                        s.slice_of < 0 && s.constant.empty();
     if (inside && s.first >= 0) order.push_back(&s);
   }
   std::ranges::stable_sort(order, std::greater<>(),

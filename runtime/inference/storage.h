@@ -24,6 +24,7 @@ struct Storage {
   int slice_of = -1;     // storage that contains it as some channels, or -1
   int64_t channel = 0;   // the first of them
   Tensor constant = {};  // if not computed
+  bool lasting = false;  // the same in every run, computed once
   int zero_byte = 128;   // byte that stores q = 0
   bool int8 = true;      // values fit int8, otherwise uint8
 
@@ -32,8 +33,8 @@ struct Storage {
   int64_t h = 0, w = 0, c = 0;
   int64_t element = 0;                   // bytes
   int64_t pixel = 0, row = 0, size = 0;  // elements; size: per image
-  int64_t offset = 0;                    // bytes per sample, in the block
-  int first = -1, last = -1;             // first and last step of its lifetime
+  int64_t offset = 0;         // bytes per sample, in the block or LastingValues
+  int first = -1, last = -1;  // first and last step of its lifetime
 
   bool padded() const { return pads != Pads{}; }
   bool skips() const { return every != Size2{1, 1}; }

@@ -2,11 +2,12 @@
 // tiles over neighboring outputs of a row, so that the weights of a tap are
 // loaded once per tile.
 
-// Per-channel sums over all pixels: of the value and its square, or the three
-// sums of a gradient mask.
+// Per-channel sums over all pixels: of the value and its square, or those of a
+// gradient mask.
 template <class V>
 struct RunningSums {
   V of[3];
+  V slopes;
 };
 
 template <class V, int T>
@@ -41,6 +42,9 @@ OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
       if (m.others != nullptr) g = g + load<V>(m.others + pixel_at);
       const V z = load<V>(m.z + pixel_at);
       const V y = m.value != nullptr ? load<V>(m.value + pixel_at) : z * a + b;
+      if (m.slopes != nullptr) {
+        sums.slopes = plus_slope<V>(sums.slopes, g, y, m.slope);
+      }
       g = masked(g, y, splat<V>(m.low), splat<V>(m.high));
       sums.of[0] = sums.of[0] + g;
       sums.of[1] = plus_product(sums.of[1], g, z);
@@ -101,6 +105,13 @@ OCTET_NOINLINE void depthwise_block(const Depthwise& p, const Epilogue& e,
     }
   }
   RunningSums<V> sums{};
+  float* slopes_at = nullptr;
+  if constexpr (F == Finish::mask) {
+    if (e.mask->slopes != nullptr) {
+      slopes_at = e.mask->slopes + c;
+      sums.slopes = load<V>(slopes_at);
+    }
+  }
   for (int i = 0; i < sum_count; ++i) {
     sums.of[i] = load<V>(sums_at + i * sums_row);
   }
@@ -115,6 +126,7 @@ OCTET_NOINLINE void depthwise_block(const Depthwise& p, const Epilogue& e,
   for (int i = 0; i < sum_count; ++i) {
     store(sums_at + i * sums_row, sums.of[i]);
   }
+  if (slopes_at != nullptr) store(slopes_at, sums.slopes);
 }
 
 // Calls body(vector, c, last) for runs of channels that fill vectors: whole

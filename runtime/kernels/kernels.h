@@ -39,6 +39,15 @@ struct Evaluation {
   int64_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
+/// Derivative of scale * q by the scale. With x = clip(value, low, high) /
+/// scale: `between` * (q - x) strictly inside the range of q, else q.
+struct SlopeParams {
+  float low = 0, high = 0;
+  float inverse = 1;  // of the scale
+  float code_low = 0, code_high = 0;
+  float between = 1;
+};
+
 /// Backward pass of a pointwise expression: adds the other consumers'
 /// gradients, masks by the interval of the value and sums per channel.
 struct GradientMask {
@@ -50,6 +59,8 @@ struct GradientMask {
   const float* others = nullptr;  // other consumers' gradients, or null
   float low = 0, high = 0;        // gradient passes if low < value < high
   float* sums = nullptr;          // [3][channels]: g, g*z, g*second; or null
+  float* slopes = nullptr;  // [channels]: g before masking * slope; or null
+  SlopeParams slope;
   int64_t channels = 0;
 };
 

@@ -40,6 +40,7 @@ template <class V, Finish F>
 OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
   const GradientMask& m = p.mask;
   V sums[3] = {};
+  V slope_sum = {};
   float* sums_at = nullptr;
   int64_t sums_row = 0;
   int sum_count = 0;
@@ -54,6 +55,7 @@ OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
       sums_row = m.channels;
       sum_count = 3;
     }
+    if (m.slopes != nullptr) slope_sum = load<V>(m.slopes + k);
   }
   for (int i = 0; i < sum_count; ++i) {
     sums[i] = load<V>(sums_at + i * sums_row);
@@ -73,6 +75,9 @@ OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
       const V z = load<V>(m.z + at);
       const V y = m.value != nullptr ? load<V>(m.value + at)
                                      : z * load<V>(m.a + k) + load<V>(m.b + k);
+      if (m.slopes != nullptr) {
+        slope_sum = plus_slope<V>(slope_sum, v, y, m.slope);
+      }
       v = masked(v, y, splat<V>(m.low), splat<V>(m.high));
       sums[0] = sums[0] + v;
       sums[1] = plus_product(sums[1], v, z);
@@ -83,6 +88,9 @@ OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
     store(p.out + at, v);
   }
   for (int i = 0; i < sum_count; ++i) store(sums_at + i * sums_row, sums[i]);
+  if (F == Finish::mask && m.slopes != nullptr) {
+    store(m.slopes + k, slope_sum);
+  }
 }
 
 // Applies the epilogue to `channels` channels in ever narrower vectors: the
@@ -201,6 +209,7 @@ OCTET_INLINE void multiply_block(const Product& c, const Epilogue& e,
         p.mask.b += k;
       }
       if (p.mask.sums != nullptr) p.mask.sums += k;
+      if (p.mask.slopes != nullptr) p.mask.slopes += k;
     }
     Fetching fetching(p, k == 0, k + vectors * kLanes >= c.channels,
                       tiles_of(block, vectors));

@@ -90,17 +90,21 @@ OCTET_INLINE void mask_block(float* out, const float* in, int64_t pixels,
   const V high = splat<V>(m.high);
   const V a = m.a != nullptr ? load<V>(m.a + c) : splat<V>(1);
   const V b = m.b != nullptr ? load<V>(m.b + c) : splat<V>(0);
-  V g_sum = {}, gz_sum = {}, gs_sum = {};
+  V g_sum = {}, gz_sum = {}, gs_sum = {}, slope_sum = {};
   if (m.sums != nullptr) {
     g_sum = load<V>(m.sums + c);
     gz_sum = load<V>(m.sums + m.channels + c);
     gs_sum = load<V>(m.sums + 2 * m.channels + c);
   }
+  if (m.slopes != nullptr) slope_sum = load<V>(m.slopes + c);
   for (int64_t p = 0, at = c; p < pixels; ++p, at += m.channels) {
     V g = load<V>(in + at);
     if (m.others != nullptr) g = g + load<V>(m.others + at);
     const V z = load<V>(m.z + at);
     const V y = m.value != nullptr ? load<V>(m.value + at) : z * a + b;
+    if (m.slopes != nullptr) {
+      slope_sum = plus_slope<V>(slope_sum, g, y, m.slope);
+    }
     g = masked(g, y, low, high);
     store(out + at, g);
     g_sum = g_sum + g;
@@ -109,6 +113,7 @@ OCTET_INLINE void mask_block(float* out, const float* in, int64_t pixels,
       gs_sum = plus_product(gs_sum, g, load<V>(m.second + at));
     }
   }
+  if (m.slopes != nullptr) store(m.slopes + c, slope_sum);
   if (m.sums == nullptr) return;
   store(m.sums + c, g_sum);
   store(m.sums + m.channels + c, gz_sum);

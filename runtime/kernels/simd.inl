@@ -341,6 +341,21 @@ OCTET_INLINE V masked(V g, V y, V low, V high) {
   return pass ? g : V{};
 }
 
+// Returns sum + g * slope at y (see SlopeParams), rounded twice, for the same
+// bits without fused multiply-add. Near ties, q may be the neighbor of the
+// quantized value: the slope jumps there.
+template <class V>
+OCTET_INLINE V plus_slope(V sum, V g, V y, const SlopeParams& s) {
+  const V x = rounded<V>(clip<V>(y, splat<V>(s.low), splat<V>(s.high)) *
+                         splat<V>(s.inverse));
+  const V low = splat<V>(s.code_low), high = splat<V>(s.code_high);
+  const V magic = splat<V>(kToInteger);
+  const V q = (clip<V>(x, low, high) + magic) - magic;
+  const V inner = (q - x) * splat<V>(s.between);
+  const V slope = rounded<V>((x > low) & (x < high) ? inner : q);
+  return sum + rounded<V>(g * slope);
+}
+
 // Operation on a finished sum (see Epilogue).
 enum class Finish { store, statistics, mask };
 

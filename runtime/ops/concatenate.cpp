@@ -134,14 +134,8 @@ Variable concatenate_channels(const std::vector<Variable>& inputs,
         .op = "concatenate",
         .inputs = inputs,
         .shape = shape,
-        .forward =
-            [](std::span<const Tensor> in, Tensor& y) {
-              std::vector<autograd::Expression> all;
-              for (const Tensor& x : in) {
-                all.push_back(autograd::expression_of(x, nullptr));
-              }
-              join_channels(all, y);
-            },
+        .forward = [](std::span<const Tensor> in,
+                      Tensor& y) { join(in, y.shape().rank() - 1, y); },
         .nonnegative = nonnegative,
         .across_samples = shape.rank() < 2};
   });

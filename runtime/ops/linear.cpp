@@ -7,6 +7,8 @@
 
 #include <octet/runtime/parallel.h>
 
+#include "autograd/scale_gradient.h"
+#include "inference/by_samples.h"
 #include "inference/trace.h"
 #include "partitions.h"
 #include "tensor/byte_codes.h"
@@ -127,6 +129,7 @@ struct LinearNode final : Node {
     return multiply(*kernels, from, by, factor, rescale, value, statistics);
   }
   void backward(Engine& engine) override;
+  Gradient scale_gradient(const Expression& dy) const;
   void release() override {
     input = {};
     weight = {};
@@ -150,6 +153,21 @@ struct LinearNode final : Node {
   Tensor statistics;  // of the value
 };
 
+// Gradient of x if only its scale needs it: the sum of dx * slope is that of dy
+// * (slope * weight), which takes fewer vectors if x has few channels.
+Gradient LinearNode::scale_gradient(const Expression& dy) const {
+  const Expression slopes = autograd::expression_of(
+      autograd::scale_slopes(*x->expression()), nullptr);
+  PackedWeight by;
+  by.panels = kernels->pack(weight.values());
+  Tensor products(kernels->output), no_statistics;
+  multiply(*kernels, slopes, by, GemmType::values, {}, products, no_statistics);
+  Gradient result;
+  result.slopes =
+      Tensor::full({1, 1}, static_cast<float>(autograd::dot(dy, products)));
+  return result;
+}
+
 void LinearNode::backward(Engine& engine) {
   const Gradient gradient = Engine::collect(*this);
   const Expression& dy = gradient.value;
@@ -157,6 +175,10 @@ void LinearNode::backward(Engine& engine) {
     engine.deliver(x, {});
     engine.deliver(w, {});
     return;
+  }
+  if (x != nullptr && x->scale_alone()) {
+    engine.deliver(x, scale_gradient(dy));
+    x = nullptr;
   }
   const ExpressionEvaluator dy_reader(dy, OutputKind::real);
   const ExpressionEvaluator x_reader(input, OutputKind::real);
@@ -224,14 +246,16 @@ Variable trace_linear(std::string_view op, const Variable& x,
         {.op = op,
          .inputs = {x},
          .shape = k->output,
-         .forward = [k, packed, factor, rescale,
-                     input = inference::Operand(input)](
-                        std::span<const Tensor> in, Tensor& y) {
-           Tensor no_statistics;
-           const auto all = k->for_samples(in[0].shape()[0]);
-           multiply(*all, input.of(in[0]), packed, factor, rescale, y,
-                    no_statistics);
-         }});
+         .forward =
+             [k, packed, factor, rescale, input = inference::Operand(input),
+              known = std::make_shared<inference::BySamples<LinearKernels>>()](
+                 std::span<const Tensor> in, Tensor& y) {
+               Tensor no_statistics;
+               const int64_t n = in[0].shape()[0];
+               const auto all = known->of(n, [&] { return k->for_samples(n); });
+               multiply(*all, input.of(in[0]), packed, factor, rescale, y,
+                        no_statistics);
+             }});
   }
   const Size2 upsampling = k->upsampling();
   inference::LinearCall call{

@@ -4,6 +4,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
+#include "inference/by_samples.h"
 #include "inference/trace.h"
 #include "matmul_codes.h"
 #include "matrices.h"
@@ -142,16 +143,19 @@ Variable matmul(const Variable& a, const Variable& b,
         .attributes = inference::MatrixProduct{options, codes},
         .forward =
             [l = inference::Operand(left_operand),
-             r = inference::Operand(right_operand), options,
-             codes](std::span<const Tensor> in, Tensor& y) {
+             r = inference::Operand(right_operand), options, codes,
+             known = std::make_shared<inference::BySamples<MatrixPairs>>()](
+                std::span<const Tensor> in, Tensor& y) {
               const Tensor by_rows = in[0].reshaped(
                   rows_of(in[0].shape(), in[1].shape(), options));
-              const MatrixPairs p =
-                  pair_up(by_rows.shape(), in[1].shape(), options);
+              const auto p = known->of(y.shape()[0], [&] {
+                return std::make_shared<const MatrixPairs>(
+                    pair_up(by_rows.shape(), in[1].shape(), options));
+              });
               if (codes) {
-                multiply_codes(l.of(by_rows), r.of(in[1]), p, options, y);
+                multiply_codes(l.of(by_rows), r.of(in[1]), *p, options, y);
               } else {
-                multiply(by_rows, in[1], p, options, y);
+                multiply(by_rows, in[1], *p, options, y);
               }
             },
         .broadcasts = true,

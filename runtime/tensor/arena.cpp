@@ -185,6 +185,8 @@ void keep(Buffer* buffer) {
 thread_local StepMemory* step_memory = nullptr;
 
 constexpr int64_t kOfStep = -1;  // capacity of a buffer in StepMemory
+constexpr int64_t kHeader = 64;  // bytes of its Buffer, before the data
+static_assert(sizeof(Buffer) <= kHeader);
 
 // Allocates outside of StepMemory.
 Buffer* take_lasting(int64_t bytes) {
@@ -225,21 +227,21 @@ StepMemory::~StepMemory() { step_memory = before_; }
 
 char* StepMemory::take(int64_t bytes) {
   const int64_t at = requested_;
-  requested_ += (bytes + kSlack + 63) / 64 * 64;
+  requested_ += kHeader + (bytes + kSlack + 63) / 64 * 64;
   return requested_ <= bytes_ ? memory_ + at : nullptr;
 }
 
 Buffer* take(int64_t bytes) {
   if (char* part =
           step_memory == nullptr ? nullptr : step_memory->take(bytes)) {
-    return new Buffer{part, kOfStep, 1, 0, 0};
+    return new (part) Buffer{part + kHeader, kOfStep, 1, 0, 0};
   }
   return take_lasting(bytes);
 }
 
 void give(Buffer* buffer) noexcept {
   if (buffer->capacity == kOfStep) {
-    delete buffer;
+    std::destroy_at(buffer);
     return;
   }
   if (kCaching && !of_heap(buffer->capacity)) {

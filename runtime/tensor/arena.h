@@ -41,7 +41,8 @@ class StepMemory {
 
   /// Bytes that would have held all tensors allocated so far.
   int64_t requested() const { return requested_; }
-  /// Returns a part of the memory, or null.
+  /// Returns a part of the memory with room for a Buffer before the data, or
+  /// null.
   char* take(int64_t bytes);
 
  private:

@@ -2,6 +2,7 @@
 // repeats along axes of size 1 and along axes that it lacks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include <octet/runtime/tensor.h>
 
+#include "arena.h"
 #include "partitions.h"
 
 namespace octet {
@@ -95,14 +97,13 @@ void for_each_repetition(const float* values, int64_t period, int64_t phase,
   constexpr int64_t kLeast = 512;
   const int64_t times = std::min((kLeast + period - 1) / period,
                                  (phase + n + period - 1) / period);
-  std::vector<float> repeated;
-  repeated.reserve(static_cast<size_t>(times * period));
+  float* const repeated = arena::scratch(3, times * period);
   for (int64_t i = 0; i < times; ++i) {
-    repeated.insert(repeated.end(), values, values + period);
+    std::copy_n(values, period, repeated + i * period);
   }
   for (int64_t first = 0; first < n; phase = 0) {
     const int64_t count = std::min(times * period - phase, n - first);
-    body(first, repeated.data() + phase, count);
+    body(first, repeated + phase, count);
     first += count;
   }
 }

@@ -1,5 +1,6 @@
 // Programs that predict() keeps, and Model::compile().
 #include <cstdlib>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -131,6 +132,64 @@ TEST(PredictProgram, WarnsOnceOfModelsThatCannotBeCompiled) {
   }
   ASSERT_EQ(warnings.messages.size(), 1u);
   EXPECT_EQ(warnings.messages[0], (Failure{"not_compiled", "model 'model'"}));
+}
+
+// The program repeats the layer's branch for one sample.
+TEST(PredictProgram, IsTriedOncePerStateIfOutputsDiffer) {
+  class Count final : public Layer {
+   public:
+    std::string class_name() const override { return "TestCount"; }
+    Config config() const override { return Config::Object(); }
+    Shape output_shape(std::span<const Shape> in) const override {
+      return in[0];
+    }
+    std::optional<uint64_t> state_version() const override { return 0; }
+    Variable forward(const ForwardContext&,
+                     std::span<const Variable> in) const override {
+      ++*calls;
+      return in[0].shape()[0] == 1 ? scale_shift(in[0], 2.0f) : in[0];
+    }
+    std::shared_ptr<int> calls = std::make_shared<int>(0);
+  };
+  const auto layer = std::make_shared<Count>();
+  const SymbolicTensor x = input({4});
+  const Model net(x, Dense({.units = 4})(LayerHandle(layer)(x)));
+  const Tensor data = noise({20, 4});
+  const WarningCapture warnings;
+  std::vector<int> calls;
+  const auto predict = [&] {
+    *layer->calls = 0;
+    EXPECT_EQ(bits(net.predict(data)), bits(eager(net, data)));
+    calls.push_back(*layer->calls);
+  };
+  predict();
+  predict();
+  predict();
+  EXPECT_GT(calls[0], calls[1]);
+  EXPECT_EQ(calls[1], calls[2]);
+  for (float& w : net.parameters()[0].variable.mutable_value()) w += 1;
+  predict();
+  EXPECT_EQ(calls[3], calls[0]);
+  ASSERT_EQ(warnings.messages.size(), 1u);
+  EXPECT_EQ(warnings.messages[0], (Failure{"not_compiled", "model 'model'"}));
+}
+
+// Samples with NaN say nothing about the program.
+TEST(PredictProgram, IsCompiledAfterSamplesWithNaN) {
+  Model net = quant::quantize_model(quickstart());
+  Tensor x = noise({20, 8, 6, 1});
+  (void)quant::calibrate(net, [&](const Model& m) { (void)m.predict(x); });
+  x.f32()[0] = std::numeric_limits<float>::quiet_NaN();
+  const WarningCapture warnings;
+  (void)net.predict(x);
+  x.f32()[0] = 0;
+  setenv("OCTET_TRACE", "program", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(bits(net.predict(x)), bits(eager(net, x)));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("program 'trace'"));
+  unsetenv("OCTET_TRACE");
+  EXPECT_THAT(warnings.messages, testing::IsEmpty());
 }
 
 TEST(PredictProgram, IsCompiledOnRequest) {

@@ -9,47 +9,14 @@
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/ops.h>
-#include <octet/runtime/parallel.h>
-#include <octet/runtime/system.h>
 
-#include "../support.h"
-#include "runtime/tensor/arena.h"
+#include "../session_allocations.h"
 #include "small_networks.h"
 
 namespace octet {
 namespace {
 
 #ifndef OCTET_SANITIZED
-
-// Compares run_into() with the model and counts its allocations.
-void expect_no_allocations(const Model& model) {
-  const ThreadCountGuard restored;
-  set_num_threads(1);
-  const InferenceSession session(model, {.max_batch = 2});
-  for (const ProgramStep& step : session.steps()) {
-    EXPECT_NE(step.op, "call") << step.name;
-  }
-  for (const int64_t n : {1, 2}) {
-    SCOPED_TRACE(n);
-    std::vector<Tensor> x, y;
-    for (const SymbolicTensor& input : model.inputs()) {
-      x.push_back(noise(input.shape().with(0, n)));
-    }
-    for (const SymbolicTensor& output : model.outputs()) {
-      y.push_back(Tensor(output.shape().with(0, n)));
-    }
-    release_memory();  // no idle memory
-    const int64_t before = arena::system_allocations();
-    session.run_into(x, y);
-    EXPECT_EQ(arena::system_allocations() - before, 0);
-    const NoGradGuard no_grad;
-    const std::vector<Variable> expected =
-        model(std::vector<Variable>(x.begin(), x.end()));
-    for (size_t i = 0; i < y.size(); ++i) {
-      EXPECT_EQ(bits(y[i]), bits(expected[i].value()));
-    }
-  }
-}
 
 class SessionMemory : public testing::TestWithParam<std::string> {};
 

@@ -1,5 +1,6 @@
 // Limits of a session: threads, samples and memory.
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -31,6 +32,50 @@ TEST(SessionOptions, LimitsThreads) {
   }
   EXPECT_EQ(available_threads(), 4);
   EXPECT_THROW((void)InferenceSession(net, {.threads = -1}), ValueError);
+}
+
+// A session of a moved model, with shared layers and layers that others own.
+TEST(SessionOptions, HaveTheBitsOfAMovedModel) {
+  const Tensor x = noise({3, 16, 16, 6});
+  const auto make = [] {
+    const SymbolicTensor in = input({16, 16, 6});
+    auto conv = Conv2D({.filters = 6, .padding = Padding::same});
+    SymbolicTensor y = ReLU()(BatchNormalization()(conv(in)));
+    y = Add()({conv(y), in});
+    y = Reshape({.target_shape = {-1, 6}})(y);
+    y = multi_head_attention(y, y, {.num_heads = 2, .key_dim = 3});
+    return Model(in, Dense({.units = 5})(GlobalAveragePooling1D()(y)));
+  };
+  Model net = make();
+  const auto expected = bits(InferenceSession(net).run(x));
+  const Layer& first = net.layer("conv2d");
+  const std::shared_ptr<const Layer> kept = net.nodes()[1]->layer;
+  ASSERT_EQ(kept.get(), &first);
+  const Variable kernel = net.layer("dense").parameters()[0].variable;
+  const auto before = values(kernel);
+  const InferenceSession session(std::move(net));
+  EXPECT_EQ(bits(session.run(x)), expected);
+  EXPECT_EQ(kept->parameters()[0].variable.shape(), (Shape{3, 3, 6, 6}));
+  EXPECT_EQ(values(kernel), before);
+  Model int8 = quant::quantize_model(make());
+  (void)quant::calibrate(int8, [&](const Model& m) { (void)m.predict(x); });
+  const auto quantized = bits(InferenceSession(int8).run(x));
+  EXPECT_EQ(bits(InferenceSession(std::move(int8)).run(x)), quantized);
+}
+
+TEST(SessionOptions, FreeTheWeightsOfAMovedModel) {
+  constexpr int64_t kUnits = 1024;
+  SymbolicTensor x = input({kUnits});
+  const SymbolicTensor in = x;
+  for (int i = 0; i < 4; ++i) x = Dense({.units = kUnits})(x);
+  std::optional<Model> net(std::in_place, in, x);
+  const std::weak_ptr<const Layer> last = net->nodes().back()->layer;
+  const InferenceSession other(*net);
+  EXPECT_FALSE(last.expired());
+  // `in` and `x` are no more.
+  x = {};
+  const InferenceSession session(*std::move(net));
+  EXPECT_TRUE(last.expired());
 }
 
 TEST(SessionOptions, RefuseMoreSamplesThanMaxBatch) {

@@ -1,7 +1,10 @@
 // Trainable scales, against the definition of their gradient in double
 // precision.
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -143,6 +146,52 @@ TEST(LearnedScale, MatchesEagerEvaluationAroundDeferredOps) {
   near(deferred.other, plain.other);
   near(deferred.weight, plain.weight);
   near(deferred.channels, plain.channels);
+}
+
+// The input of a network needs no gradient except that of its scale, which is
+// then computed without the gradient of the input.
+TEST(LearnedScale, MatchesEagerEvaluationForInputsOfANetwork) {
+  const std::vector<std::pair<Shape, std::function<Variable(const Variable&)>>>
+      networks{
+          {{2, 6, 5, 3},
+           [&](const Variable& q) {
+             return conv2d(q, Variable(noise({3, 3, 3, 4}, 6), true),
+                           {.strides = 2, .pads = Pads(1, 1, 1, 1)});
+           }},
+          {{3, 4, 7, 17},
+           [&](const Variable& q) {
+             return depthwise_conv2d(q,
+                                     Variable(noise({3, 3, 17, 1}, 6), true));
+           }},
+          {{5, 13},
+           [&](const Variable& q) {
+             return matmul(relu(dense(q, Variable(noise({13, 6}, 6), true))),
+                           Variable(noise({6, 3}, 7), true));
+           }},
+          {{2, 9, 1},
+           [&](const Variable& q) {
+             return conv1d(q, Variable(noise({4, 1, 5}, 6), true));
+           }},
+      };
+  for (const auto& [shape, network] : networks) {
+    for (const int low : {-8, 0}) {
+      for (const ScaleSlope slope : {ScaleSlope::rounding, ScaleSlope::none}) {
+        const auto gradient = [&] {
+          const Variable scale(Tensor::scalar(0.3f), true);
+          const Variable q = fake_quantize(Variable(wide(shape, 5)),
+                                           {.scale = scale, .slope = slope},
+                                           {.low = low, .high = low + 15});
+          const Variable y = network(q);
+          loss_of(y, noise(y.shape(), 7)).backward();
+          return scale.grad().item();
+        };
+        const float deferred = gradient();
+        const EagerGuard eager;
+        const float plain = gradient();
+        EXPECT_NEAR(deferred, plain, 2e-4f * (1 + std::fabs(plain)));
+      }
+    }
+  }
 }
 
 TEST(LearnedScale, MatchesAFixedScaleBitwise) {

@@ -82,6 +82,25 @@ TEST(Variable, PassesGradientsToAReceiver) {
   EXPECT_THAT(values(x.grad()), testing::ElementsAre(3, 4));
 }
 
+TEST(Variable, PassesAGradientAsSoonAsItIsComplete) {
+  const Variable x = parameter({1, 2});
+  const Variable v = parameter({5, 6});
+  std::vector<uint64_t> received, received_before;
+  const Variable y =
+      record("between", {x}, x.value().clone(), [&](const Tensor& dy) {
+        received_before = received;
+        return std::vector{dy};
+      });
+  sum(multiply(multiply(y, v), v))
+      .backward([&](const Variable& leaf, const Tensor&) {
+        received.push_back(leaf.id());
+        // No op needs the value any more.
+        if (leaf.id() == v.id()) leaf.mutable_value()[0] = 7;
+      });
+  EXPECT_THAT(received_before, testing::ElementsAre(v.id()));
+  EXPECT_THAT(received, testing::ElementsAre(v.id(), x.id()));
+}
+
 /// Runs a tape inside another tape with a common leaf.
 TEST(Variable, RunsNestedTapes) {
   const Variable w = parameter({1, 2});

@@ -51,6 +51,7 @@ class FitRun {
                               const GradientReceiver* receive);
   double add_batch(Loader::Iterator& next, int64_t samples, int64_t together);
   void choose_rate();
+  bool updates_in_backward() const;
   void move_parameters();
   void finish_epoch();
 

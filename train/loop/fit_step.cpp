@@ -85,6 +85,9 @@ BatchSums FitRun::compute_gradients(Batch batch, float share,
     const Variable part = share == 1.0f ? loss : scale_shift(loss, share);
     if (receive != nullptr) {
       part.backward(*receive);
+    } else if (updates_in_backward()) {
+      training_.optimizer().minimize(part, rate_factor_,
+                                     MissingGradients::ignore);
     } else {
       part.backward();
     }
@@ -113,7 +116,16 @@ double FitRun::add_batch(Loader::Iterator& next, int64_t samples,
   return sums.mean(static_cast<double>(samples));
 }
 
+/// Whether the backward pass may update each parameter: nothing needs the
+/// gradients of all of them.
+bool FitRun::updates_in_backward() const {
+  return step_->whole() && options_.accumulate == 1 &&
+         options_.clip_norm == 0 && options_.clip_value == 0 &&
+         !options_.gradient_norm;
+}
+
 void FitRun::move_parameters() {
+  if (updates_in_backward()) return;
   step_->deliver();
   const std::span<const Variable> owned = step_->owned();
   if (options_.gradient_norm) {

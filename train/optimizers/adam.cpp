@@ -13,6 +13,7 @@ class AdamRule final : public MomentsRule {
   AdamRule(std::string_view name, const AdamOptions& options)
       : MomentsRule(name, "Adam", options) {}
 
+  bool elementwise() const override { return true; }
   // Epsilon is added outside the root, with the bias correction in the learning
   // rate ("epsilon hat" of the paper, section 2).
   // Source: keras/src/optimizers/adam.py, Adam.update_step.

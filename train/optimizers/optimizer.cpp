@@ -1,4 +1,5 @@
 #include <cmath>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -9,8 +10,40 @@
 #include <octet/train/optimizer.h>
 
 #include "checks.h"
+#include "distributed/float_tree.h"
 
 namespace octet::train {
+
+namespace {
+
+// Update of a parameter.
+struct Update {
+  WriteSpan value;
+  std::span<const float> gradient;
+  std::span<Tensor> slots;
+  int rank;
+};
+
+// Elements of a parameter.
+struct Part {
+  int64_t first, count;
+};
+
+// Decays and updates a part of a parameter with the part's slots.
+void apply(const UpdateRule& rule, const Update& update,
+           std::span<Tensor> slots, const Part& part, float rate,
+           int64_t step) {
+  const auto first = static_cast<size_t>(part.first);
+  const auto count = static_cast<size_t>(part.count);
+  const std::span<float> value(update.value.begin() + part.first, count);
+  const WeightDecay decay = rule.weight_decay();
+  if (decay.rate != 0.0f && update.rank >= decay.min_rank) {
+    for (float& w : value) w -= w * decay.rate * rate;
+  }
+  rule.update(value, update.gradient.subspan(first, count), slots, rate, step);
+}
+
+}  // namespace
 
 struct Optimizer::State : OptimizerState {
   std::vector<Variable> parameters;
@@ -49,7 +82,7 @@ void Optimizer::attach(std::vector<Variable> parameters) {
   *state_ = std::move(state);
 }
 
-void Optimizer::step(float factor, MissingGradients missing) {
+float Optimizer::rate_of(float factor) const {
   if (!(factor >= 0.0f) || std::isinf(factor)) {
     throw ValueError("out_of_range", "Optimizer",
                      fmt::format("factor of the learning rate must be finite "
@@ -57,14 +90,23 @@ void Optimizer::step(float factor, MissingGradients missing) {
                                  number_text(factor)));
   }
   expect_attached();
+  return learning_rate() * factor;
+}
+
+void Optimizer::refuse_missing() const {
+  throw ValueError(
+      "no_gradient", "Optimizer",
+      fmt::format("none of the {} attached parameters has a gradient. Hint: "
+                  "call backward() before step(), and "
+                  "attach(model.trainable_variables()) of the trained model; "
+                  "a quantized or cloned model has separate parameters",
+                  state_->parameters.size()));
+}
+
+void Optimizer::step(float factor, MissingGradients missing) {
+  const float rate = rate_of(factor);
   State& state = *state_;
 
-  struct Update {
-    WriteSpan value;
-    std::span<const float> gradient;
-    std::span<Tensor> slots;
-    int rank;
-  };
   // A Variable is bound to this thread, so tasks use its values only.
   std::vector<Update> updates;
   updates.reserve(state.parameters.size());
@@ -75,28 +117,34 @@ void Optimizer::step(float factor, MissingGradients missing) {
     updates.push_back({parameter.mutable_value(), gradient.f32(),
                        state.slots[i], parameter.shape().rank()});
   }
+  if (updates.empty() && missing == MissingGradients::refuse) refuse_missing();
 
-  if (updates.empty() && missing == MissingGradients::refuse) {
-    throw ValueError(
-        "no_gradient", "Optimizer",
-        fmt::format("none of the {} attached parameters has a gradient. Hint: "
-                    "call backward() before step(), and "
-                    "attach(model.trainable_variables()) of the trained model; "
-                    "a quantized or cloned model has separate parameters",
-                    state.parameters.size()));
-  }
-
-  const float rate = learning_rate() * factor;
-  const WeightDecay decay = rule_->weight_decay();
   const int64_t step = ++state.steps;
   parallel_for(static_cast<int64_t>(updates.size()), [&](int64_t i) {
-    const Update& update = updates[static_cast<size_t>(i)];
-    if (decay.rate != 0.0f && update.rank >= decay.min_rank) {
-      for (float& w : update.value) w -= w * decay.rate * rate;
-    }
-    rule_->update(update.value, update.gradient, update.slots, rate, step);
+    const Update& u = updates[static_cast<size_t>(i)];
+    apply(*rule_, u, u.slots, {0, std::ssize(u.value)}, rate, step);
   });
   zero_grad();
+}
+
+void Optimizer::update(size_t parameter, const Tensor& gradient, float rate) {
+  constexpr int64_t kPart = 1 << 16;
+  State& state = *state_;
+  const Variable& of = state.parameters[parameter];
+  const int64_t size = of.shape().size();
+  const int64_t parts = rule_->elementwise() ? (size + kPart - 1) / kPart : 1;
+  const Update all{of.mutable_value(), gradient.f32(), state.slots[parameter],
+                   of.shape().rank()};
+  parallel_for(parts, [&](int64_t i) {
+    const int64_t first = size * i / parts;
+    const Part part{first, size * (i + 1) / parts - first};
+    std::vector<Tensor> slots;
+    for (const Tensor& slot : all.slots) {
+      slots.push_back(slot.reshaped({size}).slice(part.first, part.count));
+    }
+    apply(*rule_, all, parts == 1 ? all.slots : std::span(slots), part, rate,
+          state.steps);
+  });
 }
 
 void Optimizer::zero_grad() const {
@@ -110,11 +158,31 @@ void Optimizer::expect_attached() const {
                    "attach(model.trainable_variables()) before step()");
 }
 
-void Optimizer::minimize(const Variable& loss) {
-  expect_attached();
+void Optimizer::minimize(const Variable& loss, float factor,
+                         MissingGradients missing) {
+  const float rate = rate_of(factor);
   zero_grad();
-  loss.backward();
-  step();
+  std::unordered_map<uint64_t, size_t> places;  // of parameters, by id
+  for (size_t i = 0; i < state_->parameters.size(); ++i) {
+    places.emplace(state_->parameters[i].id(), i);
+  }
+  bool updated = false;
+  loss.backward([&](const Variable& leaf, const Tensor& gradient) {
+    const auto place = places.find(leaf.id());
+    if (place == places.end()) {
+      Tensor sum = gradient.clone();
+      if (const Tensor& before = leaf.grad(); !before.empty()) {
+        add_floats(sum.f32(), before.f32());
+      }
+      leaf.set_grad(std::move(sum));
+      return;
+    }
+    if (!std::exchange(updated, true)) ++state_->steps;
+    update(place->second, gradient, rate);
+  });
+  if (updated) return;
+  if (missing == MissingGradients::refuse) refuse_missing();
+  ++state_->steps;
 }
 
 float Optimizer::learning_rate() const {

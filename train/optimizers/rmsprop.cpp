@@ -39,6 +39,7 @@ class RmspropRule final : public UpdateRule {
         .set("decay_min_rank", options_.decay_min_rank);
   }
 
+  bool elementwise() const override { return true; }
   void update(std::span<float> value, std::span<const float> gradient,
               std::span<Tensor> slots, float learning_rate,
               int64_t /*step*/) const override {

@@ -30,9 +30,11 @@ struct SessionOptions {
 };
 
 /// A compiled model. It owns all data that it needs: the model may change or be
-/// destroyed. Safe to run from several threads.
+/// destroyed. Given a temporary or moved model, it frees the model's weights
+/// while it packs them. Safe to run from several threads.
 ///
 ///   const InferenceSession session(model);
+///   const InferenceSession leaner(io::load_keras("net.h5"));
 ///   const Tensor y = session.run(x);
 class InferenceSession {
  public:
@@ -46,6 +48,9 @@ class InferenceSession {
   /// differ from the session's, as with custom layers that branch on values.
   explicit InferenceSession(const Model& model,
                             const SessionOptions& options = {});
+  /// The same. Frees each layer that nothing else owns as soon as its weights
+  /// are packed.
+  explicit InferenceSession(Model&& model, const SessionOptions& options = {});
 
   /// Returns the outputs, bit-identical to model(x). A single sample uses all
   /// threads; a batch is split among them.

@@ -277,6 +277,8 @@ class [[nodiscard]] Tensor {
   /// number of elements, ValueError for another type.
   float item() const;
 
+  /// Whether other handles share the buffer.
+  bool is_shared() const;
   /// A copy with a separate buffer.
   Tensor clone() const;
   /// Returns the same buffer with another shape of equal size. A dimension may
@@ -297,8 +299,6 @@ class [[nodiscard]] Tensor {
   friend class WriteSpan;
   static Tensor from_bytes(const Shape& shape, DType type, const void* values,
                            size_t count);
-  /// Whether other handles share the buffer.
-  bool is_shared() const;
   void check_type(DType expected) const;
   void count_write() const;
   void begin_writing() const;

@@ -110,9 +110,9 @@ class [[nodiscard]] Variable {
   /// requires a gradient or the tape was released.
   void backward() const;
   /// Passes each leaf gradient to `receive` once, as soon as it is complete and
-  /// while the tape is still running; grad() is unchanged. Leaves with zero
-  /// gradient may be skipped. Tapes of several threads may then share leaves if
-  /// only one thread runs at a time.
+  /// no op of the tape needs the leaf's value, which `receive` may then write;
+  /// grad() is unchanged. Leaves with zero gradient may be skipped. Tapes of
+  /// several threads may then share leaves if only one thread runs at a time.
   void backward(const GradientReceiver& receive) const;
 
   /// A leaf's gradient; empty before the first backward().

@@ -44,6 +44,9 @@ class UpdateRule {
   virtual void update(std::span<float> value, std::span<const float> gradient,
                       std::span<Tensor> slots, float learning_rate,
                       int64_t step) const = 0;
+  /// Whether update() treats each element by itself: it may then be called for
+  /// parts of a parameter, in parallel.
+  virtual bool elementwise() const { return false; }
 };
 
 /// State of an Optimizer between two steps.
@@ -87,9 +90,14 @@ class Optimizer {
 
   /// Clears the gradients of the attached parameters.
   void zero_grad() const;
-  /// Calls zero_grad(), loss.backward() and step().
-  /// Throws: as backward() and step().
-  void minimize(const Variable& loss);
+  /// Calls zero_grad(), loss.backward() and step(). Updates each parameter
+  /// during the backward pass, as soon as its gradient is complete and the pass
+  /// needs its value no more, and frees the gradient: bit-identical to separate
+  /// calls, with less memory. Gradients of other parameters add to grad().
+  /// Throws: as backward() and step(); a gradient function that throws may
+  /// leave some parameters updated.
+  void minimize(const Variable& loss, float factor = 1.0f,
+                MissingGradients missing = MissingGradients::refuse);
 
   /// Returns the learning rate: the rule's, unless set_learning_rate() replaced
   /// it.
@@ -113,6 +121,9 @@ class Optimizer {
 
  private:
   void expect_attached() const;
+  float rate_of(float factor) const;
+  [[noreturn]] void refuse_missing() const;
+  void update(size_t parameter, const Tensor& gradient, float rate);
 
   struct State;
   std::shared_ptr<const UpdateRule> rule_;
