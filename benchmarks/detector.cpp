@@ -3,9 +3,9 @@
 #include <vector>
 
 #include <octet/layers/convolution.h>
-#include <octet/layers/normalization.h>
 #include <octet/layers/ops.h>
 #include <octet/layers/pooling.h>
+#include <octet/layers/preprocessing.h>
 #include <octet/layers/reshaping.h>
 
 namespace octet::bench {
