@@ -14,5 +14,6 @@
 #include <octet/train/loss.h>
 #include <octet/train/metric.h>
 #include <octet/train/optimizer.h>
+#include <octet/train/print.h>
 #include <octet/train/qat_preset.h>
 #include <octet/train/schedule.h>
