@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/thread_modes.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/system.h>
 
@@ -58,6 +59,7 @@ std::shared_ptr<const Program> ProgramCache::program_of(
       return nullptr;
     }
   } catch (const Error& error) {
+    if (checks_nan() && error.code() == "not_finite") throw;
     refuse(error.message());
   }
   version_ = std::move(version);

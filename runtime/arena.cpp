@@ -20,6 +20,7 @@
 #include <octet/runtime/system.h>
 
 #include "region_heap.h"
+#include "trace_events.h"
 
 namespace octet::arena {
 namespace {
@@ -230,17 +231,23 @@ char* StepMemory::take(int64_t bytes) {
 }
 
 Buffer* take(int64_t bytes) {
+  const bool traced = traces(TraceKind::alloc);  // reports invalid settings
   if (char* part =
           step_memory == nullptr ? nullptr : step_memory->take(bytes)) {
     return new Buffer{part, kOfStep, 1, 0, 0};
   }
-  return take_lasting(bytes);
+  Buffer* const buffer = take_lasting(bytes);
+  if (traced) diagnosis::note_alloc(buffer->capacity);
+  return buffer;
 }
 
 void give(Buffer* buffer) noexcept {
   if (buffer->capacity == kOfStep) {
     delete buffer;
     return;
+  }
+  if (detail::has_read(TraceKind::alloc)) {
+    diagnosis::note_alloc(-buffer->capacity);
   }
   if (kCaching && !of_heap(buffer->capacity)) {
     try {

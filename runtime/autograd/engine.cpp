@@ -9,6 +9,7 @@
 
 #include "../arena.h"
 #include "node.h"
+#include "observe.h"
 
 namespace octet::autograd {
 namespace {
@@ -141,7 +142,10 @@ void Engine::run(const NodePtr& root) {
       }
       with_context(
           [&] { return fmt::format("in the gradient of {}", next->op); },
-          [&] { next->backward(*this); });
+          [&] {
+            const GradientObserver observer(*next, running_);
+            next->backward(*this);
+          });
       pending_gradients(*next).gradients.clear();
       const NodePtr done = std::move(next);  // freed now unless still in use
       if (done->inputs.empty()) continue;    // a leaf
@@ -162,6 +166,7 @@ void Engine::deliver(Node* to, Gradient gradient) {
   PendingGradients& at = pending_gradients(*to);
   --at.pending;
   if (gradient.value.first.t.empty()) return;  // zero
+  if (checks_nan()) expect_finite_gradient(running_, *to, gradient.value);
   at.gradients.push_back(std::move(gradient));
 }
 

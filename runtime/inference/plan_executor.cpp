@@ -10,6 +10,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "../autograd/observe.h"
+#include "observe_step.h"
 #include "run.h"
 
 namespace octet::inference {
@@ -51,6 +53,7 @@ bool run_chunk(const Program::Plan& plan, std::span<const Tensor> inputs,
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const auto begin = std::chrono::steady_clock::now();
     run.step(plan.steps[i]);
+    if (autograd::observing()) observe_step(run, plan.steps[i], begin);
     if (run.nan()) return false;
     if (seconds != nullptr) {
       const std::chrono::duration<double> took =

@@ -1,5 +1,4 @@
 // Programs that predict() keeps, and Model::compile().
-#include <cstdlib>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/ops.h>
 
 #include "support.h"
@@ -68,7 +68,7 @@ TEST(PredictProgram, IsCompiledOnce) {
   const Model floats = zoo::resnet8();
   Model net = quant::quantize_model(floats);
   (void)quant::calibrate(net, [&](const Model& m) { (void)m.predict(x); });
-  setenv("OCTET_TRACE", "program", 1);
+  set_diagnostics({.trace = "program"});
   for (const Model* model :
        std::initializer_list<const Model*>{&floats, &net}) {
     testing::internal::CaptureStderr();
@@ -79,7 +79,7 @@ TEST(PredictProgram, IsCompiledOnce) {
     (void)model->predict(x);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   }
-  unsetenv("OCTET_TRACE");
+  set_diagnostics({});
 }
 
 // A layer with state that Octet does not know.

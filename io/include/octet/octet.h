@@ -4,6 +4,7 @@
 // In the order of the modules, so that compile errors name the shortest path to
 // a header.
 // clang-format off
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/system.h>
