@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/printable.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/system.h>
@@ -320,6 +321,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
   try {
     remove_error_file();
     (void)active_isa();  // reports an invalid OCTET_ISA first
+    (void)diagnostics();
     if (argc <= 1 && app_->get_require_subcommand_min() > 0) {
       print(app_->help());
       return 0;

@@ -179,11 +179,15 @@ constexpr std::string_view kEnding =
     "OCTET_ERROR_FILE: an error is also written to this file, as JSON with "
     "kind, code, subject, message and exit_code. The file is removed at the "
     "start.\n.br\n"
-    "OCTET_TRACE=passes: each pass over an ONNX graph prints a line to "
-    "standard "
-    "error.\n.br\n"
-    "OCTET_TRACE=program: inference sessions print their program after each "
-    "pass of its compilation to standard error.\n";
+    "OCTET_TRACE: list, separated by commas, of what is traced to standard "
+    "error: ops (ops, gradients and program steps with layer, shape and "
+    "duration), alloc (buffers of tensors), import (nodes and layers of "
+    "imported files), passes (passes over ONNX graphs), program (programs of "
+    "inference sessions after each pass of their compilation).\n.br\n"
+    "OCTET_TRACE_FILE: ops, alloc and import are written to this file instead, "
+    "as Chrome trace JSON, which ui.perfetto.dev opens.\n.br\n"
+    "OCTET_CHECK_NAN=1: the first op whose result contains NaN or infinity is "
+    "an error that names the op and its layer.\n";
 
 ManPage page_of(const CLI::App& app, const CLI::App* command) {
   const CLI::App& shown = command == nullptr ? app : *command;

@@ -63,25 +63,16 @@ OnnxValue emit_hard_tanh(EmitContext& context, const OnnxValue& x) {
                                           context.scalar("most", 1)}));
 }
 
-Variable log_sigmoid(const Variable& x) { return -softplus(-x); }
 OnnxValue emit_log_sigmoid(EmitContext& context, const OnnxValue& x) {
   const std::string negated = context.node("Neg", {x.name});
   return renamed(x, context.node("Neg", {context.node("Softplus", {negated})}));
 }
 
-// x - max - log(sum(exp(x - max))) over the channels.
-Variable log_softmax(const Variable& x) {
-  const std::vector<int> channels{-1};
-  const Variable below = x - max(x, channels, Keepdims::yes).detach();
-  return below - log(sum(exponential(below), channels, Keepdims::yes));
-}
 OnnxValue emit_log_softmax(EmitContext& context, const OnnxValue& x) {
   return renamed(x,
                  context.node("LogSoftmax", {x.name}, {{"axis", int64_t{-1}}}));
 }
 
-// Source: Misra 2019, arXiv 1908.08681.
-Variable mish(const Variable& x) { return x * octet::tanh(softplus(x)); }
 OnnxValue emit_mish(EmitContext& context, const OnnxValue& x) {
   const std::string softplus = context.node("Softplus", {x.name});
   return renamed(
@@ -145,12 +136,13 @@ OnnxValue emit_tanh_shrink(EmitContext& context, const OnnxValue& x) {
 }
 
 constexpr ActivationFunction kComposed[] = {
-    {"celu", [](const Variable& x) { return elu(x); }, emit_celu},
+    {"celu", octet::celu, emit_celu},
     {"gelu_tanh", gelu_tanh, emit_gelu_tanh},
     {"hard_shrink", hard_shrink, emit_hard_shrink},
     {"hard_tanh", hard_tanh, emit_hard_tanh},
     {"log_sigmoid", log_sigmoid, emit_log_sigmoid},
-    {"log_softmax", log_softmax, emit_log_softmax},
+    {"log_softmax", [](const Variable& x) { return octet::log_softmax(x); },
+     emit_log_softmax},
     {"mish", mish, emit_mish},
     {"soft_shrink", soft_shrink, emit_soft_shrink},
     {"sparse_plus", sparse_plus, emit_sparse_plus, true},

@@ -60,8 +60,7 @@ class DotLayer final : public Layer {
     const std::array shapes{inputs[0].shape(), inputs[1].shape()};
     const auto [x, y] = operands(shapes);
     const auto matrices = [&](const Variable& v, const Operand& o, bool left) {
-      const Variable unit =
-          o_.normalize ? unit_length(v, {o.axis}, kEpsilon) : v;
+      const Variable unit = o_.normalize ? normalize(v, {o.axis}, kEpsilon) : v;
       if (!o.vector) return unit;
       const int64_t n = v.shape()[0];
       return reshape(unit, left ? Shape{n, 1, o.k} : Shape{n, o.k, 1});

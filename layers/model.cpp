@@ -11,6 +11,7 @@
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/detail/thread_modes.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
@@ -44,6 +45,17 @@ void check_is_f32(const Tensor& x, const std::string& name) {
           to_string(x.dtype())));
 }
 
+// For OCTET_CHECK_NAN: outputs that are not finite then come from the op.
+void check_input(const Tensor& x, const std::string& name) {
+  if (checks_nan()) check_finite(x, fmt::format("input '{}'", name));
+}
+void check_parameters(const Layer& layer) {
+  for (const Parameter& p : layer.parameters()) {
+    check_finite(p.variable.value(),
+                 fmt::format("{} of layer '{}'", p.name, layer.name()));
+  }
+}
+
 }  // namespace
 
 void expect_fits(const Tensor& x, const Shape& input, const std::string& name) {
@@ -53,6 +65,7 @@ void expect_fits(const Tensor& x, const Shape& input, const std::string& name) {
   }
   check_fits(x.shape(), input, name);
   check_is_f32(x, name);
+  check_input(x, name);
 }
 
 Model::Model(const SymbolicTensor& input, const SymbolicTensor& output,
@@ -192,6 +205,7 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
     check_fits(inputs[i].shape(), node.shape, node.layer->name());
     if (inputs[i].is_leaf()) {
       check_is_f32(inputs[i].value(), node.layer->name());
+      check_input(inputs[i].value(), node.layer->name());
     }
     values[input_slots_[i]] = inputs[i];
     if (observer) observer(node, inputs[i]);
@@ -208,7 +222,11 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
           return fmt::format("{}, input {}", node.layer->describe(),
                              shapes_text(arguments));
         },
-        [&] { return node.layer->forward(context, arguments); });
+        [&] {
+          const LayerScope scope(node.layer->name());
+          if (checks_nan()) check_parameters(*node.layer);
+          return node.layer->forward(context, arguments);
+        });
     if (observer) observer(node, values[step.node]);
     arguments.clear();
     for (const size_t input : step.inputs) {

@@ -25,21 +25,6 @@ static void fields(Visitor& v, PadOptions& o) {
 
 namespace {
 
-// Returns the entry copied to a place before the first or after the last entry
-// of an axis. Source: numpy.pad.
-int64_t padded_entry(int64_t place, int64_t size, const std::string& mode) {
-  if (mode == "edge") return std::clamp<int64_t>(place, 0, size - 1);
-  const auto within = [&](int64_t period) {
-    return ((place % period) + period) % period;
-  };
-  if (mode == "wrap") return within(size);
-  if (mode == "symmetric") {
-    return std::min(within(2 * size), 2 * size - 1 - within(2 * size));
-  }
-  const int64_t period = std::max<int64_t>(2 * (size - 1), 1);
-  return std::min(within(period), period - within(period)) % size;
-}
-
 void expect_pad_mode(const std::string& mode) {
   const std::vector<std::string> known{"constant", "edge", "reflect",
                                        "symmetric", "wrap"};
@@ -98,11 +83,11 @@ class PadLayer final : public Layer {
 
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
-    Variable y = inputs[0];
-    for (int axis = 1; axis < y.shape().rank(); ++axis) {
-      if (ends_of(axis) != Ends{}) y = padded(y, axis);
+    std::vector<Ends> widths(1);  // the batch
+    for (int axis = 1; axis < inputs[0].shape().rank(); ++axis) {
+      widths.push_back(ends_of(axis));
     }
-    return y;
+    return octet::pad(inputs[0], widths, o_.mode, o_.value);
   }
 
   OnnxValue emit(EmitContext& context,
@@ -115,7 +100,9 @@ class PadLayer final : public Layer {
         if (ends_of(axis) == Ends{}) continue;
         y.name = context.node(
             "Gather",
-            {y.name, context.integers("indices", entries(axis, x[axis]))},
+            {y.name,
+             context.integers("indices",
+                              padded_entries(x[axis], ends_of(axis), o_.mode))},
             {{"axis", int64_t{axis}}});
       }
       return y;
@@ -137,28 +124,6 @@ class PadLayer final : public Layer {
   Ends ends_of(int axis) const {
     const auto i = static_cast<size_t>(axis) - 1;
     return {o_.begin[i], o_.end[i]};
-  }
-
-  // Returns the entries of an axis that the padded axis consists of.
-  std::vector<int64_t> entries(int axis, int64_t size) const {
-    std::vector<int64_t> result;
-    const Ends ends = ends_of(axis);
-    for (int64_t k = -ends.begin; k < size + ends.end; ++k) {
-      result.push_back(padded_entry(k, size, o_.mode));
-    }
-    return result;
-  }
-
-  Variable padded(const Variable& x, int axis) const {
-    const Shape shape = x.shape();
-    if (o_.mode != "constant") {
-      return gather(x, axis, entries(axis, shape[axis]));
-    }
-    // [n * before,size,behind]
-    const int64_t behind = shape.slice(axis + 1, shape.rank()).size();
-    const Variable y = pad1d(reshape(x, {Shape::kAnySize, shape[axis], behind}),
-                             ends_of(axis), o_.value);
-    return reshape(y, shape.with(axis, y.shape()[1]));
   }
 
   PadOptions o_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/thread_modes.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/system.h>
 
@@ -59,6 +60,7 @@ std::shared_ptr<const Program> ProgramCache::program_of(
       refuse(model, "the outputs of the program differ from the model's");
     }
   } catch (const Error& error) {
+    if (checks_nan() && error.code() == "not_finite") throw;
     refuse(model, error.message());
   }
   if (program_ == nullptr) {

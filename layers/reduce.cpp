@@ -30,33 +30,16 @@ struct Reduction {
   const char* onnx_op;
 };
 
-using ReduceFunction = Variable (*)(const Variable& x,
-                                    const std::vector<int>& axes,
-                                    Keepdims keepdims);
-
-/// Returns the index of an extremum, the first of equal ones; the last index if
-/// there is none because of NaN. A composition of recorded ops, whose gradient
-/// is zero.
-template <ReduceFunction extremum>
+// argmax() or argmin() of the only axis.
+template <Variable (*index)(const Variable& x, int axis, Keepdims keepdims)>
 Variable index_of(const Variable& x, const std::vector<int>& axes,
                   Keepdims keepdims) {
-  const int axis = axes.at(0);
-  const int64_t last = x.shape()[axis] - 1;
-  std::vector<int64_t> dims(static_cast<size_t>(x.shape().rank()), 1);
-  dims[static_cast<size_t>(axis)] = last + 1;
-  Tensor offsets{Shape(std::span<const int64_t>(dims))};
-  for (int64_t i = 0; i <= last; ++i) {
-    offsets.f32()[static_cast<size_t>(i)] = static_cast<float>(i - last);
-  }
-  const Variable found =
-      compare(Comparison::equal, x, extremum(x, axes, Keepdims::yes));
-  return octet::min(found * Variable(offsets), axes, keepdims) +
-         static_cast<float>(last);
+  return index(x, axes.at(0), keepdims);
 }
 
 constexpr Reduction kReductions[] = {
-    {"argmax", index_of<octet::max>, "ArgMax"},
-    {"argmin", index_of<octet::min>, "ArgMin"},
+    {"argmax", index_of<octet::argmax>, "ArgMax"},
+    {"argmin", index_of<octet::argmin>, "ArgMin"},
     {"max", octet::max, "ReduceMax"},
     {"mean", octet::mean, "ReduceMean"},
     {"min", octet::min, "ReduceMin"},

@@ -1,14 +1,6 @@
 #include "unit_length.h"
 
-#include <octet/runtime/ops.h>
-
 namespace octet {
-
-Variable unit_length(const Variable& x, const std::vector<int>& axes,
-                     float epsilon) {
-  const Variable squares = sum(square(x), axes, Keepdims::yes);
-  return x / octet::sqrt(maximum(squares, Tensor::scalar(epsilon * epsilon)));
-}
 
 std::string emit_unit_length(EmitContext& context, const std::string& x,
                              const std::vector<int64_t>& axes, float epsilon) {

@@ -58,7 +58,7 @@ class UnitNormalizationLayer final : public Layer {
   }
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
-    return unit_length(inputs[0], axes_of(inputs[0].shape()), o_.epsilon);
+    return normalize(inputs[0], axes_of(inputs[0].shape()), o_.epsilon);
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {

@@ -22,6 +22,7 @@ struct BenchOptions {
   int64_t batch = 1;
   int64_t threads = 0;
   double seconds = 2;
+  std::string trace;
 };
 
 Model quantized(const Model& model) {
@@ -33,6 +34,7 @@ Model quantized(const Model& model) {
 
 std::string benched(const BenchOptions& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  if (!o.trace.empty()) check_output(o.trace);
   Model model = read_model(o.source);
   if (o.int8) model = quantized(model);
   const InferenceSession session(model, session_options(o.source));
@@ -41,7 +43,13 @@ std::string benched(const BenchOptions& o) {
                          .batch = o.batch,
                          .threads = num_threads(),
                          .seconds = o.seconds};
-  return times_text(session, what, times_of(session, model, what), o.json);
+  std::string text =
+      times_text(session, what, times_of(session, model, what), o.json);
+  if (!o.trace.empty()) {
+    trace_runs(session, model, o.batch, o.trace);
+    if (!o.json) text += "trace of 10 runs: " + o.trace + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -65,6 +73,10 @@ void add_bench(CommandLine& program) {
       .type("S")
       .show_default();
   command.begin_group("Output");
+  command
+      .add("--trace", o.trace,
+           "write a Chrome trace of 10 more runs, for ui.perfetto.dev")
+      .type("FILE");
   command.add_flag("--json", o.json, "print JSON");
   command.set_footer(
       "\nPrints latency, throughput and the time of each fused step.\n\n"

@@ -9,6 +9,7 @@
 
 #include <octet/io/json.h>
 #include <octet/runtime/detail/text_table.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/system.h>
 
 #include "random_samples.h"
@@ -127,6 +128,17 @@ std::string measured_text(const InferenceSession& session,
 }
 
 }  // namespace
+
+void trace_runs(const InferenceSession& session, const Model& model,
+                int64_t batch, const std::string& file) {
+  constexpr int kTraced = 10;
+  const std::vector<Tensor> x = random_samples(model, batch);
+  (void)session.run(x);
+  const DiagnosticOptions before = diagnostics();
+  set_diagnostics({.trace = "ops", .trace_file = file});
+  for (int i = 0; i < kTraced; ++i) (void)session.run(x);
+  set_diagnostics(before);
+}
 
 Times times_of(const InferenceSession& session, const Model& model,
                const Measurement& what) {

@@ -27,6 +27,11 @@ struct Times {
 Times times_of(const InferenceSession& session, const Model& model,
                const Measurement& what);
 
+/// Runs `session` 10 times on random samples and writes a Chrome trace of the
+/// steps. Throws: IoError.
+void trace_runs(const InferenceSession& session, const Model& model,
+                int64_t batch, const std::string& file);
+
 /// Returns latency, throughput and the time of each step as a table or JSON.
 std::string times_text(const InferenceSession& session, const Measurement& what,
                        const Times& times, bool json);

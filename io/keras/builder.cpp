@@ -7,6 +7,7 @@
 
 #include <octet/io/onnx.h>
 #include <octet/layers/custom_layer.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"
@@ -14,6 +15,19 @@
 
 namespace octet::io {
 namespace {
+
+// Reports a layer with the layer that produces its first output, and its shape
+// in Keras.
+void trace_import(const KerasLayer& layer,
+                  const std::vector<KerasValue>& outputs) {
+  std::string produced = "nothing";
+  if (!outputs.empty() && outputs[0].tensor.node != nullptr) {
+    const Layer& producer = *outputs[0].tensor.node->layer;
+    produced = fmt::format("{} '{}' {}", producer.class_name(), producer.name(),
+                           keras_shape(outputs[0]).to_string());
+  }
+  trace_event(TraceKind::import, text_of(layer), produced);
+}
 
 /// The layers of a graph, created at their first call.
 class ModelBuilder {
@@ -65,6 +79,9 @@ class ModelBuilder {
                 }
                 values[index][number] = builder->call(arguments, number);
                 add_alias(layer, values[index][number]);
+                if (traces(TraceKind::import)) {
+                  trace_import(layer, values[index][number]);
+                }
               });
     }
     std::vector<KerasValue> outputs;

@@ -8,6 +8,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "node.h"
+#include "observe.h"
 #include "tensor/arena.h"
 
 namespace octet::autograd {
@@ -154,7 +155,10 @@ void Engine::run(const NodePtr& root) {
       }
       with_context(
           [&] { return fmt::format("in the gradient of {}", next->op); },
-          [&] { next->backward(*this); });
+          [&] {
+            const GradientObserver observer(*next, running_);
+            next->backward(*this);
+          });
       pending_gradients(*next).gradients.clear();
       if (next->inputs.empty()) {  // a leaf
         next = nullptr;
@@ -183,6 +187,7 @@ void Engine::deliver(Node* to, Gradient gradient) {
   if (gradient.value.first.t.empty() && gradient.slopes.empty()) {
     return;  // zero
   }
+  if (checks_nan()) expect_finite_gradient(running_, *to, gradient.value);
   at.gradients.push_back(std::move(gradient));
 }
 

@@ -87,6 +87,8 @@ struct Node : std::enable_shared_from_this<Node> {
 
   const uint64_t id;
   std::string op;
+  std::string layer;      // for diagnostics, set by observe()
+  bool observed = false;  // by observe()
   Shape shape;
   bool needs_grad = false;
   bool released = false;
@@ -216,6 +218,7 @@ class Engine {
   static Tensor sum(const std::vector<Gradient>& gradients);
 
   const GradientReceiver* receiver_;
+  const Node* running_ = nullptr;  // whose backward() runs
   std::unordered_map<const Node*, PendingGradients> of_leaves_;
   std::vector<Leaf*> complete_;  // leaves that have not arrived
 };

@@ -9,6 +9,7 @@
 
 #include "inference/trace.h"
 #include "node.h"
+#include "observe.h"
 
 namespace octet {
 namespace {
@@ -56,10 +57,14 @@ Variable::Variable(Tensor value, bool requires_grad) {
 }
 
 Variable::Variable(autograd::NodePtr node) : node_(std::move(node)) {
-  if (node_ != nullptr) node_->add_variable();
+  if (node_ == nullptr) return;
+  if (autograd::observing()) autograd::observe(*node_);
+  node_->add_variable();
 }
 
-Variable::Variable(const Variable& other) : Variable(other.node_) {}
+Variable::Variable(const Variable& other) : node_(other.node_) {
+  if (node_ != nullptr) node_->add_variable();
+}
 
 Variable::~Variable() {
   if (node_ != nullptr) node_->remove_variable();

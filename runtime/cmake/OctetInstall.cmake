@@ -41,5 +41,7 @@ install(FILES ${PROJECT_BINARY_DIR}/octetConfig.cmake
               ${PROJECT_SOURCE_DIR}/runtime/cmake/Findre2.cmake
               ${PROJECT_SOURCE_DIR}/runtime/cmake/Findlibcsv.cmake
         DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/runtime/octet_gdb.py
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/octet)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,11 +1,12 @@
 #include "passes.h"
 
-#include <cstdlib>
 #include <iostream>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include <octet/runtime/diagnostics.h>
 
 #include "describe.h"
 #include "fusion.h"
@@ -20,8 +21,7 @@ std::string text_of(const Program::Plan& plan) { return to_string(plan); }
 
 template <class Result>
 void show(std::string_view pass, const Result& result) {
-  const char* const trace = std::getenv("OCTET_TRACE");
-  if (trace == nullptr || std::string_view(trace) != "program") return;
+  if (!traces(TraceKind::program)) return;
   std::cerr << fmt::format("program '{}':\n{}", pass, text_of(result));
 }
 

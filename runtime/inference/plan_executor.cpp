@@ -10,6 +10,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "autograd/observe.h"
+#include "observe_step.h"
 #include "parallel_region.h"
 #include "run.h"
 
@@ -55,6 +57,7 @@ bool run_chunk(const Program::Plan& plan, std::span<const Tensor> inputs,
     if (plan.steps[i].lasting) continue;
     const auto begin = std::chrono::steady_clock::now();
     run.step(plan.steps[i]);
+    if (autograd::observing()) observe_step(run, plan.steps[i], begin);
     if (run.nan()) return false;
     if (seconds != nullptr) {
       const std::chrono::duration<double> took =

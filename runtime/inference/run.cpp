@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
@@ -77,6 +78,23 @@ void Run::step(const Step& step) {
     run(std::get<CallStep>(step.what), step.name);
   }
   for (const int gone : step.gone) bind(gone, {});
+}
+
+Tensor Run::values_of(int id) {
+  const Storage& s = storage(id);
+  if (s.form != StorageFormat::values && s.form != StorageFormat::real) {
+    return {};
+  }
+  Tensor values(Shape{n_, s.h, s.w, s.c});
+  float* to = values.f32().data();
+  for (int64_t row = 0; row < n_ * s.h; ++row) {
+    const char* from = row_of(id, row / s.h, row % s.h);
+    for (int64_t x = 0; x < s.w; ++x, to += s.c) {
+      std::memcpy(to, from + x * s.pixel * s.element,
+                  static_cast<size_t>(s.c) * sizeof(float));
+    }
+  }
+  return values;
 }
 
 void Run::pad(int id, int64_t image, int64_t first, int64_t last) {
@@ -377,6 +395,7 @@ void Run::run(const CallStep& step, const std::string& name) {
     inputs.push_back(e.plain() ? Variable(t)
                                : autograd::wrap("stored", std::move(e)));
   }
+  const LayerScope scope(name);
   const Variable result = step.layer.function(inputs);
   const Tensor y = step.layer.affine
                        ? autograd::expression_of(result).first.t.read()

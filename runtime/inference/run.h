@@ -34,6 +34,10 @@ class Run {
     return t;
   }
   bool nan() const { return nan_; }
+  int64_t samples() const { return n_; }
+  /// Returns a copy of the stored pixels [n,h,w,c] of a storage of floats, else
+  /// an empty tensor. For diagnostics.
+  Tensor values_of(int id);
 
   void step(const Step& step);
 

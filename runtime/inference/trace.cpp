@@ -167,6 +167,7 @@ bool Trace::append(const autograd::Node& node, const Expression& e) {
 }
 
 Variable Trace::input(const Shape& shape) {
+  const TraceGuard active(*this);
   const Variable x =
       append({.op = "input", .inputs = {}, .shape = shape.with(0, 1)});
   inputs.push_back(x.id());

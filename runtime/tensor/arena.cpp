@@ -19,6 +19,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/system.h>
 
+#include "base/trace_events.h"
 #include "region_heap.h"
 
 namespace octet::arena {
@@ -232,17 +233,23 @@ char* StepMemory::take(int64_t bytes) {
 }
 
 Buffer* take(int64_t bytes) {
+  const bool traced = traces(TraceKind::alloc);  // reports invalid settings
   if (char* part =
           step_memory == nullptr ? nullptr : step_memory->take(bytes)) {
     return new (part) Buffer{part + kHeader, kOfStep, 1, 0, 0};
   }
-  return take_lasting(bytes);
+  Buffer* const buffer = take_lasting(bytes);
+  if (traced) diagnosis::note_alloc(buffer->capacity);
+  return buffer;
 }
 
 void give(Buffer* buffer) noexcept {
   if (buffer->capacity == kOfStep) {
     std::destroy_at(buffer);
     return;
+  }
+  if (detail::has_read(TraceKind::alloc)) {
+    diagnosis::note_alloc(-buffer->capacity);
   }
   if (kCaching && !of_heap(buffer->capacity)) {
     try {

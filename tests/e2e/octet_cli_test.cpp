@@ -144,6 +144,27 @@ TEST(OctetProgram, MeasuresAModel) {
   EXPECT_EQ(run_octet("bench").exit_code, 2);
 }
 
+TEST(OctetProgram, WritesTraces) {
+  const TempFolder folder;
+  const std::filesystem::path bench = folder / "bench.json";
+  const CommandResult r =
+      run_octet("bench zoo:lenet --seconds 0 --trace " + quoted(bench));
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  int convolutions = 0;
+  for (const Config& event : io::from_json(read_file(bench)).as_list()) {
+    EXPECT_EQ(event.at("ph").as_string(), "X");
+    convolutions += event.at("name").as_string() == "conv2d";
+  }
+  EXPECT_EQ(convolutions, 20);  // two in each of ten runs
+  const std::filesystem::path onnx = folder / "small.onnx";
+  export_small(onnx);
+  const CommandResult benched =
+      run_command("OCTET_TRACE=import " + quoted(OCTET_BIN "/octet") +
+                  " bench --seconds 0 " + quoted(onnx) + " 2>&1");
+  EXPECT_NE(benched.output.find("import Conv '"), std::string::npos)
+      << benched.output;
+}
+
 TEST(OctetProgram, SuggestsNetworksOfTheZoo) {
   const CommandResult r = run_octet("inspect zoo:resnet9");
   EXPECT_EQ(r.exit_code, 1);

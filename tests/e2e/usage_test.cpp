@@ -103,5 +103,20 @@ TEST(Usage, WithAnUnknownIsaIsRejectedFirst) {
   }
 }
 
+TEST(Usage, WithAnUnknownTraceIsRejectedFirst) {
+  const auto failure = [](const char* setting) {
+    const CommandResult r = run_command(fmt::format(
+        "{} {} inspect zoo:lenet", setting, quoted(OCTET_BIN "/octet")));
+    EXPECT_EQ(r.exit_code, 1) << setting;
+    return r.failure;
+  };
+  EXPECT_EQ(failure("OCTET_TRACE=ops,memory"),
+            (Failure{"unknown_name", "OCTET_TRACE"}));
+  EXPECT_EQ(failure("OCTET_CHECK_NAN=yes"),
+            (Failure{"invalid_value", "OCTET_CHECK_NAN"}));
+  EXPECT_EQ(failure("OCTET_TRACE_FILE=/no/such/folder/t.json"),
+            (Failure{"cannot_write", "/no/such/folder/t.json"}));
+}
+
 }  // namespace
 }  // namespace octet

@@ -1,10 +1,11 @@
 // OnnxGraph: its index follows changes, and the model is complete afterwards.
 #include <array>
-#include <cstdlib>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <octet/runtime/diagnostics.h>
 
 #include "onnx/export/graph_passes.h"
 #include "onnx_models.h"
@@ -91,10 +92,10 @@ TEST(OnnxGraphTest, ChangesOutputsOfANode) {
 TEST(OnnxGraphTest, TracesPasses) {
   OnnxGraph graph(chain());
   constexpr std::array kPasses{GraphPass{"doubles", narrow_doubles}};
-  setenv("OCTET_TRACE", "passes", 1);
+  set_diagnostics({.trace = "passes"});
   testing::internal::CaptureStderr();
   run_passes(graph, "pass", kPasses);
-  unsetenv("OCTET_TRACE");
+  set_diagnostics({});
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("pass 'doubles': 3 nodes, then 3\n"));
 }

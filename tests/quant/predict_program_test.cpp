@@ -1,5 +1,4 @@
 // Programs that predict() keeps, and Model::compile().
-#include <cstdlib>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -8,6 +7,7 @@
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/ops.h>
 
 #include "support.h"
@@ -69,7 +69,7 @@ TEST(PredictProgram, IsCompiledOnce) {
   const Model floats = zoo::resnet8();
   Model net = quant::quantize_model(floats);
   (void)quant::calibrate(net, [&](const Model& m) { (void)m.predict(x); });
-  setenv("OCTET_TRACE", "program", 1);
+  set_diagnostics({.trace = "program"});
   for (const Model* model :
        std::initializer_list<const Model*>{&floats, &net}) {
     testing::internal::CaptureStderr();
@@ -80,7 +80,7 @@ TEST(PredictProgram, IsCompiledOnce) {
     (void)model->predict(x);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   }
-  unsetenv("OCTET_TRACE");
+  set_diagnostics({});
 }
 
 // A layer with state that Octet does not know.

@@ -14,6 +14,8 @@
 namespace octet {
 namespace {
 
+using Binary = Variable (*)(const Variable& x, const Variable& y);
+
 using ::testing::ElementsAre;
 
 Variable leaf(const Shape& shape, std::initializer_list<float> numbers) {
@@ -89,7 +91,8 @@ TEST(Arithmetic, AcceptsAnEmptyBatch) {
 TEST(Arithmetic, RejectsIncompatibleShapes) {
   const Variable x(Tensor::zeros({2, 3}));
   const Variable y(Tensor::zeros({2, 4}));
-  for (const auto op : {add, subtract, multiply, divide, maximum, minimum}) {
+  for (const Binary op : {Binary(add), Binary(subtract), Binary(multiply),
+                          Binary(divide), Binary(maximum), Binary(minimum)}) {
     EXPECT_EQ(failure_of<ShapeError>([&] { (void)op(x, y); }).code,
               "shape_mismatch");
   }
@@ -149,7 +152,7 @@ TEST(Minimum, SplitsTheGradientOfEqualValues) {
 TEST(Maximum, PropagatesNanOfEitherOperand) {
   const Variable x = leaf({3}, {NAN, 1, INFINITY});
   const Variable y = leaf({3}, {1, NAN, 1});
-  for (const auto op : {maximum, minimum}) {
+  for (const Binary op : {Binary(maximum), Binary(minimum)}) {
     const auto z = values(op(x, y));
     EXPECT_TRUE(std::isnan(z[0]));
     EXPECT_TRUE(std::isnan(z[1]));

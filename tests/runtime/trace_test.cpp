@@ -1,5 +1,6 @@
 // Traces of functions, and the passes that compile them.
-#include <cstdlib>
+
+#include <octet/runtime/diagnostics.h>
 
 #include "programs.h"
 #include "runtime/inference/passes.h"
@@ -137,7 +138,7 @@ TEST(Trace, RefusesFunctionsThatInspectValues) {
 }
 
 TEST(Trace, PrintsTheProgramAfterEachPass) {
-  setenv("OCTET_TRACE", "program", 1);
+  set_diagnostics({.trace = "program"});
   testing::internal::CaptureStderr();
   const Program program = capture(
       [](const Variable& x) {
@@ -145,7 +146,7 @@ TEST(Trace, PrintsTheProgramAfterEachPass) {
       },
       {1, 4});
   const std::string text = testing::internal::GetCapturedStderr();
-  unsetenv("OCTET_TRACE");
+  set_diagnostics({});
   EXPECT_THAT(text, HasSubstr("program 'dead code':\n  %0 = input() [1,4]\n"));
   EXPECT_THAT(text, HasSubstr("program 'fusion':\n"));
   EXPECT_THAT(text, HasSubstr("program 'memory':\n" + program.to_string()));

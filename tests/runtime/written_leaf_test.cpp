@@ -35,6 +35,9 @@ QuantParams qparams(Tensor scale, int axis = -1) {
   return qparams;
 }
 
+// Selects the function of Variables.
+auto of_variables(Variable (*f)(const Variable&, const Variable&)) { return f; }
+
 // Gradients of x that need w.
 std::vector<Case> readers() {
   const Shape row{2, 3};
@@ -42,15 +45,15 @@ std::vector<Case> readers() {
     return [f](const Variable& x, const Variable& w) { return add(x, f(w)); };
   };
   return {
-      {"multiply", row, row, multiply},
-      {"divide", row, row, divide},
-      {"maximum", row, row, maximum},
-      {"minimum", row, row, minimum},
+      {"multiply", row, row, of_variables(multiply)},
+      {"divide", row, row, of_variables(divide)},
+      {"maximum", row, row, of_variables(maximum)},
+      {"minimum", row, row, of_variables(minimum)},
       {"matmul",
        row,
        {3, 2},
        [](const Variable& x, const Variable& w) { return matmul(x, w); }},
-      {"dense", row, {3, 4}, dense},
+      {"dense", row, {3, 4}, of_variables(dense)},
       {"conv2d",
        {1, 3, 3, 2},
        {2, 2, 2, 3},
@@ -120,10 +123,10 @@ std::vector<Case> readers() {
 std::vector<Case> others() {
   const Shape row{2, 3};
   return {
-      {"add", row, row, add},
-      {"add, broadcast", row, {3}, add},
-      {"subtract", row, row, subtract},
-      {"bias_add", row, {3}, bias_add},
+      {"add", row, row, of_variables(add)},
+      {"add, broadcast", row, {3}, of_variables(add)},
+      {"subtract", row, row, of_variables(subtract)},
+      {"bias_add", row, {3}, of_variables(bias_add)},
       {"softmax", row, row,
        [](const Variable& x, const Variable& w) {
          return multiply(x, softmax(w, -1));

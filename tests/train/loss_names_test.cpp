@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/runtime/ops.h>
 #include <octet/train/train.h>
 
 #include "../support.h"
@@ -43,6 +44,75 @@ TEST(LossNames, IncludeKerasAndPyTorch) {
             losses::sparse_categorical_crossentropy().name());
   EXPECT_EQ(losses::BCEWithLogitsLoss().name(), "binary_cross_entropy");
   EXPECT_EQ(losses::SmoothL1Loss().name(), "huber");
+}
+
+// Logits, labels and losses of PyTorch 2.15 and Keras 3.15, which agree.
+const Tensor kLogits =
+    Tensor::of<float>({2, 3}, {0.5f, -1, 2, 1.5f, 0.25f, -0.5f});
+const Tensor kClasses = Tensor::of<int64_t>({2}, {2, 0});
+const Tensor kShares = Tensor::of<float>({2, 3}, {0, 0.25f, 0.75f, 1, 0, 0});
+const Tensor kTargets = Tensor::of<float>({2, 3}, {0, 1, 2.5f, -1, 0.5f, 0});
+
+float loss_of(const Loss& loss, const Tensor& outputs, const Tensor& labels) {
+  return loss(Variable(outputs), Batch(Tensor::zeros({2, 3}), labels))
+      .value()
+      .item();
+}
+
+TEST(LossNames, ReturnTheLossesOfPyTorch) {
+  namespace l = losses;
+  const auto expect = [](const Loss& loss, const Tensor& labels, float value) {
+    EXPECT_NEAR(loss_of(loss, kLogits, labels), value, 1e-6) << loss.name();
+  };
+  expect(l::CrossEntropyLoss(), kClasses, 0.29663160f);
+  expect(l::CrossEntropyLoss({.label_smoothing = 0.1f}), kClasses, 0.42579827f);
+  expect(l::BCEWithLogitsLoss(), kShares, 0.61094946f);
+  EXPECT_NEAR(loss_of(l::BCELoss(), sigmoid(kLogits), kShares), 0.61094946f,
+              1e-6);
+  expect(l::MSELoss(), kTargets, 1.84375f);
+  expect(l::L1Loss(), kTargets, 1.04166663f);
+  expect(l::HuberLoss(), kTargets, 0.65104169f);
+  expect(l::HuberLoss({.delta = 0.5f}), kTargets, 0.40104166f);
+  expect(l::SmoothL1Loss(), kTargets, 0.65104169f);
+  expect(l::SmoothL1Loss({.beta = 0.5f}), kTargets, 0.80208331f);
+}
+
+TEST(LossNames, ReturnTheLossesOfKeras) {
+  namespace l = losses;
+  const auto expect = [](const Loss& loss, const Tensor& outputs,
+                         const Tensor& labels, float value) {
+    EXPECT_NEAR(loss_of(loss, outputs, labels), value, 1e-6) << loss.name();
+  };
+  const Tensor shares = softmax(kLogits);
+  expect(l::SparseCategoricalCrossentropy(), shares, kClasses, 0.29663157f);
+  expect(l::SparseCategoricalCrossentropy({.from_logits = true}), kLogits,
+         kClasses, 0.29663160f);
+  expect(l::CategoricalCrossentropy(), shares, kShares, 0.67163157f);
+  expect(l::CategoricalCrossentropy(
+             {.label_smoothing = 0.1f, .from_logits = true}),
+         kLogits, kShares, 0.76329827f);
+  expect(l::BinaryCrossentropy(), sigmoid(kLogits), kShares, 0.61094940f);
+  expect(l::BinaryCrossentropy({.from_logits = true}), kLogits, kShares,
+         0.61094946f);
+  expect(l::Huber({.delta = 0.5f}), kLogits, kTargets, 0.40104169f);
+}
+
+TEST(LossNames, RejectLogitsForProbabilities) {
+  const Failure unexpected{"invalid_value", "sparse_categorical_cross_entropy"};
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)loss_of(losses::SparseCategoricalCrossentropy(), kLogits,
+                            kClasses);
+            }),
+            unexpected);
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)loss_of(losses::CrossEntropyLoss(), softmax(kLogits),
+                            kClasses);
+            }),
+            unexpected);
+  EXPECT_EQ(failure_of<ValueError>(
+                [] { (void)losses::BCELoss({.from_logits = true}); }),
+            (Failure{"conflicting_options", "BCELoss"}));
+  EXPECT_THROW((void)losses::SmoothL1Loss({.beta = 0}), ValueError);
 }
 
 TEST(LossNames, RejectUnknownNames) {

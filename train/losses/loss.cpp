@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops/arithmetic.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/logits.h>
 #include <octet/train/loss.h>
@@ -116,9 +117,12 @@ namespace {
 
 /// Whether the loss must apply its activation `wanted` ("softmax" or "sigmoid")
 /// to outputs of a model that ends in `activation`; `said` is from_logits.
+/// Outputs of unknown kind are `unknown`.
 /// Throws: ValueError if they are incompatible.
+enum class UnknownOutputs { logits, probabilities };
 bool takes_logits(std::string_view loss, std::string_view wanted,
-                  const std::string& activation, std::optional<bool> said) {
+                  const std::string& activation, std::optional<bool> said,
+                  UnknownOutputs unknown = UnknownOutputs::logits) {
   const std::string_view other = wanted == "softmax" ? "sigmoid" : "softmax";
   if (activation == other) {
     throw ValueError(
@@ -144,7 +148,9 @@ bool takes_logits(std::string_view loss, std::string_view wanted,
                      "from_logits = false conflicts with a model that ends in "
                      "logits. Hint: omit from_logits");
   }
-  return said.value_or(!probabilities);
+  if (said) return *said;
+  return activation == "linear" ||
+         (!probabilities && unknown == UnknownOutputs::logits);
 }
 
 /// Whether every row consists of probabilities: nonnegative, with sum 1 up to
@@ -174,6 +180,15 @@ void expect_logits(std::string_view loss, const Variable& outputs) {
                    "loss.for_model(model)");
 }
 
+/// Throws: ValueError for rows that are no probabilities. For outputs of
+/// unknown kind.
+void expect_probabilities(std::string_view loss, const Variable& outputs) {
+  if (are_shares(outputs.value())) return;
+  throw ValueError("invalid_value", loss,
+                   "expected probabilities, got rows whose sum is not 1. Hint: "
+                   "set .from_logits = true for logits");
+}
+
 const LossOptions kPerSample{.reduction = Reduction::none};
 
 using CrossEntropy =
@@ -183,12 +198,16 @@ using CrossEntropy =
 /// Builds a cross-entropy loss on the inputs of `activation`.
 Loss cross_entropy(const std::string& name, const std::string& activation,
                    const CrossEntropyOptions& options, LabelKind targets,
-                   const Metric& metric, const CrossEntropy& compute) {
+                   const Metric& metric, const CrossEntropy& compute,
+                   UnknownOutputs unknown) {
   const auto made = [=](bool from_logits, bool known, LossTraits traits) {
     return Loss(
         name,
         [=](const Variable& y, const Batch& batch) {
-          if (!known && activation == "softmax") expect_logits(name, y);
+          if (!known && activation == "softmax") {
+            from_logits ? expect_logits(name, y)
+                        : expect_probabilities(name, y);
+          }
           return compute(y, batch,
                          {.label_smoothing = options.label_smoothing,
                           .from_logits = from_logits,
@@ -203,42 +222,105 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
   traits.adapt = [=](const std::string& end) {
     const bool known =
         options.from_logits || end == activation || end == "linear";
-    return made(takes_logits(name, activation, end, options.from_logits), known,
-                fixed);
+    return made(
+        takes_logits(name, activation, end, options.from_logits, unknown),
+        known, fixed);
   };
-  return made(options.from_logits.value_or(true),
+  return made(options.from_logits.value_or(unknown == UnknownOutputs::logits),
               options.from_logits.has_value(), traits);
 }
 
-}  // namespace
-
-Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
+Loss sparse_loss(const CrossEntropyOptions& options, UnknownOutputs unknown) {
   return cross_entropy(
       "sparse_categorical_cross_entropy", "softmax", options,
       LabelKind::class_index, metrics::accuracy(options.ignore_label),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return softmax_cross_entropy(y, batch.label(), o, kPerSample);
-      });
+      },
+      unknown);
 }
 
-Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
+Loss categorical_loss(const CrossEntropyOptions& options,
+                      UnknownOutputs unknown) {
   return cross_entropy(
       "categorical_cross_entropy", "softmax", options, LabelKind::one_hot,
       metrics::accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return octet::categorical_cross_entropy(y, batch.label(), o,
                                                 kPerSample);
-      });
+      },
+      unknown);
 }
 
-Loss binary_cross_entropy(const CrossEntropyOptions& options) {
+Loss binary_loss(const CrossEntropyOptions& options, UnknownOutputs unknown) {
   return cross_entropy(
       "binary_cross_entropy", "sigmoid", options, LabelKind::regression,
       metrics::binary_accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return octet::binary_cross_entropy(
             y, targets_like("binary_cross_entropy", y, batch), o, kPerSample);
-      });
+      },
+      unknown);
+}
+
+/// Sets from_logits as the name of the loss says.
+CrossEntropyOptions with_logits(std::string_view loss,
+                                CrossEntropyOptions options, bool logits) {
+  if (options.from_logits && *options.from_logits != logits) {
+    throw ValueError(
+        "conflicting_options", loss,
+        fmt::format("expects {}, got from_logits = {}. Hint: use {}",
+                    logits ? "logits" : "probabilities", !logits,
+                    logits ? "BCELoss" : "BCEWithLogitsLoss"));
+  }
+  options.from_logits = logits;
+  return options;
+}
+
+}  // namespace
+
+Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
+  return sparse_loss(options, UnknownOutputs::logits);
+}
+Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
+  return categorical_loss(options, UnknownOutputs::logits);
+}
+Loss binary_cross_entropy(const CrossEntropyOptions& options) {
+  return binary_loss(options, UnknownOutputs::logits);
+}
+
+Loss sparse_categorical_crossentropy(const CrossEntropyOptions& options) {
+  return sparse_loss(options, UnknownOutputs::probabilities);
+}
+Loss categorical_crossentropy(const CrossEntropyOptions& options) {
+  return categorical_loss(options, UnknownOutputs::probabilities);
+}
+Loss binary_crossentropy(const CrossEntropyOptions& options) {
+  return binary_loss(options, UnknownOutputs::probabilities);
+}
+
+Loss BCEWithLogitsLoss(CrossEntropyOptions options) {
+  return binary_cross_entropy(with_logits("BCEWithLogitsLoss", options, true));
+}
+Loss BCELoss(CrossEntropyOptions options) {
+  return binary_cross_entropy(with_logits("BCELoss", options, false));
+}
+
+// Source: torch.nn.SmoothL1Loss.
+Loss SmoothL1Loss(const SmoothL1Options& options) {
+  if (!(options.beta > 0) || !std::isfinite(options.beta)) {
+    throw ValueError(
+        "out_of_range", "SmoothL1Loss",
+        fmt::format("beta must be finite and > 0, got {}", options.beta));
+  }
+  const Loss loss = huber({.delta = options.beta});
+  if (options.beta == 1) return loss;
+  return Loss(
+      "smooth_l1_loss",
+      [loss, beta = options.beta](const Variable& y, const Batch& batch) {
+        return loss.each(y, batch) / beta;
+      },
+      {.targets = LabelKind::regression});
 }
 
 Loss mean_squared_error() {

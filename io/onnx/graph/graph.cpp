@@ -1,13 +1,13 @@
 #include "graph.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 
 #include "onnx/check/proto_limits.h"
@@ -239,16 +239,15 @@ const std::string& name_of(const onnx::NodeProto& node) {
 
 void run_passes(OnnxGraph& graph, std::string_view stage,
                 std::span<const GraphPass> passes) {
-  const char* const trace = std::getenv("OCTET_TRACE");
-  const bool traces = trace != nullptr && std::string_view(trace) == "passes";
+  const bool traced = traces(TraceKind::passes);
   const auto count = [&] {
     return std::ranges::count(graph.nodes(), false, &OnnxNode::gone);
   };
   for (const GraphPass& pass : passes) {
-    const auto before = traces ? count() : 0;
+    const auto before = traced ? count() : 0;
     with_context([&] { return fmt::format("in {} '{}'", stage, pass.name); },
                  [&] { pass.run(graph); });
-    if (traces) {
+    if (traced) {
       std::cerr << fmt::format("{} '{}': {} nodes, then {}\n", stage, pass.name,
                                before, count());
     }

@@ -70,7 +70,7 @@ void convert_compare(Conversion& c) {
 }
 
 void convert_not(Conversion& c) {
-  c.set_elementwise(0, logical_not);
+  c.set_elementwise(0, [](const SymbolicTensor& x) { return logical_not(x); });
   c.mark_truth();
 }
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
+#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 
 #include "constant_values.h"
@@ -150,6 +151,7 @@ void Importer::apply(OnnxNode& node) {
       for (const auto& output : node.proto.output()) integers_[output] = type;
     }
     check_stated(node);
+    if (traces(TraceKind::import)) trace_import(node);
   } catch (const Error& error) {
     const ErrorKind kind = error.kind();
     if (kind != ErrorKind::unsupported && kind != ErrorKind::value &&
@@ -158,6 +160,21 @@ void Importer::apply(OnnxNode& node) {
     }
     refuse(node, error.message());
   }
+}
+
+// Reports a node with the layer that produces its output, and the shape in the
+// file's axes.
+void Importer::trace_import(const OnnxNode& node) const {
+  std::string layer = "constant";
+  const auto made = values_.find(node.output(0));
+  if (made != values_.end() && made->second.tensor.node != nullptr) {
+    const Layer& producer = *made->second.tensor.node->layer;
+    layer = fmt::format("{} '{}' {}", producer.class_name(), producer.name(),
+                        made->second.text());
+  }
+  trace_event(TraceKind::import,
+              fmt::format("{} '{}'", node.proto.op_type(), name_of(node.proto)),
+              layer);
 }
 
 // Checks that a layer's output has the shape that the file states or that

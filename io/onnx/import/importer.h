@@ -70,6 +70,7 @@ class Importer {
   void apply(OnnxNode& node);
   bool moves_integers(const OnnxNode& node);
   void check_stated(const OnnxNode& node) const;
+  void trace_import(const OnnxNode& node) const;
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
   /// Returns the layers of nodes that have no layer of their name.

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <octet/layers/graph.h>
@@ -57,6 +58,12 @@ using NodeRewriter = std::function<std::optional<SymbolicTensor>(
 /// Whether a clone copies the weights or shares them with the original. Share
 /// them if the original is discarded, to save the memory of a copy.
 enum class Weights { copy, share };
+
+/// Values of parameters by name, "conv2d.kernel".
+using StateDict = std::map<std::string, Tensor>;
+
+/// Whether a StateDict must have all names of the model.
+enum class StateMatch { strict, partial };
 
 /// An immutable graph of layers from inputs to outputs:
 ///
@@ -179,6 +186,21 @@ class [[nodiscard]] Model {
   std::vector<Variable> trainable_variables() const;
   /// Returns the number of elements of all parameters, statistics included.
   int64_t parameter_count() const;
+
+  /// Returns the parameters with unique names, "conv2d.kernel", in the order of
+  /// layers(), shared ones once. As in PyTorch, without statistics such as
+  /// moving means; frozen parameters are included.
+  std::vector<std::pair<std::string, Variable>> named_parameters() const;
+  /// Returns parameters and statistics by the names of named_parameters(). The
+  /// tensors share memory with the model, as in PyTorch: clone() them for a
+  /// snapshot. Not included: graph, frozen flags and quantizer scales, which
+  /// model files (octet/io/checkpoint.h) contain.
+  StateDict state_dict() const;
+  /// Copies the values of `state` into the model. All or nothing.
+  /// Throws: NotFoundError for names that the model or, unless `match` is
+  /// `partial`, `state` lacks; ShapeError for a value of another shape.
+  void load_state_dict(const StateDict& state,
+                       StateMatch match = StateMatch::strict);
 
   /// Freezes or unfreezes all layers. See Layer::set_trainable.
   void set_trainable(bool trainable);

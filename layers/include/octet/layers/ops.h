@@ -162,6 +162,7 @@ SymbolicTensor log(const SymbolicTensor& x);
 SymbolicTensor log_sigmoid(const SymbolicTensor& x);
 SymbolicTensor mish(const SymbolicTensor& x);
 SymbolicTensor negative(const SymbolicTensor& x);
+inline SymbolicTensor neg(const SymbolicTensor& x) { return negative(x); }
 SymbolicTensor reciprocal(const SymbolicTensor& x);
 SymbolicTensor relu(const SymbolicTensor& x);
 SymbolicTensor relu6(const SymbolicTensor& x);
@@ -184,6 +185,9 @@ SymbolicTensor tanh(const SymbolicTensor& x);
 /// Raises x to a constant power; squares, square roots and reciprocals are
 /// Unary, other exponents Power.
 SymbolicTensor power(const SymbolicTensor& x, float exponent);
+inline SymbolicTensor pow(const SymbolicTensor& x, float exponent) {
+  return power(x, exponent);
+}
 /// Limits x to [min, max]; each bound is optional (ReLU for min = 0, otherwise
 /// ClipByValue).
 SymbolicTensor clip(const SymbolicTensor& x, std::optional<float> min,

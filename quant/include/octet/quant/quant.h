@@ -10,6 +10,7 @@
 #include <octet/quant/patterns.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/post_training.h>
+#include <octet/quant/print.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/quantizer.h>
 #include <octet/quant/sensitivity.h>

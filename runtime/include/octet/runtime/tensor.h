@@ -294,6 +294,17 @@ class [[nodiscard]] Tensor {
     return transposed(std::span<const int>(order.begin(), order.size()));
   }
 
+  /// Entry `index` of the first axis, which is dropped; shares the buffer.
+  /// Negative counts from the end.
+  /// Shapes: [n,...] -> [...]. Throws: ShapeError without axes or out of range.
+  Tensor operator[](int64_t index) const;
+  /// Returns a copy of a part, as x[:, 1:, 0] in Python: x.index({Slice(),
+  /// Slice(1), 0}). Axes with a single entry are dropped; axes without an index
+  /// are kept whole.
+  /// Throws: ShapeError for more indices than axes or an entry out of range;
+  /// ValueError for two ellipses.
+  Tensor index(const std::vector<Index>& indices) const;
+
  private:
   friend class Variable;
   friend class WriteSpan;

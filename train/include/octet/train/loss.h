@@ -183,8 +183,8 @@ Loss distillation(const Model&& teacher,
 //   train::fit(model, data, {.loss = "mse", .metrics = {"mae"}});
 //   train::fit(model, data, {.loss = train::losses::CrossEntropyLoss()});
 //
-// String names ignore case and underscores. Logits or probabilities are
-// detected from the end of the model, not from the name.
+// String names ignore case and underscores. With string names, logits or
+// probabilities are detected from the end of the model, not from the name.
 
 namespace octet::train {
 
@@ -204,53 +204,55 @@ Metric metric_named(std::string_view name);
 
 namespace losses {
 
-/// Keras' functions: other names of the losses above.
-inline Loss sparse_categorical_crossentropy(
-    const CrossEntropyOptions& options = {}) {
-  return sparse_categorical_cross_entropy(options);
-}
-inline Loss categorical_crossentropy(const CrossEntropyOptions& options = {}) {
-  return categorical_cross_entropy(options);
-}
-inline Loss binary_crossentropy(const CrossEntropyOptions& options = {}) {
-  return binary_cross_entropy(options);
-}
-inline Loss mse() { return mean_squared_error(); }
-inline Loss mae() { return mean_absolute_error(); }
-
-/// Keras' classes: other names of the losses above.
+/// Keras' functions and classes. As there, outputs are probabilities unless
+/// from_logits is set. fit() and evaluate() detect logits at the end of the
+/// model even so, for which Keras' result would be meaningless; elsewhere, rows
+/// of a (sparse) categorical loss that do not sum to 1 are rejected.
+Loss sparse_categorical_crossentropy(const CrossEntropyOptions& options = {});
+Loss categorical_crossentropy(const CrossEntropyOptions& options = {});
+Loss binary_crossentropy(const CrossEntropyOptions& options = {});
 inline Loss SparseCategoricalCrossentropy(
     const CrossEntropyOptions& options = {}) {
-  return sparse_categorical_cross_entropy(options);
+  return sparse_categorical_crossentropy(options);
 }
 inline Loss CategoricalCrossentropy(const CrossEntropyOptions& options = {}) {
-  return categorical_cross_entropy(options);
+  return categorical_crossentropy(options);
 }
 inline Loss BinaryCrossentropy(const CrossEntropyOptions& options = {}) {
-  return binary_cross_entropy(options);
+  return binary_crossentropy(options);
 }
+/// Keras' names of regression losses.
+inline Loss mse() { return mean_squared_error(); }
+inline Loss mae() { return mean_absolute_error(); }
 inline Loss MeanSquaredError() { return mean_squared_error(); }
 inline Loss MeanAbsoluteError() { return mean_absolute_error(); }
 inline Loss Huber(const HuberOptions& options = {}) { return huber(options); }
 
-/// PyTorch's classes: other names of the losses above. CrossEntropyLoss expects
-/// class indices.
+/// PyTorch's class, for class indices and logits; probabilities are detected or
+/// rejected. Classes are the last axis. Unlike in PyTorch, no label is ignored
+/// by default, and positions are averaged per sample before the mean over
+/// samples, which differs if samples have unequal numbers of ignored positions.
 inline Loss CrossEntropyLoss(const CrossEntropyOptions& options = {}) {
   return sparse_categorical_cross_entropy(options);
 }
-inline Loss BCEWithLogitsLoss(const CrossEntropyOptions& options = {}) {
-  return binary_cross_entropy(options);
-}
-inline Loss BCELoss(const CrossEntropyOptions& options = {}) {
-  return binary_cross_entropy(options);
-}
+/// PyTorch's class, for logits. Throws: ValueError for a model that ends in a
+/// sigmoid, or from_logits = false.
+Loss BCEWithLogitsLoss(CrossEntropyOptions options = {});
+/// PyTorch's class, for probabilities. Throws: ValueError for a model that ends
+/// in logits, or from_logits = true.
+Loss BCELoss(CrossEntropyOptions options = {});
+/// PyTorch's names of regression losses.
 inline Loss MSELoss() { return mean_squared_error(); }
 inline Loss L1Loss() { return mean_absolute_error(); }
 inline Loss HuberLoss(const HuberOptions& options = {}) {
   return huber(options);
 }
-/// With beta = 1, for which it equals HuberLoss.
-inline Loss SmoothL1Loss() { return huber(); }
+struct SmoothL1Options {
+  float beta = 1.0f;  ///< > 0: end of the quadratic range
+};
+/// Huber loss with delta = beta, divided by beta; PyTorch's class. Named
+/// "smooth_l1_loss". Throws: ValueError for beta.
+Loss SmoothL1Loss(const SmoothL1Options& options = {});
 
 }  // namespace losses
 

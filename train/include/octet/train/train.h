@@ -8,6 +8,7 @@
 #include <octet/train/callback.h>
 #include <octet/train/callbacks.h>
 #include <octet/train/communicator.h>
+#include <octet/train/data_loader.h>
 #include <octet/train/fit.h>
 #include <octet/train/learning_rate.h>
 #include <octet/train/loader.h>
@@ -15,5 +16,6 @@
 #include <octet/train/loss.h>
 #include <octet/train/metric.h>
 #include <octet/train/optimizer.h>
+#include <octet/train/print.h>
 #include <octet/train/qat_preset.h>
 #include <octet/train/schedule.h>

@@ -2,6 +2,8 @@
 // and restores its own.
 #pragma once
 
+#include <string>
+
 #include <octet/runtime/detail/language.h>
 
 namespace octet {
@@ -15,6 +17,7 @@ struct ThreadModes {
   int threads = 0;                             ///< ThreadLimit; 0: all
   CrossShardReduction* batch_parts = nullptr;  ///< BatchPartsGuard
   const void* model_in_shards = nullptr;       ///< model of the running shards
+  const std::string* layer = nullptr;          ///< LayerScope
 };
 
 /// The modes of this thread, readable and writable.
