@@ -5,8 +5,8 @@
 
 Doxygen parses the headers of include/octet except detail/. Consecutive
 functions without a blank line between them share the docstring of the first;
-a field has its own. Exempt: values of enumerations, defaulted and deleted
-functions, overrides, operator== and operator<=>.
+a field has its own. Exempt: namespaces detail and fmt, values of enumerations,
+defaulted and deleted functions, overrides, operator== and operator<=>.
 """
 import argparse
 import pathlib
@@ -56,6 +56,8 @@ def exempt(member):
 def shares(location, lines, functions):
     """Whether the declaration follows a function without a blank line."""
     before = int(location.get("line")) - 1
+    while lines(location)[before - 1].startswith("template <"):
+        before -= 1
     line = lines(location)[before - 1].rstrip()
     if not line.endswith((";", "}")) or line.lstrip().startswith("using "):
         return False
@@ -88,6 +90,8 @@ def undocumented(headers):
                 if compound.get("prot") == "private":
                     continue
                 name = compound.findtext("compoundname")
+                if "detail" in name.split("::") or name.startswith("fmt::"):
+                    continue
                 place = compound.find("location")
                 if (kind != "namespace" and compound.get("prot") == "public"
                         and not described(compound)):

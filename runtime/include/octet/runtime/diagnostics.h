@@ -93,6 +93,7 @@ void trace_event(TraceKind kind, std::string_view name,
 /// does so for its layers. The string must outlive the scope.
 class LayerScope {
  public:
+  /// Sets the layer's name, for the scope's lifetime.
   explicit LayerScope(const std::string& layer) {
     constexpr auto kOps = static_cast<uint32_t>(TraceKind::ops);
     if (detail::diagnoses(kOps | detail::kChecksNan)) enter(layer);

@@ -247,6 +247,7 @@ inline Loss L1Loss() { return mean_absolute_error(); }
 inline Loss HuberLoss(const HuberOptions& options = {}) {
   return huber(options);
 }
+/// Options of SmoothL1Loss().
 struct SmoothL1Options {
   float beta = 1.0f;  ///< > 0: end of the quadratic range
 };
