@@ -4,6 +4,7 @@
 
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/preprocessing.h>
+#include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

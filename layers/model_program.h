@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <octet/layers/detail/clone_context.h>
+#include <octet/layers/clone_context.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/program.h>
 

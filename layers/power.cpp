@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/layers/merging.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>

@@ -10,6 +10,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
+#include <octet/quant/patterns.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
 #include <octet/train/qat_preset.h>

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
+#include <octet/quant/patterns.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <octet/io/json.h>
+#include <octet/layers/activation.h>
 #include <octet/runtime/error.h>
 
 namespace octet::io {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/ops.h>
 #include <octet/runtime/error.h>

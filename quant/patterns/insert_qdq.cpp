@@ -6,6 +6,7 @@
 
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/model.h>
+#include <octet/quant/patterns.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/near_names.h>

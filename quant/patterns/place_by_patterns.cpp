@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <octet/quant/patterns.h>
 #include <octet/quant/quantize_model.h>
 
 namespace octet::quant {

@@ -12,6 +12,7 @@
 #include <octet/io/onnx_import.h>
 #include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
+#include <octet/quant/detail/counterpart.h>
 #include <octet/quant/quant.h>
 
 #include "../facts.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/layers/zoo.h>
+#include <octet/quant/detail/counterpart.h>
 
 #include "support.h"
 

@@ -88,7 +88,7 @@ class Counter final : public Callback {
   int64_t steps = 0;
 };
 
-class Thrower final : public Callback {
+class ThrowingCallback final : public Callback {
  public:
   void on_step(const Progress& progress) override {
     if (progress.epoch == 1) throw std::runtime_error("no more");
@@ -112,7 +112,8 @@ TEST(FitRanks, StopOnAllRanksWhenOneDoes) {
     ShardJob own = job;
     own.change = [&](FitOptions& options) {
       options.callbacks = {std::make_shared<Stopper>(100)};
-      if (rank.rank() == 1) options.callbacks = {std::make_shared<Thrower>()};
+      if (rank.rank() == 1)
+        options.callbacks = {std::make_shared<ThrowingCallback>()};
     };
     EXPECT_EQ(failure_of<InternalError>([&] { own.run(&rank); }),
               (Failure{"internal", ""}));

@@ -47,7 +47,7 @@ class CountingSource final : public SampleSource {
   int64_t broken_;
 };
 
-Dataset counting(int64_t n) {
+Dataset numbered(int64_t n) {
   return Dataset(std::make_shared<CountingSource>(n));
 }
 
@@ -68,7 +68,7 @@ TEST(Prefetch, MatchesLoadingWithoutPrefetch) {
   for (const int64_t prefetch : {0, 1, 3, 100}) {
     for (const int64_t workers : {1, 4}) {
       runs.push_back(everything(
-          Loader(counting(103), {.batch_size = 10,
+          Loader(numbered(103), {.batch_size = 10,
                                  .seed = 5,
                                  .epoch = 2,
                                  .augmentation = {random_flip(), cutout()},
@@ -109,7 +109,7 @@ TEST(Prefetch, AugmentsIndependentlyOfTheBatchSize) {
   const auto run = [](int64_t batch_size) {
     std::vector<float> inputs;
     for (const Batch& batch :
-         Loader(counting(50), {.batch_size = batch_size,
+         Loader(numbered(50), {.batch_size = batch_size,
                               .seed = 5,
                               .augmentation = {random_brightness()},
                               .prefetch = 2})) {
@@ -124,7 +124,7 @@ TEST(Prefetch, AugmentsIndependentlyOfTheBatchSize) {
 TEST(Prefetch, AugmentsEachEpochDifferently) {
   const auto run = [](int64_t epoch) {
     return everything(
-        Loader(counting(20), {.shuffle = false,
+        Loader(numbered(20), {.shuffle = false,
                               .epoch = epoch,
                               .augmentation = {random_brightness()}}));
   };
@@ -158,7 +158,7 @@ TEST(Prefetch, StopsWhenItIsAbandoned) {
 
 TEST(Prefetch, OutlivesItsLoader) {
   auto loader = std::make_unique<Loader>(
-      counting(10), LoaderOptions{.batch_size = 5, .prefetch = 1});
+      numbered(10), LoaderOptions{.batch_size = 5, .prefetch = 1});
   Loader::Iterator it = loader->begin();
   loader.reset();
   EXPECT_EQ((*it).label().size(), 5);
@@ -185,7 +185,7 @@ TEST(Prefetch, ThrowsErrorsWhenTheBatchIsRequested) {
 }
 
 TEST(Prefetch, ReturnsABatchAgainToAnOlderCopyOfTheIterator) {
-  const Loader loader(counting(9),
+  const Loader loader(numbered(9),
                       {.batch_size = 3, .shuffle = false, .prefetch = 1});
   Loader::Iterator it = loader.begin();
   const Loader::Iterator old = it;
@@ -196,17 +196,17 @@ TEST(Prefetch, ReturnsABatchAgainToAnOlderCopyOfTheIterator) {
 }
 
 TEST(Prefetch, EndsWithoutBatches) {
-  const Loader loader(counting(0), {.prefetch = 2});
+  const Loader loader(numbered(0), {.prefetch = 2});
   EXPECT_TRUE(loader.begin() == loader.end());
-  const Loader three(counting(3), {.batch_size = 3, .prefetch = 2});
+  const Loader three(numbered(3), {.batch_size = 3, .prefetch = 2});
   EXPECT_THROW(*three.end(), ValueError);
 }
 
 TEST(Prefetch, RejectsOptionsOutOfRange) {
-  EXPECT_THROW(Loader(counting(3), {.prefetch = -1}), ValueError);
-  EXPECT_THROW(Loader(counting(3), {.prefetch = 5000}), ValueError);
-  EXPECT_THROW(Loader(counting(3), {.workers = 0}), ValueError);
-  EXPECT_THROW(Loader(counting(3), {.augmentation = {nullptr}}), ValueError);
+  EXPECT_THROW(Loader(numbered(3), {.prefetch = -1}), ValueError);
+  EXPECT_THROW(Loader(numbered(3), {.prefetch = 5000}), ValueError);
+  EXPECT_THROW(Loader(numbered(3), {.workers = 0}), ValueError);
+  EXPECT_THROW(Loader(numbered(3), {.augmentation = {nullptr}}), ValueError);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 // clang-format on
 #include <octet/quant/auto_mixed_precision.h>
 #include <octet/quant/calibrate.h>
+#include <octet/quant/model_state.h>
 #include <octet/quant/patterns.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/post_training.h>

@@ -19,3 +19,4 @@
 #include <octet/train/print.h>
 #include <octet/train/qat_preset.h>
 #include <octet/train/schedule.h>
+#include <octet/train/training_state.h>
