@@ -136,15 +136,18 @@ void convert(const ConvertOptions& o) {
   print(o.json ? io::to_json(json) + "\n" : text);
 }
 
-// Adds a command with the options of convert.
+// Adds a command with the options of convert. `output` names the argument, also
+// in job files.
 void add(CommandLine& program, const char* name, const char* title,
-         const char* notes, bool folds) {
+         const char* output, const char* notes, bool folds) {
   const auto options = std::make_shared<ConvertOptions>();
   ConvertOptions& o = *options;
   Command command = program.add_command(name, title);
   add_model(command, o.from, kModelHelp);
   command.begin_group("Output");
-  command.add("-o,--output,output", o.to, "output file, as argument or with -o")
+  command
+      .add(fmt::format("-o,--output,{}", output).c_str(), o.to,
+           "output file, as argument or with -o")
       .type("OUT.onnx|OUT.h5")
       .required()
       .writes({".onnx", ".h5"});
@@ -168,13 +171,13 @@ void add(CommandLine& program, const char* name, const char* title,
 }  // namespace
 
 void add_convert(CommandLine& program) {
-  add(program, "convert", "Convert a model to ONNX or an Octet file",
+  add(program, "convert", "Convert a model to ONNX or an Octet file", "onnx",
       kConvertNotes, false);
 }
 
 void add_fold(CommandLine& program) {
   add(program, "fold", "Fold batch normalization into the preceding layers",
-      kFoldNotes, true);
+      "output", kFoldNotes, true);
 }
 
 }  // namespace octet::program

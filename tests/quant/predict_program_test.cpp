@@ -183,12 +183,12 @@ TEST(PredictProgram, IsCompiledAfterSamplesWithNaN) {
   const WarningCapture warnings;
   (void)net.predict(x);
   x.f32()[0] = 0;
-  setenv("OCTET_TRACE", "program", 1);
+  set_diagnostics({.trace = "program"});
   testing::internal::CaptureStderr();
   EXPECT_EQ(bits(net.predict(x)), bits(eager(net, x)));
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               testing::HasSubstr("program 'trace'"));
-  unsetenv("OCTET_TRACE");
+  set_diagnostics({});
   EXPECT_THAT(warnings.messages, testing::IsEmpty());
 }
 

@@ -18,7 +18,7 @@ namespace octet::train {
 namespace {
 
 const Tensor kOutputs = Tensor::of<float>({2, 3}, {1, -2, 0.5f, 0, 3, -1});
-const Tensor kShares = Tensor::of<float>({2, 3}, {0.2f, 0.3f, 0.5f, 0, 1, 0});
+const Tensor kSoftTargets = Tensor::of<float>({2, 3}, {0.2f, 0.3f, 0.5f, 0, 1, 0});
 const Tensor kWeights = Tensor::of<float>({2}, {2, 0.5f});
 
 float value(const Loss& loss, const Tensor& labels,
@@ -31,20 +31,20 @@ float value(const Loss& loss, const Tensor& labels,
 TEST(Losses, AgreeWithKeras) {
   EXPECT_FLOAT_EQ(
       value(losses::categorical_cross_entropy({.label_smoothing = 0.1f}),
-            kShares),
+            kSoftTargets),
       0.9777404069900513f);
-  EXPECT_FLOAT_EQ(value(losses::categorical_cross_entropy(), kShares, kWeights),
+  EXPECT_FLOAT_EQ(value(losses::categorical_cross_entropy(), kSoftTargets, kWeights),
                   1.6710679531097412f);
   EXPECT_FLOAT_EQ(
-      value(losses::binary_cross_entropy({.label_smoothing = 0.2f}), kShares),
+      value(losses::binary_cross_entropy({.label_smoothing = 0.2f}), kSoftTargets),
       0.6732105016708374f);
-  EXPECT_FLOAT_EQ(value(losses::binary_cross_entropy(), kShares, kWeights),
+  EXPECT_FLOAT_EQ(value(losses::binary_cross_entropy(), kSoftTargets, kWeights),
                   0.9426720142364502f);
-  EXPECT_FLOAT_EQ(value(losses::mean_squared_error(), kShares, kWeights),
+  EXPECT_FLOAT_EQ(value(losses::mean_squared_error(), kSoftTargets, kWeights),
                   2.3933334350585938f);
-  EXPECT_FLOAT_EQ(value(losses::mean_absolute_error(), kShares),
+  EXPECT_FLOAT_EQ(value(losses::mean_absolute_error(), kSoftTargets),
                   1.0166666507720947f);
-  EXPECT_FLOAT_EQ(value(losses::huber({.delta = 0.75f}), kShares),
+  EXPECT_FLOAT_EQ(value(losses::huber({.delta = 0.75f}), kSoftTargets),
                   0.574999988079071f);
 }
 
@@ -199,7 +199,7 @@ TEST(Distillation, IsCrossEntropyForAlphaZeroAndZeroForItsTeacher) {
   const Variable y(kOutputs);
   const Tensor labels = Tensor::of<int64_t>({2}, {0, 1});
   EXPECT_FLOAT_EQ(
-      distillation_loss(y, kShares, labels, {.temperature = 3, .alpha = 0})
+      distillation_loss(y, kSoftTargets, labels, {.temperature = 3, .alpha = 0})
           .value()
           .item(),
       softmax_cross_entropy(y, labels).value().item());
@@ -228,11 +228,11 @@ TEST(Loss, SupportsACustomFunction) {
     return record("sum", {y}, Tensor::scalar(7.0f),
                   [](const Tensor& dy) { return std::vector{dy}; });
   });
-  EXPECT_EQ(value(loss, kShares), 7.0f);
-  EXPECT_THROW(value(loss, kShares, kWeights), ValueError);
+  EXPECT_EQ(value(loss, kSoftTargets), 7.0f);
+  EXPECT_THROW(value(loss, kSoftTargets, kWeights), ValueError);
   EXPECT_THROW(Loss("none", {}), ValueError);
   const Loss wrong("same", [](const Variable& y, const Batch&) { return y; });
-  EXPECT_THROW(value(wrong, kShares), ShapeError);
+  EXPECT_THROW(value(wrong, kSoftTargets), ShapeError);
 }
 
 TEST(Losses, RejectInvalidOptionsAndTargets) {
@@ -254,10 +254,10 @@ TEST(Losses, RejectInvalidOptionsAndTargets) {
   EXPECT_THROW(softmax_cross_entropy(y, Tensor::of<int64_t>({2}, {0, -1})),
                ValueError);
   EXPECT_THROW(categorical_cross_entropy(y, Tensor::zeros({2, 2})), ShapeError);
-  EXPECT_THROW(huber(y, kShares, {.delta = 0}), ValueError);
-  EXPECT_THROW(distillation_loss(y, kShares, labels, {.temperature = 0}),
+  EXPECT_THROW(huber(y, kSoftTargets, {.delta = 0}), ValueError);
+  EXPECT_THROW(distillation_loss(y, kSoftTargets, labels, {.temperature = 0}),
                ValueError);
-  EXPECT_THROW(distillation_loss(y, kShares, labels, {.alpha = 2}), ValueError);
+  EXPECT_THROW(distillation_loss(y, kSoftTargets, labels, {.alpha = 2}), ValueError);
   EXPECT_THROW(mean_squared_error(y, Tensor::zeros({2, 3}, DType::i64)),
                ValueError);
 }

@@ -12,7 +12,6 @@
 #include <octet/runtime/dataset.h>
 #include <octet/train/callback.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/fit.h>
 
 namespace octet::train {
 
