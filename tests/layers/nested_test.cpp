@@ -188,11 +188,11 @@ TEST(Trainable, FrozenLayersHaveNoGradientsAndKeepStatistics) {
 }
 
 TEST(RegularizationLoss, RejectsNegativeFactors) {
-  EXPECT_EQ(failure_of<ValueError>([] {
-              (void)Dense({.units = 1, .kernel_regularizer = {.l2 = -1}})(
-                  input({3}));
-            }),
-            (Failure{"out_of_range", "kernel_regularizer"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([] {
+        (void)Dense({.units = 1, .kernel_regularizer = {.l2 = -1}})(input({3}));
+      }),
+      (Failure{"out_of_range", "kernel_regularizer"}));
 }
 
 TEST(RegularizationLoss, IsTheSumOfTheRegularizersAndReachesTheGradients) {

@@ -77,7 +77,9 @@ TEST(UnusualSamples, AreRefusedIfManyAreNotFinite) {
 }
 
 TEST(UnusualSamples, NeedSamples) {
-  EXPECT_EQ(failure_of<ValueError>([] { (void)unusual(Tensor({0, 64})); }),
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)unusual(Tensor({0, 64}));
+            }),
             (Failure{"missing_value", "test"}));
 }
 

@@ -16,7 +16,7 @@ using NamedTensors = std::map<std::string, Tensor>;
 
 /// State of a callback. Values may be NaN or infinite.
 struct CallbackState {
-  Config values;  ///< null, or an object
+  Config values;              ///< null, or an object
   NamedTensors tensors = {};  ///< by path within the callback
 };
 
