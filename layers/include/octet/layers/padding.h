@@ -36,8 +36,8 @@ class Padding {
   Padding(const char (&name)[Size]) : Padding(std::string(name)) {}
 
   /// Returns the padding around an image.
-  /// Source: TensorFlow 'SAME' padding, https://www.tensorflow.org/api_docs/
-  /// python/tf/nn#notes_on_padding_2
+  /// Source: TensorFlow, "Notes on padding",
+  /// https://www.tensorflow.org/api_docs/python/tf/nn
   Pads pads(Size2 image, Size2 window, Size2 strides, Size2 dilation) const;
 
   /// Returns the explicit padding, or null.
