@@ -195,7 +195,11 @@ int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
   if (!v.parts.empty() && !slice) {
     int64_t channel = 0;
     for (const int part : v.parts) {
-      open.push_back({part, request.form, {}, false, -1, storage, channel});
+      // Of a float concatenation, a part may be quantized.
+      const StorageFormat form = request.form == StorageFormat::values
+                                     ? floats_of(part)
+                                     : request.form;
+      open.push_back({part, form, {}, false, -1, storage, channel});
       channel += at(graph_.values, part).shape[-1];
     }
     return storage;

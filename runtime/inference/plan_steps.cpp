@@ -1,4 +1,7 @@
 // Second part of the planner: emits steps.
+#include <unordered_map>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -31,6 +34,57 @@ void fill_factors(autograd::Expression& e) {
   };
   fill(e.first);
   if (e.second) fill(*e.second);
+}
+
+// Storages of an evaluation.
+struct Access {
+  std::vector<int> reads;
+  int write;
+};
+
+Access access_of(const Step& step) {
+  if (const auto* table = std::get_if<TableStep>(&step.what)) {
+    return {{table->x}, table->output};
+  }
+  const auto& evaluate = std::get<EvaluateStep>(step.what);
+  return {{evaluate.first, evaluate.second, evaluate.multiplier},
+          evaluate.output};
+}
+
+// Returns the storage whose memory contains another.
+int whole_of(const Program::Plan& plan, int storage) {
+  while (true) {
+    const Storage& s = at(plan.storages, storage);
+    const int owner = s.alias >= 0 ? s.alias : s.slice_of;
+    if (owner < 0) return storage;
+    storage = owner;
+  }
+}
+
+// Returns the order in which evaluations precede those that read their results,
+// otherwise the given order. Copies of the parts of a concatenation are planned
+// last.
+std::vector<size_t> in_order(const std::vector<Step>& steps,
+                             const Program::Plan& plan) {
+  std::unordered_map<int, std::vector<size_t>> writers;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    writers[whole_of(plan, access_of(steps[i]).write)].push_back(i);
+  }
+  std::vector<size_t> order;
+  std::vector<bool> seen(steps.size());
+  const auto visit = [&](const auto& self, size_t step) -> void {
+    if (seen[step]) return;
+    seen[step] = true;
+    for (const int read : access_of(steps[step]).reads) {
+      if (read < 0) continue;
+      const auto found = writers.find(whole_of(plan, read));
+      if (found == writers.end()) continue;
+      for (const size_t writer : found->second) self(self, writer);
+    }
+    order.push_back(step);
+  };
+  for (size_t i = 0; i < steps.size(); ++i) visit(visit, i);
+  return order;
 }
 
 }  // namespace
@@ -213,11 +267,12 @@ int Planner::add_scratch(const Shape& shape) {
 }
 
 void Planner::emit_evaluations(const std::vector<int>& expressions) {
+  std::vector<Step> steps;
   for (const int i : expressions) {
     const Pointwise& p = at(graph_.pointwise, i);
     for (const int output : at(outputs_, i)) {
       if (const auto found = tables_.find(output); found != tables_.end()) {
-        plan_.steps.push_back({"", "look_up", std::move(found->second), {}});
+        steps.push_back({"", "look_up", std::move(found->second), {}});
         continue;
       }
       EvaluateStep step;
@@ -239,8 +294,11 @@ void Planner::emit_evaluations(const std::vector<int>& expressions) {
       step.output = output;
       if (step.function) step.scratch = add_scratch(step.e.shape);
       fill_factors(step.e);
-      plan_.steps.push_back({"", "evaluate", std::move(step), {}});
+      steps.push_back({"", "evaluate", std::move(step), {}});
     }
+  }
+  for (const size_t step : in_order(steps, plan_)) {
+    plan_.steps.push_back(std::move(steps[step]));
   }
 }
 

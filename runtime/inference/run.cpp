@@ -29,10 +29,6 @@ void look_up(const Out* table, const char* from, int64_t from_pixel, char* to,
              int64_t to_pixel, int64_t pixels, int64_t c, int zero) {
   const In* x = reinterpret_cast<const In*>(from);
   Out* y = reinterpret_cast<Out*>(to);
-  if (from_pixel == to_pixel) {  // also what fills the pixels
-    c = pixels * from_pixel;
-    pixels = 1;
-  }
   for (int64_t i = 0; i < pixels; ++i, x += from_pixel, y += to_pixel) {
     if constexpr (sizeof(In) == 1 && sizeof(Out) == 1) {
       kernels::table().look_up(table, x, y, c);
@@ -346,6 +342,10 @@ void Run::run(const TableStep& step) {
   const Storage& x = storage(step.x);
   const Storage& y = storage(step.output);
   const int64_t bands = band_count(n_, y.h);
+  // A row at once, with the channels that fill words. A slice has neighbors.
+  const bool rows = x.pixel == y.pixel && y.slice_of < 0;
+  const int64_t pixels = rows ? 1 : y.w;
+  const int64_t channels = rows ? y.w * y.pixel : y.c;
   const auto map_rows = [&]<class In, class Out>(In, Out, int zero) {
     const Out* table = reinterpret_cast<const Out*>(step.table.data());
     parallel_for(n_ * bands, [&](int64_t i) {
@@ -354,8 +354,8 @@ void Run::run(const TableStep& step) {
       pad(step.output, image, first, last);
       for (int64_t row = first; row < last; ++row) {
         look_up<In, Out>(table, row_of(step.x, image, row), x.pixel,
-                         row_of(step.output, image, row), y.pixel, y.w, y.c,
-                         zero);
+                         row_of(step.output, image, row), y.pixel, pixels,
+                         channels, zero);
       }
     });
   };

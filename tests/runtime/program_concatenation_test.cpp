@@ -59,6 +59,57 @@ TEST_P(Programs, WritePartsForSeveralConsumers) {
       {1, 5, 8, 3}, 2);
 }
 
+// Copies of parts precede the evaluations that read them.
+TEST_P(Programs, CopyPartsBeforeTheyAreRead) {
+  expect_same_for_threads(
+      [](const Variable& x) {
+        const Variable y = concatenate({x, x}, -1);
+        return add(y, y);
+      },
+      {1, 5, 7, 3}, 3);
+  const Variable first = weight({3, 3, 3, 17});
+  expect_same_for_threads(
+      [=](const Variable& x) {
+        const Variable y = concatenate(
+            {conv2d(x, first, {.pads = 1}), max_pool2d(x, {3, 3}, {.pads = 1})},
+            -1);
+        return add(relu(y), sigmoid(y));
+      },
+      {1, 5, 7, 3}, 4);
+}
+
+// Parts of a float concatenation that are quantized values.
+TEST_P(Programs, WriteQuantizedPartsOfFloatConcatenations) {
+  const Variable first = weight({3, 3, 3, 3});
+  expect_same_for_threads(
+      [=](const Variable& x) {
+        const Variable y =
+            fake_quantize(conv2d(x, first, {.pads = 1}), qparams(0.05f));
+        return concatenate({y, x}, -1);
+      },
+      {1, 5, 7, 3}, 2);
+}
+
+// 17 values take 20 bytes of words, as all 20 channels do.
+TEST_P(Programs, WriteTablesBesideOtherParts) {
+  const Variable wide = weight({3, 3, 3, 17});
+  const Variable narrow = weight({3, 3, 3, 3}, 3);
+  const Variable last = weight({3, 3, 17, 4}, 4);
+  const WindowOptions same{.pads = 1};
+  for (const bool wide_first : {false, true}) {
+    const Net net = [=](const Variable& x) {
+      const Variable y = fake_quantize(conv2d(x, wide, same), qparams(0.06f));
+      const Variable z = conv2d(x, narrow, same);
+      const Variable joined = wide_first ? concatenate({sigmoid(y), z}, -1)
+                                         : concatenate({z, sigmoid(y)}, -1);
+      return add(max(joined, {3}, Keepdims::yes),
+                 quantized_conv(last, qparams(0.06f), same)(y));
+    };
+    expect_same_for_threads(net, {1, 5, 7, 3}, 1);
+    EXPECT_EQ(count(capture(net, {1, 5, 7, 3}), "look_up"), 1);
+  }
+}
+
 TEST_P(Programs, MoveExpressionsOfConcatenationsToTheirParts) {
   const Variable first = weight({3, 3, 3, 17});
   const Variable second = weight({3, 3, 3, 6}, 3);
