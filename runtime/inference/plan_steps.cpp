@@ -12,7 +12,6 @@ namespace octet::inference {
 namespace {
 
 using autograd::GemmType;
-using autograd::kInfinity;
 using kernels::StorageFormat;
 
 // Returns the stride `every` in units of a storage that contains every `of`th
@@ -97,7 +96,7 @@ void Planner::emit() {
     const Pointwise& p = graph_.pointwise[i];
     const int id = static_cast<int>(i);
     if (outputs_[i].empty() || (p.fusable && !unfused_.contains(id))) continue;
-    ready[static_cast<size_t>(p.after + 1)].push_back(id);
+    at(ready, p.after + 1).push_back(id);
   }
   emit_evaluations(ready[0]);
   for (size_t i = 0; i < graph_.calls.size(); ++i) {
