@@ -50,16 +50,6 @@ Access access_of(const Step& step) {
           evaluate.output};
 }
 
-// Returns the storage whose memory contains another.
-int whole_of(const Program::Plan& plan, int storage) {
-  while (true) {
-    const Storage& s = at(plan.storages, storage);
-    const int owner = s.alias >= 0 ? s.alias : s.slice_of;
-    if (owner < 0) return storage;
-    storage = owner;
-  }
-}
-
 // Returns the order in which evaluations precede those that read their results,
 // otherwise the given order. Copies of the parts of a concatenation are planned
 // last.
@@ -67,7 +57,7 @@ std::vector<size_t> in_order(const std::vector<Step>& steps,
                              const Program::Plan& plan) {
   std::unordered_map<int, std::vector<size_t>> writers;
   for (size_t i = 0; i < steps.size(); ++i) {
-    writers[whole_of(plan, access_of(steps[i]).write)].push_back(i);
+    writers[whole_of(plan.storages, access_of(steps[i]).write)].push_back(i);
   }
   std::vector<size_t> order;
   std::vector<bool> seen(steps.size());
@@ -76,7 +66,7 @@ std::vector<size_t> in_order(const std::vector<Step>& steps,
     seen[step] = true;
     for (const int read : access_of(steps[step]).reads) {
       if (read < 0) continue;
-      const auto found = writers.find(whole_of(plan, read));
+      const auto found = writers.find(whole_of(plan.storages, read));
       if (found == writers.end()) continue;
       for (const size_t writer : found->second) self(self, writer);
     }

@@ -20,12 +20,7 @@ void find_lifetimes(Program::Plan& plan) {
   const int end = static_cast<int>(plan.steps.size());
   const auto use = [&](int storage, int step) {
     if (storage < 0) return;
-    const auto owner = [&](int id) {
-      const Storage& s = at(plan.storages, id);
-      return s.alias >= 0 ? s.alias : s.slice_of;
-    };
-    while (owner(storage) >= 0) storage = owner(storage);
-    Storage& s = at(plan.storages, storage);
+    Storage& s = at(plan.storages, whole_of(plan.storages, storage));
     if (s.first < 0) s.first = step;
     s.last = std::max(s.last, step);
   };
@@ -92,10 +87,7 @@ void find_external(Program::Plan& plan) {
 void find_lasting(Program::Plan& plan) {
   const auto lasts = [&](int storage) {
     if (storage < 0) return true;
-    while (at(plan.storages, storage).alias >= 0) {
-      storage = at(plan.storages, storage).alias;
-    }
-    const Storage& s = at(plan.storages, storage);
+    const Storage& s = at(plan.storages, whole_of(plan.storages, storage));
     return s.lasting || !s.constant.empty();
   };
   for (Step& step : plan.steps) {
@@ -126,6 +118,15 @@ void place_lasting(Program::Plan& plan) {
 }
 
 }  // namespace
+
+int whole_of(std::span<const Storage> storages, int storage) {
+  while (true) {
+    const Storage& s = storages[static_cast<size_t>(storage)];
+    const int whole = s.alias >= 0 ? s.alias : s.slice_of;
+    if (whole < 0) return storage;
+    storage = whole;
+  }
+}
 
 void Storage::lay_out() {
   const autograd::ImageShape image(shape);

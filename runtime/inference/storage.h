@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <octet/runtime/ops/window.h>
 #include <octet/runtime/tensor.h>
@@ -52,5 +53,9 @@ struct Storage {
  private:
   void set_pixel(int64_t elements);
 };
+
+/// Returns the storage whose memory contains another, which is an alias or a
+/// slice of it, or the storage itself.
+int whole_of(std::span<const Storage> storages, int storage);
 
 }  // namespace octet::inference
