@@ -15,7 +15,7 @@ namespace octet::train {
 namespace {
 
 /// Sample i has input and label i.
-Dataset counting(int64_t n) {
+Dataset numbered_samples(int64_t n) {
   Tensor inputs(Shape{n, 1});
   Tensor labels(Shape{n}, DType::i64);
   for (int64_t i = 0; i < n; ++i) {
@@ -41,7 +41,7 @@ std::vector<int64_t> first_numbers(int64_t n) {
 }
 
 TEST(Loader, CoversEachSampleOnceWithASmallerLastBatch) {
-  const Loader loader(counting(10), {.batch_size = 4, .seed = 7});
+  const Loader loader(numbered_samples(10), {.batch_size = 4, .seed = 7});
   EXPECT_EQ(loader.batches(), 3);
   std::vector<int64_t> sizes;
   for (const Batch& batch : loader) sizes.push_back(batch.label().size());
@@ -52,7 +52,7 @@ TEST(Loader, CoversEachSampleOnceWithASmallerLastBatch) {
 }
 
 TEST(Loader, KeepsInputsAndLabelsTogether) {
-  for (const Batch& batch : Loader(counting(50), {.batch_size = 7})) {
+  for (const Batch& batch : Loader(numbered_samples(50), {.batch_size = 7})) {
     for (size_t i = 0; i < batch.label().data<int64_t>().size(); ++i) {
       EXPECT_EQ(batch.input().f32()[i],
                 static_cast<float>(batch.label().data<int64_t>()[i]));
@@ -61,7 +61,7 @@ TEST(Loader, KeepsInputsAndLabelsTogether) {
 }
 
 TEST(Loader, UsesTheDocumentedStreamForItsOrder) {
-  const Loader loader(counting(100), {.seed = 3, .epoch = 5});
+  const Loader loader(numbered_samples(100), {.seed = 3, .epoch = 5});
   EXPECT_EQ(order_of(loader),
             Rng(3).child("shuffle").child(uint64_t{5}).permutation(100));
 }
@@ -69,7 +69,7 @@ TEST(Loader, UsesTheDocumentedStreamForItsOrder) {
 TEST(Loader, HasAnOrderThatDependsOnSeedAndEpochOnly) {
   const auto order = [](uint64_t seed, int64_t epoch, int64_t batch_size) {
     return order_of(
-        Loader(counting(100),
+        Loader(numbered_samples(100),
                {.batch_size = batch_size, .seed = seed, .epoch = epoch}));
   };
   const auto reference = order(1, 0, 8);
@@ -80,31 +80,32 @@ TEST(Loader, HasAnOrderThatDependsOnSeedAndEpochOnly) {
 }
 
 TEST(Loader, PreservesTheOrderWithoutShuffling) {
-  const Loader loader(counting(10), {.batch_size = 3, .shuffle = false});
+  const Loader loader(numbered_samples(10),
+                      {.batch_size = 3, .shuffle = false});
   EXPECT_EQ(order_of(loader), first_numbers(10));
 }
 
 TEST(Loader, ReturnsEqualBatchesIfTheSizeDivides) {
-  const Loader loader(counting(8), {.batch_size = 4});
+  const Loader loader(numbered_samples(8), {.batch_size = 4});
   EXPECT_EQ(loader.batches(), 2);
   EXPECT_EQ(loader.batch(1).label().size(), 4);
 }
 
 TEST(Loader, ReturnsOneBatchIfTheBatchIsLargerThanTheData) {
-  const Loader loader(counting(3),
+  const Loader loader(numbered_samples(3),
                       {.batch_size = std::numeric_limits<int64_t>::max()});
   EXPECT_EQ(loader.batches(), 1);
   EXPECT_EQ(loader.batch(0).label().size(), 3);
 }
 
 TEST(Loader, ReturnsNoBatchWithoutData) {
-  const Loader loader(counting(0), {});
+  const Loader loader(numbered_samples(0), {});
   EXPECT_EQ(loader.batches(), 0);
   EXPECT_TRUE(loader.begin() == loader.end());
 }
 
 TEST(Loader, ReturnsTheSameBatchRepeatedly) {
-  const Loader loader(counting(10), {.batch_size = 4, .seed = 7});
+  const Loader loader(numbered_samples(10), {.batch_size = 4, .seed = 7});
   const Batch first = loader.batch(1);
   const Batch second = loader.batch(1);
   EXPECT_TRUE(std::ranges::equal(first.label().data<int64_t>(),
@@ -114,7 +115,7 @@ TEST(Loader, ReturnsTheSameBatchRepeatedly) {
 TEST(Loader, SplitsBatchesIntoShards) {
   // Batches of 8 and 2 samples, 4 shards each.
   const LoaderOptions options{.batch_size = 8, .seed = 3, .shards = 4};
-  const Loader all(counting(10), options);
+  const Loader all(numbered_samples(10), options);
   ASSERT_EQ(all.batches(), 8);
   std::vector<int64_t> order;
   std::vector<int64_t> sizes;
@@ -126,31 +127,31 @@ TEST(Loader, SplitsBatchesIntoShards) {
     order.insert(order.end(), labels.begin(), labels.end());
   }
   EXPECT_EQ(sizes, (std::vector<int64_t>{2, 2, 2, 2, 1, 1, 0, 0}));
-  EXPECT_EQ(order,
-            order_of(Loader(counting(10), {.batch_size = 8, .seed = 3})));
+  EXPECT_EQ(order, order_of(Loader(numbered_samples(10),
+                                   {.batch_size = 8, .seed = 3})));
 
   LoaderOptions part = options;
   part.first_shard = 2;
   part.last_shard = 4;
-  const Loader half(counting(10), part);
+  const Loader half(numbered_samples(10), part);
   ASSERT_EQ(half.batches(), 4);
   EXPECT_EQ(elements<int64_t>(half.batch(0).label())[0], order[4]);
   EXPECT_TRUE(half.batch(2).inputs.empty());
   part.last_shard = 5;
-  EXPECT_THROW(Loader(counting(10), part), ValueError);
+  EXPECT_THROW(Loader(numbered_samples(10), part), ValueError);
   part.first_shard = 4;
   part.last_shard = 4;
-  EXPECT_THROW(Loader(counting(10), part), ValueError);
-  EXPECT_THROW(Loader(counting(10), {.shards = 0}), ValueError);
+  EXPECT_THROW(Loader(numbered_samples(10), part), ValueError);
+  EXPECT_THROW(Loader(numbered_samples(10), {.shards = 0}), ValueError);
 }
 
 TEST(Loader, RejectsABatchSizeBelowOne) {
-  EXPECT_THROW(Loader(counting(3), {.batch_size = 0}), ValueError);
-  EXPECT_THROW(Loader(counting(3), {.batch_size = -1}), ValueError);
+  EXPECT_THROW(Loader(numbered_samples(3), {.batch_size = 0}), ValueError);
+  EXPECT_THROW(Loader(numbered_samples(3), {.batch_size = -1}), ValueError);
 }
 
 TEST(Loader, RejectsBatchesOutOfRange) {
-  const Loader loader(counting(10), {.batch_size = 4});
+  const Loader loader(numbered_samples(10), {.batch_size = 4});
   EXPECT_THROW(loader.batch(-1), ValueError);
   EXPECT_THROW(loader.batch(3), ValueError);
 }

@@ -37,7 +37,9 @@ class CountingRule final : public UpdateRule {
   }
 };
 
-Optimizer counting() { return Optimizer(std::make_shared<CountingRule>()); }
+Optimizer counting_rule() {
+  return Optimizer(std::make_shared<CountingRule>());
+}
 
 TEST(Optimizer, MinimizesALoss) {
   const Variable w(Tensor::of<float>({2}, {1, 2}), true);
@@ -85,7 +87,7 @@ TEST(Optimizer, ClearsGradients) {
 
 TEST(Optimizer, CallsTheRuleWithRateTimesFactorAndStepsFromOne) {
   const Variable w = parameter({10, 0});
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   optimizer.attach({w});
   EXPECT_EQ(optimizer.steps(), 0);
   give_gradient(w, {1, 1});
@@ -125,7 +127,7 @@ TEST(Optimizer, UsesTheSumOfGradientsSinceTheLastStep) {
 TEST(Optimizer, DoesNotChangeAParameterWithoutAGradient) {
   const Variable moved = parameter({0, 0});
   const Variable still = parameter({7, 7});
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   optimizer.attach({moved, still});
   give_gradient(moved, {1, 1});
   optimizer.step();
@@ -135,7 +137,7 @@ TEST(Optimizer, DoesNotChangeAParameterWithoutAGradient) {
 
 TEST(Optimizer, ResetsItsStateWhenAttachedAgain) {
   const Variable w = parameter({0, 0});
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   for (int round = 0; round < 2; ++round) {
     optimizer.attach({w});
     EXPECT_EQ(optimizer.steps(), 0);
@@ -147,7 +149,7 @@ TEST(Optimizer, ResetsItsStateWhenAttachedAgain) {
 
 TEST(Optimizer, SharesItsStateAmongCopies) {
   const Variable w = parameter({0, 0});
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   Optimizer copy = optimizer;
   copy.attach({w});
   give_gradient(w, {1, 1});
@@ -156,7 +158,7 @@ TEST(Optimizer, SharesItsStateAmongCopies) {
 }
 
 TEST(Optimizer, RejectsVariablesWithoutAGradient) {
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   const Variable w = parameter({0, 0});
   const Variable made =
       record("made", {w}, Tensor::zeros({2}),
@@ -167,14 +169,14 @@ TEST(Optimizer, RejectsVariablesWithoutAGradient) {
 }
 
 TEST(Optimizer, RejectsARepeatedParameter) {
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   const Variable w = parameter({0, 0});
   EXPECT_THROW(optimizer.attach({w, parameter({1, 1}), w}), ValueError);
 }
 
 TEST(Optimizer, IsUnchangedIfAttachFails) {
   const Variable w = parameter({0, 0});
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   optimizer.attach({w});
   EXPECT_THROW(optimizer.attach({Variable()}), ValueError);
   give_gradient(w, {1, 1});
@@ -183,7 +185,7 @@ TEST(Optimizer, IsUnchangedIfAttachFails) {
 }
 
 TEST(Optimizer, RejectsAStepWithoutParameters) {
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   EXPECT_THROW(optimizer.step(), ValueError);
 }
 
@@ -230,7 +232,7 @@ TEST(Optimizer, RejectsTheLossOfOtherParameters) {
 
 TEST(Optimizer, RejectsAFactorThatIsNegativeOrNotFinite) {
   const Variable w = parameter({0, 0});
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   optimizer.attach({w});
   for (const float factor : {-1.0f, std::numeric_limits<float>::quiet_NaN(),
                              std::numeric_limits<float>::infinity()}) {
@@ -324,7 +326,7 @@ TEST(Optimizer, RejectsAMismatchedState) {
 
 TEST(Optimizer, RetainsANewLearningRate) {
   const Variable w = parameter({0, 0});
-  Optimizer optimizer = counting();
+  Optimizer optimizer = counting_rule();
   optimizer.attach({w});
   optimizer.set_learning_rate(2.0f);
   EXPECT_EQ(optimizer.learning_rate(), 2.0f);
@@ -352,76 +354,6 @@ TEST(AdamW, IsAdamWithDecay) {
   EXPECT_NE(run(AdamW()), run(Adam()));
   EXPECT_THROW(AdamW({.weight_decay = -1}), ValueError);
   EXPECT_THROW(AdamW({.beta1 = 1}), ValueError);
-}
-
-/// Weights after steps of minimize(), or of backward() and step().
-std::vector<std::vector<float>> weights_after_steps(Optimizer optimizer,
-                                                    bool minimizes) {
-  Model model = zoo::mobilenet_v1_025({.input = {32, 32, 3}});
-  optimizer.attach(model.trainable_variables());
-  const Tensor labels = Tensor::of<int64_t>({3}, {0, 1, 1});
-  for (uint64_t step = 0; step < 3; ++step) {
-    const Variable loss = softmax_cross_entropy(
-        model(Variable(noise({3, 32, 32, 3}, step)), Mode::training), labels);
-    if (minimizes) {
-      optimizer.minimize(loss, 0.5f);
-    } else {
-      loss.backward();
-      optimizer.step(0.5f);
-    }
-  }
-  std::vector<std::vector<float>> weights;
-  for (const Parameter& p : model.parameters()) {
-    weights.push_back(values(p.variable));
-  }
-  return weights;
-}
-
-TEST(Optimizer, UpdatesInTheBackwardPassBitIdentically) {
-  const ThreadCountGuard restored;
-  for (const int threads : {1, 3}) {
-    set_num_threads(threads);
-    for (const Optimizer& optimizer : std::initializer_list<Optimizer>{
-             SGD({.momentum = 0.9f, .weight_decay = 0.1f}), Adam(), RMSprop(),
-             Lion(), LAMB()}) {
-      EXPECT_EQ(weights_after_steps(optimizer.fresh(), true),
-                weights_after_steps(optimizer.fresh(), false));
-    }
-  }
-}
-
-// The gradient of v needs the value of w, though not along an edge of the tape.
-TEST(Optimizer, UpdatesAParameterAfterItsLastUse) {
-  const Variable w(Tensor::of<float>({2}, {1, 2}), true);
-  const Variable v(Tensor::of<float>({2}, {3, 4}), true);
-  SGD optimizer({.learning_rate = 0.5f});
-  optimizer.attach({w, v});
-  const Variable scaled = v * w.detach();
-  optimizer.minimize(sum(add(scaled, w * w)));
-  EXPECT_EQ(values(w), (std::vector<float>{0, 0}));
-  EXPECT_EQ(values(v), (std::vector<float>{2.5f, 3}));
-}
-
-TEST(Optimizer, MinimizesWithSharedAndForeignParameters) {
-  const Variable w(Tensor::of<float>({2}, {1, 2}), true);
-  const Variable other(Tensor::of<float>({2}, {3, 4}), true);
-  SGD optimizer({.learning_rate = 0.5f});
-  optimizer.attach({w});
-  for (int i = 0; i < 2; ++i) optimizer.minimize(sum(w * w * other), 0);
-  EXPECT_EQ(values(w), (std::vector<float>{1, 2}));
-  EXPECT_EQ(values(other.grad()), (std::vector<float>{2, 8}));
-  EXPECT_EQ(optimizer.steps(), 2);
-}
-
-TEST(Optimizer, MinimizesInAFitUnlessGradientsAreNeededTogether) {
-  const auto weights = [](const FitOptions& options) {
-    Model model = small_network();
-    (void)fit(model, blobs(64), options);
-    return weights_of(model);
-  };
-  // The norm of all gradients requires separate steps.
-  EXPECT_EQ(weights({.epochs = 3, .batch_size = 10}),
-            weights({.epochs = 3, .batch_size = 10, .gradient_norm = true}));
 }
 
 /// As in docs/guides/custom-training.md, without config().

@@ -19,6 +19,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/train/callbacks.h>
+#include <octet/train/fit.h>
 
 #include "../facts.h"
 #include "blobs.h"
