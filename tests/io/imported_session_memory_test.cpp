@@ -44,24 +44,30 @@ void expect_no_allocations_float_and_quantized(const Model& model) {
 TEST(ImportedSessionMemory, IsAllocatedAtConstructionForKerasFiles) {
   for (const std::string name :
        {"pretrainedResnet.h5", "kws_ref_model_converted.h5"}) {
-    if (!std::filesystem::exists(testdata("models/" + name))) GTEST_SKIP();
+    const auto file = testdata("models/" + name);
+    if (!std::filesystem::exists(file)) {
+      GTEST_SKIP() << file << ": no shared test data";
+    }
     SCOPED_TRACE(name);
-    expect_no_allocations_float_and_quantized(
-        load_keras(testdata("models/" + name)));
+    expect_no_allocations_float_and_quantized(load_keras(file));
   }
 }
 
 TEST(ImportedSessionMemory, IsAllocatedAtConstructionForOnnxFiles) {
   const auto file = testdata("models/efficientnet_lite0.onnx");
-  if (!std::filesystem::exists(file)) GTEST_SKIP();
+  if (!std::filesystem::exists(file)) {
+    GTEST_SKIP() << file << ": no shared test data";
+  }
   expect_no_allocations_float_and_quantized(import_onnx(file).model);
 }
 
 TEST(ImportedSessionMemory, IsAllocatedAtConstructionForNodeTests) {
-  if (!std::filesystem::exists(testdata("onnx_node_tests"))) GTEST_SKIP();
+  const auto folder = testdata("onnx_node_tests");
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << folder << ": no shared test data";
+  }
   int imported = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(testdata("onnx_node_tests"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const auto file = entry.path() / "model.onnx";
     if (!std::filesystem::exists(file)) continue;
     SCOPED_TRACE(entry.path().filename());
