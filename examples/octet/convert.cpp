@@ -120,9 +120,8 @@ void convert(const ConvertOptions& o) {
         .set("bytes", report.bytes);
     text += fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.to,
                         report.nodes, report.qdq_pairs, report.bytes);
-    const std::string engine =
+    text +=
         write_engine_files(o.to, file.target, o.engine, nullptr, from.limits());
-    text += engine;
   } else {
     io::save_model(written, o.to,
                    {.classes = names.classes,
