@@ -1,6 +1,8 @@
 // Parallel loops in quick succession.
 #pragma once
 
+#include <cstdint>
+
 namespace octet {
 
 /// For its lifetime, helper threads share the parallel loops of this thread and
@@ -18,5 +20,13 @@ class ParallelRegion {
  private:
   bool opened_;
 };
+
+namespace detail {
+
+/// Runs a loop in the open region of this thread. Returns false without one.
+bool run_in_region(int64_t threads, int64_t tasks,
+                   void (*run)(const void*, int64_t), const void* body);
+
+}  // namespace detail
 
 }  // namespace octet
