@@ -19,6 +19,7 @@ Comments on the line before a block:
        numbers=any                  numbers are not compared
        long=1                       runs only with --long
        needs=testdata               skipped without the shared test data
+       needs=mpi                    skipped without mpirun
     <!-- not run: REASON -->        the block is not run
 
 Output in README.md is shortened: lines and parts of lines are missing.
@@ -100,6 +101,24 @@ class Files:
             chunk(b"IHDR", struct.pack(">IIBBBBB", 28, 28, 8, 0, 0, 0, 0)) +
             chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
+    def keywords(self, runner):
+        """Writes MLPerf Tiny's keyword network and 1,000 inputs."""
+        model = TESTDATA / "models/kws_ref_model_converted.h5"
+        if not model.exists():
+            return
+        work = self.folder / "keywords"
+        work.mkdir()
+        code, output = runner.command(
+            f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} "
+            f"{ROOT}/tests/e2e/make_keywords.py {TESTDATA}/kws01 . 400", work)
+        if code:
+            sys.exit(output)
+        shutil.copy(model, self.folder / "keywords.h5")
+        for name, to in (("few", "train_x"), ("few_labels", "train_y"),
+                         ("x", "test_x"), ("y", "test_y")):
+            (work / f"{name}.npy").rename(self.folder / f"{to}.npy")
+        work.rmdir()
+
     def train(self, runner):
         """Trains the network of the pages; copies have the names they use."""
         runner.command(f"octet train zoo:lenet --data {FASHION} --epochs 4 "
@@ -117,6 +136,8 @@ class Runner:
     def __init__(self, octet, work):
         self.work, self.cache = work, {}
         self.environment = dict(os.environ, LC_ALL="C.UTF-8")
+        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1",
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         self.environment["PATH"] = f"{octet.parent}:{os.environ['PATH']}"
         self.bin = octet.parent
 
@@ -169,6 +190,7 @@ def close(expected, actual, unit):
 
 
 def words(line):
+    line = line.split("\r")[-1].replace("\x1b[K", "")  # progress bars
     return re.sub(r"-{3,}", "---", line).split()
 
 
@@ -282,13 +304,14 @@ def run_page(path, folder, runner, files, long):
     shutil.copytree(files.folder, folder)
     (folder / "build/release").mkdir(parents=True)
     (folder / "build/release/bin").symlink_to(runner.bin)
-    (folder / "testdata").symlink_to(TESTDATA)
     for block in check.Page(path).blocks:
         if block.language == "toml":
             (folder / "job.toml").write_text(block.text())
     count = failures = 0
     for block in blocks:
-        if block.options.get("needs") == "testdata" and not TESTDATA.exists():
+        needs = block.options.get("needs")
+        if (needs == "testdata" and not TESTDATA.exists() or
+                needs == "mpi" and not shutil.which("mpirun")):
             continue
         count += 1
         for problem in run_block(block, folder, runner,
@@ -318,6 +341,7 @@ def main():
     runner = Runner(options.octet.resolve(), work)
     files = Files(work / "files")
     files.train(runner)
+    files.keywords(runner)
     failures = 0
     for path in map(pathlib.Path.resolve, pages):
         begin = time.monotonic()
