@@ -13,20 +13,30 @@ comment on the line before it:
     ```cpp
 
 Names are unique. `after=NAME` behind a name states the block that makes its
-files, `fails=1` an exit code other than 0. A block `console` has commands behind "$ " and their output, of which a
-line "..." stands for any lines; a block `cpp` is a file with main().
+files. docs/check_commands.py runs the shell blocks and has the other options,
+docs/check_snippets.py compiles C++. A comment
+
+    <!-- file: examples/first_program.cpp -->
+
+states that a block has the text of this file, or parts of it with a line
+"// ..." between them. Blocks `json`, `toml` and `python` must parse.
 """
 import argparse
+import ast
 import html.parser
+import json
 import pathlib
 import re
 import sys
+import tomllib
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^( {0,3})(```+|~~~+)\s*([\w+-]*)")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 TEST = re.compile(r"^<!-- test: ([\w-]+)((?: \w+=[\w-]+)*) -->$")
+NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+FILE = re.compile(r"^<!-- file: (\S+) -->$")
 EXTENSIONS = {"cpp": "cpp", "sh": "sh", "console": "console", "toml": "toml",
               "json": "json", "python": "py", "cmake": "cmake"}
 
@@ -34,8 +44,12 @@ EXTENSIONS = {"cpp": "cpp", "sh": "sh", "console": "console", "toml": "toml",
 class Block:
     """A fenced code block."""
 
-    def __init__(self, line, language, test):
+    def __init__(self, line, language, before):
         self.line, self.language, self.lines = line, language, []
+        test, not_run, file = (pattern.match(before)
+                               for pattern in (TEST, NOT_RUN, FILE))
+        self.not_run = not_run[1] if not_run else None
+        self.file = file[1] if file else None
         self.name = test[1] if test else None
         self.options = dict(x.split("=") for x in test[2].split()) if test else {}
 
@@ -53,7 +67,7 @@ class Page:
         for number, line in enumerate(path.read_text().split("\n"), 1):
             mark = FENCE.match(line)
             if block is None and mark:
-                block, fence = Block(number, mark[3], TEST.match(previous)), mark[2]
+                block, fence = Block(number, mark[3], previous), mark[2]
                 self.blocks.append(block)
             elif block is not None and line.strip() == fence:
                 block = None
@@ -102,6 +116,9 @@ def check_pages(pages):
         for block in page.blocks:
             if not block.language:
                 yield f"{place}:{block.line}: code block without language"
+            problem = check_text(block)
+            if problem:
+                yield f"{place}:{block.line}: {problem}"
             if block.name in names:
                 yield (f"{place}:{block.line}: test '{block.name}' also in "
                        f"{names[block.name]}")
@@ -113,6 +130,29 @@ def check_pages(pages):
             if after and after not in names:
                 yield (f"{page.path.relative_to(ROOT)}:{block.line}: no test "
                        f"'{after}'")
+
+
+def check_text(block):
+    """Returns what is wrong with the text of a block, or None."""
+    try:
+        if block.language == "json":
+            json.loads(block.text())
+        elif block.language == "toml":
+            tomllib.loads(block.text())
+        elif block.language == "python":
+            ast.parse(block.text())
+    except (ValueError, SyntaxError) as error:
+        return f"{block.language}: {error}"
+    if block.file:
+        path = ROOT / block.file
+        if not path.exists():
+            return f"no file '{block.file}'"
+        text = path.read_text()
+        for part in re.split(r"^ *(?://|#) \.\.\.\n", block.text(),
+                             flags=re.MULTILINE):
+            if part.strip("\n") not in text:
+                return f"differs from {block.file}"
+    return None
 
 
 class Html(html.parser.HTMLParser):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the C++ of Markdown pages, without linking.
 
-  docs/check_snippets.py [PAGE.md...]     default: docs/cheatsheets/*.md
+  docs/check_snippets.py [PAGE.md...]     default: all pages of docs/
 
 Checks two things per page:
 - ```cpp blocks. A block with int main() is a program. A block that begins with
@@ -12,7 +12,8 @@ Checks two things per page:
 - code spans in the column "Octet" of tables: each is a statement. Skipped are
   shell commands, plain names (which must occur in a header) and the fields of
   options, `.name`.
-Reports errors by page and line. Exit code 1 if there are any.
+A block behind a comment <!-- file: NAME --> is compiled with its file, one behind
+<!-- not run: REASON --> not at all. Reports errors by page and line. Exit code 1 if there are any.
 """
 
 import argparse
@@ -36,7 +37,9 @@ PRELUDE = """
 #include <memory>
 #include <string>
 #include <vector>
+#include <octet/fmt.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/mpi.h>
 #include <octet/octet.h>
 using namespace octet;
 extern Model model, int8, teacher;
@@ -48,13 +51,32 @@ extern train::Optimizer optimizer;
 """
 
 
+# Further names that the fragments of a page may use.
+DECLARATIONS = {
+    "calibration.md": "extern Model float_model; extern Dataset test;",
+    "checkpoints.md": "extern std::vector<std::string> names;",
+    "data.md": "extern std::vector<std::filesystem::path> paths; "
+               "void step(const Batch&);",
+    "inference-session.md": "extern bool running; void fill(std::span<float>); "
+                            "void use(std::span<const float>);",
+    "keras.md": "extern io::KerasLayerFactory make_swish; "
+                "extern Model net;",
+    "onnx-run.md": "Tensor x;",
+    "qat.md": "extern Model int4;",
+    "tensors.md": "Tensor x; extern Tensor logits; extern StateDict s; "
+                  "extern train::History history; extern quant::QdqPlan plan;",
+    "training.md": "Tensor a, b; extern Tensor boxes, classes; train::Metric iou(); "
+                   "Variable my_hinge(const Variable&, const Tensor&);",
+}
+
+
 class Page:
     def __init__(self, path):
         self.path = path
         self.blocks = []   # (line, text)
         self.spans = []    # (line, text)
         lines = path.read_text().splitlines()
-        at, column = 0, -1
+        at, column, before = 0, -1, ""
         while at < len(lines):
             line = lines[at]
             if fence := re.match(r"^(\s*)```(\S*)", line):
@@ -63,7 +85,8 @@ class Page:
                 while not lines[at].strip().startswith("```"):
                     body.append(lines[at].removeprefix(fence.group(1)))
                     at += 1
-                if fence.group(2) == "cpp":
+                if fence.group(2) == "cpp" and not re.match(
+                        r"<!-- (?:file|not run): ", before):
                     self.blocks.append((start, "\n".join(body)))
             elif line.startswith("|"):
                 cells = self.cells(line)
@@ -75,6 +98,7 @@ class Page:
                         self.spans.append((at + 1, span[1].strip()))
             else:
                 column = -1
+            before = line
             at += 1
 
     @staticmethod
@@ -125,7 +149,9 @@ def translation_units(page):
                                      rest))
         else:
             inner.append(located(page, line, text))
-    body = PRELUDE + "".join(outer) + "void fragments_of_page() {\n"
+    body = "".join(outer) + "void fragments_of_page() {\n"
+    names_of_page = DECLARATIONS.get(page.path.name, "") + "\n"
+    body += names_of_page
     body += "".join("{\n" + text for text in inner)
     body += "}" * (len(inner) + 1) + "\n"
     names = []
@@ -135,7 +161,7 @@ def translation_units(page):
         if re.match(r"^~?[\w:]+(?:\(\))?$", span):
             names.append((line, span))
             continue
-        body += f"void span_{i}() {{\n" + located(page, line, span + ";") + "}\n"
+        body += f"void span_{i}() {{{names_of_page}" + located(page, line, span + ";") + "}\n"
     units.insert(0, ("fragments", body))
     return units, names
 
@@ -145,14 +171,25 @@ def main():
     parser.add_argument("pages", nargs="*", type=pathlib.Path)
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     options = parser.parse_args()
-    pages = options.pages or sorted((ROOT / "docs/cheatsheets").glob("*.md"))
+    pages = options.pages or [
+        path for path in sorted((ROOT / "docs").rglob("*.md"))
+        if ROOT / "docs/reference" not in path.parents]
     headers = "\n".join(
         path.read_text() for module in MODULES
         for path in (ROOT / module / "include").rglob("*.h"))
     known = set(re.findall(r"\w+", headers))
     failures = 0
+    folder = tempfile.TemporaryDirectory()
+    prelude = pathlib.Path(folder.name) / "prelude.h"
+    prelude.write_text(PRELUDE)
+    flags = ["-std=c++20", "-w",
+             *[f"-I{ROOT / m / 'include'}" for m in [*MODULES, "train/mpi"]]]
+    subprocess.run([options.compiler, *flags, "-x", "c++-header", prelude,
+                    "-o", f"{prelude}.gch"], check=True)
     for path in pages:
         page = Page(path)
+        if not page.blocks and not page.spans:
+            continue
         units, names = translation_units(page)
         for line, name in names:
             for part in name.rstrip("()").split("::"):
@@ -163,9 +200,9 @@ def main():
             with tempfile.NamedTemporaryFile("w", suffix=".cpp") as file:
                 file.write(text)
                 file.flush()
+                include = ["-include", prelude] if what == "fragments" else []
                 result = subprocess.run(
-                    [options.compiler, "-std=c++20", "-fsyntax-only", "-w",
-                     *[f"-I{ROOT / m / 'include'}" for m in MODULES],
+                    [options.compiler, *flags, "-fsyntax-only", *include,
                      file.name], capture_output=True, text=True)
             if result.returncode != 0:
                 failures += 1

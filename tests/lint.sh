@@ -10,8 +10,9 @@ Usage: tests/lint.sh [--fix] [BASE]
 
 Checks the format of all C++ files, the lists of messages (tests/messages.py),
 the docstrings of public headers (tests/docstrings.py), links and code blocks of
-Markdown files (docs/check.py) and, of the files changed since BASE (default:
-HEAD~1), that headers compile by themselves and that clang-tidy finds nothing.
+Markdown files (docs/check.py), the charts of the README (docs/images/charts.py)
+and, of the files changed since BASE (default: HEAD~1), that headers compile by
+themselves and that clang-tidy finds nothing.
 Installs missing tools and configures build/lint. The exit code is 1 if a check
 fails.
 
@@ -69,6 +70,7 @@ fi
 tests/messages.py || status=1
 tests/docstrings.py || status=1
 docs/check.py || status=1
+docs/images/charts.py --check || status=1
 
 cmake --preset lint --log-level=WARNING >/dev/null
 
